@@ -1,0 +1,36 @@
+/* Memory for one compilation: allocated piece by piece, freed at once.
+ *
+ * Everything the front end and sema build (tokens' text, AST, typed AST, messages) lives in the arena of its
+ * compilation and is never freed alone. An allocation that fails longjmps to the compilation's entry (kj_arena.fail),
+ * so no caller checks for NULL. Not thread-safe: an arena belongs to one compilation. */
+#ifndef KJ_ARENA_H
+#define KJ_ARENA_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+typedef struct kj_arena {
+    struct kj_chunk *chunks;
+    char *next, *end;
+    jmp_buf *fail;     /* where an out-of-memory goes; set by the entry that owns the arena */
+    size_t used;       /* bytes handed out */
+    struct kj_intern *names;
+} kj_arena;
+
+void kj_arena_init(kj_arena *a, jmp_buf *fail);
+void kj_arena_free(kj_arena *a);
+
+/* Zeroed, aligned for any object. */
+void *kj_arena_alloc(kj_arena *a, size_t size);
+#define KJ_NEW(arena, type) ((type *)kj_arena_alloc(arena, sizeof(type)))
+#define KJ_NEW_ARRAY(arena, type, n) ((type *)kj_arena_calloc(arena, n, sizeof(type)))
+void *kj_arena_calloc(kj_arena *a, size_t n, size_t size); /* the product is checked */
+
+/* The one copy of a name: equal names have equal pointers. */
+const char *kj_intern(kj_arena *a, const char *text, size_t len);
+
+char *kj_arena_printf(kj_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *kj_arena_vprintf(kj_arena *a, const char *format, va_list args);
+
+#endif

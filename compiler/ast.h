@@ -1,0 +1,157 @@
+/* What the parser builds: the source's shape and places, no types, nothing resolved.
+ *
+ * Everything lives in the compilation's arena. Lists are linked by `next` and never shared. After syntax errors the
+ * tree holds what could be recovered (a node is complete or absent). Names are interned: compare pointers. */
+#ifndef KJ_AST_H
+#define KJ_AST_H
+
+#include "diag.h"
+#include "types.h"
+
+typedef struct kj_expr kj_expr;
+typedef struct kj_stmt kj_stmt;
+typedef struct kj_item kj_item;
+
+/* A type as written: f32, T, f32[,] (dims 2, no extents), f32[3, 3] (extents), (f32, i64) (tuple of parts). */
+typedef struct kj_type_ref {
+    struct kj_type_ref *next; /* in a tuple */
+    kj_span span;
+    const char *name; /* NULL for a tuple */
+    int ndim;         /* 0: a scalar */
+    kj_expr *extents; /* of a fixed array; else NULL */
+    struct kj_type_ref *parts;
+} kj_type_ref;
+
+typedef enum kj_expr_kind {
+    KJ_E_INT,     /* u.integer; a literal over u64 is an error of the lexer */
+    KJ_E_FLOAT,   /* u.real */
+    KJ_E_BOOL,    /* u.integer: 0 or 1 */
+    KJ_E_STRING,  /* u.string: escapes resolved */
+    KJ_E_NAME,    /* u.name */
+    KJ_E_UNARY,   /* u.unary: op NEG INVERT NOT */
+    KJ_E_BINARY,  /* u.binary: arithmetic and a single comparison */
+    KJ_E_CHAIN,   /* u.chain: a < b <= c: operands by next, one op fewer */
+    KJ_E_LOGIC,   /* u.logic: and, or */
+    KJ_E_COND,    /* u.cond: `a if c else b` */
+    KJ_E_CALL,    /* u.call: f(x), shared.array(...), k[grid, block](a), k.forall(n)(a) */
+    KJ_E_INDEX,   /* u.index: a[i, j:k]; args may hold KJ_E_SLICE */
+    KJ_E_SLICE,   /* u.slice: start:stop:step, any of them NULL; only inside [] */
+    KJ_E_MEMBER,  /* u.member: a.shape, threadIdx.x, atomic.add */
+    KJ_E_TUPLE,   /* u.list: (a, b) */
+    KJ_E_LIST,    /* u.list: [a, b], of constants and run blocks */
+} kj_expr_kind;
+
+struct kj_expr {
+    kj_expr_kind kind;
+    kj_span span;
+    kj_expr *next;       /* in an argument list */
+    const char *keyword; /* as an argument `keyword=expr`, else NULL */
+    kj_span keyword_span;
+    union {
+        uint64_t integer;
+        double real;
+        struct { const char *text; size_t len; } string;
+        const char *name;
+        struct { kj_op op; kj_expr *arg; } unary;
+        struct { kj_op op; kj_span op_span; kj_expr *lhs, *rhs; } binary;
+        struct { kj_op *ops; int nops; kj_expr *operands; } chain;
+        struct { bool is_or; kj_expr *lhs, *rhs; } logic;
+        struct { kj_expr *test, *yes, *no; } cond;
+        struct { kj_expr *callee, *args; } call;
+        struct { kj_expr *base, *args; } index;
+        struct { kj_expr *start, *stop, *step; } slice;
+        struct { kj_expr *base; const char *name; kj_span name_span; } member;
+        struct { kj_expr *items; int n; } list;
+    } u;
+};
+
+typedef struct kj_name {
+    struct kj_name *next;
+    const char *name;
+    kj_span span;
+} kj_name;
+
+/* @unroll, @launch_bounds(256, 2), @fastmath */
+typedef struct kj_attr {
+    struct kj_attr *next;
+    const char *name;
+    kj_span span;
+    kj_expr *args;
+} kj_attr;
+
+typedef enum kj_stmt_kind {
+    KJ_S_LET,      /* u.let: let/var names [: type] = init; several names take a tuple */
+    KJ_S_ASSIGN,   /* u.assign: targets = value, or target op= value */
+    KJ_S_EXPR,     /* u.expr */
+    KJ_S_IF,       /* u.if_: elif is an if alone in no */
+    KJ_S_FOR,      /* u.for_: for names in iter { body } */
+    KJ_S_WHILE,    /* u.while_ */
+    KJ_S_BREAK,
+    KJ_S_CONTINUE,
+    KJ_S_RETURN,   /* u.expr: NULL, an expression or a tuple */
+    KJ_S_REQUIRES, /* u.expr */
+    KJ_S_PARAM,    /* u.let: param name [: type] = init, of run blocks */
+} kj_stmt_kind;
+
+struct kj_stmt {
+    kj_stmt_kind kind;
+    kj_span span;
+    kj_stmt *next;
+    kj_attr *attrs; /* of a for */
+    union {
+        struct { bool mutable; kj_name *names; kj_type_ref *type; kj_expr *init; } let;
+        struct { kj_expr *targets; kj_op op; bool augmented; kj_expr *value; } assign;
+        kj_expr *expr;
+        struct { kj_expr *test; kj_stmt *yes, *no; } if_;
+        struct { kj_name *names; kj_expr *iter; kj_stmt *body; } for_;
+        struct { kj_expr *test; kj_stmt *body; } while_;
+    } u;
+};
+
+typedef struct kj_param_decl {
+    struct kj_param_decl *next;
+    const char *name;
+    kj_span span;
+    bool is_const;       /* const T: i32 = 16 */
+    kj_type_ref *type;
+    kj_expr *init;       /* default of a const parameter, or NULL */
+} kj_param_decl;
+
+/* <T: float, U> */
+typedef struct kj_generic {
+    struct kj_generic *next;
+    const char *name;
+    kj_span span;
+    const char *bound; /* "int", "float", "number", or NULL for any element type */
+    kj_span bound_span;
+} kj_generic;
+
+typedef enum kj_item_kind { KJ_I_CONST, KJ_I_FN, KJ_I_KERNEL, KJ_I_RUN } kj_item_kind;
+
+struct kj_item {
+    kj_item_kind kind;
+    kj_span span;
+    kj_item *next;
+    const char *name; /* NULL for run */
+    kj_span name_span;
+    kj_attr *attrs;
+    kj_type_ref *type; /* const: NULL if inferred; fn: result, NULL for none */
+    kj_expr *value;    /* const */
+    kj_generic *generics;
+    kj_param_decl *params;
+    kj_stmt *body;
+    kj_span end; /* the closing brace */
+};
+
+typedef struct kj_file {
+    const kj_source *source;
+    kj_item *items;
+} kj_file;
+
+/* Parses the source of `diag`; errors are reported there. Never NULL. */
+kj_file *kj_parse(kj_arena *arena, kj_diag *diag);
+
+/* The tree as an indented listing, for --emit=ast and tests; in the arena. */
+const char *kj_ast_dump(kj_arena *arena, const kj_file *file);
+
+#endif

@@ -1,0 +1,67 @@
+/* Source text, places in it, and what is said about them.
+ *
+ * A span is a pair of byte offsets; lines and columns (1-based, columns in UTF-8 characters) are computed only when a
+ * message is shown. Diagnostics accumulate in a kj_diag, in the order of their places when rendered, the same message
+ * at the same place once. */
+#ifndef KJ_DIAG_H
+#define KJ_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+
+typedef struct kj_span {
+    uint32_t begin, end; /* [begin, end) in the source */
+} kj_span;
+
+typedef struct kj_source {
+    const char *name; /* as shown: the path the user gave */
+    const char *text; /* NUL-terminated; may also hold NULs */
+    size_t size;      /* at most 64 MiB (KJ_SOURCE_MAX) */
+} kj_source;
+
+enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20 };
+
+typedef enum kj_severity { KJ_ERROR, KJ_WARNING } kj_severity;
+
+typedef struct kj_message {
+    struct kj_message *next;
+    kj_severity severity;
+    kj_span span;
+    const char *code;      /* stable, kebab-case: "undeclared", "type-mismatch", ... */
+    const char *text;
+    const char *hint;      /* NULL, or one sentence that helps: "did you mean 'out'?" */
+    kj_span note_span;     /* with note: a second place, "declared here" */
+    const char *note;
+} kj_message;
+
+typedef struct kj_diag {
+    kj_arena *arena;
+    const kj_source *source;
+    kj_message *first, *last;
+    int errors;
+    bool full; /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
+} kj_diag;
+
+void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
+
+/* Reports an error; the message may be given a hint or a note. After KJ_MAX_ERRORS it gives a scratch message. */
+kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void kj_hint(kj_diag *d, kj_message *m, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* 1-based line and column (in UTF-8 characters) of a byte offset. */
+void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *col);
+
+/* All messages as text ("file:line:col: error: ...", the line, a caret or range, the hint) or as JSON, one object a
+ * line; in the arena. */
+const char *kj_diag_text(const kj_diag *d);
+const char *kj_diag_json(const kj_diag *d);
+
+/* The name nearest to `name` among n candidates, or NULL when none is near enough to suggest. */
+const char *kj_nearest(const char *name, const char *const *candidates, size_t n);
+
+#endif

@@ -1,0 +1,56 @@
+/* AST -> typed AST. */
+#ifndef KJ_SEMA_H
+#define KJ_SEMA_H
+
+#include "tast.h"
+
+/* How a kernel is declared: what a launch must give. Built once a file; in the arena. */
+typedef struct kj_kernel_param {
+    const char *name;
+    kj_span span;
+    bool is_const;
+    bool has_default;
+    kj_value init;     /* const parameter's default */
+    kj_dtype type;     /* KJ_VOID when generic >= 0 */
+    int generic;       /* index of the generic parameter that is its (element) type, or -1 */
+    int ndim;          /* 0: a scalar */
+} kj_kernel_param;
+
+typedef struct kj_kernel_decl {
+    const char *name;
+    const kj_item *item;
+    kj_kernel_param *params; /* all, const ones included, in order */
+    int nparams, nconsts, ngenerics;
+    kj_generic *generics;
+    int launch_bounds[2];
+} kj_kernel_decl;
+
+typedef struct kj_program {
+    const kj_file *file;
+    kj_arena *arena;
+    kj_kernel_decl *kernels;
+    int nkernels;
+    const kj_item *run; /* NULL when there is none */
+    struct kj_scope *globals; /* sema's own */
+} kj_program;
+
+/* Resolves the file's declarations and checks every function and kernel body (generic ones with each type their bound
+ * allows, const parameters with their defaults or 1) and the run block's names. Errors go to diag; the program is
+ * usable when diag->errors is 0. */
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file);
+
+/* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after errors. */
+kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program, const kj_kernel_decl *kernel,
+                           const kj_spec *spec);
+
+/* Evaluates an expression over launch-time values (requires, shared shapes) on the host. `ctx` supplies parameters,
+ * dimensions and indices. False when the expression needs a thread (sema has refused those for requires). */
+typedef struct kj_eval_env {
+    void *ctx;
+    kj_value (*param)(void *ctx, int param);                       /* scalar parameter */
+    int64_t (*dim)(void *ctx, int param, int axis, bool stride);   /* array parameter */
+    int64_t (*index)(void *ctx, kj_index which, int axis);         /* blockDim, gridDim */
+} kj_eval_env;
+bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out);
+
+#endif

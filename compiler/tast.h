@@ -1,0 +1,182 @@
+/* The typed AST: one kernel, one specialisation, everything resolved.
+ *
+ * Sema turns a kernel's AST and a kj_spec into a kj_tkernel; the devices lower it. What is left:
+ *   - Every expression is a scalar of a kj_dtype, every conversion is explicit, both operands of a binary operator
+ *     have one type (a shift count has the left operand's), a*b + c is KJ_TE_FMA where contraction applies.
+ *   - No tuples: `let x, y = grid(2)` is two declarations; a tuple variable is one variable a component.
+ *   - No calls of `fn`: each call is a fresh copy of its body as a KJ_TS_INLINE statement, or a KJ_TE_INLINE
+ *     expression inside a larger one (then without barriers; sema refuses those with a hint).
+ *   - No array expressions: a view's offset, shape and strides are scalar expressions over hidden `let` variables that
+ *     sema declares where the view is made. An array parameter of a fn is its argument's view.
+ *   - Indices, sizes, strides and offsets are i64, in elements.
+ *   - Evaluation order is left to right; only atomics and stores have effects.
+ * Arena-allocated, immutable once built, but for `mark` fields that a lowering owns. */
+#ifndef KJ_TAST_H
+#define KJ_TAST_H
+
+#include "ast.h"
+
+enum { KJ_MAX_NDIM = 6 };
+
+typedef struct kj_texpr kj_texpr;
+typedef struct kj_tstmt kj_tstmt;
+
+/* A scalar variable. Each has one declaration (KJ_TS_DECL, a parameter, or a for loop), seen before its uses. */
+typedef struct kj_var {
+    const char *name;  /* as written, or a hint for hidden ones ("row.offset") */
+    kj_span span;
+    kj_dtype type;
+    int id;            /* dense within the kernel: 0 .. nvars-1 */
+    bool mutable;      /* some KJ_TS_ASSIGN assigns it (a plain let, a loop variable and parameters are never) */
+    int param;         /* index in kj_tkernel.params, or -1 */
+} kj_var;
+
+typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
+typedef enum kj_layout { KJ_LAYOUT_C, KJ_LAYOUT_F, KJ_LAYOUT_STRIDED } kj_layout;
+
+/* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const arrays. */
+typedef struct kj_tarray {
+    const char *name;
+    kj_span span;
+    kj_dtype elem;
+    int ndim;
+    kj_space space;
+    struct kj_tarray *root;
+    kj_texpr *offset;               /* from the root's first element; NULL is 0 */
+    kj_texpr *shape[KJ_MAX_NDIM];   /* i64: constants, KJ_TE_DIM of a parameter, or expressions */
+    kj_texpr *stride[KJ_MAX_NDIM];  /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C */
+    kj_layout layout;
+    /* of roots: */
+    int id;                         /* dense among the kernel's roots */
+    int param;                      /* index in kj_tkernel.params, or -1 */
+    bool read, written;             /* by any load, store, atomic in the kernel */
+    const void *data;               /* const arrays: the elements, C order, in memory form */
+    int64_t static_count;           /* shared, local, const: elements; 0 when the shape is known only at the launch */
+} kj_tarray;
+
+typedef enum kj_index { KJ_THREAD_IDX, KJ_BLOCK_IDX, KJ_BLOCK_DIM, KJ_GRID_DIM } kj_index;
+
+typedef enum kj_texpr_kind {
+    KJ_TE_CONST,   /* u.value */
+    KJ_TE_VAR,     /* u.var */
+    KJ_TE_DIM,     /* u.dim: shape or stride of an array parameter, as given at the launch; i64 */
+    KJ_TE_INDEX,   /* u.index: threadIdx.x ...; i64. blockDim is a constant when the spec knows it */
+    KJ_TE_UNARY,   /* u.unary: NEG INVERT NOT */
+    KJ_TE_BINARY,  /* u.binary: all of ops.def but POW (a call or products by now) */
+    KJ_TE_LOGIC,   /* u.logic: short-circuit and/or of bools */
+    KJ_TE_SELECT,  /* u.select: only the chosen arm is evaluated */
+    KJ_TE_CONVERT, /* u.unary.arg to type: as kj_fold_convert; to bool is != 0 */
+    KJ_TE_FMA,     /* u.fma: a * b + c rounded once; negated a or c stand as UNARY NEG */
+    KJ_TE_LOAD,    /* u.load */
+    KJ_TE_CALL,    /* u.call: a builtin with how != SEMA that is no atomic */
+    KJ_TE_ATOMIC,  /* u.atomic: the old value */
+    KJ_TE_INLINE,  /* u.inline_: runs the block, then is the value of `result` */
+} kj_texpr_kind;
+
+typedef struct kj_tblock kj_tblock;
+
+struct kj_texpr {
+    kj_texpr_kind kind;
+    kj_dtype type;
+    kj_span span;
+    union {
+        kj_value value;
+        kj_var *var;
+        struct { kj_tarray *array; int axis; bool stride; } dim;
+        struct { kj_index which; int axis; } index;
+        struct { kj_op op; kj_texpr *arg; } unary;
+        struct { kj_op op; kj_texpr *lhs, *rhs; } binary;
+        struct { bool is_or; kj_texpr *lhs, *rhs; } logic;
+        struct { kj_texpr *test, *yes, *no; } select;
+        struct { kj_texpr *a, *b, *c; } fma;
+        struct { kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; } load;
+        struct { kj_builtin id; kj_texpr *args[3]; int nargs; } call;
+        struct { kj_builtin id; kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; kj_texpr *args[2]; } atomic;
+        struct { kj_tblock *block; kj_var *result; } inline_;
+    } u;
+};
+
+/* An inlined body, or a kernel's: a KJ_TS_LEAVE anywhere inside it ends it. */
+struct kj_tblock {
+    kj_tstmt *body;
+    kj_span span;       /* of the call */
+    const char *name;   /* of the function */
+    bool leaves;        /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
+    bool barrier;       /* holds a KJ_TS_BARRIER, at any depth */
+};
+
+typedef enum kj_tstmt_kind {
+    KJ_TS_DECL,     /* u.decl: the variable begins here; a NULL init is 0 */
+    KJ_TS_ARRAY,    /* u.array: a shared or local array begins here (locals start with unspecified elements) */
+    KJ_TS_ASSIGN,   /* u.assign */
+    KJ_TS_STORE,    /* u.store: a[i] op= v is a load and a store, with hidden lets for the indices */
+    KJ_TS_EXPR,     /* u.expr, for its effect */
+    KJ_TS_IF,       /* u.if_ */
+    KJ_TS_FOR,      /* u.for_: Python's range: bounds evaluated once; step 0 runs no iteration */
+    KJ_TS_WHILE,    /* u.while_ */
+    KJ_TS_BREAK,    /* of the nearest loop in the same tblock */
+    KJ_TS_CONTINUE,
+    KJ_TS_LEAVE,    /* u.leave: ends that block (results were assigned before) */
+    KJ_TS_INLINE,   /* u.block: an inlined call as a statement; the result variables are declared before it */
+    KJ_TS_BARRIER,
+} kj_tstmt_kind;
+
+struct kj_tstmt {
+    kj_tstmt_kind kind;
+    kj_span span;
+    kj_tstmt *next;
+    bool barrier; /* a KJ_TS_BARRIER stands in it, at any depth */
+    union {
+        struct { kj_var *var; kj_texpr *init; } decl;
+        kj_tarray *array;
+        struct { kj_var *var; kj_texpr *value; } assign;
+        struct { kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; kj_texpr *value; } store;
+        kj_texpr *expr;
+        struct { kj_texpr *test; kj_tstmt *yes, *no; } if_;
+        struct { kj_var *var; kj_texpr *start, *stop, *step; kj_tstmt *body; bool unroll; } for_;
+        struct { kj_texpr *test; kj_tstmt *body; } while_;
+        kj_tblock *leave;
+        kj_tblock *block;
+    } u;
+};
+
+/* A kernel parameter in the launch's order: a scalar or an array. Const parameters are gone. */
+typedef struct kj_tparam {
+    const char *name;
+    kj_var *var;      /* scalar, else NULL */
+    kj_tarray *array; /* array, else NULL */
+} kj_tparam;
+
+typedef struct kj_trequire {
+    struct kj_trequire *next;
+    kj_span span;
+    kj_texpr *test; /* over parameters, their shapes, block and grid dimensions: evaluated on the host */
+} kj_trequire;
+
+typedef struct kj_tkernel {
+    const char *name;
+    kj_span span;
+    kj_tparam *params;
+    int nparams;
+    kj_tblock *body;
+    kj_tarray **roots; /* all root arrays, by id */
+    int nroots, nvars;
+    kj_trequire *requires;
+    int64_t block[3];        /* from the spec; 0 when unknown */
+    int launch_bounds[2];    /* max threads, min blocks; 0 when not given */
+    bool fastmath;
+} kj_tkernel;
+
+/* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
+typedef struct kj_spec {
+    const kj_dtype *generics;   /* one a generic parameter */
+    const kj_value *consts;     /* one a const parameter, in order */
+    const kj_layout *layouts;   /* one a parameter; ignored for scalars */
+    int64_t block[3];           /* 0: leave blockDim to run time */
+    bool no_contract;           /* --fp-contract=off */
+} kj_spec;
+
+/* The typed AST as an indented listing, for --emit=tast and tests. */
+const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *kernel);
+
+#endif

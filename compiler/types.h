@@ -1,0 +1,92 @@
+/* Scalar types, operators, builtins and constants: the tables as C. */
+#ifndef KJ_TYPES_H
+#define KJ_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum kj_dtype {
+#define TYPE(id, name, class, bits, npy) KJ_##id,
+#include "types.def"
+#undef TYPE
+    KJ_NTYPES,
+    KJ_VOID = KJ_NTYPES,
+} kj_dtype;
+
+typedef enum kj_class { KJ_CLASS_BOOL, KJ_CLASS_INT, KJ_CLASS_UINT, KJ_CLASS_FLOAT } kj_class;
+
+typedef struct kj_type_info {
+    const char *name, *npy;
+    kj_class class;
+    uint8_t bits, size; /* size: bytes in memory */
+} kj_type_info;
+
+extern const kj_type_info kj_types[KJ_NTYPES];
+
+static inline bool kj_is_float(kj_dtype t) { return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_FLOAT; }
+static inline bool kj_is_signed(kj_dtype t) { return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_INT; }
+static inline bool kj_is_int(kj_dtype t)
+{
+    return t < KJ_NTYPES && (kj_types[t].class == KJ_CLASS_INT || kj_types[t].class == KJ_CLASS_UINT);
+}
+
+/* The type called `name`, or KJ_VOID. */
+kj_dtype kj_type_named(const char *name);
+
+typedef enum kj_op {
+#define BINARY(id, spelling, class) KJ_OP_##id,
+#define UNARY(id, spelling, class) KJ_OP_##id,
+#include "ops.def"
+    KJ_NOPS,
+} kj_op;
+
+typedef enum kj_op_class { KJ_OPS_ARITH, KJ_OPS_FLOATS, KJ_OPS_BITS, KJ_OPS_SHIFT, KJ_OPS_COMPARE, KJ_OPS_LOGIC } kj_op_class;
+
+typedef struct kj_op_info {
+    const char *spelling;
+    kj_op_class class;
+} kj_op_info;
+
+extern const kj_op_info kj_ops[KJ_NOPS];
+
+typedef enum kj_builtin {
+#define BUILTIN(id, ...) KJ_BI_##id,
+#include "builtins.def"
+#undef BUILTIN
+    KJ_NBUILTINS,
+} kj_builtin;
+
+typedef enum kj_how { KJ_HOW_MATH, KJ_HOW_LLVM, KJ_HOW_CODE, KJ_HOW_SEMA } kj_how;
+
+typedef struct kj_builtin_info {
+    const char *name, *group, *signature, *symbol, *doc;
+    kj_how how;
+    int ulp32, ulp64;
+} kj_builtin_info;
+
+extern const kj_builtin_info kj_builtins[KJ_NBUILTINS];
+
+/* A scalar constant. Integers are kept sign- or zero-extended to 64 bits, f32 as the double of equal value. */
+typedef struct kj_value {
+    kj_dtype type;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+        bool b; /* KJ_BOOL; also readable as u, which is 0 or 1 */
+    };
+} kj_value;
+
+/* The language's arithmetic on constants, the same as on every device (fold.c). Operands have one type (for shifts,
+ * the count may differ); the result is of that type, or bool for comparisons. */
+kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b);
+kj_value kj_fold_unary(kj_op op, kj_value a);
+/* Conversion as f32(x) does: integers wrap, floats saturate, NaN gives 0. */
+kj_value kj_fold_convert(kj_value v, kj_dtype to);
+/* Does `to` hold the value exactly (integers) or within its range (floats)? */
+bool kj_value_fits(kj_value v, kj_dtype to);
+
+static inline kj_value kj_int(kj_dtype t, int64_t i) { return (kj_value){.type = t, .i = i}; }
+static inline kj_value kj_float(kj_dtype t, double f) { return (kj_value){.type = t, .f = f}; }
+
+#endif

@@ -1,0 +1,313 @@
+/* kjit: compile kernels written in the .knl array language at run time and launch them on the CPU or a GPU.
+ *
+ * A program makes a context (a device and its memory), compiles modules, makes arrays, launches kernels on streams:
+ *
+ *     kjit_context *ctx;   kjit_module *mod;   kjit_array *x;
+ *     kjit_context_create(NULL, &ctx);
+ *     kjit_module_compile(ctx, "k.knl", source, strlen(source), NULL, &mod);
+ *     kjit_array_wrap(ctx, data, KJIT_F32, 1, (int64_t[]){n}, NULL, KJIT_HOST, &x);
+ *     kjit_launch(mod, "scale", &(kjit_config){.grid = {blocks}, .block = {256}},
+ *                 (kjit_arg[]){kjit_arg_array(x), kjit_arg_f64(2.0)}, 2);
+ *
+ * Errors: every call that can fail gives a kjit_status; kjit_last_error(ctx) is the sentence for the calling thread's
+ * last failure on that context. A call that fails creates and changes nothing. Functions that free accept NULL.
+ * Threads: a context and what belongs to it may be used from many threads at once; a handle must not be freed while
+ * another thread uses it.
+ * The library writes to no file or terminal it was not asked to, installs no handlers and never ends the process. */
+#ifndef KJIT_H
+#define KJIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KJIT_VERSION_MAJOR 0
+#define KJIT_VERSION_MINOR 1
+#define KJIT_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define KJIT_API __attribute__((visibility("default")))
+#else
+#define KJIT_API
+#endif
+
+/* ---- Status ---- */
+
+/* Every code, its number (kept for ever) and its general sentence. */
+#define KJIT_STATUS_MAP(X) \
+    X(OK, 0, "success") \
+    X(INVALID, 1, "an argument is not valid") \
+    X(NO_MEMORY, 2, "out of memory") \
+    X(COMPILE, 3, "the source has errors") \
+    X(NOT_FOUND, 4, "no such thing") \
+    X(TYPE, 5, "a type does not match") \
+    X(SHAPE, 6, "a shape does not match") \
+    X(LAUNCH, 7, "the launch is not possible") \
+    X(FAULT, 8, "a kernel failed while it ran") \
+    X(IO, 9, "a file could not be read or written") \
+    X(FORMAT, 10, "a file's content is not as it should be") \
+    X(DEVICE, 11, "the device is not available") \
+    X(ASSERT, 12, "an assertion failed") \
+    X(INTERRUPTED, 13, "interrupted") \
+    X(INTERNAL, 14, "internal error")
+
+typedef enum kjit_status {
+#define KJIT_STATUS_ENUM(name, number, text) KJIT_##name = number,
+    KJIT_STATUS_MAP(KJIT_STATUS_ENUM)
+#undef KJIT_STATUS_ENUM
+} kjit_status;
+
+KJIT_API const char *kjit_status_name(kjit_status status);    /* "KJIT_TYPE" */
+KJIT_API const char *kjit_status_message(kjit_status status); /* "a type does not match" */
+KJIT_API const char *kjit_version(void);                      /* "0.1.0" */
+
+/* ---- Types ---- */
+
+/* Scalar types; bool is one byte, 0 or 1. The numbers are kept for ever. */
+typedef enum kjit_dtype {
+    KJIT_BOOL = 0,
+    KJIT_I8 = 1,
+    KJIT_I16 = 2,
+    KJIT_I32 = 3,
+    KJIT_I64 = 4,
+    KJIT_U8 = 5,
+    KJIT_U16 = 6,
+    KJIT_U32 = 7,
+    KJIT_U64 = 8,
+    KJIT_F32 = 9,
+    KJIT_F64 = 10
+} kjit_dtype;
+
+KJIT_API size_t kjit_dtype_size(kjit_dtype dtype);      /* bytes; 0 for no type */
+KJIT_API const char *kjit_dtype_name(kjit_dtype dtype); /* "f32"; NULL for no type */
+
+#define KJIT_MAX_NDIM 6
+
+typedef struct kjit_context kjit_context;
+typedef struct kjit_module kjit_module;
+typedef struct kjit_array kjit_array;
+typedef struct kjit_stream kjit_stream;
+typedef struct kjit_event kjit_event;
+
+/* ---- Devices and contexts ---- */
+
+typedef struct kjit_device_info {
+    char name[128];     /* "AMD EPYC (2 threads, AVX-512)" */
+    char kind[16];      /* "cpu", "cuda" */
+    int ordinal;        /* within its kind */
+    uint64_t memory;    /* bytes in all */
+    int units;          /* worker threads, or multiprocessors */
+} kjit_device_info;
+
+/* The devices of this machine; gives how many there are and fills at most `max`. */
+KJIT_API int kjit_devices(kjit_device_info *out, int max);
+
+typedef struct kjit_context_options {
+    const char *device; /* "auto" (also NULL), "cpu", "cuda", "cuda:1" */
+    int workers;        /* CPU device: worker threads; 0: one a core available to the process */
+} kjit_context_options;
+
+/* NULL options are all defaults. On failure *out is NULL and the sentence is in kjit_create_error's buffer: `error`,
+ * when not NULL, gets at most error_size bytes with the NUL. */
+KJIT_API kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out, char *error,
+                                         size_t error_size);
+/* Waits for all work, then frees the context. Arrays, modules, streams and events of it must be gone. */
+KJIT_API void kjit_context_destroy(kjit_context *ctx);
+KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out);
+KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
+
+/* The calling thread's last failure on this context, "" when there was none. Valid until its next call on ctx. */
+KJIT_API const char *kjit_last_error(kjit_context *ctx);
+
+/* ---- Modules ---- */
+
+typedef struct kjit_diagnostic {
+    const char *file, *message, *hint, *code; /* hint may be NULL */
+    int line, column, end_line, end_column;   /* 1-based; columns in characters */
+    int severity;                             /* 0 error, 1 warning */
+} kjit_diagnostic;
+
+typedef struct kjit_compile_options {
+    int opt_level;          /* -1: the default, 3 */
+    int no_contract;        /* 1: a*b + c rounds twice */
+    int verify;             /* 1: check the generated IR */
+} kjit_compile_options;
+
+/* Checks the source; kernels are compiled at their first launch. `name` is for messages. On KJIT_COMPILE *out is a
+ * module that only has diagnostics (free it too). The source is copied. NULL options are all defaults. */
+KJIT_API kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source, size_t size,
+                                         const kjit_compile_options *options, kjit_module **out);
+KJIT_API kjit_status kjit_module_load(kjit_context *ctx, const char *path, const kjit_compile_options *options,
+                                      kjit_module **out);
+KJIT_API void kjit_module_free(kjit_module *mod);
+
+/* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. */
+KJIT_API const char *kjit_module_log(kjit_module *mod);
+KJIT_API const char *kjit_module_log_json(kjit_module *mod);
+KJIT_API int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max);
+
+/* Kernel names, in the file's order; NULL past the last. */
+KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
+KJIT_API int kjit_module_has_run(kjit_module *mod);
+
+/* Intermediate forms of every kernel (or the one named): what = "ast", "tast", "llvm", "llvm-opt", "asm".
+ * *out is for free(). Generic kernels take their bound's first type, const parameters their defaults; `block` may be
+ * NULL: then (256, 1, 1). */
+KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel, const int64_t block[3],
+                                      char **out);
+
+/* ---- Arrays ---- */
+
+typedef enum kjit_memory { KJIT_HOST = 0, KJIT_DEVICE = 1 } kjit_memory;
+
+/* A new array with unspecified elements. order is 'C' or 'F'. */
+KJIT_API kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape, char order,
+                                       kjit_memory memory, kjit_array **out);
+/* An array over memory of the caller's, which must outlive it; strides in bytes, NULL for C order. */
+KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim, const int64_t *shape,
+                                     const int64_t *strides, kjit_memory memory, kjit_array **out);
+/* A view: per axis start, stop, step as in Python after clipping (step may be negative); shares and keeps the memory. */
+KJIT_API kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop, const int64_t *step,
+                                      kjit_array **out);
+/* A view without axis `axis`, at `index`. */
+KJIT_API kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **out);
+KJIT_API void kjit_array_free(kjit_array *a); /* drops this reference; waits for work that uses it only if needed */
+
+KJIT_API kjit_dtype kjit_array_dtype(const kjit_array *a);
+KJIT_API int kjit_array_ndim(const kjit_array *a);
+KJIT_API int64_t kjit_array_size(const kjit_array *a);             /* elements */
+KJIT_API const int64_t *kjit_array_shape(const kjit_array *a);     /* [ndim] */
+KJIT_API const int64_t *kjit_array_strides(const kjit_array *a);   /* [ndim], bytes */
+KJIT_API kjit_memory kjit_array_memory(const kjit_array *a);
+KJIT_API void *kjit_array_data(const kjit_array *a);               /* first element; a device address for KJIT_DEVICE */
+
+/* Copies all elements between arrays of one dtype and shape, any layouts, host or device. With a stream it is queued
+ * and the arrays must live until it ran; without (NULL) it is done on return. */
+KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream);
+KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);
+KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **out);
+
+/* Files. .npy: every dtype, C and F order, either byte order is read. .png: 8-bit, u8 [h, w] or [h, w, 3]. A save
+ * writes a temporary file beside the target and renames it: a failure leaves nothing half-written. */
+KJIT_API kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out);
+KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
+
+/* The elements as NumPy prints them; *out is for free(). */
+KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
+
+/* ---- Streams and events ---- */
+
+KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
+KJIT_API void kjit_stream_free(kjit_stream *s); /* after its work has run */
+KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
+KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done);
+KJIT_API kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e);
+KJIT_API kjit_status kjit_event_create(kjit_context *ctx, kjit_event **out);
+KJIT_API void kjit_event_free(kjit_event *e);
+KJIT_API kjit_status kjit_event_record(kjit_event *e, kjit_stream *s);
+KJIT_API kjit_status kjit_event_synchronize(kjit_event *e);
+KJIT_API kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms);
+
+/* ---- Launches ---- */
+
+typedef struct kjit_config {
+    int64_t grid[3];     /* blocks; 0 in .y or .z means 1; 0 in .x is an empty launch */
+    int64_t block[3];    /* threads; 0 in .y or .z means 1; at most 1024 in all */
+    kjit_stream *stream; /* NULL: the launch has finished on return */
+} kjit_config;
+
+typedef enum kjit_arg_kind { KJIT_ARG_ARRAY, KJIT_ARG_INT, KJIT_ARG_FLOAT, KJIT_ARG_BOOL } kjit_arg_kind;
+
+/* One argument: arrays as they are, numbers converted to the parameter's type (out of range is KJIT_TYPE). `name`, when
+ * not NULL, gives the parameter by name (const parameters usually); the others are taken in order. */
+typedef struct kjit_arg {
+    kjit_arg_kind kind;
+    const char *name;
+    union {
+        kjit_array *array;
+        int64_t i;
+        double f;
+    } u;
+} kjit_arg;
+
+static inline kjit_arg kjit_arg_array(kjit_array *a)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_ARRAY;
+    arg.name = NULL;
+    arg.u.array = a;
+    return arg;
+}
+static inline kjit_arg kjit_arg_i64(int64_t i)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_INT;
+    arg.name = NULL;
+    arg.u.i = i;
+    return arg;
+}
+static inline kjit_arg kjit_arg_f64(double f)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_FLOAT;
+    arg.name = NULL;
+    arg.u.f = f;
+    return arg;
+}
+static inline kjit_arg kjit_arg_bool(int b)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_BOOL;
+    arg.name = NULL;
+    arg.u.i = b != 0;
+    return arg;
+}
+static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
+{
+    arg.name = name;
+    return arg;
+}
+
+/* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host arrays on a stream
+ * moves them in the stream. */
+KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config, const kjit_arg *args,
+                                 int nargs);
+/* One thread an element: the block size is chosen, the grid covers n. */
+KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, kjit_stream *stream,
+                                        const kjit_arg *args, int nargs);
+
+/* ---- Run blocks ---- */
+
+typedef struct kjit_run_options {
+    const char *const *params;  /* "name=value": 5, 2.5, true, @file.npy, @photo.png */
+    int nparams;
+    const char *const *saves;   /* "name=file": arrays to save when the block has ended */
+    int nsaves;
+    int time;                   /* 1: report each launch and transfer */
+    void (*write)(void *user, const char *text, size_t size); /* what print writes; NULL drops it */
+    void (*report)(void *user, const char *text, size_t size); /* what time writes */
+    int (*interrupted)(void *user); /* asked between statements; non-zero ends with KJIT_INTERRUPTED */
+    void *user;
+} kjit_run_options;
+
+/* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error: ..." and the line. */
+KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
+
+/* ---- The language's own reference ---- */
+
+typedef struct kjit_builtin_info {
+    const char *name, *group, *signature, *doc;
+    int ulp32, ulp64;
+} kjit_builtin_info;
+
+/* Row i of the kernel vocabulary; non-zero while there is one. */
+KJIT_API int kjit_builtin(int i, kjit_builtin_info *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
