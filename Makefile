@@ -1,0 +1,165 @@
+# kjit. `make help` lists the goals; sources stand in the order of the pipeline.
+#
+#   BUILD=dir          where everything built goes (default build, or build/san with SAN=1)
+#   SAN=1              with AddressSanitizer and UndefinedBehaviorSanitizer
+#   LLVM_LINK=shared   link libLLVM.so rather than LLVM's archives
+#   LLVM_CONFIG=path   another LLVM than the newest of 22 21 20 19 that is found
+#   PREFIX, DESTDIR    of install
+
+PREFIX ?= /usr/local
+LLVM_LINK ?= static
+CC = gcc
+CXX = g++
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+ifeq ($(SAN),1)
+BUILD ?= build/san
+OPTIMISE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SANITIZE = -fsanitize=address,undefined
+else
+BUILD ?= build
+OPTIMISE = -O2 -g
+endif
+
+# ---- Sources, in the order of the pipeline ----
+
+GRAMMAR = grammar/knl.l grammar/knl.y
+COMPILER = $(sort $(wildcard compiler/*.c))
+RUNTIME = $(sort $(wildcard runtime/*.c))
+CPU_DEVICE = $(sort $(wildcard runtime/device/cpu/*.c))
+CLI = $(sort $(wildcard cli/*.c))
+UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
+API_TESTS = $(sort $(wildcard tests/api/*.c))
+
+GENERATED = $(BUILD)/gen/knl.tab.c $(BUILD)/gen/knl.lex.c
+LIB_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) $(GENERATED:.c=.o)
+CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
+UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_TESTS))
+API_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(API_TESTS))
+
+# ---- LLVM ----
+
+LLVM_CONFIG ?= $(shell tools/find-llvm.sh $(LLVM_LINK))
+ifneq ($(LLVM_CONFIG),)
+LLVM_BIN := $(shell $(LLVM_CONFIG) --bindir)
+LLVM_CPPFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
+LLVM_COMPONENTS = x86 nvptx orcjit passes bitreader bitwriter linker irreader native
+LLVM_LIBS := -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-$(LLVM_LINK) --libs $(LLVM_COMPONENTS))
+ifeq ($(LLVM_LINK),static)
+# What Debian's LLVM names beside these (z3, xml2) belongs to parts that kjit does not link.
+LLVM_LIBS += $(filter-out %libz3.so -lz3 -lxml2,$(shell $(LLVM_CONFIG) --link-static --system-libs))
+endif
+endif
+
+# ---- Flags ----
+
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+CPPFLAGS_ALL = -D_GNU_SOURCE -Iinclude $(CPPFLAGS)
+CPPFLAGS_LIB = $(CPPFLAGS_ALL) -I. -Icompiler -Iruntime -I$(BUILD)/gen $(LLVM_CPPFLAGS)
+CFLAGS_ALL = -std=c17 $(OPTIMISE) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
+    -ffp-contract=off -pthread $(CFLAGS)
+LINKER := $(shell if [ -x "$(LLVM_BIN)/ld.lld" ]; then echo -B$(LLVM_BIN) -fuse-ld=lld; \
+    elif command -v ld.lld >/dev/null; then echo -fuse-ld=lld; \
+    elif command -v ld.gold >/dev/null; then echo -fuse-ld=gold; fi)
+LDFLAGS_ALL = $(LINKER) -pthread $(SANITIZE) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
+LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
+
+# ---- Goals ----
+
+.PHONY: all demo test check-llvm run-tests test-programs deps install uninstall lint format bench-cpu clean help FORCE
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+all: $(BUILD)/kjit $(BUILD)/libkjit.a $(BUILD)/libkjit.so ## build the command and the libraries
+
+demo: deps ## install what is missing, build, and run the first sample
+	@$(MAKE) $(BUILD)/kjit
+	$(BUILD)/kjit run samples/vecadd.knl
+
+test: deps ## install what is missing, build, and run the tests
+	@$(MAKE) run-tests
+
+run-tests: all test-programs
+	@BUILD=$(BUILD) LLVM_BIN=$(LLVM_BIN) SAN=$(SAN) tests/run
+
+deps: ## install the packages kjit is built from (Debian, Ubuntu)
+	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh
+
+bench-cpu: all ## kjit beside OpenMP C on this CPU
+	@BUILD=$(BUILD) bench/cpu/run
+
+clean: ## remove what was built
+	rm -rf $(BUILD)
+
+# ---- Building ----
+
+$(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
+	@echo "LINK $@"
+	@$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+$(BUILD)/libkjit.a: $(LIB_OBJECTS)
+	@echo "AR   $@"
+	@rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
+	@echo "LINK $@"
+	@$(CXX) $(LDFLAGS_ALL) -shared -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
+	    $(LIB_OBJECTS) $(LIBS)
+	@ln -sf $(@F).0 $@
+
+$(BUILD)/gen/knl.tab.c $(BUILD)/gen/knl.tab.h &: grammar/knl.y | check-llvm
+	@mkdir -p $(BUILD)/gen
+	@echo "BISON $<"
+	@bison -Werror -Wcounterexamples -o $(BUILD)/gen/knl.tab.c --header=$(BUILD)/gen/knl.tab.h $<
+
+$(BUILD)/gen/knl.lex.c: grammar/knl.l | check-llvm
+	@mkdir -p $(BUILD)/gen
+	@echo "FLEX $<"
+	@flex -o $@ $<
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/knl.tab.h $(BUILD)/flags
+	@$(CC) $(CPPFLAGS_LIB) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/cli/%.o: cli/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "CC   $<"
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(BUILD)/gen/knl.tab.h
+	@mkdir -p $(@D)
+	@echo "CC   $<"
+	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+check-llvm:
+	@[ -n "$(LLVM_CONFIG)" ] || { echo "kjit: LLVM 19 to 22 was not found: run 'make deps'" >&2; exit 1; }
+
+# What objects were compiled with: they are compiled again when it changes.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(CC) $(CPPFLAGS_LIB) $(CFLAGS_ALL) $(LLVM_CONFIG)' | cmp -s - $@ || \
+	    echo '$(CC) $(CPPFLAGS_LIB) $(CFLAGS_ALL) $(LLVM_CONFIG)' > $@
+
+# ---- Tests: a unit test sees the compiler's headers, an API test kjit.h and the shared library alone ----
+
+test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS)
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libkjit.a
+	@mkdir -p $(@D)
+	@echo "TEST $<"
+	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(BUILD)/libkjit.a $(LIBS) -lcmocka
+
+$(BUILD)/tests/api/%: tests/api/%.c $(BUILD)/libkjit.so
+	@mkdir -p $(@D)
+	@echo "TEST $<"
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD)) -lcmocka -lm
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,76 @@
+#!/bin/sh
+# Installs what kjit is built and tested with: quick and silent when all is there, else by apt-get, as root or through
+# sudo. Elsewhere than on Debian and its kin it says what is missing and fails.
+set -eu
+cd "$(dirname "$0")/.."
+
+have() { command -v "$1" >/dev/null 2>&1; }
+header() { echo "#include <$1>" | "${CC:-gcc}" -x c -E - >/dev/null 2>&1; }
+math_library() { [ -n "$(ls /usr/lib/clc/nvptx64--.bc "$1"/lib/clc/nvptx64--.bc 2>/dev/null)" ]; }
+
+# Everything the build and the tests use, by what shows that it is there.
+missing() {
+    for tool in gcc g++ make flex bison python3 pkg-config; do
+        have $tool || echo $tool
+    done
+    if have "${CC:-gcc}"; then
+        header png.h || echo libpng-dev
+        header zlib.h || echo zlib1g-dev
+        header zstd.h || echo libzstd-dev
+        # cmocka.h wants other headers before it
+        [ -n "$(ls /usr/include/cmocka.h /usr/local/include/cmocka.h 2>/dev/null)" ] || echo libcmocka-dev
+    else
+        echo libpng-dev zlib1g-dev libzstd-dev libcmocka-dev
+    fi
+    config=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
+    if [ -z "$config" ]; then
+        echo llvm-dev llvm-tools libclc
+        return
+    fi
+    bin=$("$config" --bindir)
+    [ -x "$bin/FileCheck" ] && { [ -e "$bin/lit" ] || have lit; } || echo llvm-tools
+    math_library "$("$config" --prefix)" || echo libclc
+}
+
+need=$(missing | tr '\n' ' ')
+[ -n "$need" ] || exit 0
+if ! have apt-get; then
+    echo "kjit: these are missing: $need" >&2
+    echo "kjit: LLVM must be one of 22, 21, 20 and 19, libclc of the same version; install them and run make again" >&2
+    exit 1
+fi
+root=
+if [ "$(id -u)" != 0 ]; then
+    have sudo || { echo "kjit: missing: $need; run tools/deps.sh as root" >&2; exit 1; }
+    root=sudo
+    sudo -n true 2>/dev/null && root="sudo -n"
+fi
+apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
+
+echo "kjit: installing: $need"
+apt update
+
+# The newest LLVM of which apt has all parts; one that is installed already is kept.
+offered() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
+version=
+config=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
+[ -z "$config" ] || version=$("$config" --version | cut -d. -f1)
+for v in 22 21 20 19; do
+    [ -z "$version" ] || break
+    offered llvm-$v-dev && offered llvm-$v-tools && offered libclc-$v && version=$v
+done
+[ -n "$version" ] || { echo "kjit: apt has none of LLVM 22, 21, 20 and 19 with libclc" >&2; exit 1; }
+
+packages=
+for name in $need; do
+    case $name in
+    llvm-dev) packages="$packages llvm-$version-dev" ;;
+    llvm-tools) packages="$packages llvm-$version-tools" ;;
+    libclc) packages="$packages libclc-$version" ;;
+    *) packages="$packages $name" ;;
+    esac
+done
+apt install -y --no-install-recommends $packages
+
+left=$(missing | tr '\n' ' ')
+[ -z "$left" ] || { echo "kjit: still missing after the installation: $left" >&2; exit 1; }
