@@ -2,7 +2,8 @@
  *
  * Everything the front end and sema build (tokens' text, AST, typed AST, messages) lives in the arena of its
  * compilation and is never freed alone. An allocation that fails longjmps to the compilation's entry (kj_arena.fail),
- * so no caller checks for NULL. Not thread-safe: an arena belongs to one compilation. */
+ * so no caller checks for NULL. Not thread-safe: an arena belongs to one compilation.
+ * Formatted text is the same in every locale: a decimal point is a point. */
 #ifndef KJ_ARENA_H
 #define KJ_ARENA_H
 
@@ -32,5 +33,15 @@ const char *kj_intern(kj_arena *a, const char *text, size_t len);
 
 char *kj_arena_printf(kj_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *kj_arena_vprintf(kj_arena *a, const char *format, va_list args);
+
+/* Text that grows at its end, in the arena: start from {.arena = a}; `text` is NUL-terminated, NULL while empty. */
+typedef struct kj_text {
+    kj_arena *arena;
+    char *text;
+    size_t len, capacity;
+} kj_text;
+
+void kj_text_put(kj_text *t, const char *bytes, size_t len);
+void kj_text_printf(kj_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

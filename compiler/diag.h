@@ -43,6 +43,7 @@ typedef struct kj_diag {
     kj_message *first, *last;
     int errors;
     bool full; /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
+    kj_message *scratch; /* where a message goes that is not kept */
 } kj_diag;
 
 void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
@@ -52,6 +53,9 @@ kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *forma
     __attribute__((format(printf, 4, 5)));
 void kj_hint(kj_diag *d, kj_message *m, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The UTF-8 character at `text` (before `end`): its length, and its code in *code; one byte and U+FFFD when invalid. */
+size_t kj_utf8(const char *text, const char *end, uint32_t *code);
 
 /* 1-based line and column (in UTF-8 characters) of a byte offset. */
 void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *col);

@@ -1,0 +1,229 @@
+/* The arena: sizes and formats in, memory of one lifetime out. */
+#include "arena.h"
+
+#include <locale.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CHUNK = 16 << 10, LAST_CHUNK = 1 << 20 };
+
+typedef struct kj_chunk {
+    struct kj_chunk *next;
+    size_t size; /* bytes after this header */
+    alignas(max_align_t) char bytes[];
+} chunk;
+
+typedef struct interned {
+    const char *text;
+    size_t len;
+    uint64_t hash;
+} interned;
+
+/* Open addressing; the capacity is a power of two and at least a quarter is free. */
+typedef struct kj_intern {
+    interned *slots;
+    size_t capacity, count;
+} interns;
+
+static _Noreturn void out_of_memory(kj_arena *a)
+{
+    longjmp(*a->fail, 1);
+}
+
+void kj_arena_init(kj_arena *a, jmp_buf *fail)
+{
+    *a = (kj_arena){.fail = fail};
+}
+
+void kj_arena_free(kj_arena *a)
+{
+    for (chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    *a = (kj_arena){.fail = a->fail};
+}
+
+/* Chunks double, so that small compilations stay small. A big allocation gets a chunk alone, behind the current one,
+ * whose free end stays in use. */
+static void *new_chunk(kj_arena *a, size_t size)
+{
+    size_t usual = a->chunks ? a->chunks->size * 2 : FIRST_CHUNK;
+    if (usual < FIRST_CHUNK)
+        usual = FIRST_CHUNK;
+    if (usual > LAST_CHUNK)
+        usual = LAST_CHUNK;
+    bool alone = a->chunks && size > usual / 4;
+    size_t bytes = alone || size > usual ? size : usual;
+    chunk *c = bytes <= SIZE_MAX - sizeof(chunk) ? calloc(1, sizeof(chunk) + bytes) : NULL;
+    if (!c)
+        out_of_memory(a);
+    c->size = bytes;
+    if (alone) {
+        c->next = a->chunks->next;
+        a->chunks->next = c;
+    } else {
+        c->next = a->chunks;
+        a->chunks = c;
+        a->next = c->bytes + size;
+        a->end = c->bytes + bytes;
+    }
+    return c->bytes;
+}
+
+void *kj_arena_alloc(kj_arena *a, size_t size)
+{
+    if (size > SIZE_MAX - alignof(max_align_t))
+        out_of_memory(a);
+    if (!size)
+        size = 1;
+    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    a->used += size;
+    if (size > (size_t)(a->end - a->next))
+        return new_chunk(a, size);
+    void *p = a->next;
+    a->next += size;
+    return p;
+}
+
+void *kj_arena_calloc(kj_arena *a, size_t n, size_t size)
+{
+    if (size && n > SIZE_MAX / size)
+        out_of_memory(a);
+    return kj_arena_alloc(a, n * size);
+}
+
+/* ---- Names ---- */
+
+static uint64_t hash_of(const char *text, size_t len)
+{
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+    return h;
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static interned *find(const interns *names, const char *text, size_t len, uint64_t hash)
+{
+    for (size_t i = hash & (names->capacity - 1);; i = (i + 1) & (names->capacity - 1)) {
+        interned *s = &names->slots[i];
+        if (!s->text || (s->hash == hash && s->len == len && memcmp(s->text, text, len) == 0))
+            return s;
+    }
+}
+
+static void grow(kj_arena *a, interns *names)
+{
+    interns bigger = {.capacity = names->capacity ? names->capacity * 2 : 64, .count = names->count};
+    bigger.slots = KJ_NEW_ARRAY(a, interned, bigger.capacity);
+    for (size_t i = 0; i < names->capacity; i++) {
+        const interned *s = &names->slots[i];
+        if (s->text)
+            *find(&bigger, s->text, s->len, s->hash) = *s;
+    }
+    *names = bigger;
+}
+
+const char *kj_intern(kj_arena *a, const char *text, size_t len)
+{
+    if (!a->names)
+        a->names = KJ_NEW(a, interns);
+    if (a->names->count * 4 >= a->names->capacity * 3)
+        grow(a, a->names);
+    uint64_t hash = hash_of(text, len);
+    interned *s = find(a->names, text, len, hash);
+    if (!s->text) {
+        char *copy = kj_arena_alloc(a, len + 1);
+        memcpy(copy, text, len);
+        *s = (interned){.text = copy, .len = len, .hash = hash};
+        a->names->count++;
+    }
+    return s->text;
+}
+
+/* ---- Text ---- */
+
+/* vsnprintf with a decimal point in whatever locale the host program set. Gives what the text needs without the NUL. */
+static size_t format_text(kj_arena *a, char *out, size_t size, const char *format, va_list args)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c)
+        out_of_memory(a);
+    locale_t before = uselocale(c);
+    int n = vsnprintf(out, size, format, args);
+    uselocale(before);
+    freelocale(c);
+    if (n < 0)
+        out_of_memory(a);
+    return (size_t)n;
+}
+
+char *kj_arena_vprintf(kj_arena *a, const char *format, va_list args)
+{
+    char small[256];
+    va_list again;
+    va_copy(again, args);
+    size_t len = format_text(a, small, sizeof small, format, args);
+    char *text = kj_arena_alloc(a, len + 1);
+    if (len < sizeof small)
+        memcpy(text, small, len);
+    else
+        format_text(a, text, len + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *kj_arena_printf(kj_arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = kj_arena_vprintf(a, format, args);
+    va_end(args);
+    return text;
+}
+
+/* Room for `len` more bytes and the NUL. */
+static void reserve(kj_text *t, size_t len)
+{
+    if (len >= SIZE_MAX / 2 - t->len)
+        out_of_memory(t->arena);
+    size_t need = t->len + len + 1;
+    if (need <= t->capacity)
+        return;
+    size_t capacity = need < 128 ? 256 : need * 2;
+    char *text = kj_arena_alloc(t->arena, capacity);
+    if (t->len)
+        memcpy(text, t->text, t->len);
+    t->text = text;
+    t->capacity = capacity;
+}
+
+void kj_text_put(kj_text *t, const char *bytes, size_t len)
+{
+    reserve(t, len);
+    memcpy(t->text + t->len, bytes, len);
+    t->len += len;
+    t->text[t->len] = '\0';
+}
+
+void kj_text_printf(kj_text *t, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    reserve(t, 0);
+    size_t len = format_text(t->arena, t->text + t->len, t->capacity - t->len, format, args);
+    if (len >= t->capacity - t->len) {
+        t->text[t->len] = '\0';
+        reserve(t, len);
+        format_text(t->arena, t->text + t->len, len + 1, format, again);
+    }
+    t->len += len;
+    va_end(again);
+    va_end(args);
+}

@@ -1,0 +1,42 @@
+/* Places in source text: byte offsets in; lines, columns and characters out. */
+#include "diag.h"
+
+size_t kj_utf8(const char *text, const char *end, uint32_t *code)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    *code = 0xfffd;
+    if (len == 1) {
+        *code = s[0];
+        return 1;
+    }
+    if (s[0] < 0xc2 || s[0] > 0xf4 || len > (size_t)(end - text))
+        return 1;
+    uint32_t c = s[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 1;
+        c = c << 6 | (s[i] & 0x3fu);
+    }
+    if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 1;
+    *code = c;
+    return len;
+}
+
+void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *col)
+{
+    const char *at = s->text + (offset < s->size ? offset : s->size);
+    const char *start = s->text;
+    *line = *col = 1;
+    for (const char *p = s->text; p < at; p++) {
+        if (*p == '\n') {
+            ++*line;
+            start = p + 1;
+        }
+    }
+    uint32_t code;
+    for (const char *p = start; p < at; p += kj_utf8(p, s->text + s->size, &code))
+        ++*col;
+}
