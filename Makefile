@@ -38,7 +38,8 @@ UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 
 GENERATED = $(BUILD)/gen/knl.tab.c $(BUILD)/gen/knl.lex.c
-LIB_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) $(GENERATED:.c=.o)
+LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) \
+    $(BUILD)/gen/mathlib.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_TESTS))
 API_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(API_TESTS))
@@ -48,6 +49,8 @@ API_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(API_TESTS))
 LLVM_CONFIG ?= $(shell tools/find-llvm.sh $(LLVM_LINK))
 ifneq ($(LLVM_CONFIG),)
 LLVM_BIN := $(shell $(LLVM_CONFIG) --bindir)
+LIBCLC := $(firstword $(wildcard $(shell $(LLVM_CONFIG) --prefix)/lib/clc/nvptx64--.bc \
+    /usr/lib/clc/nvptx64--.bc /usr/share/clc/nvptx64--.bc))
 LLVM_CPPFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
 LLVM_COMPONENTS = x86 nvptx orcjit passes bitreader bitwriter linker irreader native
 LLVM_LIBS := -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-$(LLVM_LINK) --libs $(LLVM_COMPONENTS))
@@ -132,13 +135,33 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(BUILD)/flags
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(BUILD)/gen/knl.tab.h
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(if $(wildcard grammar/knl.y),$(BUILD)/gen/knl.tab.h)
 	@mkdir -p $(@D)
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 check-llvm:
 	@[ -n "$(LLVM_CONFIG)" ] || { echo "kjit: LLVM 19 to 22 was not found: run 'make deps'" >&2; exit 1; }
+	@[ -n "$(LIBCLC)" ] || { echo "kjit: libclc (nvptx64--.bc) was not found: run 'make deps'" >&2; exit 1; }
+
+# The embedded math library: libclc's functions, taken apart by tools/mathlib.c.
+$(BUILD)/tools/mathlib: tools/mathlib.c compiler/builtins.def $(BUILD)/flags | check-llvm
+	@mkdir -p $(@D)
+	@echo "TOOL $@"
+	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -O1 -c -o $@.o $<
+	@$(CXX) $(LINKER) -o $@ $@.o -Wl,--gc-sections $(LLVM_LIBS) -lm -ldl -pthread
+
+$(BUILD)/gen/mathlib.bin $(BUILD)/gen/mathlib.inc &: $(BUILD)/tools/mathlib $(LIBCLC)
+	@mkdir -p $(BUILD)/gen
+	@echo "MATH $(LIBCLC)"
+	@$< $(LIBCLC) $(BUILD)/gen/mathlib.bin $(BUILD)/gen/mathlib.inc
+
+$(BUILD)/gen/mathlib.o: $(BUILD)/gen/mathlib.bin
+	@printf '%s\n' '.section .rodata' '.balign 16' '.globl kj_mathlib_bytes' '.hidden kj_mathlib_bytes' \
+	    'kj_mathlib_bytes: .incbin "$<"' '.section .note.GNU-stack,"",@progbits' > $(@:.o=.s)
+	@$(CC) -c -o $@ $(@:.o=.s)
+
+$(BUILD)/obj/compiler/mathlib.o: $(BUILD)/gen/mathlib.inc
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE

@@ -1,0 +1,445 @@
+/* Makes the embedded math library, at build time: mathlib libclc.bc out.bin out.inc
+ *
+ * Enters: libclc's nvptx64--.bc, plain LLVM IR, and the MATH rows of compiler/builtins.def. Leaves: the modules that
+ * compiler/mathlib.h describes, one after the other in out.bin, and their rows in out.inc.
+ *
+ * The scalar functions are libclc's with what could make devices differ taken out: llvm.fmuladd is llvm.fma, and
+ * fast-math flags, !fpmath, target attributes and address spaces are gone. The 16-lane functions are made from them by
+ * LLVM's loop vectoriser, so that both give the same bits by construction. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+enum { LANES = 16, ALIGNMENT = 16 };
+static const LLVMAttributeIndex WHOLE_FUNCTION = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+
+typedef struct row {
+    const char *id, *name, *symbol;
+    int nargs;
+    bool is_math;
+} row;
+
+static const row rows[] = {
+#define SEMA false
+#define CODE false
+#define LLVM false
+#define MATH true
+#define BUILTIN(id, name, group, signature, how, symbol, ulp32, ulp64, doc) \
+    {#id, name, symbol, (int)sizeof(signature) - 4, how},
+#include "compiler/builtins.def"
+};
+enum { NROWS = sizeof rows / sizeof rows[0] };
+
+/* What is being made, and with what. */
+typedef struct maker {
+    LLVMContextRef context;
+    LLVMModuleRef library; /* the scalar functions of all rows, under their own names */
+    LLVMTargetMachineRef machine;
+    FILE *bytes, *index;
+    size_t offset;
+} maker;
+
+static _Noreturn void fail(const char *what, const char *detail)
+{
+    fprintf(stderr, "mathlib: %s: %s\n", what, detail ? detail : "");
+    exit(1);
+}
+
+static void run_passes(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef machine)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+    LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+    LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+    LLVMErrorRef error = LLVMRunPasses(m, passes, machine, options);
+    if (error) {
+        fail(passes, LLVMGetErrorMessage(error));
+    }
+    LLVMDisposePassBuilderOptions(options);
+}
+
+/* ---- Reading libclc, and what makes it the same everywhere ---- */
+
+/* The OpenCL name of a row's scalar function: _Z3powff. */
+static void opencl_name(char *out, size_t size, const row *r, bool is_double)
+{
+    int n = snprintf(out, size, "_Z%zu%s", strlen(r->symbol), r->symbol);
+    for (int i = 0; i < r->nargs; i++) {
+        n += snprintf(out + n, size - (size_t)n, is_double ? "d" : "f");
+    }
+}
+
+static bool is_wanted(const char *name)
+{
+    for (int i = 0; i < NROWS; i++) {
+        char f32[64], f64[64];
+        opencl_name(f32, sizeof f32, &rows[i], false);
+        opencl_name(f64, sizeof f64, &rows[i], true);
+        if (rows[i].is_math && (strcmp(name, f32) == 0 || strcmp(name, f64) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop_unwanted(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMIsDeclaration(f) && !is_wanted(LLVMGetValueName(f))) {
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+        }
+    }
+    for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g)) {
+        if (!LLVMIsDeclaration(g)) {
+            LLVMSetLinkage(g, LLVMInternalLinkage);
+        }
+    }
+    run_passes(m, "globaldce", NULL);
+}
+
+/* Tables lie in NVPTX's address space 4; in the library they are plain memory. Types cannot be changed in place, so
+ * the module goes through text once; its named metadata (of OpenCL and NVPTX) is left behind too. */
+static LLVMModuleRef without_address_spaces(LLVMContextRef context, LLVMModuleRef m)
+{
+    static const char space[] = " addrspace(4)";
+    char *text = LLVMPrintModuleToString(m);
+    char *to = text;
+    for (const char *from = text; *from;) {
+        bool line_start = from == text || from[-1] == '\n';
+        if (line_start && from[0] == '!' && (from[1] < '0' || from[1] > '9')) {
+            from += strcspn(from, "\n");
+        } else if (strncmp(from, space, sizeof space - 1) == 0) {
+            from += sizeof space - 1;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(text, (size_t)(to - text), "libclc");
+    LLVMDisposeMessage(text);
+    LLVMDisposeModule(m);
+    LLVMModuleRef plain;
+    char *message = NULL;
+    if (LLVMParseIRInContext(context, buffer, &plain, &message)) {
+        fail("libclc without address spaces", message);
+    }
+    return plain;
+}
+
+static void strip_instruction(LLVMValueRef inst)
+{
+    if (LLVMCanValueUseFastMathFlags(inst)) {
+        LLVMSetFastMathFlags(inst, LLVMFastMathNone);
+    }
+    size_t n;
+    LLVMValueMetadataEntry *entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(inst, &n);
+    for (unsigned i = 0; i < n; i++) {
+        LLVMSetMetadata(inst, LLVMValueMetadataEntriesGetKind(entries, i), NULL);
+    }
+    LLVMDisposeValueMetadataEntries(entries);
+}
+
+/* Keeps what says that the function is pure; drops the target's attributes and what keeps it from being inlined. */
+static void strip_attributes(LLVMValueRef f)
+{
+    unsigned n = LLVMGetAttributeCountAtIndex(f, WHOLE_FUNCTION);
+    LLVMAttributeRef *attributes = calloc(n + 1, sizeof *attributes);
+    if (!attributes) {
+        fail("attributes", "out of memory");
+    }
+    LLVMGetAttributesAtIndex(f, WHOLE_FUNCTION, attributes);
+    for (unsigned i = 0; i < n; i++) {
+        if (LLVMIsStringAttribute(attributes[i])) {
+            unsigned length;
+            const char *kind = LLVMGetStringAttributeKind(attributes[i], &length);
+            LLVMRemoveStringAttributeAtIndex(f, WHOLE_FUNCTION, kind, length);
+        }
+    }
+    free(attributes);
+    static const char *const dropped[] = {"convergent", "noinline", "optnone", "alwaysinline"};
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(dropped[i], strlen(dropped[i]));
+        LLVMRemoveEnumAttributeAtIndex(f, WHOLE_FUNCTION, kind);
+    }
+}
+
+/* a * b + c rounds once on every device: calls of llvm.fmuladd become calls of llvm.fma. */
+static void fuse(LLVMModuleRef m, LLVMValueRef fmuladd)
+{
+    char name[64];
+    snprintf(name, sizeof name, "llvm.fma.%s", LLVMGetValueName(fmuladd) + strlen("llvm.fmuladd."));
+    LLVMValueRef fma = LLVMGetNamedFunction(m, name);
+    if (!fma) {
+        fma = LLVMAddFunction(m, name, LLVMGlobalGetValueType(fmuladd));
+    }
+    LLVMReplaceAllUsesWith(fmuladd, fma);
+}
+
+static void make_portable(LLVMModuleRef m)
+{
+    LLVMSetTarget(m, "");
+    LLVMSetDataLayout(m, "");
+    for (LLVMValueRef f = LLVMGetFirstFunction(m), next; f; f = next) {
+        next = LLVMGetNextFunction(f);
+        LLVMSetFunctionCallConv(f, LLVMCCallConv);
+        if (strncmp(LLVMGetValueName(f), "llvm.fmuladd.", 13) == 0) {
+            fuse(m, f);
+        }
+        if (LLVMIsDeclaration(f)) {
+            continue;
+        }
+        strip_attributes(f);
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+                strip_instruction(i);
+                if (LLVMIsACallInst(i)) {
+                    LLVMSetInstructionCallConv(i, LLVMCCallConv);
+                }
+            }
+        }
+    }
+}
+
+static LLVMModuleRef read_library(LLVMContextRef context, const char *path)
+{
+    LLVMMemoryBufferRef buffer;
+    char *message = NULL;
+    if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message)) {
+        fail(path, message);
+    }
+    LLVMModuleRef m;
+    if (LLVMParseBitcodeInContext2(context, buffer, &m)) {
+        fail(path, "not LLVM bitcode that this LLVM can read");
+    }
+    LLVMDisposeMemoryBuffer(buffer);
+    drop_unwanted(m);
+    m = without_address_spaces(context, m);
+    make_portable(m);
+    run_passes(m, "always-inline,function(lower-switch),default<O1>,function(gvn,instcombine,simplifycfg)", NULL);
+    return m;
+}
+
+/* ---- One function as a module of its own ---- */
+
+/* A module with `name` alone, called `symbol` there. */
+static LLVMModuleRef extract(const maker *mk, const char *name, const char *symbol)
+{
+    LLVMModuleRef m = LLVMCloneModule(mk->library);
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMIsDeclaration(f)) {
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+        }
+    }
+    LLVMValueRef f = LLVMGetNamedFunction(m, name);
+    if (!f) {
+        fail("libclc has no", name);
+    }
+    LLVMSetLinkage(f, LLVMExternalLinkage);
+    LLVMSetValueName2(f, symbol, strlen(symbol));
+    LLVMSetModuleIdentifier(m, symbol, strlen(symbol));
+    LLVMSetSourceFileName(m, symbol, strlen(symbol));
+    run_passes(m, "globaldce", NULL);
+    return m;
+}
+
+static LLVMMetadataRef loop_option(LLVMContextRef c, const char *name, LLVMValueRef value)
+{
+    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(c, name, strlen(name)), LLVMValueAsMetadata(value)};
+    return LLVMMDNodeInContext2(c, parts, 2);
+}
+
+/* !{self, vectorize in steps of LANES}; the node's first operand is the node itself, as loops' are. */
+static LLVMValueRef vectorize_metadata(LLVMContextRef c)
+{
+    LLVMValueRef on = LLVMConstInt(LLVMInt1TypeInContext(c), 1, 0);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef parts[] = {
+        self,
+        loop_option(c, "llvm.loop.vectorize.enable", on),
+        loop_option(c, "llvm.loop.vectorize.width", LLVMConstInt(i32, LANES, 0)),
+        loop_option(c, "llvm.loop.interleave.count", LLVMConstInt(i32, 1, 0)),
+    };
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 4);
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    return LLVMMetadataAsValue(c, loop);
+}
+
+/* Adds to m: symbol(<16 x T>...) { for (i = 0; i < 16; i++) out[i] = scalar(in[i]...); } */
+static void add_lane_loop(LLVMContextRef c, LLVMModuleRef m, LLVMValueRef scalar, const char *symbol)
+{
+    LLVMTypeRef scalar_type = LLVMGlobalGetValueType(scalar);
+    LLVMTypeRef element = LLVMGetReturnType(scalar_type), i64 = LLVMInt64TypeInContext(c);
+    LLVMTypeRef wide = LLVMVectorType(element, LANES), params[] = {wide, wide};
+    unsigned nargs = LLVMCountParams(scalar);
+    LLVMValueRef f = LLVMAddFunction(m, symbol, LLVMFunctionType(wide, params, nargs, 0));
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, f, "");
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(c, f, "");
+    LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(c, f, "");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+
+    LLVMPositionBuilderAtEnd(b, entry);
+    LLVMValueRef memory[2], args[2], out = LLVMBuildAlloca(b, wide, "");
+    for (unsigned i = 0; i < nargs; i++) {
+        memory[i] = LLVMBuildAlloca(b, wide, "");
+        LLVMBuildStore(b, LLVMGetParam(f, i), memory[i]);
+    }
+    LLVMBuildBr(b, body);
+
+    LLVMPositionBuilderAtEnd(b, body);
+    LLVMValueRef lane = LLVMBuildPhi(b, i64, "");
+    for (unsigned i = 0; i < nargs; i++) {
+        args[i] = LLVMBuildLoad2(b, element, LLVMBuildInBoundsGEP2(b, element, memory[i], &lane, 1, ""), "");
+    }
+    LLVMValueRef result = LLVMBuildCall2(b, scalar_type, scalar, args, nargs, "");
+    LLVMBuildStore(b, result, LLVMBuildInBoundsGEP2(b, element, out, &lane, 1, ""));
+    LLVMValueRef next = LLVMBuildNUWAdd(b, lane, LLVMConstInt(i64, 1, 0), "");
+    LLVMValueRef more = LLVMBuildICmp(b, LLVMIntNE, next, LLVMConstInt(i64, LANES, 0), "");
+    LLVMSetMetadata(LLVMBuildCondBr(b, more, body, end), LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
+                    vectorize_metadata(c));
+    LLVMAddIncoming(lane, (LLVMValueRef[]){LLVMConstInt(i64, 0, 0), next}, (LLVMBasicBlockRef[]){entry, body}, 2);
+
+    LLVMPositionBuilderAtEnd(b, end);
+    LLVMBuildRet(b, LLVMBuildLoad2(b, wide, out, ""));
+    LLVMDisposeBuilder(b);
+}
+
+/* Is it straight vector code: no loop or branch left, no call, nothing lane by lane? */
+static bool is_vector_code(LLVMValueRef f)
+{
+    if (LLVMCountBasicBlocks(f) != 1) {
+        return false;
+    }
+    for (LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)); i; i = LLVMGetNextInstruction(i)) {
+        switch (LLVMGetInstructionOpcode(i)) {
+        case LLVMExtractElement: case LLVMInsertElement: case LLVMAlloca:
+            return false;
+        case LLVMCall:
+            if (strncmp(LLVMGetValueName(LLVMGetCalledValue(i)), "llvm.", 5) != 0) {
+                return false;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    return true;
+}
+
+/* The 16-lane function from the scalar one of module m (which it replaces there); false where that does not work. */
+static bool widen(const maker *mk, LLVMModuleRef m, const char *name, const char *symbol)
+{
+    LLVMValueRef scalar = LLVMGetNamedFunction(m, name);
+    unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+    LLVMAddAttributeAtIndex(scalar, WHOLE_FUNCTION, LLVMCreateEnumAttribute(mk->context, inlined, 0));
+    LLVMSetLinkage(scalar, LLVMInternalLinkage);
+    add_lane_loop(mk->context, m, scalar, symbol);
+
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(mk->machine);
+    char *triple = LLVMGetTargetMachineTriple(mk->machine);
+    LLVMSetTarget(m, triple);
+    LLVMSetModuleDataLayout(m, layout);
+    LLVMValueRef f = LLVMGetNamedFunction(m, symbol);
+    run_passes(m,
+               "always-inline,globaldce,function(instcombine,simplifycfg,lower-switch,loop-vectorize,instcombine,simplifycfg,"
+               "sroa,early-cse<memssa>,instcombine,gvn,adce,simplifycfg)",
+               mk->machine);
+    LLVMSetTarget(m, "");
+    LLVMSetDataLayout(m, "");
+    LLVMDisposeMessage(triple);
+    LLVMDisposeTargetData(layout);
+    strip_attributes(f);
+    return is_vector_code(f);
+}
+
+/* ---- Writing ---- */
+
+static void write_module(maker *mk, LLVMModuleRef m, const row *r, bool is_double, bool wide, const char *symbol)
+{
+    char *message = NULL;
+    if (LLVMVerifyModule(m, LLVMReturnStatusAction, &message)) {
+        fail(symbol, message);
+    }
+    LLVMDisposeMessage(message);
+    LLVMMemoryBufferRef buffer = LLVMWriteBitcodeToMemoryBuffer(m);
+    size_t size = LLVMGetBufferSize(buffer), padding = (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT;
+    static const char zeros[ALIGNMENT];
+    fwrite(LLVMGetBufferStart(buffer), 1, size, mk->bytes);
+    fwrite(zeros, 1, padding, mk->bytes);
+    fprintf(mk->index, "MATH_FN(%s, %d, %d, \"%s\", %zu, %zu)\n", r->id, is_double, wide, symbol, mk->offset, size);
+    mk->offset += size + padding;
+    LLVMDisposeMemoryBuffer(buffer);
+}
+
+static void make_row(maker *mk, const row *r, bool is_double)
+{
+    char name[64], scalar[64], wide[64];
+    opencl_name(name, sizeof name, r, is_double);
+    snprintf(scalar, sizeof scalar, "kj_%s_f%d", r->name, is_double ? 64 : 32);
+    snprintf(wide, sizeof wide, "kj_%s_v16f%d", r->name, is_double ? 64 : 32);
+    LLVMModuleRef m = extract(mk, name, scalar);
+    write_module(mk, m, r, is_double, false, scalar);
+    if (widen(mk, m, scalar, wide)) {
+        LLVMSetModuleIdentifier(m, wide, strlen(wide));
+        LLVMSetSourceFileName(m, wide, strlen(wide));
+        write_module(mk, m, r, is_double, true, wide);
+    }
+    if (getenv("MATHLIB_DUMP")) {
+        LLVMDumpModule(m);
+    }
+    LLVMDisposeModule(m);
+}
+
+/* A machine whose vectoriser has gathers and masks; what it makes runs on every CPU. */
+static LLVMTargetMachineRef vector_machine(void)
+{
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMTargetRef target;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &message)) {
+        fail("x86-64", message);
+    }
+    return LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", "znver4", "", LLVMCodeGenLevelDefault,
+                                   LLVMRelocPIC, LLVMCodeModelDefault);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fail("usage", "mathlib libclc.bc out.bin out.inc");
+    }
+    maker mk = {.context = LLVMContextCreate(), .machine = vector_machine()};
+    mk.library = read_library(mk.context, argv[1]);
+    mk.bytes = fopen(argv[2], "wb");
+    mk.index = fopen(argv[3], "w");
+    if (!mk.bytes || !mk.index) {
+        fail("cannot write", mk.bytes ? argv[3] : argv[2]);
+    }
+    for (int i = 0; i < NROWS; i++) {
+        if (rows[i].is_math) {
+            make_row(&mk, &rows[i], false);
+            make_row(&mk, &rows[i], true);
+        }
+    }
+    bool failed = ferror(mk.bytes) || ferror(mk.index);
+    if (fclose(mk.bytes) || fclose(mk.index) || failed) {
+        fail("cannot write", argv[2]);
+    }
+    LLVMDisposeModule(mk.library);
+    LLVMDisposeTargetMachine(mk.machine);
+    LLVMContextDispose(mk.context);
+    return 0;
+}
