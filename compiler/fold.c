@@ -1,0 +1,253 @@
+/* The language's arithmetic on constants: two values in, the value every device would compute out.
+ *
+ * Everything is total. Integers are computed in uint64_t and wrapped to their width; f32 is rounded after each
+ * operation. `**` exists here for constant expressions; kernels get products or a call of pow. */
+#include <float.h>
+#include <math.h>
+
+#include "types.h"
+
+static kj_value boolean(bool b)
+{
+    return (kj_value){.type = KJ_BOOL, .u = b ? 1 : 0};
+}
+
+/* The low bits of `u` as a value of an integer type, sign- or zero-extended. */
+static kj_value wrap(kj_dtype t, uint64_t u)
+{
+    unsigned bits = kj_types[t].bits;
+    if (bits < 64) {
+        uint64_t mask = ((uint64_t)1 << bits) - 1;
+        u &= mask;
+        if (kj_is_signed(t) && (u >> (bits - 1)) != 0)
+            u |= ~mask;
+    }
+    return (kj_value){.type = t, .u = u};
+}
+
+static kj_value real(kj_dtype t, double f)
+{
+    return kj_float(t, t == KJ_F32 ? (double)(float)f : f);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    if (b == -1)
+        return (int64_t)(0 - (uint64_t)a);
+    int64_t q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static int64_t floor_mod(int64_t a, int64_t b)
+{
+    if (b == -1)
+        return 0;
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static kj_value fold_divide(kj_op op, kj_value a, kj_value b)
+{
+    if (b.u == 0)
+        return wrap(a.type, 0);
+    if (kj_is_signed(a.type))
+        return wrap(a.type, (uint64_t)(op == KJ_OP_MOD ? floor_mod(a.i, b.i) : floor_div(a.i, b.i)));
+    return wrap(a.type, op == KJ_OP_MOD ? a.u % b.u : a.u / b.u);
+}
+
+/* An integer to an integer power; a negative exponent gives 0 but for bases 1 and -1, as 1 // base**n would. */
+static kj_value fold_power(kj_value a, kj_value b)
+{
+    if (kj_is_signed(b.type) && b.i < 0) {
+        bool minus = kj_is_signed(a.type) && a.i == -1;
+        if (a.u == 1 || (minus && b.u % 2 == 0))
+            return wrap(a.type, 1);
+        return wrap(a.type, minus ? UINT64_MAX : 0);
+    }
+    uint64_t product = 1, base = a.u;
+    for (uint64_t n = b.u; n != 0; n >>= 1, base *= base)
+        if (n & 1)
+            product *= base;
+    return wrap(a.type, product);
+}
+
+static kj_value fold_shift(kj_op op, kj_value a, kj_value count)
+{
+    unsigned n = (unsigned)(count.u & (kj_types[a.type].bits - 1u));
+    if (op == KJ_OP_SHL)
+        return wrap(a.type, a.u << n);
+    if (kj_is_signed(a.type) && a.i < 0)
+        return wrap(a.type, ~(~a.u >> n));
+    return wrap(a.type, a.u >> n);
+}
+
+static bool compare(kj_op op, int less, int greater, int equal)
+{
+    switch (op) {
+    case KJ_OP_EQ:
+        return equal;
+    case KJ_OP_NE:
+        return !equal;
+    case KJ_OP_LT:
+        return less;
+    case KJ_OP_LE:
+        return less || equal;
+    case KJ_OP_GT:
+        return greater;
+    default:
+        return greater || equal;
+    }
+}
+
+static kj_value fold_f32(kj_op op, float a, float b)
+{
+    switch (op) {
+    case KJ_OP_ADD:
+        return kj_float(KJ_F32, (double)(float)(a + b));
+    case KJ_OP_SUB:
+        return kj_float(KJ_F32, (double)(float)(a - b));
+    case KJ_OP_MUL:
+        return kj_float(KJ_F32, (double)(float)(a * b));
+    case KJ_OP_DIV:
+        return kj_float(KJ_F32, (double)(float)(a / b));
+    case KJ_OP_POW:
+        return kj_float(KJ_F32, (double)powf(a, b));
+    default:
+        break;
+    }
+    float quotient = a / b, whole = floorf(quotient);
+    if (op == KJ_OP_FLOORDIV)
+        return kj_float(KJ_F32, (double)whole);
+    float product = whole * b;
+    return kj_float(KJ_F32, (double)(float)(a - product));
+}
+
+static kj_value fold_f64(kj_op op, double a, double b)
+{
+    switch (op) {
+    case KJ_OP_ADD:
+        return kj_float(KJ_F64, a + b);
+    case KJ_OP_SUB:
+        return kj_float(KJ_F64, a - b);
+    case KJ_OP_MUL:
+        return kj_float(KJ_F64, a * b);
+    case KJ_OP_DIV:
+        return kj_float(KJ_F64, a / b);
+    case KJ_OP_POW:
+        return kj_float(KJ_F64, pow(a, b));
+    default:
+        break;
+    }
+    double quotient = a / b, whole = floor(quotient);
+    if (op == KJ_OP_FLOORDIV)
+        return kj_float(KJ_F64, whole);
+    double product = whole * b;
+    return kj_float(KJ_F64, a - product);
+}
+
+static kj_value fold_int(kj_op op, kj_value a, kj_value b)
+{
+    switch (op) {
+    case KJ_OP_ADD:
+        return wrap(a.type, a.u + b.u);
+    case KJ_OP_SUB:
+        return wrap(a.type, a.u - b.u);
+    case KJ_OP_MUL:
+        return wrap(a.type, a.u * b.u);
+    case KJ_OP_POW:
+        return fold_power(a, b);
+    case KJ_OP_SHL:
+    case KJ_OP_SHR:
+        return fold_shift(op, a, b);
+    case KJ_OP_AND:
+        return wrap(a.type, a.u & b.u);
+    case KJ_OP_OR:
+        return wrap(a.type, a.u | b.u);
+    case KJ_OP_XOR:
+        return wrap(a.type, a.u ^ b.u);
+    default: /* FLOORDIV, MOD; DIV of integers never reaches here */
+        return fold_divide(op, a, b);
+    }
+}
+
+kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b)
+{
+    if (kj_ops[op].class == KJ_OPS_COMPARE) {
+        if (kj_is_float(a.type))
+            return boolean(compare(op, a.f < b.f, a.f > b.f, a.f == b.f));
+        if (kj_is_signed(a.type))
+            return boolean(compare(op, a.i < b.i, a.i > b.i, a.i == b.i));
+        return boolean(compare(op, a.u < b.u, a.u > b.u, a.u == b.u));
+    }
+    if (a.type == KJ_F32)
+        return fold_f32(op, (float)a.f, (float)b.f);
+    if (a.type == KJ_F64)
+        return fold_f64(op, a.f, b.f);
+    if (a.type == KJ_BOOL)
+        return boolean((op == KJ_OP_AND ? a.u & b.u : op == KJ_OP_OR ? a.u | b.u : a.u ^ b.u) != 0);
+    return fold_int(op, a, b);
+}
+
+kj_value kj_fold_unary(kj_op op, kj_value a)
+{
+    if (a.type == KJ_BOOL)
+        return boolean(a.u == 0);
+    if (kj_is_float(a.type))
+        return kj_float(a.type, -a.f);
+    return wrap(a.type, op == KJ_OP_NEG ? 0 - a.u : ~a.u);
+}
+
+static uint64_t type_max(kj_dtype t)
+{
+    unsigned bits = kj_types[t].bits - (kj_is_signed(t) ? 1u : 0u);
+    return UINT64_MAX >> (64 - bits);
+}
+
+static kj_value float_to_int(double f, kj_dtype to)
+{
+    if (isnan(f))
+        return wrap(to, 0);
+    double limit = ldexp(1.0, kj_types[to].bits - (kj_is_signed(to) ? 1 : 0)); /* one past the greatest */
+    if (f >= limit)
+        return wrap(to, type_max(to));
+    if (!kj_is_signed(to))
+        return wrap(to, f <= 0 ? 0 : (uint64_t)f);
+    if (f <= -limit)
+        return wrap(to, ~type_max(to));
+    return wrap(to, (uint64_t)(int64_t)f);
+}
+
+kj_value kj_fold_convert(kj_value v, kj_dtype to)
+{
+    bool from_float = kj_is_float(v.type);
+    if (to == KJ_BOOL)
+        return boolean(from_float ? v.f != 0 : v.u != 0);
+    if (kj_is_float(to)) {
+        if (from_float)
+            return real(to, v.f);
+        if (to == KJ_F32) /* from the integer itself: rounded once */
+            return kj_float(to, kj_is_signed(v.type) ? (double)(float)v.i : (double)(float)v.u);
+        return kj_float(to, kj_is_signed(v.type) ? (double)v.i : (double)v.u);
+    }
+    return from_float ? float_to_int(v.f, to) : wrap(to, v.u);
+}
+
+bool kj_value_fits(kj_value v, kj_dtype to)
+{
+    if (kj_is_float(to)) {
+        if (!kj_is_float(v.type) || to == KJ_F64 || isnan(v.f) || isinf(v.f))
+            return true;
+        return isfinite((float)v.f);
+    }
+    if (kj_is_float(v.type)) {
+        kj_value i = kj_fold_convert(v, to == KJ_BOOL ? KJ_U8 : to);
+        double back = kj_is_signed(i.type) ? (double)i.i : (double)i.u;
+        double limit = ldexp(1.0, kj_types[i.type].bits - (kj_is_signed(i.type) ? 1 : 0));
+        return back == v.f && v.f < limit && (to != KJ_BOOL || v.f <= 1);
+    }
+    if (to == KJ_BOOL)
+        return v.u <= 1;
+    if (kj_is_signed(v.type) && v.i < 0)
+        return kj_is_signed(to) && v.i >= (int64_t)~type_max(to);
+    return v.u <= type_max(to);
+}
