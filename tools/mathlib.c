@@ -96,8 +96,9 @@ static bool is_wanted(const char *name)
 static void drop_unwanted(LLVMModuleRef m)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
-        if (!LLVMIsDeclaration(f) && !is_wanted(LLVMGetValueName(f))) {
-            LLVMSetLinkage(f, LLVMInternalLinkage);
+        if (!LLVMIsDeclaration(f)) {
+            bool wanted = is_wanted(LLVMGetValueName(f));
+            LLVMSetLinkage(f, wanted ? LLVMExternalLinkage : LLVMInternalLinkage);
         }
     }
     for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g)) {
@@ -137,10 +138,78 @@ static LLVMModuleRef without_address_spaces(LLVMContextRef context, LLVMModuleRe
     return plain;
 }
 
-static void strip_instruction(LLVMValueRef inst)
+/* Removes the attributes that name a target, or that keep code from being moved and inlined; `call` or `f` is NULL. */
+static void strip_attributes(LLVMValueRef f, LLVMValueRef call)
+{
+    static const char *const dropped[] = {"convergent", "noinline", "optnone", "alwaysinline", "nobuiltin"};
+    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(dropped[i], strlen(dropped[i]));
+        f ? LLVMRemoveEnumAttributeAtIndex(f, WHOLE_FUNCTION, kind)
+          : LLVMRemoveCallSiteEnumAttribute(call, WHOLE_FUNCTION, kind);
+    }
+    LLVMAttributeRef attributes[64];
+    unsigned n = f ? LLVMGetAttributeCountAtIndex(f, WHOLE_FUNCTION)
+                   : LLVMGetCallSiteAttributeCount(call, WHOLE_FUNCTION);
+    if (n > sizeof attributes / sizeof attributes[0]) {
+        fail("too many attributes", f ? LLVMGetValueName(f) : NULL);
+    }
+    f ? LLVMGetAttributesAtIndex(f, WHOLE_FUNCTION, attributes)
+      : LLVMGetCallSiteAttributes(call, WHOLE_FUNCTION, attributes);
+    for (unsigned i = 0; i < n; i++) {
+        if (LLVMIsStringAttribute(attributes[i])) {
+            unsigned length;
+            const char *kind = LLVMGetStringAttributeKind(attributes[i], &length);
+            f ? LLVMRemoveStringAttributeAtIndex(f, WHOLE_FUNCTION, kind, length)
+              : LLVMRemoveCallSiteStringAttribute(call, WHOLE_FUNCTION, kind, length);
+        }
+    }
+}
+
+/* Gives operand i of the instruction some fixed value where it is poison. */
+static void freeze_operand(LLVMBuilderRef b, LLVMValueRef inst, unsigned i)
+{
+    LLVMValueRef operand = LLVMGetOperand(inst, i);
+    if (!LLVMIsConstant(operand)) {
+        LLVMPositionBuilderBefore(b, inst);
+        LLVMSetOperand(inst, i, LLVMBuildFreeze(b, operand, ""));
+    }
+}
+
+/* libclc computes what it then selects away (a table index from an argument that is out of range), which is poison to
+ * LLVM: harmless in a select, but a branch or a load that depends on it would let LLVM drop the code around it. */
+static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
+{
+    switch (LLVMGetInstructionOpcode(inst)) {
+    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl:
+        LLVMSetNSW(inst, 0);
+        LLVMSetNUW(inst, 0);
+        break;
+    case LLVMBr:
+        if (LLVMIsConditional(inst)) {
+            freeze_operand(b, inst, 0);
+        }
+        break;
+    case LLVMSwitch:
+        freeze_operand(b, inst, 0);
+        break;
+    case LLVMGetElementPtr:
+        for (int i = 1; i < LLVMGetNumOperands(inst); i++) {
+            freeze_operand(b, inst, (unsigned)i);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void strip_instruction(LLVMBuilderRef b, LLVMValueRef inst)
 {
     if (LLVMCanValueUseFastMathFlags(inst)) {
         LLVMSetFastMathFlags(inst, LLVMFastMathNone);
+    }
+    if (LLVMIsACallInst(inst)) {
+        LLVMSetInstructionCallConv(inst, LLVMCCallConv);
+        strip_attributes(NULL, inst);
     }
     size_t n;
     LLVMValueMetadataEntry *entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(inst, &n);
@@ -148,30 +217,7 @@ static void strip_instruction(LLVMValueRef inst)
         LLVMSetMetadata(inst, LLVMValueMetadataEntriesGetKind(entries, i), NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);
-}
-
-/* Keeps what says that the function is pure; drops the target's attributes and what keeps it from being inlined. */
-static void strip_attributes(LLVMValueRef f)
-{
-    unsigned n = LLVMGetAttributeCountAtIndex(f, WHOLE_FUNCTION);
-    LLVMAttributeRef *attributes = calloc(n + 1, sizeof *attributes);
-    if (!attributes) {
-        fail("attributes", "out of memory");
-    }
-    LLVMGetAttributesAtIndex(f, WHOLE_FUNCTION, attributes);
-    for (unsigned i = 0; i < n; i++) {
-        if (LLVMIsStringAttribute(attributes[i])) {
-            unsigned length;
-            const char *kind = LLVMGetStringAttributeKind(attributes[i], &length);
-            LLVMRemoveStringAttributeAtIndex(f, WHOLE_FUNCTION, kind, length);
-        }
-    }
-    free(attributes);
-    static const char *const dropped[] = {"convergent", "noinline", "optnone", "alwaysinline"};
-    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
-        unsigned kind = LLVMGetEnumAttributeKindForName(dropped[i], strlen(dropped[i]));
-        LLVMRemoveEnumAttributeAtIndex(f, WHOLE_FUNCTION, kind);
-    }
+    defuse_poison(b, inst);
 }
 
 /* a * b + c rounds once on every device: calls of llvm.fmuladd become calls of llvm.fma. */
@@ -188,6 +234,7 @@ static void fuse(LLVMModuleRef m, LLVMValueRef fmuladd)
 
 static void make_portable(LLVMModuleRef m)
 {
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     LLVMSetTarget(m, "");
     LLVMSetDataLayout(m, "");
     for (LLVMValueRef f = LLVMGetFirstFunction(m), next; f; f = next) {
@@ -199,16 +246,14 @@ static void make_portable(LLVMModuleRef m)
         if (LLVMIsDeclaration(f)) {
             continue;
         }
-        strip_attributes(f);
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-                strip_instruction(i);
-                if (LLVMIsACallInst(i)) {
-                    LLVMSetInstructionCallConv(i, LLVMCCallConv);
-                }
+        strip_attributes(f, NULL);
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb)) {
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+                strip_instruction(b, i);
             }
         }
     }
+    LLVMDisposeBuilder(b);
 }
 
 static LLVMModuleRef read_library(LLVMContextRef context, const char *path)
@@ -359,7 +404,7 @@ static bool widen(const maker *mk, LLVMModuleRef m, const char *name, const char
     LLVMSetDataLayout(m, "");
     LLVMDisposeMessage(triple);
     LLVMDisposeTargetData(layout);
-    strip_attributes(f);
+    strip_attributes(f, NULL);
     return is_vector_code(f);
 }
 

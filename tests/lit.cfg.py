@@ -1,0 +1,40 @@
+# What lit makes of a test file: see tests/run, which sets the environment read here.
+import os
+import shutil
+
+import lit.formats
+
+build = os.environ["KJIT_BUILD"]
+root = os.environ["KJIT_ROOT"]
+llvm = os.environ["KJIT_LLVM_BIN"]
+wrapper = os.environ.get("KJIT_WRAPPER", "")
+
+config.name = "kjit"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".knl", ".test"]
+config.excludes = ["data"]
+config.test_source_root = os.environ.get("KJIT_SUITE", os.path.join(root, "tests"))
+config.test_exec_root = os.environ["KJIT_OUT"]
+
+config.substitutions += [
+    ("%kjit", f"{wrapper} {build}/kjit".strip()),
+    ("%build", build),
+    ("%root", root),
+    ("%llvm", llvm),
+    ("%cc", os.environ.get("CC", "cc")),
+    ("%python", "python3"),
+]
+config.environment["PATH"] = os.pathsep.join([llvm, os.environ["PATH"]])
+config.environment["LC_ALL"] = "C.UTF-8"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "XDG_CACHE_HOME", "CC"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# For REQUIRES: and UNSUPPORTED: lines.
+for tool in ("ptxas", "valgrind", "clang", "pkg-config"):
+    if shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin"):
+        config.available_features.add(tool)
+if os.environ.get("KJIT_SAN") == "1":
+    config.available_features.add("san")
+if wrapper:
+    config.available_features.add("wrapped")
