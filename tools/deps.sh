@@ -22,7 +22,8 @@ missing() {
     else
         echo libpng-dev zlib1g-dev libzstd-dev libcmocka-dev
     fi
-    python3 -c 'import psutil' 2>/dev/null || echo python3-psutil
+    # for timeouts in lit; tests/run takes whichever Python has it
+    { python3 -c 'import psutil' || /usr/bin/python3 -c 'import psutil'; } 2>/dev/null || echo python3-psutil
     config=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
     if [ -z "$config" ]; then
         echo llvm-dev llvm-tools libclc
