@@ -1,0 +1,119 @@
+/* kjit's side: kernels/<source>.knl through the public API, on the CPU device, launches that return when done. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+typedef struct state {
+    const char *dir;
+    kjit_context *ctx;
+    kjit_module *mod;
+    kjit_array *arrays[MAX_BUFFERS];
+    const bench_case *current;
+    kjit_config configs[MAX_STAGES];
+    kjit_arg args[MAX_STAGES][MAX_ARGS];
+} state;
+
+static bool fail(bench_side *self, const char *text)
+{
+    snprintf(self->why, sizeof self->why, "%s", text);
+    return false;
+}
+
+static bool bind_buffers(bench_side *self, const bench_case *c, void *const *data)
+{
+    state *s = self->state;
+    for (int i = 0; i < MAX_BUFFERS && bench_elements(&c->buffers[i]) > 0; i++) {
+        const bench_buffer *b = &c->buffers[i];
+        const int ndim = b->shape[1] > 0 ? 2 : 1;
+        if (kjit_array_wrap(s->ctx, data[i], b->dtype, ndim, b->shape, NULL, KJIT_DEVICE,
+                            &s->arrays[i]) != KJIT_OK)
+            return fail(self, kjit_last_error(s->ctx));
+    }
+    return true;
+}
+
+static kjit_arg bind_arg(const state *s, const bench_case *c, char what)
+{
+    switch (what) {
+    case 'n': return kjit_arg_i64(c->size);
+    case 'l': return kjit_arg_i64(256);
+    case 'a': return kjit_arg_f64(0.5);
+    default: return kjit_arg_array(s->arrays[what - '0']);
+    }
+}
+
+static bool prepare(bench_side *self, const bench_case *c, void *const *data)
+{
+    state *s = self->state;
+    char *text = bench_read(s->dir, "kernels", c->source, "knl", self->why);
+    if (text == NULL)
+        return false;
+    const kjit_status status =
+        kjit_module_compile(s->ctx, c->source, text, strlen(text), NULL, &s->mod);
+    free(text);
+    if (status != KJIT_OK)
+        return fail(self, s->mod != NULL ? kjit_module_log(s->mod) : kjit_last_error(s->ctx));
+    if (!bind_buffers(self, c, data))
+        return false;
+    s->current = c;
+    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
+        const bench_stage *stage = &c->stages[i];
+        s->configs[i] = (kjit_config){.grid = {stage->grid[0], stage->grid[1]},
+                                      .block = {stage->block[0], stage->block[1]}};
+        for (int j = 0; stage->args[j] != '\0'; j++)
+            s->args[i][j] = bind_arg(s, c, stage->args[j]);
+    }
+    return true;
+}
+
+static bool run(bench_side *self)
+{
+    state *s = self->state;
+    const bench_case *c = s->current;
+    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
+        const bench_stage *stage = &c->stages[i];
+        if (kjit_launch(s->mod, stage->kernel, &s->configs[i], s->args[i],
+                        (int)strlen(stage->args)) != KJIT_OK)
+            return fail(self, kjit_last_error(s->ctx));
+    }
+    return true;
+}
+
+static void release(bench_side *self)
+{
+    state *s = self->state;
+    for (int i = 0; i < MAX_BUFFERS; i++) {
+        kjit_array_free(s->arrays[i]);
+        s->arrays[i] = NULL;
+    }
+    kjit_module_free(s->mod);
+    s->mod = NULL;
+}
+
+static void close_side(bench_side *self)
+{
+    state *s = self->state;
+    kjit_context_destroy(s->ctx);
+    free(s);
+}
+
+bool bench_open_kjit(bench_side *side, const char *dir)
+{
+    state *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return fail(side, "out of memory");
+    const kjit_context_options options = {.device = "cpu"};
+    if (kjit_context_create(&options, &s->ctx, side->why, sizeof side->why) != KJIT_OK) {
+        free(s);
+        return false;
+    }
+    s->dir = dir;
+    side->prepare = prepare;
+    side->run = run;
+    side->release = release;
+    side->close = close_side;
+    side->state = s;
+    return true;
+}
