@@ -109,20 +109,32 @@ static void drop_unwanted(LLVMModuleRef m)
     run_passes(m, "globaldce", NULL);
 }
 
-/* Tables lie in NVPTX's address space 4; in the library they are plain memory. Types cannot be changed in place, so
- * the module goes through text once; its named metadata (of OpenCL and NVPTX) is left behind too. */
-static LLVMModuleRef without_address_spaces(LLVMContextRef context, LLVMModuleRef m)
+/* The length of what is left out of the text at `at`: named metadata (of OpenCL and NVPTX), the address space of the
+ * tables, which are plain memory in the library, and fast-math flags. */
+static size_t left_out(const char *at, bool line_start)
 {
-    static const char space[] = " addrspace(4)";
-    char *text = LLVMPrintModuleToString(m);
-    char *to = text;
+    static const char *const words[] = {" addrspace(4)", " fast", " nnan", " ninf", " nsz",
+                                        " arcp", " contract", " afn", " reassoc"};
+    if (line_start && at[0] == '!' && (at[1] < '0' || at[1] > '9')) {
+        return strcspn(at, "\n");
+    }
+    for (size_t i = 0; *at == ' ' && i < sizeof words / sizeof words[0]; i++) {
+        size_t n = strlen(words[i]);
+        if (strncmp(at, words[i], n) == 0 && (i == 0 || at[n] == ' ')) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* LLVM-C can change neither the type of a pointer nor clear a fast-math flag, so the module goes through text once. */
+static LLVMModuleRef through_text(LLVMContextRef context, LLVMModuleRef m)
+{
+    char *text = LLVMPrintModuleToString(m), *to = text;
     for (const char *from = text; *from;) {
-        bool line_start = from == text || from[-1] == '\n';
-        if (line_start && from[0] == '!' && (from[1] < '0' || from[1] > '9')) {
-            from += strcspn(from, "\n");
-        } else if (strncmp(from, space, sizeof space - 1) == 0) {
-            from += sizeof space - 1;
-        } else {
+        size_t n = left_out(from, from == text || from[-1] == '\n');
+        from += n;
+        if (n == 0) {
             *to++ = *from++;
         }
     }
@@ -133,7 +145,7 @@ static LLVMModuleRef without_address_spaces(LLVMContextRef context, LLVMModuleRe
     LLVMModuleRef plain;
     char *message = NULL;
     if (LLVMParseIRInContext(context, buffer, &plain, &message)) {
-        fail("libclc without address spaces", message);
+        fail("libclc as text", message);
     }
     return plain;
 }
@@ -204,8 +216,8 @@ static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
 
 static void strip_instruction(LLVMBuilderRef b, LLVMValueRef inst)
 {
-    if (LLVMCanValueUseFastMathFlags(inst)) {
-        LLVMSetFastMathFlags(inst, LLVMFastMathNone);
+    if (LLVMCanValueUseFastMathFlags(inst) && LLVMGetFastMathFlags(inst) != LLVMFastMathNone) {
+        fail("a fast-math flag is left", LLVMPrintValueToString(inst));
     }
     if (LLVMIsACallInst(inst)) {
         LLVMSetInstructionCallConv(inst, LLVMCCallConv);
@@ -269,7 +281,7 @@ static LLVMModuleRef read_library(LLVMContextRef context, const char *path)
     }
     LLVMDisposeMemoryBuffer(buffer);
     drop_unwanted(m);
-    m = without_address_spaces(context, m);
+    m = through_text(context, m);
     make_portable(m);
     run_passes(m, "always-inline,function(lower-switch),default<O1>,function(gvn,instcombine,simplifycfg)", NULL);
     return m;
@@ -387,7 +399,8 @@ static bool widen(const maker *mk, LLVMModuleRef m, const char *name, const char
 {
     LLVMValueRef scalar = LLVMGetNamedFunction(m, name);
     unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-    LLVMAddAttributeAtIndex(scalar, WHOLE_FUNCTION, LLVMCreateEnumAttribute(mk->context, inlined, 0));
+    LLVMAttributeRef inline_it = LLVMCreateEnumAttribute(mk->context, inlined, 0);
+    LLVMAddAttributeAtIndex(scalar, WHOLE_FUNCTION, inline_it);
     LLVMSetLinkage(scalar, LLVMInternalLinkage);
     add_lane_loop(mk->context, m, scalar, symbol);
 
