@@ -8,6 +8,10 @@
 #include "diag.h"
 #include "types.h"
 
+/* The longest way from an item down to a leaf, in expressions and statements: what is deeper, be it parentheses, a chain
+ * of + or a ladder of elif, is an error of the parser. So a pass may recurse over the tree. */
+enum { KJ_MAX_DEPTH = 1000 };
+
 typedef struct kj_expr kj_expr;
 typedef struct kj_stmt kj_stmt;
 typedef struct kj_item kj_item;
@@ -43,6 +47,7 @@ typedef enum kj_expr_kind {
 
 struct kj_expr {
     kj_expr_kind kind;
+    uint32_t depth;      /* levels of the tree below and here */
     kj_span span;
     kj_expr *next;       /* in an argument list */
     const char *keyword; /* as an argument `keyword=expr`, else NULL */
@@ -95,6 +100,7 @@ typedef enum kj_stmt_kind {
 
 struct kj_stmt {
     kj_stmt_kind kind;
+    uint32_t depth;
     kj_span span;
     kj_stmt *next;
     kj_attr *attrs; /* of a for */

@@ -1,0 +1,497 @@
+/* The constructors of the tree: what a rule of the grammar read comes in, a node results.
+ *
+ * They keep the tree within KJ_MAX_DEPTH and KJ_TREE_MAX: a node that would pass a limit ends the parse with an error
+ * and is cut off. They refuse what the grammar can read but no pass could use, such as f() = 1. */
+#include <string.h>
+
+#include "parse.h"
+#include "tast.h"
+
+static void *node(kj_parser *p, kj_span span, size_t size)
+{
+    if (p->arena->used > p->memory_limit)
+        kj_parse_stop(p, span, "too-large", "the program is too large");
+    return kj_arena_alloc(p->arena, size);
+}
+
+static uint32_t deeper(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- Expressions ---- */
+
+/* A node above others, the deepest of which has `below` levels. */
+static kj_expr *expr_above(kj_parser *p, kj_span span, kj_expr_kind kind, uint32_t below)
+{
+    kj_expr *e = node(p, span, sizeof *e);
+    e->span = span;
+    e->kind = kind;
+    e->depth = below + 1;
+    return e;
+}
+
+/* Cuts off a finished node that is too high, leaving a leaf in its place. */
+static kj_expr *limited(kj_parser *p, kj_expr *e)
+{
+    if (e->depth > KJ_MAX_DEPTH) {
+        kj_parse_stop(p, e->span, "too-deep", "nested too deeply");
+        e->kind = KJ_E_INT;
+        e->depth = 1;
+        memset(&e->u, 0, sizeof e->u);
+    }
+    return e;
+}
+
+kj_expr *kj_make_int(kj_parser *p, kj_span span, uint64_t value)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_INT, 0);
+    e->u.integer = value;
+    return e;
+}
+
+kj_expr *kj_make_float(kj_parser *p, kj_span span, double value)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_FLOAT, 0);
+    e->u.real = value;
+    return e;
+}
+
+kj_expr *kj_make_bool(kj_parser *p, kj_span span, bool value)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_BOOL, 0);
+    e->u.integer = value;
+    return e;
+}
+
+kj_expr *kj_make_string(kj_parser *p, kj_span span, kj_string value)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_STRING, 0);
+    e->u.string.text = value.text;
+    e->u.string.len = value.len;
+    return e;
+}
+
+kj_expr *kj_make_name(kj_parser *p, kj_span span, const char *name)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_NAME, 0);
+    e->u.name = name;
+    return e;
+}
+
+kj_expr *kj_make_unary(kj_parser *p, kj_span span, kj_op op, kj_expr *arg)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_UNARY, arg->depth);
+    e->u.unary.op = op;
+    e->u.unary.arg = arg;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_binary(kj_parser *p, kj_span span, kj_op op, kj_span op_span, kj_expr *lhs, kj_expr *rhs)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_BINARY, deeper(lhs->depth, rhs->depth));
+    e->u.binary.op = op;
+    e->u.binary.op_span = op_span;
+    e->u.binary.lhs = lhs;
+    e->u.binary.rhs = rhs;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_logic(kj_parser *p, kj_span span, bool is_or, kj_expr *lhs, kj_expr *rhs)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_LOGIC, deeper(lhs->depth, rhs->depth));
+    e->u.logic.is_or = is_or;
+    e->u.logic.lhs = lhs;
+    e->u.logic.rhs = rhs;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_cond(kj_parser *p, kj_span span, kj_expr *test, kj_expr *yes, kj_expr *no)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_COND, deeper(test->depth, deeper(yes->depth, no->depth)));
+    e->u.cond.test = test;
+    e->u.cond.yes = yes;
+    e->u.cond.no = no;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_call(kj_parser *p, kj_span span, kj_expr *callee, kj_exprs args)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_CALL, deeper(callee->depth, args.depth));
+    e->u.call.callee = callee;
+    e->u.call.args = args.first;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_index(kj_parser *p, kj_span span, kj_expr *base, kj_exprs args)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_INDEX, deeper(base->depth, args.depth));
+    e->u.index.base = base;
+    e->u.index.args = args.first;
+    return limited(p, e);
+}
+
+static uint32_t depth_of(const kj_expr *e)
+{
+    return e ? e->depth : 0;
+}
+
+kj_expr *kj_make_slice(kj_parser *p, kj_span span, kj_expr *start, kj_expr *stop, kj_expr *step)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_SLICE, deeper(depth_of(start), deeper(depth_of(stop), depth_of(step))));
+    e->u.slice.start = start;
+    e->u.slice.stop = stop;
+    e->u.slice.step = step;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_member(kj_parser *p, kj_span span, kj_expr *base, const char *name, kj_span name_span)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_MEMBER, base->depth);
+    e->u.member.base = base;
+    e->u.member.name = name;
+    e->u.member.name_span = name_span;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_list(kj_parser *p, kj_span span, kj_expr_kind kind, kj_exprs items)
+{
+    kj_expr *e = expr_above(p, span, kind, items.depth);
+    e->u.list.items = items.first;
+    e->u.list.n = items.n;
+    return limited(p, e);
+}
+
+kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items)
+{
+    return items.n == 1 ? items.first : kj_make_list(p, span, KJ_E_TUPLE, items);
+}
+
+kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span)
+{
+    value->keyword = keyword;
+    value->keyword_span = span;
+    return value;
+}
+
+kj_exprs kj_expr_list(kj_exprs list, kj_expr *e)
+{
+    KJ_APPEND(&list, e);
+    list.depth = deeper(list.depth, e->depth);
+    return list;
+}
+
+/* ---- Comparisons ---- */
+
+kj_chain kj_chain_start(kj_parser *p, kj_expr *lhs, kj_op op, kj_span op_span, kj_expr *rhs)
+{
+    kj_chain c = {.op_span = op_span};
+    c.operands = kj_expr_list(kj_expr_list(c.operands, lhs), rhs);
+    c.ops = KJ_NEW(p->arena, kj_op);
+    c.ops[0] = op;
+    return c;
+}
+
+kj_chain kj_chain_more(kj_parser *p, kj_chain c, kj_op op, kj_expr *rhs)
+{
+    size_t n = (size_t)c.operands.n - 1; /* operators so far; room for them doubles */
+    if ((n & (n - 1)) == 0) {
+        kj_op *ops = KJ_NEW_ARRAY(p->arena, kj_op, 2 * n);
+        memcpy(ops, c.ops, n * sizeof *ops);
+        c.ops = ops;
+    }
+    c.ops[n] = op;
+    c.operands = kj_expr_list(c.operands, rhs);
+    return c;
+}
+
+kj_expr *kj_make_comparison(kj_parser *p, kj_span span, kj_chain c)
+{
+    kj_expr *lhs = c.operands.first;
+    if (c.operands.n == 2) {
+        kj_expr *rhs = lhs->next;
+        lhs->next = NULL;
+        return kj_make_binary(p, span, c.ops[0], c.op_span, lhs, rhs);
+    }
+    kj_expr *e = expr_above(p, span, KJ_E_CHAIN, c.operands.depth);
+    e->u.chain.ops = c.ops;
+    e->u.chain.nops = c.operands.n - 1;
+    e->u.chain.operands = lhs;
+    return limited(p, e);
+}
+
+/* ---- Types ---- */
+
+kj_type_ref *kj_make_type(kj_parser *p, kj_span span, const char *name, int ndim, kj_exprs extents)
+{
+    kj_type_ref *t = node(p, span, sizeof *t);
+    *t = (kj_type_ref){.span = span, .name = name, .ndim = ndim, .extents = extents.first};
+    if (ndim > KJ_MAX_NDIM)
+        kj_error(p->diag, span, "too-many-axes", "an array has at most %d axes, this has %d", KJ_MAX_NDIM, ndim);
+    return t;
+}
+
+kj_type_ref *kj_make_tuple_type(kj_parser *p, kj_span span, kj_type_refs parts)
+{
+    kj_type_ref *t = node(p, span, sizeof *t);
+    *t = (kj_type_ref){.span = span, .parts = parts.first};
+    return t;
+}
+
+kj_type_refs kj_type_list(kj_type_refs list, kj_type_ref *type)
+{
+    KJ_APPEND(&list, type);
+    return list;
+}
+
+/* ---- Statements ---- */
+
+static kj_stmt *stmt_above(kj_parser *p, kj_span span, kj_stmt_kind kind, uint32_t below)
+{
+    kj_stmt *s = node(p, span, sizeof *s);
+    s->span = span;
+    s->kind = kind;
+    s->depth = below + 1;
+    return s;
+}
+
+static kj_stmt *limited_stmt(kj_parser *p, kj_stmt *s)
+{
+    if (s->depth > KJ_MAX_DEPTH) {
+        kj_parse_stop(p, s->span, "too-deep", "nested too deeply");
+        s->kind = KJ_S_BREAK;
+        s->depth = 1;
+        memset(&s->u, 0, sizeof s->u);
+    }
+    return s;
+}
+
+kj_stmts kj_stmt_list(kj_stmts list, kj_stmt *s)
+{
+    if (s) {
+        KJ_APPEND(&list, s);
+        list.depth = deeper(list.depth, s->depth);
+    }
+    return list;
+}
+
+static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_names names, kj_type_ref *type,
+                            kj_expr *init)
+{
+    kj_stmt *s = stmt_above(p, span, kind, init->depth);
+    s->u.let.names = names.first;
+    s->u.let.type = type;
+    s->u.let.init = init;
+    if (type && names.n > 1)
+        kj_error(p->diag, type->span, "type-of-several", "a type goes with a single name");
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_make_let(kj_parser *p, kj_span span, bool mutable, kj_names names, kj_type_ref *type, kj_expr *init)
+{
+    kj_stmt *s = declaration(p, span, KJ_S_LET, names, type, init);
+    if (s->kind == KJ_S_LET)
+        s->u.let.mutable = mutable;
+    return s;
+}
+
+kj_stmt *kj_make_param_stmt(kj_parser *p, kj_span span, kj_names names, kj_type_ref *type, kj_expr *init)
+{
+    if (names.n > 1)
+        kj_error(p->diag, names.first->next->span, "several-params", "a param declares a single name");
+    return declaration(p, span, KJ_S_PARAM, names, type, init);
+}
+
+static const char *what(const kj_expr *e)
+{
+    switch (e->kind) {
+    case KJ_E_INT:
+    case KJ_E_FLOAT:
+    case KJ_E_BOOL:
+    case KJ_E_STRING:
+        return "a literal";
+    case KJ_E_CALL:
+        return "the result of a call";
+    case KJ_E_TUPLE:
+    case KJ_E_LIST:
+        return "a list of values";
+    case KJ_E_MEMBER:
+        return "a property";
+    default:
+        return "the result of an operator";
+    }
+}
+
+static void check_target(kj_parser *p, const kj_expr *e)
+{
+    if (e->kind == KJ_E_NAME || e->kind == KJ_E_INDEX)
+        return;
+    kj_message *m = kj_error(p->diag, e->span, "assign-target", "%s cannot be assigned to", what(e));
+    if (e->kind == KJ_E_TUPLE)
+        kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
+}
+
+kj_stmt *kj_make_assign(kj_parser *p, kj_span span, kj_exprs targets, kj_expr *value)
+{
+    kj_stmt *s = stmt_above(p, span, KJ_S_ASSIGN, deeper(targets.depth, value->depth));
+    s->u.assign.targets = targets.first;
+    s->u.assign.value = value;
+    for (const kj_expr *e = targets.first; e; e = e->next)
+        check_target(p, e);
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, kj_span op_span, kj_expr *value)
+{
+    kj_stmt *s = kj_make_assign(p, span, targets, value);
+    if (targets.n > 1)
+        kj_error(p->diag, op_span, "update-several", "'%s=' takes a single target", kj_ops[op].spelling);
+    if (s->kind == KJ_S_ASSIGN) {
+        s->u.assign.op = op;
+        s->u.assign.augmented = true;
+    }
+    return s;
+}
+
+/* An expression as a statement must be a call: the rest computes what nobody sees. */
+kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
+{
+    kj_expr *e = kj_make_value(p, span, values);
+    kj_stmt *s = stmt_above(p, span, KJ_S_EXPR, e->depth);
+    s->u.expr = e;
+    if (e->kind != KJ_E_CALL && !p->stopped) {
+        kj_message *m = kj_error(p->diag, span, "no-effect", "this statement has no effect");
+        if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
+            kj_hint(p->diag, m, "'=' assigns, '==' compares");
+        else if (e->kind == KJ_E_NAME)
+            kj_hint(p->diag, m, "a call has parentheses: %s()", e->u.name);
+    }
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_make_stmt(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_expr *e)
+{
+    kj_stmt *s = stmt_above(p, span, kind, depth_of(e));
+    s->u.expr = e;
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_make_if(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no)
+{
+    kj_stmt *s = stmt_above(p, span, KJ_S_IF, deeper(test->depth, deeper(yes.stmts.depth, no.depth)));
+    s->u.if_.test = test;
+    s->u.if_.yes = yes.stmts.first;
+    s->u.if_.no = no.first;
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_make_for(kj_parser *p, kj_span span, kj_names names, kj_expr *iter, kj_block body)
+{
+    kj_stmt *s = stmt_above(p, span, KJ_S_FOR, deeper(iter->depth, body.stmts.depth));
+    s->u.for_.names = names.first;
+    s->u.for_.iter = iter;
+    s->u.for_.body = body.stmts.first;
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_make_while(kj_parser *p, kj_span span, kj_expr *test, kj_block body)
+{
+    kj_stmt *s = stmt_above(p, span, KJ_S_WHILE, deeper(test->depth, body.stmts.depth));
+    s->u.while_.test = test;
+    s->u.while_.body = body.stmts.first;
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop)
+{
+    loop->attrs = attrs.first;
+    loop->span = span;
+    return loop;
+}
+
+/* ---- Parts of declarations ---- */
+
+kj_names kj_name_list(kj_parser *p, kj_names list, kj_span span, const char *name)
+{
+    kj_name *n = node(p, span, sizeof *n);
+    *n = (kj_name){.name = name, .span = span};
+    KJ_APPEND(&list, n);
+    return list;
+}
+
+kj_attrs kj_attr_list(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args)
+{
+    kj_attr *a = node(p, span, sizeof *a);
+    *a = (kj_attr){.name = name, .span = span, .args = args.first};
+    KJ_APPEND(&list, a);
+    return list;
+}
+
+kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name, kj_type_ref *type,
+                             kj_expr *init)
+{
+    kj_param_decl *d = node(p, span, sizeof *d);
+    *d = (kj_param_decl){.name = name, .span = span, .is_const = is_const, .type = type, .init = init};
+    if (init && !is_const) {
+        kj_message *m = kj_error(p->diag, init->span, "default-value", "only a const parameter has a default value");
+        kj_hint(p->diag, m, "const %s: %s = ... is a compile-time value chosen at the launch", name,
+                type->name ? type->name : "i32");
+    }
+    return d;
+}
+
+kj_params kj_param_list(kj_params list, kj_param_decl *param)
+{
+    KJ_APPEND(&list, param);
+    return list;
+}
+
+kj_generics kj_generic_list(kj_parser *p, kj_generics list, kj_span span, const char *name, const char *bound,
+                            kj_span bound_span)
+{
+    kj_generic *g = node(p, span, sizeof *g);
+    *g = (kj_generic){.name = name, .span = span, .bound = bound, .bound_span = bound_span};
+    KJ_APPEND(&list, g);
+    return list;
+}
+
+/* ---- Items ---- */
+
+static kj_item *new_item(kj_parser *p, kj_span span, kj_item_kind kind, const char *name, kj_span name_span)
+{
+    kj_item *i = node(p, span, sizeof *i);
+    *i = (kj_item){.kind = kind, .span = span, .name = name, .name_span = name_span, .end = span};
+    return i;
+}
+
+kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span name_span, kj_type_ref *type,
+                       kj_expr *value)
+{
+    kj_item *i = new_item(p, span, KJ_I_CONST, name, name_span);
+    i->type = type;
+    i->value = value;
+    return i;
+}
+
+kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name, kj_span name_span,
+                          kj_signature signature, kj_block body)
+{
+    kj_item *i = new_item(p, span, kind, name, name_span);
+    i->generics = signature.generics;
+    i->params = signature.params;
+    i->type = signature.result;
+    i->body = body.stmts.first;
+    i->end = body.end;
+    return i;
+}
+
+void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
+{
+    item->attrs = attrs.first;
+    item->span = span;
+    if (p->last_item)
+        p->last_item->next = item;
+    else
+        p->file->items = item;
+    p->last_item = item;
+}

@@ -1,0 +1,187 @@
+/* Layout: what brackets and line ends mean, settled before the parser sees a token.
+ *
+ * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed, ( and [ are given up
+ * (the parser will report them: kj_parser.unclosed), and the missing } are supplied, reported once at the innermost
+ * block. So an item's errors stay within the item. */
+#include <ctype.h>
+#include <string.h>
+
+#include "knl.tab.h"
+#include "parse.h"
+
+static const kj_bracket *innermost(const kj_parser *p)
+{
+    return p->nopen ? &p->open[p->nopen - 1] : NULL;
+}
+
+static bool in_braces(const kj_parser *p)
+{
+    const kj_bracket *b = innermost(p);
+    return !b || b->kind == '{';
+}
+
+static bool word_at(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+    return strncmp(text, word, len) == 0 && !isalnum((unsigned char)text[len]) && text[len] != '_';
+}
+
+bool kj_layout_newline(kj_parser *p)
+{
+    const char *next = p->source->text + p->offset;
+    if (*next == '{' && in_braces(p)) {
+        kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, "brace-on-next-line",
+                 "the '{' of a block stands on the line of its header");
+        return false;
+    }
+    return in_braces(p) && !word_at(next, "else") && !word_at(next, "elif");
+}
+
+void kj_layout_close(kj_parser *p)
+{
+    while (!in_braces(p))
+        p->nopen--;
+}
+
+static void push(kj_parser *p, char kind, kj_span span)
+{
+    if (p->nopen == KJ_MAX_DEPTH) {
+        kj_parse_stop(p, span, "too-deep", "nested too deeply");
+        return;
+    }
+    if (p->nopen == p->open_capacity) {
+        int capacity = p->open_capacity ? p->open_capacity * 2 : 32;
+        kj_bracket *open = KJ_NEW_ARRAY(p->arena, kj_bracket, (size_t)capacity);
+        if (p->nopen)
+            memcpy(open, p->open, (size_t)p->nopen * sizeof *open);
+        p->open = open;
+        p->open_capacity = capacity;
+    }
+    p->open[p->nopen++] = (kj_bracket){kind, span};
+    p->nbraces += kind == '{';
+}
+
+/* The token cannot stand inside ( or [. */
+static void give_up(kj_parser *p)
+{
+    if (!in_braces(p))
+        p->unclosed = *innermost(p);
+    kj_layout_close(p);
+}
+
+/* A ) or ]: closes the nearest bracket of its kind, or else, as the slip it then is, the innermost. */
+static void pop(kj_parser *p, char kind)
+{
+    int i = p->nopen;
+    while (i > 0 && p->open[i - 1].kind != '{' && p->open[i - 1].kind != kind)
+        i--;
+    bool found = i > 0 && p->open[i - 1].kind == kind;
+    if (found && i < p->nopen)
+        p->unclosed = *innermost(p);
+    if (found)
+        p->nopen = i - 1;
+    else if (!in_braces(p))
+        p->unclosed = p->open[--p->nopen];
+}
+
+static void pop_brace(kj_parser *p)
+{
+    give_up(p);
+    if (p->nopen) {
+        p->nopen--;
+        p->nbraces--;
+    }
+}
+
+/* Before a token that only follows closed blocks: gives a } for each one open, and holds the token meanwhile. */
+static int supply_braces(kj_parser *p, int token, kj_span span)
+{
+    if (!p->nbraces) {
+        p->held = 0;
+        return token;
+    }
+    if (!p->held) {
+        give_up(p);
+        const kj_bracket *b = innermost(p);
+        const char *before = token == KJ_TK_END ? "the end of the file"
+                                                : kj_arena_printf(p->arena, "'%.*s'", (int)(span.end - span.begin),
+                                                                  p->source->text + span.begin);
+        kj_message *m = kj_error(p->diag, span, "missing-brace", "missing '}' before %s", before);
+        kj_note(p->diag, m, b->span, "to close the block opened here");
+        p->held = token;
+        p->held_span = span;
+    }
+    pop_brace(p);
+    return KJ_TK_RBRACE;
+}
+
+/* The last line needs no line end. */
+static int end_of_file(kj_parser *p, kj_span *span)
+{
+    *span = (kj_span){(uint32_t)p->source->size, (uint32_t)p->source->size};
+    give_up(p);
+    if (p->token && p->token != KJ_TK_NEWLINE && p->token != KJ_TK_RBRACE)
+        return KJ_TK_NEWLINE;
+    return supply_braces(p, KJ_TK_END, *span);
+}
+
+static int account(kj_parser *p, int token, kj_span *span)
+{
+    switch (token) {
+    case KJ_TK_LPAREN:
+        push(p, '(', *span);
+        break;
+    case KJ_TK_LBRACKET:
+        push(p, '[', *span);
+        break;
+    case KJ_TK_LBRACE:
+        give_up(p);
+        push(p, '{', *span);
+        break;
+    case KJ_TK_RPAREN:
+        pop(p, '(');
+        break;
+    case KJ_TK_RBRACKET:
+        pop(p, '[');
+        break;
+    case KJ_TK_RBRACE:
+        pop_brace(p);
+        break;
+    case KJ_TK_NEWLINE:
+        span->end = span->begin + 1; /* the rest is blank lines and comments */
+        break;
+    case KJ_TK_LET:
+    case KJ_TK_VAR:
+    case KJ_TK_FOR:
+    case KJ_TK_WHILE:
+    case KJ_TK_BREAK:
+    case KJ_TK_CONTINUE:
+    case KJ_TK_RETURN:
+    case KJ_TK_REQUIRES:
+    case KJ_TK_PARAM:
+        give_up(p);
+        break;
+    case KJ_TK_FN:
+    case KJ_TK_KERNEL:
+    case KJ_TK_RUN:
+        give_up(p);
+        return supply_braces(p, token, *span);
+    case KJ_TK_END:
+        return end_of_file(p, span);
+    default:
+        break;
+    }
+    return token;
+}
+
+int kj_layout_token(kj_parser *p, int token, kj_span *span)
+{
+    token = account(p, token, span);
+    p->before_prev = p->prev;
+    p->before_prev_span = p->prev_span;
+    p->prev = p->token;
+    p->prev_span = p->span;
+    p->token = token;
+    p->span = *span;
+    return token;
+}

@@ -1,0 +1,141 @@
+/* Literals: the text of a token in, its value out. */
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+static unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    return (unsigned)(tolower((unsigned char)c) - 'a') + 10;
+}
+
+static unsigned base_of(const char *text, size_t len)
+{
+    if (len < 2 || text[0] != '0')
+        return 10;
+    switch (text[1]) {
+    case 'x':
+    case 'X':
+        return 16;
+    case 'b':
+    case 'B':
+        return 2;
+    case 'o':
+    case 'O':
+        return 8;
+    default:
+        return 10;
+    }
+}
+
+uint64_t kj_literal_int(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    unsigned base = base_of(text, len);
+    uint64_t value = 0;
+    for (size_t i = base == 10 ? 0 : 2; i < len; i++) {
+        if (text[i] == '_')
+            continue;
+        if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, digit_value(text[i]), &value)) {
+            kj_error(p->diag, span, "number", "the number is too large: integers have at most 64 bits");
+            return 0;
+        }
+    }
+    if (base == 10 && len > 1 && text[0] == '0' && value != 0) {
+        kj_message *m = kj_error(p->diag, span, "number", "a decimal number does not begin with 0");
+        kj_hint(p->diag, m, "octal numbers are written 0o17");
+    }
+    return value;
+}
+
+double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    char *plain = kj_arena_alloc(p->arena, len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] != '_')
+            plain[n++] = text[i];
+    }
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c)
+        longjmp(*p->arena->fail, 1);
+    double value = strtod_l(plain, NULL, c);
+    freelocale(c);
+    if (isinf(value)) {
+        kj_error(p->diag, span, "number", "the number is too large for f64");
+        value = 0;
+    }
+    return value;
+}
+
+void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    size_t tail = len; /* where the letters at the end begin */
+    while (tail > 0 && isalpha((unsigned char)text[tail - 1]))
+        tail--;
+    kj_message *m;
+    if (text[0] == '.') {
+        m = kj_error(p->diag, span, "number", "a number has a digit before its '.'");
+        if (len < 40)
+            kj_hint(p->diag, m, "write 0%.*s", (int)len, text);
+        return;
+    }
+    m = kj_error(p->diag, span, "number", "this is not a number");
+    if (base_of(text, len) != 10)
+        kj_hint(p->diag, m, "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
+    else if (text[len - 1] == '_')
+        kj_hint(p->diag, m, "'_' stands between digits");
+    else if (tail + 1 == len && tolower((unsigned char)text[tail]) == 'e')
+        kj_hint(p->diag, m, "an exponent has digits: 1e-3");
+    else if (len - tail > 0 && len - tail <= 3 && tail < 40)
+        kj_hint(p->diag, m, "numbers have no suffix: they take the type they meet, or write f32(%.*s)", (int)tail, text);
+}
+
+/* What stands behind a backslash; '\0' for nothing known. */
+static char escaped(char c)
+{
+    switch (c) {
+    case 'n':
+        return '\n';
+    case 't':
+        return '\t';
+    case '"':
+    case '\\':
+        return c;
+    default:
+        return '\0';
+    }
+}
+
+kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    bool closed = len > 1 && text[len - 1] == text[0];
+    size_t stop = closed ? len - 1 : len;
+    if (text[0] == '\'')
+        kj_error(p->diag, span, "string", "strings stand in double quotes: \"text\"");
+    char *out = kj_arena_alloc(p->arena, len);
+    size_t n = 0;
+    for (size_t i = 1; i < stop; i++) {
+        if (text[i] != '\\' || text[0] == '\'') {
+            out[n++] = text[i];
+            continue;
+        }
+        char c = escaped(text[++i]);
+        if (c) {
+            out[n++] = c;
+            continue;
+        }
+        if (i == stop)
+            closed = false; /* "abc\" */
+        uint32_t at = span.begin + (uint32_t)i - 1;
+        kj_message *m = kj_error(p->diag, (kj_span){at, at + 2}, "string", "this escape is not known");
+        kj_hint(p->diag, m, "there are \\n, \\t, \\\" and \\\\");
+    }
+    if (!closed && text[0] == '"')
+        kj_error(p->diag, span, "string", "the string is not closed on its line");
+    return (kj_string){out, n};
+}

@@ -1,0 +1,325 @@
+/* Syntax errors in the reader's words: the token bison cannot use and those it could come in, a message goes out.
+ *
+ * The names of tokens are those of knl.y. What is wanted is told by a token that only it begins or continues with: an
+ * expression by "integer", a statement by "let", an item by "kernel", an operator behind an expression by "*". */
+#include <string.h>
+
+#include "knl.tab.h"
+#include "parse.h"
+
+typedef struct mistake {
+    kj_parser *p;
+    kj_span at;          /* the unexpected token, or the place behind the last one of its line */
+    const char *token;   /* its name in the grammar */
+    const char *text;    /* as shown: 'else', the end of the line */
+    const char *const *expected;
+    int n;
+} mistake;
+
+static bool wants(const mistake *x, const char *token)
+{
+    for (int i = 0; i < x->n; i++) {
+        if (strcmp(x->expected[i], token) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is(const mistake *x, const char *token)
+{
+    return strcmp(x->token, token) == 0;
+}
+
+static const char *source_text(kj_parser *p, kj_span span)
+{
+    return kj_arena_printf(p->arena, "%.*s", (int)(span.end - span.begin), p->source->text + span.begin);
+}
+
+/* The token as a message shows it. */
+static const char *shown(kj_parser *p, kj_span span, const char *token)
+{
+    enum { MOST = 40 };
+    if (strcmp(token, "end of file") == 0 || span.begin >= p->source->size)
+        return "the end of the file";
+    if (strcmp(token, "end of line") == 0)
+        return "the end of the line";
+    if (span.end - span.begin <= MOST)
+        return kj_arena_printf(p->arena, "'%s'", source_text(p, span));
+    const char *text = p->source->text + span.begin, *end = text;
+    uint32_t code;
+    while (end < text + MOST)
+        end += kj_utf8(end, text + (span.end - span.begin), &code);
+    span.end = span.begin + (uint32_t)(end - text);
+    return kj_arena_printf(p->arena, "'%s...'", source_text(p, span));
+}
+
+static kj_message *error(const mistake *x, const char *text)
+{
+    return kj_error(x->p->diag, x->at, "syntax", "%s", text);
+}
+
+static void hint(const mistake *x, kj_message *m, const char *text)
+{
+    kj_hint(x->p->diag, m, "%s", text);
+}
+
+static kj_message *expected(const mistake *x, const char *wanted)
+{
+    return kj_error(x->p->diag, x->at, "syntax", "expected %s before %s", wanted, x->text);
+}
+
+/* ---- Words of other languages and slips of the finger ---- */
+
+static const char *hint_for_word(const char *word)
+{
+    static const struct { const char *word, *hint; } words[] = {
+        {"def", "functions are written 'fn name(x: f32) -> f32 { ... }', kernels 'kernel name(x: f32[]) { ... }'"},
+        {"func", "functions are written 'fn name(x: f32) -> f32 { ... }'"},
+        {"function", "functions are written 'fn name(x: f32) -> f32 { ... }'"},
+        {"void", "functions are written 'fn name(x: f32) { ... }', kernels 'kernel name(x: f32[]) { ... }'"},
+        {"__global__", "kernels are written 'kernel name(x: f32[]) { ... }'"},
+        {"__device__", "device functions are written 'fn name(x: f32) -> f32 { ... }'"},
+        {"__shared__", "shared arrays are written 'let s = shared.array((16, 16), f32)'"},
+        {"int", "variables are declared with 'let' (fixed) or 'var': var i: i32 = 0"},
+        {"float", "variables are declared with 'let' (fixed) or 'var': var x: f32 = 0"},
+        {"double", "variables are declared with 'let' (fixed) or 'var': var x: f64 = 0"},
+        {"bool", "variables are declared with 'let' (fixed) or 'var': var b = false"},
+        {"auto", "variables are declared with 'let' (fixed) or 'var'"},
+        {"do", "loops are written 'while condition { ... }'"},
+        {"assert", "assert is a function: assert(condition, \"message\")"},
+        {"print", "print is a function: print(x)"},
+        {"import", "a file is a program by itself: all builtins are there"},
+        {"from", "a file is a program by itself: all builtins are there"},
+        {"struct", "there are no records yet"},
+        {"record", "there are no records yet"},
+        {"class", "there are no classes"},
+        {"pass", "an empty block is written { }"},
+        {"elseif", "write 'elif'"},
+        {"elsif", "write 'elif'"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i].word) == 0)
+            return words[i].hint;
+    }
+    return NULL;
+}
+
+static const char *const item_words[] = {"const", "fn", "kernel", "run"};
+static const char *const stmt_words[] = {"let",   "var",      "if",     "elif",     "else", "for",
+                                         "while", "continue", "return", "requires", "param"};
+
+/* Hints about a name that stands where a keyword might. */
+static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words, size_t n)
+{
+    const char *word = source_text(x->p, name);
+    const char *known = hint_for_word(word);
+    const char *near = kj_nearest(word, words, n);
+    if (known)
+        hint(x, m, known);
+    else if (near)
+        kj_hint(x->p->diag, m, "did you mean '%s'?", near);
+}
+
+/* ---- What was wanted ---- */
+
+static void at_item(const mistake *x)
+{
+    if (is(x, "}")) {
+        error(x, "unexpected '}': no block is open");
+        return;
+    }
+    if (is(x, "let") || is(x, "var") || is(x, "param")) {
+        kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
+        hint(x, m, is(x, "param") ? "a param stands in the run block" : "a file's constants are declared with 'const'");
+        return;
+    }
+    kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
+    if (is(x, "name"))
+        hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
+    if (!m->hint && !is(x, "end of file"))
+        hint(x, m, "statements stand in a fn, a kernel or the run block");
+}
+
+static bool adjacent(const kj_parser *p, int token)
+{
+    return p->prev == token && p->before_prev == token && p->before_prev_span.end == p->prev_span.begin;
+}
+
+static void at_expression(const mistake *x)
+{
+    const kj_parser *p = x->p;
+    kj_message *m = expected(x, "an expression");
+    if (adjacent(p, KJ_TK_PLUS))
+        hint(x, m, "there is no '++': write i += 1");
+    else if (adjacent(p, KJ_TK_MINUS))
+        hint(x, m, "there is no '--': write i -= 1");
+    else if (is(x, "end of line") && p->prev != KJ_TK_ASSIGN)
+        hint(x, m, "a statement goes on over a line end only inside ( ) or [ ]");
+}
+
+/* Behind a complete expression. */
+static void at_operator(const mistake *x)
+{
+    const kj_parser *p = x->p;
+    if (is(x, ")") || is(x, "]")) {
+        kj_error(p->diag, x->at, "syntax", "unexpected '%s': no '%c' is open", x->token, *x->token == ')' ? '(' : '[');
+        return;
+    }
+    if (is(x, "=")) {
+        kj_message *m = error(x, "unexpected '=' in an expression");
+        hint(x, m, wants(x, "end of line") ? "a statement assigns once" : "'==' compares");
+        return;
+    }
+    if (wants(x, "{")) {
+        kj_message *m = expected(x, "'{'");
+        if (is(x, "end of line"))
+            hint(x, m, "the '{' of a block stands on the line of its header");
+    } else if (wants(x, ")") || wants(x, "]")) {
+        expected(x, wants(x, ",") ? wants(x, ")") ? "',' or ')'" : "',' or ']'" : wants(x, ")") ? "')'" : "']'");
+    } else if (wants(x, "end of line")) {
+        kj_message *m = expected(x, "the end of the statement");
+        if (p->prev == KJ_TK_NAME)
+            hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
+        if (!m->hint && is(x, ":"))
+            hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
+    } else if (wants(x, "else")) {
+        kj_message *m = expected(x, "'else'");
+        hint(x, m, "a conditional expression is written: a if test else b");
+    } else {
+        expected(x, "an operator");
+    }
+}
+
+static void at_name(const mistake *x)
+{
+    bool keyword = x->at.end > x->at.begin && x->token[0] >= 'a' && x->token[0] <= 'z' && !is(x, "integer") &&
+                   !is(x, "number") && !is(x, "string");
+    if (keyword)
+        kj_error(x->p->diag, x->at, "syntax", "%s is a keyword and cannot be a name", x->text);
+    else
+        expected(x, "a name");
+    if (is(x, "(") && x->p->prev == KJ_TK_FOR && x->p->diag->last)
+        hint(x, x->p->diag->last, "loops are written: for i in range(n) { ... }");
+}
+
+/* Whatever is left: names the tokens when they are few. */
+static void at_tokens(const mistake *x)
+{
+    enum { MOST = 4 };
+    kj_arena *arena = x->p->arena;
+    if (x->n == 0 || x->n > MOST) {
+        kj_error(x->p->diag, x->at, "syntax", "unexpected %s", x->text);
+        return;
+    }
+    const char *list = "";
+    for (int i = 0; i < x->n; i++) {
+        const char *between = i == 0 ? "" : i == x->n - 1 ? " or " : ", ";
+        bool spelled = strncmp(x->expected[i], "end ", 4) != 0 && strncmp(x->expected[i], "an ", 3) != 0;
+        list = kj_arena_printf(arena, spelled ? "%s%s'%s'" : "%s%sthe %s", list, between, x->expected[i]);
+    }
+    kj_message *m = expected(x, list);
+    if (wants(x, "=") && is(x, "end of line"))
+        hint(x, m, "a variable is given a value where it is declared");
+    else if (wants(x, ":") && wants(x, "=") == false && wants(x, "name") == false && !wants(x, ">"))
+        hint(x, m, "a parameter has a type: x: f32");
+}
+
+/* A bracket was open when a token came that shows it should have been closed. */
+static bool unclosed_bracket(const mistake *x)
+{
+    kj_parser *p = x->p;
+    if (!p->unclosed.kind)
+        return false;
+    kj_message *m = kj_error(p->diag, x->at, "syntax", "missing '%c' before %s", p->unclosed.kind == '(' ? ')' : ']',
+                             x->text);
+    kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
+    return true;
+}
+
+static void report(const mistake *x)
+{
+    if (unclosed_bracket(x))
+        return;
+    if (is(x, ":") && wants(x, "{"))
+        error(x, "a block begins with '{', not ':'");
+    else if (is(x, "else") || is(x, "elif"))
+        kj_error(x->p->diag, x->at, "syntax", "unexpected '%s': no if ends before it", x->token);
+    else if (wants(x, "kernel"))
+        at_item(x);
+    else if (wants(x, "let"))
+        kj_error(x->p->diag, x->at, "syntax", "expected a statement before %s", x->text);
+    else if (wants(x, "integer"))
+        at_expression(x);
+    else if (wants(x, "*"))
+        at_operator(x);
+    else if (wants(x, "name") && wants(x, "("))
+        expected(x, "a type");
+    else if (wants(x, "name") && x->n <= 2)
+        at_name(x);
+    else
+        at_tokens(x);
+}
+
+/* Is the token the first of its line, with a ( or [ open before it? */
+static bool begins_line_in_brackets(const kj_parser *p, kj_span at)
+{
+    const char *text = p->source->text;
+    return p->nopen && p->open[p->nopen - 1].kind != '{' && at.begin > p->prev_span.end &&
+           memchr(text + p->prev_span.end, '\n', at.begin - p->prev_span.end);
+}
+
+void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected_tokens, int n)
+{
+    if (p->stopped || p->held)
+        return;
+    mistake x = {p, at, unexpected, shown(p, at, unexpected), expected_tokens, n};
+    bool at_end = is(&x, "end of line") || is(&x, "end of file");
+    if (at_end && p->prev)
+        x.at = (kj_span){p->prev_span.end, p->prev_span.end};
+    if (begins_line_in_brackets(p, at)) {
+        p->unclosed = p->open[p->nopen - 1];
+        kj_layout_close(p);
+    }
+    report(&x);
+    p->unclosed.kind = 0;
+}
+
+void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
+{
+    if (p->stopped)
+        return;
+    p->stopped = true;
+    kj_message *m = kj_error(p->diag, at, code, "%s", text);
+    if (strcmp(code, "too-deep") == 0)
+        kj_hint(p->diag, m, "expressions and blocks nest at most %d deep; name parts of them with 'let'", KJ_MAX_DEPTH);
+}
+
+/* ---- Stray characters ---- */
+
+void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    static const struct { char character; const char *hint; } known[] = {
+        {'?', "a conditional expression is written: a if test else b"},
+        {'\\', "a statement goes on over a line end only inside ( ) or [ ]"},
+        {'$', "names are of letters, digits and '_'"},
+        {'`', "strings stand in double quotes: \"text\""},
+    };
+    uint32_t code;
+    size_t first = kj_utf8(text, text + len, &code);
+    kj_message *m;
+    if ((unsigned char)text[0] >= 0x80 && first == 1) {
+        kj_error(p->diag, span, "stray", "byte 0x%02x is not UTF-8 text", (unsigned char)text[0]);
+        return;
+    }
+    if (code < 0x20 || code == 0x7f || code == 0xa0 || code == 0xfeff || (code >= 0x2000 && code <= 0x206f))
+        m = kj_error(p->diag, span, "stray", "unexpected character U+%04X", code);
+    else
+        m = kj_error(p->diag, span, "stray", "unexpected character '%.*s'", (int)first, text);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (text[0] == known[i].character)
+            kj_hint(p->diag, m, "%s", known[i].hint);
+    }
+    if (code >= 0x80)
+        kj_hint(p->diag, m, "names are of the letters a-z and A-Z, digits and '_'; other characters stand in strings and "
+                            "comments");
+}

@@ -1,0 +1,405 @@
+/* The grammar of .knl files: tokens in, the tree of compiler/ast.h out.
+ *
+ * An action is one call of a constructor (compiler/ast_build.c). Line ends and missing brackets are dealt with before
+ * a token gets here (compiler/layout.c); what a syntax error says is decided in compiler/parse_error.c. */
+
+%code requires {
+#include "parse.h"
+}
+
+%code provides {
+int kj_yylex(KJ_YYSTYPE *value, kj_span *span, kj_parser *p);
+}
+
+%code {
+/* A rule covers its parts from the first that isn't empty. */
+static kj_span cover(const kj_span *parts, int n)
+{
+    if (n == 0)
+        return (kj_span){parts[0].end, parts[0].end};
+    int first = 1;
+    while (first < n && parts[first].begin == parts[first].end)
+        first++;
+    return (kj_span){parts[first].begin, parts[n].end};
+}
+#define YYLLOC_DEFAULT(current, parts, n) ((current) = cover(parts, n))
+
+static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
+
+/* The parser's stack lives in its frame and does not grow: an input that needs more is nested too deeply. */
+#define YYINITDEPTH 6000
+#define YYMAXDEPTH 6000
+#define YYSTACK_USE_ALLOCA 0
+}
+
+%define api.pure full
+%define api.prefix {kj_yy}
+%define api.token.prefix {KJ_TK_}
+%define api.location.type {kj_span}
+%define parse.error custom
+%define parse.lac full
+%locations
+%param {kj_parser *p}
+%expect 0
+%initial-action { @$ = (kj_span){0, 0}; }
+
+%union {
+    uint64_t integer;
+    double real;
+    bool flag;
+    int count;
+    kj_op op;
+    const char *name;
+    kj_string string;
+    kj_expr *expr;
+    kj_exprs exprs;
+    kj_chain chain;
+    kj_type_ref *type;
+    kj_type_refs types;
+    kj_stmt *stmt;
+    kj_stmts stmts;
+    kj_block block;
+    kj_names names;
+    kj_attrs attrs;
+    kj_params params;
+    kj_param_decl *param;
+    kj_generics generics;
+    kj_signature signature;
+    kj_item *item;
+}
+
+%token END 0 "end of file"
+%token NEWLINE "end of line"
+%token <name> NAME "name"
+%token <integer> INT "integer"
+%token <real> FLOAT "number"
+%token <string> STRING "string"
+
+%token CONST "const" FN "fn" KERNEL "kernel" RUN "run" LET "let" VAR "var" IF "if" ELIF "elif" ELSE "else" FOR "for"
+%token IN "in" WHILE "while" BREAK "break" CONTINUE "continue" RETURN "return" REQUIRES "requires" PARAM "param"
+%token AND "and" OR "or" NOT "not" TRUE "true" FALSE "false"
+
+%token LBRACE "{" RBRACE "}" LPAREN "(" RPAREN ")" LBRACKET "[" RBRACKET "]"
+%token COMMA "," COLON ":" SEMICOLON ";" DOT "." AT "@" ARROW "->" ASSIGN "="
+%token PLUS "+" MINUS "-" STAR "*" SLASH "/" DSLASH "//" PERCENT "%" POWER "**" TILDE "~"
+%token AMP "&" PIPE "|" CARET "^" SHL "<<" SHR ">>"
+%token EQ "==" NE "!=" LT "<" LE "<=" GT ">" GE ">="
+%token <op> UPDATE "an assignment operator"
+
+%nterm <expr> value expr disjunction conjunction negation comparison arith power postfix primary
+%nterm <expr> argument subscript bound
+%nterm <exprs> values expr_list args arg_list subscripts
+%nterm <chain> chain
+%nterm <op> relation
+%nterm <type> type opt_type result
+%nterm <types> types
+%nterm <count> commas
+%nterm <stmt> stmt compound loop
+%nterm <stmts> stmts else_part
+%nterm <block> block
+%nterm <names> names
+%nterm <flag> let
+%nterm <attrs> attrs
+%nterm <exprs> attr_args
+%nterm <params> params param_list
+%nterm <param> param
+%nterm <flag> opt_const
+%nterm <expr> opt_default
+%nterm <generics> generics generic_list
+%nterm <signature> signature
+%nterm <item> item
+
+%left "|"
+%left "^"
+%left "&"
+%left "<<" ">>"
+%left "+" "-"
+%left "*" "/" "//" "%"
+
+%%
+
+file:
+    %empty
+|   file eol
+|   file item                   { kj_add_item(p, (kj_attrs){0}, @2, $2); }
+|   file attrs item             { kj_add_item(p, $2, cover(&@1, 2), $3); }
+|   file error eol              { yyerrok; }
+|   file error block
+;
+
+eol: NEWLINE | ";" ;
+
+/* ---- Items ---- */
+
+item:
+    "const" NAME opt_type "=" expr eol      { $$ = kj_make_const(p, @$, $2, @2, $3, $5); }
+|   "fn" NAME signature block               { $$ = kj_make_function(p, @$, KJ_I_FN, $2, @2, $3, $4); }
+|   "kernel" NAME signature block           { $$ = kj_make_function(p, @$, KJ_I_KERNEL, $2, @2, $3, $4); }
+|   "run" block                 { $$ = kj_make_function(p, @$, KJ_I_RUN, NULL, @1, (kj_signature){0}, $2); }
+;
+
+signature:
+    generics "(" params ")" result          { $$ = (kj_signature){$1.first, $3.first, $5}; }
+;
+
+generics:
+    %empty                      { $$ = (kj_generics){0}; }
+|   "<" generic_list ">"        { $$ = $2; }
+;
+
+generic_list:
+    NAME                        { $$ = kj_generic_list(p, (kj_generics){0}, @1, $1, NULL, @1); }
+|   NAME ":" NAME               { $$ = kj_generic_list(p, (kj_generics){0}, @1, $1, $3, @3); }
+|   generic_list "," NAME               { $$ = kj_generic_list(p, $1, @3, $3, NULL, @3); }
+|   generic_list "," NAME ":" NAME      { $$ = kj_generic_list(p, $1, @3, $3, $5, @5); }
+;
+
+params:
+    %empty                      { $$ = (kj_params){0}; }
+|   param_list
+|   param_list ","
+;
+
+param_list:
+    param                       { $$ = kj_param_list((kj_params){0}, $1); }
+|   param_list "," param        { $$ = kj_param_list($1, $3); }
+;
+
+param:
+    opt_const NAME ":" type opt_default     { $$ = kj_make_param(p, @2, $1, $2, $4, $5); }
+;
+
+opt_const: %empty { $$ = false; } | "const" { $$ = true; } ;
+
+opt_default: %empty { $$ = NULL; } | "=" expr { $$ = $2; } ;
+
+result: %empty { $$ = NULL; } | "->" type { $$ = $2; } ;
+
+attrs:
+    "@" NAME attr_args newlines             { $$ = kj_attr_list(p, (kj_attrs){0}, @2, $2, $3); }
+|   attrs "@" NAME attr_args newlines       { $$ = kj_attr_list(p, $1, @3, $3, $4); }
+;
+
+attr_args: %empty { $$ = (kj_exprs){0}; } | "(" args ")" { $$ = $2; } ;
+
+newlines: %empty | newlines NEWLINE ;
+
+/* ---- Types ---- */
+
+type:
+    NAME                        { $$ = kj_make_type(p, @$, $1, 0, (kj_exprs){0}); }
+|   NAME "[" commas "]"         { $$ = kj_make_type(p, @$, $1, $3 + 1, (kj_exprs){0}); }
+|   NAME "[" expr_list "]"      { $$ = kj_make_type(p, @$, $1, $3.n, $3); }
+|   "(" types ")"               { $$ = kj_make_tuple_type(p, @$, $2); }
+;
+
+opt_type: %empty { $$ = NULL; } | ":" type { $$ = $2; } ;
+
+commas: %empty { $$ = 0; } | commas "," { $$ = $1 + 1; } ;
+
+types:
+    type                        { $$ = kj_type_list((kj_type_refs){0}, $1); }
+|   types "," type              { $$ = kj_type_list($1, $3); }
+;
+
+/* ---- Statements ---- */
+
+block:
+    "{" stmts "}"               { $$ = (kj_block){$2, @3}; }
+|   "{" stmts stmt "}"          { $$ = (kj_block){kj_stmt_list($2, $3), @4}; }
+;
+
+stmts:
+    %empty                      { $$ = (kj_stmts){0}; }
+|   stmts eol
+|   stmts stmt eol              { $$ = kj_stmt_list($1, $2); }
+|   stmts compound              { $$ = kj_stmt_list($1, $2); }
+;
+
+stmt:
+    let names opt_type "=" value            { $$ = kj_make_let(p, @$, $1, $2, $3, $5); }
+|   "param" names opt_type "=" value        { $$ = kj_make_param_stmt(p, @$, $2, $3, $5); }
+|   values "=" value            { $$ = kj_make_assign(p, @$, $1, $3); }
+|   values UPDATE value         { $$ = kj_make_update(p, @$, $1, $2, @2, $3); }
+|   values                      { $$ = kj_make_expr_stmt(p, @$, $1); }
+|   "break"                     { $$ = kj_make_stmt(p, @$, KJ_S_BREAK, NULL); }
+|   "continue"                  { $$ = kj_make_stmt(p, @$, KJ_S_CONTINUE, NULL); }
+|   "return"                    { $$ = kj_make_stmt(p, @$, KJ_S_RETURN, NULL); }
+|   "return" value              { $$ = kj_make_stmt(p, @$, KJ_S_RETURN, $2); }
+|   "requires" expr             { $$ = kj_make_stmt(p, @$, KJ_S_REQUIRES, $2); }
+|   error                       { $$ = NULL; }
+;
+
+let: "let" { $$ = false; } | "var" { $$ = true; } ;
+
+compound:
+    "if" expr block else_part   { $$ = kj_make_if(p, @$, $2, $3, $4); }
+|   loop
+|   attrs loop                  { $$ = kj_with_attrs($1, @$, $2); }
+|   error block else_part       { $$ = NULL; }
+;
+
+else_part:
+    %empty                      { $$ = (kj_stmts){0}; }
+|   "else" block                { $$ = $2.stmts; }
+|   "elif" expr block else_part { $$ = kj_stmt_list((kj_stmts){0}, kj_make_if(p, @$, $2, $3, $4)); }
+;
+
+loop:
+    "for" names "in" expr block { $$ = kj_make_for(p, @$, $2, $4, $5); }
+|   "while" expr block          { $$ = kj_make_while(p, @$, $2, $3); }
+;
+
+names:
+    NAME                        { $$ = kj_name_list(p, (kj_names){0}, @1, $1); }
+|   names "," NAME              { $$ = kj_name_list(p, $1, @3, $3); }
+;
+
+/* ---- Expressions, the loosest operator first ---- */
+
+value: values                   { $$ = kj_make_value(p, @$, $1); } ;
+
+values:
+    expr                        { $$ = kj_expr_list((kj_exprs){0}, $1); }
+|   values "," expr             { $$ = kj_expr_list($1, $3); }
+;
+
+expr:
+    disjunction
+|   disjunction "if" disjunction "else" expr    { $$ = kj_make_cond(p, @$, $3, $1, $5); }
+;
+
+disjunction:
+    conjunction
+|   disjunction "or" conjunction            { $$ = kj_make_logic(p, @$, true, $1, $3); }
+;
+
+conjunction:
+    negation
+|   conjunction "and" negation  { $$ = kj_make_logic(p, @$, false, $1, $3); }
+;
+
+negation:
+    comparison
+|   "not" negation              { $$ = kj_make_unary(p, @$, KJ_OP_NOT, $2); }
+;
+
+comparison:
+    arith
+|   chain                       { $$ = kj_make_comparison(p, @$, $1); }
+;
+
+chain:
+    arith relation arith        { $$ = kj_chain_start(p, $1, $2, @2, $3); }
+|   chain relation arith        { $$ = kj_chain_more(p, $1, $2, $3); }
+;
+
+relation:
+    "==" { $$ = KJ_OP_EQ; }
+|   "!=" { $$ = KJ_OP_NE; }
+|   "<"  { $$ = KJ_OP_LT; }
+|   "<=" { $$ = KJ_OP_LE; }
+|   ">"  { $$ = KJ_OP_GT; }
+|   ">=" { $$ = KJ_OP_GE; }
+;
+
+arith:
+    power
+|   arith "|" arith             { $$ = kj_make_binary(p, @$, KJ_OP_OR, @2, $1, $3); }
+|   arith "^" arith             { $$ = kj_make_binary(p, @$, KJ_OP_XOR, @2, $1, $3); }
+|   arith "&" arith             { $$ = kj_make_binary(p, @$, KJ_OP_AND, @2, $1, $3); }
+|   arith "<<" arith            { $$ = kj_make_binary(p, @$, KJ_OP_SHL, @2, $1, $3); }
+|   arith ">>" arith            { $$ = kj_make_binary(p, @$, KJ_OP_SHR, @2, $1, $3); }
+|   arith "+" arith             { $$ = kj_make_binary(p, @$, KJ_OP_ADD, @2, $1, $3); }
+|   arith "-" arith             { $$ = kj_make_binary(p, @$, KJ_OP_SUB, @2, $1, $3); }
+|   arith "*" arith             { $$ = kj_make_binary(p, @$, KJ_OP_MUL, @2, $1, $3); }
+|   arith "/" arith             { $$ = kj_make_binary(p, @$, KJ_OP_DIV, @2, $1, $3); }
+|   arith "//" arith            { $$ = kj_make_binary(p, @$, KJ_OP_FLOORDIV, @2, $1, $3); }
+|   arith "%" arith             { $$ = kj_make_binary(p, @$, KJ_OP_MOD, @2, $1, $3); }
+;
+
+/* -a ** -b is -(a ** (-b)). */
+power:
+    postfix
+|   postfix "**" power          { $$ = kj_make_binary(p, @$, KJ_OP_POW, @2, $1, $3); }
+|   "-" power                   { $$ = kj_make_unary(p, @$, KJ_OP_NEG, $2); }
+|   "~" power                   { $$ = kj_make_unary(p, @$, KJ_OP_INVERT, $2); }
+|   "+" power                   { $$ = $2; }
+;
+
+postfix:
+    primary
+|   postfix "(" args ")"        { $$ = kj_make_call(p, @$, $1, $3); }
+|   postfix "[" subscripts "]"  { $$ = kj_make_index(p, @$, $1, $3); }
+|   postfix "." NAME            { $$ = kj_make_member(p, @$, $1, $3, @3); }
+;
+
+primary:
+    NAME                        { $$ = kj_make_name(p, @$, $1); }
+|   INT                         { $$ = kj_make_int(p, @$, $1); }
+|   FLOAT                       { $$ = kj_make_float(p, @$, $1); }
+|   STRING                      { $$ = kj_make_string(p, @$, $1); }
+|   "true"                      { $$ = kj_make_bool(p, @$, true); }
+|   "false"                     { $$ = kj_make_bool(p, @$, false); }
+|   "(" ")"                     { $$ = kj_make_list(p, @$, KJ_E_TUPLE, (kj_exprs){0}); }
+|   "(" expr_list ")"           { $$ = kj_make_value(p, @$, $2); }
+|   "(" expr_list "," ")"       { $$ = kj_make_list(p, @$, KJ_E_TUPLE, $2); }
+|   "[" "]"                     { $$ = kj_make_list(p, @$, KJ_E_LIST, (kj_exprs){0}); }
+|   "[" expr_list "]"           { $$ = kj_make_list(p, @$, KJ_E_LIST, $2); }
+|   "[" expr_list "," "]"       { $$ = kj_make_list(p, @$, KJ_E_LIST, $2); }
+;
+
+expr_list:
+    expr                        { $$ = kj_expr_list((kj_exprs){0}, $1); }
+|   expr_list "," expr          { $$ = kj_expr_list($1, $3); }
+;
+
+args:
+    %empty                      { $$ = (kj_exprs){0}; }
+|   arg_list
+|   arg_list ","
+;
+
+arg_list:
+    argument                    { $$ = kj_expr_list((kj_exprs){0}, $1); }
+|   arg_list "," argument       { $$ = kj_expr_list($1, $3); }
+;
+
+argument:
+    expr
+|   NAME "=" expr               { $$ = kj_make_keyword($3, $1, @1); }
+;
+
+subscripts:
+    subscript                   { $$ = kj_expr_list((kj_exprs){0}, $1); }
+|   subscripts "," subscript    { $$ = kj_expr_list($1, $3); }
+;
+
+subscript:
+    expr
+|   bound ":" bound             { $$ = kj_make_slice(p, @$, $1, $3, NULL); }
+|   bound ":" bound ":" bound   { $$ = kj_make_slice(p, @$, $1, $3, $5); }
+;
+
+bound: %empty { $$ = NULL; } | expr ;
+
+%%
+
+/* The parser's own complaint is only ever that its stack is full. */
+static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message)
+{
+    (void)message;
+    kj_parse_stop(p, *at, "too-deep", "nested too deeply");
+}
+
+static int yyreport_syntax_error(const yypcontext_t *context, kj_parser *p)
+{
+    enum { MOST = YYNTOKENS };
+    yysymbol_kind_t kinds[MOST];
+    const char *names[MOST];
+    int n = yypcontext_expected_tokens(context, kinds, MOST);
+    for (int i = 0; i < n; i++)
+        names[i] = yysymbol_name(kinds[i]);
+    kj_syntax_error(p, *yypcontext_location(context), yysymbol_name(yypcontext_token(context)), names, n);
+    return 0;
+}
