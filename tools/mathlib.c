@@ -187,8 +187,8 @@ static void freeze_operand(LLVMBuilderRef b, LLVMValueRef inst, unsigned i)
     }
 }
 
-/* libclc computes what it then selects away (a table index from an argument that is out of range), which is poison to
- * LLVM: harmless in a select, but a branch or a load that depends on it would let LLVM drop the code around it. */
+/* libclc computes what it then selects away (an integer from an argument that is out of range), which is poison to
+ * LLVM: harmless in a select, but a branch that depends on it would let LLVM drop the code around it. */
 static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
 {
     switch (LLVMGetInstructionOpcode(inst)) {
@@ -203,11 +203,6 @@ static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
         break;
     case LLVMSwitch:
         freeze_operand(b, inst, 0);
-        break;
-    case LLVMGetElementPtr:
-        for (int i = 1; i < LLVMGetNumOperands(inst); i++) {
-            freeze_operand(b, inst, (unsigned)i);
-        }
         break;
     default:
         break;
@@ -268,6 +263,81 @@ static void make_portable(LLVMModuleRef m)
     LLVMDisposeBuilder(b);
 }
 
+/* ---- Table look-ups ---- */
+
+/* The bytes that loads reach through a pointer into a table: [low, high) from where its variable index leads. */
+typedef struct reach {
+    int64_t low, high;
+} reach;
+
+static void add_loads(LLVMTargetDataRef layout, LLVMValueRef pointer, int64_t offset, reach *r)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (LLVMIsALoadInst(user)) {
+            int64_t end = offset + (int64_t)LLVMABISizeOfType(layout, LLVMTypeOf(user));
+            r->low = offset < r->low ? offset : r->low;
+            r->high = end > r->high ? end : r->high;
+        } else if (LLVMIsAGetElementPtrInst(user) && LLVMGetNumOperands(user) == 2 &&
+                   LLVMIsAConstantInt(LLVMGetOperand(user, 1))) {
+            uint64_t stride = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(user));
+            int64_t index = LLVMConstIntGetSExtValue(LLVMGetOperand(user, 1));
+            add_loads(layout, user, offset + index * (int64_t)stride, r);
+        } else {
+            fail("a table is used in an unknown way", LLVMPrintValueToString(user));
+        }
+    }
+}
+
+static LLVMValueRef bounded(LLVMBuilderRef b, LLVMModuleRef m, const char *intrinsic, LLVMValueRef v, int64_t bound)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(m, id, &type, 1);
+    LLVMValueRef args[] = {v, LLVMConstInt(type, (uint64_t)bound, 0)};
+    return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, args, 2, "");
+}
+
+/* Keeps a look-up inside its table whatever the index: libclc looks up first and selects for arguments that are out of
+ * range afterwards. LLVM drops the bounds again where it sees that the index keeps to them. */
+static void bound_index(LLVMBuilderRef b, LLVMModuleRef m, LLVMTargetDataRef layout, LLVMValueRef gep)
+{
+    LLVMValueRef table = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1);
+    if (!LLVMIsAGlobalVariable(table) || LLVMIsConstant(index) || LLVMGetNumOperands(gep) != 2) {
+        return;
+    }
+    reach r = {.low = INT64_MAX, .high = INT64_MIN};
+    add_loads(layout, gep, 0, &r);
+    int64_t size = (int64_t)LLVMABISizeOfType(layout, LLVMGlobalGetValueType(table));
+    int64_t stride = (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(gep));
+    int64_t first = r.low < 0 ? (-r.low + stride - 1) / stride : 0, last = (size - r.high) / stride;
+    LLVMPositionBuilderBefore(b, gep);
+    bool extended = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index);
+    LLVMValueRef narrow = LLVMBuildFreeze(b, extended ? LLVMGetOperand(index, 0) : index, "");
+    narrow = bounded(b, m, "llvm.umin", narrow, last);
+    if (first > 0) {
+        narrow = bounded(b, m, "llvm.umax", narrow, first);
+    }
+    LLVMSetOperand(gep, 1, LLVMBuildZExt(b, narrow, LLVMTypeOf(index), ""));
+}
+
+static void bound_tables(LLVMModuleRef m)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(m);
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb)) {
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+                if (LLVMIsAGetElementPtrInst(i)) {
+                    bound_index(b, m, layout, i);
+                }
+            }
+        }
+    }
+    LLVMDisposeBuilder(b);
+    run_passes(m, "function(instcombine,simplifycfg,gvn,instcombine)", NULL);
+}
+
 static LLVMModuleRef read_library(LLVMContextRef context, const char *path)
 {
     LLVMMemoryBufferRef buffer;
@@ -284,6 +354,7 @@ static LLVMModuleRef read_library(LLVMContextRef context, const char *path)
     m = through_text(context, m);
     make_portable(m);
     run_passes(m, "always-inline,function(lower-switch),default<O1>,function(gvn,instcombine,simplifycfg)", NULL);
+    bound_tables(m);
     return m;
 }
 
