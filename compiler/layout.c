@@ -125,6 +125,15 @@ static int end_of_file(kj_parser *p, kj_span *span)
     return supply_braces(p, KJ_TK_END, *span);
 }
 
+static bool begins_line(const kj_parser *p, kj_span span)
+{
+    const char *text = p->source->text;
+    uint32_t i = span.begin;
+    while (i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\t'))
+        i--;
+    return i == 0 || text[i - 1] == '\n';
+}
+
 static int account(kj_parser *p, int token, kj_span *span)
 {
     switch (token) {
@@ -147,7 +156,10 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_RBRACE:
         pop_brace(p);
         break;
+    case KJ_TK_SEMICOLON:
+        return in_braces(p) ? token : KJ_TK_INNER_SEMICOLON;
     case KJ_TK_NEWLINE:
+        p->stray = false;
         span->end = span->begin + 1; /* the rest is blank lines and comments */
         break;
     case KJ_TK_LET:
@@ -165,7 +177,7 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_KERNEL:
     case KJ_TK_RUN:
         give_up(p);
-        return supply_braces(p, token, *span);
+        return begins_line(p, *span) ? supply_braces(p, token, *span) : token;
     case KJ_TK_END:
         return end_of_file(p, span);
     default:

@@ -79,6 +79,7 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
         tail--;
     kj_message *m;
     if (text[0] == '.') {
+        p->stray = true;
         m = kj_error(p->diag, span, "number", "a number has a digit before its '.'");
         if (len < 40)
             kj_hint(p->diag, m, "write 0%.*s", (int)len, text);

@@ -19,6 +19,7 @@ typedef struct kj_parser {
     kj_file *file;
     kj_item *last_item;
     bool stopped;        /* nothing more is read or reported */
+    bool stray;          /* a stray character was reported on this line: what follows from it is not */
     size_t memory_limit; /* of arena->used */
 
     /* The lexer's */

@@ -7,6 +7,8 @@
 #include "knl.tab.h"
 #include "parse.h"
 
+#define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
+
 typedef struct mistake {
     kj_parser *p;
     kj_span at;          /* the unexpected token, or the place behind the last one of its line */
@@ -154,7 +156,7 @@ static void at_expression(const mistake *x)
     else if (adjacent(p, KJ_TK_MINUS))
         hint(x, m, "there is no '--': write i -= 1");
     else if (is(x, "end of line") && p->prev != KJ_TK_ASSIGN)
-        hint(x, m, "a statement goes on over a line end only inside ( ) or [ ]");
+        hint(x, m, GOES_ON);
 }
 
 /* Behind a complete expression. */
@@ -190,16 +192,34 @@ static void at_operator(const mistake *x)
     }
 }
 
+/* Where a statement begins. */
+static void at_statement(const mistake *x)
+{
+    static const char *const operators[] = {"*", "/", "//", "%", "**", "|", "^", "&", "<<", ">>", "==", "!=", "<", "<=",
+                                            ">", ">=", "and", "or", ","};
+    kj_message *m = expected(x, "a statement");
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (is(x, operators[i]))
+            hint(x, m, GOES_ON);
+    }
+}
+
 static void at_name(const mistake *x)
 {
-    bool keyword = x->at.end > x->at.begin && x->token[0] >= 'a' && x->token[0] <= 'z' && !is(x, "integer") &&
-                   !is(x, "number") && !is(x, "string");
-    if (keyword)
+    static const char *const classes[] = {"integer", "number", "string", "assignment operator"};
+    bool keyword = x->token[0] >= 'a' && x->token[0] <= 'z' && x->at.begin < x->at.end;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        keyword &= !is(x, classes[i]);
+    if (keyword) {
         kj_error(x->p->diag, x->at, "syntax", "%s is a keyword and cannot be a name", x->text);
-    else
-        expected(x, "a name");
-    if (is(x, "(") && x->p->prev == KJ_TK_FOR && x->p->diag->last)
-        hint(x, x->p->diag->last, "loops are written: for i in range(n) { ... }");
+        return;
+    }
+    kj_message *m = expected(x, "a name");
+    int before = x->p->prev;
+    if (is(x, "(") && before == KJ_TK_FOR)
+        hint(x, m, "loops are written: for i in range(n) { ... }");
+    else if (is(x, "(") && (before == KJ_TK_LET || before == KJ_TK_VAR))
+        hint(x, m, "several names stand without parentheses: let a, b = ...");
 }
 
 /* Whatever is left: names the tokens when they are few. */
@@ -214,13 +234,17 @@ static void at_tokens(const mistake *x)
     const char *list = "";
     for (int i = 0; i < x->n; i++) {
         const char *between = i == 0 ? "" : i == x->n - 1 ? " or " : ", ";
-        bool spelled = strncmp(x->expected[i], "end ", 4) != 0 && strncmp(x->expected[i], "an ", 3) != 0;
-        list = kj_arena_printf(arena, spelled ? "%s%s'%s'" : "%s%sthe %s", list, between, x->expected[i]);
+        const char *how = "%s%s'%s'";
+        if (strcmp(x->expected[i], "name") == 0)
+            how = "%s%sa %s";
+        else if (strncmp(x->expected[i], "end ", 4) == 0)
+            how = "%s%sthe %s";
+        list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = expected(x, list);
     if (wants(x, "=") && is(x, "end of line"))
         hint(x, m, "a variable is given a value where it is declared");
-    else if (wants(x, ":") && wants(x, "=") == false && wants(x, "name") == false && !wants(x, ">"))
+    else if (wants(x, ":") && x->n == 1)
         hint(x, m, "a parameter has a type: x: f32");
 }
 
@@ -247,7 +271,7 @@ static void report(const mistake *x)
     else if (wants(x, "kernel"))
         at_item(x);
     else if (wants(x, "let"))
-        kj_error(x->p->diag, x->at, "syntax", "expected a statement before %s", x->text);
+        at_statement(x);
     else if (wants(x, "integer"))
         at_expression(x);
     else if (wants(x, "*"))
@@ -260,23 +284,25 @@ static void report(const mistake *x)
         at_tokens(x);
 }
 
-/* Is the token the first of its line, with a ( or [ open before it? */
-static bool begins_line_in_brackets(const kj_parser *p, kj_span at)
+/* Does the token begin a line where the ( or [ open before it could have been closed? */
+static bool closer_forgotten(const mistake *x)
 {
-    const char *text = p->source->text;
-    return p->nopen && p->open[p->nopen - 1].kind != '{' && at.begin > p->prev_span.end &&
-           memchr(text + p->prev_span.end, '\n', at.begin - p->prev_span.end);
+    const kj_parser *p = x->p;
+    if (!p->nopen || p->open[p->nopen - 1].kind == '{' || x->at.begin <= p->prev_span.end)
+        return false;
+    return wants(x, p->open[p->nopen - 1].kind == '(' ? ")" : "]") &&
+           memchr(p->source->text + p->prev_span.end, '\n', x->at.begin - p->prev_span.end);
 }
 
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected_tokens, int n)
 {
-    if (p->stopped || p->held)
+    if (p->stopped || p->held || p->stray)
         return;
     mistake x = {p, at, unexpected, shown(p, at, unexpected), expected_tokens, n};
     bool at_end = is(&x, "end of line") || is(&x, "end of file");
     if (at_end && p->prev)
         x.at = (kj_span){p->prev_span.end, p->prev_span.end};
-    if (begins_line_in_brackets(p, at)) {
+    if (closer_forgotten(&x)) {
         p->unclosed = p->open[p->nopen - 1];
         kj_layout_close(p);
     }
@@ -300,13 +326,14 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
 {
     static const struct { char character; const char *hint; } known[] = {
         {'?', "a conditional expression is written: a if test else b"},
-        {'\\', "a statement goes on over a line end only inside ( ) or [ ]"},
+        {'\\', GOES_ON},
         {'$', "names are of letters, digits and '_'"},
         {'`', "strings stand in double quotes: \"text\""},
     };
     uint32_t code;
     size_t first = kj_utf8(text, text + len, &code);
     kj_message *m;
+    p->stray = true;
     if ((unsigned char)text[0] >= 0x80 && first == 1) {
         kj_error(p->diag, span, "stray", "byte 0x%02x is not UTF-8 text", (unsigned char)text[0]);
         return;
@@ -319,7 +346,9 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
         if (text[0] == known[i].character)
             kj_hint(p->diag, m, "%s", known[i].hint);
     }
-    if (code >= 0x80)
+    if (code >= 0x2018 && code <= 0x201f)
+        kj_hint(p->diag, m, "strings stand in double quotes: \"text\"");
+    else if (code >= 0x80)
         kj_hint(p->diag, m, "names are of the letters a-z and A-Z, digits and '_'; other characters stand in strings and "
                             "comments");
 }

@@ -84,7 +84,8 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %token PLUS "+" MINUS "-" STAR "*" SLASH "/" DSLASH "//" PERCENT "%" POWER "**" TILDE "~"
 %token AMP "&" PIPE "|" CARET "^" SHL "<<" SHR ">>"
 %token EQ "==" NE "!=" LT "<" LE "<=" GT ">" GE ">="
-%token <op> UPDATE "an assignment operator"
+%token <op> UPDATE "assignment operator"
+%token INNER_SEMICOLON "';' in brackets" /* in no rule: an error does not end at it */
 
 %nterm <expr> value expr disjunction conjunction negation comparison arith power postfix primary
 %nterm <expr> argument subscript bound
@@ -212,7 +213,7 @@ block:
 stmts:
     %empty                      { $$ = (kj_stmts){0}; }
 |   stmts eol
-|   stmts stmt eol              { $$ = kj_stmt_list($1, $2); }
+|   stmts stmt eol              { $$ = kj_stmt_list($1, $2); yyerrok; }
 |   stmts compound              { $$ = kj_stmt_list($1, $2); }
 ;
 
