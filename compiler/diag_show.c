@@ -190,7 +190,7 @@ const char *kj_diag_text(const kj_diag *d)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
     }
     if (d->full)
-        kj_text_printf(&t, "%s: %d errors, the first %d are shown\n", d->source->name, d->errors, KJ_MAX_ERRORS);
+        kj_text_printf(&t, "%s: too many errors, the first %d are shown\n", d->source->name, KJ_MAX_ERRORS);
     return t.text;
 }
 

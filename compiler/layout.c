@@ -1,8 +1,8 @@
 /* Layout: what brackets and line ends mean, settled before the parser sees a token.
  *
- * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed, ( and [ are given up
- * (the parser will report them: kj_parser.unclosed), and the missing } are supplied, reported once at the innermost
- * block. So an item's errors stay within the item. */
+ * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed, ( and [ are given up:
+ * the parser gets the line end it missed, and reports them (kj_parser.unclosed). Missing } are supplied, reported once
+ * at the innermost block. So the errors of a statement stay within it, and those of an item too. */
 #include <ctype.h>
 #include <string.h>
 
@@ -61,12 +61,21 @@ static void push(kj_parser *p, char kind, kj_span span)
     p->nbraces += kind == '{';
 }
 
-/* The token cannot stand inside ( or [. */
-static void give_up(kj_parser *p)
+/* The token cannot stand inside ( or [. Was it in some? */
+static bool give_up(kj_parser *p)
 {
-    if (!in_braces(p))
-        p->unclosed = *innermost(p);
+    if (in_braces(p))
+        return false;
+    p->unclosed = *innermost(p);
     kj_layout_close(p);
+    return true;
+}
+
+static int hold(kj_parser *p, int token, kj_span span, int first)
+{
+    p->held = token;
+    p->held_span = span;
+    return first;
 }
 
 /* A ) or ]: closes the nearest bracket of its kind, or else, as the slip it then is, the innermost. */
@@ -93,26 +102,25 @@ static void pop_brace(kj_parser *p)
     }
 }
 
-/* Before a token that only follows closed blocks: gives a } for each one open, and holds the token meanwhile. */
+/* Before a token that only follows closed blocks: gives a } for each one open. */
 static int supply_braces(kj_parser *p, int token, kj_span span)
 {
     if (!p->nbraces) {
-        p->held = 0;
+        p->supplying = false;
         return token;
     }
-    if (!p->held) {
-        give_up(p);
-        const kj_bracket *b = innermost(p);
-        const char *before = token == KJ_TK_END ? "the end of the file"
-                                                : kj_arena_printf(p->arena, "'%.*s'", (int)(span.end - span.begin),
-                                                                  p->source->text + span.begin);
-        kj_message *m = kj_error(p->diag, span, "missing-brace", "missing '}' before %s", before);
-        kj_note(p->diag, m, b->span, "to close the block opened here");
-        p->held = token;
-        p->held_span = span;
+    if (!p->supplying) {
+        kj_message *m;
+        if (token == KJ_TK_END)
+            m = kj_error(p->diag, span, "missing-brace", "missing '}' before the end of the file");
+        else
+            m = kj_error(p->diag, span, "missing-brace", "missing '}' before '%.*s'", (int)(span.end - span.begin),
+                         p->source->text + span.begin);
+        kj_note(p->diag, m, innermost(p)->span, "to close the block opened here");
     }
+    p->supplying = true;
     pop_brace(p);
-    return KJ_TK_RBRACE;
+    return hold(p, token, span, KJ_TK_RBRACE);
 }
 
 /* The last line needs no line end. */
@@ -134,34 +142,42 @@ static bool begins_line(const kj_parser *p, kj_span span)
     return i == 0 || text[i - 1] == '\n';
 }
 
+/* A keyword that begins a statement or an item. */
+static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
+{
+    bool first = begins_line(p, span);
+    if (give_up(p) && first)
+        return hold(p, token, span, KJ_TK_NEWLINE);
+    return of_item && first ? supply_braces(p, token, span) : token;
+}
+
 static int account(kj_parser *p, int token, kj_span *span)
 {
     switch (token) {
     case KJ_TK_LPAREN:
         push(p, '(', *span);
-        break;
+        return token;
     case KJ_TK_LBRACKET:
         push(p, '[', *span);
-        break;
+        return token;
     case KJ_TK_LBRACE:
         give_up(p);
         push(p, '{', *span);
-        break;
+        return token;
     case KJ_TK_RPAREN:
         pop(p, '(');
-        break;
+        return token;
     case KJ_TK_RBRACKET:
         pop(p, '[');
-        break;
+        return token;
     case KJ_TK_RBRACE:
         pop_brace(p);
-        break;
+        return token;
     case KJ_TK_SEMICOLON:
         return in_braces(p) ? token : KJ_TK_INNER_SEMICOLON;
     case KJ_TK_NEWLINE:
-        p->stray = false;
         span->end = span->begin + 1; /* the rest is blank lines and comments */
-        break;
+        return token;
     case KJ_TK_LET:
     case KJ_TK_VAR:
     case KJ_TK_FOR:
@@ -171,23 +187,24 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_RETURN:
     case KJ_TK_REQUIRES:
     case KJ_TK_PARAM:
-        give_up(p);
-        break;
+        return beginning(p, token, *span, false);
     case KJ_TK_FN:
     case KJ_TK_KERNEL:
     case KJ_TK_RUN:
-        give_up(p);
-        return begins_line(p, *span) ? supply_braces(p, token, *span) : token;
+        return beginning(p, token, *span, true);
     case KJ_TK_END:
         return end_of_file(p, span);
     default:
-        break;
+        return token;
     }
-    return token;
 }
 
 int kj_layout_token(kj_parser *p, int token, kj_span *span)
 {
+    if (p->token == KJ_TK_NEWLINE)
+        p->stray = false;
+    p->held = 0;
+    p->unclosed.kind = 0; /* what it tells is told at its token */
     token = account(p, token, span);
     p->before_prev = p->prev;
     p->before_prev_span = p->prev_span;

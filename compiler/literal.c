@@ -138,5 +138,9 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
     }
     if (!closed && text[0] == '"')
         kj_error(p->diag, span, "string", "the string is not closed on its line");
+    if (!closed) { /* so what would close the brackets around it is lost */
+        p->stray = true;
+        kj_layout_close(p);
+    }
     return (kj_string){out, n};
 }

@@ -29,8 +29,9 @@ typedef struct kj_parser {
     int nopen, open_capacity;
     int nbraces;          /* of them { */
     kj_bracket unclosed;  /* a ( or [ that a later token showed to be unclosed; kind 0: none */
-    int held;             /* a token that waits for missing } to be supplied; 0: none */
+    int held;             /* a token that waits until what is missing before it was supplied; 0: none */
     kj_span held_span;
+    bool supplying;       /* a missing } was reported */
 
     /* The last token given to the parser and the two before it, for messages; 0 before the first */
     int token, prev, before_prev;

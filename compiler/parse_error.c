@@ -8,6 +8,7 @@
 #include "parse.h"
 
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
+#define BRACE_PLACE "the '{' of a block stands on the line of its header"
 
 typedef struct mistake {
     kj_parser *p;
@@ -163,11 +164,16 @@ static void at_expression(const mistake *x)
 static void at_operator(const mistake *x)
 {
     const kj_parser *p = x->p;
+    if (wants(x, "else") && !wants(x, "if")) {
+        kj_message *m = expected(x, "'else'");
+        hint(x, m, "a conditional expression is written: a if test else b");
+        return;
+    }
     if (is(x, ")") || is(x, "]")) {
         kj_error(p->diag, x->at, "syntax", "unexpected '%s': no '%c' is open", x->token, *x->token == ')' ? '(' : '[');
         return;
     }
-    if (is(x, "=")) {
+    if (is(x, "=") && !wants(x, "]")) {
         kj_message *m = error(x, "unexpected '=' in an expression");
         hint(x, m, wants(x, "end of line") ? "a statement assigns once" : "'==' compares");
         return;
@@ -175,7 +181,7 @@ static void at_operator(const mistake *x)
     if (wants(x, "{")) {
         kj_message *m = expected(x, "'{'");
         if (is(x, "end of line"))
-            hint(x, m, "the '{' of a block stands on the line of its header");
+            hint(x, m, BRACE_PLACE);
     } else if (wants(x, ")") || wants(x, "]")) {
         expected(x, wants(x, ",") ? wants(x, ")") ? "',' or ')'" : "',' or ']'" : wants(x, ")") ? "')'" : "']'");
     } else if (wants(x, "end of line")) {
@@ -184,9 +190,6 @@ static void at_operator(const mistake *x)
             hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
         if (!m->hint && is(x, ":"))
             hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
-    } else if (wants(x, "else")) {
-        kj_message *m = expected(x, "'else'");
-        hint(x, m, "a conditional expression is written: a if test else b");
     } else {
         expected(x, "an operator");
     }
@@ -243,7 +246,9 @@ static void at_tokens(const mistake *x)
     }
     kj_message *m = expected(x, list);
     if (wants(x, "=") && is(x, "end of line"))
-        hint(x, m, "a variable is given a value where it is declared");
+        hint(x, m, "a value is given at the declaration");
+    else if (wants(x, "{") && is(x, "end of line"))
+        hint(x, m, BRACE_PLACE);
     else if (wants(x, ":") && x->n == 1)
         hint(x, m, "a parameter has a type: x: f32");
 }
@@ -272,9 +277,11 @@ static void report(const mistake *x)
         at_item(x);
     else if (wants(x, "let"))
         at_statement(x);
+    else if (wants(x, "@"))
+        expected(x, "'for' or 'while'");
     else if (wants(x, "integer"))
         at_expression(x);
-    else if (wants(x, "*"))
+    else if (wants(x, "*") || wants(x, "end of line"))
         at_operator(x);
     else if (wants(x, "name") && wants(x, "("))
         expected(x, "a type");
@@ -296,8 +303,12 @@ static bool closer_forgotten(const mistake *x)
 
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected_tokens, int n)
 {
-    if (p->stopped || p->held || p->stray)
+    if (p->stopped || p->stray || (p->held && !p->unclosed.kind))
         return;
+    if (p->held) {
+        at = p->held_span;
+        unexpected = "the token held";
+    }
     mistake x = {p, at, unexpected, shown(p, at, unexpected), expected_tokens, n};
     bool at_end = is(&x, "end of line") || is(&x, "end of file");
     if (at_end && p->prev)
@@ -307,7 +318,7 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
         kj_layout_close(p);
     }
     report(&x);
-    p->unclosed.kind = 0;
+    p->stopped = p->diag->full;
 }
 
 void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
@@ -333,6 +344,8 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
     uint32_t code;
     size_t first = kj_utf8(text, text + len, &code);
     kj_message *m;
+    if (p->stray)
+        return;
     p->stray = true;
     if ((unsigned char)text[0] >= 0x80 && first == 1) {
         kj_error(p->diag, span, "stray", "byte 0x%02x is not UTF-8 text", (unsigned char)text[0]);
