@@ -34,6 +34,7 @@ COMPILER = $(sort $(wildcard compiler/*.c))
 RUNTIME = $(sort $(wildcard runtime/*.c))
 CPU_DEVICE = $(sort $(wildcard runtime/device/cpu/*.c))
 CLI = $(sort $(wildcard cli/*.c))
+MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 
@@ -144,12 +145,14 @@ check-llvm:
 	@[ -n "$(LLVM_CONFIG)" ] || { echo "kjit: LLVM 19 to 22 was not found: run 'make deps'" >&2; exit 1; }
 	@[ -n "$(LIBCLC)" ] || { echo "kjit: libclc (nvptx64--.bc) was not found: run 'make deps'" >&2; exit 1; }
 
-# The embedded math library: libclc's functions, taken apart by tools/mathlib.c.
-$(BUILD)/tools/mathlib: tools/mathlib.c compiler/builtins.def $(BUILD)/flags | check-llvm
+# The embedded math library: libclc's functions, taken apart by tools/mathlib.
+$(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | check-llvm
 	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -O1 -MMD -MP -c -o $@ $<
+
+$(BUILD)/tools/mathlib: $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)
 	@echo "TOOL $@"
-	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -O1 -c -o $@.o $<
-	@$(CXX) $(LINKER) -o $@ $@.o -Wl,--gc-sections $(LLVM_LIBS) -lm -ldl -pthread
+	@$(CXX) $(LINKER) -o $@ $^ -Wl,--gc-sections $(LLVM_LIBS) -lm -ldl -pthread
 
 $(BUILD)/gen/mathlib.bin $(BUILD)/gen/mathlib.inc &: $(BUILD)/tools/mathlib $(LIBCLC)
 	@mkdir -p $(BUILD)/gen

@@ -1,0 +1,29 @@
+/* The pieces of tools/mathlib.c, a build-time program: an error ends it. */
+#ifndef KJ_TOOLS_MATHLIB_H
+#define KJ_TOOLS_MATHLIB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+enum { LANES = 16 };
+
+static const LLVMAttributeIndex WHOLE_FUNCTION = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+
+_Noreturn void fail(const char *what, const char *detail);
+void run_passes(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef machine);
+
+/* mathlib_read.c: libclc's file with the functions for which `wanted` is true, cleaned: no trace of a target, of
+ * fast-math, of address spaces or of poison that a branch depends on. Needs bound_tables once it is optimised. */
+LLVMModuleRef read_library(LLVMContextRef context, const char *path, bool (*wanted)(const char *name));
+void bound_tables(LLVMModuleRef m);
+void strip_attributes(LLVMValueRef f, LLVMValueRef call);
+
+/* mathlib_own.c: adds kj_<name>_<type> functions for what libclc gets wrong, made from its other functions where that
+ * is possible; it uses the functions `is_own_part` names. */
+void add_own_functions(LLVMModuleRef m);
+bool is_own_part(const char *opencl_name);
+
+#endif

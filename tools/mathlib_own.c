@@ -1,0 +1,337 @@
+/* Functions of our own for tools/mathlib.c, where libclc's are wrong (measured with tests/unit/mathlib.c):
+ *
+ *   exp exp2 f32        give 0 where the result is below 2^-126        -> exp(x/2)^2 there
+ *   erfc lgamma f32     as exp; infinite or far off near 0             -> the f64 function's, rounded
+ *   pow f64             garbage where |y| > 2^66                       -> y is bounded
+ *   gamma               off by thousands of ulp, wrong sign and range  -> Lanczos' formula, in f64
+ *   fmod remainder      wrong on subnormals and large quotients        -> exact, and in 16 lanes too
+ *
+ * Each is straight-line code (but for fmod's loop), so that it widens as libclc's do. */
+#include "tools/mathlib.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef LLVMValueRef value;
+
+/* A function being made: its numbers are `real`, scalars or vectors of `lanes`. */
+typedef struct gen {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    value function;
+    LLVMTypeRef real, integer; /* f32 or f64, and i64, in `lanes` */
+    unsigned lanes;
+} gen;
+
+static LLVMTypeRef in_lanes(const gen *g, LLVMTypeRef element)
+{
+    return g->lanes == 1 ? element : LLVMVectorType(element, g->lanes);
+}
+
+static value splat(const gen *g, value scalar)
+{
+    value all[LANES];
+    for (unsigned i = 0; i < g->lanes; i++) {
+        all[i] = scalar;
+    }
+    return g->lanes == 1 ? scalar : LLVMConstVector(all, g->lanes);
+}
+
+static value number(const gen *g, double x)
+{
+    LLVMTypeRef element = g->lanes == 1 ? g->real : LLVMGetElementType(g->real);
+    return splat(g, LLVMConstReal(element, x));
+}
+
+static value integer(const gen *g, int64_t x)
+{
+    return splat(g, LLVMConstInt(LLVMInt64TypeInContext(g->context), (uint64_t)x, 0));
+}
+
+static value add(gen *g, value a, value b) { return LLVMBuildFAdd(g->b, a, b, ""); }
+static value sub(gen *g, value a, value b) { return LLVMBuildFSub(g->b, a, b, ""); }
+static value mul(gen *g, value a, value b) { return LLVMBuildFMul(g->b, a, b, ""); }
+static value quotient(gen *g, value a, value b) { return LLVMBuildFDiv(g->b, a, b, ""); }
+static value negate(gen *g, value a) { return LLVMBuildFNeg(g->b, a, ""); }
+static value choose(gen *g, value c, value yes, value no) { return LLVMBuildSelect(g->b, c, yes, no, ""); }
+static value below(gen *g, value a, value b) { return LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, ""); }
+static value not_below(gen *g, value a, value b) { return LLVMBuildFCmp(g->b, LLVMRealOGE, a, b, ""); }
+static value equal(gen *g, value a, value b) { return LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, ""); }
+
+static value intrinsic(gen *g, const char *name, value *args, unsigned n)
+{
+    LLVMTypeRef type = LLVMTypeOf(args[0]);
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    value f = LLVMGetIntrinsicDeclaration(g->module, id, &type, 1);
+    return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, args, n, "");
+}
+
+static value absolute(gen *g, value a) { return intrinsic(g, "llvm.fabs", &a, 1); }
+static value truncated(gen *g, value a) { return intrinsic(g, "llvm.trunc", &a, 1); }
+static value nearest(gen *g, value a) { return intrinsic(g, "llvm.rint", &a, 1); }
+static value with_sign(gen *g, value a, value sign) { return intrinsic(g, "llvm.copysign", (value[]){a, sign}, 2); }
+static value fused(gen *g, value a, value b, value c) { return intrinsic(g, "llvm.fma", (value[]){a, b, c}, 3); }
+
+/* Calls a function of the library, which is inlined here. */
+static value call(gen *g, const char *name, value *args, unsigned n)
+{
+    value f = LLVMGetNamedFunction(g->module, name);
+    if (!f) {
+        fail("libclc has no", name);
+    }
+    value result = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, args, n, "");
+    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
+    LLVMAddCallSiteAttribute(result, WHOLE_FUNCTION, LLVMCreateEnumAttribute(g->context, kind, 0));
+    return result;
+}
+
+static value begin(gen *g, const char *name, LLVMTypeRef element, unsigned lanes, unsigned nargs)
+{
+    g->lanes = lanes;
+    g->real = in_lanes(g, element);
+    g->integer = in_lanes(g, LLVMInt64TypeInContext(g->context));
+    LLVMTypeRef params[] = {g->real, g->real};
+    g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->real, params, nargs, 0));
+    static const char *const pure[] = {"nounwind", "willreturn", "nofree", "nosync", "norecurse", "mustprogress"};
+    for (size_t i = 0; i < sizeof pure / sizeof pure[0]; i++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(pure[i], strlen(pure[i]));
+        LLVMAddAttributeAtIndex(g->function, WHOLE_FUNCTION, LLVMCreateEnumAttribute(g->context, kind, 0));
+    }
+    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->context, g->function, ""));
+    return LLVMGetParam(g->function, 0);
+}
+
+static void give(gen *g, value result) { LLVMBuildRet(g->b, result); }
+
+static LLVMTypeRef f32(const gen *g) { return LLVMFloatTypeInContext(g->context); }
+static LLVMTypeRef f64(const gen *g) { return LLVMDoubleTypeInContext(g->context); }
+
+/* ---- exp, exp2, erfc, lgamma, pow ---- */
+
+/* Where x < least, exp(x) is subnormal: the square of exp(x/2) is rounded there once. */
+static void add_exp(gen *g, const char *name, const char *libclc, double least)
+{
+    value x = begin(g, name, f32(g), 1, 1);
+    value small = below(g, x, number(g, least));
+    value arg = choose(g, small, mul(g, x, number(g, 0.5)), x);
+    value e = call(g, libclc, &arg, 1);
+    give(g, choose(g, small, mul(g, e, e), e));
+}
+
+static void add_rounded(gen *g, const char *name, const char *f64_function)
+{
+    value x = LLVMBuildFPExt(g->b, begin(g, name, f32(g), 1, 1), f64(g), "");
+    value y = call(g, f64_function, &x, 1);
+    give(g, LLVMBuildFPTrunc(g->b, y, g->real, ""));
+}
+
+/* 2^66 is even and beyond what any x other than 1 and -1 can be raised to. */
+static void add_pow(gen *g, const char *name)
+{
+    value x = begin(g, name, f64(g), 1, 2), y = LLVMGetParam(g->function, 1);
+    value most = number(g, 0x1p66);
+    y = choose(g, below(g, most, absolute(g, y)), with_sign(g, most, y), y);
+    give(g, call(g, "_Z3powdd", (value[]){x, y}, 2));
+}
+
+/* ---- gamma: gamma(x) = S(x) y^(x - 1/2) e^-y, y = x + G - 1/2, S a ratio of polynomials ---- */
+
+enum { TERMS = 13 };
+static const double LANCZOS_G = 6.024680040776729583740234375;
+
+/* Makes the formula exact at x = 1 .. 13; the highest power first. */
+static const double lanczos_above[TERMS] = {
+    2.506628274631000270164908,  210.8242777515793458725097, 8071.672002365816210638003,
+    186056.265395223495040295,   2876370.628935372441225409, 31426415.58540019438061423,
+    248874557.8620541565114604,  1439720407.311721673663223, 6039542586.352028005064292,
+    17921034426.03720969991976,  35711959237.35566804944019, 42919803642.6490987689579,
+    23531376880.41075968857201,
+};
+/* x (x + 1) ... (x + 11) */
+static const double lanczos_below[TERMS] = {
+    1, 66, 1925, 32670, 357423, 2637558, 13339535, 45995730, 105258076, 150917976, 120543840, 39916800, 0,
+};
+
+static value polynomial(gen *g, value x, const double *coefficients, int n)
+{
+    value sum = number(g, coefficients[0]);
+    for (int i = 1; i < n; i++) {
+        sum = fused(g, sum, x, number(g, coefficients[i]));
+    }
+    return sum;
+}
+
+/* sin(pi a) for a >= 0: exact reduction to [-1/2, 1/2], then the sign of the nearest integer. */
+static value sine_of_pi(gen *g, value a)
+{
+    value whole = nearest(g, a), part = sub(g, a, whole);
+    value half = mul(g, whole, number(g, 0.5));
+    value odd = LLVMBuildFCmp(g->b, LLVMRealUNE, half, truncated(g, half), "");
+    part = mul(g, part, number(g, 0x1.921fb54442d18p+1));
+    value s = call(g, "_Z3sind", &part, 1);
+    return choose(g, odd, negate(g, s), s);
+}
+
+static void add_gamma(gen *g, const char *name)
+{
+    value x = begin(g, name, f64(g), 1, 1), zero = number(g, 0), half = number(g, 0.5);
+    value is_negative = below(g, x, zero), limit = number(g, 200);
+    value given = absolute(g, x), a = choose(g, below(g, given, limit), given, limit);
+    value shift = number(g, LANCZOS_G - 0.5), y = add(g, a, shift);
+    /* what a + shift lost in rounding */
+    value a_is_larger = below(g, shift, a);
+    value large = choose(g, a_is_larger, a, shift), small = choose(g, a_is_larger, shift, a);
+    value lost = sub(g, sub(g, y, large), small);
+    value z = sub(g, a, half), minus_y = negate(g, y);
+    value r = mul(g, quotient(g, polynomial(g, a, lanczos_above, TERMS), polynomial(g, a, lanczos_below, TERMS)),
+                  call(g, "_Z3expd", &minus_y, 1));
+    /* gamma(-a) = -pi / (sin(pi a) a gamma(a)) */
+    value reflected = quotient(g, number(g, -0x1.921fb54442d18p+1),
+                               mul(g, mul(g, sine_of_pi(g, a), a), r));
+    r = choose(g, is_negative, reflected, r);
+    lost = choose(g, is_negative, negate(g, lost), lost);
+    z = choose(g, is_negative, negate(g, z), z);
+    r = fused(g, mul(g, lost, number(g, LANCZOS_G)), quotient(g, r, y), r);
+    value power = call(g, "kj_pow_f64", (value[]){y, mul(g, z, half)}, 2);
+    value result = mul(g, mul(g, r, power), power);
+
+    /* beyond 184 below zero the result is a zero whose sign alternates; integers there have none */
+    value halves = mul(g, truncated(g, given), half);
+    value is_even = equal(g, truncated(g, halves), halves);
+    value far_zero = choose(g, is_even, number(g, -0.0), zero);
+    result = choose(g, below(g, x, number(g, -184)), far_zero, result);
+    value nan = number(g, __builtin_nan(""));
+    value at_pole = LLVMBuildAnd(g->b, is_negative, equal(g, given, truncated(g, given)), "");
+    result = choose(g, at_pole, nan, result);
+    result = choose(g, below(g, number(g, 171.7), x), number(g, __builtin_inf()), result);
+    result = choose(g, below(g, given, number(g, 0x1p-54)), quotient(g, number(g, 1), x), result);
+    give(g, choose(g, equal(g, x, x), result, nan));
+}
+
+/* ---- fmod, remainder: exact, in f64 for both types ---- */
+
+static value exponent(gen *g, value a)
+{
+    value subnormal = below(g, a, number(g, 0x1p-1022));
+    value scaled = choose(g, subnormal, mul(g, a, number(g, 0x1p54)), a);
+    value bits = LLVMBuildBitCast(g->b, scaled, g->integer, "");
+    value e = LLVMBuildLShr(g->b, bits, integer(g, 52), "");
+    return LLVMBuildSub(g->b, e, choose(g, subnormal, integer(g, 54), integer(g, 0)), "");
+}
+
+/* 2^k, 0 <= k <= 1023. */
+static value power_of_2(gen *g, value k)
+{
+    value bits = LLVMBuildShl(g->b, LLVMBuildAdd(g->b, k, integer(g, 1023), ""), integer(g, 52), "");
+    return LLVMBuildBitCast(g->b, bits, g->real, "");
+}
+
+/* One step of a modulo b (a >= b > 0, finite): takes off a multiple of b that leaves less than a / 2^49, or than b.
+ * The quotient's integer part is exact but for one unit, and what fma leaves is a multiple of b's last place. */
+static value fmod_step(gen *g, value a, value b)
+{
+    value k = LLVMBuildSub(g->b, LLVMBuildSub(g->b, exponent(g, a), exponent(g, b), ""), integer(g, 50), "");
+    k = intrinsic(g, "llvm.smax", (value[]){k, integer(g, 0)}, 2);
+    k = intrinsic(g, "llvm.smin", (value[]){k, integer(g, 2046)}, 2);
+    value first = LLVMBuildLShr(g->b, k, integer(g, 1), "");
+    value t = mul(g, mul(g, b, power_of_2(g, first)), power_of_2(g, LLVMBuildSub(g->b, k, first, "")));
+    value r = fused(g, negate(g, truncated(g, quotient(g, a, t))), t, a);
+    r = choose(g, below(g, r, number(g, 0)), add(g, r, t), r);
+    return choose(g, not_below(g, r, t), sub(g, r, t), r);
+}
+
+/* a modulo b for finite a >= 0, b > 0. Lanes that are done stay as they are while others go on. */
+static value fmod_loop(gen *g, value a, value b)
+{
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(g->context, g->function, "");
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->context, g->function, "");
+    LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(g->context, g->function, "");
+    LLVMBuildBr(g->b, head);
+    LLVMPositionBuilderAtEnd(g->b, head);
+    value r = LLVMBuildPhi(g->b, g->real, ""), more = not_below(g, r, b);
+    if (g->lanes > 1) {
+        more = intrinsic(g, "llvm.vector.reduce.or", &more, 1);
+    }
+    LLVMBuildCondBr(g->b, more, body, end);
+    LLVMPositionBuilderAtEnd(g->b, body);
+    value next = fmod_step(g, r, b);
+    LLVMBuildBr(g->b, head);
+    LLVMAddIncoming(r, (value[]){a, next}, (LLVMBasicBlockRef[]){entry, body}, 2);
+    LLVMPositionBuilderAtEnd(g->b, end);
+    return r;
+}
+
+/* The remainder nearest to 0 (ties to the even quotient), from r = a modulo 2b. Halves and doubles are exact on the
+ * side of 1 where they are taken. */
+static value nearest_remainder(gen *g, value r, value b)
+{
+    value small = below(g, b, number(g, 1)), half = number(g, 0.5);
+    value bound = choose(g, small, b, mul(g, b, half));
+    value above = below(g, bound, choose(g, small, add(g, r, r), r));
+    value once = sub(g, r, b);
+    value again = not_below(g, choose(g, small, add(g, once, once), once), bound);
+    return choose(g, above, choose(g, again, sub(g, once, b), once), r);
+}
+
+static void add_modulo(gen *g, const char *name, bool is_double, unsigned lanes, bool is_remainder)
+{
+    value x = begin(g, name, is_double ? f64(g) : f32(g), lanes, 2), y = LLVMGetParam(g->function, 1);
+    LLVMTypeRef own = g->real;
+    g->real = in_lanes(g, f64(g));
+    if (!is_double) {
+        x = LLVMBuildFPExt(g->b, x, g->real, "");
+        y = LLVMBuildFPExt(g->b, y, g->real, "");
+    }
+    value inf = number(g, __builtin_inf()), zero = number(g, 0), one = number(g, 1), nan = number(g, __builtin_nan(""));
+    value a = absolute(g, x), b = absolute(g, y);
+    value a_finite = below(g, a, inf), b_usable = LLVMBuildAnd(g->b, below(g, zero, b), below(g, b, inf), "");
+    value usable = LLVMBuildAnd(g->b, a_finite, b_usable, "");
+    value safe_a = choose(g, usable, a, zero), safe_b = choose(g, usable, b, one);
+    value r;
+    if (is_remainder) {
+        value huge = not_below(g, safe_b, number(g, 0x1p1023));
+        value doubled = choose(g, huge, one, add(g, safe_b, safe_b));
+        r = fmod_loop(g, choose(g, huge, zero, safe_a), doubled);
+        r = nearest_remainder(g, choose(g, huge, safe_a, r), safe_b);
+    } else {
+        r = fmod_loop(g, safe_a, safe_b);
+    }
+    r = choose(g, below(g, x, zero), negate(g, r), r);
+    r = choose(g, equal(g, r, zero), with_sign(g, zero, x), r);
+    value b_infinite = LLVMBuildAnd(g->b, a_finite, equal(g, b, inf), "");
+    r = choose(g, usable, r, choose(g, b_infinite, x, nan));
+    give(g, is_double ? r : LLVMBuildFPTrunc(g->b, r, own, ""));
+}
+
+/* ---- The list ---- */
+
+bool is_own_part(const char *opencl_name)
+{
+    return strcmp(opencl_name, "_Z4erfcd") == 0 || strcmp(opencl_name, "_Z6lgammad") == 0;
+}
+
+void add_own_functions(LLVMModuleRef m)
+{
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    gen g = {.context = context, .module = m, .b = LLVMCreateBuilderInContext(context)};
+    add_exp(&g, "kj_exp_f32", "_Z3expf", -0x1.5d589ep+6);
+    add_exp(&g, "kj_exp2_f32", "_Z4exp2f", -126);
+    add_rounded(&g, "kj_erfc_f32", "_Z4erfcd");
+    add_rounded(&g, "kj_lgamma_f32", "_Z6lgammad");
+    add_pow(&g, "kj_pow_f64");
+    add_gamma(&g, "kj_gamma_f64");
+    add_rounded(&g, "kj_gamma_f32", "kj_gamma_f64");
+    for (int wide = 0; wide < 2; wide++) {
+        for (int is_double = 0; is_double < 2; is_double++) {
+            for (int is_remainder = 0; is_remainder < 2; is_remainder++) {
+                char name[64];
+                snprintf(name, sizeof name, "kj_%s_%sf%d", is_remainder ? "remainder" : "fmod", wide ? "v16" : "",
+                         is_double ? 64 : 32);
+                add_modulo(&g, name, is_double, wide ? LANES : 1, is_remainder);
+            }
+        }
+    }
+    LLVMDisposeBuilder(g.b);
+}
