@@ -1,0 +1,104 @@
+/* A builtin's arguments as what it needs. In: a bound call; out: an integer, text, a shape...; a failure names the
+ * parameter. */
+#include "run.h"
+
+#include <string.h>
+
+static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed)
+{
+    const kj_rsignature *s = &r->signatures[c->id];
+    kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' is %s, not %s", s->params[i].len, s->params[i].name, needed,
+                kj_run_kind_name(c->args[i]));
+    return false;
+}
+
+bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out)
+{
+    if (c->args[i].kind != KJ_R_INT) {
+        wrong(r, c, i, "an int");
+        return c->args[i].kind == KJ_R_FLOAT
+            ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int") : false;
+    }
+    if (c->args[i].dtype == KJIT_U64)
+        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large", kj_run_short(c->args[i]).text);
+    *out = c->args[i].u.i;
+    return true;
+}
+
+bool kj_run_arg_float(kj_run *r, const kj_rcall *c, int i, double *out)
+{
+    if (!kj_run_is_number(c->args[i]))
+        return wrong(r, c, i, "a number");
+    *out = kj_run_as_float(c->args[i]);
+    return true;
+}
+
+bool kj_run_arg_text(kj_run *r, const kj_rcall *c, int i, const char **out)
+{
+    if (c->args[i].kind != KJ_R_STRING)
+        return wrong(r, c, i, "a string");
+    *out = c->args[i].u.object->u.string.text;
+    return true;
+}
+
+bool kj_run_arg_array(kj_run *r, const kj_rcall *c, int i, kjit_array **out)
+{
+    if (c->args[i].kind != KJ_R_ARRAY)
+        return wrong(r, c, i, "an array");
+    *out = c->args[i].u.object->u.array;
+    return true;
+}
+
+bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i, kjit_dtype *out)
+{
+    if (!c->given[i])
+        return true;
+    if (c->args[i].kind != KJ_R_DTYPE) {
+        wrong(r, c, i, "a type");
+        return kj_run_hint(r, "f32, f64, i32, u8, bool, ...");
+    }
+    *out = c->args[i].dtype;
+    return true;
+}
+
+bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i, kjit_stream **out)
+{
+    *out = NULL;
+    if (!c->given[i])
+        return true;
+    if (c->args[i].kind != KJ_R_STREAM)
+        return wrong(r, c, i, "a stream");
+    *out = c->args[i].u.object->u.stream;
+    return true;
+}
+
+static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t *out)
+{
+    if (v.kind != KJ_R_INT) {
+        kj_run_fail(r, KJIT_TYPE, at, "a shape is an int or a tuple of ints: %s is none", kj_run_kind_name(v));
+        return v.kind == KJ_R_FLOAT ? kj_run_hint(r, "// divides to an int") : false;
+    }
+    if (v.dtype == KJIT_U64 || v.u.i < 0)
+        return kj_run_fail(r, KJIT_SHAPE, at, "%s is no extent", kj_run_short(v).text);
+    *out = v.u.i;
+    return true;
+}
+
+bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t shape[KJIT_MAX_NDIM])
+{
+    kj_rvalue v = c->args[i];
+    if (v.kind != KJ_R_TUPLE && v.kind != KJ_R_LIST) {
+        *ndim = 1;
+        return extent(r, c->spans[i], v, shape);
+    }
+    const kj_robject *o = v.u.object;
+    if (o->u.seq.n < 1 || o->u.seq.n > KJIT_MAX_NDIM)
+        return kj_run_fail(r, KJIT_SHAPE, c->spans[i], "an array has 1 to %d axes, not %lld", KJIT_MAX_NDIM,
+                           (long long)o->u.seq.n);
+    *ndim = (int)o->u.seq.n;
+    for (int k = 0; k < *ndim; k++) {
+        if (!extent(r, c->spans[i], o->u.seq.items[k], &shape[k]))
+            return false;
+    }
+    return true;
+}

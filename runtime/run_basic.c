@@ -1,0 +1,92 @@
+/* print, range, len, str, append. In: values; out: text for the writer, or a value. */
+#include "run.h"
+
+static bool text_option(kj_run *r, const kj_rcall *c, int i, const char **text, size_t *len)
+{
+    if (!c->given[i])
+        return true;
+    if (!kj_run_arg_text(r, c, i, text))
+        return false;
+    *len = c->args[i].u.object->u.string.len;
+    return true;
+}
+
+bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    const char *sep = " ", *end = "\n";
+    size_t sep_len = 1, end_len = 1;
+    *out = kj_run_none();
+    if (!text_option(r, c, 1, &sep, &sep_len) || !text_option(r, c, 2, &end, &end_len))
+        return false;
+    kj_str t = {0};
+    bool ok = true;
+    const kj_expr *e = c->args_expr;
+    for (int i = 0; ok && i < c->nrest; i++, e = e->next) {
+        while (e->keyword)
+            e = e->next;
+        if (i > 0)
+            kj_str_add(&t, sep, sep_len);
+        ok = kj_run_put_value(r, e->span, &t, c->rest[i], false);
+    }
+    kj_str_add(&t, end, end_len);
+    if (ok && t.failed)
+        ok = kj_run_no_memory(r, c->span);
+    if (ok && r->options->write && t.size > 0)
+        r->options->write(r->options->user, t.data, t.size);
+    kj_str_free(&t);
+    return ok;
+}
+
+bool kj_run_make_str(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_str t = {0};
+    bool ok = kj_run_put_value(r, c->spans[0], &t, c->args[0], false);
+    if (ok && t.failed)
+        ok = kj_run_no_memory(r, c->span);
+    ok = ok && kj_run_string(r, c->span, t.data ? t.data : "", t.size, out);
+    kj_str_free(&t);
+    return ok;
+}
+
+bool kj_run_make_range(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    int64_t start = 0, stop, step = 1;
+    if ((c->given[0] && !kj_run_arg_int(r, c, 0, &start)) || !kj_run_arg_int(r, c, 1, &stop) ||
+        (c->given[2] && !kj_run_arg_int(r, c, 2, &step)))
+        return false;
+    return kj_run_range(r, c->span, start, stop, step, out); /* step 0: no iterations, as in kernels */
+}
+
+/* Characters, not bytes: the continuation bytes of UTF-8 do not count. */
+static int64_t characters(const kj_robject *string)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < string->u.string.len; i++)
+        n += ((unsigned char)string->u.string.text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+bool kj_run_len(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue v = c->args[0];
+    if (v.kind == KJ_R_STRING)
+        *out = kj_run_int(characters(v.u.object));
+    else if (v.kind == KJ_R_TUPLE || v.kind == KJ_R_LIST)
+        *out = kj_run_int(v.u.object->u.seq.n);
+    else if (v.kind == KJ_R_RANGE)
+        *out = kj_run_int(kj_run_range_count(v.u.object));
+    else if (v.kind == KJ_R_ARRAY && kjit_array_ndim(v.u.object->u.array) > 0)
+        *out = kj_run_int(kjit_array_shape(v.u.object->u.array)[0]);
+    else
+        return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s has no length", kj_run_kind_name(v));
+    return true;
+}
+
+bool kj_run_m_append(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    *out = kj_run_none();
+    if (c->self.kind != KJ_R_LIST)
+        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no 'append'", kj_run_kind_name(c->self));
+    kj_run_keep(c->args[0]);
+    return kj_run_append(r, c->span, c->self, c->args[0]);
+}

@@ -1,0 +1,174 @@
+/* kjit_run: a module's run block from its beginning to its end. In: a checked module and the caller's options; out: what
+ * the block does, and a status with a sentence that shows the place. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Failures ---- */
+
+bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, ...)
+{
+    if (r->status != KJIT_OK)
+        return false;
+    r->status = status;
+    r->at = at;
+    kj_str t = {0};
+    va_list args;
+    va_start(args, format);
+    kj_str_vprintf(&t, format, args);
+    va_end(args);
+    r->message = t.data; /* NULL when there was no memory for it */
+    return false;
+}
+
+bool kj_run_hint(kj_run *r, const char *format, ...)
+{
+    if (r->hint)
+        return false;
+    kj_str t = {0};
+    va_list args;
+    va_start(args, format);
+    kj_str_vprintf(&t, format, args);
+    va_end(args);
+    r->hint = t.data;
+    return false;
+}
+
+bool kj_run_no_memory(kj_run *r, kj_span at)
+{
+    return kj_run_fail(r, KJIT_NO_MEMORY, at, "out of memory");
+}
+
+/* KJIT_INVALID is for the options alone: what the program does wrong is another status. */
+bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
+{
+    if (status == KJIT_OK)
+        return true;
+    if (status == KJIT_INVALID && at.begin != kj_run_nowhere.begin)
+        status = KJIT_TYPE;
+    return kj_run_fail(r, status, at, "%s", kjit_last_error(r->ctx));
+}
+
+/* ---- The failure as text ---- */
+
+/* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched it. */
+static void put_located(kj_run *r, kj_diag *d, kj_str *t)
+{
+    bool located = strchr(r->message, '\n') != NULL;
+    kj_message *m = kj_error(d, r->at, "run", "%s", located ? "" : r->message);
+    if (r->hint && !located)
+        kj_hint(d, m, "%s", r->hint);
+    const char *text = kj_diag_text(d);
+    if (!located) {
+        kj_str_puts(t, text);
+        return;
+    }
+    const char *what = strstr(text, " error: \n");
+    size_t before = what ? (size_t)(what - text) : 0;
+    kj_str_puts(t, r->message);
+    kj_str_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
+    kj_str_add(t, text, before);
+    kj_str_puts(t, " note: launched here\n");
+    kj_str_puts(t, what ? what + strlen(" error: \n") : text);
+}
+
+static kjit_status give_failure(kj_run *r)
+{
+    kj_str t = {0};
+    const char *message = r->message ? r->message : kjit_status_message(r->status);
+    if (!r->message || r->at.begin == kj_run_nowhere.begin) {
+        kj_str_printf(&t, "%s: error: %s", r->source->name, message);
+        if (r->hint)
+            kj_str_printf(&t, "\nhint: %s", r->hint);
+    } else {
+        jmp_buf no_memory;
+        kj_arena arena;
+        kj_diag d;
+        kj_arena_init(&arena, &no_memory);
+        if (setjmp(no_memory) == 0) {
+            kj_diag_init(&d, &arena, r->source);
+            put_located(r, &d, &t);
+        } else {
+            t.failed = true;
+        }
+        kj_arena_free(&arena);
+    }
+    while (t.size > 0 && t.data[t.size - 1] == '\n')
+        t.data[--t.size] = 0;
+    kjit_status status = t.failed || !t.data ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
+                                             : kj_fail(r->ctx, r->status, "%s", t.data);
+    kj_str_free(&t);
+    return status;
+}
+
+/* ---- The run ---- */
+
+static bool run_block(kj_run *r)
+{
+    const kj_item *block = r->program->run;
+    if (!kj_run_check_options(r) || !kj_run_statements(r, block->body))
+        return false;
+    return kj_run_check(r, kjit_synchronize(r->ctx), block->end) && kj_run_save_all(r);
+}
+
+static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)
+{
+    size_t items = 1;
+    for (const kj_item *item = mod->program->file->items; item; item = item->next)
+        items++;
+    r->module = mod;
+    r->ctx = mod->ctx;
+    r->program = mod->program;
+    r->source = mod->program->file->source;
+    r->options = options;
+    r->objects.next = r->objects.prev = &r->objects;
+    r->consts = calloc(items, sizeof *r->consts);
+    return r->consts != NULL;
+}
+
+/* Whatever the run still holds, wherever it ended. */
+static void end(kj_run *r)
+{
+    while (r->objects.next != &r->objects)
+        kj_run_free_object(r->objects.next);
+    free(r->names);
+    free(r->consts);
+    free(r->message);
+    free(r->hint);
+    free(r);
+}
+
+static kjit_status no_run_block(kjit_module *mod)
+{
+    kj_str t = {0};
+    kj_run_suggest(mod->program, &t);
+    kjit_status status = t.failed ? kj_no_memory(mod->ctx) : kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s", t.data);
+    kj_str_free(&t);
+    return status;
+}
+
+kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
+{
+    static const kjit_run_options none = {0};
+    kjit_status status = kj_enter(mod ? mod->ctx : NULL);
+    if (status != KJIT_OK)
+        return status;
+    if (!mod->program)
+        return kj_fail(mod->ctx, KJIT_COMPILE, "%s has errors", mod->source.name);
+    if (!mod->program->run)
+        return no_run_block(mod);
+    kj_run *r = calloc(1, sizeof *r);
+    if (!r || !begin(r, mod, options ? options : &none)) {
+        free(r);
+        return kj_no_memory(mod->ctx);
+    }
+    kj_run_time_begin(r);
+    run_block(r);
+    kj_run_time_end(r);
+    if (r->status != KJIT_OK)
+        status = give_failure(r);
+    end(r);
+    return status;
+}

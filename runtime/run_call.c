@@ -1,0 +1,376 @@
+/* Calls of a run block: what is called, and its arguments. In: a call; out: what it gives. The builtins are the rows of
+ * run_builtins.def: arguments go to the parameters their signature names. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct builtin_row {
+    const char *name, *signature;
+} builtin_row;
+
+static const builtin_row rows[KJ_NRUN] = {
+#define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature},
+#include "run_builtins.def"
+#undef RUN
+};
+
+/* What is not here is no call: an attribute, or forall. */
+static kj_run_builtin *const functions[KJ_NRUN] = {
+    [KJ_RUN_ZEROS] = kj_run_make_filled,
+    [KJ_RUN_ONES] = kj_run_make_filled,
+    [KJ_RUN_EMPTY] = kj_run_make_filled,
+    [KJ_RUN_FULL] = kj_run_make_full,
+    [KJ_RUN_ZEROS_LIKE] = kj_run_make_like,
+    [KJ_RUN_ONES_LIKE] = kj_run_make_like,
+    [KJ_RUN_EMPTY_LIKE] = kj_run_make_like,
+    [KJ_RUN_ARANGE] = kj_run_make_arange,
+    [KJ_RUN_LINSPACE] = kj_run_make_linspace,
+    [KJ_RUN_ARRAY] = kj_run_make_array,
+    [KJ_RUN_RANDOM_UNIFORM] = kj_run_random_uniform,
+    [KJ_RUN_RANDOM_NORMAL] = kj_run_random_normal,
+    [KJ_RUN_RANDOM_RANDINT] = kj_run_random_randint,
+    [KJ_RUN_LOAD] = kj_run_load_file,
+    [KJ_RUN_SAVE] = kj_run_save_file,
+    [KJ_RUN_TO_DEVICE] = kj_run_to_device,
+    [KJ_RUN_DEVICE_ARRAY] = kj_run_device_array,
+    [KJ_RUN_DEVICE_ARRAY_LIKE] = kj_run_device_array_like,
+    [KJ_RUN_COPY] = kj_run_copy,
+    [KJ_RUN_SWAP] = kj_run_swap,
+    [KJ_RUN_M_COPY_TO_HOST] = kj_run_copy_to_host,
+    [KJ_RUN_M_COPY_TO_DEVICE] = kj_run_copy_to_device,
+    [KJ_RUN_M_SUM] = kj_run_sum,
+    [KJ_RUN_M_MIN] = kj_run_min_max,
+    [KJ_RUN_M_MAX] = kj_run_min_max,
+    [KJ_RUN_M_MEAN] = kj_run_mean,
+    [KJ_RUN_M_ALL] = kj_run_all_any,
+    [KJ_RUN_M_ANY] = kj_run_all_any,
+    [KJ_RUN_STREAM] = kj_run_new_stream,
+    [KJ_RUN_EVENT] = kj_run_new_event,
+    [KJ_RUN_SYNCHRONIZE] = kj_run_synchronize,
+    [KJ_RUN_ELAPSED] = kj_run_elapsed,
+    [KJ_RUN_DEVICE] = kj_run_device,
+    [KJ_RUN_M_SYNCHRONIZE] = kj_run_m_synchronize,
+    [KJ_RUN_M_RECORD] = kj_run_record,
+    [KJ_RUN_M_WAIT] = kj_run_wait,
+    [KJ_RUN_PRINT] = kj_run_print,
+    [KJ_RUN_ASSERT] = kj_run_assert,
+    [KJ_RUN_ASSERT_CLOSE] = kj_run_assert_close,
+    [KJ_RUN_RANGE] = kj_run_make_range,
+    [KJ_RUN_LEN] = kj_run_len,
+    [KJ_RUN_INT] = kj_run_make_int,
+    [KJ_RUN_FLOAT] = kj_run_make_float,
+    [KJ_RUN_STR] = kj_run_make_str,
+    [KJ_RUN_M_APPEND] = kj_run_m_append,
+};
+
+const char *kj_run_builtin_name(kj_run_id id)
+{
+    return rows[id].name;
+}
+
+static int find_callable(const char *name)
+{
+    for (int i = 0; i < KJ_NRUN; i++) {
+        if (strcmp(rows[i].name, name) == 0)
+            return i;
+    }
+    int math = kj_run_math_id(name);
+    return math < 0 ? -1 : KJ_NRUN + math;
+}
+
+int kj_run_callable(kj_run *r, const char *name)
+{
+    size_t room = sizeof r->known / sizeof *r->known, slot = ((uintptr_t)name >> 3) % room;
+    if (r->known[slot].name != name) {
+        r->known[slot].id = find_callable(name);
+        r->known[slot].name = name;
+    }
+    return r->known[slot].id;
+}
+
+int kj_run_member_id(const char *name)
+{
+    for (int i = 0; i < KJ_NRUN; i++) {
+        if (rows[i].name[0] == '.' && strcmp(rows[i].name + 1, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static int dotted_id(const char *base, const char *name)
+{
+    size_t n = strlen(base);
+    for (int i = 0; i < KJ_NRUN; i++) {
+        if (strncmp(rows[i].name, base, n) == 0 && rows[i].name[n] == '.' && strcmp(rows[i].name + n + 1, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* ---- Arguments ---- */
+
+/* "(a, b=1, c...)": see run_builtins.def. */
+static const kj_rsignature *signature_of(kj_run *r, kj_run_id id)
+{
+    kj_rsignature *s = &r->signatures[id];
+    const char *p = rows[id].signature;
+    if (s->read)
+        return s;
+    for (s->n = 0; *p && p[1] != ')' && s->n < KJ_RUN_MAX_PARAMS; s->n++) {
+        p += 1 + strspn(p + 1, " ");
+        s->params[s->n].name = p;
+        s->params[s->n].len = (int)strcspn(p, "=,.)");
+        p += s->params[s->n].len;
+        s->params[s->n].rest = *p == '.';
+        s->params[s->n].optional = *p == '=' || *p == '.';
+        bool quoted = false;
+        for (; *p && (quoted || (*p != ',' && *p != ')')); p++)
+            quoted ^= *p == '"';
+        if (*p == ')')
+            p--; /* the loop's test looks behind it */
+    }
+    s->read = true;
+    return s;
+}
+
+static int parameter_named(const kj_rsignature *s, const char *name)
+{
+    size_t len = strlen(name);
+    for (int i = 0; i < s->n; i++) {
+        if ((size_t)s->params[i].len == len && memcmp(s->params[i].name, name, len) == 0 && !s->params[i].rest)
+            return i;
+    }
+    return -1;
+}
+
+static const char *plain_name(const kj_rcall *c)
+{
+    return rows[c->id].name + (rows[c->id].name[0] == '.');
+}
+
+static bool no_such_parameter(kj_run *r, const kj_rcall *c, const kj_expr *e)
+{
+    kj_run_fail(r, KJIT_TYPE, e->keyword_span, "%s has no parameter '%s'", plain_name(c), e->keyword);
+    return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
+}
+
+/* The parameter of the next argument by place; -1 when there is none left. */
+static int next_place(const kj_rsignature *s, const kj_rcall *c, kj_rvalue v)
+{
+    int dtype = v.kind == KJ_R_DTYPE ? parameter_named(s, "dtype") : -1;
+    if (dtype >= 0 && !c->given[dtype])
+        return dtype;
+    for (int i = 0; i < s->n; i++) {
+        if (!c->given[i])
+            return i;
+    }
+    return -1;
+}
+
+static bool bind_rest(kj_run *r, kj_rcall *c, const kj_expr *e, kj_rvalue v)
+{
+    kj_rvalue *rest = realloc(c->rest, (size_t)(c->nrest + 1) * sizeof *rest);
+    if (!rest)
+        return kj_run_no_memory(r, e->span);
+    c->rest = rest;
+    c->rest[c->nrest++] = v;
+    return true;
+}
+
+static bool bind_argument(kj_run *r, kj_rcall *c, const kj_rsignature *s, const kj_expr *e)
+{
+    kj_rvalue v;
+    int i = e->keyword ? parameter_named(s, e->keyword) : -1;
+    if (e->keyword && i < 0)
+        return no_such_parameter(r, c, e);
+    if (!kj_run_eval(r, e, &v))
+        return false;
+    if (v.kind == KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
+    if (!e->keyword)
+        i = next_place(s, c, v);
+    if (i < 0) {
+        kj_run_fail(r, KJIT_TYPE, e->span, "too many arguments");
+        return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
+    }
+    if (s->params[i].rest)
+        return bind_rest(r, c, e, v);
+    if (c->given[i])
+        return kj_run_fail(r, KJIT_TYPE, e->span, "'%.*s' is given twice", s->params[i].len, s->params[i].name);
+    c->given[i] = true;
+    c->args[i] = v;
+    c->spans[i] = e->span;
+    return true;
+}
+
+static bool bind_arguments(kj_run *r, kj_rcall *c)
+{
+    const kj_rsignature *s = signature_of(r, c->id);
+    for (const kj_expr *e = c->args_expr; e; e = e->next) {
+        if (!bind_argument(r, c, s, e))
+            return false;
+    }
+    if (s->n > 1 && s->params[0].optional && !s->params[1].optional && c->given[0] && !c->given[1] &&
+        !c->args_expr->keyword) { /* range(n): alone it is the stop */
+        c->given[1] = true;
+        c->args[1] = c->args[0];
+        c->spans[1] = c->spans[0];
+        c->given[0] = false;
+        c->args[0] = kj_run_none();
+    }
+    for (int i = 0; i < s->n; i++) {
+        if (c->given[i] || s->params[i].optional)
+            continue;
+        kj_run_fail(r, KJIT_TYPE, c->span, "%s needs '%.*s'", plain_name(c), s->params[i].len, s->params[i].name);
+        return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
+    }
+    return true;
+}
+
+/* swap works on names, and assert shows what it compared: those two look at their arguments themselves. */
+static bool call_builtin(kj_run *r, const kj_expr *e, int id, kj_rvalue self, kj_rvalue *out)
+{
+    kj_rcall c = {.id = (kj_run_id)id, .span = e->span, .args_expr = e->u.call.args, .self = self};
+    bool raw = id == KJ_RUN_SWAP || id == KJ_RUN_ASSERT;
+    bool ok = (raw || bind_arguments(r, &c)) && functions[id](r, &c, out);
+    for (int i = 0; ok && i < KJ_RUN_MAX_PARAMS; i++)
+        kj_run_drop(&c.args[i]);
+    for (int i = 0; ok && i < c.nrest; i++)
+        kj_run_drop(&c.rest[i]);
+    free(c.rest);
+    return ok;
+}
+
+static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out)
+{
+    enum { MOST = 16 };
+    kj_rvalue args[MOST];
+    int n = 0;
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
+        if (arg->keyword)
+            return kj_run_fail(r, KJIT_TYPE, arg->keyword_span, "%s has no named parameters", kj_builtins[id].name);
+        if (n == MOST)
+            return kj_run_fail(r, KJIT_TYPE, arg->span, "too many arguments");
+        if (!kj_run_eval(r, arg, &args[n++]))
+            return false;
+    }
+    return kj_run_math(r, e->span, id, args, n, out); /* numbers only: nothing to drop */
+}
+
+static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *out)
+{
+    const kj_expr *arg = e->u.call.args;
+    kj_rvalue v;
+    if (!arg || arg->next || arg->keyword)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts one number", kjit_dtype_name(dtype));
+    if (!kj_run_eval(r, arg, &v))
+        return false;
+    if (v.kind == KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, arg->span, "this call gives no value");
+    return kj_run_cast(r, arg->span, dtype, v, out);
+}
+
+/* ---- What is called ---- */
+
+static const kj_item *item_named(const kj_run *r, const char *name)
+{
+    for (const kj_item *item = r->program->file->items; item; item = item->next) {
+        if (item->name == name)
+            return item;
+    }
+    return NULL;
+}
+
+static bool call_value(kj_run *r, const kj_expr *e, kj_rvalue callee, kj_rvalue *out)
+{
+    if (callee.kind == KJ_R_DTYPE)
+        return call_type(r, e, callee.dtype, out);
+    if (callee.kind == KJ_R_KERNEL)
+        return kj_run_unconfigured(r, e->span, callee.u.kernel);
+    return kj_run_fail(r, KJIT_TYPE, e->u.call.callee->span, "%s cannot be called", kj_run_kind_name(callee));
+}
+
+static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    const char *name = e->u.call.callee->u.name;
+    bool declared = kj_run_find(r, name) || item_named(r, name);
+    int id = declared ? -1 : kj_run_callable(r, name);
+    if (id >= KJ_NRUN)
+        return call_math(r, e, (kj_builtin)(id - KJ_NRUN), out);
+    if (id >= 0)
+        return call_builtin(r, e, id, kj_run_none(), out);
+    kj_rvalue callee;
+    if (!kj_run_eval(r, e->u.call.callee, &callee) || !call_value(r, e, callee, out))
+        return false;
+    kj_run_drop(&callee);
+    return true;
+}
+
+static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    const kj_expr *member = e->u.call.callee, *base = member->u.member.base;
+    const char *name = member->u.member.name;
+    if (base->kind == KJ_E_NAME && !kj_run_find(r, base->u.name)) {
+        int dotted = dotted_id(base->u.name, name);
+        if (dotted >= 0)
+            return call_builtin(r, e, dotted, kj_run_none(), out);
+    }
+    kj_rvalue self;
+    if (!kj_run_eval(r, base, &self))
+        return false;
+    int id = kj_run_member_id(name);
+    if (self.kind == KJ_R_KERNEL)
+        return kj_run_unconfigured(r, e->span, self.u.kernel);
+    if (id < 0 || id == KJ_RUN_M_FORALL)
+        return kj_run_fail(r, KJIT_NOT_FOUND, member->u.member.name_span, "%s has no '%s'", kj_run_kind_name(self), name);
+    if (!functions[id]) {
+        kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is not called", name);
+        return kj_run_hint(r, "write .%s", name);
+    }
+    if (!call_builtin(r, e, id, self, out))
+        return false;
+    kj_run_drop(&self);
+    return true;
+}
+
+/* The kernel of k[grid, block](...) and k.forall(n)(...), or NULL. */
+static bool configured_kernel(kj_run *r, const kj_expr *callee, const kj_kernel_decl **out)
+{
+    const kj_expr *base = NULL;
+    *out = NULL;
+    if (callee->kind == KJ_E_INDEX)
+        base = callee->u.index.base;
+    else if (callee->kind == KJ_E_CALL && callee->u.call.callee->kind == KJ_E_MEMBER &&
+             strcmp(callee->u.call.callee->u.member.name, "forall") == 0)
+        base = callee->u.call.callee->u.member.base;
+    if (!base || base->kind == KJ_E_CALL) /* no call gives a kernel: don't run it twice */
+        return true;
+    kj_rvalue v;
+    if (!kj_run_eval(r, base, &v))
+        return false;
+    if (v.kind == KJ_R_KERNEL)
+        *out = v.u.kernel;
+    kj_run_drop(&v);
+    return true;
+}
+
+bool kj_run_call(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    const kj_expr *callee = e->u.call.callee;
+    *out = kj_run_none();
+    if (callee->kind == KJ_E_NAME)
+        return call_name(r, e, out);
+    if (callee->kind == KJ_E_MEMBER)
+        return call_member(r, e, out);
+    const kj_kernel_decl *kernel;
+    if (!configured_kernel(r, callee, &kernel))
+        return false;
+    if (kernel)
+        return kj_run_launch(r, e, kernel);
+    kj_rvalue value;
+    if (!kj_run_eval(r, callee, &value) || !call_value(r, e, value, out))
+        return false;
+    kj_run_drop(&value);
+    return true;
+}

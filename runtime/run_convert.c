@@ -1,0 +1,151 @@
+/* Values to types: f32(x), int(x), and the types that let, var and param declare. In: a value; out: the value as that
+ * type, or a failure that says why not. */
+#include "run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)
+{
+    if (!kj_run_is_number(v)) {
+        kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v), kjit_dtype_name(to));
+        return v.kind == KJ_R_ARRAY ? kj_run_hint(r, "array(a, %s) converts the elements", kjit_dtype_name(to)) : false;
+    }
+    *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
+    return true;
+}
+
+static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what, kj_rvalue *v)
+{
+    const char *name = kj_types[to].name;
+    bool is_bool = v->kind == KJ_R_BOOL;
+    if (!kj_run_is_number(*v) || is_bool != (to == KJ_BOOL) || (v->kind == KJ_R_FLOAT && !kj_is_float(to)))
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s does not fit", what, name, kj_run_kind_name(*v));
+    kj_value value = kj_run_to_value(*v);
+    if (!is_bool && !kj_is_float(to) && !kj_value_fits(value, to))
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s is out of its range", what, name,
+                           kj_run_short(*v).text);
+    *v = kj_run_from_value(kj_fold_convert(value, to));
+    return true;
+}
+
+static void put_type(kj_str *t, const char *name, int ndim)
+{
+    kj_str_printf(t, "%s[%.*s]", name, ndim - 1, ",,,,,");
+}
+
+static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype elem, const char *what, kj_rvalue v)
+{
+    kj_str wanted = {0}, got = {0};
+    put_type(&wanted, type->name, type->ndim);
+    bool fits = false;
+    if (v.kind == KJ_R_ARRAY) {
+        kjit_array *a = v.u.object->u.array;
+        fits = (kj_dtype)kjit_array_dtype(a) == elem && kjit_array_ndim(a) == type->ndim;
+        put_type(&got, kjit_dtype_name(kjit_array_dtype(a)), kjit_array_ndim(a));
+    } else {
+        kj_str_puts(&got, kj_run_kind_name(v));
+    }
+    if (wanted.failed || got.failed)
+        kj_run_no_memory(r, at);
+    else if (!fits)
+        kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s, not %s", what, wanted.data, got.data);
+    kj_str_free(&wanted);
+    kj_str_free(&got);
+    return fits;
+}
+
+static bool check_extents(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue v)
+{
+    int axis = 0;
+    for (const kj_expr *e = type->extents; e; e = e->next, axis++) {
+        kj_rvalue extent;
+        if (!kj_run_eval(r, e, &extent))
+            return false;
+        int64_t n = kjit_array_shape(v.u.object->u.array)[axis];
+        if (extent.kind != KJ_R_INT || extent.u.i != n)
+            return kj_run_fail(r, KJIT_SHAPE, at, "%s has %s elements along axis %d, not %lld", what,
+                               kj_run_short(extent).text, axis, (long long)n);
+    }
+    return true;
+}
+
+static bool convert_tuple(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v)
+{
+    int64_t n = 0;
+    for (const kj_type_ref *part = type->parts; part; part = part->next)
+        n++;
+    if (v->kind != KJ_R_TUPLE || v->u.object->u.seq.n != n)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is a tuple of %lld", what, (long long)n);
+    kj_rvalue made;
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, n, &made))
+        return false;
+    int64_t i = 0;
+    for (const kj_type_ref *part = type->parts; part; part = part->next, i++) {
+        kj_rvalue *item = &made.u.object->u.seq.items[i];
+        *item = v->u.object->u.seq.items[i];
+        kj_run_keep(*item);
+        if (!kj_run_convert(r, at, part, what, item))
+            return false;
+    }
+    kj_run_drop(v);
+    *v = made;
+    return true;
+}
+
+bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v)
+{
+    if (!type->name)
+        return convert_tuple(r, at, type, what, v);
+    kj_dtype to = kj_type_named(type->name);
+    if (to == KJ_VOID)
+        return kj_run_fail(r, KJIT_TYPE, type->span, "there is no type '%s'", type->name);
+    if (type->ndim == 0)
+        return convert_scalar(r, at, to, what, v);
+    return check_array(r, at, type, to, what, *v) && check_extents(r, at, type, what, *v);
+}
+
+/* ---- int(x), float(x) ---- */
+
+static bool not_a_number(kj_run *r, const kj_rcall *c, const char *type)
+{
+    if (c->args[0].kind == KJ_R_STRING)
+        return kj_run_fail(r, KJIT_TYPE, c->spans[0], "\"%s\" is not %s", c->args[0].u.object->u.string.text, type);
+    return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s cannot be made %s", kj_run_kind_name(c->args[0]), type);
+}
+
+bool kj_run_make_int(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue v = c->args[0];
+    if (v.kind == KJ_R_STRING) {
+        const char *text = v.u.object->u.string.text;
+        kj_rvalue parsed = kj_run_parse_number(text, v.u.object->u.string.len);
+        if (parsed.kind != KJ_R_INT)
+            return not_a_number(r, c, "an int");
+        *out = parsed;
+        return true;
+    }
+    if (!kj_run_is_number(v))
+        return not_a_number(r, c, "an int");
+    if (v.kind == KJ_R_FLOAT) {
+        double f = trunc(v.u.f);
+        if (!(f >= -0x1p63 && f < 0x1p63))
+            return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s has no integer part in 64 bits", kj_run_short(v).text);
+        *out = kj_run_int((int64_t)f);
+        return true;
+    }
+    *out = v.kind == KJ_R_BOOL ? kj_run_int(v.u.i) : v;
+    return true;
+}
+
+bool kj_run_make_float(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue v = c->args[0];
+    if (v.kind == KJ_R_STRING)
+        v = kj_run_parse_number(v.u.object->u.string.text, v.u.object->u.string.len);
+    if (!kj_run_is_number(v) || (c->args[0].kind == KJ_R_STRING && v.kind == KJ_R_BOOL))
+        return not_a_number(r, c, "a float");
+    *out = kj_run_float(kj_run_as_float(v));
+    return true;
+}

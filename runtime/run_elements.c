@@ -1,0 +1,265 @@
+/* Elements of host arrays, for the run block's constructors, reductions and comparisons. In: arrays of any dtype and
+ * layout; out: rows of elements, values, doubles. */
+#include "run.h"
+
+#include <string.h>
+
+/* ---- Rows ---- */
+
+/* Axes that lie behind each other in every array are one; the last is the row. */
+void kj_run_rows(kj_rrows *w, kjit_array *a, kjit_array *b)
+{
+    kjit_array *arrays[2] = {a, b};
+    int n = kjit_array_ndim(a), narrays = b ? 2 : 1, ndim = 0;
+    *w = (kj_rrows){.left = kjit_array_size(a) > 0};
+    for (int axis = 0; axis < n; axis++) {
+        int64_t extent = kjit_array_shape(a)[axis];
+        if (extent == 1)
+            continue;
+        bool joins = ndim > 0;
+        for (int k = 0; k < narrays && joins; k++)
+            joins = w->strides[k][ndim - 1] == extent * kjit_array_strides(arrays[k])[axis];
+        if (!joins)
+            w->shape[ndim++] = 1;
+        w->shape[ndim - 1] *= extent;
+        for (int k = 0; k < narrays; k++)
+            w->strides[k][ndim - 1] = kjit_array_strides(arrays[k])[axis];
+    }
+    w->n = 1;
+    if (ndim > 0) {
+        ndim--;
+        w->n = w->shape[ndim];
+    }
+    w->ndim = ndim;
+    for (int axis = 0; axis < ndim; axis++)
+        w->left *= w->shape[axis];
+    for (int k = 0; k < narrays; k++) {
+        w->data[k] = kjit_array_data(arrays[k]);
+        w->step[k] = w->strides[k][ndim];
+    }
+    if (w->left > 0) /* stand before the first row */
+        w->at[ndim] = -1;
+}
+
+bool kj_run_next_row(kj_rrows *w)
+{
+    if (w->left == 0)
+        return false;
+    w->left--;
+    if (w->at[w->ndim] == -1) {
+        w->at[w->ndim] = 0;
+        return true;
+    }
+    for (int axis = w->ndim - 1; axis >= 0; axis--) {
+        bool wraps = ++w->at[axis] == w->shape[axis];
+        int64_t moves = wraps ? 1 - w->shape[axis] : 1;
+        for (int k = 0; k < 2 && w->data[k]; k++)
+            w->data[k] += moves * w->strides[k][axis];
+        if (!wraps)
+            break;
+        w->at[axis] = 0;
+    }
+    return true;
+}
+
+/* ---- One element ---- */
+
+/* Calls M(KJIT_type, C type) for each dtype but bool. */
+#define EACH_NUMBER(M) \
+    M(I8, int8_t) M(I16, int16_t) M(I32, int32_t) M(I64, int64_t) \
+    M(U8, uint8_t) M(U16, uint16_t) M(U32, uint32_t) M(U64, uint64_t) M(F32, float) M(F64, double)
+
+kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
+{
+    kj_value v = {.type = (kj_dtype)dtype};
+    switch (dtype) {
+#define LOAD_SIGNED(id, type) case KJIT_##id: { type t; memcpy(&t, p, sizeof t); v.i = t; break; }
+#define LOAD_UNSIGNED(id, type) case KJIT_##id: { type t; memcpy(&t, p, sizeof t); v.u = t; break; }
+    LOAD_SIGNED(I8, int8_t)
+    LOAD_SIGNED(I16, int16_t)
+    LOAD_SIGNED(I32, int32_t)
+    LOAD_SIGNED(I64, int64_t)
+    LOAD_UNSIGNED(U8, uint8_t)
+    LOAD_UNSIGNED(U16, uint16_t)
+    LOAD_UNSIGNED(U32, uint32_t)
+    LOAD_UNSIGNED(U64, uint64_t)
+    case KJIT_F32: {
+        float f;
+        memcpy(&f, p, sizeof f);
+        v.f = (double)f;
+        break;
+    }
+    case KJIT_F64:
+        memcpy(&v.f, p, sizeof v.f);
+        break;
+    case KJIT_BOOL:
+        v.u = *(const unsigned char *)p != 0;
+        break;
+    }
+    return kj_run_from_value(v);
+}
+
+static void pack_value(kj_value v, unsigned char out[8])
+{
+    if (v.type == KJ_F32) {
+        float f = (float)v.f;
+        memcpy(out, &f, sizeof f);
+        return;
+    }
+    /* The low bytes of the 64-bit form are the element, in the machine's order. */
+    uint64_t bits = v.type == KJ_BOOL ? v.b : v.u;
+    switch (kj_types[v.type].size) {
+    case 1: {
+        uint8_t b = (uint8_t)bits;
+        memcpy(out, &b, sizeof b);
+        break;
+    }
+    case 2: {
+        uint16_t b = (uint16_t)bits;
+        memcpy(out, &b, sizeof b);
+        break;
+    }
+    case 4: {
+        uint32_t b = (uint32_t)bits;
+        memcpy(out, &b, sizeof b);
+        break;
+    }
+    default:
+        memcpy(out, &bits, sizeof bits);
+    }
+}
+
+bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned char out[8])
+{
+    kj_dtype to = (kj_dtype)dtype;
+    const char *name = kjit_dtype_name(dtype);
+    if (!kj_run_is_number(v))
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is not an element of type %s", kj_run_kind_name(v), name);
+    if (dtype == KJIT_BOOL && v.kind != KJ_R_BOOL) {
+        kj_run_fail(r, KJIT_TYPE, at, "%s %s is not an element of type bool", kj_run_kind_name(v),
+                    kj_run_short(v).text);
+        return kj_run_hint(r, "compare: x != 0");
+    }
+    if (v.kind == KJ_R_FLOAT && !kj_is_float(to)) {
+        kj_run_fail(r, KJIT_TYPE, at, "the float %s does not go into an array of %s", kj_run_short(v).text, name);
+        return kj_run_hint(r, "convert it: %s(x)", name);
+    }
+    kj_value value = kj_run_to_value(v);
+    if (v.kind == KJ_R_BOOL && dtype != KJIT_BOOL)
+        value = kj_int(KJ_I64, v.u.i);
+    if (!kj_is_float(to) && dtype != KJIT_BOOL && !kj_value_fits(value, to)) {
+        kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
+        return kj_run_hint(r, "%s(x) takes the low bits", name);
+    }
+    pack_value(kj_fold_convert(value, to), out);
+    return true;
+}
+
+/* ---- Many elements ---- */
+
+void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n, double *out)
+{
+    switch (dtype) {
+#define LOAD_MANY(id, type) \
+    case KJIT_##id: \
+        for (int64_t i = 0; i < n; i++, p += step) { \
+            type t; \
+            memcpy(&t, p, sizeof t); \
+            out[i] = (double)t; \
+        } \
+        break;
+    EACH_NUMBER(LOAD_MANY)
+    case KJIT_BOOL:
+        for (int64_t i = 0; i < n; i++, p += step)
+            out[i] = *p != 0;
+        break;
+    }
+}
+
+void kj_run_floats(kj_rfloats *f, kjit_array *a, kjit_array *b)
+{
+    kj_run_rows(&f->rows, a, b);
+    f->dtypes[0] = kjit_array_dtype(a);
+    f->dtypes[1] = b ? kjit_array_dtype(b) : f->dtypes[0];
+    f->done = f->rows.n;
+}
+
+int64_t kj_run_next_floats(kj_rfloats *f, double *a, double *b)
+{
+    kj_rrows *w = &f->rows;
+    double *out[2] = {a, b};
+    if (f->done == w->n) {
+        if (!kj_run_next_row(w))
+            return 0;
+        f->done = 0;
+    }
+    int64_t n = w->n - f->done < KJ_RUN_CHUNK ? w->n - f->done : KJ_RUN_CHUNK;
+    for (int k = 0; k < 2 && w->data[k]; k++)
+        kj_run_load_floats(f->dtypes[k], w->data[k] + f->done * w->step[k], w->step[k], n, out[k]);
+    f->done += n;
+    return n;
+}
+
+void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n, const double *from)
+{
+    if (dtype == KJIT_F64) {
+        memcpy(p, from, (size_t)n * sizeof *from);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        float f = (float)from[i];
+        memcpy(p + i * (int64_t)sizeof f, &f, sizeof f);
+    }
+}
+
+void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step)
+{
+    uint64_t v = (uint64_t)start, by = (uint64_t)step;
+    switch (dtype) {
+#define STORE_LINE(id, type) \
+    case KJIT_##id: \
+        for (int64_t i = 0; i < n; i++, v += by) \
+            ((type *)p)[i] = (type)(int64_t)v; \
+        break;
+    EACH_NUMBER(STORE_LINE)
+    case KJIT_BOOL:
+        break;
+    }
+}
+
+void kj_run_fill(kjit_array *a, const unsigned char element[8])
+{
+    kj_rrows w;
+    size_t size = kjit_dtype_size(kjit_array_dtype(a));
+    unsigned char zero[8] = {0};
+    bool bytes = size == 1 || memcmp(element, zero, size) == 0;
+    kj_run_rows(&w, a, NULL);
+    while (kj_run_next_row(&w)) {
+        char *p = w.data[0];
+        if (bytes && w.step[0] == (int64_t)size) {
+            memset(p, element[0], (size_t)w.n * size);
+            continue;
+        }
+        for (int64_t i = 0; i < w.n; i++, p += w.step[0])
+            memcpy(p, element, size);
+    }
+}
+
+bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
+{
+    if (kjit_array_memory(a.u.object->u.array) == KJIT_HOST) {
+        kj_run_keep(a);
+        *out = a;
+        return kj_run_check(r, kjit_synchronize(r->ctx), at);
+    }
+    kjit_array *host = NULL;
+    return kj_run_check(r, kj_array_on_host(a.u.object->u.array, &host), at) && kj_run_array(r, at, host, out);
+}
+
+bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape, kjit_memory memory,
+                      kj_rvalue *out)
+{
+    kjit_array *a = NULL;
+    return kj_run_check(r, kjit_array_create(r->ctx, dtype, ndim, shape, 'C', memory, &a), at) &&
+           kj_run_array(r, at, a, out);
+}

@@ -1,0 +1,283 @@
+/* Expressions of a run block, evaluated as they stand in the AST. In: an expression; out: a value with one reference. */
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Names ---- */
+
+static bool make_fixed(kj_rvalue v)
+{
+    if (v.kind == KJ_R_ARRAY)
+        v.u.object->fixed = true;
+    return true;
+}
+
+/* `const W: f32[] = [...]`: the list as an array; the extents are checked, or taken from it. */
+static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
+{
+    kj_rcall c = {.id = KJ_RUN_ARRAY, .span = item->value->span};
+    c.args[0] = *v;
+    c.args[1] = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)kj_type_named(item->type->name)};
+    c.given[0] = c.given[1] = true;
+    c.spans[0] = item->value->span;
+    c.spans[1] = item->type->span;
+    kj_rvalue made;
+    if (!kj_run_make_array(r, &c, &made))
+        return false;
+    kj_run_drop(v);
+    *v = made;
+    return kj_run_convert(r, item->value->span, item->type, item->name, v) && make_fixed(*v);
+}
+
+static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
+{
+    /* Only other constants are in sight of it. */
+    int names = r->nnames;
+    kj_rbinding *hidden = r->names;
+    int room = r->roomnames;
+    r->names = NULL;
+    r->nnames = r->roomnames = 0;
+    bool ok = kj_run_eval(r, item->value, out);
+    r->names = hidden;
+    r->nnames = names;
+    r->roomnames = room;
+    if (!ok || !item->type)
+        return ok;
+    if (item->type->name && item->type->ndim > 0)
+        return const_array(r, item, out);
+    return kj_run_convert(r, item->value->span, item->type, item->name, out);
+}
+
+static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
+{
+    if (r->consts[i].kind == KJ_R_NONE && !evaluate_const(r, item, &r->consts[i]))
+        return false;
+    *out = r->consts[i];
+    kj_run_keep(*out);
+    return true;
+}
+
+static bool predefined(const char *name, kj_rvalue *out)
+{
+    static const struct { const char *name; double value; } constants[] = {
+        {"pi", 3.14159265358979323846}, {"inf", INFINITY}, {"nan", NAN},
+    };
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        if (strcmp(name, constants[i].name) == 0) {
+            *out = kj_run_float(constants[i].value);
+            return true;
+        }
+    }
+    kj_dtype type = kj_type_named(name);
+    if (type != KJ_VOID)
+        *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)type};
+    return type != KJ_VOID;
+}
+
+static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int index, kj_rvalue *out)
+{
+    if (item->kind == KJ_I_CONST)
+        return const_value(r, item, index, out);
+    if (item->kind == KJ_I_FN)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "fn '%s' can be called by kernels only", item->name);
+    for (int i = 0; i < r->program->nkernels; i++) {
+        if (r->program->kernels[i].item == item)
+            *out = (kj_rvalue){.kind = KJ_R_KERNEL, .u.kernel = &r->program->kernels[i]};
+    }
+    return true;
+}
+
+static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    const char *name = e->u.name;
+    const kj_rbinding *b = kj_run_find(r, name);
+    if (b) {
+        *out = b->value;
+        kj_run_keep(*out);
+        return true;
+    }
+    int i = 0;
+    for (const kj_item *item = r->program->file->items; item; item = item->next, i++) {
+        if (item->name == name)
+            return item_value(r, e, item, i, out);
+    }
+    if (predefined(name, out))
+        return true;
+    if (kj_run_callable(r, name) >= 0) {
+        kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is a function", name);
+        return kj_run_hint(r, "call it: %s(...)", name);
+    }
+    return kj_run_fail(r, KJIT_NOT_FOUND, e->span, "'%s' is not declared", name);
+}
+
+/* ---- Operators ---- */
+
+static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    kj_rvalue a, b;
+    if (!kj_run_eval(r, e->u.binary.lhs, &a) || !kj_run_eval(r, e->u.binary.rhs, &b))
+        return false;
+    if (!kj_run_binary(r, e->span, e->u.binary.op, a, b, out))
+        return false;
+    kj_run_drop(&a);
+    kj_run_drop(&b);
+    return true;
+}
+
+static bool evaluate_unary(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    kj_rvalue a;
+    if (!kj_run_eval(r, e->u.unary.arg, &a) || !kj_run_unary(r, e->span, e->u.unary.op, a, out))
+        return false;
+    kj_run_drop(&a);
+    return true;
+}
+
+/* a < b <= c: each operand once, until a comparison is false. */
+static bool evaluate_chain(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    const kj_expr *operand = e->u.chain.operands;
+    kj_rvalue left, right;
+    bool truth = true;
+    if (!kj_run_eval(r, operand, &left))
+        return false;
+    for (int i = 0; i < e->u.chain.nops && truth; i++) {
+        operand = operand->next;
+        if (!kj_run_eval(r, operand, &right) || !kj_run_binary(r, e->span, e->u.chain.ops[i], left, right, out) ||
+            !kj_run_truth(r, e->span, *out, &truth))
+            return false;
+        kj_run_drop(&left);
+        left = right;
+    }
+    kj_run_drop(&left);
+    return true;
+}
+
+/* As Python: the operand that decides. */
+static bool evaluate_logic(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    bool truth;
+    if (!kj_run_eval(r, e->u.logic.lhs, out) || !kj_run_truth(r, e->u.logic.lhs->span, *out, &truth))
+        return false;
+    if (truth == e->u.logic.is_or)
+        return true;
+    kj_run_drop(out);
+    return kj_run_eval(r, e->u.logic.rhs, out);
+}
+
+static bool evaluate_cond(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    kj_rvalue test;
+    bool truth;
+    if (!kj_run_eval(r, e->u.cond.test, &test) || !kj_run_truth(r, e->u.cond.test->span, test, &truth))
+        return false;
+    kj_run_drop(&test);
+    return kj_run_eval(r, truth ? e->u.cond.yes : e->u.cond.no, out);
+}
+
+/* ---- The rest ---- */
+
+static bool evaluate_list(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    int64_t n = 0, i = 0;
+    for (const kj_expr *item = e->u.list.items; item; item = item->next)
+        n++;
+    kj_rvalue made;
+    if (!kj_run_sequence(r, e->span, e->kind == KJ_E_LIST ? KJ_R_LIST : KJ_R_TUPLE, n, &made))
+        return false;
+    for (const kj_expr *item = e->u.list.items; item; item = item->next, i++) {
+        kj_rvalue v;
+        if (!kj_run_eval(r, item, &v))
+            return false;
+        if (v.kind == KJ_R_NONE)
+            return kj_run_fail(r, KJIT_TYPE, item->span, "this call gives no value");
+        made.u.object->u.seq.items[i] = v;
+    }
+    *out = made;
+    return true;
+}
+
+static bool evaluate_index(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    kj_rvalue base;
+    kj_rplace place;
+    if (!kj_run_eval(r, e->u.index.base, &base))
+        return false;
+    if (base.kind == KJ_R_KERNEL) {
+        kj_run_fail(r, KJIT_LAUNCH, e->span, "a launch configuration alone does nothing");
+        return kj_run_hint(r, "add the arguments: %s[grid, block](...)", base.u.kernel->name);
+    }
+    if (!kj_run_place(r, e->span, base, e->u.index.args, &place) || !kj_run_place_get(r, &place, out))
+        return false;
+    kj_run_place_drop(&place);
+    kj_run_drop(&base);
+    return true;
+}
+
+static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    kj_rvalue base;
+    int id = kj_run_member_id(e->u.member.name);
+    if (!kj_run_eval(r, e->u.member.base, &base))
+        return false;
+    if (id < 0)
+        return kj_run_fail(r, KJIT_NOT_FOUND, e->u.member.name_span, "%s has no '%s'", kj_run_kind_name(base),
+                           e->u.member.name);
+    if (!kj_run_attribute(r, e->u.member.name_span, (kj_run_id)id, base, out))
+        return false;
+    kj_run_drop(&base);
+    return true;
+}
+
+static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    switch (e->kind) {
+    case KJ_E_INT:
+        *out = kj_run_uint(e->u.integer);
+        return true;
+    case KJ_E_FLOAT:
+        *out = kj_run_float(e->u.real);
+        return true;
+    case KJ_E_BOOL:
+        *out = kj_run_bool(e->u.integer != 0);
+        return true;
+    case KJ_E_STRING:
+        return kj_run_string(r, e->span, e->u.string.text, e->u.string.len, out);
+    case KJ_E_NAME:
+        return evaluate_name(r, e, out);
+    case KJ_E_UNARY:
+        return evaluate_unary(r, e, out);
+    case KJ_E_BINARY:
+        return evaluate_binary(r, e, out);
+    case KJ_E_CHAIN:
+        return evaluate_chain(r, e, out);
+    case KJ_E_LOGIC:
+        return evaluate_logic(r, e, out);
+    case KJ_E_COND:
+        return evaluate_cond(r, e, out);
+    case KJ_E_CALL:
+        return kj_run_call(r, e, out);
+    case KJ_E_INDEX:
+        return evaluate_index(r, e, out);
+    case KJ_E_MEMBER:
+        return evaluate_member(r, e, out);
+    case KJ_E_TUPLE:
+    case KJ_E_LIST:
+        return evaluate_list(r, e, out);
+    case KJ_E_SLICE:
+        break;
+    }
+    return kj_run_fail(r, KJIT_TYPE, e->span, "a slice stands only inside []");
+}
+
+bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    *out = kj_run_none();
+    if (r->depth >= KJ_RUN_MAX_DEPTH)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "the expression is nested too deeply");
+    r->depth++;
+    bool ok = evaluate(r, e, out);
+    r->depth--;
+    return ok;
+}

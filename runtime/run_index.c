@@ -1,0 +1,345 @@
+/* a[i, j:k] and a.shape, by Python's rules. In: a value and what stands in the brackets; out: a place that can be read
+ * and assigned: an item, an element, or a view. */
+#include "run.h"
+
+#include <string.h>
+
+/* ---- Indices and slices ---- */
+
+typedef struct axis_range {
+    bool single; /* an index: start */
+    int64_t start, stop, step;
+} axis_range;
+
+static bool integer(kj_run *r, const kj_expr *e, const char *what, int64_t *out)
+{
+    kj_rvalue v;
+    if (!kj_run_eval(r, e, &v))
+        return false;
+    if (v.kind != KJ_R_INT) {
+        kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(v));
+        return v.kind == KJ_R_FLOAT ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int") : false;
+    }
+    *out = v.dtype == KJIT_U64 ? INT64_MAX : v.u.i;
+    return true;
+}
+
+static int64_t clipped(int64_t i, int64_t n, int64_t least, int64_t most)
+{
+    if (i < 0)
+        i += n;
+    return i < least ? least : i > most ? most : i;
+}
+
+/* As Python's slice.indices: afterwards start + k * step stays within 0 .. n-1 while it is before stop. */
+static bool slice_range(kj_run *r, const kj_expr *e, int64_t n, axis_range *out)
+{
+    int64_t step = 1;
+    if (e->u.slice.step && !integer(r, e->u.slice.step, "a slice's step", &step))
+        return false;
+    if (step == 0)
+        return kj_run_fail(r, KJIT_SHAPE, e->u.slice.step->span, "a slice's step cannot be 0");
+    int64_t least = step > 0 ? 0 : -1, most = step > 0 ? n : n - 1;
+    int64_t start = step > 0 ? least : most, stop = step > 0 ? most : least;
+    if (e->u.slice.start) {
+        if (!integer(r, e->u.slice.start, "a slice's start", &start))
+            return false;
+        start = clipped(start, n, least, most);
+    }
+    if (e->u.slice.stop) {
+        if (!integer(r, e->u.slice.stop, "a slice's stop", &stop))
+            return false;
+        stop = clipped(stop, n, least, most);
+    }
+    *out = (axis_range){.start = start, .stop = stop, .step = step};
+    return true;
+}
+
+static bool index_range(kj_run *r, const kj_expr *e, int64_t n, const char *what, axis_range *out)
+{
+    int64_t i;
+    if (e->kind == KJ_E_SLICE)
+        return slice_range(r, e, n, out);
+    if (!integer(r, e, "an index", &i))
+        return false;
+    if (i >= n || i < -n)
+        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %lld is out of range: %s of %lld", (long long)i, what,
+                           (long long)n);
+    if (i < 0)
+        i += n;
+    *out = (axis_range){.single = true, .start = i, .stop = i + 1, .step = 1};
+    return true;
+}
+
+static int64_t slice_count(const axis_range *a)
+{
+    if (a->step > 0)
+        return a->start < a->stop ? (a->stop - a->start - 1) / a->step + 1 : 0;
+    return a->start > a->stop ? (a->start - a->stop - 1) / -a->step + 1 : 0;
+}
+
+/* ---- Arrays ---- */
+
+/* A view with every axis, single ones of extent 1; those are then taken out from the last. */
+static bool make_view(kj_run *r, kj_rplace *p, int ndim, const axis_range *axes)
+{
+    int64_t start[KJIT_MAX_NDIM], stop[KJIT_MAX_NDIM], step[KJIT_MAX_NDIM];
+    int singles = 0;
+    for (int i = 0; i < ndim; i++) {
+        start[i] = axes[i].start;
+        stop[i] = axes[i].stop;
+        step[i] = axes[i].step;
+        singles += axes[i].single;
+    }
+    kjit_array *view = NULL;
+    if (!kj_run_check(r, kjit_array_slice(p->base.u.object->u.array, start, stop, step, &view), p->at) ||
+        !kj_run_array(r, p->at, view, &p->view))
+        return false;
+    p->one = singles == ndim;
+    p->view.u.object->fixed = p->base.u.object->fixed;
+    for (int i = ndim - 1; i >= 0 && !p->one; i--) {
+        if (!axes[i].single)
+            continue;
+        kjit_array *less = NULL;
+        if (!kj_run_check(r, kjit_array_at(p->view.u.object->u.array, i, 0, &less), p->at))
+            return false;
+        kjit_array_free(p->view.u.object->u.array);
+        p->view.u.object->u.array = less;
+    }
+    return true;
+}
+
+static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
+{
+    kjit_array *a = p->base.u.object->u.array;
+    int ndim = kjit_array_ndim(a), n = 0;
+    const int64_t *shape = kjit_array_shape(a);
+    axis_range axes[KJIT_MAX_NDIM];
+    bool element = true;
+    for (const kj_expr *e = args; e; e = e->next, n++) {
+        if (n == ndim) {
+            while (e->next)
+                e = e->next;
+            return kj_run_fail(r, KJIT_SHAPE, (kj_span){args->span.begin, e->span.end},
+                               "more indices than the array's %d ax%s", ndim, ndim == 1 ? "is" : "es");
+        }
+        if (!index_range(r, e, shape[n], "the axis has an extent", &axes[n]))
+            return false;
+        element = element && axes[n].single;
+    }
+    for (int i = n; i < ndim; i++) {
+        axes[i] = (axis_range){.start = 0, .stop = shape[i], .step = 1};
+        element = false;
+    }
+    if (!element || kjit_array_memory(a) != KJIT_HOST)
+        return make_view(r, p, ndim, axes);
+    p->element = kjit_array_data(a);
+    for (int i = 0; i < ndim; i++)
+        p->element += axes[i].start * kjit_array_strides(a)[i];
+    return true;
+}
+
+/* One element of device memory. */
+static bool device_element(kj_run *r, kj_rplace *p, kj_rvalue *out)
+{
+    kj_rvalue host;
+    if (!kj_run_on_host(r, p->at, p->view, &host))
+        return false;
+    *out = kj_run_load(kjit_array_dtype(host.u.object->u.array), kjit_array_data(host.u.object->u.array));
+    kj_run_drop(&host);
+    return true;
+}
+
+static bool copy_into(kj_run *r, kj_span at, kj_rvalue to, kj_rvalue from)
+{
+    return kj_run_check(r, kjit_copy(to.u.object->u.array, from.u.object->u.array, NULL), at);
+}
+
+/* a[...] = scalar. Device memory gets a filled host array. */
+static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
+{
+    unsigned char element[8];
+    kjit_array *view = p->view.u.object->u.array;
+    if (!kj_run_pack(r, at, kjit_array_dtype(view), v, element))
+        return false;
+    if (kjit_array_memory(view) == KJIT_HOST) {
+        kj_run_fill(view, element);
+        return true;
+    }
+    kj_rvalue host;
+    if (!kj_run_new_array(r, at, kjit_array_dtype(view), kjit_array_ndim(view), kjit_array_shape(view), KJIT_HOST, &host))
+        return false;
+    kj_run_fill(host.u.object->u.array, element);
+    if (!copy_into(r, at, p->view, host))
+        return false;
+    kj_run_drop(&host);
+    return true;
+}
+
+static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
+{
+    if (p->base.u.object->fixed)
+        return kj_run_fail(r, KJIT_TYPE, p->at, "the elements of a const cannot be assigned");
+    if (p->element) {
+        unsigned char element[8];
+        kjit_dtype dtype = kjit_array_dtype(p->base.u.object->u.array);
+        if (!kj_run_pack(r, at, dtype, v, element))
+            return false;
+        memcpy(p->element, element, kjit_dtype_size(dtype));
+        return true;
+    }
+    if (v.kind == KJ_R_ARRAY && p->one)
+        return kj_run_fail(r, KJIT_TYPE, at, "an array is not an element");
+    return v.kind == KJ_R_ARRAY ? copy_into(r, at, p->view, v) : fill_view(r, p, at, v);
+}
+
+/* ---- Sequences ---- */
+
+static bool place_in_sequence(kj_run *r, const kj_expr *args, int64_t n, kj_rplace *p)
+{
+    axis_range range;
+    const kj_robject *from = p->base.u.object;
+    if (!args || args->next)
+        return kj_run_fail(r, KJIT_SHAPE, p->at, "%s takes one index", kj_run_kind_name(p->base));
+    if (!index_range(r, args, n, "the length is", &range))
+        return false;
+    p->item = range.start;
+    if (range.single)
+        return true;
+    if (p->base.kind != KJ_R_TUPLE && p->base.kind != KJ_R_LIST)
+        return kj_run_fail(r, KJIT_TYPE, args->span, "%s cannot be sliced", kj_run_kind_name(p->base));
+    int64_t count = slice_count(&range);
+    if (!kj_run_sequence(r, p->at, p->base.kind, count, &p->view))
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        kj_rvalue v = from->u.seq.items[range.start + i * range.step];
+        kj_run_keep(v);
+        p->view.u.object->u.seq.items[i] = v;
+    }
+    return true;
+}
+
+bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj_rplace *out)
+{
+    *out = (kj_rplace){.base = base, .at = at, .view = kj_run_none()};
+    switch (base.kind) {
+    case KJ_R_ARRAY:
+        return place_in_array(r, args, out);
+    case KJ_R_TUPLE:
+    case KJ_R_LIST:
+        return place_in_sequence(r, args, base.u.object->u.seq.n, out);
+    case KJ_R_RANGE:
+        return place_in_sequence(r, args, kj_run_range_count(base.u.object), out);
+    default:
+        return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be indexed", kj_run_kind_name(base));
+    }
+}
+
+/* Item i of what is no array; i is within it. */
+static bool item_at(kj_rvalue base, int64_t i, kj_rvalue *out)
+{
+    const kj_robject *o = base.u.object;
+    if (base.kind == KJ_R_RANGE) {
+        *out = kj_run_int((int64_t)((uint64_t)o->u.range.start + (uint64_t)i * (uint64_t)o->u.range.step));
+        return true;
+    }
+    *out = o->u.seq.items[i];
+    kj_run_keep(*out);
+    return true;
+}
+
+bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out)
+{
+    if (p->element) {
+        *out = kj_run_load(kjit_array_dtype(p->base.u.object->u.array), p->element);
+        return true;
+    }
+    if (p->one)
+        return device_element(r, p, out);
+    if (p->view.kind != KJ_R_NONE) {
+        *out = p->view;
+        kj_run_keep(*out);
+        return true;
+    }
+    return item_at(p->base, p->item, out);
+}
+
+bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_rvalue v)
+{
+    if (p->base.kind == KJ_R_ARRAY)
+        return set_in_array(r, p, value_at, v);
+    if (p->base.kind != KJ_R_LIST || p->view.kind != KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, p->at, "%s cannot be assigned",
+                           p->base.kind == KJ_R_LIST ? "a slice of a list" : "the items of this");
+    kj_run_keep(v);
+    kj_run_drop(&p->base.u.object->u.seq.items[p->item]);
+    p->base.u.object->u.seq.items[p->item] = v;
+    return true;
+}
+
+void kj_run_place_drop(kj_rplace *p)
+{
+    kj_run_drop(&p->view);
+}
+
+bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *out)
+{
+    switch (base.kind) {
+    case KJ_R_TUPLE:
+    case KJ_R_LIST:
+        return i < base.u.object->u.seq.n && item_at(base, i, out);
+    case KJ_R_RANGE:
+        return i < kj_run_range_count(base.u.object) && item_at(base, i, out);
+    case KJ_R_ARRAY: {
+        kjit_array *a = base.u.object->u.array;
+        if (kjit_array_ndim(a) == 0 || i >= kjit_array_shape(a)[0])
+            return false;
+        kj_rplace p;
+        kj_expr index = {.kind = KJ_E_INT, .span = at, .u.integer = (uint64_t)i};
+        bool ok = kj_run_place(r, at, base, &index, &p) && kj_run_place_get(r, &p, out);
+        if (ok)
+            kj_run_place_drop(&p);
+        return ok;
+    }
+    default:
+        return kj_run_fail(r, KJIT_TYPE, at, "a for loop cannot go over %s", kj_run_kind_name(base));
+    }
+}
+
+/* ---- Attributes ---- */
+
+static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64_t divisor, kj_rvalue *out)
+{
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, n, out))
+        return false;
+    for (int i = 0; i < n; i++)
+        out->u.object->u.seq.items[i] = kj_run_int(numbers[i] / divisor);
+    return true;
+}
+
+bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out)
+{
+    const char *name = kj_run_builtin_name(id) + 1;
+    if (base.kind != KJ_R_ARRAY)
+        return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
+    kjit_array *a = base.u.object->u.array;
+    switch (id) {
+    case KJ_RUN_M_SHAPE:
+        return tuple_of(r, at, kjit_array_ndim(a), kjit_array_shape(a), 1, out);
+    case KJ_RUN_M_STRIDES:
+        return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a),
+                        (int64_t)kjit_dtype_size(kjit_array_dtype(a)), out);
+    case KJ_RUN_M_SIZE:
+        *out = kj_run_int(kjit_array_size(a));
+        return true;
+    case KJ_RUN_M_NDIM:
+        *out = kj_run_int(kjit_array_ndim(a));
+        return true;
+    case KJ_RUN_M_DTYPE:
+        *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = kjit_array_dtype(a)};
+        return true;
+    default:
+        kj_run_fail(r, KJIT_TYPE, at, "'%s' is a function", name);
+        return kj_run_hint(r, "call it: .%s(...)", name);
+    }
+}

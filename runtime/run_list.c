@@ -1,0 +1,114 @@
+/* array(items, dtype): nested lists of numbers to an array, and arrays to another element type. */
+#include "run.h"
+
+#include <string.h>
+
+static bool is_sequence(kj_rvalue v)
+{
+    return v.kind == KJ_R_TUPLE || v.kind == KJ_R_LIST;
+}
+
+/* The shape, from the first items down. */
+static bool shape_of(kj_run *r, kj_span at, kj_rvalue v, int *ndim, int64_t shape[KJIT_MAX_NDIM])
+{
+    for (*ndim = 0; is_sequence(v); v = v.u.object->u.seq.items[0]) {
+        if (*ndim == KJIT_MAX_NDIM)
+            return kj_run_fail(r, KJIT_SHAPE, at, "an array has at most %d axes", KJIT_MAX_NDIM);
+        shape[(*ndim)++] = v.u.object->u.seq.n;
+        if (v.u.object->u.seq.n == 0)
+            return true;
+    }
+    return *ndim > 0 || kj_run_fail(r, KJIT_TYPE, at, "array takes a list or an array, not %s", kj_run_kind_name(v));
+}
+
+/* What the numbers have in common: 0 none yet, then bool, i32, i64, u64, f32. */
+static bool scan(kj_run *r, kj_span at, kj_rvalue v, int depth, const int64_t *shape, int ndim, kjit_dtype *dtype, bool *any)
+{
+    if (depth == ndim) {
+        if (!kj_run_is_number(v))
+            return kj_run_fail(r, is_sequence(v) ? KJIT_SHAPE : KJIT_TYPE, at,
+                               is_sequence(v) ? "the lists are not of one length" : "%s is no element of an array",
+                               kj_run_kind_name(v));
+        kjit_dtype type = v.kind == KJ_R_FLOAT ? KJIT_F32 : v.kind == KJ_R_BOOL ? KJIT_BOOL
+            : v.dtype == KJIT_U64 ? KJIT_U64 : v.u.i >= INT32_MIN && v.u.i <= INT32_MAX ? KJIT_I32 : KJIT_I64;
+        if (*any && (type == KJIT_BOOL) != (*dtype == KJIT_BOOL))
+            return kj_run_fail(r, KJIT_TYPE, at, "the list mixes bools and numbers");
+        if (!*any || type > *dtype) /* the numbers of kjit_dtype rise in this order */
+            *dtype = type;
+        *any = true;
+        return true;
+    }
+    if (!is_sequence(v) || v.u.object->u.seq.n != shape[depth])
+        return kj_run_fail(r, KJIT_SHAPE, at, "the lists are not of one length");
+    for (int64_t i = 0; i < shape[depth]; i++) {
+        if (!scan(r, at, v.u.object->u.seq.items[i], depth + 1, shape, ndim, dtype, any))
+            return false;
+    }
+    return true;
+}
+
+static bool store(kj_run *r, kj_span at, kj_rvalue v, kjit_dtype dtype, char **p)
+{
+    if (is_sequence(v)) {
+        for (int64_t i = 0; i < v.u.object->u.seq.n; i++) {
+            if (!store(r, at, v.u.object->u.seq.items[i], dtype, p))
+                return false;
+        }
+        return true;
+    }
+    unsigned char element[8];
+    if (!kj_run_pack(r, at, dtype, v, element))
+        return false;
+    memcpy(*p, element, kjit_dtype_size(dtype));
+    *p += kjit_dtype_size(dtype);
+    return true;
+}
+
+/* A C-order copy with every element converted as f32(x) does. */
+static bool converted(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out)
+{
+    kj_rvalue host;
+    if (!kj_run_on_host(r, c->span, c->args[0], &host))
+        return false;
+    kjit_array *from = host.u.object->u.array;
+    if (!kj_run_new_array(r, c->span, dtype, kjit_array_ndim(from), kjit_array_shape(from), KJIT_HOST, out))
+        return false;
+    if (kjit_array_dtype(from) == dtype) {
+        if (!kj_run_check(r, kjit_copy(out->u.object->u.array, from, NULL), c->span))
+            return false;
+    } else {
+        kj_rrows w;
+        size_t size = kjit_dtype_size(dtype);
+        char *p = kjit_array_data(out->u.object->u.array);
+        kj_run_rows(&w, from, NULL);
+        while (kj_run_next_row(&w)) {
+            for (int64_t i = 0; i < w.n; i++, p += size) {
+                unsigned char element[8];
+                kj_rvalue v = kj_run_load(kjit_array_dtype(from), w.data[0] + i * w.step[0]);
+                if (!kj_run_cast(r, c->span, dtype, v, &v) || !kj_run_pack(r, c->span, dtype, v, element))
+                    return false;
+                memcpy(p, element, size);
+            }
+        }
+    }
+    kj_run_drop(&host);
+    return true;
+}
+
+bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_span at = c->spans[0];
+    if (c->args[0].kind == KJ_R_ARRAY) {
+        kjit_dtype to = kjit_array_dtype(c->args[0].u.object->u.array);
+        return kj_run_arg_dtype(r, c, 1, &to) && converted(r, c, to, out);
+    }
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM];
+    kjit_dtype dtype = KJIT_F32;
+    bool any = false;
+    if (!shape_of(r, at, c->args[0], &ndim, shape) || !scan(r, at, c->args[0], 0, shape, ndim, &dtype, &any) ||
+        !kj_run_arg_dtype(r, c, 1, &dtype) || !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
+        return false;
+    char *p = kjit_array_data(out->u.object->u.array);
+    return store(r, at, c->args[0], dtype, &p);
+}

@@ -1,0 +1,165 @@
+/* Array constructors: zeros, full, arange, linspace and their kin. In: shapes and numbers; out: new host arrays. */
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 1024 }; /* elements computed at a time */
+
+static kjit_array *array_of(kj_rvalue v)
+{
+    return v.u.object->u.array;
+}
+
+static bool fill(kj_run *r, kj_span at, kj_rvalue array, kj_rvalue value)
+{
+    unsigned char element[8];
+    if (!kj_run_pack(r, at, kjit_array_dtype(array_of(array)), value, element))
+        return false;
+    kj_run_fill(array_of(array), element);
+    return true;
+}
+
+/* The 0 or 1 of zeros and ones, for the dtype. */
+static bool fill_with(kj_run *r, kj_span at, kj_rvalue array, bool one)
+{
+    bool is_bool = kjit_array_dtype(array_of(array)) == KJIT_BOOL;
+    return fill(r, at, array, is_bool ? kj_run_bool(one) : kj_run_int(one));
+}
+
+bool kj_run_make_filled(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_dtype dtype = KJIT_F32;
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM];
+    if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !kj_run_arg_dtype(r, c, 1, &dtype) ||
+        !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
+        return false;
+    return c->id == KJ_RUN_EMPTY || fill_with(r, c->span, *out, c->id == KJ_RUN_ONES);
+}
+
+bool kj_run_make_like(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *a;
+    if (!kj_run_arg_array(r, c, 0, &a))
+        return false;
+    kjit_dtype dtype = kjit_array_dtype(a);
+    if (!kj_run_arg_dtype(r, c, 1, &dtype) ||
+        !kj_run_new_array(r, c->span, dtype, kjit_array_ndim(a), kjit_array_shape(a), KJIT_HOST, out))
+        return false;
+    return c->id == KJ_RUN_EMPTY_LIKE || fill_with(r, c->span, *out, c->id == KJ_RUN_ONES_LIKE);
+}
+
+/* The type an array takes from a number: bool, i32 where it fits, f32. */
+static kjit_dtype type_for(kj_rvalue v)
+{
+    if (v.kind == KJ_R_FLOAT)
+        return KJIT_F32;
+    if (v.kind == KJ_R_BOOL)
+        return KJIT_BOOL;
+    if (v.dtype == KJIT_U64)
+        return KJIT_U64;
+    return v.u.i >= INT32_MIN && v.u.i <= INT32_MAX ? KJIT_I32 : KJIT_I64;
+}
+
+bool kj_run_make_full(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_dtype dtype = type_for(c->args[1]);
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM];
+    if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !kj_run_arg_dtype(r, c, 2, &dtype))
+        return false;
+    return kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out) && fill(r, c->spans[1], *out, c->args[1]);
+}
+
+/* ---- arange ---- */
+
+static bool arange_ints(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out)
+{
+    int64_t start = 0, stop, step = 1;
+    if ((c->given[0] && !kj_run_arg_int(r, c, 0, &start)) || !kj_run_arg_int(r, c, 1, &stop) ||
+        (c->given[2] && !kj_run_arg_int(r, c, 2, &step)))
+        return false;
+    if (step == 0)
+        return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "arange's step cannot be 0");
+    kj_robject range = {.kind = KJ_R_RANGE, .u.range = {start, stop, step}};
+    int64_t n = kj_run_range_count(&range);
+    int64_t last = n > 0 ? (int64_t)((uint64_t)start + (uint64_t)(n - 1) * (uint64_t)step) : start;
+    kjit_dtype wide = type_for(kj_run_int(last)) == KJIT_I32 ? type_for(kj_run_int(start)) : KJIT_I64;
+    if (!c->given[3])
+        dtype = wide;
+    unsigned char element[8];
+    if (n > 0 && (!kj_run_pack(r, c->span, dtype, kj_run_int(start), element) ||
+                  !kj_run_pack(r, c->span, dtype, kj_run_int(last), element)))
+        return false;
+    if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
+        return false;
+    kj_run_store_line(dtype, kjit_array_data(array_of(*out)), n, start, step);
+    return true;
+}
+
+/* Element i is first + i * step, in f64. */
+static void fill_line(kjit_array *a, double first, double step)
+{
+    double chunk[CHUNK];
+    kjit_dtype dtype = kjit_array_dtype(a);
+    char *p = kjit_array_data(a);
+    int64_t n = kjit_array_size(a), size = (int64_t)kjit_dtype_size(dtype);
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t count = n - i < CHUNK ? n - i : CHUNK;
+        for (int64_t k = 0; k < count; k++)
+            chunk[k] = first + (double)(i + k) * step;
+        kj_run_store_floats(dtype, p + i * size, count, chunk);
+    }
+}
+
+bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_dtype dtype = KJIT_F32;
+    double start = 0, stop, step = 1;
+    bool floats = false;
+    if (!kj_run_arg_dtype(r, c, 3, &dtype))
+        return false;
+    for (int i = 0; i < 3; i++)
+        floats |= c->given[i] && c->args[i].kind == KJ_R_FLOAT;
+    if (dtype == KJIT_BOOL)
+        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "arange does not make bools");
+    if (!floats)
+        return arange_ints(r, c, dtype, out);
+    if (!kj_is_float((kj_dtype)dtype)) {
+        kj_run_fail(r, KJIT_TYPE, c->span, "arange of floats does not make %s", kjit_dtype_name(dtype));
+        return kj_run_hint(r, "give it ints, or an f32 or f64 type");
+    }
+    if ((c->given[0] && !kj_run_arg_float(r, c, 0, &start)) || !kj_run_arg_float(r, c, 1, &stop) ||
+        (c->given[2] && !kj_run_arg_float(r, c, 2, &step)))
+        return false;
+    double count = ceil((stop - start) / step);
+    if (!(step != 0) || isnan(count) || count > 0x1p62)
+        return kj_run_fail(r, KJIT_SHAPE, c->span, "arange would have no end");
+    int64_t n = count > 0 ? (int64_t)count : 0;
+    if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
+        return false;
+    fill_line(array_of(*out), start, step);
+    return true;
+}
+
+bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_dtype dtype = KJIT_F32;
+    double start, stop;
+    int64_t n;
+    if (!kj_run_arg_float(r, c, 0, &start) || !kj_run_arg_float(r, c, 1, &stop) || !kj_run_arg_int(r, c, 2, &n) ||
+        !kj_run_arg_dtype(r, c, 3, &dtype))
+        return false;
+    if (!kj_is_float((kj_dtype)dtype))
+        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "linspace makes f32 or f64, not %s", kjit_dtype_name(dtype));
+    if (n < 0)
+        return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "%lld is no extent", (long long)n);
+    if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
+        return false;
+    kjit_array *a = array_of(*out);
+    fill_line(a, start, n > 1 ? (stop - start) / (double)(n - 1) : 0);
+    if (n > 1)
+        kj_run_store_floats(dtype, (char *)kjit_array_data(a) + (n - 1) * (int64_t)kjit_dtype_size(dtype), 1, &stop);
+    return true;
+}

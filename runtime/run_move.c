@@ -1,0 +1,109 @@
+/* Files, and copies between host and device. In: paths and arrays; out: arrays. */
+#include "run.h"
+
+static kjit_array *array_of(kj_rvalue v)
+{
+    return v.u.object->u.array;
+}
+
+static bool self_array(kj_run *r, const kj_rcall *c, kjit_array **out)
+{
+    if (c->self.kind != KJ_R_ARRAY)
+        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
+                           kj_run_builtin_name(c->id) + 1);
+    *out = array_of(c->self);
+    return true;
+}
+
+bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    const char *path;
+    kjit_array *a = NULL;
+    return kj_run_arg_text(r, c, 0, &path) && kj_run_check(r, kjit_array_load(r->ctx, path, &a), c->span) &&
+           kj_run_array(r, c->span, a, out);
+}
+
+bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    const char *path;
+    kjit_array *a;
+    *out = kj_run_none();
+    return kj_run_arg_text(r, c, 0, &path) && kj_run_arg_array(r, c, 1, &a) &&
+           kj_run_check(r, kjit_array_save(a, path), c->span);
+}
+
+bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *from, *to = NULL;
+    kjit_stream *stream;
+    return kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&
+           kj_run_check(r, kjit_to_device(from, stream, &to), c->span) && kj_run_array(r, c->span, to, out);
+}
+
+bool kj_run_device_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_dtype dtype = KJIT_F32;
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM];
+    return kj_run_arg_shape(r, c, 0, &ndim, shape) && kj_run_arg_dtype(r, c, 1, &dtype) &&
+           kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_DEVICE, out);
+}
+
+bool kj_run_device_array_like(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *a;
+    return kj_run_arg_array(r, c, 0, &a) &&
+           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a), kjit_array_shape(a), KJIT_DEVICE, out);
+}
+
+bool kj_run_copy(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *a;
+    return kj_run_arg_array(r, c, 0, &a) &&
+           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a), kjit_array_shape(a),
+                            kjit_array_memory(a), out) &&
+           kj_run_check(r, kjit_copy(array_of(*out), a, NULL), c->span);
+}
+
+bool kj_run_copy_to_host(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *from, *to = NULL;
+    kjit_stream *stream;
+    if (!self_array(r, c, &from) || !kj_run_arg_stream(r, c, 1, &stream))
+        return false;
+    if (!c->given[0])
+        return kj_run_check(r, kjit_to_host(from, stream, &to), c->span) && kj_run_array(r, c->span, to, out);
+    if (!kj_run_arg_array(r, c, 0, &to) || !kj_run_check(r, kjit_copy(to, from, stream), c->span))
+        return false;
+    *out = c->args[0];
+    kj_run_keep(*out);
+    return true;
+}
+
+bool kj_run_copy_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *from, *to;
+    kjit_stream *stream;
+    *out = kj_run_none();
+    return self_array(r, c, &to) && kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&
+           kj_run_check(r, kjit_copy(to, from, stream), c->span);
+}
+
+/* The names change places, the values stay where they are: so `let` is no hindrance. */
+bool kj_run_swap(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rbinding *names[2];
+    const kj_expr *e = c->args_expr;
+    *out = kj_run_none();
+    for (int i = 0; i < 2; i++, e = e->next) {
+        if (!e || e->kind != KJ_E_NAME || e->keyword || (i == 1 && e->next))
+            return kj_run_fail(r, KJIT_TYPE, c->span, "swap takes two names: swap(a, b)");
+        names[i] = kj_run_find(r, e->u.name);
+        if (!names[i])
+            return kj_run_fail(r, KJIT_NOT_FOUND, e->span, "'%s' is not declared", e->u.name);
+    }
+    kj_rvalue first = names[0]->value;
+    names[0]->value = names[1]->value;
+    names[1]->value = first;
+    return true;
+}

@@ -1,0 +1,223 @@
+/* What the caller gives a run block and takes from it: params by name=value, and arrays saved at the end by name=file.
+ * In: the options' texts; out: values for params, files. */
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "name=value" of the options: is it this name's? Gives the value. */
+static const char *value_for(const char *option, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(option, name, n) == 0 && option[n] == '=' ? option + n + 1 : NULL;
+}
+
+/* ---- Before the run: do the options name what there is? ---- */
+
+/* Names declared at the block's top: params only, or all. At most `max` are given; the count is of all. */
+static size_t declared_names(const kj_run *r, bool params_only, const char **out, size_t max)
+{
+    size_t n = 0;
+    for (const kj_stmt *s = r->program->run->body; s; s = s->next) {
+        if (s->kind != KJ_S_PARAM && (params_only || s->kind != KJ_S_LET))
+            continue;
+        for (const kj_name *name = s->u.let.names; name; name = name->next) {
+            if (n < max)
+                out[n] = name->name;
+            n++;
+        }
+    }
+    return n;
+}
+
+enum { MOST_NAMES = 64 }; /* for suggestions */
+
+static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_only)
+{
+    const char *names[MOST_NAMES];
+    size_t n = declared_names(r, params_only, names, MOST_NAMES), shown = n < MOST_NAMES ? n : MOST_NAMES;
+    kj_str given = {0}, list = {0};
+    kj_str_add(&given, option, len);
+    for (size_t i = 0; i < shown; i++)
+        kj_str_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+    if (given.failed || list.failed) {
+        kj_run_no_memory(r, kj_run_nowhere);
+    } else {
+        if (n == 0)
+            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': the run block has no %s", given.data,
+                        params_only ? "params" : "variables to save");
+        else
+            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "there is no %s '%s'; there %s %s%s",
+                        params_only ? "param" : "variable", given.data, n == 1 ? "is" : "are", list.data,
+                        n > shown ? ", ..." : "");
+        const char *near = kj_nearest(given.data, names, shown);
+        if (near)
+            kj_run_hint(r, "did you mean '%s'?", near);
+    }
+    kj_str_free(&given);
+    kj_str_free(&list);
+    return false;
+}
+
+/* Each option is name=something with a name the block has. */
+static bool check_names(kj_run *r, const char *const *options, int n, bool params_only)
+{
+    const char *what = params_only ? "a param is given as name=value" : "an array is saved by name=file";
+    for (int i = 0; i < n; i++) {
+        const char *equals = strchr(options[i], '=');
+        if (!equals || equals == options[i] || (!params_only && !equals[1]))
+            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': %s", options[i], what);
+        bool found = false;
+        for (const kj_stmt *s = r->program->run->body; s && !found; s = s->next) {
+            if (s->kind != KJ_S_PARAM && (params_only || s->kind != KJ_S_LET))
+                continue;
+            for (const kj_name *name = s->u.let.names; name; name = name->next)
+                found |= value_for(options[i], name->name) != NULL;
+        }
+        if (!found)
+            return unknown_name(r, options[i], (size_t)(equals - options[i]), params_only);
+    }
+    return true;
+}
+
+bool kj_run_check_options(kj_run *r)
+{
+    return check_names(r, r->options->params, r->options->nparams, true) &&
+           check_names(r, r->options->saves, r->options->nsaves, false);
+}
+
+/* ---- Params ---- */
+
+/* A call that makes an array: its kind is known without running it. */
+static bool makes_array(kj_run *r, const kj_expr *e)
+{
+    if (e->kind != KJ_E_CALL)
+        return false;
+    const kj_expr *callee = e->u.call.callee;
+    if (callee->kind == KJ_E_MEMBER)
+        return callee->u.member.base->kind == KJ_E_NAME && strcmp(callee->u.member.base->u.name, "random") == 0;
+    if (callee->kind != KJ_E_NAME || kj_run_find(r, callee->u.name))
+        return false;
+    int id = kj_run_callable(r, callee->u.name);
+    return (id >= KJ_RUN_ZEROS && id <= KJ_RUN_LOAD) || (id >= KJ_RUN_TO_DEVICE && id <= KJ_RUN_COPY);
+}
+
+/* The kind a param without a type has: its default's. */
+static bool default_kind(kj_run *r, const kj_stmt *s, kj_rkind *out)
+{
+    kj_rvalue v;
+    *out = KJ_R_ARRAY;
+    if (makes_array(r, s->u.let.init))
+        return true;
+    if (!kj_run_eval(r, s->u.let.init, &v))
+        return false;
+    *out = v.kind;
+    kj_run_drop(&v);
+    return true;
+}
+
+static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind wanted)
+{
+    const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
+    kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, and '%s' is none", name, kind, text);
+    if (wanted == KJ_R_ARRAY)
+        return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
+    return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
+}
+
+/* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats. */
+static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted, kj_rvalue *out)
+{
+    kj_rvalue v = kj_run_parse_number(text, strlen(text));
+    if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && fabs(v.u.f) < 0x1p53 && v.u.f == floor(v.u.f))
+        v = kj_run_int((int64_t)v.u.f);
+    if (wanted == KJ_R_FLOAT && v.kind == KJ_R_INT)
+        v = kj_run_float(kj_run_as_float(v));
+    if (v.kind != wanted)
+        return wrong_kind(r, name, text, wanted);
+    *out = v;
+    return true;
+}
+
+static bool kind_of_type(const kj_type_ref *type, kj_rkind *out)
+{
+    kj_dtype t = type->name ? kj_type_named(type->name) : KJ_VOID;
+    if (t == KJ_VOID)
+        return false;
+    *out = type->ndim > 0 ? KJ_R_ARRAY : t == KJ_BOOL ? KJ_R_BOOL : kj_is_float(t) ? KJ_R_FLOAT : KJ_R_INT;
+    return true;
+}
+
+static bool load_override(kj_run *r, const char *path, kj_rvalue *out)
+{
+    kjit_array *a = NULL;
+    return kj_run_check(r, kjit_array_load(r->ctx, path, &a), kj_run_nowhere) &&
+           kj_run_array(r, kj_run_nowhere, a, out);
+}
+
+static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
+{
+    const char *name = s->u.let.names->name;
+    kj_rkind wanted;
+    if ((!s->u.let.type || !kind_of_type(s->u.let.type, &wanted)) && !default_kind(r, s, &wanted))
+        return false;
+    if (wanted == KJ_R_STRING)
+        return kj_run_string(r, kj_run_nowhere, text, strlen(text), out);
+    if (wanted == KJ_R_ARRAY) {
+        if (*text != '@')
+            return wrong_kind(r, name, text, wanted);
+        return load_override(r, text + 1, out);
+    }
+    if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT)
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s: it cannot be given here", name,
+                           kj_run_kind_name((kj_rvalue){.kind = wanted}));
+    return number_for(r, name, text, wanted, out);
+}
+
+bool kj_run_param(kj_run *r, const kj_stmt *s)
+{
+    const kj_name *name = s->u.let.names;
+    const char *text = NULL;
+    for (int i = 0; i < r->options->nparams; i++) {
+        const char *value = value_for(r->options->params[i], name->name);
+        text = value ? value : text; /* the last one counts */
+    }
+    kj_rvalue v;
+    if (text ? !override_value(r, s, text, &v) : !kj_run_eval(r, s->u.let.init, &v))
+        return false;
+    kj_span at = text ? kj_run_nowhere : s->u.let.init->span;
+    if (v.kind == KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, at, "this call gives no value");
+    if (s->u.let.type && !kj_run_convert(r, at, s->u.let.type, name->name, &v)) {
+        if (text && r->status == KJIT_TYPE)
+            r->status = KJIT_INVALID; /* the caller's mistake, not the program's */
+        return false;
+    }
+    return kj_run_bind(r, at, name->name, v, true);
+}
+
+/* ---- After the run ---- */
+
+static bool save_one(kj_run *r, const char *option)
+{
+    for (int i = r->nnames - 1; i >= 0; i--) {
+        const char *path = value_for(option, r->names[i].name);
+        if (!path)
+            continue;
+        kj_rvalue v = r->names[i].value;
+        if (v.kind != KJ_R_ARRAY)
+            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' is %s: only arrays are saved", r->names[i].name,
+                               kj_run_kind_name(v));
+        return kj_run_check(r, kjit_array_save(v.u.object->u.array, path), kj_run_nowhere);
+    }
+    return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': the run ended before it was declared", option);
+}
+
+bool kj_run_save_all(kj_run *r)
+{
+    for (int i = 0; i < r->options->nsaves; i++) {
+        if (!save_one(r, r->options->saves[i]))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,130 @@
+/* Values as Python and NumPy print them. In: values; out: text. */
+#include "run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_quoted(kj_str *t, const char *text, size_t len)
+{
+    char quote = memchr(text, '\'', len) && !memchr(text, '"', len) ? '"' : '\'';
+    kj_str_add(t, &quote, 1);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '\n')
+            kj_str_puts(t, "\\n");
+        else if (c == '\t')
+            kj_str_puts(t, "\\t");
+        else if (c == '\\' || c == (unsigned char)quote)
+            kj_str_printf(t, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            kj_str_printf(t, "\\x%02x", c);
+        else
+            kj_str_add(t, &text[i], 1);
+    }
+    kj_str_add(t, &quote, 1);
+}
+
+static bool put_sequence(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
+{
+    kj_robject *o = v.u.object;
+    bool list = v.kind == KJ_R_LIST;
+    if (o->busy || r->depth >= KJ_RUN_MAX_DEPTH) { /* a list that holds itself, or too many in each other */
+        kj_str_puts(t, list ? "[...]" : "(...)");
+        return true;
+    }
+    o->busy = true;
+    r->depth++;
+    kj_str_puts(t, list ? "[" : "(");
+    bool ok = true;
+    for (int64_t i = 0; ok && i < o->u.seq.n; i++) {
+        if (i > 0)
+            kj_str_puts(t, ", ");
+        ok = kj_run_put_value(r, at, t, o->u.seq.items[i], true);
+    }
+    kj_str_puts(t, list ? "]" : o->u.seq.n == 1 ? ",)" : ")");
+    o->busy = false;
+    r->depth--;
+    return ok;
+}
+
+static bool put_array(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
+{
+    char *text = NULL;
+    if (!kj_run_check(r, kjit_array_format(v.u.object->u.array, &text), at))
+        return false;
+    kj_str_puts(t, text);
+    free(text);
+    return true;
+}
+
+/* `buf` is at least KJ_SCALAR_TEXT long. */
+static const char *number_text(kj_rvalue v, char *buf)
+{
+    unsigned char bytes[8];
+    float single = (float)v.u.f;
+    kjit_dtype dtype = v.kind == KJ_R_BOOL ? KJIT_BOOL : v.dtype;
+    if (v.kind == KJ_R_BOOL)
+        bytes[0] = v.u.i != 0;
+    else if (dtype == KJIT_F32)
+        memcpy(bytes, &single, sizeof single);
+    else
+        memcpy(bytes, &v.u, 8);
+    return kj_scalar_text(dtype, bytes, buf);
+}
+
+bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted)
+{
+    char buf[KJ_SCALAR_TEXT];
+    switch (v.kind) {
+    case KJ_R_NONE:
+        kj_str_puts(t, "None");
+        break;
+    case KJ_R_BOOL:
+    case KJ_R_INT:
+    case KJ_R_FLOAT:
+        kj_str_puts(t, number_text(v, buf));
+        break;
+    case KJ_R_DTYPE:
+        kj_str_puts(t, kjit_dtype_name(v.dtype));
+        break;
+    case KJ_R_KERNEL:
+        kj_str_printf(t, "<kernel %s>", v.u.kernel->name);
+        break;
+    case KJ_R_STRING:
+        if (quoted)
+            put_quoted(t, v.u.object->u.string.text, v.u.object->u.string.len);
+        else
+            kj_str_add(t, v.u.object->u.string.text, v.u.object->u.string.len);
+        break;
+    case KJ_R_TUPLE:
+    case KJ_R_LIST:
+        return put_sequence(r, at, t, v);
+    case KJ_R_RANGE:
+        kj_str_printf(t, "range(%" PRId64 ", %" PRId64, v.u.object->u.range.start, v.u.object->u.range.stop);
+        if (v.u.object->u.range.step != 1)
+            kj_str_printf(t, ", %" PRId64, v.u.object->u.range.step);
+        kj_str_puts(t, ")");
+        break;
+    case KJ_R_ARRAY:
+        return put_array(r, at, t, v);
+    case KJ_R_STREAM:
+        kj_str_puts(t, "<stream>");
+        break;
+    case KJ_R_EVENT:
+        kj_str_puts(t, "<event>");
+        break;
+    }
+    return true;
+}
+
+kj_rshort kj_run_short(kj_rvalue v)
+{
+    kj_rshort out;
+    if (kj_run_is_number(v))
+        number_text(v, out.text);
+    else
+        snprintf(out.text, sizeof out.text, "%s", kj_run_kind_name(v));
+    return out;
+}

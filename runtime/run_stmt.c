@@ -1,0 +1,286 @@
+/* Statements of a run block. In: a list of statements; out: their effects, and in kj_run.flow how they ended. */
+#include "run.h"
+
+/* ---- Unpacking ---- */
+
+static int count_names(const kj_name *names)
+{
+    int n = 0;
+    for (; names; names = names->next)
+        n++;
+    return n;
+}
+
+static bool items_of(kj_run *r, kj_span at, kj_rvalue v, int wanted)
+{
+    if (v.kind != KJ_R_TUPLE && v.kind != KJ_R_LIST)
+        return kj_run_fail(r, KJIT_TYPE, at, "%d values are needed here, and this is %s", wanted, kj_run_kind_name(v));
+    int64_t n = v.u.object->u.seq.n;
+    if (n != wanted)
+        return kj_run_fail(r, KJIT_TYPE, at, "%d values are needed here, and these are %lld", wanted, (long long)n);
+    return true;
+}
+
+/* Binds one name to the value, or several to its items. Takes the reference. */
+static bool bind_names(kj_run *r, kj_span at, const kj_name *names, kj_rvalue v, bool fixed)
+{
+    if (!names->next)
+        return kj_run_bind(r, at, names->name, v, fixed);
+    if (!items_of(r, at, v, count_names(names)))
+        return false;
+    int64_t i = 0;
+    for (; names; names = names->next, i++) {
+        kj_rvalue item = v.u.object->u.seq.items[i];
+        kj_run_keep(item);
+        if (!kj_run_bind(r, at, names->name, item, fixed))
+            return false;
+    }
+    kj_run_drop(&v);
+    return true;
+}
+
+/* ---- Declarations and assignments ---- */
+
+static bool evaluate_value(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    if (!kj_run_eval(r, e, out))
+        return false;
+    if (out->kind == KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
+    return true;
+}
+
+static bool declare(kj_run *r, const kj_stmt *s)
+{
+    kj_rvalue v;
+    if (!evaluate_value(r, s->u.let.init, &v))
+        return false;
+    if (s->u.let.type && !kj_run_convert(r, s->u.let.init->span, s->u.let.type, s->u.let.names->name, &v))
+        return false;
+    return bind_names(r, s->u.let.init->span, s->u.let.names, v, !s->u.let.mutable);
+}
+
+static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
+{
+    kj_rbinding *b = kj_run_find(r, target->u.name);
+    if (!b)
+        return kj_run_fail(r, KJIT_NOT_FOUND, target->span, "'%s' is not declared", target->u.name);
+    if (b->fixed) {
+        kj_run_fail(r, KJIT_TYPE, target->span, "'%s' cannot be assigned", target->u.name);
+        return kj_run_hint(r, "declare it with var");
+    }
+    kj_run_drop(&b->value);
+    b->value = v;
+    return true;
+}
+
+/* Takes the value's reference. */
+static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_rvalue v)
+{
+    if (target->kind == KJ_E_NAME)
+        return assign_name(r, target, v);
+    if (target->kind != KJ_E_INDEX)
+        return kj_run_fail(r, KJIT_TYPE, target->span, "this cannot be assigned");
+    kj_rvalue base;
+    kj_rplace place;
+    if (!kj_run_eval(r, target->u.index.base, &base) ||
+        !kj_run_place(r, target->span, base, target->u.index.args, &place) ||
+        !kj_run_place_set(r, &place, value_at, v))
+        return false;
+    kj_run_place_drop(&place);
+    kj_run_drop(&base);
+    kj_run_drop(&v);
+    return true;
+}
+
+/* a[i] op= v: the place is found once. */
+static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
+{
+    kj_rvalue base, old, operand, v;
+    kj_rplace place;
+    kj_span at = s->u.assign.value->span;
+    if (!kj_run_eval(r, target->u.index.base, &base) ||
+        !kj_run_place(r, target->span, base, target->u.index.args, &place) || !kj_run_place_get(r, &place, &old) ||
+        !evaluate_value(r, s->u.assign.value, &operand) ||
+        !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) || !kj_run_place_set(r, &place, at, v))
+        return false;
+    kj_run_place_drop(&place);
+    kj_run_drop(&base);
+    kj_run_drop(&old);
+    kj_run_drop(&operand);
+    kj_run_drop(&v);
+    return true;
+}
+
+static bool augment(kj_run *r, const kj_stmt *s)
+{
+    const kj_expr *target = s->u.assign.targets;
+    kj_rvalue old, operand, v;
+    if (target->kind == KJ_E_INDEX)
+        return augment_place(r, s, target);
+    if (!kj_run_eval(r, target, &old) || !evaluate_value(r, s->u.assign.value, &operand) ||
+        !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v))
+        return false;
+    kj_run_drop(&old);
+    kj_run_drop(&operand);
+    return assign(r, target, s->u.assign.value->span, v);
+}
+
+static bool assign_all(kj_run *r, const kj_stmt *s)
+{
+    const kj_expr *target = s->u.assign.targets, *value = s->u.assign.value;
+    kj_rvalue v;
+    if (s->u.assign.augmented)
+        return augment(r, s);
+    if (!evaluate_value(r, value, &v))
+        return false;
+    if (!target->next)
+        return assign(r, target, value->span, v);
+    int n = 0;
+    for (const kj_expr *t = target; t; t = t->next)
+        n++;
+    if (!items_of(r, value->span, v, n))
+        return false;
+    for (int64_t i = 0; target; target = target->next, i++) {
+        kj_rvalue item = v.u.object->u.seq.items[i];
+        kj_run_keep(item);
+        if (!assign(r, target, value->span, item))
+            return false;
+    }
+    kj_run_drop(&v);
+    return true;
+}
+
+/* ---- Control ---- */
+
+static bool go_on(kj_run *r, kj_span at)
+{
+    if (r->options->interrupted && r->options->interrupted(r->options->user))
+        return kj_run_fail(r, KJIT_INTERRUPTED, at, "interrupted");
+    return true;
+}
+
+static bool block(kj_run *r, const kj_stmt *s)
+{
+    int names = r->nnames;
+    bool ok = kj_run_statements(r, s);
+    kj_run_leave(r, names);
+    return ok;
+}
+
+/* After a loop's body: does the loop end? */
+static bool loop_ends(kj_run *r)
+{
+    bool ends = r->flow == KJ_FLOW_BREAK || r->flow == KJ_FLOW_RETURN;
+    if (r->flow != KJ_FLOW_RETURN)
+        r->flow = KJ_FLOW_NEXT;
+    return ends;
+}
+
+static bool for_loop(kj_run *r, const kj_stmt *s)
+{
+    kj_rvalue over, item;
+    kj_span at = s->u.for_.iter->span;
+    if (!kj_run_eval(r, s->u.for_.iter, &over))
+        return false;
+    int names = r->nnames;
+    for (int64_t i = 0; kj_run_item(r, at, over, i, &item); i++) {
+        bool ok = go_on(r, at) && bind_names(r, at, s->u.for_.names, item, true) && block(r, s->u.for_.body);
+        kj_run_leave(r, names);
+        if (!ok)
+            return false;
+        if (loop_ends(r))
+            break;
+    }
+    if (r->status != KJIT_OK)
+        return false;
+    kj_run_drop(&over);
+    return true;
+}
+
+static bool evaluate_test(kj_run *r, const kj_expr *e, bool *out)
+{
+    kj_rvalue v;
+    if (!kj_run_eval(r, e, &v) || !kj_run_truth(r, e->span, v, out))
+        return false;
+    kj_run_drop(&v);
+    return true;
+}
+
+static bool while_loop(kj_run *r, const kj_stmt *s)
+{
+    for (;;) {
+        bool truth;
+        if (!go_on(r, s->u.while_.test->span) || !evaluate_test(r, s->u.while_.test, &truth))
+            return false;
+        if (!truth)
+            return true;
+        if (!block(r, s->u.while_.body))
+            return false;
+        if (loop_ends(r))
+            return true;
+    }
+}
+
+static bool if_statement(kj_run *r, const kj_stmt *s)
+{
+    bool truth;
+    if (!evaluate_test(r, s->u.if_.test, &truth))
+        return false;
+    return block(r, truth ? s->u.if_.yes : s->u.if_.no);
+}
+
+static bool expression(kj_run *r, const kj_expr *e)
+{
+    kj_rvalue v;
+    if (!kj_run_eval(r, e, &v))
+        return false;
+    kj_run_drop(&v);
+    return true;
+}
+
+static bool statement(kj_run *r, const kj_stmt *s)
+{
+    switch (s->kind) {
+    case KJ_S_LET:
+        return declare(r, s);
+    case KJ_S_PARAM:
+        return kj_run_param(r, s);
+    case KJ_S_ASSIGN:
+        return assign_all(r, s);
+    case KJ_S_EXPR:
+        return expression(r, s->u.expr);
+    case KJ_S_IF:
+        return if_statement(r, s);
+    case KJ_S_FOR:
+        return for_loop(r, s);
+    case KJ_S_WHILE:
+        return while_loop(r, s);
+    case KJ_S_BREAK:
+        r->flow = KJ_FLOW_BREAK;
+        return true;
+    case KJ_S_CONTINUE:
+        r->flow = KJ_FLOW_CONTINUE;
+        return true;
+    case KJ_S_RETURN:
+        r->flow = KJ_FLOW_RETURN;
+        return true;
+    case KJ_S_REQUIRES:
+        break;
+    }
+    return kj_run_fail(r, KJIT_TYPE, s->span, "'requires' stands at the head of a kernel");
+}
+
+bool kj_run_statements(kj_run *r, const kj_stmt *s)
+{
+    for (; s && r->flow == KJ_FLOW_NEXT; s = s->next) {
+        if (r->depth >= KJ_RUN_MAX_DEPTH)
+            return kj_run_fail(r, KJIT_TYPE, s->span, "the statements are nested too deeply");
+        r->depth++;
+        bool ok = go_on(r, s->span) && statement(r, s);
+        r->depth--;
+        if (!ok)
+            return false;
+    }
+    return true;
+}

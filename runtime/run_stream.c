@@ -1,0 +1,88 @@
+/* Streams and events of run blocks. In: their handles; out: order between pieces of work, and times. */
+#include "run.h"
+
+#include <string.h>
+
+bool kj_run_new_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_stream *s = NULL;
+    return kj_run_check(r, kjit_stream_create(r->ctx, &s), c->span) && kj_run_stream(r, c->span, s, out);
+}
+
+bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_event *e = NULL;
+    return kj_run_check(r, kjit_event_create(r->ctx, &e), c->span) && kj_run_event(r, c->span, e, out);
+}
+
+bool kj_run_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    *out = kj_run_none();
+    return kj_run_check(r, kjit_synchronize(r->ctx), c->span);
+}
+
+bool kj_run_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_device_info info;
+    if (!kj_run_check(r, kjit_context_device(r->ctx, &info), c->span))
+        return false;
+    return kj_run_string(r, c->span, info.name, strlen(info.name), out);
+}
+
+static bool event_argument(kj_run *r, const kj_rcall *c, int i, kjit_event **out)
+{
+    if (c->args[i].kind != KJ_R_EVENT)
+        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "an event is needed here, not %s", kj_run_kind_name(c->args[i]));
+    *out = c->args[i].u.object->u.event;
+    return true;
+}
+
+bool kj_run_elapsed(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_event *from, *to;
+    double ms = 0;
+    if (!event_argument(r, c, 0, &from) || !event_argument(r, c, 1, &to) ||
+        !kj_run_check(r, kjit_event_elapsed(from, to, &ms), c->span))
+        return false;
+    *out = kj_run_float(ms);
+    return true;
+}
+
+/* ---- Members ---- */
+
+static bool no_member(kj_run *r, const kj_rcall *c)
+{
+    return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
+                       kj_run_builtin_name(c->id) + 1);
+}
+
+bool kj_run_m_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    *out = kj_run_none();
+    if (c->self.kind == KJ_R_STREAM)
+        return kj_run_check(r, kjit_stream_synchronize(c->self.u.object->u.stream), c->span);
+    if (c->self.kind == KJ_R_EVENT)
+        return kj_run_check(r, kjit_event_synchronize(c->self.u.object->u.event), c->span);
+    return no_member(r, c);
+}
+
+bool kj_run_record(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_stream *stream;
+    *out = kj_run_none();
+    if (c->self.kind != KJ_R_EVENT)
+        return no_member(r, c);
+    return kj_run_arg_stream(r, c, 0, &stream) &&
+           kj_run_check(r, kjit_event_record(c->self.u.object->u.event, stream), c->span);
+}
+
+/* e.wait(s), as in Numba: the stream waits for the event. */
+bool kj_run_wait(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_stream *stream;
+    *out = kj_run_none();
+    if (c->self.kind != KJ_R_EVENT)
+        return no_member(r, c);
+    return kj_run_arg_stream(r, c, 0, &stream) &&
+           kj_run_check(r, kjit_stream_wait(stream, c->self.u.object->u.event), c->span);
+}

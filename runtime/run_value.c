@@ -1,0 +1,283 @@
+/* Values of a run block and the names that hold them. In: scalars and handles; out: counted references. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void kj_run_keep(kj_rvalue v)
+{
+    if (v.kind >= KJ_R_STRING)
+        v.u.object->refs++;
+}
+
+void kj_run_free_object(kj_robject *o)
+{
+    o->prev->next = o->next;
+    o->next->prev = o->prev;
+    if (o->kind == KJ_R_STRING)
+        free(o->u.string.text);
+    else if (o->kind == KJ_R_TUPLE || o->kind == KJ_R_LIST)
+        free(o->u.seq.items);
+    else if (o->kind == KJ_R_ARRAY)
+        kjit_array_free(o->u.array);
+    else if (o->kind == KJ_R_STREAM)
+        kjit_stream_free(o->u.stream);
+    else if (o->kind == KJ_R_EVENT)
+        kjit_event_free(o->u.event);
+    free(o);
+}
+
+/* What a sequence holds goes with it. Those that nothing refers to any more wait in a list by `next`, out of the ring:
+ * lists in lists may be as deep as there is memory. */
+static void free_with_items(kj_robject *o)
+{
+    kj_robject *waiting = o, **end = &waiting->next;
+    o->prev->next = o->next;
+    o->next->prev = o->prev;
+    *end = NULL;
+    while ((o = waiting)) {
+        bool sequence = o->kind == KJ_R_TUPLE || o->kind == KJ_R_LIST;
+        for (int64_t i = 0; sequence && i < o->u.seq.n; i++) {
+            kj_rvalue v = o->u.seq.items[i];
+            if (v.kind < KJ_R_STRING || --v.u.object->refs > 0)
+                continue;
+            kj_robject *item = v.u.object;
+            item->prev->next = item->next;
+            item->next->prev = item->prev;
+            item->next = NULL;
+            *end = item;
+            end = &item->next;
+        }
+        waiting = o->next;
+        o->prev = o->next = o; /* a ring of its own, for kj_run_free_object */
+        kj_run_free_object(o);
+    }
+}
+
+void kj_run_drop(kj_rvalue *v)
+{
+    kj_rvalue was = *v;
+    *v = kj_run_none();
+    if (was.kind >= KJ_R_STRING && --was.u.object->refs == 0)
+        free_with_items(was.u.object);
+}
+
+static kj_robject *new_object(kj_run *r, kj_span at, kj_rkind kind, kj_rvalue *out)
+{
+    kj_robject *o = calloc(1, sizeof *o);
+    if (!o) {
+        kj_run_no_memory(r, at);
+        return NULL;
+    }
+    o->kind = kind;
+    o->refs = 1;
+    o->prev = r->objects.prev;
+    o->next = &r->objects;
+    o->prev->next = o;
+    r->objects.prev = o;
+    *out = (kj_rvalue){.kind = kind, .u.object = o};
+    return o;
+}
+
+bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalue *out)
+{
+    char *copy = malloc(len + 1);
+    kj_robject *o = copy ? new_object(r, at, KJ_R_STRING, out) : NULL;
+    if (!o) {
+        free(copy);
+        return kj_run_no_memory(r, at);
+    }
+    memcpy(copy, text, len);
+    copy[len] = 0;
+    o->u.string.text = copy;
+    o->u.string.len = len;
+    return true;
+}
+
+bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n, kj_rvalue *out)
+{
+    kj_rvalue *items = calloc(n > 0 ? (size_t)n : 1, sizeof *items);
+    kj_robject *o = items ? new_object(r, at, kind, out) : NULL;
+    if (!o) {
+        free(items);
+        return kj_run_no_memory(r, at);
+    }
+    o->u.seq.items = items;
+    o->u.seq.n = n;
+    o->u.seq.room = n > 0 ? n : 1;
+    return true;
+}
+
+bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list, kj_rvalue item)
+{
+    kj_robject *o = list.u.object;
+    if (o->u.seq.n == o->u.seq.room) {
+        int64_t room = 2 * o->u.seq.room;
+        kj_rvalue *items = realloc(o->u.seq.items, (size_t)room * sizeof *items);
+        if (!items) {
+            kj_run_drop(&item);
+            return kj_run_no_memory(r, at);
+        }
+        o->u.seq.items = items;
+        o->u.seq.room = room;
+    }
+    o->u.seq.items[o->u.seq.n++] = item;
+    return true;
+}
+
+bool kj_run_range(kj_run *r, kj_span at, int64_t start, int64_t stop, int64_t step, kj_rvalue *out)
+{
+    kj_robject *o = new_object(r, at, KJ_R_RANGE, out);
+    if (!o)
+        return false;
+    o->u.range.start = start;
+    o->u.range.stop = stop;
+    o->u.range.step = step;
+    return true;
+}
+
+int64_t kj_run_range_count(const kj_robject *o)
+{
+    uint64_t start = (uint64_t)o->u.range.start, stop = (uint64_t)o->u.range.stop, step = (uint64_t)o->u.range.step;
+    uint64_t n = 0;
+    if (o->u.range.step > 0 && o->u.range.start < o->u.range.stop)
+        n = (stop - start - 1) / step + 1;
+    else if (o->u.range.step < 0 && o->u.range.start > o->u.range.stop)
+        n = (start - stop - 1) / (0 - step) + 1;
+    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+bool kj_run_array(kj_run *r, kj_span at, kjit_array *a, kj_rvalue *out)
+{
+    kj_robject *o = new_object(r, at, KJ_R_ARRAY, out);
+    if (!o) {
+        kjit_array_free(a);
+        return false;
+    }
+    o->u.array = a;
+    return true;
+}
+
+bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out)
+{
+    kj_robject *o = new_object(r, at, KJ_R_STREAM, out);
+    if (!o) {
+        kjit_stream_free(s);
+        return false;
+    }
+    o->u.stream = s;
+    return true;
+}
+
+bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out)
+{
+    kj_robject *o = new_object(r, at, KJ_R_EVENT, out);
+    if (!o) {
+        kjit_event_free(e);
+        return false;
+    }
+    o->u.event = e;
+    return true;
+}
+
+/* ---- What a value is ---- */
+
+const char *kj_run_kind_name(kj_rvalue v)
+{
+    static const char *const names[] = {
+        [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",     [KJ_R_INT] = "an int",
+        [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",    [KJ_R_KERNEL] = "a kernel",
+        [KJ_R_STRING] = "a string", [KJ_R_TUPLE] = "a tuple",   [KJ_R_LIST] = "a list",
+        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array",  [KJ_R_STREAM] = "a stream",
+        [KJ_R_EVENT] = "an event",
+    };
+    return names[v.kind];
+}
+
+bool kj_run_is_number(kj_rvalue v)
+{
+    return v.kind == KJ_R_BOOL || v.kind == KJ_R_INT || v.kind == KJ_R_FLOAT;
+}
+
+double kj_run_as_float(kj_rvalue v)
+{
+    if (v.kind == KJ_R_FLOAT)
+        return v.u.f;
+    return v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (double)(uint64_t)v.u.i : (double)v.u.i;
+}
+
+kj_value kj_run_to_value(kj_rvalue v)
+{
+    if (v.kind == KJ_R_FLOAT)
+        return kj_float(KJ_F64, v.u.f);
+    if (v.kind == KJ_R_BOOL)
+        return (kj_value){.type = KJ_BOOL, .u = v.u.i != 0};
+    return kj_int(v.dtype == KJIT_U64 ? KJ_U64 : KJ_I64, v.u.i);
+}
+
+kj_rvalue kj_run_from_value(kj_value v)
+{
+    if (kj_is_float(v.type))
+        return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = v.type == KJ_F32 ? KJIT_F32 : KJIT_F64, .u.f = v.f};
+    if (v.type == KJ_BOOL)
+        return kj_run_bool(v.b);
+    return kj_is_signed(v.type) ? kj_run_int(v.i) : kj_run_uint(v.u);
+}
+
+bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out)
+{
+    switch (v.kind) {
+    case KJ_R_BOOL:
+    case KJ_R_INT:
+        *out = v.u.i != 0;
+        return true;
+    case KJ_R_FLOAT:
+        *out = v.u.f != 0; /* NaN is true, as in Python */
+        return true;
+    case KJ_R_STRING:
+        *out = v.u.object->u.string.len > 0;
+        return true;
+    case KJ_R_TUPLE:
+    case KJ_R_LIST:
+        *out = v.u.object->u.seq.n > 0;
+        return true;
+    case KJ_R_ARRAY:
+        kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
+        return kj_run_hint(r, "say which elements count: .all() or .any()");
+    default:
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is neither true nor false", kj_run_kind_name(v));
+    }
+}
+
+/* ---- Names ---- */
+
+bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool fixed)
+{
+    if (r->nnames == r->roomnames) {
+        int room = r->roomnames ? 2 * r->roomnames : 32;
+        kj_rbinding *names = realloc(r->names, (size_t)room * sizeof *names);
+        if (!names) {
+            kj_run_drop(&value);
+            return kj_run_no_memory(r, at);
+        }
+        r->names = names;
+        r->roomnames = room;
+    }
+    r->names[r->nnames++] = (kj_rbinding){.name = name, .value = value, .fixed = fixed};
+    return true;
+}
+
+kj_rbinding *kj_run_find(kj_run *r, const char *name)
+{
+    for (int i = r->nnames - 1; i >= 0; i--) {
+        if (r->names[i].name == name)
+            return &r->names[i];
+    }
+    return NULL;
+}
+
+void kj_run_leave(kj_run *r, int count)
+{
+    while (r->nnames > count)
+        kj_run_drop(&r->names[--r->nnames].value);
+}
