@@ -49,7 +49,7 @@ extern "C" {
     X(FAULT, 8, "a kernel failed while it ran") \
     X(IO, 9, "a file could not be read or written") \
     X(FORMAT, 10, "a file's content is not as it should be") \
-    X(DEVICE, 11, "the device is not available") \
+    X(NO_DEVICE, 11, "the device is not available") \
     X(ASSERT, 12, "an assertion failed") \
     X(INTERRUPTED, 13, "interrupted") \
     X(INTERNAL, 14, "internal error")

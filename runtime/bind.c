@@ -1,0 +1,330 @@
+/* A launch's arguments -> what they fix: types, constants, layouts, values, and the key of the variant. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* "f32[,]" or "T[,] with T = f32" */
+static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char buf[96])
+{
+    static const char *const dims[] = {"", "[]", "[,]", "[,,]", "[,,,]", "[,,,,]", "[,,,,,]"};
+    const kj_generic *g = b->kernel->decl->generics;
+    for (int i = 0; i < p->generic; i++)
+        g = g->next;
+    if (p->generic < 0)
+        snprintf(buf, 96, "%s%s", kj_types[p->type].name, dims[p->ndim]);
+    else if (b->generics[p->generic] == KJ_VOID)
+        snprintf(buf, 96, "%.40s%s", g->name, dims[p->ndim]);
+    else
+        snprintf(buf, 96, "%.40s%s with %.30s = %s", g->name, dims[p->ndim], g->name,
+                 kj_types[b->generics[p->generic]].name);
+    return buf;
+}
+
+#define FAIL(b, status, ...) kj_fail((b)->kernel->mod->ctx, status, "kernel '%.100s': " __VA_ARGS__)
+#define NAME(b) (b)->kernel->decl->name
+
+/* ---- Which argument is whose ---- */
+
+static int find_param(const kj_kernel_decl *decl, const char *name)
+{
+    for (int i = 0; i < decl->nparams; i++) {
+        if (strcmp(decl->params[i].name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static kjit_status no_param(kj_binding *b, const char *name)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    const char *names[KJ_MAX_PARAMS];
+    for (int i = 0; i < decl->nparams; i++)
+        names[i] = decl->params[i].name;
+    const char *near = kj_nearest(name, names, (size_t)decl->nparams);
+    if (near)
+        return FAIL(b, KJIT_LAUNCH, "there is no parameter '%.100s'; did you mean '%s'?", NAME(b), name, near);
+    return FAIL(b, KJIT_LAUNCH, "there is no parameter '%.100s'", NAME(b), name);
+}
+
+static kjit_status place_args(kj_binding *b, const kjit_arg *args, int nargs)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    char type[96];
+    int next = 0;
+    memset(b->args, 0, (size_t)decl->nparams * sizeof *b->args);
+    for (int i = 0; i < nargs; i++) {
+        int at = args[i].name ? find_param(decl, args[i].name) : next++;
+        if (at < 0)
+            return no_param(b, args[i].name);
+        if (at >= decl->nparams)
+            return FAIL(b, KJIT_LAUNCH, "%d arguments were given, it has %d parameters", NAME(b), nargs,
+                        decl->nparams);
+        if (b->args[at])
+            return FAIL(b, KJIT_LAUNCH, "the parameter '%s' was given twice", NAME(b), decl->params[at].name);
+        b->args[at] = &args[i];
+    }
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        if (!b->args[i] && !p->has_default)
+            return FAIL(b, KJIT_LAUNCH, "%s'%s' (%s) was not given", NAME(b), p->is_const ? "const parameter " : "",
+                        p->name, type_text(b, p, type));
+    }
+    return KJIT_OK;
+}
+
+/* ---- Types ---- */
+
+static bool allows(const char *bound, kj_dtype type)
+{
+    if (!bound)
+        return true;
+    if (strcmp(bound, "float") == 0)
+        return kj_is_float(type);
+    return kj_is_int(type) || (strcmp(bound, "number") == 0 && kj_is_float(type));
+}
+
+static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype type)
+{
+    const kj_generic *g = b->kernel->decl->generics;
+    for (int i = 0; i < p->generic; i++)
+        g = g->next;
+    if (!allows(g->bound, type))
+        return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name, kj_types[type].name,
+                    g->name, strcmp(g->bound, "number") == 0 ? "number" : g->bound);
+    b->generics[p->generic] = type;
+    return KJIT_OK;
+}
+
+static const char *arg_text(const kjit_arg *arg, char buf[96])
+{
+    char shape[KJ_SHAPE_TEXT];
+    switch (arg->kind) {
+    case KJIT_ARG_ARRAY:
+        snprintf(buf, 96, "an array of %s, shape %.60s", kjit_dtype_name(arg->u.array->dtype),
+                 kj_shape_text(arg->u.array->ndim, arg->u.array->shape, shape));
+        return buf;
+    case KJIT_ARG_INT: snprintf(buf, 96, "the integer %lld", (long long)arg->u.i); return buf;
+    case KJIT_ARG_FLOAT: {
+        char number[KJ_SCALAR_TEXT];
+        snprintf(buf, 96, "the float %s", kj_scalar_text(KJIT_F64, &arg->u.f, number));
+        return buf;
+    }
+    case KJIT_ARG_BOOL: return arg->u.i ? "true" : "false";
+    }
+    return "an argument of no kind";
+}
+
+static kjit_status wrong_kind(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg)
+{
+    char type[96], text[96];
+    return FAIL(b, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type), arg_text(arg, text));
+}
+
+static kjit_status bind_array(kj_binding *b, int i)
+{
+    const kj_kernel_param *p = &b->kernel->decl->params[i];
+    const kjit_arg *arg = b->args[i];
+    char type[96], text[96];
+    if (arg->kind != KJIT_ARG_ARRAY)
+        return wrong_kind(b, p, arg);
+    const kjit_array *a = arg->u.array;
+    if (!a)
+        return FAIL(b, KJIT_INVALID, "the array for '%s' is NULL", NAME(b), p->name);
+    if (a->ctx != b->kernel->mod->ctx)
+        return FAIL(b, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b), p->name);
+    if (a->ndim != p->ndim)
+        return FAIL(b, KJIT_SHAPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
+                    arg_text(arg, text));
+    kj_dtype wanted = p->generic >= 0 ? b->generics[p->generic] : p->type;
+    if (wanted == KJ_VOID) {
+        kjit_status status = fix_generic(b, p, (kj_dtype)a->dtype);
+        if (status != KJIT_OK)
+            return status;
+    } else if (wanted != (kj_dtype)a->dtype) {
+        return wrong_kind(b, p, arg);
+    }
+    if (!a->aligned)
+        return FAIL(b, KJIT_INVALID, "the array for '%s' is not aligned to its elements of %zu bytes: copy it first",
+                    NAME(b), p->name, kjit_dtype_size(a->dtype));
+    b->layouts[i] = a->layout;
+    return KJIT_OK;
+}
+
+/* Generic types that only numbers fix: as literals alone would be. */
+static kjit_status infer_generic(kj_binding *b, int generic)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    const kj_kernel_param *of = NULL;
+    kj_dtype type = KJ_VOID;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        if (p->generic != generic || !b->args[i])
+            continue;
+        const kjit_arg *arg = b->args[i];
+        kj_dtype alone = arg->kind == KJIT_ARG_FLOAT                          ? KJ_F32
+                         : arg->kind == KJIT_ARG_BOOL                         ? KJ_BOOL
+                         : arg->u.i >= INT32_MIN && arg->u.i <= INT32_MAX     ? KJ_I32
+                                                                              : KJ_I64;
+        if (type == KJ_VOID || alone == KJ_F32 || (alone == KJ_I64 && type == KJ_I32))
+            type = alone;
+        of = p;
+    }
+    const kj_generic *g = decl->generics;
+    for (int i = 0; i < generic; i++)
+        g = g->next;
+    if (!of)
+        return FAIL(b, KJIT_TYPE, "no argument says what the type %s is", NAME(b), g->name);
+    if (g->bound && strcmp(g->bound, "float") == 0 && kj_is_int(type))
+        type = KJ_F32;
+    return fix_generic(b, of, type);
+}
+
+/* ---- Numbers ---- */
+
+static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg, kj_value *out)
+{
+    kj_dtype to = p->generic >= 0 ? b->generics[p->generic] : p->type;
+    char type[96], text[96];
+    if (to == KJ_BOOL ? arg->kind != KJIT_ARG_BOOL
+                      : arg->kind != KJIT_ARG_INT && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
+        return wrong_kind(b, p, arg);
+    if (to == KJ_BOOL) {
+        *out = (kj_value){.type = to, .u = arg->u.i != 0};
+        return KJIT_OK;
+    }
+    kj_value v = arg->kind == KJIT_ARG_INT ? kj_int(KJ_I64, arg->u.i) : kj_float(KJ_F64, arg->u.f);
+    bool fits = kj_is_float(to) ? arg->kind == KJIT_ARG_INT || !isfinite(arg->u.f) || kj_value_fits(v, to)
+                                : kj_value_fits(v, to);
+    if (!fits)
+        return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(arg, text), p->name,
+                    type_text(b, p, type));
+    *out = kj_fold_convert(v, to);
+    return KJIT_OK;
+}
+
+static kjit_status bind_numbers(kj_binding *b)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        if (p->ndim > 0)
+            continue;
+        kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
+        if (!b->args[i]) {
+            *to = kj_fold_convert(p->init, p->generic >= 0 ? b->generics[p->generic] : p->type);
+            continue;
+        }
+        kjit_status status = convert(b, p, b->args[i], to);
+        if (status != KJIT_OK)
+            return status;
+    }
+    return KJIT_OK;
+}
+
+/* ---- The key ---- */
+
+static uint64_t value_bits(kj_value v)
+{
+    uint64_t bits = v.u;
+    if (kj_is_float(v.type))
+        memcpy(&bits, &v.f, sizeof bits);
+    return bits;
+}
+
+static void pack(uint64_t *key, unsigned *at, uint64_t value, unsigned width)
+{
+    *at += *at % width; /* no field crosses a word's end */
+    key[*at / 64] |= value << *at % 64;
+    *at += width;
+}
+
+static void make_key(kj_binding *b)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
+    b->key[0] = (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 | (uint64_t)b->block[2] << 40;
+    unsigned at = 64;
+    for (int i = 0; i < decl->ngenerics; i++)
+        pack(b->key, &at, (uint64_t)b->generics[i], 4);
+    for (int i = 0; i < decl->nparams; i++) {
+        if (decl->params[i].ndim > 0)
+            pack(b->key, &at, (uint64_t)b->layouts[i], 2);
+    }
+    uint64_t *consts = b->key + b->kernel->key_words - decl->nconsts;
+    for (int i = 0; i < decl->nconsts; i++)
+        consts[i] = value_bits(b->consts[i]);
+}
+
+kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b)
+{
+    const kj_kernel_decl *decl = kernel->decl;
+    b->kernel = kernel;
+    b->nconsts = 0;
+    b->nruntime = 0;
+    if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
+        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b), KJ_MAX_PARAMS);
+    for (int i = 0; i < decl->ngenerics; i++)
+        b->generics[i] = KJ_VOID;
+    kjit_status status = place_args(b, args, nargs);
+    for (int i = 0; i < decl->nparams && status == KJIT_OK; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        if (!p->is_const)
+            b->runtime[b->nruntime++] = i;
+        if (p->ndim > 0)
+            status = bind_array(b, i);
+        else if (b->args[i] && b->args[i]->kind == KJIT_ARG_ARRAY)
+            status = b->args[i]->u.array ? wrong_kind(b, p, b->args[i])
+                                         : FAIL(b, KJIT_INVALID, "'%s' is a NULL array", NAME(b), p->name);
+    }
+    for (int i = 0; i < decl->ngenerics && status == KJIT_OK; i++) {
+        if (b->generics[i] == KJ_VOID)
+            status = infer_generic(b, i);
+    }
+    if (status == KJIT_OK)
+        status = bind_numbers(b);
+    if (status == KJIT_OK)
+        make_key(b);
+    return status;
+}
+
+/* ---- Dimensions ---- */
+
+static kjit_status bad_dims(kj_binding *b, const char *what, const int64_t dims[3], const char *limit)
+{
+    return FAIL(b, KJIT_LAUNCH, "the %s (%lld, %lld, %lld) %s", NAME(b), what, (long long)dims[0],
+                (long long)dims[1], (long long)dims[2], limit);
+}
+
+kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b)
+{
+    const kj_device_ops *ops = kernel->mod->ctx->ops;
+    char limit[160];
+    b->kernel = kernel;
+    for (int i = 0; i < 3; i++) {
+        b->grid[i] = config->grid[i] == 0 && i > 0 ? 1 : config->grid[i];
+        b->block[i] = config->block[i] == 0 && i > 0 ? 1 : config->block[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        if (b->grid[i] < 0 || b->grid[i] > ops->max_grid[i]) {
+            snprintf(limit, sizeof limit, "is out of range: at most (%lld, %lld, %lld) blocks",
+                     (long long)ops->max_grid[0], (long long)ops->max_grid[1], (long long)ops->max_grid[2]);
+            return bad_dims(b, "grid", b->grid, limit);
+        }
+        if (b->block[i] <= 0 || b->block[i] > ops->max_block[i]) {
+            snprintf(limit, sizeof limit, "is out of range: 1 to (%lld, %lld, %lld) threads",
+                     (long long)ops->max_block[0], (long long)ops->max_block[1], (long long)ops->max_block[2]);
+            return bad_dims(b, "block", b->block, limit);
+        }
+    }
+    int64_t threads = b->block[0] * b->block[1] * b->block[2];
+    int64_t bound = kernel->decl->launch_bounds[0];
+    if (threads > ops->max_threads || (bound > 0 && threads > bound)) {
+        bool own = bound > 0 && bound < ops->max_threads;
+        snprintf(limit, sizeof limit, "has %lld threads: at most %lld%s", (long long)threads,
+                 (long long)(own ? bound : ops->max_threads), own ? ", by its @launch_bounds" : " make a block");
+        return bad_dims(b, "block", b->block, limit);
+    }
+    return KJIT_OK;
+}

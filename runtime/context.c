@@ -1,0 +1,199 @@
+/* Contexts: a device, opened, with the errors of the threads that use it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime.h"
+
+enum { PAGE = 4096 };
+
+/* A page that reads 1 here and 0 in every forked child: asking costs one load. Where the system cannot wipe on fork it
+ * is left out, and the process's number is compared. */
+static const unsigned char *alive_page(void)
+{
+    unsigned char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    if (madvise(page, PAGE, MADV_WIPEONFORK) != 0) {
+        munmap(page, PAGE);
+        return NULL;
+    }
+    *page = 1;
+    return page;
+}
+
+static bool forked(const kjit_context *ctx)
+{
+    return ctx->alive ? !*ctx->alive : ctx->pid != getpid();
+}
+
+kjit_status kj_enter(kjit_context *ctx)
+{
+    if (!ctx)
+        return KJIT_INVALID;
+    return forked(ctx) ? KJIT_NO_DEVICE : KJIT_OK;
+}
+
+/* A thread that used the context ends. */
+static void thread_ended(void *data)
+{
+    kj_thread_error *e = data;
+    pthread_mutex_lock(&e->ctx->lock);
+    if (e->prev)
+        e->prev->next = e->next;
+    else
+        e->ctx->errors = e->next;
+    if (e->next)
+        e->next->prev = e->prev;
+    pthread_mutex_unlock(&e->ctx->lock);
+    free(e->text);
+    free(e);
+}
+
+void kj_context_hold(kjit_context *ctx)
+{
+    atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+}
+
+void kj_context_drop(kjit_context *ctx)
+{
+    if (atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pthread_key_delete(ctx->error_key);
+    while (ctx->errors) {
+        kj_thread_error *e = ctx->errors;
+        ctx->errors = e->next;
+        free(e->text);
+        free(e);
+    }
+    ctx->ops->close(ctx->dev);
+    if (ctx->alive)
+        munmap((void *)(uintptr_t)ctx->alive, PAGE);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx);
+}
+
+/* The device a user means by "auto", "cpu", "cuda:1". */
+static kjit_status find_device(const char *name, const kj_device_ops **ops, int *ordinal, kj_failure *why)
+{
+    if (!name || strcmp(name, "auto") == 0) {
+        *ordinal = 0;
+        for (int i = 0; (*ops = kj_device_kind(i)); i++) {
+            if ((*ops)->count() > 0)
+                return KJIT_OK;
+        }
+        return kj_because(why, KJIT_NO_DEVICE, "this machine has no device that kjit can use");
+    }
+    size_t kind = strcspn(name, ":");
+    for (int i = 0; (*ops = kj_device_kind(i)); i++) {
+        if (strlen((*ops)->kind) == kind && memcmp((*ops)->kind, name, kind) == 0)
+            break;
+    }
+    if (!*ops)
+        return kj_because(why, KJIT_NO_DEVICE, "there is no device '%.64s'; 'kjit devices' lists them", name);
+    long number = 0;
+    if (name[kind]) {
+        char *end;
+        number = strtol(name + kind + 1, &end, 10);
+        if (end == name + kind + 1 || *end || number < 0)
+            return kj_because(why, KJIT_NO_DEVICE, "'%.64s' is no device: a number follows the ':'", name);
+    }
+    int count = (*ops)->count();
+    if (number >= count)
+        return kj_because(why, KJIT_NO_DEVICE, "there is no device '%.64s': the devices of this kind are %d", name,
+                          count);
+    *ordinal = (int)number;
+    return KJIT_OK;
+}
+
+static kjit_status create(const kjit_context_options *options, kjit_context **out, kj_failure *why)
+{
+    const kj_device_ops *ops;
+    int ordinal;
+    kjit_status status = find_device(options->device, &ops, &ordinal, why);
+    if (status != KJIT_OK)
+        return status;
+    kjit_context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    ctx->ops = ops;
+    ctx->ordinal = ordinal;
+    ctx->pid = getpid();
+    atomic_init(&ctx->refs, 1);
+    atomic_init(&ctx->timing, NULL);
+    if (pthread_key_create(&ctx->error_key, thread_ended) != 0) {
+        free(ctx);
+        return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
+    }
+    status = ops->open(ordinal, options->workers, &ctx->dev, why);
+    if (status != KJIT_OK) {
+        pthread_key_delete(ctx->error_key);
+        free(ctx);
+        return status;
+    }
+    ctx->memory = kj_machine_memory();
+    pthread_mutex_init(&ctx->lock, NULL);
+    ctx->alive = alive_page();
+    *out = ctx;
+    return KJIT_OK;
+}
+
+kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out, char *error,
+                                size_t error_size)
+{
+    static const kjit_context_options defaults = {0};
+    kj_failure why = {0};
+    if (error && error_size)
+        *error = '\0';
+    if (!out)
+        return KJIT_INVALID;
+    *out = NULL;
+    kjit_status status = KJIT_INVALID;
+    if (options && options->workers < 0)
+        kj_because(&why, status, "workers is %d: it must be 0 or more", options->workers);
+    else
+        status = create(options ? options : &defaults, out, &why);
+    if (status != KJIT_OK && error && error_size)
+        snprintf(error, error_size, "%s", why.text);
+    return status;
+}
+
+void kjit_context_destroy(kjit_context *ctx)
+{
+    if (kj_enter(ctx) != KJIT_OK)
+        return;
+    ctx->ops->wait(ctx->dev, NULL);
+    kj_context_drop(ctx);
+}
+
+kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out)
+{
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    ctx->ops->describe(ctx->dev, ctx->ordinal, out);
+    return KJIT_OK;
+}
+
+int kjit_devices(kjit_device_info *out, int max)
+{
+    int n = 0;
+    const kj_device_ops *ops;
+    for (int i = 0; (ops = kj_device_kind(i)); i++) {
+        int count = ops->count();
+        for (int ordinal = 0; ordinal < count; ordinal++, n++) {
+            if (out && n < max)
+                ops->describe(NULL, ordinal, &out[n]);
+        }
+    }
+    return n;
+}
+
+void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook)
+{
+    atomic_store(&ctx->timing, hook);
+}

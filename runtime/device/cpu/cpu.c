@@ -1,0 +1,209 @@
+/* The CPU as a device: its table of operations, and what there is to say about it. */
+#include "cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int cpu_count(void)
+{
+    return 1;
+}
+
+/* "AMD EPYC 9654 96-Core Processor" as the system calls it. */
+static void cpu_model(char *out, size_t size)
+{
+    char line[512];
+    snprintf(out, size, "CPU");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file)
+        return;
+    while (fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        colon[strcspn(colon, "\n")] = '\0';
+        snprintf(out, size, "%.*s", (int)size - 1, colon);
+        break;
+    }
+    fclose(file);
+}
+
+static const char *vector_isa(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+        return "AVX-512";
+    if (__builtin_cpu_supports("avx2"))
+        return "AVX2";
+    return __builtin_cpu_supports("avx") ? "AVX" : "SSE";
+#elif defined(__aarch64__)
+    return "NEON";
+#else
+    return "scalar";
+#endif
+}
+
+static void cpu_describe(const kj_device *dev, int ordinal, kjit_device_info *out)
+{
+    char model[80];
+    cpu_model(model, sizeof model);
+    *out = (kjit_device_info){.kind = "cpu", .ordinal = ordinal, .memory = kj_machine_memory()};
+    out->units = dev ? kj_pool_workers(dev->pool) : kj_machine_cpus();
+    snprintf(out->name, sizeof out->name, "%s (%d thread%s, %s)", model, out->units, out->units == 1 ? "" : "s",
+             vector_isa());
+}
+
+static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failure *why)
+{
+    (void)ordinal;
+    kj_device *dev = calloc(1, sizeof *dev);
+    if (!dev)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    kjit_status status = kj_pool_create(workers > 0 ? workers : kj_machine_cpus(), &dev->pool, why);
+    if (status != KJIT_OK) {
+        free(dev);
+        return status;
+    }
+    kj_queues_init(&dev->queues);
+    kj_loader_init(&dev->loader);
+    *out = dev;
+    return KJIT_OK;
+}
+
+static void cpu_close(kj_device *dev)
+{
+    kj_pool_free(dev->pool);
+    kj_loader_destroy(&dev->loader);
+    kj_queues_destroy(&dev->queues);
+    free(dev);
+}
+
+static kjit_status cpu_alloc(kj_device *dev, size_t size, void **out, kj_failure *why)
+{
+    (void)dev;
+    return kj_memory_alloc(size, out, why);
+}
+
+static void cpu_release(kj_device *dev, void *memory, size_t size)
+{
+    (void)dev;
+    kj_memory_free(memory, size);
+}
+
+/* ---- Copies ---- */
+
+typedef struct copy_task {
+    kj_task task;
+    kj_transfer transfer;
+    kj_work *work;
+} copy_task;
+
+static void run_copy(kj_task *task)
+{
+    copy_task *t = (copy_task *)task;
+    kj_transfer_run(&t->transfer);
+    t->work->done(t->work, KJIT_OK, NULL);
+}
+
+static kjit_status cpu_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
+                            kj_failure *why)
+{
+    if (!queue) {
+        kj_queue_wait(dev, NULL);
+        kj_transfer_run(transfer);
+        return KJIT_OK;
+    }
+    copy_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    *t = (copy_task){.task.run = run_copy, .transfer = *transfer, .work = work};
+    kjit_status status = kj_queue_add(queue, &t->task, why);
+    if (status != KJIT_OK)
+        free(t);
+    return status;
+}
+
+/* ---- Launches ---- */
+
+typedef struct launch_task {
+    kj_task task;
+    kj_device *dev;
+    kj_host_entry entry;
+    size_t scratch;
+    kj_work *work;
+    kj_host_fault fault;
+    kj_host_launch *values; /* behind the task */
+} launch_task;
+
+static void run_launch(kj_task *task)
+{
+    launch_task *t = (launch_task *)task;
+    kj_failure why;
+    kjit_status status = kj_pool_run(t->dev->pool, t->entry, t->values, t->scratch, &why);
+    t->work->done(t->work, status, &t->fault);
+}
+
+static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call, kj_work *work,
+                                kj_failure *why)
+{
+    size_t size = sizeof *call->values + call->nslots * sizeof call->values->slots[0];
+    launch_task *t = malloc(sizeof *t + size);
+    if (!t)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    *t = (launch_task){.task.run = run_launch,
+                       .dev = dev,
+                       .entry = kj_exec_entry(call->exec),
+                       .scratch = call->scratch,
+                       .work = work,
+                       .values = (kj_host_launch *)(t + 1)};
+    memcpy(t->values, call->values, size);
+    t->values->fault = &t->fault;
+    kjit_status status = kj_queue_add(queue, &t->task, why);
+    if (status != KJIT_OK)
+        free(t);
+    return status;
+}
+
+static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call, kj_work *work,
+                              kj_host_fault *fault, kj_failure *why)
+{
+    if (queue)
+        return queue_launch(dev, queue, call, work, why);
+    kj_queue_wait(dev, NULL);
+    fault->kind = KJ_FAULT_NONE;
+    call->values->fault = fault;
+    return kj_pool_run(dev->pool, kj_exec_entry(call->exec), call->values, call->scratch, why);
+}
+
+const kj_device_ops kj_cpu_device = {
+    .kind = "cpu",
+    .host_memory = true,
+    .stage = KJ_STAGE_OBJECT,
+    .max_block = {1024, 1024, 64},
+    .max_threads = 1024,
+    .max_grid = {INT32_MAX, 65535, 65535},
+    .max_shared = 227 << 10,
+    .count = cpu_count,
+    .describe = cpu_describe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .copy = cpu_copy,
+    .load = kj_load,
+    .unload = kj_unload,
+    .launch = cpu_launch,
+    .queue_create = kj_queue_create,
+    .queue_free = kj_queue_free,
+    .wait = kj_queue_wait,
+    .idle = kj_queue_idle,
+    .mark_create = kj_mark_create,
+    .mark_free = kj_mark_free,
+    .mark_record = kj_mark_record,
+    .mark_wait = kj_mark_wait,
+    .mark_join = kj_mark_join,
+    .mark_elapsed = kj_mark_elapsed,
+};

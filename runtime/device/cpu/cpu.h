@@ -1,0 +1,82 @@
+/* The CPU device: a pool of workers that run blocks, queues with a thread each, code loaded by LLVM's ORC. */
+#ifndef KJ_CPU_H
+#define KJ_CPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "device.h"
+
+/* ---- The pool (pool.c) ---- */
+
+typedef struct kj_pool kj_pool;
+
+/* workers counts the launching thread: one less is started, or as many as the system allows. */
+kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why);
+void kj_pool_free(kj_pool *pool);
+int kj_pool_workers(const kj_pool *pool);
+
+/* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once. `values->fault` is set by
+ * the caller. KJIT_FAULT when a block reported one. */
+kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values, size_t scratch,
+                        kj_failure *why);
+
+/* ---- Queues and marks (queue.c) ---- */
+
+/* All queues of a device share one lock: what they do under it is short. */
+typedef struct kj_queues {
+    pthread_mutex_t lock;
+    pthread_cond_t done;      /* some task has ended */
+    kj_queue *first;
+    uint64_t tickets;         /* tasks ever queued */
+    atomic_int pending;       /* tasks queued that have not ended */
+} kj_queues;
+
+void kj_queues_init(kj_queues *queues);
+void kj_queues_destroy(kj_queues *queues);
+
+/* A piece of queued work. run is called by the queue's thread, then the task is freed. */
+typedef struct kj_task {
+    struct kj_task *next;
+    uint64_t ticket;
+    void (*run)(struct kj_task *task);
+} kj_task;
+
+kjit_status kj_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
+void kj_queue_free(kj_queue *queue);
+kjit_status kj_queue_add(kj_queue *queue, kj_task *task, kj_failure *why); /* takes the task over if it succeeds */
+void kj_queue_wait(kj_device *dev, kj_queue *queue);
+bool kj_queue_idle(kj_queue *queue);
+
+kjit_status kj_mark_create(kj_device *dev, kj_mark **out, kj_failure *why);
+void kj_mark_free(kj_mark *mark);
+kjit_status kj_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
+void kj_mark_wait(kj_mark *mark);
+kjit_status kj_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
+bool kj_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
+
+/* ---- Code (loader.c) ---- */
+
+/* The linker: made when the first code is loaded. */
+typedef struct kj_loader {
+    pthread_mutex_t lock;
+    void *jit;
+    struct dylib *free; /* cleared, for the next code */
+    uint64_t count;     /* of those made */
+} kj_loader;
+
+void kj_loader_init(kj_loader *loader);
+void kj_loader_destroy(kj_loader *loader);
+kjit_status kj_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
+void kj_unload(kj_device *dev, kj_exec *exec);
+kj_host_entry kj_exec_entry(const kj_exec *exec);
+
+/* ---- The device (cpu.c) ---- */
+
+struct kj_device {
+    kj_pool *pool;
+    kj_queues queues;
+    kj_loader loader;
+};
+
+#endif

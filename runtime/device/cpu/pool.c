@@ -1,0 +1,372 @@
+/* Workers that run the blocks of launches.
+ *
+ * A launch takes a slot of the pool, publishes itself there and helps; workers that see it join, claim chunks of blocks
+ * from its counter until none is left, and leave. The launch returns when it has closed its slot and the last worker
+ * has left. Nothing is allocated and no lock is taken. When every slot is taken a launch runs on its own thread alone.
+ *
+ * Workers that find nothing watch for a new launch for SPIN_US, then sleep on the pool's counter of launches (a futex):
+ * a launch into a warm pool makes no system call. A slot's state is one word: OPEN lets workers in, the low bits count
+ * those inside. A stale look at a slot is harmless: joining is a compare-and-swap, and a slot that was closed and
+ * opened again in between is simply a newer launch. */
+#include "cpu.h"
+
+#include <fenv.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLOTS = 16, SPIN_US = 40, CHUNKS_PER_WORKER = 8, STACK = 8 << 20, LINE = 64, MAX_WORKERS = 1024 };
+
+#define OPEN 0x80000000u
+#define WAITED 0x40000000u /* the launch sleeps until the workers have left */
+
+/* 64-byte aligned memory that grows. */
+typedef struct scratch {
+    void *data;
+    size_t size;
+} scratch;
+
+typedef struct slot {
+    _Alignas(LINE) atomic_uint state;
+    atomic_bool taken;
+    kj_host_entry entry;
+    const kj_host_launch *values;
+    size_t scratch_size;
+    uint64_t blocks, chunk;
+    scratch own; /* of the launching thread, while it has the slot */
+    _Alignas(LINE) atomic_uint_fast64_t next;
+    atomic_bool faulted;
+} slot;
+
+typedef struct worker {
+    kj_pool *pool;
+    pthread_t thread;
+    int first; /* where it begins to look, so that workers spread over launches */
+    scratch own;
+} worker;
+
+struct kj_pool {
+    _Alignas(LINE) atomic_uint launches; /* the futex */
+    atomic_uint sleepers;
+    atomic_bool stop;
+    int nworkers; /* threads, the launching one not counted */
+    worker *workers;
+    slot slots[SLOTS];
+};
+
+/* ---- Waiting ---- */
+
+static void futex_wait(atomic_uint *word, unsigned expected)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+static void futex_wake(atomic_uint *word, int n)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Watches for a while until the word is (or is no longer) `value`; gives what it last was. */
+static unsigned watch(atomic_uint *word, unsigned value, bool is)
+{
+    unsigned now = atomic_load_explicit(word, memory_order_acquire);
+    if ((now == value) == is)
+        return now;
+    int64_t end = now_us() + SPIN_US;
+    do {
+        for (int i = 0; i < 16; i++) {
+            relax();
+            now = atomic_load_explicit(word, memory_order_acquire);
+            if ((now == value) == is)
+                return now;
+        }
+    } while (now_us() < end);
+    return now;
+}
+
+/* ---- Blocks ---- */
+
+static bool grow(scratch *s, size_t size)
+{
+    if (size <= s->size)
+        return true;
+    size = (size + LINE - 1) / LINE * LINE;
+    void *data = aligned_alloc(LINE, size);
+    if (!data)
+        return false;
+    free(s->data);
+    *s = (scratch){data, size};
+    return true;
+}
+
+/* Kernels see the default rounding and denormals whatever the program has set for its thread. */
+static void run_blocks(kj_host_entry entry, const kj_host_launch *values, uint64_t first, uint64_t last, void *memory,
+                       atomic_bool *faulted)
+{
+    if (entry(values, (int64_t)first, (int64_t)last, memory) != 0)
+        atomic_store_explicit(faulted, true, memory_order_relaxed);
+}
+
+#if defined(__x86_64__)
+typedef unsigned float_state;
+static inline float_state float_enter(void)
+{
+    unsigned old = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1f80);
+    return old;
+}
+static inline void float_leave(float_state old)
+{
+    __builtin_ia32_ldmxcsr(old);
+}
+#else
+typedef fenv_t float_state;
+static inline float_state float_enter(void)
+{
+    fenv_t old;
+    fegetenv(&old);
+    fesetenv(FE_DFL_ENV);
+    return old;
+}
+static inline void float_leave(float_state old)
+{
+    fesetenv(&old);
+}
+#endif
+
+/* Claims chunks until there are none, or some block failed. */
+static void work(slot *s, void *memory)
+{
+    float_state state = float_enter();
+    while (!atomic_load_explicit(&s->faulted, memory_order_relaxed)) {
+        uint64_t first = atomic_fetch_add_explicit(&s->next, s->chunk, memory_order_relaxed);
+        if (first >= s->blocks)
+            break;
+        uint64_t last = s->blocks - first < s->chunk ? s->blocks : first + s->chunk;
+        run_blocks(s->entry, s->values, first, last, memory, &s->faulted);
+    }
+    float_leave(state);
+}
+
+/* ---- Workers ---- */
+
+static bool join(slot *s)
+{
+    unsigned state = atomic_load_explicit(&s->state, memory_order_relaxed);
+    while (state & OPEN) {
+        if (atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+static void leave(slot *s)
+{
+    unsigned before = atomic_fetch_sub_explicit(&s->state, 1, memory_order_release);
+    if (before == (WAITED | 1))
+        futex_wake(&s->state, 1);
+}
+
+/* Helps every launch there is once. */
+static void help(worker *w)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        slot *s = &w->pool->slots[(w->first + i) % SLOTS];
+        if (!join(s))
+            continue;
+        if (atomic_load_explicit(&s->next, memory_order_relaxed) < s->blocks && grow(&w->own, s->scratch_size))
+            work(s, w->own.data);
+        leave(s);
+    }
+}
+
+static void *worker_main(void *data)
+{
+    worker *w = data;
+    kj_pool *pool = w->pool;
+    unsigned seen = 0;
+    while (!atomic_load(&pool->stop)) {
+        unsigned now = watch(&pool->launches, seen, false);
+        if (now == seen) {
+            atomic_fetch_add(&pool->sleepers, 1);
+            while (atomic_load(&pool->launches) == seen)
+                futex_wait(&pool->launches, seen);
+            atomic_fetch_sub(&pool->sleepers, 1);
+            now = atomic_load(&pool->launches);
+        }
+        seen = now;
+        help(w);
+    }
+    return NULL;
+}
+
+static void announce(kj_pool *pool, int wanted)
+{
+    atomic_fetch_add(&pool->launches, 1);
+    if (atomic_load(&pool->sleepers) > 0)
+        futex_wake(&pool->launches, wanted);
+}
+
+/* ---- Launches ---- */
+
+static slot *take_slot(kj_pool *pool)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        slot *s = &pool->slots[i];
+        if (!atomic_load_explicit(&s->taken, memory_order_relaxed) &&
+            !atomic_exchange_explicit(&s->taken, true, memory_order_acquire))
+            return s;
+    }
+    return NULL;
+}
+
+/* Lets no more workers in and waits for those inside. */
+static void close_slot(slot *s)
+{
+    atomic_fetch_and_explicit(&s->state, ~OPEN, memory_order_acq_rel);
+    if (watch(&s->state, 0, true) == 0)
+        return;
+    unsigned state = atomic_fetch_or_explicit(&s->state, WAITED, memory_order_acq_rel) | WAITED;
+    while (state != WAITED) {
+        futex_wait(&s->state, state);
+        state = atomic_load_explicit(&s->state, memory_order_acquire);
+    }
+    atomic_store_explicit(&s->state, 0, memory_order_relaxed);
+}
+
+/* On the calling thread alone: one chunk, or no slot is free. */
+static kjit_status run_alone(slot *s, kj_host_entry entry, const kj_host_launch *values, size_t scratch_size,
+                             uint64_t blocks, kj_failure *why)
+{
+    scratch own = {0};
+    scratch *memory = s ? &s->own : &own;
+    if (!grow(memory, scratch_size))
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory", scratch_size);
+    atomic_bool faulted;
+    atomic_init(&faulted, false);
+    float_state state = float_enter();
+    run_blocks(entry, values, 0, blocks, memory->data, &faulted);
+    float_leave(state);
+    free(own.data);
+    return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
+}
+
+static kjit_status run_shared(kj_pool *pool, slot *s, uint64_t chunks, kj_failure *why)
+{
+    if (!grow(&s->own, s->scratch_size))
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory", s->scratch_size);
+    atomic_store_explicit(&s->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->faulted, false, memory_order_relaxed);
+    atomic_store_explicit(&s->state, OPEN, memory_order_release);
+    announce(pool, chunks - 1 < (uint64_t)pool->nworkers ? (int)chunks - 1 : pool->nworkers);
+    work(s, s->own.data);
+    close_slot(s);
+    return atomic_load_explicit(&s->faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
+}
+
+kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values, size_t scratch_size,
+                        kj_failure *why)
+{
+    uint64_t blocks = (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
+    uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
+    uint64_t chunk = blocks / parts ? blocks / parts : 1;
+    bool alone = pool->nworkers == 0 || blocks <= chunk;
+    if (alone && scratch_size == 0)
+        return run_alone(NULL, entry, values, 0, blocks, why);
+    slot *s = take_slot(pool);
+    if (!s)
+        return run_alone(NULL, entry, values, scratch_size, blocks, why);
+    kjit_status status;
+    if (alone) {
+        status = run_alone(s, entry, values, scratch_size, blocks, why);
+    } else {
+        s->entry = entry;
+        s->values = values;
+        s->scratch_size = scratch_size;
+        s->blocks = blocks;
+        s->chunk = chunk;
+        status = run_shared(pool, s, (blocks + chunk - 1) / chunk, why);
+    }
+    atomic_store_explicit(&s->taken, false, memory_order_release);
+    return status;
+}
+
+/* ---- Making and ending ---- */
+
+static bool start(worker *w)
+{
+    pthread_attr_t attr;
+    sigset_t all, old;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setstacksize(&attr, STACK);
+    sigfillset(&all); /* the program's signals go to its own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool started = pthread_create(&w->thread, &attr, worker_main, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why)
+{
+    workers = workers < MAX_WORKERS ? workers : MAX_WORKERS;
+    kj_pool *pool = aligned_alloc(LINE, sizeof *pool);
+    worker *list = calloc((size_t)workers, sizeof *list);
+    if (!pool || !list) {
+        free(pool);
+        free(list);
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    }
+    memset(pool, 0, sizeof *pool);
+    pool->workers = list;
+    for (; pool->nworkers < workers - 1; pool->nworkers++) {
+        worker *w = &list[pool->nworkers];
+        *w = (worker){.pool = pool, .first = pool->nworkers % SLOTS};
+        if (!start(w))
+            break;
+    }
+    *out = pool;
+    return KJIT_OK;
+}
+
+void kj_pool_free(kj_pool *pool)
+{
+    atomic_store(&pool->stop, true);
+    announce(pool, INT_MAX);
+    for (int i = 0; i < pool->nworkers; i++) {
+        pthread_join(pool->workers[i].thread, NULL);
+        free(pool->workers[i].own.data);
+    }
+    for (int i = 0; i < SLOTS; i++)
+        free(pool->slots[i].own.data);
+    free(pool->workers);
+    free(pool);
+}
+
+int kj_pool_workers(const kj_pool *pool)
+{
+    return pool->nworkers + 1;
+}

@@ -1,0 +1,93 @@
+/* What went wrong, for each thread on each context: a sentence that outlives the call. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+static const char no_memory_text[] = "out of memory";
+static const char forked_text[] =
+    "the context was made before a fork: a child process has to make its own";
+
+/* This thread's entry, made at its first failure; NULL when there is no memory even for that. */
+static kj_thread_error *entry(kjit_context *ctx)
+{
+    kj_thread_error *e = pthread_getspecific(ctx->error_key);
+    if (e)
+        return e;
+    e = calloc(1, sizeof *e);
+    if (!e || pthread_setspecific(ctx->error_key, e) != 0) {
+        free(e);
+        return NULL;
+    }
+    e->ctx = ctx;
+    pthread_mutex_lock(&ctx->lock);
+    e->next = ctx->errors;
+    if (e->next)
+        e->next->prev = e;
+    ctx->errors = e;
+    pthread_mutex_unlock(&ctx->lock);
+    return e;
+}
+
+/* Takes `text`; NULL stands for out of memory. */
+static void note(kjit_context *ctx, char *text)
+{
+    kj_thread_error *e = entry(ctx);
+    if (!e) {
+        free(text);
+        return;
+    }
+    free(e->text);
+    e->text = text;
+    e->fallback = no_memory_text;
+}
+
+kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
+{
+    kj_str t = {0};
+    va_list args;
+    va_start(args, format);
+    kj_str_vprintf(&t, format, args);
+    va_end(args);
+    if (t.failed) {
+        kj_str_free(&t);
+        note(ctx, NULL);
+        return KJIT_NO_MEMORY;
+    }
+    note(ctx, t.data);
+    return status;
+}
+
+kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why)
+{
+    return kj_fail(ctx, status, "%s", why->text);
+}
+
+kjit_status kj_no_memory(kjit_context *ctx)
+{
+    note(ctx, NULL);
+    return KJIT_NO_MEMORY;
+}
+
+kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    return status;
+}
+
+const char *kjit_last_error(kjit_context *ctx)
+{
+    kjit_status entered = kj_enter(ctx);
+    if (entered == KJIT_NO_DEVICE)
+        return forked_text;
+    if (entered != KJIT_OK)
+        return "no context";
+    kj_thread_error *e = pthread_getspecific(ctx->error_key);
+    if (!e)
+        return "";
+    return e->text ? e->text : e->fallback;
+}

@@ -1,0 +1,161 @@
+/* Files: whole reads, and writes that appear under their name only when they are complete. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime.h"
+
+int64_t kj_file_read(int fd, void *data, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t want = size - done < (size_t)1 << 30 ? size - done : (size_t)1 << 30;
+        ssize_t n = read(fd, (char *)data + done, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (int64_t)done;
+}
+
+kjit_status kj_file_error(kjit_context *ctx, const char *what, const char *path)
+{
+    return kj_fail(ctx, KJIT_IO, "cannot %s '%s': %s", what, path, strerror(errno));
+}
+
+/* Opens a new file beside file->path, under a name nobody else has. */
+static bool open_temp(kj_out_file *file)
+{
+    size_t size = strlen(file->path) + 32;
+    const char *slash = strrchr(file->path, '/');
+    int dir = slash ? (int)(slash - file->path) + 1 : 0;
+    file->temp = malloc(size);
+    for (int tries = 0; file->temp && tries < 100; tries++) {
+        uint64_t random = 0;
+        if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+            random = (uint64_t)getpid() * 1000003u + (uintptr_t)file + (uint64_t)tries;
+        snprintf(file->temp, size, "%.*s.kjit-%016llx.tmp", dir, file->path, (unsigned long long)random);
+        file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file->fd >= 0 || errno != EEXIST)
+            break;
+    }
+    return file->fd >= 0;
+}
+
+kjit_status kj_file_begin(kjit_context *ctx, const char *path, kj_out_file *file)
+{
+    *file = (kj_out_file){.fd = -1};
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode))
+        return kj_fail(ctx, KJIT_IO, "cannot write '%s': it is not a regular file", path);
+    if (exists && access(path, W_OK) != 0)
+        return kj_file_error(ctx, "write", path);
+    file->path = exists ? realpath(path, NULL) : strdup(path); /* through links */
+    if (!file->path)
+        return errno == ENOMEM ? kj_no_memory(ctx) : kj_file_error(ctx, "write", path);
+    if (!exists && lstat(path, &st) == 0) {
+        kj_file_abandon(file);
+        return kj_fail(ctx, KJIT_IO, "cannot write '%s': it is a link to nothing", path);
+    }
+    if (!open_temp(file)) {
+        kjit_status status = file->temp ? kj_file_error(ctx, "write", path) : kj_no_memory(ctx);
+        free(file->temp); /* nothing to remove */
+        file->temp = NULL;
+        kj_file_abandon(file);
+        return status;
+    }
+    if (exists && fchmod(file->fd, st.st_mode & 0777) != 0) {
+        kjit_status status = kj_file_error(ctx, "write", path);
+        kj_file_abandon(file);
+        return status;
+    }
+    return KJIT_OK;
+}
+
+kjit_status kj_file_write(kjit_context *ctx, kj_out_file *file, const void *data, size_t size)
+{
+    const char *at = data;
+    while (size > 0) {
+        ssize_t n = write(file->fd, at, size < (size_t)1 << 30 ? size : (size_t)1 << 30);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return kj_file_error(ctx, "write", file->path);
+        at += n;
+        size -= (size_t)n;
+    }
+    return KJIT_OK;
+}
+
+kjit_status kj_file_commit(kjit_context *ctx, kj_out_file *file)
+{
+    kjit_status status = KJIT_OK;
+    int closed = close(file->fd);
+    file->fd = -1;
+    if (closed != 0 || rename(file->temp, file->path) != 0) {
+        status = kj_file_error(ctx, "write", file->path);
+    } else {
+        free(file->temp); /* it has gone */
+        file->temp = NULL;
+    }
+    kj_file_abandon(file);
+    return status;
+}
+
+void kj_file_abandon(kj_out_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->temp)
+        unlink(file->temp);
+    free(file->temp);
+    free(file->path);
+    *file = (kj_out_file){.fd = -1};
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+    return n > m && strcasecmp(path + n - m, end) == 0;
+}
+
+kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out || !path)
+        return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
+    return ends_with(path, ".png") ? kj_png_load(ctx, path, out) : kj_npy_load(ctx, path, out);
+}
+
+kjit_status kjit_array_save(kjit_array *a, const char *path)
+{
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!path)
+        return kj_fail(a->ctx, KJIT_INVALID, "path is NULL");
+    bool png = ends_with(path, ".png");
+    if (!png && !ends_with(path, ".npy"))
+        return kj_fail(a->ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as .npy or .png", path);
+    kjit_array *host;
+    status = kj_array_on_host(a, &host);
+    if (status != KJIT_OK)
+        return status;
+    status = png ? kj_png_save(host, path) : kj_npy_save(host, path);
+    kjit_array_free(host);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* Launches: arguments are bound, the variant is found, its conditions are checked, its parameters packed, and the
+ * device runs it. Nothing is allocated on the way of a launch without a stream. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) };
+
+/* ---- What launch-time expressions may ask ---- */
+
+static kj_value env_param(void *ctx, int param)
+{
+    kj_binding *b = ctx;
+    return b->scalars[b->runtime[param]];
+}
+
+/* Strides in elements. Dense layouts give the strides their shape implies: what an array says of an axis with one
+ * element, or of an empty array, is not to be believed. */
+static int64_t stride_of(const kjit_array *a, int axis)
+{
+    int64_t stride = 1;
+    if (a->layout == KJ_LAYOUT_STRIDED)
+        return a->strides[axis] / (int64_t)kjit_dtype_size(a->dtype);
+    if (a->layout == KJ_LAYOUT_C)
+        for (int i = a->ndim - 1; i > axis; i--)
+            stride = (int64_t)((uint64_t)stride * (uint64_t)a->shape[i]);
+    else
+        for (int i = 0; i < axis; i++)
+            stride *= a->shape[i];
+    return stride;
+}
+
+static int64_t env_dim(void *ctx, int param, int axis, bool stride)
+{
+    kj_binding *b = ctx;
+    const kjit_array *a = b->args[b->runtime[param]]->u.array;
+    return stride ? stride_of(a, axis) : a->shape[axis];
+}
+
+static int64_t env_index(void *ctx, kj_index which, int axis)
+{
+    kj_binding *b = ctx;
+    return which == KJ_GRID_DIM ? b->grid[axis] : b->block[axis];
+}
+
+kj_eval_env kj_binding_env(kj_binding *b)
+{
+    return (kj_eval_env){.ctx = b, .param = env_param, .dim = env_dim, .index = env_index};
+}
+
+/* ---- Packing ---- */
+
+static uint64_t scalar_slot(kj_value v)
+{
+    uint64_t slot = v.u;
+    if (v.type == KJ_F32) {
+        float f = (float)v.f;
+        slot = 0;
+        memcpy(&slot, &f, sizeof f);
+    } else if (v.type == KJ_F64) {
+        memcpy(&slot, &v.f, sizeof slot);
+    }
+    return slot;
+}
+
+static size_t pack(const kj_binding *b, uint64_t *slots)
+{
+    size_t n = 0;
+    for (int i = 0; i < b->nruntime; i++) {
+        int param = b->runtime[i];
+        if (b->kernel->decl->params[param].ndim == 0) {
+            slots[n++] = scalar_slot(b->scalars[param]);
+            continue;
+        }
+        const kjit_array *a = b->args[param]->u.array;
+        slots[n++] = (uint64_t)(uintptr_t)a->data;
+        for (int k = 0; k < a->ndim; k++)
+            slots[n++] = (uint64_t)a->shape[k];
+        for (int k = 0; k < a->ndim; k++)
+            slots[n++] = (uint64_t)stride_of(a, k);
+    }
+    return n;
+}
+
+/* ---- Queued launches ---- */
+
+/* Keeps what a queued launch uses until it has run. */
+typedef struct launch_work {
+    kj_work work;
+    kjit_module *mod;
+    kjit_stream *stream;
+    int nbuffers;
+    kj_buffer *buffers[];
+} launch_work;
+
+static void drop_work(launch_work *w)
+{
+    for (int i = 0; i < w->nbuffers; i++)
+        kj_buffer_drop(w->buffers[i]);
+    kj_module_drop(w->mod);
+    free(w);
+}
+
+static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    launch_work *w = (launch_work *)work;
+    if (status == KJIT_FAULT)
+        kj_stream_failed(w->stream, status, kj_fault_text(w->mod, fault));
+    else if (status != KJIT_OK)
+        kj_stream_failed(w->stream, status, NULL);
+    drop_work(w);
+}
+
+static launch_work *new_work(const kj_binding *b, kjit_stream *stream)
+{
+    launch_work *w = calloc(1, sizeof *w + (size_t)b->nruntime * sizeof *w->buffers);
+    if (!w)
+        return NULL;
+    w->work.done = launch_done;
+    w->stream = stream;
+    w->mod = b->kernel->mod;
+    kj_module_hold(w->mod);
+    for (int i = 0; i < b->nruntime; i++) {
+        const kjit_arg *arg = b->args[b->runtime[i]];
+        if (!arg || arg->kind != KJIT_ARG_ARRAY)
+            continue;
+        w->buffers[w->nbuffers++] = arg->u.array->buffer;
+        kj_buffer_hold(arg->u.array->buffer);
+    }
+    return w;
+}
+
+/* ---- Launching ---- */
+
+static kjit_status fault(kjit_module *mod, const kj_host_fault *f)
+{
+    char *text = kj_fault_text(mod, f);
+    kjit_status status = text ? kj_fail(mod->ctx, KJIT_FAULT, "%s", text) : kj_no_memory(mod->ctx);
+    free(text);
+    return status;
+}
+
+static kjit_status submit(kj_binding *b, const kj_launch_call *call, kjit_stream *stream)
+{
+    kjit_module *mod = b->kernel->mod;
+    kjit_context *ctx = mod->ctx;
+    kj_failure why;
+    kj_host_fault f;
+    launch_work *w = NULL;
+    if (stream && !(w = new_work(b, stream)))
+        return kj_no_memory(ctx);
+    kjit_status status = ctx->ops->launch(ctx->dev, kj_queue_of(stream), call, w ? &w->work : NULL, &f, &why);
+    if (status == KJIT_OK)
+        return status;
+    if (w)
+        drop_work(w);
+    return status == KJIT_FAULT ? fault(mod, &f) : kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook, const kj_launch_call *call,
+                                kjit_stream *stream)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    ctx->ops->wait(ctx->dev, kj_queue_of(stream));
+    double start = kj_now_ms();
+    kjit_status status = submit(b, call, stream);
+    if (stream)
+        ctx->ops->wait(ctx->dev, stream->queue);
+    if (status != KJIT_OK)
+        return status;
+    kj_timing timing = {.kind = KJ_TIMING_LAUNCH, .name = b->kernel->decl->name, .ms = kj_now_ms() - start};
+    memcpy(timing.grid, b->grid, sizeof timing.grid);
+    memcpy(timing.block, b->block, sizeof timing.block);
+    hook->report(hook->user, &timing);
+    return KJIT_OK;
+}
+
+static kjit_status shared_size(kj_binding *b, const kj_variant *variant, size_t *out)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    int64_t shared = variant->shared;
+    if (shared < 0) {
+        kj_eval_env env = kj_binding_env(b);
+        shared = kj_shared_bytes(variant->kernel, &env);
+        if (shared < 0)
+            return kj_fail(ctx, KJIT_LAUNCH, "kernel '%s': a shared array has a negative or an absurd size",
+                           variant->kernel->name);
+    }
+    if (shared > ctx->ops->max_shared)
+        return kj_fail(ctx, KJIT_LAUNCH, "kernel '%s' needs %lld bytes of shared memory for a block; there are %lld",
+                       variant->kernel->name, (long long)shared, (long long)ctx->ops->max_shared);
+    *out = (size_t)(variant->scratch + shared);
+    return KJIT_OK;
+}
+
+static kjit_status launch(kj_binding *b, kjit_stream *stream)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    kj_spec spec = {.generics = b->generics,
+                    .consts = b->consts,
+                    .layouts = b->layouts,
+                    .block = {b->block[0], b->block[1], b->block[2]},
+                    .no_contract = b->kernel->mod->options.no_contract};
+    kj_variant *variant;
+    kjit_status status = kj_variant_get(b->kernel, &spec, b->key, &variant);
+    if (status == KJIT_OK && variant->kernel->requires)
+        status = kj_check_requires(b, variant);
+    size_t scratch = 0;
+    if (status == KJIT_OK)
+        status = shared_size(b, variant, &scratch);
+    if (status != KJIT_OK)
+        return status;
+    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
+    kj_host_launch *values = (kj_host_launch *)storage;
+    memcpy(values->grid, b->grid, sizeof values->grid);
+    memcpy(values->block, b->block, sizeof values->block);
+    values->fault = NULL;
+    kj_launch_call call = {
+        .exec = variant->exec, .values = values, .nslots = pack(b, values->slots), .scratch = scratch};
+    const kj_timing_hook *hook = atomic_load_explicit(&ctx->timing, memory_order_acquire);
+    return hook ? submit_timed(b, hook, &call, stream) : submit(b, &call, stream);
+}
+
+/* What both kinds of launches ask of their arguments; gives the kernel. */
+static kjit_status enter(kjit_module *mod, const char *name, const kjit_stream *stream, const kjit_arg *args,
+                         int nargs, kj_kernel **kernel)
+{
+    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!mod->program)
+        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+    if (!name || nargs < 0 || (!args && nargs > 0))
+        return kj_fail(mod->ctx, KJIT_INVALID, name ? "the arguments are NULL or of a negative number"
+                                                    : "the kernel's name is NULL");
+    if (stream && stream->ctx != mod->ctx)
+        return kj_fail(mod->ctx, KJIT_INVALID, "the stream belongs to another context");
+    *kernel = kj_module_find(mod, name);
+    return *kernel ? KJIT_OK : kj_no_kernel(mod, name);
+}
+
+kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config, const kjit_arg *args,
+                        int nargs)
+{
+    kj_kernel *k;
+    kj_binding b;
+    kjit_status status = enter(mod, kernel, config ? config->stream : NULL, args, nargs, &k);
+    if (status != KJIT_OK)
+        return status;
+    if (!config)
+        return kj_fail(mod->ctx, KJIT_INVALID, "config is NULL");
+    status = kj_check_dims(k, config, &b);
+    if (status == KJIT_OK)
+        status = kj_bind(k, args, nargs, &b);
+    if (status != KJIT_OK || b.grid[0] == 0)
+        return status;
+    return launch(&b, config->stream);
+}
+
+/* 256 threads a block, fewer where the kernel asks for that, more where the grid would be too large. */
+static int64_t choose_block(const kj_kernel *k, int64_t n)
+{
+    const kj_device_ops *ops = k->mod->ctx->ops;
+    int64_t block = n / 256 < ops->max_grid[0] ? 256 : ops->max_threads;
+    int64_t bound = k->decl->launch_bounds[0];
+    return bound > 0 && bound < block ? bound : block;
+}
+
+kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, kjit_stream *stream,
+                               const kjit_arg *args, int nargs)
+{
+    kj_kernel *k;
+    kjit_status status = enter(mod, kernel, stream, args, nargs, &k);
+    if (status != KJIT_OK)
+        return status;
+    if (n < 0)
+        return kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s': a launch for all of %lld elements", kernel, (long long)n);
+    int64_t block = choose_block(k, n);
+    kjit_config config = {.grid = {n / block + (n % block != 0)}, .block = {block}, .stream = stream};
+    return kjit_launch(mod, kernel, &config, args, nargs);
+}

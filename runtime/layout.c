@@ -1,0 +1,190 @@
+/* Shapes and strides: sizes that cannot overflow, dense layouts, transfers between any two layouts. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime.h"
+
+bool kj_shape_count(int ndim, const int64_t *shape, size_t elem, int64_t *count)
+{
+    int64_t n = 1;
+    bool empty = false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return false;
+        empty |= shape[i] == 0;
+    }
+    for (int i = 0; i < ndim && !empty; i++) {
+        if (__builtin_mul_overflow(n, shape[i], &n))
+            return false;
+    }
+    int64_t bytes;
+    if (!empty && (__builtin_mul_overflow(n, (int64_t)elem, &bytes) || bytes > PTRDIFF_MAX))
+        return false;
+    *count = empty ? 0 : n;
+    return true;
+}
+
+void kj_dense_strides(int ndim, const int64_t *shape, size_t elem, char order, int64_t *strides)
+{
+    int64_t stride = (int64_t)elem;
+    for (int k = 0; k < ndim; k++) {
+        int i = order == 'F' ? k : ndim - 1 - k;
+        strides[i] = stride;
+        if (shape[i] > 1 && __builtin_mul_overflow(stride, shape[i], &stride))
+            stride = 0; /* only with an axis of extent 0: no element is there */
+    }
+}
+
+static bool is_dense(int ndim, const int64_t *shape, const int64_t *strides, size_t elem, char order)
+{
+    int64_t expected[KJIT_MAX_NDIM];
+    kj_dense_strides(ndim, shape, elem, order, expected);
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] != 1 && strides[i] != expected[i])
+            return false;
+    }
+    return true;
+}
+
+kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, size_t elem)
+{
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] == 0)
+            return KJ_LAYOUT_C;
+    }
+    if (is_dense(ndim, shape, strides, elem, 'C'))
+        return KJ_LAYOUT_C;
+    return is_dense(ndim, shape, strides, elem, 'F') ? KJ_LAYOUT_F : KJ_LAYOUT_STRIDED;
+}
+
+const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT])
+{
+    int at = snprintf(buf, KJ_SHAPE_TEXT, "(");
+    for (int i = 0; i < ndim; i++)
+        at += snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s%lld", i ? ", " : "", (long long)shape[i]);
+    snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s", ndim == 1 ? ",)" : ")");
+    return buf;
+}
+
+/* The outermost axis first: larger destination strides go outside, so that writes run forward. */
+static void sort_axes(kj_transfer *t)
+{
+    for (int i = 1; i < t->ndim; i++) {
+        for (int j = i; j > 0 && t->dst_stride[j] > t->dst_stride[j - 1]; j--) {
+            int64_t shape = t->shape[j], dst = t->dst_stride[j], src = t->src_stride[j];
+            t->shape[j] = t->shape[j - 1];
+            t->dst_stride[j] = t->dst_stride[j - 1];
+            t->src_stride[j] = t->src_stride[j - 1];
+            t->shape[j - 1] = shape;
+            t->dst_stride[j - 1] = dst;
+            t->src_stride[j - 1] = src;
+        }
+    }
+}
+
+/* Makes neighbouring axes one where both sides step through them evenly. */
+static void join_axes(kj_transfer *t)
+{
+    int n = 0;
+    for (int i = 1; i < t->ndim; i++) {
+        if (t->dst_stride[n] == t->dst_stride[i] * t->shape[i] && t->src_stride[n] == t->src_stride[i] * t->shape[i]) {
+            t->shape[n] *= t->shape[i];
+        } else {
+            n++;
+            t->shape[n] = t->shape[i];
+        }
+        t->dst_stride[n] = t->dst_stride[i];
+        t->src_stride[n] = t->src_stride[i];
+    }
+    if (t->ndim > 0)
+        t->ndim = n + 1;
+}
+
+bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src)
+{
+    *t = (kj_transfer){.dst = dst->data,
+                       .src = src->data,
+                       .dst_memory = dst->buffer->memory,
+                       .src_memory = src->buffer->memory,
+                       .size = kjit_dtype_size(dst->dtype)};
+    if (dst->size == 0)
+        return false;
+    for (int i = 0; i < dst->ndim; i++) {
+        if (dst->shape[i] == 1)
+            continue;
+        int64_t last = dst->shape[i] - 1, ds = dst->strides[i], ss = src->strides[i];
+        if (ds < 0) { /* walk the axis the other way */
+            t->dst += last * ds;
+            t->src += last * ss;
+            ds = -ds;
+            ss = -ss;
+        }
+        t->shape[t->ndim] = dst->shape[i];
+        t->dst_stride[t->ndim] = ds;
+        t->src_stride[t->ndim] = ss;
+        t->ndim++;
+    }
+    sort_axes(t);
+    join_axes(t);
+    return true;
+}
+
+#define ROW_OF(type) \
+    for (int64_t i = 0; i < n; i++) { \
+        type v; \
+        memcpy(&v, src + i * ss, sizeof v); \
+        memcpy(dst + i * ds, &v, sizeof v); \
+    }
+
+static void copy_row(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n, size_t size)
+{
+    if (ds == (int64_t)size && ss == (int64_t)size) {
+        memmove(dst, src, (size_t)n * size);
+        return;
+    }
+    switch (size) {
+    case 1: ROW_OF(uint8_t) break;
+    case 2: ROW_OF(uint16_t) break;
+    case 4: ROW_OF(uint32_t) break;
+    default: ROW_OF(uint64_t) break;
+    }
+}
+
+/* Two inner axes by tiles: a transpose then reads and writes whole cache lines. */
+static void copy_plane(char *dst, const char *src, const int64_t *shape, const int64_t *ds, const int64_t *ss,
+                       size_t size)
+{
+    enum { TILE = 32 };
+    if (ds[1] == (int64_t)size && ss[1] == (int64_t)size) {
+        for (int64_t i = 0; i < shape[0]; i++)
+            copy_row(dst + i * ds[0], ds[1], src + i * ss[0], ss[1], shape[1], size);
+        return;
+    }
+    for (int64_t i = 0; i < shape[0]; i += TILE) {
+        int64_t rows = shape[0] - i < TILE ? shape[0] - i : TILE;
+        for (int64_t j = 0; j < shape[1]; j += TILE) {
+            int64_t cols = shape[1] - j < TILE ? shape[1] - j : TILE;
+            for (int64_t r = i; r < i + rows; r++)
+                copy_row(dst + r * ds[0] + j * ds[1], ds[1], src + r * ss[0] + j * ss[1], ss[1], cols, size);
+        }
+    }
+}
+
+static void copy_axes(const kj_transfer *t, int axis, char *dst, const char *src)
+{
+    int left = t->ndim - axis;
+    if (left == 0)
+        memmove(dst, src, t->size);
+    else if (left == 1)
+        copy_row(dst, t->dst_stride[axis], src, t->src_stride[axis], t->shape[axis], t->size);
+    else if (left == 2)
+        copy_plane(dst, src, t->shape + axis, t->dst_stride + axis, t->src_stride + axis, t->size);
+    else
+        for (int64_t i = 0; i < t->shape[axis]; i++)
+            copy_axes(t, axis + 1, dst + i * t->dst_stride[axis], src + i * t->src_stride[axis]);
+}
+
+void kj_transfer_run(const kj_transfer *t)
+{
+    copy_axes(t, 0, t->dst, t->src);
+}

@@ -1,0 +1,169 @@
+/* How much of the machine this process may use: memory and CPUs, less what control groups and the affinity take. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device.h"
+
+enum { PATH_SIZE = 1024, FILE_SIZE = 8192 };
+
+/* The start of a file as text; false when it cannot be read. */
+static bool read_text(const char *path, char text[FILE_SIZE])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    size_t size = 0;
+    ssize_t n;
+    while (size < FILE_SIZE - 1 && (n = read(fd, text + size, FILE_SIZE - 1 - size)) > 0)
+        size += (size_t)n;
+    close(fd);
+    text[size] = '\0';
+    return size > 0;
+}
+
+/* The number after `key` at the start of a line: "MemAvailable:  123 kB". */
+static bool find_number(const char *text, const char *key, uint64_t *out)
+{
+    size_t len = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, len) == 0) {
+            *out = strtoull(line + len, NULL, 10);
+            return true;
+        }
+        if (!*line)
+            break;
+    }
+    return false;
+}
+
+/* Calls `visit` with each directory of the process's control groups, from its own up to the root: version 2, or the
+ * version 1 hierarchy of `controller`. */
+static void visit_groups(const char *controller, void (*visit)(const char *dir, bool v2, void *user), void *user)
+{
+    char groups[FILE_SIZE], dir[PATH_SIZE + FILE_SIZE];
+    if (!read_text("/proc/self/cgroup", groups))
+        return;
+    char *save = NULL;
+    for (char *line = strtok_r(groups, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char *names = strchr(line, ':');
+        char *path = names ? strchr(names + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        bool v2 = names[1] == '\0';
+        if (!v2 && !strstr(names + 1, controller))
+            continue;
+        snprintf(dir, sizeof dir, "/sys/fs/cgroup/%s%s", v2 ? "" : controller, path);
+        size_t root = strlen("/sys/fs/cgroup") + (v2 ? 0 : 1 + strlen(controller));
+        for (;;) {
+            visit(dir, v2, user);
+            char *slash = strrchr(dir, '/');
+            if (!slash || (size_t)(slash - dir) < root)
+                break;
+            *slash = '\0';
+        }
+    }
+}
+
+/* A number in a group's file; false for "max", none, or an absurdly large version 1 "no limit". */
+static bool group_number(const char *dir, const char *file, uint64_t *out)
+{
+    char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    if (!read_text(path, text))
+        return false;
+    char *end;
+    *out = strtoull(text, &end, 10);
+    return end != text && *out < (uint64_t)1 << 60;
+}
+
+typedef struct memory_limits {
+    uint64_t limit, free;
+} memory_limits;
+
+static void visit_memory(const char *dir, bool v2, void *user)
+{
+    memory_limits *m = user;
+    uint64_t limit, used, cached;
+    if (!group_number(dir, v2 ? "memory.max" : "memory.limit_in_bytes", &limit))
+        return;
+    if (limit < m->limit)
+        m->limit = limit;
+    if (!group_number(dir, v2 ? "memory.current" : "memory.usage_in_bytes", &used))
+        return;
+    char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
+    snprintf(path, sizeof path, "%s/memory.stat", dir);
+    if (read_text(path, text) && find_number(text, v2 ? "file " : "total_cache ", &cached) && cached <= used)
+        used -= cached;
+    uint64_t left = used < limit ? limit - used : 0;
+    if (left < m->free)
+        m->free = left;
+}
+
+static memory_limits memory(void)
+{
+    char text[FILE_SIZE];
+    uint64_t kib;
+    memory_limits m = {UINT64_MAX, UINT64_MAX};
+    if (read_text("/proc/meminfo", text)) {
+        if (find_number(text, "MemTotal:", &kib))
+            m.limit = kib * 1024;
+        if (find_number(text, "MemAvailable:", &kib))
+            m.free = kib * 1024;
+        if (find_number(text, "SwapFree:", &kib) && m.free < UINT64_MAX)
+            m.free += kib * 1024;
+    }
+    visit_groups("memory", visit_memory, &m);
+    return m;
+}
+
+uint64_t kj_machine_memory(void)
+{
+    return memory().limit;
+}
+
+uint64_t kj_machine_memory_free(void)
+{
+    return memory().free;
+}
+
+static void visit_cpu(const char *dir, bool v2, void *user)
+{
+    int *cpus = user;
+    uint64_t quota = 0, period = 0;
+    if (v2) {
+        char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
+        snprintf(path, sizeof path, "%s/cpu.max", dir);
+        char *end;
+        if (!read_text(path, text))
+            return;
+        quota = strtoull(text, &end, 10); /* "max 100000" gives no number */
+        if (end == text)
+            return;
+        period = strtoull(end, NULL, 10);
+    } else if (!group_number(dir, "cpu.cfs_quota_us", &quota) || !group_number(dir, "cpu.cfs_period_us", &period)) {
+        return;
+    }
+    if (quota == 0 || period == 0)
+        return;
+    uint64_t n = (quota + period - 1) / period;
+    if (n < (uint64_t)*cpus)
+        *cpus = (int)n;
+}
+
+int kj_machine_cpus(void)
+{
+    cpu_set_t set;
+    int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    if (cpus <= 0) { /* more CPUs than a cpu_set_t holds */
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        cpus = online > 0 ? (int)online : 1;
+    }
+    visit_groups("cpu", visit_cpu, &cpus);
+    return cpus > 0 ? cpus : 1;
+}

@@ -1,0 +1,53 @@
+/* Host memory for arrays: aligned, on huge pages where large, refused where it could not be backed. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "device.h"
+
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, MAPPED = 1 << 20, CHECKED = 16 << 20 };
+
+static size_t rounded(size_t size, size_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+/* Pages from the system, aligned to huge ones. */
+static void *map(size_t size)
+{
+    size_t whole = size + HUGE_PAGE;
+    char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    char *start = (char *)rounded((uintptr_t)base, HUGE_PAGE);
+    if (start > base)
+        munmap(base, (size_t)(start - base));
+    if (base + whole > start + size)
+        munmap(start + size, (size_t)(base + whole - (start + size)));
+    madvise(start, size, MADV_HUGEPAGE);
+    return start;
+}
+
+kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why)
+{
+    if (size > PTRDIFF_MAX - HUGE_PAGE)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes are more than an address space", size);
+    if (size >= CHECKED) {
+        uint64_t left = kj_machine_memory_free();
+        if (size > left)
+            return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes were asked for, %llu are free", size,
+                              (unsigned long long)left);
+    }
+    size_t aligned = rounded(size ? size : 1, ALIGNMENT);
+    *out = size >= MAPPED ? map(rounded(size, 4096)) : aligned_alloc(ALIGNMENT, aligned);
+    if (*out)
+        return KJIT_OK;
+    return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes were asked for", size);
+}
+
+void kj_memory_free(void *memory, size_t size)
+{
+    if (memory && size >= MAPPED)
+        munmap(memory, rounded(size, 4096));
+    else
+        free(memory);
+}

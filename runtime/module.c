@@ -1,0 +1,295 @@
+/* Modules: a source, checked; what was said about it; its kernels. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parse.h"
+#include "runtime.h"
+
+bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data)
+{
+    jmp_buf fail, *outer = arena->fail;
+    arena->fail = &fail;
+    bool done = setjmp(fail) == 0;
+    if (done)
+        step(data);
+    arena->fail = outer;
+    return done;
+}
+
+uint64_t kj_hash_name(const char *name)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    return h;
+}
+
+/* ---- Making ---- */
+
+static void list_messages(kjit_module *mod)
+{
+    for (const kj_message *m = mod->diag.first; m; m = m->next)
+        mod->nmessages++;
+    mod->messages = KJ_NEW_ARRAY(&mod->arena, const kj_message *, (size_t)mod->nmessages);
+    int n = 0;
+    for (const kj_message *m = mod->diag.first; m; m = m->next) {
+        int i = n++; /* by place, at one place as reported */
+        for (; i > 0 && mod->messages[i - 1]->span.begin > m->span.begin; i--)
+            mod->messages[i] = mod->messages[i - 1];
+        mod->messages[i] = m;
+    }
+}
+
+/* Words of a variant's key: block, then packed generics and layouts, then consts (bind.c fills them). */
+static int key_words(const kj_kernel_decl *decl)
+{
+    return 1 + (4 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
+}
+
+static void list_kernels(kjit_module *mod)
+{
+    mod->nkernels = mod->program->nkernels;
+    mod->kernels = KJ_NEW_ARRAY(&mod->arena, kj_kernel, (size_t)mod->nkernels);
+    for (int i = 0; i < mod->nkernels; i++) {
+        kj_kernel *k = &mod->kernels[i];
+        k->mod = mod;
+        k->decl = &mod->program->kernels[i];
+        k->name_hash = kj_hash_name(k->decl->name);
+        k->key_words = key_words(k->decl);
+        pthread_mutex_init(&k->lock, NULL);
+    }
+}
+
+typedef struct source_text {
+    kjit_module *mod;
+    const char *name, *text;
+    size_t size;
+} source_text;
+
+/* Text to program; whatever is found goes to the module's diagnostics. */
+static void analyse(void *data)
+{
+    source_text *s = data;
+    kjit_module *mod = s->mod;
+    kj_arena *arena = &mod->arena;
+    char *copy = kj_arena_alloc(arena, s->size + 1);
+    memcpy(copy, s->text, s->size);
+    copy[s->size] = '\0';
+    mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
+    kj_diag_init(&mod->diag, arena, &mod->source);
+    mod->file = kj_parse(arena, &mod->diag);
+    if (mod->diag.errors == 0)
+        mod->program = kj_sema_program(arena, &mod->diag, mod->file);
+    if (mod->diag.errors > 0)
+        mod->program = NULL;
+    mod->log = kj_diag_text(&mod->diag);
+    mod->log_json = kj_diag_json(&mod->diag);
+    list_messages(mod);
+    if (mod->program)
+        list_kernels(mod);
+}
+
+static kj_compile_options compile_options(const kjit_compile_options *o)
+{
+    kj_compile_options options = {.opt_level = 3};
+    if (o) {
+        options.opt_level = o->opt_level < 0 || o->opt_level > 3 ? 3 : o->opt_level;
+        options.no_contract = o->no_contract != 0;
+        options.verify = o->verify != 0;
+    }
+    return options;
+}
+
+/* The first error, as the sentence of a failed compilation. */
+static kjit_status source_errors(kjit_module *mod)
+{
+    const kj_message *first = NULL;
+    for (int i = 0; i < mod->nmessages && !first; i++) {
+        if (mod->messages[i]->severity == KJ_ERROR)
+            first = mod->messages[i];
+    }
+    uint32_t line = 0, col = 0;
+    if (!first)
+        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+    kj_line_col(&mod->source, first->span.begin, &line, &col);
+    return kj_fail(mod->ctx, KJIT_COMPILE, "%s:%u:%u: error: %s", mod->source.name, line, col, first->text);
+}
+
+kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source, size_t size,
+                                const kjit_compile_options *options, kjit_module **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out || (!source && size > 0))
+        return kj_fail(ctx, KJIT_INVALID, out ? "source is NULL" : "out is NULL");
+    if (size > KJ_SOURCE_MAX)
+        return kj_fail(ctx, KJIT_COMPILE, "%s: a source has at most %d MiB", name ? name : "<source>",
+                       (int)(KJ_SOURCE_MAX >> 20));
+    kjit_module *mod = calloc(1, sizeof *mod);
+    if (!mod)
+        return kj_no_memory(ctx);
+    mod->ctx = ctx;
+    kj_context_hold(ctx);
+    atomic_init(&mod->refs, 1);
+    mod->options = compile_options(options);
+    kj_arena_init(&mod->arena, NULL);
+    source_text text = {mod, name ? name : "<source>", source ? source : "", size};
+    if (!kj_guarded(&mod->arena, analyse, &text)) {
+        mod->nkernels = 0;
+        kj_module_drop(mod);
+        return kj_no_memory(ctx);
+    }
+    *out = mod;
+    return mod->program ? KJIT_OK : source_errors(mod);
+}
+
+/* All of a file, however long it says it is; *size at most one more than a source may have. */
+static char *read_source(int fd, size_t *size)
+{
+    size_t capacity = 1 << 16;
+    char *text = malloc(capacity);
+    *size = 0;
+    while (text) {
+        int64_t n = kj_file_read(fd, text + *size, capacity - *size);
+        if (n < 0) {
+            free(text);
+            return NULL;
+        }
+        *size += (size_t)n;
+        if (*size < capacity || *size > KJ_SOURCE_MAX)
+            break;
+        char *longer = realloc(text, capacity *= 2);
+        if (!longer)
+            free(text);
+        text = longer;
+    }
+    return text;
+}
+
+kjit_status kjit_module_load(kjit_context *ctx, const char *path, const kjit_compile_options *options,
+                             kjit_module **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out || !path)
+        return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kj_file_error(ctx, "read", path);
+    size_t size;
+    char *text = read_source(fd, &size);
+    status = text ? KJIT_OK : kj_file_error(ctx, "read", path);
+    close(fd);
+    if (text)
+        status = kjit_module_compile(ctx, path, text, size, options, out);
+    free(text);
+    return status;
+}
+
+/* ---- Ending ---- */
+
+void kj_module_hold(kjit_module *mod)
+{
+    atomic_fetch_add_explicit(&mod->refs, 1, memory_order_relaxed);
+}
+
+void kj_module_drop(kjit_module *mod)
+{
+    if (atomic_fetch_sub_explicit(&mod->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    kjit_context *ctx = mod->ctx;
+    for (int i = 0; i < mod->nkernels; i++) {
+        kj_kernel *k = &mod->kernels[i];
+        for (int b = 0; b < KJ_BUCKETS; b++) {
+            kj_variant *v = atomic_load(&k->buckets[b]), *next;
+            for (; v; v = next) {
+                next = atomic_load(&v->next);
+                kj_variant_free(v, ctx);
+            }
+        }
+        pthread_mutex_destroy(&k->lock);
+    }
+    kj_arena_free(&mod->arena);
+    free(mod);
+    kj_context_drop(ctx);
+}
+
+void kjit_module_free(kjit_module *mod)
+{
+    if (mod && kj_enter(mod->ctx) == KJIT_OK)
+        kj_module_drop(mod);
+}
+
+/* ---- What a module is ---- */
+
+const char *kjit_module_log(kjit_module *mod)
+{
+    return mod ? mod->log : "";
+}
+
+const char *kjit_module_log_json(kjit_module *mod)
+{
+    return mod ? mod->log_json : "";
+}
+
+int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max)
+{
+    for (int i = 0; mod && out && i < mod->nmessages && i < max; i++) {
+        const kj_message *m = mod->messages[i];
+        uint32_t line, column, end_line, end_column;
+        kj_line_col(&mod->source, m->span.begin, &line, &column);
+        kj_line_col(&mod->source, m->span.end, &end_line, &end_column);
+        out[i] = (kjit_diagnostic){.file = mod->source.name,
+                                   .message = m->text,
+                                   .hint = m->hint,
+                                   .code = m->code,
+                                   .line = (int)line,
+                                   .column = (int)column,
+                                   .end_line = (int)end_line,
+                                   .end_column = (int)end_column,
+                                   .severity = m->severity == KJ_WARNING};
+    }
+    return mod ? mod->nmessages : 0;
+}
+
+const char *kjit_module_kernel(kjit_module *mod, int i)
+{
+    return mod && i >= 0 && i < mod->nkernels ? mod->kernels[i].decl->name : NULL;
+}
+
+int kjit_module_has_run(kjit_module *mod)
+{
+    return mod && mod->program && mod->program->run;
+}
+
+kj_kernel *kj_module_find(kjit_module *mod, const char *name)
+{
+    uint64_t hash = kj_hash_name(name);
+    for (int i = 0; i < mod->nkernels; i++) {
+        kj_kernel *k = &mod->kernels[i];
+        if (k->name_hash == hash && strcmp(k->decl->name, name) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+kjit_status kj_no_kernel(kjit_module *mod, const char *name)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (; n < 64 && n < (size_t)mod->nkernels; n++)
+        names[n] = mod->kernels[n].decl->name;
+    const char *near = kj_nearest(name, names, n);
+    if (near)
+        return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'; did you mean '%s'?", mod->source.name,
+                       name, near);
+    return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'", mod->source.name, name);
+}

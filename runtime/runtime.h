@@ -1,0 +1,255 @@
+/* The runtime's own structures: contexts, arrays, modules, streams.
+ *
+ * Ownership: buffers, modules, streams and events each hold their context (kj_context_hold / kj_context_drop), arrays
+ * hold their buffer, queued work holds the buffers and the module it uses. So the order in which a program frees its
+ * handles does not matter.
+ * Every public function that takes a handle first asks kj_enter: a context made by the parent of a fork is refused. */
+#ifndef KJ_RUNTIME_H
+#define KJ_RUNTIME_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "device.h"
+
+/* ---- Contexts and errors (context.c, error.c) ---- */
+
+typedef enum kj_timing_kind { KJ_TIMING_LAUNCH, KJ_TIMING_COPY } kj_timing_kind;
+
+/* One launch or copy that has ended. */
+typedef struct kj_timing {
+    kj_timing_kind kind;
+    const char *name;          /* of the kernel; of a copy: "host to device", "device to host", ... */
+    int64_t grid[3], block[3]; /* of a launch */
+    int64_t bytes;             /* of a copy */
+    double ms;
+} kj_timing;
+
+/* While a context has a hook, each launch and copy runs to its end before the call returns, on streams too, and is
+ * then reported on the calling thread. The hook must stay valid until it is replaced and those calls have returned. */
+typedef struct kj_timing_hook {
+    void (*report)(void *user, const kj_timing *timing);
+    void *user;
+} kj_timing_hook;
+
+void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook); /* NULL: none */
+
+typedef struct kj_thread_error {
+    struct kj_thread_error *next, *prev;
+    kjit_context *ctx;
+    char *text;             /* malloc'd; NULL: use fallback */
+    const char *fallback;   /* when there was no memory for the text */
+} kj_thread_error;
+
+struct kjit_context {
+    const kj_device_ops *ops;
+    kj_device *dev;
+    int ordinal;
+    atomic_int refs;
+    const unsigned char *alive; /* 1 in the process that made the context, 0 in its forked children; or NULL */
+    pid_t pid;
+    uint64_t memory;        /* bytes of host memory there are */
+    atomic_size_t reserved; /* bytes of it promised to arrays */
+    _Atomic(const kj_timing_hook *) timing;
+    pthread_key_t error_key;
+    pthread_mutex_t lock;                   /* errors, streams */
+    kj_thread_error *errors;
+    kjit_stream *streams;
+};
+
+/* KJIT_OK, or KJIT_NO_DEVICE in a forked child, KJIT_INVALID for NULL. */
+kjit_status kj_enter(kjit_context *ctx);
+void kj_context_hold(kjit_context *ctx);
+void kj_context_drop(kjit_context *ctx);
+
+/* Notes the sentence for the calling thread and gives the status. */
+kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
+kjit_status kj_no_memory(kjit_context *ctx);
+
+/* ---- Arrays (array.c, layout.c, copy.c) ---- */
+
+typedef struct kj_buffer {
+    atomic_int refs;
+    kjit_context *ctx;
+    kjit_memory memory;
+    void *data;
+    size_t size;
+    bool owned;
+} kj_buffer;
+
+struct kjit_array {
+    kjit_context *ctx;
+    kj_buffer *buffer;
+    char *data;
+    kjit_dtype dtype;
+    int ndim;
+    int64_t size; /* elements */
+    int64_t shape[KJIT_MAX_NDIM];
+    int64_t strides[KJIT_MAX_NDIM]; /* bytes */
+    kj_layout layout;               /* of the elements; C where both would do */
+    bool aligned;                   /* data and strides are multiples of the element's size */
+};
+
+void kj_buffer_hold(kj_buffer *buffer);
+void kj_buffer_drop(kj_buffer *buffer);
+
+/* Elements of a shape; false when an extent is negative or the bytes pass PTRDIFF_MAX. */
+bool kj_shape_count(int ndim, const int64_t *shape, size_t elem, int64_t *count);
+/* Strides in bytes of a dense array; axes of extent 0 count as 1. */
+void kj_dense_strides(int ndim, const int64_t *shape, size_t elem, char order, int64_t *strides);
+kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, size_t elem);
+/* "(3, 4)" into buf, as Python writes a tuple; gives buf. */
+enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
+const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
+
+/* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to move. */
+bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src);
+/* An array whose elements the host can read where they are: `a` itself, held, or a copy. All queued work has ended. */
+kjit_status kj_array_on_host(kjit_array *a, kjit_array **out);
+
+/* ---- Text (format.c, format_float.c) ---- */
+
+/* A growing string; after a failed allocation it stays empty with failed set. */
+typedef struct kj_str {
+    char *data;
+    size_t size, capacity;
+    bool failed;
+} kj_str;
+
+void kj_str_add(kj_str *t, const char *text, size_t size);
+void kj_str_puts(kj_str *t, const char *text);
+void kj_str_printf(kj_str *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void kj_str_vprintf(kj_str *t, const char *format, va_list args);
+void kj_str_free(kj_str *t);
+
+enum { KJ_SCALAR_TEXT = 64 };
+/* One element as NumPy prints a scalar: "0.1", "1e-05", "True"; gives buf. */
+const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT]);
+
+/* ---- Files (file.c) ---- */
+
+/* A file being written beside its target; kj_file_commit renames it, kj_file_abandon removes it. */
+typedef struct kj_out_file {
+    int fd;
+    char *path, *temp;
+} kj_out_file;
+
+/* KJIT_IO: "cannot read 'x.npy': " and errno's sentence. */
+kjit_status kj_file_error(kjit_context *ctx, const char *what, const char *path);
+kjit_status kj_file_begin(kjit_context *ctx, const char *path, kj_out_file *file);
+kjit_status kj_file_write(kjit_context *ctx, kj_out_file *file, const void *data, size_t size);
+kjit_status kj_file_commit(kjit_context *ctx, kj_out_file *file);
+void kj_file_abandon(kj_out_file *file);
+
+/* Reads exactly size bytes; gives how many there were, or -1 with errno. */
+int64_t kj_file_read(int fd, void *data, size_t size);
+
+kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out);
+kjit_status kj_npy_save(kjit_array *host, const char *path);
+kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out);
+kjit_status kj_png_save(kjit_array *host, const char *path);
+
+/* ---- Streams (stream.c) ---- */
+
+struct kjit_stream {
+    kjit_context *ctx;
+    kj_queue *queue;
+    kjit_stream *next, *prev; /* of the context */
+    pthread_mutex_t lock;
+    kjit_status status;       /* the first failure of its work, until someone synchronises */
+    char *text;
+};
+
+struct kjit_event {
+    kjit_context *ctx;
+    kj_mark *mark;
+};
+
+double kj_now_ms(void);
+kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
+/* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
+void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
+
+/* ---- Modules (module.c, variant.c) ---- */
+
+/* Code of one kernel for one kj_spec. Found by its key; never removed while the module lives. */
+typedef struct kj_variant {
+    _Atomic(struct kj_variant *) next;
+    const kj_tkernel *kernel;
+    kj_exec *exec;
+    kj_arena arena;
+    int64_t scratch;  /* bytes before the shared arrays */
+    int64_t shared;   /* bytes of shared arrays; -1: by the launch's values */
+    uint64_t hash;
+    uint64_t key[];
+} kj_variant;
+
+enum { KJ_BUCKETS = 32, KJ_MAX_PARAMS = 256, KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (6 * KJ_MAX_PARAMS + 63) / 64 };
+
+/* A kernel as the launch sees it. */
+typedef struct kj_kernel {
+    kjit_module *mod;
+    const kj_kernel_decl *decl;
+    uint64_t name_hash;
+    int key_words;
+    pthread_mutex_t lock; /* held while a variant is compiled and added */
+    _Atomic(kj_variant *) buckets[KJ_BUCKETS];
+} kj_kernel;
+
+struct kjit_module {
+    kjit_context *ctx;
+    atomic_int refs;
+    kj_compile_options options;
+    kj_arena arena;
+    kj_source source;
+    kj_diag diag;
+    const kj_file *file;
+    const kj_program *program; /* NULL when there were errors */
+    kj_kernel *kernels;
+    int nkernels;
+    const char *log, *log_json;
+    const kj_message **messages; /* in the order of their places */
+    int nmessages;
+};
+
+void kj_module_hold(kjit_module *mod);
+void kj_module_drop(kjit_module *mod);
+kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
+/* KJIT_NOT_FOUND, with a name that is near. */
+kjit_status kj_no_kernel(kjit_module *mod, const char *name);
+/* Runs a step whose allocations in the arena may fail; false when one did. */
+bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data);
+
+/* The variant for a key, compiled if it is new. */
+kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, kj_variant **out);
+void kj_variant_free(kj_variant *variant, kjit_context *ctx);
+
+/* ---- Launches (bind.c, launch.c, explain.c) ---- */
+
+/* A launch as it is bound: what its arguments fix. */
+typedef struct kj_binding {
+    kj_kernel *kernel;
+    int64_t grid[3], block[3];
+    int nconsts, nruntime;
+    const kjit_arg *args[KJ_MAX_PARAMS];  /* by parameter */
+    kj_dtype generics[KJ_MAX_PARAMS];
+    kj_value consts[KJ_MAX_PARAMS];
+    kj_value scalars[KJ_MAX_PARAMS];      /* by parameter: converted */
+    kj_layout layouts[KJ_MAX_PARAMS];
+    int runtime[KJ_MAX_PARAMS];           /* parameter of each kj_tkernel.params */
+    uint64_t key[KJ_MAX_KEY];
+} kj_binding;
+
+kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b);
+kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b);
+kj_eval_env kj_binding_env(kj_binding *b);
+
+kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
+/* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
+char *kj_fault_text(kjit_module *mod, const kj_host_fault *fault);
+
+#endif

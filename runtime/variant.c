@@ -1,0 +1,128 @@
+/* Variants: one kernel compiled for what a launch fixes. Found without a lock, compiled once under the kernel's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+static uint64_t hash_key(const uint64_t *key, int n)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < n; i++) {
+        h = (h ^ key[i]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+static kj_variant *find(const kj_kernel *kernel, const uint64_t *key, uint64_t hash)
+{
+    size_t size = (size_t)kernel->key_words * sizeof *key;
+    kj_variant *v = atomic_load_explicit(&kernel->buckets[hash % KJ_BUCKETS], memory_order_acquire);
+    while (v && (v->hash != hash || memcmp(v->key, key, size) != 0))
+        v = atomic_load_explicit(&v->next, memory_order_acquire);
+    return v;
+}
+
+typedef struct compilation {
+    kj_kernel *kernel;
+    const kj_spec *spec;
+    kj_variant *variant;
+    kj_code code;
+    bool compiled;
+    const char *errors; /* in the variant's arena */
+} compilation;
+
+static void compile(void *data)
+{
+    compilation *c = data;
+    kjit_module *mod = c->kernel->mod;
+    kj_arena *arena = &c->variant->arena;
+    kj_diag diag;
+    kj_diag_init(&diag, arena, &mod->source);
+    c->compiled = kj_compile(arena, &diag, mod->program, c->kernel->decl, c->spec, &mod->options,
+                             mod->ctx->ops->stage, &c->code);
+    if (!c->compiled)
+        c->errors = kj_diag_text(&diag);
+}
+
+/* Bytes of shared arrays when every launch has the same, else -1. */
+static int64_t fixed_shared(const kj_tkernel *kernel)
+{
+    int64_t total = 0;
+    for (int i = 0; i < kernel->nroots; i++) {
+        if (kernel->roots[i]->space != KJ_SHARED)
+            continue;
+        total++;
+        if (kernel->roots[i]->static_count == 0)
+            return -1;
+    }
+    return total == 0 ? 0 : kj_shared_bytes(kernel, NULL);
+}
+
+static kjit_status build(compilation *c)
+{
+    kjit_context *ctx = c->kernel->mod->ctx;
+    kj_variant *v = c->variant;
+    if (!kj_guarded(&v->arena, compile, c))
+        return kj_no_memory(ctx);
+    if (!c->compiled) {
+        size_t n = strlen(c->errors);
+        while (n > 0 && c->errors[n - 1] == '\n')
+            n--;
+        return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)n, c->errors);
+    }
+    kj_failure why;
+    v->kernel = c->code.kernel;
+    v->scratch = c->code.scratch;
+    v->shared = fixed_shared(v->kernel);
+    kjit_status status = ctx->ops->load(ctx->dev, &c->code, &v->exec, &why);
+    kj_code_free(&c->code);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+}
+
+void kj_variant_free(kj_variant *variant, kjit_context *ctx)
+{
+    if (variant->exec)
+        ctx->ops->unload(ctx->dev, variant->exec);
+    kj_arena_free(&variant->arena);
+    free(variant);
+}
+
+/* Under the kernel's lock. */
+static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, uint64_t hash, kj_variant **out)
+{
+    kjit_context *ctx = kernel->mod->ctx;
+    size_t size = (size_t)kernel->key_words * sizeof *key;
+    kj_variant *v = calloc(1, sizeof *v + size);
+    if (!v)
+        return kj_no_memory(ctx);
+    kj_arena_init(&v->arena, NULL);
+    v->hash = hash;
+    memcpy(v->key, key, size);
+    compilation c = {.kernel = kernel, .spec = spec, .variant = v};
+    kjit_status status = build(&c);
+    if (status != KJIT_OK) {
+        kj_variant_free(v, ctx);
+        return status;
+    }
+    _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];
+    atomic_init(&v->next, atomic_load(bucket));
+    atomic_store_explicit(bucket, v, memory_order_release);
+    *out = v;
+    return KJIT_OK;
+}
+
+kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, kj_variant **out)
+{
+    uint64_t hash = hash_key(key, kernel->key_words);
+    *out = find(kernel, key, hash);
+    if (*out)
+        return KJIT_OK;
+    pthread_mutex_lock(&kernel->lock);
+    kjit_status status = KJIT_OK;
+    *out = find(kernel, key, hash); /* another thread was first */
+    if (!*out)
+        status = add(kernel, spec, key, hash, out);
+    pthread_mutex_unlock(&kernel->lock);
+    return status;
+}
