@@ -16,8 +16,8 @@ typedef struct kj_math_fn {
     size_t size;
 } kj_math_fn;
 
-/* The function for operands of `type` (KJ_F32, KJ_F64) in 1 or 16 lanes; NULL when there is none: every MATH row has
- * its scalar functions, the 16-lane one is missing where the algorithm loops (fmod, remainder). */
+/* The function for operands of `type` (KJ_F32, KJ_F64) in 1 or 16 lanes. Every MATH row has its scalar functions; NULL
+ * for the 16-lane one means that it could not be made from this libclc. */
 const kj_math_fn *kj_mathlib_find(kj_builtin id, kj_dtype type, int lanes);
 
 #endif

@@ -288,7 +288,8 @@ int main(int argc, char **argv)
     maker mk = {.context = LLVMContextCreate(), .machine = vector_machine()};
     mk.library = read_library(mk.context, argv[1], is_wanted);
     add_own_functions(mk.library);
-    run_passes(mk.library, "always-inline,function(lower-switch),default<O1>,function(gvn,instcombine,simplifycfg)", NULL);
+    run_passes(mk.library, "always-inline,function(lower-switch,scalarizer<load-store>),default<O1>,function(gvn,instcombine,simplifycfg)", NULL);
+    split_words(mk.library);
     bound_tables(mk.library);
     mk.bytes = fopen(argv[2], "wb");
     mk.index = fopen(argv[3], "w");

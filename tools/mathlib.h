@@ -16,8 +16,10 @@ _Noreturn void fail(const char *what, const char *detail);
 void run_passes(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef machine);
 
 /* mathlib_read.c: libclc's file with the functions for which `wanted` is true, cleaned: no trace of a target, of
- * fast-math, of address spaces or of poison that a branch depends on. Needs bound_tables once it is optimised. */
+ * fast-math, of address spaces or of poison that a branch depends on. split_words and bound_tables complete that once
+ * it is optimised. */
 LLVMModuleRef read_library(LLVMContextRef context, const char *path, bool (*wanted)(const char *name));
+void split_words(LLVMModuleRef m);
 void bound_tables(LLVMModuleRef m);
 void strip_attributes(LLVMValueRef f, LLVMValueRef call);
 

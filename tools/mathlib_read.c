@@ -181,6 +181,68 @@ static void make_portable(LLVMModuleRef m)
     LLVMDisposeBuilder(b);
 }
 
+/* ---- Words of doubles ---- */
+
+static bool is_word_pair(LLVMTypeRef type)
+{
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) == 2 &&
+           LLVMGetElementType(type) == LLVMInt32TypeInContext(LLVMGetTypeContext(type));
+}
+
+/* Word i (0 low, 1 high) of a pair, which is a double, a constant, or made by insertions. */
+static LLVMValueRef word(LLVMBuilderRef b, LLVMValueRef pair, uint64_t i)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(pair));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context), i64 = LLVMInt64TypeInContext(context);
+    if (LLVMIsConstant(pair)) {
+        return LLVMGetAggregateElement(pair, (unsigned)i);
+    }
+    if (LLVMIsAInsertElementInst(pair) && LLVMIsAConstantInt(LLVMGetOperand(pair, 2))) {
+        bool here = LLVMConstIntGetZExtValue(LLVMGetOperand(pair, 2)) == i;
+        return here ? LLVMGetOperand(pair, 1) : word(b, LLVMGetOperand(pair, 0), i);
+    }
+    if (!LLVMIsABitCastInst(pair)) {
+        fail("unknown words of a double", LLVMPrintValueToString(pair));
+    }
+    LLVMValueRef bits = LLVMBuildBitCast(b, LLVMGetOperand(pair, 0), i64, "");
+    return LLVMBuildTrunc(b, LLVMBuildLShr(b, bits, LLVMConstInt(i64, 32 * i, 0), ""), i32, "");
+}
+
+/* What the instruction gives in integer operations rather than through a pair of words, or NULL. */
+static LLVMValueRef without_pair(LLVMBuilderRef b, LLVMValueRef inst)
+{
+    LLVMOpcode op = LLVMGetInstructionOpcode(inst);
+    if ((op != LLVMExtractElement && op != LLVMBitCast) || !is_word_pair(LLVMTypeOf(LLVMGetOperand(inst, 0)))) {
+        return NULL;
+    }
+    LLVMValueRef pair = LLVMGetOperand(inst, 0);
+    LLVMPositionBuilderBefore(b, inst);
+    if (op == LLVMExtractElement) {
+        return word(b, pair, LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1)));
+    }
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetTypeContext(LLVMTypeOf(inst)));
+    LLVMValueRef high = LLVMBuildZExt(b, word(b, pair, 1), i64, ""), low = LLVMBuildZExt(b, word(b, pair, 0), i64, "");
+    high = LLVMBuildShl(b, high, LLVMConstInt(i64, 32, 0), "");
+    return LLVMBuildBitCast(b, LLVMBuildOr(b, high, low, ""), LLVMTypeOf(inst), "");
+}
+
+/* libclc before 20 takes doubles apart as vectors of two words, which the loop vectoriser does not take. */
+void split_words(LLVMModuleRef m)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb)) {
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+                LLVMValueRef plain = without_pair(b, i);
+                if (plain) {
+                    LLVMReplaceAllUsesWith(i, plain);
+                }
+            }
+        }
+    }
+    LLVMDisposeBuilder(b);
+}
+
 /* ---- Table look-ups ---- */
 
 /* The bytes that loads reach through a pointer into a table: [low, high) from where its variable index leads. */
