@@ -35,8 +35,8 @@ typedef struct kj_host_launch {
     uint64_t slots[];
 } kj_host_launch;
 
-/* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned memory of the
- * launch's shared size, the worker's own, or NULL when that is 0. Gives non-zero when launch->fault was set: stop. */
+/* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned memory of
+ * kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0. Gives non-zero when launch->fault was set: stop. */
 typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, int64_t last, void *shared);
 
 /* Code for one specialisation. Owned by the caller: kj_code_free. */
@@ -44,6 +44,7 @@ typedef struct kj_code {
     void *bytes;       /* the object, or NUL-terminated text for the textual stages */
     size_t size;
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
+    int64_t scratch;   /* bytes a worker needs for values that live across barriers; a multiple of 64 */
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
 } kj_code;
 

@@ -103,6 +103,7 @@ struct kj_tblock {
     const char *name;   /* of the function */
     bool leaves;        /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
     bool barrier;       /* holds a KJ_TS_BARRIER, at any depth */
+    uint8_t mark;       /* a lowering's own: how its leaves diverge (uniform.h) */
 };
 
 typedef enum kj_tstmt_kind {
@@ -126,6 +127,7 @@ struct kj_tstmt {
     kj_span span;
     kj_tstmt *next;
     bool barrier; /* a KJ_TS_BARRIER stands in it, at any depth */
+    uint8_t mark; /* a lowering's own: of loops, how their iterations diverge (uniform.h) */
     union {
         struct { kj_var *var; kj_texpr *init; } decl;
         kj_tarray *array;

@@ -1,0 +1,69 @@
+/* Fission: a kernel cut at its barriers, so that one worker can run all threads of a block.
+ *
+ * The plan is a tree over the typed AST's statements. A region is a run of statements without a barrier: it becomes a
+ * loop over the block's threads. Everything around regions (loops, conditions, inlined calls that hold a barrier) runs
+ * once for the block. Where the block's threads may disagree about such a construct it is `divergent`: then a byte a
+ * thread says who is active, and every barrier inside compares the threads that arrive with those alive. */
+#ifndef KJ_FISSION_H
+#define KJ_FISSION_H
+
+#include "uniform.h"
+
+typedef enum kj_node_kind {
+    KJ_N_REGION,  /* stmt up to end, for each thread */
+    KJ_N_SCALAR,  /* stmt: a declaration or assignment of a uniform variable, once */
+    KJ_N_BARRIER,
+    KJ_N_IF,      /* yes, no */
+    KJ_N_LOOP,    /* for or while: yes is the body */
+    KJ_N_INLINE,  /* yes is the body */
+    KJ_N_EXIT,    /* break, continue or leave by all threads: a jump */
+} kj_node_kind;
+
+typedef struct kj_node {
+    kj_node_kind kind;
+    struct kj_node *next;
+    const kj_tstmt *stmt, *end;
+    bool divergent;      /* IF, LOOP, INLINE */
+    bool exits;          /* REGION: threads leave constructs outside it */
+    bool scalar;         /* REGION: thread after thread (it spins on an atomic) */
+    int region;          /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation */
+    struct kj_node *yes, *no;
+} kj_node;
+
+/* Where a variable lives between regions. */
+typedef enum kj_home {
+    KJ_HOME_GANG,    /* nowhere: one region has all its uses */
+    KJ_HOME_BLOCK,   /* uniform: one scalar for the block */
+    KJ_HOME_CONTEXT, /* a value a thread, in the worker's scratch memory */
+    KJ_HOME_REMAT,   /* computed again by each region from `init` */
+} kj_home;
+
+typedef struct kj_place {
+    kj_home home;
+    int region;            /* the one region that uses it, or -1: several */
+    const kj_var *var;
+    const kj_texpr *init;  /* of its declaration */
+} kj_place;
+
+typedef struct kj_plan {
+    kj_node *body;
+    kj_place *places;       /* by variable id */
+    bool *crossing;         /* by root id: a local array used by several regions */
+    uint64_t *uses, *writes; /* bit sets a region: variables it needs, and assigns; see kj_plan_uses */
+    int nregions, words;
+    bool barrier;           /* the kernel has one: the kernel's own leaves are block-level */
+} kj_plan;
+
+kj_plan *kj_fission(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+
+static inline bool kj_plan_uses(const kj_plan *plan, int region, int var)
+{
+    return plan->uses[region * plan->words + var / 64] >> (var % 64) & 1;
+}
+
+static inline bool kj_plan_writes(const kj_plan *plan, int region, int var)
+{
+    return plan->writes[region * plan->words + var / 64] >> (var % 64) & 1;
+}
+
+#endif

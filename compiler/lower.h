@@ -1,0 +1,228 @@
+/* Lowering, the parts' shared view: typed AST -> LLVM IR.
+ *
+ * Code is generated for a gang: rows x lanes threads that run in lockstep, lanes along threadIdx.x as one LLVM vector,
+ * rows along threadIdx.y as separate values. Every scalar of the source is a kj_tile, which has only the extents it
+ * needs: a value that is the same for the whole gang is one scalar, one that varies with x alone is one vector. Tiles
+ * of different extents combine by broadcasting, as arrays do in NumPy. With a gang of 1 x 1 everything is a scalar and
+ * every condition a branch: plain one-thread code.
+ *
+ *   lower_tile.c     tiles: broadcasting and arithmetic
+ *   lower_mask.c     masks
+ *   lower_expr.c     expressions
+ *   lower_builtin.c  math functions and the like
+ *   lower_memory.c   loads, stores, atomics
+ *   lower_stmt.c     statements of one gang under a mask
+ *   fission.c        the kernel cut at its barriers into regions
+ *   lower_gang.c     loops over the gangs of a block; variables between regions
+ *   lower_block.c    the plan: regions, and what runs once for the block
+ *   lower_entry.c    the entry function: parameters, shared memory, loop over blocks */
+#ifndef KJ_LOWER_H
+#define KJ_LOWER_H
+
+#include <llvm-c/Core.h>
+
+#include "compile.h"
+#include "fission.h"
+#include "uniform.h"
+
+enum { KJ_MAX_ROWS = 4, KJ_MAX_LANES = 64, KJ_MATH_LANES = 16 };
+
+typedef enum kj_form {
+    KJ_DENSE,  /* v[row]: a scalar, or with lanes > 1 a vector */
+    KJ_LINEAR, /* lane l of a row is v[row] + l * stride; integers */
+    KJ_PREFIX, /* bool: lane l is true when l < v[row], an i32 between 0 and lanes */
+} kj_form;
+
+typedef enum kj_sign { KJ_SIGN_ANY, KJ_NONNEGATIVE, KJ_POSITIVE } kj_sign;
+enum { KJ_ANY_BITS = 64 };
+
+typedef struct kj_tile {
+    kj_dtype type;
+    uint8_t rows, lanes; /* each 1 or the gang's */
+    uint8_t form;
+    uint8_t bits;        /* integers: |value| <= 2^bits; KJ_ANY_BITS: no bound, a linear tile may wrap around */
+    uint8_t sign;        /* integers: what is known of it */
+    int64_t stride;
+    LLVMValueRef v[KJ_MAX_ROWS];
+} kj_tile;
+
+/* The threads that run: all of the gang, none of it (code is unreachable), or those of a bool tile. */
+typedef struct kj_mask {
+    enum { KJ_SOME, KJ_ALL, KJ_NONE } kind;
+    kj_tile t;
+} kj_mask;
+
+/* Where a variable lives inside the gang's code: allocas that LLVM turns into registers. */
+typedef struct kj_slot {
+    LLVMValueRef at[KJ_MAX_ROWS];
+    uint8_t rows, lanes;
+    bool known;          /* `tile` is its value for good (an immutable variable) */
+    kj_tile tile;
+} kj_slot;
+
+typedef struct kj_exit kj_exit; /* lower_stmt.c */
+
+typedef struct kj_level kj_level; /* lower_block.c */
+
+typedef struct kj_lower {
+    kj_arena *arena;
+    kj_diag *diag;
+    const kj_tkernel *kernel;
+    const kj_plan *plan;
+    kj_deps *deps;
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef b, allocas;
+    LLVMValueRef fn;
+    LLVMTypeRef types[KJ_NTYPES]; /* as values: bool is i1 */
+    LLVMTypeRef i1, i8, i32, i64, ptr;
+
+    /* the gang */
+    int rows, lanes;
+    bool flat;                   /* lanes follow the linear thread number instead of x */
+    LLVMValueRef x, y, z;        /* its first thread, i64 */
+    kj_tile thread[3];           /* threadIdx */
+    kj_slot *slots;              /* by variable id; of this gang's code */
+    LLVMValueRef *locals;        /* storage of local arrays that one region uses, by root id */
+    kj_exit *exits;
+    bool twin;                   /* inside one of two copies of a statement */
+
+    /* the block */
+    int vector;                  /* f32 in a vector register */
+    int gang_rows, gang_lanes;   /* of regions that need no single threads */
+    int64_t width;               /* threads along x, padded to whole gangs */
+    int64_t threads;             /* width * y * z: bytes of a byte a thread */
+    LLVMValueRef launch, scratch_base, block[3], grid[3];
+    LLVMValueRef *params;        /* scalars and data pointers, by parameter */
+    LLVMValueRef (*dims)[2 * KJ_MAX_NDIM];
+    LLVMValueRef *roots;         /* data of root arrays, by id */
+    kj_level *level;
+    kj_slot *home;               /* slots of block-level code, by id: the uniform variables */
+    LLVMValueRef *before;        /* copies of those that the current region assigns, by id */
+    int64_t *context;            /* scratch offsets of varying ones, by id; -1 */
+    int64_t *local_scratch;      /* scratch offsets of local arrays that several regions use, by root id */
+    int64_t scratch;             /* bytes so far */
+    LLVMBasicBlockRef fail;
+} kj_lower;
+
+/* ---- lower_tile.c ---- */
+
+LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes);
+kj_tile kj_tile_const(kj_lower *lo, kj_value v);
+kj_tile kj_tile_scalar(kj_dtype t, LLVMValueRef v);
+kj_tile kj_tile_int(kj_lower *lo, int64_t i); /* i64 */
+/* A dense tile of that extent whose v[] is still to be filled; nothing known of its values. */
+kj_tile kj_tile_like(kj_dtype t, int rows, int lanes);
+kj_tile kj_tile_dense(kj_lower *lo, kj_tile t);           /* the form DENSE */
+LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row, int lanes); /* row `row` broadcast to lanes */
+kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes);     /* dense and broadcast */
+kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b);
+kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a);
+kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to);
+kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no);
+/* Calls the overloaded intrinsic on dense tiles of one type, elementwise. */
+kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs);
+/* The extents that dependence `dep` gives a value in this gang. */
+int kj_rows_of(const kj_lower *lo, uint8_t dep);
+int kj_lanes_of(const kj_lower *lo, uint8_t dep);
+
+/* ---- lower_mask.c ---- */
+
+extern const kj_mask kj_all, kj_none;
+kj_mask kj_mask_of(kj_tile t);
+kj_mask kj_mask_and(kj_lower *lo, kj_mask m, kj_mask n);
+kj_mask kj_mask_or(kj_lower *lo, kj_mask m, kj_mask n);
+kj_mask kj_mask_andnot(kj_lower *lo, kj_mask m, kj_mask n);
+LLVMValueRef kj_mask_any(kj_lower *lo, kj_mask m);   /* i1 */
+LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m);  /* i1: all of the gang's threads */
+LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row, int lanes); /* <lanes x i1>, or an i1 for 1: any of the row */
+/* The mask reduced to extents rows x lanes: an element is set when any of those it stands for is. */
+kj_mask kj_mask_reduce(kj_lower *lo, kj_mask m, int rows, int lanes);
+
+/* ---- lower_expr.c ---- */
+
+kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m);
+/* Variables of the gang. */
+kj_tile kj_slot_read(kj_lower *lo, const kj_var *v);
+void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);   /* under the mask */
+void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);   /* its declaration */
+void kj_slot_make(kj_lower *lo, const kj_var *v);                          /* its allocas */
+LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
+LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
+
+/* ---- lower_builtin.c ---- */
+
+kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m);
+kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max);
+
+/* ---- lower_memory.c ---- */
+
+kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
+void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value, kj_mask m);
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
+/* Loads and stores of a byte or value a thread in scratch memory, at the gang's place. */
+kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type);
+void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
+
+/* ---- lower_stmt.c ---- */
+
+/* A mask in memory, for control flow to merge. */
+typedef struct kj_mask_slot {
+    LLVMValueRef at[KJ_MAX_ROWS];
+} kj_mask_slot;
+kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m);
+kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s);
+
+/* Emits a statement list (up to `end`, exclusive) for the gang; gives the threads that reach its end. */
+kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+/* The same for m, a part of `outer` that may be empty; joins the threads that reach the end into `arrived`, which may be
+ * NULL. */
+void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
+                   const kj_mask_slot *arrived);
+/* Of range(): is `i` before the end; is the end more than a step away; is the step 1 or -1. */
+kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
+kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
+bool kj_is_unit_step(kj_tile step);
+/* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads that go on. */
+kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
+
+/* ---- lower_gang.c ---- */
+
+/* Chooses the gang for the kernel's block: rows and lanes, or lanes over the linear thread number. */
+void kj_gang_choose(kj_lower *lo);
+/* Emits loops over the block's gangs (single threads with `scalar`); `each` emits one gang's code under a mask that is
+ * never empty. */
+typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
+void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
+/* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin and end. */
+void kj_gang_prepare(kj_lower *lo, int region);
+void kj_gang_enter(kj_lower *lo, int region);
+void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived);
+/* Stores an immutable variable where other regions find it. */
+void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
+/* Goes over to code that runs once for the block; `back` undoes it. */
+typedef struct kj_gang_state {
+    int rows, lanes;
+    kj_slot *slots;
+} kj_gang_state;
+kj_gang_state kj_block_level(kj_lower *lo);
+void kj_gang_back(kj_lower *lo, kj_gang_state s);
+/* Room in scratch memory: `size` bytes for each thread of the block. */
+int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
+
+/* ---- lower_block.c ---- */
+
+/* The code of one block of threads; falls into `done`. */
+void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done);
+/* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that is NULL; with
+ * `again` only for its next iteration. */
+void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
+
+/* ---- lower_entry.c ---- */
+
+/* Adds the kernel's entry (a kj_host_entry) to the module. `vector` is the number of f32 in the target's widest vector
+ * register. Gives the bytes of scratch memory it needs. */
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module, const char *entry);
+
+#endif

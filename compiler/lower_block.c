@@ -1,0 +1,533 @@
+/* The plan of a block becomes code: regions as loops over gangs, and around them what runs once for the block.
+ *
+ * Levels say who takes part. A construct all threads agree about is plain control flow. One they may disagree about has
+ * a byte a thread in scratch memory, set for those inside; regions in it begin with that mask, a thread that breaks,
+ * continues or returns clears its bytes up to the construct it leaves, and a barrier compares the bytes set with the
+ * threads alive. */
+#include "lower.h"
+
+#include <stddef.h>
+
+struct kj_level {
+    kj_level *up;
+    const void *target; /* the loop statement or tblock it stands for; NULL for a condition */
+    bool loop;
+    int64_t active;     /* scratch offset of the bytes; -1: whoever is active one level up */
+    int64_t stay;       /* of a divergent loop: the bytes of threads still looping; else -1 */
+    LLVMBasicBlockRef next, end; /* of a loop: its next iteration; where to go on when no thread is left */
+};
+
+static void lower_nodes(kj_lower *lo, const kj_node *n);
+
+static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
+static void go_on(kj_lower *lo, LLVMBasicBlockRef block)
+{
+    LLVMBuildBr(lo->b, block);
+    LLVMPositionBuilderAtEnd(lo->b, block);
+}
+
+/* The level whose bytes say who is active; NULL when all threads are. */
+static const kj_level *deciding(const kj_level *l)
+{
+    while (l && l->active < 0)
+        l = l->up;
+    return l;
+}
+
+static kj_mask active_mask(kj_lower *lo, kj_mask m, const kj_level *l)
+{
+    l = deciding(l);
+    return l ? kj_mask_and(lo, kj_mask_of(kj_context_load(lo, l->active, KJ_BOOL)), m) : m;
+}
+
+static void set_bytes(kj_lower *lo, int64_t at, kj_mask m)
+{
+    kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
+    for (int r = 0; r < lo->rows; r++)
+        t.v[r] = kj_mask_row(lo, m, r, lo->lanes);
+    kj_context_store(lo, at, t, kj_all);
+}
+
+static void clear_bytes(kj_lower *lo, int64_t at, kj_mask gone)
+{
+    if (at >= 0)
+        set_bytes(lo, at, kj_mask_andnot(lo, kj_mask_of(kj_context_load(lo, at, KJ_BOOL)), gone));
+}
+
+void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m)
+{
+    for (const kj_level *l = lo->level; l; l = l->up) {
+        bool last = target ? l->target == target : l->loop;
+        clear_bytes(lo, l->active, m);
+        if (!last || !again)
+            clear_bytes(lo, l->stay, m);
+        if (last)
+            return;
+    }
+}
+
+/* ---- Walks over the block's gangs ---- */
+
+typedef struct walk {
+    const kj_node *node;
+    LLVMValueRef any, other; /* i1 in memory: did some gang set it */
+    int64_t yes, no;         /* bytes to set */
+    kj_mask stay;
+} walk;
+
+static LLVMValueRef flag_new(kj_lower *lo)
+{
+    LLVMValueRef at = kj_alloca(lo, lo->i1, "any");
+    LLVMBuildStore(lo->b, LLVMConstInt(lo->i1, 0, false), at);
+    return at;
+}
+
+static LLVMValueRef flag_read(kj_lower *lo, LLVMValueRef at)
+{
+    return LLVMBuildLoad2(lo->b, lo->i1, at, "");
+}
+
+static void flag_join(kj_lower *lo, LLVMValueRef at, kj_mask m)
+{
+    LLVMBuildStore(lo->b, LLVMBuildOr(lo->b, flag_read(lo, at), kj_mask_any(lo, m), ""), at);
+}
+
+/* ---- Regions ---- */
+
+static void gang_region(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    const kj_node *n = w->node;
+    kj_gang_enter(lo, n->region);
+    kj_mask arrived;
+    if (!lo->plan->barrier) {
+        arrived = kj_lower_within(lo, lo->kernel->body, n->stmt, n->end, m);
+    } else if (deciding(lo->level)) {
+        kj_mask_slot slot = kj_mask_new(lo, "arrived", kj_none);
+        kj_lower_part(lo, n->stmt, n->end, kj_all, active_mask(lo, m, lo->level), &slot);
+        arrived = kj_mask_load(lo, &slot);
+    } else {
+        arrived = kj_lower_stmts(lo, n->stmt, n->end, m);
+    }
+    kj_gang_leave(lo, n->region, arrived);
+    if (w->any)
+        flag_join(lo, w->any, arrived);
+}
+
+static void lower_region(kj_lower *lo, const kj_node *n)
+{
+    walk w = {.node = n, .any = n->exits ? flag_new(lo) : NULL};
+    kj_gang_prepare(lo, n->region);
+    kj_gang_each(lo, n->scalar, gang_region, &w);
+    const kj_level *l = deciding(lo->level);
+    if (n->exits && l) {
+        LLVMBasicBlockRef some = kj_new_block(lo, "left");
+        LLVMBuildCondBr(lo->b, flag_read(lo, w.any), some, l->end);
+        LLVMPositionBuilderAtEnd(lo->b, some);
+    }
+}
+
+/* ---- Barriers ---- */
+
+static void gang_count(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    m = kj_mask_and(lo, kj_mask_of(kj_context_load(lo, w->yes, KJ_BOOL)), m);
+    LLVMValueRef sum = LLVMBuildLoad2(lo->b, lo->i64, w->any, "");
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
+        LLVMValueRef bits = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
+        kj_tile word = kj_tile_scalar(KJ_I64, LLVMBuildZExt(lo->b, bits, lo->i64, ""));
+        sum = LLVMBuildAdd(lo->b, sum, kj_tile_intrinsic(lo, "llvm.ctpop", &word, 1).v[0], "");
+    }
+    LLVMBuildStore(lo->b, sum, w->any);
+}
+
+static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
+{
+    const int64_t *block = lo->kernel->block;
+    if (!l)
+        return i64_const(lo, block[0] * block[1] * block[2]);
+    walk w = {.any = kj_alloca(lo, lo->i64, "count"), .yes = l->active};
+    LLVMBuildStore(lo->b, i64_const(lo, 0), w.any);
+    kj_gang_each(lo, false, gang_count, &w);
+    return LLVMBuildLoad2(lo->b, lo->i64, w.any, "");
+}
+
+static void store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v)
+{
+    LLVMValueRef index = i64_const(lo, (int64_t)offset);
+    LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, lo->i8, base, &index, 1, ""));
+}
+
+/* The first fault of a launch is the one reported. */
+static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
+{
+    LLVMValueRef index = i64_const(lo, (int64_t)offsetof(kj_host_launch, fault));
+    LLVMValueRef fault = LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
+    LLVMValueRef kind = LLVMConstInt(lo->i32, KJ_FAULT_DIVERGENT_BARRIER, false), none = LLVMConstInt(lo->i32, 0, false);
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, fault, none, kind, LLVMAtomicOrderingAcquireRelease,
+                                               LLVMAtomicOrderingMonotonic, false);
+    LLVMBasicBlockRef first = kj_new_block(lo, "first");
+    LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), first, lo->fail);
+    LLVMPositionBuilderAtEnd(lo->b, first);
+    store_field(lo, fault, offsetof(kj_host_fault, offset), LLVMConstInt(lo->i32, at, false));
+    for (int axis = 0; axis < 3; axis++)
+        store_field(lo, fault, offsetof(kj_host_fault, block) + 8 * (size_t)axis, lo->block[axis]);
+    store_field(lo, fault, offsetof(kj_host_fault, arrived), arrived);
+    store_field(lo, fault, offsetof(kj_host_fault, alive), alive);
+    LLVMBuildBr(lo->b, lo->fail);
+}
+
+static void lower_barrier(kj_lower *lo, const kj_node *n)
+{
+    const kj_level *here = deciding(lo->level), *alive = lo->level;
+    while (alive && alive->up)
+        alive = alive->up;
+    alive = deciding(alive);
+    if (here == alive)
+        return;
+    LLVMValueRef arrived = count_active(lo, here), living = count_active(lo, alive);
+    LLVMValueRef none = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, i64_const(lo, 0), "");
+    LLVMValueRef all = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, living, "");
+    LLVMBasicBlockRef met = kj_new_block(lo, "met"), apart = kj_new_block(lo, "divergent");
+    LLVMBuildCondBr(lo->b, LLVMBuildOr(lo->b, none, all, ""), met, apart);
+    LLVMPositionBuilderAtEnd(lo->b, apart);
+    lower_fault(lo, n->stmt->span.begin, arrived, living);
+    LLVMPositionBuilderAtEnd(lo->b, met);
+}
+
+/* ---- Conditions ---- */
+
+static void gang_if(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    kj_gang_enter(lo, w->node->region);
+    m = active_mask(lo, m, lo->level);
+    LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "tested");
+    kj_mask_slot yes = kj_mask_new(lo, "yes", kj_none);
+    LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    kj_tile test = kj_lower_expr(lo, w->node->stmt->u.if_.test, m);
+    kj_mask taken = kj_mask_and(lo, kj_mask_of(kj_tile_spread(lo, test, lo->rows, lo->lanes)), m);
+    for (int r = 0; r < lo->rows; r++)
+        LLVMBuildStore(lo->b, kj_mask_row(lo, taken, r, lo->lanes), yes.at[r]);
+    go_on(lo, done);
+    taken = kj_mask_load(lo, &yes);
+    kj_mask left = kj_mask_andnot(lo, m, taken);
+    kj_gang_leave(lo, w->node->region, taken);
+    set_bytes(lo, w->yes, taken);
+    set_bytes(lo, w->no, left);
+    flag_join(lo, w->any, taken);
+    flag_join(lo, w->other, left);
+}
+
+static void lower_arm(kj_lower *lo, const kj_node *body, LLVMValueRef test, int64_t active)
+{
+    LLVMBasicBlockRef arm = kj_new_block(lo, "arm"), end = kj_new_block(lo, "endarm");
+    kj_level level = {.up = lo->level, .active = active, .stay = -1, .end = end};
+    LLVMBuildCondBr(lo->b, test, arm, end);
+    LLVMPositionBuilderAtEnd(lo->b, arm);
+    if (active >= 0)
+        lo->level = &level;
+    lower_nodes(lo, body);
+    lo->level = level.up;
+    go_on(lo, end);
+}
+
+static bool has_exits(const kj_node *n)
+{
+    for (; n; n = n->next)
+        if (n->exits || n->kind == KJ_N_EXIT || has_exits(n->yes) || has_exits(n->no))
+            return true;
+    return false;
+}
+
+static void gang_any(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    flag_join(lo, w->any, active_mask(lo, m, lo->level));
+}
+
+/* Behind a construct that threads may have left for one around it: is someone here? */
+static void lower_survivors(kj_lower *lo, const kj_node *n)
+{
+    const kj_level *l = deciding(lo->level);
+    if (!l || !(has_exits(n->yes) || has_exits(n->no)))
+        return;
+    walk w = {.any = flag_new(lo)};
+    kj_gang_each(lo, false, gang_any, &w);
+    LLVMBasicBlockRef some = kj_new_block(lo, "left");
+    LLVMBuildCondBr(lo->b, flag_read(lo, w.any), some, l->end);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+}
+
+static void lower_if(kj_lower *lo, const kj_node *n)
+{
+    if (!n->divergent) {
+        LLVMValueRef test = kj_lower_expr(lo, n->stmt->u.if_.test, kj_all).v[0];
+        LLVMValueRef kept = kj_alloca(lo, lo->i1, "test");
+        LLVMBuildStore(lo->b, test, kept);
+        lower_arm(lo, n->yes, test, -1);
+        if (n->no)
+            lower_arm(lo, n->no, LLVMBuildNot(lo->b, flag_read(lo, kept), ""), -1);
+        lower_survivors(lo, n);
+        return;
+    }
+    walk w = {.node = n, .any = flag_new(lo), .other = flag_new(lo)};
+    w.yes = kj_scratch_alloc(lo, 1);
+    w.no = kj_scratch_alloc(lo, 1);
+    kj_gang_prepare(lo, n->region);
+    kj_gang_each(lo, false, gang_if, &w);
+    lower_arm(lo, n->yes, flag_read(lo, w.any), w.yes);
+    if (n->no)
+        lower_arm(lo, n->no, flag_read(lo, w.other), w.no);
+    lower_survivors(lo, n);
+}
+
+/* ---- Loops ---- */
+
+static kj_level open_level(kj_lower *lo, const kj_node *n)
+{
+    kj_level l = {.up = lo->level, .target = n->stmt, .loop = true, .active = -1, .stay = -1};
+    l.next = kj_new_block(lo, "next");
+    l.end = l.next;
+    return l;
+}
+
+static void lower_uniform_while(kj_lower *lo, const kj_node *n)
+{
+    kj_level level = open_level(lo, n);
+    LLVMBasicBlockRef head = kj_new_block(lo, "while"), body = kj_new_block(lo, "do"), done = kj_new_block(lo, "endwhile");
+    level.end = done;
+    go_on(lo, head);
+    LLVMBuildCondBr(lo->b, kj_lower_expr(lo, n->stmt->u.while_.test, kj_all).v[0], body, done);
+    LLVMPositionBuilderAtEnd(lo->b, body);
+    lo->level = &level;
+    lower_nodes(lo, n->yes);
+    lo->level = level.up;
+    go_on(lo, level.next);
+    LLVMBuildBr(lo->b, head);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+static void lower_uniform_for(kj_lower *lo, const kj_node *n)
+{
+    const kj_tstmt *s = n->stmt;
+    LLVMValueRef at = lo->home[s->u.for_.var->id].at[0];
+    kj_dtype type = s->u.for_.var->type;
+    kj_tile start = kj_lower_expr(lo, s->u.for_.start, kj_all), stop = kj_lower_expr(lo, s->u.for_.stop, kj_all);
+    kj_tile step = kj_lower_expr(lo, s->u.for_.step, kj_all);
+    kj_level level = open_level(lo, n);
+    LLVMBasicBlockRef head = kj_new_block(lo, "for"), body = kj_new_block(lo, "do"), done = kj_new_block(lo, "endfor");
+    level.end = done;
+    LLVMBuildStore(lo->b, start.v[0], at);
+    go_on(lo, head);
+    kj_tile i = kj_tile_scalar(type, LLVMBuildLoad2(lo->b, lo->types[type], at, ""));
+    LLVMBuildCondBr(lo->b, kj_in_range(lo, i, stop, step).v[0], body, done);
+    LLVMPositionBuilderAtEnd(lo->b, body);
+    lo->level = &level;
+    lower_nodes(lo, n->yes);
+    lo->level = level.up;
+    go_on(lo, level.next);
+    i.v[0] = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
+    if (!kj_is_unit_step(step)) {
+        LLVMBasicBlockRef on = kj_new_block(lo, "step");
+        LLVMBuildCondBr(lo->b, kj_step_fits(lo, i, stop, step).v[0], on, done);
+        LLVMPositionBuilderAtEnd(lo->b, on);
+    }
+    LLVMBuildStore(lo->b, kj_tile_binary(lo, KJ_OP_ADD, i, step).v[0], at);
+    LLVMBuildBr(lo->b, head);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* A loop whose threads may disagree. A for keeps its variable, end and step a thread, in scratch memory. */
+typedef struct parted_loop {
+    const kj_node *node;
+    int64_t stay, active, i, stop, step;
+    LLVMValueRef any;
+} parted_loop;
+
+static void gang_loop_begin(kj_lower *lo, kj_mask m, void *arg)
+{
+    parted_loop *p = arg;
+    const kj_tstmt *s = p->node->stmt;
+    m = active_mask(lo, m, lo->level);
+    set_bytes(lo, p->stay, m);
+    if (s->kind != KJ_TS_FOR)
+        return;
+    kj_gang_enter(lo, p->node->region);
+    LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "begun");
+    LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    kj_context_store(lo, p->i, kj_lower_expr(lo, s->u.for_.start, m), m);
+    kj_context_store(lo, p->stop, kj_lower_expr(lo, s->u.for_.stop, m), m);
+    kj_context_store(lo, p->step, kj_lower_expr(lo, s->u.for_.step, m), m);
+    go_on(lo, done);
+}
+
+static void gang_loop_test(kj_lower *lo, kj_mask m, void *arg)
+{
+    parted_loop *p = arg;
+    const kj_tstmt *s = p->node->stmt;
+    kj_gang_enter(lo, p->node->region);
+    m = kj_mask_and(lo, kj_mask_of(kj_context_load(lo, p->stay, KJ_BOOL)), m);
+    LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "tested");
+    set_bytes(lo, p->active, kj_none);
+    LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    kj_tile test;
+    if (s->kind == KJ_TS_FOR) {
+        kj_dtype type = s->u.for_.var->type;
+        kj_tile i = kj_context_load(lo, p->i, type);
+        test = kj_in_range(lo, i, kj_context_load(lo, p->stop, type), kj_context_load(lo, p->step, type));
+        kj_home_store(lo, s->u.for_.var, i, kj_all);
+    } else {
+        test = kj_lower_expr(lo, s->u.while_.test, m);
+    }
+    m = kj_mask_and(lo, m, kj_mask_of(test));
+    set_bytes(lo, p->active, m);
+    set_bytes(lo, p->stay, m);
+    flag_join(lo, p->any, m);
+    go_on(lo, done);
+}
+
+static void gang_loop_step(kj_lower *lo, kj_mask m, void *arg)
+{
+    parted_loop *p = arg;
+    kj_dtype type = p->node->stmt->u.for_.var->type;
+    kj_tile i = kj_context_load(lo, p->i, type), step = kj_context_load(lo, p->step, type);
+    kj_tile fits = kj_step_fits(lo, i, kj_context_load(lo, p->stop, type), step);
+    kj_mask stay = kj_mask_of(kj_context_load(lo, p->stay, KJ_BOOL));
+    set_bytes(lo, p->stay, kj_mask_and(lo, kj_mask_and(lo, stay, m), kj_mask_of(fits)));
+    kj_context_store(lo, p->i, kj_tile_binary(lo, KJ_OP_ADD, i, step), kj_all);
+}
+
+static void lower_parted_loop(kj_lower *lo, const kj_node *n)
+{
+    parted_loop p = {.node = n, .stay = kj_scratch_alloc(lo, 1), .active = kj_scratch_alloc(lo, 1)};
+    bool counts = n->stmt->kind == KJ_TS_FOR;
+    if (counts) {
+        int64_t size = kj_types[n->stmt->u.for_.var->type].size;
+        p.i = kj_scratch_alloc(lo, size);
+        p.stop = kj_scratch_alloc(lo, size);
+        p.step = kj_scratch_alloc(lo, size);
+    }
+    kj_gang_prepare(lo, n->region);
+    kj_gang_each(lo, false, gang_loop_begin, &p);
+    LLVMBasicBlockRef head = kj_new_block(lo, "loop"), body = kj_new_block(lo, "do"), done = kj_new_block(lo, "endloop");
+    kj_level level = open_level(lo, n);
+    level.active = p.active;
+    level.stay = p.stay;
+    p.any = kj_alloca(lo, lo->i1, "any");
+    go_on(lo, head);
+    LLVMBuildStore(lo->b, LLVMConstInt(lo->i1, 0, false), p.any);
+    kj_gang_each(lo, false, gang_loop_test, &p);
+    LLVMBuildCondBr(lo->b, flag_read(lo, p.any), body, done);
+    LLVMPositionBuilderAtEnd(lo->b, body);
+    lo->level = &level;
+    lower_nodes(lo, n->yes);
+    lo->level = level.up;
+    go_on(lo, level.next);
+    if (counts)
+        kj_gang_each(lo, false, gang_loop_step, &p);
+    LLVMBuildBr(lo->b, head);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    lower_survivors(lo, n);
+}
+
+static void lower_loop(kj_lower *lo, const kj_node *n)
+{
+    if (n->divergent) {
+        lower_parted_loop(lo, n);
+        return;
+    }
+    if (n->stmt->kind == KJ_TS_FOR)
+        lower_uniform_for(lo, n);
+    else
+        lower_uniform_while(lo, n);
+    lower_survivors(lo, n);
+}
+
+/* ---- Bodies ---- */
+
+static void gang_copy(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    set_bytes(lo, w->yes, active_mask(lo, m, lo->level));
+}
+
+/* A function's or the kernel's body, which its threads leave together or, when `divergent`, each in its time. */
+static void lower_body(kj_lower *lo, const kj_node *body, const kj_tblock *block, bool divergent, LLVMBasicBlockRef end)
+{
+    kj_level level = {.up = lo->level, .target = block, .active = -1, .stay = -1, .end = end};
+    if (divergent) {
+        walk w = {.yes = kj_scratch_alloc(lo, 1)};
+        kj_gang_each(lo, false, gang_copy, &w);
+        level.active = w.yes;
+    }
+    lo->level = &level;
+    lower_nodes(lo, body);
+    lo->level = level.up;
+    go_on(lo, end);
+}
+
+static void lower_exit(kj_lower *lo, const kj_node *n)
+{
+    const kj_tstmt *s = n->stmt;
+    const kj_level *l = lo->level;
+    if (s->kind == KJ_TS_LEAVE)
+        while (l->target != s->u.leave)
+            l = l->up;
+    else
+        while (!l->loop)
+            l = l->up;
+    LLVMBuildBr(lo->b, s->kind == KJ_TS_CONTINUE ? l->next : l->end);
+    LLVMPositionBuilderAtEnd(lo->b, kj_new_block(lo, "unreached"));
+}
+
+static void lower_nodes(kj_lower *lo, const kj_node *n)
+{
+    for (; n; n = n->next) {
+        switch (n->kind) {
+        case KJ_N_REGION:
+            lower_region(lo, n);
+            break;
+        case KJ_N_SCALAR:
+            kj_lower_stmts(lo, n->stmt, n->stmt->next, kj_all);
+            break;
+        case KJ_N_BARRIER:
+            lower_barrier(lo, n);
+            break;
+        case KJ_N_IF:
+            lower_if(lo, n);
+            break;
+        case KJ_N_LOOP:
+            lower_loop(lo, n);
+            break;
+        case KJ_N_INLINE:
+            lower_body(lo, n->yes, n->stmt->u.block, n->divergent, kj_new_block(lo, "return"));
+            break;
+        case KJ_N_EXIT:
+            lower_exit(lo, n);
+            break;
+        }
+    }
+}
+
+void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done)
+{
+    const kj_tblock *body = lo->kernel->body;
+    lo->rows = lo->lanes = 1;
+    lo->slots = lo->home;
+    if (lo->plan->barrier) {
+        lower_body(lo, lo->plan->body, body, body->mark & KJ_DEP_THREAD, done);
+    } else {
+        lower_nodes(lo, lo->plan->body);
+        go_on(lo, done);
+    }
+}

@@ -1,0 +1,166 @@
+/* Builtin functions on tiles: LLVM's intrinsics, the math library's functions, and a few of our own. */
+#include "lower.h"
+#include "mathlib.h"
+
+#include <math.h>
+
+kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max)
+{
+    /* a if a < b or b is NaN: one comparison each, the same on every device */
+    kj_tile less = kj_tile_binary(lo, max ? KJ_OP_GT : KJ_OP_LT, a, b);
+    if (kj_is_float(a.type))
+        less = kj_tile_binary(lo, KJ_OP_OR, less, kj_tile_binary(lo, KJ_OP_NE, b, b));
+    return kj_tile_select(lo, less, a, b);
+}
+
+static kj_tile lower_abs(kj_lower *lo, kj_tile a)
+{
+    if (kj_is_float(a.type))
+        return kj_tile_intrinsic(lo, "llvm.fabs", &a, 1);
+    if (!kj_is_signed(a.type))
+        return a;
+    a = kj_tile_dense(lo, a);
+    kj_tile negative = kj_tile_binary(lo, KJ_OP_LT, a, kj_tile_const(lo, kj_int(a.type, 0)));
+    return kj_tile_select(lo, negative, kj_tile_unary(lo, KJ_OP_NEG, a), a);
+}
+
+static kj_tile lower_ceil_div(kj_lower *lo, kj_tile a, kj_tile b)
+{
+    kj_tile rest = kj_tile_binary(lo, KJ_OP_MOD, a, b);
+    kj_tile up = kj_tile_binary(lo, KJ_OP_NE, rest, kj_tile_const(lo, kj_int(a.type, 0)));
+    return kj_tile_binary(lo, KJ_OP_ADD, kj_tile_binary(lo, KJ_OP_FLOORDIV, a, b), kj_tile_convert(lo, up, a.type));
+}
+
+/* |a| op infinity */
+static kj_tile against_infinity(kj_lower *lo, kj_op op, kj_tile a)
+{
+    kj_tile inf = kj_tile_const(lo, kj_float(a.type, INFINITY));
+    return kj_tile_binary(lo, op, lower_abs(lo, a), inf);
+}
+
+static kj_tile lower_code(kj_lower *lo, kj_builtin id, const kj_tile *args)
+{
+    switch (id) {
+    case KJ_BI_MIN:
+    case KJ_BI_MAX:
+        return kj_lower_min(lo, args[0], args[1], id == KJ_BI_MAX);
+    case KJ_BI_CLAMP:
+        return kj_lower_min(lo, kj_lower_min(lo, args[0], args[1], true), args[2], false);
+    case KJ_BI_ABS:
+        return lower_abs(lo, args[0]);
+    case KJ_BI_CEIL_DIV:
+        return lower_ceil_div(lo, args[0], args[1]);
+    case KJ_BI_ISNAN:
+        return kj_tile_binary(lo, KJ_OP_NE, args[0], args[0]);
+    case KJ_BI_ISINF:
+        return against_infinity(lo, KJ_OP_EQ, args[0]);
+    case KJ_BI_ISFINITE:
+        return against_infinity(lo, KJ_OP_LT, args[0]);
+    default:
+        return args[0];
+    }
+}
+
+/* ---- The math library ---- */
+
+static LLVMValueRef call_math(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes, LLVMValueRef *args, int nargs)
+{
+    const kj_math_fn *fn = kj_mathlib_find(id, type, lanes);
+    LLVMTypeRef value = kj_vec(lo, type, lanes), params[3] = {value, value, value};
+    LLVMTypeRef signature = LLVMFunctionType(value, params, (unsigned)nargs, false);
+    LLVMValueRef f = LLVMGetNamedFunction(lo->module, fn->symbol);
+    if (!f)
+        f = LLVMAddFunction(lo->module, fn->symbol, signature);
+    return LLVMBuildCall2(lo->b, signature, f, args, (unsigned)nargs, "");
+}
+
+/* Lanes first .. first + n of a vector, those beyond its end unspecified. */
+static LLVMValueRef part(kj_lower *lo, LLVMValueRef v, int lanes, int first, int n)
+{
+    LLVMValueRef index[KJ_MAX_LANES];
+    for (int l = 0; l < n; l++)
+        index[l] = first + l < lanes ? LLVMConstInt(lo->i32, (unsigned)(first + l), false) : LLVMGetPoison(lo->i32);
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(index, (unsigned)n), "");
+}
+
+static LLVMValueRef joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
+{
+    LLVMValueRef index[KJ_MAX_LANES];
+    for (int l = 0; l < 2 * lanes; l++)
+        index[l] = LLVMConstInt(lo->i32, (unsigned)l, false);
+    return LLVMBuildShuffleVector(lo->b, a, b, LLVMConstVector(index, 2u * (unsigned)lanes), "");
+}
+
+/* A row through the scalar function, lane after lane: for algorithms that loop until a thread's own end. */
+static LLVMValueRef call_each(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes, LLVMValueRef *args, int nargs)
+{
+    LLVMTypeRef row = kj_vec(lo, type, lanes), elem = lo->types[type];
+    LLVMValueRef in[3], v[3], out = kj_alloca(lo, row, "each"), zero = LLVMConstInt(lo->i64, 0, false);
+    for (int i = 0; i < nargs; i++) {
+        in[i] = kj_alloca(lo, row, "arg");
+        LLVMBuildStore(lo->b, args[i], in[i]);
+    }
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "lane"), done = kj_new_block(lo, "row");
+    LLVMBuildBr(lo->b, loop);
+    LLVMPositionBuilderAtEnd(lo->b, loop);
+    LLVMValueRef lane = LLVMBuildPhi(lo->b, lo->i64, "lane");
+    for (int i = 0; i < nargs; i++)
+        v[i] = LLVMBuildLoad2(lo->b, elem, LLVMBuildGEP2(lo->b, elem, in[i], &lane, 1, ""), "");
+    LLVMBuildStore(lo->b, call_math(lo, id, type, 1, v, nargs), LLVMBuildGEP2(lo->b, elem, out, &lane, 1, ""));
+    LLVMValueRef next = LLVMBuildAdd(lo->b, lane, LLVMConstInt(lo->i64, 1, false), "");
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, LLVMConstInt(lo->i64, (unsigned)lanes, false), "");
+    LLVMBuildCondBr(lo->b, more, loop, done);
+    LLVMAddIncoming(lane, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, loop}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    return LLVMBuildLoad2(lo->b, row, out, "");
+}
+
+/* A row, in the pieces of 16 lanes that the library's functions take. */
+static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes, LLVMValueRef *args, int nargs)
+{
+    if (!kj_mathlib_find(id, type, KJ_MATH_LANES))
+        return call_each(lo, id, type, lanes, args, nargs);
+    LLVMValueRef pieces[KJ_MAX_LANES / KJ_MATH_LANES], in[3];
+    int n = 0;
+    for (int first = 0; first < lanes; first += KJ_MATH_LANES) {
+        for (int i = 0; i < nargs; i++)
+            in[i] = lanes == KJ_MATH_LANES ? args[i] : part(lo, args[i], lanes, first, KJ_MATH_LANES);
+        pieces[n++] = call_math(lo, id, type, KJ_MATH_LANES, in, nargs);
+    }
+    if (lanes < KJ_MATH_LANES)
+        return part(lo, pieces[0], KJ_MATH_LANES, 0, lanes);
+    for (int width = KJ_MATH_LANES; n > 1; width *= 2, n /= 2)
+        for (int i = 0; i < n / 2; i++)
+            pieces[i] = joined(lo, pieces[2 * i], pieces[2 * i + 1], width);
+    return pieces[0];
+}
+
+static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)
+{
+    int rows = 1, lanes = 1;
+    for (int i = 0; i < nargs; i++) {
+        rows = args[i].rows > rows ? args[i].rows : rows;
+        lanes = args[i].lanes > lanes ? args[i].lanes : lanes;
+    }
+    kj_tile out = kj_tile_like(args[0].type, rows, lanes);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef v[3];
+        for (int i = 0; i < nargs; i++)
+            v[i] = kj_tile_vector(lo, args[i], r, lanes);
+        out.v[r] = lanes == 1 ? call_math(lo, id, out.type, 1, v, nargs) : call_row(lo, id, out.type, lanes, v, nargs);
+    }
+    return out;
+}
+
+kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    kj_tile args[3];
+    for (int i = 0; i < e->u.call.nargs; i++)
+        args[i] = kj_lower_expr(lo, e->u.call.args[i], m);
+    const kj_builtin_info *info = &kj_builtins[e->u.call.id];
+    if (info->how == KJ_HOW_MATH)
+        return lower_math(lo, e->u.call.id, args, e->u.call.nargs);
+    if (info->how == KJ_HOW_LLVM)
+        return kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs);
+    return lower_code(lo, e->u.call.id, args);
+}

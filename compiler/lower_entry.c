@@ -1,0 +1,257 @@
+/* The entry function: a typed kernel in, an LLVM function that runs a range of its blocks out.
+ *
+ *     entry:  parameters, scalars and data pointers, from the launch's slots
+ *     blocks: for each block: its position, its shared arrays, its plan
+ *
+ * Shared arrays stand behind the scratch memory of values that live across barriers, in the order of their ids, each on
+ * a 64-byte boundary; kj_shared_bytes counts them the same way. */
+#include "lower.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { LOCAL_ON_STACK = 128 << 10 }; /* bytes of a gang's local array that may stand on the stack */
+
+static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
+static void make_types(kj_lower *lo)
+{
+    lo->i1 = LLVMInt1TypeInContext(lo->ctx);
+    lo->i8 = LLVMInt8TypeInContext(lo->ctx);
+    lo->i32 = LLVMInt32TypeInContext(lo->ctx);
+    lo->i64 = LLVMInt64TypeInContext(lo->ctx);
+    lo->ptr = LLVMPointerTypeInContext(lo->ctx, 0);
+    for (int t = 0; t < KJ_NTYPES; t++) {
+        const kj_type_info *info = &kj_types[t];
+        if (info->class == KJ_CLASS_FLOAT)
+            lo->types[t] = info->bits == 64 ? LLVMDoubleTypeInContext(lo->ctx) : LLVMFloatTypeInContext(lo->ctx);
+        else
+            lo->types[t] = info->class == KJ_CLASS_BOOL ? lo->i1 : LLVMIntTypeInContext(lo->ctx, info->bits);
+    }
+}
+
+static void add_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(lo->fn, at, LLVMCreateEnumAttribute(lo->ctx, kind, 0));
+}
+
+static void add_string(kj_lower *lo, const char *key, const char *value)
+{
+    LLVMAttributeRef a =
+        LLVMCreateStringAttribute(lo->ctx, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(lo->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
+}
+
+static void make_function(kj_lower *lo, const char *name)
+{
+    LLVMTypeRef params[4] = {lo->ptr, lo->i64, lo->i64, lo->ptr};
+    lo->fn = LLVMAddFunction(lo->module, name, LLVMFunctionType(lo->i32, params, 4, false));
+    add_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
+    add_attribute(lo, 1, "noalias");
+    add_attribute(lo, 4, "noalias");
+    /* CPUs that would rather not use their widest registers lose more by splitting our vectors */
+    const char *bits = lo->vector >= 16 ? "512" : lo->vector == 8 ? "256" : "128";
+    add_string(lo, "prefer-vector-width", bits);
+    add_string(lo, "min-legal-vector-width", bits);
+    lo->launch = LLVMGetParam(lo->fn, 0);
+    lo->scratch_base = LLVMGetParam(lo->fn, 3);
+    lo->allocas = LLVMCreateBuilderInContext(lo->ctx);
+    LLVMPositionBuilderAtEnd(lo->allocas, kj_new_block(lo, "entry"));
+    LLVMPositionBuilderAtEnd(lo->b, kj_new_block(lo, "load"));
+}
+
+/* ---- Parameters ---- */
+
+static LLVMValueRef load_launch(kj_lower *lo, LLVMTypeRef type, int64_t offset)
+{
+    LLVMValueRef index = i64_const(lo, offset);
+    return LLVMBuildLoad2(lo->b, type, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
+}
+
+static void load_params(kj_lower *lo)
+{
+    for (int axis = 0; axis < 3; axis++)
+        lo->grid[axis] = load_launch(lo, lo->i64, (int64_t)offsetof(kj_host_launch, grid) + 8 * axis);
+    int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
+    for (int i = 0; i < lo->kernel->nparams; i++) {
+        const kj_tparam *p = &lo->kernel->params[i];
+        if (p->var) {
+            bool is_bool = p->var->type == KJ_BOOL;
+            LLVMValueRef v = load_launch(lo, is_bool ? lo->i8 : lo->types[p->var->type], slot);
+            lo->params[i] = is_bool ? LLVMBuildICmp(lo->b, LLVMIntNE, v, LLVMConstInt(lo->i8, 0, false), "") : v;
+            slot += 8;
+            continue;
+        }
+        int ndim = p->array->ndim;
+        lo->roots[p->array->id] = load_launch(lo, lo->ptr, slot);
+        for (int d = 0; d < ndim; d++) {
+            lo->dims[i][d] = load_launch(lo, lo->i64, slot + 8 * (1 + d));
+            lo->dims[i][KJ_MAX_NDIM + d] = load_launch(lo, lo->i64, slot + 8 * (1 + ndim + d));
+        }
+        slot += 8 * (1 + 2 * ndim);
+    }
+}
+
+/* ---- Arrays ---- */
+
+static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
+{
+    kj_dtype unsigned_type = type == KJ_BOOL ? KJ_U8 : type;
+    uint64_t bits = 0;
+    memcpy(&bits, at, kj_types[type].size);
+    if (type == KJ_F32) {
+        float f;
+        memcpy(&f, at, sizeof f);
+        return LLVMConstReal(lo->types[type], (double)f);
+    }
+    if (type == KJ_F64) {
+        double f;
+        memcpy(&f, at, sizeof f);
+        return LLVMConstReal(lo->types[type], f);
+    }
+    return LLVMConstInt(lo->types[unsigned_type], bits, false);
+}
+
+static void make_const(kj_lower *lo, const kj_tarray *a)
+{
+    size_t n = (size_t)a->static_count, size = kj_types[a->elem].size;
+    LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n + 1);
+    for (size_t i = 0; i < n; i++)
+        v[i] = const_element(lo, a->elem, (const char *)a->data + i * size);
+    LLVMTypeRef elem = a->elem == KJ_BOOL ? lo->i8 : lo->types[a->elem];
+    LLVMValueRef all = LLVMConstArray2(elem, v, n), global = LLVMAddGlobal(lo->module, LLVMTypeOf(all), a->name);
+    LLVMSetInitializer(global, all);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
+    LLVMSetAlignment(global, 64);
+    lo->roots[a->id] = global;
+}
+
+static void place_locals(kj_lower *lo, const kj_tarray *a)
+{
+    int64_t size = a->static_count * kj_types[a->elem].size;
+    if (size * lo->gang_rows * lo->gang_lanes > LOCAL_ON_STACK)
+        lo->plan->crossing[a->id] = true;
+    if (lo->plan->crossing[a->id])
+        lo->local_scratch[a->id] = kj_scratch_alloc(lo, size);
+}
+
+/* Where the shared arrays stand, in a block: from `offset` bytes (an i64 value) behind the scratch memory's begin. */
+static void place_shared(kj_lower *lo, LLVMValueRef offset)
+{
+    for (int i = 0; i < lo->kernel->nroots; i++) {
+        const kj_tarray *a = lo->kernel->roots[i];
+        if (a->space != KJ_SHARED)
+            continue;
+        lo->roots[i] = LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &offset, 1, a->name);
+        kj_tile bytes = kj_tile_int(lo, kj_types[a->elem].size);
+        for (int d = 0; d < a->ndim; d++)
+            bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, kj_lower_expr(lo, a->shape[d], kj_all));
+        LLVMValueRef end = LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), i64_const(lo, 63), "");
+        offset = LLVMBuildAnd(lo->b, end, i64_const(lo, -64), "");
+    }
+}
+
+static void place_variables(kj_lower *lo)
+{
+    size_t n = (size_t)lo->kernel->nvars + 1;
+    lo->home = KJ_NEW_ARRAY(lo->arena, kj_slot, n);
+    lo->before = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n);
+    lo->context = KJ_NEW_ARRAY(lo->arena, int64_t, n);
+    for (int id = 0; id < lo->kernel->nvars; id++) {
+        const kj_place *p = &lo->plan->places[id];
+        lo->context[id] = -1;
+        if (!p->var || p->home != KJ_HOME_BLOCK)
+            continue;
+        LLVMTypeRef type = lo->types[p->var->type];
+        lo->home[id] = (kj_slot){.rows = 1, .lanes = 1, .at = {kj_alloca(lo, type, p->var->name)}};
+        LLVMBuildStore(lo->b, LLVMConstNull(type), lo->home[id].at[0]);
+    }
+}
+
+/* ---- Blocks ---- */
+
+static void make_position(kj_lower *lo, LLVMValueRef b)
+{
+    LLVMValueRef rest = LLVMBuildUDiv(lo->b, b, lo->grid[0], "");
+    lo->block[0] = LLVMBuildURem(lo->b, b, lo->grid[0], "");
+    lo->block[1] = LLVMBuildURem(lo->b, rest, lo->grid[1], "");
+    lo->block[2] = LLVMBuildUDiv(lo->b, rest, lo->grid[1], "");
+}
+
+static void make_blocks(kj_lower *lo)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "blocks");
+    LLVMBasicBlockRef block = kj_new_block(lo, "block"), next = kj_new_block(lo, "endblock"), end = kj_new_block(lo, "end");
+    lo->fail = kj_new_block(lo, "fail");
+    LLVMBuildBr(lo->b, head);
+    LLVMPositionBuilderAtEnd(lo->b, head);
+    LLVMValueRef b = LLVMBuildPhi(lo->b, lo->i64, "b");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, LLVMGetParam(lo->fn, 2), ""), block, end);
+    LLVMPositionBuilderAtEnd(lo->b, block);
+    make_position(lo, b);
+    /* the size of scratch is known when all is lowered */
+    LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
+    place_shared(lo, later);
+    kj_lower_plan(lo, next);
+    LLVMReplaceAllUsesWith(later, i64_const(lo, lo->scratch));
+    LLVMInstructionEraseFromParent(later);
+    LLVMValueRef following = LLVMBuildAdd(lo->b, b, i64_const(lo, 1), "");
+    LLVMBuildBr(lo->b, head);
+    LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following}, (LLVMBasicBlockRef[]){before, next}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, end);
+    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 0, false));
+    LLVMPositionBuilderAtEnd(lo->b, lo->fail);
+    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 1, false));
+}
+
+/* Blocks that nothing jumps to (behind a break, say) still need an end. */
+static void seal(kj_lower *lo)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(lo->fn); b; b = LLVMGetNextBasicBlock(b)) {
+        if (LLVMGetBasicBlockTerminator(b))
+            continue;
+        LLVMPositionBuilderAtEnd(lo->b, b);
+        LLVMBuildUnreachable(lo->b);
+    }
+}
+
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module, const char *entry)
+{
+    kj_lower lo = {.arena = arena, .kernel = kernel, .module = module, .vector = vector};
+    size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;
+    lo.ctx = LLVMGetModuleContext(module);
+    lo.b = LLVMCreateBuilderInContext(lo.ctx);
+    lo.deps = kj_uniform(arena, kernel);
+    lo.plan = kj_fission(arena, kernel, lo.deps);
+    lo.locals = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
+    lo.roots = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
+    lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, nroots);
+    lo.params = KJ_NEW_ARRAY(arena, LLVMValueRef, nparams);
+    lo.dims = kj_arena_calloc(arena, nparams, sizeof *lo.dims);
+    make_types(&lo);
+    kj_gang_choose(&lo);
+    make_function(&lo, entry);
+    LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
+    load_params(&lo);
+    for (int i = 0; i < kernel->nroots; i++) {
+        if (kernel->roots[i]->space == KJ_CONST)
+            make_const(&lo, kernel->roots[i]);
+        else if (kernel->roots[i]->space == KJ_LOCAL)
+            place_locals(&lo, kernel->roots[i]);
+    }
+    place_variables(&lo);
+    lo.rows = lo.lanes = 1;
+    lo.slots = lo.home;
+    make_blocks(&lo);
+    seal(&lo);
+    LLVMBuildBr(lo.allocas, load);
+    LLVMDisposeBuilder(lo.b);
+    LLVMDisposeBuilder(lo.allocas);
+    return lo.scratch;
+}

@@ -1,0 +1,259 @@
+/* Expressions: a typed scalar expression becomes a tile for the gang's threads. */
+#include "lower.h"
+
+LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name)
+{
+    return LLVMBuildAlloca(lo->allocas, type, name);
+}
+
+LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(lo->ctx, lo->fn, name);
+}
+
+/* ---- Variables ---- */
+
+static kj_slot new_slot(kj_lower *lo, kj_dtype type, int rows, int lanes, const char *name)
+{
+    kj_slot s = {.rows = (uint8_t)rows, .lanes = (uint8_t)lanes};
+    for (int r = 0; r < rows; r++)
+        s.at[r] = kj_alloca(lo, kj_vec(lo, type, lanes), name);
+    return s;
+}
+
+static kj_tile load_slot(kj_lower *lo, const kj_slot *s, kj_dtype type)
+{
+    kj_tile t = kj_tile_like(type, s->rows, s->lanes);
+    for (int r = 0; r < s->rows; r++)
+        t.v[r] = LLVMBuildLoad2(lo->b, kj_vec(lo, type, s->lanes), s->at[r], "");
+    return t;
+}
+
+static void store_slot(kj_lower *lo, const kj_slot *s, kj_tile t)
+{
+    for (int r = 0; r < s->rows; r++)
+        LLVMBuildStore(lo->b, kj_tile_vector(lo, t, r, s->lanes), s->at[r]);
+}
+
+static void store_masked(kj_lower *lo, const kj_slot *s, kj_tile t, kj_mask m)
+{
+    m = kj_mask_reduce(lo, m, s->rows, s->lanes);
+    if (m.kind == KJ_SOME && (s->rows > 1 || s->lanes > 1))
+        t = kj_tile_select(lo, m.t, t, load_slot(lo, s, t.type));
+    store_slot(lo, s, t);
+}
+
+kj_tile kj_slot_read(kj_lower *lo, const kj_var *v)
+{
+    if (v->param >= 0)
+        return kj_tile_scalar(v->type, lo->params[v->param]);
+    const kj_slot *s = &lo->slots[v->id];
+    return s->known ? s->tile : load_slot(lo, s, v->type);
+}
+
+void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
+{
+    store_masked(lo, &lo->slots[v->id], t, m);
+}
+
+void kj_slot_make(kj_lower *lo, const kj_var *v)
+{
+    kj_slot *s = &lo->slots[v->id];
+    uint8_t dep = lo->deps->var[v->id];
+    if (!s->at[0])
+        *s = new_slot(lo, v->type, kj_rows_of(lo, dep), kj_lanes_of(lo, dep), v->name);
+}
+
+void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
+{
+    kj_slot *s = &lo->slots[v->id];
+    if (v->mutable) {
+        s->known = false;
+        kj_slot_make(lo, v);
+        store_slot(lo, s, t);
+        return;
+    }
+    s->known = true;
+    s->tile = t;
+    kj_home_store(lo, v, t, m);
+}
+
+/* ---- Conditional evaluation ---- */
+
+/* May `e` be computed for threads that would not reach it? Then no branch is worth its price. */
+static bool is_harmless(const kj_texpr *e, int *budget)
+{
+    if (--*budget < 0)
+        return false;
+    switch (e->kind) {
+    case KJ_TE_CONST:
+    case KJ_TE_VAR:
+    case KJ_TE_DIM:
+    case KJ_TE_INDEX:
+        return true;
+    case KJ_TE_UNARY:
+    case KJ_TE_CONVERT:
+        return is_harmless(e->u.unary.arg, budget);
+    case KJ_TE_BINARY:
+        return is_harmless(e->u.binary.lhs, budget) && is_harmless(e->u.binary.rhs, budget);
+    case KJ_TE_LOGIC:
+        return is_harmless(e->u.logic.lhs, budget) && is_harmless(e->u.logic.rhs, budget);
+    case KJ_TE_SELECT:
+        return is_harmless(e->u.select.test, budget) && is_harmless(e->u.select.yes, budget) &&
+               is_harmless(e->u.select.no, budget);
+    case KJ_TE_FMA:
+        return is_harmless(e->u.fma.a, budget) && is_harmless(e->u.fma.b, budget) && is_harmless(e->u.fma.c, budget);
+    case KJ_TE_CALL:
+        for (int i = 0; i < e->u.call.nargs; i++)
+            if (!is_harmless(e->u.call.args[i], budget))
+                return false;
+        return kj_builtins[e->u.call.id].how != KJ_HOW_MATH;
+    default:
+        return false;
+    }
+}
+
+static bool harmless(const kj_texpr *e)
+{
+    int budget = 12;
+    return is_harmless(e, &budget);
+}
+
+/* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips it for none. */
+static void evaluate_if(kj_lower *lo, const kj_texpr *e, kj_tile test, kj_mask m, const kj_slot *out)
+{
+    bool uniform = test.rows == 1 && test.lanes == 1;
+    kj_mask inside = uniform ? m : kj_mask_and(lo, m, kj_mask_of(test));
+    LLVMValueRef any = uniform ? test.v[0] : kj_mask_any(lo, inside);
+    LLVMBasicBlockRef then = kj_new_block(lo, "then"), done = kj_new_block(lo, "done");
+    LLVMBuildCondBr(lo->b, any, then, done);
+    LLVMPositionBuilderAtEnd(lo->b, then);
+    store_masked(lo, out, kj_lower_expr(lo, e, inside), inside);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+static kj_slot result_slot(kj_lower *lo, const kj_texpr *e)
+{
+    uint8_t dep = kj_dep(lo->deps, e);
+    kj_slot s = new_slot(lo, e->type, kj_rows_of(lo, dep), kj_lanes_of(lo, dep), "choice");
+    kj_tile zero = kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
+    store_slot(lo, &s, zero);
+    return s;
+}
+
+static kj_tile lower_logic(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    kj_tile lhs = kj_lower_expr(lo, e->u.logic.lhs, m);
+    const kj_texpr *rhs = e->u.logic.rhs;
+    if (harmless(rhs)) {
+        kj_mask a = kj_mask_of(lhs), b = kj_mask_of(kj_lower_expr(lo, rhs, m));
+        return e->u.logic.is_or ? kj_mask_or(lo, a, b).t : kj_mask_and(lo, a, b).t;
+    }
+    kj_slot out = result_slot(lo, e);
+    store_slot(lo, &out, lhs);
+    evaluate_if(lo, rhs, e->u.logic.is_or ? kj_tile_unary(lo, KJ_OP_NOT, lhs) : lhs, m, &out);
+    return load_slot(lo, &out, KJ_BOOL);
+}
+
+static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    kj_tile test = kj_lower_expr(lo, e->u.select.test, m);
+    if (harmless(e->u.select.yes) && harmless(e->u.select.no)) {
+        kj_tile yes = kj_lower_expr(lo, e->u.select.yes, m);
+        return kj_tile_select(lo, test, yes, kj_lower_expr(lo, e->u.select.no, m));
+    }
+    kj_slot out = result_slot(lo, e);
+    test = kj_tile_dense(lo, test);
+    evaluate_if(lo, e->u.select.yes, test, m, &out);
+    evaluate_if(lo, e->u.select.no, kj_tile_unary(lo, KJ_OP_NOT, test), m, &out);
+    return load_slot(lo, &out, e->type);
+}
+
+/* ---- Leaves ---- */
+
+static kj_tile bounded(LLVMValueRef v, uint8_t bits, kj_sign sign)
+{
+    kj_tile t = kj_tile_scalar(KJ_I64, v);
+    t.bits = bits;
+    t.sign = (uint8_t)sign;
+    return t;
+}
+
+static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
+{
+    int axis = e->u.index.axis;
+    switch (e->u.index.which) {
+    case KJ_THREAD_IDX:
+        return lo->thread[axis];
+    case KJ_BLOCK_IDX:
+        return bounded(lo->block[axis], 31, KJ_NONNEGATIVE);
+    case KJ_BLOCK_DIM:
+        return kj_tile_int(lo, lo->kernel->block[axis]);
+    default:
+        return bounded(lo->grid[axis], 31, KJ_POSITIVE);
+    }
+}
+
+/* No array has more than 2^48 elements: the address space ends before. */
+static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
+{
+    const kj_tarray *a = e->u.dim.array;
+    LLVMValueRef v = lo->dims[a->param][e->u.dim.axis + (e->u.dim.stride ? KJ_MAX_NDIM : 0)];
+    return bounded(v, 48, e->u.dim.stride ? KJ_SIGN_ANY : KJ_NONNEGATIVE);
+}
+
+static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    kj_tile args[3];
+    args[0] = kj_lower_expr(lo, e->u.fma.a, m);
+    args[1] = kj_lower_expr(lo, e->u.fma.b, m);
+    args[2] = kj_lower_expr(lo, e->u.fma.c, m);
+    return kj_tile_intrinsic(lo, "llvm.fma", args, 3);
+}
+
+static kj_tile lower_binary(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    kj_tile lhs = kj_lower_expr(lo, e->u.binary.lhs, m);
+    return kj_tile_binary(lo, e->u.binary.op, lhs, kj_lower_expr(lo, e->u.binary.rhs, m));
+}
+
+kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    switch (e->kind) {
+    case KJ_TE_CONST:
+        return kj_tile_const(lo, e->u.value);
+    case KJ_TE_VAR:
+        return kj_slot_read(lo, e->u.var);
+    case KJ_TE_DIM:
+        return lower_dim(lo, e);
+    case KJ_TE_INDEX:
+        return lower_index(lo, e);
+    case KJ_TE_UNARY:
+        return kj_tile_unary(lo, e->u.unary.op, kj_lower_expr(lo, e->u.unary.arg, m));
+    case KJ_TE_BINARY:
+        return lower_binary(lo, e, m);
+    case KJ_TE_LOGIC:
+        return lower_logic(lo, e, m);
+    case KJ_TE_SELECT:
+        return lower_select(lo, e, m);
+    case KJ_TE_CONVERT:
+        return kj_tile_convert(lo, kj_lower_expr(lo, e->u.unary.arg, m), e->type);
+    case KJ_TE_FMA:
+        return lower_fma(lo, e, m);
+    case KJ_TE_LOAD:
+        return kj_lower_load(lo, e->u.load.array, e->u.load.index, m);
+    case KJ_TE_CALL:
+        return kj_lower_call(lo, e, m);
+    case KJ_TE_ATOMIC:
+        return kj_lower_atomic(lo, e, m, true);
+    case KJ_TE_INLINE: {
+        const kj_var *result = e->u.inline_.result;
+        kj_tile zero = kj_tile_scalar(result->type, LLVMConstNull(lo->types[result->type]));
+        kj_slot_begin(lo, result, zero, m);
+        kj_lower_inline(lo, e->u.inline_.block, m);
+        return kj_slot_read(lo, result);
+    }
+    }
+    return kj_tile_int(lo, 0);
+}

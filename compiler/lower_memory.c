@@ -1,0 +1,550 @@
+/* Loads, stores and atomics of a gang.
+ *
+ * The address decides: one for all threads is a scalar access, lanes one element apart are a vector access, anything
+ * else is a gather or scatter. Threads that do not run touch no memory: their part is masked off, or their address
+ * replaced by a harmless one. Bools are bytes in memory. */
+#include "lower.h"
+
+#include <string.h>
+
+static kj_dtype memory_type(kj_dtype t)
+{
+    return t == KJ_BOOL ? KJ_U8 : t;
+}
+
+static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
+/* ---- Addresses ---- */
+
+/* An index from an i32 that may wrap around between lanes stays linear: the wrapped lanes' indices are negative, so no
+ * thread with an index in bounds sees the difference. */
+static kj_tile lower_index(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
+        kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
+        if (t.form == KJ_LINEAR)
+            t.bits = 31;
+        return kj_tile_convert(lo, t, KJ_I64);
+    }
+    return kj_lower_expr(lo, e, m);
+}
+
+static bool is_one(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CONST && e->u.value.i == 1;
+}
+
+/* The element's distance from the root's first, in elements. */
+static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+{
+    kj_tile sum = a->offset ? kj_lower_expr(lo, a->offset, m) : kj_tile_int(lo, 0);
+    bool zero = !a->offset;
+    for (int i = 0; i < a->ndim; i++) {
+        kj_tile at = lower_index(lo, index[i], m);
+        if (!is_one(a->stride[i]))
+            at = kj_tile_binary(lo, KJ_OP_MUL, at, kj_lower_expr(lo, a->stride[i], m));
+        sum = zero ? at : kj_tile_binary(lo, KJ_OP_ADD, sum, at);
+        zero = false;
+    }
+    return sum;
+}
+
+static LLVMValueRef element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)
+{
+    return LLVMBuildGEP2(lo->b, lo->types[memory_type(type)], base, &index, 1, "");
+}
+
+/* Where a local array lives: element e of row r, lane l is at base[e * pitch + start + r * width + l]. */
+typedef struct local_place {
+    LLVMValueRef base, start;
+    int64_t pitch, width;
+} local_place;
+
+static LLVMValueRef thread_number(kj_lower *lo)
+{
+    if (lo->flat)
+        return lo->x;
+    LLVMValueRef by = i64_const(lo, lo->kernel->block[1]), width = i64_const(lo, lo->width);
+    LLVMValueRef row = LLVMBuildAdd(lo->b, LLVMBuildMul(lo->b, lo->z, by, ""), lo->y, "");
+    return LLVMBuildAdd(lo->b, LLVMBuildMul(lo->b, row, width, ""), lo->x, "");
+}
+
+static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)
+{
+    LLVMValueRef index = i64_const(lo, offset);
+    return LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &index, 1, "");
+}
+
+static local_place place_local(kj_lower *lo, const kj_tarray *root)
+{
+    if (lo->plan->crossing[root->id]) {
+        LLVMValueRef base = scratch_at(lo, lo->local_scratch[root->id]);
+        return (local_place){base, thread_number(lo), lo->threads, lo->width};
+    }
+    LLVMValueRef *at = &lo->locals[root->id];
+    int64_t pitch = lo->rows * lo->lanes;
+    if (!*at) {
+        LLVMTypeRef elem = lo->types[memory_type(root->elem)];
+        *at = kj_alloca(lo, LLVMArrayType2(elem, (uint64_t)(root->static_count * pitch)), root->name);
+        LLVMSetAlignment(*at, 64);
+    }
+    return (local_place){*at, i64_const(lo, 0), pitch, lo->lanes};
+}
+
+/* Turns an element offset within a local array into one within its storage, for all of the gang's threads. */
+static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset, LLVMValueRef *base)
+{
+    local_place p = place_local(lo, root);
+    *base = p.base;
+    kj_tile scaled = kj_tile_binary(lo, KJ_OP_MUL, offset, kj_tile_int(lo, p.pitch));
+    kj_tile own = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
+    for (int r = 0; r < lo->rows; r++)
+        own.v[r] = LLVMBuildAdd(lo->b, p.start, i64_const(lo, r * p.width), "");
+    if (lo->lanes > 1) {
+        own.form = KJ_LINEAR;
+        own.stride = 1;
+    }
+    return kj_tile_binary(lo, KJ_OP_ADD, scaled, own);
+}
+
+/* An array access: the address of each thread's element. */
+typedef struct access {
+    kj_dtype type;
+    LLVMValueRef base;
+    kj_tile offset;
+} access;
+
+static access lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+{
+    access out = {.type = a->elem, .offset = lower_offset(lo, a, index, m)};
+    if (a->root->space == KJ_LOCAL)
+        out.offset = local_offset(lo, a->root, out.offset, &out.base);
+    else
+        out.base = lo->roots[a->root->id];
+    return out;
+}
+
+/* ---- Vector accesses ---- */
+
+static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads, LLVMValueRef first,
+                                LLVMValueRef second, LLVMValueRef third, int aligned, int align)
+{
+    /* Up to LLVM 21 the alignment is an argument behind the pointer, from 22 on an attribute of it. */
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, 2);
+    LLVMTypeRef type = LLVMGlobalGetValueType(f);
+    LLVMValueRef args[4];
+    unsigned n = 0, pointer = (unsigned)aligned;
+    LLVMValueRef given[3] = {first, second, third};
+    bool argument = LLVMCountParamTypes(type) == 3u + (third ? 1u : 0u);
+    for (unsigned i = 0; i < (third ? 3u : 2u); i++) {
+        args[n++] = given[i];
+        if (argument && i == pointer)
+            args[n++] = LLVMConstInt(lo->i32, (unsigned)align, false);
+    }
+    LLVMValueRef call = LLVMBuildCall2(lo->b, type, f, args, n, "");
+    if (!argument) {
+        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+        LLVMAddCallSiteAttribute(call, pointer + 1, LLVMCreateEnumAttribute(lo->ctx, kind, (unsigned)align));
+    }
+    return call;
+}
+
+static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
+{
+    LLVMValueRef index[KJ_MAX_LANES];
+    for (int l = 0; l < lanes; l++)
+        index[l] = LLVMConstInt(lo->i32, (unsigned)(lanes - 1 - l), false);
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(index, (unsigned)lanes), "");
+}
+
+static bool is_unit(kj_tile offset)
+{
+    return offset.form == KJ_LINEAR && (offset.stride == 1 || offset.stride == -1);
+}
+
+/* The lowest address of a row whose lanes are one element apart. */
+static LLVMValueRef row_start(kj_lower *lo, const access *a, LLVMValueRef first)
+{
+    if (a->offset.stride < 0)
+        first = LLVMBuildSub(lo->b, first, i64_const(lo, a->offset.lanes - 1), "");
+    return element(lo, a->type, a->base, first);
+}
+
+static LLVMValueRef pointers(kj_lower *lo, const access *a, int row)
+{
+    LLVMValueRef index = kj_tile_vector(lo, a->offset, row, a->offset.lanes);
+    return LLVMBuildGEP2(lo->b, lo->types[memory_type(a->type)], a->base, &index, 1, "");
+}
+
+static LLVMValueRef load_vector(kj_lower *lo, const access *a, int row, kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMTypeRef type = kj_vec(lo, memory_type(a->type), lanes);
+    LLVMValueRef zero = LLVMConstNull(type);
+    if (!is_unit(a->offset)) {
+        LLVMTypeRef overloads[2] = {type, LLVMVectorType(lo->ptr, (unsigned)lanes)};
+        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+        return call_masked(lo, "llvm.masked.gather", overloads, pointers(lo, a, row), mask, zero, 0, size);
+    }
+    LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]), v;
+    bool back = a->offset.stride < 0;
+    if (m.kind == KJ_ALL) {
+        v = LLVMBuildLoad2(lo->b, type, at, "");
+        LLVMSetAlignment(v, (unsigned)size);
+    } else {
+        LLVMTypeRef overloads[2] = {type, lo->ptr};
+        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+        mask = back ? reversed(lo, mask, lanes) : mask;
+        v = call_masked(lo, "llvm.masked.load", overloads, at, mask, zero, 0, size);
+    }
+    return back ? reversed(lo, v, lanes) : v;
+}
+
+static void store_vector(kj_lower *lo, const access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMTypeRef type = LLVMTypeOf(v);
+    if (!is_unit(a->offset)) {
+        LLVMTypeRef overloads[2] = {type, LLVMVectorType(lo->ptr, (unsigned)lanes)};
+        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+        call_masked(lo, "llvm.masked.scatter", overloads, v, pointers(lo, a, row), mask, 1, size);
+        return;
+    }
+    LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
+    bool back = a->offset.stride < 0;
+    v = back ? reversed(lo, v, lanes) : v;
+    if (m.kind == KJ_ALL) {
+        LLVMSetAlignment(LLVMBuildStore(lo->b, v, at), (unsigned)size);
+        return;
+    }
+    LLVMTypeRef overloads[2] = {type, lo->ptr};
+    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+    mask = back ? reversed(lo, mask, lanes) : mask;
+    call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size);
+}
+
+/* ---- Loads ---- */
+
+/* A row's scalar, from a harmless address when none of its threads runs. */
+static LLVMValueRef load_scalar(kj_lower *lo, const access *a, int row, kj_mask m)
+{
+    LLVMTypeRef type = lo->types[memory_type(a->type)];
+    LLVMValueRef at = element(lo, a->type, a->base, a->offset.v[row]);
+    if (a->offset.rows > 1 && m.kind == KJ_SOME) {
+        LLVMValueRef nowhere = kj_alloca(lo, type, "nowhere");
+        LLVMBuildStore(lo->b, LLVMConstNull(type), nowhere);
+        at = LLVMBuildSelect(lo->b, kj_mask_row(lo, m, row, 1), at, nowhere, "");
+    }
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
+    LLVMSetAlignment(v, kj_types[a->type].size);
+    return v;
+}
+
+static kj_tile from_memory(kj_lower *lo, kj_tile t, kj_dtype type)
+{
+    return type == KJ_BOOL ? kj_tile_convert(lo, t, KJ_BOOL) : t;
+}
+
+static kj_tile load_access(kj_lower *lo, const access *a, kj_mask m)
+{
+    kj_tile t = kj_tile_like(memory_type(a->type), a->offset.rows, a->offset.lanes);
+    m = kj_mask_reduce(lo, m, t.rows, t.lanes);
+    for (int r = 0; r < t.rows; r++)
+        t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : load_vector(lo, a, r, m);
+    return from_memory(lo, t, a->type);
+}
+
+kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+{
+    access at = lower_access(lo, a, index, m);
+    return load_access(lo, &at, m);
+}
+
+/* ---- Stores ---- */
+
+/* Of a vector that goes to one address: the last running thread's element. */
+static LLVMValueRef last_lane(kj_lower *lo, kj_tile v, int row, kj_mask m)
+{
+    LLVMValueRef lane = LLVMConstInt(lo->i32, v.lanes - 1u, false);
+    if (m.kind == KJ_SOME && m.t.lanes > 1) {
+        LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, v.lanes);
+        LLVMValueRef bits = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, row, v.lanes), type, "");
+        bits = LLVMBuildZExt(lo->b, bits, lo->i64, "");
+        LLVMValueRef args[2] = {bits, LLVMConstInt(lo->i1, 0, false)};
+        unsigned id = LLVMLookupIntrinsicID("llvm.ctlz", 9);
+        LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, &lo->i64, 1);
+        LLVMValueRef zeros = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+        lane = LLVMBuildSub(lo->b, i64_const(lo, 63), zeros, "");
+        lane = LLVMBuildAnd(lo->b, lane, i64_const(lo, v.lanes - 1), "");
+    }
+    return LLVMBuildExtractElement(lo->b, kj_tile_vector(lo, v, row, v.lanes), lane, "");
+}
+
+static void store_scalar(kj_lower *lo, const access *a, int row, kj_tile v, kj_mask m, bool certain)
+{
+    LLVMBasicBlockRef done = NULL;
+    if (!certain) {
+        LLVMBasicBlockRef then = kj_new_block(lo, "store");
+        done = kj_new_block(lo, "stored");
+        LLVMBuildCondBr(lo->b, kj_mask_row(lo, m, row, 1), then, done);
+        LLVMPositionBuilderAtEnd(lo->b, then);
+    }
+    LLVMValueRef value = v.lanes == 1 ? v.v[v.rows == 1 ? 0 : row] : last_lane(lo, v, row, m);
+    LLVMValueRef at = element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
+    LLVMSetAlignment(LLVMBuildStore(lo->b, value, at), kj_types[a->type].size);
+    if (done) {
+        LLVMBuildBr(lo->b, done);
+        LLVMPositionBuilderAtEnd(lo->b, done);
+    }
+}
+
+static void store_access(kj_lower *lo, const access *a, kj_tile v, kj_mask m)
+{
+    v = kj_tile_dense(lo, v);
+    if (a->type == KJ_BOOL)
+        v = kj_tile_convert(lo, v, KJ_U8);
+    bool vector = a->offset.lanes > 1;
+    int rows = a->offset.rows > v.rows ? a->offset.rows : v.rows;
+    if (!vector && v.lanes > 1 && m.kind == KJ_SOME && m.t.rows > rows)
+        rows = m.t.rows;
+    if (rows == 1 && (vector || v.lanes == 1))
+        m = kj_mask_reduce(lo, m, 1, vector ? a->offset.lanes : 1);
+    for (int r = 0; r < rows; r++) {
+        if (vector)
+            store_vector(lo, a, r, kj_tile_vector(lo, v, r, a->offset.lanes), m);
+        else
+            store_scalar(lo, a, r, v, m, m.kind == KJ_ALL || rows == 1);
+    }
+}
+
+void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value, kj_mask m)
+{
+    access at = lower_access(lo, a, index, m);
+    store_access(lo, &at, kj_lower_expr(lo, value, m), m);
+}
+
+/* ---- Values that live across regions ---- */
+
+static access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
+{
+    access a = {.type = type, .base = scratch_at(lo, offset)};
+    a.offset = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
+    for (int r = 0; r < lo->rows; r++)
+        a.offset.v[r] = LLVMBuildAdd(lo->b, thread_number(lo), i64_const(lo, (int64_t)r * lo->width), "");
+    a.offset.form = lo->lanes > 1 ? KJ_LINEAR : KJ_DENSE;
+    a.offset.stride = lo->lanes > 1;
+    return a;
+}
+
+kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type)
+{
+    access a = context_access(lo, offset, type);
+    return load_access(lo, &a, kj_all);
+}
+
+void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m)
+{
+    access a = context_access(lo, offset, t.type);
+    store_access(lo, &a, t, m);
+}
+
+/* ---- Atomics ---- */
+
+static LLVMAtomicRMWBinOp rmw_op(kj_builtin id, kj_dtype type)
+{
+    bool f = kj_is_float(type), s = kj_is_signed(type);
+    switch (id) {
+    case KJ_BI_ATOMIC_ADD:
+        return f ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    case KJ_BI_ATOMIC_MIN:
+        return f ? LLVMAtomicRMWBinOpFMin : s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case KJ_BI_ATOMIC_MAX:
+        return f ? LLVMAtomicRMWBinOpFMax : s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    default:
+        return LLVMAtomicRMWBinOpXchg;
+    }
+}
+
+static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
+{
+    kj_tile x = kj_tile_scalar(type, a), y = kj_tile_scalar(type, b);
+    if (id == KJ_BI_ATOMIC_ADD)
+        return kj_tile_binary(lo, KJ_OP_ADD, x, y).v[0];
+    return kj_lower_min(lo, x, y, id == KJ_BI_ATOMIC_MAX).v[0];
+}
+
+/* A block has one worker: on shared memory an atomic is a plain update. */
+static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
+                                  LLVMValueRef b)
+{
+    LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
+    LLVMValueRef next = a;
+    if (id == KJ_BI_ATOMIC_CAS) {
+        LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
+        LLVMValueRef was = LLVMBuildBitCast(lo->b, old, bits, ""), want = LLVMBuildBitCast(lo->b, a, bits, "");
+        next = LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, was, want, ""), b, old, "");
+    } else if (id != KJ_BI_ATOMIC_EXCH) {
+        next = combine(lo, id, type, old, a);
+    }
+    LLVMBuildStore(lo->b, next, at);
+    return old;
+}
+
+static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
+                                  LLVMValueRef b)
+{
+    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
+    if (id != KJ_BI_ATOMIC_CAS)
+        return LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, relaxed, false);
+    LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
+    a = LLVMBuildBitCast(lo->b, a, bits, "");
+    b = LLVMBuildBitCast(lo->b, b, bits, "");
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, a, b, relaxed, relaxed, false);
+    return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
+}
+
+static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index, LLVMValueRef a,
+                           LLVMValueRef b)
+{
+    const kj_tarray *array = e->u.atomic.array;
+    LLVMValueRef at = element(lo, array->elem, base, index);
+    bool shared = array->root->space == KJ_SHARED;
+    return (shared ? update_shared : update_global)(lo, e->u.atomic.id, array->elem, at, a, b);
+}
+
+static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
+{
+    LLVMTypeRef t = lo->types[type];
+    if (kj_is_float(type))
+        return id == KJ_BI_ATOMIC_ADD ? LLVMConstReal(t, -0.0)
+                                      : LLVMConstReal(t, id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0 : -1.0 / 0.0);
+    unsigned bits = kj_types[type].bits;
+    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, top = (uint64_t)1 << (bits - 1);
+    if (id == KJ_BI_ATOMIC_ADD)
+        return LLVMConstInt(t, 0, false);
+    bool sign = kj_is_signed(type);
+    if (id == KJ_BI_ATOMIC_MIN)
+        return LLVMConstInt(t, sign ? ones >> 1 : ones, false);
+    return LLVMConstInt(t, sign ? top : 0, false);
+}
+
+/* All running threads' values combined into one: rows first, then halves of the vector. */
+static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
+{
+    v = kj_tile_spread(lo, v, lo->rows, lo->lanes);
+    if (m.kind == KJ_SOME)
+        v = kj_tile_select(lo, m.t, v, kj_tile_scalar(v.type, identity(lo, id, v.type)));
+    kj_tile sum = kj_tile_like(v.type, 1, v.lanes);
+    sum.v[0] = v.v[0];
+    for (int r = 1; r < v.rows; r++) {
+        kj_tile row = sum;
+        row.v[0] = v.v[r];
+        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, sum, row)
+                                     : kj_lower_min(lo, sum, row, id == KJ_BI_ATOMIC_MAX);
+    }
+    while (sum.lanes > 1) {
+        kj_tile half[2];
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef index[KJ_MAX_LANES];
+            for (int l = 0; l < sum.lanes / 2; l++)
+                index[l] = LLVMConstInt(lo->i32, (unsigned)(l + h * sum.lanes / 2), false);
+            half[h] = kj_tile_like(sum.type, 1, sum.lanes / 2);
+            LLVMValueRef mask = LLVMConstVector(index, sum.lanes / 2u);
+            half[h].v[0] = LLVMBuildShuffleVector(lo->b, sum.v[0], LLVMGetPoison(LLVMTypeOf(sum.v[0])), mask, "");
+            if (sum.lanes == 2)
+                half[h].v[0] = LLVMBuildExtractElement(lo->b, half[h].v[0], LLVMConstInt(lo->i32, 0, false), "");
+        }
+        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, half[0], half[1])
+                                     : kj_lower_min(lo, half[0], half[1], id == KJ_BI_ATOMIC_MAX);
+    }
+    return sum.v[0];
+}
+
+/* The gang's values in memory, thread by thread. */
+static LLVMValueRef spill(kj_lower *lo, kj_tile t, const char *name)
+{
+    int lanes = lo->lanes, rows = lo->rows;
+    LLVMTypeRef row = kj_vec(lo, t.type, lanes);
+    LLVMValueRef at = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)rows), name);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef index = i64_const(lo, r);
+        LLVMBuildStore(lo->b, kj_tile_vector(lo, t, r, lanes), LLVMBuildGEP2(lo->b, row, at, &index, 1, ""));
+    }
+    return at;
+}
+
+static LLVMValueRef spilled(kj_lower *lo, LLVMValueRef at, kj_dtype type, LLVMValueRef thread)
+{
+    return at ? LLVMBuildLoad2(lo->b, lo->types[type], LLVMBuildGEP2(lo->b, lo->types[type], at, &thread, 1, ""), "")
+              : NULL;
+}
+
+static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
+{
+    LLVMValueRef all = LLVMConstInt(lo->i64, 0, false);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
+        LLVMValueRef row = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
+        row = LLVMBuildZExt(lo->b, row, lo->i64, "");
+        all = LLVMBuildOr(lo->b, all, LLVMBuildShl(lo->b, row, i64_const(lo, (int64_t)r * lo->lanes), ""), "");
+    }
+    return all;
+}
+
+/* The atomic, one running thread after the other. */
+static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const access *at, const kj_tile *args, kj_mask m, bool used)
+{
+    LLVMValueRef index = spill(lo, at->offset, "at"), a = spill(lo, args[0], "value");
+    LLVMValueRef b = e->u.atomic.args[1] ? spill(lo, args[1], "new") : NULL;
+    kj_tile zero = kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
+    LLVMValueRef old = used ? spill(lo, zero, "old") : NULL;
+    LLVMValueRef first = running_bits(lo, m);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "each"), done = kj_new_block(lo, "did");
+    LLVMBuildBr(lo->b, loop); /* some thread runs: the loop's body is entered at least once */
+    LLVMPositionBuilderAtEnd(lo->b, loop);
+    LLVMValueRef bits = LLVMBuildPhi(lo->b, lo->i64, "left");
+    LLVMValueRef count_args[2] = {bits, LLVMConstInt(lo->i1, 0, false)};
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
+    LLVMValueRef thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, count_args, 2, "");
+    LLVMValueRef was = update(lo, e, at->base, spilled(lo, index, KJ_I64, thread), spilled(lo, a, e->type, thread),
+                              spilled(lo, b, e->type, thread));
+    if (old)
+        LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[e->type], old, &thread, 1, ""));
+    LLVMValueRef rest = LLVMBuildAnd(lo->b, bits, LLVMBuildSub(lo->b, bits, i64_const(lo, 1), ""), "");
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
+    LLVMBuildCondBr(lo->b, more, loop, done);
+    LLVMAddIncoming(bits, (LLVMValueRef[]){first, rest}, (LLVMBasicBlockRef[]){before, latch}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    if (!old)
+        return zero;
+    kj_tile out = kj_tile_like(e->type, lo->rows, lo->lanes);
+    LLVMTypeRef row = kj_vec(lo, e->type, lo->lanes);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMValueRef i = i64_const(lo, r);
+        out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, old, &i, 1, ""), "");
+    }
+    return out;
+}
+
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
+{
+    access at = lower_access(lo, e->u.atomic.array, e->u.atomic.index, m);
+    kj_tile args[2] = {{.type = KJ_VOID}};
+    for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
+        args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
+    kj_builtin id = e->u.atomic.id;
+    if (lo->rows == 1 && lo->lanes == 1) {
+        LLVMValueRef b = e->u.atomic.args[1] ? args[1].v[0] : NULL;
+        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], args[0].v[0], b));
+    }
+    bool one = at.offset.rows == 1 && at.offset.lanes == 1;
+    bool combines = id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
+    if (one && combines && !used)
+        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
+    return update_each(lo, e, &at, args, m, used);
+}

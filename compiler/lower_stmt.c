@@ -1,0 +1,525 @@
+/* Statements of a gang under a mask.
+ *
+ * A condition that is the same for the gang is a branch. One that differs splits the mask: each side runs, under its
+ * part, behind a test that some thread takes it. Code never runs for an empty mask, so a uniform access inside it needs
+ * no test of its own. Where all threads of the gang are known to run, what may lose some of them has two copies: one
+ * for the case that none is lost, which needs no masks. */
+#include "lower.h"
+
+enum { TWIN_MOST = 60 }; /* statements worth a second copy */
+
+static void branch(kj_lower *lo, LLVMValueRef test, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
+{
+    LLVMBuildCondBr(lo->b, test, yes, no);
+    LLVMPositionBuilderAtEnd(lo->b, yes);
+}
+
+static bool ended(const kj_lower *lo)
+{
+    return LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(lo->b)) != NULL;
+}
+
+/* Goes on in `block`, from here too unless control has left. */
+static void fall_into(kj_lower *lo, LLVMBasicBlockRef block)
+{
+    if (!ended(lo))
+        LLVMBuildBr(lo->b, block);
+    LLVMPositionBuilderAtEnd(lo->b, block);
+}
+
+/* Does a value of this dependence differ inside the gang? */
+static bool differs(const kj_lower *lo, uint8_t dep)
+{
+    return kj_rows_of(lo, dep) > 1 || kj_lanes_of(lo, dep) > 1;
+}
+
+/* ---- Mask variables ---- */
+
+static void mask_store(kj_lower *lo, const kj_mask_slot *s, kj_mask m)
+{
+    for (int r = 0; r < lo->rows; r++)
+        LLVMBuildStore(lo->b, kj_mask_row(lo, m, r, lo->lanes), s->at[r]);
+}
+
+kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m)
+{
+    kj_mask_slot s;
+    for (int r = 0; r < lo->rows; r++)
+        s.at[r] = kj_alloca(lo, kj_vec(lo, KJ_BOOL, lo->lanes), name);
+    mask_store(lo, &s, m);
+    return s;
+}
+
+kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s)
+{
+    kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
+    for (int r = 0; r < lo->rows; r++)
+        t.v[r] = LLVMBuildLoad2(lo->b, kj_vec(lo, KJ_BOOL, lo->lanes), s->at[r], "");
+    return kj_mask_of(t);
+}
+
+static void mask_join(kj_lower *lo, const kj_mask_slot *s, kj_mask m)
+{
+    if (m.kind != KJ_NONE)
+        mask_store(lo, s, kj_mask_or(lo, kj_mask_load(lo, s), m));
+}
+
+/* ---- Exits ---- */
+
+/* A loop or inlined body being emitted: where its exits go. Unmasked, all of the gang leaves at once: a jump. */
+struct kj_exit {
+    kj_exit *up;
+    const void *target;            /* the loop statement or tblock */
+    bool loop, masked;
+    LLVMBasicBlockRef next, done;  /* unmasked: where continue, and break or leave, jump */
+    kj_mask_slot skip;                /* masked loops: threads that wait for the next iteration */
+    kj_mask_slot gone;                /* masked loops: threads that left something around the loop */
+};
+
+static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
+{
+    kj_exit *x = lo->exits;
+    for (; x && !(target ? x->target == target : x->loop); x = x->up)
+        if (x->loop && x->masked)
+            mask_join(lo, &x->gone, m);
+    if (!x)
+        kj_level_leave(lo, target, again, m);
+    else if (!x->masked)
+        LLVMBuildBr(lo->b, again ? x->next : x->done);
+    else if (again)
+        mask_join(lo, &x->skip, m);
+    return kj_none;
+}
+
+/* May a thread that enters the statements [s, end) not reach their end? */
+static bool loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop)
+{
+    for (; s != end; s = s->next) {
+        switch (s->kind) {
+        case KJ_TS_BREAK:
+        case KJ_TS_CONTINUE:
+            if (!in_loop)
+                return true;
+            break;
+        case KJ_TS_LEAVE:
+            return true;
+        case KJ_TS_IF:
+            if (loses(s->u.if_.yes, NULL, in_loop) || loses(s->u.if_.no, NULL, in_loop))
+                return true;
+            break;
+        case KJ_TS_FOR:
+        case KJ_TS_WHILE:
+            if (loses(s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, NULL, true))
+                return true;
+            break;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+static int weigh(const kj_tstmt *s, const kj_tstmt *end)
+{
+    int n = 0;
+    for (; s != end; s = s->next) {
+        n += 1;
+        if (s->kind == KJ_TS_IF)
+            n += weigh(s->u.if_.yes, NULL) + weigh(s->u.if_.no, NULL);
+        else if (s->kind == KJ_TS_FOR)
+            n += weigh(s->u.for_.body, NULL);
+        else if (s->kind == KJ_TS_WHILE)
+            n += weigh(s->u.while_.body, NULL);
+        else if (s->kind == KJ_TS_INLINE)
+            n += weigh(s->u.block->body, NULL);
+    }
+    return n;
+}
+
+/* ---- Statements under part of a mask ---- */
+
+/* Emits [s, end) for the threads m, a part of `outer` that may be empty; joins those that reach the end into `arrived`,
+ * unless that is NULL. */
+void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
+                   const kj_mask_slot *arrived)
+{
+    bool twin = lo->twin;
+    int weight = weigh(s, end);
+    LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
+    lo->twin = true;
+    if (outer.kind == KJ_ALL && !twin && weight > 1 && weight <= TWIN_MOST) {
+        LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
+        branch(lo, kj_mask_full(lo, m), every, few);
+        kj_mask after = kj_lower_stmts(lo, s, end, kj_all);
+        if (arrived && !ended(lo))
+            mask_join(lo, arrived, after);
+        fall_into(lo, done);
+        LLVMPositionBuilderAtEnd(lo->b, few);
+    }
+    branch(lo, kj_mask_any(lo, m), some, done);
+    kj_mask after = kj_lower_stmts(lo, s, end, m);
+    if (arrived && !ended(lo))
+        mask_join(lo, arrived, after);
+    fall_into(lo, done);
+    lo->twin = twin;
+}
+
+/* What follows a statement that may have lost threads of `outer`: m is left. */
+static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m)
+{
+    if (!loses(s, end, false)) {
+        kj_lower_part(lo, s, end, outer, m, NULL);
+        return m;
+    }
+    kj_mask_slot arrived = kj_mask_new(lo, "arrived", kj_none);
+    kj_lower_part(lo, s, end, outer, m, &arrived);
+    return kj_mask_load(lo, &arrived);
+}
+
+/* ---- Conditions ---- */
+
+static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef test, kj_mask m)
+{
+    bool exits = loses(s->u.if_.yes, NULL, false) || loses(s->u.if_.no, NULL, false);
+    LLVMBasicBlockRef yes = kj_new_block(lo, "if"), no = kj_new_block(lo, "else"), done = kj_new_block(lo, "endif");
+    kj_mask_slot arrived;
+    if (exits)
+        arrived = kj_mask_new(lo, "arrived", kj_none);
+    bool reached = false, lost = false;
+    branch(lo, test, yes, no);
+    for (int side = 0; side < 2; side++) {
+        if (side)
+            LLVMPositionBuilderAtEnd(lo->b, no);
+        kj_mask after = kj_lower_stmts(lo, side ? s->u.if_.no : s->u.if_.yes, NULL, m);
+        if (ended(lo))
+            continue;
+        reached = true;
+        lost |= after.kind != m.kind || after.kind == KJ_SOME;
+        if (exits)
+            mask_store(lo, &arrived, after);
+        LLVMBuildBr(lo->b, done);
+    }
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    if (!reached) {
+        LLVMBuildUnreachable(lo->b);
+        return kj_none;
+    }
+    return exits && lost ? kj_mask_load(lo, &arrived) : m;
+}
+
+static kj_mask lower_if_masked(kj_lower *lo, const kj_tstmt *s, kj_tile test, kj_mask m)
+{
+    bool exits = loses(s->u.if_.yes, NULL, false) || loses(s->u.if_.no, NULL, false);
+    kj_mask yes = kj_mask_and(lo, m, kj_mask_of(test)), no = kj_mask_andnot(lo, m, kj_mask_of(test));
+    if (!exits) {
+        kj_lower_part(lo, s->u.if_.yes, NULL, m, yes, NULL);
+        if (s->u.if_.no)
+            kj_lower_part(lo, s->u.if_.no, NULL, m, no, NULL);
+        return m;
+    }
+    kj_mask_slot arrived = kj_mask_new(lo, "arrived", s->u.if_.no ? kj_none : no);
+    kj_lower_part(lo, s->u.if_.yes, NULL, m, yes, &arrived);
+    if (s->u.if_.no)
+        kj_lower_part(lo, s->u.if_.no, NULL, m, no, &arrived);
+    return kj_mask_load(lo, &arrived);
+}
+
+static kj_mask lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    kj_tile test = kj_lower_expr(lo, s->u.if_.test, m);
+    if (test.rows == 1 && test.lanes == 1)
+        return lower_if_uniform(lo, s, test.v[0], m);
+    return lower_if_masked(lo, s, test, m);
+}
+
+/* ---- Loops ---- */
+
+typedef struct loop {
+    kj_exit exit;
+    LLVMBasicBlockRef head, body;
+    kj_mask_slot live; /* masked: the threads still in the loop */
+    kj_mask m;      /* those that entered it */
+} loop;
+
+static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
+{
+    *l = (loop){.m = m, .head = kj_new_block(lo, "loop"), .body = kj_new_block(lo, "body")};
+    l->exit = (kj_exit){.up = lo->exits, .target = s, .loop = true, .masked = differs(lo, s->mark)};
+    l->exit.next = kj_new_block(lo, "next");
+    l->exit.done = kj_new_block(lo, "endloop");
+    if (l->exit.masked) {
+        l->live = kj_mask_new(lo, "live", m);
+        l->exit.gone = kj_mask_new(lo, "gone", kj_none);
+        l->exit.skip = kj_mask_new(lo, "skip", kj_none);
+    }
+    fall_into(lo, l->head);
+}
+
+/* At the head: the threads in the loop. */
+static kj_mask loop_live(kj_lower *lo, const loop *l)
+{
+    return l->exit.masked ? kj_mask_load(lo, &l->live) : l->m;
+}
+
+/* Those for which `test` holds enter the body, at its start; gives them. */
+static kj_mask loop_enter(kj_lower *lo, loop *l, kj_mask live, kj_tile test)
+{
+    if (!l->exit.masked) {
+        branch(lo, kj_mask_any(lo, kj_mask_of(test)), l->body, l->exit.done);
+        return live;
+    }
+    live = kj_mask_and(lo, live, kj_mask_of(test));
+    branch(lo, kj_mask_any(lo, live), l->body, l->exit.done);
+    return live;
+}
+
+/* Emits the body and goes to `next`. */
+static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
+{
+    if (l->exit.masked)
+        mask_store(lo, &l->exit.skip, kj_none);
+    lo->exits = &l->exit;
+    kj_mask after = kj_lower_stmts(lo, body, NULL, m);
+    lo->exits = l->exit.up;
+    if (l->exit.masked && !ended(lo))
+        mask_store(lo, &l->live, kj_mask_or(lo, kj_mask_load(lo, &l->exit.skip), after));
+    fall_into(lo, l->exit.next);
+}
+
+/* From `next` back to the head while some thread is left; gives the threads that go on behind the loop. */
+static kj_mask loop_close(kj_lower *lo, loop *l, const kj_tstmt *body)
+{
+    if (l->exit.masked)
+        LLVMBuildCondBr(lo->b, kj_mask_any(lo, kj_mask_load(lo, &l->live)), l->head, l->exit.done);
+    else
+        LLVMBuildBr(lo->b, l->head);
+    LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
+    if (l->exit.masked && loses(body, NULL, true))
+        return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));
+    return l->m;
+}
+
+static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    loop l;
+    loop_open(lo, &l, s, m);
+    kj_mask live = loop_live(lo, &l);
+    live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
+    loop_body(lo, &l, s->u.while_.body, live);
+    return loop_close(lo, &l, s->u.while_.body);
+}
+
+/* The loop variable, in memory as LLVM's optimiser likes it: a linear tile stays linear. */
+typedef struct counter {
+    kj_tile shape;
+    LLVMValueRef at[KJ_MAX_ROWS];
+} counter;
+
+static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile step, const char *name)
+{
+    counter c = {.shape = start};
+    int rows = start.rows > step.rows ? start.rows : step.rows;
+    if (step.lanes > 1)
+        c.shape = kj_tile_spread(lo, start, rows, step.lanes);
+    else if (rows > start.rows)
+        c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
+    c.shape.rows = (uint8_t)rows;
+    for (int r = 0; r < rows; r++) {
+        c.at[r] = kj_alloca(lo, LLVMTypeOf(c.shape.v[r]), name);
+        LLVMBuildStore(lo->b, c.shape.v[r], c.at[r]);
+    }
+    /* one step beyond the last value may be taken, no more */
+    int bits = start.bits > stop.bits ? start.bits : stop.bits;
+    bits = 1 + (step.bits > bits ? step.bits : bits);
+    c.shape.bits = bits < kj_types[start.type].bits ? (uint8_t)bits : KJ_ANY_BITS;
+    c.shape.sign = start.sign && step.sign ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
+    return c;
+}
+
+static kj_tile counter_read(kj_lower *lo, const counter *c)
+{
+    kj_tile t = c->shape;
+    for (int r = 0; r < t.rows; r++)
+        t.v[r] = LLVMBuildLoad2(lo->b, LLVMTypeOf(c->shape.v[r]), c->at[r], "");
+    return t;
+}
+
+/* Is `i` before the range's end? A step of 0 has none before it. */
+kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
+{
+    kj_tile zero = kj_tile_const(lo, kj_int(step.type, 0));
+    bool up = step.sign == KJ_POSITIVE;
+    bool constant = step.lanes == 1 && LLVMIsAConstantInt(step.v[0]);
+    if (up)
+        return kj_tile_binary(lo, KJ_OP_LT, i, stop);
+    if (constant && LLVMConstIntGetSExtValue(step.v[0]) < 0 && kj_is_signed(step.type))
+        return kj_tile_binary(lo, KJ_OP_GT, i, stop);
+    kj_tile rising = kj_tile_binary(lo, KJ_OP_GT, step, zero), falling = kj_tile_binary(lo, KJ_OP_LT, step, zero);
+    rising = kj_tile_binary(lo, KJ_OP_AND, rising, kj_tile_binary(lo, KJ_OP_LT, i, stop));
+    falling = kj_tile_binary(lo, KJ_OP_AND, falling, kj_tile_binary(lo, KJ_OP_GT, i, stop));
+    return kj_tile_binary(lo, KJ_OP_OR, rising, falling);
+}
+
+/* Is the range's end more than a step away? Exact where i + step would wrap around. */
+kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
+{
+    kj_tile zero = kj_tile_const(lo, kj_int(step.type, 0)), left = kj_tile_binary(lo, KJ_OP_SUB, stop, i);
+    kj_tile down = kj_tile_binary(lo, KJ_OP_LT, step, zero), size = step;
+    left = kj_tile_select(lo, down, kj_tile_unary(lo, KJ_OP_NEG, left), left);
+    size = kj_tile_select(lo, down, kj_tile_unary(lo, KJ_OP_NEG, size), size);
+    kj_dtype types[] = {[KJ_I8] = KJ_U8, [KJ_I16] = KJ_U16, [KJ_I32] = KJ_U32, [KJ_I64] = KJ_U64};
+    if (kj_is_signed(step.type)) {
+        size = kj_tile_convert(lo, size, types[step.type]);
+        left = kj_tile_convert(lo, left, types[step.type]);
+    }
+    return kj_tile_binary(lo, KJ_OP_LT, size, left);
+}
+
+bool kj_is_unit_step(kj_tile step)
+{
+    if (step.lanes > 1 || step.rows > 1 || !LLVMIsAConstantInt(step.v[0]))
+        return false;
+    int64_t by = LLVMConstIntGetSExtValue(step.v[0]);
+    return by == 1 || (by == -1 && kj_is_signed(step.type));
+}
+
+static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop, kj_tile step)
+{
+    if (c->shape.bits == KJ_ANY_BITS && !kj_is_unit_step(step)) {
+        kj_tile fits = kj_step_fits(lo, i, stop, step);
+        if (l->exit.masked) {
+            mask_store(lo, &l->live, kj_mask_and(lo, kj_mask_load(lo, &l->live), kj_mask_of(fits)));
+        } else {
+            LLVMBasicBlockRef on = kj_new_block(lo, "step");
+            branch(lo, kj_mask_any(lo, kj_mask_of(fits)), on, l->exit.done);
+        }
+    }
+    kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
+    for (int r = 0; r < next.rows; r++)
+        LLVMBuildStore(lo->b, next.v[r], c->at[r]);
+}
+
+static bool constant_of(const kj_texpr *e, int64_t *out)
+{
+    *out = e->kind == KJ_TE_CONST ? e->u.value.i : 0;
+    return e->kind == KJ_TE_CONST;
+}
+
+/* @unroll with constant bounds: the body once a value. False when the loop is better left a loop. */
+static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    int64_t start, stop, step;
+    if (!s->u.for_.unroll || !constant_of(s->u.for_.start, &start) || !constant_of(s->u.for_.stop, &stop) ||
+        !constant_of(s->u.for_.step, &step))
+        return false;
+    if (step == 0 || loses(s->u.for_.body, NULL, false))
+        return false;
+    int64_t count = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
+    if (count > 256 || count * weigh(s->u.for_.body, NULL) > 4096)
+        return false;
+    kj_slot *slot = &lo->slots[s->u.for_.var->id];
+    for (int64_t k = 0; k < count; k++) {
+        slot->known = true;
+        slot->tile = kj_tile_const(lo, kj_int(s->u.for_.var->type, start + k * step));
+        kj_lower_stmts(lo, s->u.for_.body, NULL, m);
+    }
+    return true;
+}
+
+static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    if (lower_unrolled(lo, s, m))
+        return m;
+    const kj_var *v = s->u.for_.var;
+    kj_tile start = kj_lower_expr(lo, s->u.for_.start, m), stop = kj_lower_expr(lo, s->u.for_.stop, m);
+    kj_tile step = kj_tile_dense(lo, kj_lower_expr(lo, s->u.for_.step, m));
+    counter c = counter_new(lo, start, stop, step, v->name);
+    loop l;
+    loop_open(lo, &l, s, m);
+    kj_tile i = counter_read(lo, &c);
+    kj_mask live = loop_enter(lo, &l, loop_live(lo, &l), kj_in_range(lo, i, stop, step));
+    kj_slot *slot = &lo->slots[v->id];
+    slot->known = true;
+    slot->tile = i;
+    if (c.shape.bits != KJ_ANY_BITS)
+        slot->tile.bits--; /* inside the range */
+    loop_body(lo, &l, s->u.for_.body, live);
+    loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
+    return loop_close(lo, &l, s->u.for_.body);
+}
+
+/* ---- Statements ---- */
+
+kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+{
+    kj_exit x = {.up = lo->exits, .target = block, .masked = differs(lo, block->mark)};
+    x.done = kj_new_block(lo, "return");
+    lo->exits = &x;
+    kj_lower_stmts(lo, s, end, m);
+    lo->exits = x.up;
+    fall_into(lo, x.done);
+    return m;
+}
+
+kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m)
+{
+    return kj_lower_within(lo, block, block->body, NULL, m);
+}
+
+static void lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    if (e->kind == KJ_TE_ATOMIC)
+        kj_lower_atomic(lo, e, m, false);
+    else
+        kj_lower_expr(lo, e, m);
+}
+
+static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    switch (s->kind) {
+    case KJ_TS_DECL: {
+        const kj_var *v = s->u.decl.var;
+        kj_value zero = {.type = v->type};
+        kj_slot_begin(lo, v, s->u.decl.init ? kj_lower_expr(lo, s->u.decl.init, m) : kj_tile_const(lo, zero), m);
+        return m;
+    }
+    case KJ_TS_ASSIGN:
+        kj_slot_write(lo, s->u.assign.var, kj_lower_expr(lo, s->u.assign.value, m), m);
+        return m;
+    case KJ_TS_STORE:
+        kj_lower_store(lo, s->u.store.array, s->u.store.index, s->u.store.value, m);
+        return m;
+    case KJ_TS_EXPR:
+        lower_effect(lo, s->u.expr, m);
+        return m;
+    case KJ_TS_IF:
+        return lower_if(lo, s, m);
+    case KJ_TS_FOR:
+        return lower_for(lo, s, m);
+    case KJ_TS_WHILE:
+        return lower_while(lo, s, m);
+    case KJ_TS_BREAK:
+        return leave(lo, NULL, false, m);
+    case KJ_TS_CONTINUE:
+        return leave(lo, NULL, true, m);
+    case KJ_TS_LEAVE:
+        return leave(lo, s->u.leave, false, m);
+    case KJ_TS_INLINE:
+        return kj_lower_inline(lo, s->u.block, m);
+    case KJ_TS_ARRAY:   /* placed when it is first used, or with the block */
+    case KJ_TS_BARRIER: /* between regions */
+        return m;
+    }
+    return m;
+}
+
+kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+{
+    for (; s != end && m.kind != KJ_NONE; s = s->next) {
+        kj_mask after = lower_stmt(lo, s, m);
+        if (after.kind == KJ_SOME && s->next != end && loses(s, s->next, false))
+            return lower_rest(lo, s->next, end, m, after);
+        m = after;
+    }
+    return m;
+}

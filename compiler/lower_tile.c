@@ -1,0 +1,545 @@
+/* Tiles: the values of a gang's threads, combined by broadcasting; and masks, the threads that run.
+ *
+ * Index arithmetic stays scalar as long as it is linear in the lane, and a comparison of a linear tile with a uniform
+ * bound is kept as the count of lanes it holds for. That is what makes `i = grid(1); if i < n { x[i] ... }` vector loads
+ * behind one scalar test. */
+#include "lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+
+
+/* ---- Making tiles ---- */
+
+LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes)
+{
+    return lanes == 1 ? lo->types[t] : LLVMVectorType(lo->types[t], (unsigned)lanes);
+}
+
+/* The least b with |any value of t| <= 2^b. */
+static uint8_t type_bits(kj_dtype t)
+{
+    const kj_type_info *info = &kj_types[t];
+    return (uint8_t)(info->class == KJ_CLASS_INT ? info->bits - 1 : info->bits);
+}
+
+kj_tile kj_tile_like(kj_dtype t, int rows, int lanes)
+{
+    kj_tile tile = {.type = t, .rows = (uint8_t)rows, .lanes = (uint8_t)lanes, .bits = KJ_ANY_BITS};
+    if (kj_is_int(t)) {
+        tile.bits = type_bits(t);
+        tile.sign = kj_is_signed(t) ? KJ_SIGN_ANY : KJ_NONNEGATIVE;
+    }
+    return tile;
+}
+
+kj_tile kj_tile_scalar(kj_dtype t, LLVMValueRef v)
+{
+    kj_tile tile = kj_tile_like(t, 1, 1);
+    tile.v[0] = v;
+    return tile;
+}
+
+kj_tile kj_tile_const(kj_lower *lo, kj_value v)
+{
+    LLVMTypeRef type = lo->types[v.type];
+    if (kj_is_float(v.type))
+        return kj_tile_scalar(v.type, LLVMConstReal(type, v.f));
+    kj_tile t = kj_tile_scalar(v.type, LLVMConstInt(type, v.type == KJ_BOOL ? v.u & 1 : v.u, true));
+    if (kj_is_signed(v.type)) {
+        uint64_t magnitude = v.i < 0 ? 0 - v.u : v.u;
+        t.bits = 0;
+        while (t.bits < 63 && ((uint64_t)1 << t.bits) < magnitude)
+            t.bits++;
+        t.sign = v.i > 0 ? KJ_POSITIVE : v.i == 0 ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
+    } else if (kj_is_int(v.type)) {
+        t.sign = v.u > 0 ? KJ_POSITIVE : KJ_NONNEGATIVE;
+    }
+    return t;
+}
+
+kj_tile kj_tile_int(kj_lower *lo, int64_t i)
+{
+    return kj_tile_const(lo, kj_int(KJ_I64, i));
+}
+
+int kj_rows_of(const kj_lower *lo, uint8_t dep)
+{
+    return dep & KJ_DEP_Y && !lo->flat ? lo->rows : 1;
+}
+
+int kj_lanes_of(const kj_lower *lo, uint8_t dep)
+{
+    return dep & (lo->flat ? KJ_DEP_THREAD : KJ_DEP_X) ? lo->lanes : 1;
+}
+
+/* ---- Forms ---- */
+
+static LLVMValueRef splat(kj_lower *lo, LLVMValueRef scalar, int lanes)
+{
+    if (lanes == 1)
+        return scalar;
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
+    LLVMValueRef v = LLVMBuildInsertElement(lo->b, LLVMGetPoison(type), scalar, LLVMConstInt(lo->i32, 0, false), "");
+    LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(lo->i32, (unsigned)lanes));
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(type), zeros, "");
+}
+
+static LLVMValueRef iota(LLVMTypeRef type, int lanes, int64_t stride)
+{
+    LLVMValueRef v[KJ_MAX_LANES];
+    for (int l = 0; l < lanes; l++)
+        v[l] = LLVMConstInt(type, (uint64_t)(l * stride), true);
+    return LLVMConstVector(v, (unsigned)lanes);
+}
+
+kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
+{
+    if (t.form == KJ_DENSE)
+        return t;
+    for (int r = 0; r < t.rows; r++) {
+        if (t.form == KJ_LINEAR) {
+            LLVMValueRef steps = iota(lo->types[t.type], t.lanes, t.stride);
+            t.v[r] = LLVMBuildAdd(lo->b, splat(lo, t.v[r], t.lanes), steps, "");
+        } else {
+            LLVMValueRef count = splat(lo, LLVMBuildTrunc(lo->b, t.v[r], lo->i8, ""), t.lanes);
+            t.v[r] = LLVMBuildICmp(lo->b, LLVMIntULT, iota(lo->i8, t.lanes, 1), count, "");
+        }
+    }
+    t.form = KJ_DENSE;
+    t.stride = 0;
+    return t;
+}
+
+LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row, int lanes)
+{
+    t = kj_tile_dense(lo, t);
+    LLVMValueRef v = t.v[t.rows == 1 ? 0 : row];
+    return t.lanes == 1 ? splat(lo, v, lanes) : v;
+}
+
+kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes)
+{
+    t = kj_tile_dense(lo, t);
+    kj_tile out = t;
+    for (int r = 0; r < rows; r++)
+        out.v[r] = kj_tile_vector(lo, t, r, lanes);
+    out.rows = (uint8_t)rows;
+    out.lanes = (uint8_t)lanes;
+    return out;
+}
+
+static int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* A tile of the extents that a and b have together. */
+static kj_tile joined(kj_dtype type, kj_tile a, kj_tile b)
+{
+    return kj_tile_like(type, max_int(a.rows, b.rows), max_int(a.lanes, b.lanes));
+}
+
+/* ---- What is known of integers ---- */
+
+static uint8_t bound(kj_dtype type, int bits)
+{
+    return bits > type_bits(type) ? KJ_ANY_BITS : (uint8_t)bits;
+}
+
+static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
+{
+    bool both = a.sign && b.sign;
+    switch (op) {
+    case KJ_OP_ADD:
+        t->bits = bound(t->type, max_int(a.bits, b.bits) + 1);
+        t->sign = both && t->bits != KJ_ANY_BITS ? (a.sign > b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
+        break;
+    case KJ_OP_SUB:
+        t->bits = bound(t->type, max_int(a.bits, b.bits) + 1);
+        t->sign = KJ_SIGN_ANY;
+        break;
+    case KJ_OP_MUL:
+        t->bits = bound(t->type, a.bits + b.bits);
+        t->sign = both && t->bits != KJ_ANY_BITS ? (a.sign < b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
+        break;
+    case KJ_OP_FLOORDIV:
+        t->bits = both ? a.bits : bound(t->type, a.bits + 1);
+        t->sign = both ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
+        break;
+    case KJ_OP_MOD:
+        t->bits = b.bits;
+        t->sign = b.sign == KJ_POSITIVE || both ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
+        break;
+    case KJ_OP_SHR:
+        t->bits = a.bits;
+        t->sign = a.sign ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
+        break;
+    case KJ_OP_AND:
+        if (a.sign || b.sign) {
+            t->bits = !b.sign || (a.sign && a.bits < b.bits) ? a.bits : b.bits;
+            t->sign = KJ_NONNEGATIVE;
+        }
+        break;
+    default:
+        break;
+    }
+    if (!kj_is_signed(t->type)) {
+        t->sign = KJ_NONNEGATIVE;
+        if (op == KJ_OP_SUB)
+            t->bits = KJ_ANY_BITS;
+    }
+}
+
+/* ---- Integer division ---- */
+
+static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
+{
+    LLVMTypeRef f64 = LLVMDoubleTypeInContext(lo->ctx);
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMVectorType(f64, LLVMGetVectorSize(type)) : f64;
+}
+
+/* Truncating division of a vector by one of no zeros. No CPU divides integer vectors; doubles do, exactly while the
+ * operands stay below 2^50: then the quotient cannot round up to an integer it has not reached. */
+static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef b, bool is_signed, int bits)
+{
+    bool vector = t.lanes > 1;
+    if (vector && bits <= 50 && !LLVMIsConstant(b)) {
+        LLVMTypeRef f = double_like(lo, LLVMTypeOf(a));
+        LLVMValueRef x = is_signed ? LLVMBuildSIToFP(lo->b, a, f, "") : LLVMBuildUIToFP(lo->b, a, f, "");
+        LLVMValueRef y = is_signed ? LLVMBuildSIToFP(lo->b, b, f, "") : LLVMBuildUIToFP(lo->b, b, f, "");
+        LLVMValueRef q = LLVMBuildFDiv(lo->b, x, y, "");
+        return is_signed ? LLVMBuildFPToSI(lo->b, q, LLVMTypeOf(a), "") : LLVMBuildFPToUI(lo->b, q, LLVMTypeOf(a), "");
+    }
+    return is_signed ? LLVMBuildSDiv(lo->b, a, b, "") : LLVMBuildUDiv(lo->b, a, b, "");
+}
+
+/* Floor division and modulo, total: by zero both are 0. */
+static LLVMValueRef floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a, LLVMValueRef b, bool mod)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef zero = LLVMConstNull(type), one = splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);
+    LLVMValueRef by_zero = LLVMBuildICmp(lo->b, LLVMIntEQ, b, zero, "");
+    bool is_signed = kj_is_signed(t.type), natural = ta.sign && tb.sign;
+    int bits = max_int(ta.bits, tb.bits), most = type_bits(t.type);
+    bits = bits < most ? bits : most;
+    if (natural || !is_signed) {
+        LLVMValueRef safe = tb.sign == KJ_POSITIVE ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
+        LLVMValueRef q = divide(lo, t, a, safe, false, bits);
+        LLVMValueRef out = mod ? LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "") : q;
+        return tb.sign == KJ_POSITIVE ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
+    }
+    /* -1 is divided by as 1 and negated after: the least integer by -1 would trap. */
+    LLVMValueRef by_minus = LLVMBuildICmp(lo->b, LLVMIntEQ, b, LLVMConstAllOnes(type), "");
+    LLVMValueRef odd = LLVMBuildOr(lo->b, by_zero, by_minus, "");
+    LLVMValueRef safe = LLVMBuildSelect(lo->b, odd, one, b, "");
+    LLVMValueRef q = divide(lo, t, a, safe, true, bits);
+    LLVMValueRef r = LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "");
+    LLVMValueRef inexact = LLVMBuildICmp(lo->b, LLVMIntNE, r, zero, "");
+    LLVMValueRef apart = LLVMBuildICmp(lo->b, LLVMIntSLT, LLVMBuildXor(lo->b, r, safe, ""), zero, "");
+    LLVMValueRef down = LLVMBuildAnd(lo->b, inexact, apart, "");
+    if (mod)
+        return LLVMBuildSelect(lo->b, down, LLVMBuildAdd(lo->b, r, safe, ""), r, "");
+    q = LLVMBuildSelect(lo->b, down, LLVMBuildSub(lo->b, q, one, ""), q, "");
+    q = LLVMBuildSelect(lo->b, by_minus, LLVMBuildNeg(lo->b, a, ""), q, "");
+    return LLVMBuildSelect(lo->b, by_zero, zero, q, "");
+}
+
+/* ---- Arithmetic ---- */
+
+static LLVMValueRef intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads, unsigned noverloads,
+                              LLVMValueRef *args, unsigned nargs)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, noverloads);
+    return LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, nargs, "");
+}
+
+static LLVMValueRef float_floor(kj_lower *lo, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    return intrinsic(lo, "llvm.floor", &type, 1, &x, 1);
+}
+
+static LLVMValueRef float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef B = lo->b;
+    switch (op) {
+    case KJ_OP_ADD:
+        return LLVMBuildFAdd(B, a, b, "");
+    case KJ_OP_SUB:
+        return LLVMBuildFSub(B, a, b, "");
+    case KJ_OP_MUL:
+        return LLVMBuildFMul(B, a, b, "");
+    case KJ_OP_DIV:
+        return LLVMBuildFDiv(B, a, b, "");
+    case KJ_OP_FLOORDIV:
+        return float_floor(lo, LLVMBuildFDiv(B, a, b, ""));
+    case KJ_OP_MOD:
+        return LLVMBuildFSub(B, a, LLVMBuildFMul(B, float_floor(lo, LLVMBuildFDiv(B, a, b, "")), b, ""), "");
+    case KJ_OP_EQ:
+        return LLVMBuildFCmp(B, LLVMRealOEQ, a, b, "");
+    case KJ_OP_NE:
+        return LLVMBuildFCmp(B, LLVMRealUNE, a, b, "");
+    case KJ_OP_LT:
+        return LLVMBuildFCmp(B, LLVMRealOLT, a, b, "");
+    case KJ_OP_LE:
+        return LLVMBuildFCmp(B, LLVMRealOLE, a, b, "");
+    case KJ_OP_GT:
+        return LLVMBuildFCmp(B, LLVMRealOGT, a, b, "");
+    default:
+        return LLVMBuildFCmp(B, LLVMRealOGE, a, b, "");
+    }
+}
+
+static LLVMValueRef shift_count(kj_lower *lo, LLVMValueRef b, kj_dtype type)
+{
+    LLVMTypeRef vec = LLVMTypeOf(b);
+    int lanes = LLVMGetTypeKind(vec) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(vec) : 1;
+    LLVMValueRef mask = LLVMConstInt(lo->types[type], kj_types[type].bits - 1u, false);
+    return LLVMBuildAnd(lo->b, b, splat(lo, mask, lanes), "");
+}
+
+static LLVMValueRef int_binary(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef B = lo->b;
+    bool sign = kj_is_signed(type);
+    switch (op) {
+    case KJ_OP_ADD:
+        return LLVMBuildAdd(B, a, b, "");
+    case KJ_OP_SUB:
+        return LLVMBuildSub(B, a, b, "");
+    case KJ_OP_MUL:
+        return LLVMBuildMul(B, a, b, "");
+    case KJ_OP_SHL:
+        return LLVMBuildShl(B, a, shift_count(lo, b, type), "");
+    case KJ_OP_SHR:
+        return sign ? LLVMBuildAShr(B, a, shift_count(lo, b, type), "") : LLVMBuildLShr(B, a, shift_count(lo, b, type), "");
+    case KJ_OP_AND:
+        return LLVMBuildAnd(B, a, b, "");
+    case KJ_OP_OR:
+        return LLVMBuildOr(B, a, b, "");
+    case KJ_OP_XOR:
+        return LLVMBuildXor(B, a, b, "");
+    case KJ_OP_EQ:
+        return LLVMBuildICmp(B, LLVMIntEQ, a, b, "");
+    case KJ_OP_NE:
+        return LLVMBuildICmp(B, LLVMIntNE, a, b, "");
+    case KJ_OP_LT:
+        return LLVMBuildICmp(B, sign ? LLVMIntSLT : LLVMIntULT, a, b, "");
+    case KJ_OP_LE:
+        return LLVMBuildICmp(B, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
+    case KJ_OP_GT:
+        return LLVMBuildICmp(B, sign ? LLVMIntSGT : LLVMIntUGT, a, b, "");
+    default:
+        return LLVMBuildICmp(B, sign ? LLVMIntSGE : LLVMIntUGE, a, b, "");
+    }
+}
+
+/* ---- Linear tiles ---- */
+
+static bool small_constant(kj_tile t, int64_t *out)
+{
+    if (t.lanes != 1 || t.rows != 1 || !LLVMIsAConstantInt(t.v[0]))
+        return false;
+    *out = LLVMConstIntGetSExtValue(t.v[0]);
+    return *out > -(1 << 20) && *out < (1 << 20);
+}
+
+/* a op b where that is linear again. */
+static bool linear_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
+{
+    if (!kj_is_int(a.type) || (a.form != KJ_LINEAR && b.form != KJ_LINEAR))
+        return false;
+    if ((a.lanes > 1 && a.form != KJ_LINEAR) || (b.lanes > 1 && b.form != KJ_LINEAR))
+        return false;
+    int64_t stride, factor;
+    if (op == KJ_OP_ADD)
+        stride = a.stride + b.stride;
+    else if (op == KJ_OP_SUB)
+        stride = a.stride - b.stride;
+    else if (op == KJ_OP_MUL && b.form != KJ_LINEAR && small_constant(b, &factor))
+        stride = a.stride * factor;
+    else if (op == KJ_OP_MUL && a.form != KJ_LINEAR && small_constant(a, &factor))
+        stride = b.stride * factor;
+    else
+        return false;
+    if (stride > INT32_MAX || stride < INT32_MIN)
+        return false;
+    *out = joined(a.type, a, b);
+    for (int r = 0; r < out->rows; r++)
+        out->v[r] = int_binary(lo, op, a.type, a.v[a.rows == 1 ? 0 : r], b.v[b.rows == 1 ? 0 : r]);
+    out->stride = stride;
+    out->form = stride ? KJ_LINEAR : KJ_DENSE;
+    out->lanes = stride ? out->lanes : 1;
+    know(out, op, a, b);
+    return true;
+}
+
+static LLVMValueRef umin(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, a, b, ""), a, b, "");
+}
+
+/* Lanes l with base + l < limit (or <= limit), no lane wrapping: an i32 count. */
+static LLVMValueRef count_below(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes, bool or_equal)
+{
+    LLVMTypeRef type = LLVMTypeOf(base);
+    LLVMValueRef reached = LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLT : LLVMIntSLE, limit, base, "");
+    LLVMValueRef room = LLVMBuildSub(lo->b, limit, base, ""); /* right as unsigned when limit > base */
+    LLVMValueRef most = LLVMConstInt(type, (unsigned)(or_equal ? lanes - 1 : lanes), false);
+    room = umin(lo, room, most);
+    if (or_equal)
+        room = LLVMBuildAdd(lo->b, room, LLVMConstInt(type, 1, false), "");
+    LLVMValueRef count = LLVMBuildSelect(lo->b, reached, LLVMConstNull(type), room, "");
+    return LLVMBuildIntCast2(lo->b, count, lo->i32, false, "");
+}
+
+/* linear < uniform and the like, as a count of lanes. */
+static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
+{
+    static const kj_op mirrored[KJ_NOPS] = {
+        [KJ_OP_LT] = KJ_OP_GT, [KJ_OP_GT] = KJ_OP_LT, [KJ_OP_LE] = KJ_OP_GE, [KJ_OP_GE] = KJ_OP_LE};
+    if (op != KJ_OP_LT && op != KJ_OP_LE && op != KJ_OP_GT && op != KJ_OP_GE)
+        return false;
+    if (b.form == KJ_LINEAR && a.lanes == 1) {
+        kj_tile swap = a;
+        a = b, b = swap;
+        op = mirrored[op];
+    }
+    if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) || a.bits == KJ_ANY_BITS)
+        return false;
+    if (kj_types[a.type].bits < 32)
+        return false;
+    *out = joined(KJ_BOOL, a, b);
+    bool below = op == KJ_OP_LT || op == KJ_OP_LE;
+    for (int r = 0; r < out->rows; r++) {
+        LLVMValueRef base = a.v[a.rows == 1 ? 0 : r], limit = b.v[b.rows == 1 ? 0 : r];
+        out->v[r] = count_below(lo, base, limit, a.lanes, op == KJ_OP_LE || op == KJ_OP_GT);
+    }
+    out->form = KJ_PREFIX;
+    if (!below) /* at or above: the complement */
+        *out = kj_tile_unary(lo, KJ_OP_NOT, *out);
+    return true;
+}
+
+/* ---- Operators ---- */
+
+static bool is_compare(kj_op op)
+{
+    return kj_ops[op].class == KJ_OPS_COMPARE;
+}
+
+kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
+{
+    kj_tile out;
+    if (linear_binary(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out))
+        return out;
+    a = kj_tile_dense(lo, a);
+    b = kj_tile_dense(lo, b);
+    out = joined(is_compare(op) ? KJ_BOOL : a.type, a, b);
+    for (int r = 0; r < out.rows; r++) {
+        LLVMValueRef x = kj_tile_vector(lo, a, r, out.lanes), y = kj_tile_vector(lo, b, r, out.lanes);
+        if (kj_is_float(a.type))
+            out.v[r] = float_binary(lo, op, x, y);
+        else if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)
+            out.v[r] = floor_div(lo, out, a, b, x, y, op == KJ_OP_MOD);
+        else
+            out.v[r] = int_binary(lo, op, a.type, x, y);
+    }
+    if (kj_is_int(out.type))
+        know(&out, op, a, b);
+    return out;
+}
+
+kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
+{
+    if (op == KJ_OP_NEG && kj_is_int(a.type)) {
+        kj_tile zero = kj_tile_const(lo, kj_int(a.type, 0));
+        return kj_tile_binary(lo, KJ_OP_SUB, zero, a);
+    }
+    a = kj_tile_dense(lo, a);
+    kj_tile out = kj_tile_like(a.type, a.rows, a.lanes);
+    for (int r = 0; r < out.rows; r++)
+        out.v[r] = op == KJ_OP_NEG ? LLVMBuildFNeg(lo->b, a.v[r], "") : LLVMBuildNot(lo->b, a.v[r], "");
+    return out;
+}
+
+/* Float to integer: saturating, NaN to 0. */
+static LLVMValueRef saturate(kj_lower *lo, LLVMValueRef v, LLVMTypeRef to, bool is_signed)
+{
+    LLVMTypeRef overloads[2] = {to, LLVMTypeOf(v)};
+    return intrinsic(lo, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &v, 1);
+}
+
+static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtype to, LLVMTypeRef type)
+{
+    if (to == KJ_BOOL) {
+        LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v));
+        return kj_is_float(from) ? LLVMBuildFCmp(lo->b, LLVMRealUNE, v, zero, "")
+                                 : LLVMBuildICmp(lo->b, LLVMIntNE, v, zero, "");
+    }
+    if (kj_is_float(from))
+        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "") : saturate(lo, v, type, kj_is_signed(to));
+    if (kj_is_float(to))
+        return kj_is_signed(from) ? LLVMBuildSIToFP(lo->b, v, type, "") : LLVMBuildUIToFP(lo->b, v, type, "");
+    return LLVMBuildIntCast2(lo->b, v, type, kj_is_signed(from), "");
+}
+
+kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
+{
+    if (a.type == to)
+        return a;
+    bool ints = kj_is_int(a.type) && kj_is_int(to);
+    bool narrowing = ints && kj_types[to].bits <= kj_types[a.type].bits;
+    bool keep = a.form == KJ_LINEAR && ints && (narrowing || a.bits != KJ_ANY_BITS);
+    if (!keep)
+        a = kj_tile_dense(lo, a);
+    kj_tile out = kj_tile_like(to, a.rows, a.lanes);
+    LLVMTypeRef type = kj_vec(lo, to, keep ? 1 : a.lanes);
+    for (int r = 0; r < a.rows; r++)
+        out.v[r] = convert(lo, a.v[r], a.type, to, type);
+    if (keep) {
+        out.form = KJ_LINEAR;
+        out.stride = a.stride;
+        out.bits = KJ_ANY_BITS;
+    }
+    bool fits = ints && a.bits <= type_bits(to) && (a.sign || kj_is_signed(to));
+    if (fits) {
+        out.bits = a.bits;
+        out.sign = a.sign;
+    }
+    return out;
+}
+
+kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
+{
+    test = kj_tile_dense(lo, test);
+    kj_tile out = joined(yes.type, joined(yes.type, yes, no), test);
+    for (int r = 0; r < out.rows; r++) {
+        LLVMValueRef t = test.lanes == 1 ? test.v[test.rows == 1 ? 0 : r] : kj_tile_vector(lo, test, r, out.lanes);
+        out.v[r] = LLVMBuildSelect(lo->b, t, kj_tile_vector(lo, yes, r, out.lanes),
+                                   kj_tile_vector(lo, no, r, out.lanes), "");
+    }
+    if (kj_is_int(out.type)) {
+        out.bits = yes.bits > no.bits ? yes.bits : no.bits;
+        out.sign = yes.sign < no.sign ? yes.sign : no.sign;
+    }
+    return out;
+}
+
+kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs)
+{
+    kj_tile out = kj_tile_like(args[0].type, 1, 1);
+    for (int i = 0; i < nargs; i++)
+        out = joined(out.type, out, args[i]);
+    LLVMTypeRef type = kj_vec(lo, out.type, out.lanes);
+    for (int r = 0; r < out.rows; r++) {
+        LLVMValueRef v[3];
+        for (int i = 0; i < nargs; i++)
+            v[i] = kj_tile_vector(lo, args[i], r, out.lanes);
+        out.v[r] = intrinsic(lo, name, &type, 1, v, (unsigned)nargs);
+    }
+    return out;
+}

@@ -1,0 +1,254 @@
+/* Uniformity analysis: typed AST in, a dependence set a variable, loop and inlined block out.
+ *
+ * One walk over the kernel joins, into each variable, the dependences of the values it takes and of the control
+ * constructs between its declaration and the assignment. Sets only grow, so the walk is repeated until none changes. */
+#include "uniform.h"
+
+/* A control construct being walked: what is inside runs for the threads `dep` lets through. */
+typedef struct frame {
+    struct frame *up;
+    uint8_t dep;
+    const void *target; /* the loop statement or tblock, for exits; NULL for conditions */
+    uint8_t *mark;      /* its dependence, kept from one walk to the next */
+    bool loop;
+    int depth;
+} frame;
+
+typedef struct walk {
+    kj_deps *deps;
+    int *depth; /* of each variable's declaration, by id */
+    bool changed;
+} walk;
+
+static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f);
+static void walk_stmts(walk *w, kj_tstmt *s, frame *f);
+
+static frame enter(frame *up, uint8_t dep)
+{
+    return (frame){.up = up, .dep = dep, .depth = up ? up->depth + 1 : 1};
+}
+
+static void join(walk *w, uint8_t *to, uint8_t dep)
+{
+    if ((*to | dep) != *to) {
+        *to |= dep;
+        w->changed = true;
+    }
+}
+
+static void declare(walk *w, const kj_var *v, uint8_t dep, const frame *f)
+{
+    w->depth[v->id] = f ? f->depth : 0;
+    join(w, &w->deps->var[v->id], dep);
+}
+
+static void assign(walk *w, const kj_var *v, uint8_t dep, const frame *f)
+{
+    for (; f && f->depth > w->depth[v->id]; f = f->up)
+        dep |= f->dep;
+    join(w, &w->deps->var[v->id], dep);
+}
+
+/* Threads leave for `target` (NULL: the nearest loop); every construct on the way sees them go. */
+static void leave(walk *w, const void *target, frame *f)
+{
+    uint8_t dep = 0;
+    for (; f; f = f->up) {
+        if (f->mark)
+            join(w, f->mark, dep);
+        if (target ? f->target == target : f->loop)
+            return;
+        dep |= f->dep;
+    }
+}
+
+static void walk_block(walk *w, kj_tblock *b, frame *up)
+{
+    frame f = enter(up, b->mark);
+    f.target = b;
+    f.mark = &b->mark;
+    walk_stmts(w, b->body, &f);
+}
+
+static uint8_t walk_index(walk *w, const kj_tarray *a, kj_texpr *const *index, frame *f)
+{
+    uint8_t dep = a->offset ? walk_expr(w, a->offset, f) : 0;
+    for (int i = 0; i < a->ndim; i++)
+        dep |= walk_expr(w, index[i], f) | walk_expr(w, a->stride[i], f);
+    return dep;
+}
+
+static uint8_t element_dep(const kj_tarray *a, uint8_t index)
+{
+    return a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index;
+}
+
+static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
+{
+    switch (e->kind) {
+    case KJ_TE_CONST:
+    case KJ_TE_DIM:
+        return 0;
+    case KJ_TE_VAR:
+        return w->deps->var[e->u.var->id];
+    case KJ_TE_INDEX:
+        return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
+    case KJ_TE_UNARY:
+    case KJ_TE_CONVERT:
+        return walk_expr(w, e->u.unary.arg, f);
+    case KJ_TE_BINARY:
+        return walk_expr(w, e->u.binary.lhs, f) | walk_expr(w, e->u.binary.rhs, f);
+    case KJ_TE_LOGIC: {
+        uint8_t dep = walk_expr(w, e->u.logic.lhs, f);
+        frame arm = enter(f, dep);
+        return dep | walk_expr(w, e->u.logic.rhs, &arm);
+    }
+    case KJ_TE_SELECT: {
+        uint8_t dep = walk_expr(w, e->u.select.test, f);
+        frame arm = enter(f, dep);
+        return dep | walk_expr(w, e->u.select.yes, &arm) | walk_expr(w, e->u.select.no, &arm);
+    }
+    case KJ_TE_FMA:
+        return walk_expr(w, e->u.fma.a, f) | walk_expr(w, e->u.fma.b, f) | walk_expr(w, e->u.fma.c, f);
+    case KJ_TE_LOAD:
+        return element_dep(e->u.load.array, walk_index(w, e->u.load.array, e->u.load.index, f));
+    case KJ_TE_CALL: {
+        uint8_t dep = 0;
+        for (int i = 0; i < e->u.call.nargs; i++)
+            dep |= walk_expr(w, e->u.call.args[i], f);
+        return dep;
+    }
+    case KJ_TE_ATOMIC:
+        walk_index(w, e->u.atomic.array, e->u.atomic.index, f);
+        for (int i = 0; i < 2; i++)
+            if (e->u.atomic.args[i])
+                walk_expr(w, e->u.atomic.args[i], f);
+        return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
+    case KJ_TE_INLINE:
+        declare(w, e->u.inline_.result, 0, f);
+        walk_block(w, e->u.inline_.block, f);
+        join(w, &w->deps->var[e->u.inline_.result->id], e->u.inline_.block->mark);
+        return w->deps->var[e->u.inline_.result->id];
+    }
+    return KJ_DEP_THREAD;
+}
+
+static void walk_loop(walk *w, kj_tstmt *s, frame *up)
+{
+    if (s->kind == KJ_TS_FOR) {
+        uint8_t step = walk_expr(w, s->u.for_.start, up) | walk_expr(w, s->u.for_.step, up);
+        join(w, &s->mark, step | walk_expr(w, s->u.for_.stop, up));
+        declare(w, s->u.for_.var, step, up);
+    }
+    frame f = enter(up, s->mark);
+    f.target = s;
+    f.mark = &s->mark;
+    f.loop = true;
+    if (s->kind == KJ_TS_WHILE)
+        join(w, &s->mark, walk_expr(w, s->u.while_.test, &f));
+    f.dep = s->mark;
+    walk_stmts(w, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, &f);
+}
+
+static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
+{
+    switch (s->kind) {
+    case KJ_TS_DECL:
+        declare(w, s->u.decl.var, s->u.decl.init ? walk_expr(w, s->u.decl.init, f) : 0, f);
+        break;
+    case KJ_TS_ASSIGN:
+        assign(w, s->u.assign.var, walk_expr(w, s->u.assign.value, f), f);
+        break;
+    case KJ_TS_STORE:
+        walk_index(w, s->u.store.array, s->u.store.index, f);
+        walk_expr(w, s->u.store.value, f);
+        break;
+    case KJ_TS_EXPR:
+        walk_expr(w, s->u.expr, f);
+        break;
+    case KJ_TS_IF: {
+        frame arm = enter(f, walk_expr(w, s->u.if_.test, f));
+        walk_stmts(w, s->u.if_.yes, &arm);
+        walk_stmts(w, s->u.if_.no, &arm);
+        break;
+    }
+    case KJ_TS_FOR:
+    case KJ_TS_WHILE:
+        walk_loop(w, s, f);
+        break;
+    case KJ_TS_BREAK:
+    case KJ_TS_CONTINUE:
+        leave(w, NULL, f);
+        break;
+    case KJ_TS_LEAVE:
+        leave(w, s->u.leave, f);
+        break;
+    case KJ_TS_INLINE:
+        walk_block(w, s->u.block, f);
+        break;
+    case KJ_TS_ARRAY:
+    case KJ_TS_BARRIER:
+        break;
+    }
+}
+
+static void walk_stmts(walk *w, kj_tstmt *s, frame *f)
+{
+    for (; s; s = s->next)
+        walk_stmt(w, s, f);
+}
+
+kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
+{
+    kj_deps *deps = KJ_NEW(arena, kj_deps);
+    size_t n = (size_t)kernel->nvars + 1;
+    deps->var = KJ_NEW_ARRAY(arena, uint8_t, n);
+    walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n)};
+    do {
+        w.changed = false;
+        walk_block(&w, kernel->body, NULL);
+    } while (w.changed);
+    return deps;
+}
+
+uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
+{
+    switch (e->kind) {
+    case KJ_TE_CONST:
+    case KJ_TE_DIM:
+        return 0;
+    case KJ_TE_VAR:
+        return deps->var[e->u.var->id];
+    case KJ_TE_INDEX:
+        return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
+    case KJ_TE_UNARY:
+    case KJ_TE_CONVERT:
+        return kj_dep(deps, e->u.unary.arg);
+    case KJ_TE_BINARY:
+        return kj_dep(deps, e->u.binary.lhs) | kj_dep(deps, e->u.binary.rhs);
+    case KJ_TE_LOGIC:
+        return kj_dep(deps, e->u.logic.lhs) | kj_dep(deps, e->u.logic.rhs);
+    case KJ_TE_SELECT:
+        return kj_dep(deps, e->u.select.test) | kj_dep(deps, e->u.select.yes) | kj_dep(deps, e->u.select.no);
+    case KJ_TE_FMA:
+        return kj_dep(deps, e->u.fma.a) | kj_dep(deps, e->u.fma.b) | kj_dep(deps, e->u.fma.c);
+    case KJ_TE_LOAD: {
+        const kj_tarray *a = e->u.load.array;
+        uint8_t dep = a->offset ? kj_dep(deps, a->offset) : 0;
+        for (int i = 0; i < a->ndim; i++)
+            dep |= kj_dep(deps, e->u.load.index[i]) | kj_dep(deps, a->stride[i]);
+        return element_dep(a, dep);
+    }
+    case KJ_TE_CALL: {
+        uint8_t dep = 0;
+        for (int i = 0; i < e->u.call.nargs; i++)
+            dep |= kj_dep(deps, e->u.call.args[i]);
+        return dep;
+    }
+    case KJ_TE_ATOMIC:
+        return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
+    case KJ_TE_INLINE:
+        return deps->var[e->u.inline_.result->id];
+    }
+    return KJ_DEP_THREAD;
+}

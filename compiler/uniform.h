@@ -1,0 +1,31 @@
+/* Uniformity: which values differ between the threads of a block, and along which axes.
+ *
+ * A dependence is a set of the axes of threadIdx that a value may vary with; the empty set is a value that is the same
+ * for the whole block. Control counts: a variable assigned under a condition takes the condition's dependence, one
+ * assigned in a loop that threads leave at different times takes that of the exits. Barrier placement, scalar or vector
+ * code, branch or mask are all decided from these sets. A load from an address is as uniform as the address: threads
+ * that could see different values there would race. */
+#ifndef KJ_UNIFORM_H
+#define KJ_UNIFORM_H
+
+#include "tast.h"
+
+enum {
+    KJ_DEP_X = 1,
+    KJ_DEP_Y = 2,
+    KJ_DEP_Z = 4,
+    KJ_DEP_THREAD = 7,
+    KJ_DEP_ATOMIC = 8, /* may depend on an atomic's result: a loop on it is run thread by thread (spin locks) */
+};
+
+typedef struct kj_deps {
+    uint8_t *var; /* by kj_var.id */
+} kj_deps;
+
+/* Also fills the `mark` of every loop (its trip count and exits) and tblock (its leaves). */
+kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);
+
+/* The dependence of an expression. */
+uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);
+
+#endif
