@@ -1,0 +1,80 @@
+/* kjit builtins: the functions of the language, from the library's own table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape, dtype=f32)") follows the name
+ * as it is; "*" is explained by the description. */
+static void call_text(const kjit_builtin_info *b, char *out, size_t size)
+{
+    static const struct { char letter; const char *word; } letters[] = {
+        {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"}, {'b', "bool"}, {'d', "i32"}, {'l', "i64"},
+    };
+    const char *p = b->signature;
+    if (*p == '(' || *p == '*' || !*p) {
+        snprintf(out, size, "%s%s", b->name, *p == '*' ? "" : p);
+        return;
+    }
+    size_t n = (size_t)snprintf(out, size, "%s", b->name);
+    const char *result = "";
+    for (int i = 0; *p && n < size; p++, i++) {
+        const char *word = "", *before = i > 2 && *p != ')' ? ", " : "";
+        for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
+            if (letters[k].letter == *p)
+                word = letters[k].word;
+        }
+        if (i == 0)
+            result = word;
+        else
+            n += (size_t)snprintf(out + n, size - n, "%s%s%s", before, word, *p == '(' ? "(" : *p == ')' ? ")" : "");
+    }
+    if (n < size && *result)
+        snprintf(out + n, size - n, " -> %s", result);
+}
+
+static void accuracy(const kjit_builtin_info *b, char *out, size_t size)
+{
+    *out = 0;
+    if (b->ulp32 == b->ulp64 && b->ulp32 > 0)
+        snprintf(out, size, "%d ULP", b->ulp32);
+    else if (b->ulp32 != b->ulp64)
+        snprintf(out, size, "%d ULP in f32, %d in f64", b->ulp32, b->ulp64);
+}
+
+/* A | in a table cell would end it. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        printf(*text == '|' ? "\\|" : "%c", *text);
+}
+
+static void print_row(const options *o, const kjit_builtin_info *b)
+{
+    char call[160], ulp[48];
+    call_text(b, call, sizeof call);
+    accuracy(b, ulp, sizeof ulp);
+    if (!o->markdown) {
+        printf("  %-40s %s%s%s%s\n", call, b->doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "");
+        return;
+    }
+    printf("| `");
+    print_cell(call);
+    printf("` | ");
+    print_cell(b->doc);
+    printf(" | %s |\n", ulp);
+}
+
+int command_builtins(const options *o)
+{
+    kjit_builtin_info b;
+    const char *group = "";
+    for (int i = 0; kjit_builtin(i, &b); i++) {
+        if (strcmp(group, b.group) != 0) {
+            printf(o->markdown ? "%s### %s\n\n| | | within |\n|---|---|---|\n" : "%s%s\n", i > 0 ? "\n" : "", b.group);
+            group = b.group;
+        }
+        print_row(o, &b);
+    }
+    return EXIT_OK;
+}

@@ -1,0 +1,77 @@
+/* kjit run: a file's run block, with params from the command line. Its prints go to standard output. */
+#include <stdio.h>
+
+#include "cli.h"
+
+static void write_text(void *user, const char *text, size_t size)
+{
+    write_output(user, text, size);
+}
+
+/* --time: on standard error, in step with what is printed. */
+static void write_report(void *user, const char *text, size_t size)
+{
+    (void)user;
+    fflush(stdout);
+    fwrite(text, 1, size, stderr);
+}
+
+static int stop_running(void *user)
+{
+    const output *o = user;
+    return o->failed || was_interrupted();
+}
+
+static int exit_code(kjit_status status)
+{
+    switch (status) {
+    case KJIT_OK:
+        return EXIT_OK;
+    case KJIT_INVALID: /* the params or saves are not as the block has them */
+        return EXIT_USAGE;
+    case KJIT_COMPILE:
+        return EXIT_SOURCE;
+    case KJIT_INTERRUPTED:
+        return EXIT_INTERRUPTED;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
+{
+    output out = {0};
+    kjit_run_options run = {
+        .params = o->arguments + 1,
+        .nparams = o->narguments - 1,
+        .saves = o->saves,
+        .nsaves = o->nsaves,
+        .time = o->time,
+        .write = write_text,
+        .report = write_report,
+        .interrupted = stop_running,
+        .user = &out,
+    };
+    catch_interrupts();
+    kjit_status status = kjit_run(mod, &run);
+    if (status == KJIT_INTERRUPTED && out.failed)
+        return end_output(&out, EXIT_OK);
+    if (status != KJIT_OK)
+        show_messages(kjit_last_error(ctx));
+    int code = kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;
+    return end_output(&out, code);
+}
+
+int command_run(const options *o)
+{
+    kjit_module *mod;
+    kjit_context *ctx = open_context(o);
+    if (!ctx)
+        return EXIT_FAILED;
+    int code = open_module(ctx, o, o->arguments[0], &mod);
+    if (code == EXIT_OK)
+        code = run_module(ctx, o, mod);
+    kjit_module_free(mod);
+    kjit_context_destroy(ctx);
+    return code;
+}

@@ -1,0 +1,153 @@
+/* kjit: the command's name in, its function's exit code out. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const command commands[] = {
+    {
+        .name = "run",
+        .arguments = "FILE [name=value ...]",
+        .summary = "run a file's run block",
+        .bit = IN_RUN,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_run,
+        .more = "FILE is a .knl file, or - for standard input. name=value sets a param of the run block:\n"
+                "  n=5000  dt=0.1  fast=true  x=@data.npy  image=@photo.png\n"
+                "\n"
+                "Examples:\n"
+                "  kjit run vecadd.knl n=1000 --time\n"
+                "  kjit run blur.knl image=@photo.png --save out=blurred.png\n",
+    },
+    {
+        .name = "check",
+        .arguments = "FILE...",
+        .summary = "check files without running them",
+        .bit = IN_CHECK,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_check,
+        .more = "Nothing is printed for a file without errors. - is standard input.\n",
+    },
+    {
+        .name = "build",
+        .arguments = "FILE --emit=FORM",
+        .summary = "show what the compiler makes of a file",
+        .bit = IN_BUILD,
+        .min_files = 1,
+        .max_files = 1,
+        .run = command_build,
+        .more = "Forms:\n"
+                "  ast        the syntax tree\n"
+                "  tast       the typed tree of each kernel\n"
+                "  llvm       LLVM IR as it is generated\n"
+                "  llvm-opt   LLVM IR after the optimiser\n"
+                "  asm        this machine's assembly\n",
+    },
+    {
+        .name = "devices",
+        .arguments = "",
+        .summary = "list the devices of this machine",
+        .bit = IN_DEVICES,
+        .run = command_devices,
+    },
+    {
+        .name = "builtins",
+        .arguments = "",
+        .summary = "list the functions kernels can call",
+        .bit = IN_BUILTINS,
+        .run = command_builtins,
+    },
+};
+
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static void print_exit_codes(void)
+{
+    puts("\nExit codes:\n"
+         "  0    success\n"
+         "  1    the program failed: an assertion, a fault, a file, a device\n"
+         "  2    the command line is wrong\n"
+         "  3    the source has errors\n"
+         "  130  interrupted by Ctrl-C");
+}
+
+static int help(void)
+{
+    puts("kjit compiles kernels written in .knl files and runs them.\n\nusage: kjit COMMAND [arguments] [options]\n");
+    for (int i = 0; i < NCOMMANDS; i++)
+        printf("  %-9s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+    puts("\n  kjit COMMAND --help tells more; kjit --version");
+    print_exit_codes();
+    return EXIT_OK;
+}
+
+static int command_help(const command *c)
+{
+    printf("usage: kjit %s%s%s [options]\n\n%c%s.\n", c->name, *c->arguments ? " " : "", c->arguments,
+           c->summary[0] - 'a' + 'A', c->summary + 1);
+    if (c->more)
+        printf("\n%s", c->more);
+    print_options(c);
+    print_exit_codes();
+    return EXIT_OK;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[NCOMMANDS];
+    size_t n = strlen(name);
+    for (int i = 0; i < NCOMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *near = nearest(name, names, NCOMMANDS);
+    if (n > 4 && strcmp(name + n - 4, ".knl") == 0)
+        complain("there is no command '%s': did you mean 'kjit run %s'?", name, name);
+    else if (near)
+        complain("there is no command '%s': did you mean '%s'?", name, near);
+    else
+        complain("there is no command '%s'; 'kjit --help' lists them", name);
+    return EXIT_USAGE;
+}
+
+static int dispatch(const command *c, int argc, char **argv)
+{
+    options o;
+    int code = parse_options(c, argc, argv, &o);
+    if (code == EXIT_OK && o.help)
+        code = command_help(c);
+    else if (code == EXIT_OK && o.narguments < c->min_files) {
+        complain("%s needs a FILE; 'kjit %s --help' tells more", c->name, c->name);
+        code = EXIT_USAGE;
+    } else if (code == EXIT_OK && c->max_files >= 0 && o.narguments > c->max_files) {
+        complain("'%s' is one argument too many", o.arguments[c->max_files]);
+        code = EXIT_USAGE;
+    } else if (code == EXIT_OK)
+        code = c->run(&o);
+    free_options(&o);
+    return code;
+}
+
+static int run_command(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+    if (strcmp(name, "--version") == 0) {
+        printf("kjit %s\n", kjit_version());
+        return EXIT_OK;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return help();
+    for (int i = 0; i < NCOMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0)
+            return dispatch(&commands[i], argc - 2, argv + 2);
+    }
+    return unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a failed write: see end_output */
+    int code = run_command(argc, argv);
+    return end_output(&(output){0}, argc > 1 || code != EXIT_OK ? code : EXIT_USAGE);
+}

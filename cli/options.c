@@ -1,0 +1,275 @@
+/* Options: argv in, a struct of what was asked for out. One row an option; the rows are also the help. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct option {
+    const char *name;  /* "--device", or "-O" with the value right behind it */
+    const char *value; /* how help shows it; NULL: the option takes none */
+    unsigned commands;
+    bool (*set)(options *o, const char *value); /* false after a complaint */
+    const char *help;
+} option;
+
+/* ---- Values ---- */
+
+static bool parse_int(const char *text, long long least, long long most, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (end == text || *end || errno || v < least || v > most)
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool set_save(options *o, const char *value)
+{
+    if (!strchr(value, '=')) {
+        complain("--save takes name=file, not '%s'", value);
+        return false;
+    }
+    o->saves[o->nsaves++] = value;
+    return true;
+}
+
+static bool set_time(options *o, const char *value)
+{
+    (void)value;
+    return o->time = true;
+}
+
+static bool set_device(options *o, const char *value)
+{
+    o->device = value;
+    return true;
+}
+
+static bool set_workers(options *o, const char *value)
+{
+    int64_t n;
+    if (!parse_int(value, 1, 1024, &n)) {
+        complain("--workers takes a number from 1 to 1024, not '%s'", value);
+        return false;
+    }
+    o->workers = (int)n;
+    return true;
+}
+
+static bool set_level(options *o, const char *value)
+{
+    int64_t n;
+    if (!parse_int(value, 0, 3, &n)) {
+        complain("there is no -O%s: -O0, -O1, -O2 and -O3", value);
+        return false;
+    }
+    o->opt_level = (int)n;
+    return true;
+}
+
+/* One of two words: the first is false. */
+static bool choose(const char *name, const char *value, const char *no, const char *yes, bool *out)
+{
+    *out = strcmp(value, yes) == 0;
+    if (*out || strcmp(value, no) == 0)
+        return true;
+    complain("%s is %s or %s, not '%s'", name, no, yes, value);
+    return false;
+}
+
+static bool set_contract(options *o, const char *value)
+{
+    return choose("--fp-contract", value, "on", "off", &o->no_contract);
+}
+
+static bool set_diagnostics(options *o, const char *value)
+{
+    return choose("--diagnostics", value, "text", "json", &o->json);
+}
+
+static bool set_emit(options *o, const char *value)
+{
+    static const char *const forms[] = {"ast", "tast", "llvm", "llvm-opt", "asm"};
+    size_t n = sizeof forms / sizeof *forms;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(value, forms[i]) == 0)
+            o->emit = forms[i];
+    }
+    if (o->emit && strcmp(o->emit, value) == 0)
+        return true;
+    const char *near = nearest(value, forms, n);
+    complain("there is no form '%s'%s%s%s: ast, tast, llvm, llvm-opt or asm", value, near ? " (did you mean '" : "",
+             near ? near : "", near ? "'?)" : "");
+    return false;
+}
+
+static bool set_kernel(options *o, const char *value)
+{
+    o->kernel = value;
+    return true;
+}
+
+static bool set_block(options *o, const char *value)
+{
+    int64_t block[3] = {1, 1, 1};
+    char text[64];
+    int n = 0;
+    snprintf(text, sizeof text, "%s", value);
+    bool ok = strlen(value) < sizeof text;
+    for (char *rest = text, *part; ok && (part = strsep(&rest, ",")); n++)
+        ok = n < 3 && parse_int(part, 1, 1024, &block[n]);
+    if (!ok) {
+        complain("--block takes up to three numbers from 1 to 1024, as 16,16,1: not '%s'", value);
+        return false;
+    }
+    memcpy(o->block, block, sizeof block);
+    return true;
+}
+
+static bool set_out(options *o, const char *value)
+{
+    o->out = value;
+    return true;
+}
+
+static bool set_markdown(options *o, const char *value)
+{
+    (void)value;
+    return o->markdown = true;
+}
+
+static bool set_help(options *o, const char *value)
+{
+    (void)value;
+    return o->help = true;
+}
+
+static const option table[] = {
+    {"--save", "NAME=FILE", IN_RUN, set_save, "save an array of the run block at its end (.npy, .png)"},
+    {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
+    {"--device", "DEVICE", IN_RUN, set_device, "auto (the default), cpu, cuda, cuda:1: see kjit devices"},
+    {"--workers", "N", IN_RUN, set_workers, "threads of the CPU device (default: one a core)"},
+    {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
+    {"--kernel", "NAME", IN_BUILD, set_kernel, "this kernel only"},
+    {"--block", "X,Y,Z", IN_BUILD, set_block, "the block the kernel is compiled for (default 256)"},
+    {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
+    {"-O", "LEVEL", IN_RUN | IN_BUILD, set_level, "optimisation: -O0, -O1, -O2, -O3 (the default)"},
+    {"--fp-contract", "on|off", IN_RUN | IN_BUILD, set_contract, "off: a*b + c rounds twice, not once"},
+    {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD, set_diagnostics,
+     "how errors in the source are shown; json: an object a line"},
+    {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
+    {"--help", NULL, IN_ALL, set_help, "this"},
+    {"-h", NULL, IN_ALL, set_help, NULL},
+};
+
+enum { NOPTIONS = sizeof table / sizeof *table };
+
+void print_options(const command *c)
+{
+    puts("\nOptions:");
+    for (int i = 0; i < NOPTIONS; i++) {
+        const option *p = &table[i];
+        if (!(p->commands & c->bit) || !p->help)
+            continue;
+        char shown[40];
+        const char *join = !p->value || strcmp(p->name, "-O") == 0 ? "" : p->name[1] == '-' ? "=" : " ";
+        snprintf(shown, sizeof shown, "%s%s%s", p->name, join, p->value ? p->value : "");
+        printf("  %-26s %s\n", shown, p->help);
+    }
+}
+
+/* ---- argv ---- */
+
+/* The row of an argument, and where its value stands in it (NULL: in the next argument). */
+static const option *find(const char *argument, const char **value)
+{
+    for (int i = 0; i < NOPTIONS; i++) {
+        size_t n = strlen(table[i].name);
+        bool glued = strcmp(table[i].name, "-O") == 0;
+        *value = NULL;
+        if (strncmp(argument, table[i].name, n) != 0)
+            continue;
+        if (argument[n] == 0 && !glued)
+            return &table[i];
+        if (glued || (argument[n] == '=' && table[i].name[1] == '-')) {
+            *value = argument + n + !glued;
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static int unknown(const command *c, const char *argument)
+{
+    const char *names[NOPTIONS], *value;
+    size_t n = 0, len = strcspn(argument, "=");
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)len, argument);
+    for (int i = 0; i < NOPTIONS; i++) {
+        if (table[i].commands & c->bit)
+            names[n++] = table[i].name;
+    }
+    const char *near = nearest(name, names, n);
+    if (find(argument, &value))
+        complain("%s has no option %s; 'kjit %s --help' lists them", c->name, name, c->name);
+    else if (near && len > 2)
+        complain("there is no option %s: did you mean %s?", name, near);
+    else
+        complain("there is no option %s; 'kjit %s --help' lists them", name, c->name);
+    return EXIT_USAGE;
+}
+
+/* One option and its value; *i moves on past a value of its own. */
+static int take(const command *c, int argc, char **argv, int *i, options *o)
+{
+    const char *value;
+    const option *p = find(argv[*i], &value);
+    if (!p || !(p->commands & c->bit))
+        return unknown(c, argv[*i]);
+    if (!p->value && value) {
+        complain("%s takes no value", p->name);
+        return EXIT_USAGE;
+    }
+    if (p->value && !value) {
+        if (*i + 1 == argc) {
+            complain("%s needs a value: %s", p->name, p->value);
+            return EXIT_USAGE;
+        }
+        value = argv[++*i];
+    }
+    return p->set(o, value) ? EXIT_OK : EXIT_USAGE;
+}
+
+int parse_options(const command *c, int argc, char **argv, options *o)
+{
+    *o = (options){.opt_level = -1};
+    o->arguments = calloc((size_t)argc + 1, sizeof *o->arguments);
+    o->saves = calloc((size_t)argc + 1, sizeof *o->saves);
+    if (!o->arguments || !o->saves) {
+        complain("out of memory");
+        return EXIT_FAILED;
+    }
+    bool only_arguments = false;
+    for (int i = 0; i < argc; i++) {
+        int code = EXIT_OK;
+        if (only_arguments || argv[i][0] != '-' || argv[i][1] == 0)
+            o->arguments[o->narguments++] = argv[i];
+        else if (strcmp(argv[i], "--") == 0)
+            only_arguments = true;
+        else
+            code = take(c, argc, argv, &i, o);
+        if (code != EXIT_OK)
+            return code;
+    }
+    return EXIT_OK;
+}
+
+void free_options(options *o)
+{
+    free(o->arguments);
+    free(o->saves);
+}

@@ -1,0 +1,146 @@
+/* What the command says: complaints, the library's messages, standard output. Text in, text on a stream out. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static bool coloured(void)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO);
+}
+
+void complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("kjit: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+/* ---- Messages ---- */
+
+static const struct { const char *word, *colour; } words[] = {
+    {": error: ", "\033[1;31m"},
+    {": warning: ", "\033[1;35m"},
+    {": note: ", "\033[1;36m"},
+};
+
+/* "      | " and then nothing but blanks, ^ and ~. */
+static bool is_caret_line(const char *line, size_t n)
+{
+    size_t i = strspn(line, " ");
+    if (i >= n || line[i] != '|')
+        return false;
+    bool caret = false;
+    for (i++; i < n; i++) {
+        if (!strchr(" \t^~", line[i]))
+            return false;
+        caret |= line[i] == '^';
+    }
+    return caret;
+}
+
+static void show_line(const char *line, size_t n)
+{
+    if (is_caret_line(line, n)) {
+        size_t bar = strcspn(line, "|") + 1;
+        fprintf(stderr, "%.*s\033[1;32m%.*s\033[0m\n", (int)bar, line, (int)(n - bar), line + bar);
+        return;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *word = memmem(line, n, words[i].word, strlen(words[i].word));
+        if (!word)
+            continue;
+        size_t before = (size_t)(word - line) + 2, len = strlen(words[i].word) - 2;
+        fprintf(stderr, "\033[1m%.*s%s%.*s\033[0m\033[1m%.*s\033[0m\n", (int)before, line, words[i].colour, (int)len,
+                line + before, (int)(n - before - len), line + before + len);
+        return;
+    }
+    fprintf(stderr, "%.*s\n", (int)n, line);
+}
+
+void show_messages(const char *text)
+{
+    bool colour = coloured();
+    fflush(stdout);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (colour)
+            show_line(text, n);
+        else
+            fprintf(stderr, "%.*s\n", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* ---- Suggestions ---- */
+
+/* Insertions, deletions, replacements and exchanges of neighbours between two short words. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    size_t rows[3][LONGEST + 1], n = strlen(a), m = strlen(b);
+    if (n > LONGEST || m > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *row = rows[i % 3], *up = rows[(i + 2) % 3], *above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t least = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < least)
+                least = up[j] + 1;
+            if (row[j - 1] + 1 < least)
+                least = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above[j - 2] + 1 < least)
+                least = above[j - 2] + 1;
+            row[j] = least;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *nearest(const char *name, const char *const *candidates, size_t n)
+{
+    const char *best = NULL;
+    size_t least = strlen(name) / 3 + 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(name, candidates[i]);
+        if (d <= least && (!best || d < least)) {
+            best = candidates[i];
+            least = d;
+        }
+    }
+    return best;
+}
+
+/* ---- Standard output ---- */
+
+void write_output(output *o, const char *text, size_t size)
+{
+    if (o->failed || fwrite(text, 1, size, stdout) == size)
+        return;
+    o->failed = true;
+    o->error = errno;
+}
+
+int end_output(output *o, int code)
+{
+    if (!o->failed && fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    int error = o->failed ? o->error : errno;
+    o->failed = true;
+    o->error = error;
+    if (error == EPIPE)
+        return code == EXIT_OK ? EXIT_PIPE : code;
+    complain("standard output cannot be written: %s", strerror(error));
+    return code == EXIT_OK || code == EXIT_INTERRUPTED ? EXIT_FAILED : code;
+}

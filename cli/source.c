@@ -1,0 +1,73 @@
+/* From a file's name to a checked module. Diagnostics and complaints go to standard error on the way. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+kjit_context *open_context(const options *o)
+{
+    char error[512];
+    kjit_context *ctx = NULL;
+    kjit_context_options c = {.device = o->device, .workers = o->workers};
+    if (kjit_context_create(&c, &ctx, error, sizeof error) != KJIT_OK)
+        complain("%s", error);
+    return ctx;
+}
+
+/* All of standard input; NULL after a complaint. */
+static char *read_input(size_t *size)
+{
+    size_t room = 1 << 16, n = 0;
+    char *text = malloc(room);
+    while (text && (n += fread(text + n, 1, room - n, stdin)) == room) {
+        char *more = realloc(text, room *= 2);
+        if (!more)
+            free(text);
+        text = more;
+    }
+    if (text && ferror(stdin)) {
+        complain("standard input cannot be read: %s", strerror(errno));
+        free(text);
+        return NULL;
+    }
+    if (!text)
+        complain("out of memory");
+    *size = n;
+    return text;
+}
+
+static void show_log(const options *o, kjit_module *mod)
+{
+    if (o->json)
+        fputs(kjit_module_log_json(mod), stderr);
+    else
+        show_messages(kjit_module_log(mod));
+}
+
+int open_module(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
+{
+    kjit_compile_options c = {.opt_level = o->opt_level, .no_contract = o->no_contract};
+    kjit_status status;
+    *out = NULL;
+    if (strcmp(path, "-") == 0) {
+        size_t size;
+        char *text = read_input(&size);
+        if (!text)
+            return EXIT_FAILED;
+        status = kjit_module_compile(ctx, "<stdin>", text, size, &c, out);
+        free(text);
+    } else {
+        status = kjit_module_load(ctx, path, &c, out);
+    }
+    if (*out)
+        show_log(o, *out);
+    if (status == KJIT_OK)
+        return EXIT_OK;
+    if (status != KJIT_COMPILE)
+        complain("%s", kjit_last_error(ctx));
+    kjit_module_free(*out);
+    *out = NULL;
+    return status == KJIT_COMPILE ? EXIT_SOURCE : EXIT_FAILED;
+}
