@@ -7,6 +7,8 @@
 #   PREFIX, DESTDIR    of install
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell sed -n 's/^\#define KJIT_VERSION_[A-Z]* //p' include/kjit.h | paste -sd.)
 LLVM_LINK ?= static
 CC = gcc
 CXX = g++
@@ -25,6 +27,7 @@ SANITIZE = -fsanitize=address,undefined
 else
 BUILD ?= build
 OPTIMISE = -O2 -g
+NO_UNDEFINED = -Wl,--no-undefined
 endif
 
 # ---- Sources, in the order of the pipeline ----
@@ -37,6 +40,9 @@ CLI = $(sort $(wildcard cli/*.c))
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
+
+C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
+    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/cpu/*.h cli/*.h bench/cpu/*.[ch])
 
 GENERATED = $(BUILD)/gen/knl.tab.c $(BUILD)/gen/knl.lex.c
 LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) \
@@ -99,6 +105,29 @@ deps: ## install the packages kjit is built from (Debian, Ubuntu)
 bench-cpu: all ## kjit beside OpenMP C on this CPU
 	@BUILD=$(BUILD) bench/cpu/run
 
+# The static library needs what Libs.private names; `pkg-config --static` gives it.
+install: all ## install the command, the libraries, kjit.h and kjit.pc (PREFIX, DESTDIR)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
+	install -m 644 include/kjit.h $(DESTDIR)$(PREFIX)/include/kjit.h
+	install -m 644 $(BUILD)/libkjit.a $(DESTDIR)$(LIBDIR)/libkjit.a
+	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
+	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: kjit' \
+	    'Description: Compile and launch array kernels at run time' 'Version: $(VERSION)' \
+	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lkjit' 'Libs.private: $(LIBS) -lstdc++ -pthread' \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/kjit.pc
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(PREFIX)/include/kjit.h $(DESTDIR)$(LIBDIR)/libkjit.a \
+	    $(DESTDIR)$(LIBDIR)/libkjit.so $(DESTDIR)$(LIBDIR)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/pkgconfig/kjit.pc
+
+lint: $(GENERATED) $(BUILD)/gen/mathlib.inc ## warnings as errors (gcc and clang), budgets, formatting
+	@CHECK='$(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -pthread' CC=$(CC) tools/lint.sh
+
+format: ## lay the sources out as .clang-format says
+	clang-format -i $(C_FILES)
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 
@@ -114,7 +143,7 @@ $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 
 $(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) -shared -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
+	@$(CXX) $(LDFLAGS_ALL) -shared $(NO_UNDEFINED) -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
 	    $(LIB_OBJECTS) $(LIBS)
 	@ln -sf $(@F).0 $@
 

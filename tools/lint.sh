@@ -1,0 +1,41 @@
+#!/bin/sh
+# What `make lint` looks at: compilers' warnings as errors (gcc, and clang where it is), files, functions and lines over
+# the budgets (600 lines, 60 lines, 100 columns; 120 in the tables), and the layout .clang-format asks for.
+# CHECK: the flags sources are compiled with. Warnings and layout make it fail; budgets are only listed.
+cd "$(dirname "$0")/.." || exit 1
+failed=0
+sources=$(git ls-files -co --exclude-standard '*.c' 2>/dev/null || find . -name '*.c')
+texts=$(git ls-files -co --exclude-standard '*.c' '*.h' '*.def' '*.l' '*.y' 2>/dev/null)
+
+# bench/ and samples of foreign code have flags of their own
+checked=$(printf '%s\n' $sources | grep -Ev '^(bench|tests/data)/')
+for compiler in "${CC:-gcc}" clang; do
+    command -v "$compiler" >/dev/null 2>&1 || { echo "lint: $compiler is not here"; continue; }
+    echo "lint: $compiler"
+    # optimising, for the warnings that follow values
+    printf '%s\n' $checked | xargs -P "$(nproc)" -n 1 "$compiler" $CHECK -O2 -Werror -c -o /dev/null || failed=1
+done
+
+echo "lint: budgets"
+for file in $texts; do
+    lines=$(wc -l <"$file")
+    [ "$lines" -le 600 ] || echo "  $file: $lines lines (600)"
+done
+awk '
+    FNR == 1 { limit = FILENAME ~ /\.def$/ ? 120 : 100; start = 0 }
+    { text = $0; gsub(/[\200-\277]/, "", text) }
+    length(text) > limit { wide[FILENAME " (" limit ")"]++ }
+    /^{/ { start = FNR }
+    /^}/ { if (start && FNR - start > 60) printf "  %s:%d: a function of %d lines (60)\n", FILENAME, start, FNR - start; start = 0 }
+    END { for (file in wide) printf "  %s: %d lines too long\n", file, wide[file] }
+' $texts | sort
+
+if command -v clang-format >/dev/null 2>&1; then
+    echo "lint: layout"
+    clang-format --dry-run --Werror $(printf '%s\n' $texts | grep -E '\.[ch]$') 2>&1 |
+        sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: code should be clang-formatted.*/\1/p' | sort | uniq -c |
+        sed 's/^/  /' | { ! grep .; } || failed=1
+else
+    echo "lint: clang-format is not here"
+fi
+exit $failed
