@@ -249,8 +249,8 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLV
     lo.rows = lo.lanes = 1;
     lo.slots = lo.home;
     make_blocks(&lo);
-    seal(&lo);
     LLVMBuildBr(lo.allocas, load);
+    seal(&lo);
     LLVMDisposeBuilder(lo.b);
     LLVMDisposeBuilder(lo.allocas);
     return lo.scratch;
