@@ -1,0 +1,296 @@
+/* Arrays in expressions: elements, views, members.
+ *
+ * A view is a kj_tarray whose offset, shape and strides are constants, launch values or hidden lets declared where the
+ * view is made: nothing of it is computed again where it is used. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* One axis of an indexing: at, or start:stop:step. */
+typedef struct selection {
+    kj_texpr *at; /* NULL: a slice */
+    kj_texpr *start, *stop;
+    int64_t step;
+    bool whole; /* ':' alone */
+} selection;
+
+/* ---- Loads ---- */
+
+/* The element of a const array at constant indices; false when it is not that. */
+static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *out)
+{
+    const kj_tarray *root = a->root;
+    int64_t at = 0;
+    if (root->space != KJ_CONST || (a->offset && !kj_is_const(a->offset)))
+        return false;
+    if (a->offset)
+        at = a->offset->u.value.i;
+    for (int i = 0; i < a->ndim; i++) {
+        if (!kj_is_const(index[i]) || !kj_is_const(a->stride[i]) || !kj_is_const(a->shape[i]))
+            return false;
+        int64_t k = index[i]->u.value.i;
+        if (k < 0 || k >= a->shape[i]->u.value.i)
+            return false;
+        at += k * a->stride[i]->u.value.i;
+    }
+    if (at < 0 || at >= root->static_count)
+        return false;
+    *out = kj_value_read(root->data, a->elem, at);
+    return true;
+}
+
+kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
+{
+    kj_value v;
+    if (const_element(a, index, &v))
+        return kj_te_const(s, v, span);
+    kj_texpr *e = kj_te(s, KJ_TE_LOAD, a->elem, span);
+    e->u.load.array = a;
+    for (int i = 0; i < a->ndim; i++)
+        e->u.load.index[i] = index[i];
+    kj_array_used(s, a, true, false);
+    return e;
+}
+
+/* ---- Indices ---- */
+
+static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, int n)
+{
+    kj_message *m = kj_sema_error(s, e->span, "index-count", "%s has %d %s, not %d", kj_array_type(s, a->elem, a->ndim),
+                                  a->ndim, a->ndim == 1 ? "axis" : "axes", n);
+    if (n < a->ndim)
+        kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
+    else if (a->span.end)
+        kj_note(s->diag, m, a->span, "declared here");
+}
+
+/* Refuses what is certainly outside: a negative literal, or one past a known extent. */
+static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, int axis, bool is_bound)
+{
+    if (v->kind != KJ_V_LITERAL || v->u.literal.type != KJ_I64 || axis >= a->ndim)
+        return true;
+    int64_t i = v->u.literal.i;
+    if (i < 0) {
+        kj_message *m = kj_sema_error(s, v->span, "negative-index", "a negative index is outside the array");
+        kj_hint(s->diag, m, "counted from the end: %s.shape[%d] - %lld", a->name, axis, -(long long)i);
+        return false;
+    }
+    const kj_texpr *extent = a->shape[axis];
+    if (kj_is_const(extent) && (is_bound ? i > extent->u.value.i : i >= extent->u.value.i)) {
+        kj_sema_error(s, v->span, "index-range", "index %lld is outside axis %d of '%s', which has %lld elements",
+                      (long long)i, axis, a->name, (long long)extent->u.value.i);
+        return false;
+    }
+    return true;
+}
+
+/* Evaluated indices, a tuple alone spread out. Gives their number, -1 after an error. */
+static int spread(kj_operand *v, int n, kj_operand out[KJ_MAX_NDIM])
+{
+    if (n == 1 && v[0].kind == KJ_V_TUPLE) {
+        n = v[0].u.tuple.n;
+        v = v[0].u.tuple.items;
+    }
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind == KJ_V_ERROR)
+            return -1;
+        if (i < KJ_MAX_NDIM)
+            out[i] = v[i];
+    }
+    return n;
+}
+
+bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n, kj_texpr **index)
+{
+    kj_operand at[KJ_MAX_NDIM];
+    n = spread(v, n, at);
+    if (n < 0)
+        return false;
+    if (n != a->ndim) {
+        index_count_error(s, place, a, n);
+        return false;
+    }
+    bool ok = true;
+    for (int i = 0; i < n; i++) {
+        ok = check_literal(s, &at[i], a, i, false) && ok;
+        index[i] = kj_index_value(s, at[i]);
+        ok = ok && index[i];
+    }
+    return ok;
+}
+
+/* ---- Views ---- */
+
+static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis, kj_texpr *otherwise)
+{
+    if (!e)
+        return otherwise;
+    kj_operand v = kj_expr_value(s, e, KJ_VOID);
+    if (!check_literal(s, &v, base, axis, true))
+        return NULL;
+    kj_texpr *bound = kj_index_value(s, v);
+    return bound ? kj_hold(s, bound, "bound") : NULL;
+}
+
+static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis, selection *out)
+{
+    kj_value step = kj_int(KJ_I64, 1);
+    out->whole = !e->u.slice.start && !e->u.slice.stop && !e->u.slice.step;
+    if (e->u.slice.step && !kj_expr_const(s, e->u.slice.step, KJ_I64, "a slice's step", &step))
+        return false;
+    if (step.i <= 0) {
+        kj_sema_error(s, e->u.slice.step->span, "slice-step", "a slice's step is positive in a kernel");
+        return false;
+    }
+    out->step = step.i;
+    out->start = slice_bound(s, e->u.slice.start, base, axis, kj_te_i64(s, 0, e->span));
+    out->stop = slice_bound(s, e->u.slice.stop, base, axis, base->shape[axis]);
+    return out->start && out->stop;
+}
+
+static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int axis, selection *out)
+{
+    if (!check_literal(s, &v, base, axis, false))
+        return false;
+    out->at = kj_index_value(s, v);
+    if (out->at)
+        out->at = kj_hold(s, out->at, "index");
+    return out->at != NULL;
+}
+
+/* Elements from start up to stop, never fewer than none. */
+static kj_texpr *slice_length(kj_sema *s, const selection *sel, kj_span span)
+{
+    kj_texpr *n = kj_i64_sub(s, sel->stop, sel->start, span);
+    if (n != sel->stop) {
+        kj_texpr *args[2] = {n, kj_te_i64(s, 0, span)};
+        n = kj_te_call(s, KJ_BI_MAX, args, 2, KJ_I64, span);
+    }
+    if (sel->step == 1)
+        return n;
+    n = kj_i64_add(s, n, kj_te_i64(s, sel->step - 1, span), span);
+    return kj_te_binary(s, KJ_OP_FLOORDIV, n, kj_te_i64(s, sel->step, span), span);
+}
+
+/* Still in C order without gaps: single rows, then at most one range, then whole axes. */
+static bool stays_dense(const kj_tarray *base, const selection *sel, int n)
+{
+    bool ranged = false;
+    for (int i = 0; i < n; i++) {
+        if ((sel[i].at || !sel[i].whole) && ranged)
+            return false;
+        if (!sel[i].at) {
+            if (sel[i].step != 1)
+                return false;
+            ranged = true;
+        }
+    }
+    return base->layout == KJ_LAYOUT_C;
+}
+
+static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, int n, kj_span span)
+{
+    const char *name = s->naming ? s->naming : base->name;
+    kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
+    *view = (kj_tarray){.name = name, .span = span, .elem = base->elem, .space = base->space, .root = base->root,
+                        .id = -1, .param = -1, .offset = base->offset};
+    for (int i = 0; i < base->ndim; i++) {
+        if (i >= n || (!sel[i].at && sel[i].whole)) {
+            view->shape[view->ndim] = base->shape[i];
+            view->stride[view->ndim++] = base->stride[i];
+            continue;
+        }
+        kj_texpr *from = sel[i].at ? sel[i].at : sel[i].start;
+        if (!kj_is_const_i64(from, 0))
+            view->offset = kj_i64_add(s, view->offset, kj_i64_mul(s, from, base->stride[i], span), span);
+        if (sel[i].at)
+            continue;
+        view->shape[view->ndim] = kj_hold(s, slice_length(s, &sel[i], span),
+                                          kj_arena_printf(s->arena, "%s.shape%d", name, view->ndim));
+        kj_texpr *stride = kj_i64_mul(s, base->stride[i], kj_te_i64(s, sel[i].step, span), span);
+        view->stride[view->ndim] = kj_hold(s, stride, kj_arena_printf(s->arena, "%s.stride%d", name, view->ndim));
+        view->ndim++;
+    }
+    if (view->offset)
+        view->offset = kj_hold(s, view->offset, kj_arena_printf(s->arena, "%s.offset", name));
+    view->layout = stays_dense(base, sel, n) ? KJ_LAYOUT_C : KJ_LAYOUT_STRIDED;
+    return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
+}
+
+static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
+{
+    int n = kj_count(e->u.index.args);
+    bool slices = false;
+    selection sel[KJ_MAX_NDIM] = {{NULL, NULL, NULL, 1, false}};
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
+        slices |= arg->kind == KJ_E_SLICE;
+    if (n > base->ndim) {
+        index_count_error(s, e, base, n);
+        return kj_no_value(e->span);
+    }
+    const kj_expr *arg = e->u.index.args;
+    if (slices) {
+        for (int i = 0; i < n; i++, arg = arg->next)
+            if (!(arg->kind == KJ_E_SLICE ? select_slice(s, arg, base, i, &sel[i])
+                                          : select_index(s, kj_expr_value(s, arg, KJ_VOID), base, i, &sel[i])))
+                return kj_no_value(e->span);
+        return make_view(s, base, sel, n, e->span);
+    }
+    kj_operand v[KJ_MAX_NDIM], at[KJ_MAX_NDIM];
+    kj_texpr *index[KJ_MAX_NDIM];
+    kj_expr_list(s, arg, v, n);
+    int nat = spread(v, n, at);
+    if (nat >= base->ndim)
+        return kj_element_at(s, e, base, v, n, index) ? kj_scalar(kj_load(s, base, index, e->span))
+                                                      : kj_no_value(e->span);
+    for (int i = 0; i < nat; i++)
+        if (!select_index(s, at[i], base, i, &sel[i]))
+            return kj_no_value(e->span);
+    return nat < 0 ? kj_no_value(e->span) : make_view(s, base, sel, nat, e->span);
+}
+
+/* t[0]: the parts that are left out still happen. */
+static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
+{
+    kj_value i;
+    const kj_expr *arg = e->u.index.args;
+    if (!arg || arg->next || arg->kind == KJ_E_SLICE) {
+        kj_sema_error(s, e->span, "index-count", "a tuple has one constant index");
+        return kj_no_value(e->span);
+    }
+    if (!kj_expr_const(s, arg, KJ_I64, "a tuple's index", &i))
+        return kj_no_value(e->span);
+    if (i.i < 0 || i.i >= t->u.tuple.n) {
+        kj_sema_error(s, arg->span, "index-range", "index %lld is outside a tuple of %d", (long long)i.i,
+                      t->u.tuple.n);
+        return kj_no_value(e->span);
+    }
+    for (int k = 0; k < t->u.tuple.n; k++) {
+        const kj_operand *item = &t->u.tuple.items[k];
+        if (k != i.i && item->kind == KJ_V_SCALAR && kj_has_effect(item->u.scalar.e))
+            kj_emit(s, KJ_TS_EXPR, item->span)->u.expr = item->u.scalar.e;
+    }
+    return t->u.tuple.items[i.i];
+}
+
+kj_operand kj_index_expr(kj_sema *s, const kj_expr *e)
+{
+    kj_operand base = kj_expr_any(s, e->u.index.base, KJ_VOID);
+    if (base.kind == KJ_V_ARRAY)
+        return index_array(s, e, base.u.array);
+    if (base.kind == KJ_V_TUPLE)
+        return index_tuple(s, e, &base);
+    if (base.kind == KJ_V_ERROR)
+        return base;
+    if (base.kind == KJ_V_SYMBOL && base.u.symbol->kind == KJ_SYM_KERNEL) {
+        kj_sema_error(s, e->span, "not-a-value", "a kernel is launched from the run block only");
+        return kj_no_value(e->span);
+    }
+    kj_message *m = kj_sema_error(s, e->u.index.base->span, "not-an-array", "this is %s, not an array",
+                                  kj_describe(s, &base));
+    if (base.kind == KJ_V_SYMBOL && base.u.symbol->kind == KJ_SYM_FN)
+        kj_hint(s->diag, m, "a call is written %s(...)", base.u.symbol->name);
+    else if (base.kind == KJ_V_SYMBOL)
+        kj_hint(s->diag, m, "did you mean a member, as in %s.x?", base.u.symbol->name);
+    return kj_no_value(e->span);
+}

@@ -1,0 +1,254 @@
+/* Calls that are not of functions: builtins against their signature, conversions, grid(n), what cannot be called. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+enum { MAX_ARGS = 3 };
+
+/* ---- Builtins with a signature ---- */
+
+/* "n(nn)": the argument letters start behind the parenthesis. */
+static int signature_args(const char *signature)
+{
+    const char *open = strchr(signature, '(');
+    return open ? (int)strcspn(open + 1, ")") : 0;
+}
+
+static const char *signature_words(kj_sema *s, kj_builtin id)
+{
+    static const char *const names[MAX_ARGS] = {"x", "y", "z"};
+    const char *text = "(";
+    int n = signature_args(kj_builtins[id].signature);
+    for (int i = 0; i < n; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, names[i], i + 1 < n ? ", " : "");
+    return kj_arena_printf(s->diag->arena, "%s): %s", text, kj_builtins[id].doc);
+}
+
+static bool letter_takes(char letter, kj_dtype t)
+{
+    switch (letter) {
+    case 'f':
+        return kj_is_float(t);
+    case 'i':
+        return kj_is_int(t);
+    case 'n':
+        return kj_is_float(t) || kj_is_int(t);
+    case 'b':
+        return t == KJ_BOOL;
+    default:
+        return true;
+    }
+}
+
+/* All arguments literals and the result exact: the result stays a literal. */
+static bool fold_literals(kj_builtin id, char letter, const kj_operand *v, int n, kj_span span, kj_operand *out)
+{
+    kj_value values[MAX_ARGS], folded;
+    bool real = letter == 'f', wide = false;
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind != KJ_V_LITERAL)
+            return false;
+        real |= kj_is_float(v[i].u.literal.type);
+        wide |= v[i].u.literal.type == KJ_U64;
+    }
+    if (wide || (real && letter == 'i') || id == KJ_BI_POPC)
+        return false;
+    for (int i = 0; i < n; i++)
+        values[i] = kj_fold_convert(v[i].u.literal, real ? KJ_F64 : KJ_I64);
+    if (!kj_fold_builtin(id, values, n, &folded) || folded.type == KJ_BOOL)
+        return false;
+    *out = kj_literal(folded, span);
+    return true;
+}
+
+static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, char letter)
+{
+    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "'%s' takes %s, not %s", name,
+                                  letter == 'f'   ? "floats"
+                                  : letter == 'i' ? "integers"
+                                                  : "numbers",
+                                  kj_describe(s, v));
+    if (v->kind == KJ_V_SCALAR)
+        kj_hint(s->diag, m, "write %s(%s)", letter == 'f' ? "f32" : "i32", kj_source_text(s, v->span, "..."));
+}
+
+static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+{
+    const kj_builtin_info *info = &kj_builtins[id];
+    int n = kj_count(e->u.call.args), wanted = signature_args(info->signature);
+    const char *letters = strchr(info->signature, '(') + 1;
+    kj_operand v[MAX_ARGS], folded;
+    kj_texpr *args[MAX_ARGS];
+    if (n != wanted) {
+        kj_arity_error(s, e, info->name, signature_words(s, id), wanted, wanted);
+        return kj_no_value(e->span);
+    }
+    kj_expr_list(s, e->u.call.args, v, n);
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind == KJ_V_ERROR)
+            return kj_no_value(e->span);
+        if (v[i].kind != KJ_V_LITERAL && (v[i].kind != KJ_V_SCALAR || v[i].u.scalar.e->type == KJ_BOOL)) {
+            refuse_argument(s, &v[i], info->name, letters[i]);
+            return kj_no_value(e->span);
+        }
+    }
+    if (fold_literals(id, letters[0], v, n, e->span, &folded))
+        return folded;
+    kj_dtype place = letter_takes(letters[0], want) ? want : letters[0] == 'f' ? KJ_F32 : KJ_VOID;
+    if (!kj_unify(s, v, n, place, e->span, kj_arena_printf(s->diag->arena, "'%s'", info->name)))
+        return kj_no_value(e->span);
+    for (int i = 0; i < n; i++) {
+        args[i] = v[i].u.scalar.e;
+        if (!letter_takes(letters[i], args[i]->type)) {
+            refuse_argument(s, &v[i], info->name, letters[i]);
+            return kj_no_value(e->span);
+        }
+    }
+    kj_dtype type = info->signature[0] == letters[0] ? args[0]->type : KJ_VOID;
+    switch (info->signature[0]) {
+    case 'b':
+        type = KJ_BOOL;
+        break;
+    case 'd':
+        type = KJ_I32;
+        break;
+    case 'l':
+        type = KJ_I64;
+        break;
+    default:
+        break;
+    }
+    return kj_scalar(kj_te_call(s, id, args, n, type, e->span));
+}
+
+/* ---- grid(n), gridsize(n) ---- */
+
+kj_operand kj_grid_call(kj_sema *s, const kj_expr *e, bool size)
+{
+    const kj_expr *arg = e->u.call.args;
+    const char *name = size ? "gridsize" : "grid";
+    kj_value n;
+    if (!arg || arg->next) {
+        kj_arity_error(s, e, name, "(n) with n = 1, 2 or 3", 1, 1);
+        return kj_no_value(e->span);
+    }
+    if (!kj_expr_const(s, arg, KJ_I64, kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
+        return kj_no_value(e->span);
+    if (n.i < 1 || n.i > 3) {
+        kj_sema_error(s, arg->span, "grid-axes", "a grid has 1, 2 or 3 axes, not %lld", (long long)n.i);
+        return kj_no_value(e->span);
+    }
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, 3);
+    for (int i = 0; i < (int)n.i; i++) {
+        kj_texpr *dim = kj_te_index(s, KJ_BLOCK_DIM, i, e->span);
+        kj_texpr *blocks = kj_te_index(s, size ? KJ_GRID_DIM : KJ_BLOCK_IDX, i, e->span);
+        kj_texpr *at = kj_i64_mul(s, blocks, dim, e->span);
+        if (!size)
+            at = kj_te_binary(s, KJ_OP_ADD, at, kj_te_index(s, KJ_THREAD_IDX, i, e->span), e->span);
+        items[i] = kj_scalar(at);
+    }
+    if (n.i == 1)
+        return items[0];
+    return (kj_operand){.kind = KJ_V_TUPLE, .span = e->span, .u.tuple = {items, (int)n.i}};
+}
+
+/* ---- The rest ---- */
+
+static kj_operand refuse_call(kj_sema *s, const kj_expr *e, const char *text, const char *hint)
+{
+    kj_message *m = kj_sema_error(s, e->span, "call", "%s", text);
+    kj_hint(s->diag, m, "%s", hint);
+    return kj_no_value(e->span);
+}
+
+kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+{
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
+        if (arg->keyword) {
+            kj_sema_error(s, arg->keyword_span, "keyword", "'%s' takes its arguments by place, without names",
+                          kj_builtins[id].name);
+            return kj_no_value(e->span);
+        }
+    }
+    switch (id) {
+    case KJ_BI_GRID:
+    case KJ_BI_GRIDSIZE:
+        return kj_grid_call(s, e, id == KJ_BI_GRIDSIZE);
+    case KJ_BI_SYNCTHREADS:
+        if (e->u.call.args) {
+            kj_arity_error(s, e, "syncthreads", "()", 0, 0);
+            return kj_no_value(e->span);
+        }
+        kj_emit(s, KJ_TS_BARRIER, e->span)->barrier = true;
+        s->sink->barrier = true;
+        return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
+    case KJ_BI_SHARED_ARRAY:
+    case KJ_BI_LOCAL_ARRAY:
+        return refuse_call(s, e, "an array is made by its own declaration",
+                           id == KJ_BI_SHARED_ARRAY ? "write let tile = shared.array(shape, f32)"
+                                                    : "write let a = local.array(shape, f32)");
+    case KJ_BI_RANGE:
+        return refuse_call(s, e, "range stands only in a for loop", "write for i in range(n) { ... }");
+    case KJ_BI_THREADIDX:
+    case KJ_BI_BLOCKIDX:
+    case KJ_BI_BLOCKDIM:
+    case KJ_BI_GRIDDIM:
+        return refuse_call(s, e, "this is no function", "write threadIdx.x, without parentheses");
+    default:
+        break;
+    }
+    if (strcmp(kj_builtins[id].group, "atomic") == 0)
+        return kj_atomic_call(s, e, id);
+    return plain_builtin(s, e, id, want);
+}
+
+/* f32(x) */
+static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
+{
+    const kj_expr *arg = e->u.call.args;
+    if (!arg || arg->next) {
+        kj_arity_error(s, e, kj_type_name(to), "(x)", 1, 1);
+        return kj_no_value(e->span);
+    }
+    kj_operand v = kj_expr_value(s, arg, to);
+    if (v.kind == KJ_V_LITERAL)
+        return kj_scalar(kj_te_const(s, kj_fold_convert(v.u.literal, to), e->span));
+    if (v.kind == KJ_V_SCALAR)
+        return kj_scalar(kj_te_convert(s, v.u.scalar.e, to, e->span));
+    if (v.kind != KJ_V_ERROR) {
+        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s(...) converts a scalar, not %s",
+                                      kj_type_name(to), kj_describe(s, &v));
+        if (v.kind == KJ_V_ARRAY)
+            kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to), kj_source_text(s, v.span, "a"));
+    }
+    return kj_no_value(e->span);
+}
+
+kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
+    if (callee.kind == KJ_V_ERROR)
+        return callee;
+    if (callee.kind == KJ_V_SYMBOL) {
+        const kj_symbol *sym = callee.u.symbol;
+        switch (sym->kind) {
+        case KJ_SYM_FN:
+            return kj_fn_call(s, e, sym);
+        case KJ_SYM_BUILTIN:
+            return kj_builtin_call(s, e, sym->builtin, want);
+        case KJ_SYM_TYPE:
+            return conversion(s, e, sym->type);
+        case KJ_SYM_KERNEL:
+            return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
+                               "kernels are launched from the run block; code to share is a fn");
+        default:
+            return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),
+                               "write atomic.add(a, i, v), shared.array(shape, f32)");
+        }
+    }
+    kj_message *m = kj_sema_error(s, e->u.call.callee->span, "call", "this is %s, not a function",
+                                  kj_describe(s, &callee));
+    if (callee.kind == KJ_V_ARRAY)
+        kj_hint(s->diag, m, "an element is written %s[i]", kj_source_text(s, callee.span, "a"));
+    return kj_no_value(e->span);
+}

@@ -1,0 +1,434 @@
+/* Calls of functions: generics inferred, arguments bound, the body walked again in place.
+ *
+ * A body whose only return is its last statement is written straight into the caller's list and its value used as it
+ * stands. Otherwise returns assign result variables; when one of them is not in tail position the copy is a
+ * KJ_TS_INLINE that a KJ_TS_LEAVE can end. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+typedef struct instance {
+    const kj_item *item;
+    kj_dtype *generics;
+    const kj_param_decl **from; /* the parameter that decided a generic */
+    kj_scope *scope;            /* generics, then parameters */
+    kj_type *types;             /* of the parameters */
+} instance;
+
+static int count_params(const kj_item *item)
+{
+    int n = 0;
+    for (const kj_param_decl *p = item->params; p; p = p->next)
+        n++;
+    return n;
+}
+
+static int count_generics(const kj_item *item)
+{
+    int n = 0;
+    for (const kj_generic *g = item->generics; g; g = g->next)
+        n++;
+    return n;
+}
+
+static const char *signature(kj_sema *s, const kj_item *item)
+{
+    const char *text = "(";
+    for (const kj_param_decl *p = item->params; p; p = p->next) {
+        const char *type = p->type && p->type->name ? p->type->name : "tuple";
+        if (p->type && p->type->ndim)
+            type = kj_arena_printf(s->diag->arena, "%s[%.*s]", type, p->type->ndim - 1, ",,,,,,,,");
+        text = kj_arena_printf(s->diag->arena, "%s%s: %s%s", text, p->name, type, p->next ? ", " : "");
+    }
+    return kj_arena_printf(s->diag->arena, "%s)", text);
+}
+
+void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig, int least, int most)
+{
+    int n = kj_count(call->u.call.args);
+    const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
+                                       : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
+    kj_message *m = kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name, wanted,
+                                  least == 1 && most == 1 ? "" : "s", n);
+    kj_hint(s->diag, m, "%s%s", name, sig);
+}
+
+/* ---- Generics ---- */
+
+static int generic_index(const kj_item *item, const char *name)
+{
+    int i = 0;
+    for (const kj_generic *g = item->generics; g; g = g->next, i++)
+        if (g->name == name)
+            return i;
+    return -1;
+}
+
+/* Takes what an array argument (arrays) or a typed scalar says about a generic. False after an error. */
+static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_operand *v, bool arrays)
+{
+    int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
+    if (g < 0 || v->kind != (arrays ? KJ_V_ARRAY : KJ_V_SCALAR) || (p->type->ndim > 0) != arrays)
+        return true;
+    kj_dtype own = arrays ? v->u.array->elem : v->u.scalar.e->type, old = in->generics[g];
+    if (old == KJ_VOID || old == own) {
+        in->generics[g] = own;
+        in->from[g] = in->from[g] ? in->from[g] : p;
+        return true;
+    }
+    if (!arrays && in->from[g]->type->ndim > 0 && kj_converts(own, old))
+        return true;
+    if (!arrays && in->from[g]->type->ndim == 0 && kj_common_type(own, old) != KJ_VOID) {
+        in->generics[g] = kj_common_type(own, old);
+        return true;
+    }
+    kj_message *m = kj_sema_error(s, v->span, "generic-conflict", "%s is %s by '%s' and %s by '%s'", p->type->name,
+                                  kj_type_name(old), in->from[g]->name, kj_type_name(own), p->name);
+    if (!arrays)
+        kj_hint(s->diag, m, "write %s(%s)", kj_type_name(old), kj_source_text(s, v->span, "..."));
+    return false;
+}
+
+/* A generic that only literals speak of takes their type alone: f32 when one of them is a float. */
+static void learn_literals(instance *in, const kj_operand *v)
+{
+    int i = 0;
+    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
+        int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
+        if (g < 0 || p->type->ndim || v[i].kind != KJ_V_LITERAL || (in->from[g] && in->from[g]->type->ndim))
+            continue;
+        kj_dtype own = kj_default_type(v[i].u.literal);
+        if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
+            in->generics[g] = own;
+    }
+}
+
+static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
+{
+    int i = 0;
+    for (const kj_generic *g = in->item->generics; g; g = g->next, i++) {
+        if (in->generics[i] == KJ_VOID) {
+            kj_message *m = kj_sema_error(s, e->span, "generic-unknown", "no argument says what %s is", g->name);
+            kj_note(s->diag, m, g->span, "declared here");
+            return false;
+        }
+        if (!kj_type_in_bound(in->generics[i], g->bound)) {
+            kj_message *m = kj_sema_error(s, e->span, "generic-bound", "%s would be %s, and '%s' takes %s types only",
+                                          g->name, kj_type_name(in->generics[i]), in->item->name, g->bound);
+            kj_note(s->diag, m, g->bound_span, "declared here");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool infer(kj_sema *s, instance *in, const kj_operand *v, const kj_expr *e)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        int i = 0;
+        for (const kj_param_decl *p = in->item->params; p; p = p->next, i++)
+            if (!learn(s, in, p, &v[i], pass == 0))
+                return false;
+    }
+    learn_literals(in, v);
+    return check_bounds(s, in, e);
+}
+
+static const char *bindings_text(kj_sema *s, const instance *in)
+{
+    const char *text = NULL;
+    int i = 0;
+    for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s = %s", text ? text : "", text ? ", " : "", g->name,
+                               kj_type_name(in->generics[i]));
+    return text;
+}
+
+/* The scope of generics and parameters, and the parameters' types in it; false after an error. */
+static bool open_instance(kj_sema *s, instance *in)
+{
+    int i = 0;
+    bool ok = true;
+    in->scope = kj_scope_new(s->arena, s->program->globals);
+    kj_scope *outer = s->scope;
+    s->scope = in->scope;
+    for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
+        kj_declare(s, g->name, g->span, KJ_SYM_TYPE)->type = in->generics[i];
+    in->types = KJ_NEW_ARRAY(s->arena, kj_type, (size_t)count_params(in->item) + 1);
+    i = 0;
+    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
+        in->types[i] = kj_resolve_type(s, p->type);
+        ok = ok && in->types[i].kind != KJ_T_ERROR;
+    }
+    s->scope = outer;
+    return ok;
+}
+
+/* ---- Bodies ---- */
+
+static int count_returns(const kj_stmt *st)
+{
+    int n = 0;
+    for (; st; st = st->next) {
+        if (st->kind == KJ_S_RETURN)
+            n++;
+        else if (st->kind == KJ_S_IF)
+            n += count_returns(st->u.if_.yes) + count_returns(st->u.if_.no);
+        else if (st->kind == KJ_S_FOR)
+            n += count_returns(st->u.for_.body);
+        else if (st->kind == KJ_S_WHILE)
+            n += count_returns(st->u.while_.body);
+    }
+    return n;
+}
+
+static bool is_direct(const kj_item *item)
+{
+    const kj_stmt *last = item->body;
+    while (last && last->next)
+        last = last->next;
+    bool ends = last && last->kind == KJ_S_RETURN;
+    int n = count_returns(item->body);
+    return item->type ? n == 1 && ends : n == 0 || (n == 1 && ends);
+}
+
+static int count_scalars(const kj_type *t)
+{
+    int n = t->kind == KJ_T_SCALAR;
+    for (int i = 0; i < t->n; i++)
+        n += count_scalars(&t->parts[i]);
+    return n;
+}
+
+static void declare_results(kj_sema *s, kj_frame *f, const kj_type *t, int *at)
+{
+    if (t->kind == KJ_T_SCALAR) {
+        kj_var *v = kj_new_var(s, kj_arena_printf(s->arena, "%s.result", f->item->name), f->call, t->dtype, true);
+        kj_emit_decl(s, v, NULL, f->call);
+        f->results[(*at)++] = v;
+    }
+    for (int i = 0; i < t->n; i++)
+        declare_results(s, f, &t->parts[i], at);
+}
+
+/* The result variables as the operand that the type describes. */
+static kj_operand read_results(kj_sema *s, const kj_frame *f, const kj_type *t, int *at)
+{
+    if (t->kind == KJ_T_SCALAR)
+        return kj_scalar(kj_te_var(s, f->results[(*at)++], f->call));
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)t->n + 1);
+    for (int i = 0; i < t->n; i++)
+        items[i] = read_results(s, f, &t->parts[i], at);
+    return (kj_operand){.kind = KJ_V_TUPLE, .span = f->call, .u.tuple = {items, t->n}};
+}
+
+static void walk_body(kj_sema *s, kj_frame *f)
+{
+    if (f->direct) {
+        kj_stmts(s, f->item->body, true);
+        return;
+    }
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_stmts(s, f->item->body, true);
+    kj_tstmt *body = kj_sink_close(s, &sink);
+    f->block->barrier = sink.barrier;
+    f->block->body = body;
+    if (!f->block->leaves) {
+        kj_splice(s, body, sink.barrier);
+        return;
+    }
+    kj_tstmt *st = kj_emit(s, KJ_TS_INLINE, f->call);
+    st->u.block = f->block;
+    st->barrier = sink.barrier;
+    s->sink->barrier |= sink.barrier;
+}
+
+/* Walks the body in the instance's scope; gives the call's value. */
+static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
+{
+    kj_frame f = {.up = s->frame, .item = in->item, .fn = fn, .call = call, .direct = is_direct(in->item),
+                  .bindings = bindings_text(s, in), .value = {.kind = KJ_V_NONE}};
+    kj_scope *scope = s->scope;
+    const char *naming = s->naming;
+    s->scope = in->scope;
+    f.result = kj_resolve_type(s, in->item->type);
+    f.block = KJ_NEW(s->arena, kj_tblock);
+    f.block->span = call;
+    f.block->name = in->item->name;
+    if (!f.direct) {
+        f.results = KJ_NEW_ARRAY(s->arena, kj_var *, (size_t)count_scalars(&f.result) + 1);
+        declare_results(s, &f, &f.result, &f.nresults);
+    }
+    s->naming = NULL;
+    s->frame = &f;
+    walk_body(s, &f);
+    s->frame = f.up;
+    s->scope = scope;
+    s->naming = naming;
+    if (f.result.kind == KJ_T_ERROR || s->broken[fn])
+        return kj_no_value(call);
+    if (f.direct)
+        return f.value;
+    int at = 0;
+    if (f.result.kind == KJ_T_NONE)
+        return (kj_operand){.kind = KJ_V_NONE, .span = call};
+    return f.result.kind == KJ_T_ARRAY ? kj_no_value(call) : read_results(s, &f, &f.result, &at);
+}
+
+/* ---- Arguments ---- */
+
+/* What a parameter stands for: the argument itself when it never changes, else a hidden let. */
+static kj_operand hold(kj_sema *s, kj_operand v, const char *name)
+{
+    if (v.kind == KJ_V_SCALAR)
+        return kj_scalar(kj_hold(s, v.u.scalar.e, name));
+    if (v.kind == KJ_V_TUPLE)
+        for (int i = 0; i < v.u.tuple.n; i++)
+            v.u.tuple.items[i] = hold(s, v.u.tuple.items[i], name);
+    return v;
+}
+
+static bool bind(kj_sema *s, instance *in, kj_operand *v)
+{
+    int i = 0;
+    bool ok = true;
+    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
+        const char *what = kj_arena_printf(s->diag->arena, "'%s' of '%s'", p->name, in->item->name);
+        v[i] = kj_coerce_type(s, v[i], &in->types[i], what);
+        ok = ok && v[i].kind != KJ_V_ERROR;
+    }
+    if (!ok)
+        return false;
+    kj_scope *outer = s->scope;
+    i = 0;
+    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
+        v[i] = hold(s, v[i], p->name);
+        s->scope = in->scope;
+        kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v[i]);
+        s->scope = outer;
+    }
+    return true;
+}
+
+/* Reports f -> g -> f when `item` is being walked already. */
+static bool recursive(kj_sema *s, const kj_item *item, const kj_expr *e)
+{
+    kj_frame *again = s->frame;
+    while (again && again->item != item)
+        again = again->up;
+    if (!again)
+        return false;
+    const char *cycle = item->name;
+    for (kj_frame *f = s->frame;; f = f->up) {
+        if (f->fn >= 0)
+            s->broken[f->fn] = true;
+        cycle = kj_arena_printf(s->diag->arena, "%s -> %s", f->item->name, cycle);
+        if (f == again)
+            break;
+    }
+    kj_message *m = kj_sema_error(s, e->span, "recursion", "functions cannot call themselves: %s", cycle);
+    kj_hint(s->diag, m, "use a loop");
+    return true;
+}
+
+static bool no_keywords(kj_sema *s, const kj_expr *e, const char *name)
+{
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
+        if (arg->keyword) {
+            kj_sema_error(s, arg->keyword_span, "keyword", "'%s' takes its arguments by place, without names", name);
+            return false;
+        }
+    }
+    return true;
+}
+
+kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
+{
+    instance in = {.item = fn->item};
+    int n = kj_count(e->u.call.args);
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    s->nodes++;
+    if (recursive(s, fn->item, e) || !no_keywords(s, e, fn->name))
+        return kj_no_value(e->span);
+    const char *naming = s->naming;
+    s->naming = NULL;
+    kj_expr_list(s, e->u.call.args, v, n);
+    s->naming = naming;
+    if (n != count_params(fn->item)) {
+        kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item), count_params(fn->item));
+        return kj_no_value(e->span);
+    }
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == KJ_V_ERROR)
+            return kj_no_value(e->span);
+    if (s->broken[fn->index] || s->too_big)
+        return kj_no_value(e->span);
+    int ngenerics = count_generics(fn->item);
+    in.generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)ngenerics + 1);
+    in.from = KJ_NEW_ARRAY(s->arena, const kj_param_decl *, (size_t)ngenerics + 1);
+    for (int i = 0; i < ngenerics; i++)
+        in.generics[i] = KJ_VOID;
+    if (!infer(s, &in, v, e) || !open_instance(s, &in) || !bind(s, &in, v))
+        return kj_no_value(e->span);
+    return run_body(s, &in, fn->index, e->span);
+}
+
+/* ---- A function alone ---- */
+
+/* An argument that stands for any: a variable a scalar, a root of unknown strides an array. */
+static kj_operand any_value(kj_sema *s, const kj_type *t, const kj_param_decl *p)
+{
+    kj_operand v = {.kind = KJ_V_TUPLE, .span = p->span};
+    switch (t->kind) {
+    case KJ_T_SCALAR:
+        return kj_scalar(kj_te_var(s, kj_new_var(s, p->name, p->span, t->dtype, false), p->span));
+    case KJ_T_ARRAY:
+        v.kind = KJ_V_ARRAY;
+        v.u.array = kj_param_array(s, p->name, p->span, t, KJ_LAYOUT_STRIDED, 0);
+        return v;
+    case KJ_T_TUPLE:
+        v.u.tuple.items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)t->n + 1);
+        v.u.tuple.n = t->n;
+        for (int i = 0; i < t->n; i++)
+            v.u.tuple.items[i] = any_value(s, &t->parts[i], p);
+        return v;
+    default:
+        return kj_no_value(p->span);
+    }
+}
+
+void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
+{
+    const kj_item *item = fn->item;
+    instance in = {.item = item};
+    int n = count_generics(item), i = 0;
+    in.generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
+    for (int g = 0; g < n; g++)
+        in.generics[g] = generics[g];
+    kj_frame f = {.item = item, .fn = fn->index, .call = item->name_span, .bindings = bindings_text(s, &in)};
+    s->frame = &f;
+    open_instance(s, &in);
+    for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
+        if (p->is_const) {
+            kj_message *m = kj_sema_error(s, p->span, "const-parameter", "a function has no const parameters");
+            kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32", p->name);
+        }
+        kj_operand v = any_value(s, &in.types[i], p);
+        s->scope = in.scope;
+        kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);
+        s->scope = s->program->globals;
+    }
+    if (item->attrs)
+        kj_sema_error(s, item->attrs->span, "attribute", "attributes belong to kernels, not to functions");
+    s->frame = NULL;
+    run_body(s, &in, fn->index, item->name_span);
+    s->frame = &f;
+    if (item->type && !kj_always_returns(item->body)) {
+        f.bindings = NULL;
+        kj_message *m = kj_sema_error(s, item->end, "missing-return", "'%s' can end without returning a value",
+                                      item->name);
+        kj_note(s->diag, m, item->type->span, "declared here");
+    }
+    s->frame = NULL;
+}

@@ -1,0 +1,260 @@
+/* Top-level constants: resolved in any order, cycles refused; const arrays with their elements laid out in memory. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* ---- Elements in memory form ---- */
+
+kj_value kj_value_read(const void *data, kj_dtype type, int64_t at)
+{
+    size_t size = kj_types[type].size;
+    const char *from = (const char *)data + (size_t)at * size;
+    if (type == KJ_F32) {
+        float f;
+        memcpy(&f, from, sizeof f);
+        return kj_float(type, (double)f);
+    }
+    kj_value v = {.type = KJ_U64, .u = 0};
+    uint8_t bytes[8];
+    memcpy(bytes, from, size);
+    if (type == KJ_F64) {
+        memcpy(&v.f, bytes, sizeof v.f);
+        v.type = type;
+        return v;
+    }
+    uint64_t u8;
+    uint32_t u4;
+    uint16_t u2;
+    if (size == 8)
+        memcpy(&u8, bytes, 8), v.u = u8;
+    else if (size == 4)
+        memcpy(&u4, bytes, 4), v.u = u4;
+    else if (size == 2)
+        memcpy(&u2, bytes, 2), v.u = u2;
+    else
+        v.u = bytes[0];
+    return kj_fold_convert(v, type); /* extends the sign */
+}
+
+void kj_value_write(void *data, int64_t at, kj_value v)
+{
+    size_t size = kj_types[v.type].size;
+    char *to = (char *)data + (size_t)at * size;
+    float f = kj_is_float(v.type) ? (float)v.f : 0;
+    uint32_t u4 = (uint32_t)v.u;
+    uint16_t u2 = (uint16_t)v.u;
+    uint8_t u1 = (uint8_t)v.u;
+    const void *from = v.type == KJ_F32 ? (const void *)&f
+                       : size == 8      ? (const void *)&v.u
+                       : size == 4      ? (const void *)&u4
+                       : size == 2      ? (const void *)&u2
+                                        : (const void *)&u1;
+    memcpy(to, from, size);
+}
+
+/* ---- Lists ---- */
+
+/* The shape of a nested list, each list as long as its first neighbour; false after an error. */
+static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, int *ndim)
+{
+    if (depth == KJ_MAX_NDIM) {
+        kj_sema_error(s, e->span, "too-many-axes", "an array has at most %d axes", KJ_MAX_NDIM);
+        return false;
+    }
+    if (shape[depth] < 0) {
+        shape[depth] = e->u.list.n;
+        if (e->u.list.n == 0) {
+            kj_sema_error(s, e->span, "list-shape", "a const array has at least one element");
+            return false;
+        }
+    }
+    if (shape[depth] != e->u.list.n) {
+        kj_sema_error(s, e->span, "list-shape", "this list has %d items, and %lld are needed along axis %d",
+                      e->u.list.n, (long long)shape[depth], depth);
+        return false;
+    }
+    for (const kj_expr *item = e->u.list.items; item; item = item->next) {
+        bool nested = item->kind == KJ_E_LIST;
+        if (*ndim < 0 && !nested)
+            *ndim = depth + 1;
+        if (nested == (depth + 1 == *ndim)) {
+            kj_sema_error(s, item->span, "list-shape", nested ? "a number is needed here, not a list"
+                                                              : "a list is needed here, not a number");
+            return false;
+        }
+        if (nested && !list_shape(s, item, shape, depth + 1, ndim))
+            return false;
+    }
+    return true;
+}
+
+typedef struct filling {
+    kj_dtype elem; /* KJ_VOID: being inferred */
+    kj_value *values;
+    int64_t n;
+    const char *what;
+    bool ok;
+} filling;
+
+static void fill(kj_sema *s, const kj_expr *e, filling *f)
+{
+    for (const kj_expr *item = e->u.list.items; item; item = item->next) {
+        if (item->kind == KJ_E_LIST)
+            fill(s, item, f);
+        else if (!kj_expr_const(s, item, f->elem, f->what, &f->values[f->n++]))
+            f->ok = false;
+    }
+}
+
+/* Without a type: bool or a typed element's type; else i32 where all are integers that fit, else f32. */
+static kj_dtype inferred(const filling *f)
+{
+    kj_dtype type = KJ_I32;
+    for (int64_t i = 0; i < f->n; i++) {
+        kj_dtype own = f->values[i].type;
+        if (own == KJ_BOOL)
+            return KJ_BOOL;
+        if (kj_is_float(own))
+            type = KJ_F32;
+        else if (type != KJ_F32 && !kj_value_fits(f->values[i], type))
+            type = KJ_I64;
+    }
+    return type;
+}
+
+static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, int *ndim)
+{
+    *ndim = ref->ndim;
+    if (ref->ndim < 1 || ref->ndim > KJ_MAX_NDIM) {
+        kj_message *m = kj_sema_error(s, ref->span, "type-mismatch", "a list makes an array, and this type is none");
+        kj_hint(s->diag, m, "write %s[]", ref->name ? ref->name : "f32");
+        return false;
+    }
+    int i = 0;
+    for (const kj_expr *e = ref->extents; e && i < KJ_MAX_NDIM; e = e->next, i++) {
+        kj_value v;
+        if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
+            return false;
+        if (v.i < 1) {
+            kj_sema_error(s, e->span, "extent", "an extent is at least 1, not %lld", (long long)v.i);
+            return false;
+        }
+        shape[i] = v.i;
+    }
+    return true;
+}
+
+/* One past the greatest 32-bit element count is more than a source file holds: products cannot overflow. */
+static kj_tarray *const_array(kj_sema *s, const kj_item *item)
+{
+    int64_t shape[KJ_MAX_NDIM] = {-1, -1, -1, -1, -1, -1}, count = 1;
+    int ndim = -1;
+    filling f = {.elem = KJ_VOID, .what = kj_arena_printf(s->diag->arena, "an element of '%s'", item->name),
+                 .ok = true};
+    if (item->type) {
+        if (!item->type->name) {
+            kj_sema_error(s, item->type->span, "type-mismatch", "a constant is a scalar or an array, not a tuple");
+            return NULL;
+        }
+        kj_type_ref scalar = *item->type;
+        scalar.ndim = 0;
+        scalar.extents = NULL;
+        kj_type t = kj_resolve_type(s, &scalar);
+        if (t.kind == KJ_T_ERROR || !declared_shape(s, item->type, shape, &ndim))
+            return NULL;
+        f.elem = t.dtype;
+    }
+    if (!list_shape(s, item->value, shape, 0, &ndim))
+        return NULL;
+    for (int i = 0; i < ndim; i++)
+        count *= shape[i];
+    f.values = KJ_NEW_ARRAY(s->arena, kj_value, (size_t)count + 1);
+    fill(s, item->value, &f);
+    if (!f.ok)
+        return NULL;
+    if (f.elem == KJ_VOID)
+        f.elem = inferred(&f);
+    char *data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
+    for (int64_t i = 0; i < count; i++)
+        kj_value_write(data, i, kj_fold_convert(f.values[i], f.elem));
+    kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
+    *a = (kj_tarray){.name = item->name, .span = item->name_span, .elem = f.elem, .ndim = ndim, .space = KJ_CONST,
+                     .layout = KJ_LAYOUT_C, .id = -1, .param = -1, .data = data, .static_count = count};
+    a->root = a;
+    for (int i = ndim - 1, stride = 1; i >= 0; stride *= (int)shape[i--]) {
+        a->shape[i] = kj_te_i64(s, shape[i], item->name_span);
+        a->stride[i] = kj_te_i64(s, stride, item->name_span);
+    }
+    return a;
+}
+
+kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source)
+{
+    for (kj_const_use *use = s->const_uses; use; use = use->next)
+        if (use->source == source)
+            return use->array;
+    int dead = s->dead; /* one for the whole kernel: a later use may be in code that is kept */
+    s->dead = 0;
+    kj_tarray *a = kj_new_root(s, source);
+    s->dead = dead;
+    kj_const_use *use = KJ_NEW(s->arena, kj_const_use);
+    *use = (kj_const_use){.next = s->const_uses, .source = source, .array = a};
+    s->const_uses = use;
+    return a;
+}
+
+/* ---- Constants ---- */
+
+static kj_operand const_value(kj_sema *s, const kj_item *item)
+{
+    if (item->value->kind == KJ_E_LIST) {
+        kj_tarray *a = const_array(s, item);
+        return a ? (kj_operand){.kind = KJ_V_ARRAY, .span = item->name_span, .u.array = a}
+                 : kj_no_value(item->name_span);
+    }
+    kj_dtype type = KJ_VOID;
+    kj_value v;
+    if (item->type) {
+        kj_type t = kj_resolve_type(s, item->type);
+        if (t.kind == KJ_T_ARRAY || t.kind == KJ_T_TUPLE) {
+            kj_message *m = kj_sema_error(s, item->value->span, "type-mismatch", "'%s' is an array and needs a list",
+                                          item->name);
+            kj_hint(s->diag, m, "write [1.0, 2.0, ...]");
+        }
+        if (t.kind != KJ_T_SCALAR)
+            return kj_no_value(item->name_span);
+        type = t.dtype;
+    }
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_operand untyped = type == KJ_VOID ? kj_expr_value(s, item->value, KJ_VOID) : kj_no_value(item->name_span);
+    kj_sink_close(s, &sink);
+    if (type == KJ_VOID && (untyped.kind == KJ_V_LITERAL || untyped.kind == KJ_V_ERROR))
+        return untyped; /* stays untyped */
+    if (!kj_expr_const(s, item->value, type, "a constant", &v))
+        return kj_no_value(item->name_span);
+    return kj_scalar(kj_te_const(s, v, item->name_span));
+}
+
+void kj_const_resolve(kj_sema *s, kj_symbol *sym)
+{
+    if (sym->progress == KJ_DONE)
+        return;
+    if (sym->progress == KJ_BUSY) {
+        kj_message *m = kj_sema_error(s, sym->span, "const-cycle", "'%s' is defined by itself", sym->name);
+        kj_hint(s->diag, m, "a constant cannot depend on its own value");
+        sym->value = kj_no_value(sym->span);
+        return;
+    }
+    sym->progress = KJ_BUSY;
+    sym->value = kj_no_value(sym->span);
+    kj_scope *scope = s->scope;
+    kj_frame *frame = s->frame;
+    s->scope = s->program->globals;
+    s->frame = NULL;
+    kj_operand v = const_value(s, sym->item);
+    s->scope = scope;
+    s->frame = frame;
+    sym->value = v;
+    sym->progress = KJ_DONE;
+}

@@ -1,0 +1,312 @@
+/* Expressions: one AST node in, an operand out. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+int kj_count(const kj_expr *list)
+{
+    int n = 0;
+    for (; list; list = list->next)
+        n++;
+    return n;
+}
+
+kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
+{
+    if (sym->kind == KJ_SYM_CONST)
+        kj_const_resolve(s, sym);
+    if (sym->kind != KJ_SYM_VALUE && sym->kind != KJ_SYM_CONST)
+        return (kj_operand){.kind = KJ_V_SYMBOL, .span = span, .u.symbol = sym};
+    kj_operand v = sym->value;
+    v.span = span;
+    if (v.kind == KJ_V_SCALAR) {
+        kj_texpr *e = v.u.scalar.e;
+        v = kj_scalar(e->kind == KJ_TE_VAR ? kj_te_var(s, e->u.var, span) : kj_te_const(s, e->u.value, span));
+    } else if (v.kind == KJ_V_ARRAY && v.u.array->space == KJ_CONST && v.u.array->id < 0) {
+        v.u.array = kj_const_array(s, v.u.array);
+    }
+    return v;
+}
+
+static kj_operand name_expr(kj_sema *s, const kj_expr *e)
+{
+    kj_symbol *sym = kj_scope_find(s->scope, e->u.name);
+    if (sym)
+        return kj_symbol_value(s, sym, e->span);
+    kj_undeclared(s, e->u.name, e->span);
+    return kj_no_value(e->span);
+}
+
+kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
+{
+    if (e->kind == KJ_E_NAME)
+        return kj_scope_find(s->scope, e->u.name);
+    if (e->kind != KJ_E_MEMBER || e->u.member.base->kind != KJ_E_NAME)
+        return NULL;
+    kj_symbol *space = kj_scope_find(s->scope, e->u.member.base->u.name);
+    if (!space || space->kind != KJ_SYM_NAMESPACE)
+        return NULL;
+    size_t n = strlen(space->name);
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const char *full = kj_builtins[id].name;
+        if (strncmp(full, space->name, n) == 0 && full[n] == '.' && strcmp(full + n + 1, e->u.member.name) == 0) {
+            kj_symbol *sym = KJ_NEW(s->arena, kj_symbol);
+            *sym = (kj_symbol){.name = full, .span = e->span, .kind = KJ_SYM_BUILTIN, .builtin = (kj_builtin)id};
+            return sym;
+        }
+    }
+    return NULL;
+}
+
+void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
+{
+    for (int i = 0; i < n; i++, e = e->next) {
+        kj_tstmt **at = s->sink->tail;
+        out[i] = kj_expr_value(s, e, KJ_VOID);
+        if (s->sink->tail == at)
+            continue;
+        for (int j = 0; j < i; j++) /* what came before must not see the statements this one needed */
+            kj_spill(s, &out[j], &at);
+    }
+}
+
+static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
+{
+    kj_operand a = kj_expr_value(s, e->u.binary.lhs, KJ_VOID);
+    kj_tstmt **at = s->sink->tail;
+    kj_operand b = kj_expr_value(s, e->u.binary.rhs, KJ_VOID);
+    if (s->sink->tail != at)
+        kj_spill(s, &a, &at);
+    return kj_binary(s, e->u.binary.op, a, b, e->span);
+}
+
+static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
+{
+    int n = e->u.list.n;
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    kj_expr_list(s, e->u.list.items, items, n);
+    for (int i = 0; i < n; i++)
+        if (items[i].kind == KJ_V_ERROR)
+            return kj_no_value(e->span);
+    return (kj_operand){.kind = KJ_V_TUPLE, .span = e->span, .u.tuple = {items, n}};
+}
+
+/* a < b < c: a < b and b < c, with b evaluated once and c only when it is needed. */
+static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nops, const kj_expr *next, kj_span span)
+{
+    kj_tstmt **at = s->sink->tail;
+    kj_operand b = kj_expr_value(s, next, KJ_VOID);
+    if (nops > 1 && b.kind == KJ_V_SCALAR && !kj_is_leaf(b.u.scalar.e)) {
+        kj_operand held = kj_scalar(kj_hold(s, b.u.scalar.e, "t"));
+        b = held;
+    }
+    if (s->sink->tail != at)
+        kj_spill(s, &a, &at);
+    kj_operand first = kj_binary(s, ops[0], a, b, (kj_span){a.span.begin, next->span.end});
+    if (nops == 1 || first.kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)
+        return first;
+    kj_texpr *test = kj_condition(s, first, "a comparison");
+    bool never = test && kj_is_const(test) && test->u.value.u == 0;
+    kj_branch branch;
+    kj_branch_open(s, &branch, never);
+    kj_operand rest = chain_rest(s, b, ops + 1, nops - 1, next->next, span);
+    rest = kj_branch_close(s, &branch, rest, span);
+    if (!test || rest.kind != KJ_V_SCALAR)
+        return kj_no_value(span);
+    return kj_scalar(kj_te_logic(s, false, test, rest.u.scalar.e, span));
+}
+
+static kj_operand chain_expr(kj_sema *s, const kj_expr *e)
+{
+    kj_operand first = kj_expr_value(s, e->u.chain.operands, KJ_VOID);
+    return chain_rest(s, first, e->u.chain.ops, e->u.chain.nops, e->u.chain.operands->next, e->span);
+}
+
+static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
+{
+    bool is_or = e->u.logic.is_or;
+    const char *what = is_or ? "an operand of 'or'" : "an operand of 'and'";
+    kj_texpr *a = kj_condition(s, kj_expr_value(s, e->u.logic.lhs, KJ_VOID), what);
+    bool known = a && kj_is_const(a);
+    bool decided = known && (a->u.value.u != 0) == is_or;
+    kj_operand right;
+    if (known && !decided) {
+        right = kj_expr_value(s, e->u.logic.rhs, KJ_VOID);
+    } else {
+        kj_branch branch;
+        kj_branch_open(s, &branch, decided);
+        right = kj_expr_value(s, e->u.logic.rhs, KJ_VOID);
+        right = kj_branch_close(s, &branch, right, e->u.logic.rhs->span);
+    }
+    kj_texpr *b = kj_condition(s, right, what);
+    return a && b ? kj_scalar(kj_te_logic(s, is_or, a, b, e->span)) : kj_no_value(e->span);
+}
+
+static bool is_choosable(kj_sema *s, const kj_operand *v)
+{
+    if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
+        return true;
+    if (v->kind != KJ_V_ERROR) {
+        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "a conditional expression chooses scalars, not %s",
+                                      kj_describe(s, v));
+        kj_hint(s->diag, m, "use an if statement");
+    }
+    return false;
+}
+
+static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    kj_texpr *test = kj_condition(s, kj_expr_value(s, e->u.cond.test, KJ_VOID), "a condition");
+    bool known = test && kj_is_const(test), taken = known && test->u.value.u != 0;
+    const kj_expr *arms[2] = {e->u.cond.yes, e->u.cond.no};
+    kj_operand v[2];
+    for (int i = 0; i < 2; i++) {
+        if (known && (i == 0) == taken) {
+            v[i] = kj_expr_value(s, arms[i], want);
+        } else {
+            kj_branch branch;
+            kj_branch_open(s, &branch, known);
+            v[i] = kj_branch_close(s, &branch, kj_expr_value(s, arms[i], want), arms[i]->span);
+        }
+    }
+    if (!test || !is_choosable(s, &v[0]) || !is_choosable(s, &v[1]))
+        return kj_no_value(e->span);
+    kj_operand *chosen = &v[taken ? 0 : 1];
+    if (known && v[0].kind == KJ_V_LITERAL && v[1].kind == KJ_V_LITERAL)
+        return *chosen;
+    bool bools = true;
+    for (int i = 0; i < 2; i++)
+        bools = bools && v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == KJ_BOOL;
+    if (!bools && (kj_no_number(s, &v[0], "a choice with a number") || kj_no_number(s, &v[1], "a choice with a number") ||
+                   !kj_unify(s, v, 2, want, e->span, "a conditional expression")))
+        return kj_no_value(e->span);
+    if (known)
+        return kj_scalar(chosen->u.scalar.e);
+    kj_texpr *select = kj_te(s, KJ_TE_SELECT, v[0].u.scalar.e->type, e->span);
+    select->u.select.test = test;
+    select->u.select.yes = v[0].u.scalar.e;
+    select->u.select.no = v[1].u.scalar.e;
+    return kj_scalar(select);
+}
+
+static kj_operand refuse(kj_sema *s, const kj_expr *e, const char *text, const char *hint)
+{
+    kj_message *m = kj_sema_error(s, e->span, "not-a-value", "%s", text);
+    kj_hint(s->diag, m, "%s", hint);
+    return kj_no_value(e->span);
+}
+
+static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    switch (e->kind) {
+    case KJ_E_INT:
+        return kj_literal_integer(e->u.integer, e->span);
+    case KJ_E_FLOAT:
+        return kj_literal(kj_float(KJ_F64, e->u.real), e->span);
+    case KJ_E_BOOL:
+        return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
+    case KJ_E_STRING:
+        return refuse(s, e, "a kernel has no strings", "strings belong to the run block");
+    case KJ_E_NAME:
+        return name_expr(s, e);
+    case KJ_E_UNARY:
+        return kj_unary(s, e->u.unary.op, kj_expr_value(s, e->u.unary.arg, want), e->span);
+    case KJ_E_BINARY:
+        return binary_expr(s, e);
+    case KJ_E_CHAIN:
+        return chain_expr(s, e);
+    case KJ_E_LOGIC:
+        return logic_expr(s, e);
+    case KJ_E_COND:
+        return cond_expr(s, e, want);
+    case KJ_E_CALL:
+        return kj_call_expr(s, e, want);
+    case KJ_E_INDEX:
+        return kj_index_expr(s, e);
+    case KJ_E_SLICE:
+        return refuse(s, e, "a slice stands only inside []", "write a[start:stop]");
+    case KJ_E_MEMBER:
+        return kj_member_expr(s, e);
+    case KJ_E_TUPLE:
+        return tuple_expr(s, e);
+    case KJ_E_LIST:
+        return refuse(s, e, "a list stands only in a const array or the run block",
+                      "declare const W: f32[] = [...] at the top, or use local.array(n, f32)");
+    }
+    return kj_no_value(e->span);
+}
+
+kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    if (s->too_big)
+        return kj_no_value(e->span);
+    if (++s->depth > KJ_MAX_NESTING) {
+        kj_sema_error(s, e->span, "too-deep", "this is nested too deeply");
+        s->too_big = true;
+        s->depth--;
+        return kj_no_value(e->span);
+    }
+    kj_operand v = expr(s, e, want);
+    v.span = e->span;
+    s->depth--;
+    return v;
+}
+
+kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    kj_operand v = kj_expr_any(s, e, want);
+    if (v.kind == KJ_V_NONE) {
+        kj_sema_error(s, e->span, "no-value", "this call gives no value");
+        return kj_no_value(e->span);
+    }
+    if (v.kind != KJ_V_SYMBOL)
+        return v;
+    const kj_symbol *sym = v.u.symbol;
+    kj_message *m;
+    switch (sym->kind) {
+    case KJ_SYM_TYPE:
+        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a type, not a value", sym->name);
+        kj_hint(s->diag, m, "a conversion is written %s(x)", sym->name);
+        break;
+    case KJ_SYM_FN:
+        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a function, not a value", sym->name);
+        kj_hint(s->diag, m, "a call is written %s(...)", sym->name);
+        break;
+    case KJ_SYM_KERNEL:
+        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a kernel, not a value", sym->name);
+        kj_hint(s->diag, m, "kernels are launched from the run block");
+        break;
+    default:
+        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is not a value", sym->name);
+        if (sym->builtin == KJ_BI_THREADIDX || sym->builtin == KJ_BI_BLOCKIDX || sym->builtin == KJ_BI_BLOCKDIM ||
+            sym->builtin == KJ_BI_GRIDDIM)
+            kj_hint(s->diag, m, "write %s.x, .y or .z", sym->name);
+        else if (sym->kind == KJ_SYM_BUILTIN)
+            kj_hint(s->diag, m, "a call is written %s(...)", sym->name);
+        break;
+    }
+    return kj_no_value(e->span);
+}
+
+bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out)
+{
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_operand v = kj_expr_value(s, e, type);
+    bool extra = kj_sink_close(s, &sink) != NULL;
+    if (v.kind == KJ_V_ERROR)
+        return false;
+    if (extra || !kj_is_constant(&v)) {
+        kj_message *m = kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);
+        kj_hint(s->diag, m, "literals, constants and const parameters are");
+        return false;
+    }
+    if (type != KJ_VOID) {
+        kj_texpr *c = kj_coerce(s, v, type, what);
+        if (c)
+            *out = c->u.value;
+        return c != NULL;
+    }
+    *out = v.kind == KJ_V_LITERAL ? v.u.literal : v.u.scalar.e->u.value;
+    return true;
+}

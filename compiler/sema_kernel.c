@@ -1,0 +1,216 @@
+/* One specialisation of a kernel: attributes, parameters, requires, body. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* ---- Attributes ---- */
+
+static void read_bounds(kj_sema *s, const kj_attr *attr, int bounds[2])
+{
+    int i = 0;
+    for (const kj_expr *arg = attr->args; arg; arg = arg->next, i++) {
+        kj_value v;
+        if (i == 2) {
+            kj_sema_error(s, attr->span, "attribute", "@launch_bounds takes the most threads and the least blocks");
+            return;
+        }
+        if (!kj_expr_const(s, arg, KJ_I32, "a launch bound", &v))
+            return;
+        if (v.i < 1 || (i == 0 && v.i > 1024)) {
+            kj_sema_error(s, arg->span, "attribute", i == 0 ? "a block has 1 to 1024 threads, not %lld"
+                                                            : "at least 1 block is meant, not %lld",
+                          (long long)v.i);
+            return;
+        }
+        bounds[i] = (int)v.i;
+    }
+    if (i == 0)
+        kj_sema_error(s, attr->span, "attribute", "@launch_bounds needs the most threads of a block");
+}
+
+bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastmath)
+{
+    static const char *const known[] = {"launch_bounds", "fastmath"};
+    int before = s->diag->errors;
+    for (const kj_attr *attr = item->attrs; attr; attr = attr->next) {
+        if (strcmp(attr->name, "launch_bounds") == 0) {
+            read_bounds(s, attr, bounds);
+        } else if (strcmp(attr->name, "fastmath") == 0 && !attr->args) {
+            *fastmath = true;
+        } else {
+            kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a kernel", attr->name);
+            const char *near = kj_nearest(attr->name, known, 2);
+            if (near)
+                kj_hint(s->diag, m, "did you mean '@%s'?", near);
+            else
+                kj_hint(s->diag, m, "a kernel takes @launch_bounds(threads, blocks) and @fastmath");
+        }
+    }
+    return s->diag->errors == before;
+}
+
+/* ---- Parameters ---- */
+
+static kj_texpr *dim(kj_sema *s, kj_tarray *a, int axis, bool stride)
+{
+    kj_texpr *e = kj_te(s, KJ_TE_DIM, KJ_I64, a->span);
+    e->u.dim.array = a;
+    e->u.dim.axis = axis;
+    e->u.dim.stride = stride;
+    return e;
+}
+
+/* The stride along `axis` when axis `unit` has stride 1 and `next` is the one beside it. */
+static kj_texpr *dense_stride(kj_sema *s, kj_tarray *a, int axis, int unit, int next)
+{
+    if (axis == unit)
+        return kj_te_i64(s, 1, a->span);
+    return axis == next ? a->shape[unit] : dim(s, a, axis, true);
+}
+
+kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t, kj_layout layout, int param)
+{
+    kj_tarray made = {.name = name, .span = span, .elem = t->dtype, .ndim = t->ndim, .space = KJ_GLOBAL,
+                      .layout = layout, .param = param};
+    kj_tarray *a = kj_new_root(s, &made);
+    for (int i = 0; i < t->ndim; i++)
+        a->shape[i] = dim(s, a, i, false);
+    for (int i = 0; i < t->ndim; i++) {
+        if (layout == KJ_LAYOUT_C)
+            a->stride[i] = dense_stride(s, a, i, t->ndim - 1, t->ndim - 2);
+        else if (layout == KJ_LAYOUT_F)
+            a->stride[i] = dense_stride(s, a, i, 0, 1);
+        else
+            a->stride[i] = dim(s, a, i, true);
+    }
+    return a;
+}
+
+static kj_operand const_param(kj_sema *s, const kj_spec *spec, int nth, const kj_type *t, const kj_param_decl *p)
+{
+    if (t->kind != KJ_T_SCALAR)
+        return kj_no_value(p->span);
+    return kj_scalar(kj_te_const(s, kj_fold_convert(spec->consts[nth], t->dtype), p->span));
+}
+
+static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
+{
+    kj_tkernel *k = s->kernel;
+    int i = 0, nconst = 0;
+    k->params = KJ_NEW_ARRAY(s->arena, kj_tparam, (size_t)decl->nparams + 1);
+    for (const kj_param_decl *p = decl->item->params; p; p = p->next, i++) {
+        kj_type t = kj_resolve_type(s, p->type);
+        kj_operand v = kj_no_value(p->span);
+        if (p->is_const) {
+            v = const_param(s, spec, nconst++, &t, p);
+        } else if (t.kind == KJ_T_SCALAR) {
+            kj_var *var = kj_new_var(s, p->name, p->span, t.dtype, false);
+            var->param = k->nparams;
+            k->params[k->nparams++] = (kj_tparam){.name = p->name, .var = var};
+            v = kj_scalar(kj_te_var(s, var, p->span));
+        } else if (t.kind == KJ_T_ARRAY) {
+            kj_layout layout = spec->layouts ? spec->layouts[i] : KJ_LAYOUT_C;
+            v = (kj_operand){.kind = KJ_V_ARRAY, .span = p->span};
+            v.u.array = kj_param_array(s, p->name, p->span, &t, layout, k->nparams);
+            k->params[k->nparams++] = (kj_tparam){.name = p->name, .array = v.u.array};
+        }
+        kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);
+    }
+}
+
+/* ---- requires ---- */
+
+static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)
+{
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.expr, KJ_VOID), "a requirement");
+    bool extra = false;
+    for (const kj_tstmt *made = kj_sink_close(s, &sink); made; made = made->next)
+        extra |= made->kind != KJ_TS_DECL || made->u.decl.var->mutable;
+    if (!test)
+        return;
+    kj_span bad = st->u.expr->span;
+    kj_texpr *host = extra ? NULL : kj_host_expr(s, test, &bad);
+    if (!host) {
+        kj_message *m = kj_sema_error(s, bad, "requires", "a requirement is checked before the launch");
+        kj_hint(s->diag, m, "it may use parameters, array shapes, blockDim and gridDim");
+        return;
+    }
+    if (kj_is_const(host) && host->u.value.u != 0)
+        return;
+    kj_trequire *r = KJ_NEW(s->arena, kj_trequire);
+    r->span = st->u.expr->span;
+    r->test = host;
+    **tail = r;
+    *tail = &r->next;
+}
+
+/* ---- The whole ---- */
+
+static void finish(kj_sema *s, kj_tkernel *k)
+{
+    for (int i = 0; i < s->nvars; i++)
+        s->vars[i].var->mutable = s->vars[i].assigned;
+    k->roots = s->roots;
+    k->nroots = s->nroots;
+    k->nvars = s->nvars;
+}
+
+kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
+{
+    const kj_item *item = decl->item;
+    kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
+    kj_frame f = {.item = item, .fn = -1, .call = item->name_span, .result = {.kind = KJ_T_NONE}};
+    k->name = item->name;
+    k->span = item->name_span;
+    memcpy(k->block, spec->block, sizeof k->block);
+    k->body = KJ_NEW(s->arena, kj_tblock);
+    *k->body = (kj_tblock){.span = item->name_span, .name = item->name};
+    f.block = k->body;
+    s->kernel = k;
+    s->spec = spec;
+    s->frame = &f;
+    s->scope = kj_scope_new(s->arena, s->program->globals);
+    kj_kernel_attrs(s, item, k->launch_bounds, &k->fastmath);
+    int i = 0;
+    for (const kj_generic *g = item->generics; g; g = g->next, i++) {
+        kj_declare(s, g->name, g->span, KJ_SYM_TYPE)->type = spec->generics[i];
+        f.bindings = kj_arena_printf(s->diag->arena, "%s%s%s = %s", i ? f.bindings : "", i ? ", " : "", g->name,
+                                     kj_type_name(spec->generics[i]));
+    }
+    declare_params(s, decl, spec);
+    kj_trequire **tail = &k->requires;
+    const kj_stmt *st = item->body;
+    for (; st && st->kind == KJ_S_REQUIRES; st = st->next)
+        add_require(s, st, &tail);
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_stmts(s, st, true);
+    k->body->barrier = sink.barrier;
+    k->body->body = kj_sink_close(s, &sink);
+    finish(s, k);
+    s->frame = NULL;
+    s->kernel = NULL;
+    return k;
+}
+
+const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name)
+{
+    for (int i = 0; i < p->nkernels; i++)
+        if (p->kernels[i].name == name)
+            return &p->kernels[i];
+    return NULL;
+}
+
+kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program, const kj_kernel_decl *kernel,
+                           const kj_spec *spec)
+{
+    int before = diag->errors;
+    kj_sema s = {.arena = arena, .diag = diag, .program = program};
+    for (const kj_item *item = program->file->items; item; item = item->next)
+        s.nfns += item->kind == KJ_I_FN;
+    s.broken = KJ_NEW_ARRAY(arena, bool, (size_t)s.nfns + 1);
+    kj_tkernel *k = kj_kernel_build(&s, kernel, spec);
+    return diag->errors == before ? k : NULL;
+}

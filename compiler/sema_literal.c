@@ -1,0 +1,154 @@
+/* Arithmetic of untyped constants: integers exactly, as long as they stay between the least i64 and the greatest u64;
+ * floats in f64. */
+#include <math.h>
+
+#include "sema_impl.h"
+
+__extension__ typedef __int128 wide;
+
+static wide widen(kj_value v)
+{
+    return v.type == KJ_U64 ? (wide)v.u : (wide)v.i;
+}
+
+static kj_operand narrow(kj_sema *s, wide w, kj_span span)
+{
+    if (w < INT64_MIN || w > (wide)UINT64_MAX) {
+        kj_sema_error(s, span, "constant-range", "this constant is beyond 64 bits");
+        return kj_no_value(span);
+    }
+    if (w > INT64_MAX)
+        return kj_literal((kj_value){.type = KJ_U64, .u = (uint64_t)w}, span);
+    return kj_literal(kj_int(KJ_I64, (int64_t)w), span);
+}
+
+kj_operand kj_literal_integer(uint64_t u, kj_span span)
+{
+    return kj_literal((kj_value){.type = u > INT64_MAX ? KJ_U64 : KJ_I64, .u = u}, span);
+}
+
+/* a * b, saturated where it is far beyond 64 bits. */
+static wide times(wide a, wide b)
+{
+    wide product;
+    return __builtin_mul_overflow(a, b, &product) ? (wide)1 << 100 : product;
+}
+
+/* base ** n for n >= 0; stops growing beyond 64 bits. */
+static wide power(wide base, wide n)
+{
+    const wide limit = (wide)1 << 64;
+    wide product = 1;
+    if (base == 0 || base == 1)
+        return n == 0 ? 1 : base;
+    if (base == -1)
+        return n % 2 == 0 ? 1 : -1;
+    for (; n > 0 && product < limit && product > -limit; n--)
+        product = times(product, base);
+    return product;
+}
+
+static wide floor_div(wide a, wide b)
+{
+    if (b == 0)
+        return 0;
+    wide q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static bool compare(kj_op op, wide a, wide b)
+{
+    switch (op) {
+    case KJ_OP_EQ:
+        return a == b;
+    case KJ_OP_NE:
+        return a != b;
+    case KJ_OP_LT:
+        return a < b;
+    case KJ_OP_LE:
+        return a <= b;
+    case KJ_OP_GT:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
+static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
+{
+    if (n < 0 || n > 63) {
+        kj_message *m = kj_sema_error(s, span, "constant-range", "a constant is shifted by 0 to 63 places");
+        kj_hint(s->diag, m, "give it a type, as in u32(1) << n: then the count is masked");
+        return kj_no_value(span);
+    }
+    wide scale = (wide)1 << n;
+    return narrow(s, op == KJ_OP_SHL ? times(a, scale) : floor_div(a, scale), span);
+}
+
+static kj_operand integers(kj_sema *s, kj_op op, wide a, wide b, kj_span span)
+{
+    switch (op) {
+    case KJ_OP_ADD:
+        return narrow(s, a + b, span);
+    case KJ_OP_SUB:
+        return narrow(s, a - b, span);
+    case KJ_OP_MUL:
+        return narrow(s, times(a, b), span);
+    case KJ_OP_FLOORDIV:
+        return narrow(s, floor_div(a, b), span);
+    case KJ_OP_MOD:
+        return narrow(s, b == 0 ? 0 : a - floor_div(a, b) * b, span);
+    case KJ_OP_AND:
+        return narrow(s, a & b, span);
+    case KJ_OP_OR:
+        return narrow(s, a | b, span);
+    case KJ_OP_XOR:
+        return narrow(s, a ^ b, span);
+    case KJ_OP_SHL:
+    case KJ_OP_SHR:
+        return shift(s, op, a, b, span);
+    default: /* POW: the exponent is not negative */
+        return narrow(s, power(a, b), span);
+    }
+}
+
+static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_span span)
+{
+    kj_message *m = kj_sema_error(s, span, "integer-division", "'/' divides floats, and both sides are integers");
+    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s.0 / %s", kj_source_text(s, a.span, "a"),
+            kj_source_text(s, b.span, "b"), kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"));
+    return kj_no_value(span);
+}
+
+kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)
+{
+    kj_value x = a.u.literal, y = b.u.literal;
+    bool real = kj_is_float(x.type) || kj_is_float(y.type);
+    kj_op_class class = kj_ops[op].class;
+    if (real && (class == KJ_OPS_BITS || class == KJ_OPS_SHIFT)) {
+        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on floats", kj_ops[op].spelling);
+        return kj_no_value(span);
+    }
+    if (!real && op == KJ_OP_DIV)
+        return refuse_division(s, a, b, span);
+    if (!real && class == KJ_OPS_COMPARE)
+        return kj_scalar(kj_te_bool(s, compare(op, widen(x), widen(y)), span));
+    if (!real && !(op == KJ_OP_POW && widen(y) < 0))
+        return integers(s, op, widen(x), widen(y), span);
+    kj_value v = kj_fold_binary(op, kj_fold_convert(x, KJ_F64), kj_fold_convert(y, KJ_F64));
+    if (v.type == KJ_BOOL)
+        return kj_scalar(kj_te_const(s, v, span));
+    return kj_literal(v, span);
+}
+
+kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
+{
+    kj_value v = a.u.literal;
+    if (kj_is_float(v.type) && op == KJ_OP_INVERT) {
+        kj_sema_error(s, span, "type-mismatch", "'~' works on integers, not on floats");
+        return kj_no_value(span);
+    }
+    if (kj_is_float(v.type))
+        return kj_literal(kj_fold_unary(op, v), span);
+    return narrow(s, op == KJ_OP_NEG ? -widen(v) : -widen(v) - 1, span);
+}

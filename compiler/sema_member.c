@@ -1,0 +1,163 @@
+/* Members: a.shape and its kin, threadIdx.x, and what people write instead. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
+{
+    if (which == KJ_BLOCK_DIM && s->kernel && s->kernel->block[axis] > 0)
+        return kj_te_i64(s, s->kernel->block[axis], span);
+    kj_texpr *e = kj_te(s, KJ_TE_INDEX, KJ_I64, span);
+    e->u.index.which = which;
+    e->u.index.axis = axis;
+    return e;
+}
+
+static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, const char *list)
+{
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member", "%s has no member '%s'", of,
+                                  e->u.member.name);
+    kj_hint(s->diag, m, "members: %s", list);
+    return kj_no_value(e->span);
+}
+
+/* ---- threadIdx.x ---- */
+
+static bool index_kind(kj_builtin id, kj_index *which)
+{
+    switch (id) {
+    case KJ_BI_THREADIDX:
+        *which = KJ_THREAD_IDX;
+        return true;
+    case KJ_BI_BLOCKIDX:
+        *which = KJ_BLOCK_IDX;
+        return true;
+    case KJ_BI_BLOCKDIM:
+        *which = KJ_BLOCK_DIM;
+        return true;
+    case KJ_BI_GRIDDIM:
+        *which = KJ_GRID_DIM;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
+{
+    kj_index which;
+    const char *name = e->u.member.name;
+    if (sym->kind == KJ_SYM_BUILTIN && index_kind(sym->builtin, &which)) {
+        if (name[0] >= 'x' && name[0] <= 'z' && name[1] == '\0')
+            return kj_scalar(kj_te_index(s, which, name[0] - 'x', e->span));
+        return unknown_member(s, e, sym->name, "x, y, z");
+    }
+    if (sym->kind == KJ_SYM_NAMESPACE) {
+        const char *list = "";
+        size_t n = strlen(sym->name);
+        for (int id = 0; id < KJ_NBUILTINS; id++) {
+            const char *full = kj_builtins[id].name;
+            if (strncmp(full, sym->name, n) == 0 && full[n] == '.')
+                list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", full + n + 1);
+        }
+        return unknown_member(s, e, sym->name, list);
+    }
+    kj_message *m = kj_sema_error(s, e->span, "unknown-member", "'%s' has no members", sym->name);
+    if (sym->kind == KJ_SYM_KERNEL)
+        kj_hint(s->diag, m, "kernels are launched from the run block");
+    return kj_no_value(e->span);
+}
+
+/* ---- a.shape ---- */
+
+kj_texpr *kj_array_size(kj_sema *s, const kj_tarray *a, kj_span span)
+{
+    kj_texpr *size = a->shape[0];
+    for (int i = 1; i < a->ndim; i++)
+        size = kj_i64_mul(s, size, a->shape[i], span);
+    return size;
+}
+
+static kj_operand extents(kj_sema *s, kj_texpr *const *e, int n, kj_span span)
+{
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    for (int i = 0; i < n; i++)
+        items[i] = kj_scalar(e[i]);
+    return (kj_operand){.kind = KJ_V_TUPLE, .span = span, .u.tuple = {items, n}};
+}
+
+static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
+{
+    const char *name = e->u.member.name;
+    if (strcmp(name, "shape") == 0)
+        return extents(s, a->shape, a->ndim, e->span);
+    if (strcmp(name, "strides") == 0)
+        return extents(s, a->stride, a->ndim, e->span);
+    if (strcmp(name, "size") == 0)
+        return kj_scalar(kj_array_size(s, a, e->span));
+    if (strcmp(name, "ndim") == 0)
+        return kj_literal_integer((uint64_t)a->ndim, e->span);
+    return unknown_member(s, e, "an array", "shape, size, ndim, strides");
+}
+
+/* ---- np.float32, math.sqrt, cuda.grid ---- */
+
+static bool is_module(const char *name)
+{
+    static const char *const modules[] = {"np", "numpy", "math", "cuda", "numba", "cupy", "cp"};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(name, modules[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The name here for what a module of Python calls `name`, or NULL. */
+static const char *native_name(kj_sema *s, const char *name)
+{
+    static const struct { const char *theirs, *ours; } names[] = {
+        {"float32", "f32"}, {"float64", "f64"}, {"int8", "i8"}, {"int16", "i16"}, {"int32", "i32"},
+        {"int64", "i64"}, {"uint8", "u8"}, {"uint16", "u16"}, {"uint32", "u32"}, {"uint64", "u64"},
+        {"bool_", "bool"}, {"grid", "grid(1)"}, {"gridsize", "gridsize(1)"}, {"syncthreads", "syncthreads()"},
+        {"shared", "shared.array(n, f32)"}, {"local", "local.array(n, f32)"}, {"atomic", "atomic.add(a, i, v)"},
+        {"arctan2", "atan2"}, {"arctan", "atan"}, {"arcsin", "asin"}, {"arccos", "acos"}, {"power", "pow"},
+        {"minimum", "min"}, {"maximum", "max"}, {"threadIdx", "threadIdx.x"}, {"blockIdx", "blockIdx.x"},
+        {"blockDim", "blockDim.x"}, {"gridDim", "gridDim.x"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i].theirs) == 0)
+            return names[i].ours;
+    return kj_nearest_visible(s, name);
+}
+
+static kj_operand module_member(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    kj_message *m = kj_sema_error(s, e->span, "undeclared", "'%s' is not declared: there are no modules",
+                                  base->u.name);
+    const char *ours = native_name(s, e->u.member.name);
+    if (ours)
+        kj_hint(s->diag, m, "write %s", ours);
+    return kj_no_value(e->span);
+}
+
+kj_operand kj_member_expr(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    kj_symbol *dotted = kj_named(s, e);
+    if (dotted)
+        return (kj_operand){.kind = KJ_V_SYMBOL, .span = e->span, .u.symbol = dotted};
+    if (base->kind == KJ_E_NAME && is_module(base->u.name) && !kj_scope_find(s->scope, base->u.name))
+        return module_member(s, e);
+    kj_operand v = kj_expr_any(s, base, KJ_VOID);
+    switch (v.kind) {
+    case KJ_V_ARRAY:
+        return array_member(s, e, v.u.array);
+    case KJ_V_SYMBOL:
+        return symbol_member(s, e, v.u.symbol);
+    case KJ_V_ERROR:
+        return v;
+    default:
+        kj_sema_error(s, e->u.member.name_span, "unknown-member", "%s has no members", kj_describe(s, &v));
+        return kj_no_value(e->span);
+    }
+}

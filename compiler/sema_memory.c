@@ -1,0 +1,201 @@
+/* Shared and local arrays, writes and atomics. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* ---- let name = shared.array(shape, dtype) ---- */
+
+/* The arguments shape and dtype, by place or by name; false after an error. */
+static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name, const kj_expr *out[2])
+{
+    static const char *const names[] = {"shape", "dtype"};
+    int place = 0;
+    out[0] = out[1] = NULL;
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
+        int i = arg->keyword ? (strcmp(arg->keyword, "dtype") == 0) : place++;
+        if (i > 1 || (arg->keyword && strcmp(arg->keyword, names[i]) != 0) || out[i]) {
+            kj_message *m = kj_sema_error(s, arg->span, "argument-count", "%s has no place for this argument", name);
+            kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
+            return false;
+        }
+        out[i] = arg;
+    }
+    if (out[0] && out[1])
+        return true;
+    kj_message *m = kj_sema_error(s, call->span, "argument-count", "%s needs a shape and a type", name);
+    kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
+    return false;
+}
+
+/* One extent: positive, and known now, or for shared arrays at the launch. NULL after an error. */
+static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
+{
+    kj_texpr *e = kj_index_value(s, v);
+    if (!e)
+        return NULL;
+    if (kj_is_const(e)) {
+        if (e->u.value.i >= 1)
+            return e;
+        kj_sema_error(s, v.span, "extent", "an extent is at least 1, not %lld", (long long)e->u.value.i);
+        return NULL;
+    }
+    if (!shared) {
+        kj_message *m = kj_sema_error(s, v.span, "needs-constant", "a local array's shape is known at compile time");
+        kj_hint(s->diag, m, "use a constant or a const parameter; shared arrays may depend on the launch");
+        return NULL;
+    }
+    kj_span bad = v.span;
+    kj_texpr *host = kj_host_expr(s, e, &bad);
+    if (!host) {
+        kj_message *m = kj_sema_error(s, bad, "launch-shape", "a shared array's shape is known at the launch");
+        kj_hint(s->diag, m, "it may use constants, parameters, array shapes and blockDim");
+    }
+    return host;
+}
+
+static bool shape_of(kj_sema *s, const kj_expr *e, bool shared, kj_tarray *a)
+{
+    kj_operand v = kj_expr_value(s, e, KJ_VOID);
+    kj_operand *items = &v;
+    int n = 1;
+    if (v.kind == KJ_V_TUPLE) {
+        items = v.u.tuple.items;
+        n = v.u.tuple.n;
+    }
+    if (n < 1 || n > KJ_MAX_NDIM) {
+        kj_sema_error(s, e->span, "too-many-axes", "an array has 1 to %d axes, not %d", KJ_MAX_NDIM, n);
+        return false;
+    }
+    for (int i = 0; i < n; i++)
+        if (!(a->shape[i] = extent(s, items[i], shared)))
+            return false;
+    a->ndim = n;
+    return true;
+}
+
+/* Element count where all extents are known, 0 where not, -1 after an error. */
+static int64_t element_count(kj_sema *s, const kj_tarray *a, int64_t most)
+{
+    int64_t count = 1;
+    bool known = true;
+    for (int i = 0; i < a->ndim; i++) {
+        if (!kj_is_const(a->shape[i])) {
+            known = false;
+        } else if (__builtin_mul_overflow(count, a->shape[i]->u.value.i, &count) || count > most) {
+            kj_sema_error(s, a->span, "array-size", "'%s' is larger than the %lld bytes that are allowed", a->name,
+                          (long long)(most * kj_types[a->elem].size));
+            return -1;
+        }
+    }
+    return known ? count : 0;
+}
+
+bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
+{
+    if (init->kind != KJ_E_CALL)
+        return false;
+    const kj_symbol *callee = kj_named(s, init->u.call.callee);
+    if (!callee || callee->kind != KJ_SYM_BUILTIN ||
+        (callee->builtin != KJ_BI_SHARED_ARRAY && callee->builtin != KJ_BI_LOCAL_ARRAY))
+        return false;
+    bool shared = callee->builtin == KJ_BI_SHARED_ARRAY;
+    const kj_expr *args[2];
+    kj_tarray a = {.name = name->name, .span = name->span, .space = shared ? KJ_SHARED : KJ_LOCAL, .param = -1,
+                   .elem = KJ_VOID};
+    kj_operand value = kj_no_value(name->span);
+    if (array_arguments(s, init, callee->name, args) && shape_of(s, args[0], shared, &a))
+        a.elem = kj_dtype_argument(s, args[1]);
+    if (a.elem != KJ_VOID) {
+        int64_t most = shared ? INT32_MAX : KJ_MAX_LOCAL_BYTES;
+        a.static_count = element_count(s, &a, most / kj_types[a.elem].size);
+    }
+    if (a.elem != KJ_VOID && a.static_count >= 0) {
+        a.layout = KJ_LAYOUT_C;
+        a.stride[a.ndim - 1] = kj_te_i64(s, 1, name->span);
+        for (int i = a.ndim - 2; i >= 0; i--)
+            a.stride[i] = kj_hold(s, kj_i64_mul(s, a.shape[i + 1], a.stride[i + 1], name->span),
+                                  kj_arena_printf(s->arena, "%s.stride%d", name->name, i));
+        kj_tarray *root = kj_new_root(s, &a);
+        kj_emit(s, KJ_TS_ARRAY, name->span)->u.array = root;
+        value = (kj_operand){.kind = KJ_V_ARRAY, .span = name->span, .u.array = root};
+    }
+    kj_declare_value(s, name->name, name->span, KJ_ROLE_LET, value);
+    return true;
+}
+
+/* ---- Writes ---- */
+
+bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at)
+{
+    if (a->root->space != KJ_CONST)
+        return true;
+    kj_frame *inner = s->frame;
+    bool through_call = inner && inner->fn >= 0 && inner->up && base->kind == KJ_E_NAME &&
+                        strcmp(base->u.name, a->root->name) != 0;
+    if (through_call) { /* the function is fine: this call of it is not */
+        s->frame = inner->up;
+        kj_message *m = kj_sema_error(s, inner->call, "write-const", "'%s' writes to '%s', and gets the constant '%s'",
+                                      inner->item->name, base->u.name, a->root->name);
+        kj_note(s->diag, m, at, "written here");
+        s->frame = inner;
+        return false;
+    }
+    kj_message *m = kj_sema_error(s, at, "write-const", "'%s' is a constant and cannot be written", a->root->name);
+    kj_note(s->diag, m, a->root->span, "declared here");
+    return false;
+}
+
+/* ---- Atomics ---- */
+
+static kj_texpr *atomic_value(kj_sema *s, kj_operand v, const kj_tarray *a)
+{
+    return kj_coerce(s, v, a->elem, kj_arena_printf(s->diag->arena, "an element of '%s'", a->name));
+}
+
+static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, const char *name)
+{
+    if (v->kind == KJ_V_ERROR)
+        return false;
+    if (v->kind != KJ_V_ARRAY) {
+        kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s", name,
+                                      kj_describe(s, v));
+        if (arg->kind == KJ_E_INDEX)
+            kj_hint(s->diag, m, "write %s(a, i, ...), not %s(a[i], ...)", name, name);
+        return false;
+    }
+    kj_tarray *a = v->u.array;
+    if (a->space == KJ_LOCAL) {
+        kj_sema_error(s, v->span, "atomic-space", "'%s' is a local array: only its own thread sees it", a->name);
+        return false;
+    }
+    if (kj_types[a->elem].bits < 32) {
+        kj_message *m = kj_sema_error(s, v->span, "atomic-type", "%s does not work on %s", name,
+                                      kj_array_type(s, a->elem, a->ndim));
+        kj_hint(s->diag, m, "atomics work on i32, u32, i64, u64, f32 and f64");
+        return false;
+    }
+    return kj_writable(s, a, arg, v->span);
+}
+
+kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+{
+    const char *name = kj_builtins[id].name;
+    int wanted = id == KJ_BI_ATOMIC_CAS ? 4 : 3, n = kj_count(e->u.call.args);
+    if (n != wanted) {
+        kj_arity_error(s, e, name, wanted == 4 ? "(a, index, old, new)" : "(a, index, value)", wanted, wanted);
+        return kj_no_value(e->span);
+    }
+    kj_operand v[4];
+    kj_expr_list(s, e->u.call.args, v, n);
+    if (!atomic_array(s, e->u.call.args, &v[0], name))
+        return kj_no_value(e->span);
+    kj_tarray *a = v[0].u.array;
+    kj_texpr *at = kj_te(s, KJ_TE_ATOMIC, a->elem, e->span);
+    at->u.atomic.id = id;
+    at->u.atomic.array = a;
+    bool ok = kj_element_at(s, e->u.call.args->next, a, &v[1], 1, at->u.atomic.index);
+    for (int i = 2; i < n; i++)
+        ok = (at->u.atomic.args[i - 2] = atomic_value(s, v[i], a)) != NULL && ok;
+    kj_array_used(s, a, true, true);
+    return ok ? kj_scalar(at) : kj_no_value(e->span);
+}

@@ -1,0 +1,108 @@
+/* Errors of semantic analysis: reporting, and the words for types and values in them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sema_impl.h"
+
+enum { SHORT_TEXT = 24 };
+
+kj_message *kj_sema_error(kj_sema *s, kj_span at, const char *code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *text = kj_arena_vprintf(s->diag->arena, format, args);
+    va_end(args);
+    kj_message *m = kj_error(s->diag, at, code, "%s", text);
+    kj_frame *f = s->frame;
+    if (f && f->fn >= 0)
+        s->broken[f->fn] = true;
+    if (f && f->bindings)
+        kj_note(s->diag, m, f->call, "with %s", f->bindings);
+    return m;
+}
+
+kj_operand kj_no_value(kj_span at)
+{
+    return (kj_operand){.kind = KJ_V_ERROR, .span = at};
+}
+
+const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise)
+{
+    const kj_source *src = s->diag->source;
+    if (span.end <= span.begin || span.end > src->size || span.end - span.begin > SHORT_TEXT)
+        return otherwise;
+    const char *text = src->text + span.begin;
+    int len = (int)(span.end - span.begin);
+    for (int i = 0; i < len; i++)
+        if (text[i] == '\n' || text[i] == '\0')
+            return otherwise;
+    return kj_arena_printf(s->diag->arena, "%.*s", len, text);
+}
+
+const char *kj_type_name(kj_dtype t)
+{
+    return t < KJ_NTYPES ? kj_types[t].name : "nothing";
+}
+
+const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim)
+{
+    const char *commas = ",,,,,,";
+    return kj_arena_printf(s->diag->arena, "%s[%.*s]", kj_type_name(elem), ndim > 0 ? ndim - 1 : 0, commas);
+}
+
+const char *kj_literal_text(kj_sema *s, kj_value v)
+{
+    kj_arena *a = s->diag->arena;
+    if (kj_is_float(v.type)) {
+        char *text = kj_arena_printf(a, "%.17g", v.f);
+        for (int digits = 1; digits < 17; digits++) {
+            char *shorter = kj_arena_printf(a, "%.*g", digits, v.f);
+            double back;
+            if (sscanf(shorter, "%lf", &back) == 1 && back == v.f) {
+                text = shorter;
+                break;
+            }
+        }
+        return strpbrk(text, ".en") ? text : kj_arena_printf(a, "%s.0", text);
+    }
+    if (v.type == KJ_BOOL)
+        return v.u ? "true" : "false";
+    return kj_is_signed(v.type) ? kj_arena_printf(a, "%lld", (long long)v.i)
+                                : kj_arena_printf(a, "%llu", (unsigned long long)v.u);
+}
+
+const char *kj_describe(kj_sema *s, const kj_operand *v)
+{
+    switch (v->kind) {
+    case KJ_V_LITERAL:
+        return kj_is_float(v->u.literal.type) ? "a float" : "an integer";
+    case KJ_V_SCALAR:
+        return kj_type_name(v->u.scalar.e->type);
+    case KJ_V_TUPLE:
+        return kj_arena_printf(s->diag->arena, "a tuple of %d", v->u.tuple.n);
+    case KJ_V_ARRAY:
+        return kj_array_type(s, v->u.array->elem, v->u.array->ndim);
+    case KJ_V_NONE:
+        return "nothing";
+    default:
+        return "no value";
+    }
+}
+
+const char *kj_role_text(kj_role role)
+{
+    switch (role) {
+    case KJ_ROLE_LET:
+        return "a 'let'";
+    case KJ_ROLE_VAR:
+        return "a 'var'";
+    case KJ_ROLE_PARAM:
+        return "a parameter";
+    case KJ_ROLE_LOOP:
+        return "a loop variable";
+    case KJ_ROLE_CONST:
+        return "a constant";
+    default:
+        return "predefined";
+    }
+}

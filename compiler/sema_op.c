@@ -1,0 +1,283 @@
+/* Operators: the types of their operands, contraction to fused multiply-adds, powers as products. */
+#include <math.h>
+
+#include "sema_impl.h"
+
+enum { MAX_POWER = 64 };
+
+bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
+{
+    if (v->kind == KJ_V_ERROR)
+        return true;
+    if (v->kind == KJ_V_LITERAL || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
+        return false;
+    const char *text = kj_source_text(s, v->span, "x");
+    kj_message *m = kj_sema_error(s, v->span, "not-a-number", "%s works on numbers, not on %s", what,
+                                  kj_describe(s, v));
+    if (v->kind == KJ_V_SCALAR)
+        kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
+    else if (v->kind == KJ_V_ARRAY)
+        kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text, v->u.array->ndim == 1 ? "i" : "i, ...");
+    return true;
+}
+
+static kj_dtype literal_type(kj_dtype want, const kj_operand *v, int n)
+{
+    kj_dtype type = KJ_I32;
+    bool fits = kj_is_float(want) || kj_is_int(want);
+    for (int i = 0; i < n; i++) {
+        kj_dtype own = kj_default_type(v[i].u.literal);
+        if (kj_is_float(own) || kj_is_float(type))
+            type = KJ_F32;
+        else if (kj_types[own].bits > kj_types[type].bits || own == KJ_U64)
+            type = own;
+        fits = fits && (kj_is_float(want) || !kj_is_float(own)) && kj_value_fits(v[i].u.literal, want);
+    }
+    return fits ? want : type;
+}
+
+bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what)
+{
+    kj_dtype type = KJ_VOID;
+    bool real = false;
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind == KJ_V_LITERAL) {
+            real |= kj_is_float(v[i].u.literal.type);
+            continue;
+        }
+        kj_dtype own = v[i].u.scalar.e->type, both = type == KJ_VOID ? own : kj_common_type(type, own);
+        if (both == KJ_VOID) {
+            kj_message *m = kj_sema_error(s, span, "type-mismatch", "%s has no common type for %s and %s", what,
+                                          kj_type_name(type), kj_type_name(own));
+            if (type != KJ_BOOL && own != KJ_BOOL)
+                kj_hint(s->diag, m, "convert one: i64(%s)",
+                        kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
+            return false;
+        }
+        type = both;
+    }
+    if (type == KJ_VOID)
+        type = literal_type(want, v, n);
+    if (real && kj_is_int(type))
+        type = KJ_F32;
+    for (int i = 0; i < n; i++) {
+        if (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == type)
+            continue;
+        kj_texpr *e = v[i].kind == KJ_V_SCALAR ? kj_te_convert(s, v[i].u.scalar.e, type, v[i].span)
+                                               : kj_coerce(s, v[i], type, "the other operand");
+        if (!e)
+            return false;
+        v[i] = kj_scalar(e);
+    }
+    return true;
+}
+
+/* ---- Sums, products and fused multiply-adds ---- */
+
+static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_span span)
+{
+    if (kj_is_const(a) && kj_is_const(b) && kj_is_const(c)) {
+        kj_value args[3] = {a->u.value, b->u.value, c->u.value}, v;
+        if (kj_fold_builtin(KJ_BI_FMA, args, 3, &v))
+            return kj_te_const(s, v, span);
+    }
+    kj_texpr *e = kj_te(s, KJ_TE_FMA, a->type, span);
+    e->u.fma.a = a;
+    e->u.fma.b = b;
+    e->u.fma.c = c;
+    return e;
+}
+
+/* a*b + c and its kin; NULL when neither side is a product written here. With two, the left one is fused. */
+static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_operand *y, kj_span span)
+{
+    bool minus = op == KJ_OP_SUB;
+    if ((op != KJ_OP_ADD && !minus) || (s->spec && s->spec->no_contract))
+        return NULL;
+    if (x->u.scalar.a) {
+        kj_texpr *c = minus ? kj_te_unary(s, KJ_OP_NEG, y->u.scalar.e, y->span) : y->u.scalar.e;
+        return fma_node(s, x->u.scalar.a, x->u.scalar.b, c, span);
+    }
+    if (y->u.scalar.a) {
+        kj_texpr *a = minus ? kj_te_unary(s, KJ_OP_NEG, y->u.scalar.a, y->span) : y->u.scalar.a;
+        return fma_node(s, a, y->u.scalar.b, x->u.scalar.e, span);
+    }
+    return NULL;
+}
+
+static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
+{
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
+    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what))
+        return kj_no_value(span);
+    if (!kj_unify(s, v, 2, KJ_VOID, span, what))
+        return kj_no_value(span);
+    kj_texpr *a = v[0].u.scalar.e, *b = v[1].u.scalar.e;
+    bool real = kj_is_float(a->type);
+    if (op == KJ_OP_DIV && !real) {
+        kj_message *m = kj_sema_error(s, span, "integer-division", "'/' divides floats, and both sides are integers");
+        kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s",
+                kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
+        return kj_no_value(span);
+    }
+    if (kj_ops[op].class == KJ_OPS_BITS && real) {
+        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on %s", kj_ops[op].spelling,
+                      kj_type_name(a->type));
+        return kj_no_value(span);
+    }
+    kj_texpr *fused = real ? contract(s, op, &v[0], &v[1], span) : NULL;
+    if (fused)
+        return kj_scalar(fused);
+    kj_operand result = kj_scalar(kj_te_binary(s, op, a, b, span));
+    if (op == KJ_OP_MUL && real) {
+        result.u.scalar.a = a;
+        result.u.scalar.b = b;
+    }
+    return result;
+}
+
+/* ---- ** ---- */
+
+static kj_operand as_products(kj_sema *s, kj_operand x, int n, kj_span span)
+{
+    x = kj_settle(s, x);
+    if (x.kind != KJ_V_SCALAR)
+        return kj_no_value(span);
+    kj_dtype type = x.u.scalar.e->type;
+    kj_texpr *product = NULL, *square = n ? kj_hold(s, x.u.scalar.e, "base") : NULL;
+    for (; n; n >>= 1) {
+        if (n & 1)
+            product = product ? kj_te_binary(s, KJ_OP_MUL, product, square, span) : square;
+        if (n > 1)
+            square = kj_hold(s, kj_te_binary(s, KJ_OP_MUL, square, square, span), "square");
+    }
+    if (!product)
+        product = kj_te_const(s, kj_fold_convert(kj_int(KJ_I32, 1), type), span);
+    return kj_scalar(product);
+}
+
+static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
+{
+    if (kj_no_number(s, &v[0], "'**'") || kj_no_number(s, &v[1], "'**'"))
+        return kj_no_value(span);
+    if (v[1].kind == KJ_V_LITERAL && !kj_is_float(v[1].u.literal.type) && v[1].u.literal.u <= MAX_POWER)
+        return as_products(s, v[0], (int)v[1].u.literal.i, span);
+    if (v[1].kind == KJ_V_SCALAR && kj_is_const(v[1].u.scalar.e) && kj_is_int(v[1].u.scalar.e->type) &&
+        v[1].u.scalar.e->u.value.u <= MAX_POWER)
+        return as_products(s, v[0], (int)v[1].u.scalar.e->u.value.i, span);
+    if (!kj_unify(s, v, 2, KJ_VOID, span, "'**'"))
+        return kj_no_value(span);
+    kj_texpr *args[2] = {v[0].u.scalar.e, v[1].u.scalar.e};
+    if (!kj_is_float(args[0]->type)) {
+        kj_message *m = kj_sema_error(s, span, "integer-power",
+                                      "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
+        kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two", kj_source_text(s, v[0].span, "a"),
+                kj_source_text(s, v[1].span, "b"));
+        return kj_no_value(span);
+    }
+    return kj_scalar(kj_te_call(s, KJ_BI_POW, args, 2, args[0]->type, span));
+}
+
+/* ---- Shifts, comparisons, tuples ---- */
+
+static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
+{
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
+    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what))
+        return kj_no_value(span);
+    kj_dtype type[2];
+    for (int i = 0; i < 2; i++) {
+        type[i] = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
+        if (kj_is_float(type[i])) {
+            kj_sema_error(s, v[i].span, "type-mismatch", "'%s' works on integers, not on %s", kj_ops[op].spelling,
+                          kj_describe(s, &v[i]));
+            return kj_no_value(span);
+        }
+    }
+    if (v[0].kind == KJ_V_LITERAL)
+        v[0] = kj_scalar(kj_coerce(s, v[0], type[1], "the shifted number"));
+    if (v[0].kind == KJ_V_ERROR)
+        return kj_no_value(span);
+    kj_texpr *a = v[0].u.scalar.e;
+    kj_texpr *n = v[1].kind == KJ_V_SCALAR
+                      ? kj_te_convert(s, v[1].u.scalar.e, a->type, v[1].span)
+                      : kj_te_const(s, kj_fold_convert(v[1].u.literal, a->type), v[1].span);
+    return kj_scalar(kj_te_binary(s, op, a, n, span));
+}
+
+static bool is_bool(const kj_operand *v)
+{
+    return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
+}
+
+static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, const kj_operand *b, kj_span span)
+{
+    if (a->kind != b->kind || a->u.tuple.n != b->u.tuple.n) {
+        kj_sema_error(s, span, "tuple-arity", "%s is compared with %s", kj_describe(s, a), kj_describe(s, b));
+        return kj_no_value(span);
+    }
+    kj_texpr *all = NULL;
+    for (int i = 0; i < a->u.tuple.n; i++) {
+        kj_operand one = kj_binary(s, op, a->u.tuple.items[i], b->u.tuple.items[i], span);
+        if (one.kind != KJ_V_SCALAR)
+            return kj_no_value(span);
+        all = all ? kj_te_logic(s, op == KJ_OP_NE, all, one.u.scalar.e, span) : one.u.scalar.e;
+    }
+    return kj_scalar(all ? all : kj_te_bool(s, op == KJ_OP_EQ, span));
+}
+
+static kj_operand comparison(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
+{
+    bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
+    if (equality && (v[0].kind == KJ_V_TUPLE || v[1].kind == KJ_V_TUPLE))
+        return tuple_equality(s, op, &v[0], &v[1], span);
+    if (equality && is_bool(&v[0]) && is_bool(&v[1]))
+        return kj_scalar(kj_te_binary(s, op, v[0].u.scalar.e, v[1].u.scalar.e, span));
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
+    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what) || !kj_unify(s, v, 2, KJ_VOID, span, what))
+        return kj_no_value(span);
+    return kj_scalar(kj_te_binary(s, op, v[0].u.scalar.e, v[1].u.scalar.e, span));
+}
+
+kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)
+{
+    kj_operand v[2] = {a, b};
+    kj_op_class class = kj_ops[op].class;
+    if (a.kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)
+        return kj_no_value(span);
+    if (a.kind == KJ_V_LITERAL && b.kind == KJ_V_LITERAL)
+        return kj_literal_binary(s, op, a, b, span);
+    if (class == KJ_OPS_COMPARE)
+        return comparison(s, op, v, span);
+    if (class == KJ_OPS_SHIFT)
+        return shift(s, op, v, span);
+    if (op == KJ_OP_POW)
+        return power(s, v, span);
+    if (class == KJ_OPS_BITS && is_bool(&a) && is_bool(&b))
+        return kj_scalar(kj_te_binary(s, op, a.u.scalar.e, b.u.scalar.e, span));
+    return arithmetic(s, op, v, span);
+}
+
+kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
+{
+    if (a.kind == KJ_V_ERROR)
+        return a;
+    if (op == KJ_OP_NOT) {
+        kj_texpr *e = kj_condition(s, a, "the operand of 'not'");
+        return e ? kj_scalar(kj_te_unary(s, op, e, span)) : kj_no_value(span);
+    }
+    if (a.kind == KJ_V_LITERAL)
+        return kj_literal_unary(s, op, a, span);
+    if (op == KJ_OP_INVERT && is_bool(&a)) {
+        kj_message *m = kj_sema_error(s, span, "not-a-number", "'~' works on integers, not on bool");
+        kj_hint(s->diag, m, "write not %s", kj_source_text(s, a.span, "x"));
+        return kj_no_value(span);
+    }
+    if (kj_no_number(s, &a, op == KJ_OP_NEG ? "'-'" : "'~'"))
+        return kj_no_value(span);
+    if (op == KJ_OP_INVERT && kj_is_float(a.u.scalar.e->type)) {
+        kj_sema_error(s, span, "type-mismatch", "'~' works on integers, not on %s", kj_describe(s, &a));
+        return kj_no_value(span);
+    }
+    return kj_scalar(kj_te_unary(s, op, a.u.scalar.e, span));
+}

@@ -1,0 +1,241 @@
+/* The file as a whole: declarations resolved, every body checked. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* ---- Declarations ---- */
+
+static void declare_items(kj_sema *s, kj_program *p)
+{
+    for (const kj_item *item = p->file->items; item; item = item->next) {
+        if (item->kind == KJ_I_RUN) {
+            if (p->run) {
+                kj_message *m = kj_sema_error(s, item->span, "redeclared", "a file has one run block");
+                kj_note(s->diag, m, (kj_span){p->run->span.begin, p->run->span.begin + 3}, "the first one");
+            } else {
+                p->run = item;
+            }
+            continue;
+        }
+        kj_symbol_kind kind = item->kind == KJ_I_CONST ? KJ_SYM_CONST
+                              : item->kind == KJ_I_FN  ? KJ_SYM_FN
+                                                       : KJ_SYM_KERNEL;
+        kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
+        sym->item = item;
+        sym->role = KJ_ROLE_CONST;
+        if (kind == KJ_SYM_FN)
+            sym->index = s->nfns++;
+        p->nkernels += kind == KJ_SYM_KERNEL;
+    }
+}
+
+/* The symbol that an item declared; NULL when a later one of the same name took its place. */
+static kj_symbol *symbol_of(const kj_program *p, const kj_item *item)
+{
+    kj_symbol *sym = kj_scope_find(p->globals, item->name);
+    return sym && sym->item == item ? sym : NULL;
+}
+
+static int generic_of(const kj_item *item, const kj_type_ref *ref)
+{
+    int i = 0;
+    for (const kj_generic *g = item->generics; g; g = g->next, i++)
+        if (ref && ref->name == g->name)
+            return i;
+    return -1;
+}
+
+static void check_generics(kj_sema *s, const kj_item *item)
+{
+    static const char *const bounds[] = {"int", "float", "number"};
+    for (const kj_generic *g = item->generics; g; g = g->next) {
+        bool known = !g->bound;
+        for (int i = 0; i < 3; i++)
+            known = known || strcmp(g->bound, bounds[i]) == 0;
+        if (known)
+            continue;
+        kj_message *m = kj_sema_error(s, g->bound_span, "generic-bound", "'%s' is not a bound of types", g->bound);
+        kj_hint(s->diag, m, "bounds are int, float and number");
+    }
+}
+
+static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl *p, kj_kernel_param *out)
+{
+    *out = (kj_kernel_param){.name = p->name, .span = p->span, .is_const = p->is_const, .type = KJ_VOID,
+                             .generic = generic_of(item, p->type), .ndim = p->type ? p->type->ndim : 0};
+    kj_type t = {.kind = KJ_T_ERROR};
+    if (out->generic < 0)
+        t = kj_resolve_type(s, p->type);
+    if (t.kind == KJ_T_TUPLE)
+        kj_sema_error(s, p->type->span, "parameter-type", "a kernel's parameters are scalars and arrays, not tuples");
+    if (t.kind == KJ_T_SCALAR || t.kind == KJ_T_ARRAY)
+        out->type = t.dtype;
+    if (p->is_const && out->ndim) {
+        kj_message *m = kj_sema_error(s, p->span, "const-parameter", "a const parameter is a scalar");
+        kj_hint(s->diag, m, "declare a const array at the top of the file");
+    }
+    if (!p->is_const && p->init) {
+        kj_message *m = kj_sema_error(s, p->init->span, "const-parameter", "only const parameters have defaults");
+        kj_hint(s->diag, m, "write const %s: ...", p->name);
+    }
+    if (p->is_const && p->init && !out->ndim) {
+        const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
+        out->has_default = kj_expr_const(s, p->init, out->type, what, &out->init);
+    }
+}
+
+static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *decl)
+{
+    bool fastmath = false;
+    *decl = (kj_kernel_decl){.name = item->name, .item = item, .generics = item->generics};
+    for (const kj_generic *g = item->generics; g; g = g->next)
+        decl->ngenerics++;
+    for (const kj_param_decl *p = item->params; p; p = p->next)
+        decl->nparams++;
+    decl->params = KJ_NEW_ARRAY(s->arena, kj_kernel_param, (size_t)decl->nparams + 1);
+    int i = 0;
+    for (const kj_param_decl *p = item->params; p; p = p->next) {
+        describe_param(s, item, p, &decl->params[i++]);
+        decl->nconsts += p->is_const;
+    }
+    kj_kernel_attrs(s, item, decl->launch_bounds, &fastmath);
+}
+
+static void describe_kernels(kj_sema *s, kj_program *p)
+{
+    int n = 0;
+    p->kernels = KJ_NEW_ARRAY(s->arena, kj_kernel_decl, (size_t)p->nkernels + 1);
+    for (const kj_item *item = p->file->items; item; item = item->next)
+        if (item->kind == KJ_I_KERNEL)
+            describe_kernel(s, item, &p->kernels[n++]);
+}
+
+/* ---- Bodies ---- */
+
+/* Types that stand for all a bound allows; the narrow integers are checked where they are used. */
+static const kj_dtype typical[] = {KJ_F32, KJ_F64, KJ_I32, KJ_I64, KJ_U32, KJ_U64, KJ_BOOL};
+enum { NTYPICAL = sizeof typical / sizeof *typical };
+
+/* Every generic takes the n-th typical type that its bound allows (from the start again when there are fewer).
+ * False when n is past the end for all of them. */
+static bool nth_types(const kj_generic *g, int n, kj_dtype *out)
+{
+    bool more = n == 0;
+    for (; g; g = g->next) {
+        int allowed = 0, seen = 0;
+        for (int i = 0; i < NTYPICAL; i++)
+            allowed += kj_type_in_bound(typical[i], g->bound);
+        more |= n < allowed;
+        *out = KJ_F32;
+        for (int i = 0; i < NTYPICAL && allowed; i++)
+            if (kj_type_in_bound(typical[i], g->bound) && seen++ == n % allowed)
+                *out = typical[i];
+        out++;
+    }
+    return more;
+}
+
+static kj_value check_value(const kj_kernel_param *p, const kj_dtype *generics)
+{
+    if (p->has_default)
+        return p->init;
+    kj_dtype type = p->generic >= 0 ? generics[p->generic] : p->type;
+    return kj_fold_convert(kj_int(KJ_I32, 1), type == KJ_VOID ? KJ_I32 : type);
+}
+
+static void check_kernel(kj_sema *s, const kj_kernel_decl *decl, const kj_dtype *generics)
+{
+    kj_value *consts = KJ_NEW_ARRAY(s->arena, kj_value, (size_t)decl->nconsts + 1);
+    int n = 0;
+    for (int i = 0; i < decl->nparams; i++)
+        if (decl->params[i].is_const)
+            consts[n++] = check_value(&decl->params[i], generics);
+    kj_spec spec = {.generics = generics, .consts = consts};
+    kj_kernel_build(s, decl, &spec);
+}
+
+static void check_fn(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
+{
+    kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
+    kj_spec spec = {.generics = generics};
+    kj_sink sink;
+    s->kernel = k;
+    s->spec = &spec;
+    s->scope = s->program->globals;
+    kj_sink_open(s, &sink);
+    kj_fn_check(s, fn, generics);
+    kj_sink_close(s, &sink);
+}
+
+/* One check in memory of its own, given back at once: what is kept are messages and `broken`. */
+static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl *decl, const kj_dtype *generics)
+{
+    kj_arena scratch;
+    jmp_buf fail;
+    jmp_buf *kept = outer->arena->fail, *kept_diag = outer->diag->arena->fail;
+    kj_arena_init(&scratch, &fail);
+    outer->arena->fail = outer->diag->arena->fail = &fail;
+    if (setjmp(fail)) {
+        kj_arena_free(&scratch);
+        outer->diag->arena->fail = kept_diag;
+        outer->arena->fail = kept;
+        longjmp(*kept, 1);
+    }
+    kj_sema s = {.arena = &scratch, .diag = outer->diag, .program = outer->program, .broken = outer->broken,
+                 .nfns = outer->nfns};
+    if (fn)
+        check_fn(&s, fn, generics);
+    else
+        check_kernel(&s, decl, generics);
+    outer->total += s.nodes;
+    kj_arena_free(&scratch);
+    outer->diag->arena->fail = kept_diag;
+    outer->arena->fail = kept;
+}
+
+static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn, const kj_kernel_decl *decl)
+{
+    int ngenerics = 0, before = s->diag->errors;
+    check_generics(s, item);
+    for (const kj_generic *g = item->generics; g; g = g->next)
+        ngenerics++;
+    kj_dtype *types = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)ngenerics + 1);
+    for (int n = 0; s->diag->errors == before && nth_types(item->generics, n, types); n++) {
+        if (s->total > KJ_MAX_CHECKED) {
+            kj_sema_error(s, item->name_span, "too-big", "the functions and kernels up to '%s' are too much code",
+                          item->name);
+            return;
+        }
+        if (fn && s->broken[fn->index])
+            return;
+        check_once(s, fn, decl, types);
+    }
+}
+
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file)
+{
+    kj_program *p = KJ_NEW(arena, kj_program);
+    p->file = file;
+    p->arena = arena;
+    p->globals = kj_scope_new(arena, kj_predefined(arena));
+    kj_sema s = {.arena = arena, .diag = diag, .program = p, .scope = p->globals};
+    kj_sink sink;
+    kj_sink_open(&s, &sink);
+    declare_items(&s, p);
+    s.broken = KJ_NEW_ARRAY(arena, bool, (size_t)s.nfns + 1);
+    for (const kj_item *item = file->items; item; item = item->next)
+        if (item->kind == KJ_I_CONST && symbol_of(p, item))
+            kj_const_resolve(&s, symbol_of(p, item));
+    describe_kernels(&s, p);
+    int kernel = 0;
+    for (const kj_item *item = file->items; item && !s.too_big; item = item->next) {
+        if (item->kind == KJ_I_FN && symbol_of(p, item))
+            check_body(&s, item, symbol_of(p, item), NULL);
+        else if (item->kind == KJ_I_KERNEL)
+            check_body(&s, item, NULL, &p->kernels[kernel++]);
+    }
+    if (p->run)
+        kj_run_check(&s, p->run);
+    kj_sink_close(&s, &sink);
+    return p;
+}

@@ -1,0 +1,186 @@
+/* Names: scopes as small hash tables on interned pointers, look-up outwards, and what to say about unknown names. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+struct kj_scope {
+    kj_scope *up;
+    kj_symbol **slots; /* open addressing; cap is 0 or a power of two */
+    size_t cap, count;
+};
+
+kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up)
+{
+    kj_scope *scope = KJ_NEW(arena, kj_scope);
+    scope->up = up;
+    return scope;
+}
+
+kj_scope *kj_scope_up(const kj_scope *scope)
+{
+    return scope->up;
+}
+
+void kj_scope_push(kj_sema *s)
+{
+    s->scope = kj_scope_new(s->arena, s->scope);
+}
+
+void kj_scope_pop(kj_sema *s)
+{
+    s->scope = s->scope->up;
+}
+
+static size_t slot_of(kj_symbol *const *slots, size_t cap, const char *name)
+{
+    size_t i = (size_t)(((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u) & (cap - 1);
+    while (slots[i] && slots[i]->name != name)
+        i = (i + 1) & (cap - 1);
+    return i;
+}
+
+static kj_symbol *find_here(const kj_scope *scope, const char *name)
+{
+    return scope->cap ? scope->slots[slot_of(scope->slots, scope->cap, name)] : NULL;
+}
+
+kj_symbol *kj_scope_find(const kj_scope *scope, const char *name)
+{
+    for (; scope; scope = scope->up) {
+        kj_symbol *sym = find_here(scope, name);
+        if (sym)
+            return sym;
+    }
+    return NULL;
+}
+
+static void grow(kj_arena *arena, kj_scope *scope)
+{
+    size_t cap = scope->cap ? scope->cap * 2 : 8;
+    kj_symbol **slots = KJ_NEW_ARRAY(arena, kj_symbol *, cap);
+    for (size_t i = 0; i < scope->cap; i++)
+        if (scope->slots[i])
+            slots[slot_of(slots, cap, scope->slots[i]->name)] = scope->slots[i];
+    scope->slots = slots;
+    scope->cap = cap;
+}
+
+kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span, kj_symbol_kind kind)
+{
+    if ((scope->count + 1) * 4 > scope->cap * 3)
+        grow(arena, scope);
+    size_t i = slot_of(scope->slots, scope->cap, name);
+    if (!scope->slots[i])
+        scope->count++;
+    kj_symbol *sym = KJ_NEW(arena, kj_symbol);
+    sym->name = name;
+    sym->span = span;
+    sym->kind = kind;
+    scope->slots[i] = sym;
+    return sym;
+}
+
+kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind)
+{
+    const kj_symbol *old = find_here(s->scope, name);
+    if (old) {
+        kj_message *m = kj_sema_error(s, span, "redeclared", "'%s' is declared twice in this block", name);
+        kj_note(s->diag, m, old->span, "declared here");
+    }
+    return kj_scope_add(s->arena, s->scope, name, span, kind);
+}
+
+void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value)
+{
+    kj_symbol *sym = kj_declare(s, name, span, KJ_SYM_VALUE);
+    sym->role = role;
+    sym->value = value;
+}
+
+const char *kj_nearest_visible(kj_sema *s, const char *name)
+{
+    size_t n = 0;
+    for (const kj_scope *scope = s->scope; scope; scope = scope->up)
+        n += scope->count;
+    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, n + 1);
+    n = 0;
+    for (const kj_scope *scope = s->scope; scope; scope = scope->up)
+        for (size_t i = 0; i < scope->cap; i++)
+            if (scope->slots[i])
+                names[n++] = scope->slots[i]->name;
+    return kj_nearest(name, names, n);
+}
+
+/* What users of Python, NumPy, Numba and C write, and what it is here. */
+static const struct { const char *name, *hint; } habits[] = {
+    {"True", "write true"},
+    {"False", "write false"},
+    {"None", "there is no None: a function without '->' gives nothing"},
+    {"len", "write a.size, or a.shape[0] for the first extent"},
+    {"int", "write i32 or i64"},
+    {"float", "write f32 or f64"},
+    {"double", "write f64"},
+    {"float32", "write f32"},
+    {"float64", "write f64"},
+    {"int8", "write i8"},
+    {"int16", "write i16"},
+    {"int32", "write i32"},
+    {"int64", "write i64"},
+    {"uint8", "write u8"},
+    {"uint16", "write u16"},
+    {"uint32", "write u32"},
+    {"uint64", "write u64"},
+    {"print", "kernels cannot print: print in the run block"},
+    {"np", "there are no modules: write sqrt(x), f32(x), zeros(n)"},
+    {"numpy", "there are no modules: write sqrt(x), f32(x), zeros(n)"},
+    {"math", "there are no modules: write sqrt(x), not math.sqrt(x)"},
+    {"cuda", "there are no modules: write grid(1), threadIdx.x, syncthreads()"},
+    {"__syncthreads", "write syncthreads()"},
+    {"atomicAdd", "write atomic.add(a, i, v)"},
+    {"f16", "f16 is not there yet: use f32"},
+    {"bf16", "bf16 is not there yet: use f32"},
+    {"c64", "complex types are not there yet: use two f32 arrays"},
+    {"c128", "complex types are not there yet: use two f64 arrays"},
+};
+
+void kj_undeclared(kj_sema *s, const char *name, kj_span span)
+{
+    kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+        if (strcmp(habits[i].name, name) == 0) {
+            kj_hint(s->diag, m, "%s", habits[i].hint);
+            return;
+        }
+    }
+    const char *near = kj_nearest_visible(s, name);
+    if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+}
+
+static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)
+{
+    kj_symbol *sym = kj_scope_add(arena, scope, kj_intern(arena, name, strlen(name)), (kj_span){0, 0}, KJ_SYM_VALUE);
+    sym->role = KJ_ROLE_PREDEFINED;
+    sym->value = kj_literal(kj_float(KJ_F64, f), sym->span);
+}
+
+kj_scope *kj_predefined(kj_arena *arena)
+{
+    kj_scope *scope = kj_scope_new(arena, NULL);
+    kj_span none = {0, 0};
+    for (int t = 0; t < KJ_NTYPES; t++) {
+        const char *name = kj_intern(arena, kj_types[t].name, strlen(kj_types[t].name));
+        kj_scope_add(arena, scope, name, none, KJ_SYM_TYPE)->type = (kj_dtype)t;
+    }
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const char *text = kj_builtins[id].name, *dot = strchr(text, '.');
+        const char *name = kj_intern(arena, text, dot ? (size_t)(dot - text) : strlen(text));
+        kj_symbol *sym = kj_scope_add(arena, scope, name, none, dot ? KJ_SYM_NAMESPACE : KJ_SYM_BUILTIN);
+        sym->builtin = (kj_builtin)id;
+        sym->role = KJ_ROLE_PREDEFINED;
+    }
+    predefine_value(arena, scope, "inf", (double)__builtin_inff());
+    predefine_value(arena, scope, "nan", (double)__builtin_nanf(""));
+    predefine_value(arena, scope, "pi", 3.14159265358979323846);
+    return scope;
+}

@@ -1,0 +1,201 @@
+/* Statement lists under construction, variables, and the hidden lets that keep evaluation in order. */
+#include "sema_impl.h"
+
+/* ---- Operands ---- */
+
+kj_operand kj_scalar(kj_texpr *e)
+{
+    if (!e)
+        return (kj_operand){.kind = KJ_V_ERROR};
+    return (kj_operand){.kind = KJ_V_SCALAR, .span = e->span, .u.scalar = {.e = e}};
+}
+
+kj_operand kj_literal(kj_value v, kj_span span)
+{
+    return (kj_operand){.kind = KJ_V_LITERAL, .span = span, .u.literal = v};
+}
+
+bool kj_is_constant(const kj_operand *v)
+{
+    return v->kind == KJ_V_LITERAL || (v->kind == KJ_V_SCALAR && kj_is_const(v->u.scalar.e));
+}
+
+/* ---- Variables and roots ---- */
+
+static void *grown(kj_sema *s, const void *old, int n, int *cap, size_t size)
+{
+    int wanted = *cap ? *cap * 2 : 16;
+    char *fresh = kj_arena_calloc(s->arena, (size_t)wanted, size);
+    for (size_t i = 0; i < (size_t)n * size; i++)
+        fresh[i] = ((const char *)old)[i];
+    *cap = wanted;
+    return fresh;
+}
+
+kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bool mutable)
+{
+    kj_var *v = KJ_NEW(s->arena, kj_var);
+    *v = (kj_var){.name = name, .span = span, .type = type, .id = s->nvars, .mutable = mutable, .param = -1};
+    if (s->nvars == s->var_cap)
+        s->vars = grown(s, s->vars, s->nvars, &s->var_cap, sizeof *s->vars);
+    s->vars[s->nvars++] = (kj_var_note){.var = v};
+    return v;
+}
+
+void kj_var_assigned(kj_sema *s, const kj_var *v)
+{
+    if (!s->dead)
+        s->vars[v->id].assigned = true;
+}
+
+kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of)
+{
+    kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
+    *a = *of;
+    a->root = a;
+    a->id = -1;
+    if (s->dead) /* in code that is not kept */
+        return a;
+    if (s->nroots == s->root_cap)
+        s->roots = grown(s, s->roots, s->nroots, &s->root_cap, sizeof *s->roots);
+    a->id = s->nroots;
+    s->roots[s->nroots++] = a;
+    return a;
+}
+
+void kj_array_used(kj_sema *s, kj_tarray *a, bool read, bool written)
+{
+    if (s->dead)
+        return;
+    a->root->read |= read;
+    a->root->written |= written;
+}
+
+/* ---- Sinks ---- */
+
+void kj_sink_open(kj_sema *s, kj_sink *sink)
+{
+    *sink = (kj_sink){.up = s->sink};
+    sink->tail = &sink->first;
+    s->sink = sink;
+}
+
+kj_tstmt *kj_sink_close(kj_sema *s, kj_sink *sink)
+{
+    s->sink = sink->up;
+    return sink->first;
+}
+
+static kj_tstmt *new_stmt(kj_sema *s, kj_tstmt_kind kind, kj_span span)
+{
+    s->nodes++;
+    kj_tstmt *st = KJ_NEW(s->arena, kj_tstmt);
+    st->kind = kind;
+    st->span = span;
+    return st;
+}
+
+kj_tstmt *kj_emit(kj_sema *s, kj_tstmt_kind kind, kj_span span)
+{
+    kj_tstmt *st = new_stmt(s, kind, span);
+    *s->sink->tail = st;
+    s->sink->tail = &st->next;
+    return st;
+}
+
+void kj_emit_decl(kj_sema *s, kj_var *v, kj_texpr *init, kj_span span)
+{
+    kj_tstmt *st = kj_emit(s, KJ_TS_DECL, span);
+    st->u.decl.var = v;
+    st->u.decl.init = init;
+    if (!v->mutable)
+        s->vars[v->id].host = init;
+}
+
+void kj_emit_assign(kj_sema *s, kj_var *v, kj_texpr *value, kj_span span)
+{
+    kj_tstmt *st = kj_emit(s, KJ_TS_ASSIGN, span);
+    st->u.assign.var = v;
+    st->u.assign.value = value;
+    kj_var_assigned(s, v);
+}
+
+void kj_splice(kj_sema *s, kj_tstmt *list, bool barrier)
+{
+    *s->sink->tail = list;
+    while (*s->sink->tail)
+        s->sink->tail = &(*s->sink->tail)->next;
+    s->sink->barrier |= barrier;
+}
+
+kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name)
+{
+    if (kj_is_leaf(e))
+        return e;
+    kj_var *v = kj_new_var(s, name, e->span, e->type, false);
+    kj_emit_decl(s, v, e, e->span);
+    return kj_te_var(s, v, e->span);
+}
+
+static void spill_scalar(kj_sema *s, kj_operand *v, kj_tstmt ***at)
+{
+    kj_texpr *e = v->u.scalar.e;
+    if (kj_is_stable(e))
+        return;
+    kj_var *var = kj_new_var(s, "t", e->span, e->type, false);
+    kj_tstmt *st = new_stmt(s, KJ_TS_DECL, e->span);
+    st->u.decl.var = var;
+    st->u.decl.init = e;
+    st->next = **at;
+    **at = st;
+    if (s->sink->tail == *at)
+        s->sink->tail = &st->next;
+    *at = &st->next;
+    *v = kj_scalar(kj_te_var(s, var, e->span));
+}
+
+void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at)
+{
+    if (v->kind == KJ_V_SCALAR) {
+        spill_scalar(s, v, at);
+    } else if (v->kind == KJ_V_TUPLE) {
+        kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v->u.tuple.n + 1);
+        for (int i = 0; i < v->u.tuple.n; i++) {
+            items[i] = v->u.tuple.items[i];
+            kj_spill(s, &items[i], at);
+        }
+        v->u.tuple.items = items;
+    }
+}
+
+/* ---- Branches ---- */
+
+void kj_branch_open(kj_sema *s, kj_branch *b, bool dead)
+{
+    kj_sink_open(s, &b->sink);
+    b->dead = dead;
+    s->dead += dead;
+}
+
+kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
+{
+    bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
+    if (b->sink.barrier && !b->dead) {
+        kj_message *m = kj_sema_error(s, span, "barrier", "syncthreads() is reached only under a condition here");
+        kj_hint(s->diag, m, "call the function before, as in: let v = f(x)");
+        v = kj_no_value(span);
+    } else if (wrap) {
+        v = kj_settle(s, v);
+    }
+    if (wrap && v.kind == KJ_V_SCALAR) {
+        kj_texpr *e = kj_te(s, KJ_TE_INLINE, v.u.scalar.e->type, v.span);
+        e->u.inline_.result = kj_new_var(s, "value", v.span, e->type, true);
+        e->u.inline_.block = KJ_NEW(s->arena, kj_tblock);
+        kj_emit_assign(s, e->u.inline_.result, v.u.scalar.e, v.span);
+        *e->u.inline_.block = (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
+        v = kj_scalar(e);
+    }
+    kj_sink_close(s, &b->sink);
+    s->dead -= b->dead;
+    return v;
+}

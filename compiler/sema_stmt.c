@@ -1,0 +1,383 @@
+/* Statements: control flow, returns, calls. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* ---- Does a body always return? (by its shape alone: the same for every specialisation) ---- */
+
+static bool breaks(const kj_stmt *st)
+{
+    for (; st; st = st->next) {
+        if (st->kind == KJ_S_BREAK)
+            return true;
+        if (st->kind == KJ_S_IF && (breaks(st->u.if_.yes) || breaks(st->u.if_.no)))
+            return true;
+    }
+    return false;
+}
+
+bool kj_always_returns(const kj_stmt *st)
+{
+    for (; st; st = st->next) {
+        if (st->kind == KJ_S_RETURN)
+            return true;
+        if (st->kind == KJ_S_IF && st->u.if_.no && kj_always_returns(st->u.if_.yes) &&
+            kj_always_returns(st->u.if_.no))
+            return true;
+        if (st->kind == KJ_S_WHILE && st->u.while_.test->kind == KJ_E_BOOL && st->u.while_.test->u.integer &&
+            !breaks(st->u.while_.body))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Blocks ---- */
+
+/* A block in a scope of its own, into the current sink. */
+static void block(kj_sema *s, const kj_stmt *body, bool tail)
+{
+    kj_scope_push(s);
+    kj_stmts(s, body, tail);
+    kj_scope_pop(s);
+}
+
+/* The same as a list of its own. */
+static kj_tstmt *sub_block(kj_sema *s, const kj_stmt *body, bool tail, bool *barrier)
+{
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    block(s, body, tail);
+    *barrier |= sink.barrier;
+    return kj_sink_close(s, &sink);
+}
+
+/* Checked, and not kept. */
+static void dead_block(kj_sema *s, const kj_stmt *body)
+{
+    kj_branch branch;
+    kj_branch_open(s, &branch, true);
+    block(s, body, false);
+    kj_branch_close(s, &branch, (kj_operand){.kind = KJ_V_NONE}, (kj_span){0, 0});
+}
+
+static void mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier)
+{
+    st->barrier = barrier;
+    s->sink->barrier |= barrier;
+}
+
+/* ---- if, while, for ---- */
+
+static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
+{
+    kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.if_.test, KJ_VOID), "a condition");
+    if (test && kj_is_const(test)) {
+        bool taken = test->u.value.u != 0;
+        dead_block(s, taken ? st->u.if_.no : st->u.if_.yes);
+        block(s, taken ? st->u.if_.yes : st->u.if_.no, tail);
+        return;
+    }
+    bool barrier = false;
+    kj_tstmt *yes = sub_block(s, st->u.if_.yes, tail, &barrier);
+    kj_tstmt *no = sub_block(s, st->u.if_.no, tail, &barrier);
+    if (!test)
+        return;
+    kj_tstmt *made = kj_emit(s, KJ_TS_IF, st->span);
+    made->u.if_.test = test;
+    made->u.if_.yes = yes;
+    made->u.if_.no = no;
+    mark_barrier(s, made, barrier);
+}
+
+static void while_stmt(kj_sema *s, const kj_stmt *st)
+{
+    kj_branch branch;
+    kj_branch_open(s, &branch, false);
+    kj_operand v = kj_expr_value(s, st->u.while_.test, KJ_VOID);
+    v = kj_branch_close(s, &branch, v, st->u.while_.test->span);
+    kj_texpr *test = kj_condition(s, v, "a condition");
+    bool barrier = false;
+    s->frame->loops++;
+    if (test && kj_is_const(test) && test->u.value.u == 0) {
+        dead_block(s, st->u.while_.body);
+    } else {
+        kj_tstmt *body = sub_block(s, st->u.while_.body, false, &barrier);
+        if (test) {
+            kj_tstmt *made = kj_emit(s, KJ_TS_WHILE, st->span);
+            made->u.while_.test = test;
+            made->u.while_.body = body;
+            mark_barrier(s, made, barrier);
+        }
+    }
+    s->frame->loops--;
+}
+
+static bool loop_attrs(kj_sema *s, const kj_attr *attr)
+{
+    bool unroll = false;
+    for (; attr; attr = attr->next) {
+        if (strcmp(attr->name, "unroll") == 0 && !attr->args) {
+            unroll = true;
+            continue;
+        }
+        kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a loop", attr->name);
+        kj_hint(s->diag, m, "a loop takes @unroll");
+    }
+    return unroll;
+}
+
+/* The bounds of range(...) in the loop's type: start, stop, step. False after an error. */
+static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
+{
+    kj_operand v[3];
+    int n = kj_count(iter->u.call.args);
+    if (n < 1 || n > 3) {
+        kj_arity_error(s, iter, "range", "(stop), range(start, stop) or range(start, stop, step)", 1, 3);
+        return false;
+    }
+    kj_expr_list(s, iter->u.call.args, v, n);
+    for (int i = 0; i < n; i++) {
+        if (kj_no_number(s, &v[i], "range"))
+            return false;
+        kj_dtype t = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
+        if (kj_is_float(t)) {
+            kj_message *m = kj_sema_error(s, v[i].span, "not-an-integer", "range takes integers, not %s",
+                                          kj_describe(s, &v[i]));
+            kj_hint(s->diag, m, "write i32(%s)", kj_source_text(s, v[i].span, "..."));
+            return false;
+        }
+    }
+    if (!kj_unify(s, v, n, KJ_VOID, iter->span, "range"))
+        return false;
+    kj_dtype type = v[0].u.scalar.e->type;
+    bounds[0] = n > 1 ? v[0].u.scalar.e : kj_te_const(s, kj_int(type, 0), iter->span);
+    bounds[1] = n > 1 ? v[1].u.scalar.e : v[0].u.scalar.e;
+    bounds[2] = n > 2 ? v[2].u.scalar.e : kj_te_const(s, kj_int(type, 1), iter->span);
+    return true;
+}
+
+static bool is_range(kj_sema *s, const kj_expr *iter)
+{
+    const kj_symbol *callee = iter->kind == KJ_E_CALL ? kj_named(s, iter->u.call.callee) : NULL;
+    if (callee && callee->kind == KJ_SYM_BUILTIN && callee->builtin == KJ_BI_RANGE)
+        return true;
+    kj_operand v = kj_expr_any(s, iter, KJ_VOID);
+    if (v.kind == KJ_V_ERROR)
+        return false;
+    kj_message *m = kj_sema_error(s, iter->span, "not-a-range", "a for loop of a kernel runs over range(...)");
+    if (v.kind == KJ_V_ARRAY)
+        kj_hint(s->diag, m, "write for i in range(%s.shape[0])", kj_source_text(s, iter->span, "a"));
+    else if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL)
+        kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, iter->span, "n"));
+    return false;
+}
+
+static void for_stmt(kj_sema *s, const kj_stmt *st)
+{
+    const kj_name *name = st->u.for_.names;
+    kj_texpr *bounds[3] = {NULL, NULL, NULL};
+    bool unroll = loop_attrs(s, st->attrs), barrier = false;
+    bool ok = is_range(s, st->u.for_.iter) && range_bounds(s, st->u.for_.iter, bounds);
+    if (name->next) {
+        kj_sema_error(s, name->next->span, "tuple-arity", "range gives one number a turn, and here are several names");
+        ok = false;
+    }
+    kj_var *v = ok ? kj_new_var(s, name->name, name->span, bounds[0]->type, false) : NULL;
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_scope_push(s);
+    for (; name; name = name->next)
+        kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
+                         v ? kj_scalar(kj_te_var(s, v, name->span)) : kj_no_value(name->span));
+    s->frame->loops++;
+    block(s, st->u.for_.body, false);
+    s->frame->loops--;
+    kj_scope_pop(s);
+    barrier = sink.barrier;
+    kj_tstmt *body = kj_sink_close(s, &sink);
+    if (!v)
+        return;
+    kj_tstmt *made = kj_emit(s, KJ_TS_FOR, st->span);
+    made->u.for_.var = v;
+    made->u.for_.start = bounds[0];
+    made->u.for_.stop = bounds[1];
+    made->u.for_.step = bounds[2];
+    made->u.for_.body = body;
+    made->u.for_.unroll = unroll;
+    mark_barrier(s, made, barrier);
+}
+
+static void loop_exit(kj_sema *s, const kj_stmt *st)
+{
+    bool stop = st->kind == KJ_S_BREAK;
+    if (s->frame->loops == 0) {
+        kj_message *m = kj_sema_error(s, st->span, "outside-loop", "'%s' stands outside of a loop",
+                                      stop ? "break" : "continue");
+        kj_hint(s->diag, m, "'return' ends the %s", s->frame->fn < 0 ? "kernel's thread" : "function");
+        return;
+    }
+    kj_emit(s, stop ? KJ_TS_BREAK : KJ_TS_CONTINUE, st->span);
+}
+
+/* ---- return ---- */
+
+static void assign_results(kj_sema *s, kj_frame *f, const kj_operand *v, int *at)
+{
+    if (v->kind == KJ_V_SCALAR)
+        kj_emit_assign(s, f->results[(*at)++], v->u.scalar.e, v->span);
+    for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
+        assign_results(s, f, &v->u.tuple.items[i], at);
+}
+
+static bool has_array(const kj_type *t)
+{
+    for (int i = 0; i < t->n; i++)
+        if (has_array(&t->parts[i]))
+            return true;
+    return t->kind == KJ_T_ARRAY;
+}
+
+/* The value of a return in the function's result type; KJ_V_ERROR after an error, KJ_V_NONE without one. */
+static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
+{
+    kj_type *t = &f->result;
+    kj_message *m;
+    if (!st->u.expr) {
+        if (t->kind == KJ_T_NONE || t->kind == KJ_T_ERROR)
+            return (kj_operand){.kind = KJ_V_NONE, .span = st->span};
+        m = kj_sema_error(s, st->span, "return-value", "'%s' returns a value", f->item->name);
+        kj_note(s->diag, m, f->item->type->span, "declared here");
+        return kj_no_value(st->span);
+    }
+    kj_operand v = kj_expr_value(s, st->u.expr, t->kind == KJ_T_SCALAR ? t->dtype : KJ_VOID);
+    if (v.kind == KJ_V_ERROR || t->kind == KJ_T_ERROR)
+        return kj_no_value(st->span);
+    if (t->kind == KJ_T_NONE) {
+        m = kj_sema_error(s, st->u.expr->span, "return-value", "'%s' has no result", f->item->name);
+        if (f->fn < 0) {
+            kj_hint(s->diag, m, "a kernel writes its results into arrays");
+        } else {
+            kj_operand settled = kj_settle(s, v);
+            if (settled.kind == KJ_V_SCALAR || settled.kind == KJ_V_ARRAY)
+                kj_hint(s->diag, m, "declare it: fn %s(...) -> %s", f->item->name, kj_describe(s, &settled));
+        }
+        return kj_no_value(st->span);
+    }
+    v = kj_coerce_type(s, v, t, kj_arena_printf(s->diag->arena, "the result of '%s'", f->item->name));
+    if (v.kind != KJ_V_ERROR && !f->direct && has_array(t)) {
+        m = kj_sema_error(s, st->span, "return-value", "a function that returns an array has one return, at its end");
+        kj_hint(s->diag, m, "an array's name means one array on every path");
+        return kj_no_value(st->span);
+    }
+    return v;
+}
+
+static void return_stmt(kj_sema *s, const kj_stmt *st, bool tail)
+{
+    kj_frame *f = s->frame;
+    kj_operand v = returned(s, f, st);
+    if (f->direct) {
+        f->value = kj_settle(s, v);
+        return;
+    }
+    int at = 0;
+    if (v.kind == KJ_V_ERROR)
+        return;
+    assign_results(s, f, &v, &at);
+    if (tail)
+        return;
+    kj_emit(s, KJ_TS_LEAVE, st->span)->u.leave = f->block;
+    f->block->leaves |= !s->dead;
+}
+
+/* ---- Expressions as statements ---- */
+
+static void keep_effects(kj_sema *s, const kj_operand *v)
+{
+    if (v->kind == KJ_V_SCALAR && kj_has_effect(v->u.scalar.e))
+        kj_emit(s, KJ_TS_EXPR, v->span)->u.expr = v->u.scalar.e;
+    for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
+        keep_effects(s, &v->u.tuple.items[i]);
+}
+
+static void expr_stmt(kj_sema *s, const kj_stmt *st)
+{
+    kj_operand v = kj_expr_any(s, st->u.expr, KJ_VOID);
+    if (v.kind == KJ_V_ERROR || v.kind == KJ_V_NONE)
+        return;
+    if (st->u.expr->kind != KJ_E_CALL || v.kind == KJ_V_SYMBOL) {
+        kj_message *m = kj_sema_error(s, st->u.expr->span, "unused-value", "this value is not used");
+        if (st->u.expr->kind == KJ_E_BINARY && st->u.expr->u.binary.op == KJ_OP_EQ)
+            kj_hint(s->diag, m, "an assignment has one '='");
+        else if (v.kind == KJ_V_SYMBOL && v.u.symbol->kind == KJ_SYM_BUILTIN)
+            kj_hint(s->diag, m, "a call is written %s(...)", v.u.symbol->name);
+        return;
+    }
+    keep_effects(s, &v);
+}
+
+static void misplaced(kj_sema *s, const kj_stmt *st)
+{
+    if (st->kind == KJ_S_PARAM) {
+        kj_sema_error(s, st->span, "misplaced", "'param' belongs to the run block");
+        return;
+    }
+    kj_message *m = kj_sema_error(s, st->span, "misplaced", "'requires' stands at the head of a kernel");
+    kj_hint(s->diag, m, "move it before the first other statement");
+}
+
+static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
+{
+    switch (st->kind) {
+    case KJ_S_LET:
+        kj_let_stmt(s, st);
+        break;
+    case KJ_S_ASSIGN:
+        kj_assign_stmt(s, st);
+        break;
+    case KJ_S_EXPR:
+        expr_stmt(s, st);
+        break;
+    case KJ_S_IF:
+        if_stmt(s, st, tail);
+        break;
+    case KJ_S_FOR:
+        for_stmt(s, st);
+        break;
+    case KJ_S_WHILE:
+        while_stmt(s, st);
+        break;
+    case KJ_S_BREAK:
+    case KJ_S_CONTINUE:
+        loop_exit(s, st);
+        break;
+    case KJ_S_RETURN:
+        return_stmt(s, st, tail);
+        break;
+    case KJ_S_REQUIRES:
+    case KJ_S_PARAM:
+        misplaced(s, st);
+        break;
+    }
+}
+
+void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
+{
+    if (++s->depth > KJ_MAX_NESTING && list && !s->too_big) {
+        kj_sema_error(s, list->span, "too-deep", "this is nested too deeply");
+        s->too_big = true;
+    }
+    kj_branch unreachable;
+    bool ended = false;
+    for (const kj_stmt *st = list; st && !s->too_big; st = st->next) {
+        stmt(s, st, tail && !st->next);
+        bool ends = st->kind == KJ_S_RETURN || st->kind == KJ_S_BREAK || st->kind == KJ_S_CONTINUE;
+        if (ends && st->next && !ended) {
+            ended = true;
+            kj_branch_open(s, &unreachable, true);
+        }
+    }
+    if (ended)
+        kj_branch_close(s, &unreachable, (kj_operand){.kind = KJ_V_NONE}, (kj_span){0, 0});
+    s->depth--;
+}
