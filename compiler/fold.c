@@ -234,16 +234,19 @@ kj_value kj_fold_convert(kj_value v, kj_dtype to)
 
 bool kj_value_fits(kj_value v, kj_dtype to)
 {
+    if (to >= KJ_NTYPES)
+        return false;
     if (kj_is_float(to)) {
         if (!kj_is_float(v.type) || to == KJ_F64 || isnan(v.f) || isinf(v.f))
             return true;
         return isfinite((float)v.f);
     }
     if (kj_is_float(v.type)) {
-        kj_value i = kj_fold_convert(v, to == KJ_BOOL ? KJ_U8 : to);
-        double back = kj_is_signed(i.type) ? (double)i.i : (double)i.u;
-        double limit = ldexp(1.0, kj_types[i.type].bits - (kj_is_signed(i.type) ? 1 : 0));
-        return back == v.f && v.f < limit && (to != KJ_BOOL || v.f <= 1);
+        if (to == KJ_BOOL)
+            return v.f == 0 || v.f == 1;
+        kj_value i = kj_fold_convert(v, to);
+        double limit = ldexp(1.0, kj_types[to].bits - (kj_is_signed(to) ? 1 : 0));
+        return (kj_is_signed(to) ? (double)i.i : (double)i.u) == v.f && v.f < limit;
     }
     if (to == KJ_BOOL)
         return v.u <= 1;

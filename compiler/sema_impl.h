@@ -331,7 +331,7 @@ kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's 
 bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastmath);
 kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t, kj_layout layout, int param);
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec);
-void kj_run_check(kj_sema *s, const kj_item *run);
+void kj_sema_run(kj_sema *s, const kj_item *run);
 const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 #endif

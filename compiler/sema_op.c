@@ -29,7 +29,7 @@ static kj_dtype literal_type(kj_dtype want, const kj_operand *v, int n)
         kj_dtype own = kj_default_type(v[i].u.literal);
         if (kj_is_float(own) || kj_is_float(type))
             type = KJ_F32;
-        else if (kj_types[own].bits > kj_types[type].bits || own == KJ_U64)
+        else if (own == KJ_U64 || (own == KJ_I64 && type == KJ_I32))
             type = own;
         fits = fits && (kj_is_float(want) || !kj_is_float(own)) && kj_value_fits(v[i].u.literal, want);
     }

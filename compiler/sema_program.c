@@ -235,7 +235,7 @@ kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file)
             check_body(&s, item, NULL, &p->kernels[kernel++]);
     }
     if (p->run)
-        kj_run_check(&s, p->run);
+        kj_sema_run(&s, p->run);
     kj_sink_close(&s, &sink);
     return p;
 }

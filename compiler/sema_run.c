@@ -565,7 +565,7 @@ static void check_stmts(kj_sema *s, const kj_stmt *st, int loops)
         check_stmt(s, st, loops);
 }
 
-void kj_run_check(kj_sema *s, const kj_item *run)
+void kj_sema_run(kj_sema *s, const kj_item *run)
 {
     kj_scope *outer = s->scope;
     s->scope = kj_scope_new(s->arena, run_scope(s));
