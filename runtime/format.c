@@ -1,8 +1,8 @@
 /* An array as NumPy prints it: elements of one width, rows in brackets, long axes cut to their ends.
  *
  * The rules are those of NumPy's default print options: floats with the fewest digits that tell them apart, at most 8
- * after the point; exponents when a size reaches 1e8, falls below 1e-4 or spans more than 1000; over 1000 elements
- * only 3 at each end of an axis; lines of 75. */
+ * after the point; exponents when a size reaches 1e8 (f32: 1e6), falls below 1e-4 or sizes span more than 1000; over
+ * 1000 elements only 3 at each end of an axis; lines of 75. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ typedef struct printer {
     int fraction, exponent; /* scientific: digits of each part */
     bool any_finite, any_other, any_neginf;
     double largest, least;  /* non-zero finite sizes */
-    kj_str line;           /* the row being filled */
+    kj_str line; /* of a row, being filled */
+    size_t skip; /* columns of it that are written already */
 } printer;
 
 kj_value kj_element(kjit_dtype dtype, const void *element)
@@ -128,7 +129,7 @@ static bool wants_exponents(const printer *p)
     if (p->largest == 0)
         return false;
     if (p->a->dtype == KJIT_F32)
-        return p->largest >= 1e8 || p->least < (double)1e-4f || (float)p->largest / (float)p->least > 1000.0f;
+        return p->largest >= 1e6 || p->least < (double)1e-4f || (float)p->largest / (float)p->least > 1000.0f;
     return p->largest >= 1e8 || p->least < 1e-4 || p->largest / p->least > 1000.0;
 }
 
@@ -165,12 +166,15 @@ static void put_word(const printer *p, const char *at, char buf[WORD])
         return;
     }
     kj_decimal d;
-    kj_rounded(v, p->a->dtype == KJIT_F32, PRECISION, !p->exponents, &d);
     if (p->exponents) {
+        kj_rounded(v, p->a->dtype == KJIT_F32, p->fraction, false, &d);
+        if (d.n <= p->fraction)
+            kj_exact(v, p->fraction + 1, &d);
         kj_decimal_scientific(&d, p->fraction, p->exponent, text);
         snprintf(buf, WORD, "%*s", p->width, text);
         return;
     }
+    kj_rounded(v, p->a->dtype == KJIT_F32, PRECISION, true, &d);
     int len = kj_decimal_positional(&d, text), whole = (int)strcspn(text, ".");
     memset(buf, ' ', (size_t)p->width);
     memcpy(buf + p->left - whole, text, (size_t)len);
@@ -182,6 +186,13 @@ static void spaces(kj_str *t, int n)
     kj_str_printf(t, "%*s", n, "");
 }
 
+static void put_line(printer *p)
+{
+    if (p->line.size > p->skip)
+        kj_str_add(p->out, p->line.data + p->skip, p->line.size - p->skip);
+    p->line.size = p->skip = 0;
+}
+
 /* Adds a word to the line, or first writes the line out where the word would pass the width. */
 static void extend(printer *p, const char *word, int width, int indent)
 {
@@ -189,9 +200,8 @@ static void extend(printer *p, const char *word, int width, int indent)
     if ((int)(line->size + strlen(word)) > width && (int)line->size > indent) {
         while (line->size > 0 && line->data[line->size - 1] == ' ')
             line->size--;
-        kj_str_add(p->out, line->data, line->size);
+        put_line(p);
         kj_str_puts(p->out, "\n");
-        line->size = 0;
         spaces(line, indent);
     }
     kj_str_puts(line, word);
@@ -203,8 +213,8 @@ static void put_row(printer *p, const char *at, int indent, int width)
     char word[WORD];
     int64_t n = p->a->shape[p->a->ndim - 1], stride = p->a->strides[p->a->ndim - 1];
     bool first = true;
-    p->line.size = 0;
     spaces(&p->line, indent);
+    p->skip = (size_t)indent;
     for (int64_t i = 0; i < n; i++) {
         if (!first)
             kj_str_puts(&p->line, " ");
@@ -217,8 +227,7 @@ static void put_row(printer *p, const char *at, int indent, int width)
         extend(p, word, width - 1, indent);
         first = false;
     }
-    if (!p->line.failed)
-        kj_str_add(p->out, p->line.data + indent, p->line.size - (size_t)indent);
+    put_line(p);
 }
 
 static void put_axis(printer *p, int axis, const char *at, int indent, int width)

@@ -71,10 +71,16 @@ void kj_rounded(double v, bool is_f32, int precision, bool fractional, kj_decima
     int kept = fractional ? d->exponent + 1 + precision : 1 + precision;
     if (d->n <= kept)
         return;
-    char text[KJ_DIGITS + 16];
-    snprintf(text, sizeof text, "%.*e", kept - 1, fabs(v));
-    d->n = take_digits(text, d->digits, &d->exponent);
+    kj_exact(v, kept, d);
     trim_zeros(d);
+}
+
+void kj_exact(double v, int n, kj_decimal *d)
+{
+    char text[KJ_DIGITS + 16];
+    snprintf(text, sizeof text, "%.*e", n - 1, fabs(v));
+    d->n = take_digits(text, d->digits, &d->exponent);
+    d->negative = signbit(v);
 }
 
 int kj_decimal_positional(const kj_decimal *d, char *buf)
@@ -120,7 +126,7 @@ static const char *float_text(double v, bool is_f32, char buf[KJ_SCALAR_TEXT])
     kj_decimal d;
     kj_shortest(v, is_f32, &d);
     double size = fabs(v);
-    if (v == 0 || (size >= 1e-4 && size < 1e16)) {
+    if (v == 0 || (size >= 1e-4 && size < (is_f32 ? 1e6 : 1e16))) {
         int at = kj_decimal_positional(&d, buf);
         if (buf[at - 1] == '.')
             strcpy(buf + at, "0");
