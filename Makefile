@@ -37,7 +37,7 @@ COMPILER = $(sort $(wildcard compiler/*.c))
 RUNTIME = $(sort $(wildcard runtime/*.c))
 CPU_DEVICE = $(sort $(wildcard runtime/device/cpu/*.c))
 CLI = $(sort $(wildcard cli/*.c))
-MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c
+MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 

@@ -14,7 +14,6 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
-#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 enum { ALIGNMENT = 16 };
@@ -111,120 +110,10 @@ static LLVMModuleRef extract(const maker *mk, const char *name, const char *symb
     return m;
 }
 
-static LLVMMetadataRef loop_option(LLVMContextRef c, const char *name, LLVMValueRef value)
-{
-    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(c, name, strlen(name)), LLVMValueAsMetadata(value)};
-    return LLVMMDNodeInContext2(c, parts, 2);
-}
-
-/* !{self, vectorize in steps of LANES}; the node's first operand is the node itself, as loops' are. */
-static LLVMValueRef vectorize_metadata(LLVMContextRef c)
-{
-    LLVMValueRef on = LLVMConstInt(LLVMInt1TypeInContext(c), 1, 0);
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
-    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef parts[] = {
-        self,
-        loop_option(c, "llvm.loop.vectorize.enable", on),
-        loop_option(c, "llvm.loop.vectorize.width", LLVMConstInt(i32, LANES, 0)),
-        loop_option(c, "llvm.loop.interleave.count", LLVMConstInt(i32, 1, 0)),
-    };
-    LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 4);
-    LLVMMetadataReplaceAllUsesWith(self, loop);
-    return LLVMMetadataAsValue(c, loop);
-}
-
-/* Adds to m: symbol(<16 x T>...) { for (i = 0; i < 16; i++) out[i] = scalar(in[i]...); } */
-static void add_lane_loop(LLVMContextRef c, LLVMModuleRef m, LLVMValueRef scalar, const char *symbol)
-{
-    LLVMTypeRef scalar_type = LLVMGlobalGetValueType(scalar);
-    LLVMTypeRef element = LLVMGetReturnType(scalar_type), i64 = LLVMInt64TypeInContext(c);
-    LLVMTypeRef wide = LLVMVectorType(element, LANES), params[] = {wide, wide};
-    unsigned nargs = LLVMCountParams(scalar);
-    LLVMValueRef f = LLVMAddFunction(m, symbol, LLVMFunctionType(wide, params, nargs, 0));
-    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, f, "");
-    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(c, f, "");
-    LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(c, f, "");
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
-
-    LLVMPositionBuilderAtEnd(b, entry);
-    LLVMValueRef memory[2], args[2], out = LLVMBuildAlloca(b, wide, "");
-    for (unsigned i = 0; i < nargs; i++) {
-        memory[i] = LLVMBuildAlloca(b, wide, "");
-        LLVMBuildStore(b, LLVMGetParam(f, i), memory[i]);
-    }
-    LLVMBuildBr(b, body);
-
-    LLVMPositionBuilderAtEnd(b, body);
-    LLVMValueRef lane = LLVMBuildPhi(b, i64, "");
-    for (unsigned i = 0; i < nargs; i++) {
-        args[i] = LLVMBuildLoad2(b, element, LLVMBuildInBoundsGEP2(b, element, memory[i], &lane, 1, ""), "");
-    }
-    LLVMValueRef result = LLVMBuildCall2(b, scalar_type, scalar, args, nargs, "");
-    LLVMBuildStore(b, result, LLVMBuildInBoundsGEP2(b, element, out, &lane, 1, ""));
-    LLVMValueRef next = LLVMBuildNUWAdd(b, lane, LLVMConstInt(i64, 1, 0), "");
-    LLVMValueRef more = LLVMBuildICmp(b, LLVMIntNE, next, LLVMConstInt(i64, LANES, 0), "");
-    LLVMSetMetadata(LLVMBuildCondBr(b, more, body, end), LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
-                    vectorize_metadata(c));
-    LLVMAddIncoming(lane, (LLVMValueRef[]){LLVMConstInt(i64, 0, 0), next}, (LLVMBasicBlockRef[]){entry, body}, 2);
-
-    LLVMPositionBuilderAtEnd(b, end);
-    LLVMBuildRet(b, LLVMBuildLoad2(b, wide, out, ""));
-    LLVMDisposeBuilder(b);
-}
-
-/* Is it straight vector code: no loop or branch left, no call, nothing lane by lane? */
-static bool is_vector_code(LLVMValueRef f)
-{
-    if (LLVMCountBasicBlocks(f) != 1) {
-        return false;
-    }
-    for (LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)); i; i = LLVMGetNextInstruction(i)) {
-        switch (LLVMGetInstructionOpcode(i)) {
-        case LLVMExtractElement: case LLVMInsertElement: case LLVMAlloca:
-            return false;
-        case LLVMCall:
-            if (strncmp(LLVMGetValueName(LLVMGetCalledValue(i)), "llvm.", 5) != 0) {
-                return false;
-            }
-            break;
-        default:
-            break;
-        }
-    }
-    return true;
-}
-
-/* The 16-lane function from the scalar one of module m (which it replaces there); false where that does not work. */
-static bool widen(const maker *mk, LLVMModuleRef m, const char *name, const char *symbol)
-{
-    LLVMValueRef scalar = LLVMGetNamedFunction(m, name);
-    unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-    LLVMAttributeRef inline_it = LLVMCreateEnumAttribute(mk->context, inlined, 0);
-    LLVMAddAttributeAtIndex(scalar, WHOLE_FUNCTION, inline_it);
-    LLVMSetLinkage(scalar, LLVMInternalLinkage);
-    add_lane_loop(mk->context, m, scalar, symbol);
-
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(mk->machine);
-    char *triple = LLVMGetTargetMachineTriple(mk->machine);
-    LLVMSetTarget(m, triple);
-    LLVMSetModuleDataLayout(m, layout);
-    LLVMValueRef f = LLVMGetNamedFunction(m, symbol);
-    run_passes(m,
-               "always-inline,globaldce,function(instcombine,simplifycfg,lower-switch,loop-vectorize,instcombine,simplifycfg,"
-               "sroa,early-cse<memssa>,instcombine,gvn,adce,simplifycfg)",
-               mk->machine);
-    LLVMSetTarget(m, "");
-    LLVMSetDataLayout(m, "");
-    LLVMDisposeMessage(triple);
-    LLVMDisposeTargetData(layout);
-    strip_attributes(f, NULL);
-    return is_vector_code(f);
-}
-
 /* ---- Writing ---- */
 
-static void write_module(maker *mk, LLVMModuleRef m, const row *r, bool is_double, bool wide, const char *symbol)
+static void write_module(maker *mk, LLVMModuleRef m, const row *r, bool is_double, bool wide,
+                         const char *symbol)
 {
     char *message = NULL;
     if (LLVMVerifyModule(m, LLVMReturnStatusAction, &message)) {
@@ -236,7 +125,8 @@ static void write_module(maker *mk, LLVMModuleRef m, const row *r, bool is_doubl
     static const char zeros[ALIGNMENT];
     fwrite(LLVMGetBufferStart(buffer), 1, size, mk->bytes);
     fwrite(zeros, 1, padding, mk->bytes);
-    fprintf(mk->index, "MATH_FN(%s, %d, %d, \"%s\", %zu, %zu)\n", r->id, is_double, wide, symbol, mk->offset, size);
+    fprintf(mk->index, "MATH_FN(%s, %d, %d, \"%s\", %zu, %zu)\n", r->id, is_double, wide, symbol,
+            mk->offset, size);
     mk->offset += size + padding;
     LLVMDisposeMemoryBuffer(buffer);
 }
@@ -254,30 +144,12 @@ static void make_row(maker *mk, const row *r, bool is_double)
         LLVMDisposeModule(m);
         m = extract(mk, wide, wide);
         write_module(mk, m, r, is_double, true, wide);
-    } else if (widen(mk, m, scalar, wide)) {
+    } else if (widen(m, mk->machine, scalar, wide)) {
         LLVMSetModuleIdentifier(m, wide, strlen(wide));
         LLVMSetSourceFileName(m, wide, strlen(wide));
         write_module(mk, m, r, is_double, true, wide);
     }
-    if (getenv("MATHLIB_DUMP")) {
-        LLVMDumpModule(m);
-    }
     LLVMDisposeModule(m);
-}
-
-/* A machine whose vectoriser has gathers and masks; what it makes runs on every CPU. */
-static LLVMTargetMachineRef vector_machine(void)
-{
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMTargetRef target;
-    char *message = NULL;
-    if (LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &message)) {
-        fail("x86-64", message);
-    }
-    return LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", "znver4", "", LLVMCodeGenLevelDefault,
-                                   LLVMRelocPIC, LLVMCodeModelDefault);
 }
 
 int main(int argc, char **argv)
@@ -287,8 +159,12 @@ int main(int argc, char **argv)
     }
     maker mk = {.context = LLVMContextCreate(), .machine = vector_machine()};
     mk.library = read_library(mk.context, argv[1], is_wanted);
+    run_passes(mk.library, "always-inline,function(lower-switch,scalarizer<load-store>)", NULL);
     add_own_functions(mk.library);
-    run_passes(mk.library, "always-inline,function(lower-switch,scalarizer<load-store>),default<O1>,function(gvn,instcombine,simplifycfg)", NULL);
+    run_passes(
+        mk.library,
+        "always-inline,default<O1>,function(gvn,instcombine<no-verify-fixpoint>,simplifycfg)",
+        NULL);
     split_words(mk.library);
     bound_tables(mk.library);
     mk.bytes = fopen(argv[2], "wb");

@@ -49,15 +49,42 @@ static value integer(const gen *g, int64_t x)
     return splat(g, LLVMConstInt(LLVMInt64TypeInContext(g->context), (uint64_t)x, 0));
 }
 
-static value add(gen *g, value a, value b) { return LLVMBuildFAdd(g->b, a, b, ""); }
-static value sub(gen *g, value a, value b) { return LLVMBuildFSub(g->b, a, b, ""); }
-static value mul(gen *g, value a, value b) { return LLVMBuildFMul(g->b, a, b, ""); }
-static value quotient(gen *g, value a, value b) { return LLVMBuildFDiv(g->b, a, b, ""); }
-static value negate(gen *g, value a) { return LLVMBuildFNeg(g->b, a, ""); }
-static value choose(gen *g, value c, value yes, value no) { return LLVMBuildSelect(g->b, c, yes, no, ""); }
-static value below(gen *g, value a, value b) { return LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, ""); }
-static value not_below(gen *g, value a, value b) { return LLVMBuildFCmp(g->b, LLVMRealOGE, a, b, ""); }
-static value equal(gen *g, value a, value b) { return LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, ""); }
+static value add(gen *g, value a, value b)
+{
+    return LLVMBuildFAdd(g->b, a, b, "");
+}
+static value sub(gen *g, value a, value b)
+{
+    return LLVMBuildFSub(g->b, a, b, "");
+}
+static value mul(gen *g, value a, value b)
+{
+    return LLVMBuildFMul(g->b, a, b, "");
+}
+static value quotient(gen *g, value a, value b)
+{
+    return LLVMBuildFDiv(g->b, a, b, "");
+}
+static value negate(gen *g, value a)
+{
+    return LLVMBuildFNeg(g->b, a, "");
+}
+static value choose(gen *g, value c, value yes, value no)
+{
+    return LLVMBuildSelect(g->b, c, yes, no, "");
+}
+static value below(gen *g, value a, value b)
+{
+    return LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, "");
+}
+static value not_below(gen *g, value a, value b)
+{
+    return LLVMBuildFCmp(g->b, LLVMRealOGE, a, b, "");
+}
+static value equal(gen *g, value a, value b)
+{
+    return LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "");
+}
 
 static value intrinsic(gen *g, const char *name, value *args, unsigned n)
 {
@@ -67,11 +94,26 @@ static value intrinsic(gen *g, const char *name, value *args, unsigned n)
     return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, args, n, "");
 }
 
-static value absolute(gen *g, value a) { return intrinsic(g, "llvm.fabs", &a, 1); }
-static value truncated(gen *g, value a) { return intrinsic(g, "llvm.trunc", &a, 1); }
-static value nearest(gen *g, value a) { return intrinsic(g, "llvm.rint", &a, 1); }
-static value with_sign(gen *g, value a, value sign) { return intrinsic(g, "llvm.copysign", (value[]){a, sign}, 2); }
-static value fused(gen *g, value a, value b, value c) { return intrinsic(g, "llvm.fma", (value[]){a, b, c}, 3); }
+static value absolute(gen *g, value a)
+{
+    return intrinsic(g, "llvm.fabs", &a, 1);
+}
+static value truncated(gen *g, value a)
+{
+    return intrinsic(g, "llvm.trunc", &a, 1);
+}
+static value nearest(gen *g, value a)
+{
+    return intrinsic(g, "llvm.rint", &a, 1);
+}
+static value with_sign(gen *g, value a, value sign)
+{
+    return intrinsic(g, "llvm.copysign", (value[]){a, sign}, 2);
+}
+static value fused(gen *g, value a, value b, value c)
+{
+    return intrinsic(g, "llvm.fma", (value[]){a, b, c}, 3);
+}
 
 /* Calls a function of the library, which is inlined here. */
 static value call(gen *g, const char *name, value *args, unsigned n)
@@ -93,19 +135,30 @@ static value begin(gen *g, const char *name, LLVMTypeRef element, unsigned lanes
     g->integer = in_lanes(g, LLVMInt64TypeInContext(g->context));
     LLVMTypeRef params[] = {g->real, g->real};
     g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->real, params, nargs, 0));
-    static const char *const pure[] = {"nounwind", "willreturn", "nofree", "nosync", "norecurse", "mustprogress"};
+    static const char *const pure[] = {"nounwind", "willreturn", "nofree",
+                                       "nosync",   "norecurse",  "mustprogress"};
     for (size_t i = 0; i < sizeof pure / sizeof pure[0]; i++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(pure[i], strlen(pure[i]));
-        LLVMAddAttributeAtIndex(g->function, WHOLE_FUNCTION, LLVMCreateEnumAttribute(g->context, kind, 0));
+        LLVMAddAttributeAtIndex(g->function, WHOLE_FUNCTION,
+                                LLVMCreateEnumAttribute(g->context, kind, 0));
     }
     LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->context, g->function, ""));
     return LLVMGetParam(g->function, 0);
 }
 
-static void give(gen *g, value result) { LLVMBuildRet(g->b, result); }
+static void give(gen *g, value result)
+{
+    LLVMBuildRet(g->b, result);
+}
 
-static LLVMTypeRef f32(const gen *g) { return LLVMFloatTypeInContext(g->context); }
-static LLVMTypeRef f64(const gen *g) { return LLVMDoubleTypeInContext(g->context); }
+static LLVMTypeRef f32(const gen *g)
+{
+    return LLVMFloatTypeInContext(g->context);
+}
+static LLVMTypeRef f64(const gen *g)
+{
+    return LLVMDoubleTypeInContext(g->context);
+}
 
 /* ---- exp, exp2, erfc, lgamma, pow ---- */
 
@@ -142,15 +195,16 @@ static const double LANCZOS_G = 6.024680040776729583740234375;
 
 /* Makes the formula exact at x = 1 .. 13; the highest power first. */
 static const double lanczos_above[TERMS] = {
-    2.506628274631000270164908,  210.8242777515793458725097, 8071.672002365816210638003,
-    186056.265395223495040295,   2876370.628935372441225409, 31426415.58540019438061423,
-    248874557.8620541565114604,  1439720407.311721673663223, 6039542586.352028005064292,
-    17921034426.03720969991976,  35711959237.35566804944019, 42919803642.6490987689579,
+    2.506628274631000270164908, 210.8242777515793458725097, 8071.672002365816210638003,
+    186056.265395223495040295,  2876370.628935372441225409, 31426415.58540019438061423,
+    248874557.8620541565114604, 1439720407.311721673663223, 6039542586.352028005064292,
+    17921034426.03720969991976, 35711959237.35566804944019, 42919803642.6490987689579,
     23531376880.41075968857201,
 };
 /* x (x + 1) ... (x + 11) */
 static const double lanczos_below[TERMS] = {
-    1, 66, 1925, 32670, 357423, 2637558, 13339535, 45995730, 105258076, 150917976, 120543840, 39916800, 0,
+    1,        66,        1925,      32670,     357423,   2637558, 13339535,
+    45995730, 105258076, 150917976, 120543840, 39916800, 0,
 };
 
 static value polynomial(gen *g, value x, const double *coefficients, int n)
@@ -184,11 +238,13 @@ static void add_gamma(gen *g, const char *name)
     value large = choose(g, a_is_larger, a, shift), small = choose(g, a_is_larger, shift, a);
     value lost = sub(g, sub(g, y, large), small);
     value z = sub(g, a, half), minus_y = negate(g, y);
-    value r = mul(g, quotient(g, polynomial(g, a, lanczos_above, TERMS), polynomial(g, a, lanczos_below, TERMS)),
-                  call(g, "_Z3expd", &minus_y, 1));
+    value r = mul(
+        g,
+        quotient(g, polynomial(g, a, lanczos_above, TERMS), polynomial(g, a, lanczos_below, TERMS)),
+        call(g, "_Z3expd", &minus_y, 1));
     /* gamma(-a) = -pi / (sin(pi a) a gamma(a)) */
-    value reflected = quotient(g, number(g, -0x1.921fb54442d18p+1),
-                               mul(g, mul(g, sine_of_pi(g, a), a), r));
+    value reflected =
+        quotient(g, number(g, -0x1.921fb54442d18p+1), mul(g, mul(g, sine_of_pi(g, a), a), r));
     r = choose(g, is_negative, reflected, r);
     lost = choose(g, is_negative, negate(g, lost), lost);
     z = choose(g, is_negative, negate(g, z), z);
@@ -223,7 +279,8 @@ static value exponent(gen *g, value a)
 /* 2^k, 0 <= k <= 1023. */
 static value power_of_2(gen *g, value k)
 {
-    value bits = LLVMBuildShl(g->b, LLVMBuildAdd(g->b, k, integer(g, 1023), ""), integer(g, 52), "");
+    value bits =
+        LLVMBuildShl(g->b, LLVMBuildAdd(g->b, k, integer(g, 1023), ""), integer(g, 52), "");
     return LLVMBuildBitCast(g->b, bits, g->real, "");
 }
 
@@ -231,11 +288,13 @@ static value power_of_2(gen *g, value k)
  * The quotient's integer part is exact but for one unit, and what fma leaves is a multiple of b's last place. */
 static value fmod_step(gen *g, value a, value b)
 {
-    value k = LLVMBuildSub(g->b, LLVMBuildSub(g->b, exponent(g, a), exponent(g, b), ""), integer(g, 50), "");
+    value k = LLVMBuildSub(g->b, LLVMBuildSub(g->b, exponent(g, a), exponent(g, b), ""),
+                           integer(g, 50), "");
     k = intrinsic(g, "llvm.smax", (value[]){k, integer(g, 0)}, 2);
     k = intrinsic(g, "llvm.smin", (value[]){k, integer(g, 2046)}, 2);
     value first = LLVMBuildLShr(g->b, k, integer(g, 1), "");
-    value t = mul(g, mul(g, b, power_of_2(g, first)), power_of_2(g, LLVMBuildSub(g->b, k, first, "")));
+    value t =
+        mul(g, mul(g, b, power_of_2(g, first)), power_of_2(g, LLVMBuildSub(g->b, k, first, "")));
     value r = fused(g, negate(g, truncated(g, quotient(g, a, t))), t, a);
     r = choose(g, below(g, r, number(g, 0)), add(g, r, t), r);
     return choose(g, not_below(g, r, t), sub(g, r, t), r);
@@ -277,16 +336,19 @@ static value nearest_remainder(gen *g, value r, value b)
 
 static void add_modulo(gen *g, const char *name, bool is_double, unsigned lanes, bool is_remainder)
 {
-    value x = begin(g, name, is_double ? f64(g) : f32(g), lanes, 2), y = LLVMGetParam(g->function, 1);
+    value x = begin(g, name, is_double ? f64(g) : f32(g), lanes, 2),
+          y = LLVMGetParam(g->function, 1);
     LLVMTypeRef own = g->real;
     g->real = in_lanes(g, f64(g));
     if (!is_double) {
         x = LLVMBuildFPExt(g->b, x, g->real, "");
         y = LLVMBuildFPExt(g->b, y, g->real, "");
     }
-    value inf = number(g, __builtin_inf()), zero = number(g, 0), one = number(g, 1), nan = number(g, __builtin_nan(""));
+    value inf = number(g, __builtin_inf()), zero = number(g, 0), one = number(g, 1),
+          nan = number(g, __builtin_nan(""));
     value a = absolute(g, x), b = absolute(g, y);
-    value a_finite = below(g, a, inf), b_usable = LLVMBuildAnd(g->b, below(g, zero, b), below(g, b, inf), "");
+    value a_finite = below(g, a, inf),
+          b_usable = LLVMBuildAnd(g->b, below(g, zero, b), below(g, b, inf), "");
     value usable = LLVMBuildAnd(g->b, a_finite, b_usable, "");
     value safe_a = choose(g, usable, a, zero), safe_b = choose(g, usable, b, one);
     value r;
@@ -327,8 +389,8 @@ void add_own_functions(LLVMModuleRef m)
         for (int is_double = 0; is_double < 2; is_double++) {
             for (int is_remainder = 0; is_remainder < 2; is_remainder++) {
                 char name[64];
-                snprintf(name, sizeof name, "kj_%s_%sf%d", is_remainder ? "remainder" : "fmod", wide ? "v16" : "",
-                         is_double ? 64 : 32);
+                snprintf(name, sizeof name, "kj_%s_%sf%d", is_remainder ? "remainder" : "fmod",
+                         wide ? "v16" : "", is_double ? 64 : 32);
                 add_modulo(&g, name, is_double, wide ? LANES : 1, is_remainder);
             }
         }

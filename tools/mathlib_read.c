@@ -31,8 +31,8 @@ static void drop_unwanted(LLVMModuleRef m, bool (*wanted)(const char *name))
  * tables, which are plain memory in the library, and fast-math flags. */
 static size_t left_out(const char *at, bool line_start)
 {
-    static const char *const words[] = {" addrspace(4)", " fast", " nnan", " ninf", " nsz",
-                                        " arcp", " contract", " afn", " reassoc"};
+    static const char *const words[] = {" addrspace(4)", " fast",     " nnan", " ninf",   " nsz",
+                                        " arcp",         " contract", " afn",  " reassoc"};
     if (line_start && at[0] == '!' && (at[1] < '0' || at[1] > '9')) {
         return strcspn(at, "\n");
     }
@@ -71,7 +71,8 @@ static LLVMModuleRef through_text(LLVMContextRef context, LLVMModuleRef m)
 /* Removes the attributes that name a target, or that keep code from being moved and inlined; `call` or `f` is NULL. */
 void strip_attributes(LLVMValueRef f, LLVMValueRef call)
 {
-    static const char *const dropped[] = {"convergent", "noinline", "optnone", "alwaysinline", "nobuiltin"};
+    static const char *const dropped[] = {"convergent", "noinline", "optnone", "alwaysinline",
+                                          "nobuiltin"};
     for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(dropped[i], strlen(dropped[i]));
         f ? LLVMRemoveEnumAttributeAtIndex(f, WHOLE_FUNCTION, kind)
@@ -110,7 +111,10 @@ static void freeze_operand(LLVMBuilderRef b, LLVMValueRef inst, unsigned i)
 static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
 {
     switch (LLVMGetInstructionOpcode(inst)) {
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
         LLVMSetNSW(inst, 0);
         LLVMSetNUW(inst, 0);
         break;
@@ -119,11 +123,8 @@ static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
             freeze_operand(b, inst, 0);
         }
         break;
-    case LLVMSwitch:
-        freeze_operand(b, inst, 0);
-        break;
-    default:
-        break;
+    case LLVMSwitch: freeze_operand(b, inst, 0); break;
+    default: break;
     }
 }
 
@@ -212,7 +213,8 @@ static LLVMValueRef word(LLVMBuilderRef b, LLVMValueRef pair, uint64_t i)
 static LLVMValueRef without_pair(LLVMBuilderRef b, LLVMValueRef inst)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(inst);
-    if ((op != LLVMExtractElement && op != LLVMBitCast) || !is_word_pair(LLVMTypeOf(LLVMGetOperand(inst, 0)))) {
+    if ((op != LLVMExtractElement && op != LLVMBitCast) ||
+        !is_word_pair(LLVMTypeOf(LLVMGetOperand(inst, 0)))) {
         return NULL;
     }
     LLVMValueRef pair = LLVMGetOperand(inst, 0);
@@ -221,7 +223,8 @@ static LLVMValueRef without_pair(LLVMBuilderRef b, LLVMValueRef inst)
         return word(b, pair, LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1)));
     }
     LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetTypeContext(LLVMTypeOf(inst)));
-    LLVMValueRef high = LLVMBuildZExt(b, word(b, pair, 1), i64, ""), low = LLVMBuildZExt(b, word(b, pair, 0), i64, "");
+    LLVMValueRef high = LLVMBuildZExt(b, word(b, pair, 1), i64, ""),
+                 low = LLVMBuildZExt(b, word(b, pair, 0), i64, "");
     high = LLVMBuildShl(b, high, LLVMConstInt(i64, 32, 0), "");
     return LLVMBuildBitCast(b, LLVMBuildOr(b, high, low, ""), LLVMTypeOf(inst), "");
 }
@@ -269,7 +272,8 @@ static void add_loads(LLVMTargetDataRef layout, LLVMValueRef pointer, int64_t of
     }
 }
 
-static LLVMValueRef bounded(LLVMBuilderRef b, LLVMModuleRef m, const char *intrinsic, LLVMValueRef v, int64_t bound)
+static LLVMValueRef bounded(LLVMBuilderRef b, LLVMModuleRef m, const char *intrinsic,
+                            LLVMValueRef v, int64_t bound)
 {
     LLVMTypeRef type = LLVMTypeOf(v);
     unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
@@ -280,7 +284,8 @@ static LLVMValueRef bounded(LLVMBuilderRef b, LLVMModuleRef m, const char *intri
 
 /* Keeps a look-up inside its table whatever the index: libclc looks up first and selects for arguments that are out of
  * range afterwards. LLVM drops the bounds again where it sees that the index keeps to them. */
-static void bound_index(LLVMBuilderRef b, LLVMModuleRef m, LLVMTargetDataRef layout, LLVMValueRef gep)
+static void bound_index(LLVMBuilderRef b, LLVMModuleRef m, LLVMTargetDataRef layout,
+                        LLVMValueRef gep)
 {
     LLVMValueRef table = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1);
     if (!LLVMIsAGlobalVariable(table) || LLVMIsConstant(index) || LLVMGetNumOperands(gep) != 2) {
@@ -315,10 +320,14 @@ void bound_tables(LLVMModuleRef m)
         }
     }
     LLVMDisposeBuilder(b);
-    run_passes(m, "function(instcombine,simplifycfg,gvn,instcombine)", NULL);
+    run_passes(
+        m,
+        "function(instcombine<no-verify-fixpoint>,simplifycfg,gvn,instcombine<no-verify-fixpoint>)",
+        NULL);
 }
 
-LLVMModuleRef read_library(LLVMContextRef context, const char *path, bool (*wanted)(const char *name))
+LLVMModuleRef read_library(LLVMContextRef context, const char *path,
+                           bool (*wanted)(const char *name))
 {
     LLVMMemoryBufferRef buffer;
     char *message = NULL;
