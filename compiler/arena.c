@@ -36,7 +36,7 @@ static _Noreturn void out_of_memory(kj_arena *a)
 
 void kj_arena_init(kj_arena *a, jmp_buf *fail)
 {
-    *a = (kj_arena){.fail = fail};
+    *a = (kj_arena){.fail = fail, .limit = SIZE_MAX};
 }
 
 void kj_arena_free(kj_arena *a)
@@ -45,7 +45,7 @@ void kj_arena_free(kj_arena *a)
         next = c->next;
         free(c);
     }
-    *a = (kj_arena){.fail = a->fail};
+    *a = (kj_arena){.fail = a->fail, .limit = a->limit};
 }
 
 /* Chunks double, so that small compilations stay small. A big allocation gets a chunk alone, behind the current one,
@@ -82,6 +82,8 @@ void *kj_arena_alloc(kj_arena *a, size_t size)
     if (!size)
         size = 1;
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    if (size > a->limit - a->used)
+        out_of_memory(a);
     a->used += size;
     if (size > (size_t)(a->end - a->next))
         return new_chunk(a, size);

@@ -16,6 +16,7 @@ typedef struct kj_arena {
     char *next, *end;
     jmp_buf *fail;     /* where an out-of-memory goes; set by the entry that owns the arena */
     size_t used;       /* bytes handed out */
+    size_t limit;      /* of used: more is out of memory; SIZE_MAX from kj_arena_init */
     struct kj_intern *names;
 } kj_arena;
 

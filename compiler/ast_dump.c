@@ -12,18 +12,27 @@ typedef struct dump {
 static void dump_expr(dump *d, const char *role, const kj_expr *e);
 static void dump_stmts(dump *d, const char *role, const kj_stmt *s);
 
+static void put(dump *d, const char *text)
+{
+    kj_text_put(&d->text, text, strlen(text));
+}
+
 /* Begins a line: the indentation, and what part of the node above it is. */
 static void begin(dump *d, const char *role)
 {
-    kj_text_printf(&d->text, "%*s", 2 * d->level, "");
-    if (role)
-        kj_text_printf(&d->text, "%s: ", role);
+    for (int i = 0; i < d->level; i++)
+        put(d, "  ");
+    if (role) {
+        put(d, role);
+        put(d, ": ");
+    }
 }
 
 static void line(dump *d, const char *role, const char *what)
 {
     begin(d, role);
-    kj_text_printf(&d->text, "%s\n", what);
+    put(d, what);
+    put(d, "\n");
 }
 
 static void dump_exprs(dump *d, const kj_expr *list)
@@ -34,7 +43,7 @@ static void dump_exprs(dump *d, const kj_expr *list)
 
 static void dump_string(dump *d, const char *text, size_t len)
 {
-    kj_text_printf(&d->text, "string \"");
+    put(d, "string \"");
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c == '"' || c == '\\')
@@ -44,7 +53,7 @@ static void dump_string(dump *d, const char *text, size_t len)
         else
             kj_text_put(&d->text, &text[i], 1);
     }
-    kj_text_printf(&d->text, "\"\n");
+    put(d, "\"\n");
 }
 
 static void dump_leaf(dump *d, const kj_expr *e)
@@ -70,10 +79,10 @@ static void dump_leaf(dump *d, const kj_expr *e)
 
 static void dump_chain(dump *d, const kj_expr *e)
 {
-    kj_text_printf(&d->text, "chain");
+    put(d, "chain");
     for (int i = 0; i < e->u.chain.nops; i++)
         kj_text_printf(&d->text, " %s", kj_ops[e->u.chain.ops[i]].spelling);
-    kj_text_printf(&d->text, "\n");
+    put(d, "\n");
     d->level++;
     dump_exprs(d, e->u.chain.operands);
     d->level--;
@@ -148,25 +157,25 @@ static void dump_expr(dump *d, const char *role, const kj_expr *e)
         kj_text_printf(&d->text, "%s\n", e->u.logic.is_or ? "or" : "and");
         break;
     case KJ_E_COND:
-        kj_text_printf(&d->text, "cond\n");
+        put(d, "cond\n");
         break;
     case KJ_E_CALL:
-        kj_text_printf(&d->text, "call\n");
+        put(d, "call\n");
         break;
     case KJ_E_INDEX:
-        kj_text_printf(&d->text, "index\n");
+        put(d, "index\n");
         break;
     case KJ_E_SLICE:
-        kj_text_printf(&d->text, "slice\n");
+        put(d, "slice\n");
         break;
     case KJ_E_MEMBER:
         kj_text_printf(&d->text, "member %s\n", e->u.member.name);
         break;
     case KJ_E_TUPLE:
-        kj_text_printf(&d->text, "tuple\n");
+        put(d, "tuple\n");
         break;
     case KJ_E_LIST:
-        kj_text_printf(&d->text, "list\n");
+        put(d, "list\n");
         break;
     }
     dump_parts(d, e);
@@ -179,20 +188,20 @@ static void put_type(dump *d, const kj_type_ref *t)
     if (t->name) {
         kj_text_printf(&d->text, "%s", t->name);
         if (t->ndim)
-            kj_text_printf(&d->text, "[");
+            put(d, "[");
         for (int i = 1; i < t->ndim; i++)
-            kj_text_printf(&d->text, ",");
+            put(d, ",");
         if (t->ndim)
-            kj_text_printf(&d->text, "]");
+            put(d, "]");
         return;
     }
-    kj_text_printf(&d->text, "(");
+    put(d, "(");
     for (const kj_type_ref *part = t->parts; part; part = part->next) {
         put_type(d, part);
         if (part->next)
-            kj_text_printf(&d->text, ", ");
+            put(d, ", ");
     }
-    kj_text_printf(&d->text, ")");
+    put(d, ")");
 }
 
 static void dump_type(dump *d, const char *role, const kj_type_ref *t)
@@ -200,9 +209,9 @@ static void dump_type(dump *d, const char *role, const kj_type_ref *t)
     if (!t)
         return;
     begin(d, role);
-    kj_text_printf(&d->text, "type ");
+    put(d, "type ");
     put_type(d, t);
-    kj_text_printf(&d->text, "\n");
+    put(d, "\n");
     d->level++;
     for (const kj_expr *e = t->extents; e; e = e->next)
         dump_expr(d, "extent", e);
@@ -227,7 +236,7 @@ static void put_names(dump *d, const char *kind, const kj_name *names)
     kj_text_printf(&d->text, "%s", kind);
     for (const kj_name *n = names; n; n = n->next)
         kj_text_printf(&d->text, " %s", n->name);
-    kj_text_printf(&d->text, "\n");
+    put(d, "\n");
 }
 
 static void dump_declaration(dump *d, const char *kind, const kj_stmt *s)
@@ -259,7 +268,7 @@ static void dump_simple(dump *d, const char *kind, const kj_expr *e)
 
 static void dump_if(dump *d, const kj_stmt *s)
 {
-    kj_text_printf(&d->text, "if\n");
+    put(d, "if\n");
     d->level++;
     dump_expr(d, "test", s->u.if_.test);
     dump_stmts(d, "yes", s->u.if_.yes);
@@ -295,7 +304,7 @@ static void dump_stmt(dump *d, const kj_stmt *s)
         d->level--;
         break;
     case KJ_S_WHILE:
-        kj_text_printf(&d->text, "while\n");
+        put(d, "while\n");
         d->level++;
         dump_attrs(d, s->attrs);
         dump_expr(d, "test", s->u.while_.test);
