@@ -131,7 +131,7 @@ static kjit_status cpu_copy(kj_device *dev, kj_queue *queue, const kj_transfer *
 typedef struct launch_task {
     kj_task task;
     kj_device *dev;
-    kj_host_entry entry;
+    kj_exec *exec;
     size_t scratch;
     kj_work *work;
     kj_host_fault fault;
@@ -142,7 +142,7 @@ static void run_launch(kj_task *task)
 {
     launch_task *t = (launch_task *)task;
     kj_failure why;
-    kjit_status status = kj_pool_run(t->dev->pool, t->entry, t->values, t->scratch, &why);
+    kjit_status status = kj_pool_run(t->dev->pool, t->exec->entry, t->values, t->scratch, &t->exec->cost, &why);
     t->work->done(t->work, status, &t->fault);
 }
 
@@ -155,7 +155,7 @@ static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     *t = (launch_task){.task.run = run_launch,
                        .dev = dev,
-                       .entry = kj_exec_entry(call->exec),
+                       .exec = call->exec,
                        .scratch = call->scratch,
                        .work = work,
                        .values = (kj_host_launch *)(t + 1)};
@@ -175,7 +175,7 @@ static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_c
     kj_queue_wait(dev, NULL);
     fault->kind = KJ_FAULT_NONE;
     call->values->fault = fault;
-    return kj_pool_run(dev->pool, kj_exec_entry(call->exec), call->values, call->scratch, why);
+    return kj_pool_run(dev->pool, call->exec->entry, call->values, call->scratch, &call->exec->cost, why);
 }
 
 const kj_device_ops kj_cpu_device = {
@@ -193,7 +193,7 @@ const kj_device_ops kj_cpu_device = {
     .alloc = cpu_alloc,
     .release = cpu_release,
     .copy = cpu_copy,
-    .load = kj_load,
+    .load = kj_cpu_load,
     .unload = kj_unload,
     .launch = cpu_launch,
     .queue_create = kj_queue_create,

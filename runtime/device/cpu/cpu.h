@@ -17,9 +17,9 @@ void kj_pool_free(kj_pool *pool);
 int kj_pool_workers(const kj_pool *pool);
 
 /* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once. `values->fault` is set by
- * the caller. KJIT_FAULT when a block reported one. */
+ * the caller. `cost` is the kernel's: what a block took before, 0 at first. KJIT_FAULT when a block reported one. */
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values, size_t scratch,
-                        kj_failure *why);
+                        atomic_uint *cost, kj_failure *why);
 
 /* ---- Queues and marks (queue.c) ---- */
 
@@ -67,9 +67,14 @@ typedef struct kj_loader {
 
 void kj_loader_init(kj_loader *loader);
 void kj_loader_destroy(kj_loader *loader);
-kjit_status kj_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
+kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
 void kj_unload(kj_device *dev, kj_exec *exec);
-kj_host_entry kj_exec_entry(const kj_exec *exec);
+
+struct kj_exec {
+    kj_host_entry entry;
+    atomic_uint cost; /* of a block, in ns: the pool's */
+    struct dylib *code;
+};
 
 /* ---- The device (cpu.c) ---- */
 

@@ -20,11 +20,6 @@ typedef struct dylib {
     LLVMOrcJITDylibRef ref;
 } dylib;
 
-struct kj_exec {
-    kj_host_entry entry;
-    dylib *code;
-};
-
 /* What LLVM makes calls of where the CPU has no instruction. */
 static const struct {
     const char *name;
@@ -189,7 +184,7 @@ static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *
     return status;
 }
 
-kjit_status kj_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why)
+kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why)
 {
     kj_exec *exec = calloc(1, sizeof *exec);
     if (!exec)
@@ -212,9 +207,4 @@ void kj_unload(kj_device *dev, kj_exec *exec)
     clear_dylib(&dev->loader, exec->code);
     pthread_mutex_unlock(&dev->loader.lock);
     free(exec);
-}
-
-kj_host_entry kj_exec_entry(const kj_exec *exec)
-{
-    return exec->entry;
 }

@@ -5,9 +5,10 @@
  * has left. Nothing is allocated and no lock is taken. When every slot is taken a launch runs on its own thread alone.
  *
  * Workers that find nothing watch for a new launch for SPIN_US, then sleep on the pool's counter of launches (a futex):
- * a launch into a warm pool makes no system call. A slot's state is one word: OPEN lets workers in, the low bits count
- * those inside. A stale look at a slot is harmless: joining is a compare-and-swap, and a slot that was closed and
- * opened again in between is simply a newer launch. */
+ * a launch into a warm pool makes no system call. Waking sleepers takes longer than a small launch does, so what a
+ * kernel's blocks took before decides whether they are woken at once, or only if the launch outlasts its estimate. A
+ * slot's state is one word: OPEN lets workers in, the low bits count those inside. A stale look at a slot is harmless:
+ * joining is a compare-and-swap, and a slot that was closed and opened again in between is simply a newer launch. */
 #include "cpu.h"
 
 #include <fenv.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOTS = 16, SPIN_US = 40, CHUNKS_PER_WORKER = 8, STACK = 8 << 20, LINE = 64, MAX_WORKERS = 1024 };
+enum { SLOTS = 16, SPIN_US = 40, CHUNKS_PER_WORKER = 8, STACK = 8 << 20, LINE = 64, MAX_WORKERS = 1024, SMALL_NS = 5000 };
 
 #define OPEN 0x80000000u
 #define WAITED 0x40000000u /* the launch sleeps until the workers have left */
@@ -80,11 +81,11 @@ static inline void relax(void)
 #endif
 }
 
-static int64_t now_us(void)
+static int64_t now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Watches for a while until the word is (or is no longer) `value`; gives what it last was. */
@@ -93,7 +94,7 @@ static unsigned watch(atomic_uint *word, unsigned value, bool is)
     unsigned now = atomic_load_explicit(word, memory_order_acquire);
     if ((now == value) == is)
         return now;
-    int64_t end = now_us() + SPIN_US;
+    int64_t end = now_ns() + SPIN_US * 1000;
     do {
         for (int i = 0; i < 16; i++) {
             relax();
@@ -101,7 +102,7 @@ static unsigned watch(atomic_uint *word, unsigned value, bool is)
             if ((now == value) == is)
                 return now;
         }
-    } while (now_us() < end);
+    } while (now_ns() < end);
     return now;
 }
 
@@ -155,17 +156,24 @@ static inline void float_leave(float_state old)
 }
 #endif
 
-/* Claims chunks until there are none, or some block failed. */
+/* Claims a chunk and runs it; gives its blocks, 0 when there are none left or some block failed. */
+static uint64_t run_chunk(slot *s, void *memory)
+{
+    if (atomic_load_explicit(&s->faulted, memory_order_relaxed))
+        return 0;
+    uint64_t first = atomic_fetch_add_explicit(&s->next, s->chunk, memory_order_relaxed);
+    if (first >= s->blocks)
+        return 0;
+    uint64_t last = s->blocks - first < s->chunk ? s->blocks : first + s->chunk;
+    run_blocks(s->entry, s->values, first, last, memory, &s->faulted);
+    return last - first;
+}
+
 static void work(slot *s, void *memory)
 {
     float_state state = float_enter();
-    while (!atomic_load_explicit(&s->faulted, memory_order_relaxed)) {
-        uint64_t first = atomic_fetch_add_explicit(&s->next, s->chunk, memory_order_relaxed);
-        if (first >= s->blocks)
-            break;
-        uint64_t last = s->blocks - first < s->chunk ? s->blocks : first + s->chunk;
-        run_blocks(s->entry, s->values, first, last, memory, &s->faulted);
-    }
+    while (run_chunk(s, memory) > 0)
+        continue;
     float_leave(state);
 }
 
@@ -273,21 +281,52 @@ static kjit_status run_alone(slot *s, kj_host_entry entry, const kj_host_launch 
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
 
-static kjit_status run_shared(kj_pool *pool, slot *s, uint64_t chunks, kj_failure *why)
+/* Keeps what a block takes: at once when it is more than before, slowly when it is less. */
+static void learn(atomic_uint *cost, int64_t ns, uint64_t blocks)
+{
+    if (blocks == 0)
+        return;
+    int64_t now = ns / (int64_t)blocks + 1, before = atomic_load_explicit(cost, memory_order_relaxed);
+    int64_t kept = now >= before ? now : before - (before - now + 7) / 8;
+    atomic_store_explicit(cost, kept < UINT_MAX ? (unsigned)kept : UINT_MAX, memory_order_relaxed);
+}
+
+/* The launching thread's part. */
+static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
+{
+    uint64_t chunks = (s->blocks + s->chunk - 1) / s->chunk, blocks = 0, n;
+    int wanted = chunks - 1 < (uint64_t)pool->nworkers ? (int)chunks - 1 : pool->nworkers;
+    uint64_t estimate = atomic_load_explicit(cost, memory_order_relaxed) * s->blocks;
+    bool alone = estimate > 0 && estimate < SMALL_NS && atomic_load(&pool->sleepers) > 0;
+    if (!alone)
+        announce(pool, wanted);
+    int64_t start = now_ns();
+    float_state state = float_enter();
+    while ((n = run_chunk(s, s->own.data)) > 0) {
+        blocks += n;
+        if (alone && now_ns() - start > 2 * SMALL_NS) {
+            alone = false;
+            announce(pool, wanted);
+        }
+    }
+    float_leave(state);
+    learn(cost, now_ns() - start, blocks);
+}
+
+static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_failure *why)
 {
     if (!grow(&s->own, s->scratch_size))
         return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory", s->scratch_size);
     atomic_store_explicit(&s->next, 0, memory_order_relaxed);
     atomic_store_explicit(&s->faulted, false, memory_order_relaxed);
     atomic_store_explicit(&s->state, OPEN, memory_order_release);
-    announce(pool, chunks - 1 < (uint64_t)pool->nworkers ? (int)chunks - 1 : pool->nworkers);
-    work(s, s->own.data);
+    lead(pool, s, cost);
     close_slot(s);
     return atomic_load_explicit(&s->faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
 
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values, size_t scratch_size,
-                        kj_failure *why)
+                        atomic_uint *cost, kj_failure *why)
 {
     uint64_t blocks = (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
     uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
@@ -307,7 +346,7 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
         s->scratch_size = scratch_size;
         s->blocks = blocks;
         s->chunk = chunk;
-        status = run_shared(pool, s, (blocks + chunk - 1) / chunk, why);
+        status = run_shared(pool, s, cost, why);
     }
     atomic_store_explicit(&s->taken, false, memory_order_release);
     return status;
