@@ -34,7 +34,7 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 
 bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
-    kjit_array *from, *to = NULL;
+    kjit_array *from = NULL, *to = NULL;
     kjit_stream *stream;
     return kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&
            kj_run_check(r, kjit_to_device(from, stream, &to), c->span) && kj_run_array(r, c->span, to, out);
@@ -67,7 +67,7 @@ bool kj_run_copy(kj_run *r, kj_rcall *c, kj_rvalue *out)
 
 bool kj_run_copy_to_host(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
-    kjit_array *from, *to = NULL;
+    kjit_array *from = NULL, *to = NULL;
     kjit_stream *stream;
     if (!self_array(r, c, &from) || !kj_run_arg_stream(r, c, 1, &stream))
         return false;
@@ -82,7 +82,7 @@ bool kj_run_copy_to_host(kj_run *r, kj_rcall *c, kj_rvalue *out)
 
 bool kj_run_copy_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
-    kjit_array *from, *to;
+    kjit_array *from = NULL, *to = NULL;
     kjit_stream *stream;
     *out = kj_run_none();
     return self_array(r, c, &to) && kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&

@@ -164,7 +164,7 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
 {
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
-    uint64_t seed;
+    uint64_t seed = 0;
     if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !seed_of(r, c, 2, &seed))
         return false;
     if (!kj_is_float((kj_dtype)dtype)) {
@@ -220,7 +220,7 @@ bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_dtype dtype = KJIT_I32;
     int64_t low, high, shape[KJIT_MAX_NDIM];
     int ndim;
-    uint64_t seed;
+    uint64_t seed = 0;
     if (!kj_run_arg_int(r, c, 0, &low) || !kj_run_arg_int(r, c, 1, &high) ||
         !kj_run_arg_shape(r, c, 2, &ndim, shape) || !kj_run_arg_dtype(r, c, 3, &dtype) || !seed_of(r, c, 4, &seed))
         return false;

@@ -39,7 +39,7 @@ static bool event_argument(kj_run *r, const kj_rcall *c, int i, kjit_event **out
 
 bool kj_run_elapsed(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
-    kjit_event *from, *to;
+    kjit_event *from = NULL, *to = NULL;
     double ms = 0;
     if (!event_argument(r, c, 0, &from) || !event_argument(r, c, 1, &to) ||
         !kj_run_check(r, kjit_event_elapsed(from, to, &ms), c->span))
