@@ -78,6 +78,10 @@ LINKER := $(shell if [ -x "$(LLVM_BIN)/ld.lld" ]; then echo -B$(LLVM_BIN) -fuse-
     elif command -v ld.lld >/dev/null; then echo -fuse-ld=lld; \
     elif command -v ld.gold >/dev/null; then echo -fuse-ld=gold; fi)
 LDFLAGS_ALL = $(LINKER) -pthread $(SANITIZE) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
+# The command starts in half the time without relocations and with its own C++ library.
+ifeq ($(SAN)$(LLVM_LINK),static)
+COMMAND_LDFLAGS = -no-pie -static-libstdc++ -static-libgcc
+endif
 LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
@@ -135,7 +139,7 @@ clean: ## remove what was built
 
 $(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	@$(CXX) $(LDFLAGS_ALL) $(COMMAND_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 	@echo "AR   $@"
