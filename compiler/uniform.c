@@ -138,7 +138,8 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
     if (s->kind == KJ_TS_FOR) {
         uint8_t step = walk_expr(w, s->u.for_.start, up) | walk_expr(w, s->u.for_.step, up);
         join(w, &s->mark, step | walk_expr(w, s->u.for_.stop, up));
-        declare(w, s->u.for_.var, step, up);
+        /* Around a barrier a loop that threads leave one by one counts for each of them. */
+        declare(w, s->u.for_.var, s->barrier ? step | s->mark : step, up);
     }
     frame f = enter(up, s->mark);
     f.target = s;
