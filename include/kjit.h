@@ -303,7 +303,8 @@ typedef struct kjit_builtin_info {
     int ulp32, ulp64;
 } kjit_builtin_info;
 
-/* Row i of the kernel vocabulary; non-zero while there is one. */
+/* Row i of the vocabulary; non-zero while there is one. First the kernels' groups, then "run block", whose signatures
+ * are what stands after the name: "(shape, dtype=f32)"; a name with a leading dot is a member. */
 KJIT_API int kjit_builtin(int i, kjit_builtin_info *out);
 
 #ifdef __cplusplus

@@ -50,12 +50,24 @@ const char *kjit_dtype_name(kjit_dtype dtype)
     return dtype >= 0 && (int)dtype < (int)KJ_NTYPES ? kj_types[dtype].name : NULL;
 }
 
+static const struct { const char *name, *signature, *doc; } run_rows[] = {
+#define RUN(id, name, signature, doc) {name, signature, doc},
+#include "run_builtins.def"
+#undef RUN
+};
+
 int kjit_builtin(int i, kjit_builtin_info *out)
 {
+    int nrun = (int)(sizeof run_rows / sizeof *run_rows);
     memset(out, 0, sizeof *out);
-    if (i < 0 || i >= (int)KJ_NBUILTINS)
+    if (i < 0 || i >= (int)KJ_NBUILTINS + nrun)
         return 0;
-    const kj_builtin_info *row = &kj_builtins[i];
-    *out = (kjit_builtin_info){row->name, row->group, row->signature, row->doc, row->ulp32, row->ulp64};
+    if (i < (int)KJ_NBUILTINS) {
+        const kj_builtin_info *row = &kj_builtins[i];
+        *out = (kjit_builtin_info){row->name, row->group, row->signature, row->doc, row->ulp32, row->ulp64};
+        return 1;
+    }
+    i -= (int)KJ_NBUILTINS;
+    *out = (kjit_builtin_info){run_rows[i].name, "run block", run_rows[i].signature, run_rows[i].doc, 0, 0};
     return 1;
 }

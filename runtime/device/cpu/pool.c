@@ -57,6 +57,9 @@ struct kj_pool {
     atomic_bool stop;
     int nworkers; /* threads, the launching one not counted */
     worker *workers;
+    pthread_mutex_t lock; /* while the workers are started, with the first launch that shares its blocks */
+    atomic_bool started;
+    int nstarted;
     slot slots[SLOTS];
 };
 
@@ -313,10 +316,44 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
     learn(cost, now_ns() - start, blocks);
 }
 
+static bool start(worker *w)
+{
+    pthread_attr_t attr;
+    sigset_t all, old;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setstacksize(&attr, STACK);
+    sigfillset(&all); /* the program's signals go to its own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool started = pthread_create(&w->thread, &attr, worker_main, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+/* A program that only checks its kernels, or launches small ones, has no threads. Those that could not be started are
+ * not missed: the launching thread takes their chunks. */
+static void start_workers(kj_pool *pool)
+{
+    if (atomic_load_explicit(&pool->started, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    for (int i = 0; i < pool->nworkers && !atomic_load_explicit(&pool->started, memory_order_relaxed); i++) {
+        worker *w = &pool->workers[i];
+        *w = (worker){.pool = pool, .first = i % SLOTS};
+        if (!start(w))
+            break;
+        pool->nstarted = i + 1;
+    }
+    atomic_store_explicit(&pool->started, true, memory_order_release);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_failure *why)
 {
     if (!grow(&s->own, s->scratch_size))
         return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory", s->scratch_size);
+    start_workers(pool);
     atomic_store_explicit(&s->next, 0, memory_order_relaxed);
     atomic_store_explicit(&s->faulted, false, memory_order_relaxed);
     atomic_store_explicit(&s->state, OPEN, memory_order_release);
@@ -354,21 +391,6 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
 
 /* ---- Making and ending ---- */
 
-static bool start(worker *w)
-{
-    pthread_attr_t attr;
-    sigset_t all, old;
-    if (pthread_attr_init(&attr) != 0)
-        return false;
-    pthread_attr_setstacksize(&attr, STACK);
-    sigfillset(&all); /* the program's signals go to its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool started = pthread_create(&w->thread, &attr, worker_main, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attr);
-    return started;
-}
-
 kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why)
 {
     workers = workers < MAX_WORKERS ? workers : MAX_WORKERS;
@@ -381,12 +403,8 @@ kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why)
     }
     memset(pool, 0, sizeof *pool);
     pool->workers = list;
-    for (; pool->nworkers < workers - 1; pool->nworkers++) {
-        worker *w = &list[pool->nworkers];
-        *w = (worker){.pool = pool, .first = pool->nworkers % SLOTS};
-        if (!start(w))
-            break;
-    }
+    pool->nworkers = workers - 1;
+    pthread_mutex_init(&pool->lock, NULL);
     *out = pool;
     return KJIT_OK;
 }
@@ -395,12 +413,13 @@ void kj_pool_free(kj_pool *pool)
 {
     atomic_store(&pool->stop, true);
     announce(pool, INT_MAX);
-    for (int i = 0; i < pool->nworkers; i++) {
+    for (int i = 0; i < pool->nstarted; i++) {
         pthread_join(pool->workers[i].thread, NULL);
         free(pool->workers[i].own.data);
     }
     for (int i = 0; i < SLOTS; i++)
         free(pool->slots[i].own.data);
+    pthread_mutex_destroy(&pool->lock);
     free(pool->workers);
     free(pool);
 }
