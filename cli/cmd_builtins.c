@@ -55,7 +55,9 @@ static void print_row(const options *o, const kjit_builtin_info *b)
     call_text(b, call, sizeof call);
     accuracy(b, ulp, sizeof ulp);
     if (!o->markdown) {
-        printf("  %-40s %s%s%s%s\n", call, b->doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "");
+        enum { COLUMN = 40 };
+        printf("  %-*s%s%*s%s%s%s%s\n", COLUMN, call, strlen(call) < COLUMN ? "" : "\n",
+               strlen(call) < COLUMN ? 0 : COLUMN + 2, "", b->doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "");
         return;
     }
     printf("| `");

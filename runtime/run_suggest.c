@@ -123,7 +123,7 @@ void kj_run_suggest(const kj_program *program, kj_str *t)
     if (shown) {
         kj_str_puts(t, "    print(");
         put_name(t, kernel, shown->name);
-        kj_str_puts(t, ")\n");
+        kj_str_puts(t, shown->ndim == 1 ? "[:10])\n" : ")\n");
     }
     kj_str_puts(t, "}\n");
 }

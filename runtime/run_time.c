@@ -16,8 +16,15 @@ static void put_dims(kj_str *t, const int64_t dims[3])
 
 static void put_timing(kj_str *t, const kj_timing *timing)
 {
+    static const char *const kinds[] = {
+        [KJ_TIMING_COMPILE] = "compile",
+        [KJ_TIMING_LAUNCH] = "launch",
+        [KJ_TIMING_COPY] = "copy",
+    };
     kj_str what = {0};
-    if (timing->kind == KJ_TIMING_LAUNCH) {
+    if (timing->kind == KJ_TIMING_COMPILE) {
+        kj_str_puts(&what, timing->name);
+    } else if (timing->kind == KJ_TIMING_LAUNCH) {
         kj_str_printf(&what, "%s[", timing->name);
         put_dims(&what, timing->grid);
         kj_str_puts(&what, ", ");
@@ -26,8 +33,7 @@ static void put_timing(kj_str *t, const kj_timing *timing)
     } else {
         kj_str_printf(&what, "%s, %" PRId64 " bytes", timing->name, timing->bytes);
     }
-    kj_str_printf(t, "time: %-7s %-44s %10.3f ms", timing->kind == KJ_TIMING_LAUNCH ? "launch" : "copy",
-                   what.data ? what.data : "", timing->ms);
+    kj_str_printf(t, "time: %-7s %-44s %10.3f ms", kinds[timing->kind], what.data ? what.data : "", timing->ms);
     if (timing->kind == KJ_TIMING_COPY && timing->ms > 0)
         kj_str_printf(t, " %8.2f GB/s", (double)timing->bytes / timing->ms * 1e-6);
     kj_str_puts(t, "\n");

@@ -16,9 +16,9 @@
 
 /* ---- Contexts and errors (context.c, error.c) ---- */
 
-typedef enum kj_timing_kind { KJ_TIMING_LAUNCH, KJ_TIMING_COPY } kj_timing_kind;
+typedef enum kj_timing_kind { KJ_TIMING_COMPILE, KJ_TIMING_LAUNCH, KJ_TIMING_COPY } kj_timing_kind;
 
-/* One launch or copy that has ended. */
+/* One launch or copy that has ended, or the compilation that a launch began with. */
 typedef struct kj_timing {
     kj_timing_kind kind;
     const char *name;          /* of the kernel; of a copy: "host to device", "device to host", ... */

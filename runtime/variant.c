@@ -100,11 +100,16 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     v->hash = hash;
     memcpy(v->key, key, size);
     compilation c = {.kernel = kernel, .spec = spec, .variant = v};
+    const kj_timing_hook *hook = atomic_load(&ctx->timing);
+    double start = hook ? kj_now_ms() : 0;
     kjit_status status = build(&c);
     if (status != KJIT_OK) {
         kj_variant_free(v, ctx);
         return status;
     }
+    if (hook)
+        hook->report(hook->user, &(kj_timing){.kind = KJ_TIMING_COMPILE, .name = kernel->decl->name,
+                                              .ms = kj_now_ms() - start});
     _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];
     atomic_init(&v->next, atomic_load(bucket));
     atomic_store_explicit(bucket, v, memory_order_release);
