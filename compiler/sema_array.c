@@ -286,11 +286,15 @@ kj_operand kj_index_expr(kj_sema *s, const kj_expr *e)
         kj_sema_error(s, e->span, "not-a-value", "a kernel is launched from the run block only");
         return kj_no_value(e->span);
     }
-    kj_message *m = kj_sema_error(s, e->u.index.base->span, "not-an-array", "this is %s, not an array",
-                                  kj_describe(s, &base));
-    if (base.kind == KJ_V_SYMBOL && base.u.symbol->kind == KJ_SYM_FN)
+    kj_span at = e->u.index.base->span;
+    if (base.kind != KJ_V_SYMBOL) {
+        kj_sema_error(s, at, "not-an-array", "this is %s, not an array", kj_describe(s, &base));
+        return kj_no_value(e->span);
+    }
+    kj_message *m = kj_sema_error(s, at, "not-an-array", "'%s' is not an array", base.u.symbol->name);
+    if (strcmp(kj_builtins[base.u.symbol->builtin].group, "index") == 0 && base.u.symbol->kind == KJ_SYM_BUILTIN)
+        kj_hint(s->diag, m, "write %s.x, .y or .z", base.u.symbol->name);
+    else if (base.u.symbol->kind == KJ_SYM_FN || base.u.symbol->kind == KJ_SYM_BUILTIN)
         kj_hint(s->diag, m, "a call is written %s(...)", base.u.symbol->name);
-    else if (base.kind == KJ_V_SYMBOL)
-        kj_hint(s->diag, m, "did you mean a member, as in %s.x?", base.u.symbol->name);
     return kj_no_value(e->span);
 }

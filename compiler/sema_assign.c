@@ -201,8 +201,10 @@ static void assign_element(kj_sema *s, const kj_stmt *st, const kj_expr *target)
             kj_spill(s, &p.index[i], &at);
         kj_spill(s, &old, &at);
     }
-    if (st->u.assign.augmented)
+    if (st->u.assign.augmented) {
         v = kj_binary(s, st->u.assign.op, old, v, st->span);
+        v.span = st->u.assign.value->span;
+    }
     store(s, &p, v, st->span);
 }
 
@@ -219,7 +221,7 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         if (s->sink->tail != at)
             kj_spill(s, &old, &at);
         v = kj_binary(s, st->u.assign.op, old, v, st->span);
-        v.span = st->span;
+        v.span = st->u.assign.value->span;
     } else if (v.kind == KJ_V_TUPLE) { /* t = (t[1], t[0]): all read before the first is assigned */
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &v, &end);

@@ -14,10 +14,13 @@ static int signature_args(const char *signature)
     return open ? (int)strcspn(open + 1, ")") : 0;
 }
 
-static const char *signature_words(kj_sema *s, kj_builtin id)
+const char *kj_builtin_words(kj_sema *s, kj_builtin id)
 {
     static const char *const names[MAX_ARGS] = {"x", "y", "z"};
-    const char *text = "(";
+    const char *text = "(", *doc = kj_builtins[id].doc;
+    size_t len = strlen(kj_builtins[id].name);
+    if (strncmp(doc, kj_builtins[id].name, len) == 0 && doc[len] == '(')
+        return doc + len; /* it names its parameters */
     int n = signature_args(kj_builtins[id].signature);
     for (int i = 0; i < n; i++)
         text = kj_arena_printf(s->diag->arena, "%s%s%s", text, names[i], i + 1 < n ? ", " : "");
@@ -80,7 +83,7 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
     kj_operand v[MAX_ARGS], folded;
     kj_texpr *args[MAX_ARGS];
     if (n != wanted) {
-        kj_arity_error(s, e, info->name, signature_words(s, id), wanted, wanted);
+        kj_arity_error(s, e, info->name, kj_builtin_words(s, id), wanted, wanted);
         return kj_no_value(e->span);
     }
     kj_expr_list(s, e->u.call.args, v, n);

@@ -48,6 +48,8 @@ void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const cha
     int n = kj_count(call->u.call.args);
     const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
                                        : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
+    if (most == 0)
+        wanted = "no";
     kj_message *m = kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name, wanted,
                                   least == 1 && most == 1 ? "" : "s", n);
     kj_hint(s->diag, m, "%s%s", name, sig);
@@ -266,7 +268,7 @@ static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
     s->frame = f.up;
     s->scope = scope;
     s->naming = naming;
-    if (f.result.kind == KJ_T_ERROR || s->broken[fn])
+    if (f.result.kind == KJ_T_ERROR || s->broken[fn] || s->too_big)
         return kj_no_value(call);
     if (f.direct)
         return f.value;

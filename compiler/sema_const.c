@@ -69,8 +69,8 @@ static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, 
         }
     }
     if (shape[depth] != e->u.list.n) {
-        kj_sema_error(s, e->span, "list-shape", "this list has %d items, and %lld are needed along axis %d",
-                      e->u.list.n, (long long)shape[depth], depth);
+        kj_sema_error(s, e->span, "list-shape", "this list has %d item%s, and %lld are needed along axis %d",
+                      e->u.list.n, e->u.list.n == 1 ? "" : "s", (long long)shape[depth], depth);
         return false;
     }
     for (const kj_expr *item = e->u.list.items; item; item = item->next) {

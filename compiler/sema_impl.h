@@ -159,6 +159,7 @@ typedef struct kj_sema {
     int depth;
     int nodes, total;   /* typed nodes of this walk; of all before it */
     bool too_big;
+    bool in_run;        /* the run block is being checked */
     kj_var_note *vars;
     int nvars, var_cap;
     kj_tarray **roots;
@@ -192,6 +193,7 @@ kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind
 void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value);
 /* Reports an undeclared name, with the best hint there is. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
+void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
 /* The nearest visible name, or NULL. */
 const char *kj_nearest_visible(kj_sema *s, const char *name);
 kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */
@@ -313,6 +315,8 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
 kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want);
 kj_operand kj_grid_call(kj_sema *s, const kj_expr *e, bool size);
 bool kj_fold_builtin(kj_builtin id, const kj_value *args, int n, kj_value *out); /* fold_builtin.c */
+/* "(x, y): what it does" */
+const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature. */
 void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature, int least, int most);
 
@@ -332,6 +336,7 @@ bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastm
 kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t, kj_layout layout, int param);
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec);
 void kj_sema_run(kj_sema *s, const kj_item *run);
+bool kj_is_run_name(const char *name); /* a function of the run block? */
 const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 #endif

@@ -37,6 +37,8 @@ bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastm
             read_bounds(s, attr, bounds);
         } else if (strcmp(attr->name, "fastmath") == 0 && !attr->args) {
             *fastmath = true;
+        } else if (strcmp(attr->name, "fastmath") == 0) {
+            kj_sema_error(s, attr->args->span, "attribute", "@fastmath takes no arguments");
         } else {
             kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a kernel", attr->name);
             const char *near = kj_nearest(attr->name, known, 2);

@@ -126,6 +126,9 @@ static const char *native_name(kj_sema *s, const char *name)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i].theirs) == 0)
             return names[i].ours;
+    for (int id = 0; id < KJ_NBUILTINS; id++)
+        if (strcmp(name, kj_builtins[id].name) == 0)
+            return kj_arena_printf(s->diag->arena, "%s(...)", name);
     return kj_nearest_visible(s, name);
 }
 

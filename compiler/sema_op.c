@@ -1,5 +1,5 @@
 /* Operators: the types of their operands, contraction to fused multiply-adds, powers as products. */
-#include <math.h>
+#include <string.h>
 
 #include "sema_impl.h"
 
@@ -14,7 +14,10 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     const char *text = kj_source_text(s, v->span, "x");
     kj_message *m = kj_sema_error(s, v->span, "not-a-number", "%s works on numbers, not on %s", what,
                                   kj_describe(s, v));
-    if (v->kind == KJ_V_SCALAR)
+    const char *bindings = s->frame ? s->frame->bindings : NULL;
+    if (bindings && strstr(bindings, "= bool"))
+        kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
+    else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_ARRAY)
         kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text, v->u.array->ndim == 1 ? "i" : "i, ...");
@@ -34,6 +37,19 @@ static kj_dtype literal_type(kj_dtype want, const kj_operand *v, int n)
         fits = fits && (kj_is_float(want) || !kj_is_float(own)) && kj_value_fits(v[i].u.literal, want);
     }
     return fits ? want : type;
+}
+
+/* A literal that its company's type does not hold. */
+static void literal_misfit(kj_sema *s, const kj_operand *v, kj_dtype type)
+{
+    const char *text = kj_literal_text(s, v->u.literal);
+    kj_message *m = kj_sema_error(s, v->span, "constant-range", "%s does not fit %s, the type it meets here", text,
+                                  kj_type_name(type));
+    if (kj_is_int(type))
+        kj_hint(s->diag, m, "convert the other side to a wider type, or write %s(%s), which is %s", kj_type_name(type),
+                kj_source_text(s, v->span, text), kj_literal_text(s, kj_fold_convert(v->u.literal, type)));
+    else
+        kj_hint(s->diag, m, "convert the other side to f64");
 }
 
 bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what)
@@ -63,8 +79,12 @@ bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, con
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == type)
             continue;
+        if (v[i].kind == KJ_V_LITERAL && !kj_value_fits(v[i].u.literal, type)) {
+            literal_misfit(s, &v[i], type);
+            return false;
+        }
         kj_texpr *e = v[i].kind == KJ_V_SCALAR ? kj_te_convert(s, v[i].u.scalar.e, type, v[i].span)
-                                               : kj_coerce(s, v[i], type, "the other operand");
+                                               : kj_coerce(s, v[i], type, what);
         if (!e)
             return false;
         v[i] = kj_scalar(e);

@@ -19,6 +19,14 @@ static const struct { const char *name, *signature; } run_names[NRUN] = {
 static void check_expr(kj_sema *s, const kj_expr *e);
 static void check_stmts(kj_sema *s, const kj_stmt *st, int loops);
 
+bool kj_is_run_name(const char *name)
+{
+    for (int i = 0; i < NRUN; i++)
+        if (strcmp(run_names[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static void check_list(kj_sema *s, const kj_expr *e)
 {
     for (; e; e = e->next)
@@ -165,7 +173,7 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
         return;
     kj_message *m = kj_sema_error(s, call->span, "argument-count", "'%s' takes %d argument%s, not %d",
                                   kj_builtins[id].name, wanted, wanted == 1 ? "" : "s", n);
-    kj_hint(s->diag, m, "%s: %s", kj_builtins[id].name, kj_builtins[id].doc);
+    kj_hint(s->diag, m, "%s%s", kj_builtins[id].name, kj_builtin_words(s, id));
 }
 
 /* ---- Launches ---- */
@@ -320,9 +328,16 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
     return -2;
 }
 
+/* np.zeros: is the name before the dot one that is not declared? (reported) */
+static bool undeclared_base(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    return base->kind == KJ_E_NAME && !find_name(s, base->u.name, base->span);
+}
+
 static void check_member(kj_sema *s, const kj_expr *e)
 {
-    if (dotted_index(s, e) != -1)
+    if (dotted_index(s, e) != -1 || undeclared_base(s, e))
         return;
     check_expr(s, e->u.member.base);
     int i = member_index(e->u.member.name);
@@ -338,6 +353,10 @@ static void check_method(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *callee = e->u.call.callee;
     int i = dotted_index(s, callee);
+    if (i == -1 && undeclared_base(s, callee)) {
+        check_list(s, e->u.call.args);
+        return;
+    }
     if (i == -1) {
         check_expr(s, callee->u.member.base);
         i = member_index(callee->u.member.name);
@@ -570,6 +589,8 @@ void kj_sema_run(kj_sema *s, const kj_item *run)
     kj_scope *outer = s->scope;
     s->scope = kj_scope_new(s->arena, run_scope(s));
     s->frame = NULL;
+    s->in_run = true;
     check_stmts(s, run->body, 0);
+    s->in_run = false;
     s->scope = outer;
 }

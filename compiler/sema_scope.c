@@ -84,7 +84,8 @@ kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind
 {
     const kj_symbol *old = find_here(s->scope, name);
     if (old) {
-        kj_message *m = kj_sema_error(s, span, "redeclared", "'%s' is declared twice in this block", name);
+        kj_message *m = kj_sema_error(s, span, "redeclared", "'%s' is declared twice%s", name,
+                                      s->scope == s->program->globals ? "" : " in this block");
         kj_note(s->diag, m, old->span, "declared here");
     }
     return kj_scope_add(s->arena, s->scope, name, span, kind);
@@ -143,18 +144,42 @@ static const struct { const char *name, *hint; } habits[] = {
     {"c128", "complex types are not there yet: use two f64 arrays"},
 };
 
-void kj_undeclared(kj_sema *s, const char *name, kj_span span)
+static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
-    kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
         if (strcmp(habits[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s", habits[i].hint);
-            return;
+            return true;
         }
     }
+    return false;
+}
+
+void kj_undeclared(kj_sema *s, const char *name, kj_span span)
+{
+    kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
     const char *near = kj_nearest_visible(s, name);
+    if (hint_habit(s, m, name))
+        return;
+    if (!s->in_run && kj_is_run_name(name))
+        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
+    else if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+}
+
+void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
+{
+    kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
+    const char *names[KJ_NTYPES];
+    for (int t = 0; t < KJ_NTYPES; t++)
+        names[t] = kj_types[t].name;
+    const char *near = kj_nearest(name, names, KJ_NTYPES);
+    if (hint_habit(s, m, name))
+        return;
     if (near)
         kj_hint(s->diag, m, "did you mean '%s'?", near);
+    else
+        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f32 and f64");
 }
 
 static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)

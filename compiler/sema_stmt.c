@@ -89,8 +89,29 @@ static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
     mark_barrier(s, made, barrier);
 }
 
+static bool loop_attrs(kj_sema *s, const kj_stmt *st)
+{
+    bool unroll = false;
+    for (const kj_attr *attr = st->attrs; attr; attr = attr->next) {
+        bool known = strcmp(attr->name, "unroll") == 0;
+        if (known && st->kind != KJ_S_FOR) {
+            kj_sema_error(s, attr->span, "attribute", "@unroll is for 'for' loops");
+            continue;
+        }
+        if (known && attr->args)
+            kj_sema_error(s, attr->args->span, "attribute", "@unroll takes no arguments");
+        unroll |= known;
+        if (known)
+            continue;
+        kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a loop", attr->name);
+        kj_hint(s->diag, m, "a loop takes @unroll");
+    }
+    return unroll;
+}
+
 static void while_stmt(kj_sema *s, const kj_stmt *st)
 {
+    loop_attrs(s, st);
     kj_branch branch;
     kj_branch_open(s, &branch, false);
     kj_operand v = kj_expr_value(s, st->u.while_.test, KJ_VOID);
@@ -110,20 +131,6 @@ static void while_stmt(kj_sema *s, const kj_stmt *st)
         }
     }
     s->frame->loops--;
-}
-
-static bool loop_attrs(kj_sema *s, const kj_attr *attr)
-{
-    bool unroll = false;
-    for (; attr; attr = attr->next) {
-        if (strcmp(attr->name, "unroll") == 0 && !attr->args) {
-            unroll = true;
-            continue;
-        }
-        kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a loop", attr->name);
-        kj_hint(s->diag, m, "a loop takes @unroll");
-    }
-    return unroll;
 }
 
 /* The bounds of range(...) in the loop's type: start, stop, step. False after an error. */
@@ -176,7 +183,7 @@ static void for_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.for_.names;
     kj_texpr *bounds[3] = {NULL, NULL, NULL};
-    bool unroll = loop_attrs(s, st->attrs), barrier = false;
+    bool unroll = loop_attrs(s, st), barrier = false;
     bool ok = is_range(s, st->u.for_.iter) && range_bounds(s, st->u.for_.iter, bounds);
     if (name->next) {
         kj_sema_error(s, name->next->span, "tuple-arity", "range gives one number a turn, and here are several names");

@@ -9,7 +9,7 @@ static kj_dtype resolve_name(kj_sema *s, const char *name, kj_span span)
 {
     const kj_symbol *sym = kj_scope_find(s->scope, name);
     if (!sym) {
-        kj_undeclared(s, name, span);
+        kj_undeclared_type(s, name, span);
         return KJ_VOID;
     }
     if (sym->kind != KJ_SYM_TYPE) {
@@ -58,11 +58,10 @@ kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)
 {
     if (e->kind == KJ_E_NAME)
         return resolve_name(s, e->u.name, e->span);
+    if (e->kind == KJ_E_MEMBER && kj_expr_any(s, e, KJ_VOID).kind == KJ_V_ERROR)
+        return KJ_VOID; /* np.float32: said what to write */
     kj_message *m = kj_sema_error(s, e->span, "not-a-type", "a type is expected here");
-    if (e->kind == KJ_E_MEMBER && kj_type_named(e->u.member.name) != KJ_VOID)
-        kj_hint(s->diag, m, "write %s", e->u.member.name);
-    else
-        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f32 and f64");
+    kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f32 and f64");
     return KJ_VOID;
 }
 
