@@ -48,8 +48,8 @@ void kj_arena_free(kj_arena *a)
     *a = (kj_arena){.fail = a->fail, .limit = a->limit};
 }
 
-/* Chunks double, so that small compilations stay small. A big allocation gets a chunk alone, behind the current one,
- * whose free end stays in use. */
+/* Chunks double, so that small compilations stay small. A big allocation gets a chunk alone,
+ * behind the current one, whose free end stays in use. */
 static void *new_chunk(kj_arena *a, size_t size)
 {
     size_t usual = a->chunks ? a->chunks->size * 2 : FIRST_CHUNK;
@@ -121,7 +121,8 @@ static interned *find(const interns *names, const char *text, size_t len, uint64
 
 static void grow(kj_arena *a, interns *names)
 {
-    interns bigger = {.capacity = names->capacity ? names->capacity * 2 : 64, .count = names->count};
+    interns bigger = {.capacity = names->capacity ? names->capacity * 2 : 64,
+                      .count = names->count};
     bigger.slots = KJ_NEW_ARRAY(a, interned, bigger.capacity);
     for (size_t i = 0; i < names->capacity; i++) {
         const interned *s = &names->slots[i];
@@ -150,7 +151,8 @@ const char *kj_intern(kj_arena *a, const char *text, size_t len)
 
 /* ---- Text ---- */
 
-/* vsnprintf with a decimal point in whatever locale the host program set. Gives what the text needs without the NUL. */
+/* vsnprintf with a decimal point in whatever locale the host program set. Gives what the text
+ * needs without the NUL. */
 static size_t format_text(kj_arena *a, char *out, size_t size, const char *format, va_list args)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

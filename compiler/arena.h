@@ -1,9 +1,10 @@
 /* Memory for one compilation: allocated piece by piece, freed at once.
  *
- * Everything the front end and sema build (tokens' text, AST, typed AST, messages) lives in the arena of its
- * compilation and is never freed alone. An allocation that fails longjmps to the compilation's entry (kj_arena.fail),
- * so no caller checks for NULL. Not thread-safe: an arena belongs to one compilation.
- * Formatted text is the same in every locale: a decimal point is a point. */
+ * Everything the front end and sema build (tokens' text, AST, typed AST, messages) lives in the
+ * arena of its compilation and is never freed alone. An allocation that fails longjmps to the
+ * compilation's entry (kj_arena.fail), so no caller checks for NULL. Not thread-safe: an arena
+ * belongs to one compilation. Formatted text is the same in every locale: a decimal point is a
+ * point. */
 #ifndef KJ_ARENA_H
 #define KJ_ARENA_H
 
@@ -14,9 +15,9 @@
 typedef struct kj_arena {
     struct kj_chunk *chunks;
     char *next, *end;
-    jmp_buf *fail;     /* where an out-of-memory goes; set by the entry that owns the arena */
-    size_t used;       /* bytes handed out */
-    size_t limit;      /* of used: more is out of memory; SIZE_MAX from kj_arena_init */
+    jmp_buf *fail; /* where an out-of-memory goes; set by the entry that owns the arena */
+    size_t used;   /* bytes handed out */
+    size_t limit;  /* of used: more is out of memory; SIZE_MAX from kj_arena_init */
     struct kj_intern *names;
 } kj_arena;
 
@@ -35,7 +36,8 @@ const char *kj_intern(kj_arena *a, const char *text, size_t len);
 char *kj_arena_printf(kj_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *kj_arena_vprintf(kj_arena *a, const char *format, va_list args);
 
-/* Text that grows at its end, in the arena: start from {.arena = a}; `text` is NUL-terminated, NULL while empty. */
+/* Text that grows at its end, in the arena: start from {.arena = a}; `text` is NUL-terminated,
+ * NULL while empty. */
 typedef struct kj_text {
     kj_arena *arena;
     char *text;

@@ -1,22 +1,25 @@
 /* What the parser builds: the source's shape and places, no types, nothing resolved.
  *
- * Everything lives in the compilation's arena. Lists are linked by `next` and never shared. After syntax errors the
- * tree holds what could be recovered (a node is complete or absent). Names are interned: compare pointers. */
+ * Everything lives in the compilation's arena. Lists are linked by `next` and never shared.
+ * After syntax errors the tree holds what could be recovered (a node is complete or absent).
+ * Names are interned: compare pointers. */
 #ifndef KJ_AST_H
 #define KJ_AST_H
 
 #include "diag.h"
 #include "types.h"
 
-/* The longest way from an item down to a leaf, in expressions and statements: what is deeper, be it parentheses, a chain
- * of + or a ladder of elif, is an error of the parser. So a pass may recurse over the tree. */
+/* The longest way from an item down to a leaf, in expressions and statements: what is deeper, be
+ * it parentheses, a chain of + or a ladder of elif, is an error of the parser. So a pass may
+ * recurse over the tree. */
 enum { KJ_MAX_DEPTH = 1000 };
 
 typedef struct kj_expr kj_expr;
 typedef struct kj_stmt kj_stmt;
 typedef struct kj_item kj_item;
 
-/* A type as written: f32, T, f32[,] (dims 2, no extents), f32[3, 3] (extents), (f32, i64) (tuple of parts). */
+/* A type as written: f32, T, f32[,] (dims 2, no extents), f32[3, 3] (extents), (f32, i64) (tuple
+ * of parts). */
 typedef struct kj_type_ref {
     struct kj_type_ref *next; /* in a tuple */
     kj_span span;
@@ -27,31 +30,32 @@ typedef struct kj_type_ref {
 } kj_type_ref;
 
 typedef enum kj_expr_kind {
-    KJ_E_INT,     /* u.integer; a literal over u64 is an error of the lexer */
-    KJ_E_FLOAT,   /* u.real */
-    KJ_E_BOOL,    /* u.integer: 0 or 1 */
-    KJ_E_STRING,  /* u.string: escapes resolved */
-    KJ_E_NAME,    /* u.name */
-    KJ_E_UNARY,   /* u.unary: op NEG INVERT NOT */
-    KJ_E_BINARY,  /* u.binary: arithmetic and a single comparison */
-    KJ_E_CHAIN,   /* u.chain: a < b <= c: operands by next, one op fewer */
-    KJ_E_LOGIC,   /* u.logic: and, or */
-    KJ_E_COND,    /* u.cond: `a if c else b` */
-    KJ_E_CALL,    /* u.call: f(x), shared.array(...), k[grid, block](a), k.forall(n)(a) */
-    KJ_E_INDEX,   /* u.index: a[i, j:k]; args may hold KJ_E_SLICE */
-    KJ_E_SLICE,   /* u.slice: start:stop:step, any of them NULL; only inside [] */
-    KJ_E_MEMBER,  /* u.member: a.shape, threadIdx.x, atomic.add */
-    KJ_E_TUPLE,   /* u.list: (a, b) */
-    KJ_E_LIST,    /* u.list: [a, b], of constants and run blocks */
+    KJ_E_INT,    /* u.integer; a literal over u64 is an error of the lexer */
+    KJ_E_FLOAT,  /* u.real */
+    KJ_E_BOOL,   /* u.integer: 0 or 1 */
+    KJ_E_STRING, /* u.string: escapes resolved */
+    KJ_E_NAME,   /* u.name */
+    KJ_E_UNARY,  /* u.unary: op NEG INVERT NOT */
+    KJ_E_BINARY, /* u.binary: arithmetic and a single comparison */
+    KJ_E_CHAIN,  /* u.chain: a < b <= c: operands by next, one op fewer */
+    KJ_E_LOGIC,  /* u.logic: and, or */
+    KJ_E_COND,   /* u.cond: `a if c else b` */
+    KJ_E_CALL,   /* u.call: f(x), shared.array(...), k[grid, block](a), k.forall(n)(a) */
+    KJ_E_INDEX,  /* u.index: a[i, j:k]; args may hold KJ_E_SLICE */
+    KJ_E_SLICE,  /* u.slice: start:stop:step, any of them NULL; only inside [] */
+    KJ_E_MEMBER, /* u.member: a.shape, threadIdx.x, atomic.add */
+    KJ_E_TUPLE,  /* u.list: (a, b) */
+    KJ_E_LIST,   /* u.list: [a, b], of constants and run blocks */
 } kj_expr_kind;
 
 struct kj_expr {
     kj_expr_kind kind;
-    uint32_t depth;      /* levels of the tree below and here */
+    uint32_t depth; /* levels of the tree below and here */
     kj_span span;
     kj_expr *next;       /* in an argument list */
     const char *keyword; /* as an argument `keyword=expr`, else NULL */
     kj_span keyword_span;
+    /* clang-format off */
     union {
         uint64_t integer;
         double real;
@@ -68,6 +72,7 @@ struct kj_expr {
         struct { kj_expr *base; const char *name; kj_span name_span; } member;
         struct { kj_expr *items; int n; } list;
     } u;
+    /* clang-format on */
 };
 
 typedef struct kj_name {
@@ -85,12 +90,12 @@ typedef struct kj_attr {
 } kj_attr;
 
 typedef enum kj_stmt_kind {
-    KJ_S_LET,      /* u.let: let/var names [: type] = init; several names take a tuple */
-    KJ_S_ASSIGN,   /* u.assign: targets = value, or target op= value */
-    KJ_S_EXPR,     /* u.expr */
-    KJ_S_IF,       /* u.if_: elif is an if alone in no */
-    KJ_S_FOR,      /* u.for_: for names in iter { body } */
-    KJ_S_WHILE,    /* u.while_ */
+    KJ_S_LET,    /* u.let: let/var names [: type] = init; several names take a tuple */
+    KJ_S_ASSIGN, /* u.assign: targets = value, or target op= value */
+    KJ_S_EXPR,   /* u.expr */
+    KJ_S_IF,     /* u.if_: elif is an if alone in no */
+    KJ_S_FOR,    /* u.for_: for names in iter { body } */
+    KJ_S_WHILE,  /* u.while_ */
     KJ_S_BREAK,
     KJ_S_CONTINUE,
     KJ_S_RETURN,   /* u.expr: NULL, an expression or a tuple */
@@ -104,6 +109,7 @@ struct kj_stmt {
     kj_span span;
     kj_stmt *next;
     kj_attr *attrs; /* of a for */
+    /* clang-format off */
     union {
         struct { bool mutable; kj_name *names; kj_type_ref *type; kj_expr *init; } let;
         struct { kj_expr *targets; kj_op op; bool augmented; kj_expr *value; } assign;
@@ -112,15 +118,16 @@ struct kj_stmt {
         struct { kj_name *names; kj_expr *iter; kj_stmt *body; } for_;
         struct { kj_expr *test; kj_stmt *body; } while_;
     } u;
+    /* clang-format on */
 };
 
 typedef struct kj_param_decl {
     struct kj_param_decl *next;
     const char *name;
     kj_span span;
-    bool is_const;       /* const T: i32 = 16 */
+    bool is_const; /* const T: i32 = 16 */
     kj_type_ref *type;
-    kj_expr *init;       /* default of a const parameter, or NULL */
+    kj_expr *init; /* default of a const parameter, or NULL */
 } kj_param_decl;
 
 /* <T: float, U> */

@@ -1,7 +1,8 @@
 /* The constructors of the tree: what a rule of the grammar read comes in, a node results.
  *
- * They keep the tree within KJ_MAX_DEPTH and KJ_TREE_MAX: a node that would pass a limit ends the parse with an error
- * and is cut off. They refuse what the grammar can read but no pass could use, such as f() = 1. */
+ * They keep the tree within KJ_MAX_DEPTH and KJ_TREE_MAX: a node that would pass a limit ends
+ * the parse with an error and is cut off. They refuse what the grammar can read but no pass
+ * could use, such as f() = 1. */
 #include <string.h>
 
 #include "parse.h"
@@ -87,7 +88,8 @@ kj_expr *kj_make_unary(kj_parser *p, kj_span span, kj_op op, kj_expr *arg)
     return limited(p, e);
 }
 
-kj_expr *kj_make_binary(kj_parser *p, kj_span span, kj_op op, kj_span op_span, kj_expr *lhs, kj_expr *rhs)
+kj_expr *kj_make_binary(kj_parser *p, kj_span span, kj_op op, kj_span op_span, kj_expr *lhs,
+                        kj_expr *rhs)
 {
     kj_expr *e = expr_above(p, span, KJ_E_BINARY, deeper(lhs->depth, rhs->depth));
     e->u.binary.op = op;
@@ -138,14 +140,16 @@ static uint32_t depth_of(const kj_expr *e)
 
 kj_expr *kj_make_slice(kj_parser *p, kj_span span, kj_expr *start, kj_expr *stop, kj_expr *step)
 {
-    kj_expr *e = expr_above(p, span, KJ_E_SLICE, deeper(depth_of(start), deeper(depth_of(stop), depth_of(step))));
+    kj_expr *e = expr_above(p, span, KJ_E_SLICE,
+                            deeper(depth_of(start), deeper(depth_of(stop), depth_of(step))));
     e->u.slice.start = start;
     e->u.slice.stop = stop;
     e->u.slice.step = step;
     return limited(p, e);
 }
 
-kj_expr *kj_make_member(kj_parser *p, kj_span span, kj_expr *base, const char *name, kj_span name_span)
+kj_expr *kj_make_member(kj_parser *p, kj_span span, kj_expr *base, const char *name,
+                        kj_span name_span)
 {
     kj_expr *e = expr_above(p, span, KJ_E_MEMBER, base->depth);
     e->u.member.base = base;
@@ -174,7 +178,7 @@ kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span)
     return value;
 }
 
-kj_exprs kj_expr_list(kj_exprs list, kj_expr *e)
+kj_exprs kj_expr_append(kj_exprs list, kj_expr *e)
 {
     KJ_APPEND(&list, e);
     list.depth = deeper(list.depth, e->depth);
@@ -186,7 +190,7 @@ kj_exprs kj_expr_list(kj_exprs list, kj_expr *e)
 kj_chain kj_chain_start(kj_parser *p, kj_expr *lhs, kj_op op, kj_span op_span, kj_expr *rhs)
 {
     kj_chain c = {.op_span = op_span};
-    c.operands = kj_expr_list(kj_expr_list(c.operands, lhs), rhs);
+    c.operands = kj_expr_append(kj_expr_append(c.operands, lhs), rhs);
     c.ops = KJ_NEW(p->arena, kj_op);
     c.ops[0] = op;
     return c;
@@ -201,7 +205,7 @@ kj_chain kj_chain_more(kj_parser *p, kj_chain c, kj_op op, kj_expr *rhs)
         c.ops = ops;
     }
     c.ops[n] = op;
-    c.operands = kj_expr_list(c.operands, rhs);
+    c.operands = kj_expr_append(c.operands, rhs);
     return c;
 }
 
@@ -227,7 +231,8 @@ kj_type_ref *kj_make_type(kj_parser *p, kj_span span, const char *name, int ndim
     kj_type_ref *t = node(p, span, sizeof *t);
     *t = (kj_type_ref){.span = span, .name = name, .ndim = ndim, .extents = extents.first};
     if (ndim > KJ_MAX_NDIM)
-        kj_error(p->diag, span, "too-many-axes", "an array has at most %d axes, this has %d", KJ_MAX_NDIM, ndim);
+        kj_error(p->diag, span, "too-many-axes", "an array has at most %d axes, this has %d",
+                 KJ_MAX_NDIM, ndim);
     return t;
 }
 
@@ -238,7 +243,7 @@ kj_type_ref *kj_make_tuple_type(kj_parser *p, kj_span span, kj_type_refs parts)
     return t;
 }
 
-kj_type_refs kj_type_list(kj_type_refs list, kj_type_ref *type)
+kj_type_refs kj_type_append(kj_type_refs list, kj_type_ref *type)
 {
     KJ_APPEND(&list, type);
     return list;
@@ -266,7 +271,7 @@ static kj_stmt *limited_stmt(kj_parser *p, kj_stmt *s)
     return s;
 }
 
-kj_stmts kj_stmt_list(kj_stmts list, kj_stmt *s)
+kj_stmts kj_stmt_append(kj_stmts list, kj_stmt *s)
 {
     if (s) {
         KJ_APPEND(&list, s);
@@ -275,8 +280,8 @@ kj_stmts kj_stmt_list(kj_stmts list, kj_stmt *s)
     return list;
 }
 
-static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_names names, kj_type_ref *type,
-                            kj_expr *init)
+static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_names names,
+                            kj_type_ref *type, kj_expr *init)
 {
     kj_stmt *s = stmt_above(p, span, kind, init->depth);
     s->u.let.names = names.first;
@@ -287,7 +292,8 @@ static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_na
     return limited_stmt(p, s);
 }
 
-kj_stmt *kj_make_let(kj_parser *p, kj_span span, bool mutable, kj_names names, kj_type_ref *type, kj_expr *init)
+kj_stmt *kj_make_let(kj_parser *p, kj_span span, bool mutable, kj_names names, kj_type_ref *type,
+                     kj_expr *init)
 {
     kj_stmt *s = declaration(p, span, KJ_S_LET, names, type, init);
     if (s->kind == KJ_S_LET)
@@ -295,10 +301,12 @@ kj_stmt *kj_make_let(kj_parser *p, kj_span span, bool mutable, kj_names names, k
     return s;
 }
 
-kj_stmt *kj_make_param_stmt(kj_parser *p, kj_span span, kj_names names, kj_type_ref *type, kj_expr *init)
+kj_stmt *kj_make_param_stmt(kj_parser *p, kj_span span, kj_names names, kj_type_ref *type,
+                            kj_expr *init)
 {
     if (names.n > 1)
-        kj_error(p->diag, names.first->next->span, "several-params", "a param declares a single name");
+        kj_error(p->diag, names.first->next->span, "several-params",
+                 "a param declares a single name");
     return declaration(p, span, KJ_S_PARAM, names, type, init);
 }
 
@@ -308,17 +316,12 @@ static const char *what(const kj_expr *e)
     case KJ_E_INT:
     case KJ_E_FLOAT:
     case KJ_E_BOOL:
-    case KJ_E_STRING:
-        return "a literal";
-    case KJ_E_CALL:
-        return "the result of a call";
+    case KJ_E_STRING: return "a literal";
+    case KJ_E_CALL: return "the result of a call";
     case KJ_E_TUPLE:
-    case KJ_E_LIST:
-        return "a list of values";
-    case KJ_E_MEMBER:
-        return "a property";
-    default:
-        return "the result of an operator";
+    case KJ_E_LIST: return "a list of values";
+    case KJ_E_MEMBER: return "a property";
+    default: return "the result of an operator";
     }
 }
 
@@ -326,7 +329,8 @@ static void check_target(kj_parser *p, const kj_expr *e)
 {
     if (e->kind == KJ_E_NAME || e->kind == KJ_E_INDEX)
         return;
-    kj_message *m = kj_error(p->diag, e->span, "assign-target", "%s cannot be assigned to", what(e));
+    kj_message *m =
+        kj_error(p->diag, e->span, "assign-target", "%s cannot be assigned to", what(e));
     if (e->kind == KJ_E_TUPLE)
         kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
 }
@@ -341,11 +345,13 @@ kj_stmt *kj_make_assign(kj_parser *p, kj_span span, kj_exprs targets, kj_expr *v
     return limited_stmt(p, s);
 }
 
-kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, kj_span op_span, kj_expr *value)
+kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, kj_span op_span,
+                        kj_expr *value)
 {
     kj_stmt *s = kj_make_assign(p, span, targets, value);
     if (targets.n > 1)
-        kj_error(p->diag, op_span, "update-several", "'%s=' takes a single target", kj_ops[op].spelling);
+        kj_error(p->diag, op_span, "update-several", "'%s=' takes a single target",
+                 kj_ops[op].spelling);
     if (s->kind == KJ_S_ASSIGN) {
         s->u.assign.op = op;
         s->u.assign.augmented = true;
@@ -378,11 +384,17 @@ kj_stmt *kj_make_stmt(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_expr *e)
 
 kj_stmt *kj_make_if(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no)
 {
-    kj_stmt *s = stmt_above(p, span, KJ_S_IF, deeper(test->depth, deeper(yes.stmts.depth, no.depth)));
+    kj_stmt *s =
+        stmt_above(p, span, KJ_S_IF, deeper(test->depth, deeper(yes.stmts.depth, no.depth)));
     s->u.if_.test = test;
     s->u.if_.yes = yes.stmts.first;
     s->u.if_.no = no.first;
     return limited_stmt(p, s);
+}
+
+kj_stmts kj_make_elif(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no)
+{
+    return kj_stmt_append((kj_stmts){0}, kj_make_if(p, span, test, yes, no));
 }
 
 kj_stmt *kj_make_for(kj_parser *p, kj_span span, kj_names names, kj_expr *iter, kj_block body)
@@ -411,7 +423,7 @@ kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop)
 
 /* ---- Parts of declarations ---- */
 
-kj_names kj_name_list(kj_parser *p, kj_names list, kj_span span, const char *name)
+kj_names kj_name_append(kj_parser *p, kj_names list, kj_span span, const char *name)
 {
     kj_name *n = node(p, span, sizeof *n);
     *n = (kj_name){.name = name, .span = span};
@@ -419,7 +431,7 @@ kj_names kj_name_list(kj_parser *p, kj_names list, kj_span span, const char *nam
     return list;
 }
 
-kj_attrs kj_attr_list(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args)
+kj_attrs kj_attr_append(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args)
 {
     kj_attr *a = node(p, span, sizeof *a);
     *a = (kj_attr){.name = name, .span = span, .args = args.first};
@@ -427,27 +439,29 @@ kj_attrs kj_attr_list(kj_parser *p, kj_attrs list, kj_span span, const char *nam
     return list;
 }
 
-kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name, kj_type_ref *type,
-                             kj_expr *init)
+kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name,
+                             kj_type_ref *type, kj_expr *init)
 {
     kj_param_decl *d = node(p, span, sizeof *d);
-    *d = (kj_param_decl){.name = name, .span = span, .is_const = is_const, .type = type, .init = init};
+    *d = (kj_param_decl){
+        .name = name, .span = span, .is_const = is_const, .type = type, .init = init};
     if (init && !is_const) {
-        kj_message *m = kj_error(p->diag, init->span, "default-value", "only a const parameter has a default value");
+        kj_message *m = kj_error(p->diag, init->span, "default-value",
+                                 "only a const parameter has a default value");
         kj_hint(p->diag, m, "const %s: %s = ... is a compile-time value chosen at the launch", name,
                 type->name ? type->name : "i32");
     }
     return d;
 }
 
-kj_params kj_param_list(kj_params list, kj_param_decl *param)
+kj_params kj_param_append(kj_params list, kj_param_decl *param)
 {
     KJ_APPEND(&list, param);
     return list;
 }
 
-kj_generics kj_generic_list(kj_parser *p, kj_generics list, kj_span span, const char *name, const char *bound,
-                            kj_span bound_span)
+kj_generics kj_generic_append(kj_parser *p, kj_generics list, kj_span span, const char *name,
+                              const char *bound, kj_span bound_span)
 {
     kj_generic *g = node(p, span, sizeof *g);
     *g = (kj_generic){.name = name, .span = span, .bound = bound, .bound_span = bound_span};
@@ -457,15 +471,16 @@ kj_generics kj_generic_list(kj_parser *p, kj_generics list, kj_span span, const 
 
 /* ---- Items ---- */
 
-static kj_item *new_item(kj_parser *p, kj_span span, kj_item_kind kind, const char *name, kj_span name_span)
+static kj_item *new_item(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
+                         kj_span name_span)
 {
     kj_item *i = node(p, span, sizeof *i);
     *i = (kj_item){.kind = kind, .span = span, .name = name, .name_span = name_span, .end = span};
     return i;
 }
 
-kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span name_span, kj_type_ref *type,
-                       kj_expr *value)
+kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                       kj_type_ref *type, kj_expr *value)
 {
     kj_item *i = new_item(p, span, KJ_I_CONST, name, name_span);
     i->type = type;
@@ -473,8 +488,8 @@ kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span nam
     return i;
 }
 
-kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name, kj_span name_span,
-                          kj_signature signature, kj_block body)
+kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
+                          kj_span name_span, kj_signature signature, kj_block body)
 {
     kj_item *i = new_item(p, span, kind, name, name_span);
     i->generics = signature.generics;
@@ -483,6 +498,11 @@ kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const c
     i->body = body.stmts.first;
     i->end = body.end;
     return i;
+}
+
+kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body)
+{
+    return kj_make_function(p, span, KJ_I_RUN, NULL, name_span, (kj_signature){0}, body);
 }
 
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)

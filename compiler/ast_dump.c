@@ -1,5 +1,5 @@
-/* The tree as an indented listing, a node a line: its kind, what it carries, then its parts two blanks deeper. The
- * format is read by tests. */
+/* The tree as an indented listing, a node a line: its kind, what it carries, then its parts two
+ * blanks deeper. The format is read by tests. */
 #include <string.h>
 
 #include "ast.h"
@@ -59,21 +59,11 @@ static void dump_string(dump *d, const char *text, size_t len)
 static void dump_leaf(dump *d, const kj_expr *e)
 {
     switch (e->kind) {
-    case KJ_E_INT:
-        kj_text_printf(&d->text, "int %llu\n", (unsigned long long)e->u.integer);
-        break;
-    case KJ_E_FLOAT:
-        kj_text_printf(&d->text, "float %.15g\n", e->u.real);
-        break;
-    case KJ_E_BOOL:
-        kj_text_printf(&d->text, "bool %s\n", e->u.integer ? "true" : "false");
-        break;
-    case KJ_E_STRING:
-        dump_string(d, e->u.string.text, e->u.string.len);
-        break;
-    default:
-        kj_text_printf(&d->text, "name %s\n", e->u.name);
-        break;
+    case KJ_E_INT: kj_text_printf(&d->text, "int %llu\n", (unsigned long long)e->u.integer); break;
+    case KJ_E_FLOAT: kj_text_printf(&d->text, "float %.15g\n", e->u.real); break;
+    case KJ_E_BOOL: kj_text_printf(&d->text, "bool %s\n", e->u.integer ? "true" : "false"); break;
+    case KJ_E_STRING: dump_string(d, e->u.string.text, e->u.string.len); break;
+    default: kj_text_printf(&d->text, "name %s\n", e->u.name); break;
     }
 }
 
@@ -92,9 +82,7 @@ static void dump_parts(dump *d, const kj_expr *e)
 {
     d->level++;
     switch (e->kind) {
-    case KJ_E_UNARY:
-        dump_expr(d, NULL, e->u.unary.arg);
-        break;
+    case KJ_E_UNARY: dump_expr(d, NULL, e->u.unary.arg); break;
     case KJ_E_BINARY:
         dump_expr(d, NULL, e->u.binary.lhs);
         dump_expr(d, NULL, e->u.binary.rhs);
@@ -121,12 +109,8 @@ static void dump_parts(dump *d, const kj_expr *e)
         dump_expr(d, "stop", e->u.slice.stop);
         dump_expr(d, "step", e->u.slice.step);
         break;
-    case KJ_E_MEMBER:
-        dump_expr(d, NULL, e->u.member.base);
-        break;
-    default:
-        dump_exprs(d, e->u.list.items);
-        break;
+    case KJ_E_MEMBER: dump_expr(d, NULL, e->u.member.base); break;
+    default: dump_exprs(d, e->u.list.items); break;
     }
     d->level--;
 }
@@ -141,42 +125,20 @@ static void dump_expr(dump *d, const char *role, const kj_expr *e)
     case KJ_E_FLOAT:
     case KJ_E_BOOL:
     case KJ_E_STRING:
-    case KJ_E_NAME:
-        dump_leaf(d, e);
-        return;
-    case KJ_E_CHAIN:
-        dump_chain(d, e);
-        return;
-    case KJ_E_UNARY:
-        kj_text_printf(&d->text, "unary %s\n", kj_ops[e->u.unary.op].spelling);
-        break;
+    case KJ_E_NAME: dump_leaf(d, e); return;
+    case KJ_E_CHAIN: dump_chain(d, e); return;
+    case KJ_E_UNARY: kj_text_printf(&d->text, "unary %s\n", kj_ops[e->u.unary.op].spelling); break;
     case KJ_E_BINARY:
         kj_text_printf(&d->text, "binary %s\n", kj_ops[e->u.binary.op].spelling);
         break;
-    case KJ_E_LOGIC:
-        kj_text_printf(&d->text, "%s\n", e->u.logic.is_or ? "or" : "and");
-        break;
-    case KJ_E_COND:
-        put(d, "cond\n");
-        break;
-    case KJ_E_CALL:
-        put(d, "call\n");
-        break;
-    case KJ_E_INDEX:
-        put(d, "index\n");
-        break;
-    case KJ_E_SLICE:
-        put(d, "slice\n");
-        break;
-    case KJ_E_MEMBER:
-        kj_text_printf(&d->text, "member %s\n", e->u.member.name);
-        break;
-    case KJ_E_TUPLE:
-        put(d, "tuple\n");
-        break;
-    case KJ_E_LIST:
-        put(d, "list\n");
-        break;
+    case KJ_E_LOGIC: kj_text_printf(&d->text, "%s\n", e->u.logic.is_or ? "or" : "and"); break;
+    case KJ_E_COND: put(d, "cond\n"); break;
+    case KJ_E_CALL: put(d, "call\n"); break;
+    case KJ_E_INDEX: put(d, "index\n"); break;
+    case KJ_E_SLICE: put(d, "slice\n"); break;
+    case KJ_E_MEMBER: kj_text_printf(&d->text, "member %s\n", e->u.member.name); break;
+    case KJ_E_TUPLE: put(d, "tuple\n"); break;
+    case KJ_E_LIST: put(d, "list\n"); break;
     }
     dump_parts(d, e);
 }
@@ -250,7 +212,8 @@ static void dump_declaration(dump *d, const char *kind, const kj_stmt *s)
 
 static void dump_assign(dump *d, const kj_stmt *s)
 {
-    kj_text_printf(&d->text, "assign %s=\n", s->u.assign.augmented ? kj_ops[s->u.assign.op].spelling : "");
+    kj_text_printf(&d->text, "assign %s=\n",
+                   s->u.assign.augmented ? kj_ops[s->u.assign.op].spelling : "");
     d->level++;
     for (const kj_expr *e = s->u.assign.targets; e; e = e->next)
         dump_expr(d, "target", e);
@@ -280,21 +243,11 @@ static void dump_stmt(dump *d, const kj_stmt *s)
 {
     begin(d, NULL);
     switch (s->kind) {
-    case KJ_S_LET:
-        dump_declaration(d, s->u.let.mutable ? "var" : "let", s);
-        break;
-    case KJ_S_PARAM:
-        dump_declaration(d, "param", s);
-        break;
-    case KJ_S_ASSIGN:
-        dump_assign(d, s);
-        break;
-    case KJ_S_EXPR:
-        dump_simple(d, "expr", s->u.expr);
-        break;
-    case KJ_S_IF:
-        dump_if(d, s);
-        break;
+    case KJ_S_LET: dump_declaration(d, s->u.let.mutable ? "var" : "let", s); break;
+    case KJ_S_PARAM: dump_declaration(d, "param", s); break;
+    case KJ_S_ASSIGN: dump_assign(d, s); break;
+    case KJ_S_EXPR: dump_simple(d, "expr", s->u.expr); break;
+    case KJ_S_IF: dump_if(d, s); break;
     case KJ_S_FOR:
         put_names(d, "for", s->u.for_.names);
         d->level++;
@@ -311,18 +264,10 @@ static void dump_stmt(dump *d, const kj_stmt *s)
         dump_stmts(d, "body", s->u.while_.body);
         d->level--;
         break;
-    case KJ_S_BREAK:
-        dump_simple(d, "break", NULL);
-        break;
-    case KJ_S_CONTINUE:
-        dump_simple(d, "continue", NULL);
-        break;
-    case KJ_S_RETURN:
-        dump_simple(d, "return", s->u.expr);
-        break;
-    case KJ_S_REQUIRES:
-        dump_simple(d, "requires", s->u.expr);
-        break;
+    case KJ_S_BREAK: dump_simple(d, "break", NULL); break;
+    case KJ_S_CONTINUE: dump_simple(d, "continue", NULL); break;
+    case KJ_S_RETURN: dump_simple(d, "return", s->u.expr); break;
+    case KJ_S_REQUIRES: dump_simple(d, "requires", s->u.expr); break;
     }
 }
 
@@ -344,12 +289,14 @@ static void dump_item(dump *d, const kj_item *item)
     static const char *const kinds[] = {
         [KJ_I_CONST] = "const", [KJ_I_FN] = "fn", [KJ_I_KERNEL] = "kernel", [KJ_I_RUN] = "run"};
     begin(d, NULL);
-    kj_text_printf(&d->text, "%s%s%s\n", kinds[item->kind], item->name ? " " : "", item->name ? item->name : "");
+    kj_text_printf(&d->text, "%s%s%s\n", kinds[item->kind], item->name ? " " : "",
+                   item->name ? item->name : "");
     d->level++;
     dump_attrs(d, item->attrs);
     for (const kj_generic *g = item->generics; g; g = g->next) {
         begin(d, NULL);
-        kj_text_printf(&d->text, "generic %s%s%s\n", g->name, g->bound ? ": " : "", g->bound ? g->bound : "");
+        kj_text_printf(&d->text, "generic %s%s%s\n", g->name, g->bound ? ": " : "",
+                       g->bound ? g->bound : "");
     }
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         begin(d, NULL);

@@ -1,4 +1,5 @@
-/* Messages: what a stage has to say comes in, one list in the compilation's arena results. Shown by diag_show.c. */
+/* Messages: what a stage has to say comes in, one list in the compilation's arena results. Shown
+ * by diag_show.c. */
 #include "diag.h"
 
 #include <ctype.h>
@@ -80,7 +81,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b; both at most LONGEST_NAME long. */
+/* Insertions, deletions, replacements and swaps of neighbours that turn a into b; both at most
+ * LONGEST_NAME long. */
 static size_t distance(const char *a, size_t m, const char *b, size_t n)
 {
     size_t rows[3][LONGEST_NAME + 1];
@@ -123,7 +125,8 @@ const char *kj_nearest(const char *name, const char *const *candidates, size_t n
         size_t other = strlen(candidates[i]);
         if (other > LONGEST_NAME || strcmp(name, candidates[i]) == 0)
             continue;
-        size_t d = same_but_for_case(name, candidates[i]) ? 0 : distance(name, len, candidates[i], other);
+        size_t d =
+            same_but_for_case(name, candidates[i]) ? 0 : distance(name, len, candidates[i], other);
         if (d < best_distance) {
             best = candidates[i];
             best_distance = d;

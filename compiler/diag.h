@@ -1,8 +1,8 @@
 /* Source text, places in it, and what is said about them.
  *
- * A span is a pair of byte offsets; lines and columns (1-based, columns in UTF-8 characters) are computed only when a
- * message is shown. Diagnostics accumulate in a kj_diag, in the order of their places when rendered, the same message
- * at the same place once. */
+ * A span is a pair of byte offsets; lines and columns (1-based, columns in UTF-8 characters) are
+ * computed only when a message is shown. Diagnostics accumulate in a kj_diag, in the order of
+ * their places when rendered, the same message at the same place once. */
 #ifndef KJ_DIAG_H
 #define KJ_DIAG_H
 
@@ -30,10 +30,10 @@ typedef struct kj_message {
     struct kj_message *next;
     kj_severity severity;
     kj_span span;
-    const char *code;      /* stable, kebab-case: "undeclared", "type-mismatch", ... */
+    const char *code; /* stable, kebab-case: "undeclared", "type-mismatch", ... */
     const char *text;
-    const char *hint;      /* NULL, or one sentence that helps: "did you mean 'out'?" */
-    kj_span note_span;     /* with note: a second place, "declared here" */
+    const char *hint;  /* NULL, or one sentence that helps: "did you mean 'out'?" */
+    kj_span note_span; /* with note: a second place, "declared here" */
     const char *note;
 } kj_message;
 
@@ -42,26 +42,30 @@ typedef struct kj_diag {
     const kj_source *source;
     kj_message *first, *last;
     int errors;
-    bool full; /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
+    bool full;           /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
     kj_message *scratch; /* where a message goes that is not kept */
 } kj_diag;
 
 void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
 
-/* Reports an error; the message may be given a hint or a note. After KJ_MAX_ERRORS it gives a scratch message. */
+/* Reports an error; the message may be given a hint or a note. After KJ_MAX_ERRORS it gives a
+ * scratch message. */
 kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void kj_hint(kj_diag *d, kj_message *m, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
-/* The UTF-8 character at `text` (before `end`): its length, and its code in *code; one byte and U+FFFD when invalid. */
+/* The UTF-8 character at `text` (before `end`): its length, and its code in *code; one byte and
+ * U+FFFD when invalid. */
 size_t kj_utf8(const char *text, const char *end, uint32_t *code);
 
 /* 1-based line and column (in UTF-8 characters) of a byte offset. */
 void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *col);
 
-/* All messages as text ("file:line:col: error: ...", the line, a caret or range, the hint) or as JSON, one object a
- * line; in the arena. */
+/* All messages as text ("file:line:col: error: ...", the line, a caret or range, the hint) or as
+ * JSON, one object a line; in the arena. */
 const char *kj_diag_text(const kj_diag *d);
 const char *kj_diag_json(const kj_diag *d);
 

@@ -45,13 +45,17 @@ static const char *severity_name(kj_severity s)
 
 /* ---- Text ---- */
 
-/* Columns a character takes on a terminal: marks that combine take none, East Asian ones and pictures two. */
+/* Columns a character takes on a terminal: marks that combine take none, East Asian ones and
+ * pictures two. */
 static int cells(uint32_t c)
 {
-    static const struct { uint32_t first, last; int cells; } ranges[] = {
-        {0x0300, 0x036f, 0},   {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},   {0x2e80, 0xa4cf, 2},
-        {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},
-        {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
+    static const struct {
+        uint32_t first, last;
+        int cells;
+    } ranges[] = {
+        {0x0300, 0x036f, 0}, {0x1100, 0x115f, 2}, {0x200b, 0x200f, 0},   {0x2e80, 0xa4cf, 2},
+        {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2}, {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},
+        {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         if (c >= ranges[i].first && c <= ranges[i].last)
@@ -133,7 +137,8 @@ static void put_line(kj_text *t, const excerpt *x)
     kj_text_printf(t, x->cut_after ? "...\n" : "\n");
 }
 
-/* Blanks as wide as the text before the place (tabs as tabs), then ^~~~ under it, to the end of the line at most. */
+/* Blanks as wide as the text before the place (tabs as tabs), then ^~~~ under it, to the end of
+ * the line at most. */
 static void put_caret(kj_text *t, const kj_source *s, kj_span span, const excerpt *x)
 {
     const char *at = s->text + span.begin, *stop = s->text + span.end;
@@ -161,8 +166,8 @@ static void put_caret(kj_text *t, const kj_source *s, kj_span span, const excerp
     kj_text_printf(t, "\n");
 }
 
-static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *what, const char *text,
-                      const char *hint)
+static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *what,
+                      const char *text, const char *hint)
 {
     uint32_t line, col;
     if (span.begin > s->size)
@@ -190,7 +195,8 @@ const char *kj_diag_text(const kj_diag *d)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
     }
     if (d->full)
-        kj_text_printf(&t, "%s: too many errors, the first %d are shown\n", d->source->name, KJ_MAX_ERRORS);
+        kj_text_printf(&t, "%s: too many errors, the first %d are shown\n", d->source->name,
+                       KJ_MAX_ERRORS);
     return t.text;
 }
 
@@ -219,7 +225,8 @@ static void put_range(kj_text *t, const kj_source *s, kj_span span)
     uint32_t line, col, end_line, end_col;
     kj_line_col(s, span.begin, &line, &col);
     kj_line_col(s, span.end, &end_line, &end_col);
-    kj_text_printf(t, "\"line\":%u,\"column\":%u,\"endLine\":%u,\"endColumn\":%u", line, col, end_line, end_col);
+    kj_text_printf(t, "\"line\":%u,\"column\":%u,\"endLine\":%u,\"endColumn\":%u", line, col,
+                   end_line, end_col);
 }
 
 static void put_field(kj_text *t, const char *name, const char *text)

@@ -1,8 +1,9 @@
 /* Layout: what brackets and line ends mean, settled before the parser sees a token.
  *
- * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed, ( and [ are given up:
- * the parser gets the line end it missed, and reports them (kj_parser.unclosed). Missing } are supplied, reported once
- * at the innermost block. So the errors of a statement stay within it, and those of an item too. */
+ * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed,
+ * ( and [ are given up: the parser gets the line end it missed, and reports them
+ * (kj_parser.unclosed). Missing } are supplied, reported once at the innermost block. So the
+ * errors of a statement stay within it, and those of an item too. */
 #include <ctype.h>
 #include <string.h>
 
@@ -78,7 +79,8 @@ static int hold(kj_parser *p, int token, kj_span span, int first)
     return first;
 }
 
-/* A ) or ]: closes the nearest bracket of its kind, or else, as the slip it then is, the innermost. */
+/* A ) or ]: closes the nearest bracket of its kind, or else, as the slip it then is, the
+ * innermost. */
 static void pop(kj_parser *p, char kind)
 {
     int i = p->nopen;
@@ -114,8 +116,8 @@ static int supply_braces(kj_parser *p, int token, kj_span span)
         if (token == KJ_TK_END)
             m = kj_error(p->diag, span, "missing-brace", "missing '}' before the end of the file");
         else
-            m = kj_error(p->diag, span, "missing-brace", "missing '}' before '%.*s'", (int)(span.end - span.begin),
-                         p->source->text + span.begin);
+            m = kj_error(p->diag, span, "missing-brace", "missing '}' before '%.*s'",
+                         (int)(span.end - span.begin), p->source->text + span.begin);
         kj_note(p->diag, m, innermost(p)->span, "to close the block opened here");
     }
     p->supplying = true;
@@ -154,27 +156,16 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 static int account(kj_parser *p, int token, kj_span *span)
 {
     switch (token) {
-    case KJ_TK_LPAREN:
-        push(p, '(', *span);
-        return token;
-    case KJ_TK_LBRACKET:
-        push(p, '[', *span);
-        return token;
+    case KJ_TK_LPAREN: push(p, '(', *span); return token;
+    case KJ_TK_LBRACKET: push(p, '[', *span); return token;
     case KJ_TK_LBRACE:
         give_up(p);
         push(p, '{', *span);
         return token;
-    case KJ_TK_RPAREN:
-        pop(p, '(');
-        return token;
-    case KJ_TK_RBRACKET:
-        pop(p, '[');
-        return token;
-    case KJ_TK_RBRACE:
-        pop_brace(p);
-        return token;
-    case KJ_TK_SEMICOLON:
-        return in_braces(p) ? token : KJ_TK_INNER_SEMICOLON;
+    case KJ_TK_RPAREN: pop(p, '('); return token;
+    case KJ_TK_RBRACKET: pop(p, '['); return token;
+    case KJ_TK_RBRACE: pop_brace(p); return token;
+    case KJ_TK_SEMICOLON: return in_braces(p) ? token : KJ_TK_INNER_SEMICOLON;
     case KJ_TK_NEWLINE:
         span->end = span->begin + 1; /* the rest is blank lines and comments */
         return token;
@@ -186,16 +177,12 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_CONTINUE:
     case KJ_TK_RETURN:
     case KJ_TK_REQUIRES:
-    case KJ_TK_PARAM:
-        return beginning(p, token, *span, false);
+    case KJ_TK_PARAM: return beginning(p, token, *span, false);
     case KJ_TK_FN:
     case KJ_TK_KERNEL:
-    case KJ_TK_RUN:
-        return beginning(p, token, *span, true);
-    case KJ_TK_END:
-        return end_of_file(p, span);
-    default:
-        return token;
+    case KJ_TK_RUN: return beginning(p, token, *span, true);
+    case KJ_TK_END: return end_of_file(p, span);
+    default: return token;
     }
 }
 

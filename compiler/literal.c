@@ -20,16 +20,12 @@ static unsigned base_of(const char *text, size_t len)
         return 10;
     switch (text[1]) {
     case 'x':
-    case 'X':
-        return 16;
+    case 'X': return 16;
     case 'b':
-    case 'B':
-        return 2;
+    case 'B': return 2;
     case 'o':
-    case 'O':
-        return 8;
-    default:
-        return 10;
+    case 'O': return 8;
+    default: return 10;
     }
 }
 
@@ -40,8 +36,10 @@ uint64_t kj_literal_int(kj_parser *p, kj_span span, const char *text, size_t len
     for (size_t i = base == 10 ? 0 : 2; i < len; i++) {
         if (text[i] == '_')
             continue;
-        if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, digit_value(text[i]), &value)) {
-            kj_error(p->diag, span, "number", "the number is too large: integers have at most 64 bits");
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, digit_value(text[i]), &value)) {
+            kj_error(p->diag, span, "number",
+                     "the number is too large: integers have at most 64 bits");
             return 0;
         }
     }
@@ -87,28 +85,27 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
     }
     m = kj_error(p->diag, span, "number", "this is not a number");
     if (base_of(text, len) != 10)
-        kj_hint(p->diag, m, "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
+        kj_hint(p->diag, m,
+                "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
     else if (text[len - 1] == '_')
         kj_hint(p->diag, m, "'_' stands between digits");
     else if (tail + 1 == len && tolower((unsigned char)text[tail]) == 'e')
         kj_hint(p->diag, m, "an exponent has digits: 1e-3");
     else if (len - tail > 0 && len - tail <= 3 && tail < 40)
-        kj_hint(p->diag, m, "numbers have no suffix: they take the type they meet, or write f32(%.*s)", (int)tail, text);
+        kj_hint(p->diag, m,
+                "numbers have no suffix: they take the type they meet, or write f32(%.*s)",
+                (int)tail, text);
 }
 
 /* What stands behind a backslash; '\0' for nothing known. */
 static char escaped(char c)
 {
     switch (c) {
-    case 'n':
-        return '\n';
-    case 't':
-        return '\t';
+    case 'n': return '\n';
+    case 't': return '\t';
     case '"':
-    case '\\':
-        return c;
-    default:
-        return '\0';
+    case '\\': return c;
+    default: return '\0';
     }
 }
 
@@ -133,7 +130,8 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
         if (i == stop)
             closed = false; /* "abc\" */
         uint32_t at = span.begin + (uint32_t)i - 1;
-        kj_message *m = kj_error(p->diag, (kj_span){at, at + 2}, "string", "this escape is not known");
+        kj_message *m =
+            kj_error(p->diag, (kj_span){at, at + 2}, "string", "this escape is not known");
         kj_hint(p->diag, m, "there are \\n, \\t, \\\" and \\\\");
     }
     if (!closed && text[0] == '"')

@@ -1,4 +1,5 @@
-/* What the lexer, the grammar and the constructors of nodes share during one parse. Not for the stages after it. */
+/* What the lexer, the grammar and the constructors of nodes share during one parse. Not for the
+ * stages after it. */
 #ifndef KJ_PARSE_H
 #define KJ_PARSE_H
 
@@ -18,20 +19,20 @@ typedef struct kj_parser {
     const kj_source *source;
     kj_file *file;
     kj_item *last_item;
-    bool stopped;        /* nothing more is read or reported */
-    bool stray;          /* a stray character was reported on this line: what follows from it is not */
     size_t memory_limit; /* of arena->used */
+    bool stopped;        /* nothing more is read or reported */
+    bool stray;          /* a stray character was reported: what follows on its line is not */
 
     /* The lexer's */
     void *scanner;
-    uint32_t offset;      /* of the next byte */
-    kj_bracket *open;     /* brackets not closed yet, the innermost last */
+    uint32_t offset;  /* of the next byte */
+    kj_bracket *open; /* brackets not closed yet, the innermost last */
     int nopen, open_capacity;
-    int nbraces;          /* of them { */
-    kj_bracket unclosed;  /* a ( or [ that a later token showed to be unclosed; kind 0: none */
-    int held;             /* a token that waits until what is missing before it was supplied; 0: none */
+    int nbraces;         /* of them { */
+    kj_bracket unclosed; /* a ( or [ that this token shows to be unclosed; kind 0: none */
+    bool supplying;      /* a missing } was reported */
+    int held;            /* waits until what is missing before it was supplied; 0: none */
     kj_span held_span;
-    bool supplying;       /* a missing } was reported */
 
     /* The last token given to the parser and the two before it, for messages; 0 before the first */
     int token, prev, before_prev;
@@ -98,53 +99,66 @@ kj_expr *kj_make_bool(kj_parser *p, kj_span span, bool value);
 kj_expr *kj_make_string(kj_parser *p, kj_span span, kj_string value);
 kj_expr *kj_make_name(kj_parser *p, kj_span span, const char *name);
 kj_expr *kj_make_unary(kj_parser *p, kj_span span, kj_op op, kj_expr *arg);
-kj_expr *kj_make_binary(kj_parser *p, kj_span span, kj_op op, kj_span op_span, kj_expr *lhs, kj_expr *rhs);
+kj_expr *kj_make_binary(kj_parser *p, kj_span span, kj_op op, kj_span op_span, kj_expr *lhs,
+                        kj_expr *rhs);
 kj_expr *kj_make_logic(kj_parser *p, kj_span span, bool is_or, kj_expr *lhs, kj_expr *rhs);
 kj_expr *kj_make_cond(kj_parser *p, kj_span span, kj_expr *test, kj_expr *yes, kj_expr *no);
 kj_expr *kj_make_call(kj_parser *p, kj_span span, kj_expr *callee, kj_exprs args);
 kj_expr *kj_make_index(kj_parser *p, kj_span span, kj_expr *base, kj_exprs args);
 kj_expr *kj_make_slice(kj_parser *p, kj_span span, kj_expr *start, kj_expr *stop, kj_expr *step);
-kj_expr *kj_make_member(kj_parser *p, kj_span span, kj_expr *base, const char *name, kj_span name_span);
-kj_expr *kj_make_list(kj_parser *p, kj_span span, kj_expr_kind kind, kj_exprs items); /* a tuple or a list */
-kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span); /* keyword=value */
-kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items); /* one is itself, several are a tuple */
+kj_expr *kj_make_member(kj_parser *p, kj_span span, kj_expr *base, const char *name,
+                        kj_span name_span);
+/* A tuple or a list. */
+kj_expr *kj_make_list(kj_parser *p, kj_span span, kj_expr_kind kind, kj_exprs items);
+/* One is itself, several are a tuple. */
+kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items);
+/* keyword=value */
+kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span);
 
 kj_chain kj_chain_start(kj_parser *p, kj_expr *lhs, kj_op op, kj_span op_span, kj_expr *rhs);
 kj_chain kj_chain_more(kj_parser *p, kj_chain chain, kj_op op, kj_expr *rhs);
 kj_expr *kj_make_comparison(kj_parser *p, kj_span span, kj_chain chain);
 
-kj_exprs kj_expr_list(kj_exprs list, kj_expr *e);
-kj_stmts kj_stmt_list(kj_stmts list, kj_stmt *s); /* a NULL statement, after an error, is left out */
+kj_exprs kj_expr_append(kj_exprs list, kj_expr *e);
+/* A NULL statement, after an error, is left out. */
+kj_stmts kj_stmt_append(kj_stmts list, kj_stmt *s);
 
 /* A type and the extents or dimensions behind it. */
 kj_type_ref *kj_make_type(kj_parser *p, kj_span span, const char *name, int ndim, kj_exprs extents);
 kj_type_ref *kj_make_tuple_type(kj_parser *p, kj_span span, kj_type_refs parts);
-kj_type_refs kj_type_list(kj_type_refs list, kj_type_ref *type);
+kj_type_refs kj_type_append(kj_type_refs list, kj_type_ref *type);
 
-kj_stmt *kj_make_let(kj_parser *p, kj_span span, bool mutable, kj_names names, kj_type_ref *type, kj_expr *init);
-kj_stmt *kj_make_param_stmt(kj_parser *p, kj_span span, kj_names names, kj_type_ref *type, kj_expr *init);
+kj_stmt *kj_make_let(kj_parser *p, kj_span span, bool mutable, kj_names names, kj_type_ref *type,
+                     kj_expr *init);
+kj_stmt *kj_make_param_stmt(kj_parser *p, kj_span span, kj_names names, kj_type_ref *type,
+                            kj_expr *init);
 kj_stmt *kj_make_assign(kj_parser *p, kj_span span, kj_exprs targets, kj_expr *value);
-kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, kj_span op_span, kj_expr *value);
+kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, kj_span op_span,
+                        kj_expr *value);
 kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values);
-kj_stmt *kj_make_stmt(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_expr *e); /* break continue return requires */
+/* break, continue, return, requires */
+kj_stmt *kj_make_stmt(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_expr *e);
 kj_stmt *kj_make_if(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no);
+/* The else part that an elif is: an if alone. */
+kj_stmts kj_make_elif(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no);
 kj_stmt *kj_make_for(kj_parser *p, kj_span span, kj_names names, kj_expr *iter, kj_block body);
 kj_stmt *kj_make_while(kj_parser *p, kj_span span, kj_expr *test, kj_block body);
 kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop);
 
-kj_names kj_name_list(kj_parser *p, kj_names list, kj_span span, const char *name);
-kj_attrs kj_attr_list(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args);
-kj_params kj_param_list(kj_params list, kj_param_decl *param);
-kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name, kj_type_ref *type,
-                             kj_expr *init);
-kj_generics kj_generic_list(kj_parser *p, kj_generics list, kj_span span, const char *name, const char *bound,
-                            kj_span bound_span);
+kj_names kj_name_append(kj_parser *p, kj_names list, kj_span span, const char *name);
+kj_attrs kj_attr_append(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args);
+kj_params kj_param_append(kj_params list, kj_param_decl *param);
+kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name,
+                             kj_type_ref *type, kj_expr *init);
+kj_generics kj_generic_append(kj_parser *p, kj_generics list, kj_span span, const char *name,
+                              const char *bound, kj_span bound_span);
 
 /* Items; kj_add_item appends to the file. */
-kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span name_span, kj_type_ref *type,
-                       kj_expr *value);
-kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name, kj_span name_span,
-                          kj_signature signature, kj_block body);
+kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                       kj_type_ref *type, kj_expr *value);
+kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
+                          kj_span name_span, kj_signature signature, kj_block body);
+kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 
 /* ---- Errors (parse_error.c) ---- */
@@ -153,15 +167,16 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text);
 
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
-void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected, int n);
+void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,
+                     int n);
 
 /* ---- Layout (layout.c): what brackets and line ends mean ---- */
 
-/* Takes the token just read, keeps the account of brackets, and gives the token the parser should see: it, or a } that
- * is missing before it. */
+/* Takes the token just read, keeps the account of brackets, and gives the token the parser
+ * should see: it, or a } that is missing before it. */
 int kj_layout_token(kj_parser *p, int token, kj_span *span);
-/* Does the line end (with the blank lines behind it) that was just read end a statement? Not inside ( ) and [ ], nor
- * before else and elif. */
+/* Does the line end (with the blank lines behind it) that was just read end a statement? Not
+ * inside ( ) and [ ], nor before else and elif. */
 bool kj_layout_newline(kj_parser *p);
 /* Forgets open ( and [, after an error at the start of a line. */
 void kj_layout_close(kj_parser *p);

@@ -1,7 +1,9 @@
-/* Syntax errors in the reader's words: the token bison cannot use and those it could come in, a message goes out.
+/* Syntax errors in the reader's words: the token bison cannot use and those it could come in, a
+ * message goes out.
  *
- * The names of tokens are those of knl.y. What is wanted is told by a token that only it begins or continues with: an
- * expression by "integer", a statement by "let", an item by "kernel", an operator behind an expression by "*". */
+ * The names of tokens are those of knl.y. What is wanted is told by a token that only it begins
+ * or continues with: an expression by "integer", a statement by "let", an item by "kernel", an
+ * operator behind an expression by "*". */
 #include <string.h>
 
 #include "knl.tab.h"
@@ -12,9 +14,9 @@
 
 typedef struct mistake {
     kj_parser *p;
-    kj_span at;          /* the unexpected token, or the place behind the last one of its line */
-    const char *token;   /* its name in the grammar */
-    const char *text;    /* as shown: 'else', the end of the line */
+    kj_span at;        /* the unexpected token, or the place behind the last one of its line */
+    const char *token; /* its name in the grammar */
+    const char *text;  /* as shown: 'else', the end of the line */
     const char *const *expected;
     int n;
 } mistake;
@@ -35,7 +37,8 @@ static bool is(const mistake *x, const char *token)
 
 static const char *source_text(kj_parser *p, kj_span span)
 {
-    return kj_arena_printf(p->arena, "%.*s", (int)(span.end - span.begin), p->source->text + span.begin);
+    return kj_arena_printf(p->arena, "%.*s", (int)(span.end - span.begin),
+                           p->source->text + span.begin);
 }
 
 /* The token as a message shows it. */
@@ -75,19 +78,24 @@ static kj_message *expected(const mistake *x, const char *wanted)
 
 static const char *hint_for_word(const char *word)
 {
-    static const struct { const char *word, *hint; } words[] = {
-        {"def", "functions are written 'fn name(x: f32) -> f32 { ... }', kernels 'kernel name(x: f32[]) { ... }'"},
-        {"func", "functions are written 'fn name(x: f32) -> f32 { ... }'"},
-        {"function", "functions are written 'fn name(x: f32) -> f32 { ... }'"},
-        {"void", "functions are written 'fn name(x: f32) { ... }', kernels 'kernel name(x: f32[]) { ... }'"},
-        {"__global__", "kernels are written 'kernel name(x: f32[]) { ... }'"},
-        {"__device__", "device functions are written 'fn name(x: f32) -> f32 { ... }'"},
+#define FUNCTIONS "functions are written 'fn name(x: f32) -> f32 { ... }'"
+#define KERNELS "kernels are written 'kernel name(x: f32[]) { ... }'"
+#define VARIABLES "variables are declared with 'let' (fixed) or 'var': "
+    static const struct {
+        const char *word, *hint;
+    } words[] = {
+        {"def", FUNCTIONS ", " KERNELS},
+        {"func", FUNCTIONS},
+        {"function", FUNCTIONS},
+        {"void", FUNCTIONS ", " KERNELS},
+        {"__global__", KERNELS},
+        {"__device__", FUNCTIONS},
         {"__shared__", "shared arrays are written 'let s = shared.array((16, 16), f32)'"},
-        {"int", "variables are declared with 'let' (fixed) or 'var': var i: i32 = 0"},
-        {"float", "variables are declared with 'let' (fixed) or 'var': var x: f32 = 0"},
-        {"double", "variables are declared with 'let' (fixed) or 'var': var x: f64 = 0"},
-        {"bool", "variables are declared with 'let' (fixed) or 'var': var b = false"},
-        {"auto", "variables are declared with 'let' (fixed) or 'var'"},
+        {"int", VARIABLES "var i: i32 = 0"},
+        {"float", VARIABLES "var x: f32 = 0"},
+        {"double", VARIABLES "var x: f64 = 0"},
+        {"bool", VARIABLES "var b = false"},
+        {"auto", VARIABLES "var x = 0"},
         {"do", "loops are written 'while condition { ... }'"},
         {"assert", "assert is a function: assert(condition, \"message\")"},
         {"print", "print is a function: print(x)"},
@@ -100,6 +108,9 @@ static const char *hint_for_word(const char *word)
         {"elseif", "write 'elif'"},
         {"elsif", "write 'elif'"},
     };
+#undef FUNCTIONS
+#undef KERNELS
+#undef VARIABLES
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(word, words[i].word) == 0)
             return words[i].hint;
@@ -112,7 +123,8 @@ static const char *const stmt_words[] = {"let",   "var",      "if",     "elif", 
                                          "while", "continue", "return", "requires", "param"};
 
 /* Hints about a name that stands where a keyword might. */
-static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words, size_t n)
+static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words,
+                         size_t n)
 {
     const char *word = source_text(x->p, name);
     const char *known = hint_for_word(word);
@@ -133,7 +145,9 @@ static void at_item(const mistake *x)
     }
     if (is(x, "let") || is(x, "var") || is(x, "param")) {
         kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
-        hint(x, m, is(x, "param") ? "a param stands in the run block" : "a file's constants are declared with 'const'");
+        hint(x, m,
+             is(x, "param") ? "a param stands in the run block"
+                            : "a file's constants are declared with 'const'");
         return;
     }
     kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
@@ -145,7 +159,8 @@ static void at_item(const mistake *x)
 
 static bool adjacent(const kj_parser *p, int token)
 {
-    return p->prev == token && p->before_prev == token && p->before_prev_span.end == p->prev_span.begin;
+    return p->prev == token && p->before_prev == token &&
+           p->before_prev_span.end == p->prev_span.begin;
 }
 
 static void at_expression(const mistake *x)
@@ -170,7 +185,8 @@ static void at_operator(const mistake *x)
         return;
     }
     if (is(x, ")") || is(x, "]")) {
-        kj_error(p->diag, x->at, "syntax", "unexpected '%s': no '%c' is open", x->token, *x->token == ')' ? '(' : '[');
+        kj_error(p->diag, x->at, "syntax", "unexpected '%s': no '%c' is open", x->token,
+                 *x->token == ')' ? '(' : '[');
         return;
     }
     if (is(x, "=") && !wants(x, "]")) {
@@ -183,7 +199,8 @@ static void at_operator(const mistake *x)
         if (is(x, "end of line"))
             hint(x, m, BRACE_PLACE);
     } else if (wants(x, ")") || wants(x, "]")) {
-        expected(x, wants(x, ",") ? wants(x, ")") ? "',' or ')'" : "',' or ']'" : wants(x, ")") ? "')'" : "']'");
+        const char *closer = wants(x, ")") ? "')'" : "']'";
+        expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
     } else if (wants(x, "end of line")) {
         kj_message *m = expected(x, "the end of the statement");
         if (p->prev == KJ_TK_NAME)
@@ -198,8 +215,9 @@ static void at_operator(const mistake *x)
 /* Where a statement begins. */
 static void at_statement(const mistake *x)
 {
-    static const char *const operators[] = {"*", "/", "//", "%", "**", "|", "^", "&", "<<", ">>", "==", "!=", "<", "<=",
-                                            ">", ">=", "and", "or", ","};
+    static const char *const operators[] = {
+        "*",  "/",  "//", "%",  "**", "|",  "^",   "&",  "<<", ">>",
+        "==", "!=", "<",  "<=", ">",  ">=", "and", "or", ","};
     kj_message *m = expected(x, "a statement");
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (is(x, operators[i]))
@@ -259,8 +277,8 @@ static bool unclosed_bracket(const mistake *x)
     kj_parser *p = x->p;
     if (!p->unclosed.kind)
         return false;
-    kj_message *m = kj_error(p->diag, x->at, "syntax", "missing '%c' before %s", p->unclosed.kind == '(' ? ')' : ']',
-                             x->text);
+    kj_message *m = kj_error(p->diag, x->at, "syntax", "missing '%c' before %s",
+                             p->unclosed.kind == '(' ? ')' : ']', x->text);
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
     return true;
 }
@@ -301,7 +319,8 @@ static bool closer_forgotten(const mistake *x)
            memchr(p->source->text + p->prev_span.end, '\n', x->at.begin - p->prev_span.end);
 }
 
-void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected_tokens, int n)
+void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
+                     const char *const *expected_tokens, int n)
 {
     if (p->stopped || p->stray || (p->held && !p->unclosed.kind))
         return;
@@ -328,14 +347,19 @@ void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
     p->stopped = true;
     kj_message *m = kj_error(p->diag, at, code, "%s", text);
     if (strcmp(code, "too-deep") == 0)
-        kj_hint(p->diag, m, "expressions and blocks nest at most %d deep; name parts of them with 'let'", KJ_MAX_DEPTH);
+        kj_hint(p->diag, m,
+                "expressions and blocks nest at most %d deep; name parts of them with 'let'",
+                KJ_MAX_DEPTH);
 }
 
 /* ---- Stray characters ---- */
 
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len)
 {
-    static const struct { char character; const char *hint; } known[] = {
+    static const struct {
+        char character;
+        const char *hint;
+    } known[] = {
         {'?', "a conditional expression is written: a if test else b"},
         {'\\', GOES_ON},
         {'$', "names are of letters, digits and '_'"},
@@ -351,7 +375,8 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
         kj_error(p->diag, span, "stray", "byte 0x%02x is not UTF-8 text", (unsigned char)text[0]);
         return;
     }
-    if (code < 0x20 || code == 0x7f || code == 0xa0 || code == 0xfeff || (code >= 0x2000 && code <= 0x206f))
+    if (code < 0x20 || code == 0x7f || code == 0xa0 || code == 0xfeff ||
+        (code >= 0x2000 && code <= 0x206f))
         m = kj_error(p->diag, span, "stray", "unexpected character U+%04X", code);
     else
         m = kj_error(p->diag, span, "stray", "unexpected character '%.*s'", (int)first, text);
@@ -362,6 +387,8 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
     if (code >= 0x2018 && code <= 0x201f)
         kj_hint(p->diag, m, "strings stand in double quotes: \"text\"");
     else if (code >= 0x80)
-        kj_hint(p->diag, m, "names are of the letters a-z and A-Z, digits and '_'; other characters stand in strings and "
-                            "comments");
+        kj_hint(p->diag, m,
+                "names are of the letters a-z and A-Z, digits and '_'; other characters stand in "
+                "strings and "
+                "comments");
 }

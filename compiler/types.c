@@ -5,7 +5,11 @@
 
 const kj_type_info kj_types[KJ_NTYPES] = {
 #define TYPE(id, type_name, type_class, width, npy_name) \
-    [KJ_##id] = {.name = type_name, .npy = npy_name, .class = KJ_CLASS_##type_class, .bits = width, .size = width / 8},
+    [KJ_##id] = {.name = type_name, \
+                 .npy = npy_name, \
+                 .class = KJ_CLASS_##type_class, \
+                 .bits = width, \
+                 .size = width / 8},
 #include "types.def"
 #undef TYPE
 };
@@ -18,8 +22,14 @@ const kj_op_info kj_ops[KJ_NOPS] = {
 
 const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 #define BUILTIN(id, text, family, shape, means, code, ulps32, ulps64, about) \
-    [KJ_BI_##id] = {.name = text, .group = #family, .signature = shape, .symbol = code, .doc = about, \
-                    .how = KJ_HOW_##means, .ulp32 = ulps32, .ulp64 = ulps64},
+    [KJ_BI_##id] = {.name = text, \
+                    .group = #family, \
+                    .signature = shape, \
+                    .symbol = code, \
+                    .doc = about, \
+                    .how = KJ_HOW_##means, \
+                    .ulp32 = ulps32, \
+                    .ulp64 = ulps64},
 #include "builtins.def"
 #undef BUILTIN
 };

@@ -23,11 +23,18 @@ typedef struct kj_type_info {
 
 extern const kj_type_info kj_types[KJ_NTYPES];
 
-static inline bool kj_is_float(kj_dtype t) { return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_FLOAT; }
-static inline bool kj_is_signed(kj_dtype t) { return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_INT; }
+static inline bool kj_is_float(kj_dtype t)
+{
+    return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_FLOAT;
+}
+static inline bool kj_is_signed(kj_dtype t)
+{
+    return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_INT;
+}
 static inline bool kj_is_int(kj_dtype t)
 {
-    return t < KJ_NTYPES && (kj_types[t].class == KJ_CLASS_INT || kj_types[t].class == KJ_CLASS_UINT);
+    return t < KJ_NTYPES &&
+           (kj_types[t].class == KJ_CLASS_INT || kj_types[t].class == KJ_CLASS_UINT);
 }
 
 /* The type called `name`, or KJ_VOID. */
@@ -40,7 +47,14 @@ typedef enum kj_op {
     KJ_NOPS,
 } kj_op;
 
-typedef enum kj_op_class { KJ_OPS_ARITH, KJ_OPS_FLOATS, KJ_OPS_BITS, KJ_OPS_SHIFT, KJ_OPS_COMPARE, KJ_OPS_LOGIC } kj_op_class;
+typedef enum kj_op_class {
+    KJ_OPS_ARITH,
+    KJ_OPS_FLOATS,
+    KJ_OPS_BITS,
+    KJ_OPS_SHIFT,
+    KJ_OPS_COMPARE,
+    KJ_OPS_LOGIC
+} kj_op_class;
 
 typedef struct kj_op_info {
     const char *spelling;
@@ -66,7 +80,8 @@ typedef struct kj_builtin_info {
 
 extern const kj_builtin_info kj_builtins[KJ_NBUILTINS];
 
-/* A scalar constant. Integers are kept sign- or zero-extended to 64 bits, f32 as the double of equal value. */
+/* A scalar constant. Integers are kept sign- or zero-extended to 64 bits, f32 as the double of
+ * equal value. */
 typedef struct kj_value {
     kj_dtype type;
     union {
@@ -77,8 +92,9 @@ typedef struct kj_value {
     };
 } kj_value;
 
-/* The language's arithmetic on constants, the same as on every device (fold.c). Operands have one type (for shifts,
- * the count may differ); the result is of that type, or bool for comparisons. */
+/* The language's arithmetic on constants, the same as on every device (fold.c). Operands have
+ * one type (for shifts, the count may differ); the result is of that type, or bool for
+ * comparisons. */
 kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b);
 kj_value kj_fold_unary(kj_op op, kj_value a);
 /* Conversion as f32(x) does: integers wrap, floats saturate, NaN gives 0. */
@@ -86,7 +102,13 @@ kj_value kj_fold_convert(kj_value v, kj_dtype to);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
 
-static inline kj_value kj_int(kj_dtype t, int64_t i) { return (kj_value){.type = t, .i = i}; }
-static inline kj_value kj_float(kj_dtype t, double f) { return (kj_value){.type = t, .f = f}; }
+static inline kj_value kj_int(kj_dtype t, int64_t i)
+{
+    return (kj_value){.type = t, .i = i};
+}
+static inline kj_value kj_float(kj_dtype t, double f)
+{
+    return (kj_value){.type = t, .f = f};
+}
 
 #endif

@@ -1,7 +1,8 @@
 /* The grammar of .knl files: tokens in, the tree of compiler/ast.h out.
  *
- * An action is one call of a constructor (compiler/ast_build.c). Line ends and missing brackets are dealt with before
- * a token gets here (compiler/layout.c); what a syntax error says is decided in compiler/parse_error.c. */
+ * An action is one call of a constructor (compiler/ast_build.c). Line ends and missing brackets
+ * are dealt with before a token gets here (compiler/layout.c); what a syntax error says is
+ * decided in compiler/parse_error.c. */
 
 %code requires {
 #include "parse.h"
@@ -26,7 +27,8 @@ static kj_span cover(const kj_span *parts, int n)
 
 static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 
-/* The parser's stack lives in its frame and does not grow: an input that needs more is nested too deeply. */
+/* The parser's stack lives in its frame and does not grow: an input that needs more is nested
+ * too deeply. */
 #define YYINITDEPTH 6000
 #define YYMAXDEPTH 6000
 #define YYSTACK_USE_ALLOCA 0
@@ -75,8 +77,10 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %token <real> FLOAT "number"
 %token <string> STRING "string"
 
-%token CONST "const" FN "fn" KERNEL "kernel" RUN "run" LET "let" VAR "var" IF "if" ELIF "elif" ELSE "else" FOR "for"
-%token IN "in" WHILE "while" BREAK "break" CONTINUE "continue" RETURN "return" REQUIRES "requires" PARAM "param"
+%token CONST "const" FN "fn" KERNEL "kernel" RUN "run"
+%token LET "let" VAR "var" REQUIRES "requires" PARAM "param"
+%token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while"
+%token BREAK "break" CONTINUE "continue" RETURN "return"
 %token AND "and" OR "or" NOT "not" TRUE "true" FALSE "false"
 
 %token LBRACE "{" RBRACE "}" LPAREN "(" RPAREN ")" LBRACKET "[" RBRACKET "]"
@@ -134,9 +138,9 @@ eol: NEWLINE | ";" ;
 
 item:
     "const" NAME opt_type "=" expr eol      { $$ = kj_make_const(p, @$, $2, @2, $3, $5); }
-|   "fn" NAME signature block               { $$ = kj_make_function(p, @$, KJ_I_FN, $2, @2, $3, $4); }
-|   "kernel" NAME signature block           { $$ = kj_make_function(p, @$, KJ_I_KERNEL, $2, @2, $3, $4); }
-|   "run" block                 { $$ = kj_make_function(p, @$, KJ_I_RUN, NULL, @1, (kj_signature){0}, $2); }
+|   "fn" NAME signature block   { $$ = kj_make_function(p, @$, KJ_I_FN, $2, @2, $3, $4); }
+|   "kernel" NAME signature block     { $$ = kj_make_function(p, @$, KJ_I_KERNEL, $2, @2, $3, $4); }
+|   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }
 ;
 
 signature:
@@ -149,10 +153,10 @@ generics:
 ;
 
 generic_list:
-    NAME                        { $$ = kj_generic_list(p, (kj_generics){0}, @1, $1, NULL, @1); }
-|   NAME ":" NAME               { $$ = kj_generic_list(p, (kj_generics){0}, @1, $1, $3, @3); }
-|   generic_list "," NAME               { $$ = kj_generic_list(p, $1, @3, $3, NULL, @3); }
-|   generic_list "," NAME ":" NAME      { $$ = kj_generic_list(p, $1, @3, $3, $5, @5); }
+    NAME                        { $$ = kj_generic_append(p, (kj_generics){0}, @1, $1, NULL, @1); }
+|   NAME ":" NAME               { $$ = kj_generic_append(p, (kj_generics){0}, @1, $1, $3, @3); }
+|   generic_list "," NAME               { $$ = kj_generic_append(p, $1, @3, $3, NULL, @3); }
+|   generic_list "," NAME ":" NAME      { $$ = kj_generic_append(p, $1, @3, $3, $5, @5); }
 ;
 
 params:
@@ -162,8 +166,8 @@ params:
 ;
 
 param_list:
-    param                       { $$ = kj_param_list((kj_params){0}, $1); }
-|   param_list "," param        { $$ = kj_param_list($1, $3); }
+    param                       { $$ = kj_param_append((kj_params){0}, $1); }
+|   param_list "," param        { $$ = kj_param_append($1, $3); }
 ;
 
 param:
@@ -177,8 +181,8 @@ opt_default: %empty { $$ = NULL; } | "=" expr { $$ = $2; } ;
 result: %empty { $$ = NULL; } | "->" type { $$ = $2; } ;
 
 attrs:
-    "@" NAME attr_args newlines             { $$ = kj_attr_list(p, (kj_attrs){0}, @2, $2, $3); }
-|   attrs "@" NAME attr_args newlines       { $$ = kj_attr_list(p, $1, @3, $3, $4); }
+    "@" NAME attr_args newlines             { $$ = kj_attr_append(p, (kj_attrs){0}, @2, $2, $3); }
+|   attrs "@" NAME attr_args newlines       { $$ = kj_attr_append(p, $1, @3, $3, $4); }
 ;
 
 attr_args: %empty { $$ = (kj_exprs){0}; } | "(" args ")" { $$ = $2; } ;
@@ -199,22 +203,22 @@ opt_type: %empty { $$ = NULL; } | ":" type { $$ = $2; } ;
 commas: %empty { $$ = 0; } | commas "," { $$ = $1 + 1; } ;
 
 types:
-    type                        { $$ = kj_type_list((kj_type_refs){0}, $1); }
-|   types "," type              { $$ = kj_type_list($1, $3); }
+    type                        { $$ = kj_type_append((kj_type_refs){0}, $1); }
+|   types "," type              { $$ = kj_type_append($1, $3); }
 ;
 
 /* ---- Statements ---- */
 
 block:
     "{" stmts "}"               { $$ = (kj_block){$2, @3}; }
-|   "{" stmts stmt "}"          { $$ = (kj_block){kj_stmt_list($2, $3), @4}; }
+|   "{" stmts stmt "}"          { $$ = (kj_block){kj_stmt_append($2, $3), @4}; }
 ;
 
 stmts:
     %empty                      { $$ = (kj_stmts){0}; }
 |   stmts eol
-|   stmts stmt eol              { $$ = kj_stmt_list($1, $2); yyerrok; }
-|   stmts compound              { $$ = kj_stmt_list($1, $2); }
+|   stmts stmt eol              { $$ = kj_stmt_append($1, $2); yyerrok; }
+|   stmts compound              { $$ = kj_stmt_append($1, $2); }
 ;
 
 stmt:
@@ -243,7 +247,7 @@ compound:
 else_part:
     %empty                      { $$ = (kj_stmts){0}; }
 |   "else" block                { $$ = $2.stmts; }
-|   "elif" expr block else_part { $$ = kj_stmt_list((kj_stmts){0}, kj_make_if(p, @$, $2, $3, $4)); }
+|   "elif" expr block else_part { $$ = kj_make_elif(p, @$, $2, $3, $4); }
 ;
 
 loop:
@@ -252,8 +256,8 @@ loop:
 ;
 
 names:
-    NAME                        { $$ = kj_name_list(p, (kj_names){0}, @1, $1); }
-|   names "," NAME              { $$ = kj_name_list(p, $1, @3, $3); }
+    NAME                        { $$ = kj_name_append(p, (kj_names){0}, @1, $1); }
+|   names "," NAME              { $$ = kj_name_append(p, $1, @3, $3); }
 ;
 
 /* ---- Expressions, the loosest operator first ---- */
@@ -261,8 +265,8 @@ names:
 value: values                   { $$ = kj_make_value(p, @$, $1); } ;
 
 values:
-    expr                        { $$ = kj_expr_list((kj_exprs){0}, $1); }
-|   values "," expr             { $$ = kj_expr_list($1, $3); }
+    expr                        { $$ = kj_expr_append((kj_exprs){0}, $1); }
+|   values "," expr             { $$ = kj_expr_append($1, $3); }
 ;
 
 expr:
@@ -351,8 +355,8 @@ primary:
 ;
 
 expr_list:
-    expr                        { $$ = kj_expr_list((kj_exprs){0}, $1); }
-|   expr_list "," expr          { $$ = kj_expr_list($1, $3); }
+    expr                        { $$ = kj_expr_append((kj_exprs){0}, $1); }
+|   expr_list "," expr          { $$ = kj_expr_append($1, $3); }
 ;
 
 args:
@@ -362,8 +366,8 @@ args:
 ;
 
 arg_list:
-    argument                    { $$ = kj_expr_list((kj_exprs){0}, $1); }
-|   arg_list "," argument       { $$ = kj_expr_list($1, $3); }
+    argument                    { $$ = kj_expr_append((kj_exprs){0}, $1); }
+|   arg_list "," argument       { $$ = kj_expr_append($1, $3); }
 ;
 
 argument:
@@ -372,8 +376,8 @@ argument:
 ;
 
 subscripts:
-    subscript                   { $$ = kj_expr_list((kj_exprs){0}, $1); }
-|   subscripts "," subscript    { $$ = kj_expr_list($1, $3); }
+    subscript                   { $$ = kj_expr_append((kj_exprs){0}, $1); }
+|   subscripts "," subscript    { $$ = kj_expr_append($1, $3); }
 ;
 
 subscript:
@@ -401,6 +405,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, kj_parser *p)
     int n = yypcontext_expected_tokens(context, kinds, MOST);
     for (int i = 0; i < n; i++)
         names[i] = yysymbol_name(kinds[i]);
-    kj_syntax_error(p, *yypcontext_location(context), yysymbol_name(yypcontext_token(context)), names, n);
+    const char *unexpected = yysymbol_name(yypcontext_token(context));
+    kj_syntax_error(p, *yypcontext_location(context), unexpected, names, n);
     return 0;
 }

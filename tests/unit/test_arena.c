@@ -1,4 +1,5 @@
-/* The arena: alignment, zeroing, growth, names, formatted text, and what happens when memory ends. */
+/* The arena: alignment, zeroing, growth, names, formatted text, and what happens when memory
+ * ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +39,9 @@ static void pieces_do_not_overlap(void **state)
     kj_arena_init(&a, &fail);
     size_t total = 0;
     for (size_t i = 0; i < N; i++) {
-        sizes[i] = i % 97 == 0 ? 40000 + i : i % 7 == 0 ? 3000 : i % 64 + 1; /* some get a chunk alone */
+        sizes[i] = i % 97 == 0  ? 40000 + i
+                   : i % 7 == 0 ? 3000
+                                : i % 64 + 1; /* some get a chunk alone */
         pieces[i] = kj_arena_alloc(&a, sizes[i]);
         memset(pieces[i], (int)(i % 251), sizes[i]);
         total += sizes[i];

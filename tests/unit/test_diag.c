@@ -19,12 +19,14 @@ static void check_shown(const char *text, size_t size, kj_span at, const char *s
 static void caret_and_range(void **state)
 {
     (void)state;
-    check_shown("let a = b\n", 10, span(8, 9), "t.knl:1:9: error: wrong\n"
-                                               "    1 | let a = b\n"
-                                               "      |         ^\n");
-    check_shown("x\nlet abc = b", 13, span(6, 9), "t.knl:2:5: error: wrong\n"
-                                                  "    2 | let abc = b\n"
-                                                  "      |     ^~~\n");
+    check_shown("let a = b\n", 10, span(8, 9),
+                "t.knl:1:9: error: wrong\n"
+                "    1 | let a = b\n"
+                "      |         ^\n");
+    check_shown("x\nlet abc = b", 13, span(6, 9),
+                "t.knl:2:5: error: wrong\n"
+                "    2 | let abc = b\n"
+                "      |     ^~~\n");
 }
 
 static void range_ends_with_the_line(void **state)
@@ -46,7 +48,8 @@ static void places_at_the_edges(void **state)
 static void tabs_stay_tabs(void **state)
 {
     (void)state;
-    check_shown("\ta\tb", 4, span(3, 4), "t.knl:1:4: error: wrong\n    1 | \ta\tb\n      | \t \t^\n");
+    check_shown("\ta\tb", 4, span(3, 4),
+                "t.knl:1:4: error: wrong\n    1 | \ta\tb\n      | \t \t^\n");
 }
 
 static void characters_not_bytes(void **state)
@@ -54,7 +57,8 @@ static void characters_not_bytes(void **state)
     (void)state;
     check_shown("äöü b", 8, span(7, 8), "t.knl:1:5: error: wrong\n    1 | äöü b\n      |     ^\n");
     check_shown("äöü b", 8, span(0, 6), "t.knl:1:1: error: wrong\n    1 | äöü b\n      | ^~~\n");
-    check_shown("日本 b", 8, span(7, 8), "t.knl:1:4: error: wrong\n    1 | 日本 b\n      |      ^\n");
+    check_shown("日本 b", 8, span(7, 8),
+                "t.knl:1:4: error: wrong\n    1 | 日本 b\n      |      ^\n");
     check_shown("日本 b", 8, span(0, 6), "t.knl:1:1: error: wrong\n    1 | 日本 b\n      | ^~~~\n");
 }
 
@@ -63,8 +67,9 @@ static void bytes_that_are_not_text(void **state)
     (void)state;
     check_shown("a\xff\x1b[2J", 6, span(1, 2),
                 "t.knl:1:2: error: wrong\n    1 | a\xef\xbf\xbd\xef\xbf\xbd[2J\n      |  ^\n");
-    check_shown("a\0b", 3, span(2, 3), "t.knl:1:3: error: wrong\n    1 | a\xef\xbf\xbd"
-                                       "b\n      |   ^\n");
+    check_shown("a\0b", 3, span(2, 3),
+                "t.knl:1:3: error: wrong\n    1 | a\xef\xbf\xbd"
+                "b\n      |   ^\n");
 }
 
 static void long_lines_are_cut(void **state)
@@ -103,11 +108,13 @@ static void notes_and_hints(void **state)
                                                "t.knl:1:5: note: declared here\n"
                                                "    1 | let a = 1\n"
                                                "      |     ^\n");
-    assert_string_equal(kj_diag_json(&p.diag),
-                        "{\"file\":\"t.knl\",\"line\":2,\"column\":5,\"endLine\":2,\"endColumn\":6,\"severity\":\"error\","
-                        "\"code\":\"redeclared\",\"message\":\"'a' is declared twice\","
-                        "\"hint\":\"use another name than 'a'\",\"note\":{\"line\":1,\"column\":5,\"endLine\":1,"
-                        "\"endColumn\":6,\"message\":\"declared here\"}}\n");
+    assert_string_equal(
+        kj_diag_json(&p.diag),
+        "{\"file\":\"t.knl\",\"line\":2,\"column\":5,\"endLine\":2,\"endColumn\":6,\"severity\":"
+        "\"error\","
+        "\"code\":\"redeclared\",\"message\":\"'a' is declared twice\","
+        "\"hint\":\"use another name than 'a'\",\"note\":{\"line\":1,\"column\":5,\"endLine\":1,"
+        "\"endColumn\":6,\"message\":\"declared here\"}}\n");
     close_text(&p);
 }
 
@@ -174,7 +181,11 @@ static void nothing_to_say(void **state)
 static void utf8_is_checked(void **state)
 {
     (void)state;
-    static const struct { const char *text; size_t len; uint32_t code; } cases[] = {
+    static const struct {
+        const char *text;
+        size_t len;
+        uint32_t code;
+    } cases[] = {
         {"a", 1, 'a'},
         {"\xc3\xa4", 2, 0xe4},
         {"\xe2\x82\xac", 3, 0x20ac},
@@ -200,11 +211,23 @@ static void utf8_is_checked(void **state)
 static void nearest_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "out", "x", "sqrt", "sin", "min"};
-    static const struct { const char *name, *nearest; } cases[] = {
-        {"threadidx", "threadIdx"}, {"threadIDX", "threadIdx"}, {"blokcDim", "blockDim"}, {"blockIx", "blockIdx"},
-        {"otu", "out"},             {"outt", "out"},            {"sqr", "sqrt"},          {"y", NULL},
-        {"X", "x"},                 {"completely", NULL},       {"out", NULL},            {"", NULL},
+    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "out",
+                                        "x",         "sqrt",     "sin",      "min"};
+    static const struct {
+        const char *name, *nearest;
+    } cases[] = {
+        {"threadidx", "threadIdx"},
+        {"threadIDX", "threadIdx"},
+        {"blokcDim", "blockDim"},
+        {"blockIx", "blockIdx"},
+        {"otu", "out"},
+        {"outt", "out"},
+        {"sqr", "sqrt"},
+        {"y", NULL},
+        {"X", "x"},
+        {"completely", NULL},
+        {"out", NULL},
+        {"", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *found = kj_nearest(cases[i].name, names, sizeof names / sizeof *names);
@@ -222,20 +245,13 @@ static void nearest_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(caret_and_range),
-        cmocka_unit_test(range_ends_with_the_line),
-        cmocka_unit_test(places_at_the_edges),
-        cmocka_unit_test(tabs_stay_tabs),
-        cmocka_unit_test(characters_not_bytes),
-        cmocka_unit_test(bytes_that_are_not_text),
-        cmocka_unit_test(long_lines_are_cut),
-        cmocka_unit_test(notes_and_hints),
-        cmocka_unit_test(in_the_order_of_places),
-        cmocka_unit_test(only_so_many),
-        cmocka_unit_test(json_is_escaped),
-        cmocka_unit_test(nothing_to_say),
-        cmocka_unit_test(utf8_is_checked),
-        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(caret_and_range),        cmocka_unit_test(range_ends_with_the_line),
+        cmocka_unit_test(places_at_the_edges),    cmocka_unit_test(tabs_stay_tabs),
+        cmocka_unit_test(characters_not_bytes),   cmocka_unit_test(bytes_that_are_not_text),
+        cmocka_unit_test(long_lines_are_cut),     cmocka_unit_test(notes_and_hints),
+        cmocka_unit_test(in_the_order_of_places), cmocka_unit_test(only_so_many),
+        cmocka_unit_test(json_is_escaped),        cmocka_unit_test(nothing_to_say),
+        cmocka_unit_test(utf8_is_checked),        cmocka_unit_test(nearest_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

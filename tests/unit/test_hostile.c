@@ -1,4 +1,5 @@
-/* Hostile sources: whatever the bytes, the parser ends with a tree or with located errors, soon and in bounded memory. */
+/* Hostile sources: whatever the bytes, the parser ends with a tree or with located errors, soon
+ * and in bounded memory. */
 #include "parsed.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static void assert_located(const parsed *p)
     for (const kj_message *m = p->diag.first; m; m = m->next) {
         assert_true(m->text[0] != '\0');
         assert_true(m->span.begin <= m->span.end && m->span.end <= p->source.size);
-        assert_true(!m->note || (m->note_span.begin < m->note_span.end && m->note_span.end <= p->source.size));
+        assert_true(!m->note ||
+                    (m->note_span.begin < m->note_span.end && m->note_span.end <= p->source.size));
     }
     assert_non_null(kj_diag_text(&p->diag));
     assert_non_null(kj_diag_json(&p->diag));
@@ -44,7 +46,10 @@ static int errors_of(const char *before, const char *part, size_t n, const char 
 static void a_million_of(void **state)
 {
     (void)state;
-    static const struct { const char *before, *part, *after; bool good; } cases[] = {
+    static const struct {
+        const char *before, *part, *after;
+        bool good;
+    } cases[] = {
         {"const X = ", "(", "1", false},
         {"const X = ", "-", "1", false},
         {"const X = ", "not ", "x", false},
@@ -91,7 +96,8 @@ static void a_million_of(void **state)
         {"", "@a ", "fn f() { }", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(errors_of(cases[i].before, cases[i].part, MILLION, cases[i].after) == 0, cases[i].good);
+        assert_int_equal(errors_of(cases[i].before, cases[i].part, MILLION, cases[i].after) == 0,
+                         cases[i].good);
 }
 
 /* The biggest source there may be asks for more memory than a tree may take. */
@@ -137,7 +143,8 @@ static const char *const samples[] = {
     "    let tile = shared.array((T + 2, T + 2), f32)\n    syncthreads()\n"
     "    if y < dst.shape[0] and x < dst.shape[1] {\n"
     "        dst[y, x] = tile[ly, lx] + ALPHA * laplacian(tile, ly, lx)\n    }\n}\n",
-    "kernel axpy<T: float>(a: T, x: T[], y: T[]) {\n    let i = grid(1)\n    if i < x.size { y[i] += a * x[i] }\n"
+    "kernel axpy<T: float>(a: T, x: T[], y: T[]) {\n    let i = grid(1)\n    if i < x.size { y[i] "
+    "+= a * x[i] }\n"
     "    elif not (i == 0 or i > 0x10) { return } else { atomic.add(y, i, 1.5e3) }\n"
     "    @unroll\n    for j in range(0, 16, 2) { continue }\n    while i != 0 { break }\n}\n",
     "run {\n    param n = 4096    # how many\n    param u = random.uniform((n, n), f32, seed=1)\n"
@@ -165,9 +172,11 @@ enum { ROOM = 4096 };
 /* Replaces a byte, inserts a token, deletes or repeats a stretch. */
 static size_t mutate(char *text, size_t size, uint64_t *seed)
 {
-    static const char *const tokens[] = {"(", ")", "[", "]", "{", "}", "\n", "\"", "'", "else", "if ", ",", ":", "=",
-                                         "fn ", "kernel ", "let ", "\n{", "\nelse", ";", "@", "0x", "1e", "\\", "\xc3",
-                                         "\xe2\x82\xac", "**", "not ", "#", "\t", "run ", ".", "->", "const "};
+    static const char *const tokens[] = {
+        "(",      ")",   "[",  "]",    "{",  "}",   "\n",      "\"",           "'",
+        "else",   "if ", ",",  ":",    "=",  "fn ", "kernel ", "let ",         "\n{",
+        "\nelse", ";",   "@",  "0x",   "1e", "\\",  "\xc3",    "\xe2\x82\xac", "**",
+        "not ",   "#",   "\t", "run ", ".",  "->",  "const "};
     size_t at = below(seed, size + 1), len = below(seed, 20);
     if (len > size - at)
         len = size - at;
@@ -183,12 +192,8 @@ static size_t mutate(char *text, size_t size, uint64_t *seed)
         memcpy(text + at, token, len);
         return size + len;
     }
-    case 2:
-        memmove(text + at, text + at + len, size - at - len);
-        return size - len;
-    default:
-        memmove(text + at + len, text + at, size - at);
-        return size + len;
+    case 2: memmove(text + at, text + at + len, size - at - len); return size - len;
+    default: memmove(text + at + len, text + at, size - at); return size + len;
     }
 }
 
@@ -215,8 +220,9 @@ static void mutated_samples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_million_of),     cmocka_unit_test(the_biggest_list), cmocka_unit_test(nul_bytes),
-        cmocka_unit_test(every_byte_alone), cmocka_unit_test(mutated_samples),
+        cmocka_unit_test(a_million_of),    cmocka_unit_test(the_biggest_list),
+        cmocka_unit_test(nul_bytes),       cmocka_unit_test(every_byte_alone),
+        cmocka_unit_test(mutated_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The parser: places, lists and limits of the tree, which the listings of tests/lang/ast do not show. */
+/* The parser: places, lists and limits of the tree, which the listings of tests/lang/ast do not
+ * show. */
 #include "parsed.h"
 
 #include <stdlib.h>
@@ -20,8 +21,10 @@ static void items_and_their_places(void **state)
 {
     (void)state;
     parsed p;
-    parse_good(&p, "\n const A: f32 = 1.5 \n@fastmath\nkernel k<T: float>(x: T[], const N: i32 = 4) { f(x) }\n"
-                   "fn f(a: f32) -> (f32, i64[,]) { return a }\nrun { }\n");
+    parse_good(
+        &p,
+        "\n const A: f32 = 1.5 \n@fastmath\nkernel k<T: float>(x: T[], const N: i32 = 4) { f(x) }\n"
+        "fn f(a: f32) -> (f32, i64[,]) { return a }\nrun { }\n");
     kj_item *a = p.file->items, *k = a->next, *f = k->next, *r = f->next;
     assert_null(r->next);
     assert_int_equal(a->kind, KJ_I_CONST);
@@ -52,8 +55,10 @@ static void statements_and_their_places(void **state)
 {
     (void)state;
     parsed p;
-    parse_good(&p, "fn f() {\n    let a, b = 1, 2\n    if a { b = 1 } elif b { c = 2 }\n    a[0] += 1  # x\n    @u for i in x { }\n}");
-    kj_stmt *let = p.file->items->body, *branch = let->next, *update = branch->next, *loop = update->next;
+    parse_good(&p, "fn f() {\n    let a, b = 1, 2\n    if a { b = 1 } elif b { c = 2 }\n    a[0] "
+                   "+= 1  # x\n    @u for i in x { }\n}");
+    kj_stmt *let = p.file->items->body, *branch = let->next, *update = branch->next,
+            *loop = update->next;
     assert_null(loop->next);
     assert_spans(&p, let->span, "let a, b = 1, 2");
     assert_spans(&p, let->u.let.names->next->span, "b");
@@ -168,7 +173,8 @@ static void byte_order_mark_is_skipped(void **state)
 {
     (void)state;
     parsed p;
-    parse_good(&p, "\xef\xbb\xbf" "const A = 1");
+    parse_good(&p, "\xef\xbb\xbf"
+                   "const A = 1");
     assert_spans(&p, p.file->items->name_span, "A");
     close_text(&p);
 }
@@ -176,7 +182,8 @@ static void byte_order_mark_is_skipped(void **state)
 static void empty_sources(void **state)
 {
     (void)state;
-    static const char *const sources[] = {"", "\n", "# only a comment", "\n\n  \t\n;\n", "\xef\xbb\xbf"};
+    static const char *const sources[] = {"", "\n", "# only a comment", "\n\n  \t\n;\n",
+                                          "\xef\xbb\xbf"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         parsed p;
         parse_good(&p, sources[i]);
@@ -189,7 +196,8 @@ static void tree_after_errors(void **state)
 {
     (void)state;
     parsed p;
-    parse_text(&p, "fn f() {\n    let a = 1\n    let b = = 2\n    let c = 3\n}\nfn g( { }\nfn h() { }\n");
+    parse_text(
+        &p, "fn f() {\n    let a = 1\n    let b = = 2\n    let c = 3\n}\nfn g( { }\nfn h() { }\n");
     assert_int_equal(p.diag.errors, 2);
     kj_item *f = p.file->items;
     assert_string_equal(f->name, "f");
@@ -202,7 +210,8 @@ static void tree_after_errors(void **state)
 }
 
 /* `n` levels of `open`, a leaf, `n` of `close`; errors or not. */
-static int errors_when_nested(const char *before, const char *open, const char *leaf, const char *close, int n)
+static int errors_when_nested(const char *before, const char *open, const char *leaf,
+                              const char *close, int n)
 {
     size_t size = strlen(before) + (size_t)n * (strlen(open) + strlen(close)) + strlen(leaf) + 8;
     char *text = malloc(size), *end = text;
@@ -231,23 +240,36 @@ static int errors_when_nested(const char *before, const char *open, const char *
 static void depth_is_limited(void **state)
 {
     (void)state;
-    static const struct { const char *before, *open, *leaf, *close; int least; } cases[] = {
-        {"const X = ", "(", "1", ")", 900},        {"const X = ", "[", "1", "]", 900},
-        {"const X = ", "-", "1", "", 900},         {"const X = ", "not ", "x", "", 900},
-        {"const X = ", "", "1", "+1", 900},        {"const X = ", "", "a", "[0]", 900},
-        {"const X = ", "", "a", ".x", 900},        {"const X = ", "f(", "1", ")", 900},
-        {"const X = ", "1**", "1", "", 900},       {"const X = ", "1 if x else ", "1", "", 900},
-        {"const X = ", "", "x", " and x", 900},    {"const X: ", "(", "i32", ")", 900},
-        {"fn f() { ", "if x {", "f()", "}", 900},  {"fn f() { if x { }", "", "", "elif x { }", 900},
+    static const struct {
+        const char *before, *open, *leaf, *close;
+        int least;
+    } cases[] = {
+        {"const X = ", "(", "1", ")", 900},
+        {"const X = ", "[", "1", "]", 900},
+        {"const X = ", "-", "1", "", 900},
+        {"const X = ", "not ", "x", "", 900},
+        {"const X = ", "", "1", "+1", 900},
+        {"const X = ", "", "a", "[0]", 900},
+        {"const X = ", "", "a", ".x", 900},
+        {"const X = ", "f(", "1", ")", 900},
+        {"const X = ", "1**", "1", "", 900},
+        {"const X = ", "1 if x else ", "1", "", 900},
+        {"const X = ", "", "x", " and x", 900},
+        {"const X: ", "(", "i32", ")", 900},
+        {"fn f() { ", "if x {", "f()", "}", 900},
+        {"fn f() { if x { }", "", "", "elif x { }", 900},
         {"fn f() { ", "for i in x {", "", "}", 900},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bool type = strchr(cases[i].before, ':') != NULL; /* a const wants its value, so only the limit is tried */
+        bool type = strchr(cases[i].before, ':') !=
+                    NULL; /* a const wants its value, so only the limit is tried */
         if (!type)
-            assert_int_equal(errors_when_nested(cases[i].before, cases[i].open, cases[i].leaf, cases[i].close,
-                                                cases[i].least), 0);
-        assert_int_equal(errors_when_nested(cases[i].before, cases[i].open, cases[i].leaf, cases[i].close,
-                                            KJ_MAX_DEPTH + 10), 1);
+            assert_int_equal(errors_when_nested(cases[i].before, cases[i].open, cases[i].leaf,
+                                                cases[i].close, cases[i].least),
+                             0);
+        assert_int_equal(errors_when_nested(cases[i].before, cases[i].open, cases[i].leaf,
+                                            cases[i].close, KJ_MAX_DEPTH + 10),
+                         1);
     }
 }
 
@@ -283,11 +305,13 @@ static void size_is_limited(void **state)
     free(text);
 }
 
-/* Whatever the amount at which memory ends, the parse ends by the jump, and the arena frees it all. */
+/* Whatever the amount at which memory ends, the parse ends by the jump, and the arena frees it
+ * all. */
 static void memory_may_end_anywhere(void **state)
 {
     (void)state;
-    static const char text[] = "@a(1) kernel k<T>(x: T[], const N: i32 = 2) { let a, b = (1, 2.5)\n if a < b < 3 { x[a] += f(\"s\\n\") }\n }\n"
+    static const char text[] = "@a(1) kernel k<T>(x: T[], const N: i32 = 2) { let a, b = (1, "
+                               "2.5)\n if a < b < 3 { x[a] += f(\"s\\n\") }\n }\n"
                                "run { x = = 1\n @ }\n";
     volatile int finished = 0;
     for (size_t limit = 0; !finished; limit += 48) {
