@@ -464,23 +464,41 @@ static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
     return sum.v[0];
 }
 
-/* The gang's values in memory, thread by thread. */
-static LLVMValueRef spill(kj_lower *lo, kj_tile t, const char *name)
+/* A gang's values, thread by thread: one for all, or in memory. Small integers are kept small. */
+typedef struct spilled {
+    LLVMValueRef one, at;
+    LLVMTypeRef type; /* of elements in memory */
+    kj_tile tile;
+} spilled;
+
+static spilled spill(kj_lower *lo, kj_tile t, const char *name)
 {
-    int lanes = lo->lanes, rows = lo->rows;
-    LLVMTypeRef row = kj_vec(lo, t.type, lanes);
-    LLVMValueRef at = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)rows), name);
-    for (int r = 0; r < rows; r++) {
-        LLVMValueRef index = i64_const(lo, r);
-        LLVMBuildStore(lo->b, kj_tile_vector(lo, t, r, lanes), LLVMBuildGEP2(lo->b, row, at, &index, 1, ""));
+    spilled s = {.tile = t};
+    if (t.rows == 1 && t.lanes == 1) {
+        s.one = t.v[0];
+        return s;
     }
-    return at;
+    int lanes = lo->lanes, bits = kj_types[t.type].bits;
+    for (int narrow = 8; kj_is_int(t.type) && t.sign && narrow < bits; narrow *= 2)
+        if (t.bits < narrow || (t.bits == narrow && narrow < 64))
+            bits = narrow;
+    s.type = kj_is_int(t.type) ? LLVMIntTypeInContext(lo->ctx, (unsigned)bits) : lo->types[t.type];
+    LLVMTypeRef row = LLVMVectorType(s.type, (unsigned)lanes);
+    s.at = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), name);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMValueRef index = i64_const(lo, r), v = kj_tile_vector(lo, t, r, lanes);
+        v = kj_is_int(t.type) ? LLVMBuildTrunc(lo->b, v, row, "") : v;
+        LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, row, s.at, &index, 1, ""));
+    }
+    return s;
 }
 
-static LLVMValueRef spilled(kj_lower *lo, LLVMValueRef at, kj_dtype type, LLVMValueRef thread)
+static LLVMValueRef spill_read(kj_lower *lo, const spilled *s, LLVMValueRef thread)
 {
-    return at ? LLVMBuildLoad2(lo->b, lo->types[type], LLVMBuildGEP2(lo->b, lo->types[type], at, &thread, 1, ""), "")
-              : NULL;
+    if (!s->at)
+        return s->one;
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, s->type, LLVMBuildGEP2(lo->b, s->type, s->at, &thread, 1, ""), "");
+    return kj_is_int(s->tile.type) ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !s->tile.sign, "") : v;
 }
 
 static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
@@ -495,40 +513,69 @@ static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
     return all;
 }
 
-/* The atomic, one running thread after the other. */
-static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const access *at, const kj_tile *args, kj_mask m, bool used)
+/* An atomic of a gang, thread after thread. */
+typedef struct each {
+    const kj_texpr *e;
+    LLVMValueRef base;
+    spilled index, a, b;
+    LLVMValueRef old; /* memory for the old values, NULL when nobody asks */
+} each;
+
+static void update_one(kj_lower *lo, const each *u, LLVMValueRef thread)
 {
-    LLVMValueRef index = spill(lo, at->offset, "at"), a = spill(lo, args[0], "value");
-    LLVMValueRef b = e->u.atomic.args[1] ? spill(lo, args[1], "new") : NULL;
-    kj_tile zero = kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
-    LLVMValueRef old = used ? spill(lo, zero, "old") : NULL;
-    LLVMValueRef first = running_bits(lo, m);
+    LLVMValueRef b = u->e->u.atomic.args[1] ? spill_read(lo, &u->b, thread) : NULL;
+    LLVMValueRef was = update(lo, u->e, u->base, spill_read(lo, &u->index, thread), spill_read(lo, &u->a, thread), b);
+    if (u->old)
+        LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
+}
+
+/* The threads whose bits are set; at least one. */
+static void update_running(kj_lower *lo, const each *u, LLVMValueRef first)
+{
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "each"), done = kj_new_block(lo, "did");
-    LLVMBuildBr(lo->b, loop); /* some thread runs: the loop's body is entered at least once */
+    LLVMBuildBr(lo->b, loop);
     LLVMPositionBuilderAtEnd(lo->b, loop);
     LLVMValueRef bits = LLVMBuildPhi(lo->b, lo->i64, "left");
-    LLVMValueRef count_args[2] = {bits, LLVMConstInt(lo->i1, 0, false)};
+    LLVMValueRef count_args[2] = {bits, LLVMConstInt(lo->i1, 1, false)};
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
-    LLVMValueRef thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, count_args, 2, "");
-    LLVMValueRef was = update(lo, e, at->base, spilled(lo, index, KJ_I64, thread), spilled(lo, a, e->type, thread),
-                              spilled(lo, b, e->type, thread));
-    if (old)
-        LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[e->type], old, &thread, 1, ""));
+    update_one(lo, u, LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, count_args, 2, ""));
     LLVMValueRef rest = LLVMBuildAnd(lo->b, bits, LLVMBuildSub(lo->b, bits, i64_const(lo, 1), ""), "");
     LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
     LLVMBuildCondBr(lo->b, more, loop, done);
     LLVMAddIncoming(bits, (LLVMValueRef[]){first, rest}, (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);
-    if (!old)
-        return zero;
+}
+
+static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const access *at, const kj_tile *args, kj_mask m, bool used)
+{
+    each u = {.e = e, .base = at->base, .index = spill(lo, at->offset, "at"), .a = spill(lo, args[0], "value")};
+    if (e->u.atomic.args[1])
+        u.b = spill(lo, args[1], "new");
     kj_tile out = kj_tile_like(e->type, lo->rows, lo->lanes);
     LLVMTypeRef row = kj_vec(lo, e->type, lo->lanes);
-    for (int r = 0; r < lo->rows; r++) {
-        LLVMValueRef i = i64_const(lo, r);
-        out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, old, &i, 1, ""), "");
+    if (used) {
+        u.old = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), "old");
+        for (int r = 0; r < lo->rows; r++) {
+            LLVMValueRef i = i64_const(lo, r);
+            LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
+        }
     }
-    return out;
+    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"), done = kj_new_block(lo, "done");
+    LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
+    LLVMPositionBuilderAtEnd(lo->b, every);
+    for (int t = 0; t < lo->rows * lo->lanes; t++)
+        update_one(lo, &u, i64_const(lo, t));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    update_running(lo, &u, running_bits(lo, m));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    for (int r = 0; r < lo->rows && used; r++) {
+        LLVMValueRef i = i64_const(lo, r);
+        out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""), "");
+    }
+    return used ? out : kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
 }
 
 kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)

@@ -136,6 +136,11 @@ static int weigh(const kj_tstmt *s, const kj_tstmt *end)
     return n;
 }
 
+static bool is_exit(const kj_tstmt *s)
+{
+    return s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_CONTINUE || s->kind == KJ_TS_LEAVE);
+}
+
 /* ---- Statements under part of a mask ---- */
 
 /* Emits [s, end) for the threads m, a part of `outer` that may be empty; joins those that reach the end into `arrived`,
@@ -147,7 +152,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     int weight = weigh(s, end);
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    if (outer.kind == KJ_ALL && !twin && weight > 1 && weight <= TWIN_MOST) {
+    if (outer.kind == KJ_ALL && !twin && weight <= TWIN_MOST && !is_exit(s)) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         kj_mask after = kj_lower_stmts(lo, s, end, kj_all);
@@ -273,17 +278,35 @@ static kj_mask loop_enter(kj_lower *lo, loop *l, kj_mask live, kj_tile test)
     return live;
 }
 
+/* One copy of the body, for the threads m. */
+static void loop_copy(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
+{
+    kj_mask after = kj_lower_stmts(lo, body, NULL, m);
+    if (l->exit.masked && !ended(lo))
+        mask_store(lo, &l->live, kj_mask_or(lo, kj_mask_load(lo, &l->exit.skip), after));
+    if (!ended(lo))
+        LLVMBuildBr(lo->b, l->exit.next);
+}
+
 /* Emits the body and goes to `next`. */
 static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
 {
-    if (l->exit.masked)
-        mask_store(lo, &l->exit.skip, kj_none);
+    bool twin = lo->twin;
     lo->exits = &l->exit;
-    kj_mask after = kj_lower_stmts(lo, body, NULL, m);
+    if (l->exit.masked) {
+        mask_store(lo, &l->exit.skip, kj_none);
+        lo->twin = true;
+    }
+    if (l->exit.masked && !twin && weigh(body, NULL) <= TWIN_MOST) {
+        LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
+        branch(lo, kj_mask_full(lo, m), every, few);
+        loop_copy(lo, l, body, kj_all);
+        LLVMPositionBuilderAtEnd(lo->b, few);
+    }
+    loop_copy(lo, l, body, m);
     lo->exits = l->exit.up;
-    if (l->exit.masked && !ended(lo))
-        mask_store(lo, &l->live, kj_mask_or(lo, kj_mask_load(lo, &l->exit.skip), after));
-    fall_into(lo, l->exit.next);
+    lo->twin = twin;
+    LLVMPositionBuilderAtEnd(lo->b, l->exit.next);
 }
 
 /* From `next` back to the head while some thread is left; gives the threads that go on behind the loop. */
@@ -383,17 +406,32 @@ bool kj_is_unit_step(kj_tile step)
     return by == 1 || (by == -1 && kj_is_signed(step.type));
 }
 
+/* Takes the threads out of the loop whose next value would wrap around: only near the end of the type's range. */
+static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile step)
+{
+    LLVMBasicBlockRef near = NULL, on = kj_new_block(lo, "step");
+    if (stop.lanes == 1 && stop.rows == 1 && step.sign == KJ_POSITIVE && step.lanes == 1 && step.rows == 1) {
+        int bits = kj_types[step.type].bits - (kj_is_signed(step.type) ? 1 : 0);
+        LLVMValueRef top = LLVMConstInt(lo->types[step.type], bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, false);
+        kj_tile last = kj_tile_scalar(step.type, LLVMBuildSub(lo->b, top, step.v[0], ""));
+        near = kj_new_block(lo, "near");
+        LLVMBuildCondBr(lo->b, kj_tile_binary(lo, KJ_OP_GT, stop, last).v[0], near, on);
+        LLVMPositionBuilderAtEnd(lo->b, near);
+    }
+    kj_mask fits = kj_mask_of(kj_step_fits(lo, i, stop, step));
+    if (l->exit.masked) {
+        mask_store(lo, &l->live, kj_mask_and(lo, kj_mask_load(lo, &l->live), fits));
+        LLVMBuildBr(lo->b, on);
+    } else {
+        LLVMBuildCondBr(lo->b, kj_mask_any(lo, fits), on, l->exit.done);
+    }
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
 static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop, kj_tile step)
 {
-    if (c->shape.bits == KJ_ANY_BITS && !kj_is_unit_step(step)) {
-        kj_tile fits = kj_step_fits(lo, i, stop, step);
-        if (l->exit.masked) {
-            mask_store(lo, &l->live, kj_mask_and(lo, kj_mask_load(lo, &l->live), kj_mask_of(fits)));
-        } else {
-            LLVMBasicBlockRef on = kj_new_block(lo, "step");
-            branch(lo, kj_mask_any(lo, kj_mask_of(fits)), on, l->exit.done);
-        }
-    }
+    if (c->shape.bits == KJ_ANY_BITS && !kj_is_unit_step(step))
+        guard_step(lo, l, i, stop, step);
     kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
     for (int r = 0; r < next.rows; r++)
         LLVMBuildStore(lo->b, next.v[r], c->at[r]);

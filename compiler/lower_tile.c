@@ -396,29 +396,56 @@ static LLVMValueRef count_below(kj_lower *lo, LLVMValueRef base, LLVMValueRef li
     return LLVMBuildIntCast2(lo->b, count, lo->i32, false, "");
 }
 
+/* The same where lanes may wrap around: counted when none does, compared one by one on the rare other path. */
+static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes, bool or_equal)
+{
+    LLVMValueRef last = LLVMConstInt(lo->i64, (uint64_t)(INT64_MAX - lanes), true);
+    LLVMValueRef safe = LLVMBuildICmp(lo->b, LLVMIntSLE, base, last, ""), out[2];
+    LLVMBasicBlockRef from[2] = {kj_new_block(lo, "counted"), kj_new_block(lo, "wrapping")};
+    LLVMBasicBlockRef done = kj_new_block(lo, "compared");
+    LLVMBuildCondBr(lo->b, safe, from[0], from[1]);
+    for (int side = 0; side < 2; side++) {
+        LLVMPositionBuilderAtEnd(lo->b, from[side]);
+        kj_tile t = kj_tile_like(side ? KJ_I64 : KJ_BOOL, 1, lanes);
+        t.form = side ? KJ_LINEAR : KJ_PREFIX;
+        t.stride = side;
+        t.v[0] = side ? base : count_below(lo, base, limit, lanes, or_equal);
+        t = kj_tile_dense(lo, t);
+        if (side)
+            t.v[0] = LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLE : LLVMIntSLT, t.v[0], splat(lo, limit, lanes), "");
+        out[side] = t.v[0];
+        LLVMBuildBr(lo->b, done);
+    }
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    LLVMValueRef both = LLVMBuildPhi(lo->b, LLVMTypeOf(out[0]), "");
+    LLVMAddIncoming(both, out, from, 2);
+    return both;
+}
+
 /* linear < uniform and the like, as a count of lanes. */
 static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
     static const kj_op mirrored[KJ_NOPS] = {
         [KJ_OP_LT] = KJ_OP_GT, [KJ_OP_GT] = KJ_OP_LT, [KJ_OP_LE] = KJ_OP_GE, [KJ_OP_GE] = KJ_OP_LE};
-    if (op != KJ_OP_LT && op != KJ_OP_LE && op != KJ_OP_GT && op != KJ_OP_GE)
+    if (!mirrored[op])
         return false;
     if (b.form == KJ_LINEAR && a.lanes == 1) {
         kj_tile swap = a;
         a = b, b = swap;
         op = mirrored[op];
     }
-    if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) || a.bits == KJ_ANY_BITS)
+    if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) || kj_types[a.type].bits < 32)
         return false;
-    if (kj_types[a.type].bits < 32)
+    bool wraps = a.bits == KJ_ANY_BITS, below = op == KJ_OP_LT || op == KJ_OP_LE;
+    if (wraps && a.type != KJ_I64)
         return false;
     *out = joined(KJ_BOOL, a, b);
-    bool below = op == KJ_OP_LT || op == KJ_OP_LE;
     for (int r = 0; r < out->rows; r++) {
         LLVMValueRef base = a.v[a.rows == 1 ? 0 : r], limit = b.v[b.rows == 1 ? 0 : r];
-        out->v[r] = count_below(lo, base, limit, a.lanes, op == KJ_OP_LE || op == KJ_OP_GT);
+        bool or_equal = op == KJ_OP_LE || op == KJ_OP_GT;
+        out->v[r] = (wraps ? compare_guarded : count_below)(lo, base, limit, a.lanes, or_equal);
     }
-    out->form = KJ_PREFIX;
+    out->form = wraps ? KJ_DENSE : KJ_PREFIX;
     if (!below) /* at or above: the complement */
         *out = kj_tile_unary(lo, KJ_OP_NOT, *out);
     return true;
