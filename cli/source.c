@@ -46,26 +46,37 @@ static void show_log(const options *o, kjit_module *mod)
         show_messages(kjit_module_log(mod));
 }
 
-int open_module(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
+static kjit_status load(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
 {
     kjit_compile_options c = {.opt_level = o->opt_level, .no_contract = o->no_contract};
-    kjit_status status;
+    if (strcmp(path, "-") != 0)
+        return kjit_module_load(ctx, path, &c, out);
+    size_t size;
+    char *text = read_input(&size);
+    if (!text)
+        return KJIT_IO;
+    kjit_status status = kjit_module_compile(ctx, "<stdin>", text, size, &c, out);
+    if (status != KJIT_OK && status != KJIT_COMPILE)
+        complain("%s", kjit_last_error(ctx));
+    free(text);
+    return status;
+}
+
+int open_module(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
+{
     *out = NULL;
-    if (strcmp(path, "-") == 0) {
-        size_t size;
-        char *text = read_input(&size);
-        if (!text)
-            return EXIT_FAILED;
-        status = kjit_module_compile(ctx, "<stdin>", text, size, &c, out);
-        free(text);
-    } else {
-        status = kjit_module_load(ctx, path, &c, out);
+    kjit_status status = load(ctx, o, path, out);
+    bool wants_tree = o->emit && strcmp(o->emit, "ast") == 0; /* there is one before names and types are looked at */
+    char *tree = NULL;
+    if (status == KJIT_COMPILE && wants_tree && kjit_module_emit(*out, "ast", NULL, NULL, &tree) == KJIT_OK) {
+        free(tree);
+        return EXIT_OK;
     }
     if (*out)
         show_log(o, *out);
     if (status == KJIT_OK)
         return EXIT_OK;
-    if (status != KJIT_COMPILE)
+    if (status != KJIT_COMPILE && strcmp(path, "-") != 0)
         complain("%s", kjit_last_error(ctx));
     kjit_module_free(*out);
     *out = NULL;

@@ -126,7 +126,7 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
         return status;
     if (!out || !what)
         return kj_fail(mod->ctx, KJIT_INVALID, out ? "what is NULL" : "out is NULL");
-    if (!mod->program && strcmp(what, "ast") != 0)
+    if (strcmp(what, "ast") == 0 ? !mod->parsed : !mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
     emission e = {.mod = mod, .block = {256, 1, 1}};
     for (int i = 0; block && i < 3; i++)

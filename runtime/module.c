@@ -80,6 +80,7 @@ static void analyse(void *data)
     mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
     kj_diag_init(&mod->diag, arena, &mod->source);
     mod->file = kj_parse(arena, &mod->diag);
+    mod->parsed = mod->diag.errors == 0;
     if (mod->diag.errors == 0)
         mod->program = kj_sema_program(arena, &mod->diag, mod->file);
     if (mod->diag.errors > 0)
