@@ -6,7 +6,7 @@
 #include "ast.h"
 
 /* Bytes of the arena that a tree may take: 64 MiB of source can ask for gigabytes. */
-enum { KJ_TREE_MAX = 300 << 20 };
+enum { KJ_TREE_MAX = 256 << 20 };
 
 typedef struct kj_bracket {
     char kind; /* ( [ { */
