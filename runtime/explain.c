@@ -8,10 +8,9 @@
 
 /* ---- Clauses of requires ---- */
 
-/* What a clause speaks of, each once. */
+/* What a clause speaks of, each once. Found in its text: what the launch fixed stands in its tree as a constant. */
 typedef struct subjects {
     kj_binding *b;
-    const kj_variant *variant;
     kj_str text;
     bool params[KJ_MAX_PARAMS];
     bool dims[2]; /* block, grid */
@@ -23,76 +22,72 @@ static void separate(subjects *s)
         kj_str_puts(&s->text, ", ");
 }
 
-static void add_param(subjects *s, int param)
+static const char *value_text(kj_value v, char buf[KJ_SCALAR_TEXT])
 {
-    if (param < 0 || param >= KJ_MAX_PARAMS || s->params[param])
-        return;
-    s->params[param] = true;
-    separate(s);
-    const kj_tparam *p = &s->variant->kernel->params[param];
-    const kjit_arg *arg = s->b->args[s->b->runtime[param]];
-    char buf[KJ_SHAPE_TEXT];
-    _Static_assert((int)KJ_SHAPE_TEXT >= (int)KJ_SCALAR_TEXT, "buf holds either");
-    if (p->array) {
-        kj_shape_text(arg->u.array->ndim, arg->u.array->shape, buf);
-        kj_str_printf(&s->text, "%s.shape is %s", p->name, buf);
-        return;
-    }
-    kj_value v = s->b->scalars[s->b->runtime[param]];
     float f = (float)v.f;
-    kjit_dtype dtype = (kjit_dtype)v.type;
-    if (dtype == KJIT_F32)
-        kj_scalar_text(dtype, &f, buf);
-    else if (kj_is_signed(v.type))
-        kj_scalar_text(KJIT_I64, &v.i, buf);
-    else
-        kj_scalar_text(dtype == KJIT_F64 || dtype == KJIT_BOOL ? dtype : KJIT_U64, &v.u, buf);
-    kj_str_printf(&s->text, "%s is %s", p->name, buf);
+    if (v.type == KJ_F32)
+        return kj_scalar_text(KJIT_F32, &f, buf);
+    if (kj_is_signed(v.type))
+        return kj_scalar_text(KJIT_I64, &v.i, buf);
+    return kj_scalar_text(v.type == KJ_F64 ? KJIT_F64 : v.type == KJ_BOOL ? KJIT_BOOL : KJIT_U64, &v.u, buf);
 }
 
-static void add_dims(subjects *s, kj_index which)
+static void add_param(subjects *s, int i)
 {
-    bool grid = which == KJ_GRID_DIM;
+    const kj_kernel_decl *decl = s->b->kernel->decl;
+    char shape[KJ_SHAPE_TEXT], number[KJ_SCALAR_TEXT];
+    if (s->params[i])
+        return;
+    s->params[i] = true;
+    separate(s);
+    if (decl->params[i].ndim > 0) {
+        const kjit_array *a = s->b->args[i]->u.array;
+        kj_str_printf(&s->text, "%s.shape is %s", decl->params[i].name, kj_shape_text(a->ndim, a->shape, shape));
+        return;
+    }
+    int nth = 0;
+    for (int k = 0; k < i; k++)
+        nth += decl->params[k].is_const;
+    kj_value v = decl->params[i].is_const ? s->b->consts[nth] : s->b->scalars[i];
+    kj_str_printf(&s->text, "%s is %s", decl->params[i].name, value_text(v, number));
+}
+
+static void add_dims(subjects *s, bool grid)
+{
+    char buf[KJ_SHAPE_TEXT];
     if (s->dims[grid])
         return;
     s->dims[grid] = true;
     separate(s);
-    char buf[KJ_SHAPE_TEXT];
     kj_str_printf(&s->text, "%s is %s", grid ? "gridDim" : "blockDim",
-                   kj_shape_text(3, grid ? s->b->grid : s->b->block, buf));
+                  kj_shape_text(3, grid ? s->b->grid : s->b->block, buf));
 }
 
-static void collect(subjects *s, const kj_texpr *e)
+static void add_name(subjects *s, const char *name, size_t size)
 {
-    switch (e->kind) {
-    case KJ_TE_VAR: add_param(s, e->u.var->param); break;
-    case KJ_TE_DIM: add_param(s, e->u.dim.array->param); break;
-    case KJ_TE_INDEX: add_dims(s, e->u.index.which); break;
-    case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: collect(s, e->u.unary.arg); break;
-    case KJ_TE_BINARY:
-        collect(s, e->u.binary.lhs);
-        collect(s, e->u.binary.rhs);
-        break;
-    case KJ_TE_LOGIC:
-        collect(s, e->u.logic.lhs);
-        collect(s, e->u.logic.rhs);
-        break;
-    case KJ_TE_SELECT:
-        collect(s, e->u.select.test);
-        collect(s, e->u.select.yes);
-        collect(s, e->u.select.no);
-        break;
-    case KJ_TE_FMA:
-        collect(s, e->u.fma.a);
-        collect(s, e->u.fma.b);
-        collect(s, e->u.fma.c);
-        break;
-    case KJ_TE_CALL:
-        for (int i = 0; i < e->u.call.nargs; i++)
-            collect(s, e->u.call.args[i]);
-        break;
-    default: break; /* needs a thread: sema keeps it out of requires */
+    const kj_kernel_decl *decl = s->b->kernel->decl;
+    for (int i = 0; i < decl->nparams; i++) {
+        if (strlen(decl->params[i].name) == size && memcmp(decl->params[i].name, name, size) == 0)
+            add_param(s, i);
+    }
+    if (size == 8 && memcmp(name, "blockDim", size) == 0)
+        add_dims(s, false);
+    if (size == 7 && memcmp(name, "gridDim", size) == 0)
+        add_dims(s, true);
+}
+
+/* Every name of the text that is no member: `shape` of x.shape is not the parameter shape. */
+static void collect(subjects *s, const char *text)
+{
+    bool member = false;
+    while (*text) {
+        size_t size = 0;
+        while (isalnum((unsigned char)text[size]) || text[size] == '_')
+            size++;
+        if (size > 0 && !member)
+            add_name(s, text, size);
+        member = *text == '.';
+        text += size ? size : 1;
     }
 }
 
@@ -117,11 +112,11 @@ static kjit_status refuse(kj_binding *b, const kj_variant *variant, const kj_tre
 {
     kjit_module *mod = b->kernel->mod;
     kj_str clause = {0};
-    subjects s = {.b = b, .variant = variant};
+    subjects s = {.b = b};
     uint32_t line, col;
     kj_line_col(&mod->source, r->test->span.begin, &line, &col);
     add_source(&clause, &mod->source, r->test->span);
-    collect(&s, r->test);
+    collect(&s, clause.data ? clause.data : "");
     kjit_status status;
     if (clause.failed || s.text.failed)
         status = kj_no_memory(mod->ctx);

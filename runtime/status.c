@@ -13,7 +13,7 @@ static const struct {
 
 static bool known(kjit_status status)
 {
-    return status >= 0 && (size_t)status < sizeof statuses / sizeof *statuses;
+    return (unsigned)status < sizeof statuses / sizeof *statuses;
 }
 
 const char *kjit_status_name(kjit_status status)
@@ -42,12 +42,12 @@ const char *kjit_version(void)
 
 size_t kjit_dtype_size(kjit_dtype dtype)
 {
-    return dtype >= 0 && (int)dtype < (int)KJ_NTYPES ? kj_types[dtype].size : 0;
+    return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].size : 0;
 }
 
 const char *kjit_dtype_name(kjit_dtype dtype)
 {
-    return dtype >= 0 && (int)dtype < (int)KJ_NTYPES ? kj_types[dtype].name : NULL;
+    return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].name : NULL;
 }
 
 static const struct { const char *name, *signature, *doc; } run_rows[] = {

@@ -6,7 +6,6 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
-#include <llvm-c/Target.h>
 #include <math.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -70,16 +69,9 @@ static void drop_report(void *user, LLVMErrorRef error)
     LLVMConsumeError(error);
 }
 
-static void init_target(void)
-{
-    LLVMInitializeNativeTarget();
-    LLVMInitializeNativeAsmPrinter();
-}
-
+/* LLVM's native target was initialised by whoever compiled the code. */
 static kjit_status make_jit(kj_loader *loader, kj_failure *why)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_target);
     LLVMOrcLLJITRef jit;
     LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit, NULL);
     if (error)
