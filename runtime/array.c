@@ -95,8 +95,8 @@ static kjit_status alloc_buffer(kjit_context *ctx, kjit_memory memory, size_t si
 
 static bool is_aligned(const kjit_array *a, size_t elem)
 {
-    uintptr_t bits = (uintptr_t)a->data;
-    for (int i = 0; i < a->ndim; i++) {
+    uintptr_t bits = a->size > 0 ? (uintptr_t)a->data : 0;
+    for (int i = 0; a->size > 0 && i < a->ndim; i++) {
         if (a->shape[i] > 1)
             bits |= (uintptr_t)a->strides[i];
     }

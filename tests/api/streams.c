@@ -1,0 +1,207 @@
+/* Streams and events: order within a stream, waiting between streams, lifetimes of what is queued, times. */
+#include "api.h"
+
+static const char source[] =
+    "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"
+    "kernel scale(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] *= n } }\n"
+    "kernel slow(x: i32[], n: i64) {\n"
+    "    var s: i32 = x[0]\n"
+    "    for k in range(n) { s = s * 1664525 + 1013904223 }\n"
+    "    if s != 12345 { x[0] += 1 }\n"
+    "}\n";
+
+static kjit_module *mod;
+
+static int set_up(void **state)
+{
+    if (make_context(state) != 0)
+        return 1;
+    mod = module(source);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kjit_module_free(mod);
+    return drop_context(state);
+}
+
+static void launch(const char *kernel, kjit_stream *s, kjit_array *a, int64_t n)
+{
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(n)};
+    bool one = strcmp(kernel, "slow") == 0;
+    kjit_config config = {.grid = {one ? 1 : (kjit_array_size(a) + 255) / 256}, .block = {one ? 1 : 256}, .stream = s};
+    OK(kjit_launch(mod, kernel, &config, args, 2));
+}
+
+static kjit_array *zeros(int64_t n, kjit_memory memory)
+{
+    kjit_array *a;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, &n, 'C', memory, &a));
+    memset(kjit_array_data(a), 0, (size_t)n * 4);
+    return a;
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *host = zeros(100000, KJIT_HOST), *device;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_to_device(host, s, &device));
+    for (int i = 0; i < 50; i++) {
+        launch("add", s, device, 1);
+        launch("scale", s, device, 2);
+    }
+    OK(kjit_copy(host, device, s));
+    int done;
+    OK(kjit_stream_query(s, &done));
+    assert_true(done == 0 || done == 1);
+    OK(kjit_stream_synchronize(s));
+    OK(kjit_stream_query(s, &done));
+    assert_int_equal(done, 1);
+    uint32_t expected = 0;
+    for (int i = 0; i < 50; i++)
+        expected = (expected + 1) * 2;
+    for (int i = 0; i < 100000; i++)
+        assert_int_equal(((uint32_t *)kjit_array_data(host))[i], expected);
+    kjit_stream_free(s);
+    kjit_array_free(host);
+    kjit_array_free(device);
+}
+
+/* Handles may go while the work that uses them is queued. */
+static void test_lifetimes(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *a = zeros(1000, KJIT_DEVICE), *host = zeros(1000, KJIT_HOST), *v;
+    kjit_module *own = module(source);
+    OK(kjit_stream_create(ctx, &s));
+    launch("slow", s, a, 20000000);
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(7)};
+    OK(kjit_launch(own, "add", &(kjit_config){.grid = {4}, .block = {256}, .stream = s}, args, 2));
+    OK(kjit_array_slice(a, NULL, NULL, NULL, &v));
+    OK(kjit_copy(host, v, s));
+    kjit_array_free(v);
+    kjit_array_free(a);
+    kjit_module_free(own);
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(((int32_t *)kjit_array_data(host))[999], 7);
+    /* freeing a stream waits for its work */
+    a = zeros(1, KJIT_HOST);
+    launch("slow", s, a, 20000000);
+    kjit_stream_free(s);
+    assert_int_equal(*(int32_t *)kjit_array_data(a), 1);
+    kjit_array_free(a);
+    kjit_array_free(host);
+}
+
+/* Work without a stream comes after all that was queued before it. */
+static void test_default_stream(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *a = zeros(1, KJIT_HOST);
+    char *text;
+    OK(kjit_stream_create(ctx, &s));
+    launch("slow", s, a, 20000000);
+    launch("scale", NULL, a, 5);
+    assert_int_equal(*(int32_t *)kjit_array_data(a), 5);
+    launch("slow", s, a, 20000000);
+    OK(kjit_array_format(a, &text));
+    assert_string_equal(text, "[6]");
+    free(text);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+}
+
+static void test_events(void **state)
+{
+    (void)state;
+    kjit_stream *s, *t;
+    kjit_event *begin, *end;
+    kjit_array *a = zeros(1, KJIT_HOST);
+    double ms;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_stream_create(ctx, &t));
+    OK(kjit_event_create(ctx, &begin));
+    OK(kjit_event_create(ctx, &end));
+    FAILS(kjit_event_elapsed(begin, end, &ms), KJIT_INVALID, "not recorded");
+    OK(kjit_event_synchronize(begin)); /* nothing to wait for */
+    OK(kjit_stream_wait(t, begin));
+    OK(kjit_event_record(begin, s));
+    launch("slow", s, a, 20000000);
+    OK(kjit_event_record(end, s));
+    OK(kjit_stream_wait(t, end));
+    launch("scale", t, a, 10);
+    OK(kjit_event_synchronize(end));
+    OK(kjit_event_elapsed(begin, end, &ms));
+    assert_true(ms > 0 && ms < 60000);
+    OK(kjit_stream_synchronize(t));
+    assert_int_equal(*(int32_t *)kjit_array_data(a), 10);
+    /* recorded again, and freed while it is awaited */
+    launch("slow", s, a, 20000000);
+    OK(kjit_event_record(end, s));
+    OK(kjit_stream_wait(t, end));
+    kjit_event_free(end);
+    launch("scale", t, a, 2);
+    OK(kjit_synchronize(ctx));
+    assert_int_equal(*(int32_t *)kjit_array_data(a), 22);
+    OK(kjit_event_record(begin, NULL));
+    OK(kjit_stream_wait(NULL, begin));
+    kjit_event_free(begin);
+    kjit_event_free(NULL);
+    kjit_stream_free(NULL);
+    kjit_stream_free(s);
+    kjit_stream_free(t);
+    kjit_array_free(a);
+}
+
+static void test_many_streams(void **state)
+{
+    (void)state;
+    enum { STREAMS = 24, N = 5000 };
+    kjit_stream *s[STREAMS];
+    kjit_array *a[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        OK(kjit_stream_create(ctx, &s[i]));
+        a[i] = zeros(N, KJIT_DEVICE);
+    }
+    for (int k = 0; k < 20; k++) {
+        for (int i = 0; i < STREAMS; i++) {
+            launch("add", s[i], a[i], i);
+            launch("scale", s[i], a[i], 2);
+        }
+    }
+    OK(kjit_synchronize(ctx));
+    for (int i = 0; i < STREAMS; i++) {
+        uint32_t expected = 0;
+        for (int k = 0; k < 20; k++)
+            expected = (expected + (uint32_t)i) * 2;
+        assert_int_equal(((uint32_t *)kjit_array_data(a[i]))[N - 1], expected);
+        kjit_stream_free(s[i]);
+        kjit_array_free(a[i]);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    assert_int_equal(kjit_stream_create(NULL, &s), KJIT_INVALID);
+    assert_int_equal(kjit_stream_create(ctx, NULL), KJIT_INVALID);
+    assert_int_equal(kjit_stream_synchronize(NULL), KJIT_INVALID);
+    assert_int_equal(kjit_event_create(ctx, NULL), KJIT_INVALID);
+    assert_int_equal(kjit_event_record(NULL, NULL), KJIT_INVALID);
+    assert_int_equal(kjit_event_elapsed(NULL, NULL, NULL), KJIT_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),  cmocka_unit_test(test_lifetimes),    cmocka_unit_test(test_default_stream),
+        cmocka_unit_test(test_events), cmocka_unit_test(test_many_streams), cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
