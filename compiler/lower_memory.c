@@ -127,6 +127,41 @@ static access lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *in
     return out;
 }
 
+/* ---- One thread after another ---- */
+
+/* A loop over the bits set in a word. */
+typedef struct bit_loop {
+    LLVMValueRef bits, first, thread;
+    LLVMBasicBlockRef before, head, done;
+} bit_loop;
+
+/* With `maybe` there may be none. */
+static bit_loop bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
+{
+    bit_loop l = {.first = bits, .before = LLVMGetInsertBlock(lo->b)};
+    l.head = kj_new_block(lo, "each");
+    l.done = kj_new_block(lo, "did");
+    if (maybe)
+        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, i64_const(lo, 0), ""), l.head, l.done);
+    else
+        LLVMBuildBr(lo->b, l.head);
+    LLVMPositionBuilderAtEnd(lo->b, l.head);
+    l.bits = LLVMBuildPhi(lo->b, lo->i64, "left");
+    LLVMValueRef args[2] = {l.bits, LLVMConstInt(lo->i1, 1, false)};
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
+    l.thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+    return l;
+}
+
+static void bits_end(kj_lower *lo, const bit_loop *l)
+{
+    LLVMValueRef rest = LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, i64_const(lo, 1), ""), "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), ""), l->head, l->done);
+    LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest}, (LLVMBasicBlockRef[]){l->before, latch}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, l->done);
+}
+
 /* ---- Vector accesses ---- */
 
 static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads, LLVMValueRef first,
@@ -180,15 +215,40 @@ static LLVMValueRef pointers(kj_lower *lo, const access *a, int row)
     return LLVMBuildGEP2(lo->b, lo->types[memory_type(a->type)], a->base, &index, 1, "");
 }
 
+static LLVMValueRef splat_i64(kj_lower *lo, int64_t i, int lanes)
+{
+    LLVMValueRef v[KJ_MAX_LANES];
+    for (int l = 0; l < lanes; l++)
+        v[l] = i64_const(lo, i);
+    return LLVMConstVector(v, (unsigned)lanes);
+}
+
+static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, int align)
+{
+    LLVMTypeRef overloads[2] = {type, LLVMTypeOf(at)};
+    return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0, align);
+}
+
+/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page. */
+static LLVMValueRef gather_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, int lanes)
+{
+    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes), places = LLVMVectorType(lo->i64, (unsigned)lanes);
+    LLVMValueRef place = LLVMBuildPtrToInt(lo->b, at, places, "");
+    LLVMValueRef start = LLVMBuildAnd(lo->b, place, splat_i64(lo, -4, lanes), "");
+    LLVMValueRef word = gather(lo, words, LLVMBuildIntToPtr(lo->b, start, LLVMTypeOf(at), ""), mask, 4);
+    LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_i64(lo, 3, lanes), "");
+    shift = LLVMBuildTrunc(lo->b, LLVMBuildShl(lo->b, shift, splat_i64(lo, 3, lanes), ""), words, "");
+    return LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, word, shift, ""), type, "");
+}
+
 static LLVMValueRef load_vector(kj_lower *lo, const access *a, int row, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef type = kj_vec(lo, memory_type(a->type), lanes);
     LLVMValueRef zero = LLVMConstNull(type);
     if (!is_unit(a->offset)) {
-        LLVMTypeRef overloads[2] = {type, LLVMVectorType(lo->ptr, (unsigned)lanes)};
-        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
-        return call_masked(lo, "llvm.masked.gather", overloads, pointers(lo, a, row), mask, zero, 0, size);
+        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), from = pointers(lo, a, row);
+        return size < 4 ? gather_small(lo, type, from, mask, lanes) : gather(lo, type, from, mask, size);
     }
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]), v;
     bool back = a->offset.stride < 0;
@@ -204,14 +264,33 @@ static LLVMValueRef load_vector(kj_lower *lo, const access *a, int row, kj_mask 
     return back ? reversed(lo, v, lanes) : v;
 }
 
+/* One element after the other, for those that run. */
+static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask, int lanes)
+{
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v)), word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
+    LLVMValueRef values = kj_alloca(lo, LLVMTypeOf(v), "values"), places = kj_alloca(lo, LLVMTypeOf(to), "places");
+    LLVMBuildStore(lo->b, v, values);
+    LLVMBuildStore(lo->b, to, places);
+    LLVMValueRef bits = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, mask, word, ""), lo->i64, "");
+    bit_loop l = bits_begin(lo, bits, true);
+    LLVMValueRef from = LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, "");
+    LLVMValueRef at = LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, ""), "");
+    LLVMValueRef one = LLVMBuildLoad2(lo->b, elem, from, "");
+    LLVMSetAlignment(LLVMBuildStore(lo->b, one, at), 1);
+    bits_end(lo, &l);
+}
+
 static void store_vector(kj_lower *lo, const access *a, int row, LLVMValueRef v, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef type = LLVMTypeOf(v);
     if (!is_unit(a->offset)) {
         LLVMTypeRef overloads[2] = {type, LLVMVectorType(lo->ptr, (unsigned)lanes)};
-        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
-        call_masked(lo, "llvm.masked.scatter", overloads, v, pointers(lo, a, row), mask, 1, size);
+        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), to = pointers(lo, a, row);
+        if (size < 4)
+            scatter_small(lo, v, to, mask, lanes);
+        else
+            call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
         return;
     }
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
@@ -529,22 +608,11 @@ static void update_one(kj_lower *lo, const each *u, LLVMValueRef thread)
         LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
 }
 
-/* The threads whose bits are set; at least one. */
-static void update_running(kj_lower *lo, const each *u, LLVMValueRef first)
+static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
 {
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "each"), done = kj_new_block(lo, "did");
-    LLVMBuildBr(lo->b, loop);
-    LLVMPositionBuilderAtEnd(lo->b, loop);
-    LLVMValueRef bits = LLVMBuildPhi(lo->b, lo->i64, "left");
-    LLVMValueRef count_args[2] = {bits, LLVMConstInt(lo->i1, 1, false)};
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
-    update_one(lo, u, LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, count_args, 2, ""));
-    LLVMValueRef rest = LLVMBuildAnd(lo->b, bits, LLVMBuildSub(lo->b, bits, i64_const(lo, 1), ""), "");
-    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), "");
-    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
-    LLVMBuildCondBr(lo->b, more, loop, done);
-    LLVMAddIncoming(bits, (LLVMValueRef[]){first, rest}, (LLVMBasicBlockRef[]){before, latch}, 2);
-    LLVMPositionBuilderAtEnd(lo->b, done);
+    bit_loop l = bits_begin(lo, bits, false);
+    update_one(lo, u, l.thread);
+    bits_end(lo, &l);
 }
 
 static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const access *at, const kj_tile *args, kj_mask m, bool used)
