@@ -7,6 +7,8 @@
 
 #include "sema_impl.h"
 
+enum { CALL_NODES = 8 }; /* what an empty call counts, for the limit on a kernel's size */
+
 typedef struct instance {
     const kj_item *item;
     kj_dtype *generics;
@@ -350,7 +352,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
     instance in = {.item = fn->item};
     int n = kj_count(e->u.call.args);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    s->nodes++;
+    kj_spend(s, CALL_NODES);
     if (recursive(s, fn->item, e) || !no_keywords(s, e, fn->name))
         return kj_no_value(e->span);
     const char *naming = s->naming;

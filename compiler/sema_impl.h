@@ -218,6 +218,8 @@ bool kj_type_in_bound(kj_dtype t, const char *bound);
 
 /* ---- sema_build.c ---- */
 
+/* Counts typed nodes. Inlining can square and square again: past the limit the outermost call is named, once. */
+void kj_spend(kj_sema *s, int nodes);
 kj_texpr *kj_te(kj_sema *s, kj_texpr_kind kind, kj_dtype type, kj_span span);
 kj_texpr *kj_te_const(kj_sema *s, kj_value v, kj_span span);
 kj_texpr *kj_te_i64(kj_sema *s, int64_t i, kj_span span);

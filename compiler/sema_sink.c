@@ -88,7 +88,7 @@ kj_tstmt *kj_sink_close(kj_sema *s, kj_sink *sink)
 
 static kj_tstmt *new_stmt(kj_sema *s, kj_tstmt_kind kind, kj_span span)
 {
-    s->nodes++;
+    kj_spend(s, 1);
     kj_tstmt *st = KJ_NEW(s->arena, kj_tstmt);
     st->kind = kind;
     st->span = span;
