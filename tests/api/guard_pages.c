@@ -1,0 +1,202 @@
+/* A kernel touches its arrays' elements and nothing else: arrays end (or begin) at a page that may not be touched, so
+ * that a wide load or store past a guard `if i < n` ends the program. */
+#include <sys/mman.h>
+
+#include "api.h"
+
+enum { ROOM = 1 << 16 };
+
+/* Memory whose last byte (or first, with `low`) borders on a page without access. */
+typedef struct fenced {
+    char *map, *data;
+    size_t size;
+} fenced;
+
+static fenced fence(size_t bytes, bool low)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    fenced f = {.size = ROOM + 2 * page};
+    f.map = mmap(NULL, f.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(f.map, MAP_FAILED);
+    assert_int_equal(mprotect(f.map + page, ROOM, PROT_READ | PROT_WRITE), 0);
+    memset(f.map + page, 1, ROOM);
+    f.data = low ? f.map + page : f.map + page + ROOM - bytes;
+    return f;
+}
+
+static void drop(fenced f)
+{
+    munmap(f.map, f.size);
+}
+
+static const int sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 257, 1000};
+enum { NSIZES = sizeof sizes / sizeof sizes[0] };
+
+/* Launches k(x, out) over n elements of `dtype`, by blocks of `block` and a thread more than needed at least. */
+static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool low)
+{
+    size_t bytes = (size_t)n * kjit_dtype_size(dtype);
+    fenced fx = fence(bytes, low), fo = fence(bytes, low);
+    kjit_array *x, *out;
+    OK(kjit_array_wrap(ctx, fx.data, dtype, 1, SHAPE(n), NULL, KJIT_HOST, &x));
+    OK(kjit_array_wrap(ctx, fo.data, dtype, 1, SHAPE(n), NULL, KJIT_HOST, &out));
+    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_array(out)};
+    OK(kjit_launch(mod, "k", &(kjit_config){.grid = {n / block + 1}, .block = {block}}, args, 2));
+    kjit_array_free(x);
+    kjit_array_free(out);
+    drop(fx);
+    drop(fo);
+}
+
+static void all_sizes(const char *source)
+{
+    static const kjit_dtype types[] = {KJIT_U8, KJIT_I16, KJIT_F32, KJIT_F64};
+    static const int blocks[] = {1, 31, 64, 256};
+    kjit_module *mod = module(source);
+    for (int t = 0; t < 4; t++)
+        for (int b = 0; b < 4; b++)
+            for (int s = 0; s < NSIZES; s++)
+                for (int low = 0; low < 2; low++)
+                    launch_1d(mod, types[t], sizes[s], blocks[b], low);
+    kjit_module_free(mod);
+}
+
+static void guarded(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    if i < out.size { out[i] = x[i] + 1 }\n"
+              "}\n");
+}
+
+static void returning(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    if i >= out.size { return }\n"
+              "    out[i] += x[i]\n"
+              "}\n");
+}
+
+static void neighbours(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    if i < out.size {\n"
+              "        var s = x[i]\n"
+              "        if i > 0 { s += x[i - 1] }\n"
+              "        if i + 1 < x.size { s += x[i + 1] }\n"
+              "        s += x[i - 2] if i >= 2 else x[0]\n"
+              "        out[i] = s\n"
+              "    }\n"
+              "}\n");
+}
+
+static void short_circuit(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    let hit = i < x.size and x[i] > 0\n"
+              "    let miss = i >= x.size or x[i] == 0\n"
+              "    if hit or not miss { out[i] = x[i] }\n"
+              "}\n");
+}
+
+static void reversed_and_gathered(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    if i < out.size {\n"
+              "        let j = x.size - 1 - i\n"
+              "        let g = (i * 7) % x.size\n"
+              "        out[j] = x[j] + x[g]\n"
+              "    }\n"
+              "}\n");
+}
+
+static void loops(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    var j = i\n"
+              "    while j < x.size {\n"
+              "        if x[j] == 0 { break }\n"
+              "        out[j] = x[j]\n"
+              "        j += 5\n"
+              "    }\n"
+              "    for m in range(i % 4, i) {\n"
+              "        if m >= x.size { break }\n"
+              "        out[m] = x[m]\n"
+              "    }\n"
+              "}\n");
+}
+
+static void barriers(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let tile = shared.array(blockDim.x, T)\n"
+              "    let i = grid(1)\n"
+              "    tile[threadIdx.x] = x[i] if i < x.size else T(0)\n"
+              "    syncthreads()\n"
+              "    if i < out.size { out[i] = tile[blockDim.x - 1 - threadIdx.x] }\n"
+              "    if i >= x.size { return }\n"
+              "    syncthreads()\n"
+              "    out[i] += x[i]\n"
+              "}\n");
+}
+
+/* Rows and columns of a picture that ends at the fence, with steps. */
+static void blocks_2d(void **state)
+{
+    (void)state;
+    static const int64_t blocks[][2] = {{16, 16}, {33, 3}, {1, 64}, {8, 8}, {64, 1}};
+    kjit_module *mod = module("kernel k(x: u8[,], out: u8[,]) {\n"
+                              "    let c, r = grid(2)\n"
+                              "    if r < out.shape[0] and c < out.shape[1] { out[r, c] = x[r, c] + 1 }\n"
+                              "}\n");
+    for (int64_t h = 1; h < 36; h += 5) {
+        for (int64_t w = 1; w < 70; w += 11) {
+            for (int b = 0; b < 5; b++) {
+                for (int64_t step = 1; step < 3; step++) {
+                    size_t bytes = (size_t)(h * w * step - (step - 1));
+                    fenced fx = fence(bytes, false), fo = fence(bytes, false);
+                    kjit_array *x, *out;
+                    const int64_t strides[] = {w * step, step};
+                    OK(kjit_array_wrap(ctx, fx.data, KJIT_U8, 2, SHAPE(h, w), strides, KJIT_HOST, &x));
+                    OK(kjit_array_wrap(ctx, fo.data, KJIT_U8, 2, SHAPE(h, w), strides, KJIT_HOST, &out));
+                    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_array(out)};
+                    kjit_config config = {.grid = {w / blocks[b][0] + 1, h / blocks[b][1] + 1},
+                                          .block = {blocks[b][0], blocks[b][1]}};
+                    OK(kjit_launch(mod, "k", &config, args, 2));
+                    for (int64_t i = 0; i < h * w; i++)
+                        assert_int_equal(fo.data[i * step], 2);
+                    for (int64_t i = 0; step == 2 && i + 1 < h * w; i++)
+                        assert_int_equal(fo.data[i * step + 1], 1);
+                    kjit_array_free(x);
+                    kjit_array_free(out);
+                    drop(fx);
+                    drop(fo);
+                }
+            }
+        }
+    }
+    kjit_module_free(mod);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guarded),   cmocka_unit_test(returning),
+        cmocka_unit_test(neighbours), cmocka_unit_test(short_circuit),
+        cmocka_unit_test(reversed_and_gathered), cmocka_unit_test(loops),
+        cmocka_unit_test(barriers),  cmocka_unit_test(blocks_2d),
+    };
+    return cmocka_run_group_tests(tests, make_context, drop_context);
+}
