@@ -19,6 +19,7 @@ config.test_exec_root = os.environ["KJIT_OUT"]
 config.substitutions += [
     ("%kjit", f"{wrapper} {build}/kjit".strip()),
     ("%build", build),
+    ("%made", os.environ["KJIT_BUILD_ARGUMENT"]),  # as make was given it: another spelling would build anew
     ("%root", root),
     ("%llvm", llvm),
     ("%cc", os.environ.get("CC", "cc")),

@@ -30,7 +30,8 @@ missing() {
         return
     fi
     bin=$("$config" --bindir)
-    [ -x "$bin/FileCheck" ] && { [ -e "$bin/lit" ] || have lit; } || echo llvm-tools
+    [ -x "$bin/FileCheck" ] && { [ -e "$bin/lit" ] || [ -e "$bin/../build/utils/lit/lit.py" ] || have lit; } ||
+        echo llvm-tools
     math_library "$("$config" --prefix)" || echo libclc
 }
 
