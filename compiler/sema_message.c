@@ -53,6 +53,8 @@ const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim)
 const char *kj_literal_text(kj_sema *s, kj_value v)
 {
     kj_arena *a = s->diag->arena;
+    if (kj_is_float(v.type) && v.f >= -1e9 && v.f <= 1e9 && v.f == (double)(int64_t)v.f)
+        return kj_arena_printf(a, "%.1f", v.f);
     if (kj_is_float(v.type)) {
         char *text = kj_arena_printf(a, "%.17g", v.f);
         for (int digits = 1; digits < 17; digits++) {

@@ -137,11 +137,10 @@ kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name)
     return kj_te_var(s, v, e->span);
 }
 
-static void spill_scalar(kj_sema *s, kj_operand *v, kj_tstmt ***at)
+static kj_texpr *spill_expr(kj_sema *s, kj_texpr *e, kj_tstmt ***at)
 {
-    kj_texpr *e = v->u.scalar.e;
     if (kj_is_stable(e))
-        return;
+        return e;
     kj_var *var = kj_new_var(s, "t", e->span, e->type, false);
     kj_tstmt *st = new_stmt(s, KJ_TS_DECL, e->span);
     st->u.decl.var = var;
@@ -151,7 +150,21 @@ static void spill_scalar(kj_sema *s, kj_operand *v, kj_tstmt ***at)
     if (s->sink->tail == *at)
         s->sink->tail = &st->next;
     *at = &st->next;
-    *v = kj_scalar(kj_te_var(s, var, e->span));
+    return kj_te_var(s, var, e->span);
+}
+
+/* A product that may still be fused keeps its factors apart. */
+static void spill_scalar(kj_sema *s, kj_operand *v, kj_tstmt ***at)
+{
+    if (kj_is_stable(v->u.scalar.e))
+        return;
+    if (!v->u.scalar.a) {
+        v->u.scalar.e = spill_expr(s, v->u.scalar.e, at);
+        return;
+    }
+    v->u.scalar.a = spill_expr(s, v->u.scalar.a, at);
+    v->u.scalar.b = spill_expr(s, v->u.scalar.b, at);
+    v->u.scalar.e = kj_te_binary(s, KJ_OP_MUL, v->u.scalar.a, v->u.scalar.b, v->span);
 }
 
 void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at)
