@@ -1,4 +1,5 @@
-/* Typed expressions on the host: requires and shared shapes, with the launch's values from a kj_eval_env. */
+/* Typed expressions on the host: requires and shared shapes, with the launch's values from a
+ * kj_eval_env. */
 #include "sema_impl.h"
 
 static bool eval_all(const kj_eval_env *env, kj_texpr *const *e, int n, kj_value *out)
@@ -17,8 +18,8 @@ static bool eval_index(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
     return true;
 }
 
-static bool eval_choice(const kj_texpr *test, const kj_texpr *yes, const kj_texpr *no, const kj_eval_env *env,
-                        kj_value *out)
+static bool eval_choice(const kj_texpr *test, const kj_texpr *yes, const kj_texpr *no,
+                        const kj_eval_env *env, kj_value *out)
 {
     if (!kj_eval(test, env, out))
         return false;
@@ -30,9 +31,7 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
 {
     kj_value v[3];
     switch (e->kind) {
-    case KJ_TE_CONST:
-        *out = e->u.value;
-        return true;
+    case KJ_TE_CONST: *out = e->u.value; return true;
     case KJ_TE_VAR:
         if (e->u.var->param < 0)
             return false;
@@ -41,10 +40,10 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
     case KJ_TE_DIM:
         if (e->u.dim.array->param < 0)
             return false;
-        *out = kj_int(KJ_I64, env->dim(env->ctx, e->u.dim.array->param, e->u.dim.axis, e->u.dim.stride));
+        *out = kj_int(KJ_I64,
+                      env->dim(env->ctx, e->u.dim.array->param, e->u.dim.axis, e->u.dim.stride));
         return true;
-    case KJ_TE_INDEX:
-        return eval_index(e, env, out);
+    case KJ_TE_INDEX: return eval_index(e, env, out);
     case KJ_TE_UNARY:
         if (!kj_eval(e->u.unary.arg, env, v))
             return false;
@@ -66,7 +65,8 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
     case KJ_TE_SELECT:
         return eval_choice(e->u.select.test, e->u.select.yes, e->u.select.no, env, out);
     case KJ_TE_FMA:
-        if (!kj_eval(e->u.fma.a, env, &v[0]) || !kj_eval(e->u.fma.b, env, &v[1]) || !kj_eval(e->u.fma.c, env, &v[2]))
+        if (!kj_eval(e->u.fma.a, env, &v[0]) || !kj_eval(e->u.fma.b, env, &v[1]) ||
+            !kj_eval(e->u.fma.c, env, &v[2]))
             return false;
         return kj_fold_builtin(KJ_BI_FMA, v, 3, out);
     case KJ_TE_CALL:
@@ -74,8 +74,7 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
                kj_fold_builtin(e->u.call.id, v, e->u.call.nargs, out);
     case KJ_TE_LOAD:
     case KJ_TE_ATOMIC:
-    case KJ_TE_INLINE:
-        return false;
+    case KJ_TE_INLINE: return false;
     }
     return false;
 }

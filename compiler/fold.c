@@ -1,7 +1,9 @@
-/* The language's arithmetic on constants: two values in, the value every device would compute out.
+/* The language's arithmetic on constants: two values in, the value every device would compute
+ * out.
  *
- * Everything is total. Integers are computed in uint64_t and wrapped to their width; f32 is rounded after each
- * operation. `**` exists here for constant expressions; kernels get products or a call of pow. */
+ * Everything is total. Integers are computed in uint64_t and wrapped to their width; f32 is
+ * rounded after each operation. `**` exists here for constant expressions; kernels get products
+ * or a call of pow. */
 #include <float.h>
 #include <math.h>
 
@@ -51,11 +53,13 @@ static kj_value fold_divide(kj_op op, kj_value a, kj_value b)
     if (b.u == 0)
         return wrap(a.type, 0);
     if (kj_is_signed(a.type))
-        return wrap(a.type, (uint64_t)(op == KJ_OP_MOD ? floor_mod(a.i, b.i) : floor_div(a.i, b.i)));
+        return wrap(a.type,
+                    (uint64_t)(op == KJ_OP_MOD ? floor_mod(a.i, b.i) : floor_div(a.i, b.i)));
     return wrap(a.type, op == KJ_OP_MOD ? a.u % b.u : a.u / b.u);
 }
 
-/* An integer to an integer power; a negative exponent gives 0 but for bases 1 and -1, as 1 // base**n would. */
+/* An integer to an integer power; a negative exponent gives 0 but for bases 1 and -1, as 1 //
+ * base**n would. */
 static kj_value fold_power(kj_value a, kj_value b)
 {
     if (kj_is_signed(b.type) && b.i < 0) {
@@ -84,36 +88,24 @@ static kj_value fold_shift(kj_op op, kj_value a, kj_value count)
 static bool compare(kj_op op, int less, int greater, int equal)
 {
     switch (op) {
-    case KJ_OP_EQ:
-        return equal;
-    case KJ_OP_NE:
-        return !equal;
-    case KJ_OP_LT:
-        return less;
-    case KJ_OP_LE:
-        return less || equal;
-    case KJ_OP_GT:
-        return greater;
-    default:
-        return greater || equal;
+    case KJ_OP_EQ: return equal;
+    case KJ_OP_NE: return !equal;
+    case KJ_OP_LT: return less;
+    case KJ_OP_LE: return less || equal;
+    case KJ_OP_GT: return greater;
+    default: return greater || equal;
     }
 }
 
 static kj_value fold_f32(kj_op op, float a, float b)
 {
     switch (op) {
-    case KJ_OP_ADD:
-        return kj_float(KJ_F32, (double)(float)(a + b));
-    case KJ_OP_SUB:
-        return kj_float(KJ_F32, (double)(float)(a - b));
-    case KJ_OP_MUL:
-        return kj_float(KJ_F32, (double)(float)(a * b));
-    case KJ_OP_DIV:
-        return kj_float(KJ_F32, (double)(float)(a / b));
-    case KJ_OP_POW:
-        return kj_float(KJ_F32, (double)powf(a, b));
-    default:
-        break;
+    case KJ_OP_ADD: return kj_float(KJ_F32, (double)(float)(a + b));
+    case KJ_OP_SUB: return kj_float(KJ_F32, (double)(float)(a - b));
+    case KJ_OP_MUL: return kj_float(KJ_F32, (double)(float)(a * b));
+    case KJ_OP_DIV: return kj_float(KJ_F32, (double)(float)(a / b));
+    case KJ_OP_POW: return kj_float(KJ_F32, (double)powf(a, b));
+    default: break;
     }
     float quotient = a / b, whole = floorf(quotient);
     if (op == KJ_OP_FLOORDIV)
@@ -125,18 +117,12 @@ static kj_value fold_f32(kj_op op, float a, float b)
 static kj_value fold_f64(kj_op op, double a, double b)
 {
     switch (op) {
-    case KJ_OP_ADD:
-        return kj_float(KJ_F64, a + b);
-    case KJ_OP_SUB:
-        return kj_float(KJ_F64, a - b);
-    case KJ_OP_MUL:
-        return kj_float(KJ_F64, a * b);
-    case KJ_OP_DIV:
-        return kj_float(KJ_F64, a / b);
-    case KJ_OP_POW:
-        return kj_float(KJ_F64, pow(a, b));
-    default:
-        break;
+    case KJ_OP_ADD: return kj_float(KJ_F64, a + b);
+    case KJ_OP_SUB: return kj_float(KJ_F64, a - b);
+    case KJ_OP_MUL: return kj_float(KJ_F64, a * b);
+    case KJ_OP_DIV: return kj_float(KJ_F64, a / b);
+    case KJ_OP_POW: return kj_float(KJ_F64, pow(a, b));
+    default: break;
     }
     double quotient = a / b, whole = floor(quotient);
     if (op == KJ_OP_FLOORDIV)
@@ -148,25 +134,16 @@ static kj_value fold_f64(kj_op op, double a, double b)
 static kj_value fold_int(kj_op op, kj_value a, kj_value b)
 {
     switch (op) {
-    case KJ_OP_ADD:
-        return wrap(a.type, a.u + b.u);
-    case KJ_OP_SUB:
-        return wrap(a.type, a.u - b.u);
-    case KJ_OP_MUL:
-        return wrap(a.type, a.u * b.u);
-    case KJ_OP_POW:
-        return fold_power(a, b);
+    case KJ_OP_ADD: return wrap(a.type, a.u + b.u);
+    case KJ_OP_SUB: return wrap(a.type, a.u - b.u);
+    case KJ_OP_MUL: return wrap(a.type, a.u * b.u);
+    case KJ_OP_POW: return fold_power(a, b);
     case KJ_OP_SHL:
-    case KJ_OP_SHR:
-        return fold_shift(op, a, b);
-    case KJ_OP_AND:
-        return wrap(a.type, a.u & b.u);
-    case KJ_OP_OR:
-        return wrap(a.type, a.u | b.u);
-    case KJ_OP_XOR:
-        return wrap(a.type, a.u ^ b.u);
-    default: /* FLOORDIV, MOD; DIV of integers never reaches here */
-        return fold_divide(op, a, b);
+    case KJ_OP_SHR: return fold_shift(op, a, b);
+    case KJ_OP_AND: return wrap(a.type, a.u & b.u);
+    case KJ_OP_OR: return wrap(a.type, a.u | b.u);
+    case KJ_OP_XOR: return wrap(a.type, a.u ^ b.u);
+    default: /* FLOORDIV, MOD; DIV of integers never reaches here */ return fold_divide(op, a, b);
     }
 }
 
@@ -174,10 +151,10 @@ kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b)
 {
     if (kj_ops[op].class == KJ_OPS_COMPARE) {
         if (kj_is_float(a.type))
-            return boolean(compare(op, a.f < b.f, a.f > b.f, a.f == b.f));
+            return boolean(compare(op, a.f<b.f, a.f> b.f, a.f == b.f));
         if (kj_is_signed(a.type))
-            return boolean(compare(op, a.i < b.i, a.i > b.i, a.i == b.i));
-        return boolean(compare(op, a.u < b.u, a.u > b.u, a.u == b.u));
+            return boolean(compare(op, a.i<b.i, a.i> b.i, a.i == b.i));
+        return boolean(compare(op, a.u<b.u, a.u> b.u, a.u == b.u));
     }
     if (a.type == KJ_F32)
         return fold_f32(op, (float)a.f, (float)b.f);
@@ -207,7 +184,8 @@ static kj_value float_to_int(double f, kj_dtype to)
 {
     if (isnan(f))
         return wrap(to, 0);
-    double limit = ldexp(1.0, kj_types[to].bits - (kj_is_signed(to) ? 1 : 0)); /* one past the greatest */
+    double limit =
+        ldexp(1.0, kj_types[to].bits - (kj_is_signed(to) ? 1 : 0)); /* one past the greatest */
     if (f >= limit)
         return wrap(to, type_max(to));
     if (!kj_is_signed(to))

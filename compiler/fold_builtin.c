@@ -1,4 +1,5 @@
-/* Builtins on constants: those whose result is exact, so that every device agrees with the compiler. */
+/* Builtins on constants: those whose result is exact, so that every device agrees with the
+ * compiler. */
 #include <math.h>
 
 #include "sema_impl.h"
@@ -13,7 +14,8 @@ static bool less(kj_value a, kj_value b)
     return kj_fold_binary(KJ_OP_LT, a, b).u != 0;
 }
 
-/* The smaller or larger; the other operand when one is NaN. Zeros of different sign are left to the device. */
+/* The smaller or larger; the other operand when one is NaN. Zeros of different sign are left to
+ * the device. */
 static bool fold_extreme(kj_value a, kj_value b, bool max, kj_value *out)
 {
     if (kj_is_float(a.type)) {
@@ -39,7 +41,8 @@ static kj_value fold_ceil_div(kj_value a, kj_value b)
 static int popcount(kj_value v)
 {
     int n = 0;
-    uint64_t bits = kj_types[v.type].bits < 64 ? v.u & (((uint64_t)1 << kj_types[v.type].bits) - 1) : v.u;
+    uint64_t bits =
+        kj_types[v.type].bits < 64 ? v.u & (((uint64_t)1 << kj_types[v.type].bits) - 1) : v.u;
     for (; bits; bits &= bits - 1)
         n++;
     return n;
@@ -50,35 +53,18 @@ static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
     double x = v[0].f, y;
     bool single = v[0].type == KJ_F32;
     switch (id) {
-    case KJ_BI_SQRT:
-        y = single ? (double)sqrtf((float)x) : sqrt(x);
-        break;
-    case KJ_BI_FABS:
-        y = fabs(x);
-        break;
-    case KJ_BI_FLOOR:
-        y = floor(x);
-        break;
-    case KJ_BI_CEIL:
-        y = ceil(x);
-        break;
-    case KJ_BI_TRUNC:
-        y = trunc(x);
-        break;
-    case KJ_BI_RINT:
-        y = rint(x);
-        break;
-    case KJ_BI_ROUND:
-        y = round(x);
-        break;
-    case KJ_BI_COPYSIGN:
-        y = copysign(x, v[1].f);
-        break;
+    case KJ_BI_SQRT: y = single ? (double)sqrtf((float)x) : sqrt(x); break;
+    case KJ_BI_FABS: y = fabs(x); break;
+    case KJ_BI_FLOOR: y = floor(x); break;
+    case KJ_BI_CEIL: y = ceil(x); break;
+    case KJ_BI_TRUNC: y = trunc(x); break;
+    case KJ_BI_RINT: y = rint(x); break;
+    case KJ_BI_ROUND: y = round(x); break;
+    case KJ_BI_COPYSIGN: y = copysign(x, v[1].f); break;
     case KJ_BI_FMA:
         y = single ? (double)fmaf((float)x, (float)v[1].f, (float)v[2].f) : fma(x, v[1].f, v[2].f);
         break;
-    default:
-        return false;
+    default: return false;
     }
     *out = kj_float(v[0].type, y);
     return true;
@@ -90,8 +76,7 @@ bool kj_fold_builtin(kj_builtin id, const kj_value *v, int n, kj_value *out)
     (void)n;
     switch (id) {
     case KJ_BI_MIN:
-    case KJ_BI_MAX:
-        return fold_extreme(v[0], v[1], id == KJ_BI_MAX, out);
+    case KJ_BI_MAX: return fold_extreme(v[0], v[1], id == KJ_BI_MAX, out);
     case KJ_BI_CLAMP:
         return fold_extreme(v[0], v[1], true, &low) && fold_extreme(low, v[2], false, out);
     case KJ_BI_ABS:
@@ -100,12 +85,8 @@ bool kj_fold_builtin(kj_builtin id, const kj_value *v, int n, kj_value *out)
         else
             *out = kj_is_signed(v[0].type) && v[0].i < 0 ? kj_fold_unary(KJ_OP_NEG, v[0]) : v[0];
         return true;
-    case KJ_BI_CEIL_DIV:
-        *out = fold_ceil_div(v[0], v[1]);
-        return true;
-    case KJ_BI_POPC:
-        *out = int_result(v[0].type, (uint64_t)popcount(v[0]));
-        return true;
+    case KJ_BI_CEIL_DIV: *out = fold_ceil_div(v[0], v[1]); return true;
+    case KJ_BI_POPC: *out = int_result(v[0].type, (uint64_t)popcount(v[0])); return true;
     case KJ_BI_ISNAN:
     case KJ_BI_ISINF:
     case KJ_BI_ISFINITE:
@@ -113,7 +94,6 @@ bool kj_fold_builtin(kj_builtin id, const kj_value *v, int n, kj_value *out)
                                : id == KJ_BI_ISINF ? isinf(v[0].f) != 0
                                                    : isfinite(v[0].f) != 0);
         return true;
-    default:
-        return kj_is_float(v[0].type) && fold_float(id, v, out);
+    default: return kj_is_float(v[0].type) && fold_float(id, v, out);
     }
 }

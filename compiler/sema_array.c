@@ -1,7 +1,7 @@
 /* Arrays in expressions: elements, views, members.
  *
- * A view is a kj_tarray whose offset, shape and strides are constants, launch values or hidden lets declared where the
- * view is made: nothing of it is computed again where it is used. */
+ * A view is a kj_tarray whose offset, shape and strides are constants, launch values or hidden
+ * lets declared where the view is made: nothing of it is computed again where it is used. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -56,8 +56,9 @@ kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span
 
 static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, int n)
 {
-    kj_message *m = kj_sema_error(s, e->span, "index-count", "%s has %d %s, not %d", kj_array_type(s, a->elem, a->ndim),
-                                  a->ndim, a->ndim == 1 ? "axis" : "axes", n);
+    kj_message *m = kj_sema_error(s, e->span, "index-count", "%s has %d %s, not %d",
+                                  kj_array_type(s, a->elem, a->ndim), a->ndim,
+                                  a->ndim == 1 ? "axis" : "axes", n);
     if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
     else if (a->span.end)
@@ -65,19 +66,23 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
 }
 
 /* Refuses what is certainly outside: a negative literal, or one past a known extent. */
-static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, int axis, bool is_bound)
+static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, int axis,
+                          bool is_bound)
 {
     if (v->kind != KJ_V_LITERAL || v->u.literal.type != KJ_I64 || axis >= a->ndim)
         return true;
     int64_t i = v->u.literal.i;
     if (i < 0) {
-        kj_message *m = kj_sema_error(s, v->span, "negative-index", "a negative index is outside the array");
-        kj_hint(s->diag, m, "counted from the end: %s.shape[%d] - %lld", a->name, axis, -(long long)i);
+        kj_message *m =
+            kj_sema_error(s, v->span, "negative-index", "a negative index is outside the array");
+        kj_hint(s->diag, m, "counted from the end: %s.shape[%d] - %lld", a->name, axis,
+                -(long long)i);
         return false;
     }
     const kj_texpr *extent = a->shape[axis];
     if (kj_is_const(extent) && (is_bound ? i > extent->u.value.i : i >= extent->u.value.i)) {
-        kj_sema_error(s, v->span, "index-range", "index %lld is outside axis %d of '%s', which has %lld elements",
+        kj_sema_error(s, v->span, "index-range",
+                      "index %lld is outside axis %d of '%s', which has %lld elements",
                       (long long)i, axis, a->name, (long long)extent->u.value.i);
         return false;
     }
@@ -100,7 +105,8 @@ static int spread(kj_operand *v, int n, kj_operand out[KJ_MAX_NDIM])
     return n;
 }
 
-bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n, kj_texpr **index)
+bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
+                   kj_texpr **index)
 {
     kj_operand at[KJ_MAX_NDIM];
     n = spread(v, n, at);
@@ -121,7 +127,8 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
 
 /* ---- Views ---- */
 
-static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis, kj_texpr *otherwise)
+static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis,
+                             kj_texpr *otherwise)
 {
     if (!e)
         return otherwise;
@@ -132,14 +139,16 @@ static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base
     return bound ? kj_hold(s, bound, "bound") : NULL;
 }
 
-static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis, selection *out)
+static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis,
+                         selection *out)
 {
     kj_value step = kj_int(KJ_I64, 1);
     out->whole = !e->u.slice.start && !e->u.slice.stop && !e->u.slice.step;
     if (e->u.slice.step && !kj_expr_const(s, e->u.slice.step, KJ_I64, "a slice's step", &step))
         return false;
     if (step.i <= 0) {
-        kj_sema_error(s, e->u.slice.step->span, "slice-step", "a slice's step is positive in a kernel");
+        kj_sema_error(s, e->u.slice.step->span, "slice-step",
+                      "a slice's step is positive in a kernel");
         return false;
     }
     out->step = step.i;
@@ -192,8 +201,14 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
 {
     const char *name = s->naming ? s->naming : base->name;
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
-    *view = (kj_tarray){.name = name, .span = span, .elem = base->elem, .space = base->space, .root = base->root,
-                        .id = -1, .param = -1, .offset = base->offset};
+    *view = (kj_tarray){.name = name,
+                        .span = span,
+                        .elem = base->elem,
+                        .space = base->space,
+                        .root = base->root,
+                        .id = -1,
+                        .param = -1,
+                        .offset = base->offset};
     for (int i = 0; i < base->ndim; i++) {
         if (i >= n || (!sel[i].at && sel[i].whole)) {
             view->shape[view->ndim] = base->shape[i];
@@ -202,13 +217,16 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
         }
         kj_texpr *from = sel[i].at ? sel[i].at : sel[i].start;
         if (!kj_is_const_i64(from, 0))
-            view->offset = kj_i64_add(s, view->offset, kj_i64_mul(s, from, base->stride[i], span), span);
+            view->offset =
+                kj_i64_add(s, view->offset, kj_i64_mul(s, from, base->stride[i], span), span);
         if (sel[i].at)
             continue;
-        view->shape[view->ndim] = kj_hold(s, slice_length(s, &sel[i], span),
-                                          kj_arena_printf(s->arena, "%s.shape%d", name, view->ndim));
+        view->shape[view->ndim] =
+            kj_hold(s, slice_length(s, &sel[i], span),
+                    kj_arena_printf(s->arena, "%s.shape%d", name, view->ndim));
         kj_texpr *stride = kj_i64_mul(s, base->stride[i], kj_te_i64(s, sel[i].step, span), span);
-        view->stride[view->ndim] = kj_hold(s, stride, kj_arena_printf(s->arena, "%s.stride%d", name, view->ndim));
+        view->stride[view->ndim] =
+            kj_hold(s, stride, kj_arena_printf(s->arena, "%s.stride%d", name, view->ndim));
         view->ndim++;
     }
     if (view->offset)
@@ -231,8 +249,9 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
     const kj_expr *arg = e->u.index.args;
     if (slices) {
         for (int i = 0; i < n; i++, arg = arg->next)
-            if (!(arg->kind == KJ_E_SLICE ? select_slice(s, arg, base, i, &sel[i])
-                                          : select_index(s, kj_expr_value(s, arg, KJ_VOID), base, i, &sel[i])))
+            if (!(arg->kind == KJ_E_SLICE
+                      ? select_slice(s, arg, base, i, &sel[i])
+                      : select_index(s, kj_expr_value(s, arg, KJ_VOID), base, i, &sel[i])))
                 return kj_no_value(e->span);
         return make_view(s, base, sel, n, e->span);
     }
@@ -261,8 +280,8 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     if (!kj_expr_const(s, arg, KJ_I64, "a tuple's index", &i))
         return kj_no_value(e->span);
     if (i.i < 0 || i.i >= t->u.tuple.n) {
-        kj_sema_error(s, arg->span, "index-range", "index %lld is outside a tuple of %d", (long long)i.i,
-                      t->u.tuple.n);
+        kj_sema_error(s, arg->span, "index-range", "index %lld is outside a tuple of %d",
+                      (long long)i.i, t->u.tuple.n);
         return kj_no_value(e->span);
     }
     for (int k = 0; k < t->u.tuple.n; k++) {
@@ -291,8 +310,10 @@ kj_operand kj_index_expr(kj_sema *s, const kj_expr *e)
         kj_sema_error(s, at, "not-an-array", "this is %s, not an array", kj_describe(s, &base));
         return kj_no_value(e->span);
     }
-    kj_message *m = kj_sema_error(s, at, "not-an-array", "'%s' is not an array", base.u.symbol->name);
-    if (strcmp(kj_builtins[base.u.symbol->builtin].group, "index") == 0 && base.u.symbol->kind == KJ_SYM_BUILTIN)
+    kj_message *m =
+        kj_sema_error(s, at, "not-an-array", "'%s' is not an array", base.u.symbol->name);
+    if (strcmp(kj_builtins[base.u.symbol->builtin].group, "index") == 0 &&
+        base.u.symbol->kind == KJ_SYM_BUILTIN)
         kj_hint(s->diag, m, "write %s.x, .y or .z", base.u.symbol->name);
     else if (base.u.symbol->kind == KJ_SYM_FN || base.u.symbol->kind == KJ_SYM_BUILTIN)
         kj_hint(s->diag, m, "a call is written %s(...)", base.u.symbol->name);

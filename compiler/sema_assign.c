@@ -3,7 +3,8 @@
 
 /* ---- let and var ---- */
 
-/* A new variable for a value, or for an immutable one the constant itself. Tuples become a variable a component. */
+/* A new variable for a value, or for an immutable one the constant itself. Tuples become a
+ * variable a component. */
 static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v)
 {
     if (v.kind == KJ_V_SCALAR) {
@@ -17,12 +18,13 @@ static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool muta
     if (v.kind == KJ_V_TUPLE) {
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
         for (int i = 0; i < v.u.tuple.n; i++)
-            items[i] = declared(s, kj_arena_printf(s->arena, "%s.%d", name, i), span, mutable, v.u.tuple.items[i]);
+            items[i] = declared(s, kj_arena_printf(s->arena, "%s.%d", name, i), span, mutable,
+                                v.u.tuple.items[i]);
         v.u.tuple.items = items;
     }
     if (v.kind == KJ_V_ARRAY && mutable) {
-        kj_message *m = kj_sema_error(s, span, "array-variable", "'%s' is an array, and arrays are not assigned",
-                                      name);
+        kj_message *m = kj_sema_error(s, span, "array-variable",
+                                      "'%s' is an array, and arrays are not assigned", name);
         kj_hint(s->diag, m, "write let %s = ...", name);
         return kj_no_value(span);
     }
@@ -42,8 +44,8 @@ static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
     for (const kj_name *each = name; each; each = each->next)
         n++;
     if (v.kind != KJ_V_ERROR && (v.kind != KJ_V_TUPLE || v.u.tuple.n != n)) {
-        kj_sema_error(s, st->u.let.init->span, "tuple-arity", "%d names take a tuple of %d, not %s", n, n,
-                      kj_describe(s, &v));
+        kj_sema_error(s, st->u.let.init->span, "tuple-arity", "%d names take a tuple of %d, not %s",
+                      n, n, kj_describe(s, &v));
         v = kj_no_value(v.span);
     }
     for (int i = 0; name; name = name->next, i++) {
@@ -57,15 +59,18 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.let.names;
     kj_type type = kj_resolve_type(s, st->u.let.type);
-    if (!st->u.let.mutable && !name->next && type.kind == KJ_T_NONE && kj_array_decl(s, name, st->u.let.init))
+    if (!st->u.let.mutable && !name->next && type.kind == KJ_T_NONE &&
+        kj_array_decl(s, name, st->u.let.init))
         return;
     s->naming = name->next ? NULL : name->name;
-    kj_operand v = kj_expr_value(s, st->u.let.init, type.kind == KJ_T_SCALAR ? type.dtype : KJ_VOID);
+    kj_operand v =
+        kj_expr_value(s, st->u.let.init, type.kind == KJ_T_SCALAR ? type.dtype : KJ_VOID);
     s->naming = NULL;
     if (type.kind == KJ_T_NONE)
         v = kj_settle(s, v);
     else
-        v = kj_coerce_type(s, v, &type, name->next ? "this" : kj_arena_printf(s->diag->arena, "'%s'", name->name));
+        v = kj_coerce_type(
+            s, v, &type, name->next ? "this" : kj_arena_printf(s->diag->arena, "'%s'", name->name));
     declare_names(s, st, v);
 }
 
@@ -79,14 +84,14 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
         return;
     }
     if (sym->value.kind == KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, target->span, "not-assignable", "'%s' is an array, and arrays are not assigned",
-                                      name);
+        kj_message *m = kj_sema_error(s, target->span, "not-assignable",
+                                      "'%s' is an array, and arrays are not assigned", name);
         kj_hint(s->diag, m, "an element is: %s[i] = ...", name);
         return;
     }
     kj_role role = sym->kind == KJ_SYM_CONST ? KJ_ROLE_CONST : sym->role;
-    kj_message *m = kj_sema_error(s, target->span, "not-assignable", "'%s' is %s and cannot be assigned", name,
-                                  kj_role_text(role));
+    kj_message *m = kj_sema_error(s, target->span, "not-assignable",
+                                  "'%s' is %s and cannot be assigned", name, kj_role_text(role));
     if (role == KJ_ROLE_LET)
         kj_hint(s->diag, m, "declare it with 'var'");
     else if (role == KJ_ROLE_PARAM)
@@ -111,7 +116,8 @@ static kj_symbol *variable(kj_sema *s, const kj_expr *target)
     return NULL;
 }
 
-/* value -> the variables behind `to`, after conversion; parts of tuples first all evaluated by the caller. */
+/* value -> the variables behind `to`, after conversion; parts of tuples first all evaluated by
+ * the caller. */
 static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const char *what)
 {
     if (to->kind == KJ_V_SCALAR) {
@@ -123,7 +129,8 @@ static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const c
     if (to->kind != KJ_V_TUPLE || v.kind == KJ_V_ERROR)
         return;
     if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->u.tuple.n) {
-        kj_sema_error(s, v.span, "tuple-arity", "%s is %s, not %s", what, kj_describe(s, to), kj_describe(s, &v));
+        kj_sema_error(s, v.span, "tuple-arity", "%s is %s, not %s", what, kj_describe(s, to),
+                      kj_describe(s, &v));
         return;
     }
     for (int i = 0; i < v.u.tuple.n; i++)
@@ -145,12 +152,14 @@ static bool element_place(kj_sema *s, const kj_expr *target, place *p)
     if (array.kind == KJ_V_ERROR)
         return false;
     if (array.kind != KJ_V_ARRAY) {
-        kj_sema_error(s, base->span, "not-an-array", "this is %s, not an array", kj_describe(s, &array));
+        kj_sema_error(s, base->span, "not-an-array", "this is %s, not an array",
+                      kj_describe(s, &array));
         return false;
     }
     for (const kj_expr *arg = target->u.index.args; arg; arg = arg->next) {
         if (arg->kind == KJ_E_SLICE) {
-            kj_message *m = kj_sema_error(s, arg->span, "index-count", "a kernel assigns one element at a time");
+            kj_message *m = kj_sema_error(s, arg->span, "index-count",
+                                          "a kernel assigns one element at a time");
             kj_hint(s->diag, m, "write a loop over the slice");
             return false;
         }
@@ -243,9 +252,7 @@ static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span 
         if (element_place(s, target, &p))
             store(s, &p, v, span);
         break;
-    default:
-        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
-        break;
+    default: kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned"); break;
     }
 }
 
@@ -258,8 +265,8 @@ static void assign_several(kj_sema *s, const kj_stmt *st, int n)
         return;
     }
     if (v.kind != KJ_V_ERROR && (v.kind != KJ_V_TUPLE || v.u.tuple.n != n)) {
-        kj_sema_error(s, st->u.assign.value->span, "tuple-arity", "%d targets take a tuple of %d, not %s", n, n,
-                      kj_describe(s, &v));
+        kj_sema_error(s, st->u.assign.value->span, "tuple-arity",
+                      "%d targets take a tuple of %d, not %s", n, n, kj_describe(s, &v));
         v = kj_no_value(v.span);
     }
     kj_tstmt **end = s->sink->tail;

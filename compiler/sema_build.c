@@ -19,13 +19,14 @@ void kj_spend(kj_sema *s, int nodes)
     kj_frame *saved = s->frame;
     s->frame = NULL;
     if (call) {
-        kj_message *m = kj_sema_error(s, call->call, "too-big",
-                                      "the code grows past %d operations while '%s' is inlined here", KJ_MAX_NODES,
-                                      call->item->name);
+        kj_message *m =
+            kj_sema_error(s, call->call, "too-big",
+                          "the code grows past %d operations while '%s' is inlined here",
+                          KJ_MAX_NODES, call->item->name);
         kj_hint(s->diag, m, "each call is a copy of the function: call it in a loop instead");
     } else if (saved) {
-        kj_sema_error(s, saved->item->name_span, "too-big", "'%s' has more than %d operations", saved->item->name,
-                      KJ_MAX_NODES);
+        kj_sema_error(s, saved->item->name_span, "too-big", "'%s' has more than %d operations",
+                      saved->item->name, KJ_MAX_NODES);
     }
     s->frame = saved;
 }
@@ -120,7 +121,8 @@ kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span 
     return e;
 }
 
-kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type, kj_span span)
+kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
+                     kj_span span)
 {
     kj_value values[3], folded;
     bool constant = true;
@@ -167,9 +169,7 @@ static int operands(const kj_texpr *e, const kj_texpr *out[3])
 {
     switch (e->kind) {
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        out[0] = e->u.unary.arg;
-        return 1;
+    case KJ_TE_CONVERT: out[0] = e->u.unary.arg; return 1;
     case KJ_TE_BINARY:
         out[0] = e->u.binary.lhs;
         out[1] = e->u.binary.rhs;
@@ -192,8 +192,7 @@ static int operands(const kj_texpr *e, const kj_texpr *out[3])
         for (int i = 0; i < e->u.call.nargs; i++)
             out[i] = e->u.call.args[i];
         return e->u.call.nargs;
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -255,7 +254,8 @@ static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *bud
         return copy;
     }
     if (e->kind == KJ_TE_LOAD || e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE ||
-        (e->kind == KJ_TE_INDEX && e->u.index.which != KJ_BLOCK_DIM && e->u.index.which != KJ_GRID_DIM))
+        (e->kind == KJ_TE_INDEX && e->u.index.which != KJ_BLOCK_DIM &&
+         e->u.index.which != KJ_GRID_DIM))
         return NULL;
     int n = operands(e, parts);
     if (e->kind == KJ_TE_CALL) {
@@ -273,9 +273,7 @@ static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *bud
     copy->u = e->u;
     switch (e->kind) {
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        copy->u.unary.arg = made[0];
-        break;
+    case KJ_TE_CONVERT: copy->u.unary.arg = made[0]; break;
     case KJ_TE_BINARY:
         copy->u.binary.lhs = made[0];
         copy->u.binary.rhs = made[1];
@@ -298,8 +296,7 @@ static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *bud
         for (int i = 0; i < n; i++)
             copy->u.call.args[i] = made[i];
         break;
-    default:
-        break;
+    default: break;
     }
     return copy;
 }

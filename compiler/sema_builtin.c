@@ -1,4 +1,5 @@
-/* Calls that are not of functions: builtins against their signature, conversions, grid(n), what cannot be called. */
+/* Calls that are not of functions: builtins against their signature, conversions, grid(n), what
+ * cannot be called. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -30,21 +31,17 @@ const char *kj_builtin_words(kj_sema *s, kj_builtin id)
 static bool letter_takes(char letter, kj_dtype t)
 {
     switch (letter) {
-    case 'f':
-        return kj_is_float(t);
-    case 'i':
-        return kj_is_int(t);
-    case 'n':
-        return kj_is_float(t) || kj_is_int(t);
-    case 'b':
-        return t == KJ_BOOL;
-    default:
-        return true;
+    case 'f': return kj_is_float(t);
+    case 'i': return kj_is_int(t);
+    case 'n': return kj_is_float(t) || kj_is_int(t);
+    case 'b': return t == KJ_BOOL;
+    default: return true;
     }
 }
 
 /* All arguments literals and the result exact: the result stays a literal. */
-static bool fold_literals(kj_builtin id, char letter, const kj_operand *v, int n, kj_span span, kj_operand *out)
+static bool fold_literals(kj_builtin id, char letter, const kj_operand *v, int n, kj_span span,
+                          kj_operand *out)
 {
     kj_value values[MAX_ARGS], folded;
     bool real = letter == 'f', wide = false;
@@ -72,7 +69,8 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
                                                   : "numbers",
                                   kj_describe(s, v));
     if (v->kind == KJ_V_SCALAR)
-        kj_hint(s->diag, m, "write %s(%s)", letter == 'f' ? "f32" : "i32", kj_source_text(s, v->span, "..."));
+        kj_hint(s->diag, m, "write %s(%s)", letter == 'f' ? "f32" : "i32",
+                kj_source_text(s, v->span, "..."));
 }
 
 static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
@@ -90,7 +88,8 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_V_ERROR)
             return kj_no_value(e->span);
-        if (v[i].kind != KJ_V_LITERAL && (v[i].kind != KJ_V_SCALAR || v[i].u.scalar.e->type == KJ_BOOL)) {
+        if (v[i].kind != KJ_V_LITERAL &&
+            (v[i].kind != KJ_V_SCALAR || v[i].u.scalar.e->type == KJ_BOOL)) {
             refuse_argument(s, &v[i], info->name, letters[i]);
             return kj_no_value(e->span);
         }
@@ -109,17 +108,10 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
     }
     kj_dtype type = info->signature[0] == letters[0] ? args[0]->type : KJ_VOID;
     switch (info->signature[0]) {
-    case 'b':
-        type = KJ_BOOL;
-        break;
-    case 'd':
-        type = KJ_I32;
-        break;
-    case 'l':
-        type = KJ_I64;
-        break;
-    default:
-        break;
+    case 'b': type = KJ_BOOL; break;
+    case 'd': type = KJ_I32; break;
+    case 'l': type = KJ_I64; break;
+    default: break;
     }
     return kj_scalar(kj_te_call(s, id, args, n, type, e->span));
 }
@@ -135,10 +127,12 @@ kj_operand kj_grid_call(kj_sema *s, const kj_expr *e, bool size)
         kj_arity_error(s, e, name, "(n) with n = 1, 2 or 3", 1, 1);
         return kj_no_value(e->span);
     }
-    if (!kj_expr_const(s, arg, KJ_I64, kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
+    if (!kj_expr_const(s, arg, KJ_I64,
+                       kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
         return kj_no_value(e->span);
     if (n.i < 1 || n.i > 3) {
-        kj_sema_error(s, arg->span, "grid-axes", "a grid has 1, 2 or 3 axes, not %lld", (long long)n.i);
+        kj_sema_error(s, arg->span, "grid-axes", "a grid has 1, 2 or 3 axes, not %lld",
+                      (long long)n.i);
         return kj_no_value(e->span);
     }
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, 3);
@@ -168,15 +162,14 @@ kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, "keyword", "'%s' takes its arguments by place, without names",
-                          kj_builtins[id].name);
+            kj_sema_error(s, arg->keyword_span, "keyword",
+                          "'%s' takes its arguments by place, without names", kj_builtins[id].name);
             return kj_no_value(e->span);
         }
     }
     switch (id) {
     case KJ_BI_GRID:
-    case KJ_BI_GRIDSIZE:
-        return kj_grid_call(s, e, id == KJ_BI_GRIDSIZE);
+    case KJ_BI_GRIDSIZE: return kj_grid_call(s, e, id == KJ_BI_GRIDSIZE);
     case KJ_BI_SYNCTHREADS:
         if (e->u.call.args) {
             kj_arity_error(s, e, "syncthreads", "()", 0, 0);
@@ -191,14 +184,14 @@ kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype
                            id == KJ_BI_SHARED_ARRAY ? "write let tile = shared.array(shape, f32)"
                                                     : "write let a = local.array(shape, f32)");
     case KJ_BI_RANGE:
-        return refuse_call(s, e, "range stands only in a for loop", "write for i in range(n) { ... }");
+        return refuse_call(s, e, "range stands only in a for loop",
+                           "write for i in range(n) { ... }");
     case KJ_BI_THREADIDX:
     case KJ_BI_BLOCKIDX:
     case KJ_BI_BLOCKDIM:
     case KJ_BI_GRIDDIM:
         return refuse_call(s, e, "this is no function", "write threadIdx.x, without parentheses");
-    default:
-        break;
+    default: break;
     }
     if (strcmp(kj_builtins[id].group, "atomic") == 0)
         return kj_atomic_call(s, e, id);
@@ -219,10 +212,12 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
     if (v.kind == KJ_V_SCALAR)
         return kj_scalar(kj_te_convert(s, v.u.scalar.e, to, e->span));
     if (v.kind != KJ_V_ERROR) {
-        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s(...) converts a scalar, not %s",
-                                      kj_type_name(to), kj_describe(s, &v));
+        kj_message *m =
+            kj_sema_error(s, v.span, "type-mismatch", "%s(...) converts a scalar, not %s",
+                          kj_type_name(to), kj_describe(s, &v));
         if (v.kind == KJ_V_ARRAY)
-            kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to), kj_source_text(s, v.span, "a"));
+            kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to),
+                    kj_source_text(s, v.span, "a"));
     }
     return kj_no_value(e->span);
 }
@@ -235,17 +230,15 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     if (callee.kind == KJ_V_SYMBOL) {
         const kj_symbol *sym = callee.u.symbol;
         switch (sym->kind) {
-        case KJ_SYM_FN:
-            return kj_fn_call(s, e, sym);
-        case KJ_SYM_BUILTIN:
-            return kj_builtin_call(s, e, sym->builtin, want);
-        case KJ_SYM_TYPE:
-            return conversion(s, e, sym->type);
+        case KJ_SYM_FN: return kj_fn_call(s, e, sym);
+        case KJ_SYM_BUILTIN: return kj_builtin_call(s, e, sym->builtin, want);
+        case KJ_SYM_TYPE: return conversion(s, e, sym->type);
         case KJ_SYM_KERNEL:
             return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
                                "kernels are launched from the run block; code to share is a fn");
         default:
-            return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),
+            return refuse_call(s, e,
+                               kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),
                                "write atomic.add(a, i, v), shared.array(shape, f32)");
         }
     }

@@ -1,8 +1,8 @@
 /* Calls of functions: generics inferred, arguments bound, the body walked again in place.
  *
- * A body whose only return is its last statement is written straight into the caller's list and its value used as it
- * stands. Otherwise returns assign result variables; when one of them is not in tail position the copy is a
- * KJ_TS_INLINE that a KJ_TS_LEAVE can end. */
+ * A body whose only return is its last statement is written straight into the caller's list and
+ * its value used as it stands. Otherwise returns assign result variables; when one of them is
+ * not in tail position the copy is a KJ_TS_INLINE that a KJ_TS_LEAVE can end. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -40,20 +40,23 @@ static const char *signature(kj_sema *s, const kj_item *item)
         const char *type = p->type && p->type->name ? p->type->name : "tuple";
         if (p->type && p->type->ndim)
             type = kj_arena_printf(s->diag->arena, "%s[%.*s]", type, p->type->ndim - 1, ",,,,,,,,");
-        text = kj_arena_printf(s->diag->arena, "%s%s: %s%s", text, p->name, type, p->next ? ", " : "");
+        text =
+            kj_arena_printf(s->diag->arena, "%s%s: %s%s", text, p->name, type, p->next ? ", " : "");
     }
     return kj_arena_printf(s->diag->arena, "%s)", text);
 }
 
-void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig, int least, int most)
+void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig, int least,
+                    int most)
 {
     int n = kj_count(call->u.call.args);
     const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
                                        : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
     if (most == 0)
         wanted = "no";
-    kj_message *m = kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name, wanted,
-                                  least == 1 && most == 1 ? "" : "s", n);
+    kj_message *m =
+        kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name,
+                      wanted, least == 1 && most == 1 ? "" : "s", n);
     kj_hint(s->diag, m, "%s%s", name, sig);
 }
 
@@ -68,8 +71,10 @@ static int generic_index(const kj_item *item, const char *name)
     return -1;
 }
 
-/* Takes what an array argument (arrays) or a typed scalar says about a generic. False after an error. */
-static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_operand *v, bool arrays)
+/* Takes what an array argument (arrays) or a typed scalar says about a generic. False after an
+ * error. */
+static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_operand *v,
+                  bool arrays)
 {
     int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
     if (g < 0 || v->kind != (arrays ? KJ_V_ARRAY : KJ_V_SCALAR) || (p->type->ndim > 0) != arrays)
@@ -86,8 +91,9 @@ static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_ope
         in->generics[g] = kj_common_type(own, old);
         return true;
     }
-    kj_message *m = kj_sema_error(s, v->span, "generic-conflict", "%s is %s by '%s' and %s by '%s'", p->type->name,
-                                  kj_type_name(old), in->from[g]->name, kj_type_name(own), p->name);
+    kj_message *m = kj_sema_error(s, v->span, "generic-conflict", "%s is %s by '%s' and %s by '%s'",
+                                  p->type->name, kj_type_name(old), in->from[g]->name,
+                                  kj_type_name(own), p->name);
     if (!arrays)
         kj_hint(s->diag, m, "write %s(%s)", kj_type_name(old), kj_source_text(s, v->span, "..."));
     return false;
@@ -99,7 +105,8 @@ static void learn_literals(instance *in, const kj_operand *v)
     int i = 0;
     for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
         int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
-        if (g < 0 || p->type->ndim || v[i].kind != KJ_V_LITERAL || (in->from[g] && in->from[g]->type->ndim))
+        if (g < 0 || p->type->ndim || v[i].kind != KJ_V_LITERAL ||
+            (in->from[g] && in->from[g]->type->ndim))
             continue;
         kj_dtype own = kj_default_type(v[i].u.literal);
         if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
@@ -112,13 +119,15 @@ static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
     int i = 0;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++) {
         if (in->generics[i] == KJ_VOID) {
-            kj_message *m = kj_sema_error(s, e->span, "generic-unknown", "no argument says what %s is", g->name);
+            kj_message *m = kj_sema_error(s, e->span, "generic-unknown",
+                                          "no argument says what %s is", g->name);
             kj_note(s->diag, m, g->span, "declared here");
             return false;
         }
         if (!kj_type_in_bound(in->generics[i], g->bound)) {
-            kj_message *m = kj_sema_error(s, e->span, "generic-bound", "%s would be %s, and '%s' takes %s types only",
-                                          g->name, kj_type_name(in->generics[i]), in->item->name, g->bound);
+            kj_message *m = kj_sema_error(s, e->span, "generic-bound",
+                                          "%s would be %s, and '%s' takes %s types only", g->name,
+                                          kj_type_name(in->generics[i]), in->item->name, g->bound);
             kj_note(s->diag, m, g->bound_span, "declared here");
             return false;
         }
@@ -143,8 +152,8 @@ static const char *bindings_text(kj_sema *s, const instance *in)
     const char *text = NULL;
     int i = 0;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s = %s", text ? text : "", text ? ", " : "", g->name,
-                               kj_type_name(in->generics[i]));
+        text = kj_arena_printf(s->diag->arena, "%s%s%s = %s", text ? text : "", text ? ", " : "",
+                               g->name, kj_type_name(in->generics[i]));
     return text;
 }
 
@@ -207,7 +216,8 @@ static int count_scalars(const kj_type *t)
 static void declare_results(kj_sema *s, kj_frame *f, const kj_type *t, int *at)
 {
     if (t->kind == KJ_T_SCALAR) {
-        kj_var *v = kj_new_var(s, kj_arena_printf(s->arena, "%s.result", f->item->name), f->call, t->dtype, true);
+        kj_var *v = kj_new_var(s, kj_arena_printf(s->arena, "%s.result", f->item->name), f->call,
+                               t->dtype, true);
         kj_emit_decl(s, v, NULL, f->call);
         f->results[(*at)++] = v;
     }
@@ -251,8 +261,13 @@ static void walk_body(kj_sema *s, kj_frame *f)
 /* Walks the body in the instance's scope; gives the call's value. */
 static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
 {
-    kj_frame f = {.up = s->frame, .item = in->item, .fn = fn, .call = call, .direct = is_direct(in->item),
-                  .bindings = bindings_text(s, in), .value = {.kind = KJ_V_NONE}};
+    kj_frame f = {.up = s->frame,
+                  .item = in->item,
+                  .fn = fn,
+                  .call = call,
+                  .direct = is_direct(in->item),
+                  .bindings = bindings_text(s, in),
+                  .value = {.kind = KJ_V_NONE}};
     kj_scope *scope = s->scope;
     const char *naming = s->naming;
     s->scope = in->scope;
@@ -331,7 +346,8 @@ static bool recursive(kj_sema *s, const kj_item *item, const kj_expr *e)
         if (f == again)
             break;
     }
-    kj_message *m = kj_sema_error(s, e->span, "recursion", "functions cannot call themselves: %s", cycle);
+    kj_message *m =
+        kj_sema_error(s, e->span, "recursion", "functions cannot call themselves: %s", cycle);
     kj_hint(s->diag, m, "use a loop");
     return true;
 }
@@ -340,7 +356,8 @@ static bool no_keywords(kj_sema *s, const kj_expr *e, const char *name)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, "keyword", "'%s' takes its arguments by place, without names", name);
+            kj_sema_error(s, arg->keyword_span, "keyword",
+                          "'%s' takes its arguments by place, without names", name);
             return false;
         }
     }
@@ -360,7 +377,8 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
     kj_expr_list(s, e->u.call.args, v, n);
     s->naming = naming;
     if (n != count_params(fn->item)) {
-        kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item), count_params(fn->item));
+        kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),
+                       count_params(fn->item));
         return kj_no_value(e->span);
     }
     for (int i = 0; i < n; i++)
@@ -397,8 +415,7 @@ static kj_operand any_value(kj_sema *s, const kj_type *t, const kj_param_decl *p
         for (int i = 0; i < t->n; i++)
             v.u.tuple.items[i] = any_value(s, &t->parts[i], p);
         return v;
-    default:
-        return kj_no_value(p->span);
+    default: return kj_no_value(p->span);
     }
 }
 
@@ -410,13 +427,16 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
     in.generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
     for (int g = 0; g < n; g++)
         in.generics[g] = generics[g];
-    kj_frame f = {.item = item, .fn = fn->index, .call = item->name_span, .bindings = bindings_text(s, &in)};
+    kj_frame f = {
+        .item = item, .fn = fn->index, .call = item->name_span, .bindings = bindings_text(s, &in)};
     s->frame = &f;
     open_instance(s, &in);
     for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
         if (p->is_const) {
-            kj_message *m = kj_sema_error(s, p->span, "const-parameter", "a function has no const parameters");
-            kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32", p->name);
+            kj_message *m =
+                kj_sema_error(s, p->span, "const-parameter", "a function has no const parameters");
+            kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32",
+                    p->name);
         }
         kj_operand v = any_value(s, &in.types[i], p);
         s->scope = in.scope;
@@ -424,14 +444,15 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
         s->scope = s->program->globals;
     }
     if (item->attrs)
-        kj_sema_error(s, item->attrs->span, "attribute", "attributes belong to kernels, not to functions");
+        kj_sema_error(s, item->attrs->span, "attribute",
+                      "attributes belong to kernels, not to functions");
     s->frame = NULL;
     run_body(s, &in, fn->index, item->name_span);
     s->frame = &f;
     if (item->type && !kj_always_returns(item->body)) {
         f.bindings = NULL;
-        kj_message *m = kj_sema_error(s, item->end, "missing-return", "'%s' can end without returning a value",
-                                      item->name);
+        kj_message *m = kj_sema_error(s, item->end, "missing-return",
+                                      "'%s' can end without returning a value", item->name);
         kj_note(s->diag, m, item->type->span, "declared here");
     }
     s->frame = NULL;

@@ -1,4 +1,5 @@
-/* Top-level constants: resolved in any order, cycles refused; const arrays with their elements laid out in memory. */
+/* Top-level constants: resolved in any order, cycles refused; const arrays with their elements
+ * laid out in memory. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -69,8 +70,9 @@ static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, 
         }
     }
     if (shape[depth] != e->u.list.n) {
-        kj_sema_error(s, e->span, "list-shape", "this list has %d item%s, and %lld are needed along axis %d",
-                      e->u.list.n, e->u.list.n == 1 ? "" : "s", (long long)shape[depth], depth);
+        kj_sema_error(s, e->span, "list-shape",
+                      "this list has %d item%s, and %lld are needed along axis %d", e->u.list.n,
+                      e->u.list.n == 1 ? "" : "s", (long long)shape[depth], depth);
         return false;
     }
     for (const kj_expr *item = e->u.list.items; item; item = item->next) {
@@ -78,8 +80,9 @@ static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, 
         if (*ndim < 0 && !nested)
             *ndim = depth + 1;
         if (nested == (depth + 1 == *ndim)) {
-            kj_sema_error(s, item->span, "list-shape", nested ? "a number is needed here, not a list"
-                                                              : "a list is needed here, not a number");
+            kj_sema_error(s, item->span, "list-shape",
+                          nested ? "a number is needed here, not a list"
+                                 : "a list is needed here, not a number");
             return false;
         }
         if (nested && !list_shape(s, item, shape, depth + 1, ndim))
@@ -106,7 +109,8 @@ static void fill(kj_sema *s, const kj_expr *e, filling *f)
     }
 }
 
-/* Without a type: bool or a typed element's type; else i32 where all are integers that fit, else f32. */
+/* Without a type: bool or a typed element's type; else i32 where all are integers that fit, else
+ * f32. */
 static kj_dtype inferred(const filling *f)
 {
     kj_dtype type = KJ_I32;
@@ -126,7 +130,8 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
 {
     *ndim = ref->ndim;
     if (ref->ndim < 1 || ref->ndim > KJ_MAX_NDIM) {
-        kj_message *m = kj_sema_error(s, ref->span, "type-mismatch", "a list makes an array, and this type is none");
+        kj_message *m = kj_sema_error(s, ref->span, "type-mismatch",
+                                      "a list makes an array, and this type is none");
         kj_hint(s->diag, m, "write %s[]", ref->name ? ref->name : "f32");
         return false;
     }
@@ -136,7 +141,8 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
         if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
             return false;
         if (v.i < 1) {
-            kj_sema_error(s, e->span, "extent", "an extent is at least 1, not %lld", (long long)v.i);
+            kj_sema_error(s, e->span, "extent", "an extent is at least 1, not %lld",
+                          (long long)v.i);
             return false;
         }
         shape[i] = v.i;
@@ -144,16 +150,19 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
     return true;
 }
 
-/* One past the greatest 32-bit element count is more than a source file holds: products cannot overflow. */
+/* One past the greatest 32-bit element count is more than a source file holds: products cannot
+ * overflow. */
 static kj_tarray *const_array(kj_sema *s, const kj_item *item)
 {
     int64_t shape[KJ_MAX_NDIM] = {-1, -1, -1, -1, -1, -1}, count = 1;
     int ndim = -1;
-    filling f = {.elem = KJ_VOID, .what = kj_arena_printf(s->diag->arena, "an element of '%s'", item->name),
+    filling f = {.elem = KJ_VOID,
+                 .what = kj_arena_printf(s->diag->arena, "an element of '%s'", item->name),
                  .ok = true};
     if (item->type) {
         if (!item->type->name) {
-            kj_sema_error(s, item->type->span, "type-mismatch", "a constant is a scalar or an array, not a tuple");
+            kj_sema_error(s, item->type->span, "type-mismatch",
+                          "a constant is a scalar or an array, not a tuple");
             return NULL;
         }
         kj_type_ref scalar = *item->type;
@@ -178,8 +187,16 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
     for (int64_t i = 0; i < count; i++)
         kj_value_write(data, i, kj_fold_convert(f.values[i], f.elem));
     kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
-    *a = (kj_tarray){.name = item->name, .span = item->name_span, .elem = f.elem, .ndim = ndim, .space = KJ_CONST,
-                     .layout = KJ_LAYOUT_C, .id = -1, .param = -1, .data = data, .static_count = count};
+    *a = (kj_tarray){.name = item->name,
+                     .span = item->name_span,
+                     .elem = f.elem,
+                     .ndim = ndim,
+                     .space = KJ_CONST,
+                     .layout = KJ_LAYOUT_C,
+                     .id = -1,
+                     .param = -1,
+                     .data = data,
+                     .static_count = count};
     a->root = a;
     for (int i = ndim - 1, stride = 1; i >= 0; stride *= (int)shape[i--]) {
         a->shape[i] = kj_te_i64(s, shape[i], item->name_span);
@@ -217,8 +234,8 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
     if (item->type) {
         kj_type t = kj_resolve_type(s, item->type);
         if (t.kind == KJ_T_ARRAY || t.kind == KJ_T_TUPLE) {
-            kj_message *m = kj_sema_error(s, item->value->span, "type-mismatch", "'%s' is an array and needs a list",
-                                          item->name);
+            kj_message *m = kj_sema_error(s, item->value->span, "type-mismatch",
+                                          "'%s' is an array and needs a list", item->name);
             kj_hint(s->diag, m, "write [1.0, 2.0, ...]");
         }
         if (t.kind != KJ_T_SCALAR)
@@ -227,7 +244,8 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
     }
     kj_sink sink;
     kj_sink_open(s, &sink);
-    kj_operand untyped = type == KJ_VOID ? kj_expr_value(s, item->value, KJ_VOID) : kj_no_value(item->name_span);
+    kj_operand untyped =
+        type == KJ_VOID ? kj_expr_value(s, item->value, KJ_VOID) : kj_no_value(item->name_span);
     kj_sink_close(s, &sink);
     if (type == KJ_VOID && (untyped.kind == KJ_V_LITERAL || untyped.kind == KJ_V_ERROR))
         return untyped; /* stays untyped */
@@ -241,7 +259,8 @@ void kj_const_resolve(kj_sema *s, kj_symbol *sym)
     if (sym->progress == KJ_DONE)
         return;
     if (sym->progress == KJ_BUSY) {
-        kj_message *m = kj_sema_error(s, sym->span, "const-cycle", "'%s' is defined by itself", sym->name);
+        kj_message *m =
+            kj_sema_error(s, sym->span, "const-cycle", "'%s' is defined by itself", sym->name);
         kj_hint(s->diag, m, "a constant cannot depend on its own value");
         sym->value = kj_no_value(sym->span);
         return;

@@ -21,9 +21,10 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
     v.span = span;
     if (v.kind == KJ_V_SCALAR) {
         kj_texpr *e = v.u.scalar.e;
-        v = kj_scalar(e->kind == KJ_TE_VAR ? kj_te_var(s, e->u.var, span) : kj_te_const(s, e->u.value, span));
-    } else if (v.kind == KJ_V_ARRAY && v.u.array->space == KJ_CONST && v.u.array->root == v.u.array &&
-               v.u.array->id < 0) {
+        v = kj_scalar(e->kind == KJ_TE_VAR ? kj_te_var(s, e->u.var, span)
+                                           : kj_te_const(s, e->u.value, span));
+    } else if (v.kind == KJ_V_ARRAY && v.u.array->space == KJ_CONST &&
+               v.u.array->root == v.u.array && v.u.array->id < 0) {
         v.u.array = kj_const_array(s, v.u.array);
     }
     return v;
@@ -50,9 +51,11 @@ kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
     size_t n = strlen(space->name);
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const char *full = kj_builtins[id].name;
-        if (strncmp(full, space->name, n) == 0 && full[n] == '.' && strcmp(full + n + 1, e->u.member.name) == 0) {
+        if (strncmp(full, space->name, n) == 0 && full[n] == '.' &&
+            strcmp(full + n + 1, e->u.member.name) == 0) {
             kj_symbol *sym = KJ_NEW(s->arena, kj_symbol);
-            *sym = (kj_symbol){.name = full, .span = e->span, .kind = KJ_SYM_BUILTIN, .builtin = (kj_builtin)id};
+            *sym = (kj_symbol){
+                .name = full, .span = e->span, .kind = KJ_SYM_BUILTIN, .builtin = (kj_builtin)id};
             return sym;
         }
     }
@@ -66,7 +69,8 @@ void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
         out[i] = kj_expr_value(s, e, KJ_VOID);
         if (s->sink->tail == at)
             continue;
-        for (int j = 0; j < i; j++) /* what came before must not see the statements this one needed */
+        for (int j = 0; j < i;
+             j++) /* what came before must not see the statements this one needed */
             kj_spill(s, &out[j], &at);
     }
 }
@@ -93,7 +97,8 @@ static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
 }
 
 /* a < b < c: a < b and b < c, with b evaluated once and c only when it is needed. */
-static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nops, const kj_expr *next, kj_span span)
+static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nops,
+                             const kj_expr *next, kj_span span)
 {
     kj_tstmt **at = s->sink->tail;
     kj_operand b = kj_expr_value(s, next, KJ_VOID);
@@ -120,7 +125,8 @@ static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nop
 static kj_operand chain_expr(kj_sema *s, const kj_expr *e)
 {
     kj_operand first = kj_expr_value(s, e->u.chain.operands, KJ_VOID);
-    return chain_rest(s, first, e->u.chain.ops, e->u.chain.nops, e->u.chain.operands->next, e->span);
+    return chain_rest(s, first, e->u.chain.ops, e->u.chain.nops, e->u.chain.operands->next,
+                      e->span);
 }
 
 static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
@@ -148,8 +154,9 @@ static bool is_choosable(kj_sema *s, const kj_operand *v)
     if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
         return true;
     if (v->kind != KJ_V_ERROR) {
-        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "a conditional expression chooses scalars, not %s",
-                                      kj_describe(s, v));
+        kj_message *m =
+            kj_sema_error(s, v->span, "type-mismatch",
+                          "a conditional expression chooses scalars, not %s", kj_describe(s, v));
         kj_hint(s->diag, m, "use an if statement");
     }
     return false;
@@ -178,7 +185,8 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     bool bools = true;
     for (int i = 0; i < 2; i++)
         bools = bools && v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == KJ_BOOL;
-    if (!bools && (kj_no_number(s, &v[0], "a choice with a number") || kj_no_number(s, &v[1], "a choice with a number") ||
+    if (!bools && (kj_no_number(s, &v[0], "a choice with a number") ||
+                   kj_no_number(s, &v[1], "a choice with a number") ||
                    !kj_unify(s, v, 2, want, e->span, "a conditional expression")))
         return kj_no_value(e->span);
     if (known)
@@ -200,36 +208,23 @@ static kj_operand refuse(kj_sema *s, const kj_expr *e, const char *text, const c
 static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     switch (e->kind) {
-    case KJ_E_INT:
-        return kj_literal_integer(e->u.integer, e->span);
-    case KJ_E_FLOAT:
-        return kj_literal(kj_float(KJ_F64, e->u.real), e->span);
-    case KJ_E_BOOL:
-        return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
+    case KJ_E_INT: return kj_literal_integer(e->u.integer, e->span);
+    case KJ_E_FLOAT: return kj_literal(kj_float(KJ_F64, e->u.real), e->span);
+    case KJ_E_BOOL: return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
     case KJ_E_STRING:
         return refuse(s, e, "a kernel has no strings", "strings belong to the run block");
-    case KJ_E_NAME:
-        return name_expr(s, e);
+    case KJ_E_NAME: return name_expr(s, e);
     case KJ_E_UNARY:
         return kj_unary(s, e->u.unary.op, kj_expr_value(s, e->u.unary.arg, want), e->span);
-    case KJ_E_BINARY:
-        return binary_expr(s, e);
-    case KJ_E_CHAIN:
-        return chain_expr(s, e);
-    case KJ_E_LOGIC:
-        return logic_expr(s, e);
-    case KJ_E_COND:
-        return cond_expr(s, e, want);
-    case KJ_E_CALL:
-        return kj_call_expr(s, e, want);
-    case KJ_E_INDEX:
-        return kj_index_expr(s, e);
-    case KJ_E_SLICE:
-        return refuse(s, e, "a slice stands only inside []", "write a[start:stop]");
-    case KJ_E_MEMBER:
-        return kj_member_expr(s, e);
-    case KJ_E_TUPLE:
-        return tuple_expr(s, e);
+    case KJ_E_BINARY: return binary_expr(s, e);
+    case KJ_E_CHAIN: return chain_expr(s, e);
+    case KJ_E_LOGIC: return logic_expr(s, e);
+    case KJ_E_COND: return cond_expr(s, e, want);
+    case KJ_E_CALL: return kj_call_expr(s, e, want);
+    case KJ_E_INDEX: return kj_index_expr(s, e);
+    case KJ_E_SLICE: return refuse(s, e, "a slice stands only inside []", "write a[start:stop]");
+    case KJ_E_MEMBER: return kj_member_expr(s, e);
+    case KJ_E_TUPLE: return tuple_expr(s, e);
     case KJ_E_LIST:
         return refuse(s, e, "a list stands only in a const array or the run block",
                       "declare const W: f32[] = [...] at the top, or use local.array(n, f32)");
@@ -279,8 +274,8 @@ kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
         break;
     default:
         m = kj_sema_error(s, e->span, "not-a-value", "'%s' is not a value", sym->name);
-        if (sym->builtin == KJ_BI_THREADIDX || sym->builtin == KJ_BI_BLOCKIDX || sym->builtin == KJ_BI_BLOCKDIM ||
-            sym->builtin == KJ_BI_GRIDDIM)
+        if (sym->builtin == KJ_BI_THREADIDX || sym->builtin == KJ_BI_BLOCKIDX ||
+            sym->builtin == KJ_BI_BLOCKDIM || sym->builtin == KJ_BI_GRIDDIM)
             kj_hint(s->diag, m, "write %s.x, .y or .z", sym->name);
         else if (sym->kind == KJ_SYM_BUILTIN)
             kj_hint(s->diag, m, "a call is written %s(...)", sym->name);
@@ -298,7 +293,8 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
     if (v.kind == KJ_V_ERROR)
         return false;
     if (extra || !kj_is_constant(&v)) {
-        kj_message *m = kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);
+        kj_message *m =
+            kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);
         kj_hint(s->diag, m, "literals, constants and const parameters are");
         return false;
     }

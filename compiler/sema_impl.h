@@ -1,11 +1,12 @@
 /* Semantic analysis, the parts' shared view: AST -> typed AST.
  *
- * One kj_sema is one walk: over the file's constants, over one function to check it, or over one kernel to build a
- * specialisation. Expressions give a kj_operand; what they need computed beforehand (a view's offset, an inlined body)
- * is appended to the current sink, the statement list being built. Operands evaluated before such statements and not
- * stable under them are put into hidden `let`s (kj_spill), so the order stays left to right. Where a statement may not
- * be executed unconditionally (arms of `and`, `or`, conditional expressions, loop conditions) a kj_branch collects them
- * into a KJ_TE_INLINE.
+ * One kj_sema is one walk: over the file's constants, over one function to check it, or over one
+ * kernel to build a specialisation. Expressions give a kj_operand; what they need computed
+ * beforehand (a view's offset, an inlined body) is appended to the current sink, the statement
+ * list being built. Operands evaluated before such statements and not stable under them are put
+ * into hidden `let`s (kj_spill), so the order stays left to right. Where a statement may not be
+ * executed unconditionally (arms of `and`, `or`, conditional expressions, loop conditions) a
+ * kj_branch collects them into a KJ_TE_INLINE.
  *
  *   sema_program.c  the file: declarations, and every body checked
  *   sema_kernel.c   one specialisation: parameters, requires, attributes
@@ -14,11 +15,12 @@
  *   sema_message.c  errors and their words
  *   sema_const.c    constants and const arrays
  *   sema_build.c    typed nodes; sema_sink.c: statement lists, variables, hidden lets
- *   sema_expr.c     expressions; sema_op.c: operators; sema_literal.c: arithmetic of untyped constants
- *   sema_array.c    views, loads; sema_member.c: members; sema_memory.c: shared and local arrays, atomics
+ *   sema_expr.c     expressions; sema_op.c: operators; sema_literal.c: untyped constants
+ *   sema_array.c    views, loads; sema_member.c: members
+ *   sema_memory.c   shared and local arrays, atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_stmt.c     statements; sema_assign.c: declarations and assignments
- *   sema_run.c      the run block's names */
+ *   sema_run.c      the run block's names; sema_run_call.c: its calls and launches */
 #ifndef KJ_SEMA_IMPL_H
 #define KJ_SEMA_IMPL_H
 
@@ -50,8 +52,13 @@ typedef struct kj_operand {
     kj_span span;
     union {
         kj_value literal;
-        struct { kj_texpr *e, *a, *b; } scalar; /* a, b: e is the float product a * b, written right here */
-        struct { struct kj_operand *items; int n; } tuple;
+        struct {
+            kj_texpr *e, *a, *b;
+        } scalar; /* a, b: e is the float product a * b, written right here */
+        struct {
+            struct kj_operand *items;
+            int n;
+        } tuple;
         kj_tarray *array;
         const kj_symbol *symbol;
     } u;
@@ -123,11 +130,11 @@ struct kj_frame {
     const char *bindings; /* "T = f32", or NULL */
     kj_tblock *block;     /* what a return leaves */
     kj_type result;
-    bool direct;          /* the one return is the last statement: its value is the call's, no variables */
-    kj_operand value;     /* direct: the value returned */
-    kj_var **results;     /* else: variables that returns assign, a scalar component each */
+    bool direct; /* the one return is the last statement: its value is the call's, no variables */
+    kj_operand value; /* direct: the value returned */
+    kj_var **results; /* else: variables that returns assign, a scalar component each */
     int nresults;
-    int loops;            /* around the statement being walked */
+    int loops; /* around the statement being walked */
 };
 
 typedef struct kj_const_use {
@@ -155,11 +162,11 @@ typedef struct kj_sema {
     const char *naming; /* the name being declared: hidden variables are called after it */
     bool *broken;       /* by function index: it has errors, calls of it are silent */
     int nfns;
-    int dead;           /* over 0: in code that is checked but not kept */
+    int dead; /* over 0: in code that is checked but not kept */
     int depth;
-    int nodes, total;   /* typed nodes of this walk; of all before it */
+    int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
-    bool in_run;        /* the run block is being checked */
+    bool in_run; /* the run block is being checked */
     kj_var_note *vars;
     int nvars, var_cap;
     kj_tarray **roots;
@@ -169,12 +176,14 @@ typedef struct kj_sema {
 
 /* ---- sema_message.c ---- */
 
-/* Reports an error in the body being walked; with a note of the call when it is an instance of a generic. */
+/* Reports an error in the body being walked; with a note of the call when it is an instance of a
+ * generic. */
 kj_message *kj_sema_error(kj_sema *s, kj_span at, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
-const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise); /* a short piece of source, or otherwise */
-const char *kj_describe(kj_sema *s, const kj_operand *v);  /* "i32", "f32[,]", "a tuple of 2" */
+/* A short piece of source, or otherwise. */
+const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
+const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
 const char *kj_literal_text(kj_sema *s, kj_value v);
 const char *kj_role_text(kj_role role);
@@ -186,9 +195,11 @@ kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up);
 kj_scope *kj_scope_up(const kj_scope *scope);
 void kj_scope_push(kj_sema *s);
 void kj_scope_pop(kj_sema *s);
-kj_symbol *kj_scope_find(const kj_scope *scope, const char *name); /* here and in those around; NULL */
-kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span, kj_symbol_kind kind);
-/* As above in s->scope; an error when the name is declared in this very scope (NULL then). */
+/* Here and in those around; NULL when there is none. */
+kj_symbol *kj_scope_find(const kj_scope *scope, const char *name);
+kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span,
+                        kj_symbol_kind kind);
+/* As above in s->scope; an error when the name is declared in this very scope already. */
 kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind);
 void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value);
 /* Reports an undeclared name, with the best hint there is. */
@@ -206,19 +217,22 @@ kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e);
 /* The type two operands of an operator meet in; KJ_VOID when there is none. */
 kj_dtype kj_common_type(kj_dtype a, kj_dtype b);
 bool kj_converts(kj_dtype from, kj_dtype to); /* implicitly */
-/* The value as a `to`, by the rules of assignment; reports (and gives NULL) otherwise. `what` names the place. */
+/* The value as a `to`, by the rules of assignment; reports (and gives NULL) otherwise. `what`
+ * names the place. */
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what);
 kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const char *what);
 kj_dtype kj_default_type(kj_value literal);
 /* A literal gets its default type; others stay. */
 kj_operand kj_settle(kj_sema *s, kj_operand v);
-kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what); /* must be bool; NULL after an error */
-kj_texpr *kj_index_value(kj_sema *s, kj_operand v);                 /* any integer as i64; NULL after an error */
+/* Must be bool; NULL after an error. */
+kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
+kj_texpr *kj_index_value(kj_sema *s, kj_operand v); /* any integer as i64; NULL after an error */
 bool kj_type_in_bound(kj_dtype t, const char *bound);
 
 /* ---- sema_build.c ---- */
 
-/* Counts typed nodes. Inlining can square and square again: past the limit the outermost call is named, once. */
+/* Counts typed nodes. Inlining can square and square again: past the limit the outermost call is
+ * named, once. */
 void kj_spend(kj_sema *s, int nodes);
 kj_texpr *kj_te(kj_sema *s, kj_texpr_kind kind, kj_dtype type, kj_span span);
 kj_texpr *kj_te_const(kj_sema *s, kj_value v, kj_span span);
@@ -230,18 +244,19 @@ kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span s
 kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span);
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
-kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type, kj_span span);
+kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
+                     kj_span span);
 /* i64 arithmetic of offsets: drops + 0 and * 1. */
 kj_texpr *kj_i64_add(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_i64_sub(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_i64_mul(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 bool kj_is_const(const kj_texpr *e);
 bool kj_is_const_i64(const kj_texpr *e, int64_t i);
-bool kj_is_leaf(const kj_texpr *e);   /* a constant or a name that never changes: may be used again */
+bool kj_is_leaf(const kj_texpr *e); /* a constant or a name that never changes: may be used again */
 bool kj_is_stable(const kj_texpr *e); /* the same before and after any statement */
 bool kj_has_effect(const kj_texpr *e);
 
-kj_operand kj_scalar(kj_texpr *e);    /* KJ_V_ERROR for NULL */
+kj_operand kj_scalar(kj_texpr *e); /* KJ_V_ERROR for NULL */
 kj_operand kj_literal(kj_value v, kj_span span);
 bool kj_is_constant(const kj_operand *v); /* a literal or a constant scalar */
 
@@ -258,12 +273,13 @@ void kj_emit_assign(kj_sema *s, kj_var *v, kj_texpr *value, kj_span span);
 void kj_splice(kj_sema *s, kj_tstmt *list, bool barrier);
 /* A leaf with the value of `e`: itself, or a hidden let. */
 kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name);
-/* Puts what is not stable in `v` into hidden lets at `*at`, a place in the current sink; moves the place behind. */
+/* Puts what is not stable in `v` into hidden lets at `*at`, a place in the current sink; moves
+ * the place behind. */
 void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at);
 void kj_branch_open(kj_sema *s, kj_branch *b, bool dead);
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span);
-/* The expression over parameters, dimensions and block sizes only that has the value of `e`, or NULL; then *bad is the
- * place that needs a thread. */
+/* The expression over parameters, dimensions and block sizes only that has the value of `e`, or
+ * NULL; then *bad is the place that needs a thread. */
 kj_texpr *kj_host_expr(kj_sema *s, const kj_texpr *e, kj_span *bad);
 
 /* ---- sema_literal.c, sema_op.c, sema_expr.c ---- */
@@ -274,11 +290,14 @@ kj_operand kj_literal_integer(uint64_t u, kj_span span);
 /* Applies a binary operator to evaluated operands. */
 kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
 kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
-/* Brings scalars and literals to one type (want, when all are literals and it is not KJ_VOID); false after an error. */
+/* Brings scalars and literals to one type (want, when all are literals and it is not KJ_VOID);
+ * false after an error. */
 bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what);
-bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what); /* reports what is neither scalar nor literal */
+bool kj_no_number(kj_sema *s, const kj_operand *v,
+                  const char *what); /* reports what is neither scalar nor literal */
 
-/* Any expression. `want` is the type the place would like, for what has none of its own; KJ_VOID if it does not care. */
+/* Any expression. `want` is the type the place would like, for what has none of its own; KJ_VOID
+ * if it does not care. */
 kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want);
 /* One that is a value: symbols and calls without a result are errors. */
 kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want);
@@ -288,7 +307,8 @@ void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
 int kj_count(const kj_expr *list);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
-/* The symbol that an expression names, dotted builtins included; NULL when it is no name (nothing is reported). */
+/* The symbol that an expression names, dotted builtins included; NULL when it is no name
+ * (nothing is reported). */
 kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 
 /* ---- sema_array.c, sema_member.c, sema_memory.c ---- */
@@ -297,7 +317,8 @@ kj_operand kj_index_expr(kj_sema *s, const kj_expr *e);
 kj_operand kj_member_expr(kj_sema *s, const kj_expr *e);
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
 /* Evaluated indices (or one tuple of them) as those of one element; false after an error. */
-bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n, kj_texpr **index);
+bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
+                   kj_texpr **index);
 kj_texpr *kj_array_size(kj_sema *s, const kj_tarray *a, kj_span span);
 kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
 /* Reports a write to a const array. */
@@ -316,11 +337,13 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
 kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want);
 kj_operand kj_grid_call(kj_sema *s, const kj_expr *e, bool size);
-bool kj_fold_builtin(kj_builtin id, const kj_value *args, int n, kj_value *out); /* fold_builtin.c */
+bool kj_fold_builtin(kj_builtin id, const kj_value *args, int n,
+                     kj_value *out); /* fold_builtin.c */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature. */
-void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature, int least, int most);
+void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,
+                    int least, int most);
 
 /* ---- sema_stmt.c, sema_assign.c ---- */
 
@@ -335,9 +358,19 @@ bool kj_always_returns(const kj_stmt *list);
 void kj_const_resolve(kj_sema *s, kj_symbol *sym);
 kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's own root for it */
 bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastmath);
-kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t, kj_layout layout, int param);
+kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
+                          kj_layout layout, int param);
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec);
 void kj_sema_run(kj_sema *s, const kj_item *run);
+void kj_run_expr(kj_sema *s, const kj_expr *e);
+void kj_run_list(kj_sema *s, const kj_expr *e);
+/* The symbol of a name used in the run block; NULL after an error. */
+kj_symbol *kj_run_find(kj_sema *s, const char *name, kj_span span);
+void kj_run_name(kj_sema *s, const kj_expr *e);
+void kj_run_call(kj_sema *s, const kj_expr *e);
+void kj_run_member(kj_sema *s, const kj_expr *e);
+/* The rows of run_builtins.def: how many, and name i; NULL past the last. */
+const char *kj_run_builtin(int i);
 bool kj_is_run_name(const char *name); /* a function of the run block? */
 const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 

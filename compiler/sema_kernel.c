@@ -11,21 +11,24 @@ static void read_bounds(kj_sema *s, const kj_attr *attr, int bounds[2])
     for (const kj_expr *arg = attr->args; arg; arg = arg->next, i++) {
         kj_value v;
         if (i == 2) {
-            kj_sema_error(s, attr->span, "attribute", "@launch_bounds takes the most threads and the least blocks");
+            kj_sema_error(s, attr->span, "attribute",
+                          "@launch_bounds takes the most threads and the least blocks");
             return;
         }
         if (!kj_expr_const(s, arg, KJ_I32, "a launch bound", &v))
             return;
         if (v.i < 1 || (i == 0 && v.i > 1024)) {
-            kj_sema_error(s, arg->span, "attribute", i == 0 ? "a block has 1 to 1024 threads, not %lld"
-                                                            : "at least 1 block is meant, not %lld",
+            kj_sema_error(s, arg->span, "attribute",
+                          i == 0 ? "a block has 1 to 1024 threads, not %lld"
+                                 : "at least 1 block is meant, not %lld",
                           (long long)v.i);
             return;
         }
         bounds[i] = (int)v.i;
     }
     if (i == 0)
-        kj_sema_error(s, attr->span, "attribute", "@launch_bounds needs the most threads of a block");
+        kj_sema_error(s, attr->span, "attribute",
+                      "@launch_bounds needs the most threads of a block");
 }
 
 bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastmath)
@@ -40,7 +43,8 @@ bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastm
         } else if (strcmp(attr->name, "fastmath") == 0) {
             kj_sema_error(s, attr->args->span, "attribute", "@fastmath takes no arguments");
         } else {
-            kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a kernel", attr->name);
+            kj_message *m = kj_sema_error(s, attr->span, "attribute",
+                                          "'@%s' is no attribute of a kernel", attr->name);
             const char *near = kj_nearest(attr->name, known, 2);
             if (near)
                 kj_hint(s->diag, m, "did you mean '@%s'?", near);
@@ -70,10 +74,16 @@ static kj_texpr *dense_stride(kj_sema *s, kj_tarray *a, int axis, int unit, int 
     return axis == next ? a->shape[unit] : dim(s, a, axis, true);
 }
 
-kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t, kj_layout layout, int param)
+kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
+                          kj_layout layout, int param)
 {
-    kj_tarray made = {.name = name, .span = span, .elem = t->dtype, .ndim = t->ndim, .space = KJ_GLOBAL,
-                      .layout = layout, .param = param};
+    kj_tarray made = {.name = name,
+                      .span = span,
+                      .elem = t->dtype,
+                      .ndim = t->ndim,
+                      .space = KJ_GLOBAL,
+                      .layout = layout,
+                      .param = param};
     kj_tarray *a = kj_new_root(s, &made);
     for (int i = 0; i < t->ndim; i++)
         a->shape[i] = dim(s, a, i, false);
@@ -88,7 +98,8 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
     return a;
 }
 
-static kj_operand const_param(kj_sema *s, const kj_spec *spec, int nth, const kj_type *t, const kj_param_decl *p)
+static kj_operand const_param(kj_sema *s, const kj_spec *spec, int nth, const kj_type *t,
+                              const kj_param_decl *p)
 {
     if (t->kind != KJ_T_SCALAR)
         return kj_no_value(p->span);
@@ -135,7 +146,8 @@ static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)
     kj_span bad = st->u.expr->span;
     kj_texpr *host = extra ? NULL : kj_host_expr(s, test, &bad);
     if (!host) {
-        kj_message *m = kj_sema_error(s, bad, "requires", "a requirement is checked before the launch");
+        kj_message *m =
+            kj_sema_error(s, bad, "requires", "a requirement is checked before the launch");
         kj_hint(s->diag, m, "it may use parameters, array shapes, blockDim and gridDim");
         return;
     }
@@ -178,8 +190,8 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     int i = 0;
     for (const kj_generic *g = item->generics; g; g = g->next, i++) {
         kj_declare(s, g->name, g->span, KJ_SYM_TYPE)->type = spec->generics[i];
-        f.bindings = kj_arena_printf(s->diag->arena, "%s%s%s = %s", i ? f.bindings : "", i ? ", " : "", g->name,
-                                     kj_type_name(spec->generics[i]));
+        f.bindings = kj_arena_printf(s->diag->arena, "%s%s%s = %s", i ? f.bindings : "",
+                                     i ? ", " : "", g->name, kj_type_name(spec->generics[i]));
     }
     declare_params(s, decl, spec);
     kj_trequire **tail = &k->requires;
@@ -205,8 +217,8 @@ const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name)
     return NULL;
 }
 
-kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program, const kj_kernel_decl *kernel,
-                           const kj_spec *spec)
+kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                           const kj_kernel_decl *kernel, const kj_spec *spec)
 {
     int before = diag->errors;
     kj_sema s = {.arena = arena, .diag = diag, .program = program};

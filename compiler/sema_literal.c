@@ -1,5 +1,5 @@
-/* Arithmetic of untyped constants: integers exactly, as long as they stay between the least i64 and the greatest u64;
- * floats in f64. */
+/* Arithmetic of untyped constants: integers exactly, as long as they stay between the least i64
+ * and the greatest u64; floats in f64. */
 #include <math.h>
 
 #include "sema_impl.h"
@@ -59,25 +59,20 @@ static wide floor_div(wide a, wide b)
 static bool compare(kj_op op, wide a, wide b)
 {
     switch (op) {
-    case KJ_OP_EQ:
-        return a == b;
-    case KJ_OP_NE:
-        return a != b;
-    case KJ_OP_LT:
-        return a < b;
-    case KJ_OP_LE:
-        return a <= b;
-    case KJ_OP_GT:
-        return a > b;
-    default:
-        return a >= b;
+    case KJ_OP_EQ: return a == b;
+    case KJ_OP_NE: return a != b;
+    case KJ_OP_LT: return a < b;
+    case KJ_OP_LE: return a <= b;
+    case KJ_OP_GT: return a > b;
+    default: return a >= b;
     }
 }
 
 static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
 {
     if (n < 0 || n > 63) {
-        kj_message *m = kj_sema_error(s, span, "constant-range", "a constant is shifted by 0 to 63 places");
+        kj_message *m =
+            kj_sema_error(s, span, "constant-range", "a constant is shifted by 0 to 63 places");
         kj_hint(s->diag, m, "give it a type, as in u32(1) << n: then the count is masked");
         return kj_no_value(span);
     }
@@ -88,35 +83,27 @@ static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
 static kj_operand integers(kj_sema *s, kj_op op, wide a, wide b, kj_span span)
 {
     switch (op) {
-    case KJ_OP_ADD:
-        return narrow(s, a + b, span);
-    case KJ_OP_SUB:
-        return narrow(s, a - b, span);
-    case KJ_OP_MUL:
-        return narrow(s, times(a, b), span);
-    case KJ_OP_FLOORDIV:
-        return narrow(s, floor_div(a, b), span);
-    case KJ_OP_MOD:
-        return narrow(s, b == 0 ? 0 : a - floor_div(a, b) * b, span);
-    case KJ_OP_AND:
-        return narrow(s, a & b, span);
-    case KJ_OP_OR:
-        return narrow(s, a | b, span);
-    case KJ_OP_XOR:
-        return narrow(s, a ^ b, span);
+    case KJ_OP_ADD: return narrow(s, a + b, span);
+    case KJ_OP_SUB: return narrow(s, a - b, span);
+    case KJ_OP_MUL: return narrow(s, times(a, b), span);
+    case KJ_OP_FLOORDIV: return narrow(s, floor_div(a, b), span);
+    case KJ_OP_MOD: return narrow(s, b == 0 ? 0 : a - floor_div(a, b) * b, span);
+    case KJ_OP_AND: return narrow(s, a & b, span);
+    case KJ_OP_OR: return narrow(s, a | b, span);
+    case KJ_OP_XOR: return narrow(s, a ^ b, span);
     case KJ_OP_SHL:
-    case KJ_OP_SHR:
-        return shift(s, op, a, b, span);
-    default: /* POW: the exponent is not negative */
-        return narrow(s, power(a, b), span);
+    case KJ_OP_SHR: return shift(s, op, a, b, span);
+    default: /* POW: the exponent is not negative */ return narrow(s, power(a, b), span);
     }
 }
 
 static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_span span)
 {
-    kj_message *m = kj_sema_error(s, span, "integer-division", "'/' divides floats, and both sides are integers");
-    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s.0 / %s", kj_source_text(s, a.span, "a"),
-            kj_source_text(s, b.span, "b"), kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"));
+    kj_message *m = kj_sema_error(s, span, "integer-division",
+                                  "'/' divides floats, and both sides are integers");
+    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s.0 / %s",
+            kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"),
+            kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"));
     return kj_no_value(span);
 }
 
@@ -126,7 +113,8 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
     bool real = kj_is_float(x.type) || kj_is_float(y.type);
     kj_op_class class = kj_ops[op].class;
     if (real && (class == KJ_OPS_BITS || class == KJ_OPS_SHIFT)) {
-        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on floats", kj_ops[op].spelling);
+        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on floats",
+                      kj_ops[op].spelling);
         return kj_no_value(span);
     }
     if (!real && op == KJ_OP_DIV)

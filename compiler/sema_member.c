@@ -15,8 +15,8 @@ kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
 
 static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, const char *list)
 {
-    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member", "%s has no member '%s'", of,
-                                  e->u.member.name);
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+                                  "%s has no member '%s'", of, e->u.member.name);
     kj_hint(s->diag, m, "members: %s", list);
     return kj_no_value(e->span);
 }
@@ -26,20 +26,11 @@ static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, c
 static bool index_kind(kj_builtin id, kj_index *which)
 {
     switch (id) {
-    case KJ_BI_THREADIDX:
-        *which = KJ_THREAD_IDX;
-        return true;
-    case KJ_BI_BLOCKIDX:
-        *which = KJ_BLOCK_IDX;
-        return true;
-    case KJ_BI_BLOCKDIM:
-        *which = KJ_BLOCK_DIM;
-        return true;
-    case KJ_BI_GRIDDIM:
-        *which = KJ_GRID_DIM;
-        return true;
-    default:
-        return false;
+    case KJ_BI_THREADIDX: *which = KJ_THREAD_IDX; return true;
+    case KJ_BI_BLOCKIDX: *which = KJ_BLOCK_IDX; return true;
+    case KJ_BI_BLOCKDIM: *which = KJ_BLOCK_DIM; return true;
+    case KJ_BI_GRIDDIM: *which = KJ_GRID_DIM; return true;
+    default: return false;
     }
 }
 
@@ -58,7 +49,8 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
         for (int id = 0; id < KJ_NBUILTINS; id++) {
             const char *full = kj_builtins[id].name;
             if (strncmp(full, sym->name, n) == 0 && full[n] == '.')
-                list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", full + n + 1);
+                list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "",
+                                       full + n + 1);
         }
         return unknown_member(s, e, sym->name, list);
     }
@@ -114,14 +106,37 @@ static bool is_module(const char *name)
 /* The name here for what a module of Python calls `name`, or NULL. */
 static const char *native_name(kj_sema *s, const char *name)
 {
-    static const struct { const char *theirs, *ours; } names[] = {
-        {"float32", "f32"}, {"float64", "f64"}, {"int8", "i8"}, {"int16", "i16"}, {"int32", "i32"},
-        {"int64", "i64"}, {"uint8", "u8"}, {"uint16", "u16"}, {"uint32", "u32"}, {"uint64", "u64"},
-        {"bool_", "bool"}, {"grid", "grid(1)"}, {"gridsize", "gridsize(1)"}, {"syncthreads", "syncthreads()"},
-        {"shared", "shared.array(n, f32)"}, {"local", "local.array(n, f32)"}, {"atomic", "atomic.add(a, i, v)"},
-        {"arctan2", "atan2"}, {"arctan", "atan"}, {"arcsin", "asin"}, {"arccos", "acos"}, {"power", "pow"},
-        {"minimum", "min"}, {"maximum", "max"}, {"threadIdx", "threadIdx.x"}, {"blockIdx", "blockIdx.x"},
-        {"blockDim", "blockDim.x"}, {"gridDim", "gridDim.x"},
+    static const struct {
+        const char *theirs, *ours;
+    } names[] = {
+        {"float32", "f32"},
+        {"float64", "f64"},
+        {"int8", "i8"},
+        {"int16", "i16"},
+        {"int32", "i32"},
+        {"int64", "i64"},
+        {"uint8", "u8"},
+        {"uint16", "u16"},
+        {"uint32", "u32"},
+        {"uint64", "u64"},
+        {"bool_", "bool"},
+        {"grid", "grid(1)"},
+        {"gridsize", "gridsize(1)"},
+        {"syncthreads", "syncthreads()"},
+        {"shared", "shared.array(n, f32)"},
+        {"local", "local.array(n, f32)"},
+        {"atomic", "atomic.add(a, i, v)"},
+        {"arctan2", "atan2"},
+        {"arctan", "atan"},
+        {"arcsin", "asin"},
+        {"arccos", "acos"},
+        {"power", "pow"},
+        {"minimum", "min"},
+        {"maximum", "max"},
+        {"threadIdx", "threadIdx.x"},
+        {"blockIdx", "blockIdx.x"},
+        {"blockDim", "blockDim.x"},
+        {"gridDim", "gridDim.x"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i].theirs) == 0)
@@ -135,8 +150,8 @@ static const char *native_name(kj_sema *s, const char *name)
 static kj_operand module_member(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
-    kj_message *m = kj_sema_error(s, e->span, "undeclared", "'%s' is not declared: there are no modules",
-                                  base->u.name);
+    kj_message *m = kj_sema_error(s, e->span, "undeclared",
+                                  "'%s' is not declared: there are no modules", base->u.name);
     const char *ours = native_name(s, e->u.member.name);
     if (ours)
         kj_hint(s->diag, m, "write %s", ours);
@@ -149,18 +164,17 @@ kj_operand kj_member_expr(kj_sema *s, const kj_expr *e)
     kj_symbol *dotted = kj_named(s, e);
     if (dotted)
         return (kj_operand){.kind = KJ_V_SYMBOL, .span = e->span, .u.symbol = dotted};
-    if (base->kind == KJ_E_NAME && is_module(base->u.name) && !kj_scope_find(s->scope, base->u.name))
+    if (base->kind == KJ_E_NAME && is_module(base->u.name) &&
+        !kj_scope_find(s->scope, base->u.name))
         return module_member(s, e);
     kj_operand v = kj_expr_any(s, base, KJ_VOID);
     switch (v.kind) {
-    case KJ_V_ARRAY:
-        return array_member(s, e, v.u.array);
-    case KJ_V_SYMBOL:
-        return symbol_member(s, e, v.u.symbol);
-    case KJ_V_ERROR:
-        return v;
+    case KJ_V_ARRAY: return array_member(s, e, v.u.array);
+    case KJ_V_SYMBOL: return symbol_member(s, e, v.u.symbol);
+    case KJ_V_ERROR: return v;
     default:
-        kj_sema_error(s, e->u.member.name_span, "unknown-member", "%s has no members", kj_describe(s, &v));
+        kj_sema_error(s, e->u.member.name_span, "unknown-member", "%s has no members",
+                      kj_describe(s, &v));
         return kj_no_value(e->span);
     }
 }

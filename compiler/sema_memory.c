@@ -6,7 +6,8 @@
 /* ---- let name = shared.array(shape, dtype) ---- */
 
 /* The arguments shape and dtype, by place or by name; false after an error. */
-static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name, const kj_expr *out[2])
+static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
+                            const kj_expr *out[2])
 {
     static const char *const names[] = {"shape", "dtype"};
     int place = 0;
@@ -14,7 +15,8 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name, c
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         int i = arg->keyword ? (strcmp(arg->keyword, "dtype") == 0) : place++;
         if (i > 1 || (arg->keyword && strcmp(arg->keyword, names[i]) != 0) || out[i]) {
-            kj_message *m = kj_sema_error(s, arg->span, "argument-count", "%s has no place for this argument", name);
+            kj_message *m = kj_sema_error(s, arg->span, "argument-count",
+                                          "%s has no place for this argument", name);
             kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
             return false;
         }
@@ -22,7 +24,8 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name, c
     }
     if (out[0] && out[1])
         return true;
-    kj_message *m = kj_sema_error(s, call->span, "argument-count", "%s needs a shape and a type", name);
+    kj_message *m =
+        kj_sema_error(s, call->span, "argument-count", "%s needs a shape and a type", name);
     kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
     return false;
 }
@@ -36,18 +39,22 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
     if (kj_is_const(e)) {
         if (e->u.value.i >= 1)
             return e;
-        kj_sema_error(s, v.span, "extent", "an extent is at least 1, not %lld", (long long)e->u.value.i);
+        kj_sema_error(s, v.span, "extent", "an extent is at least 1, not %lld",
+                      (long long)e->u.value.i);
         return NULL;
     }
     if (!shared) {
-        kj_message *m = kj_sema_error(s, v.span, "needs-constant", "a local array's shape is known at compile time");
-        kj_hint(s->diag, m, "use a constant or a const parameter; shared arrays may depend on the launch");
+        kj_message *m = kj_sema_error(s, v.span, "needs-constant",
+                                      "a local array's shape is known at compile time");
+        kj_hint(s->diag, m,
+                "use a constant or a const parameter; shared arrays may depend on the launch");
         return NULL;
     }
     kj_span bad = v.span;
     kj_texpr *host = kj_host_expr(s, e, &bad);
     if (!host) {
-        kj_message *m = kj_sema_error(s, bad, "launch-shape", "a shared array's shape is known at the launch");
+        kj_message *m =
+            kj_sema_error(s, bad, "launch-shape", "a shared array's shape is known at the launch");
         kj_hint(s->diag, m, "it may use constants, parameters, array shapes and blockDim");
     }
     return host;
@@ -63,7 +70,8 @@ static bool shape_of(kj_sema *s, const kj_expr *e, bool shared, kj_tarray *a)
         n = v.u.tuple.n;
     }
     if (n < 1 || n > KJ_MAX_NDIM) {
-        kj_sema_error(s, e->span, "too-many-axes", "an array has 1 to %d axes, not %d", KJ_MAX_NDIM, n);
+        kj_sema_error(s, e->span, "too-many-axes", "an array has 1 to %d axes, not %d", KJ_MAX_NDIM,
+                      n);
         return false;
     }
     for (int i = 0; i < n; i++)
@@ -82,7 +90,8 @@ static int64_t element_count(kj_sema *s, const kj_tarray *a, int64_t most)
         if (!kj_is_const(a->shape[i])) {
             known = false;
         } else if (__builtin_mul_overflow(count, a->shape[i]->u.value.i, &count) || count > most) {
-            kj_sema_error(s, a->span, "array-size", "'%s' is larger than the %lld bytes that are allowed", a->name,
+            kj_sema_error(s, a->span, "array-size",
+                          "'%s' is larger than the %lld bytes that are allowed", a->name,
                           (long long)(most * kj_types[a->elem].size));
             return -1;
         }
@@ -100,7 +109,10 @@ bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
         return false;
     bool shared = callee->builtin == KJ_BI_SHARED_ARRAY;
     const kj_expr *args[2];
-    kj_tarray a = {.name = name->name, .span = name->span, .space = shared ? KJ_SHARED : KJ_LOCAL, .param = -1,
+    kj_tarray a = {.name = name->name,
+                   .span = name->span,
+                   .space = shared ? KJ_SHARED : KJ_LOCAL,
+                   .param = -1,
                    .elem = KJ_VOID};
     kj_operand value = kj_no_value(name->span);
     if (array_arguments(s, init, callee->name, args) && shape_of(s, args[0], shared, &a))
@@ -134,13 +146,15 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
                         strcmp(base->u.name, a->root->name) != 0;
     if (through_call) { /* the function is fine: this call of it is not */
         s->frame = inner->up;
-        kj_message *m = kj_sema_error(s, inner->call, "write-const", "'%s' writes to '%s', and gets the constant '%s'",
+        kj_message *m = kj_sema_error(s, inner->call, "write-const",
+                                      "'%s' writes to '%s', and gets the constant '%s'",
                                       inner->item->name, base->u.name, a->root->name);
         kj_note(s->diag, m, at, "written here");
         s->frame = inner;
         return false;
     }
-    kj_message *m = kj_sema_error(s, at, "write-const", "'%s' is a constant and cannot be written", a->root->name);
+    kj_message *m = kj_sema_error(s, at, "write-const", "'%s' is a constant and cannot be written",
+                                  a->root->name);
     kj_note(s->diag, m, a->root->span, "declared here");
     return false;
 }
@@ -157,15 +171,16 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, co
     if (v->kind == KJ_V_ERROR)
         return false;
     if (v->kind != KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s", name,
-                                      kj_describe(s, v));
+        kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s",
+                                      name, kj_describe(s, v));
         if (arg->kind == KJ_E_INDEX)
             kj_hint(s->diag, m, "write %s(a, i, ...), not %s(a[i], ...)", name, name);
         return false;
     }
     kj_tarray *a = v->u.array;
     if (a->space == KJ_LOCAL) {
-        kj_sema_error(s, v->span, "atomic-space", "'%s' is a local array: only its own thread sees it", a->name);
+        kj_sema_error(s, v->span, "atomic-space",
+                      "'%s' is a local array: only its own thread sees it", a->name);
         return false;
     }
     if (kj_types[a->elem].bits < 32) {
@@ -182,7 +197,8 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     const char *name = kj_builtins[id].name;
     int wanted = id == KJ_BI_ATOMIC_CAS ? 4 : 3, n = kj_count(e->u.call.args);
     if (n != wanted) {
-        kj_arity_error(s, e, name, wanted == 4 ? "(a, index, old, new)" : "(a, index, value)", wanted, wanted);
+        kj_arity_error(s, e, name, wanted == 4 ? "(a, index, old, new)" : "(a, index, value)",
+                       wanted, wanted);
         return kj_no_value(e->span);
     }
     kj_operand v[4];

@@ -47,7 +47,8 @@ const char *kj_type_name(kj_dtype t)
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim)
 {
     const char *commas = ",,,,,,";
-    return kj_arena_printf(s->diag->arena, "%s[%.*s]", kj_type_name(elem), ndim > 0 ? ndim - 1 : 0, commas);
+    return kj_arena_printf(s->diag->arena, "%s[%.*s]", kj_type_name(elem), ndim > 0 ? ndim - 1 : 0,
+                           commas);
 }
 
 const char *kj_literal_text(kj_sema *s, kj_value v)
@@ -76,35 +77,23 @@ const char *kj_literal_text(kj_sema *s, kj_value v)
 const char *kj_describe(kj_sema *s, const kj_operand *v)
 {
     switch (v->kind) {
-    case KJ_V_LITERAL:
-        return kj_is_float(v->u.literal.type) ? "a float" : "an integer";
-    case KJ_V_SCALAR:
-        return kj_type_name(v->u.scalar.e->type);
-    case KJ_V_TUPLE:
-        return kj_arena_printf(s->diag->arena, "a tuple of %d", v->u.tuple.n);
-    case KJ_V_ARRAY:
-        return kj_array_type(s, v->u.array->elem, v->u.array->ndim);
-    case KJ_V_NONE:
-        return "nothing";
-    default:
-        return "no value";
+    case KJ_V_LITERAL: return kj_is_float(v->u.literal.type) ? "a float" : "an integer";
+    case KJ_V_SCALAR: return kj_type_name(v->u.scalar.e->type);
+    case KJ_V_TUPLE: return kj_arena_printf(s->diag->arena, "a tuple of %d", v->u.tuple.n);
+    case KJ_V_ARRAY: return kj_array_type(s, v->u.array->elem, v->u.array->ndim);
+    case KJ_V_NONE: return "nothing";
+    default: return "no value";
     }
 }
 
 const char *kj_role_text(kj_role role)
 {
     switch (role) {
-    case KJ_ROLE_LET:
-        return "a 'let'";
-    case KJ_ROLE_VAR:
-        return "a 'var'";
-    case KJ_ROLE_PARAM:
-        return "a parameter";
-    case KJ_ROLE_LOOP:
-        return "a loop variable";
-    case KJ_ROLE_CONST:
-        return "a constant";
-    default:
-        return "predefined";
+    case KJ_ROLE_LET: return "a 'let'";
+    case KJ_ROLE_VAR: return "a 'var'";
+    case KJ_ROLE_PARAM: return "a parameter";
+    case KJ_ROLE_LOOP: return "a loop variable";
+    case KJ_ROLE_CONST: return "a constant";
+    default: return "predefined";
     }
 }

@@ -1,4 +1,5 @@
-/* Operators: the types of their operands, contraction to fused multiply-adds, powers as products. */
+/* Operators: the types of their operands, contraction to fused multiply-adds, powers as
+ * products. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -12,15 +13,16 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     if (v->kind == KJ_V_LITERAL || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
         return false;
     const char *text = kj_source_text(s, v->span, "x");
-    kj_message *m = kj_sema_error(s, v->span, "not-a-number", "%s works on numbers, not on %s", what,
-                                  kj_describe(s, v));
+    kj_message *m = kj_sema_error(s, v->span, "not-a-number", "%s works on numbers, not on %s",
+                                  what, kj_describe(s, v));
     const char *bindings = s->frame ? s->frame->bindings : NULL;
     if (bindings && strstr(bindings, "= bool"))
         kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
     else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_ARRAY)
-        kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text, v->u.array->ndim == 1 ? "i" : "i, ...");
+        kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text,
+                v->u.array->ndim == 1 ? "i" : "i, ...");
     return true;
 }
 
@@ -34,7 +36,8 @@ static kj_dtype literal_type(kj_dtype want, const kj_operand *v, int n)
             type = KJ_F32;
         else if (own == KJ_U64 || (own == KJ_I64 && type == KJ_I32))
             type = own;
-        fits = fits && (kj_is_float(want) || !kj_is_float(own)) && kj_value_fits(v[i].u.literal, want);
+        fits =
+            fits && (kj_is_float(want) || !kj_is_float(own)) && kj_value_fits(v[i].u.literal, want);
     }
     return fits ? want : type;
 }
@@ -43,11 +46,13 @@ static kj_dtype literal_type(kj_dtype want, const kj_operand *v, int n)
 static void literal_misfit(kj_sema *s, const kj_operand *v, kj_dtype type)
 {
     const char *text = kj_literal_text(s, v->u.literal);
-    kj_message *m = kj_sema_error(s, v->span, "constant-range", "%s does not fit %s, the type it meets here", text,
-                                  kj_type_name(type));
+    kj_message *m =
+        kj_sema_error(s, v->span, "constant-range", "%s does not fit %s, the type it meets here",
+                      text, kj_type_name(type));
     if (kj_is_int(type))
-        kj_hint(s->diag, m, "convert the other side to a wider type, or write %s(%s), which is %s", kj_type_name(type),
-                kj_source_text(s, v->span, text), kj_literal_text(s, kj_fold_convert(v->u.literal, type)));
+        kj_hint(s->diag, m, "convert the other side to a wider type, or write %s(%s), which is %s",
+                kj_type_name(type), kj_source_text(s, v->span, text),
+                kj_literal_text(s, kj_fold_convert(v->u.literal, type)));
     else
         kj_hint(s->diag, m, "convert the other side to f64");
 }
@@ -61,10 +66,12 @@ bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, con
             real |= kj_is_float(v[i].u.literal.type);
             continue;
         }
-        kj_dtype own = v[i].u.scalar.e->type, both = type == KJ_VOID ? own : kj_common_type(type, own);
+        kj_dtype own = v[i].u.scalar.e->type,
+                 both = type == KJ_VOID ? own : kj_common_type(type, own);
         if (both == KJ_VOID) {
-            kj_message *m = kj_sema_error(s, span, "type-mismatch", "%s has no common type for %s and %s", what,
-                                          kj_type_name(type), kj_type_name(own));
+            kj_message *m =
+                kj_sema_error(s, span, "type-mismatch", "%s has no common type for %s and %s", what,
+                              kj_type_name(type), kj_type_name(own));
             if (type != KJ_BOOL && own != KJ_BOOL)
                 kj_hint(s->diag, m, "convert one: i64(%s)",
                         kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
@@ -108,8 +115,10 @@ static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_
     return e;
 }
 
-/* a*b + c and its kin; NULL when neither side is a product written here. With two, the left one is fused. */
-static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_operand *y, kj_span span)
+/* a*b + c and its kin; NULL when neither side is a product written here. With two, the left one
+ * is fused. */
+static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_operand *y,
+                          kj_span span)
 {
     bool minus = op == KJ_OP_SUB;
     if ((op != KJ_OP_ADD && !minus) || (s->spec && s->spec->no_contract))
@@ -135,14 +144,15 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     kj_texpr *a = v[0].u.scalar.e, *b = v[1].u.scalar.e;
     bool real = kj_is_float(a->type);
     if (op == KJ_OP_DIV && !real) {
-        kj_message *m = kj_sema_error(s, span, "integer-division", "'/' divides floats, and both sides are integers");
+        kj_message *m = kj_sema_error(s, span, "integer-division",
+                                      "'/' divides floats, and both sides are integers");
         kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s",
                 kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
         return kj_no_value(span);
     }
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
-        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on %s", kj_ops[op].spelling,
-                      kj_type_name(a->type));
+        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on %s",
+                      kj_ops[op].spelling, kj_type_name(a->type));
         return kj_no_value(span);
     }
     kj_texpr *fused = real ? contract(s, op, &v[0], &v[1], span) : NULL;
@@ -180,19 +190,21 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
 {
     if (kj_no_number(s, &v[0], "'**'") || kj_no_number(s, &v[1], "'**'"))
         return kj_no_value(span);
-    if (v[1].kind == KJ_V_LITERAL && !kj_is_float(v[1].u.literal.type) && v[1].u.literal.u <= MAX_POWER)
+    if (v[1].kind == KJ_V_LITERAL && !kj_is_float(v[1].u.literal.type) &&
+        v[1].u.literal.u <= MAX_POWER)
         return as_products(s, v[0], (int)v[1].u.literal.i, span);
-    if (v[1].kind == KJ_V_SCALAR && kj_is_const(v[1].u.scalar.e) && kj_is_int(v[1].u.scalar.e->type) &&
-        v[1].u.scalar.e->u.value.u <= MAX_POWER)
+    if (v[1].kind == KJ_V_SCALAR && kj_is_const(v[1].u.scalar.e) &&
+        kj_is_int(v[1].u.scalar.e->type) && v[1].u.scalar.e->u.value.u <= MAX_POWER)
         return as_products(s, v[0], (int)v[1].u.scalar.e->u.value.i, span);
     if (!kj_unify(s, v, 2, KJ_VOID, span, "'**'"))
         return kj_no_value(span);
     kj_texpr *args[2] = {v[0].u.scalar.e, v[1].u.scalar.e};
     if (!kj_is_float(args[0]->type)) {
-        kj_message *m = kj_sema_error(s, span, "integer-power",
-                                      "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
-        kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two", kj_source_text(s, v[0].span, "a"),
-                kj_source_text(s, v[1].span, "b"));
+        kj_message *m =
+            kj_sema_error(s, span, "integer-power",
+                          "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
+        kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two",
+                kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
         return kj_no_value(span);
     }
     return kj_scalar(kj_te_call(s, KJ_BI_POW, args, 2, args[0]->type, span));
@@ -209,8 +221,8 @@ static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     for (int i = 0; i < 2; i++) {
         type[i] = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
         if (kj_is_float(type[i])) {
-            kj_sema_error(s, v[i].span, "type-mismatch", "'%s' works on integers, not on %s", kj_ops[op].spelling,
-                          kj_describe(s, &v[i]));
+            kj_sema_error(s, v[i].span, "type-mismatch", "'%s' works on integers, not on %s",
+                          kj_ops[op].spelling, kj_describe(s, &v[i]));
             return kj_no_value(span);
         }
     }
@@ -230,10 +242,12 @@ static bool is_bool(const kj_operand *v)
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
-static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, const kj_operand *b, kj_span span)
+static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, const kj_operand *b,
+                                 kj_span span)
 {
     if (a->kind != b->kind || a->u.tuple.n != b->u.tuple.n) {
-        kj_sema_error(s, span, "tuple-arity", "%s is compared with %s", kj_describe(s, a), kj_describe(s, b));
+        kj_sema_error(s, span, "tuple-arity", "%s is compared with %s", kj_describe(s, a),
+                      kj_describe(s, b));
         return kj_no_value(span);
     }
     kj_texpr *all = NULL;
@@ -254,7 +268,8 @@ static kj_operand comparison(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     if (equality && is_bool(&v[0]) && is_bool(&v[1]))
         return kj_scalar(kj_te_binary(s, op, v[0].u.scalar.e, v[1].u.scalar.e, span));
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
-    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what) || !kj_unify(s, v, 2, KJ_VOID, span, what))
+    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what) ||
+        !kj_unify(s, v, 2, KJ_VOID, span, what))
         return kj_no_value(span);
     return kj_scalar(kj_te_binary(s, op, v[0].u.scalar.e, v[1].u.scalar.e, span));
 }
@@ -289,14 +304,16 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     if (a.kind == KJ_V_LITERAL)
         return kj_literal_unary(s, op, a, span);
     if (op == KJ_OP_INVERT && is_bool(&a)) {
-        kj_message *m = kj_sema_error(s, span, "not-a-number", "'~' works on integers, not on bool");
+        kj_message *m =
+            kj_sema_error(s, span, "not-a-number", "'~' works on integers, not on bool");
         kj_hint(s->diag, m, "write not %s", kj_source_text(s, a.span, "x"));
         return kj_no_value(span);
     }
     if (kj_no_number(s, &a, op == KJ_OP_NEG ? "'-'" : "'~'"))
         return kj_no_value(span);
     if (op == KJ_OP_INVERT && kj_is_float(a.u.scalar.e->type)) {
-        kj_sema_error(s, span, "type-mismatch", "'~' works on integers, not on %s", kj_describe(s, &a));
+        kj_sema_error(s, span, "type-mismatch", "'~' works on integers, not on %s",
+                      kj_describe(s, &a));
         return kj_no_value(span);
     }
     return kj_scalar(kj_te_unary(s, op, a.u.scalar.e, span));

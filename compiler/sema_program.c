@@ -10,8 +10,10 @@ static void declare_items(kj_sema *s, kj_program *p)
     for (const kj_item *item = p->file->items; item; item = item->next) {
         if (item->kind == KJ_I_RUN) {
             if (p->run) {
-                kj_message *m = kj_sema_error(s, item->span, "redeclared", "a file has one run block");
-                kj_note(s->diag, m, (kj_span){p->run->span.begin, p->run->span.begin + 3}, "the first one");
+                kj_message *m =
+                    kj_sema_error(s, item->span, "redeclared", "a file has one run block");
+                kj_note(s->diag, m, (kj_span){p->run->span.begin, p->run->span.begin + 3},
+                        "the first one");
             } else {
                 p->run = item;
             }
@@ -54,28 +56,37 @@ static void check_generics(kj_sema *s, const kj_item *item)
             known = known || strcmp(g->bound, bounds[i]) == 0;
         if (known)
             continue;
-        kj_message *m = kj_sema_error(s, g->bound_span, "generic-bound", "'%s' is not a bound of types", g->bound);
+        kj_message *m = kj_sema_error(s, g->bound_span, "generic-bound",
+                                      "'%s' is not a bound of types", g->bound);
         kj_hint(s->diag, m, "bounds are int, float and number");
     }
 }
 
-static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl *p, kj_kernel_param *out)
+static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl *p,
+                           kj_kernel_param *out)
 {
-    *out = (kj_kernel_param){.name = p->name, .span = p->span, .is_const = p->is_const, .type = KJ_VOID,
-                             .generic = generic_of(item, p->type), .ndim = p->type ? p->type->ndim : 0};
+    *out = (kj_kernel_param){.name = p->name,
+                             .span = p->span,
+                             .is_const = p->is_const,
+                             .type = KJ_VOID,
+                             .generic = generic_of(item, p->type),
+                             .ndim = p->type ? p->type->ndim : 0};
     kj_type t = {.kind = KJ_T_ERROR};
     if (out->generic < 0)
         t = kj_resolve_type(s, p->type);
     if (t.kind == KJ_T_TUPLE)
-        kj_sema_error(s, p->type->span, "parameter-type", "a kernel's parameters are scalars and arrays, not tuples");
+        kj_sema_error(s, p->type->span, "parameter-type",
+                      "a kernel's parameters are scalars and arrays, not tuples");
     if (t.kind == KJ_T_SCALAR || t.kind == KJ_T_ARRAY)
         out->type = t.dtype;
     if (p->is_const && out->ndim) {
-        kj_message *m = kj_sema_error(s, p->span, "const-parameter", "a const parameter is a scalar");
+        kj_message *m =
+            kj_sema_error(s, p->span, "const-parameter", "a const parameter is a scalar");
         kj_hint(s->diag, m, "declare a const array at the top of the file");
     }
     if (!p->is_const && p->init) {
-        kj_message *m = kj_sema_error(s, p->init->span, "const-parameter", "only const parameters have defaults");
+        kj_message *m = kj_sema_error(s, p->init->span, "const-parameter",
+                                      "only const parameters have defaults");
         kj_hint(s->diag, m, "write const %s: ...", p->name);
     }
     if (p->is_const && p->init && !out->ndim) {
@@ -116,8 +127,8 @@ static void describe_kernels(kj_sema *s, kj_program *p)
 static const kj_dtype typical[] = {KJ_F32, KJ_F64, KJ_I32, KJ_I64, KJ_U32, KJ_U64, KJ_BOOL};
 enum { NTYPICAL = sizeof typical / sizeof *typical };
 
-/* Every generic takes the n-th typical type that its bound allows (from the start again when there are fewer).
- * False when n is past the end for all of them. */
+/* Every generic takes the n-th typical type that its bound allows (from the start again when
+ * there are fewer). False when n is past the end for all of them. */
 static bool nth_types(const kj_generic *g, int n, kj_dtype *out)
 {
     bool more = n == 0;
@@ -168,7 +179,8 @@ static void check_fn(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
 }
 
 /* One check in memory of its own, given back at once: what is kept are messages and `broken`. */
-static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl *decl, const kj_dtype *generics)
+static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl *decl,
+                       const kj_dtype *generics)
 {
     kj_arena scratch;
     jmp_buf fail;
@@ -181,7 +193,10 @@ static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl
         outer->arena->fail = kept;
         longjmp(*kept, 1);
     }
-    kj_sema s = {.arena = &scratch, .diag = outer->diag, .program = outer->program, .broken = outer->broken,
+    kj_sema s = {.arena = &scratch,
+                 .diag = outer->diag,
+                 .program = outer->program,
+                 .broken = outer->broken,
                  .nfns = outer->nfns};
     if (fn)
         check_fn(&s, fn, generics);
@@ -193,7 +208,8 @@ static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl
     outer->arena->fail = kept;
 }
 
-static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn, const kj_kernel_decl *decl)
+static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn,
+                       const kj_kernel_decl *decl)
 {
     int ngenerics = 0, before = s->diag->errors;
     check_generics(s, item);
@@ -202,8 +218,8 @@ static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn, con
     kj_dtype *types = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)ngenerics + 1);
     for (int n = 0; s->diag->errors == before && nth_types(item->generics, n, types); n++) {
         if (s->total > KJ_MAX_CHECKED) {
-            kj_sema_error(s, item->name_span, "too-big", "the functions and kernels up to '%s' are too much code",
-                          item->name);
+            kj_sema_error(s, item->name_span, "too-big",
+                          "the functions and kernels up to '%s' are too much code", item->name);
             return;
         }
         if (fn && s->broken[fn->index])

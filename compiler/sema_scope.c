@@ -1,4 +1,5 @@
-/* Names: scopes as small hash tables on interned pointers, look-up outwards, and what to say about unknown names. */
+/* Names: scopes as small hash tables on interned pointers, look-up outwards, and what to say
+ * about unknown names. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -65,7 +66,8 @@ static void grow(kj_arena *arena, kj_scope *scope)
     scope->cap = cap;
 }
 
-kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span, kj_symbol_kind kind)
+kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span,
+                        kj_symbol_kind kind)
 {
     if ((scope->count + 1) * 4 > scope->cap * 3)
         grow(arena, scope);
@@ -113,7 +115,9 @@ const char *kj_nearest_visible(kj_sema *s, const char *name)
 }
 
 /* What users of Python, NumPy, Numba and C write, and what it is here. */
-static const struct { const char *name, *hint; } habits[] = {
+static const struct {
+    const char *name, *hint;
+} habits[] = {
     {"True", "write true"},
     {"False", "write false"},
     {"None", "there is no None: a function without '->' gives nothing"},
@@ -184,7 +188,8 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 
 static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)
 {
-    kj_symbol *sym = kj_scope_add(arena, scope, kj_intern(arena, name, strlen(name)), (kj_span){0, 0}, KJ_SYM_VALUE);
+    kj_symbol *sym = kj_scope_add(arena, scope, kj_intern(arena, name, strlen(name)),
+                                  (kj_span){0, 0}, KJ_SYM_VALUE);
     sym->role = KJ_ROLE_PREDEFINED;
     sym->value = kj_literal(kj_float(KJ_F64, f), sym->span);
 }
@@ -200,7 +205,8 @@ kj_scope *kj_predefined(kj_arena *arena)
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const char *text = kj_builtins[id].name, *dot = strchr(text, '.');
         const char *name = kj_intern(arena, text, dot ? (size_t)(dot - text) : strlen(text));
-        kj_symbol *sym = kj_scope_add(arena, scope, name, none, dot ? KJ_SYM_NAMESPACE : KJ_SYM_BUILTIN);
+        kj_symbol *sym =
+            kj_scope_add(arena, scope, name, none, dot ? KJ_SYM_NAMESPACE : KJ_SYM_BUILTIN);
         sym->builtin = (kj_builtin)id;
         sym->role = KJ_ROLE_PREDEFINED;
     }

@@ -1,4 +1,5 @@
-/* Statement lists under construction, variables, and the hidden lets that keep evaluation in order. */
+/* Statement lists under construction, variables, and the hidden lets that keep evaluation in
+ * order. */
 #include "sema_impl.h"
 
 /* ---- Operands ---- */
@@ -35,7 +36,8 @@ static void *grown(kj_sema *s, const void *old, int n, int *cap, size_t size)
 kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bool mutable)
 {
     kj_var *v = KJ_NEW(s->arena, kj_var);
-    *v = (kj_var){.name = name, .span = span, .type = type, .id = s->nvars, .mutable = mutable, .param = -1};
+    *v = (kj_var){
+        .name = name, .span = span, .type = type, .id = s->nvars, .mutable = mutable, .param = -1};
     if (s->nvars == s->var_cap)
         s->vars = grown(s, s->vars, s->nvars, &s->var_cap, sizeof *s->vars);
     s->vars[s->nvars++] = (kj_var_note){.var = v};
@@ -194,7 +196,8 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
 {
     bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
     if (b->sink.barrier && !b->dead) {
-        kj_message *m = kj_sema_error(s, span, "barrier", "syncthreads() is reached only under a condition here");
+        kj_message *m = kj_sema_error(s, span, "barrier",
+                                      "syncthreads() is reached only under a condition here");
         kj_hint(s->diag, m, "call the function before, as in: let v = f(x)");
         v = kj_no_value(span);
     } else if (wrap) {
@@ -205,7 +208,8 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
         e->u.inline_.result = kj_new_var(s, "value", v.span, e->type, true);
         e->u.inline_.block = KJ_NEW(s->arena, kj_tblock);
         kj_emit_assign(s, e->u.inline_.result, v.u.scalar.e, v.span);
-        *e->u.inline_.block = (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
+        *e->u.inline_.block =
+            (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
         v = kj_scalar(e);
     }
     kj_sink_close(s, &b->sink);

@@ -24,8 +24,8 @@ bool kj_always_returns(const kj_stmt *st)
         if (st->kind == KJ_S_IF && st->u.if_.no && kj_always_returns(st->u.if_.yes) &&
             kj_always_returns(st->u.if_.no))
             return true;
-        if (st->kind == KJ_S_WHILE && st->u.while_.test->kind == KJ_E_BOOL && st->u.while_.test->u.integer &&
-            !breaks(st->u.while_.body))
+        if (st->kind == KJ_S_WHILE && st->u.while_.test->kind == KJ_E_BOOL &&
+            st->u.while_.test->u.integer && !breaks(st->u.while_.body))
             return true;
     }
     return false;
@@ -103,7 +103,8 @@ static bool loop_attrs(kj_sema *s, const kj_stmt *st)
         unroll |= known;
         if (known)
             continue;
-        kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a loop", attr->name);
+        kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a loop",
+                                      attr->name);
         kj_hint(s->diag, m, "a loop takes @unroll");
     }
     return unroll;
@@ -139,7 +140,8 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
     kj_operand v[3];
     int n = kj_count(iter->u.call.args);
     if (n < 1 || n > 3) {
-        kj_arity_error(s, iter, "range", "(stop), range(start, stop) or range(start, stop, step)", 1, 3);
+        kj_arity_error(s, iter, "range", "(stop), range(start, stop) or range(start, stop, step)",
+                       1, 3);
         return false;
     }
     kj_expr_list(s, iter->u.call.args, v, n);
@@ -148,8 +150,8 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
             return false;
         kj_dtype t = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
         if (kj_is_float(t)) {
-            kj_message *m = kj_sema_error(s, v[i].span, "not-an-integer", "range takes integers, not %s",
-                                          kj_describe(s, &v[i]));
+            kj_message *m = kj_sema_error(s, v[i].span, "not-an-integer",
+                                          "range takes integers, not %s", kj_describe(s, &v[i]));
             kj_hint(s->diag, m, "write i32(%s)", kj_source_text(s, v[i].span, "..."));
             return false;
         }
@@ -171,9 +173,11 @@ static bool is_range(kj_sema *s, const kj_expr *iter)
     kj_operand v = kj_expr_any(s, iter, KJ_VOID);
     if (v.kind == KJ_V_ERROR)
         return false;
-    kj_message *m = kj_sema_error(s, iter->span, "not-a-range", "a for loop of a kernel runs over range(...)");
+    kj_message *m =
+        kj_sema_error(s, iter->span, "not-a-range", "a for loop of a kernel runs over range(...)");
     if (v.kind == KJ_V_ARRAY)
-        kj_hint(s->diag, m, "write for i in range(%s.shape[0])", kj_source_text(s, iter->span, "a"));
+        kj_hint(s->diag, m, "write for i in range(%s.shape[0])",
+                kj_source_text(s, iter->span, "a"));
     else if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL)
         kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, iter->span, "n"));
     return false;
@@ -186,7 +190,8 @@ static void for_stmt(kj_sema *s, const kj_stmt *st)
     bool unroll = loop_attrs(s, st), barrier = false;
     bool ok = is_range(s, st->u.for_.iter) && range_bounds(s, st->u.for_.iter, bounds);
     if (name->next) {
-        kj_sema_error(s, name->next->span, "tuple-arity", "range gives one number a turn, and here are several names");
+        kj_sema_error(s, name->next->span, "tuple-arity",
+                      "range gives one number a turn, and here are several names");
         ok = false;
     }
     kj_var *v = ok ? kj_new_var(s, name->name, name->span, bounds[0]->type, false) : NULL;
@@ -220,7 +225,8 @@ static void loop_exit(kj_sema *s, const kj_stmt *st)
     if (s->frame->loops == 0) {
         kj_message *m = kj_sema_error(s, st->span, "outside-loop", "'%s' stands outside of a loop",
                                       stop ? "break" : "continue");
-        kj_hint(s->diag, m, "'return' ends the %s", s->frame->fn < 0 ? "kernel's thread" : "function");
+        kj_hint(s->diag, m, "'return' ends the %s",
+                s->frame->fn < 0 ? "kernel's thread" : "function");
         return;
     }
     kj_emit(s, stop ? KJ_TS_BREAK : KJ_TS_CONTINUE, st->span);
@@ -244,7 +250,8 @@ static bool has_array(const kj_type *t)
     return t->kind == KJ_T_ARRAY;
 }
 
-/* The value of a return in the function's result type; KJ_V_ERROR after an error, KJ_V_NONE without one. */
+/* The value of a return in the function's result type; KJ_V_ERROR after an error, KJ_V_NONE
+ * without one. */
 static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
 {
     kj_type *t = &f->result;
@@ -266,13 +273,16 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
         } else {
             kj_operand settled = kj_settle(s, v);
             if (settled.kind == KJ_V_SCALAR || settled.kind == KJ_V_ARRAY)
-                kj_hint(s->diag, m, "declare it: fn %s(...) -> %s", f->item->name, kj_describe(s, &settled));
+                kj_hint(s->diag, m, "declare it: fn %s(...) -> %s", f->item->name,
+                        kj_describe(s, &settled));
         }
         return kj_no_value(st->span);
     }
-    v = kj_coerce_type(s, v, t, kj_arena_printf(s->diag->arena, "the result of '%s'", f->item->name));
+    v = kj_coerce_type(s, v, t,
+                       kj_arena_printf(s->diag->arena, "the result of '%s'", f->item->name));
     if (v.kind != KJ_V_ERROR && !f->direct && has_array(t)) {
-        m = kj_sema_error(s, st->span, "return-value", "a function that returns an array has one return, at its end");
+        m = kj_sema_error(s, st->span, "return-value",
+                          "a function that returns an array has one return, at its end");
         kj_hint(s->diag, m, "an array's name means one array on every path");
         return kj_no_value(st->span);
     }
@@ -313,7 +323,8 @@ static void expr_stmt(kj_sema *s, const kj_stmt *st)
     if (v.kind == KJ_V_ERROR || v.kind == KJ_V_NONE)
         return;
     if (st->u.expr->kind != KJ_E_CALL || v.kind == KJ_V_SYMBOL) {
-        kj_message *m = kj_sema_error(s, st->u.expr->span, "unused-value", "this value is not used");
+        kj_message *m =
+            kj_sema_error(s, st->u.expr->span, "unused-value", "this value is not used");
         if (st->u.expr->kind == KJ_E_BINARY && st->u.expr->u.binary.op == KJ_OP_EQ)
             kj_hint(s->diag, m, "an assignment has one '='");
         else if (v.kind == KJ_V_SYMBOL && v.u.symbol->kind == KJ_SYM_BUILTIN)
@@ -329,42 +340,25 @@ static void misplaced(kj_sema *s, const kj_stmt *st)
         kj_sema_error(s, st->span, "misplaced", "'param' belongs to the run block");
         return;
     }
-    kj_message *m = kj_sema_error(s, st->span, "misplaced", "'requires' stands at the head of a kernel");
+    kj_message *m =
+        kj_sema_error(s, st->span, "misplaced", "'requires' stands at the head of a kernel");
     kj_hint(s->diag, m, "move it before the first other statement");
 }
 
 static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
     switch (st->kind) {
-    case KJ_S_LET:
-        kj_let_stmt(s, st);
-        break;
-    case KJ_S_ASSIGN:
-        kj_assign_stmt(s, st);
-        break;
-    case KJ_S_EXPR:
-        expr_stmt(s, st);
-        break;
-    case KJ_S_IF:
-        if_stmt(s, st, tail);
-        break;
-    case KJ_S_FOR:
-        for_stmt(s, st);
-        break;
-    case KJ_S_WHILE:
-        while_stmt(s, st);
-        break;
+    case KJ_S_LET: kj_let_stmt(s, st); break;
+    case KJ_S_ASSIGN: kj_assign_stmt(s, st); break;
+    case KJ_S_EXPR: expr_stmt(s, st); break;
+    case KJ_S_IF: if_stmt(s, st, tail); break;
+    case KJ_S_FOR: for_stmt(s, st); break;
+    case KJ_S_WHILE: while_stmt(s, st); break;
     case KJ_S_BREAK:
-    case KJ_S_CONTINUE:
-        loop_exit(s, st);
-        break;
-    case KJ_S_RETURN:
-        return_stmt(s, st, tail);
-        break;
+    case KJ_S_CONTINUE: loop_exit(s, st); break;
+    case KJ_S_RETURN: return_stmt(s, st, tail); break;
     case KJ_S_REQUIRES:
-    case KJ_S_PARAM:
-        misplaced(s, st);
-        break;
+    case KJ_S_PARAM: misplaced(s, st); break;
     }
 }
 

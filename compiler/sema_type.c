@@ -45,8 +45,10 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
         return t;
     }
     if (ref->extents) {
-        kj_message *m = kj_sema_error(s, ref->span, "extents", "extents belong to const arrays only");
-        kj_hint(s->diag, m, "write %s; the launch knows the shape", kj_array_type(s, t.dtype, t.ndim));
+        kj_message *m =
+            kj_sema_error(s, ref->span, "extents", "extents belong to const arrays only");
+        kj_hint(s->diag, m, "write %s; the launch knows the shape",
+                kj_array_type(s, t.dtype, t.ndim));
         return t;
     }
     if (t.dtype != KJ_VOID)
@@ -80,7 +82,11 @@ bool kj_type_in_bound(kj_dtype t, const char *bound)
 
 static kj_dtype signed_of(int bits)
 {
-    return bits <= 8 ? KJ_I8 : bits <= 16 ? KJ_I16 : bits <= 32 ? KJ_I32 : bits <= 64 ? KJ_I64 : KJ_VOID;
+    return bits <= 8    ? KJ_I8
+           : bits <= 16 ? KJ_I16
+           : bits <= 32 ? KJ_I32
+           : bits <= 64 ? KJ_I64
+                        : KJ_VOID;
 }
 
 kj_dtype kj_common_type(kj_dtype a, kj_dtype b)
@@ -94,7 +100,9 @@ kj_dtype kj_common_type(kj_dtype a, kj_dtype b)
     if (kj_types[a].class == kj_types[b].class)
         return kj_types[a].bits > kj_types[b].bits ? a : b;
     kj_dtype with_sign = kj_is_signed(a) ? a : b, without = kj_is_signed(a) ? b : a;
-    return kj_types[with_sign].bits > kj_types[without].bits ? with_sign : signed_of(2 * kj_types[without].bits);
+    return kj_types[with_sign].bits > kj_types[without].bits
+               ? with_sign
+               : signed_of(2 * kj_types[without].bits);
 }
 
 bool kj_converts(kj_dtype from, kj_dtype to)
@@ -122,7 +130,8 @@ kj_dtype kj_default_type(kj_value v)
 /* "f32(x)" with the source's own text where that is short. */
 static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
 {
-    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_type_name(to), kj_source_text(s, span, "..."));
+    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_type_name(to),
+                           kj_source_text(s, span, "..."));
 }
 
 static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
@@ -130,13 +139,14 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
     kj_value lit = v->u.literal;
     bool is_real = kj_is_float(lit.type);
     if (to == KJ_BOOL) {
-        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is bool, not a number", what);
+        kj_message *m =
+            kj_sema_error(s, v->span, "type-mismatch", "%s is bool, not a number", what);
         kj_hint(s->diag, m, "write true, false, or a comparison");
         return NULL;
     }
     if (is_real && !kj_is_float(to)) {
-        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, and %s is a float", what,
-                                      kj_type_name(to), kj_literal_text(s, lit));
+        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, and %s is a float",
+                                      what, kj_type_name(to), kj_literal_text(s, lit));
         if (kj_value_fits(lit, KJ_I64))
             kj_hint(s->diag, m, "write %lld", (long long)kj_fold_convert(lit, KJ_I64).i);
         else
@@ -144,13 +154,14 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
         return NULL;
     }
     if (!kj_value_fits(lit, to)) {
-        kj_message *m = kj_sema_error(s, v->span, "constant-range", "%s does not fit %s", kj_literal_text(s, lit),
-                                      kj_type_name(to));
+        kj_message *m = kj_sema_error(s, v->span, "constant-range", "%s does not fit %s",
+                                      kj_literal_text(s, lit), kj_type_name(to));
         kj_value wrapped = kj_fold_convert(lit, to);
         if (kj_is_float(to))
             kj_hint(s->diag, m, "f64 reaches about 1.8e308");
         else
-            kj_hint(s->diag, m, "%s is %s", conversion(s, to, v->span), kj_literal_text(s, wrapped));
+            kj_hint(s->diag, m, "%s is %s", conversion(s, to, v->span),
+                    kj_literal_text(s, wrapped));
         return NULL;
     }
     return kj_te_const(s, kj_fold_convert(lit, to), v->span);
@@ -159,8 +170,8 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
 static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_dtype from = v->u.scalar.e->type;
-    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, not %s", what, kj_type_name(to),
-                                  kj_type_name(from));
+    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, not %s", what,
+                                  kj_type_name(to), kj_type_name(from));
     if (to == KJ_BOOL)
         kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v->span, "..."));
     else
@@ -174,10 +185,11 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
     if (v.kind == KJ_V_LITERAL)
         return coerce_literal(s, &v, to, what);
     if (v.kind != KJ_V_SCALAR) {
-        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what, kj_type_name(to),
-                                      kj_describe(s, &v));
+        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what,
+                                      kj_type_name(to), kj_describe(s, &v));
         if (v.kind == KJ_V_ARRAY)
-            kj_hint(s->diag, m, "an element has %d %s", v.u.array->ndim, v.u.array->ndim == 1 ? "index" : "indices");
+            kj_hint(s->diag, m, "an element has %d %s", v.u.array->ndim,
+                    v.u.array->ndim == 1 ? "index" : "indices");
         return NULL;
     }
     if (!kj_converts(v.u.scalar.e->type, to)) {
@@ -207,7 +219,8 @@ kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const cha
     if (to->kind == KJ_T_ARRAY)
         return coerce_array(s, v, to, what);
     if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->n) {
-        kj_sema_error(s, v.span, "tuple-arity", "%s is a tuple of %d, not %s", what, to->n, kj_describe(s, &v));
+        kj_sema_error(s, v.span, "tuple-arity", "%s is a tuple of %d, not %s", what, to->n,
+                      kj_describe(s, &v));
         return kj_no_value(v.span);
     }
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)to->n + 1);
@@ -245,7 +258,8 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
         return NULL;
     if (v.kind == KJ_V_SCALAR && v.u.scalar.e->type == KJ_BOOL)
         return v.u.scalar.e;
-    kj_message *m = kj_sema_error(s, v.span, "not-bool", "%s is bool, not %s", what, kj_describe(s, &v));
+    kj_message *m =
+        kj_sema_error(s, v.span, "not-bool", "%s is bool, not %s", what, kj_describe(s, &v));
     if (v.kind == KJ_V_LITERAL)
         kj_hint(s->diag, m, "write true or false");
     else if (v.kind == KJ_V_SCALAR)
@@ -261,7 +275,8 @@ kj_texpr *kj_index_value(kj_sema *s, kj_operand v)
         return kj_coerce(s, v, KJ_I64, "an index");
     if (v.kind == KJ_V_ERROR)
         return NULL;
-    kj_message *m = kj_sema_error(s, v.span, "not-an-integer", "an index is an integer, not %s", kj_describe(s, &v));
+    kj_message *m = kj_sema_error(s, v.span, "not-an-integer", "an index is an integer, not %s",
+                                  kj_describe(s, &v));
     if (v.kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write %s", conversion(s, KJ_I64, v.span));
     return NULL;

@@ -1,6 +1,8 @@
-/* The typed AST as text: a statement a line, blocks indented, expressions in infix with conversions and types.
+/* The typed AST as text: a statement a line, blocks indented, expressions in infix with
+ * conversions and types.
  *
- * Constants carry their type unless it is i64 or bool; `f32(x)` is a conversion; variables are name#id. */
+ * Constants carry their type unless it is i64 or bool; `f32(x)` is a conversion; variables are
+ * name#id. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,8 @@ static void put_value(text *t, kj_value v)
         }
         put(t, "%s%s:%s", digits, strpbrk(digits, ".en") ? "" : ".0", type);
     } else if (kj_is_signed(v.type)) {
-        put(t, "%lld%s%s", (long long)v.i, v.type == KJ_I64 ? "" : ":", v.type == KJ_I64 ? "" : type);
+        put(t, "%lld%s%s", (long long)v.i, v.type == KJ_I64 ? "" : ":",
+            v.type == KJ_I64 ? "" : type);
     } else {
         put(t, "%llu:%s", (unsigned long long)v.u, type);
     }
@@ -152,24 +155,17 @@ static void put_expr(text *t, const kj_texpr *e)
 {
     kj_texpr *fma[3];
     switch (e->kind) {
-    case KJ_TE_CONST:
-        put_value(t, e->u.value);
-        break;
-    case KJ_TE_VAR:
-        put_var(t, e->u.var);
-        break;
+    case KJ_TE_CONST: put_value(t, e->u.value); break;
+    case KJ_TE_VAR: put_var(t, e->u.var); break;
     case KJ_TE_DIM:
-        put(t, "%s.%s[%d]", e->u.dim.array->name, e->u.dim.stride ? "strides" : "shape", e->u.dim.axis);
+        put(t, "%s.%s[%d]", e->u.dim.array->name, e->u.dim.stride ? "strides" : "shape",
+            e->u.dim.axis);
         break;
-    case KJ_TE_INDEX:
-        put_index(t, e);
-        break;
+    case KJ_TE_INDEX: put_index(t, e); break;
     case KJ_TE_UNARY:
     case KJ_TE_BINARY:
     case KJ_TE_LOGIC:
-    case KJ_TE_SELECT:
-        put_operators(t, e);
-        break;
+    case KJ_TE_SELECT: put_operators(t, e); break;
     case KJ_TE_CONVERT:
         put(t, "%s(", kj_types[e->type].name);
         put_expr(t, e->u.unary.arg);
@@ -180,9 +176,7 @@ static void put_expr(text *t, const kj_texpr *e)
         put(t, "fma");
         put_args(t, fma, 3);
         break;
-    case KJ_TE_LOAD:
-        put_element(t, e->u.load.array, e->u.load.index);
-        break;
+    case KJ_TE_LOAD: put_element(t, e->u.load.array, e->u.load.index); break;
     case KJ_TE_CALL:
         put(t, "%s", kj_builtins[e->u.call.id].name);
         put_args(t, e->u.call.args, e->u.call.nargs);
@@ -249,9 +243,7 @@ static void put_stmt(text *t, const kj_tstmt *s)
             put_expr(t, s->u.decl.init);
         }
         break;
-    case KJ_TS_ARRAY:
-        put_shape(t, s->u.array);
-        break;
+    case KJ_TS_ARRAY: put_shape(t, s->u.array); break;
     case KJ_TS_ASSIGN:
         put_var(t, s->u.assign.var);
         put(t, " = ");
@@ -262,9 +254,7 @@ static void put_stmt(text *t, const kj_tstmt *s)
         put(t, " = ");
         put_expr(t, s->u.store.value);
         break;
-    case KJ_TS_EXPR:
-        put_expr(t, s->u.expr);
-        break;
+    case KJ_TS_EXPR: put_expr(t, s->u.expr); break;
     case KJ_TS_IF:
         put(t, "if ");
         put_expr(t, s->u.if_.test);
@@ -275,25 +265,15 @@ static void put_stmt(text *t, const kj_tstmt *s)
         }
         break;
     case KJ_TS_FOR:
-    case KJ_TS_WHILE:
-        put_loop(t, s);
-        break;
-    case KJ_TS_BREAK:
-        put(t, "break");
-        break;
-    case KJ_TS_CONTINUE:
-        put(t, "continue");
-        break;
-    case KJ_TS_LEAVE:
-        put(t, "leave %s", s->u.leave->name);
-        break;
+    case KJ_TS_WHILE: put_loop(t, s); break;
+    case KJ_TS_BREAK: put(t, "break"); break;
+    case KJ_TS_CONTINUE: put(t, "continue"); break;
+    case KJ_TS_LEAVE: put(t, "leave %s", s->u.leave->name); break;
     case KJ_TS_INLINE:
         put(t, "inline ");
         put_block(t, s->u.block);
         break;
-    case KJ_TS_BARRIER:
-        put(t, "syncthreads()");
-        break;
+    case KJ_TS_BARRIER: put(t, "syncthreads()"); break;
     }
 }
 
@@ -317,8 +297,8 @@ static void put_params(text *t, const kj_tkernel *k)
             put(t, ": %s", kj_types[p->var->type].name);
             continue;
         }
-        put(t, "%s: %s[%.*s]%s", p->name, kj_types[p->array->elem].name, p->array->ndim - 1, ",,,,,",
-            layouts[p->array->layout]);
+        put(t, "%s: %s[%.*s]%s", p->name, kj_types[p->array->elem].name, p->array->ndim - 1,
+            ",,,,,", layouts[p->array->layout]);
         if (p->array->read || p->array->written)
             put(t, " %s%s", p->array->read ? "r" : "", p->array->written ? "w" : "");
     }

@@ -120,9 +120,11 @@ static void shift_counts_are_masked(void **state)
         uint64_t bits = kj_types[t].bits;
         expect(kj_fold_binary(KJ_OP_SHL, u(t, 1), u(t, bits)), u(t, 1));
         expect(kj_fold_binary(KJ_OP_SHL, u(t, 1), u(t, bits + 1)), u(t, 2));
-        expect(kj_fold_binary(KJ_OP_SHL, u(t, 1), u(t, UINT64_MAX)), u(t, (uint64_t)1 << (bits - 1)));
+        expect(kj_fold_binary(KJ_OP_SHL, u(t, 1), u(t, UINT64_MAX)),
+               u(t, (uint64_t)1 << (bits - 1)));
         expect(kj_fold_binary(KJ_OP_SHR, greatest(t), u(t, bits)), greatest(t));
-        expect(kj_fold_binary(KJ_OP_SHR, u(t, UINT64_MAX), u(t, bits - 1)), u(t, kj_is_signed(t) ? UINT64_MAX : 1));
+        expect(kj_fold_binary(KJ_OP_SHR, u(t, UINT64_MAX), u(t, bits - 1)),
+               u(t, kj_is_signed(t) ? UINT64_MAX : 1));
     }
     expect_int(KJ_OP_SHR, KJ_I32, -8, 1, -4);
     expect_int(KJ_OP_SHR, KJ_I64, INT64_MIN, 63, -1);
@@ -152,7 +154,10 @@ static void bits_and_bools(void **state)
 /* All six comparisons of a and b, which stand in this order: -1, 0, 1, or 2 for none. */
 static void expect_order(kj_value a, kj_value b, int order)
 {
-    static const struct { kj_op op; bool holds[4]; } all[] = {
+    static const struct {
+        kj_op op;
+        bool holds[4];
+    } all[] = {
         {KJ_OP_EQ, {false, true, false, false}}, {KJ_OP_NE, {true, false, true, true}},
         {KJ_OP_LT, {true, false, false, false}}, {KJ_OP_LE, {true, true, false, false}},
         {KJ_OP_GT, {false, false, true, false}}, {KJ_OP_GE, {false, true, true, false}},
@@ -224,15 +229,20 @@ static void to_integers(void **state)
         expect(kj_fold_convert(kj_float(KJ_F64, 1e30), t), greatest(t));
         expect(kj_fold_convert(kj_float(KJ_F64, -1e30), t), least(t));
         expect(kj_fold_convert(kj_float(KJ_F32, 1.9990234375), t), u(t, 1));
-        expect(kj_fold_convert(kj_float(KJ_F64, -1.9), t), kj_is_signed(t) ? u(t, UINT64_MAX) : u(t, 0));
+        expect(kj_fold_convert(kj_float(KJ_F64, -1.9), t),
+               kj_is_signed(t) ? u(t, UINT64_MAX) : u(t, 0));
         expect(kj_fold_convert(kj_int(KJ_BOOL, 1), t), u(t, 1));
         expect(kj_fold_convert(u(KJ_U64, UINT64_MAX), t), u(t, UINT64_MAX));
         expect(kj_fold_convert(kj_int(KJ_I8, -1), t), u(t, UINT64_MAX));
     }
-    expect(kj_fold_convert(kj_float(KJ_F64, 9223372036854775807.0), KJ_I64), kj_int(KJ_I64, INT64_MAX));
-    expect(kj_fold_convert(kj_float(KJ_F64, -9223372036854775808.0), KJ_I64), kj_int(KJ_I64, INT64_MIN));
-    expect(kj_fold_convert(kj_float(KJ_F64, 9223372036854774784.0), KJ_I64), kj_int(KJ_I64, 9223372036854774784));
-    expect(kj_fold_convert(kj_float(KJ_F64, 18446744073709549568.0), KJ_U64), u(KJ_U64, 18446744073709549568u));
+    expect(kj_fold_convert(kj_float(KJ_F64, 9223372036854775807.0), KJ_I64),
+           kj_int(KJ_I64, INT64_MAX));
+    expect(kj_fold_convert(kj_float(KJ_F64, -9223372036854775808.0), KJ_I64),
+           kj_int(KJ_I64, INT64_MIN));
+    expect(kj_fold_convert(kj_float(KJ_F64, 9223372036854774784.0), KJ_I64),
+           kj_int(KJ_I64, 9223372036854774784));
+    expect(kj_fold_convert(kj_float(KJ_F64, 18446744073709549568.0), KJ_U64),
+           u(KJ_U64, 18446744073709549568u));
     expect(kj_fold_convert(kj_float(KJ_F64, 127.9), KJ_I8), kj_int(KJ_I8, 127));
     expect(kj_fold_convert(kj_float(KJ_F64, 128.0), KJ_I8), kj_int(KJ_I8, 127));
     expect(kj_fold_convert(kj_float(KJ_F64, -128.9), KJ_I8), kj_int(KJ_I8, -128));
@@ -243,8 +253,10 @@ static void to_integers(void **state)
 static void to_floats_and_bools(void **state)
 {
     (void)state;
-    expect(kj_fold_convert(u(KJ_U64, UINT64_MAX), KJ_F64), kj_float(KJ_F64, 18446744073709551616.0));
-    expect(kj_fold_convert(kj_int(KJ_I64, INT64_MIN), KJ_F32), kj_float(KJ_F32, -9223372036854775808.0));
+    expect(kj_fold_convert(u(KJ_U64, UINT64_MAX), KJ_F64),
+           kj_float(KJ_F64, 18446744073709551616.0));
+    expect(kj_fold_convert(kj_int(KJ_I64, INT64_MIN), KJ_F32),
+           kj_float(KJ_F32, -9223372036854775808.0));
     expect(kj_fold_convert(kj_int(KJ_I32, 16777217), KJ_F32), kj_float(KJ_F32, 16777216.0));
     /* Rounded once: by way of f64 this would be a tie and become 2^60. */
     expect(kj_fold_convert(kj_int(KJ_I64, ((int64_t)1 << 60) + ((int64_t)1 << 36) + 1), KJ_F32),
@@ -266,7 +278,8 @@ static void what_fits(void **state)
             kj_value top = greatest(ints[i]), bottom = least(ints[i]);
             assert_int_equal(kj_value_fits(top, ints[j]), top.u <= greatest(ints[j]).u);
             assert_int_equal(kj_value_fits(bottom, ints[j]),
-                             bottom.u == 0 || (kj_is_signed(ints[j]) && bottom.i >= least(ints[j]).i));
+                             bottom.u == 0 ||
+                                 (kj_is_signed(ints[j]) && bottom.i >= least(ints[j]).i));
         }
         assert_true(kj_value_fits(greatest(ints[i]), KJ_F32));
         assert_true(kj_value_fits(kj_float(KJ_F64, 100.0), ints[i]));
@@ -314,7 +327,8 @@ static void integer_builtins(void **state)
 static void float_builtins(void **state)
 {
     (void)state;
-    kj_value none = kj_float(KJ_F64, 0), nan = kj_float(KJ_F64, NAN), two = kj_float(KJ_F64, 2), got;
+    kj_value none = kj_float(KJ_F64, 0), nan = kj_float(KJ_F64, NAN), two = kj_float(KJ_F64, 2),
+             got;
     kj_value zeros[2] = {kj_float(KJ_F64, 0.0), kj_float(KJ_F64, -0.0)};
     expect_builtin(KJ_BI_MIN, nan, two, none, two);
     expect_builtin(KJ_BI_MAX, two, nan, none, two);
@@ -330,21 +344,30 @@ static void float_builtins(void **state)
     expect_builtin(KJ_BI_ISNAN, nan, none, none, kj_int(KJ_BOOL, 1));
     expect_builtin(KJ_BI_ISINF, kj_float(KJ_F32, -INFINITY), none, none, kj_int(KJ_BOOL, 1));
     expect_builtin(KJ_BI_ISFINITE, kj_float(KJ_F32, -INFINITY), none, none, kj_int(KJ_BOOL, 0));
-    kj_value e = kj_float(KJ_F32, 1 + 0x1p-13), f = kj_float(KJ_F32, 1 - 0x1p-13), minus = kj_float(KJ_F32, -1);
-    expect_builtin(KJ_BI_FMA, e, f, minus, kj_float(KJ_F32, -0x1p-26)); /* the product is not rounded */
-    assert_false(kj_fold_builtin(KJ_BI_MIN, zeros, 2, &got));           /* which zero is the device's choice */
-    assert_false(kj_fold_builtin(KJ_BI_SIN, &two, 1, &got));            /* not exact */
+    kj_value e = kj_float(KJ_F32, 1 + 0x1p-13), f = kj_float(KJ_F32, 1 - 0x1p-13),
+             minus = kj_float(KJ_F32, -1);
+    expect_builtin(KJ_BI_FMA, e, f, minus,
+                   kj_float(KJ_F32, -0x1p-26)); /* the product is not rounded */
+    assert_false(
+        kj_fold_builtin(KJ_BI_MIN, zeros, 2, &got));         /* which zero is the device's choice */
+    assert_false(kj_fold_builtin(KJ_BI_SIN, &two, 1, &got)); /* not exact */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_wrap),       cmocka_unit_test(division_is_total),
-        cmocka_unit_test(shift_counts_are_masked), cmocka_unit_test(bits_and_bools),
-        cmocka_unit_test(comparisons),         cmocka_unit_test(floats),
-        cmocka_unit_test(float_floor_division), cmocka_unit_test(to_integers),
-        cmocka_unit_test(to_floats_and_bools), cmocka_unit_test(what_fits),
-        cmocka_unit_test(integer_builtins),    cmocka_unit_test(float_builtins),
+        cmocka_unit_test(integers_wrap),
+        cmocka_unit_test(division_is_total),
+        cmocka_unit_test(shift_counts_are_masked),
+        cmocka_unit_test(bits_and_bools),
+        cmocka_unit_test(comparisons),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(float_floor_division),
+        cmocka_unit_test(to_integers),
+        cmocka_unit_test(to_floats_and_bools),
+        cmocka_unit_test(what_fits),
+        cmocka_unit_test(integer_builtins),
+        cmocka_unit_test(float_builtins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,363 @@
+/* Calls of the run block: arguments against the signatures of its functions and the parameters of
+ * kernels. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+typedef enum run_id {
+#define RUN(id, name, signature, doc) RUN_##id,
+#include "run_builtins.def"
+#undef RUN
+    NRUN,
+} run_id;
+
+static const struct {
+    const char *name, *signature;
+} run_names[NRUN] = {
+#define RUN(id, name, signature, doc) {name, signature},
+#include "run_builtins.def"
+#undef RUN
+};
+
+const char *kj_run_builtin(int i)
+{
+    return i < NRUN ? run_names[i].name : NULL;
+}
+
+bool kj_is_run_name(const char *name)
+{
+    for (int i = 0; i < NRUN; i++)
+        if (strcmp(run_names[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- Arguments against a signature ---- */
+
+/* One parameter of "(a, b=1, values...)"; gives what follows it, or NULL at the end. */
+static const char *next_parameter(const char *at, const char **name, size_t *len, char *kind)
+{
+    at += strspn(at, "(, ");
+    if (*at == ')' || *at == '\0')
+        return NULL;
+    *name = at;
+    *len = strcspn(at, "=.,)");
+    at += *len;
+    *kind = *at;
+    for (bool quoted = false; *at && (quoted || (*at != ',' && *at != ')')); at++)
+        quoted ^= *at == '"';
+    return at;
+}
+
+static bool has_parameter(const char *signature, const char *wanted)
+{
+    const char *name;
+    size_t len;
+    char kind;
+    for (const char *at = signature; (at = next_parameter(at, &name, &len, &kind));)
+        if (kind != '.' && strlen(wanted) == len && strncmp(wanted, name, len) == 0)
+            return true;
+    return false;
+}
+
+static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
+                            const char *signature)
+{
+    int least = 0, most = 0, places = 0, named = 0;
+    bool any = false;
+    const char *name;
+    size_t len;
+    char kind;
+    for (const char *at = signature; (at = next_parameter(at, &name, &len, &kind));) {
+        any |= kind == '.';
+        most += kind != '.';
+        least += kind != '.' && kind != '=';
+    }
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
+        kj_run_expr(s, arg);
+        if (!arg->keyword) {
+            places++;
+        } else if (has_parameter(signature, arg->keyword)) {
+            named++;
+        } else {
+            kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword",
+                                          "'%s' has no parameter '%s'", called, arg->keyword);
+            kj_hint(s->diag, m, "%s%s", called, signature);
+            return;
+        }
+    }
+    if (!any && (places + named > most || places + named < least))
+        kj_arity_error(s, call, called, signature, least, most);
+}
+
+static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
+{
+    const char *open = strchr(kj_builtins[id].signature, '(');
+    int wanted = open ? (int)strcspn(open + 1, ")") : 0, n = kj_count(call->u.call.args);
+    bool extreme = id == KJ_BI_MIN || id == KJ_BI_MAX;
+    kj_run_list(s, call->u.call.args);
+    if (n == wanted || (extreme && n > wanted))
+        return;
+    kj_message *m =
+        kj_sema_error(s, call->span, "argument-count", "'%s' takes %d argument%s, not %d",
+                      kj_builtins[id].name, wanted, wanted == 1 ? "" : "s", n);
+    kj_hint(s->diag, m, "%s%s", kj_builtins[id].name, kj_builtin_words(s, id));
+}
+
+/* ---- Launches ---- */
+
+static const char *kernel_signature(kj_sema *s, const kj_kernel_decl *k)
+{
+    const char *text = "";
+    for (int i = 0; i < k->nparams; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s%s", text, i ? ", " : "",
+                               k->params[i].is_const ? "const " : "", k->params[i].name);
+    return text;
+}
+
+static int param_named(const kj_kernel_decl *k, const char *name)
+{
+    for (int i = 0; i < k->nparams; i++)
+        if (k->params[i].name == name)
+            return i;
+    return -1;
+}
+
+/* Where an argument by place goes: const parameters are given by name, or by place after all
+ * others. */
+static int place_of(const kj_kernel_decl *k, int nth)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < k->nparams; i++)
+            if (k->params[i].is_const == (pass == 1) && nth-- == 0)
+                return i;
+    return -1;
+}
+
+static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_decl *k)
+{
+    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)k->nparams + 1);
+    for (int i = 0; i < k->nparams; i++)
+        names[i] = k->params[i].name;
+    const char *near = kj_nearest(arg->keyword, names, (size_t)k->nparams);
+    kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword",
+                                  "kernel '%s' has no parameter '%s'", k->name, arg->keyword);
+    if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    else
+        kj_hint(s->diag, m, "its parameters: %s", kernel_signature(s, k));
+}
+
+static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *k)
+{
+    bool *given = KJ_NEW_ARRAY(s->arena, bool, (size_t)k->nparams + 1);
+    int nth = 0, n = kj_count(call->u.call.args);
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
+        kj_run_expr(s, arg);
+        int i = arg->keyword ? param_named(k, arg->keyword) : place_of(k, nth++);
+        if (i < 0 && arg->keyword) {
+            unknown_parameter(s, arg, k);
+            return;
+        }
+        if (i < 0) {
+            kj_message *m =
+                kj_sema_error(s, arg->span, "argument-count",
+                              "kernel '%s' takes %d arguments, not %d", k->name, k->nparams, n);
+            kj_note(s->diag, m, k->item->name_span, "declared here");
+            return;
+        }
+        if (given[i]) {
+            kj_sema_error(s, arg->span, "keyword", "'%s' is given twice", k->params[i].name);
+            return;
+        }
+        given[i] = true;
+    }
+    for (int i = 0; i < k->nparams; i++) {
+        if (given[i] || k->params[i].has_default)
+            continue;
+        kj_message *m = kj_sema_error(s, call->span, "argument-count",
+                                      "'%s' of kernel '%s' is missing", k->params[i].name, k->name);
+        kj_hint(s->diag, m, "%s[grid, block](%s)", k->name, kernel_signature(s, k));
+        kj_note(s->diag, m, k->params[i].span, "declared here");
+        return;
+    }
+}
+
+static const kj_kernel_decl *kernel_of(kj_sema *s, const kj_expr *e)
+{
+    const kj_symbol *sym = e->kind == KJ_E_NAME ? kj_scope_find(s->scope, e->u.name) : NULL;
+    return sym && sym->kind == KJ_SYM_KERNEL ? kj_kernel_named(s->program, sym->name) : NULL;
+}
+
+/* k[grid, block](...) or k.forall(n)(...): true when the call is a launch. */
+static bool check_launch_call(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee;
+    const kj_kernel_decl *k = NULL;
+    if (callee->kind == KJ_E_INDEX && (k = kernel_of(s, callee->u.index.base))) {
+        int n = kj_count(callee->u.index.args);
+        kj_run_list(s, callee->u.index.args);
+        if (n < 2 || n > 3) {
+            kj_message *m =
+                kj_sema_error(s, callee->span, "launch", "a launch needs a grid and a block");
+            kj_hint(s->diag, m,
+                    "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)", k->name,
+                    k->name);
+        }
+    } else if (callee->kind == KJ_E_CALL && callee->u.call.callee->kind == KJ_E_MEMBER &&
+               strcmp(callee->u.call.callee->u.member.name, "forall") == 0 &&
+               (k = kernel_of(s, callee->u.call.callee->u.member.base))) {
+        check_signature(s, callee, "forall", run_names[RUN_M_FORALL].signature);
+    }
+    if (k)
+        check_launch(s, e, k);
+    return k != NULL;
+}
+
+/* ---- Calls and members ---- */
+
+static int member_index(const char *name)
+{
+    for (int i = 0; i < NRUN; i++)
+        if (run_names[i].name[0] == '.' && strcmp(run_names[i].name + 1, name) == 0)
+            return i;
+    return -1;
+}
+
+static void unknown_member(kj_sema *s, const kj_expr *e)
+{
+    const char *names[NRUN];
+    size_t n = 0;
+    for (int i = 0; i < NRUN; i++)
+        if (run_names[i].name[0] == '.')
+            names[n++] = run_names[i].name + 1;
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+                                  "no value has a member '%s'", e->u.member.name);
+    const char *near = kj_nearest(e->u.member.name, names, n);
+    if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+}
+
+/* random.uniform: its row, -1 when `e` is no dotted name, -2 when the name is unknown
+ * (reported). */
+static int dotted_index(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    const kj_symbol *sym = base->kind == KJ_E_NAME ? kj_scope_find(s->scope, base->u.name) : NULL;
+    if (!sym || sym->kind != KJ_SYM_NAMESPACE)
+        return -1;
+    size_t n = strlen(sym->name);
+    const char *list = "";
+    for (int i = 0; i < NRUN; i++) {
+        if (strncmp(run_names[i].name, sym->name, n) != 0 || run_names[i].name[n] != '.')
+            continue;
+        if (strcmp(run_names[i].name + n + 1, e->u.member.name) == 0)
+            return i;
+        list =
+            kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", run_names[i].name);
+    }
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+                                  "'%s' has no member '%s'", sym->name, e->u.member.name);
+    kj_hint(s->diag, m, "there are %s", list);
+    return -2;
+}
+
+/* np.zeros: is the name before the dot one that is not declared? (reported) */
+static bool undeclared_base(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    return base->kind == KJ_E_NAME && !kj_run_find(s, base->u.name, base->span);
+}
+
+void kj_run_member(kj_sema *s, const kj_expr *e)
+{
+    if (dotted_index(s, e) != -1 || undeclared_base(s, e))
+        return;
+    kj_run_expr(s, e->u.member.base);
+    int i = member_index(e->u.member.name);
+    if (i < 0)
+        unknown_member(s, e);
+    else if (run_names[i].signature[0] != '\0') {
+        kj_message *m = kj_sema_error(s, e->span, "call", "'%s' is a method", e->u.member.name);
+        kj_hint(s->diag, m, "call it: .%s%s", e->u.member.name, run_names[i].signature);
+    }
+}
+
+static void check_method(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee;
+    int i = dotted_index(s, callee);
+    if (i == -1 && undeclared_base(s, callee)) {
+        kj_run_list(s, e->u.call.args);
+        return;
+    }
+    if (i == -1) {
+        kj_run_expr(s, callee->u.member.base);
+        i = member_index(callee->u.member.name);
+        if (i < 0)
+            unknown_member(s, callee);
+    }
+    if (i < 0) {
+        kj_run_list(s, e->u.call.args);
+        return;
+    }
+    const char *name = run_names[i].name;
+    if (run_names[i].signature[0] == '\0') {
+        kj_message *m =
+            kj_sema_error(s, e->span, "call", "'%s' is no method", callee->u.member.name);
+        kj_hint(s->diag, m, "write it without parentheses");
+        return;
+    }
+    check_signature(s, e, name[0] == '.' ? name + 1 : name, run_names[i].signature);
+}
+
+static void check_swap(kj_sema *s, const kj_expr *e)
+{
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
+        if (arg->kind != KJ_E_NAME)
+            kj_sema_error(s, arg->span, "call",
+                          "swap exchanges what two names stand for, and this is no name");
+}
+
+void kj_run_call(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee;
+    if (check_launch_call(s, e))
+        return;
+    if (callee->kind == KJ_E_MEMBER) {
+        check_method(s, e);
+        return;
+    }
+    if (callee->kind != KJ_E_NAME) {
+        kj_run_expr(s, callee);
+        kj_run_list(s, e->u.call.args);
+        return;
+    }
+    const kj_symbol *sym = kj_run_find(s, callee->u.name, callee->span);
+    if (sym && sym->kind == KJ_SYM_BUILTIN) {
+        if (sym->index >= 0)
+            check_signature(s, e, sym->name, run_names[sym->index].signature);
+        else
+            check_number_builtin(s, e, sym->builtin);
+        if (sym->index == RUN_SWAP)
+            check_swap(s, e);
+        return;
+    }
+    kj_run_list(s, e->u.call.args);
+    if (!sym)
+        return;
+    kj_message *m;
+    if (sym->kind == KJ_SYM_KERNEL) {
+        m = kj_sema_error(s, e->span, "launch",
+                          "'%s' is a kernel: a launch needs a grid and a block", sym->name);
+        kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
+                sym->name);
+    } else if (sym->kind == KJ_SYM_FN) {
+        kj_run_name(s, callee);
+    } else if (sym->kind == KJ_SYM_TYPE) {
+        if (kj_count(e->u.call.args) != 1)
+            kj_arity_error(s, e, sym->name, "(x)", 1, 1);
+    } else {
+        kj_sema_error(s, callee->span, "call", "'%s' is not a function", sym->name);
+    }
+}
