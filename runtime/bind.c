@@ -233,9 +233,9 @@ static uint64_t value_bits(kj_value v)
     return bits;
 }
 
+/* Wider fields come first, and widths divide 64: none crosses a word's end. */
 static void pack(uint64_t *key, unsigned *at, uint64_t value, unsigned width)
 {
-    *at += *at % width; /* no field crosses a word's end */
     key[*at / 64] |= value << *at % 64;
     *at += width;
 }
