@@ -248,6 +248,30 @@ void split_words(LLVMModuleRef m)
 
 /* ---- Table look-ups ---- */
 
+/* The operand of an address computation that is not constant, with the bytes a step of it spans and the bytes that the
+ * constant operands add; 0 when all are constant. Tables are arrays of numbers or of vectors. */
+static unsigned variable_operand(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *stride,
+                                 int64_t *offset)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    unsigned variable = 0;
+    *offset = 0;
+    for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(gep); i++) {
+        LLVMValueRef index = LLVMGetOperand(gep, i);
+        type = i == 1 ? type : LLVMGetElementType(type);
+        int64_t size = (int64_t)LLVMABISizeOfType(layout, type);
+        if (LLVMIsAConstantInt(index)) {
+            *offset += size * LLVMConstIntGetSExtValue(index);
+        } else if (variable) {
+            fail("a table has two variable indices", LLVMPrintValueToString(gep));
+        } else {
+            variable = i;
+            *stride = size;
+        }
+    }
+    return variable;
+}
+
 /* The bytes that loads reach through a pointer into a table: [low, high) from where its variable index leads. */
 typedef struct reach {
     int64_t low, high;
@@ -255,17 +279,16 @@ typedef struct reach {
 
 static void add_loads(LLVMTargetDataRef layout, LLVMValueRef pointer, int64_t offset, reach *r)
 {
+    int64_t stride = 0, more = 0;
     for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsALoadInst(user)) {
             int64_t end = offset + (int64_t)LLVMABISizeOfType(layout, LLVMTypeOf(user));
             r->low = offset < r->low ? offset : r->low;
             r->high = end > r->high ? end : r->high;
-        } else if (LLVMIsAGetElementPtrInst(user) && LLVMGetNumOperands(user) == 2 &&
-                   LLVMIsAConstantInt(LLVMGetOperand(user, 1))) {
-            uint64_t stride = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(user));
-            int64_t index = LLVMConstIntGetSExtValue(LLVMGetOperand(user, 1));
-            add_loads(layout, user, offset + index * (int64_t)stride, r);
+        } else if (LLVMIsAGetElementPtrInst(user) &&
+                   variable_operand(layout, user, &stride, &more) == 0) {
+            add_loads(layout, user, offset + more, r);
         } else {
             fail("a table is used in an unknown way", LLVMPrintValueToString(user));
         }
@@ -287,14 +310,18 @@ static LLVMValueRef bounded(LLVMBuilderRef b, LLVMModuleRef m, const char *intri
 static void bound_index(LLVMBuilderRef b, LLVMModuleRef m, LLVMTargetDataRef layout,
                         LLVMValueRef gep)
 {
-    LLVMValueRef table = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, 1);
-    if (!LLVMIsAGlobalVariable(table) || LLVMIsConstant(index) || LLVMGetNumOperands(gep) != 2) {
+    int64_t stride = 0, offset;
+    unsigned operand = variable_operand(layout, gep, &stride, &offset);
+    if (operand == 0) {
         return;
     }
+    LLVMValueRef table = LLVMGetOperand(gep, 0), index = LLVMGetOperand(gep, operand);
+    if (!LLVMIsAGlobalVariable(table)) {
+        fail("a variable index into something that is no table", LLVMPrintValueToString(gep));
+    }
     reach r = {.low = INT64_MAX, .high = INT64_MIN};
-    add_loads(layout, gep, 0, &r);
+    add_loads(layout, gep, offset, &r);
     int64_t size = (int64_t)LLVMABISizeOfType(layout, LLVMGlobalGetValueType(table));
-    int64_t stride = (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(gep));
     int64_t first = r.low < 0 ? (-r.low + stride - 1) / stride : 0, last = (size - r.high) / stride;
     LLVMPositionBuilderBefore(b, gep);
     bool extended = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index);
@@ -303,7 +330,8 @@ static void bound_index(LLVMBuilderRef b, LLVMModuleRef m, LLVMTargetDataRef lay
     if (first > 0) {
         narrow = bounded(b, m, "llvm.umax", narrow, first);
     }
-    LLVMSetOperand(gep, 1, LLVMBuildZExt(b, narrow, LLVMTypeOf(index), ""));
+    LLVMSetOperand(gep, operand,
+                   extended ? LLVMBuildZExt(b, narrow, LLVMTypeOf(index), "") : narrow);
 }
 
 void bound_tables(LLVMModuleRef m)
