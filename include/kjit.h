@@ -1,6 +1,8 @@
-/* kjit: compile kernels written in the .knl array language at run time and launch them on the CPU or a GPU.
+/* kjit: compile kernels written in the .knl array language at run time and launch them on the CPU
+ * or a GPU.
  *
- * A program makes a context (a device and its memory), compiles modules, makes arrays, launches kernels on streams:
+ * A program makes a context (a device and its memory), compiles modules, makes arrays, launches
+ * kernels on streams:
  *
  *     kjit_context *ctx;   kjit_module *mod;   kjit_array *x;
  *     kjit_context_create(NULL, &ctx, NULL, 0);
@@ -9,15 +11,18 @@
  *     kjit_launch(mod, "scale", &(kjit_config){.grid = {blocks}, .block = {256}},
  *                 (kjit_arg[]){kjit_arg_array(x), kjit_arg_f64(2.0)}, 2);
  *
- * Errors: every call that can fail gives a kjit_status; kjit_last_error(ctx) is the sentence for the calling thread's
- * last failure on that context. A call that fails creates and changes nothing, and gives NULL through `out`. Functions
- * that free accept NULL; functions that ask accept it too and give 0, NULL or "".
- * Threads: a context and what belongs to it may be used from many threads at once; a handle must not be freed while
- * another thread uses it.
- * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event its context, queued
- * work its arrays and its module. Handles may be freed in any order.
- * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it can make its own.
- * The library writes to no file or terminal it was not asked to, installs no handlers and never ends the process. */
+ * Errors: every call that can fail gives a kjit_status; kjit_last_error(ctx) is the sentence for
+ * the calling thread's last failure on that context. A call that fails creates and changes nothing,
+ * and gives NULL through `out`. Functions that free accept NULL; functions that ask accept it too
+ * and give 0, NULL or "".
+ * Threads: a context and what belongs to it may be used from many threads at once; a handle must
+ * not be freed while another thread uses it.
+ * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event
+ * its context, queued work its arrays and its module. Handles may be freed in any order.
+ * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it
+ * can make its own.
+ * The library writes to no file or terminal it was not asked to, installs no handlers and never
+ * ends the process. */
 #ifndef KJIT_H
 #define KJIT_H
 
@@ -99,11 +104,11 @@ typedef struct kjit_event kjit_event;
 /* ---- Devices and contexts ---- */
 
 typedef struct kjit_device_info {
-    char name[128];     /* "AMD EPYC (2 threads, AVX-512)" */
-    char kind[16];      /* "cpu", "cuda" */
-    int ordinal;        /* within its kind */
-    uint64_t memory;    /* bytes in all */
-    int units;          /* worker threads, or multiprocessors */
+    char name[128];  /* "AMD EPYC (2 threads, AVX-512)" */
+    char kind[16];   /* "cpu", "cuda" */
+    int ordinal;     /* within its kind */
+    uint64_t memory; /* bytes in all */
+    int units;       /* worker threads, or multiprocessors */
 } kjit_device_info;
 
 /* The devices of this machine; gives how many there are and fills at most `max`. */
@@ -114,20 +119,20 @@ typedef struct kjit_context_options {
     int workers;        /* CPU device: worker threads; 0: one a core available to the process */
 } kjit_context_options;
 
-/* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the sentence: at most
- * error_size bytes with the NUL. */
-KJIT_API kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out, char *error,
-                                         size_t error_size);
-/* Waits for all queued work, then lets the context go: its device closes when the last of its arrays, modules, streams
- * and events has been freed too. */
+/* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
+ * sentence: at most error_size bytes with the NUL. */
+KJIT_API kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out,
+                                         char *error, size_t error_size);
+/* Waits for all queued work, then lets the context go: its device closes when the last of its
+ * arrays, modules, streams and events has been freed too. */
 KJIT_API void kjit_context_destroy(kjit_context *ctx);
 KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out);
 /* Waits for the work of every stream; gives the first failure that nobody has been told. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
-/* The calling thread's last failure on this context, "" when there was none; success doesn't clear it. A failure that
- * has a place in the source is the text a terminal shows: "file:line:col: error: ...", the line, a caret, a hint.
- * Valid until the thread's next call on ctx. */
+/* The calling thread's last failure on this context, "" when there was none; success doesn't clear
+ * it. A failure that has a place in the source is the text a terminal shows: "file:line:col: error:
+ * ...", the line, a caret, a hint. Valid until the thread's next call on ctx. */
 KJIT_API const char *kjit_last_error(kjit_context *ctx);
 
 /* ---- Modules ---- */
@@ -144,113 +149,136 @@ typedef struct kjit_compile_options {
     int verify;      /* 1: check the generated IR */
 } kjit_compile_options;
 
-/* Checks the source; kernels are compiled at their first launch, once for each combination of types, constants, layouts
- * and block size. `name` is for messages. On KJIT_COMPILE *out is a module that only has diagnostics (free it too),
- * unless the source is over 64 MiB. The source is copied. NULL options are all defaults. */
-KJIT_API kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source, size_t size,
-                                         const kjit_compile_options *options, kjit_module **out);
-KJIT_API kjit_status kjit_module_load(kjit_context *ctx, const char *path, const kjit_compile_options *options,
-                                      kjit_module **out);
+/* Checks the source; kernels are compiled at their first launch, once for each combination of
+ * types, constants, layouts and block size. `name` is for messages. On KJIT_COMPILE *out is a
+ * module that only has diagnostics (free it too), unless the source is over 64 MiB. The source is
+ * copied. NULL options are all defaults. */
+KJIT_API kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
+                                         size_t size, const kjit_compile_options *options,
+                                         kjit_module **out);
+KJIT_API kjit_status kjit_module_load(kjit_context *ctx, const char *path,
+                                      const kjit_compile_options *options, kjit_module **out);
 KJIT_API void kjit_module_free(kjit_module *mod);
 
 /* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. */
 KJIT_API const char *kjit_module_log(kjit_module *mod);
 KJIT_API const char *kjit_module_log_json(kjit_module *mod);
-/* Gives how many there are and fills at most `max`, in the order of their places; the texts are the module's. */
+/* Gives how many there are and fills at most `max`, in the order of their places; the texts are the
+ * module's. */
 KJIT_API int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max);
 
 /* Kernel names, in the file's order; NULL past the last. */
 KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);
 
-/* Intermediate forms of every kernel (or the one named): what = "ast" (always the whole file), "tast", "llvm",
- * "llvm-opt", "asm". *out is for free(). Generic types stand as f32, or i32 where only integers are allowed, const
- * parameters as their defaults or 1, arrays in C order; `block` may be NULL: then (256, 1, 1). */
-KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel, const int64_t block[3],
-                                      char **out);
+/* Intermediate forms of every kernel (or the one named): what = "ast" (always the whole file),
+ * "tast", "llvm", "llvm-opt", "asm". *out is for free(). Generic types stand as f32, or i32 where
+ * only integers are allowed, const parameters as their defaults or 1, arrays in C order; `block`
+ * may be NULL: then (256, 1, 1). */
+KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
+                                      const int64_t block[3], char **out);
 
 /* ---- Arrays ---- */
 
 typedef enum kjit_memory { KJIT_HOST = 0, KJIT_DEVICE = 1 } kjit_memory;
 
-/* A new array with unspecified elements, 64-byte aligned. order is 'C' or 'F'. What does not fit in the memory there is
- * gives KJIT_NO_MEMORY here, not a crash when it is touched. */
-KJIT_API kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape, char order,
-                                       kjit_memory memory, kjit_array **out);
-/* An array over memory of the caller's, which must outlive it and its views; strides in bytes, NULL for C order. Any
- * strides can be copied, saved and printed; a launch wants elements aligned to their size. */
-KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim, const int64_t *shape,
-                                     const int64_t *strides, kjit_memory memory, kjit_array **out);
-/* A view: per axis start, stop, step as in Python after clipping: start and stop are within -1 .. extent, the step may be
- * negative. NULL for a list: whole axes, step 1. Shares the memory and keeps it alive. */
-KJIT_API kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop, const int64_t *step,
-                                      kjit_array **out);
+/* A new array with unspecified elements, 64-byte aligned. order is 'C' or 'F'. What does not fit in
+ * the memory there is gives KJIT_NO_MEMORY here, not a crash when it is touched. */
+KJIT_API kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                       const int64_t *shape, char order, kjit_memory memory,
+                                       kjit_array **out);
+/* An array over memory of the caller's, which must outlive it and its views; strides in bytes, NULL
+ * for C order. Any strides can be copied, saved and printed; a launch wants elements aligned to
+ * their size. */
+KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                                     const int64_t *shape, const int64_t *strides,
+                                     kjit_memory memory, kjit_array **out);
+/* A view: per axis start, stop, step as in Python after clipping: start and stop are within -1 ..
+ * extent, the step may be negative. NULL for a list: whole axes, step 1. Shares the memory and
+ * keeps it alive. */
+KJIT_API kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop,
+                                      const int64_t *step, kjit_array **out);
 /* A view without axis `axis`, at `index`. */
 KJIT_API kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **out);
-KJIT_API void kjit_array_free(kjit_array *a); /* the memory goes with its last array, view and queued work */
+/* The memory goes with its last array, view and queued work. */
+KJIT_API void kjit_array_free(kjit_array *a);
 
 KJIT_API kjit_dtype kjit_array_dtype(const kjit_array *a);
 KJIT_API int kjit_array_ndim(const kjit_array *a);
-KJIT_API int64_t kjit_array_size(const kjit_array *a);             /* elements */
-KJIT_API const int64_t *kjit_array_shape(const kjit_array *a);     /* [ndim] */
-KJIT_API const int64_t *kjit_array_strides(const kjit_array *a);   /* [ndim], bytes */
+KJIT_API int64_t kjit_array_size(const kjit_array *a);           /* elements */
+KJIT_API const int64_t *kjit_array_shape(const kjit_array *a);   /* [ndim] */
+KJIT_API const int64_t *kjit_array_strides(const kjit_array *a); /* [ndim], bytes */
 KJIT_API kjit_memory kjit_array_memory(const kjit_array *a);
-KJIT_API void *kjit_array_data(const kjit_array *a);               /* first element; a device address for KJIT_DEVICE */
+/* The first element; an address of the device's for KJIT_DEVICE. */
+KJIT_API void *kjit_array_data(const kjit_array *a);
 
-/* Copies all elements between arrays of one dtype and shape, any layouts, overlapping or not, host or device. With a
- * stream it is queued (wrapped memory must live until it ran); without (NULL) it comes after all work queued before on
- * any stream, and is done on return. */
+/* Copies all elements between arrays of one dtype and shape, any layouts, overlapping or not, host
+ * or device. With a stream it is queued (wrapped memory must live until it ran); without (NULL) it
+ * comes after all work queued before on any stream, and is done on return. */
 KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream);
 /* A new array with the same elements, in F order if the source is, else in C order. */
 KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);
 KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **out);
 
 /* Files, by the path's ending (a load of any other is taken for .npy).
- * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what NumPy writes.
- * .png: grey as u8 [h, w], colour as u8 [h, w, 3]; what is read of other kinds (palettes, 16 bits, alpha) becomes one of
- * these, and f32, f64 or bool [h, w] is saved as grey from its least value to its largest.
- * A save writes a temporary file beside the target and renames it: a failure leaves nothing half-written. Targets that
- * are no regular files are refused, links are followed. Both come after all work queued before. */
+ * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what
+ * NumPy writes.
+ * .png: grey as u8 [h, w], colour as u8 [h, w, 3]; what is read of other kinds (palettes, 16 bits,
+ * alpha) becomes one of these, and f32, f64 or bool [h, w] is saved as grey from its least value to
+ * its largest.
+ * A save writes a temporary file beside the target and renames it: a failure leaves nothing
+ * half-written. Targets that are no regular files are refused, links are followed. Both come after
+ * all work queued before. */
 KJIT_API kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out);
 KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 
 /* The elements as NumPy 2.4 prints them, after all work queued before; *out is for free(). */
 KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
 
-/* ---- Streams and events ----
- * Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is given by the next
- * call that synchronises the stream or the context. Where a stream may be NULL, the call waits for all work queued
- * before on every stream, runs, and has finished on return. */
+/* ---- Streams and events ---- */
+
+/* Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is
+ * given by the next call that synchronises the stream or the context. Where a stream may be NULL,
+ * the call waits for all work queued before on every stream, runs, and has finished on return. */
 
 KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
 KJIT_API void kjit_stream_free(kjit_stream *s); /* waits until its work has run */
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
-/* Later work of the stream (NULL: of the caller) waits for the event's last record before this call. */
+/* Later work of the stream (NULL: of the caller) waits for the event's last record before this
+ * call. */
 KJIT_API kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e);
 KJIT_API kjit_status kjit_event_create(kjit_context *ctx, kjit_event **out);
 KJIT_API void kjit_event_free(kjit_event *e);
 KJIT_API kjit_status kjit_event_record(kjit_event *e, kjit_stream *s);
-KJIT_API kjit_status kjit_event_synchronize(kjit_event *e); /* returns at once when it was never recorded */
+/* Returns at once when the event was never recorded. */
+KJIT_API kjit_status kjit_event_synchronize(kjit_event *e);
 /* Milliseconds between two events that were recorded and reached, else KJIT_INVALID. */
 KJIT_API kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms);
 
 /* ---- Launches ---- */
 
-/* Limits, the same on every device: grid.x below 2^31, grid.y and grid.z at most 65535; block.x and block.y at most 1024,
- * block.z 64, 1024 threads in all, and what @launch_bounds says; 227 KiB of shared memory a block. */
+/* Limits, the same on every device: grid.x below 2^31, grid.y and grid.z at most 65535; block.x and
+ * block.y at most 1024, block.z 64, 1024 threads in all, and what @launch_bounds says; 227 KiB of
+ * shared memory a block. */
 typedef struct kjit_config {
     int64_t grid[3];     /* blocks; 0 in [1] or [2] means 1; 0 in [0] is an empty launch */
     int64_t block[3];    /* threads; 0 in [1] or [2] means 1 */
     kjit_stream *stream; /* NULL: the launch has finished on return */
 } kjit_config;
 
-typedef enum kjit_arg_kind { KJIT_ARG_ARRAY, KJIT_ARG_INT, KJIT_ARG_FLOAT, KJIT_ARG_BOOL } kjit_arg_kind;
+typedef enum kjit_arg_kind {
+    KJIT_ARG_ARRAY,
+    KJIT_ARG_INT,
+    KJIT_ARG_FLOAT,
+    KJIT_ARG_BOOL
+} kjit_arg_kind;
 
-/* One argument: arrays as they are, numbers converted to the parameter's type. What that type cannot hold is KJIT_TYPE: a
- * number out of range, a float for an integer, a bool for a number or the reverse. A generic type is its arrays', or,
- * where only numbers have it, i32 (i64 if too big) or f32. `name`, when not NULL, gives the parameter by name (const
- * parameters usually); the others are taken in order. */
+/* One argument: arrays as they are, numbers converted to the parameter's type. What that type
+ * cannot hold is KJIT_TYPE: a number out of range, a float for an integer, a bool for a number or
+ * the reverse. A generic type is its arrays', or, where only numbers have it, i32 (i64 if too big)
+ * or f32. `name`, when not NULL, gives the parameter by name (const parameters usually); the others
+ * are taken in order. */
 typedef struct kjit_arg {
     kjit_arg_kind kind;
     const char *name;
@@ -299,30 +327,34 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
     return arg;
 }
 
-/* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host arrays on a stream
- * moves them in the stream. (The CPU device works on them where they are.) The kernel's `requires` are checked before
- * anything runs. With an empty grid nothing runs or is compiled, but the arguments are checked. */
-KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config, const kjit_arg *args,
-                                 int nargs);
-/* One thread an element: the block size is chosen, the grid covers n; the kernel checks grid(1) against its sizes. */
-KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, kjit_stream *stream,
-                                        const kjit_arg *args, int nargs);
+/* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host
+ * arrays on a stream moves them in the stream. (The CPU device works on them where they are.) The
+ * kernel's `requires` are checked before anything runs. With an empty grid nothing runs or is
+ * compiled, but the arguments are checked. */
+KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
+                                 const kjit_arg *args, int nargs);
+/* One thread an element: the block size is chosen, the grid covers n; the kernel checks grid(1)
+ * against its sizes. */
+KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n,
+                                        kjit_stream *stream, const kjit_arg *args, int nargs);
 
 /* ---- Run blocks ---- */
 
 typedef struct kjit_run_options {
-    const char *const *params;  /* "name=value": 5, 2.5, true, @file.npy, @photo.png */
+    const char *const *params; /* "name=value": 5, 2.5, true, @file.npy, @photo.png */
     int nparams;
-    const char *const *saves;   /* "name=file": arrays to save when the block has ended */
+    const char *const *saves; /* "name=file": arrays to save when the block has ended */
     int nsaves;
-    int time;                   /* 1: report each launch and transfer */
+    int time; /* 1: report each launch and transfer */
     void (*write)(void *user, const char *text, size_t size); /* what print writes; NULL drops it */
     void (*report)(void *user, const char *text, size_t size); /* what time writes */
-    int (*interrupted)(void *user); /* asked between statements; non-zero ends with KJIT_INTERRUPTED */
+    /* Asked between statements; non-zero ends with KJIT_INTERRUPTED. */
+    int (*interrupted)(void *user);
     void *user;
 } kjit_run_options;
 
-/* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error: ..." and the line. */
+/* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
+ * ..." and the line. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
 
 /* ---- The language's own reference ---- */
@@ -332,8 +364,9 @@ typedef struct kjit_builtin_info {
     int ulp32, ulp64;
 } kjit_builtin_info;
 
-/* Row i of the vocabulary; non-zero while there is one. First the kernels' groups, then "run block", whose signatures
- * are what stands after the name: "(shape, dtype=f32)"; a name with a leading dot is a member. */
+/* Row i of the vocabulary; non-zero while there is one. First the kernels' groups, then "run
+ * block", whose signatures are what stands after the name: "(shape, dtype=f32)"; a name with a
+ * leading dot is a member. */
 KJIT_API int kjit_builtin(int i, kjit_builtin_info *out);
 
 #ifdef __cplusplus

@@ -11,7 +11,8 @@ void kj_buffer_hold(kj_buffer *buffer)
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 }
 
-/* Host memory is handed out untouched, so what is promised in all is counted against what the machine has. */
+/* Host memory is handed out untouched, so what is promised in all is counted against what the
+ * machine has. */
 static kjit_status reserve(kjit_context *ctx, kjit_memory memory, size_t size)
 {
     if (memory == KJIT_DEVICE && !ctx->ops->host_memory)
@@ -20,7 +21,8 @@ static kjit_status reserve(kjit_context *ctx, kjit_memory memory, size_t size)
     if (size <= ctx->memory && before <= ctx->memory - size)
         return KJIT_OK;
     atomic_fetch_sub(&ctx->reserved, size);
-    return kj_fail(ctx, KJIT_NO_MEMORY, "out of memory: an array of %zu bytes, %zu in use, %llu in all", size, before,
+    return kj_fail(ctx, KJIT_NO_MEMORY,
+                   "out of memory: an array of %zu bytes, %zu in use, %llu in all", size, before,
                    (unsigned long long)ctx->memory);
 }
 
@@ -36,7 +38,8 @@ static kjit_status alloc_memory(kjit_context *ctx, kjit_memory memory, size_t si
     if (status != KJIT_OK)
         return status;
     kj_failure why;
-    status = memory == KJIT_HOST ? kj_memory_alloc(size, out, &why) : ctx->ops->alloc(ctx->dev, size, out, &why);
+    status = memory == KJIT_HOST ? kj_memory_alloc(size, out, &why)
+                                 : ctx->ops->alloc(ctx->dev, size, out, &why);
     if (status == KJIT_OK)
         return status;
     unreserve(ctx, memory, size);
@@ -63,7 +66,8 @@ void kj_buffer_drop(kj_buffer *buffer)
     kj_context_drop(ctx);
 }
 
-static kj_buffer *new_buffer(kjit_context *ctx, kjit_memory memory, void *data, size_t size, bool owned)
+static kj_buffer *new_buffer(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
+                             bool owned)
 {
     kj_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
@@ -104,8 +108,8 @@ static bool is_aligned(const kjit_array *a, size_t elem)
 }
 
 /* A handle on the buffer, whose reference it takes over only when it succeeds. */
-static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim, const int64_t *shape,
-                             const int64_t *strides)
+static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
+                             const int64_t *shape, const int64_t *strides)
 {
     kjit_array *a = calloc(1, sizeof *a);
     if (!a)
@@ -127,14 +131,15 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
 }
 
 /* What create and wrap ask of their arguments. */
-static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape, kjit_memory memory,
-                         int64_t *count)
+static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
+                         kjit_memory memory, int64_t *count)
 {
     size_t elem = kjit_dtype_size(dtype);
     if (elem == 0)
         return kj_fail(ctx, KJIT_TYPE, "%d is no element type", (int)dtype);
     if (ndim < 0 || ndim > KJIT_MAX_NDIM)
-        return kj_fail(ctx, KJIT_SHAPE, "an array has 0 to %d dimensions, not %d", KJIT_MAX_NDIM, ndim);
+        return kj_fail(ctx, KJIT_SHAPE, "an array has 0 to %d dimensions, not %d", KJIT_MAX_NDIM,
+                       ndim);
     if (ndim > 0 && !shape)
         return kj_fail(ctx, KJIT_INVALID, "shape is NULL");
     if (memory != KJIT_HOST && memory != KJIT_DEVICE)
@@ -142,16 +147,18 @@ static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const in
     char text[KJ_SHAPE_TEXT];
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0)
-            return kj_fail(ctx, KJIT_SHAPE, "the shape %s has a negative extent", kj_shape_text(ndim, shape, text));
+            return kj_fail(ctx, KJIT_SHAPE, "the shape %s has a negative extent",
+                           kj_shape_text(ndim, shape, text));
     }
     if (!kj_shape_count(ndim, shape, elem, count))
-        return kj_fail(ctx, KJIT_NO_MEMORY, "out of memory: an array of shape %s is more than an address space",
+        return kj_fail(ctx, KJIT_NO_MEMORY,
+                       "out of memory: an array of shape %s is more than an address space",
                        kj_shape_text(ndim, shape, text));
     return KJIT_OK;
 }
 
-kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape, char order,
-                              kjit_memory memory, kjit_array **out)
+kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
+                              char order, kjit_memory memory, kjit_array **out)
 {
     kjit_status status = kj_enter(ctx);
     if (out)
@@ -181,7 +188,8 @@ kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, con
 }
 
 /* Do all elements lie at addresses that exist? */
-static bool span_fits(const void *data, int ndim, const int64_t *shape, const int64_t *strides, size_t elem)
+static bool span_fits(const void *data, int ndim, const int64_t *shape, const int64_t *strides,
+                      size_t elem)
 {
     int64_t low = (int64_t)(intptr_t)data, high = low, end;
     if (low < 0)
@@ -197,8 +205,9 @@ static bool span_fits(const void *data, int ndim, const int64_t *shape, const in
     return low >= 0 && !__builtin_add_overflow(high, (int64_t)elem, &end);
 }
 
-kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim, const int64_t *shape,
-                            const int64_t *strides, kjit_memory memory, kjit_array **out)
+kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                            const int64_t *shape, const int64_t *strides, kjit_memory memory,
+                            kjit_array **out)
 {
     kjit_status status = kj_enter(ctx);
     if (out)
@@ -240,8 +249,8 @@ void kjit_array_free(kjit_array *a)
 
 /* ---- Views ---- */
 
-static kjit_status new_view(kjit_array *a, char *data, int ndim, const int64_t *shape, const int64_t *strides,
-                            kjit_array **out)
+static kjit_status new_view(kjit_array *a, char *data, int ndim, const int64_t *shape,
+                            const int64_t *strides, kjit_array **out)
 {
     *out = new_array(a->buffer, data, a->dtype, ndim, shape, strides);
     if (!*out)
@@ -259,8 +268,8 @@ static int64_t slice_count(int64_t start, int64_t stop, int64_t step)
     return start > stop ? (int64_t)((uint64_t)(start - stop - 1) / down) + 1 : 0;
 }
 
-kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop, const int64_t *step,
-                             kjit_array **out)
+kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop,
+                             const int64_t *step, kjit_array **out)
 {
     if (out)
         *out = NULL;
@@ -272,19 +281,20 @@ kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t 
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
     char *data = a->data;
     for (int i = 0; i < a->ndim; i++) {
-        int64_t n = a->shape[i], from = start ? start[i] : 0, to = stop ? stop[i] : n, by = step ? step[i] : 1;
+        int64_t n = a->shape[i], from = start ? start[i] : 0, to = stop ? stop[i] : n,
+                by = step ? step[i] : 1;
         if (by == 0)
             return kj_fail(a->ctx, KJIT_INVALID, "axis %d: the step of a slice is 0", i);
         if (from < -1 || from > n || to < -1 || to > n)
-            return kj_fail(a->ctx, KJIT_SHAPE, "axis %d: the slice %lld:%lld is outside of 0:%lld", i, (long long)from,
-                           (long long)to, (long long)n);
+            return kj_fail(a->ctx, KJIT_SHAPE, "axis %d: the slice %lld:%lld is outside of 0:%lld",
+                           i, (long long)from, (long long)to, (long long)n);
         shape[i] = slice_count(from, to, by);
         strides[i] = shape[i] > 1 ? a->strides[i] * by : a->strides[i];
         if (shape[i] == 0)
             continue;
         if (from < 0 || from >= n)
-            return kj_fail(a->ctx, KJIT_SHAPE, "axis %d: the slice starts at %lld of %lld elements", i,
-                           (long long)from, (long long)n);
+            return kj_fail(a->ctx, KJIT_SHAPE, "axis %d: the slice starts at %lld of %lld elements",
+                           i, (long long)from, (long long)n);
         if (a->size > 0)
             data += from * a->strides[i];
     }
@@ -301,10 +311,11 @@ kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **o
     if (!out)
         return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
     if (axis < 0 || axis >= a->ndim)
-        return kj_fail(a->ctx, KJIT_SHAPE, "there is no axis %d in an array of %d dimensions", axis, a->ndim);
+        return kj_fail(a->ctx, KJIT_SHAPE, "there is no axis %d in an array of %d dimensions", axis,
+                       a->ndim);
     if (index < 0 || index >= a->shape[axis])
-        return kj_fail(a->ctx, KJIT_SHAPE, "index %lld is outside of axis %d with %lld elements", (long long)index,
-                       axis, (long long)a->shape[axis]);
+        return kj_fail(a->ctx, KJIT_SHAPE, "index %lld is outside of axis %d with %lld elements",
+                       (long long)index, axis, (long long)a->shape[axis]);
     int64_t shape[KJIT_MAX_NDIM] = {0}, strides[KJIT_MAX_NDIM] = {0};
     for (int i = 0, k = 0; i < a->ndim; i++) {
         if (i == axis)

@@ -9,11 +9,12 @@
 
 enum { PAGE = 4096 };
 
-/* A page that reads 1 here and 0 in every forked child: asking costs one load. Where the system cannot wipe on fork it
- * is left out, and the process's number is compared. */
+/* A page that reads 1 here and 0 in every forked child: asking costs one load. Where the system
+ * cannot wipe on fork it is left out, and the process's number is compared. */
 static const unsigned char *alive_page(void)
 {
-    unsigned char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *page =
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return NULL;
     if (madvise(page, PAGE, MADV_WIPEONFORK) != 0) {
@@ -76,7 +77,8 @@ void kj_context_drop(kjit_context *ctx)
 }
 
 /* The device a user means by "auto", "cpu", "cuda:1". */
-static kjit_status find_device(const char *name, const kj_device_ops **ops, int *ordinal, kj_failure *why)
+static kjit_status find_device(const char *name, const kj_device_ops **ops, int *ordinal,
+                               kj_failure *why)
 {
     if (!name || strcmp(name, "auto") == 0) {
         *ordinal = 0;
@@ -92,17 +94,20 @@ static kjit_status find_device(const char *name, const kj_device_ops **ops, int 
             break;
     }
     if (!*ops)
-        return kj_because(why, KJIT_NO_DEVICE, "there is no device '%.64s'; 'kjit devices' lists them", name);
+        return kj_because(why, KJIT_NO_DEVICE,
+                          "there is no device '%.64s'; 'kjit devices' lists them", name);
     long number = 0;
     if (name[kind]) {
         char *end;
         number = strtol(name + kind + 1, &end, 10);
         if (end == name + kind + 1 || *end || number < 0)
-            return kj_because(why, KJIT_NO_DEVICE, "'%.64s' is no device: a number follows the ':'", name);
+            return kj_because(why, KJIT_NO_DEVICE, "'%.64s' is no device: a number follows the ':'",
+                              name);
     }
     int count = (*ops)->count();
     if (number >= count)
-        return kj_because(why, KJIT_NO_DEVICE, "there is no device '%.64s': the devices of this kind are %d", name,
+        return kj_because(why, KJIT_NO_DEVICE,
+                          "there is no device '%.64s': the devices of this kind are %d", name,
                           count);
     *ordinal = (int)number;
     return KJIT_OK;
@@ -140,8 +145,8 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     return KJIT_OK;
 }
 
-kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out, char *error,
-                                size_t error_size)
+kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out,
+                                char *error, size_t error_size)
 {
     static const kjit_context_options defaults = {0};
     kj_failure why = {0};

@@ -33,7 +33,8 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kjit_array *dst,
         kj_buffer_hold(w->dst);
         kj_buffer_hold(w->src);
     }
-    kjit_status status = ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
+    kjit_status status =
+        ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
     if (status == KJIT_OK)
         return status;
     if (w)
@@ -41,10 +42,11 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kjit_array *dst,
     return kj_fail_why(ctx, status, &why);
 }
 
-static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t, kjit_array *dst,
-                             kjit_array *src, kjit_stream *stream)
+static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
+                             kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
-    static const char *const names[2][2] = {{"host to host", "host to device"}, {"device to host", "device to device"}};
+    static const char *const names[2][2] = {{"host to host", "host to device"},
+                                            {"device to host", "device to device"}};
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     double start = kj_now_ms();
     kjit_status status = run(ctx, t, dst, src, stream);
@@ -72,7 +74,8 @@ static void extent(const kjit_array *a, uintptr_t *low, uintptr_t *high)
     *high += kjit_dtype_size(a->dtype);
 }
 
-/* Would writing one disturb the other while it is read? One row is moved safely whatever its direction. */
+/* Would writing one disturb the other while it is read? One row is moved safely whatever its
+ * direction. */
 static bool disturbs(const kj_transfer *t, const kjit_array *dst, const kjit_array *src)
 {
     uintptr_t dst_low, dst_high, src_low, src_high;
@@ -82,14 +85,15 @@ static bool disturbs(const kj_transfer *t, const kjit_array *dst, const kjit_arr
         return false;
     if (t->ndim == 0)
         return false;
-    return t->ndim > 1 || t->dst_stride[0] != (int64_t)t->size || t->src_stride[0] != (int64_t)t->size;
+    return t->ndim > 1 || t->dst_stride[0] != (int64_t)t->size ||
+           t->src_stride[0] != (int64_t)t->size;
 }
 
 static kjit_status copy_aside(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
     kjit_array *aside;
-    kjit_status status =
-        kjit_array_create(dst->ctx, src->dtype, src->ndim, src->shape, 'C', src->buffer->memory, &aside);
+    kjit_status status = kjit_array_create(dst->ctx, src->dtype, src->ndim, src->shape, 'C',
+                                           src->buffer->memory, &aside);
     if (status != KJIT_OK)
         return status;
     status = kjit_copy(aside, src, stream);
@@ -106,13 +110,16 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
         return status;
     kjit_context *ctx = dst->ctx;
     if (src->ctx != ctx || (stream && stream->ctx != ctx))
-        return kj_fail(ctx, KJIT_INVALID, "a copy's arrays and stream belong to different contexts");
+        return kj_fail(ctx, KJIT_INVALID,
+                       "a copy's arrays and stream belong to different contexts");
     if (dst->dtype != src->dtype)
-        return kj_fail(ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ", kjit_dtype_name(src->dtype),
-                       kjit_dtype_name(dst->dtype));
+        return kj_fail(ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ",
+                       kjit_dtype_name(src->dtype), kjit_dtype_name(dst->dtype));
     char from[KJ_SHAPE_TEXT], to[KJ_SHAPE_TEXT];
-    if (dst->ndim != src->ndim || memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof *dst->shape) != 0)
-        return kj_fail(ctx, KJIT_SHAPE, "a copy from shape %s to %s", kj_shape_text(src->ndim, src->shape, from),
+    if (dst->ndim != src->ndim ||
+        memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof *dst->shape) != 0)
+        return kj_fail(ctx, KJIT_SHAPE, "a copy from shape %s to %s",
+                       kj_shape_text(src->ndim, src->shape, from),
                        kj_shape_text(dst->ndim, dst->shape, to));
     kj_transfer t;
     if (!kj_transfer_init(&t, dst, src))
@@ -124,7 +131,8 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 }
 
 /* A dense array elsewhere with the same elements, in the source's order. */
-static kjit_status copy_to(kjit_array *src, kjit_memory memory, kjit_stream *stream, kjit_array **out)
+static kjit_status copy_to(kjit_array *src, kjit_memory memory, kjit_stream *stream,
+                           kjit_array **out)
 {
     if (out)
         *out = NULL;

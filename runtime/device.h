@@ -1,13 +1,15 @@
 /* What every device fills in: memory, copies, code, launches, queues and marks.
  *
- * The runtime above speaks to a device only through its kj_device_ops (one const table a folder under device/, listed
- * in devices.c). A call that can fail gives a kjit_status and, beside it, one sentence in kj_failure; it then has
- * created nothing. All calls are thread-safe. Pointers that a device hands out are its own to interpret, but for a
- * device with `host_memory`: its memory is the host's, and it works on host arrays where they are.
+ * The runtime above speaks to a device only through its kj_device_ops (one const table a folder
+ * under device/, listed in devices.c). A call that can fail gives a kjit_status and, beside it, one
+ * sentence in kj_failure; it then has created nothing. All calls are thread-safe. Pointers that a
+ * device hands out are its own to interpret, but for a device with `host_memory`: its memory is the
+ * host's, and it works on host arrays where they are.
  *
- * Queues: work in one kj_queue runs in order, each piece after the one before has ended. A NULL queue is the default
- * one: such a call first waits for all work queued before it on the device, and has finished on return. Queued work
- * ends with kj_work.done, called once, from any thread, before anyone who waits for the work goes on. */
+ * Queues: work in one kj_queue runs in order, each piece after the one before has ended. A NULL
+ * queue is the default one: such a call first waits for all work queued before it on the device,
+ * and has finished on return. Queued work ends with kj_work.done, called once, from any thread,
+ * before anyone who waits for the work goes on. */
 #ifndef KJ_DEVICE_H
 #define KJ_DEVICE_H
 
@@ -16,8 +18,8 @@
 
 typedef struct kj_device kj_device; /* an opened device; each device's own */
 typedef struct kj_queue kj_queue;
-typedef struct kj_mark kj_mark;     /* a point in a queue, with its time */
-typedef struct kj_exec kj_exec;     /* loaded code of one specialisation */
+typedef struct kj_mark kj_mark; /* a point in a queue, with its time */
+typedef struct kj_exec kj_exec; /* loaded code of one specialisation */
 
 typedef struct kj_failure {
     char text[400];
@@ -28,8 +30,9 @@ typedef struct kj_work {
     void (*done)(struct kj_work *work, kjit_status status, const kj_host_fault *fault);
 } kj_work;
 
-/* Elements of `size` bytes from one place to another, axis by axis; strides are in bytes and may be negative or 0.
- * Made by kj_transfer_init: no axis has extent 1 or 0, axes that lie densely in both are one. */
+/* Elements of `size` bytes from one place to another, axis by axis; strides are in bytes and may be
+ * negative or 0. Made by kj_transfer_init: no axis has extent 1 or 0, axes that lie densely in both
+ * are one. */
 typedef struct kj_transfer {
     char *dst;
     const char *src;
@@ -39,7 +42,8 @@ typedef struct kj_transfer {
     int64_t shape[KJIT_MAX_NDIM], dst_stride[KJIT_MAX_NDIM], src_stride[KJIT_MAX_NDIM];
 } kj_transfer;
 
-/* A launch: `values` has grid, block and `nslots` slots; its fault pointer is the device's to set. */
+/* A launch: `values` has grid, block and `nslots` slots; its fault pointer is the device's to
+ * set. */
 typedef struct kj_launch_call {
     kj_exec *exec;
     kj_host_launch *values;
@@ -50,7 +54,7 @@ typedef struct kj_launch_call {
 typedef struct kj_device_ops {
     const char *kind; /* "cpu": the name users give */
     bool host_memory;
-    kj_stage stage;   /* what load takes */
+    kj_stage stage; /* what load takes */
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
 
     /* Devices of this kind on this machine. */
@@ -64,17 +68,20 @@ typedef struct kj_device_ops {
     kjit_status (*alloc)(kj_device *dev, size_t size, void **out, kj_failure *why);
     void (*release)(kj_device *dev, void *memory, size_t size);
     /* The transfer is copied; `work` may be NULL without a queue. */
-    kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work, kj_failure *why);
+    kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
+                        kj_failure *why);
 
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
     void (*unload)(kj_device *dev, kj_exec *exec);
-    /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to work->done. */
-    kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call, kj_work *work,
-                          kj_host_fault *fault, kj_failure *why);
+    /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to
+     * work->done. */
+    kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                          kj_work *work, kj_host_fault *fault, kj_failure *why);
 
     kjit_status (*queue_create)(kj_device *dev, kj_queue **out, kj_failure *why);
-    void (*queue_free)(kj_queue *queue);           /* after its work */
-    void (*wait)(kj_device *dev, kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
+    void (*queue_free)(kj_queue *queue); /* after its work */
+    void (*wait)(kj_device *dev,
+                 kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
     bool (*idle)(kj_queue *queue);
 
     kjit_status (*mark_create)(kj_device *dev, kj_mark **out, kj_failure *why);
@@ -96,12 +103,13 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
 
 /* ---- Host memory, for arrays and for devices that use it (memory.c, machine.c) ---- */
 
-/* 64-byte aligned, large blocks on huge pages where the system has them. A size that cannot fit in the memory there
- * is fails here, not when it is touched. */
+/* 64-byte aligned, large blocks on huge pages where the system has them. A size that cannot fit in
+ * the memory there is fails here, not when it is touched. */
 kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why);
 void kj_memory_free(void *memory, size_t size);
 
-/* Bytes of memory and CPUs that this process may use: the machine's, less what its control group and affinity take. */
+/* Bytes of memory and CPUs that this process may use: the machine's, less what its control group
+ * and affinity take. */
 uint64_t kj_machine_memory(void);
 uint64_t kj_machine_memory_free(void);
 int kj_machine_cpus(void);

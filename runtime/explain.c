@@ -8,7 +8,8 @@
 
 /* ---- Clauses of requires ---- */
 
-/* What a clause speaks of, each once. Found in its text: what the launch fixed stands in its tree as a constant. */
+/* What a clause speaks of, each once. Found in its text: what the launch fixed stands in its tree
+ * as a constant. */
 typedef struct subjects {
     kj_binding *b;
     kj_str text;
@@ -29,7 +30,10 @@ static const char *value_text(kj_value v, char buf[KJ_SCALAR_TEXT])
         return kj_scalar_text(KJIT_F32, &f, buf);
     if (kj_is_signed(v.type))
         return kj_scalar_text(KJIT_I64, &v.i, buf);
-    return kj_scalar_text(v.type == KJ_F64 ? KJIT_F64 : v.type == KJ_BOOL ? KJIT_BOOL : KJIT_U64, &v.u, buf);
+    return kj_scalar_text(v.type == KJ_F64    ? KJIT_F64
+                          : v.type == KJ_BOOL ? KJIT_BOOL
+                                              : KJIT_U64,
+                          &v.u, buf);
 }
 
 static void add_param(subjects *s, int i)
@@ -42,7 +46,8 @@ static void add_param(subjects *s, int i)
     separate(s);
     if (decl->params[i].ndim > 0) {
         const kjit_array *a = s->b->args[i]->u.array;
-        kj_str_printf(&s->text, "%s.shape is %s", decl->params[i].name, kj_shape_text(a->ndim, a->shape, shape));
+        kj_str_printf(&s->text, "%s.shape is %s", decl->params[i].name,
+                      kj_shape_text(a->ndim, a->shape, shape));
         return;
     }
     int nth = 0;
@@ -121,9 +126,9 @@ static kjit_status refuse(kj_binding *b, const kj_variant *variant, const kj_tre
     if (clause.failed || s.text.failed)
         status = kj_no_memory(mod->ctx);
     else
-        status = kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s' requires %s (%s:%u:%u)%s%s", variant->kernel->name,
-                         clause.data ? clause.data : "", mod->source.name, line, col, s.text.size ? ", but " : "",
-                         s.text.size ? s.text.data : "");
+        status = kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s' requires %s (%s:%u:%u)%s%s",
+                         variant->kernel->name, clause.data ? clause.data : "", mod->source.name,
+                         line, col, s.text.size ? ", but " : "", s.text.size ? s.text.data : "");
     kj_str_free(&clause);
     kj_str_free(&s.text);
     return status;
@@ -135,8 +140,8 @@ kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant)
     for (const kj_trequire *r = variant->kernel->requires; r; r = r->next) {
         kj_value holds;
         if (!kj_eval(r->test, &env, &holds))
-            return kj_fail(b->kernel->mod->ctx, KJIT_INTERNAL, "kernel '%s': a requires cannot be evaluated",
-                           variant->kernel->name);
+            return kj_fail(b->kernel->mod->ctx, KJIT_INTERNAL,
+                           "kernel '%s': a requires cannot be evaluated", variant->kernel->name);
         if (!holds.u)
             return refuse(b, variant, r);
     }
@@ -156,7 +161,8 @@ typedef struct fault_message {
 static kj_span call_at(const kj_source *source, uint32_t offset)
 {
     uint32_t end = offset;
-    while (end < source->size && (isalnum((unsigned char)source->text[end]) || source->text[end] == '_'))
+    while (end < source->size &&
+           (isalnum((unsigned char)source->text[end]) || source->text[end] == '_'))
         end++;
     if (end < source->size && source->text[end] == '(') {
         while (end < source->size && source->text[end] != ')' && source->text[end] != '\n')
@@ -173,11 +179,13 @@ static void write_fault(void *data)
     const kj_source *source = &m->mod->source;
     kj_diag diag;
     kj_diag_init(&diag, &m->arena, source);
-    kj_message *e = kj_error(&diag, call_at(source, f->offset), "divergent-barrier",
-                             "syncthreads() reached by %lld of %lld threads of block (%lld, %lld, %lld)",
-                             (long long)f->arrived, (long long)f->alive, (long long)f->block[0],
-                             (long long)f->block[1], (long long)f->block[2]);
-    kj_hint(&diag, e, "all threads of a block that have not returned must reach the same syncthreads()");
+    kj_message *e =
+        kj_error(&diag, call_at(source, f->offset), "divergent-barrier",
+                 "syncthreads() reached by %lld of %lld threads of block (%lld, %lld, %lld)",
+                 (long long)f->arrived, (long long)f->alive, (long long)f->block[0],
+                 (long long)f->block[1], (long long)f->block[2]);
+    kj_hint(&diag, e,
+            "all threads of a block that have not returned must reach the same syncthreads()");
     const char *text = kj_diag_text(&diag);
     size_t n = strlen(text);
     while (n > 0 && text[n - 1] == '\n')

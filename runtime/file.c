@@ -43,7 +43,8 @@ static bool open_temp(kj_out_file *file)
         uint64_t random = 0;
         if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
             random = (uint64_t)getpid() * 1000003u + (uintptr_t)file + (uint64_t)tries;
-        snprintf(file->temp, size, "%.*s.kjit-%016llx.tmp", dir, file->path, (unsigned long long)random);
+        snprintf(file->temp, size, "%.*s.kjit-%016llx.tmp", dir, file->path,
+                 (unsigned long long)random);
         file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (file->fd >= 0 || errno != EEXIST)
             break;
@@ -150,7 +151,8 @@ kjit_status kjit_array_save(kjit_array *a, const char *path)
         return kj_fail(a->ctx, KJIT_INVALID, "path is NULL");
     bool png = ends_with(path, ".png");
     if (!png && !ends_with(path, ".npy"))
-        return kj_fail(a->ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as .npy or .png", path);
+        return kj_fail(a->ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as .npy or .png",
+                       path);
     kjit_array *host;
     status = kj_array_on_host(a, &host);
     if (status != KJIT_OK)

@@ -1,8 +1,10 @@
-/* An array as NumPy prints it: elements of one width, rows in brackets, long axes cut to their ends.
+/* An array as NumPy prints it: elements of one width, rows in brackets, long axes cut to their
+ * ends.
  *
- * The rules are those of NumPy's default print options: floats with the fewest digits that tell them apart, at most 8
- * after the point; exponents when a size reaches 1e8 (f32: 1e6), falls below 1e-4 or sizes span more than 1000; over
- * 1000 elements only 3 at each end of an axis; lines of 75. */
+ * The rules are those of NumPy's default print options: floats with the fewest digits that tell
+ * them apart, at most 8 after the point; exponents when a size reaches 1e8 (f32: 1e6), falls below
+ * 1e-4 or sizes span more than 1000; over 1000 elements only 3 at each end of an axis; lines of
+ * 75. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +18,14 @@ typedef struct printer {
     const kjit_array *a;
     kj_str *out;
     bool summary;
-    int width;              /* of every word */
+    int width; /* of every word */
     bool exponents;
     int left, right;        /* positional: columns before and after the point */
     int fraction, exponent; /* scientific: digits of each part */
     bool any_finite, any_other, any_neginf;
-    double largest, least;  /* non-zero finite sizes */
-    kj_str line; /* of a row, being filled */
-    size_t skip; /* columns of it that are written already */
+    double largest, least; /* non-zero finite sizes */
+    kj_str line;           /* of a row, being filled */
+    size_t skip;           /* columns of it that are written already */
 } printer;
 
 kj_value kj_element(kjit_dtype dtype, const void *element)
@@ -61,7 +63,8 @@ static bool cut(const printer *p, int axis)
 }
 
 /* Calls visit with each element that will be shown. */
-static void each_shown(printer *p, int axis, const char *at, void (*visit)(printer *p, const char *at))
+static void each_shown(printer *p, int axis, const char *at,
+                       void (*visit)(printer *p, const char *at))
 {
     if (axis == p->a->ndim) {
         visit(p, at);
@@ -129,7 +132,8 @@ static bool wants_exponents(const printer *p)
     if (p->largest == 0)
         return false;
     if (p->a->dtype == KJIT_F32)
-        return p->largest >= 1e6 || p->least < (double)1e-4f || (float)p->largest / (float)p->least > 1000.0f;
+        return p->largest >= 1e6 || p->least < (double)1e-4f ||
+               (float)p->largest / (float)p->least > 1000.0f;
     return p->largest >= 1e8 || p->least < 1e-4 || p->largest / p->least > 1000.0;
 }
 

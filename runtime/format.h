@@ -15,8 +15,8 @@ typedef struct kj_decimal {
 
 /* The fewest digits that read back as the finite v. */
 void kj_shortest(double v, bool is_f32, kj_decimal *d);
-/* The same, but at most `precision` digits after the point, as written positionally (fractional; v is 0 or at least
- * 10**-precision) or in d.dd form. */
+/* The same, but at most `precision` digits after the point, as written positionally (fractional; v
+ * is 0 or at least 10**-precision) or in d.dd form. */
 void kj_rounded(double v, bool is_f32, int precision, bool fractional, kj_decimal *d);
 /* The n digits nearest to v, trailing zeros and all. */
 void kj_exact(double v, int n, kj_decimal *d);

@@ -1,7 +1,7 @@
 /* Floats as decimal digits: the fewest that read back as the same value, or a fixed number of them.
  *
- * Digits come from the C library's exact conversions, their layout from here: the result does not depend on the
- * locale. The rules of NumPy's printing, which these serve, are in format.c. */
+ * Digits come from the C library's exact conversions, their layout from here: the result does not
+ * depend on the locale. The rules of NumPy's printing, which these serve, are in format.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static int take_digits(const char *text, char *digits, int *exponent)
     return n;
 }
 
-/* Could the neighbour in the last digit be nearer to what reads back? Below a power of 2 values lie twice as dense, so
- * the nearest decimal of few digits may miss while the next one does not. */
+/* Could the neighbour in the last digit be nearer to what reads back? Below a power of 2 values lie
+ * twice as dense, so the nearest decimal of few digits may miss while the next one does not. */
 static bool bump_reads_back(char *digits, int n, int exponent, double v, bool is_f32)
 {
     char text[40];

@@ -1,8 +1,8 @@
 /* NumPy's .npy files: a short text header, then the elements.
  *
- * The reader believes nothing: every number is bounded before it is used, the file's length is compared with what the
- * header promises before memory is taken, and whatever the bytes are the result is an array or a message. The writer
- * gives byte for byte what numpy.save gives. */
+ * The reader believes nothing: every number is bounded before it is used, the file's length is
+ * compared with what the header promises before memory is taken, and whatever the bytes are the
+ * result is an array or a message. The writer gives byte for byte what numpy.save gives. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +102,8 @@ static kjit_status take_shape(reader *r, header *h)
         return bad(r, "the shape is no tuple");
     while (!take(r, ')')) {
         if (h->ndim == KJIT_MAX_NDIM)
-            return kj_fail(r->ctx, KJIT_SHAPE, "'%s' has more than %d dimensions", r->path, KJIT_MAX_NDIM);
+            return kj_fail(r->ctx, KJIT_SHAPE, "'%s' has more than %d dimensions", r->path,
+                           KJIT_MAX_NDIM);
         if (!take_extent(r, &h->shape[h->ndim++]))
             return bad(r, "the shape holds something else than sizes");
         if (!take(r, ',')) {
@@ -130,7 +131,8 @@ static kjit_status take_dtype(reader *r, header *h)
         h->swapped = order == '>' && kj_types[i].size > 1;
         return KJIT_OK;
     }
-    return kj_fail(r->ctx, KJIT_TYPE, "'%s' has elements of NumPy's type '%s', which kjit does not have", r->path,
+    return kj_fail(r->ctx, KJIT_TYPE,
+                   "'%s' has elements of NumPy's type '%s', which kjit does not have", r->path,
                    descr);
 }
 
@@ -228,7 +230,8 @@ static void swap_bytes(void *data, int64_t n, size_t size)
     }
 }
 
-static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, const header *h, kjit_array **out)
+static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, const header *h,
+                                 kjit_array **out)
 {
     size_t elem = kjit_dtype_size(h->dtype);
     struct stat st;
@@ -236,20 +239,23 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
     char shape[KJ_SHAPE_TEXT];
     kj_shape_text(h->ndim, h->shape, shape);
     if (!kj_shape_count(h->ndim, h->shape, elem, &count))
-        return kj_fail(ctx, KJIT_FORMAT, "'%s' claims the shape %s, which no file can hold", path, shape);
+        return kj_fail(ctx, KJIT_FORMAT, "'%s' claims the shape %s, which no file can hold", path,
+                       shape);
     int64_t bytes = count * (int64_t)elem, at = lseek(fd, 0, SEEK_CUR);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && at >= 0 && st.st_size - at < bytes)
-        return kj_fail(ctx, KJIT_FORMAT, "'%s' is truncated: its shape %s takes %lld bytes, it has %lld", path, shape,
+        return kj_fail(ctx, KJIT_FORMAT,
+                       "'%s' is truncated: its shape %s takes %lld bytes, it has %lld", path, shape,
                        (long long)bytes, (long long)(st.st_size - at));
     kjit_array *a;
-    kjit_status status = kjit_array_create(ctx, h->dtype, h->ndim, h->shape, h->fortran ? 'F' : 'C', KJIT_HOST, &a);
+    kjit_status status =
+        kjit_array_create(ctx, h->dtype, h->ndim, h->shape, h->fortran ? 'F' : 'C', KJIT_HOST, &a);
     if (status != KJIT_OK)
         return status;
     int64_t got = kj_file_read(fd, a->data, (size_t)bytes);
     if (got != bytes) {
         status = got < 0 ? kj_file_error(ctx, "read", path)
-                         : kj_fail(ctx, KJIT_FORMAT, "'%s' is truncated: %lld of %lld bytes", path, (long long)got,
-                                   (long long)bytes);
+                         : kj_fail(ctx, KJIT_FORMAT, "'%s' is truncated: %lld of %lld bytes", path,
+                                   (long long)got, (long long)bytes);
         kjit_array_free(a);
         return status;
     }
@@ -282,10 +288,14 @@ static void write_header(kj_str *t, const kjit_array *a)
     bool fortran = a->layout == KJ_LAYOUT_F;
     char growing[24] = "";
     kj_str dict = {0};
-    kj_str_printf(&dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", type->size == 1 ? '|' : '<', type->npy,
-                   fortran ? "True" : "False");
+    kj_str_printf(&dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
+                  type->size == 1 ? '|' : '<', type->npy, fortran ? "True" : "False");
     for (int i = 0; i < a->ndim; i++)
-        kj_str_printf(&dict, a->ndim == 1 ? "%lld," : i ? ", %lld" : "%lld", (long long)a->shape[i]);
+        kj_str_printf(&dict,
+                      a->ndim == 1 ? "%lld,"
+                      : i          ? ", %lld"
+                                   : "%lld",
+                      (long long)a->shape[i]);
     kj_str_puts(&dict, "), }");
     if (a->ndim > 0) { /* NumPy leaves room for the axis that appending makes longer */
         int64_t axis = a->shape[fortran ? a->ndim - 1 : 0];

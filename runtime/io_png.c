@@ -1,7 +1,7 @@
 /* PNG pictures: 8-bit grey [h, w] and RGB [h, w, 3] in and out, by libpng.
  *
- * libpng reports errors by longjmp: each of its calls is made in a small function that sets the landing place and holds
- * nothing but what its caller frees. */
+ * libpng reports errors by longjmp: each of its calls is made in a small function that sets the
+ * landing place and holds nothing but what its caller frees. */
 #include <errno.h>
 #include <math.h>
 #include <png.h>
@@ -44,7 +44,8 @@ static kjit_status failed(const picture *p, const char *doing)
 /* ---- Reading ---- */
 
 /* Everything becomes 8-bit grey or RGB. False after an error. */
-static bool read_info(png_structp png, png_infop info, FILE *file, uint32_t *width, uint32_t *height, int *channels)
+static bool read_info(png_structp png, png_infop info, FILE *file, uint32_t *width,
+                      uint32_t *height, int *channels)
 {
     if (setjmp(png_jmpbuf(png)))
         return false;
@@ -74,7 +75,8 @@ static bool read_rows(png_structp png, png_bytepp rows)
     return true;
 }
 
-static kjit_status read_picture(picture *p, png_structp png, png_infop info, FILE *file, kjit_array **out)
+static kjit_status read_picture(picture *p, png_structp png, png_infop info, FILE *file,
+                                kjit_array **out)
 {
     uint32_t width, height;
     int channels;
@@ -82,7 +84,8 @@ static kjit_status read_picture(picture *p, png_structp png, png_infop info, FIL
     if (!read_info(png, info, file, &width, &height, &channels))
         return failed(p, "read");
     int64_t shape[3] = {height, width, channels};
-    kjit_status status = kjit_array_create(p->ctx, KJIT_U8, channels == 1 ? 2 : 3, shape, 'C', KJIT_HOST, &a);
+    kjit_status status =
+        kjit_array_create(p->ctx, KJIT_U8, channels == 1 ? 2 : 3, shape, 'C', KJIT_HOST, &a);
     if (status != KJIT_OK)
         return status;
     png_bytep *rows = calloc(height, sizeof *rows);
@@ -200,7 +203,8 @@ static void shade(const kjit_array *a, kjit_array *grey)
                 *pixel = a->data[i * a->strides[0] + j * a->strides[1]] ? 255 : 0;
                 continue;
             }
-            double t = (real_at(a, i, j) / 2 - low / 2) / (high / 2 - low / 2); /* halves: the range may overflow */
+            /* halves: the range may overflow */
+            double t = (real_at(a, i, j) / 2 - low / 2) / (high / 2 - low / 2);
             *pixel = (unsigned char)(t > 0 ? (t < 1 ? t * 255 + 0.5 : 255) : 0);
         }
     }
@@ -212,9 +216,13 @@ kjit_status kj_png_save(kjit_array *a, const char *path)
     bool shaded = a->dtype == KJIT_F32 || a->dtype == KJIT_F64 || a->dtype == KJIT_BOOL;
     char text[KJ_SHAPE_TEXT];
     kj_shape_text(a->ndim, a->shape, text);
-    if (shaded ? a->ndim != 2 : a->dtype != KJIT_U8 || !(a->ndim == 2 || (a->ndim == 3 && a->shape[2] == 3)))
-        return kj_fail(ctx, KJIT_TYPE, "cannot save %s of shape %s as a picture: it takes u8 (h, w) or (h, w, 3), or "
-                       "f32, f64 or bool (h, w), which become shades of grey", kjit_dtype_name(a->dtype), text);
+    if (shaded ? a->ndim != 2
+               : a->dtype != KJIT_U8 || !(a->ndim == 2 || (a->ndim == 3 && a->shape[2] == 3)))
+        return kj_fail(
+            ctx, KJIT_TYPE,
+            "cannot save %s of shape %s as a picture: it takes u8 (h, w) or (h, w, 3), or "
+            "f32, f64 or bool (h, w), which become shades of grey",
+            kjit_dtype_name(a->dtype), text);
     if (a->size == 0 || a->shape[0] > INT32_MAX || a->shape[1] > INT32_MAX)
         return kj_fail(ctx, KJIT_SHAPE, "cannot save shape %s as a picture", text);
     if (!shaded && a->layout == KJ_LAYOUT_C)

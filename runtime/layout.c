@@ -1,4 +1,5 @@
-/* Shapes and strides: sizes that cannot overflow, dense layouts, transfers between any two layouts. */
+/* Shapes and strides: sizes that cannot overflow, dense layouts, transfers between any two
+ * layouts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,8 @@ void kj_dense_strides(int ndim, const int64_t *shape, size_t elem, char order, i
     }
 }
 
-static bool is_dense(int ndim, const int64_t *shape, const int64_t *strides, size_t elem, char order)
+static bool is_dense(int ndim, const int64_t *shape, const int64_t *strides, size_t elem,
+                     char order)
 {
     int64_t expected[KJIT_MAX_NDIM];
     kj_dense_strides(ndim, shape, elem, order, expected);
@@ -61,7 +63,8 @@ const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT
 {
     int at = snprintf(buf, KJ_SHAPE_TEXT, "(");
     for (int i = 0; i < ndim; i++)
-        at += snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s%lld", i ? ", " : "", (long long)shape[i]);
+        at += snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s%lld", i ? ", " : "",
+                       (long long)shape[i]);
     snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s", ndim == 1 ? ",)" : ")");
     return buf;
 }
@@ -87,7 +90,8 @@ static void join_axes(kj_transfer *t)
 {
     int n = 0;
     for (int i = 1; i < t->ndim; i++) {
-        if (t->dst_stride[n] == t->dst_stride[i] * t->shape[i] && t->src_stride[n] == t->src_stride[i] * t->shape[i]) {
+        if (t->dst_stride[n] == t->dst_stride[i] * t->shape[i] &&
+            t->src_stride[n] == t->src_stride[i] * t->shape[i]) {
             t->shape[n] *= t->shape[i];
         } else {
             n++;
@@ -151,8 +155,8 @@ static void copy_row(char *dst, int64_t ds, const char *src, int64_t ss, int64_t
 }
 
 /* Two inner axes by tiles: a transpose then reads and writes whole cache lines. */
-static void copy_plane(char *dst, const char *src, const int64_t *shape, const int64_t *ds, const int64_t *ss,
-                       size_t size)
+static void copy_plane(char *dst, const char *src, const int64_t *shape, const int64_t *ds,
+                       const int64_t *ss, size_t size)
 {
     enum { TILE = 32 };
     if (ds[1] == (int64_t)size && ss[1] == (int64_t)size) {
@@ -165,7 +169,8 @@ static void copy_plane(char *dst, const char *src, const int64_t *shape, const i
         for (int64_t j = 0; j < shape[1]; j += TILE) {
             int64_t cols = shape[1] - j < TILE ? shape[1] - j : TILE;
             for (int64_t r = i; r < i + rows; r++)
-                copy_row(dst + r * ds[0] + j * ds[1], ds[1], src + r * ss[0] + j * ss[1], ss[1], cols, size);
+                copy_row(dst + r * ds[0] + j * ds[1], ds[1], src + r * ss[0] + j * ss[1], ss[1],
+                         cols, size);
         }
     }
 }

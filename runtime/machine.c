@@ -1,4 +1,5 @@
-/* How much of the machine this process may use: memory and CPUs, less what control groups and the affinity take. */
+/* How much of the machine this process may use: memory and CPUs, less what control groups and the
+ * affinity take. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -41,9 +42,10 @@ static bool find_number(const char *text, const char *key, uint64_t *out)
     return false;
 }
 
-/* Calls `visit` with each directory of the process's control groups, from its own up to the root: version 2, or the
- * version 1 hierarchy of `controller`. */
-static void visit_groups(const char *controller, void (*visit)(const char *dir, bool v2, void *user), void *user)
+/* Calls `visit` with each directory of the process's control groups, from its own up to the root:
+ * version 2, or the version 1 hierarchy of `controller`. */
+static void visit_groups(const char *controller,
+                         void (*visit)(const char *dir, bool v2, void *user), void *user)
 {
     char groups[FILE_SIZE], dir[PATH_SIZE + FILE_SIZE];
     if (!read_text("/proc/self/cgroup", groups))
@@ -98,7 +100,8 @@ static void visit_memory(const char *dir, bool v2, void *user)
         return;
     char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
     snprintf(path, sizeof path, "%s/memory.stat", dir);
-    if (read_text(path, text) && find_number(text, v2 ? "file " : "total_cache ", &cached) && cached <= used)
+    if (read_text(path, text) && find_number(text, v2 ? "file " : "total_cache ", &cached) &&
+        cached <= used)
         used -= cached;
     uint64_t left = used < limit ? limit - used : 0;
     if (left < m->free)
@@ -146,7 +149,8 @@ static void visit_cpu(const char *dir, bool v2, void *user)
         if (end == text)
             return;
         period = strtoull(end, NULL, 10);
-    } else if (!group_number(dir, "cpu.cfs_quota_us", &quota) || !group_number(dir, "cpu.cfs_period_us", &period)) {
+    } else if (!group_number(dir, "cpu.cfs_quota_us", &quota) ||
+               !group_number(dir, "cpu.cfs_period_us", &period)) {
         return;
     }
     if (quota == 0 || period == 0)

@@ -1,4 +1,5 @@
-/* Host memory for arrays: aligned, on huge pages where large, refused where it could not be backed. */
+/* Host memory for arrays: aligned, on huge pages where large, refused where it could not be
+ * backed. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -15,7 +16,8 @@ static size_t rounded(size_t size, size_t unit)
 static void *map(size_t size)
 {
     size_t whole = size + HUGE_PAGE;
-    char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
     char *start = (char *)rounded((uintptr_t)base, HUGE_PAGE);
@@ -30,11 +32,13 @@ static void *map(size_t size)
 kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why)
 {
     if (size > PTRDIFF_MAX - HUGE_PAGE)
-        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes are more than an address space", size);
+        return kj_because(why, KJIT_NO_MEMORY,
+                          "out of memory: %zu bytes are more than an address space", size);
     if (size >= CHECKED) {
         uint64_t left = kj_machine_memory_free();
         if (size > left)
-            return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes were asked for, %llu are free", size,
+            return kj_because(why, KJIT_NO_MEMORY,
+                              "out of memory: %zu bytes were asked for, %llu are free", size,
                               (unsigned long long)left);
     }
     size_t aligned = rounded(size ? size : 1, ALIGNMENT);

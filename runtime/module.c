@@ -42,7 +42,8 @@ static void list_messages(kjit_module *mod)
     }
 }
 
-/* Words of a variant's key: block, then packed generics and layouts, then consts (bind.c fills them). */
+/* Words of a variant's key: block, then packed generics and layouts, then consts (bind.c fills
+ * them). */
 static int key_words(const kj_kernel_decl *decl)
 {
     return 1 + (4 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
@@ -115,11 +116,12 @@ static kjit_status source_errors(kjit_module *mod)
     if (!first)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
     kj_line_col(&mod->source, first->span.begin, &line, &col);
-    return kj_fail(mod->ctx, KJIT_COMPILE, "%s:%u:%u: error: %s", mod->source.name, line, col, first->text);
+    return kj_fail(mod->ctx, KJIT_COMPILE, "%s:%u:%u: error: %s", mod->source.name, line, col,
+                   first->text);
 }
 
-kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source, size_t size,
-                                const kjit_compile_options *options, kjit_module **out)
+kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
+                                size_t size, const kjit_compile_options *options, kjit_module **out)
 {
     if (out)
         *out = NULL;
@@ -129,8 +131,8 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     if (!out || (!source && size > 0))
         return kj_fail(ctx, KJIT_INVALID, out ? "source is NULL" : "out is NULL");
     if (size > KJ_SOURCE_MAX)
-        return kj_fail(ctx, KJIT_COMPILE, "%s: a source has at most %d MiB", name ? name : "<source>",
-                       (int)(KJ_SOURCE_MAX >> 20));
+        return kj_fail(ctx, KJIT_COMPILE, "%s: a source has at most %d MiB",
+                       name ? name : "<source>", (int)(KJ_SOURCE_MAX >> 20));
     kjit_module *mod = calloc(1, sizeof *mod);
     if (!mod)
         return kj_no_memory(ctx);
@@ -172,8 +174,8 @@ static char *read_source(int fd, size_t *size)
     return text;
 }
 
-kjit_status kjit_module_load(kjit_context *ctx, const char *path, const kjit_compile_options *options,
-                             kjit_module **out)
+kjit_status kjit_module_load(kjit_context *ctx, const char *path,
+                             const kjit_compile_options *options, kjit_module **out)
 {
     if (out)
         *out = NULL;
@@ -290,7 +292,7 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name)
         names[n] = mod->kernels[n].decl->name;
     const char *near = kj_nearest(name, names, n);
     if (near)
-        return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'; did you mean '%s'?", mod->source.name,
-                       name, near);
+        return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'; did you mean '%s'?",
+                       mod->source.name, name, near);
     return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'", mod->source.name, name);
 }

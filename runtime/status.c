@@ -50,7 +50,9 @@ const char *kjit_dtype_name(kjit_dtype dtype)
     return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].name : NULL;
 }
 
-static const struct { const char *name, *signature, *doc; } run_rows[] = {
+static const struct {
+    const char *name, *signature, *doc;
+} run_rows[] = {
 #define RUN(id, name, signature, doc) {name, signature, doc},
 #include "run_builtins.def"
 #undef RUN
@@ -64,10 +66,12 @@ int kjit_builtin(int i, kjit_builtin_info *out)
         return 0;
     if (i < (int)KJ_NBUILTINS) {
         const kj_builtin_info *row = &kj_builtins[i];
-        *out = (kjit_builtin_info){row->name, row->group, row->signature, row->doc, row->ulp32, row->ulp64};
+        *out = (kjit_builtin_info){row->name, row->group, row->signature,
+                                   row->doc,  row->ulp32, row->ulp64};
         return 1;
     }
     i -= (int)KJ_NBUILTINS;
-    *out = (kjit_builtin_info){run_rows[i].name, "run block", run_rows[i].signature, run_rows[i].doc, 0, 0};
+    *out = (kjit_builtin_info){run_rows[i].name, "run block", run_rows[i].signature,
+                               run_rows[i].doc,  0,           0};
     return 1;
 }

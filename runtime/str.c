@@ -1,4 +1,5 @@
-/* A growing text. Callers write on without looking: a failed allocation is found at the end, in `failed`. */
+/* A growing text. Callers write on without looking: a failed allocation is found at the end, in
+ * `failed`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

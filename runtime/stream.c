@@ -1,4 +1,5 @@
-/* Streams and events: queues of the device, with the failures of their work kept until someone asks. */
+/* Streams and events: queues of the device, with the failures of their work kept until someone
+ * asks. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -185,7 +186,8 @@ static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
 {
     kjit_status status = e ? kj_enter(e->ctx) : KJIT_INVALID;
     if (status == KJIT_OK && s && s->ctx != e->ctx)
-        return kj_fail(e->ctx, KJIT_INVALID, "the stream and the event belong to different contexts");
+        return kj_fail(e->ctx, KJIT_INVALID,
+                       "the stream and the event belong to different contexts");
     return status;
 }
 
@@ -227,6 +229,7 @@ kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
     if (!ms)
         return kj_fail(from->ctx, KJIT_INVALID, "ms is NULL");
     if (!from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
-        return kj_fail(from->ctx, KJIT_INVALID, "an event was not recorded, or has not been reached yet");
+        return kj_fail(from->ctx, KJIT_INVALID,
+                       "an event was not recorded, or has not been reached yet");
     return KJIT_OK;
 }

@@ -1,4 +1,5 @@
-/* Variants: one kernel compiled for what a launch fixes. Found without a lock, compiled once under the kernel's. */
+/* Variants: one kernel compiled for what a launch fixes. Found without a lock, compiled once under
+ * the kernel's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,7 +90,8 @@ void kj_variant_free(kj_variant *variant, kjit_context *ctx)
 }
 
 /* Under the kernel's lock. */
-static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, uint64_t hash, kj_variant **out)
+static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, uint64_t hash,
+                       kj_variant **out)
 {
     kjit_context *ctx = kernel->mod->ctx;
     size_t size = (size_t)kernel->key_words * sizeof *key;
@@ -108,7 +110,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
         return status;
     }
     if (hook)
-        hook->report(hook->user, &(kj_timing){.kind = KJ_TIMING_COMPILE, .name = kernel->decl->name,
+        hook->report(hook->user, &(kj_timing){.kind = KJ_TIMING_COMPILE,
+                                              .name = kernel->decl->name,
                                               .ms = kj_now_ms() - start});
     _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];
     atomic_init(&v->next, atomic_load(bucket));
@@ -117,7 +120,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     return KJIT_OK;
 }
 
-kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, kj_variant **out)
+kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
+                           kj_variant **out)
 {
     uint64_t hash = hash_key(key, kernel->key_words);
     *out = find(kernel, key, hash);

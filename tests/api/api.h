@@ -1,4 +1,5 @@
-/* What the API's tests share: a context for the program, modules from text, checks that show the library's sentence. */
+/* What the API's tests share: a context for the program, modules from text, checks that show the
+ * library's sentence. */
 #ifndef API_H
 #define API_H
 
@@ -30,8 +31,8 @@ static kjit_context *ctx;
     do { \
         kjit_status status_ = (call); \
         if (status_ != (expected)) \
-            fail_msg("%s: %s rather than %s: %s", #call, kjit_status_name(status_), kjit_status_name(expected), \
-                     kjit_last_error(ctx)); \
+            fail_msg("%s: %s rather than %s: %s", #call, kjit_status_name(status_), \
+                     kjit_status_name(expected), kjit_last_error(ctx)); \
         if (!strstr(kjit_last_error(ctx), text)) \
             fail_msg("%s: the sentence is: %s", #call, kjit_last_error(ctx)); \
     } while (0)

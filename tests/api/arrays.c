@@ -34,27 +34,34 @@ static void test_refused(void **state)
 {
     (void)state;
     kjit_array *a;
-    FAILS(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(-1), 'C', KJIT_HOST, &a), KJIT_SHAPE, "negative");
+    FAILS(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(-1), 'C', KJIT_HOST, &a), KJIT_SHAPE,
+          "negative");
     assert_null(a);
-    FAILS(kjit_array_create(ctx, KJIT_F32, 7, SHAPE(1, 1, 1, 1, 1, 1, 1), 'C', KJIT_HOST, &a), KJIT_SHAPE,
-          "0 to 6 dimensions");
+    FAILS(kjit_array_create(ctx, KJIT_F32, 7, SHAPE(1, 1, 1, 1, 1, 1, 1), 'C', KJIT_HOST, &a),
+          KJIT_SHAPE, "0 to 6 dimensions");
     FAILS(kjit_array_create(ctx, (kjit_dtype)99, 1, SHAPE(1), 'C', KJIT_HOST, &a), KJIT_TYPE, "99");
     FAILS(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'X', KJIT_HOST, &a), KJIT_INVALID, "order");
-    FAILS(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', (kjit_memory)9, &a), KJIT_INVALID, "memory");
+    FAILS(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', (kjit_memory)9, &a), KJIT_INVALID,
+          "memory");
     FAILS(kjit_array_create(ctx, KJIT_F32, 1, NULL, 'C', KJIT_HOST, &a), KJIT_INVALID, "NULL");
-    FAILS(kjit_array_create(ctx, KJIT_F64, 2, SHAPE(INT64_MAX, INT64_MAX), 'C', KJIT_HOST, &a), KJIT_NO_MEMORY,
-          "address space");
-    FAILS(kjit_array_create(ctx, KJIT_F64, 1, SHAPE(INT64_MAX / 8), 'C', KJIT_HOST, &a), KJIT_NO_MEMORY, "out of memory");
-    FAILS(kjit_array_create(ctx, KJIT_U8, 1, SHAPE((int64_t)1 << 45), 'C', KJIT_HOST, &a), KJIT_NO_MEMORY,
-          "35184372088832 bytes");
-    FAILS(kjit_array_create(ctx, KJIT_U8, 1, SHAPE((int64_t)1 << 45), 'C', KJIT_DEVICE, &a), KJIT_NO_MEMORY,
-          "35184372088832 bytes");
-    FAILS(kjit_array_wrap(ctx, NULL, KJIT_F32, 1, SHAPE(1), NULL, KJIT_HOST, &a), KJIT_INVALID, "data is NULL");
+    FAILS(kjit_array_create(ctx, KJIT_F64, 2, SHAPE(INT64_MAX, INT64_MAX), 'C', KJIT_HOST, &a),
+          KJIT_NO_MEMORY, "address space");
+    FAILS(kjit_array_create(ctx, KJIT_F64, 1, SHAPE(INT64_MAX / 8), 'C', KJIT_HOST, &a),
+          KJIT_NO_MEMORY, "out of memory");
+    FAILS(kjit_array_create(ctx, KJIT_U8, 1, SHAPE((int64_t)1 << 45), 'C', KJIT_HOST, &a),
+          KJIT_NO_MEMORY, "35184372088832 bytes");
+    FAILS(kjit_array_create(ctx, KJIT_U8, 1, SHAPE((int64_t)1 << 45), 'C', KJIT_DEVICE, &a),
+          KJIT_NO_MEMORY, "35184372088832 bytes");
+    FAILS(kjit_array_wrap(ctx, NULL, KJIT_F32, 1, SHAPE(1), NULL, KJIT_HOST, &a), KJIT_INVALID,
+          "data is NULL");
     char byte;
-    FAILS(kjit_array_wrap(ctx, &byte, KJIT_U8, 2, SHAPE(3, 3), SHAPE(INT64_MAX / 2, 1), KJIT_HOST, &a), KJIT_SHAPE,
-          "address space");
-    assert_int_equal(kjit_array_create(NULL, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, &a), KJIT_INVALID);
-    assert_int_equal(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, NULL), KJIT_INVALID);
+    FAILS(kjit_array_wrap(ctx, &byte, KJIT_U8, 2, SHAPE(3, 3), SHAPE(INT64_MAX / 2, 1), KJIT_HOST,
+                          &a),
+          KJIT_SHAPE, "address space");
+    assert_int_equal(kjit_array_create(NULL, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, &a),
+                     KJIT_INVALID);
+    assert_int_equal(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, NULL),
+                     KJIT_INVALID);
     assert_int_equal(kjit_copy(NULL, NULL, NULL), KJIT_INVALID);
 }
 
@@ -117,7 +124,8 @@ static void test_lifetimes(void **state)
     kjit_context *own;
     kjit_array *a, *v;
     assert_int_equal(kjit_context_create(NULL, &own, NULL, 0), KJIT_OK);
-    assert_int_equal(kjit_array_create(own, KJIT_I32, 1, SHAPE(100), 'C', KJIT_DEVICE, &a), KJIT_OK);
+    assert_int_equal(kjit_array_create(own, KJIT_I32, 1, SHAPE(100), 'C', KJIT_DEVICE, &a),
+                     KJIT_OK);
     assert_int_equal(kjit_array_slice(a, SHAPE(50), NULL, NULL, &v), KJIT_OK);
     kjit_array_free(a);
     kjit_context_destroy(own);
@@ -182,7 +190,8 @@ static void test_copies(void **state)
 {
     (void)state;
     static const kjit_dtype dtypes[] = {KJIT_U8, KJIT_I16, KJIT_I32, KJIT_F64};
-    static const int64_t shapes[][KJIT_MAX_NDIM] = {{1, 1, 1, 1, 1, 1}, {3, 5, 2, 4, 1, 2}, {70, 40, 3, 1, 2, 1}};
+    static const int64_t shapes[][KJIT_MAX_NDIM] = {
+        {1, 1, 1, 1, 1, 1}, {3, 5, 2, 4, 1, 2}, {70, 40, 3, 1, 2, 1}};
     for (int ndim = 0; ndim <= KJIT_MAX_NDIM; ndim++) {
         for (int test = 0; test < 3 * 25; test++) {
             kjit_dtype dtype = dtypes[(ndim + test) % 4];
@@ -206,7 +215,8 @@ static void test_copies(void **state)
 static void test_copy_refused(void **state)
 {
     (void)state;
-    kjit_array *a = create(KJIT_F32, 2, SHAPE(2, 3), 'C'), *b = create(KJIT_F64, 2, SHAPE(2, 3), 'C');
+    kjit_array *a = create(KJIT_F32, 2, SHAPE(2, 3), 'C'),
+               *b = create(KJIT_F64, 2, SHAPE(2, 3), 'C');
     kjit_array *c = create(KJIT_F32, 2, SHAPE(3, 2), 'C'), *d = create(KJIT_F32, 1, SHAPE(6), 'C');
     FAILS(kjit_copy(a, b, NULL), KJIT_TYPE, "f64 to f32");
     FAILS(kjit_copy(a, c, NULL), KJIT_SHAPE, "(3, 2) to (2, 3)");
@@ -250,7 +260,8 @@ static void test_fork(void **state)
     kjit_array *a = create(KJIT_F32, 1, SHAPE(10), 'C'), *b;
     pid_t child = fork();
     if (child == 0) {
-        int wrong = kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, &b) != KJIT_NO_DEVICE;
+        int wrong =
+            kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, &b) != KJIT_NO_DEVICE;
         wrong |= !strstr(kjit_last_error(ctx), "fork");
         wrong |= kjit_synchronize(ctx) != KJIT_NO_DEVICE;
         kjit_array_free(a);
@@ -272,14 +283,18 @@ static void test_contexts(void **state)
     char error[128];
     kjit_context *own;
     kjit_device_info info;
-    assert_int_equal(kjit_context_create(&(kjit_context_options){.device = "tpu"}, &own, error, sizeof error),
-                     KJIT_NO_DEVICE);
+    assert_int_equal(
+        kjit_context_create(&(kjit_context_options){.device = "tpu"}, &own, error, sizeof error),
+        KJIT_NO_DEVICE);
     assert_null(own);
     assert_non_null(strstr(error, "'tpu'"));
-    assert_int_equal(kjit_context_create(&(kjit_context_options){.device = "cpu:7"}, &own, error, sizeof error),
+    assert_int_equal(
+        kjit_context_create(&(kjit_context_options){.device = "cpu:7"}, &own, error, sizeof error),
+        KJIT_NO_DEVICE);
+    assert_int_equal(kjit_context_create(&(kjit_context_options){.device = "cpu:x"}, &own, NULL, 0),
                      KJIT_NO_DEVICE);
-    assert_int_equal(kjit_context_create(&(kjit_context_options){.device = "cpu:x"}, &own, NULL, 0), KJIT_NO_DEVICE);
-    assert_int_equal(kjit_context_create(&(kjit_context_options){.workers = -1}, &own, error, 4), KJIT_INVALID);
+    assert_int_equal(kjit_context_create(&(kjit_context_options){.workers = -1}, &own, error, 4),
+                     KJIT_INVALID);
     assert_int_equal(strlen(error), 3);
     for (int workers = 1; workers <= 3; workers++) {
         kjit_context_options options = {.device = "cpu:0", .workers = workers};
@@ -309,10 +324,11 @@ static void test_contexts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create),   cmocka_unit_test(test_refused),   cmocka_unit_test(test_promises),
-        cmocka_unit_test(test_views),    cmocka_unit_test(test_lifetimes), cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copy_refused), cmocka_unit_test(test_overlap), cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_contexts),
+        cmocka_unit_test(test_create),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_promises),     cmocka_unit_test(test_views),
+        cmocka_unit_test(test_lifetimes),    cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copy_refused), cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_fork),         cmocka_unit_test(test_contexts),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

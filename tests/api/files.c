@@ -1,4 +1,5 @@
-/* Files: .npy round trips and hostile bytes, .png of every kind, writes that appear whole or not at all. */
+/* Files: .npy round trips and hostile bytes, .png of every kind, writes that appear whole or not at
+ * all. */
 #include "api.h"
 
 #include <sys/stat.h>
@@ -31,9 +32,11 @@ static void test_round_trip(void **state)
             OK(kjit_array_load(ctx, path, &b));
             assert_int_equal(kjit_array_dtype(b), all[t]);
             assert_int_equal(kjit_array_ndim(b), ndim);
-            assert_memory_equal(kjit_array_shape(b), kjit_array_shape(a), (size_t)ndim * sizeof(int64_t));
+            assert_memory_equal(kjit_array_shape(b), kjit_array_shape(a),
+                                (size_t)ndim * sizeof(int64_t));
             if (kjit_array_size(a) > 1)
-                assert_memory_equal(kjit_array_strides(b), kjit_array_strides(a), (size_t)ndim * sizeof(int64_t));
+                assert_memory_equal(kjit_array_strides(b), kjit_array_strides(a),
+                                    (size_t)ndim * sizeof(int64_t));
             assert_memory_equal(kjit_array_data(b), kjit_array_data(a),
                                 (size_t)kjit_array_size(a) * kjit_dtype_size(all[t]));
             kjit_array_free(a);
@@ -122,12 +125,14 @@ static void test_foreign(void **state)
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         kjit_array *a;
-        OK(kjit_array_load(ctx, npy(good[i].version, good[i].header, "\0\0\1\2\xff\xff\xff\xff\0\0\0\7", 12), &a));
+        OK(kjit_array_load(
+            ctx, npy(good[i].version, good[i].header, "\0\0\1\2\xff\xff\xff\xff\0\0\0\7", 12), &a));
         assert_memory_equal(kjit_array_data(a), ((int32_t[]){258, -1, 7}), 12);
         kjit_array_free(a);
     }
     kjit_array *a;
-    OK(kjit_array_load(ctx, npy(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", "\0\2\xff", 3), &a));
+    OK(kjit_array_load(
+        ctx, npy(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", "\0\2\xff", 3), &a));
     assert_memory_equal(kjit_array_data(a), "\0\1\1", 3);
     kjit_array_free(a);
 }
@@ -155,23 +160,29 @@ static void test_hostile_headers(void **state)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': [2]}", KJIT_FORMAT, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2", KJIT_FORMAT, "closed"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)", KJIT_FORMAT, "closed"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", KJIT_FORMAT, "sizes"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", KJIT_FORMAT, "no file"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}", KJIT_FORMAT, "truncated"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", KJIT_FORMAT,
+         "sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", KJIT_FORMAT,
+         "no file"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}", KJIT_FORMAT,
+         "truncated"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", KJIT_FORMAT, "truncated"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1)}", KJIT_SHAPE, "6 dimensions"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1)}", KJIT_SHAPE,
+         "6 dimensions"},
         {"{'descr': '<f4\\x00', 'fortran_order': False, 'shape': (1,)}", KJIT_FORMAT, "string"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         for (int version = 1; version <= 3; version++) {
             kjit_array *a;
-            FAILS(kjit_array_load(ctx, npy(version, bad[i].header, "12345678", 8), &a), bad[i].status, bad[i].text);
+            FAILS(kjit_array_load(ctx, npy(version, bad[i].header, "12345678", 8), &a),
+                  bad[i].status, bad[i].text);
             assert_null(a);
         }
     }
 }
 
-/* Every prefix of a good file, and every byte of its head set to something else: a message or an array. */
+/* Every prefix of a good file, and every byte of its head set to something else: a message or an
+ * array. */
 static void test_hostile_bytes(void **state)
 {
     (void)state;
@@ -187,7 +198,8 @@ static void test_hostile_bytes(void **state)
         write_file(path_of("cut.npy"), bytes, n);
         FAILS(kjit_array_load(ctx, path_of("cut.npy"), &b), KJIT_FORMAT, "cut.npy");
     }
-    static const unsigned char others[] = {0, 1, '\'', '(', ')', ',', '9', '-', '{', '}', 0x7f, 0xff};
+    static const unsigned char others[] = {0,   1,   '\'', '(', ')',  ',',
+                                           '9', '-', '{',  '}', 0x7f, 0xff};
     for (size_t n = 0; n < 128; n++) {
         for (size_t k = 0; k < sizeof others; k++) {
             memcpy(changed, bytes, size);
@@ -350,20 +362,30 @@ static void test_png_kinds(void **state)
         unsigned char expected[12];
         const char *file;
     } kinds[] = {
-        {/* 1-bit grey */ 2, {0, 255, 255, 0},
-         "89504e470d0a1a0a0000000d49484452000000020000000201000000005acd30890000000c49444154789c6370606800"
+        {/* 1-bit grey */ 2,
+         {0, 255, 255, 0},
+         "89504e470d0a1a0a0000000d49484452000000020000000201000000005acd30890000000c49444154789c637"
+         "0606800"
          "00014400c13a7a1c560000000049454e44ae426082"},
-        {/* 16-bit grey */ 2, {18, 86, 255, 0},
-         "89504e470d0a1a0a0000000d4948445200000002000000021000000000074d8ebb0000001249444154789c63103209ab"
+        {/* 16-bit grey */ 2,
+         {18, 86, 255, 0},
+         "89504e470d0a1a0a0000000d4948445200000002000000021000000000074d8ebb0000001249444154789c631"
+         "03209ab"
          "60f8ff9f8101000e6f0313beadcff30000000049454e44ae426082"},
-        {/* grey and alpha */ 2, {97, 99, 101, 103},
-         "89504e470d0a1a0a0000000d4948445200000002000000020804000000d8bfc5af0000001249444154789c63484c4a4e"
+        {/* grey and alpha */ 2,
+         {97, 99, 101, 103},
+         "89504e470d0a1a0a0000000d4948445200000002000000020804000000d8bfc5af0000001249444154789c634"
+         "84c4a4e"
          "61484d4bcf00000f8c0325a64f0d9e0000000049454e44ae426082"},
-        {/* RGBA, interlaced */ 3, {97, 98, 99, 101, 102, 103, 105, 106, 107, 109, 110, 111},
-         "89504e470d0a1a0a0000000d494844520000000200000002080600000105b13db20000001b49444154789c63484c4a4e"
+        {/* RGBA, interlaced */ 3,
+         {97, 98, 99, 101, 102, 103, 105, 106, 107, 109, 110, 111},
+         "89504e470d0a1a0a0000000d494844520000000200000002080600000105b13db20000001b49444154789c634"
+         "84c4a4e"
          "61484d4bcf60c8cccacec9cdcb2f00003af10689377f01b70000000049454e44ae426082"},
-        {/* palette */ 3, {10, 20, 30, 40, 50, 60, 40, 50, 60, 10, 20, 30},
-         "89504e470d0a1a0a0000000d494844520000000200000002010300000048789f6700000006504c54450a141e28323cd5"
+        {/* palette */ 3,
+         {10, 20, 30, 40, 50, 60, 40, 50, 60, 10, 20, 30},
+         "89504e470d0a1a0a0000000d494844520000000200000002010300000048789f6700000006504c54450a141e2"
+         "8323cd5"
          "1bb4e90000000c49444154789c637060680000014400c13a7a1c560000000049454e44ae426082"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -401,12 +423,18 @@ static void test_png_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_view),            cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_hostile_bytes),
-        cmocka_unit_test(test_read_errors),     cmocka_unit_test(test_write_errors),
-        cmocka_unit_test(test_png_round_trip),  cmocka_unit_test(test_png_shades),
-        cmocka_unit_test(test_png_refused),     cmocka_unit_test(test_png_kinds),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_view),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_hostile_headers),
+        cmocka_unit_test(test_hostile_bytes),
+        cmocka_unit_test(test_read_errors),
+        cmocka_unit_test(test_write_errors),
+        cmocka_unit_test(test_png_round_trip),
+        cmocka_unit_test(test_png_shades),
+        cmocka_unit_test(test_png_refused),
+        cmocka_unit_test(test_png_kinds),
         cmocka_unit_test(test_png_hostile),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);

@@ -59,7 +59,8 @@ static void test_nesting(void **state)
     (void)state;
     int32_t data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     prints(wrap(data, KJIT_I32, 2, SHAPE(3, 4)), "[[ 0  1  2  3]\n [ 4  5  6  7]\n [ 8  9 10 11]]");
-    prints(wrap(data, KJIT_I32, 3, SHAPE(2, 2, 3)), "[[[ 0  1  2]\n  [ 3  4  5]]\n\n [[ 6  7  8]\n  [ 9 10 11]]]");
+    prints(wrap(data, KJIT_I32, 3, SHAPE(2, 2, 3)),
+           "[[[ 0  1  2]\n  [ 3  4  5]]\n\n [[ 6  7  8]\n  [ 9 10 11]]]");
     prints(wrap(data, KJIT_I32, 0, NULL), "0");
     prints(wrap(data, KJIT_I32, 2, SHAPE(3, 0)), "[]");
     kjit_array *a = wrap(data, KJIT_I32, 2, SHAPE(3, 4)), *v;
@@ -78,7 +79,8 @@ static void test_lines(void **state)
     kjit_array *a = create(KJIT_I32, 1, SHAPE(30), 'C');
     for (int i = 0; i < 30; i++)
         ((int32_t *)kjit_array_data(a))[i] = i;
-    prints(a, "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n 24 25 26 27 28 29]");
+    prints(a, "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n 24 25 26 "
+              "27 28 29]");
     a = create(KJIT_F32, 1, SHAPE(1001), 'C');
     for (int i = 0; i < 1001; i++)
         ((float *)kjit_array_data(a))[i] = (float)i;
@@ -105,8 +107,9 @@ static void test_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_floats), cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_lines),    cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_nesting),  cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

@@ -1,10 +1,12 @@
-/* Launches: what arguments become, every way they can be wrong, limits, layouts, faults, modules. */
+/* Launches: what arguments become, every way they can be wrong, limits, layouts, faults,
+ * modules. */
 #include "api.h"
 
 #include <math.h>
 
 #define CONFIG(g, b) (&(kjit_config){.grid = {g}, .block = {b}})
-#define ARGS(...) (kjit_arg[]){__VA_ARGS__}, (int)(sizeof((kjit_arg[]){__VA_ARGS__}) / sizeof(kjit_arg))
+#define ARGS(...) \
+    (kjit_arg[]){__VA_ARGS__}, (int)(sizeof((kjit_arg[]){__VA_ARGS__}) / sizeof(kjit_arg))
 #define A kjit_arg_array
 #define I kjit_arg_i64
 #define F kjit_arg_f64
@@ -19,21 +21,27 @@ static const char source[] =
     "    if i < x.size { y[i] += a * x[i] }\n"
     "}\n"
     "kernel fill<T>(x: T[], v: T) { let i = grid(1); if i < x.size { x[i] = v } }\n"
-    "kernel put<T: number>(out: f64[], v: T, w: T) { if grid(1) == 0 { out[0] = f64(v); out[1] = f64(w) } }\n"
-    "kernel consts(out: i32[], const N: i32 = 4, const M: i32) { if grid(1) == 0 { out[0] = N; out[1] = M } }\n"
+    "kernel put<T: number>(out: f64[], v: T, w: T) { if grid(1) == 0 { out[0] = f64(v); out[1] = "
+    "f64(w) } }\n"
+    "kernel consts(out: i32[], const N: i32 = 4, const M: i32) { if grid(1) == 0 { out[0] = N; "
+    "out[1] = M } }\n"
     "kernel kinds(out: i64[], a: i8, b: u8, c: u32, d: i64, e: u64, f: bool) {\n"
-    "    if grid(1) == 0 { out[0] = i64(a); out[1] = i64(b); out[2] = i64(c); out[3] = d; out[4] = i64(e);\n"
+    "    if grid(1) == 0 { out[0] = i64(a); out[1] = i64(b); out[2] = i64(c); out[3] = d; out[4] = "
+    "i64(e);\n"
     "        out[5] = i64(f) }\n"
     "}\n"
     "kernel code2(a: i32[,]) { let x, y = grid(2)\n"
     "    if y < a.shape[0] and x < a.shape[1] { a[y, x] = i32(y * 100 + x) } }\n"
-    "kernel shape(out: i64[], a: f32[,,]) { if grid(1) == 0 { out[0] = a.size; out[1] = a.shape[0] } }\n"
-    "kernel dims(out: i64[]) { if grid(1) == 0 { out[0] = blockDim.x; out[1] = blockDim.y; out[2] = blockDim.z\n"
+    "kernel shape(out: i64[], a: f32[,,]) { if grid(1) == 0 { out[0] = a.size; out[1] = a.shape[0] "
+    "} }\n"
+    "kernel dims(out: i64[]) { if grid(1) == 0 { out[0] = blockDim.x; out[1] = blockDim.y; out[2] "
+    "= blockDim.z\n"
     "    out[3] = gridDim.x; out[4] = gridDim.y; out[5] = gridDim.z } }\n"
     "kernel where(out: i32[,,]) { let x, y, z = grid(3); out[z, y, x] += 1 }\n"
     "@launch_bounds(64) kernel small(x: i32[]) { x[0] = 1 }\n"
     "kernel shared_n(x: i32[], n: i64) { let t = shared.array(n, i32)\n"
-    "    t[threadIdx.x] = i32(threadIdx.x); syncthreads(); x[threadIdx.x] = t[n - 1 - threadIdx.x] }\n"
+    "    t[threadIdx.x] = i32(threadIdx.x); syncthreads(); x[threadIdx.x] = t[n - 1 - threadIdx.x] "
+    "}\n"
     "kernel diverge(x: i32[]) {\n"
     "    if threadIdx.x < 17 {\n"
     "        syncthreads()\n"
@@ -75,8 +83,9 @@ static int tear_down(void **state)
 static void test_numbers(void **state)
 {
     (void)state;
-    OK(kjit_launch(mod, "kinds", CONFIG(1, 1),
-                   ARGS(A(i64s), I(-128), I(255), I(4294967295), I(INT64_MIN), I(INT64_MAX), B(7))));
+    OK(kjit_launch(
+        mod, "kinds", CONFIG(1, 1),
+        ARGS(A(i64s), I(-128), I(255), I(4294967295), I(INT64_MIN), I(INT64_MAX), B(7))));
     assert_memory_equal(longs, ((int64_t[]){-128, 255, 4294967295, INT64_MIN, INT64_MAX, 1}), 48);
     OK(kjit_launch(mod, "fill", CONFIG(1, 64), ARGS(A(f32s), F(0.1))));
     assert_true(floats[63] == 0.1f);
@@ -98,7 +107,8 @@ static void test_names(void **state)
     (void)state;
     OK(kjit_launch(mod, "consts", CONFIG(1, 1), ARGS(A(i32s), NAMED("M", I(9)))));
     assert_memory_equal(ints, ((int32_t[]){4, 9}), 8);
-    OK(kjit_launch(mod, "consts", CONFIG(1, 1), ARGS(NAMED("M", I(1)), NAMED("N", I(2)), NAMED("out", A(i32s)))));
+    OK(kjit_launch(mod, "consts", CONFIG(1, 1),
+                   ARGS(NAMED("M", I(1)), NAMED("N", I(2)), NAMED("out", A(i32s)))));
     assert_memory_equal(ints, ((int32_t[]){2, 1}), 8);
     OK(kjit_launch(mod, "consts", CONFIG(1, 1), ARGS(A(i32s), I(5), I(6))));
     assert_memory_equal(ints, ((int32_t[]){5, 6}), 8);
@@ -108,31 +118,48 @@ static void test_wrong_arguments(void **state)
 {
     (void)state;
     FAILS(kjit_launch(mod, "ad", CONFIG(1, 1), NULL, 0), KJIT_NOT_FOUND, "did you mean 'add'");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s))), KJIT_LAUNCH, "'n' (i32) was not given");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s))), KJIT_LAUNCH,
+          "'n' (i32) was not given");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), NULL, 0), KJIT_LAUNCH, "'x' (i32[]) was not given");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), I(1), I(2))), KJIT_LAUNCH, "3 arguments were given");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), NAMED("m", I(1)))), KJIT_LAUNCH, "no parameter 'm'");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), NAMED("x", A(i32s)))), KJIT_LAUNCH, "given twice");
-    FAILS(kjit_launch(mod, "consts", CONFIG(1, 1), ARGS(A(i32s))), KJIT_LAUNCH, "const parameter 'M'");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(I(1), I(1))), KJIT_TYPE, "'x' takes i32[], not the integer 1");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), A(i32s))), KJIT_TYPE, "'n' takes i32, not an array");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(f32s), I(1))), KJIT_TYPE, "not an array of f32, shape (64,)");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), I(1), I(2))), KJIT_LAUNCH,
+          "3 arguments were given");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), NAMED("m", I(1)))), KJIT_LAUNCH,
+          "no parameter 'm'");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), NAMED("x", A(i32s)))), KJIT_LAUNCH,
+          "given twice");
+    FAILS(kjit_launch(mod, "consts", CONFIG(1, 1), ARGS(A(i32s))), KJIT_LAUNCH,
+          "const parameter 'M'");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(I(1), I(1))), KJIT_TYPE,
+          "'x' takes i32[], not the integer 1");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), A(i32s))), KJIT_TYPE,
+          "'n' takes i32, not an array");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(f32s), I(1))), KJIT_TYPE,
+          "not an array of f32, shape (64,)");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(NULL), I(1))), KJIT_INVALID, "NULL");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), A(NULL))), KJIT_INVALID, "NULL");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), F(1))), KJIT_TYPE, "not the float 1.0");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), F(1))), KJIT_TYPE,
+          "not the float 1.0");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), B(1))), KJIT_TYPE, "not true");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), I(2147483648))), KJIT_TYPE, "does not fit in 'n'");
-    FAILS(kjit_launch(mod, "fill", CONFIG(1, 1), ARGS(A(f32s), F(1e300))), KJIT_TYPE, "does not fit");
-    FAILS(kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(-129), I(0), I(0), I(0), I(0), B(0))), KJIT_TYPE,
-          "'a' (i8)");
-    FAILS(kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(0), I(-1), I(0), I(0), I(0), B(0))), KJIT_TYPE,
-          "'b' (u8)");
-    FAILS(kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(0), I(0), I(0), I(0), I(-1), B(0))), KJIT_TYPE,
-          "'e' (u64)");
-    FAILS(kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(0), I(0), I(0), I(0), I(0), I(1))), KJIT_TYPE,
-          "'f' takes bool");
-    FAILS(kjit_launch(mod, "axpy", CONFIG(1, 1), ARGS(F(1), A(i32s), A(i32s))), KJIT_TYPE, "T stands for float");
-    FAILS(kjit_launch(mod, "axpy", CONFIG(1, 1), ARGS(F(1), A(f32s), A(f64s))), KJIT_TYPE, "T[] with T = f32");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), I(2147483648))), KJIT_TYPE,
+          "does not fit in 'n'");
+    FAILS(kjit_launch(mod, "fill", CONFIG(1, 1), ARGS(A(f32s), F(1e300))), KJIT_TYPE,
+          "does not fit");
+    FAILS(kjit_launch(mod, "kinds", CONFIG(1, 1),
+                      ARGS(A(i64s), I(-129), I(0), I(0), I(0), I(0), B(0))),
+          KJIT_TYPE, "'a' (i8)");
+    FAILS(
+        kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(0), I(-1), I(0), I(0), I(0), B(0))),
+        KJIT_TYPE, "'b' (u8)");
+    FAILS(
+        kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(0), I(0), I(0), I(0), I(-1), B(0))),
+        KJIT_TYPE, "'e' (u64)");
+    FAILS(
+        kjit_launch(mod, "kinds", CONFIG(1, 1), ARGS(A(i64s), I(0), I(0), I(0), I(0), I(0), I(1))),
+        KJIT_TYPE, "'f' takes bool");
+    FAILS(kjit_launch(mod, "axpy", CONFIG(1, 1), ARGS(F(1), A(i32s), A(i32s))), KJIT_TYPE,
+          "T stands for float");
+    FAILS(kjit_launch(mod, "axpy", CONFIG(1, 1), ARGS(F(1), A(f32s), A(f64s))), KJIT_TYPE,
+          "T[] with T = f32");
     FAILS(kjit_launch(mod, "code2", CONFIG(1, 1), ARGS(A(i32s))), KJIT_SHAPE, "i32[,]");
     FAILS(kjit_launch(mod, "add", NULL, ARGS(A(i32s), I(1))), KJIT_INVALID, "config");
     FAILS(kjit_launch(mod, NULL, CONFIG(1, 1), ARGS(A(i32s), I(1))), KJIT_INVALID, "name");
@@ -154,7 +181,8 @@ static void test_other_context(void **state)
     assert_int_equal(kjit_array_create(own, KJIT_I32, 1, SHAPE(4), 'C', KJIT_HOST, &a), KJIT_OK);
     assert_int_equal(kjit_stream_create(own, &s), KJIT_OK);
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(a), I(1))), KJIT_INVALID, "another context");
-    FAILS(kjit_launch(mod, "add", &(kjit_config){.grid = {1}, .block = {1}, .stream = s}, ARGS(A(i32s), I(1))),
+    FAILS(kjit_launch(mod, "add", &(kjit_config){.grid = {1}, .block = {1}, .stream = s},
+                      ARGS(A(i32s), I(1))),
           KJIT_INVALID, "another context");
     FAILS(kjit_copy(i32s, a, NULL), KJIT_INVALID, "different contexts");
     kjit_stream_free(s);
@@ -180,7 +208,8 @@ static void test_dimensions(void **state)
         {{.grid = {1}, .block = {32, 33}}, "1056 threads"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        FAILS(kjit_launch(mod, "add", &bad[i].config, ARGS(A(i32s), I(1))), KJIT_LAUNCH, bad[i].text);
+        FAILS(kjit_launch(mod, "add", &bad[i].config, ARGS(A(i32s), I(1))), KJIT_LAUNCH,
+              bad[i].text);
     FAILS(kjit_launch(mod, "small", CONFIG(1, 65), ARGS(A(i32s))), KJIT_LAUNCH, "@launch_bounds");
     OK(kjit_launch(mod, "small", CONFIG(1, 64), ARGS(A(i32s))));
     kjit_config config = {.grid = {3, 0, 2}, .block = {4, 5}};
@@ -203,7 +232,8 @@ static void test_every_thread(void **state)
     (void)state;
     kjit_array *a = create(KJIT_I32, 3, SHAPE(6, 35, 128), 'C');
     memset(kjit_array_data(a), 0, 6 * 35 * 128 * 4);
-    OK(kjit_launch(mod, "where", &(kjit_config){.grid = {8, 7, 3}, .block = {16, 5, 2}}, ARGS(A(a))));
+    OK(kjit_launch(mod, "where", &(kjit_config){.grid = {8, 7, 3}, .block = {16, 5, 2}},
+                   ARGS(A(a))));
     for (int i = 0; i < 6 * 35 * 128; i++)
         assert_int_equal(((int32_t *)kjit_array_data(a))[i], 1);
     kjit_array_free(a);
@@ -223,8 +253,10 @@ static void test_layouts(void **state)
         OK(kjit_to_host(a, NULL, &b));
         for (int y = 0; y < 9; y++)
             for (int x = 0; x < 13; x++)
-                assert_int_equal(*(int32_t *)((char *)kjit_array_data(b) + y * kjit_array_strides(b)[0] +
-                                              x * kjit_array_strides(b)[1]), y * 100 + x);
+                assert_int_equal(*(int32_t *)((char *)kjit_array_data(b) +
+                                              y * kjit_array_strides(b)[0] +
+                                              x * kjit_array_strides(b)[1]),
+                                 y * 100 + x);
         kjit_array_free(a);
         kjit_array_free(b);
     }
@@ -244,7 +276,8 @@ static void test_requires(void **state)
     kjit_array *half;
     OK(kjit_array_slice(f32s, NULL, SHAPE(32), NULL, &half));
     FAILS(kjit_launch(mod, "axpy", CONFIG(1, 64), ARGS(F(1), A(half), A(f32s))), KJIT_LAUNCH,
-          "kernel 'axpy' requires x.shape == y.shape (test.knl:3:14), but x.shape is (32,), y.shape is (64,)");
+          "kernel 'axpy' requires x.shape == y.shape (test.knl:3:14), but x.shape is (32,), "
+          "y.shape is (64,)");
     FAILS(kjit_launch(mod, "sized", CONFIG(1, 16), ARGS(A(i32s), NAMED("N", I(5)))), KJIT_LAUNCH,
           "x.shape is (64,), N is 5, blockDim is (16, 1, 1)");
     OK(kjit_launch(mod, "sized", CONFIG(4, 16), ARGS(A(i32s), NAMED("N", I(4)))));
@@ -260,8 +293,10 @@ static void test_shared(void **state)
         assert_int_equal(ints[i], 63 - i);
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(1 << 20))), KJIT_LAUNCH,
           "4194304 bytes of shared memory");
-    FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(-1))), KJIT_LAUNCH, "negative");
-    FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(INT64_MAX))), KJIT_LAUNCH, "shared");
+    FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(-1))), KJIT_LAUNCH,
+          "negative");
+    FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(INT64_MAX))), KJIT_LAUNCH,
+          "shared");
 }
 
 static void test_fault(void **state)
@@ -273,11 +308,14 @@ static void test_fault(void **state)
           "error: syncthreads() reached by 17 of 64 threads of block (");
     assert_non_null(strstr(kjit_last_error(ctx), "syncthreads()\n"));
     OK(kjit_stream_create(ctx, &s));
-    OK(kjit_launch(mod, "diverge", &(kjit_config){.grid = {1}, .block = {64}, .stream = s}, ARGS(A(i32s))));
-    OK(kjit_launch(mod, "add", &(kjit_config){.grid = {1}, .block = {64}, .stream = s}, ARGS(A(i32s), I(1))));
+    OK(kjit_launch(mod, "diverge", &(kjit_config){.grid = {1}, .block = {64}, .stream = s},
+                   ARGS(A(i32s))));
+    OK(kjit_launch(mod, "add", &(kjit_config){.grid = {1}, .block = {64}, .stream = s},
+                   ARGS(A(i32s), I(1))));
     FAILS(kjit_stream_synchronize(s), KJIT_FAULT, "17 of 64 threads of block (0, 0, 0)");
     OK(kjit_stream_synchronize(s)); /* told once */
-    OK(kjit_launch(mod, "diverge", &(kjit_config){.grid = {1}, .block = {64}, .stream = s}, ARGS(A(i32s))));
+    OK(kjit_launch(mod, "diverge", &(kjit_config){.grid = {1}, .block = {64}, .stream = s},
+                   ARGS(A(i32s))));
     FAILS(kjit_synchronize(ctx), KJIT_FAULT, "17 of 64");
     OK(kjit_synchronize(ctx));
     kjit_stream_free(s);
@@ -290,7 +328,8 @@ static void test_modules(void **state)
     kjit_diagnostic d[4];
     char *text;
     static const char broken[] = "kernel k(x: f32[]) {\n    x[0] = lenght\n    y = 2\n}\n";
-    FAILS(kjit_module_compile(ctx, "b.knl", broken, strlen(broken), NULL, &m), KJIT_COMPILE, "b.knl:2:12: error: ");
+    FAILS(kjit_module_compile(ctx, "b.knl", broken, strlen(broken), NULL, &m), KJIT_COMPILE,
+          "b.knl:2:12: error: ");
     assert_non_null(m);
     assert_int_equal(kjit_module_diagnostics(m, d, 4), 2);
     assert_int_equal(d[0].line, 2);
@@ -322,7 +361,8 @@ static void test_modules(void **state)
     FAILS(kjit_module_emit(mod, "asm", "nothing", NULL, &text), KJIT_NOT_FOUND, "'nothing'");
 
     write_file(path_of("k.knl"), source, strlen(source));
-    OK(kjit_module_load(ctx, path_of("k.knl"), &(kjit_compile_options){.opt_level = 0, .verify = 1}, &m));
+    OK(kjit_module_load(ctx, path_of("k.knl"), &(kjit_compile_options){.opt_level = 0, .verify = 1},
+                        &m));
     ints[0] = 1;
     OK(kjit_launch(m, "add", CONFIG(1, 64), ARGS(A(i32s), I(1))));
     assert_int_equal(ints[0], 2);
@@ -340,10 +380,12 @@ static void test_modules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_names),      cmocka_unit_test(test_wrong_arguments),
-        cmocka_unit_test(test_other_context), cmocka_unit_test(test_dimensions), cmocka_unit_test(test_every_thread),
-        cmocka_unit_test(test_layouts),    cmocka_unit_test(test_requires),   cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_fault),      cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_other_context),
+        cmocka_unit_test(test_dimensions),      cmocka_unit_test(test_every_thread),
+        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_requires),
+        cmocka_unit_test(test_shared),          cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_modules),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     drop_folder();

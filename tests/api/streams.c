@@ -1,4 +1,5 @@
-/* Streams and events: order within a stream, waiting between streams, lifetimes of what is queued, times. */
+/* Streams and events: order within a stream, waiting between streams, lifetimes of what is queued,
+ * times. */
 #include "api.h"
 
 static const char source[] =
@@ -30,7 +31,9 @@ static void launch(const char *kernel, kjit_stream *s, kjit_array *a, int64_t n)
 {
     kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(n)};
     bool one = strcmp(kernel, "slow") == 0;
-    kjit_config config = {.grid = {one ? 1 : (kjit_array_size(a) + 255) / 256}, .block = {one ? 1 : 256}, .stream = s};
+    kjit_config config = {.grid = {one ? 1 : (kjit_array_size(a) + 255) / 256},
+                          .block = {one ? 1 : 256},
+                          .stream = s};
     OK(kjit_launch(mod, kernel, &config, args, 2));
 }
 
@@ -200,8 +203,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),  cmocka_unit_test(test_lifetimes),    cmocka_unit_test(test_default_stream),
-        cmocka_unit_test(test_events), cmocka_unit_test(test_many_streams), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_lifetimes),
+        cmocka_unit_test(test_default_stream), cmocka_unit_test(test_events),
+        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,5 @@
-/* Many threads on one context: launches, compilations of one variant, streams, each thread's own error. */
+/* Many threads on one context: launches, compilations of one variant, streams, each thread's own
+ * error. */
 #include "api.h"
 
 #include <pthread.h>
@@ -37,7 +38,8 @@ static int tear_down(void **state)
 #define CHECK(condition) \
     do { \
         if (!(condition) && atomic_fetch_add(&wrong, 1) == 0) \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, kjit_last_error(ctx)); \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
+                    kjit_last_error(ctx)); \
     } while (0)
 
 static void run_threads(void *(*work)(void *))
@@ -61,8 +63,10 @@ static void *launch_much(void *data)
     CHECK(kjit_array_wrap(ctx, x, KJIT_I32, 1, SHAPE(N), NULL, KJIT_HOST, &a) == KJIT_OK);
     for (int i = 0; i < ROUNDS; i++) {
         kjit_arg args[] = {kjit_arg_array(a), kjit_arg_named("K", kjit_arg_i64(i % 3 + self % 2))};
-        CHECK(kjit_launch(mod, "add", &(kjit_config){.grid = {N / 100}, .block = {100}}, args, 2) == KJIT_OK);
-        CHECK(kjit_launch(mod, "rotate", &(kjit_config){.grid = {N / 50}, .block = {50}}, args, 1) == KJIT_OK);
+        CHECK(kjit_launch(mod, "add", &(kjit_config){.grid = {N / 100}, .block = {100}}, args, 2) ==
+              KJIT_OK);
+        CHECK(kjit_launch(mod, "rotate", &(kjit_config){.grid = {N / 50}, .block = {50}}, args,
+                          1) == KJIT_OK);
     }
     int32_t expected = 0;
     for (int i = 0; i < ROUNDS; i++)
@@ -117,7 +121,8 @@ static void *fail_much(void *data)
     snprintf(expected, sizeof expected, "'%s'", name);
     CHECK(*kjit_last_error(ctx) == '\0');
     for (int i = 0; i < ROUNDS; i++) {
-        CHECK(kjit_launch(mod, name, &(kjit_config){.grid = {1}, .block = {1}}, NULL, 0) == KJIT_NOT_FOUND);
+        CHECK(kjit_launch(mod, name, &(kjit_config){.grid = {1}, .block = {1}}, NULL, 0) ==
+              KJIT_NOT_FOUND);
         CHECK(strstr(kjit_last_error(ctx), expected));
     }
     return NULL;

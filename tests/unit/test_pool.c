@@ -1,4 +1,5 @@
-/* The CPU device's pool: every block runs once, whoever launches and however many do; faults stop; workers' memory. */
+/* The CPU device's pool: every block runs once, whoever launches and however many do; faults stop;
+ * workers' memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ static kj_pool *pool_of(int workers)
 }
 
 /* A launch with one slot: the counters of its blocks. */
-static kj_host_launch *launch_of(int64_t x, int64_t y, int64_t z, atomic_uchar *ran, kj_host_fault *fault)
+static kj_host_launch *launch_of(int64_t x, int64_t y, int64_t z, atomic_uchar *ran,
+                                 kj_host_fault *fault)
 {
     kj_host_launch *l = calloc(1, sizeof *l + sizeof(uint64_t));
     memcpy(l->grid, (int64_t[]){x, y, z}, sizeof l->grid);
@@ -47,7 +49,8 @@ static int32_t count(const kj_host_launch *l, int64_t first, int64_t last, void 
     return (uintptr_t)shared % 64 != 0;
 }
 
-static void check_counts(kj_pool *pool, int64_t x, int64_t y, int64_t z, size_t scratch, atomic_uint *cost)
+static void check_counts(kj_pool *pool, int64_t x, int64_t y, int64_t z, size_t scratch,
+                         atomic_uint *cost)
 {
     kj_failure why;
     kj_host_fault fault;
@@ -212,8 +215,9 @@ static void test_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks), cmocka_unit_test(test_idle),     cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_many),   cmocka_unit_test(test_rounding), cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_blocks),   cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_fault),    cmocka_unit_test(test_many),
+        cmocka_unit_test(test_rounding), cmocka_unit_test(test_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,8 +52,8 @@ static void cpu_describe(const kj_device *dev, int ordinal, kjit_device_info *ou
     cpu_model(model, sizeof model);
     *out = (kjit_device_info){.kind = "cpu", .ordinal = ordinal, .memory = kj_machine_memory()};
     out->units = dev ? kj_pool_workers(dev->pool) : kj_machine_cpus();
-    snprintf(out->name, sizeof out->name, "%s (%d thread%s, %s)", model, out->units, out->units == 1 ? "" : "s",
-             vector_isa());
+    snprintf(out->name, sizeof out->name, "%s (%d thread%s, %s)", model, out->units,
+             out->units == 1 ? "" : "s", vector_isa());
 }
 
 static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failure *why)
@@ -108,8 +108,8 @@ static void run_copy(kj_task *task)
     t->work->done(t->work, KJIT_OK, NULL);
 }
 
-static kjit_status cpu_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
-                            kj_failure *why)
+static kjit_status cpu_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer,
+                            kj_work *work, kj_failure *why)
 {
     if (!queue) {
         kj_queue_wait(dev, NULL);
@@ -142,12 +142,13 @@ static void run_launch(kj_task *task)
 {
     launch_task *t = (launch_task *)task;
     kj_failure why;
-    kjit_status status = kj_pool_run(t->dev->pool, t->exec->entry, t->values, t->scratch, &t->exec->cost, &why);
+    kjit_status status =
+        kj_pool_run(t->dev->pool, t->exec->entry, t->values, t->scratch, &t->exec->cost, &why);
     t->work->done(t->work, status, &t->fault);
 }
 
-static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call, kj_work *work,
-                                kj_failure *why)
+static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                                kj_work *work, kj_failure *why)
 {
     size_t size = sizeof *call->values + call->nslots * sizeof call->values->slots[0];
     launch_task *t = malloc(sizeof *t + size);
@@ -167,15 +168,16 @@ static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch
     return status;
 }
 
-static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call, kj_work *work,
-                              kj_host_fault *fault, kj_failure *why)
+static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                              kj_work *work, kj_host_fault *fault, kj_failure *why)
 {
     if (queue)
         return queue_launch(dev, queue, call, work, why);
     kj_queue_wait(dev, NULL);
     fault->kind = KJ_FAULT_NONE;
     call->values->fault = fault;
-    return kj_pool_run(dev->pool, call->exec->entry, call->values, call->scratch, &call->exec->cost, why);
+    return kj_pool_run(dev->pool, call->exec->entry, call->values, call->scratch, &call->exec->cost,
+                       why);
 }
 
 const kj_device_ops kj_cpu_device = {

@@ -1,4 +1,5 @@
-/* The CPU device: a pool of workers that run blocks, queues with a thread each, code loaded by LLVM's ORC. */
+/* The CPU device: a pool of workers that run blocks, queues with a thread each, code loaded by
+ * LLVM's ORC. */
 #ifndef KJ_CPU_H
 #define KJ_CPU_H
 
@@ -16,20 +17,21 @@ kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why);
 void kj_pool_free(kj_pool *pool);
 int kj_pool_workers(const kj_pool *pool);
 
-/* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once. `values->fault` is set by
- * the caller. `cost` is the kernel's: what a block took before, 0 at first. KJIT_FAULT when a block reported one. */
-kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values, size_t scratch,
-                        atomic_uint *cost, kj_failure *why);
+/* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once.
+ * `values->fault` is set by the caller. `cost` is the kernel's: what a block took before, 0 at
+ * first. KJIT_FAULT when a block reported one. */
+kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
+                        size_t scratch, atomic_uint *cost, kj_failure *why);
 
 /* ---- Queues and marks (queue.c) ---- */
 
 /* All queues of a device share one lock: what they do under it is short. */
 typedef struct kj_queues {
     pthread_mutex_t lock;
-    pthread_cond_t done;      /* some task has ended */
+    pthread_cond_t done; /* some task has ended */
     kj_queue *first;
-    uint64_t tickets;         /* tasks ever queued */
-    atomic_int pending;       /* tasks queued that have not ended */
+    uint64_t tickets;   /* tasks ever queued */
+    atomic_int pending; /* tasks queued that have not ended */
 } kj_queues;
 
 void kj_queues_init(kj_queues *queues);
@@ -44,7 +46,8 @@ typedef struct kj_task {
 
 kjit_status kj_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
 void kj_queue_free(kj_queue *queue);
-kjit_status kj_queue_add(kj_queue *queue, kj_task *task, kj_failure *why); /* takes the task over if it succeeds */
+kjit_status kj_queue_add(kj_queue *queue, kj_task *task,
+                         kj_failure *why); /* takes the task over if it succeeds */
 void kj_queue_wait(kj_device *dev, kj_queue *queue);
 bool kj_queue_idle(kj_queue *queue);
 

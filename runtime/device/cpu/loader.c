@@ -1,8 +1,9 @@
 /* Object code -> an address to call, by LLVM's ORC.
  *
- * Each object is linked in a JITDylib of its own, so that entries of one name do not meet; a JITDylib cannot be
- * destroyed, so it is cleared and kept for the next object. What code may call in the process is the table `host` and
- * nothing else. The linker is made when the first code is loaded: it takes half a millisecond. */
+ * Each object is linked in a JITDylib of its own, so that entries of one name do not meet; a
+ * JITDylib cannot be destroyed, so it is cleared and kept for the next object. What code may call
+ * in the process is the table `host` and nothing else. The linker is made when the first code is
+ * loaded: it takes half a millisecond. */
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
@@ -24,11 +25,13 @@ static const struct {
     const char *name;
     uintptr_t address;
 } host[] = {
+/* clang-format off */
 #define HOST(name) {#name, (uintptr_t)(name)}
-    HOST(memcpy), HOST(memmove), HOST(memset), HOST(memcmp), HOST(fma),   HOST(fmaf),
-    HOST(fmod),   HOST(fmodf),   HOST(floor),  HOST(floorf), HOST(ceil),  HOST(ceilf),
-    HOST(trunc),  HOST(truncf),  HOST(rint),   HOST(rintf),  HOST(round), HOST(roundf),
+    HOST(memcpy), HOST(memmove), HOST(memset), HOST(memcmp), HOST(fma), HOST(fmaf),
+    HOST(fmod), HOST(fmodf), HOST(floor), HOST(floorf), HOST(ceil), HOST(ceilf),
+    HOST(trunc), HOST(truncf), HOST(rint), HOST(rintf), HOST(round), HOST(roundf),
 #undef HOST
+/* clang-format on */
 };
 
 enum { NHOST = sizeof host / sizeof *host };
@@ -76,7 +79,8 @@ static kjit_status make_jit(kj_loader *loader, kj_failure *why)
     LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit, NULL);
     if (error)
         return failed(error, "make the linker", why);
-    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit), drop_report, NULL);
+    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit), drop_report,
+                                            NULL);
     loader->jit = jit;
     return KJIT_OK;
 }
@@ -86,7 +90,8 @@ static kjit_status define_host(kj_loader *loader, LLVMOrcJITDylibRef ref, kj_fai
     LLVMOrcCSymbolMapPair pairs[NHOST];
     for (size_t i = 0; i < NHOST; i++) {
         pairs[i].Name = LLVMOrcLLJITMangleAndIntern(loader->jit, host[i].name);
-        pairs[i].Sym = (LLVMJITEvaluatedSymbol){host[i].address, {LLVMJITSymbolGenericFlagsCallable, 0}};
+        pairs[i].Sym =
+            (LLVMJITEvaluatedSymbol){host[i].address, {LLVMJITSymbolGenericFlagsCallable, 0}};
     }
     LLVMErrorRef error = LLVMOrcJITDylibDefine(ref, LLVMOrcAbsoluteSymbols(pairs, NHOST));
     return error ? failed(error, "define the host's functions", why) : KJIT_OK;
@@ -106,7 +111,8 @@ static kjit_status take_dylib(kj_loader *loader, dylib **out, kj_failure *why)
     if (!d)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     snprintf(name, sizeof name, "kernel.%llu", (unsigned long long)loader->count++);
-    d->ref = LLVMOrcExecutionSessionCreateBareJITDylib(LLVMOrcLLJITGetExecutionSession(loader->jit), name);
+    d->ref = LLVMOrcExecutionSessionCreateBareJITDylib(LLVMOrcLLJITGetExecutionSession(loader->jit),
+                                                       name);
     *out = d;
     return KJIT_OK;
 }
@@ -138,15 +144,16 @@ static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t n,
     sem_post(&f->ready);
 }
 
-static kjit_status look_up(kj_loader *loader, dylib *d, const char *name, kj_host_entry *out, kj_failure *why)
+static kjit_status look_up(kj_loader *loader, dylib *d, const char *name, kj_host_entry *out,
+                           kj_failure *why)
 {
     found f = {.error = NULL};
     sem_init(&f.ready, 0, 0);
     LLVMOrcCJITDylibSearchOrderElement order = {d->ref, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
     LLVMOrcCLookupSetElement symbol = {LLVMOrcLLJITMangleAndIntern(loader->jit, name),
                                        LLVMOrcSymbolLookupFlagsRequiredSymbol};
-    LLVMOrcExecutionSessionLookup(LLVMOrcLLJITGetExecutionSession(loader->jit), LLVMOrcLookupKindStatic, &order, 1,
-                                  &symbol, 1, on_found, &f);
+    LLVMOrcExecutionSessionLookup(LLVMOrcLLJITGetExecutionSession(loader->jit),
+                                  LLVMOrcLookupKindStatic, &order, 1, &symbol, 1, on_found, &f);
     while (sem_wait(&f.ready) != 0) /* interrupted by a signal */
         continue;
     sem_destroy(&f.ready);
@@ -156,7 +163,8 @@ static kjit_status look_up(kj_loader *loader, dylib *d, const char *name, kj_hos
     return KJIT_OK;
 }
 
-static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *exec, kj_failure *why)
+static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *exec,
+                               kj_failure *why)
 {
     kjit_status status = loader->jit ? KJIT_OK : make_jit(loader, why);
     if (status != KJIT_OK)
@@ -166,7 +174,8 @@ static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *
         return status;
     status = define_host(loader, exec->code->ref, why);
     if (status == KJIT_OK) {
-        LLVMMemoryBufferRef object = LLVMCreateMemoryBufferWithMemoryRangeCopy(code->bytes, code->size, "kernel");
+        LLVMMemoryBufferRef object =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(code->bytes, code->size, "kernel");
         LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(loader->jit, exec->code->ref, object);
         status = error ? failed(error, "load the compiled kernel", why)
                        : look_up(loader, exec->code, code->entry, &exec->entry, why);

@@ -1,14 +1,17 @@
 /* Workers that run the blocks of launches.
  *
- * A launch takes a slot of the pool, publishes itself there and helps; workers that see it join, claim chunks of blocks
- * from its counter until none is left, and leave. The launch returns when it has closed its slot and the last worker
- * has left. Nothing is allocated and no lock is taken. When every slot is taken a launch runs on its own thread alone.
+ * A launch takes a slot of the pool, publishes itself there and helps; workers that see it join,
+ * claim chunks of blocks from its counter until none is left, and leave. The launch returns when it
+ * has closed its slot and the last worker has left. Nothing is allocated and no lock is taken. When
+ * every slot is taken a launch runs on its own thread alone.
  *
- * Workers that find nothing watch for a new launch for SPIN_US, then sleep on the pool's counter of launches (a futex):
- * a launch into a warm pool makes no system call. Waking sleepers takes longer than a small launch does, so what a
- * kernel's blocks took before decides whether they are woken at once, or only if the launch outlasts its estimate. A
- * slot's state is one word: OPEN lets workers in, the low bits count those inside. A stale look at a slot is harmless:
- * joining is a compare-and-swap, and a slot that was closed and opened again in between is simply a newer launch. */
+ * Workers that find nothing watch for a new launch for SPIN_US, then sleep on the pool's counter of
+ * launches (a futex): a launch into a warm pool makes no system call. Waking sleepers takes longer
+ * than a small launch does, so what a kernel's blocks took before decides whether they are woken at
+ * once, or only if the launch outlasts its estimate. A slot's state is one word: OPEN lets workers
+ * in, the low bits count those inside. A stale look at a slot is harmless: joining is a
+ * compare-and-swap, and a slot that was closed and opened again in between is simply a newer
+ * launch. */
 #include "cpu.h"
 
 #include <fenv.h>
@@ -21,7 +24,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOTS = 16, SPIN_US = 40, CHUNKS_PER_WORKER = 8, STACK = 8 << 20, LINE = 64, MAX_WORKERS = 1024, SMALL_NS = 5000 };
+enum {
+    SLOTS = 16,
+    SPIN_US = 40,
+    CHUNKS_PER_WORKER = 8,
+    STACK = 8 << 20,
+    LINE = 64,
+    MAX_WORKERS = 1024,
+    SMALL_NS = 5000
+};
 
 #define OPEN 0x80000000u
 #define WAITED 0x40000000u /* the launch sleeps until the workers have left */
@@ -57,7 +68,8 @@ struct kj_pool {
     atomic_bool stop;
     int nworkers; /* threads, the launching one not counted */
     worker *workers;
-    pthread_mutex_t lock; /* while the workers are started, with the first launch that shares its blocks */
+    pthread_mutex_t
+        lock; /* while the workers are started, with the first launch that shares its blocks */
     atomic_bool started;
     int nstarted;
     slot slots[SLOTS];
@@ -125,8 +137,8 @@ static bool grow(scratch *s, size_t size)
 }
 
 /* Kernels see the default rounding and denormals whatever the program has set for its thread. */
-static void run_blocks(kj_host_entry entry, const kj_host_launch *values, uint64_t first, uint64_t last, void *memory,
-                       atomic_bool *faulted)
+static void run_blocks(kj_host_entry entry, const kj_host_launch *values, uint64_t first,
+                       uint64_t last, void *memory, atomic_bool *faulted)
 {
     if (entry(values, (int64_t)first, (int64_t)last, memory) != 0)
         atomic_store_explicit(faulted, true, memory_order_relaxed);
@@ -186,8 +198,8 @@ static bool join(slot *s)
 {
     unsigned state = atomic_load_explicit(&s->state, memory_order_relaxed);
     while (state & OPEN) {
-        if (atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acquire,
-                                                  memory_order_relaxed))
+        if (atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1,
+                                                  memory_order_acquire, memory_order_relaxed))
             return true;
     }
     return false;
@@ -207,7 +219,8 @@ static void help(worker *w)
         slot *s = &w->pool->slots[(w->first + i) % SLOTS];
         if (!join(s))
             continue;
-        if (atomic_load_explicit(&s->next, memory_order_relaxed) < s->blocks && grow(&w->own, s->scratch_size))
+        if (atomic_load_explicit(&s->next, memory_order_relaxed) < s->blocks &&
+            grow(&w->own, s->scratch_size))
             work(s, w->own.data);
         leave(s);
     }
@@ -268,13 +281,14 @@ static void close_slot(slot *s)
 }
 
 /* On the calling thread alone: one chunk, or no slot is free. */
-static kjit_status run_alone(slot *s, kj_host_entry entry, const kj_host_launch *values, size_t scratch_size,
-                             uint64_t blocks, kj_failure *why)
+static kjit_status run_alone(slot *s, kj_host_entry entry, const kj_host_launch *values,
+                             size_t scratch_size, uint64_t blocks, kj_failure *why)
 {
     scratch own = {0};
     scratch *memory = s ? &s->own : &own;
     if (!grow(memory, scratch_size))
-        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory", scratch_size);
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory",
+                          scratch_size);
     atomic_bool faulted;
     atomic_init(&faulted, false);
     float_state state = float_enter();
@@ -289,7 +303,8 @@ static void learn(atomic_uint *cost, int64_t ns, uint64_t blocks)
 {
     if (blocks == 0)
         return;
-    int64_t now = ns / (int64_t)blocks + 1, before = atomic_load_explicit(cost, memory_order_relaxed);
+    int64_t now = ns / (int64_t)blocks + 1,
+            before = atomic_load_explicit(cost, memory_order_relaxed);
     int64_t kept = now >= before ? now : before - (before - now + 7) / 8;
     atomic_store_explicit(cost, kept < UINT_MAX ? (unsigned)kept : UINT_MAX, memory_order_relaxed);
 }
@@ -331,14 +346,15 @@ static bool start(worker *w)
     return started;
 }
 
-/* A program that only checks its kernels, or launches small ones, has no threads. Those that could not be started are
- * not missed: the launching thread takes their chunks. */
+/* A program that only checks its kernels, or launches small ones, has no threads. Those that could
+ * not be started are not missed: the launching thread takes their chunks. */
 static void start_workers(kj_pool *pool)
 {
     if (atomic_load_explicit(&pool->started, memory_order_acquire))
         return;
     pthread_mutex_lock(&pool->lock);
-    for (int i = 0; i < pool->nworkers && !atomic_load_explicit(&pool->started, memory_order_relaxed); i++) {
+    for (int i = 0;
+         i < pool->nworkers && !atomic_load_explicit(&pool->started, memory_order_relaxed); i++) {
         worker *w = &pool->workers[i];
         *w = (worker){.pool = pool, .first = i % SLOTS};
         if (!start(w))
@@ -352,7 +368,8 @@ static void start_workers(kj_pool *pool)
 static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_failure *why)
 {
     if (!grow(&s->own, s->scratch_size))
-        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory", s->scratch_size);
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory",
+                          s->scratch_size);
     start_workers(pool);
     atomic_store_explicit(&s->next, 0, memory_order_relaxed);
     atomic_store_explicit(&s->faulted, false, memory_order_relaxed);
@@ -362,10 +379,11 @@ static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_fail
     return atomic_load_explicit(&s->faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
 
-kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values, size_t scratch_size,
-                        atomic_uint *cost, kj_failure *why)
+kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
+                        size_t scratch_size, atomic_uint *cost, kj_failure *why)
 {
-    uint64_t blocks = (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
+    uint64_t blocks =
+        (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
     uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
     uint64_t chunk = blocks / parts ? blocks / parts : 1;
     bool alone = pool->nworkers == 0 || blocks <= chunk;

@@ -1,8 +1,8 @@
 /* Queues of work that run in order, each on a thread of its own, and marks in them.
  *
- * A queue's thread is started by its first task. A task stays at the head of its queue while it runs; tickets number
- * the tasks of all queues, so "all that was queued before now" is one comparison a queue. Everything is guarded by the
- * device's one lock; tasks run without it. */
+ * A queue's thread is started by its first task. A task stays at the head of its queue while it
+ * runs; tickets number the tasks of all queues, so "all that was queued before now" is one
+ * comparison a queue. Everything is guarded by the device's one lock; tasks run without it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -299,7 +299,8 @@ kjit_status kj_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_fail
 bool kj_mark_elapsed(kj_mark *from, kj_mark *to, double *ms)
 {
     pthread_mutex_lock(&from->all->lock);
-    bool reached = from->issued && to->issued && from->done == from->issued && to->done == to->issued;
+    bool reached =
+        from->issued && to->issued && from->done == from->issued && to->done == to->issued;
     if (reached)
         *ms = to->ms - from->ms;
     pthread_mutex_unlock(&from->all->lock);
