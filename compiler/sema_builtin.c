@@ -118,7 +118,7 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
 
 /* ---- grid(n), gridsize(n) ---- */
 
-kj_operand kj_grid_call(kj_sema *s, const kj_expr *e, bool size)
+static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
 {
     const kj_expr *arg = e->u.call.args;
     const char *name = size ? "gridsize" : "grid";
@@ -158,7 +158,7 @@ static kj_operand refuse_call(kj_sema *s, const kj_expr *e, const char *text, co
     return kj_no_value(e->span);
 }
 
-kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
@@ -169,7 +169,7 @@ kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype
     }
     switch (id) {
     case KJ_BI_GRID:
-    case KJ_BI_GRIDSIZE: return kj_grid_call(s, e, id == KJ_BI_GRIDSIZE);
+    case KJ_BI_GRIDSIZE: return grid_call(s, e, id == KJ_BI_GRIDSIZE);
     case KJ_BI_SYNCTHREADS:
         if (e->u.call.args) {
             kj_arity_error(s, e, "syncthreads", "()", 0, 0);
@@ -231,7 +231,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         const kj_symbol *sym = callee.u.symbol;
         switch (sym->kind) {
         case KJ_SYM_FN: return kj_fn_call(s, e, sym);
-        case KJ_SYM_BUILTIN: return kj_builtin_call(s, e, sym->builtin, want);
+        case KJ_SYM_BUILTIN: return builtin_call(s, e, sym->builtin, want);
         case KJ_SYM_TYPE: return conversion(s, e, sym->type);
         case KJ_SYM_KERNEL:
             return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),

@@ -402,9 +402,12 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 static kj_operand any_value(kj_sema *s, const kj_type *t, const kj_param_decl *p)
 {
     kj_operand v = {.kind = KJ_V_TUPLE, .span = p->span};
+    kj_var *var;
     switch (t->kind) {
     case KJ_T_SCALAR:
-        return kj_scalar(kj_te_var(s, kj_new_var(s, p->name, p->span, t->dtype, false), p->span));
+        var = kj_new_var(s, p->name, p->span, t->dtype, false);
+        var->param = 0; /* it may be what a launch knows */
+        return kj_scalar(kj_te_var(s, var, p->span));
     case KJ_T_ARRAY:
         v.kind = KJ_V_ARRAY;
         v.u.array = kj_param_array(s, p->name, p->span, t, KJ_LAYOUT_STRIDED, 0);

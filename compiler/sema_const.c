@@ -37,7 +37,7 @@ kj_value kj_value_read(const void *data, kj_dtype type, int64_t at)
     return kj_fold_convert(v, type); /* extends the sign */
 }
 
-void kj_value_write(void *data, int64_t at, kj_value v)
+static void write_value(void *data, int64_t at, kj_value v)
 {
     size_t size = kj_types[v.type].size;
     char *to = (char *)data + (size_t)at * size;
@@ -185,7 +185,7 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
         f.elem = inferred(&f);
     char *data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
     for (int64_t i = 0; i < count; i++)
-        kj_value_write(data, i, kj_fold_convert(f.values[i], f.elem));
+        write_value(data, i, kj_fold_convert(f.values[i], f.elem));
     kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
     *a = (kj_tarray){.name = item->name,
                      .span = item->name_span,

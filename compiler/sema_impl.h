@@ -192,7 +192,6 @@ const char *kj_type_name(kj_dtype t);
 /* ---- sema_scope.c ---- */
 
 kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up);
-kj_scope *kj_scope_up(const kj_scope *scope);
 void kj_scope_push(kj_sema *s);
 void kj_scope_pop(kj_sema *s);
 /* Here and in those around; NULL when there is none. */
@@ -261,7 +260,6 @@ kj_operand kj_literal(kj_value v, kj_span span);
 bool kj_is_constant(const kj_operand *v); /* a literal or a constant scalar */
 
 kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bool mutable);
-void kj_var_assigned(kj_sema *s, const kj_var *v);
 kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of);
 void kj_array_used(kj_sema *s, kj_tarray *a, bool read, bool written);
 
@@ -319,7 +317,6 @@ kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span
 /* Evaluated indices (or one tuple of them) as those of one element; false after an error. */
 bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
                    kj_texpr **index);
-kj_texpr *kj_array_size(kj_sema *s, const kj_tarray *a, kj_span span);
 kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
 /* Reports a write to a const array. */
 bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at);
@@ -327,7 +324,6 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
 bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
 kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at); /* memory form: sema_const.c */
-void kj_value_write(void *data, int64_t at, kj_value v);
 
 /* ---- sema_call.c, sema_builtin.c ---- */
 
@@ -335,8 +331,6 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 /* Walks a function's body once with made-up arguments; generics as given. */
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
-kj_operand kj_builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want);
-kj_operand kj_grid_call(kj_sema *s, const kj_expr *e, bool size);
 bool kj_fold_builtin(kj_builtin id, const kj_value *args, int n,
                      kj_value *out); /* fold_builtin.c */
 /* "(x, y): what it does" */

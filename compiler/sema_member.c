@@ -62,7 +62,7 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
 
 /* ---- a.shape ---- */
 
-kj_texpr *kj_array_size(kj_sema *s, const kj_tarray *a, kj_span span)
+static kj_texpr *array_size(kj_sema *s, const kj_tarray *a, kj_span span)
 {
     kj_texpr *size = a->shape[0];
     for (int i = 1; i < a->ndim; i++)
@@ -86,7 +86,7 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
     if (strcmp(name, "strides") == 0)
         return extents(s, a->stride, a->ndim, e->span);
     if (strcmp(name, "size") == 0)
-        return kj_scalar(kj_array_size(s, a, e->span));
+        return kj_scalar(array_size(s, a, e->span));
     if (strcmp(name, "ndim") == 0)
         return kj_literal_integer((uint64_t)a->ndim, e->span);
     return unknown_member(s, e, "an array", "shape, size, ndim, strides");

@@ -30,6 +30,31 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
     return false;
 }
 
+/* Is a function being checked alone? Then its parameters stand for any value, known or not. */
+static bool checked_alone(const kj_sema *s)
+{
+    const kj_frame *f = s->frame;
+    while (f && f->up)
+        f = f->up;
+    return f && f->fn >= 0;
+}
+
+static void refuse_extent(kj_sema *s, kj_span at, bool shared)
+{
+    kj_message *m;
+    if (shared) {
+        m = kj_sema_error(s, at, "launch-shape", "a shared array's shape is known at the launch");
+        kj_hint(s->diag, m, "it may use constants, parameters, array shapes and blockDim");
+    } else {
+        m = kj_sema_error(s, at, "needs-constant",
+                          "a local array's shape is known at compile time");
+        kj_hint(s->diag, m,
+                "use a constant or a const parameter; shared arrays may depend on the launch");
+    }
+    if (s->frame && s->frame->fn >= 0 && s->frame->up)
+        kj_note(s->diag, m, s->frame->call, "in this call");
+}
+
 /* One extent: positive, and known now, or for shared arrays at the launch. NULL after an error. */
 static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
 {
@@ -43,19 +68,13 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
                       (long long)e->u.value.i);
         return NULL;
     }
-    if (!shared) {
-        kj_message *m = kj_sema_error(s, v.span, "needs-constant",
-                                      "a local array's shape is known at compile time");
-        kj_hint(s->diag, m,
-                "use a constant or a const parameter; shared arrays may depend on the launch");
-        return NULL;
-    }
     kj_span bad = v.span;
     kj_texpr *host = kj_host_expr(s, e, &bad);
-    if (!host) {
-        kj_message *m =
-            kj_sema_error(s, bad, "launch-shape", "a shared array's shape is known at the launch");
-        kj_hint(s->diag, m, "it may use constants, parameters, array shapes and blockDim");
+    if (!shared && host && checked_alone(s)) /* each call is asked again */
+        return kj_te_i64(s, 1, v.span);
+    if (!shared || !host) {
+        refuse_extent(s, shared ? bad : v.span, shared);
+        return NULL;
     }
     return host;
 }

@@ -123,17 +123,6 @@ static int param_named(const kj_kernel_decl *k, const char *name)
     return -1;
 }
 
-/* Where an argument by place goes: const parameters are given by name, or by place after all
- * others. */
-static int place_of(const kj_kernel_decl *k, int nth)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < k->nparams; i++)
-            if (k->params[i].is_const == (pass == 1) && nth-- == 0)
-                return i;
-    return -1;
-}
-
 static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_decl *k)
 {
     const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)k->nparams + 1);
@@ -154,12 +143,12 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
     int nth = 0, n = kj_count(call->u.call.args);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         kj_run_expr(s, arg);
-        int i = arg->keyword ? param_named(k, arg->keyword) : place_of(k, nth++);
+        int i = arg->keyword ? param_named(k, arg->keyword) : nth++;
         if (i < 0 && arg->keyword) {
             unknown_parameter(s, arg, k);
             return;
         }
-        if (i < 0) {
+        if (i >= k->nparams) {
             kj_message *m =
                 kj_sema_error(s, arg->span, "argument-count",
                               "kernel '%s' takes %d arguments, not %d", k->name, k->nparams, n);

@@ -17,11 +17,6 @@ kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up)
     return scope;
 }
 
-kj_scope *kj_scope_up(const kj_scope *scope)
-{
-    return scope->up;
-}
-
 void kj_scope_push(kj_sema *s)
 {
     s->scope = kj_scope_new(s->arena, s->scope);

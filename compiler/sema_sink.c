@@ -44,12 +44,6 @@ kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bo
     return v;
 }
 
-void kj_var_assigned(kj_sema *s, const kj_var *v)
-{
-    if (!s->dead)
-        s->vars[v->id].assigned = true;
-}
-
 kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of)
 {
     kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
@@ -119,7 +113,8 @@ void kj_emit_assign(kj_sema *s, kj_var *v, kj_texpr *value, kj_span span)
     kj_tstmt *st = kj_emit(s, KJ_TS_ASSIGN, span);
     st->u.assign.var = v;
     st->u.assign.value = value;
-    kj_var_assigned(s, v);
+    if (!s->dead)
+        s->vars[v->id].assigned = true;
 }
 
 void kj_splice(kj_sema *s, kj_tstmt *list, bool barrier)
