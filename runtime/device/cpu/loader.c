@@ -31,7 +31,7 @@ static const struct {
     HOST(fmod), HOST(fmodf), HOST(floor), HOST(floorf), HOST(ceil), HOST(ceilf),
     HOST(trunc), HOST(truncf), HOST(rint), HOST(rintf), HOST(round), HOST(roundf),
 #undef HOST
-/* clang-format on */
+    /* clang-format on */
 };
 
 enum { NHOST = sizeof host / sizeof *host };
