@@ -20,6 +20,12 @@ enum {
 
 typedef struct options options;
 
+/* Standard output, watched: after a failure nothing more is written. */
+typedef struct output {
+    bool failed;
+    int error; /* errno of the failure */
+} output;
+
 /* ---- main.c ---- */
 
 typedef struct command {
@@ -35,6 +41,7 @@ enum { IN_RUN = 1, IN_CHECK = 2, IN_BUILD = 4, IN_DEVICES = 8, IN_BUILTINS = 16,
 /* ---- options.c ---- */
 
 struct options {
+    output *output;
     const char **arguments; /* what is no option, in order */
     int narguments;
     const char **saves;
@@ -45,7 +52,7 @@ struct options {
     bool time, no_contract, json, markdown, help;
 };
 
-/* Reads argv for a command. EXIT_OK, or EXIT_USAGE after a message. free_options in either case. */
+/* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message. free_options in either case. */
 int parse_options(const command *c, int argc, char **argv, options *out);
 void free_options(options *o);
 void print_options(const command *c);
@@ -59,13 +66,9 @@ void show_messages(const char *text);
 /* The candidate nearest to name, or NULL. */
 const char *nearest(const char *name, const char *const *candidates, size_t n);
 
-/* Standard output, watched: after a failure nothing more is written. */
-typedef struct output {
-    bool failed;
-    int error; /* errno of the failure */
-} output;
 void write_output(output *o, const char *text, size_t size);
-/* Flushes; `code`, or what a failed output makes of it (with a message, unless the reader went away). */
+/* Flushes, at the very end; gives `code`, or what a failed output makes of it, after a message unless the reader went
+ * away. */
 int end_output(output *o, int code);
 
 /* ---- source.c ---- */

@@ -61,10 +61,8 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
         return status == KJIT_NOT_FOUND || status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
     int code = EXIT_OK;
-    output out = {0};
     if (!o->out || strcmp(o->out, "-") == 0) {
-        write_output(&out, text, strlen(text));
-        code = end_output(&out, EXIT_OK);
+        write_output(o->output, text, strlen(text));
     } else if (!write_file(o->out, text)) {
         complain("'%s' cannot be written: %s", o->out, strerror(errno));
         code = EXIT_FAILED;

@@ -40,7 +40,6 @@ static int exit_code(kjit_status status)
 
 static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
 {
-    output out = {0};
     kjit_run_options run = {
         .params = o->arguments + 1,
         .nparams = o->narguments - 1,
@@ -50,16 +49,14 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         .write = write_text,
         .report = write_report,
         .interrupted = stop_running,
-        .user = &out,
+        .user = o->output,
     };
     catch_interrupts();
     kjit_status status = kjit_run(mod, &run);
-    if (status == KJIT_INTERRUPTED && out.failed)
-        return end_output(&out, EXIT_OK);
-    if (status != KJIT_OK)
+    bool unread = status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
+    if (status != KJIT_OK && !unread)
         show_messages(kjit_last_error(ctx));
-    int code = kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;
-    return end_output(&out, code);
+    return kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;
 }
 
 int command_run(const options *o)

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -111,25 +112,26 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-static int dispatch(const command *c, int argc, char **argv)
+static int dispatch(const command *c, int argc, char **argv, output *out)
 {
-    options o;
+    options o = {.output = out};
     int code = parse_options(c, argc, argv, &o);
-    if (code == EXIT_OK && o.help)
+    if (code == EXIT_OK && o.help) {
         code = command_help(c);
-    else if (code == EXIT_OK && o.narguments < c->min_files) {
+    } else if (code == EXIT_OK && o.narguments < c->min_files) {
         complain("%s needs a FILE; 'kjit %s --help' tells more", c->name, c->name);
         code = EXIT_USAGE;
     } else if (code == EXIT_OK && c->max_files >= 0 && o.narguments > c->max_files) {
         complain("'%s' is one argument too many", o.arguments[c->max_files]);
         code = EXIT_USAGE;
-    } else if (code == EXIT_OK)
+    } else if (code == EXIT_OK) {
         code = c->run(&o);
+    }
     free_options(&o);
     return code;
 }
 
-static int run_command(int argc, char **argv)
+static int run_command(int argc, char **argv, output *out)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
     if (strcmp(name, "--version") == 0) {
@@ -140,14 +142,17 @@ static int run_command(int argc, char **argv)
         return help();
     for (int i = 0; i < NCOMMANDS; i++) {
         if (strcmp(name, commands[i].name) == 0)
-            return dispatch(&commands[i], argc - 2, argv + 2);
+            return dispatch(&commands[i], argc - 2, argv + 2, out);
     }
     return unknown_command(name);
 }
 
 int main(int argc, char **argv)
 {
+    output out = {0};
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a failed write: see end_output */
-    int code = run_command(argc, argv);
-    return end_output(&(output){0}, argc > 1 || code != EXIT_OK ? code : EXIT_USAGE);
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+    int code = run_command(argc, argv, &out);
+    return end_output(&out, argc > 1 ? code : EXIT_USAGE);
 }

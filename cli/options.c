@@ -246,7 +246,7 @@ static int take(const command *c, int argc, char **argv, int *i, options *o)
 
 int parse_options(const command *c, int argc, char **argv, options *o)
 {
-    *o = (options){.opt_level = -1};
+    *o = (options){.output = o->output, .opt_level = -1};
     o->arguments = calloc((size_t)argc + 1, sizeof *o->arguments);
     o->saves = calloc((size_t)argc + 1, sizeof *o->saves);
     if (!o->arguments || !o->saves) {

@@ -134,13 +134,14 @@ void write_output(output *o, const char *text, size_t size)
 
 int end_output(output *o, int code)
 {
-    if (!o->failed && fflush(stdout) == 0 && !ferror(stdout))
-        return code;
-    int error = o->failed ? o->error : errno;
-    o->failed = true;
-    o->error = error;
-    if (error == EPIPE)
-        return code == EXIT_OK ? EXIT_PIPE : code;
-    complain("standard output cannot be written: %s", strerror(error));
+    if (!o->failed) {
+        bool before = ferror(stdout);
+        if (fflush(stdout) == 0 && !before)
+            return code;
+        o->error = errno;
+    }
+    if (o->error == EPIPE)
+        return code == EXIT_OK || code == EXIT_INTERRUPTED ? EXIT_PIPE : code;
+    complain("standard output cannot be written: %s", strerror(o->error));
     return code == EXIT_OK || code == EXIT_INTERRUPTED ? EXIT_FAILED : code;
 }

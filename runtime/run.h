@@ -100,6 +100,7 @@ typedef struct kj_run {
     kjit_status status;
     kj_span at;
     char *message, *hint;
+    bool launching; /* a launch failed, not what came upon its failure later */
 } kj_run;
 
 /* A call of a builtin: arguments by parameter; what was left out is KJ_R_NONE with given false. */
@@ -161,7 +162,7 @@ bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out);
 
 /* Names: a block's are those above the count it began with. */
 bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool fixed); /* takes the reference */
-kj_rbinding *kj_run_find(kj_run *r, const char *name);
+kj_rbinding *kj_run_binding_of(kj_run *r, const char *name);
 void kj_run_leave(kj_run *r, int count);
 
 /* ---- run_expr.c, run_op.c, run_math.c, run_convert.c: expressions ---- */
@@ -202,7 +203,7 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
 
 /* ---- run_call.c: calls ---- */
 
-bool kj_run_call(kj_run *r, const kj_expr *e, kj_rvalue *out);
+bool kj_run_eval_call(kj_run *r, const kj_expr *e, kj_rvalue *out);
 /* What a plain name calls: a kj_run_id, KJ_NRUN plus a kj_builtin of the kernels, or -1. */
 int kj_run_callable(kj_run *r, const char *name);
 int kj_run_member_id(const char *name); /* ".sum" by "sum", or -1 */

@@ -177,16 +177,17 @@ static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalu
     kj_rshort a = kj_run_short(element(sides[0], k->worst)), b = kj_run_short(element(sides[1], k->worst));
     kj_value difference = kj_float(KJ_F64, k->difference), allowed = kj_float(KJ_F64, k->allowed);
     kj_rshort d = kj_run_short(kj_run_from_value(difference)), most = kj_run_short(kj_run_from_value(allowed));
+    char by[2 * KJ_SCALAR_TEXT + 32] = "";
+    if (isfinite(k->difference) && isfinite(k->allowed))
+        snprintf(by, sizeof by, " (difference %s, allowed %s)", d.text, most.text);
     if (sides[0].kind != KJ_R_ARRAY && sides[1].kind != KJ_R_ARRAY)
-        return kj_run_fail(r, KJIT_ASSERT, at, "%s is not close to %s: the difference is %s, allowed is %s", a.text,
-                           b.text, d.text, most.text);
+        return kj_run_fail(r, KJIT_ASSERT, at, "%s is not close to %s%s", a.text, b.text, by);
     kj_str where = {0};
     put_index(&where, (sides[0].kind == KJ_R_ARRAY ? sides[0] : sides[1]).u.object->u.array, k->worst);
     if (where.failed)
         return kj_run_no_memory(r, at);
-    kj_run_fail(r, KJIT_ASSERT, at,
-                "%" PRId64 " of %" PRId64 " elements differ; the worst is %s: %s and %s (difference %s, allowed %s)",
-                k->differ, k->seen, where.data, a.text, b.text, d.text, most.text);
+    kj_run_fail(r, KJIT_ASSERT, at, "%" PRId64 " of %" PRId64 " elements differ; the worst is %s: %s and %s%s",
+                k->differ, k->seen, where.data, a.text, b.text, by);
     kj_str_free(&where);
     return false;
 }

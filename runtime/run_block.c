@@ -70,7 +70,7 @@ static void put_located(kj_run *r, kj_diag *d, kj_str *t)
     kj_str_puts(t, r->message);
     kj_str_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
     kj_str_add(t, text, before);
-    kj_str_puts(t, " note: launched here\n");
+    kj_str_puts(t, r->launching ? " note: launched here\n" : " note: found here\n");
     kj_str_puts(t, what ? what + strlen(" error: \n") : text);
 }
 

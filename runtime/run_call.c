@@ -294,7 +294,7 @@ static bool call_value(kj_run *r, const kj_expr *e, kj_rvalue callee, kj_rvalue 
 static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const char *name = e->u.call.callee->u.name;
-    bool declared = kj_run_find(r, name) || item_named(r, name);
+    bool declared = kj_run_binding_of(r, name) || item_named(r, name);
     int id = declared ? -1 : kj_run_callable(r, name);
     if (id >= KJ_NRUN)
         return call_math(r, e, (kj_builtin)(id - KJ_NRUN), out);
@@ -311,7 +311,7 @@ static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const kj_expr *member = e->u.call.callee, *base = member->u.member.base;
     const char *name = member->u.member.name;
-    if (base->kind == KJ_E_NAME && !kj_run_find(r, base->u.name)) {
+    if (base->kind == KJ_E_NAME && !kj_run_binding_of(r, base->u.name)) {
         int dotted = dotted_id(base->u.name, name);
         if (dotted >= 0)
             return call_builtin(r, e, dotted, kj_run_none(), out);
@@ -355,7 +355,7 @@ static bool configured_kernel(kj_run *r, const kj_expr *callee, const kj_kernel_
     return true;
 }
 
-bool kj_run_call(kj_run *r, const kj_expr *e, kj_rvalue *out)
+bool kj_run_eval_call(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const kj_expr *callee = e->u.call.callee;
     *out = kj_run_none();

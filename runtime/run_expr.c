@@ -91,7 +91,7 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int ind
 static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const char *name = e->u.name;
-    const kj_rbinding *b = kj_run_find(r, name);
+    const kj_rbinding *b = kj_run_binding_of(r, name);
     if (b) {
         *out = b->value;
         kj_run_keep(*out);
@@ -257,7 +257,7 @@ static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
     case KJ_E_COND:
         return evaluate_cond(r, e, out);
     case KJ_E_CALL:
-        return kj_run_call(r, e, out);
+        return kj_run_eval_call(r, e, out);
     case KJ_E_INDEX:
         return evaluate_index(r, e, out);
     case KJ_E_MEMBER:

@@ -268,9 +268,12 @@ bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_rvalue v)
 {
     if (p->base.kind == KJ_R_ARRAY)
         return set_in_array(r, p, value_at, v);
-    if (p->base.kind != KJ_R_LIST || p->view.kind != KJ_R_NONE)
-        return kj_run_fail(r, KJIT_TYPE, p->at, "%s cannot be assigned",
-                           p->base.kind == KJ_R_LIST ? "a slice of a list" : "the items of this");
+    if (p->base.kind != KJ_R_LIST) {
+        kj_run_fail(r, KJIT_TYPE, p->at, "the items of %s cannot be assigned", kj_run_kind_name(p->base));
+        return p->base.kind == KJ_R_TUPLE ? kj_run_hint(r, "those of a list can: [1, 2]") : false;
+    }
+    if (p->view.kind != KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, p->at, "a slice of a list cannot be assigned");
     kj_run_keep(v);
     kj_run_drop(&p->base.u.object->u.seq.items[p->item]);
     p->base.u.object->u.seq.items[p->item] = v;

@@ -125,6 +125,7 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
     }
     kjit_status status = c->forall ? kjit_launch_forall(r->module, kernel->name, c->n, c->launch.stream, args, n)
                                    : kjit_launch(r->module, kernel->name, &c->launch, args, n);
+    r->launching = status != KJIT_OK;
     bool ok = kj_run_check(r, status, call->span);
     for (int i = 0; i < n; i++)
         kj_run_drop(&values[i]);

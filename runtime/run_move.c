@@ -98,7 +98,7 @@ bool kj_run_swap(kj_run *r, kj_rcall *c, kj_rvalue *out)
     for (int i = 0; i < 2; i++, e = e->next) {
         if (!e || e->kind != KJ_E_NAME || e->keyword || (i == 1 && e->next))
             return kj_run_fail(r, KJIT_TYPE, c->span, "swap takes two names: swap(a, b)");
-        names[i] = kj_run_find(r, e->u.name);
+        names[i] = kj_run_binding_of(r, e->u.name);
         if (!names[i])
             return kj_run_fail(r, KJIT_NOT_FOUND, e->span, "'%s' is not declared", e->u.name);
     }

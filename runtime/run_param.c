@@ -96,7 +96,7 @@ static bool makes_array(kj_run *r, const kj_expr *e)
     const kj_expr *callee = e->u.call.callee;
     if (callee->kind == KJ_E_MEMBER)
         return callee->u.member.base->kind == KJ_E_NAME && strcmp(callee->u.member.base->u.name, "random") == 0;
-    if (callee->kind != KJ_E_NAME || kj_run_find(r, callee->u.name))
+    if (callee->kind != KJ_E_NAME || kj_run_binding_of(r, callee->u.name))
         return false;
     int id = kj_run_callable(r, callee->u.name);
     return (id >= KJ_RUN_ZEROS && id <= KJ_RUN_LOAD) || (id >= KJ_RUN_TO_DEVICE && id <= KJ_RUN_COPY);
@@ -119,7 +119,9 @@ static bool default_kind(kj_run *r, const kj_stmt *s, kj_rkind *out)
 static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind wanted)
 {
     const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
-    kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, and '%s' is none", name, kind, text);
+    if (*text == '@')
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name, kind);
+    kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
     if (wanted == KJ_R_ARRAY)
         return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
     return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;

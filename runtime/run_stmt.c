@@ -62,7 +62,7 @@ static bool declare(kj_run *r, const kj_stmt *s)
 
 static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
 {
-    kj_rbinding *b = kj_run_find(r, target->u.name);
+    kj_rbinding *b = kj_run_binding_of(r, target->u.name);
     if (!b)
         return kj_run_fail(r, KJIT_NOT_FOUND, target->span, "'%s' is not declared", target->u.name);
     if (b->fixed) {

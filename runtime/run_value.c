@@ -267,7 +267,7 @@ bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool 
     return true;
 }
 
-kj_rbinding *kj_run_find(kj_run *r, const char *name)
+kj_rbinding *kj_run_binding_of(kj_run *r, const char *name)
 {
     for (int i = r->nnames - 1; i >= 0; i--) {
         if (r->names[i].name == name)
