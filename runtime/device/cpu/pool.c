@@ -17,6 +17,7 @@
 #include <fenv.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,21 +104,25 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Watches for a while until the word is (or is no longer) `value`; gives what it last was. */
+/* Watches for a while until the word is (or is no longer) `value`; gives what it last was. After a
+ * moment it lets others have the CPU in between: whom it waits for may be one of them. */
 static unsigned watch(atomic_uint *word, unsigned value, bool is)
 {
     unsigned now = atomic_load_explicit(word, memory_order_acquire);
     if ((now == value) == is)
         return now;
-    int64_t end = now_ns() + SPIN_US * 1000;
-    do {
+    int64_t start = now_ns(), spent = 0;
+    while (spent < SPIN_US * 1000) {
         for (int i = 0; i < 16; i++) {
             relax();
             now = atomic_load_explicit(word, memory_order_acquire);
             if ((now == value) == is)
                 return now;
         }
-    } while (now_ns() < end);
+        spent = now_ns() - start;
+        if (spent > SPIN_US * 100)
+            sched_yield();
+    }
     return now;
 }
 
