@@ -86,7 +86,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests test-programs deps install uninstall lint format bench-cpu clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -102,6 +102,19 @@ test: deps ## install what is missing, build, and run the tests
 
 run-tests: all test-programs
 	@BUILD=$(BUILD) LLVM_BIN=$(LLVM_BIN) SAN=$(SAN) tests/run
+ifeq ($(SAN),1)
+	@if command -v valgrind >/dev/null; then $(MAKE) SAN= BUILD=$(BUILD)/plain valgrind-tests; \
+	    else echo "valgrind is not here: its pass is left out"; fi
+endif
+
+# A few tests under valgrind, which sees what compiled kernels do too. Its older versions cannot read all debug
+# information there is, so it gets none.
+VALGRIND_TESTS = tests/error/json.test tests/error/syntax tests/samples/vecadd.test tests/samples/reduce.test
+
+valgrind-tests: $(BUILD)/kjit
+	@mkdir -p $(BUILD)/valgrind
+	@objcopy --strip-debug $(BUILD)/kjit $(BUILD)/valgrind/kjit
+	@BUILD=$(BUILD)/valgrind LLVM_BIN=$(LLVM_BIN) KJIT_WRAPPER="$(CURDIR)/tests/valgrind" tests/run $(VALGRIND_TESTS)
 
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh
