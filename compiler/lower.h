@@ -42,6 +42,7 @@ typedef struct kj_tile {
     uint8_t form;
     uint8_t bits;        /* integers: |value| <= 2^bits; KJ_ANY_BITS: no bound, a linear tile may wrap around */
     uint8_t sign;        /* integers: what is known of it */
+    bool narrow;         /* dense i64 vectors with bits <= 31: v[] has i32, to be sign-extended */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;

@@ -180,6 +180,14 @@ static kj_tile bounded(LLVMValueRef v, uint8_t bits, kj_sign sign)
     return t;
 }
 
+static uint8_t grid_bits(const kj_lower *lo, int axis)
+{
+    int bits = lo->kernel->small ? KJ_SMALL_BITS : 31;
+    for (int64_t n = lo->kernel->block[axis]; lo->kernel->small && n > 1; n /= 2)
+        bits--;
+    return (uint8_t)bits;
+}
+
 static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
 {
     int axis = e->u.index.axis;
@@ -187,11 +195,11 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
     case KJ_THREAD_IDX:
         return lo->thread[axis];
     case KJ_BLOCK_IDX:
-        return bounded(lo->block[axis], 31, KJ_NONNEGATIVE);
+        return bounded(lo->block[axis], grid_bits(lo, axis), KJ_NONNEGATIVE);
     case KJ_BLOCK_DIM:
         return kj_tile_int(lo, lo->kernel->block[axis]);
     default:
-        return bounded(lo->grid[axis], 31, KJ_POSITIVE);
+        return bounded(lo->grid[axis], grid_bits(lo, axis), KJ_POSITIVE);
     }
 }
 
@@ -200,7 +208,8 @@ static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
 {
     const kj_tarray *a = e->u.dim.array;
     LLVMValueRef v = lo->dims[a->param][e->u.dim.axis + (e->u.dim.stride ? KJ_MAX_NDIM : 0)];
-    return bounded(v, 48, e->u.dim.stride ? KJ_SIGN_ANY : KJ_NONNEGATIVE);
+    uint8_t bits = lo->kernel->small && !e->u.dim.stride ? KJ_SMALL_BITS : 48;
+    return bounded(v, bits, e->u.dim.stride ? KJ_SIGN_ANY : KJ_NONNEGATIVE);
 }
 
 static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, kj_mask m)

@@ -37,19 +37,33 @@ static bool is_one(const kj_texpr *e)
     return e->kind == KJ_TE_CONST && e->u.value.i == 1;
 }
 
-/* The element's distance from the root's first, in elements. */
+/* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it are computed modulo
+ * 2^32: what overflows on the way there comes back. */
 static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
-    kj_tile sum = a->offset ? kj_lower_expr(lo, a->offset, m) : kj_tile_int(lo, 0);
-    bool zero = !a->offset;
+    kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
+    bool any = false, vector = false;
     for (int i = 0; i < a->ndim; i++) {
-        kj_tile at = lower_index(lo, index[i], m);
-        if (!is_one(a->stride[i]))
-            at = kj_tile_binary(lo, KJ_OP_MUL, at, kj_lower_expr(lo, a->stride[i], m));
-        sum = zero ? at : kj_tile_binary(lo, KJ_OP_ADD, sum, at);
-        zero = false;
+        at[i] = lower_index(lo, index[i], m);
+        vector |= at[i].form == KJ_DENSE && at[i].lanes > 1;
     }
-    return sum;
+    kj_dtype type = vector && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
+    if (a->offset) {
+        sum = kj_tile_convert(lo, kj_lower_expr(lo, a->offset, m), type);
+        any = true;
+    }
+    for (int i = 0; i < a->ndim; i++) {
+        kj_tile term = kj_tile_convert(lo, at[i], type);
+        if (!is_one(a->stride[i])) {
+            kj_tile stride = kj_tile_convert(lo, kj_lower_expr(lo, a->stride[i], m), type);
+            term = kj_tile_binary(lo, KJ_OP_MUL, term, stride);
+        }
+        sum = any ? kj_tile_binary(lo, KJ_OP_ADD, sum, term) : term;
+        any = true;
+    }
+    if (type == KJ_I32)
+        sum.bits = sum.bits > 31 ? 31 : sum.bits;
+    return kj_tile_convert(lo, sum, KJ_I64);
 }
 
 static LLVMValueRef element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)

@@ -342,8 +342,8 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
 {
     counter c = {.shape = start};
     int rows = start.rows > step.rows ? start.rows : step.rows;
-    if (step.lanes > 1)
-        c.shape = kj_tile_spread(lo, start, rows, step.lanes);
+    if (step.lanes > 1 || (start.lanes > 1 && start.form == KJ_DENSE))
+        c.shape = kj_tile_spread(lo, start, rows, lo->lanes);
     else if (rows > start.rows)
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
     c.shape.rows = (uint8_t)rows;
@@ -434,7 +434,7 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
         guard_step(lo, l, i, stop, step);
     kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
     for (int r = 0; r < next.rows; r++)
-        LLVMBuildStore(lo->b, next.v[r], c->at[r]);
+        LLVMBuildStore(lo->b, next.form == KJ_LINEAR ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes), c->at[r]);
 }
 
 static bool constant_of(const kj_texpr *e, int64_t *out)

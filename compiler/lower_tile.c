@@ -74,6 +74,11 @@ int kj_lanes_of(const kj_lower *lo, uint8_t dep)
     return dep & (lo->flat ? KJ_DEP_THREAD : KJ_DEP_X) ? lo->lanes : 1;
 }
 
+static bool is_compare(kj_op op)
+{
+    return kj_ops[op].class == KJ_OPS_COMPARE;
+}
+
 /* ---- Forms ---- */
 
 static LLVMValueRef splat(kj_lower *lo, LLVMValueRef scalar, int lanes)
@@ -94,10 +99,43 @@ static LLVMValueRef iota(LLVMTypeRef type, int lanes, int64_t stride)
     return LLVMConstVector(v, (unsigned)lanes);
 }
 
+/* ---- Narrow tiles: 64-bit integers known to fit 32 bits take half the registers ---- */
+
+static bool can_narrow(kj_tile t)
+{
+    return t.type == KJ_I64 && t.bits <= 31;
+}
+
+static LLVMValueRef to_i32(kj_lower *lo, LLVMValueRef v, int lanes)
+{
+    return LLVMBuildTrunc(lo->b, v, kj_vec(lo, KJ_I32, lanes), "");
+}
+
+/* The same numbers as an i32 tile, and back. */
+static kj_tile as_i32(kj_lower *lo, kj_tile t)
+{
+    for (int r = 0; r < t.rows && !t.narrow; r++)
+        t.v[r] = to_i32(lo, t.v[r], t.form == KJ_LINEAR ? 1 : t.lanes);
+    t.narrow = false;
+    t.type = KJ_I32;
+    return t;
+}
+
+static kj_tile as_narrow(kj_lower *lo, kj_tile t)
+{
+    t.type = KJ_I64;
+    t.narrow = t.lanes > 1;
+    for (int r = 0; r < t.rows && !t.narrow; r++)
+        t.v[r] = LLVMBuildSExt(lo->b, t.v[r], lo->i64, "");
+    return t;
+}
+
 kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
 {
     if (t.form == KJ_DENSE)
         return t;
+    if (t.form == KJ_LINEAR && can_narrow(t) && t.lanes > 1)
+        return as_narrow(lo, kj_tile_dense(lo, as_i32(lo, t)));
     for (int r = 0; r < t.rows; r++) {
         if (t.form == KJ_LINEAR) {
             LLVMValueRef steps = iota(lo->types[t.type], t.lanes, t.stride);
@@ -116,6 +154,8 @@ LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row, int lanes)
 {
     t = kj_tile_dense(lo, t);
     LLVMValueRef v = t.v[t.rows == 1 ? 0 : row];
+    if (t.narrow)
+        v = LLVMBuildSExt(lo->b, v, kj_vec(lo, KJ_I64, t.lanes), "");
     return t.lanes == 1 ? splat(lo, v, lanes) : v;
 }
 
@@ -127,6 +167,7 @@ kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes)
         out.v[r] = kj_tile_vector(lo, t, r, lanes);
     out.rows = (uint8_t)rows;
     out.lanes = (uint8_t)lanes;
+    out.narrow = false;
     return out;
 }
 
@@ -453,15 +494,30 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
 
 /* ---- Operators ---- */
 
-static bool is_compare(kj_op op)
+/* a op b on narrow vectors, where the result fits too. */
+static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
-    return kj_ops[op].class == KJ_OPS_COMPARE;
+    if (!can_narrow(a) || !can_narrow(b) || (a.lanes == 1 && b.lanes == 1) || op == KJ_OP_SHL)
+        return false;
+    bool bits = kj_ops[op].class == KJ_OPS_BITS;
+    kj_tile full = joined(KJ_I64, a, b);
+    know(&full, op, a, b);
+    if (full.bits > 31 && !bits && !is_compare(op))
+        return false;
+    kj_tile t = kj_tile_binary(lo, op, as_i32(lo, kj_tile_dense(lo, a)), as_i32(lo, kj_tile_dense(lo, b)));
+    if (!is_compare(op)) {
+        t = as_narrow(lo, t);
+        t.bits = full.bits <= 31 ? full.bits : 31;
+        t.sign = full.sign;
+    }
+    *out = t;
+    return true;
 }
 
 kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 {
     kj_tile out;
-    if (linear_binary(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out))
+    if (linear_binary(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out) || narrow_binary(lo, op, a, b, &out))
         return out;
     a = kj_tile_dense(lo, a);
     b = kj_tile_dense(lo, b);
@@ -487,6 +543,8 @@ kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
         return kj_tile_binary(lo, KJ_OP_SUB, zero, a);
     }
     a = kj_tile_dense(lo, a);
+    if (a.narrow)
+        return as_narrow(lo, kj_tile_unary(lo, op, as_i32(lo, a)));
     kj_tile out = kj_tile_like(a.type, a.rows, a.lanes);
     for (int r = 0; r < out.rows; r++)
         out.v[r] = op == KJ_OP_NEG ? LLVMBuildFNeg(lo->b, a.v[r], "") : LLVMBuildNot(lo->b, a.v[r], "");
@@ -523,6 +581,10 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
     bool keep = a.form == KJ_LINEAR && ints && (narrowing || a.bits != KJ_ANY_BITS);
     if (!keep)
         a = kj_tile_dense(lo, a);
+    if (a.narrow)
+        return kj_tile_convert(lo, as_i32(lo, a), to);
+    if (to == KJ_I64 && kj_is_int(a.type) && a.form == KJ_DENSE && a.lanes > 1 && a.bits <= 31)
+        return as_narrow(lo, kj_tile_convert(lo, a, KJ_I32));
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
     LLVMTypeRef type = kj_vec(lo, to, keep ? 1 : a.lanes);
     for (int r = 0; r < a.rows; r++)
@@ -543,6 +605,10 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
 kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
 {
     test = kj_tile_dense(lo, test);
+    if (can_narrow(yes) && can_narrow(no) && (yes.lanes > 1 || no.lanes > 1 || test.lanes > 1)) {
+        yes = as_i32(lo, kj_tile_dense(lo, yes));
+        return as_narrow(lo, kj_tile_select(lo, test, yes, as_i32(lo, kj_tile_dense(lo, no))));
+    }
     kj_tile out = joined(yes.type, joined(yes.type, yes, no), test);
     for (int r = 0; r < out.rows; r++) {
         LLVMValueRef t = test.lanes == 1 ? test.v[test.rows == 1 ? 0 : r] : kj_tile_vector(lo, test, r, out.lanes);

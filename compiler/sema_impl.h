@@ -356,15 +356,15 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
                           kj_layout layout, int param);
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec);
 void kj_sema_run(kj_sema *s, const kj_item *run);
-void kj_run_expr(kj_sema *s, const kj_expr *e);
-void kj_run_list(kj_sema *s, const kj_expr *e);
+void kj_sema_run_expr(kj_sema *s, const kj_expr *e);
+void kj_sema_run_list(kj_sema *s, const kj_expr *e);
 /* The symbol of a name used in the run block; NULL after an error. */
-kj_symbol *kj_run_find(kj_sema *s, const char *name, kj_span span);
-void kj_run_name(kj_sema *s, const kj_expr *e);
-void kj_run_call(kj_sema *s, const kj_expr *e);
-void kj_run_member(kj_sema *s, const kj_expr *e);
+kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span);
+void kj_sema_run_name(kj_sema *s, const kj_expr *e);
+void kj_sema_run_call(kj_sema *s, const kj_expr *e);
+void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 /* The rows of run_builtins.def: how many, and name i; NULL past the last. */
-const char *kj_run_builtin(int i);
+const char *kj_sema_run_builtin(int i);
 bool kj_is_run_name(const char *name); /* a function of the run block? */
 const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 

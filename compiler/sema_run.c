@@ -6,10 +6,10 @@
 
 static void check_stmts(kj_sema *s, const kj_stmt *st, int loops);
 
-void kj_run_list(kj_sema *s, const kj_expr *e)
+void kj_sema_run_list(kj_sema *s, const kj_expr *e)
 {
     for (; e; e = e->next)
-        kj_run_expr(s, e);
+        kj_sema_run_expr(s, e);
 }
 
 /* ---- Names ---- */
@@ -47,8 +47,8 @@ static kj_scope *run_scope(kj_sema *s)
                 ->builtin = (kj_builtin)id;
         }
     }
-    for (int i = 0; kj_run_builtin(i); i++) {
-        const char *name = kj_run_builtin(i), *dot = strchr(name, '.');
+    for (int i = 0; kj_sema_run_builtin(i); i++) {
+        const char *name = kj_sema_run_builtin(i), *dot = strchr(name, '.');
         if (dot != name)
             add_name(s, scope, name, dot ? (size_t)(dot - name) : strlen(name),
                      dot ? KJ_SYM_NAMESPACE : KJ_SYM_BUILTIN, i);
@@ -68,7 +68,7 @@ static kj_scope *run_scope(kj_sema *s)
     return scope;
 }
 
-kj_symbol *kj_run_find(kj_sema *s, const char *name, kj_span span)
+kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
 {
     kj_symbol *sym = kj_scope_find(s->scope, name);
     if (sym)
@@ -82,9 +82,9 @@ kj_symbol *kj_run_find(kj_sema *s, const char *name, kj_span span)
     return NULL;
 }
 
-void kj_run_name(kj_sema *s, const kj_expr *e)
+void kj_sema_run_name(kj_sema *s, const kj_expr *e)
 {
-    const kj_symbol *sym = kj_run_find(s, e->u.name, e->span);
+    const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
     if (sym && sym->kind == KJ_SYM_FN) {
         kj_message *m =
             kj_sema_error(s, e->span, "call", "'%s' is a function of kernels", sym->name);
@@ -94,7 +94,7 @@ void kj_run_name(kj_sema *s, const kj_expr *e)
 
 /* ---- Expressions ---- */
 
-void kj_run_expr(kj_sema *s, const kj_expr *e)
+void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
 {
     if (!e)
         return;
@@ -103,35 +103,35 @@ void kj_run_expr(kj_sema *s, const kj_expr *e)
     case KJ_E_FLOAT:
     case KJ_E_BOOL:
     case KJ_E_STRING: break;
-    case KJ_E_NAME: kj_run_name(s, e); break;
-    case KJ_E_UNARY: kj_run_expr(s, e->u.unary.arg); break;
+    case KJ_E_NAME: kj_sema_run_name(s, e); break;
+    case KJ_E_UNARY: kj_sema_run_expr(s, e->u.unary.arg); break;
     case KJ_E_BINARY:
-        kj_run_expr(s, e->u.binary.lhs);
-        kj_run_expr(s, e->u.binary.rhs);
+        kj_sema_run_expr(s, e->u.binary.lhs);
+        kj_sema_run_expr(s, e->u.binary.rhs);
         break;
-    case KJ_E_CHAIN: kj_run_list(s, e->u.chain.operands); break;
+    case KJ_E_CHAIN: kj_sema_run_list(s, e->u.chain.operands); break;
     case KJ_E_LOGIC:
-        kj_run_expr(s, e->u.logic.lhs);
-        kj_run_expr(s, e->u.logic.rhs);
+        kj_sema_run_expr(s, e->u.logic.lhs);
+        kj_sema_run_expr(s, e->u.logic.rhs);
         break;
     case KJ_E_COND:
-        kj_run_expr(s, e->u.cond.yes);
-        kj_run_expr(s, e->u.cond.test);
-        kj_run_expr(s, e->u.cond.no);
+        kj_sema_run_expr(s, e->u.cond.yes);
+        kj_sema_run_expr(s, e->u.cond.test);
+        kj_sema_run_expr(s, e->u.cond.no);
         break;
-    case KJ_E_CALL: kj_run_call(s, e); break;
+    case KJ_E_CALL: kj_sema_run_call(s, e); break;
     case KJ_E_INDEX:
-        kj_run_expr(s, e->u.index.base);
-        kj_run_list(s, e->u.index.args);
+        kj_sema_run_expr(s, e->u.index.base);
+        kj_sema_run_list(s, e->u.index.args);
         break;
     case KJ_E_SLICE:
-        kj_run_expr(s, e->u.slice.start);
-        kj_run_expr(s, e->u.slice.stop);
-        kj_run_expr(s, e->u.slice.step);
+        kj_sema_run_expr(s, e->u.slice.start);
+        kj_sema_run_expr(s, e->u.slice.stop);
+        kj_sema_run_expr(s, e->u.slice.step);
         break;
-    case KJ_E_MEMBER: kj_run_member(s, e); break;
+    case KJ_E_MEMBER: kj_sema_run_member(s, e); break;
     case KJ_E_TUPLE:
-    case KJ_E_LIST: kj_run_list(s, e->u.list.items); break;
+    case KJ_E_LIST: kj_sema_run_list(s, e->u.list.items); break;
     }
 }
 
@@ -147,14 +147,14 @@ static void declare_run_names(kj_sema *s, const kj_name *name, kj_role role)
 static void check_target(kj_sema *s, const kj_expr *target)
 {
     if (target->kind == KJ_E_INDEX) {
-        kj_run_expr(s, target);
+        kj_sema_run_expr(s, target);
         return;
     }
     if (target->kind != KJ_E_NAME) {
         kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
         return;
     }
-    const kj_symbol *sym = kj_run_find(s, target->u.name, target->span);
+    const kj_symbol *sym = kj_sema_run_find(s, target->u.name, target->span);
     if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR))
         return;
     kj_role role = sym->kind == KJ_SYM_VALUE ? sym->role : KJ_ROLE_CONST;
@@ -179,7 +179,7 @@ static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
 
 static void check_for(kj_sema *s, const kj_stmt *st, int loops)
 {
-    kj_run_expr(s, st->u.for_.iter);
+    kj_sema_run_expr(s, st->u.for_.iter);
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next)
         kj_sema_error(s, attr->span, "attribute", "a loop of the run block has no attributes");
     kj_scope_push(s);
@@ -190,7 +190,7 @@ static void check_for(kj_sema *s, const kj_stmt *st, int loops)
 
 static void check_let(kj_sema *s, const kj_stmt *st)
 {
-    kj_run_expr(s, st->u.let.init);
+    kj_sema_run_expr(s, st->u.let.init);
     kj_resolve_type(s, st->u.let.type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM
                    : st->u.let.mutable    ? KJ_ROLE_VAR
@@ -204,20 +204,20 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
     case KJ_S_LET:
     case KJ_S_PARAM: check_let(s, st); break;
     case KJ_S_ASSIGN:
-        kj_run_expr(s, st->u.assign.value);
+        kj_sema_run_expr(s, st->u.assign.value);
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             check_target(s, target);
         break;
     case KJ_S_EXPR:
-    case KJ_S_RETURN: kj_run_expr(s, st->u.expr); break;
+    case KJ_S_RETURN: kj_sema_run_expr(s, st->u.expr); break;
     case KJ_S_IF:
-        kj_run_expr(s, st->u.if_.test);
+        kj_sema_run_expr(s, st->u.if_.test);
         check_run_block(s, st->u.if_.yes, loops);
         check_run_block(s, st->u.if_.no, loops);
         break;
     case KJ_S_FOR: check_for(s, st, loops); break;
     case KJ_S_WHILE:
-        kj_run_expr(s, st->u.while_.test);
+        kj_sema_run_expr(s, st->u.while_.test);
         check_run_block(s, st->u.while_.body, loops + 1);
         break;
     case KJ_S_BREAK:

@@ -19,7 +19,7 @@ static const struct {
 #undef RUN
 };
 
-const char *kj_run_builtin(int i)
+const char *kj_sema_run_builtin(int i)
 {
     return i < NRUN ? run_names[i].name : NULL;
 }
@@ -74,7 +74,7 @@ static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
         least += kind != '.' && kind != '=';
     }
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
-        kj_run_expr(s, arg);
+        kj_sema_run_expr(s, arg);
         if (!arg->keyword) {
             places++;
         } else if (has_parameter(signature, arg->keyword)) {
@@ -95,7 +95,7 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     const char *open = strchr(kj_builtins[id].signature, '(');
     int wanted = open ? (int)strcspn(open + 1, ")") : 0, n = kj_count(call->u.call.args);
     bool extreme = id == KJ_BI_MIN || id == KJ_BI_MAX;
-    kj_run_list(s, call->u.call.args);
+    kj_sema_run_list(s, call->u.call.args);
     if (n == wanted || (extreme && n > wanted))
         return;
     kj_message *m =
@@ -142,7 +142,7 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
     bool *given = KJ_NEW_ARRAY(s->arena, bool, (size_t)k->nparams + 1);
     int nth = 0, n = kj_count(call->u.call.args);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
-        kj_run_expr(s, arg);
+        kj_sema_run_expr(s, arg);
         int i = arg->keyword ? param_named(k, arg->keyword) : nth++;
         if (i < 0 && arg->keyword) {
             unknown_parameter(s, arg, k);
@@ -185,7 +185,7 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
     const kj_kernel_decl *k = NULL;
     if (callee->kind == KJ_E_INDEX && (k = kernel_of(s, callee->u.index.base))) {
         int n = kj_count(callee->u.index.args);
-        kj_run_list(s, callee->u.index.args);
+        kj_sema_run_list(s, callee->u.index.args);
         if (n < 2 || n > 3) {
             kj_message *m =
                 kj_sema_error(s, callee->span, "launch", "a launch needs a grid and a block");
@@ -255,14 +255,14 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
 static bool undeclared_base(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
-    return base->kind == KJ_E_NAME && !kj_run_find(s, base->u.name, base->span);
+    return base->kind == KJ_E_NAME && !kj_sema_run_find(s, base->u.name, base->span);
 }
 
-void kj_run_member(kj_sema *s, const kj_expr *e)
+void kj_sema_run_member(kj_sema *s, const kj_expr *e)
 {
     if (dotted_index(s, e) != -1 || undeclared_base(s, e))
         return;
-    kj_run_expr(s, e->u.member.base);
+    kj_sema_run_expr(s, e->u.member.base);
     int i = member_index(e->u.member.name);
     if (i < 0)
         unknown_member(s, e);
@@ -277,17 +277,17 @@ static void check_method(kj_sema *s, const kj_expr *e)
     const kj_expr *callee = e->u.call.callee;
     int i = dotted_index(s, callee);
     if (i == -1 && undeclared_base(s, callee)) {
-        kj_run_list(s, e->u.call.args);
+        kj_sema_run_list(s, e->u.call.args);
         return;
     }
     if (i == -1) {
-        kj_run_expr(s, callee->u.member.base);
+        kj_sema_run_expr(s, callee->u.member.base);
         i = member_index(callee->u.member.name);
         if (i < 0)
             unknown_member(s, callee);
     }
     if (i < 0) {
-        kj_run_list(s, e->u.call.args);
+        kj_sema_run_list(s, e->u.call.args);
         return;
     }
     const char *name = run_names[i].name;
@@ -308,7 +308,7 @@ static void check_swap(kj_sema *s, const kj_expr *e)
                           "swap exchanges what two names stand for, and this is no name");
 }
 
-void kj_run_call(kj_sema *s, const kj_expr *e)
+void kj_sema_run_call(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *callee = e->u.call.callee;
     if (check_launch_call(s, e))
@@ -318,11 +318,11 @@ void kj_run_call(kj_sema *s, const kj_expr *e)
         return;
     }
     if (callee->kind != KJ_E_NAME) {
-        kj_run_expr(s, callee);
-        kj_run_list(s, e->u.call.args);
+        kj_sema_run_expr(s, callee);
+        kj_sema_run_list(s, e->u.call.args);
         return;
     }
-    const kj_symbol *sym = kj_run_find(s, callee->u.name, callee->span);
+    const kj_symbol *sym = kj_sema_run_find(s, callee->u.name, callee->span);
     if (sym && sym->kind == KJ_SYM_BUILTIN) {
         if (sym->index >= 0)
             check_signature(s, e, sym->name, run_names[sym->index].signature);
@@ -332,7 +332,7 @@ void kj_run_call(kj_sema *s, const kj_expr *e)
             check_swap(s, e);
         return;
     }
-    kj_run_list(s, e->u.call.args);
+    kj_sema_run_list(s, e->u.call.args);
     if (!sym)
         return;
     kj_message *m;
@@ -342,7 +342,7 @@ void kj_run_call(kj_sema *s, const kj_expr *e)
         kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
                 sym->name);
     } else if (sym->kind == KJ_SYM_FN) {
-        kj_run_name(s, callee);
+        kj_sema_run_name(s, callee);
     } else if (sym->kind == KJ_SYM_TYPE) {
         if (kj_count(e->u.call.args) != 1)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);

@@ -16,7 +16,7 @@
 
 #include "ast.h"
 
-enum { KJ_MAX_NDIM = 6 };
+enum { KJ_MAX_NDIM = 6, KJ_SMALL_BITS = 28, KJ_SMALL = 1 << KJ_SMALL_BITS };
 
 typedef struct kj_texpr kj_texpr;
 typedef struct kj_tstmt kj_tstmt;
@@ -167,6 +167,7 @@ typedef struct kj_tkernel {
     int64_t block[3];        /* from the spec; 0 when unknown */
     int launch_bounds[2];    /* max threads, min blocks; 0 when not given */
     bool fastmath;
+    bool small;              /* from the spec */
 } kj_tkernel;
 
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
@@ -175,6 +176,7 @@ typedef struct kj_spec {
     const kj_value *consts;     /* one a const parameter, in order */
     const kj_layout *layouts;   /* one a parameter; ignored for scalars */
     int64_t block[3];           /* 0: leave blockDim to run time */
+    bool small;                 /* extents and threads along an axis are at most KJ_SMALL, arrays span under 2^31 elements */
     bool no_contract;           /* --fp-contract=off */
 } kj_spec;
 

@@ -122,6 +122,21 @@ static kjit_status wrong_kind(kj_binding *b, const kj_kernel_param *p, const kji
     return FAIL(b, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type), arg_text(arg, text));
 }
 
+/* Do 32 bits hold every index into it? */
+static bool is_small(const kjit_array *a)
+{
+    int64_t span = 0, size = (int64_t)kjit_dtype_size(a->dtype);
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] == 0)
+            return true;
+        int64_t stride = a->strides[i] / size, reach;
+        if (a->shape[i] > KJ_SMALL || __builtin_mul_overflow(a->shape[i] - 1, stride < 0 ? -stride : stride, &reach) ||
+            __builtin_add_overflow(span, reach, &span))
+            return false;
+    }
+    return span < INT32_MAX;
+}
+
 static kjit_status bind_array(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
@@ -149,6 +164,7 @@ static kjit_status bind_array(kj_binding *b, int i)
         return FAIL(b, KJIT_INVALID, "the array for '%s' is not aligned to its elements of %zu bytes: copy it first",
                     NAME(b), p->name, kjit_dtype_size(a->dtype));
     b->layouts[i] = a->layout;
+    b->small = b->small && is_small(a);
     return KJIT_OK;
 }
 
@@ -244,7 +260,9 @@ static void make_key(kj_binding *b)
 {
     const kj_kernel_decl *decl = b->kernel->decl;
     memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
-    b->key[0] = (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 | (uint64_t)b->block[2] << 40;
+    for (int i = 0; i < 3; i++)
+        b->small = b->small && b->grid[i] <= KJ_SMALL / b->block[i];
+    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 | (uint64_t)b->block[2] << 40;
     unsigned at = 64;
     for (int i = 0; i < decl->ngenerics; i++)
         pack(b->key, &at, (uint64_t)b->generics[i], 4);
@@ -262,6 +280,7 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     const kj_kernel_decl *decl = kernel->decl;
     b->kernel = kernel;
     b->nconsts = 0;
+    b->small = true;
     b->nruntime = 0;
     if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
         return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b), KJ_MAX_PARAMS);

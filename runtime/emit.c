@@ -43,6 +43,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .consts = consts,
                      .layouts = layouts,
                      .block = {block[0], block[1], block[2]},
+                     .small = true,
                      .no_contract = no_contract};
 }
 

@@ -201,6 +201,7 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
                     .consts = b->consts,
                     .layouts = b->layouts,
                     .block = {b->block[0], b->block[1], b->block[2]},
+                    .small = b->small,
                     .no_contract = b->kernel->mod->options.no_contract};
     kj_variant *variant;
     kjit_status status = kj_variant_get(b->kernel, &spec, b->key, &variant);

@@ -241,6 +241,7 @@ typedef struct kj_binding {
     kj_value consts[KJ_MAX_PARAMS];
     kj_value scalars[KJ_MAX_PARAMS];      /* by parameter: converted */
     kj_layout layouts[KJ_MAX_PARAMS];
+    bool small; /* as in kj_spec */
     int runtime[KJ_MAX_PARAMS];           /* parameter of each kj_tkernel.params */
     uint64_t key[KJ_MAX_KEY];
 } kj_binding;
