@@ -151,8 +151,8 @@ typedef struct kjit_compile_options {
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of
  * types, constants, layouts and block size. `name` is for messages. On KJIT_COMPILE *out is a
- * module that only has diagnostics (free it too), unless the source is over 64 MiB. The source is
- * copied. NULL options are all defaults. */
+ * module that only has diagnostics (free it too). The source is copied. NULL options are all
+ * defaults. */
 KJIT_API kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
                                          size_t size, const kjit_compile_options *options,
                                          kjit_module **out);

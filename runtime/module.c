@@ -130,9 +130,6 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
         return status;
     if (!out || (!source && size > 0))
         return kj_fail(ctx, KJIT_INVALID, out ? "source is NULL" : "out is NULL");
-    if (size > KJ_SOURCE_MAX)
-        return kj_fail(ctx, KJIT_COMPILE, "%s: a source has at most %d MiB",
-                       name ? name : "<source>", (int)(KJ_SOURCE_MAX >> 20));
     kjit_module *mod = calloc(1, sizeof *mod);
     if (!mod)
         return kj_no_memory(ctx);
@@ -142,6 +139,8 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     mod->options = compile_options(options);
     kj_arena_init(&mod->arena, NULL);
     source_text text = {mod, name ? name : "<source>", source ? source : "", size};
+    if (size > KJ_SOURCE_MAX)
+        text.size = KJ_SOURCE_MAX + 1; /* enough for the parser to refuse it */
     if (!kj_guarded(&mod->arena, analyse, &text)) {
         mod->nkernels = 0;
         kj_module_drop(mod);
