@@ -175,11 +175,9 @@ static void put_index(kj_str *t, kjit_array *a, int64_t index)
 static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalue sides[2])
 {
     kj_rshort a = kj_run_short(element(sides[0], k->worst)), b = kj_run_short(element(sides[1], k->worst));
-    kj_value difference = kj_float(KJ_F64, k->difference), allowed = kj_float(KJ_F64, k->allowed);
-    kj_rshort d = kj_run_short(kj_run_from_value(difference)), most = kj_run_short(kj_run_from_value(allowed));
-    char by[2 * KJ_SCALAR_TEXT + 32] = "";
+    char by[96] = "";
     if (isfinite(k->difference) && isfinite(k->allowed))
-        snprintf(by, sizeof by, " (difference %s, allowed %s)", d.text, most.text);
+        snprintf(by, sizeof by, " (difference %.5g, allowed %.5g)", k->difference, k->allowed);
     if (sides[0].kind != KJ_R_ARRAY && sides[1].kind != KJ_R_ARRAY)
         return kj_run_fail(r, KJIT_ASSERT, at, "%s is not close to %s%s", a.text, b.text, by);
     kj_str where = {0};

@@ -76,13 +76,19 @@ bool kj_run_record(kj_run *r, kj_rcall *c, kj_rvalue *out)
            kj_run_check(r, kjit_event_record(c->self.u.object->u.event, stream), c->span);
 }
 
-/* e.wait(s), as in Numba: the stream waits for the event. */
+/* The stream waits for the event: s.wait(e), or e.wait(s) as in Numba. */
 bool kj_run_wait(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
-    kjit_stream *stream;
+    kj_rvalue stream = c->self, event = c->args[0];
     *out = kj_run_none();
-    if (c->self.kind != KJ_R_EVENT)
+    if (c->self.kind == KJ_R_EVENT) {
+        stream = c->args[0];
+        event = c->self;
+    } else if (c->self.kind != KJ_R_STREAM) {
         return no_member(r, c);
-    return kj_run_arg_stream(r, c, 0, &stream) &&
-           kj_run_check(r, kjit_stream_wait(stream, c->self.u.object->u.event), c->span);
+    }
+    if (stream.kind != KJ_R_STREAM || event.kind != KJ_R_EVENT)
+        return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s is needed here, not %s",
+                           c->self.kind == KJ_R_EVENT ? "a stream" : "an event", kj_run_kind_name(c->args[0]));
+    return kj_run_check(r, kjit_stream_wait(stream.u.object->u.stream, event.u.object->u.event), c->span);
 }
