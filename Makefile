@@ -30,13 +30,26 @@ OPTIMISE = -O2 -g
 NO_UNDEFINED = -Wl,--no-undefined
 endif
 
-# ---- Sources, in the order of the pipeline ----
+# ---- Sources, in the order of the pipeline; a file that is not named here yet comes last in its part ----
 
-GRAMMAR = grammar/knl.l grammar/knl.y
-COMPILER = $(sort $(wildcard compiler/*.c))
-RUNTIME = $(sort $(wildcard runtime/*.c))
-CPU_DEVICE = $(sort $(wildcard runtime/device/cpu/*.c))
-CLI = $(sort $(wildcard cli/*.c))
+in_order = $(wildcard $(2:%=$(1)/%.c)) $(filter-out $(2:%=$(1)/%.c),$(sort $(wildcard $(1)/*.c)))
+
+# text -> tokens -> AST
+GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
+# memory, tables and messages; text -> AST; AST -> typed AST; typed AST -> LLVM IR; IR -> code
+COMPILER = $(call in_order,compiler,arena types source diag diag_show \
+    layout literal ast_build parse_error ast_dump \
+    sema_program sema_kernel sema_run sema_run_call sema_message sema_scope sema_type sema_const sema_literal \
+    sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_member sema_array sema_memory sema_builtin \
+    sema_call fold fold_builtin tast_dump eval \
+    uniform fission lower_entry lower_block lower_gang lower_stmt lower_mask lower_expr lower_tile lower_memory \
+    lower_builtin mathlib target_host compile)
+# contexts, arrays and files; sources -> launches; run blocks
+RUNTIME = $(call in_order,runtime,status error machine memory devices context layout array copy file io_npy io_png \
+    format format_float str stream module bind variant launch explain emit \
+    run_block run_param run_stmt run_expr run_op run_index run_call run_args run_value run_convert run_number)
+CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
+CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_devices cmd_builtins)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
@@ -44,7 +57,6 @@ API_TESTS = $(sort $(wildcard tests/api/*.c))
 C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
     $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/cpu/*.h cli/*.h bench/cpu/*.[ch])
 
-GENERATED = $(BUILD)/gen/knl.tab.c $(BUILD)/gen/knl.lex.c
 LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) \
     $(BUILD)/gen/mathlib.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
@@ -120,7 +132,7 @@ deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU
-	@BUILD=$(BUILD) bench/cpu/run
+	@BUILD=$(BUILD) bench/cpu/run $(BENCH)
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 install: all ## install the command, the libraries, kjit.h and kjit.pc (PREFIX, DESTDIR)
