@@ -10,7 +10,9 @@
  *   lower_mask.c     masks
  *   lower_expr.c     expressions
  *   lower_builtin.c  math functions and the like
- *   lower_memory.c   loads, stores, atomics
+ *   lower_memory.c   loads, stores
+ *   lower_atomic.c   atomics, and what else runs thread after thread
+ *   lower_alias.c    which accesses cannot meet
  *   lower_stmt.c     statements of one gang under a mask
  *   fission.c        the kernel cut at its barriers into regions
  *   lower_gang.c     loops over the gangs of a block; variables between regions
@@ -104,6 +106,7 @@ typedef struct kj_lower {
     int64_t *local_scratch;      /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;             /* bytes so far */
     LLVMBasicBlockRef fail;
+    LLVMValueRef (*scopes)[2];   /* lower_alias.c */
 } kj_lower;
 
 /* ---- lower_tile.c ---- */
@@ -160,10 +163,38 @@ kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max);
 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value, kj_mask m);
-kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
 /* Loads and stores of a byte or value a thread in scratch memory, at the gang's place. */
 kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type);
 void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
+
+/* An array access: the address of each thread's element. */
+typedef struct kj_access {
+    kj_dtype type;
+    int scope; /* lower_alias.c */
+    LLVMValueRef base;
+    kj_tile offset;
+} kj_access;
+kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
+LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
+kj_dtype kj_memory_type(kj_dtype t); /* bools are bytes there */
+
+/* ---- lower_atomic.c ---- */
+
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
+/* A loop over the bits set in an i64, `thread` being the number of the current one; with `maybe` there may be none. */
+typedef struct kj_bit_loop {
+    LLVMValueRef bits, first, thread;
+    LLVMBasicBlockRef before, head, done;
+} kj_bit_loop;
+kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe);
+void kj_bits_end(kj_lower *lo, const kj_bit_loop *l);
+
+/* ---- lower_alias.c ---- */
+
+enum { KJ_SCOPE_LAUNCH, KJ_SCOPE_SCRATCH, KJ_SCOPE_ROOT }; /* from KJ_SCOPE_ROOT on, a root array each */
+int kj_alias_scope(const kj_tarray *root);
+/* Marks a load or store as one of that scope; gives it. */
+LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope);
 
 /* ---- lower_stmt.c ---- */
 

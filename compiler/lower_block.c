@@ -6,6 +6,7 @@
  * threads alive. */
 #include "lower.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <stddef.h>
 
 struct kj_level {
@@ -299,6 +300,17 @@ static kj_level open_level(kj_lower *lo, const kj_node *n)
     return l;
 }
 
+/* Halving loops around barriers: once their turns are apart, each has its own constant number of threads. */
+static void unroll_fully(kj_lower *lo, LLVMValueRef branch)
+{
+    LLVMMetadataRef name = LLVMMDStringInContext2(lo->ctx, "llvm.loop.unroll.full", 21);
+    LLVMMetadataRef self = LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
+    LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, &name, 1)};
+    LLVMMetadataRef id = LLVMMDNodeInContext2(lo->ctx, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(self, id);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9), LLVMMetadataAsValue(lo->ctx, id));
+}
+
 static void lower_uniform_while(kj_lower *lo, const kj_node *n)
 {
     kj_level level = open_level(lo, n);
@@ -311,7 +323,7 @@ static void lower_uniform_while(kj_lower *lo, const kj_node *n)
     lower_nodes(lo, n->yes);
     lo->level = level.up;
     go_on(lo, level.next);
-    LLVMBuildBr(lo->b, head);
+    unroll_fully(lo, LLVMBuildBr(lo->b, head));
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
 

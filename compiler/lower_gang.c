@@ -27,12 +27,27 @@ static bool is_wide(const kj_tkernel *k)
     return false;
 }
 
-/* Four vector registers a value: enough independent operations to hide their latency. */
+/* Elements of local arrays a thread: those that stay in registers share them with everything else. */
+static int64_t count_locals(const kj_tkernel *k)
+{
+    int64_t n = 0;
+    for (int i = 0; i < k->nroots; i++)
+        if (k->roots[i]->space == KJ_LOCAL)
+            n += k->roots[i]->static_count;
+    return n;
+}
+
+/* Four vector registers a value along x, and as many again by rows: enough independent operations to hide their latency,
+ * and rows share what does not depend on them. */
 void kj_gang_choose(kj_lower *lo)
 {
     const int64_t *block = lo->kernel->block;
     int64_t threads = block[0] * block[1] * block[2];
-    int most = lo->vector * (is_wide(lo->kernel) ? 2 : 4);
+    int64_t locals = count_locals(lo->kernel);
+    int vectors = is_wide(lo->kernel) ? 2 : 4;
+    if (locals > 4)
+        vectors = locals >= 16 ? 1 : (int)(16 / locals);
+    int most = lo->vector * vectors, in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
     lo->flat = block[0] < 8 && threads > block[0];
     int64_t along = lo->flat ? threads : block[0];
@@ -42,7 +57,7 @@ void kj_gang_choose(kj_lower *lo)
     lo->gang_lanes = lanes > most ? most : lanes;
     lo->gang_rows = 1;
     if (!lo->flat && lo->gang_lanes > 1)
-        while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= most &&
+        while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= in_all &&
                block[1] % (lo->gang_rows * 2) == 0)
             lo->gang_rows *= 2;
     lo->width = (along + lo->gang_lanes - 1) / lo->gang_lanes * lo->gang_lanes;

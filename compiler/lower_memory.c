@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static kj_dtype memory_type(kj_dtype t)
+kj_dtype kj_memory_type(kj_dtype t)
 {
     return t == KJ_BOOL ? KJ_U8 : t;
 }
@@ -66,9 +66,9 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 
-static LLVMValueRef element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)
+LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)
 {
-    return LLVMBuildGEP2(lo->b, lo->types[memory_type(type)], base, &index, 1, "");
+    return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(type)], base, &index, 1, "");
 }
 
 /* Where a local array lives: element e of row r, lane l is at base[e * pitch + start + r * width + l]. */
@@ -101,7 +101,7 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
     LLVMValueRef *at = &lo->locals[root->id];
     int64_t pitch = lo->rows * lo->lanes;
     if (!*at) {
-        LLVMTypeRef elem = lo->types[memory_type(root->elem)];
+        LLVMTypeRef elem = lo->types[kj_memory_type(root->elem)];
         *at = kj_alloca(lo, LLVMArrayType2(elem, (uint64_t)(root->static_count * pitch)), root->name);
         LLVMSetAlignment(*at, 64);
     }
@@ -124,56 +124,14 @@ static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset,
     return kj_tile_binary(lo, KJ_OP_ADD, scaled, own);
 }
 
-/* An array access: the address of each thread's element. */
-typedef struct access {
-    kj_dtype type;
-    LLVMValueRef base;
-    kj_tile offset;
-} access;
-
-static access lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
-    access out = {.type = a->elem, .offset = lower_offset(lo, a, index, m)};
+    kj_access out = {.type = a->elem, .scope = kj_alias_scope(a->root), .offset = lower_offset(lo, a, index, m)};
     if (a->root->space == KJ_LOCAL)
         out.offset = local_offset(lo, a->root, out.offset, &out.base);
     else
         out.base = lo->roots[a->root->id];
     return out;
-}
-
-/* ---- One thread after another ---- */
-
-/* A loop over the bits set in a word. */
-typedef struct bit_loop {
-    LLVMValueRef bits, first, thread;
-    LLVMBasicBlockRef before, head, done;
-} bit_loop;
-
-/* With `maybe` there may be none. */
-static bit_loop bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
-{
-    bit_loop l = {.first = bits, .before = LLVMGetInsertBlock(lo->b)};
-    l.head = kj_new_block(lo, "each");
-    l.done = kj_new_block(lo, "did");
-    if (maybe)
-        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, i64_const(lo, 0), ""), l.head, l.done);
-    else
-        LLVMBuildBr(lo->b, l.head);
-    LLVMPositionBuilderAtEnd(lo->b, l.head);
-    l.bits = LLVMBuildPhi(lo->b, lo->i64, "left");
-    LLVMValueRef args[2] = {l.bits, LLVMConstInt(lo->i1, 1, false)};
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
-    l.thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
-    return l;
-}
-
-static void bits_end(kj_lower *lo, const bit_loop *l)
-{
-    LLVMValueRef rest = LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, i64_const(lo, 1), ""), "");
-    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), ""), l->head, l->done);
-    LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest}, (LLVMBasicBlockRef[]){l->before, latch}, 2);
-    LLVMPositionBuilderAtEnd(lo->b, l->done);
 }
 
 /* ---- Vector accesses ---- */
@@ -216,17 +174,17 @@ static bool is_unit(kj_tile offset)
 }
 
 /* The lowest address of a row whose lanes are one element apart. */
-static LLVMValueRef row_start(kj_lower *lo, const access *a, LLVMValueRef first)
+static LLVMValueRef row_start(kj_lower *lo, const kj_access *a, LLVMValueRef first)
 {
     if (a->offset.stride < 0)
         first = LLVMBuildSub(lo->b, first, i64_const(lo, a->offset.lanes - 1), "");
-    return element(lo, a->type, a->base, first);
+    return kj_lower_element(lo, a->type, a->base, first);
 }
 
-static LLVMValueRef pointers(kj_lower *lo, const access *a, int row)
+static LLVMValueRef pointers(kj_lower *lo, const kj_access *a, int row)
 {
     LLVMValueRef index = kj_tile_vector(lo, a->offset, row, a->offset.lanes);
-    return LLVMBuildGEP2(lo->b, lo->types[memory_type(a->type)], a->base, &index, 1, "");
+    return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(a->type)], a->base, &index, 1, "");
 }
 
 static LLVMValueRef splat_i64(kj_lower *lo, int64_t i, int lanes)
@@ -255,10 +213,10 @@ static LLVMValueRef gather_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at
     return LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, word, shift, ""), type, "");
 }
 
-static LLVMValueRef load_vector(kj_lower *lo, const access *a, int row, kj_mask m)
+static LLVMValueRef load_vector(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
-    LLVMTypeRef type = kj_vec(lo, memory_type(a->type), lanes);
+    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
     LLVMValueRef zero = LLVMConstNull(type);
     if (!is_unit(a->offset)) {
         LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), from = pointers(lo, a, row);
@@ -267,13 +225,14 @@ static LLVMValueRef load_vector(kj_lower *lo, const access *a, int row, kj_mask 
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]), v;
     bool back = a->offset.stride < 0;
     if (m.kind == KJ_ALL) {
-        v = LLVMBuildLoad2(lo->b, type, at, "");
+        v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
         LLVMSetAlignment(v, (unsigned)size);
     } else {
         LLVMTypeRef overloads[2] = {type, lo->ptr};
         LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
         mask = back ? reversed(lo, mask, lanes) : mask;
         v = call_masked(lo, "llvm.masked.load", overloads, at, mask, zero, 0, size);
+        kj_alias_mark(lo, v, a->scope);
     }
     return back ? reversed(lo, v, lanes) : v;
 }
@@ -286,15 +245,15 @@ static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMVal
     LLVMBuildStore(lo->b, v, values);
     LLVMBuildStore(lo->b, to, places);
     LLVMValueRef bits = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, mask, word, ""), lo->i64, "");
-    bit_loop l = bits_begin(lo, bits, true);
+    kj_bit_loop l = kj_bits_begin(lo, bits, true);
     LLVMValueRef from = LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, "");
     LLVMValueRef at = LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, ""), "");
     LLVMValueRef one = LLVMBuildLoad2(lo->b, elem, from, "");
     LLVMSetAlignment(LLVMBuildStore(lo->b, one, at), 1);
-    bits_end(lo, &l);
+    kj_bits_end(lo, &l);
 }
 
-static void store_vector(kj_lower *lo, const access *a, int row, LLVMValueRef v, kj_mask m)
+static void store_vector(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef type = LLVMTypeOf(v);
@@ -311,30 +270,31 @@ static void store_vector(kj_lower *lo, const access *a, int row, LLVMValueRef v,
     bool back = a->offset.stride < 0;
     v = back ? reversed(lo, v, lanes) : v;
     if (m.kind == KJ_ALL) {
-        LLVMSetAlignment(LLVMBuildStore(lo->b, v, at), (unsigned)size);
+        LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope), (unsigned)size);
         return;
     }
     LLVMTypeRef overloads[2] = {type, lo->ptr};
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
     mask = back ? reversed(lo, mask, lanes) : mask;
-    call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size);
+    kj_alias_mark(lo, call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size), a->scope);
 }
 
 /* ---- Loads ---- */
 
 /* A row's scalar, from a harmless address when none of its threads runs. */
-static LLVMValueRef load_scalar(kj_lower *lo, const access *a, int row, kj_mask m)
+static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
-    LLVMTypeRef type = lo->types[memory_type(a->type)];
-    LLVMValueRef at = element(lo, a->type, a->base, a->offset.v[row]);
-    if (a->offset.rows > 1 && m.kind == KJ_SOME) {
+    LLVMTypeRef type = lo->types[kj_memory_type(a->type)];
+    LLVMValueRef at = kj_lower_element(lo, a->type, a->base, a->offset.v[row]);
+    bool chosen = a->offset.rows > 1 && m.kind == KJ_SOME;
+    if (chosen) {
         LLVMValueRef nowhere = kj_alloca(lo, type, "nowhere");
         LLVMBuildStore(lo->b, LLVMConstNull(type), nowhere);
         at = LLVMBuildSelect(lo->b, kj_mask_row(lo, m, row, 1), at, nowhere, "");
     }
     LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
     LLVMSetAlignment(v, kj_types[a->type].size);
-    return v;
+    return chosen ? v : kj_alias_mark(lo, v, a->scope);
 }
 
 static kj_tile from_memory(kj_lower *lo, kj_tile t, kj_dtype type)
@@ -342,9 +302,9 @@ static kj_tile from_memory(kj_lower *lo, kj_tile t, kj_dtype type)
     return type == KJ_BOOL ? kj_tile_convert(lo, t, KJ_BOOL) : t;
 }
 
-static kj_tile load_access(kj_lower *lo, const access *a, kj_mask m)
+static kj_tile load_access(kj_lower *lo, const kj_access *a, kj_mask m)
 {
-    kj_tile t = kj_tile_like(memory_type(a->type), a->offset.rows, a->offset.lanes);
+    kj_tile t = kj_tile_like(kj_memory_type(a->type), a->offset.rows, a->offset.lanes);
     m = kj_mask_reduce(lo, m, t.rows, t.lanes);
     for (int r = 0; r < t.rows; r++)
         t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : load_vector(lo, a, r, m);
@@ -353,7 +313,7 @@ static kj_tile load_access(kj_lower *lo, const access *a, kj_mask m)
 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
-    access at = lower_access(lo, a, index, m);
+    kj_access at = kj_lower_access(lo, a, index, m);
     return load_access(lo, &at, m);
 }
 
@@ -377,7 +337,7 @@ static LLVMValueRef last_lane(kj_lower *lo, kj_tile v, int row, kj_mask m)
     return LLVMBuildExtractElement(lo->b, kj_tile_vector(lo, v, row, v.lanes), lane, "");
 }
 
-static void store_scalar(kj_lower *lo, const access *a, int row, kj_tile v, kj_mask m, bool certain)
+static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, kj_mask m, bool certain)
 {
     LLVMBasicBlockRef done = NULL;
     if (!certain) {
@@ -387,15 +347,15 @@ static void store_scalar(kj_lower *lo, const access *a, int row, kj_tile v, kj_m
         LLVMPositionBuilderAtEnd(lo->b, then);
     }
     LLVMValueRef value = v.lanes == 1 ? v.v[v.rows == 1 ? 0 : row] : last_lane(lo, v, row, m);
-    LLVMValueRef at = element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
-    LLVMSetAlignment(LLVMBuildStore(lo->b, value, at), kj_types[a->type].size);
+    LLVMValueRef at = kj_lower_element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
+    LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, value, at), a->scope), kj_types[a->type].size);
     if (done) {
         LLVMBuildBr(lo->b, done);
         LLVMPositionBuilderAtEnd(lo->b, done);
     }
 }
 
-static void store_access(kj_lower *lo, const access *a, kj_tile v, kj_mask m)
+static void store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
 {
     v = kj_tile_dense(lo, v);
     if (a->type == KJ_BOOL)
@@ -416,15 +376,15 @@ static void store_access(kj_lower *lo, const access *a, kj_tile v, kj_mask m)
 
 void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value, kj_mask m)
 {
-    access at = lower_access(lo, a, index, m);
+    kj_access at = kj_lower_access(lo, a, index, m);
     store_access(lo, &at, kj_lower_expr(lo, value, m), m);
 }
 
 /* ---- Values that live across regions ---- */
 
-static access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
+static kj_access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
 {
-    access a = {.type = type, .base = scratch_at(lo, offset)};
+    kj_access a = {.type = type, .scope = KJ_SCOPE_SCRATCH, .base = scratch_at(lo, offset)};
     a.offset = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
     for (int r = 0; r < lo->rows; r++)
         a.offset.v[r] = LLVMBuildAdd(lo->b, thread_number(lo), i64_const(lo, (int64_t)r * lo->width), "");
@@ -435,245 +395,12 @@ static access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
 
 kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type)
 {
-    access a = context_access(lo, offset, type);
+    kj_access a = context_access(lo, offset, type);
     return load_access(lo, &a, kj_all);
 }
 
 void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m)
 {
-    access a = context_access(lo, offset, t.type);
+    kj_access a = context_access(lo, offset, t.type);
     store_access(lo, &a, t, m);
-}
-
-/* ---- Atomics ---- */
-
-static LLVMAtomicRMWBinOp rmw_op(kj_builtin id, kj_dtype type)
-{
-    bool f = kj_is_float(type), s = kj_is_signed(type);
-    switch (id) {
-    case KJ_BI_ATOMIC_ADD:
-        return f ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
-    case KJ_BI_ATOMIC_MIN:
-        return f ? LLVMAtomicRMWBinOpFMin : s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
-    case KJ_BI_ATOMIC_MAX:
-        return f ? LLVMAtomicRMWBinOpFMax : s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
-    default:
-        return LLVMAtomicRMWBinOpXchg;
-    }
-}
-
-static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
-{
-    kj_tile x = kj_tile_scalar(type, a), y = kj_tile_scalar(type, b);
-    if (id == KJ_BI_ATOMIC_ADD)
-        return kj_tile_binary(lo, KJ_OP_ADD, x, y).v[0];
-    return kj_lower_min(lo, x, y, id == KJ_BI_ATOMIC_MAX).v[0];
-}
-
-/* A block has one worker: on shared memory an atomic is a plain update. */
-static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
-                                  LLVMValueRef b)
-{
-    LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
-    LLVMValueRef next = a;
-    if (id == KJ_BI_ATOMIC_CAS) {
-        LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
-        LLVMValueRef was = LLVMBuildBitCast(lo->b, old, bits, ""), want = LLVMBuildBitCast(lo->b, a, bits, "");
-        next = LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, was, want, ""), b, old, "");
-    } else if (id != KJ_BI_ATOMIC_EXCH) {
-        next = combine(lo, id, type, old, a);
-    }
-    LLVMBuildStore(lo->b, next, at);
-    return old;
-}
-
-static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
-                                  LLVMValueRef b)
-{
-    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
-    if (id != KJ_BI_ATOMIC_CAS)
-        return LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, relaxed, false);
-    LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
-    a = LLVMBuildBitCast(lo->b, a, bits, "");
-    b = LLVMBuildBitCast(lo->b, b, bits, "");
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, a, b, relaxed, relaxed, false);
-    return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
-}
-
-static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index, LLVMValueRef a,
-                           LLVMValueRef b)
-{
-    const kj_tarray *array = e->u.atomic.array;
-    LLVMValueRef at = element(lo, array->elem, base, index);
-    bool shared = array->root->space == KJ_SHARED;
-    return (shared ? update_shared : update_global)(lo, e->u.atomic.id, array->elem, at, a, b);
-}
-
-static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
-{
-    LLVMTypeRef t = lo->types[type];
-    if (kj_is_float(type))
-        return id == KJ_BI_ATOMIC_ADD ? LLVMConstReal(t, -0.0)
-                                      : LLVMConstReal(t, id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0 : -1.0 / 0.0);
-    unsigned bits = kj_types[type].bits;
-    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, top = (uint64_t)1 << (bits - 1);
-    if (id == KJ_BI_ATOMIC_ADD)
-        return LLVMConstInt(t, 0, false);
-    bool sign = kj_is_signed(type);
-    if (id == KJ_BI_ATOMIC_MIN)
-        return LLVMConstInt(t, sign ? ones >> 1 : ones, false);
-    return LLVMConstInt(t, sign ? top : 0, false);
-}
-
-/* All running threads' values combined into one: rows first, then halves of the vector. */
-static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
-{
-    v = kj_tile_spread(lo, v, lo->rows, lo->lanes);
-    if (m.kind == KJ_SOME)
-        v = kj_tile_select(lo, m.t, v, kj_tile_scalar(v.type, identity(lo, id, v.type)));
-    kj_tile sum = kj_tile_like(v.type, 1, v.lanes);
-    sum.v[0] = v.v[0];
-    for (int r = 1; r < v.rows; r++) {
-        kj_tile row = sum;
-        row.v[0] = v.v[r];
-        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, sum, row)
-                                     : kj_lower_min(lo, sum, row, id == KJ_BI_ATOMIC_MAX);
-    }
-    while (sum.lanes > 1) {
-        kj_tile half[2];
-        for (int h = 0; h < 2; h++) {
-            LLVMValueRef index[KJ_MAX_LANES];
-            for (int l = 0; l < sum.lanes / 2; l++)
-                index[l] = LLVMConstInt(lo->i32, (unsigned)(l + h * sum.lanes / 2), false);
-            half[h] = kj_tile_like(sum.type, 1, sum.lanes / 2);
-            LLVMValueRef mask = LLVMConstVector(index, sum.lanes / 2u);
-            half[h].v[0] = LLVMBuildShuffleVector(lo->b, sum.v[0], LLVMGetPoison(LLVMTypeOf(sum.v[0])), mask, "");
-            if (sum.lanes == 2)
-                half[h].v[0] = LLVMBuildExtractElement(lo->b, half[h].v[0], LLVMConstInt(lo->i32, 0, false), "");
-        }
-        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, half[0], half[1])
-                                     : kj_lower_min(lo, half[0], half[1], id == KJ_BI_ATOMIC_MAX);
-    }
-    return sum.v[0];
-}
-
-/* A gang's values, thread by thread: one for all, or in memory. Small integers are kept small. */
-typedef struct spilled {
-    LLVMValueRef one, at;
-    LLVMTypeRef type; /* of elements in memory */
-    kj_tile tile;
-} spilled;
-
-static spilled spill(kj_lower *lo, kj_tile t, const char *name)
-{
-    spilled s = {.tile = t};
-    if (t.rows == 1 && t.lanes == 1) {
-        s.one = t.v[0];
-        return s;
-    }
-    int lanes = lo->lanes, bits = kj_types[t.type].bits;
-    for (int narrow = 8; kj_is_int(t.type) && t.sign && narrow < bits; narrow *= 2)
-        if (t.bits < narrow || (t.bits == narrow && narrow < 64))
-            bits = narrow;
-    s.type = kj_is_int(t.type) ? LLVMIntTypeInContext(lo->ctx, (unsigned)bits) : lo->types[t.type];
-    LLVMTypeRef row = LLVMVectorType(s.type, (unsigned)lanes);
-    s.at = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), name);
-    for (int r = 0; r < lo->rows; r++) {
-        LLVMValueRef index = i64_const(lo, r), v = kj_tile_vector(lo, t, r, lanes);
-        v = kj_is_int(t.type) ? LLVMBuildTrunc(lo->b, v, row, "") : v;
-        LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, row, s.at, &index, 1, ""));
-    }
-    return s;
-}
-
-static LLVMValueRef spill_read(kj_lower *lo, const spilled *s, LLVMValueRef thread)
-{
-    if (!s->at)
-        return s->one;
-    LLVMValueRef v = LLVMBuildLoad2(lo->b, s->type, LLVMBuildGEP2(lo->b, s->type, s->at, &thread, 1, ""), "");
-    return kj_is_int(s->tile.type) ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !s->tile.sign, "") : v;
-}
-
-static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
-{
-    LLVMValueRef all = LLVMConstInt(lo->i64, 0, false);
-    for (int r = 0; r < lo->rows; r++) {
-        LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
-        LLVMValueRef row = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
-        row = LLVMBuildZExt(lo->b, row, lo->i64, "");
-        all = LLVMBuildOr(lo->b, all, LLVMBuildShl(lo->b, row, i64_const(lo, (int64_t)r * lo->lanes), ""), "");
-    }
-    return all;
-}
-
-/* An atomic of a gang, thread after thread. */
-typedef struct each {
-    const kj_texpr *e;
-    LLVMValueRef base;
-    spilled index, a, b;
-    LLVMValueRef old; /* memory for the old values, NULL when nobody asks */
-} each;
-
-static void update_one(kj_lower *lo, const each *u, LLVMValueRef thread)
-{
-    LLVMValueRef b = u->e->u.atomic.args[1] ? spill_read(lo, &u->b, thread) : NULL;
-    LLVMValueRef was = update(lo, u->e, u->base, spill_read(lo, &u->index, thread), spill_read(lo, &u->a, thread), b);
-    if (u->old)
-        LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
-}
-
-static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
-{
-    bit_loop l = bits_begin(lo, bits, false);
-    update_one(lo, u, l.thread);
-    bits_end(lo, &l);
-}
-
-static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const access *at, const kj_tile *args, kj_mask m, bool used)
-{
-    each u = {.e = e, .base = at->base, .index = spill(lo, at->offset, "at"), .a = spill(lo, args[0], "value")};
-    if (e->u.atomic.args[1])
-        u.b = spill(lo, args[1], "new");
-    kj_tile out = kj_tile_like(e->type, lo->rows, lo->lanes);
-    LLVMTypeRef row = kj_vec(lo, e->type, lo->lanes);
-    if (used) {
-        u.old = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), "old");
-        for (int r = 0; r < lo->rows; r++) {
-            LLVMValueRef i = i64_const(lo, r);
-            LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
-        }
-    }
-    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"), done = kj_new_block(lo, "done");
-    LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
-    LLVMPositionBuilderAtEnd(lo->b, every);
-    for (int t = 0; t < lo->rows * lo->lanes; t++)
-        update_one(lo, &u, i64_const(lo, t));
-    LLVMBuildBr(lo->b, done);
-    LLVMPositionBuilderAtEnd(lo->b, some);
-    update_running(lo, &u, running_bits(lo, m));
-    LLVMBuildBr(lo->b, done);
-    LLVMPositionBuilderAtEnd(lo->b, done);
-    for (int r = 0; r < lo->rows && used; r++) {
-        LLVMValueRef i = i64_const(lo, r);
-        out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""), "");
-    }
-    return used ? out : kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
-}
-
-kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
-{
-    access at = lower_access(lo, e->u.atomic.array, e->u.atomic.index, m);
-    kj_tile args[2] = {{.type = KJ_VOID}};
-    for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
-        args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
-    kj_builtin id = e->u.atomic.id;
-    if (lo->rows == 1 && lo->lanes == 1) {
-        LLVMValueRef b = e->u.atomic.args[1] ? args[1].v[0] : NULL;
-        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], args[0].v[0], b));
-    }
-    bool one = at.offset.rows == 1 && at.offset.lanes == 1;
-    bool combines = id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
-    if (one && combines && !used)
-        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
-    return update_each(lo, e, &at, args, m, used);
 }

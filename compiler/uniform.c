@@ -119,6 +119,7 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         return dep;
     }
     case KJ_TE_ATOMIC:
+        w->deps->atomics = true;
         walk_index(w, e->u.atomic.array, e->u.atomic.index, f);
         for (int i = 0; i < 2; i++)
             if (e->u.atomic.args[i])

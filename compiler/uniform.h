@@ -20,6 +20,7 @@ enum {
 
 typedef struct kj_deps {
     uint8_t *var; /* by kj_var.id */
+    bool atomics; /* the kernel has some */
 } kj_deps;
 
 /* Also fills the `mark` of every loop (its trip count and exits) and tblock (its leaves). */

@@ -1,0 +1,49 @@
+/* What accesses cannot touch the same memory, said to LLVM: the launch's arrays (which may overlap one another), the
+ * values kept across barriers, and each shared, local and const array are apart. */
+#include "lower.h"
+
+#include <string.h>
+
+static LLVMMetadataRef scope_node(kj_lower *lo, int scope)
+{
+    const char *name = kj_arena_printf(lo->arena, "kjit.%d", scope);
+    LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(lo->ctx, "kjit", 4)};
+    parts[1] = LLVMMDNodeInContext2(lo->ctx, parts, 1);
+    parts[0] = LLVMMDStringInContext2(lo->ctx, name, strlen(name));
+    return LLVMMDNodeInContext2(lo->ctx, parts, 2);
+}
+
+static bool has_scope(const kj_lower *lo, int scope)
+{
+    return scope < KJ_SCOPE_ROOT || lo->kernel->roots[scope - KJ_SCOPE_ROOT]->space != KJ_GLOBAL;
+}
+
+static LLVMValueRef nodes(kj_lower *lo, LLVMMetadataRef *list, size_t n)
+{
+    return LLVMMetadataAsValue(lo->ctx, LLVMMDNodeInContext2(lo->ctx, list, n));
+}
+
+int kj_alias_scope(const kj_tarray *root)
+{
+    return root->space == KJ_GLOBAL ? KJ_SCOPE_LAUNCH : KJ_SCOPE_ROOT + root->id;
+}
+
+LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope)
+{
+    int n = lo->kernel->nroots + KJ_SCOPE_ROOT;
+    if (!lo->scopes)
+        lo->scopes = kj_arena_calloc(lo->arena, (size_t)n, sizeof *lo->scopes);
+    LLVMValueRef *own = lo->scopes[scope];
+    if (!own[0]) {
+        LLVMMetadataRef *others = KJ_NEW_ARRAY(lo->arena, LLVMMetadataRef, (size_t)n), self = scope_node(lo, scope);
+        size_t count = 0;
+        for (int i = 0; i < n; i++)
+            if (i != scope && has_scope(lo, i))
+                others[count++] = scope_node(lo, i);
+        own[0] = nodes(lo, &self, 1);
+        own[1] = nodes(lo, others, count);
+    }
+    LLVMSetMetadata(access, LLVMGetMDKindIDInContext(lo->ctx, "alias.scope", 11), own[0]);
+    LLVMSetMetadata(access, LLVMGetMDKindIDInContext(lo->ctx, "noalias", 7), own[1]);
+    return access;
+}

@@ -1,0 +1,271 @@
+/* Atomics of a gang, and other things its threads do one after the other.
+ *
+ * On shared memory an atomic is a plain update: a block has one worker. Updates of one place whose results nobody asks
+ * for are combined first, and done once. */
+#include "lower.h"
+
+static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
+/* ---- One thread after another ---- */
+
+kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
+{
+    kj_bit_loop l = {.first = bits, .before = LLVMGetInsertBlock(lo->b)};
+    l.head = kj_new_block(lo, "each");
+    l.done = kj_new_block(lo, "did");
+    if (maybe)
+        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, i64_const(lo, 0), ""), l.head, l.done);
+    else
+        LLVMBuildBr(lo->b, l.head);
+    LLVMPositionBuilderAtEnd(lo->b, l.head);
+    l.bits = LLVMBuildPhi(lo->b, lo->i64, "left");
+    LLVMValueRef args[2] = {l.bits, LLVMConstInt(lo->i1, 1, false)};
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
+    l.thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+    return l;
+}
+
+void kj_bits_end(kj_lower *lo, const kj_bit_loop *l)
+{
+    LLVMValueRef rest = LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, i64_const(lo, 1), ""), "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), ""), l->head, l->done);
+    LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest}, (LLVMBasicBlockRef[]){l->before, latch}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, l->done);
+}
+
+/* ---- Atomics ---- */
+
+static LLVMAtomicRMWBinOp rmw_op(kj_builtin id, kj_dtype type)
+{
+    bool f = kj_is_float(type), s = kj_is_signed(type);
+    switch (id) {
+    case KJ_BI_ATOMIC_ADD:
+        return f ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    case KJ_BI_ATOMIC_MIN:
+        return f ? LLVMAtomicRMWBinOpFMin : s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case KJ_BI_ATOMIC_MAX:
+        return f ? LLVMAtomicRMWBinOpFMax : s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    default:
+        return LLVMAtomicRMWBinOpXchg;
+    }
+}
+
+static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
+{
+    kj_tile x = kj_tile_scalar(type, a), y = kj_tile_scalar(type, b);
+    if (id == KJ_BI_ATOMIC_ADD)
+        return kj_tile_binary(lo, KJ_OP_ADD, x, y).v[0];
+    return kj_lower_min(lo, x, y, id == KJ_BI_ATOMIC_MAX).v[0];
+}
+
+/* A block has one worker: on shared memory an atomic is a plain update. */
+static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
+                                  LLVMValueRef b)
+{
+    LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
+    LLVMValueRef next = a;
+    if (id == KJ_BI_ATOMIC_CAS) {
+        LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
+        LLVMValueRef was = LLVMBuildBitCast(lo->b, old, bits, ""), want = LLVMBuildBitCast(lo->b, a, bits, "");
+        next = LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, was, want, ""), b, old, "");
+    } else if (id != KJ_BI_ATOMIC_EXCH) {
+        next = combine(lo, id, type, old, a);
+    }
+    LLVMBuildStore(lo->b, next, at);
+    return old;
+}
+
+static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
+                                  LLVMValueRef b)
+{
+    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
+    if (id != KJ_BI_ATOMIC_CAS)
+        return LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, relaxed, false);
+    LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
+    a = LLVMBuildBitCast(lo->b, a, bits, "");
+    b = LLVMBuildBitCast(lo->b, b, bits, "");
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, a, b, relaxed, relaxed, false);
+    return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
+}
+
+static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index, LLVMValueRef a,
+                           LLVMValueRef b)
+{
+    const kj_tarray *array = e->u.atomic.array;
+    LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
+    bool shared = array->root->space == KJ_SHARED;
+    return (shared ? update_shared : update_global)(lo, e->u.atomic.id, array->elem, at, a, b);
+}
+
+static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
+{
+    LLVMTypeRef t = lo->types[type];
+    if (kj_is_float(type))
+        return id == KJ_BI_ATOMIC_ADD ? LLVMConstReal(t, -0.0)
+                                      : LLVMConstReal(t, id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0 : -1.0 / 0.0);
+    unsigned bits = kj_types[type].bits;
+    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, top = (uint64_t)1 << (bits - 1);
+    if (id == KJ_BI_ATOMIC_ADD)
+        return LLVMConstInt(t, 0, false);
+    bool sign = kj_is_signed(type);
+    if (id == KJ_BI_ATOMIC_MIN)
+        return LLVMConstInt(t, sign ? ones >> 1 : ones, false);
+    return LLVMConstInt(t, sign ? top : 0, false);
+}
+
+/* All running threads' values combined into one: rows first, then halves of the vector. */
+static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
+{
+    v = kj_tile_spread(lo, v, lo->rows, lo->lanes);
+    if (m.kind == KJ_SOME)
+        v = kj_tile_select(lo, m.t, v, kj_tile_scalar(v.type, identity(lo, id, v.type)));
+    kj_tile sum = kj_tile_like(v.type, 1, v.lanes);
+    sum.v[0] = v.v[0];
+    for (int r = 1; r < v.rows; r++) {
+        kj_tile row = sum;
+        row.v[0] = v.v[r];
+        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, sum, row)
+                                     : kj_lower_min(lo, sum, row, id == KJ_BI_ATOMIC_MAX);
+    }
+    while (sum.lanes > 1) {
+        kj_tile half[2];
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef index[KJ_MAX_LANES];
+            for (int l = 0; l < sum.lanes / 2; l++)
+                index[l] = LLVMConstInt(lo->i32, (unsigned)(l + h * sum.lanes / 2), false);
+            half[h] = kj_tile_like(sum.type, 1, sum.lanes / 2);
+            LLVMValueRef mask = LLVMConstVector(index, sum.lanes / 2u);
+            half[h].v[0] = LLVMBuildShuffleVector(lo->b, sum.v[0], LLVMGetPoison(LLVMTypeOf(sum.v[0])), mask, "");
+            if (sum.lanes == 2)
+                half[h].v[0] = LLVMBuildExtractElement(lo->b, half[h].v[0], LLVMConstInt(lo->i32, 0, false), "");
+        }
+        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, half[0], half[1])
+                                     : kj_lower_min(lo, half[0], half[1], id == KJ_BI_ATOMIC_MAX);
+    }
+    return sum.v[0];
+}
+
+/* A gang's values, thread by thread: one for all, or in memory. Small integers are kept small. */
+typedef struct spilled {
+    LLVMValueRef one, at;
+    LLVMTypeRef type; /* of elements in memory */
+    kj_tile tile;
+} spilled;
+
+static spilled spill(kj_lower *lo, kj_tile t, const char *name)
+{
+    spilled s = {.tile = t};
+    if (t.rows == 1 && t.lanes == 1) {
+        s.one = t.v[0];
+        return s;
+    }
+    int lanes = lo->lanes, bits = kj_types[t.type].bits;
+    for (int narrow = 8; kj_is_int(t.type) && t.sign && narrow < bits; narrow *= 2)
+        if (t.bits < narrow || (t.bits == narrow && narrow < 64))
+            bits = narrow;
+    s.type = kj_is_int(t.type) ? LLVMIntTypeInContext(lo->ctx, (unsigned)bits) : lo->types[t.type];
+    LLVMTypeRef row = LLVMVectorType(s.type, (unsigned)lanes);
+    s.at = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), name);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMValueRef index = i64_const(lo, r), v = kj_tile_vector(lo, t, r, lanes);
+        v = kj_is_int(t.type) ? LLVMBuildTrunc(lo->b, v, row, "") : v;
+        LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, row, s.at, &index, 1, ""));
+    }
+    return s;
+}
+
+static LLVMValueRef spill_read(kj_lower *lo, const spilled *s, LLVMValueRef thread)
+{
+    if (!s->at)
+        return s->one;
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, s->type, LLVMBuildGEP2(lo->b, s->type, s->at, &thread, 1, ""), "");
+    return kj_is_int(s->tile.type) ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !s->tile.sign, "") : v;
+}
+
+static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
+{
+    LLVMValueRef all = LLVMConstInt(lo->i64, 0, false);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
+        LLVMValueRef row = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
+        row = LLVMBuildZExt(lo->b, row, lo->i64, "");
+        all = LLVMBuildOr(lo->b, all, LLVMBuildShl(lo->b, row, i64_const(lo, (int64_t)r * lo->lanes), ""), "");
+    }
+    return all;
+}
+
+/* An atomic of a gang, thread after thread. */
+typedef struct each {
+    const kj_texpr *e;
+    LLVMValueRef base;
+    spilled index, a, b;
+    LLVMValueRef old; /* memory for the old values, NULL when nobody asks */
+} each;
+
+static void update_one(kj_lower *lo, const each *u, LLVMValueRef thread)
+{
+    LLVMValueRef b = u->e->u.atomic.args[1] ? spill_read(lo, &u->b, thread) : NULL;
+    LLVMValueRef was = update(lo, u->e, u->base, spill_read(lo, &u->index, thread), spill_read(lo, &u->a, thread), b);
+    if (u->old)
+        LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
+}
+
+static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
+{
+    kj_bit_loop l = kj_bits_begin(lo, bits, false);
+    update_one(lo, u, l.thread);
+    kj_bits_end(lo, &l);
+}
+
+static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at, const kj_tile *args, kj_mask m, bool used)
+{
+    each u = {.e = e, .base = at->base, .index = spill(lo, at->offset, "at"), .a = spill(lo, args[0], "value")};
+    if (e->u.atomic.args[1])
+        u.b = spill(lo, args[1], "new");
+    kj_tile out = kj_tile_like(e->type, lo->rows, lo->lanes);
+    LLVMTypeRef row = kj_vec(lo, e->type, lo->lanes);
+    if (used) {
+        u.old = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), "old");
+        for (int r = 0; r < lo->rows; r++) {
+            LLVMValueRef i = i64_const(lo, r);
+            LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
+        }
+    }
+    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"), done = kj_new_block(lo, "done");
+    LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
+    LLVMPositionBuilderAtEnd(lo->b, every);
+    for (int t = 0; t < lo->rows * lo->lanes; t++)
+        update_one(lo, &u, i64_const(lo, t));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    update_running(lo, &u, running_bits(lo, m));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    for (int r = 0; r < lo->rows && used; r++) {
+        LLVMValueRef i = i64_const(lo, r);
+        out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""), "");
+    }
+    return used ? out : kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
+}
+
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
+{
+    kj_access at = kj_lower_access(lo, e->u.atomic.array, e->u.atomic.index, m);
+    kj_tile args[2] = {{.type = KJ_VOID}};
+    for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
+        args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
+    kj_builtin id = e->u.atomic.id;
+    if (lo->rows == 1 && lo->lanes == 1) {
+        LLVMValueRef b = e->u.atomic.args[1] ? args[1].v[0] : NULL;
+        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], args[0].v[0], b));
+    }
+    bool one = at.offset.rows == 1 && at.offset.lanes == 1;
+    bool combines = id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
+    if (one && combines && !used)
+        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
+    return update_each(lo, e, &at, args, m, used);
+}
