@@ -188,10 +188,21 @@ static void check_for(kj_sema *s, const kj_stmt *st, int loops)
     kj_scope_pop(s);
 }
 
+/* Here extents may stand in a type: they are checked when the block runs. */
+static void check_type(kj_sema *s, const kj_type_ref *ref)
+{
+    if (!ref)
+        return;
+    kj_type_ref plain = *ref;
+    kj_run_list(s, ref->extents);
+    plain.extents = NULL;
+    kj_resolve_type(s, &plain);
+}
+
 static void check_let(kj_sema *s, const kj_stmt *st)
 {
     kj_sema_run_expr(s, st->u.let.init);
-    kj_resolve_type(s, st->u.let.type);
+    check_type(s, st->u.let.type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM
                    : st->u.let.mutable    ? KJ_ROLE_VAR
                                           : KJ_ROLE_LET;
