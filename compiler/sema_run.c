@@ -194,7 +194,7 @@ static void check_type(kj_sema *s, const kj_type_ref *ref)
     if (!ref)
         return;
     kj_type_ref plain = *ref;
-    kj_run_list(s, ref->extents);
+    kj_sema_run_list(s, ref->extents);
     plain.extents = NULL;
     kj_resolve_type(s, &plain);
 }
