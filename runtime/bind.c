@@ -1,4 +1,5 @@
-/* A launch's arguments -> what they fix: types, constants, layouts, values, and the key of the variant. */
+/* A launch's arguments -> what they fix: types, constants, layouts, values, and the key of the
+ * variant. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,8 @@ static kjit_status no_param(kj_binding *b, const char *name)
         names[i] = decl->params[i].name;
     const char *near = kj_nearest(name, names, (size_t)decl->nparams);
     if (near)
-        return FAIL(b, KJIT_LAUNCH, "there is no parameter '%.100s'; did you mean '%s'?", NAME(b), name, near);
+        return FAIL(b, KJIT_LAUNCH, "there is no parameter '%.100s'; did you mean '%s'?", NAME(b),
+                    name, near);
     return FAIL(b, KJIT_LAUNCH, "there is no parameter '%.100s'", NAME(b), name);
 }
 
@@ -59,17 +61,18 @@ static kjit_status place_args(kj_binding *b, const kjit_arg *args, int nargs)
         if (at < 0)
             return no_param(b, args[i].name);
         if (at >= decl->nparams)
-            return FAIL(b, KJIT_LAUNCH, "%d arguments were given, it has %d parameters", NAME(b), nargs,
-                        decl->nparams);
+            return FAIL(b, KJIT_LAUNCH, "%d arguments were given, it has %d parameters", NAME(b),
+                        nargs, decl->nparams);
         if (b->args[at])
-            return FAIL(b, KJIT_LAUNCH, "the parameter '%s' was given twice", NAME(b), decl->params[at].name);
+            return FAIL(b, KJIT_LAUNCH, "the parameter '%s' was given twice", NAME(b),
+                        decl->params[at].name);
         b->args[at] = &args[i];
     }
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
         if (!b->args[i] && !p->has_default)
-            return FAIL(b, KJIT_LAUNCH, "%s'%s' (%s) was not given", NAME(b), p->is_const ? "const parameter " : "",
-                        p->name, type_text(b, p, type));
+            return FAIL(b, KJIT_LAUNCH, "%s'%s' (%s) was not given", NAME(b),
+                        p->is_const ? "const parameter " : "", p->name, type_text(b, p, type));
     }
     return KJIT_OK;
 }
@@ -91,8 +94,9 @@ static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype
     for (int i = 0; i < p->generic; i++)
         g = g->next;
     if (!allows(g->bound, type))
-        return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name, kj_types[type].name,
-                    g->name, strcmp(g->bound, "number") == 0 ? "number" : g->bound);
+        return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name,
+                    kj_types[type].name, g->name,
+                    strcmp(g->bound, "number") == 0 ? "number" : g->bound);
     b->generics[p->generic] = type;
     return KJIT_OK;
 }
@@ -119,7 +123,8 @@ static const char *arg_text(const kjit_arg *arg, char buf[96])
 static kjit_status wrong_kind(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg)
 {
     char type[96], text[96];
-    return FAIL(b, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type), arg_text(arg, text));
+    return FAIL(b, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
+                arg_text(arg, text));
 }
 
 /* Do 32 bits hold every index into it? */
@@ -130,7 +135,8 @@ static bool is_small(const kjit_array *a)
         if (a->shape[i] == 0)
             return true;
         int64_t stride = a->strides[i] / size, reach;
-        if (a->shape[i] > KJ_SMALL || __builtin_mul_overflow(a->shape[i] - 1, stride < 0 ? -stride : stride, &reach) ||
+        if (a->shape[i] > KJ_SMALL ||
+            __builtin_mul_overflow(a->shape[i] - 1, stride < 0 ? -stride : stride, &reach) ||
             __builtin_add_overflow(span, reach, &span))
             return false;
     }
@@ -148,7 +154,8 @@ static kjit_status bind_array(kj_binding *b, int i)
     if (!a)
         return FAIL(b, KJIT_INVALID, "the array for '%s' is NULL", NAME(b), p->name);
     if (a->ctx != b->kernel->mod->ctx)
-        return FAIL(b, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b), p->name);
+        return FAIL(b, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b),
+                    p->name);
     if (a->ndim != p->ndim)
         return FAIL(b, KJIT_SHAPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
                     arg_text(arg, text));
@@ -161,7 +168,8 @@ static kjit_status bind_array(kj_binding *b, int i)
         return wrong_kind(b, p, arg);
     }
     if (!a->aligned)
-        return FAIL(b, KJIT_INVALID, "the array for '%s' is not aligned to its elements of %zu bytes: copy it first",
+        return FAIL(b, KJIT_INVALID,
+                    "the array for '%s' is not aligned to its elements of %zu bytes: copy it first",
                     NAME(b), p->name, kjit_dtype_size(a->dtype));
     b->layouts[i] = a->layout;
     b->small = b->small && is_small(a);
@@ -179,10 +187,10 @@ static kjit_status infer_generic(kj_binding *b, int generic)
         if (p->generic != generic || !b->args[i])
             continue;
         const kjit_arg *arg = b->args[i];
-        kj_dtype alone = arg->kind == KJIT_ARG_FLOAT                          ? KJ_F32
-                         : arg->kind == KJIT_ARG_BOOL                         ? KJ_BOOL
-                         : arg->u.i >= INT32_MIN && arg->u.i <= INT32_MAX     ? KJ_I32
-                                                                              : KJ_I64;
+        kj_dtype alone = arg->kind == KJIT_ARG_FLOAT                      ? KJ_F32
+                         : arg->kind == KJIT_ARG_BOOL                     ? KJ_BOOL
+                         : arg->u.i >= INT32_MIN && arg->u.i <= INT32_MAX ? KJ_I32
+                                                                          : KJ_I64;
         if (type == KJ_VOID || alone == KJ_F32 || (alone == KJ_I64 && type == KJ_I32))
             type = alone;
         of = p;
@@ -199,23 +207,26 @@ static kjit_status infer_generic(kj_binding *b, int generic)
 
 /* ---- Numbers ---- */
 
-static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg, kj_value *out)
+static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg,
+                           kj_value *out)
 {
     kj_dtype to = p->generic >= 0 ? b->generics[p->generic] : p->type;
     char type[96], text[96];
-    if (to == KJ_BOOL ? arg->kind != KJIT_ARG_BOOL
-                      : arg->kind != KJIT_ARG_INT && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
+    if (to == KJ_BOOL
+            ? arg->kind != KJIT_ARG_BOOL
+            : arg->kind != KJIT_ARG_INT && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
         return wrong_kind(b, p, arg);
     if (to == KJ_BOOL) {
         *out = (kj_value){.type = to, .u = arg->u.i != 0};
         return KJIT_OK;
     }
     kj_value v = arg->kind == KJIT_ARG_INT ? kj_int(KJ_I64, arg->u.i) : kj_float(KJ_F64, arg->u.f);
-    bool fits = kj_is_float(to) ? arg->kind == KJIT_ARG_INT || !isfinite(arg->u.f) || kj_value_fits(v, to)
-                                : kj_value_fits(v, to);
+    bool fits = kj_is_float(to)
+                    ? arg->kind == KJIT_ARG_INT || !isfinite(arg->u.f) || kj_value_fits(v, to)
+                    : kj_value_fits(v, to);
     if (!fits)
-        return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(arg, text), p->name,
-                    type_text(b, p, type));
+        return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(arg, text),
+                    p->name, type_text(b, p, type));
     *out = kj_fold_convert(v, to);
     return KJIT_OK;
 }
@@ -262,7 +273,8 @@ static void make_key(kj_binding *b)
     memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
     for (int i = 0; i < 3; i++)
         b->small = b->small && b->grid[i] <= KJ_SMALL / b->block[i];
-    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 | (uint64_t)b->block[2] << 40;
+    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 |
+                (uint64_t)b->block[2] << 40;
     unsigned at = 64;
     for (int i = 0; i < decl->ngenerics; i++)
         pack(b->key, &at, (uint64_t)b->generics[i], 4);
@@ -283,7 +295,8 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     b->small = true;
     b->nruntime = 0;
     if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
-        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b), KJ_MAX_PARAMS);
+        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
+                    KJ_MAX_PARAMS);
     for (int i = 0; i < decl->ngenerics; i++)
         b->generics[i] = KJ_VOID;
     kjit_status status = place_args(b, args, nargs);
@@ -294,8 +307,9 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
         if (p->ndim > 0)
             status = bind_array(b, i);
         else if (b->args[i] && b->args[i]->kind == KJIT_ARG_ARRAY)
-            status = b->args[i]->u.array ? wrong_kind(b, p, b->args[i])
-                                         : FAIL(b, KJIT_INVALID, "'%s' is a NULL array", NAME(b), p->name);
+            status = b->args[i]->u.array
+                         ? wrong_kind(b, p, b->args[i])
+                         : FAIL(b, KJIT_INVALID, "'%s' is a NULL array", NAME(b), p->name);
     }
     for (int i = 0; i < decl->ngenerics && status == KJIT_OK; i++) {
         if (b->generics[i] == KJ_VOID)
@@ -310,7 +324,8 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
 
 /* ---- Dimensions ---- */
 
-static kjit_status bad_dims(kj_binding *b, const char *what, const int64_t dims[3], const char *limit)
+static kjit_status bad_dims(kj_binding *b, const char *what, const int64_t dims[3],
+                            const char *limit)
 {
     return FAIL(b, KJIT_LAUNCH, "the %s (%lld, %lld, %lld) %s", NAME(b), what, (long long)dims[0],
                 (long long)dims[1], (long long)dims[2], limit);
@@ -328,12 +343,14 @@ kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_bindi
     for (int i = 0; i < 3; i++) {
         if (b->grid[i] < 0 || b->grid[i] > ops->max_grid[i]) {
             snprintf(limit, sizeof limit, "is out of range: at most (%lld, %lld, %lld) blocks",
-                     (long long)ops->max_grid[0], (long long)ops->max_grid[1], (long long)ops->max_grid[2]);
+                     (long long)ops->max_grid[0], (long long)ops->max_grid[1],
+                     (long long)ops->max_grid[2]);
             return bad_dims(b, "grid", b->grid, limit);
         }
         if (b->block[i] <= 0 || b->block[i] > ops->max_block[i]) {
             snprintf(limit, sizeof limit, "is out of range: 1 to (%lld, %lld, %lld) threads",
-                     (long long)ops->max_block[0], (long long)ops->max_block[1], (long long)ops->max_block[2]);
+                     (long long)ops->max_block[0], (long long)ops->max_block[1],
+                     (long long)ops->max_block[2]);
             return bad_dims(b, "block", b->block, limit);
         }
     }
@@ -342,7 +359,8 @@ kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_bindi
     if (threads > ops->max_threads || (bound > 0 && threads > bound)) {
         bool own = bound > 0 && bound < ops->max_threads;
         snprintf(limit, sizeof limit, "has %lld threads: at most %lld%s", (long long)threads,
-                 (long long)(own ? bound : ops->max_threads), own ? ", by its @launch_bounds" : " make a block");
+                 (long long)(own ? bound : ops->max_threads),
+                 own ? ", by its @launch_bounds" : " make a block");
         return bad_dims(b, "block", b->block, limit);
     }
     return KJIT_OK;

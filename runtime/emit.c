@@ -21,7 +21,8 @@ static kj_dtype representative(const char *bound)
 }
 
 /* The specialisation that is shown when no launch says which. */
-static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const int64_t block[3], bool no_contract)
+static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const int64_t block[3],
+                            bool no_contract)
 {
     kj_dtype *generics = KJ_NEW_ARRAY(arena, kj_dtype, (size_t)decl->ngenerics);
     kj_value *consts = KJ_NEW_ARRAY(arena, kj_value, (size_t)decl->nconsts);
@@ -55,7 +56,8 @@ static void emit_kernel(void *data)
     kj_code code;
     kj_diag_init(&diag, &e->arena, &mod->source);
     kj_spec spec = default_spec(&e->arena, e->kernel->decl, e->block, mod->options.no_contract);
-    if (!kj_compile(&e->arena, &diag, mod->program, e->kernel->decl, &spec, &mod->options, e->stage, &code)) {
+    if (!kj_compile(&e->arena, &diag, mod->program, e->kernel->decl, &spec, &mod->options, e->stage,
+                    &code)) {
         kj_str_puts(&e->errors, kj_diag_text(&diag));
         return;
     }
@@ -74,7 +76,10 @@ static bool find_stage(const char *what, kj_stage *stage)
     static const struct {
         const char *name;
         kj_stage stage;
-    } stages[] = {{"tast", KJ_STAGE_TAST}, {"llvm", KJ_STAGE_LLVM}, {"llvm-opt", KJ_STAGE_OPT}, {"asm", KJ_STAGE_ASM}};
+    } stages[] = {{"tast", KJ_STAGE_TAST},
+                  {"llvm", KJ_STAGE_LLVM},
+                  {"llvm-opt", KJ_STAGE_OPT},
+                  {"asm", KJ_STAGE_ASM}};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         if (strcmp(stages[i].name, what) == 0) {
             *stage = stages[i].stage;
@@ -103,8 +108,8 @@ static kjit_status emit(emission *e, const char *what, const char *kernel)
     if (strcmp(what, "ast") == 0)
         return step(e, emit_ast);
     if (!find_stage(what, &e->stage))
-        return kj_fail(mod->ctx, KJIT_INVALID, "'%.64s' cannot be emitted: there is ast, tast, llvm, llvm-opt, asm",
-                       what);
+        return kj_fail(mod->ctx, KJIT_INVALID,
+                       "'%.64s' cannot be emitted: there is ast, tast, llvm, llvm-opt, asm", what);
     if (kernel) {
         e->kernel = kj_module_find(mod, kernel);
         return e->kernel ? step(e, emit_kernel) : kj_no_kernel(mod, kernel);
@@ -117,8 +122,8 @@ static kjit_status emit(emission *e, const char *what, const char *kernel)
     return status;
 }
 
-kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel, const int64_t block[3],
-                             char **out)
+kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
+                             const int64_t block[3], char **out)
 {
     if (out)
         *out = NULL;

@@ -1,5 +1,5 @@
-/* Launches: arguments are bound, the variant is found, its conditions are checked, its parameters packed, and the
- * device runs it. Nothing is allocated on the way of a launch without a stream. */
+/* Launches: arguments are bound, the variant is found, its conditions are checked, its parameters
+ * packed, and the device runs it. Nothing is allocated on the way of a launch without a stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ static kj_value env_param(void *ctx, int param)
     return b->scalars[b->runtime[param]];
 }
 
-/* Strides in elements. Dense layouts give the strides their shape implies: what an array says of an axis with one
- * element, or of an empty array, is not to be believed. */
+/* Strides in elements. Dense layouts give the strides their shape implies: what an array says of an
+ * axis with one element, or of an empty array, is not to be believed. */
 static int64_t stride_of(const kjit_array *a, int axis)
 {
     int64_t stride = 1;
@@ -150,7 +150,8 @@ static kjit_status submit(kj_binding *b, const kj_launch_call *call, kjit_stream
     launch_work *w = NULL;
     if (stream && !(w = new_work(b, stream)))
         return kj_no_memory(ctx);
-    kjit_status status = ctx->ops->launch(ctx->dev, kj_queue_of(stream), call, w ? &w->work : NULL, &f, &why);
+    kjit_status status =
+        ctx->ops->launch(ctx->dev, kj_queue_of(stream), call, w ? &w->work : NULL, &f, &why);
     if (status == KJIT_OK)
         return status;
     if (w)
@@ -158,8 +159,8 @@ static kjit_status submit(kj_binding *b, const kj_launch_call *call, kjit_stream
     return status == KJIT_FAULT ? fault(mod, &f) : kj_fail_why(ctx, status, &why);
 }
 
-static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook, const kj_launch_call *call,
-                                kjit_stream *stream)
+static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook,
+                                const kj_launch_call *call, kjit_stream *stream)
 {
     kjit_context *ctx = b->kernel->mod->ctx;
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
@@ -169,7 +170,8 @@ static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook, const
         ctx->ops->wait(ctx->dev, stream->queue);
     if (status != KJIT_OK)
         return status;
-    kj_timing timing = {.kind = KJ_TIMING_LAUNCH, .name = b->kernel->decl->name, .ms = kj_now_ms() - start};
+    kj_timing timing = {
+        .kind = KJ_TIMING_LAUNCH, .name = b->kernel->decl->name, .ms = kj_now_ms() - start};
     memcpy(timing.grid, b->grid, sizeof timing.grid);
     memcpy(timing.block, b->block, sizeof timing.block);
     hook->report(hook->user, &timing);
@@ -184,11 +186,13 @@ static kjit_status shared_size(kj_binding *b, const kj_variant *variant, size_t 
         kj_eval_env env = kj_binding_env(b);
         shared = kj_shared_bytes(variant->kernel, &env);
         if (shared < 0)
-            return kj_fail(ctx, KJIT_LAUNCH, "kernel '%s': a shared array has a negative or an absurd size",
+            return kj_fail(ctx, KJIT_LAUNCH,
+                           "kernel '%s': a shared array has a negative or an absurd size",
                            variant->kernel->name);
     }
     if (shared > ctx->ops->max_shared)
-        return kj_fail(ctx, KJIT_LAUNCH, "kernel '%s' needs %lld bytes of shared memory for a block; there are %lld",
+        return kj_fail(ctx, KJIT_LAUNCH,
+                       "kernel '%s' needs %lld bytes of shared memory for a block; there are %lld",
                        variant->kernel->name, (long long)shared, (long long)ctx->ops->max_shared);
     *out = (size_t)(variant->scratch + shared);
     return KJIT_OK;
@@ -217,15 +221,17 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
     memcpy(values->grid, b->grid, sizeof values->grid);
     memcpy(values->block, b->block, sizeof values->block);
     values->fault = NULL;
-    kj_launch_call call = {
-        .exec = variant->exec, .values = values, .nslots = pack(b, values->slots), .scratch = scratch};
+    kj_launch_call call = {.exec = variant->exec,
+                           .values = values,
+                           .nslots = pack(b, values->slots),
+                           .scratch = scratch};
     const kj_timing_hook *hook = atomic_load_explicit(&ctx->timing, memory_order_acquire);
     return hook ? submit_timed(b, hook, &call, stream) : submit(b, &call, stream);
 }
 
 /* What both kinds of launches ask of their arguments; gives the kernel. */
-static kjit_status enter(kjit_module *mod, const char *name, const kjit_stream *stream, const kjit_arg *args,
-                         int nargs, kj_kernel **kernel)
+static kjit_status enter(kjit_module *mod, const char *name, const kjit_stream *stream,
+                         const kjit_arg *args, int nargs, kj_kernel **kernel)
 {
     kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
     if (status != KJIT_OK)
@@ -233,16 +239,17 @@ static kjit_status enter(kjit_module *mod, const char *name, const kjit_stream *
     if (!mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
     if (!name || nargs < 0 || (!args && nargs > 0))
-        return kj_fail(mod->ctx, KJIT_INVALID, name ? "the arguments are NULL or of a negative number"
-                                                    : "the kernel's name is NULL");
+        return kj_fail(mod->ctx, KJIT_INVALID,
+                       name ? "the arguments are NULL or of a negative number"
+                            : "the kernel's name is NULL");
     if (stream && stream->ctx != mod->ctx)
         return kj_fail(mod->ctx, KJIT_INVALID, "the stream belongs to another context");
     *kernel = kj_module_find(mod, name);
     return *kernel ? KJIT_OK : kj_no_kernel(mod, name);
 }
 
-kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config, const kjit_arg *args,
-                        int nargs)
+kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
+                        const kjit_arg *args, int nargs)
 {
     kj_kernel *k;
     kj_binding b;
@@ -259,7 +266,8 @@ kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config 
     return launch(&b, config->stream);
 }
 
-/* 256 threads a block, fewer where the kernel asks for that, more where the grid would be too large. */
+/* 256 threads a block, fewer where the kernel asks for that, more where the grid would be too
+ * large. */
 static int64_t choose_block(const kj_kernel *k, int64_t n)
 {
     const kj_device_ops *ops = k->mod->ctx->ops;
@@ -276,8 +284,10 @@ kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, 
     if (status != KJIT_OK)
         return status;
     if (n < 0)
-        return kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s': a launch for all of %lld elements", kernel, (long long)n);
+        return kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s': a launch for all of %lld elements",
+                       kernel, (long long)n);
     int64_t block = choose_block(k, n);
-    kjit_config config = {.grid = {n / block + (n % block != 0)}, .block = {block}, .stream = stream};
+    kjit_config config = {
+        .grid = {n / block + (n % block != 0)}, .block = {block}, .stream = stream};
     return kjit_launch(mod, kernel, &config, args, nargs);
 }

@@ -1,9 +1,9 @@
 /* The runtime's own structures: contexts, arrays, modules, streams.
  *
- * Ownership: buffers, modules, streams and events each hold their context (kj_context_hold / kj_context_drop), arrays
- * hold their buffer, queued work holds the buffers and the module it uses. So the order in which a program frees its
- * handles does not matter.
- * Every public function that takes a handle first asks kj_enter: a context made by the parent of a fork is refused. */
+ * Ownership: buffers, modules, streams and events each hold their context (kj_context_hold /
+ * kj_context_drop), arrays hold their buffer, queued work holds the buffers and the module it uses.
+ * So the order in which a program frees its handles does not matter. Every public function that
+ * takes a handle first asks kj_enter: a context made by the parent of a fork is refused. */
 #ifndef KJ_RUNTIME_H
 #define KJ_RUNTIME_H
 
@@ -21,14 +21,15 @@ typedef enum kj_timing_kind { KJ_TIMING_COMPILE, KJ_TIMING_LAUNCH, KJ_TIMING_COP
 /* One launch or copy that has ended, or the compilation that a launch began with. */
 typedef struct kj_timing {
     kj_timing_kind kind;
-    const char *name;          /* of the kernel; of a copy: "host to device", "device to host", ... */
+    const char *name; /* of the kernel; of a copy: "host to device", "device to host", ... */
     int64_t grid[3], block[3]; /* of a launch */
     int64_t bytes;             /* of a copy */
     double ms;
 } kj_timing;
 
-/* While a context has a hook, each launch and copy runs to its end before the call returns, on streams too, and is
- * then reported on the calling thread. The hook must stay valid until it is replaced and those calls have returned. */
+/* While a context has a hook, each launch and copy runs to its end before the call returns, on
+ * streams too, and is then reported on the calling thread. The hook must stay valid until it is
+ * replaced and those calls have returned. */
 typedef struct kj_timing_hook {
     void (*report)(void *user, const kj_timing *timing);
     void *user;
@@ -39,8 +40,8 @@ void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook); /* NULL: none
 typedef struct kj_thread_error {
     struct kj_thread_error *next, *prev;
     kjit_context *ctx;
-    char *text;             /* malloc'd; NULL: use fallback */
-    const char *fallback;   /* when there was no memory for the text */
+    char *text;           /* malloc'd; NULL: use fallback */
+    const char *fallback; /* when there was no memory for the text */
 } kj_thread_error;
 
 struct kjit_context {
@@ -48,13 +49,14 @@ struct kjit_context {
     kj_device *dev;
     int ordinal;
     atomic_int refs;
-    const unsigned char *alive; /* 1 in the process that made the context, 0 in its forked children; or NULL */
+    const unsigned char
+        *alive; /* 1 in the process that made the context, 0 in its forked children; or NULL */
     pid_t pid;
     uint64_t memory;        /* bytes of host memory there are */
     atomic_size_t reserved; /* bytes of it promised to arrays */
     _Atomic(const kj_timing_hook *) timing;
     pthread_key_t error_key;
-    pthread_mutex_t lock;                   /* errors, streams */
+    pthread_mutex_t lock; /* errors, streams */
     kj_thread_error *errors;
     kjit_stream *streams;
 };
@@ -106,9 +108,11 @@ kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, s
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
 
-/* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to move. */
+/* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to
+ * move. */
 bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src);
-/* An array whose elements the host can read where they are: `a` itself, held, or a copy. All queued work has ended. */
+/* An array whose elements the host can read where they are: `a` itself, held, or a copy. All queued
+ * work has ended. */
 kjit_status kj_array_on_host(kjit_array *a, kjit_array **out);
 
 /* ---- Text (format.c, format_float.c) ---- */
@@ -160,7 +164,7 @@ struct kjit_stream {
     kj_queue *queue;
     kjit_stream *next, *prev; /* of the context */
     pthread_mutex_t lock;
-    kjit_status status;       /* the first failure of its work, until someone synchronises */
+    kjit_status status; /* the first failure of its work, until someone synchronises */
     char *text;
 };
 
@@ -182,13 +186,17 @@ typedef struct kj_variant {
     const kj_tkernel *kernel;
     kj_exec *exec;
     kj_arena arena;
-    int64_t scratch;  /* bytes before the shared arrays */
-    int64_t shared;   /* bytes of shared arrays; -1: by the launch's values */
+    int64_t scratch; /* bytes before the shared arrays */
+    int64_t shared;  /* bytes of shared arrays; -1: by the launch's values */
     uint64_t hash;
     uint64_t key[];
 } kj_variant;
 
-enum { KJ_BUCKETS = 32, KJ_MAX_PARAMS = 256, KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (6 * KJ_MAX_PARAMS + 63) / 64 };
+enum {
+    KJ_BUCKETS = 32,
+    KJ_MAX_PARAMS = 256,
+    KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (6 * KJ_MAX_PARAMS + 63) / 64
+};
 
 /* A kernel as the launch sees it. */
 typedef struct kj_kernel {
@@ -226,7 +234,8 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data);
 
 /* The variant for a key, compiled if it is new. */
-kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, kj_variant **out);
+kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
+                           kj_variant **out);
 void kj_variant_free(kj_variant *variant, kjit_context *ctx);
 
 /* ---- Launches (bind.c, launch.c, explain.c) ---- */
@@ -236,13 +245,13 @@ typedef struct kj_binding {
     kj_kernel *kernel;
     int64_t grid[3], block[3];
     int nconsts, nruntime;
-    const kjit_arg *args[KJ_MAX_PARAMS];  /* by parameter */
+    const kjit_arg *args[KJ_MAX_PARAMS]; /* by parameter */
     kj_dtype generics[KJ_MAX_PARAMS];
     kj_value consts[KJ_MAX_PARAMS];
-    kj_value scalars[KJ_MAX_PARAMS];      /* by parameter: converted */
+    kj_value scalars[KJ_MAX_PARAMS]; /* by parameter: converted */
     kj_layout layouts[KJ_MAX_PARAMS];
-    bool small; /* as in kj_spec */
-    int runtime[KJ_MAX_PARAMS];           /* parameter of each kj_tkernel.params */
+    bool small;                 /* as in kj_spec */
+    int runtime[KJ_MAX_PARAMS]; /* parameter of each kj_tkernel.params */
     uint64_t key[KJ_MAX_KEY];
 } kj_binding;
 
