@@ -17,7 +17,7 @@ LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes)
     return lanes == 1 ? lo->types[t] : LLVMVectorType(lo->types[t], (unsigned)lanes);
 }
 
-/* The least b with |any value of t| <= 2^b. */
+/* The least b with -2^b <= v < 2^b for any value v of t. */
 static uint8_t type_bits(kj_dtype t)
 {
     const kj_type_info *info = &kj_types[t];
@@ -48,9 +48,8 @@ kj_tile kj_tile_const(kj_lower *lo, kj_value v)
         return kj_tile_scalar(v.type, LLVMConstReal(type, v.f));
     kj_tile t = kj_tile_scalar(v.type, LLVMConstInt(type, v.type == KJ_BOOL ? v.u & 1 : v.u, true));
     if (kj_is_signed(v.type)) {
-        uint64_t magnitude = v.i < 0 ? 0 - v.u : v.u;
         t.bits = 0;
-        while (t.bits < 63 && ((uint64_t)1 << t.bits) < magnitude)
+        while (t.bits < 63 && (v.i < 0 ? ~v.u : v.u) >> t.bits)
             t.bits++;
         t.sign = v.i > 0 ? KJ_POSITIVE : v.i == 0 ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
     } else if (kj_is_int(v.type)) {
@@ -202,7 +201,7 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
         t->sign = KJ_SIGN_ANY;
         break;
     case KJ_OP_MUL:
-        t->bits = bound(t->type, a.bits + b.bits);
+        t->bits = bound(t->type, a.bits + b.bits + (a.sign || b.sign ? 0 : 1));
         t->sign = both && t->bits != KJ_ANY_BITS ? (a.sign < b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
         break;
     case KJ_OP_FLOORDIV:
@@ -494,10 +493,12 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
 
 /* ---- Operators ---- */
 
-/* a op b on narrow vectors, where the result fits too. */
+/* a op b on narrow vectors, where the result fits too, and so does the count of a shift. */
 static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
     if (!can_narrow(a) || !can_narrow(b) || (a.lanes == 1 && b.lanes == 1) || op == KJ_OP_SHL)
+        return false;
+    if (op == KJ_OP_SHR && (b.bits > 5 || !b.sign))
         return false;
     bool bits = kj_ops[op].class == KJ_OPS_BITS;
     kj_tile full = joined(KJ_I64, a, b);

@@ -176,7 +176,7 @@ typedef struct kj_spec {
     const kj_value *consts;     /* one a const parameter, in order */
     const kj_layout *layouts;   /* one a parameter; ignored for scalars */
     int64_t block[3];           /* 0: leave blockDim to run time */
-    bool small;                 /* extents and threads along an axis are at most KJ_SMALL, arrays span under 2^31 elements */
+    bool small;                 /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31 elements */
     bool no_contract;           /* --fp-contract=off */
 } kj_spec;
 

@@ -135,7 +135,7 @@ static bool is_small(const kjit_array *a)
         if (a->shape[i] == 0)
             return true;
         int64_t stride = a->strides[i] / size, reach;
-        if (a->shape[i] > KJ_SMALL ||
+        if (a->shape[i] >= KJ_SMALL ||
             __builtin_mul_overflow(a->shape[i] - 1, stride < 0 ? -stride : stride, &reach) ||
             __builtin_add_overflow(span, reach, &span))
             return false;
@@ -272,7 +272,7 @@ static void make_key(kj_binding *b)
     const kj_kernel_decl *decl = b->kernel->decl;
     memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
     for (int i = 0; i < 3; i++)
-        b->small = b->small && b->grid[i] <= KJ_SMALL / b->block[i];
+        b->small = b->small && b->grid[i] <= (KJ_SMALL - 1) / b->block[i];
     b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 |
                 (uint64_t)b->block[2] << 40;
     unsigned at = 64;
