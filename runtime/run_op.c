@@ -113,6 +113,8 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s", kj_ops[op].spelling, kj_run_kind_name(a));
     if (op == KJ_OP_INVERT && a.kind == KJ_R_BOOL)
         *out = kj_run_bool(!a.u.i);
+    else if (op == KJ_OP_NEG && a.kind == KJ_R_INT && a.dtype == KJIT_U64 && a.u.i == INT64_MIN)
+        *out = kj_run_int(INT64_MIN); /* the literal -9223372036854775808 */
     else
         *out = kj_run_from_value(kj_fold_unary(op, number_of(a)));
     if (a.kind == KJ_R_FLOAT)
