@@ -6,7 +6,12 @@ cd "$(dirname "$0")/.."
 
 have() { command -v "$1" >/dev/null 2>&1; }
 header() { echo "#include <$1>" | "${CC:-gcc}" -x c -E - >/dev/null 2>&1; }
-math_library() { [ -n "$(ls /usr/lib/clc/nvptx64--.bc "$1"/lib/clc/nvptx64--.bc 2>/dev/null)" ]; }
+# libclc beside LLVM, or in the place that Debian's versions of it share
+math_library() { # prefix, version
+    [ -f "$1/lib/clc/nvptx64--.bc" ] || [ -f /usr/share/clc/nvptx64--.bc ] ||
+        { [ -f /usr/lib/clc/nvptx64--.bc ] &&
+            { ! have dpkg-query || dpkg-query -W "libclc-$2" >/dev/null 2>&1; }; }
+}
 
 # Everything the build and the tests use, by what shows that it is there.
 missing() {
@@ -32,7 +37,7 @@ missing() {
     bin=$("$config" --bindir)
     [ -x "$bin/FileCheck" ] && { [ -e "$bin/lit" ] || [ -e "$bin/../build/utils/lit/lit.py" ] || have lit; } ||
         echo llvm-tools
-    math_library "$("$config" --prefix)" || echo libclc
+    math_library "$("$config" --prefix)" "$("$config" --version | cut -d. -f1)" || echo libclc
 }
 
 need=$(missing | tr '\n' ' ')
