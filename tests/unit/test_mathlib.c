@@ -180,9 +180,9 @@ static void load(library *lib)
     assert_null(LLVMOrcLLJITAddObjectFile(lib->jit, main_library, object));
 }
 
-static const kj_math_fn *function(int id, int is_double, int is_wide)
+static const kj_math_fn *function(kj_builtin id, int is_double, int is_wide)
 {
-    return kj_mathlib_find((kj_builtin)id, is_double ? KJ_F64 : KJ_F32, is_wide ? LANES : 1);
+    return kj_mathlib_find(id, is_double ? KJ_F64 : KJ_F32, is_wide ? LANES : 1);
 }
 
 static int set_up(void **state)
@@ -382,7 +382,7 @@ static void every_row_has_its_functions(void **state)
     (void)state;
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         for (int k = 0; k < 4; k++) {
-            const kj_math_fn *fn = function(id, k >> 1, k & 1);
+            const kj_math_fn *fn = function((kj_builtin)id, k >> 1, k & 1);
             assert_true((fn != NULL) == (kj_builtins[id].how == KJ_HOW_MATH));
             assert_true(!fn || ((uintptr_t)fn->bitcode % 16 == 0 && fn->size > 0));
         }
@@ -443,7 +443,7 @@ static void lanes_have_the_scalar_bits(void **state)
     for (int is_double = 0; is_double < 2; is_double++) {
         samples *s = take_samples(is_double);
         for (int k = 0; k < NREFERENCES; k++) {
-            int id = references[k].id;
+            kj_builtin id = references[k].id;
             lib->each[id][is_double][0](&s->x, &s->y, &s->scalar, SAMPLES);
             lib->each[id][is_double][1](&s->x, &s->y, &s->wide, SAMPLES);
             size_t size = is_double ? sizeof(double) : sizeof(float);
