@@ -42,7 +42,7 @@ typedef struct kj_tile {
     kj_dtype type;
     uint8_t rows, lanes; /* each 1 or the gang's */
     uint8_t form;
-    uint8_t bits;        /* integers: |value| <= 2^bits; KJ_ANY_BITS: no bound, a linear tile may wrap around */
+    uint8_t bits;        /* integers: -2^bits <= value < 2^bits; KJ_ANY_BITS: a linear tile may wrap */
     uint8_t sign;        /* integers: what is known of it */
     bool narrow;         /* dense i64 vectors with bits <= 31: v[] has i32, to be sign-extended */
     int64_t stride;
@@ -61,6 +61,7 @@ typedef struct kj_slot {
     uint8_t rows, lanes;
     bool known;          /* `tile` is its value for good (an immutable variable) */
     kj_tile tile;
+    kj_mask since;       /* the threads that ran where it was declared */
 } kj_slot;
 
 typedef struct kj_exit kj_exit; /* lower_stmt.c */
@@ -89,6 +90,7 @@ typedef struct kj_lower {
     LLVMValueRef *locals;        /* storage of local arrays that one region uses, by root id */
     kj_exit *exits;
     bool twin;                   /* inside one of two copies of a statement */
+    bool masks_cost;             /* masked accesses are slower than plain ones */
 
     /* the block */
     int vector;                  /* f32 in a vector register */
@@ -227,6 +229,8 @@ void kj_gang_choose(kj_lower *lo);
  * never empty. */
 typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
+/* Attaches a hint of LLVM's ("llvm.loop.unroll.full") to the loop that `branch` closes. */
+void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint);
 /* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin and end. */
 void kj_gang_prepare(kj_lower *lo, int region);
 void kj_gang_enter(kj_lower *lo, int region);

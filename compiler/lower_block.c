@@ -6,7 +6,6 @@
  * threads alive. */
 #include "lower.h"
 
-#include <llvm-c/DebugInfo.h>
 #include <stddef.h>
 
 struct kj_level {
@@ -300,17 +299,6 @@ static kj_level open_level(kj_lower *lo, const kj_node *n)
     return l;
 }
 
-/* Halving loops around barriers: once their turns are apart, each has its own constant number of threads. */
-static void unroll_fully(kj_lower *lo, LLVMValueRef branch)
-{
-    LLVMMetadataRef name = LLVMMDStringInContext2(lo->ctx, "llvm.loop.unroll.full", 21);
-    LLVMMetadataRef self = LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
-    LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, &name, 1)};
-    LLVMMetadataRef id = LLVMMDNodeInContext2(lo->ctx, parts, 2);
-    LLVMMetadataReplaceAllUsesWith(self, id);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9), LLVMMetadataAsValue(lo->ctx, id));
-}
-
 static void lower_uniform_while(kj_lower *lo, const kj_node *n)
 {
     kj_level level = open_level(lo, n);
@@ -323,7 +311,8 @@ static void lower_uniform_while(kj_lower *lo, const kj_node *n)
     lower_nodes(lo, n->yes);
     lo->level = level.up;
     go_on(lo, level.next);
-    unroll_fully(lo, LLVMBuildBr(lo->b, head));
+    /* once the turns of a halving loop are apart, each has its own constant number of threads */
+    kj_loop_hint(lo, LLVMBuildBr(lo->b, head), "llvm.loop.unroll.full");
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
 

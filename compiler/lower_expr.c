@@ -51,9 +51,27 @@ kj_tile kj_slot_read(kj_lower *lo, const kj_var *v)
     return s->known ? s->tile : load_slot(lo, s, v->type);
 }
 
+/* Are they the same threads, by construction? */
+static bool same_mask(kj_mask a, kj_mask b)
+{
+    if (a.kind != b.kind || a.kind != KJ_SOME)
+        return a.kind == b.kind;
+    if (a.t.rows != b.t.rows || a.t.lanes != b.t.lanes || a.t.form != b.t.form)
+        return false;
+    for (int r = 0; r < a.t.rows; r++)
+        if (a.t.v[r] != b.t.v[r])
+            return false;
+    return true;
+}
+
+/* Where all threads that know the variable run, the others' part of it is nobody's: no selection. */
 void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
-    store_masked(lo, &lo->slots[v->id], t, m);
+    const kj_slot *s = &lo->slots[v->id];
+    if (same_mask(s->since, m))
+        store_slot(lo, s, t);
+    else
+        store_masked(lo, s, t, m);
 }
 
 void kj_slot_make(kj_lower *lo, const kj_var *v)
@@ -70,6 +88,7 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
     if (v->mutable) {
         s->known = false;
         kj_slot_make(lo, v);
+        s->since = m;
         store_slot(lo, s, t);
         return;
     }

@@ -1,6 +1,7 @@
 /* Loops over the gangs of a block, and the variables that live from one region to the next. */
 #include "lower.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
@@ -37,6 +38,15 @@ static int64_t count_locals(const kj_tkernel *k)
     return n;
 }
 
+/* AVX-512 masks words for nothing. Bytes it does not, and older vectors are masked by other means. */
+static bool masks_cost(const kj_lower *lo)
+{
+    for (int i = 0; i < lo->kernel->nroots; i++)
+        if (kj_types[lo->kernel->roots[i]->elem].bits < 32)
+            return true;
+    return lo->vector < 16;
+}
+
 /* Four vector registers a value along x, and as many again by rows: enough independent operations to hide their latency,
  * and rows share what does not depend on them. */
 void kj_gang_choose(kj_lower *lo)
@@ -44,6 +54,7 @@ void kj_gang_choose(kj_lower *lo)
     const int64_t *block = lo->kernel->block;
     int64_t threads = block[0] * block[1] * block[2];
     int64_t locals = count_locals(lo->kernel);
+    lo->masks_cost = masks_cost(lo);
     int vectors = is_wide(lo->kernel) ? 2 : 4;
     if (locals > 4)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);
@@ -124,6 +135,16 @@ static void set_index(kj_lower *lo)
 
 /* ---- Loops ---- */
 
+void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint)
+{
+    LLVMMetadataRef name = LLVMMDStringInContext2(lo->ctx, hint, strlen(hint));
+    LLVMMetadataRef self = LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
+    LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, &name, 1)};
+    LLVMMetadataRef id = LLVMMDNodeInContext2(lo->ctx, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(self, id);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9), LLVMMetadataAsValue(lo->ctx, id));
+}
+
 typedef struct count_loop {
     LLVMBasicBlockRef head, before;
     LLVMValueRef i;
@@ -152,7 +173,9 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     LLVMValueRef next = LLVMBuildAdd(lo->b, l->i, i64_const(lo, l->step), "");
     LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, i64_const(lo, l->stop), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
-    LLVMBuildCondBr(lo->b, more, l->head, done);
+    LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
+    if (!lo->plan->barrier) /* a gang is work enough */
+        kj_loop_hint(lo, back, "llvm.loop.unroll.disable");
     LLVMAddIncoming(l->i, (LLVMValueRef[]){i64_const(lo, 0), next}, (LLVMBasicBlockRef[]){l->before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);
 }

@@ -187,11 +187,11 @@ static LLVMValueRef pointers(kj_lower *lo, const kj_access *a, int row)
     return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(a->type)], a->base, &index, 1, "");
 }
 
-static LLVMValueRef splat_i64(kj_lower *lo, int64_t i, int lanes)
+static LLVMValueRef splat_int(LLVMTypeRef type, int64_t i, int lanes)
 {
     LLVMValueRef v[KJ_MAX_LANES];
     for (int l = 0; l < lanes; l++)
-        v[l] = i64_const(lo, i);
+        v[l] = LLVMConstInt(type, (uint64_t)i, true);
     return LLVMConstVector(v, (unsigned)lanes);
 }
 
@@ -201,16 +201,33 @@ static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVM
     return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0, align);
 }
 
-/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page. */
-static LLVMValueRef gather_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, int lanes)
+/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page.
+ * `place` has the elements' byte distances from `base`, an address that is a multiple of 4. */
+static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef place, LLVMValueRef mask,
+                                 int lanes)
 {
-    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes), places = LLVMVectorType(lo->i64, (unsigned)lanes);
-    LLVMValueRef place = LLVMBuildPtrToInt(lo->b, at, places, "");
-    LLVMValueRef start = LLVMBuildAnd(lo->b, place, splat_i64(lo, -4, lanes), "");
-    LLVMValueRef word = gather(lo, words, LLVMBuildIntToPtr(lo->b, start, LLVMTypeOf(at), ""), mask, 4);
-    LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_i64(lo, 3, lanes), "");
-    shift = LLVMBuildTrunc(lo->b, LLVMBuildShl(lo->b, shift, splat_i64(lo, 3, lanes), ""), words, "");
+    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes), scalar = LLVMGetElementType(LLVMTypeOf(place));
+    LLVMValueRef index = LLVMBuildAShr(lo->b, place, splat_int(scalar, 2, lanes), "");
+    LLVMValueRef word = gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
+    LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_int(scalar, 3, lanes), "");
+    shift = LLVMBuildIntCast2(lo->b, LLVMBuildShl(lo->b, shift, splat_int(scalar, 3, lanes), ""), words, false, "");
     return LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, word, shift, ""), type, "");
+}
+
+static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, LLVMValueRef mask)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMValueRef at = LLVMBuildPtrToInt(lo->b, a->base, lo->i64, "");
+    LLVMValueRef skew = LLVMBuildAnd(lo->b, at, i64_const(lo, 3), "");
+    LLVMValueRef base = LLVMBuildGEP2(lo->b, lo->i8, a->base, (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
+    kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
+    kj_tile first = kj_tile_scalar(KJ_I64, skew);
+    first.bits = 2;
+    bool narrow = a->offset.narrow && size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
+    kj_tile place = kj_tile_binary(lo, KJ_OP_ADD, bytes, first);
+    if (narrow)
+        place = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_convert(lo, bytes, KJ_I32), kj_tile_convert(lo, first, KJ_I32));
+    return gather_words(lo, type, base, kj_tile_vector(lo, place, row, lanes), mask, lanes);
 }
 
 static LLVMValueRef load_vector(kj_lower *lo, const kj_access *a, int row, kj_mask m)
@@ -219,8 +236,8 @@ static LLVMValueRef load_vector(kj_lower *lo, const kj_access *a, int row, kj_ma
     LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
     LLVMValueRef zero = LLVMConstNull(type);
     if (!is_unit(a->offset)) {
-        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), from = pointers(lo, a, row);
-        return size < 4 ? gather_small(lo, type, from, mask, lanes) : gather(lo, type, from, mask, size);
+        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+        return size < 4 ? gather_small(lo, a, row, type, mask) : gather(lo, type, pointers(lo, a, row), mask, size);
     }
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]), v;
     bool back = a->offset.stride < 0;

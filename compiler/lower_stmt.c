@@ -152,7 +152,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     int weight = weigh(s, end);
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    if (outer.kind == KJ_ALL && !twin && weight <= TWIN_MOST && !is_exit(s)) {
+    if (lo->masks_cost && outer.kind == KJ_ALL && !twin && weight <= TWIN_MOST && !is_exit(s)) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         kj_mask after = kj_lower_stmts(lo, s, end, kj_all);

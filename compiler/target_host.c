@@ -47,7 +47,7 @@ char *kj_host_open(kj_host_target *t, const kj_compile_options *options)
     char *error = NULL;
     if (LLVMGetTargetFromTriple(t->triple, &target, &error))
         return error;
-    LLVMCodeGenOptLevel level = options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+    LLVMCodeGenOptLevel level = options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess;
     t->machine = LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, level, LLVMRelocPIC,
                                          LLVMCodeModelDefault);
     return t->machine ? NULL : dup_message("this CPU is not one LLVM compiles for");
@@ -83,7 +83,7 @@ static unsigned count_instructions(LLVMValueRef f)
     return n;
 }
 
-enum { INLINE_MOST = 200 };
+enum { INLINE_MOST = 80 };
 
 /* Short functions become part of the kernel, where several interleave; long ones are called. Wide vectors are passed in
  * registers only between functions that say so. */

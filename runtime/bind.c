@@ -140,7 +140,7 @@ static bool is_small(const kjit_array *a)
             __builtin_add_overflow(span, reach, &span))
             return false;
     }
-    return span < INT32_MAX;
+    return span < INT32_MAX - 8; /* room for the words around bytes at its ends */
 }
 
 static kjit_status bind_array(kj_binding *b, int i)
