@@ -27,8 +27,8 @@ static bool keep_text(kj_code *out, LLVMModuleRef module)
 }
 
 /* Everything behind the typed AST; gives what went wrong, for LLVMDisposeMessage. */
-static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage, kj_host_target *target,
-                      LLVMModuleRef module, kj_code *out)
+static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
+                      kj_host_target *target, LLVMModuleRef module, kj_code *out)
 {
     char *error = kj_host_open(target, options);
     if (error)
@@ -44,15 +44,17 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
     if (stage == KJ_STAGE_OPT)
         return keep_text(out, module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;
-    if ((error = kj_host_emit(target, module, stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code)))
+    if ((error = kj_host_emit(target, module,
+                              stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code)))
         return error;
     bool kept = keep(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
     return kept ? NULL : LLVMCreateMessage("out of memory");
 }
 
-bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program, const kj_kernel_decl *kernel,
-                const kj_spec *spec, const kj_compile_options *options, kj_stage stage, kj_code *out)
+bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                const kj_kernel_decl *kernel, const kj_spec *spec,
+                const kj_compile_options *options, kj_stage stage, kj_code *out)
 {
     *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
     out->kernel = kj_sema_kernel(arena, diag, program, kernel, spec);
@@ -67,7 +69,8 @@ bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program, const
     kj_host_target target = {0};
     char *error = generate(arena, options, stage, &target, module, out);
     if (error) {
-        kj_error(diag, kernel->item->name_span, "internal", "cannot compile '%s': %s", kernel->name, error);
+        kj_error(diag, kernel->item->name_span, "internal", "cannot compile '%s': %s", kernel->name,
+                 error);
         LLVMDisposeMessage(error);
     }
     kj_host_close(&target);
@@ -92,7 +95,8 @@ int64_t kj_shared_bytes(const kj_tkernel *kernel, const kj_eval_env *env)
         int64_t bytes = kj_types[a->elem].size;
         for (int d = 0; d < a->ndim; d++) {
             kj_value v;
-            if (!kj_eval(a->shape[d], env, &v) || v.i < 0 || __builtin_mul_overflow(bytes, v.i, &bytes))
+            if (!kj_eval(a->shape[d], env, &v) || v.i < 0 ||
+                __builtin_mul_overflow(bytes, v.i, &bytes))
                 return -1;
         }
         if (bytes > INT64_MAX - 63 || __builtin_add_overflow(total, (bytes + 63) / 64 * 64, &total))

@@ -7,21 +7,28 @@
 
 #include "sema.h"
 
-typedef enum kj_stage { KJ_STAGE_TAST, KJ_STAGE_LLVM, KJ_STAGE_OPT, KJ_STAGE_ASM, KJ_STAGE_OBJECT } kj_stage;
+typedef enum kj_stage {
+    KJ_STAGE_TAST,
+    KJ_STAGE_LLVM,
+    KJ_STAGE_OPT,
+    KJ_STAGE_ASM,
+    KJ_STAGE_OBJECT
+} kj_stage;
 
 typedef struct kj_compile_options {
-    int opt_level;     /* 0 .. 3 */
-    bool no_contract;  /* --fp-contract=off */
-    bool verify;       /* run LLVM's verifier (tests) */
-    const char *cpu;   /* NULL: the CPU this runs on */
+    int opt_level;        /* 0 .. 3 */
+    bool no_contract;     /* --fp-contract=off */
+    bool verify;          /* run LLVM's verifier (tests) */
+    const char *cpu;      /* NULL: the CPU this runs on */
     const char *features; /* NULL with cpu NULL: this CPU's */
 } kj_compile_options;
 
 /* What the host entry gets. `slots` holds the parameters in the launch's order, 8 bytes a slot: a scalar is its value in
  * the low bytes; an array is its data pointer, shape[ndim] and stride[ndim] (elements). */
 typedef struct kj_host_fault {
-    int32_t kind;       /* 0: none; see kj_fault_kind; the first fault of a launch wins (compare and swap) */
-    uint32_t offset;    /* place in the source */
+    int32_t
+        kind; /* 0: none; see kj_fault_kind; the first fault of a launch wins (compare and swap) */
+    uint32_t offset; /* place in the source */
     int64_t block[3];
     int64_t arrived, alive; /* divergent barrier: threads of the block */
 } kj_host_fault;
@@ -37,22 +44,25 @@ typedef struct kj_host_launch {
 
 /* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned memory of
  * kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0. Gives non-zero when launch->fault was set: stop. */
-typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, int64_t last, void *shared);
+typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, int64_t last,
+                                 void *shared);
 
 /* Code for one specialisation. Owned by the caller: kj_code_free. */
 typedef struct kj_code {
-    void *bytes;       /* the object, or NUL-terminated text for the textual stages */
+    void *bytes; /* the object, or NUL-terminated text for the textual stages */
     size_t size;
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
-    int64_t scratch;   /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+    int64_t
+        scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
 } kj_code;
 
 /* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with diag->errors > 0);
  * what is wrong with the toolchain is an error at the kernel's name with code "internal". Thread-safe for distinct
  * arenas. */
-bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program, const kj_kernel_decl *kernel,
-                const kj_spec *spec, const kj_compile_options *options, kj_stage stage, kj_code *out);
+bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                const kj_kernel_decl *kernel, const kj_spec *spec,
+                const kj_compile_options *options, kj_stage stage, kj_code *out);
 void kj_code_free(kj_code *code);
 
 /* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or the sum overflows. */

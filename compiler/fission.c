@@ -58,25 +58,16 @@ static escape escapes(const planner *p, const kj_tstmt *s, bool in_loop)
         escape e = STAYS;
         switch (s->kind) {
         case KJ_TS_BREAK:
-        case KJ_TS_CONTINUE:
-            t = in_loop ? NULL : find_target(p, NULL);
-            break;
-        case KJ_TS_LEAVE:
-            t = find_target(p, s->u.leave);
-            break;
+        case KJ_TS_CONTINUE: t = in_loop ? NULL : find_target(p, NULL); break;
+        case KJ_TS_LEAVE: t = find_target(p, s->u.leave); break;
         case KJ_TS_IF:
             e = escapes(p, s->u.if_.yes, in_loop);
             escape no = escapes(p, s->u.if_.no, in_loop);
             e = no > e ? no : e;
             break;
-        case KJ_TS_FOR:
-            e = escapes(p, s->u.for_.body, true);
-            break;
-        case KJ_TS_WHILE:
-            e = escapes(p, s->u.while_.body, true);
-            break;
-        default:
-            break;
+        case KJ_TS_FOR: e = escapes(p, s->u.for_.body, true); break;
+        case KJ_TS_WHILE: e = escapes(p, s->u.while_.body, true); break;
+        default: break;
         }
         if (t)
             e = t->divergent ? ESCAPES_MASKED : ESCAPES_JUMPING;
@@ -97,19 +88,14 @@ static bool is_plain(const kj_texpr *e)
 {
     switch (e->kind) {
     case KJ_TE_ATOMIC:
-    case KJ_TE_INLINE:
-        return false;
+    case KJ_TE_INLINE: return false;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        return is_plain(e->u.unary.arg);
-    case KJ_TE_BINARY:
-        return is_plain(e->u.binary.lhs) && is_plain(e->u.binary.rhs);
-    case KJ_TE_LOGIC:
-        return is_plain(e->u.logic.lhs) && is_plain(e->u.logic.rhs);
+    case KJ_TE_CONVERT: return is_plain(e->u.unary.arg);
+    case KJ_TE_BINARY: return is_plain(e->u.binary.lhs) && is_plain(e->u.binary.rhs);
+    case KJ_TE_LOGIC: return is_plain(e->u.logic.lhs) && is_plain(e->u.logic.rhs);
     case KJ_TE_SELECT:
         return is_plain(e->u.select.test) && is_plain(e->u.select.yes) && is_plain(e->u.select.no);
-    case KJ_TE_FMA:
-        return is_plain(e->u.fma.a) && is_plain(e->u.fma.b) && is_plain(e->u.fma.c);
+    case KJ_TE_FMA: return is_plain(e->u.fma.a) && is_plain(e->u.fma.b) && is_plain(e->u.fma.c);
     case KJ_TE_LOAD:
         for (int i = 0; i < e->u.load.array->ndim; i++)
             if (!is_plain(e->u.load.index[i]))
@@ -120,8 +106,7 @@ static bool is_plain(const kj_texpr *e)
             if (!is_plain(e->u.call.args[i]))
                 return false;
         return true;
-    default:
-        return true;
+    default: return true;
     }
 }
 
@@ -198,9 +183,10 @@ static void plan_if(planner *p, list *l, const kj_tstmt *s)
 static void plan_loop(planner *p, list *l, const kj_tstmt *s)
 {
     kj_node *n = add(p, l, KJ_N_LOOP, s);
-    bool uniform = s->kind == KJ_TS_FOR ? is_uniform(p, s->u.for_.start) && is_uniform(p, s->u.for_.stop) &&
-                                              is_uniform(p, s->u.for_.step)
-                                        : is_uniform(p, s->u.while_.test);
+    bool uniform = s->kind == KJ_TS_FOR
+                       ? is_uniform(p, s->u.for_.start) && is_uniform(p, s->u.for_.stop) &&
+                             is_uniform(p, s->u.for_.step)
+                       : is_uniform(p, s->u.while_.test);
     n->divergent = !uniform || (s->mark & KJ_DEP_THREAD);
     if (n->divergent)
         n->region = p->nregions++;
@@ -230,25 +216,17 @@ static kj_node *plan_list(planner *p, const kj_tstmt *s)
         flush(p, &l, run, s);
         run = s->next;
         switch (s->kind) {
-        case KJ_TS_BARRIER:
-            add(p, &l, KJ_N_BARRIER, s);
-            break;
-        case KJ_TS_IF:
-            plan_if(p, &l, s);
-            break;
+        case KJ_TS_BARRIER: add(p, &l, KJ_N_BARRIER, s); break;
+        case KJ_TS_IF: plan_if(p, &l, s); break;
         case KJ_TS_FOR:
-        case KJ_TS_WHILE:
-            plan_loop(p, &l, s);
-            break;
+        case KJ_TS_WHILE: plan_loop(p, &l, s); break;
         case KJ_TS_INLINE: {
             kj_node *n = add(p, &l, KJ_N_INLINE, s);
             n->divergent = s->u.block->mark & KJ_DEP_THREAD;
             n->yes = plan_block(p, s->u.block);
             break;
         }
-        default:
-            add(p, &l, KJ_N_EXIT, s);
-            break;
+        default: add(p, &l, KJ_N_EXIT, s); break;
         }
     }
     flush(p, &l, run, NULL);
@@ -302,15 +280,10 @@ static void use_expr(planner *p, int region, const kj_texpr *e)
     switch (e->kind) {
     case KJ_TE_CONST:
     case KJ_TE_DIM:
-    case KJ_TE_INDEX:
-        break;
-    case KJ_TE_VAR:
-        use_var(p, region, e->u.var);
-        break;
+    case KJ_TE_INDEX: break;
+    case KJ_TE_VAR: use_var(p, region, e->u.var); break;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        use_expr(p, region, e->u.unary.arg);
-        break;
+    case KJ_TE_CONVERT: use_expr(p, region, e->u.unary.arg); break;
     case KJ_TE_BINARY:
         use_expr(p, region, e->u.binary.lhs);
         use_expr(p, region, e->u.binary.rhs);
@@ -329,9 +302,7 @@ static void use_expr(planner *p, int region, const kj_texpr *e)
         use_expr(p, region, e->u.fma.b);
         use_expr(p, region, e->u.fma.c);
         break;
-    case KJ_TE_LOAD:
-        use_array(p, region, e->u.load.array, e->u.load.index);
-        break;
+    case KJ_TE_LOAD: use_array(p, region, e->u.load.array, e->u.load.index); break;
     case KJ_TE_CALL:
         for (int i = 0; i < e->u.call.nargs; i++)
             use_expr(p, region, e->u.call.args[i]);
@@ -370,9 +341,7 @@ static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt 
             use_array(p, region, s->u.store.array, s->u.store.index);
             use_expr(p, region, s->u.store.value);
             break;
-        case KJ_TS_EXPR:
-            use_expr(p, region, s->u.expr);
-            break;
+        case KJ_TS_EXPR: use_expr(p, region, s->u.expr); break;
         case KJ_TS_IF:
             use_expr(p, region, s->u.if_.test);
             use_stmts(p, region, s->u.if_.yes, NULL);
@@ -389,11 +358,8 @@ static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt 
             use_expr(p, region, s->u.while_.test);
             use_stmts(p, region, s->u.while_.body, NULL);
             break;
-        case KJ_TS_INLINE:
-            use_stmts(p, region, s->u.block->body, NULL);
-            break;
-        default:
-            break;
+        case KJ_TS_INLINE: use_stmts(p, region, s->u.block->body, NULL); break;
+        default: break;
         }
     }
 }
@@ -433,8 +399,7 @@ static bool can_repeat(const planner *p, const kj_texpr *e, int budget)
     switch (e->kind) {
     case KJ_TE_CONST:
     case KJ_TE_DIM:
-    case KJ_TE_INDEX:
-        return true;
+    case KJ_TE_INDEX: return true;
     case KJ_TE_VAR: {
         const kj_var *v = e->u.var;
         const kj_place *place = &p->plan->places[v->id];
@@ -447,17 +412,17 @@ static bool can_repeat(const planner *p, const kj_texpr *e, int budget)
         return place->init && can_repeat(p, place->init, budget - 1);
     }
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        return can_repeat(p, e->u.unary.arg, budget - 1);
+    case KJ_TE_CONVERT: return can_repeat(p, e->u.unary.arg, budget - 1);
     case KJ_TE_BINARY:
         if (e->u.binary.op == KJ_OP_DIV)
             return false;
-        return can_repeat(p, e->u.binary.lhs, budget - 1) && can_repeat(p, e->u.binary.rhs, budget - 1);
+        return can_repeat(p, e->u.binary.lhs, budget - 1) &&
+               can_repeat(p, e->u.binary.rhs, budget - 1);
     case KJ_TE_SELECT:
-        return can_repeat(p, e->u.select.test, budget - 1) && can_repeat(p, e->u.select.yes, budget - 1) &&
+        return can_repeat(p, e->u.select.test, budget - 1) &&
+               can_repeat(p, e->u.select.yes, budget - 1) &&
                can_repeat(p, e->u.select.no, budget - 1);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -485,8 +450,9 @@ static void need(planner *p, int region, const kj_texpr *e)
 
 static bool is_remat(const planner *p, const kj_place *place)
 {
-    return place->var && place->region < 0 && place->var->param < 0 && !place->var->mutable && place->init &&
-           (p->deps->var[place->var->id] & KJ_DEP_THREAD) && can_repeat(p, place->init, 12);
+    return place->var && place->region < 0 && place->var->param < 0 && !place->var->mutable &&
+           place->init && (p->deps->var[place->var->id] & KJ_DEP_THREAD) &&
+           can_repeat(p, place->init, 12);
 }
 
 static void give_homes(planner *p, int nvars)

@@ -10,23 +10,23 @@
 #include "uniform.h"
 
 typedef enum kj_node_kind {
-    KJ_N_REGION,  /* stmt up to end, for each thread */
-    KJ_N_SCALAR,  /* stmt: a declaration or assignment of a uniform variable, once */
+    KJ_N_REGION, /* stmt up to end, for each thread */
+    KJ_N_SCALAR, /* stmt: a declaration or assignment of a uniform variable, once */
     KJ_N_BARRIER,
-    KJ_N_IF,      /* yes, no */
-    KJ_N_LOOP,    /* for or while: yes is the body */
-    KJ_N_INLINE,  /* yes is the body */
-    KJ_N_EXIT,    /* break, continue or leave by all threads: a jump */
+    KJ_N_IF,     /* yes, no */
+    KJ_N_LOOP,   /* for or while: yes is the body */
+    KJ_N_INLINE, /* yes is the body */
+    KJ_N_EXIT,   /* break, continue or leave by all threads: a jump */
 } kj_node_kind;
 
 typedef struct kj_node {
     kj_node_kind kind;
     struct kj_node *next;
     const kj_tstmt *stmt, *end;
-    bool divergent;      /* IF, LOOP, INLINE */
-    bool exits;          /* REGION: threads leave constructs outside it */
-    bool scalar;         /* REGION: thread after thread (it spins on an atomic) */
-    int region;          /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation */
+    bool divergent; /* IF, LOOP, INLINE */
+    bool exits;     /* REGION: threads leave constructs outside it */
+    bool scalar;    /* REGION: thread after thread (it spins on an atomic) */
+    int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation */
     struct kj_node *yes, *no;
 } kj_node;
 
@@ -40,18 +40,19 @@ typedef enum kj_home {
 
 typedef struct kj_place {
     kj_home home;
-    int region;            /* the one region that uses it, or -1: several */
+    int region; /* the one region that uses it, or -1: several */
     const kj_var *var;
-    const kj_texpr *init;  /* of its declaration */
+    const kj_texpr *init; /* of its declaration */
 } kj_place;
 
 typedef struct kj_plan {
     kj_node *body;
-    kj_place *places;       /* by variable id */
-    bool *crossing;         /* by root id: a local array used by several regions */
-    uint64_t *uses, *writes; /* bit sets a region: variables it needs, and assigns; see kj_plan_uses */
+    kj_place *places; /* by variable id */
+    bool *crossing;   /* by root id: a local array used by several regions */
+    uint64_t *uses,
+        *writes; /* bit sets a region: variables it needs, and assigns; see kj_plan_uses */
     int nregions, words;
-    bool barrier;           /* the kernel has one: the kernel's own leaves are block-level */
+    bool barrier; /* the kernel has one: the kernel's own leaves are block-level */
 } kj_plan;
 
 kj_plan *kj_fission(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);

@@ -42,9 +42,9 @@ typedef struct kj_tile {
     kj_dtype type;
     uint8_t rows, lanes; /* each 1 or the gang's */
     uint8_t form;
-    uint8_t bits;        /* integers: -2^bits <= value < 2^bits; KJ_ANY_BITS: a linear tile may wrap */
-    uint8_t sign;        /* integers: what is known of it */
-    bool narrow;         /* dense i64 vectors with bits <= 31: v[] has i32, to be sign-extended */
+    uint8_t bits; /* integers: -2^bits <= value < 2^bits; KJ_ANY_BITS: a linear tile may wrap */
+    uint8_t sign; /* integers: what is known of it */
+    bool narrow;  /* dense i64 vectors with bits <= 31: v[] has i32, to be sign-extended */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
@@ -59,9 +59,9 @@ typedef struct kj_mask {
 typedef struct kj_slot {
     LLVMValueRef at[KJ_MAX_ROWS];
     uint8_t rows, lanes;
-    bool known;          /* `tile` is its value for good (an immutable variable) */
+    bool known; /* `tile` is its value for good (an immutable variable) */
     kj_tile tile;
-    kj_mask since;       /* the threads that ran where it was declared */
+    kj_mask since; /* the threads that ran where it was declared */
 } kj_slot;
 
 typedef struct kj_exit kj_exit; /* lower_stmt.c */
@@ -83,32 +83,33 @@ typedef struct kj_lower {
 
     /* the gang */
     int rows, lanes;
-    bool flat;                   /* lanes follow the linear thread number instead of x */
-    LLVMValueRef x, y, z;        /* its first thread, i64 */
-    kj_tile thread[3];           /* threadIdx */
-    kj_slot *slots;              /* by variable id; of this gang's code */
-    LLVMValueRef *locals;        /* storage of local arrays that one region uses, by root id */
+    bool flat;            /* lanes follow the linear thread number instead of x */
+    LLVMValueRef x, y, z; /* its first thread, i64 */
+    kj_tile thread[3];    /* threadIdx */
+    kj_slot *slots;       /* by variable id; of this gang's code */
+    LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
     kj_exit *exits;
-    bool twin;                   /* inside one of two copies of a statement */
-    bool masks_cost;             /* masked accesses are slower than plain ones */
+    bool twin;       /* inside one of two copies of a statement */
+    bool masks_cost; /* masked accesses are slower than plain ones */
 
     /* the block */
-    int vector;                  /* f32 in a vector register */
-    int gang_rows, gang_lanes;   /* of regions that need no single threads */
-    int64_t width;               /* threads along x, padded to whole gangs */
-    int64_t threads;             /* width * y * z: bytes of a byte a thread */
+    int vector;                /* f32 in a vector register */
+    int gang_rows, gang_lanes; /* of regions that need no single threads */
+    int64_t width;             /* threads along x, padded to whole gangs */
+    int64_t threads;           /* width * y * z: bytes of a byte a thread */
     LLVMValueRef launch, scratch_base, block[3], grid[3];
-    LLVMValueRef *params;        /* scalars and data pointers, by parameter */
+    LLVMValueRef *params; /* scalars and data pointers, by parameter */
     LLVMValueRef (*dims)[2 * KJ_MAX_NDIM];
-    LLVMValueRef *roots;         /* data of root arrays, by id */
+    LLVMValueRef *roots; /* data of root arrays, by id */
     kj_level *level;
-    kj_slot *home;               /* slots of block-level code, by id: the uniform variables */
-    LLVMValueRef *before;        /* copies of those that the current region assigns, by id */
-    int64_t *context;            /* scratch offsets of varying ones, by id; -1 */
-    int64_t *local_scratch;      /* scratch offsets of local arrays that several regions use, by root id */
-    int64_t scratch;             /* bytes so far */
+    kj_slot *home;        /* slots of block-level code, by id: the uniform variables */
+    LLVMValueRef *before; /* copies of those that the current region assigns, by id */
+    int64_t *context;     /* scratch offsets of varying ones, by id; -1 */
+    int64_t
+        *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
+    int64_t scratch;    /* bytes so far */
     LLVMBasicBlockRef fail;
-    LLVMValueRef (*scopes)[2];   /* lower_alias.c */
+    LLVMValueRef (*scopes)[2]; /* lower_alias.c */
 } kj_lower;
 
 /* ---- lower_tile.c ---- */
@@ -119,9 +120,10 @@ kj_tile kj_tile_scalar(kj_dtype t, LLVMValueRef v);
 kj_tile kj_tile_int(kj_lower *lo, int64_t i); /* i64 */
 /* A dense tile of that extent whose v[] is still to be filled; nothing known of its values. */
 kj_tile kj_tile_like(kj_dtype t, int rows, int lanes);
-kj_tile kj_tile_dense(kj_lower *lo, kj_tile t);           /* the form DENSE */
-LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row, int lanes); /* row `row` broadcast to lanes */
-kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes);     /* dense and broadcast */
+kj_tile kj_tile_dense(kj_lower *lo, kj_tile t); /* the form DENSE */
+LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row,
+                            int lanes); /* row `row` broadcast to lanes */
+kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes); /* dense and broadcast */
 kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b);
 kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a);
 kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to);
@@ -139,9 +141,10 @@ kj_mask kj_mask_of(kj_tile t);
 kj_mask kj_mask_and(kj_lower *lo, kj_mask m, kj_mask n);
 kj_mask kj_mask_or(kj_lower *lo, kj_mask m, kj_mask n);
 kj_mask kj_mask_andnot(kj_lower *lo, kj_mask m, kj_mask n);
-LLVMValueRef kj_mask_any(kj_lower *lo, kj_mask m);   /* i1 */
-LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m);  /* i1: all of the gang's threads */
-LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row, int lanes); /* <lanes x i1>, or an i1 for 1: any of the row */
+LLVMValueRef kj_mask_any(kj_lower *lo, kj_mask m);  /* i1 */
+LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m); /* i1: all of the gang's threads */
+LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row,
+                         int lanes); /* <lanes x i1>, or an i1 for 1: any of the row */
 /* The mask reduced to extents rows x lanes: an element is set when any of those it stands for is. */
 kj_mask kj_mask_reduce(kj_lower *lo, kj_mask m, int rows, int lanes);
 
@@ -150,9 +153,9 @@ kj_mask kj_mask_reduce(kj_lower *lo, kj_mask m, int rows, int lanes);
 kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m);
 /* Variables of the gang. */
 kj_tile kj_slot_read(kj_lower *lo, const kj_var *v);
-void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);   /* under the mask */
-void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);   /* its declaration */
-void kj_slot_make(kj_lower *lo, const kj_var *v);                          /* its allocas */
+void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* under the mask */
+void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* its declaration */
+void kj_slot_make(kj_lower *lo, const kj_var *v);                        /* its allocas */
 LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
 LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
 
@@ -164,7 +167,8 @@ kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max);
 /* ---- lower_memory.c ---- */
 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
-void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value, kj_mask m);
+void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
+                    kj_mask m);
 /* Loads and stores of a byte or value a thread in scratch memory, at the gang's place. */
 kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type);
 void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
@@ -193,7 +197,11 @@ void kj_bits_end(kj_lower *lo, const kj_bit_loop *l);
 
 /* ---- lower_alias.c ---- */
 
-enum { KJ_SCOPE_LAUNCH, KJ_SCOPE_SCRATCH, KJ_SCOPE_ROOT }; /* from KJ_SCOPE_ROOT on, a root array each */
+enum {
+    KJ_SCOPE_LAUNCH,
+    KJ_SCOPE_SCRATCH,
+    KJ_SCOPE_ROOT
+}; /* from KJ_SCOPE_ROOT on, a root array each */
 int kj_alias_scope(const kj_tarray *root);
 /* Marks a load or store as one of that scope; gives it. */
 LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope);
@@ -218,7 +226,8 @@ kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
 kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
 bool kj_is_unit_step(kj_tile step);
 /* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads that go on. */
-kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
+                        const kj_tstmt *end, kj_mask m);
 kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
 
 /* ---- lower_gang.c ---- */
@@ -259,6 +268,7 @@ void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
 
 /* Adds the kernel's entry (a kj_host_entry) to the module. `vector` is the number of f32 in the target's widest vector
  * register. Gives the bytes of scratch memory it needs. */
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module, const char *entry);
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module,
+                      const char *entry);
 
 #endif

@@ -35,7 +35,8 @@ LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope)
         lo->scopes = kj_arena_calloc(lo->arena, (size_t)n, sizeof *lo->scopes);
     LLVMValueRef *own = lo->scopes[scope];
     if (!own[0]) {
-        LLVMMetadataRef *others = KJ_NEW_ARRAY(lo->arena, LLVMMetadataRef, (size_t)n), self = scope_node(lo, scope);
+        LLVMMetadataRef *others = KJ_NEW_ARRAY(lo->arena, LLVMMetadataRef, (size_t)n),
+                        self = scope_node(lo, scope);
         size_t count = 0;
         for (int i = 0; i < n; i++)
             if (i != scope && has_scope(lo, i))

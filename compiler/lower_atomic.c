@@ -17,23 +17,28 @@ kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
     l.head = kj_new_block(lo, "each");
     l.done = kj_new_block(lo, "did");
     if (maybe)
-        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, i64_const(lo, 0), ""), l.head, l.done);
+        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, i64_const(lo, 0), ""), l.head,
+                        l.done);
     else
         LLVMBuildBr(lo->b, l.head);
     LLVMPositionBuilderAtEnd(lo->b, l.head);
     l.bits = LLVMBuildPhi(lo->b, lo->i64, "left");
     LLVMValueRef args[2] = {l.bits, LLVMConstInt(lo->i1, 1, false)};
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
+    LLVMValueRef f =
+        LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
     l.thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
     return l;
 }
 
 void kj_bits_end(kj_lower *lo, const kj_bit_loop *l)
 {
-    LLVMValueRef rest = LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, i64_const(lo, 1), ""), "");
+    LLVMValueRef rest =
+        LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, i64_const(lo, 1), ""), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), ""), l->head, l->done);
-    LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest}, (LLVMBasicBlockRef[]){l->before, latch}, 2);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), ""), l->head,
+                    l->done);
+    LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest},
+                    (LLVMBasicBlockRef[]){l->before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, l->done);
 }
 
@@ -43,18 +48,17 @@ static LLVMAtomicRMWBinOp rmw_op(kj_builtin id, kj_dtype type)
 {
     bool f = kj_is_float(type), s = kj_is_signed(type);
     switch (id) {
-    case KJ_BI_ATOMIC_ADD:
-        return f ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    case KJ_BI_ATOMIC_ADD: return f ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
     case KJ_BI_ATOMIC_MIN:
         return f ? LLVMAtomicRMWBinOpFMin : s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
     case KJ_BI_ATOMIC_MAX:
         return f ? LLVMAtomicRMWBinOpFMax : s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
-    default:
-        return LLVMAtomicRMWBinOpXchg;
+    default: return LLVMAtomicRMWBinOpXchg;
     }
 }
 
-static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef a,
+                            LLVMValueRef b)
 {
     kj_tile x = kj_tile_scalar(type, a), y = kj_tile_scalar(type, b);
     if (id == KJ_BI_ATOMIC_ADD)
@@ -63,14 +67,15 @@ static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValu
 }
 
 /* A block has one worker: on shared memory an atomic is a plain update. */
-static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
-                                  LLVMValueRef b)
+static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
+                                  LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
     LLVMValueRef next = a;
     if (id == KJ_BI_ATOMIC_CAS) {
         LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
-        LLVMValueRef was = LLVMBuildBitCast(lo->b, old, bits, ""), want = LLVMBuildBitCast(lo->b, a, bits, "");
+        LLVMValueRef was = LLVMBuildBitCast(lo->b, old, bits, ""),
+                     want = LLVMBuildBitCast(lo->b, a, bits, "");
         next = LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, was, want, ""), b, old, "");
     } else if (id != KJ_BI_ATOMIC_EXCH) {
         next = combine(lo, id, type, old, a);
@@ -79,8 +84,8 @@ static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     return old;
 }
 
-static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at, LLVMValueRef a,
-                                  LLVMValueRef b)
+static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
+                                  LLVMValueRef a, LLVMValueRef b)
 {
     LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
     if (id != KJ_BI_ATOMIC_CAS)
@@ -92,8 +97,8 @@ static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
 }
 
-static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index, LLVMValueRef a,
-                           LLVMValueRef b)
+static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index,
+                           LLVMValueRef a, LLVMValueRef b)
 {
     const kj_tarray *array = e->u.atomic.array;
     LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
@@ -105,10 +110,12 @@ static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
 {
     LLVMTypeRef t = lo->types[type];
     if (kj_is_float(type))
-        return id == KJ_BI_ATOMIC_ADD ? LLVMConstReal(t, -0.0)
-                                      : LLVMConstReal(t, id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0 : -1.0 / 0.0);
+        return id == KJ_BI_ATOMIC_ADD
+                   ? LLVMConstReal(t, -0.0)
+                   : LLVMConstReal(t, id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0 : -1.0 / 0.0);
     unsigned bits = kj_types[type].bits;
-    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, top = (uint64_t)1 << (bits - 1);
+    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1,
+             top = (uint64_t)1 << (bits - 1);
     if (id == KJ_BI_ATOMIC_ADD)
         return LLVMConstInt(t, 0, false);
     bool sign = kj_is_signed(type);
@@ -139,9 +146,11 @@ static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
                 index[l] = LLVMConstInt(lo->i32, (unsigned)(l + h * sum.lanes / 2), false);
             half[h] = kj_tile_like(sum.type, 1, sum.lanes / 2);
             LLVMValueRef mask = LLVMConstVector(index, sum.lanes / 2u);
-            half[h].v[0] = LLVMBuildShuffleVector(lo->b, sum.v[0], LLVMGetPoison(LLVMTypeOf(sum.v[0])), mask, "");
+            half[h].v[0] = LLVMBuildShuffleVector(lo->b, sum.v[0],
+                                                  LLVMGetPoison(LLVMTypeOf(sum.v[0])), mask, "");
             if (sum.lanes == 2)
-                half[h].v[0] = LLVMBuildExtractElement(lo->b, half[h].v[0], LLVMConstInt(lo->i32, 0, false), "");
+                half[h].v[0] = LLVMBuildExtractElement(lo->b, half[h].v[0],
+                                                       LLVMConstInt(lo->i32, 0, false), "");
         }
         sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, half[0], half[1])
                                      : kj_lower_min(lo, half[0], half[1], id == KJ_BI_ATOMIC_MAX);
@@ -182,8 +191,11 @@ static LLVMValueRef spill_read(kj_lower *lo, const spilled *s, LLVMValueRef thre
 {
     if (!s->at)
         return s->one;
-    LLVMValueRef v = LLVMBuildLoad2(lo->b, s->type, LLVMBuildGEP2(lo->b, s->type, s->at, &thread, 1, ""), "");
-    return kj_is_int(s->tile.type) ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !s->tile.sign, "") : v;
+    LLVMValueRef v =
+        LLVMBuildLoad2(lo->b, s->type, LLVMBuildGEP2(lo->b, s->type, s->at, &thread, 1, ""), "");
+    return kj_is_int(s->tile.type)
+               ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !s->tile.sign, "")
+               : v;
 }
 
 static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
@@ -193,7 +205,8 @@ static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
         LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
         LLVMValueRef row = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
         row = LLVMBuildZExt(lo->b, row, lo->i64, "");
-        all = LLVMBuildOr(lo->b, all, LLVMBuildShl(lo->b, row, i64_const(lo, (int64_t)r * lo->lanes), ""), "");
+        all = LLVMBuildOr(lo->b, all,
+                          LLVMBuildShl(lo->b, row, i64_const(lo, (int64_t)r * lo->lanes), ""), "");
     }
     return all;
 }
@@ -209,9 +222,11 @@ typedef struct each {
 static void update_one(kj_lower *lo, const each *u, LLVMValueRef thread)
 {
     LLVMValueRef b = u->e->u.atomic.args[1] ? spill_read(lo, &u->b, thread) : NULL;
-    LLVMValueRef was = update(lo, u->e, u->base, spill_read(lo, &u->index, thread), spill_read(lo, &u->a, thread), b);
+    LLVMValueRef was = update(lo, u->e, u->base, spill_read(lo, &u->index, thread),
+                              spill_read(lo, &u->a, thread), b);
     if (u->old)
-        LLVMBuildStore(lo->b, was, LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
+        LLVMBuildStore(lo->b, was,
+                       LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
 }
 
 static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
@@ -221,9 +236,13 @@ static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
     kj_bits_end(lo, &l);
 }
 
-static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at, const kj_tile *args, kj_mask m, bool used)
+static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
+                           const kj_tile *args, kj_mask m, bool used)
 {
-    each u = {.e = e, .base = at->base, .index = spill(lo, at->offset, "at"), .a = spill(lo, args[0], "value")};
+    each u = {.e = e,
+              .base = at->base,
+              .index = spill(lo, at->offset, "at"),
+              .a = spill(lo, args[0], "value")};
     if (e->u.atomic.args[1])
         u.b = spill(lo, args[1], "new");
     kj_tile out = kj_tile_like(e->type, lo->rows, lo->lanes);
@@ -235,7 +254,8 @@ static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
             LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
         }
     }
-    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"), done = kj_new_block(lo, "done");
+    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"),
+                      done = kj_new_block(lo, "done");
     LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
     LLVMPositionBuilderAtEnd(lo->b, every);
     for (int t = 0; t < lo->rows * lo->lanes; t++)
@@ -266,6 +286,7 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
     bool one = at.offset.rows == 1 && at.offset.lanes == 1;
     bool combines = id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
     if (one && combines && !used)
-        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
+        return kj_tile_scalar(
+            e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
     return update_each(lo, e, &at, args, m, used);
 }

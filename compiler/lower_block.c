@@ -12,9 +12,10 @@ struct kj_level {
     kj_level *up;
     const void *target; /* the loop statement or tblock it stands for; NULL for a condition */
     bool loop;
-    int64_t active;     /* scratch offset of the bytes; -1: whoever is active one level up */
-    int64_t stay;       /* of a divergent loop: the bytes of threads still looping; else -1 */
-    LLVMBasicBlockRef next, end; /* of a loop: its next iteration; where to go on when no thread is left */
+    int64_t active; /* scratch offset of the bytes; -1: whoever is active one level up */
+    int64_t stay;   /* of a divergent loop: the bytes of threads still looping; else -1 */
+    LLVMBasicBlockRef next,
+        end; /* of a loop: its next iteration; where to go on when no thread is left */
 };
 
 static void lower_nodes(kj_lower *lo, const kj_node *n);
@@ -168,10 +169,13 @@ static void store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValu
 static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
 {
     LLVMValueRef index = i64_const(lo, (int64_t)offsetof(kj_host_launch, fault));
-    LLVMValueRef fault = LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
-    LLVMValueRef kind = LLVMConstInt(lo->i32, KJ_FAULT_DIVERGENT_BARRIER, false), none = LLVMConstInt(lo->i32, 0, false);
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, fault, none, kind, LLVMAtomicOrderingAcquireRelease,
-                                               LLVMAtomicOrderingMonotonic, false);
+    LLVMValueRef fault =
+        LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
+    LLVMValueRef kind = LLVMConstInt(lo->i32, KJ_FAULT_DIVERGENT_BARRIER, false),
+                 none = LLVMConstInt(lo->i32, 0, false);
+    LLVMValueRef pair =
+        LLVMBuildAtomicCmpXchg(lo->b, fault, none, kind, LLVMAtomicOrderingAcquireRelease,
+                               LLVMAtomicOrderingMonotonic, false);
     LLVMBasicBlockRef first = kj_new_block(lo, "first");
     LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), first, lo->fail);
     LLVMPositionBuilderAtEnd(lo->b, first);
@@ -302,7 +306,8 @@ static kj_level open_level(kj_lower *lo, const kj_node *n)
 static void lower_uniform_while(kj_lower *lo, const kj_node *n)
 {
     kj_level level = open_level(lo, n);
-    LLVMBasicBlockRef head = kj_new_block(lo, "while"), body = kj_new_block(lo, "do"), done = kj_new_block(lo, "endwhile");
+    LLVMBasicBlockRef head = kj_new_block(lo, "while"), body = kj_new_block(lo, "do"),
+                      done = kj_new_block(lo, "endwhile");
     level.end = done;
     go_on(lo, head);
     LLVMBuildCondBr(lo->b, kj_lower_expr(lo, n->stmt->u.while_.test, kj_all).v[0], body, done);
@@ -321,10 +326,12 @@ static void lower_uniform_for(kj_lower *lo, const kj_node *n)
     const kj_tstmt *s = n->stmt;
     LLVMValueRef at = lo->home[s->u.for_.var->id].at[0];
     kj_dtype type = s->u.for_.var->type;
-    kj_tile start = kj_lower_expr(lo, s->u.for_.start, kj_all), stop = kj_lower_expr(lo, s->u.for_.stop, kj_all);
+    kj_tile start = kj_lower_expr(lo, s->u.for_.start, kj_all),
+            stop = kj_lower_expr(lo, s->u.for_.stop, kj_all);
     kj_tile step = kj_lower_expr(lo, s->u.for_.step, kj_all);
     kj_level level = open_level(lo, n);
-    LLVMBasicBlockRef head = kj_new_block(lo, "for"), body = kj_new_block(lo, "do"), done = kj_new_block(lo, "endfor");
+    LLVMBasicBlockRef head = kj_new_block(lo, "for"), body = kj_new_block(lo, "do"),
+                      done = kj_new_block(lo, "endfor");
     level.end = done;
     LLVMBuildStore(lo->b, start.v[0], at);
     go_on(lo, head);
@@ -385,7 +392,8 @@ static void gang_loop_test(kj_lower *lo, kj_mask m, void *arg)
     if (s->kind == KJ_TS_FOR) {
         kj_dtype type = s->u.for_.var->type;
         kj_tile i = kj_context_load(lo, p->i, type);
-        test = kj_in_range(lo, i, kj_context_load(lo, p->stop, type), kj_context_load(lo, p->step, type));
+        test = kj_in_range(lo, i, kj_context_load(lo, p->stop, type),
+                           kj_context_load(lo, p->step, type));
         kj_home_store(lo, s->u.for_.var, i, kj_all);
     } else {
         test = kj_lower_expr(lo, s->u.while_.test, m);
@@ -420,7 +428,8 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
     }
     kj_gang_prepare(lo, n->region);
     kj_gang_each(lo, false, gang_loop_begin, &p);
-    LLVMBasicBlockRef head = kj_new_block(lo, "loop"), body = kj_new_block(lo, "do"), done = kj_new_block(lo, "endloop");
+    LLVMBasicBlockRef head = kj_new_block(lo, "loop"), body = kj_new_block(lo, "do"),
+                      done = kj_new_block(lo, "endloop");
     kj_level level = open_level(lo, n);
     level.active = p.active;
     level.stay = p.stay;
@@ -463,7 +472,8 @@ static void gang_copy(kj_lower *lo, kj_mask m, void *arg)
 }
 
 /* A function's or the kernel's body, which its threads leave together or, when `divergent`, each in its time. */
-static void lower_body(kj_lower *lo, const kj_node *body, const kj_tblock *block, bool divergent, LLVMBasicBlockRef end)
+static void lower_body(kj_lower *lo, const kj_node *body, const kj_tblock *block, bool divergent,
+                       LLVMBasicBlockRef end)
 {
     kj_level level = {.up = lo->level, .target = block, .active = -1, .stay = -1, .end = end};
     if (divergent) {
@@ -495,27 +505,15 @@ static void lower_nodes(kj_lower *lo, const kj_node *n)
 {
     for (; n; n = n->next) {
         switch (n->kind) {
-        case KJ_N_REGION:
-            lower_region(lo, n);
-            break;
-        case KJ_N_SCALAR:
-            kj_lower_stmts(lo, n->stmt, n->stmt->next, kj_all);
-            break;
-        case KJ_N_BARRIER:
-            lower_barrier(lo, n);
-            break;
-        case KJ_N_IF:
-            lower_if(lo, n);
-            break;
-        case KJ_N_LOOP:
-            lower_loop(lo, n);
-            break;
+        case KJ_N_REGION: lower_region(lo, n); break;
+        case KJ_N_SCALAR: kj_lower_stmts(lo, n->stmt, n->stmt->next, kj_all); break;
+        case KJ_N_BARRIER: lower_barrier(lo, n); break;
+        case KJ_N_IF: lower_if(lo, n); break;
+        case KJ_N_LOOP: lower_loop(lo, n); break;
         case KJ_N_INLINE:
             lower_body(lo, n->yes, n->stmt->u.block, n->divergent, kj_new_block(lo, "return"));
             break;
-        case KJ_N_EXIT:
-            lower_exit(lo, n);
-            break;
+        case KJ_N_EXIT: lower_exit(lo, n); break;
         }
     }
 }

@@ -28,7 +28,8 @@ static kj_tile lower_ceil_div(kj_lower *lo, kj_tile a, kj_tile b)
 {
     kj_tile rest = kj_tile_binary(lo, KJ_OP_MOD, a, b);
     kj_tile up = kj_tile_binary(lo, KJ_OP_NE, rest, kj_tile_const(lo, kj_int(a.type, 0)));
-    return kj_tile_binary(lo, KJ_OP_ADD, kj_tile_binary(lo, KJ_OP_FLOORDIV, a, b), kj_tile_convert(lo, up, a.type));
+    return kj_tile_binary(lo, KJ_OP_ADD, kj_tile_binary(lo, KJ_OP_FLOORDIV, a, b),
+                          kj_tile_convert(lo, up, a.type));
 }
 
 /* |a| op infinity */
@@ -42,28 +43,22 @@ static kj_tile lower_code(kj_lower *lo, kj_builtin id, const kj_tile *args)
 {
     switch (id) {
     case KJ_BI_MIN:
-    case KJ_BI_MAX:
-        return kj_lower_min(lo, args[0], args[1], id == KJ_BI_MAX);
+    case KJ_BI_MAX: return kj_lower_min(lo, args[0], args[1], id == KJ_BI_MAX);
     case KJ_BI_CLAMP:
         return kj_lower_min(lo, kj_lower_min(lo, args[0], args[1], true), args[2], false);
-    case KJ_BI_ABS:
-        return lower_abs(lo, args[0]);
-    case KJ_BI_CEIL_DIV:
-        return lower_ceil_div(lo, args[0], args[1]);
-    case KJ_BI_ISNAN:
-        return kj_tile_binary(lo, KJ_OP_NE, args[0], args[0]);
-    case KJ_BI_ISINF:
-        return against_infinity(lo, KJ_OP_EQ, args[0]);
-    case KJ_BI_ISFINITE:
-        return against_infinity(lo, KJ_OP_LT, args[0]);
-    default:
-        return args[0];
+    case KJ_BI_ABS: return lower_abs(lo, args[0]);
+    case KJ_BI_CEIL_DIV: return lower_ceil_div(lo, args[0], args[1]);
+    case KJ_BI_ISNAN: return kj_tile_binary(lo, KJ_OP_NE, args[0], args[0]);
+    case KJ_BI_ISINF: return against_infinity(lo, KJ_OP_EQ, args[0]);
+    case KJ_BI_ISFINITE: return against_infinity(lo, KJ_OP_LT, args[0]);
+    default: return args[0];
     }
 }
 
 /* ---- The math library ---- */
 
-static LLVMValueRef call_math(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes, LLVMValueRef *args, int nargs)
+static LLVMValueRef call_math(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes,
+                              LLVMValueRef *args, int nargs)
 {
     const kj_math_fn *fn = kj_mathlib_find(id, type, lanes);
     LLVMTypeRef value = kj_vec(lo, type, lanes), params[3] = {value, value, value};
@@ -79,8 +74,10 @@ static LLVMValueRef part(kj_lower *lo, LLVMValueRef v, int lanes, int first, int
 {
     LLVMValueRef index[KJ_MAX_LANES];
     for (int l = 0; l < n; l++)
-        index[l] = first + l < lanes ? LLVMConstInt(lo->i32, (unsigned)(first + l), false) : LLVMGetPoison(lo->i32);
-    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(index, (unsigned)n), "");
+        index[l] = first + l < lanes ? LLVMConstInt(lo->i32, (unsigned)(first + l), false)
+                                     : LLVMGetPoison(lo->i32);
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(index, (unsigned)n), "");
 }
 
 static LLVMValueRef joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
@@ -92,23 +89,28 @@ static LLVMValueRef joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lan
 }
 
 /* A row through the scalar function, lane after lane: for algorithms that loop until a thread's own end. */
-static LLVMValueRef call_each(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes, LLVMValueRef *args, int nargs)
+static LLVMValueRef call_each(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes,
+                              LLVMValueRef *args, int nargs)
 {
     LLVMTypeRef row = kj_vec(lo, type, lanes), elem = lo->types[type];
-    LLVMValueRef in[3], v[3], out = kj_alloca(lo, row, "each"), zero = LLVMConstInt(lo->i64, 0, false);
+    LLVMValueRef in[3], v[3], out = kj_alloca(lo, row, "each"),
+                              zero = LLVMConstInt(lo->i64, 0, false);
     for (int i = 0; i < nargs; i++) {
         in[i] = kj_alloca(lo, row, "arg");
         LLVMBuildStore(lo->b, args[i], in[i]);
     }
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "lane"), done = kj_new_block(lo, "row");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "lane"),
+                      done = kj_new_block(lo, "row");
     LLVMBuildBr(lo->b, loop);
     LLVMPositionBuilderAtEnd(lo->b, loop);
     LLVMValueRef lane = LLVMBuildPhi(lo->b, lo->i64, "lane");
     for (int i = 0; i < nargs; i++)
         v[i] = LLVMBuildLoad2(lo->b, elem, LLVMBuildGEP2(lo->b, elem, in[i], &lane, 1, ""), "");
-    LLVMBuildStore(lo->b, call_math(lo, id, type, 1, v, nargs), LLVMBuildGEP2(lo->b, elem, out, &lane, 1, ""));
+    LLVMBuildStore(lo->b, call_math(lo, id, type, 1, v, nargs),
+                   LLVMBuildGEP2(lo->b, elem, out, &lane, 1, ""));
     LLVMValueRef next = LLVMBuildAdd(lo->b, lane, LLVMConstInt(lo->i64, 1, false), "");
-    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, LLVMConstInt(lo->i64, (unsigned)lanes, false), "");
+    LLVMValueRef more =
+        LLVMBuildICmp(lo->b, LLVMIntULT, next, LLVMConstInt(lo->i64, (unsigned)lanes, false), "");
     LLVMBuildCondBr(lo->b, more, loop, done);
     LLVMAddIncoming(lane, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, loop}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);
@@ -116,7 +118,8 @@ static LLVMValueRef call_each(kj_lower *lo, kj_builtin id, kj_dtype type, int la
 }
 
 /* A row, in the pieces of 16 lanes that the library's functions take. */
-static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes, LLVMValueRef *args, int nargs)
+static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes,
+                             LLVMValueRef *args, int nargs)
 {
     if (!kj_mathlib_find(id, type, KJ_MATH_LANES))
         return call_each(lo, id, type, lanes, args, nargs);
@@ -124,7 +127,8 @@ static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lan
     int n = 0;
     for (int first = 0; first < lanes; first += KJ_MATH_LANES) {
         for (int i = 0; i < nargs; i++)
-            in[i] = lanes == KJ_MATH_LANES ? args[i] : part(lo, args[i], lanes, first, KJ_MATH_LANES);
+            in[i] =
+                lanes == KJ_MATH_LANES ? args[i] : part(lo, args[i], lanes, first, KJ_MATH_LANES);
         pieces[n++] = call_math(lo, id, type, KJ_MATH_LANES, in, nargs);
     }
     if (lanes < KJ_MATH_LANES)
@@ -147,7 +151,8 @@ static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int 
         LLVMValueRef v[3];
         for (int i = 0; i < nargs; i++)
             v[i] = kj_tile_vector(lo, args[i], r, lanes);
-        out.v[r] = lanes == 1 ? call_math(lo, id, out.type, 1, v, nargs) : call_row(lo, id, out.type, lanes, v, nargs);
+        out.v[r] = lanes == 1 ? call_math(lo, id, out.type, 1, v, nargs)
+                              : call_row(lo, id, out.type, lanes, v, nargs);
     }
     return out;
 }

@@ -27,9 +27,11 @@ static void make_types(kj_lower *lo)
     for (int t = 0; t < KJ_NTYPES; t++) {
         const kj_type_info *info = &kj_types[t];
         if (info->class == KJ_CLASS_FLOAT)
-            lo->types[t] = info->bits == 64 ? LLVMDoubleTypeInContext(lo->ctx) : LLVMFloatTypeInContext(lo->ctx);
+            lo->types[t] = info->bits == 64 ? LLVMDoubleTypeInContext(lo->ctx)
+                                            : LLVMFloatTypeInContext(lo->ctx);
         else
-            lo->types[t] = info->class == KJ_CLASS_BOOL ? lo->i1 : LLVMIntTypeInContext(lo->ctx, info->bits);
+            lo->types[t] =
+                info->class == KJ_CLASS_BOOL ? lo->i1 : LLVMIntTypeInContext(lo->ctx, info->bits);
     }
 }
 
@@ -41,8 +43,8 @@ static void add_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name)
 
 static void add_string(kj_lower *lo, const char *key, const char *value)
 {
-    LLVMAttributeRef a =
-        LLVMCreateStringAttribute(lo->ctx, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
+    LLVMAttributeRef a = LLVMCreateStringAttribute(lo->ctx, key, (unsigned)strlen(key), value,
+                                                   (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(lo->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
@@ -75,14 +77,17 @@ static LLVMValueRef load_launch(kj_lower *lo, LLVMTypeRef type, int64_t offset)
 static void load_params(kj_lower *lo)
 {
     for (int axis = 0; axis < 3; axis++)
-        lo->grid[axis] = load_launch(lo, lo->i64, (int64_t)offsetof(kj_host_launch, grid) + 8 * axis);
+        lo->grid[axis] =
+            load_launch(lo, lo->i64, (int64_t)offsetof(kj_host_launch, grid) + 8 * axis);
     int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
     for (int i = 0; i < lo->kernel->nparams; i++) {
         const kj_tparam *p = &lo->kernel->params[i];
         if (p->var) {
             bool is_bool = p->var->type == KJ_BOOL;
             LLVMValueRef v = load_launch(lo, is_bool ? lo->i8 : lo->types[p->var->type], slot);
-            lo->params[i] = is_bool ? LLVMBuildICmp(lo->b, LLVMIntNE, v, LLVMConstInt(lo->i8, 0, false), "") : v;
+            lo->params[i] =
+                is_bool ? LLVMBuildICmp(lo->b, LLVMIntNE, v, LLVMConstInt(lo->i8, 0, false), "")
+                        : v;
             slot += 8;
             continue;
         }
@@ -123,7 +128,8 @@ static void make_const(kj_lower *lo, const kj_tarray *a)
     for (size_t i = 0; i < n; i++)
         v[i] = const_element(lo, a->elem, (const char *)a->data + i * size);
     LLVMTypeRef elem = a->elem == KJ_BOOL ? lo->i8 : lo->types[a->elem];
-    LLVMValueRef all = LLVMConstArray2(elem, v, n), global = LLVMAddGlobal(lo->module, LLVMTypeOf(all), a->name);
+    LLVMValueRef all = LLVMConstArray2(elem, v, n),
+                 global = LLVMAddGlobal(lo->module, LLVMTypeOf(all), a->name);
     LLVMSetInitializer(global, all);
     LLVMSetGlobalConstant(global, true);
     LLVMSetLinkage(global, LLVMPrivateLinkage);
@@ -152,7 +158,8 @@ static void place_shared(kj_lower *lo, LLVMValueRef offset)
         kj_tile bytes = kj_tile_int(lo, kj_types[a->elem].size);
         for (int d = 0; d < a->ndim; d++)
             bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, kj_lower_expr(lo, a->shape[d], kj_all));
-        LLVMValueRef end = LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), i64_const(lo, 63), "");
+        LLVMValueRef end =
+            LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), i64_const(lo, 63), "");
         offset = LLVMBuildAnd(lo->b, end, i64_const(lo, -64), "");
     }
 }
@@ -187,12 +194,14 @@ static void make_position(kj_lower *lo, LLVMValueRef b)
 static void make_blocks(kj_lower *lo)
 {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "blocks");
-    LLVMBasicBlockRef block = kj_new_block(lo, "block"), next = kj_new_block(lo, "endblock"), end = kj_new_block(lo, "end");
+    LLVMBasicBlockRef block = kj_new_block(lo, "block"), next = kj_new_block(lo, "endblock"),
+                      end = kj_new_block(lo, "end");
     lo->fail = kj_new_block(lo, "fail");
     LLVMBuildBr(lo->b, head);
     LLVMPositionBuilderAtEnd(lo->b, head);
     LLVMValueRef b = LLVMBuildPhi(lo->b, lo->i64, "b");
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, LLVMGetParam(lo->fn, 2), ""), block, end);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, LLVMGetParam(lo->fn, 2), ""), block,
+                    end);
     LLVMPositionBuilderAtEnd(lo->b, block);
     make_position(lo, b);
     /* the size of scratch is known when all is lowered */
@@ -203,7 +212,8 @@ static void make_blocks(kj_lower *lo)
     LLVMInstructionEraseFromParent(later);
     LLVMValueRef following = LLVMBuildAdd(lo->b, b, i64_const(lo, 1), "");
     LLVMBuildBr(lo->b, head);
-    LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following}, (LLVMBasicBlockRef[]){before, next}, 2);
+    LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following},
+                    (LLVMBasicBlockRef[]){before, next}, 2);
     LLVMPositionBuilderAtEnd(lo->b, end);
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 0, false));
     LLVMPositionBuilderAtEnd(lo->b, lo->fail);
@@ -221,7 +231,8 @@ static void seal(kj_lower *lo)
     }
 }
 
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module, const char *entry)
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module,
+                      const char *entry)
 {
     kj_lower lo = {.arena = arena, .kernel = kernel, .module = module, .vector = vector};
     size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;

@@ -108,11 +108,9 @@ static bool is_harmless(const kj_texpr *e, int *budget)
     case KJ_TE_CONST:
     case KJ_TE_VAR:
     case KJ_TE_DIM:
-    case KJ_TE_INDEX:
-        return true;
+    case KJ_TE_INDEX: return true;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        return is_harmless(e->u.unary.arg, budget);
+    case KJ_TE_CONVERT: return is_harmless(e->u.unary.arg, budget);
     case KJ_TE_BINARY:
         return is_harmless(e->u.binary.lhs, budget) && is_harmless(e->u.binary.rhs, budget);
     case KJ_TE_LOGIC:
@@ -121,14 +119,14 @@ static bool is_harmless(const kj_texpr *e, int *budget)
         return is_harmless(e->u.select.test, budget) && is_harmless(e->u.select.yes, budget) &&
                is_harmless(e->u.select.no, budget);
     case KJ_TE_FMA:
-        return is_harmless(e->u.fma.a, budget) && is_harmless(e->u.fma.b, budget) && is_harmless(e->u.fma.c, budget);
+        return is_harmless(e->u.fma.a, budget) && is_harmless(e->u.fma.b, budget) &&
+               is_harmless(e->u.fma.c, budget);
     case KJ_TE_CALL:
         for (int i = 0; i < e->u.call.nargs; i++)
             if (!is_harmless(e->u.call.args[i], budget))
                 return false;
         return kj_builtins[e->u.call.id].how != KJ_HOW_MATH;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -139,7 +137,8 @@ static bool harmless(const kj_texpr *e)
 }
 
 /* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips it for none. */
-static void evaluate_if(kj_lower *lo, const kj_texpr *e, kj_tile test, kj_mask m, const kj_slot *out)
+static void evaluate_if(kj_lower *lo, const kj_texpr *e, kj_tile test, kj_mask m,
+                        const kj_slot *out)
 {
     bool uniform = test.rows == 1 && test.lanes == 1;
     kj_mask inside = uniform ? m : kj_mask_and(lo, m, kj_mask_of(test));
@@ -211,14 +210,10 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
 {
     int axis = e->u.index.axis;
     switch (e->u.index.which) {
-    case KJ_THREAD_IDX:
-        return lo->thread[axis];
-    case KJ_BLOCK_IDX:
-        return bounded(lo->block[axis], grid_bits(lo, axis), KJ_NONNEGATIVE);
-    case KJ_BLOCK_DIM:
-        return kj_tile_int(lo, lo->kernel->block[axis]);
-    default:
-        return bounded(lo->grid[axis], grid_bits(lo, axis), KJ_POSITIVE);
+    case KJ_THREAD_IDX: return lo->thread[axis];
+    case KJ_BLOCK_IDX: return bounded(lo->block[axis], grid_bits(lo, axis), KJ_NONNEGATIVE);
+    case KJ_BLOCK_DIM: return kj_tile_int(lo, lo->kernel->block[axis]);
+    default: return bounded(lo->grid[axis], grid_bits(lo, axis), KJ_POSITIVE);
     }
 }
 
@@ -249,32 +244,19 @@ static kj_tile lower_binary(kj_lower *lo, const kj_texpr *e, kj_mask m)
 kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     switch (e->kind) {
-    case KJ_TE_CONST:
-        return kj_tile_const(lo, e->u.value);
-    case KJ_TE_VAR:
-        return kj_slot_read(lo, e->u.var);
-    case KJ_TE_DIM:
-        return lower_dim(lo, e);
-    case KJ_TE_INDEX:
-        return lower_index(lo, e);
-    case KJ_TE_UNARY:
-        return kj_tile_unary(lo, e->u.unary.op, kj_lower_expr(lo, e->u.unary.arg, m));
-    case KJ_TE_BINARY:
-        return lower_binary(lo, e, m);
-    case KJ_TE_LOGIC:
-        return lower_logic(lo, e, m);
-    case KJ_TE_SELECT:
-        return lower_select(lo, e, m);
-    case KJ_TE_CONVERT:
-        return kj_tile_convert(lo, kj_lower_expr(lo, e->u.unary.arg, m), e->type);
-    case KJ_TE_FMA:
-        return lower_fma(lo, e, m);
-    case KJ_TE_LOAD:
-        return kj_lower_load(lo, e->u.load.array, e->u.load.index, m);
-    case KJ_TE_CALL:
-        return kj_lower_call(lo, e, m);
-    case KJ_TE_ATOMIC:
-        return kj_lower_atomic(lo, e, m, true);
+    case KJ_TE_CONST: return kj_tile_const(lo, e->u.value);
+    case KJ_TE_VAR: return kj_slot_read(lo, e->u.var);
+    case KJ_TE_DIM: return lower_dim(lo, e);
+    case KJ_TE_INDEX: return lower_index(lo, e);
+    case KJ_TE_UNARY: return kj_tile_unary(lo, e->u.unary.op, kj_lower_expr(lo, e->u.unary.arg, m));
+    case KJ_TE_BINARY: return lower_binary(lo, e, m);
+    case KJ_TE_LOGIC: return lower_logic(lo, e, m);
+    case KJ_TE_SELECT: return lower_select(lo, e, m);
+    case KJ_TE_CONVERT: return kj_tile_convert(lo, kj_lower_expr(lo, e->u.unary.arg, m), e->type);
+    case KJ_TE_FMA: return lower_fma(lo, e, m);
+    case KJ_TE_LOAD: return kj_lower_load(lo, e->u.load.array, e->u.load.index, m);
+    case KJ_TE_CALL: return kj_lower_call(lo, e, m);
+    case KJ_TE_ATOMIC: return kj_lower_atomic(lo, e, m, true);
     case KJ_TE_INLINE: {
         const kj_var *result = e->u.inline_.result;
         kj_tile zero = kj_tile_scalar(result->type, LLVMConstNull(lo->types[result->type]));

@@ -138,11 +138,13 @@ static void set_index(kj_lower *lo)
 void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint)
 {
     LLVMMetadataRef name = LLVMMDStringInContext2(lo->ctx, hint, strlen(hint));
-    LLVMMetadataRef self = LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
+    LLVMMetadataRef self =
+        LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
     LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, &name, 1)};
     LLVMMetadataRef id = LLVMMDNodeInContext2(lo->ctx, parts, 2);
     LLVMMetadataReplaceAllUsesWith(self, id);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9), LLVMMetadataAsValue(lo->ctx, id));
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9),
+                    LLVMMetadataAsValue(lo->ctx, id));
 }
 
 typedef struct count_loop {
@@ -176,7 +178,8 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
     if (!lo->plan->barrier) /* a gang is work enough */
         kj_loop_hint(lo, back, "llvm.loop.unroll.disable");
-    LLVMAddIncoming(l->i, (LLVMValueRef[]){i64_const(lo, 0), next}, (LLVMBasicBlockRef[]){l->before, latch}, 2);
+    LLVMAddIncoming(l->i, (LLVMValueRef[]){i64_const(lo, 0), next},
+                    (LLVMBasicBlockRef[]){l->before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
 
@@ -242,7 +245,8 @@ void kj_gang_back(kj_lower *lo, kj_gang_state s)
 /* A region that assigns a uniform variable reads it from a copy: each gang begins with the value of before. */
 static bool is_copied(const kj_lower *lo, const kj_place *p, int region)
 {
-    return p->var && p->var->mutable && p->home == KJ_HOME_BLOCK && kj_plan_writes(lo->plan, region, p->var->id);
+    return p->var && p->var->mutable && p->home == KJ_HOME_BLOCK &&
+           kj_plan_writes(lo->plan, region, p->var->id);
 }
 
 void kj_gang_prepare(kj_lower *lo, int region)
@@ -325,7 +329,8 @@ void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived)
         } else if (p->home == KJ_HOME_BLOCK) {
             LLVMValueRef at = lo->home[id].at[0], now = kj_slot_read(lo, p->var).v[0];
             LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[p->var->type], at, "");
-            LLVMBuildStore(lo->b, LLVMBuildSelect(lo->b, kj_mask_any(lo, arrived), now, old, ""), at);
+            LLVMBuildStore(lo->b, LLVMBuildSelect(lo->b, kj_mask_any(lo, arrived), now, old, ""),
+                           at);
         }
     }
 }
@@ -337,6 +342,7 @@ void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
         LLVMBuildStore(lo->b, kj_tile_dense(lo, t).v[0], lo->home[v->id].at[0]);
     } else if (p->home == KJ_HOME_CONTEXT) {
         uint8_t dep = lo->deps->var[v->id];
-        kj_context_store(lo, context_of(lo, v), t, kj_mask_reduce(lo, m, kj_rows_of(lo, dep), kj_lanes_of(lo, dep)));
+        kj_context_store(lo, context_of(lo, v), t,
+                         kj_mask_reduce(lo, m, kj_rows_of(lo, dep), kj_lanes_of(lo, dep)));
     }
 }

@@ -61,8 +61,10 @@ static LLVMValueRef row_test(kj_lower *lo, kj_tile t, int row, bool every)
     if (t.lanes == 1)
         return t.v[row];
     if (t.form == KJ_PREFIX) {
-        LLVMValueRef lanes = LLVMConstInt(lo->i32, t.lanes, false), zero = LLVMConstInt(lo->i32, 0, false);
-        return LLVMBuildICmp(lo->b, every ? LLVMIntEQ : LLVMIntNE, t.v[row], every ? lanes : zero, "");
+        LLVMValueRef lanes = LLVMConstInt(lo->i32, t.lanes, false),
+                     zero = LLVMConstInt(lo->i32, 0, false);
+        return LLVMBuildICmp(lo->b, every ? LLVMIntEQ : LLVMIntNE, t.v[row], every ? lanes : zero,
+                             "");
     }
     LLVMValueRef bits = row_bits(lo, t, row);
     LLVMTypeRef type = LLVMTypeOf(bits);
@@ -77,7 +79,8 @@ static LLVMValueRef test(kj_lower *lo, kj_mask m, bool every)
     kj_tile t = m.t;
     if (t.form == KJ_DENSE && t.rows > 1) { /* rows first: one test of a vector */
         for (int r = 1; r < t.rows; r++)
-            t.v[0] = every ? LLVMBuildAnd(lo->b, t.v[0], t.v[r], "") : LLVMBuildOr(lo->b, t.v[0], t.v[r], "");
+            t.v[0] = every ? LLVMBuildAnd(lo->b, t.v[0], t.v[r], "")
+                           : LLVMBuildOr(lo->b, t.v[0], t.v[r], "");
         t.rows = 1;
     }
     LLVMValueRef out = row_test(lo, t, 0, every);

@@ -102,7 +102,8 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
     int64_t pitch = lo->rows * lo->lanes;
     if (!*at) {
         LLVMTypeRef elem = lo->types[kj_memory_type(root->elem)];
-        *at = kj_alloca(lo, LLVMArrayType2(elem, (uint64_t)(root->static_count * pitch)), root->name);
+        *at =
+            kj_alloca(lo, LLVMArrayType2(elem, (uint64_t)(root->static_count * pitch)), root->name);
         LLVMSetAlignment(*at, 64);
     }
     return (local_place){*at, i64_const(lo, 0), pitch, lo->lanes};
@@ -126,7 +127,8 @@ static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset,
 
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
-    kj_access out = {.type = a->elem, .scope = kj_alias_scope(a->root), .offset = lower_offset(lo, a, index, m)};
+    kj_access out = {
+        .type = a->elem, .scope = kj_alias_scope(a->root), .offset = lower_offset(lo, a, index, m)};
     if (a->root->space == KJ_LOCAL)
         out.offset = local_offset(lo, a->root, out.offset, &out.base);
     else
@@ -136,8 +138,9 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
 
 /* ---- Vector accesses ---- */
 
-static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads, LLVMValueRef first,
-                                LLVMValueRef second, LLVMValueRef third, int aligned, int align)
+static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                                LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
+                                int aligned, int align)
 {
     /* Up to LLVM 21 the alignment is an argument behind the pointer, from 22 on an attribute of it. */
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
@@ -155,7 +158,8 @@ static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *ove
     LLVMValueRef call = LLVMBuildCall2(lo->b, type, f, args, n, "");
     if (!argument) {
         unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-        LLVMAddCallSiteAttribute(call, pointer + 1, LLVMCreateEnumAttribute(lo->ctx, kind, (unsigned)align));
+        LLVMAddCallSiteAttribute(call, pointer + 1,
+                                 LLVMCreateEnumAttribute(lo->ctx, kind, (unsigned)align));
     }
     return call;
 }
@@ -165,7 +169,8 @@ static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
     LLVMValueRef index[KJ_MAX_LANES];
     for (int l = 0; l < lanes; l++)
         index[l] = LLVMConstInt(lo->i32, (unsigned)(lanes - 1 - l), false);
-    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(index, (unsigned)lanes), "");
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(index, (unsigned)lanes), "");
 }
 
 static bool is_unit(kj_tile offset)
@@ -195,38 +200,47 @@ static LLVMValueRef splat_int(LLVMTypeRef type, int64_t i, int lanes)
     return LLVMConstVector(v, (unsigned)lanes);
 }
 
-static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask, int align)
+static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                           int align)
 {
     LLVMTypeRef overloads[2] = {type, LLVMTypeOf(at)};
-    return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0, align);
+    return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0,
+                       align);
 }
 
 /* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page.
  * `place` has the elements' byte distances from `base`, an address that is a multiple of 4. */
-static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef base, LLVMValueRef place, LLVMValueRef mask,
-                                 int lanes)
+static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef base,
+                                 LLVMValueRef place, LLVMValueRef mask, int lanes)
 {
-    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes), scalar = LLVMGetElementType(LLVMTypeOf(place));
+    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes),
+                scalar = LLVMGetElementType(LLVMTypeOf(place));
     LLVMValueRef index = LLVMBuildAShr(lo->b, place, splat_int(scalar, 2, lanes), "");
-    LLVMValueRef word = gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
+    LLVMValueRef word =
+        gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
     LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_int(scalar, 3, lanes), "");
-    shift = LLVMBuildIntCast2(lo->b, LLVMBuildShl(lo->b, shift, splat_int(scalar, 3, lanes), ""), words, false, "");
+    shift = LLVMBuildIntCast2(lo->b, LLVMBuildShl(lo->b, shift, splat_int(scalar, 3, lanes), ""),
+                              words, false, "");
     return LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, word, shift, ""), type, "");
 }
 
-static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, LLVMValueRef mask)
+static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
+                                 LLVMValueRef mask)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMValueRef at = LLVMBuildPtrToInt(lo->b, a->base, lo->i64, "");
     LLVMValueRef skew = LLVMBuildAnd(lo->b, at, i64_const(lo, 3), "");
-    LLVMValueRef base = LLVMBuildGEP2(lo->b, lo->i8, a->base, (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
+    LLVMValueRef base = LLVMBuildGEP2(lo->b, lo->i8, a->base,
+                                      (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
     kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
     kj_tile first = kj_tile_scalar(KJ_I64, skew);
     first.bits = 2;
-    bool narrow = a->offset.narrow && size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
+    bool narrow = a->offset.narrow &&
+                  size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
     kj_tile place = kj_tile_binary(lo, KJ_OP_ADD, bytes, first);
     if (narrow)
-        place = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_convert(lo, bytes, KJ_I32), kj_tile_convert(lo, first, KJ_I32));
+        place = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_convert(lo, bytes, KJ_I32),
+                               kj_tile_convert(lo, first, KJ_I32));
     return gather_words(lo, type, base, kj_tile_vector(lo, place, row, lanes), mask, lanes);
 }
 
@@ -237,7 +251,8 @@ static LLVMValueRef load_vector(kj_lower *lo, const kj_access *a, int row, kj_ma
     LLVMValueRef zero = LLVMConstNull(type);
     if (!is_unit(a->offset)) {
         LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
-        return size < 4 ? gather_small(lo, a, row, type, mask) : gather(lo, type, pointers(lo, a, row), mask, size);
+        return size < 4 ? gather_small(lo, a, row, type, mask)
+                        : gather(lo, type, pointers(lo, a, row), mask, size);
     }
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]), v;
     bool back = a->offset.stride < 0;
@@ -255,16 +270,20 @@ static LLVMValueRef load_vector(kj_lower *lo, const kj_access *a, int row, kj_ma
 }
 
 /* One element after the other, for those that run. */
-static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask, int lanes)
+static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask,
+                          int lanes)
 {
-    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v)), word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
-    LLVMValueRef values = kj_alloca(lo, LLVMTypeOf(v), "values"), places = kj_alloca(lo, LLVMTypeOf(to), "places");
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v)),
+                word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
+    LLVMValueRef values = kj_alloca(lo, LLVMTypeOf(v), "values"),
+                 places = kj_alloca(lo, LLVMTypeOf(to), "places");
     LLVMBuildStore(lo->b, v, values);
     LLVMBuildStore(lo->b, to, places);
     LLVMValueRef bits = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, mask, word, ""), lo->i64, "");
     kj_bit_loop l = kj_bits_begin(lo, bits, true);
     LLVMValueRef from = LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, "");
-    LLVMValueRef at = LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, ""), "");
+    LLVMValueRef at =
+        LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, ""), "");
     LLVMValueRef one = LLVMBuildLoad2(lo->b, elem, from, "");
     LLVMSetAlignment(LLVMBuildStore(lo->b, one, at), 1);
     kj_bits_end(lo, &l);
@@ -293,7 +312,8 @@ static void store_vector(kj_lower *lo, const kj_access *a, int row, LLVMValueRef
     LLVMTypeRef overloads[2] = {type, lo->ptr};
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
     mask = back ? reversed(lo, mask, lanes) : mask;
-    kj_alias_mark(lo, call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size), a->scope);
+    kj_alias_mark(lo, call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size),
+                  a->scope);
 }
 
 /* ---- Loads ---- */
@@ -354,7 +374,8 @@ static LLVMValueRef last_lane(kj_lower *lo, kj_tile v, int row, kj_mask m)
     return LLVMBuildExtractElement(lo->b, kj_tile_vector(lo, v, row, v.lanes), lane, "");
 }
 
-static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, kj_mask m, bool certain)
+static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, kj_mask m,
+                         bool certain)
 {
     LLVMBasicBlockRef done = NULL;
     if (!certain) {
@@ -364,8 +385,10 @@ static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, k
         LLVMPositionBuilderAtEnd(lo->b, then);
     }
     LLVMValueRef value = v.lanes == 1 ? v.v[v.rows == 1 ? 0 : row] : last_lane(lo, v, row, m);
-    LLVMValueRef at = kj_lower_element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
-    LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, value, at), a->scope), kj_types[a->type].size);
+    LLVMValueRef at =
+        kj_lower_element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
+    LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, value, at), a->scope),
+                     kj_types[a->type].size);
     if (done) {
         LLVMBuildBr(lo->b, done);
         LLVMPositionBuilderAtEnd(lo->b, done);
@@ -391,7 +414,8 @@ static void store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
     }
 }
 
-void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value, kj_mask m)
+void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
+                    kj_mask m)
 {
     kj_access at = kj_lower_access(lo, a, index, m);
     store_access(lo, &at, kj_lower_expr(lo, value, m), m);
@@ -404,7 +428,8 @@ static kj_access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
     kj_access a = {.type = type, .scope = KJ_SCOPE_SCRATCH, .base = scratch_at(lo, offset)};
     a.offset = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
     for (int r = 0; r < lo->rows; r++)
-        a.offset.v[r] = LLVMBuildAdd(lo->b, thread_number(lo), i64_const(lo, (int64_t)r * lo->width), "");
+        a.offset.v[r] =
+            LLVMBuildAdd(lo->b, thread_number(lo), i64_const(lo, (int64_t)r * lo->width), "");
     a.offset.form = lo->lanes > 1 ? KJ_LINEAR : KJ_DENSE;
     a.offset.stride = lo->lanes > 1;
     return a;

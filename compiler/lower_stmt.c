@@ -69,11 +69,11 @@ static void mask_join(kj_lower *lo, const kj_mask_slot *s, kj_mask m)
 /* A loop or inlined body being emitted: where its exits go. Unmasked, all of the gang leaves at once: a jump. */
 struct kj_exit {
     kj_exit *up;
-    const void *target;            /* the loop statement or tblock */
+    const void *target; /* the loop statement or tblock */
     bool loop, masked;
-    LLVMBasicBlockRef next, done;  /* unmasked: where continue, and break or leave, jump */
-    kj_mask_slot skip;                /* masked loops: threads that wait for the next iteration */
-    kj_mask_slot gone;                /* masked loops: threads that left something around the loop */
+    LLVMBasicBlockRef next, done; /* unmasked: where continue, and break or leave, jump */
+    kj_mask_slot skip;            /* masked loops: threads that wait for the next iteration */
+    kj_mask_slot gone;            /* masked loops: threads that left something around the loop */
 };
 
 static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
@@ -101,8 +101,7 @@ static bool loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop)
             if (!in_loop)
                 return true;
             break;
-        case KJ_TS_LEAVE:
-            return true;
+        case KJ_TS_LEAVE: return true;
         case KJ_TS_IF:
             if (loses(s->u.if_.yes, NULL, in_loop) || loses(s->u.if_.no, NULL, in_loop))
                 return true;
@@ -112,8 +111,7 @@ static bool loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop)
             if (loses(s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, NULL, true))
                 return true;
             break;
-        default:
-            break;
+        default: break;
         }
     }
     return false;
@@ -170,7 +168,8 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
 }
 
 /* What follows a statement that may have lost threads of `outer`: m is left. */
-static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m)
+static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer,
+                          kj_mask m)
 {
     if (!loses(s, end, false)) {
         kj_lower_part(lo, s, end, outer, m, NULL);
@@ -186,7 +185,8 @@ static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
 static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef test, kj_mask m)
 {
     bool exits = loses(s->u.if_.yes, NULL, false) || loses(s->u.if_.no, NULL, false);
-    LLVMBasicBlockRef yes = kj_new_block(lo, "if"), no = kj_new_block(lo, "else"), done = kj_new_block(lo, "endif");
+    LLVMBasicBlockRef yes = kj_new_block(lo, "if"), no = kj_new_block(lo, "else"),
+                      done = kj_new_block(lo, "endif");
     kj_mask_slot arrived;
     if (exits)
         arrived = kj_mask_new(lo, "arrived", kj_none);
@@ -215,7 +215,8 @@ static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef te
 static kj_mask lower_if_masked(kj_lower *lo, const kj_tstmt *s, kj_tile test, kj_mask m)
 {
     bool exits = loses(s->u.if_.yes, NULL, false) || loses(s->u.if_.no, NULL, false);
-    kj_mask yes = kj_mask_and(lo, m, kj_mask_of(test)), no = kj_mask_andnot(lo, m, kj_mask_of(test));
+    kj_mask yes = kj_mask_and(lo, m, kj_mask_of(test)),
+            no = kj_mask_andnot(lo, m, kj_mask_of(test));
     if (!exits) {
         kj_lower_part(lo, s->u.if_.yes, NULL, m, yes, NULL);
         if (s->u.if_.no)
@@ -243,7 +244,7 @@ typedef struct loop {
     kj_exit exit;
     LLVMBasicBlockRef head, body;
     kj_mask_slot live; /* masked: the threads still in the loop */
-    kj_mask m;      /* those that entered it */
+    kj_mask m;         /* those that entered it */
 } loop;
 
 static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
@@ -338,7 +339,8 @@ typedef struct counter {
     LLVMValueRef at[KJ_MAX_ROWS];
 } counter;
 
-static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile step, const char *name)
+static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile step,
+                           const char *name)
 {
     counter c = {.shape = start};
     int rows = start.rows > step.rows ? start.rows : step.rows;
@@ -377,7 +379,8 @@ kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
         return kj_tile_binary(lo, KJ_OP_LT, i, stop);
     if (constant && LLVMConstIntGetSExtValue(step.v[0]) < 0 && kj_is_signed(step.type))
         return kj_tile_binary(lo, KJ_OP_GT, i, stop);
-    kj_tile rising = kj_tile_binary(lo, KJ_OP_GT, step, zero), falling = kj_tile_binary(lo, KJ_OP_LT, step, zero);
+    kj_tile rising = kj_tile_binary(lo, KJ_OP_GT, step, zero),
+            falling = kj_tile_binary(lo, KJ_OP_LT, step, zero);
     rising = kj_tile_binary(lo, KJ_OP_AND, rising, kj_tile_binary(lo, KJ_OP_LT, i, stop));
     falling = kj_tile_binary(lo, KJ_OP_AND, falling, kj_tile_binary(lo, KJ_OP_GT, i, stop));
     return kj_tile_binary(lo, KJ_OP_OR, rising, falling);
@@ -386,7 +389,8 @@ kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
 /* Is the range's end more than a step away? Exact where i + step would wrap around. */
 kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
 {
-    kj_tile zero = kj_tile_const(lo, kj_int(step.type, 0)), left = kj_tile_binary(lo, KJ_OP_SUB, stop, i);
+    kj_tile zero = kj_tile_const(lo, kj_int(step.type, 0)),
+            left = kj_tile_binary(lo, KJ_OP_SUB, stop, i);
     kj_tile down = kj_tile_binary(lo, KJ_OP_LT, step, zero), size = step;
     left = kj_tile_select(lo, down, kj_tile_unary(lo, KJ_OP_NEG, left), left);
     size = kj_tile_select(lo, down, kj_tile_unary(lo, KJ_OP_NEG, size), size);
@@ -410,9 +414,11 @@ bool kj_is_unit_step(kj_tile step)
 static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile step)
 {
     LLVMBasicBlockRef near = NULL, on = kj_new_block(lo, "step");
-    if (stop.lanes == 1 && stop.rows == 1 && step.sign == KJ_POSITIVE && step.lanes == 1 && step.rows == 1) {
+    if (stop.lanes == 1 && stop.rows == 1 && step.sign == KJ_POSITIVE && step.lanes == 1 &&
+        step.rows == 1) {
         int bits = kj_types[step.type].bits - (kj_is_signed(step.type) ? 1 : 0);
-        LLVMValueRef top = LLVMConstInt(lo->types[step.type], bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, false);
+        LLVMValueRef top = LLVMConstInt(lo->types[step.type],
+                                        bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, false);
         kj_tile last = kj_tile_scalar(step.type, LLVMBuildSub(lo->b, top, step.v[0], ""));
         near = kj_new_block(lo, "near");
         LLVMBuildCondBr(lo->b, kj_tile_binary(lo, KJ_OP_GT, stop, last).v[0], near, on);
@@ -428,13 +434,16 @@ static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile s
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
-static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop, kj_tile step)
+static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop,
+                      kj_tile step)
 {
     if (c->shape.bits == KJ_ANY_BITS && !kj_is_unit_step(step))
         guard_step(lo, l, i, stop, step);
     kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
     for (int r = 0; r < next.rows; r++)
-        LLVMBuildStore(lo->b, next.form == KJ_LINEAR ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes), c->at[r]);
+        LLVMBuildStore(lo->b,
+                       next.form == KJ_LINEAR ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes),
+                       c->at[r]);
 }
 
 static bool constant_of(const kj_texpr *e, int64_t *out)
@@ -447,8 +456,8 @@ static bool constant_of(const kj_texpr *e, int64_t *out)
 static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     int64_t start, stop, step;
-    if (!s->u.for_.unroll || !constant_of(s->u.for_.start, &start) || !constant_of(s->u.for_.stop, &stop) ||
-        !constant_of(s->u.for_.step, &step))
+    if (!s->u.for_.unroll || !constant_of(s->u.for_.start, &start) ||
+        !constant_of(s->u.for_.stop, &stop) || !constant_of(s->u.for_.step, &step))
         return false;
     if (step == 0 || loses(s->u.for_.body, NULL, false))
         return false;
@@ -469,7 +478,8 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     if (lower_unrolled(lo, s, m))
         return m;
     const kj_var *v = s->u.for_.var;
-    kj_tile start = kj_lower_expr(lo, s->u.for_.start, m), stop = kj_lower_expr(lo, s->u.for_.stop, m);
+    kj_tile start = kj_lower_expr(lo, s->u.for_.start, m),
+            stop = kj_lower_expr(lo, s->u.for_.stop, m);
     kj_tile step = kj_tile_dense(lo, kj_lower_expr(lo, s->u.for_.step, m));
     counter c = counter_new(lo, start, stop, step, v->name);
     loop l;
@@ -488,7 +498,8 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 
 /* ---- Statements ---- */
 
-kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
+                        const kj_tstmt *end, kj_mask m)
 {
     kj_exit x = {.up = lo->exits, .target = block, .masked = differs(lo, block->mark)};
     x.done = kj_new_block(lo, "return");
@@ -518,7 +529,9 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_DECL: {
         const kj_var *v = s->u.decl.var;
         kj_value zero = {.type = v->type};
-        kj_slot_begin(lo, v, s->u.decl.init ? kj_lower_expr(lo, s->u.decl.init, m) : kj_tile_const(lo, zero), m);
+        kj_slot_begin(
+            lo, v, s->u.decl.init ? kj_lower_expr(lo, s->u.decl.init, m) : kj_tile_const(lo, zero),
+            m);
         return m;
     }
     case KJ_TS_ASSIGN:
@@ -527,26 +540,16 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_STORE:
         kj_lower_store(lo, s->u.store.array, s->u.store.index, s->u.store.value, m);
         return m;
-    case KJ_TS_EXPR:
-        lower_effect(lo, s->u.expr, m);
-        return m;
-    case KJ_TS_IF:
-        return lower_if(lo, s, m);
-    case KJ_TS_FOR:
-        return lower_for(lo, s, m);
-    case KJ_TS_WHILE:
-        return lower_while(lo, s, m);
-    case KJ_TS_BREAK:
-        return leave(lo, NULL, false, m);
-    case KJ_TS_CONTINUE:
-        return leave(lo, NULL, true, m);
-    case KJ_TS_LEAVE:
-        return leave(lo, s->u.leave, false, m);
-    case KJ_TS_INLINE:
-        return kj_lower_inline(lo, s->u.block, m);
-    case KJ_TS_ARRAY:   /* placed when it is first used, or with the block */
-    case KJ_TS_BARRIER: /* between regions */
-        return m;
+    case KJ_TS_EXPR: lower_effect(lo, s->u.expr, m); return m;
+    case KJ_TS_IF: return lower_if(lo, s, m);
+    case KJ_TS_FOR: return lower_for(lo, s, m);
+    case KJ_TS_WHILE: return lower_while(lo, s, m);
+    case KJ_TS_BREAK: return leave(lo, NULL, false, m);
+    case KJ_TS_CONTINUE: return leave(lo, NULL, true, m);
+    case KJ_TS_LEAVE: return leave(lo, s->u.leave, false, m);
+    case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
+    case KJ_TS_ARRAY: /* placed when it is first used, or with the block */
+    case KJ_TS_BARRIER: /* between regions */ return m;
     }
     return m;
 }

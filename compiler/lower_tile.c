@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
-
 /* ---- Making tiles ---- */
 
 LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes)
@@ -85,7 +83,8 @@ static LLVMValueRef splat(kj_lower *lo, LLVMValueRef scalar, int lanes)
     if (lanes == 1)
         return scalar;
     LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
-    LLVMValueRef v = LLVMBuildInsertElement(lo->b, LLVMGetPoison(type), scalar, LLVMConstInt(lo->i32, 0, false), "");
+    LLVMValueRef v = LLVMBuildInsertElement(lo->b, LLVMGetPoison(type), scalar,
+                                            LLVMConstInt(lo->i32, 0, false), "");
     LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(lo->i32, (unsigned)lanes));
     return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(type), zeros, "");
 }
@@ -194,7 +193,8 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
     switch (op) {
     case KJ_OP_ADD:
         t->bits = bound(t->type, max_int(a.bits, b.bits) + 1);
-        t->sign = both && t->bits != KJ_ANY_BITS ? (a.sign > b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
+        t->sign =
+            both && t->bits != KJ_ANY_BITS ? (a.sign > b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
         break;
     case KJ_OP_SUB:
         t->bits = bound(t->type, max_int(a.bits, b.bits) + 1);
@@ -202,7 +202,8 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
         break;
     case KJ_OP_MUL:
         t->bits = bound(t->type, a.bits + b.bits + (a.sign || b.sign ? 0 : 1));
-        t->sign = both && t->bits != KJ_ANY_BITS ? (a.sign < b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
+        t->sign =
+            both && t->bits != KJ_ANY_BITS ? (a.sign < b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
         break;
     case KJ_OP_FLOORDIV:
         t->bits = both ? a.bits : bound(t->type, a.bits + 1);
@@ -222,8 +223,7 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
             t->sign = KJ_NONNEGATIVE;
         }
         break;
-    default:
-        break;
+    default: break;
     }
     if (!kj_is_signed(t->type)) {
         t->sign = KJ_NONNEGATIVE;
@@ -237,35 +237,44 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
 static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
 {
     LLVMTypeRef f64 = LLVMDoubleTypeInContext(lo->ctx);
-    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMVectorType(f64, LLVMGetVectorSize(type)) : f64;
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
+               ? LLVMVectorType(f64, LLVMGetVectorSize(type))
+               : f64;
 }
 
 /* Truncating division of a vector by one of no zeros. No CPU divides integer vectors; doubles do, exactly while the
  * operands stay below 2^50: then the quotient cannot round up to an integer it has not reached. */
-static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef b, bool is_signed, int bits)
+static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef b, bool is_signed,
+                           int bits)
 {
     bool vector = t.lanes > 1;
     if (vector && bits <= 50 && !LLVMIsConstant(b)) {
         LLVMTypeRef f = double_like(lo, LLVMTypeOf(a));
-        LLVMValueRef x = is_signed ? LLVMBuildSIToFP(lo->b, a, f, "") : LLVMBuildUIToFP(lo->b, a, f, "");
-        LLVMValueRef y = is_signed ? LLVMBuildSIToFP(lo->b, b, f, "") : LLVMBuildUIToFP(lo->b, b, f, "");
+        LLVMValueRef x =
+            is_signed ? LLVMBuildSIToFP(lo->b, a, f, "") : LLVMBuildUIToFP(lo->b, a, f, "");
+        LLVMValueRef y =
+            is_signed ? LLVMBuildSIToFP(lo->b, b, f, "") : LLVMBuildUIToFP(lo->b, b, f, "");
         LLVMValueRef q = LLVMBuildFDiv(lo->b, x, y, "");
-        return is_signed ? LLVMBuildFPToSI(lo->b, q, LLVMTypeOf(a), "") : LLVMBuildFPToUI(lo->b, q, LLVMTypeOf(a), "");
+        return is_signed ? LLVMBuildFPToSI(lo->b, q, LLVMTypeOf(a), "")
+                         : LLVMBuildFPToUI(lo->b, q, LLVMTypeOf(a), "");
     }
     return is_signed ? LLVMBuildSDiv(lo->b, a, b, "") : LLVMBuildUDiv(lo->b, a, b, "");
 }
 
 /* Floor division and modulo, total: by zero both are 0. */
-static LLVMValueRef floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a, LLVMValueRef b, bool mod)
+static LLVMValueRef floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,
+                              LLVMValueRef b, bool mod)
 {
     LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef zero = LLVMConstNull(type), one = splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);
+    LLVMValueRef zero = LLVMConstNull(type),
+                 one = splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);
     LLVMValueRef by_zero = LLVMBuildICmp(lo->b, LLVMIntEQ, b, zero, "");
     bool is_signed = kj_is_signed(t.type), natural = ta.sign && tb.sign;
     int bits = max_int(ta.bits, tb.bits), most = type_bits(t.type);
     bits = bits < most ? bits : most;
     if (natural || !is_signed) {
-        LLVMValueRef safe = tb.sign == KJ_POSITIVE ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
+        LLVMValueRef safe =
+            tb.sign == KJ_POSITIVE ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
         LLVMValueRef q = divide(lo, t, a, safe, false, bits);
         LLVMValueRef out = mod ? LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "") : q;
         return tb.sign == KJ_POSITIVE ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
@@ -277,7 +286,8 @@ static LLVMValueRef floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, L
     LLVMValueRef q = divide(lo, t, a, safe, true, bits);
     LLVMValueRef r = LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "");
     LLVMValueRef inexact = LLVMBuildICmp(lo->b, LLVMIntNE, r, zero, "");
-    LLVMValueRef apart = LLVMBuildICmp(lo->b, LLVMIntSLT, LLVMBuildXor(lo->b, r, safe, ""), zero, "");
+    LLVMValueRef apart =
+        LLVMBuildICmp(lo->b, LLVMIntSLT, LLVMBuildXor(lo->b, r, safe, ""), zero, "");
     LLVMValueRef down = LLVMBuildAnd(lo->b, inexact, apart, "");
     if (mod)
         return LLVMBuildSelect(lo->b, down, LLVMBuildAdd(lo->b, r, safe, ""), r, "");
@@ -288,8 +298,8 @@ static LLVMValueRef floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, L
 
 /* ---- Arithmetic ---- */
 
-static LLVMValueRef intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads, unsigned noverloads,
-                              LLVMValueRef *args, unsigned nargs)
+static LLVMValueRef intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                              unsigned noverloads, LLVMValueRef *args, unsigned nargs)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, noverloads);
@@ -306,30 +316,20 @@ static LLVMValueRef float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMVal
 {
     LLVMBuilderRef B = lo->b;
     switch (op) {
-    case KJ_OP_ADD:
-        return LLVMBuildFAdd(B, a, b, "");
-    case KJ_OP_SUB:
-        return LLVMBuildFSub(B, a, b, "");
-    case KJ_OP_MUL:
-        return LLVMBuildFMul(B, a, b, "");
-    case KJ_OP_DIV:
-        return LLVMBuildFDiv(B, a, b, "");
-    case KJ_OP_FLOORDIV:
-        return float_floor(lo, LLVMBuildFDiv(B, a, b, ""));
+    case KJ_OP_ADD: return LLVMBuildFAdd(B, a, b, "");
+    case KJ_OP_SUB: return LLVMBuildFSub(B, a, b, "");
+    case KJ_OP_MUL: return LLVMBuildFMul(B, a, b, "");
+    case KJ_OP_DIV: return LLVMBuildFDiv(B, a, b, "");
+    case KJ_OP_FLOORDIV: return float_floor(lo, LLVMBuildFDiv(B, a, b, ""));
     case KJ_OP_MOD:
-        return LLVMBuildFSub(B, a, LLVMBuildFMul(B, float_floor(lo, LLVMBuildFDiv(B, a, b, "")), b, ""), "");
-    case KJ_OP_EQ:
-        return LLVMBuildFCmp(B, LLVMRealOEQ, a, b, "");
-    case KJ_OP_NE:
-        return LLVMBuildFCmp(B, LLVMRealUNE, a, b, "");
-    case KJ_OP_LT:
-        return LLVMBuildFCmp(B, LLVMRealOLT, a, b, "");
-    case KJ_OP_LE:
-        return LLVMBuildFCmp(B, LLVMRealOLE, a, b, "");
-    case KJ_OP_GT:
-        return LLVMBuildFCmp(B, LLVMRealOGT, a, b, "");
-    default:
-        return LLVMBuildFCmp(B, LLVMRealOGE, a, b, "");
+        return LLVMBuildFSub(
+            B, a, LLVMBuildFMul(B, float_floor(lo, LLVMBuildFDiv(B, a, b, "")), b, ""), "");
+    case KJ_OP_EQ: return LLVMBuildFCmp(B, LLVMRealOEQ, a, b, "");
+    case KJ_OP_NE: return LLVMBuildFCmp(B, LLVMRealUNE, a, b, "");
+    case KJ_OP_LT: return LLVMBuildFCmp(B, LLVMRealOLT, a, b, "");
+    case KJ_OP_LE: return LLVMBuildFCmp(B, LLVMRealOLE, a, b, "");
+    case KJ_OP_GT: return LLVMBuildFCmp(B, LLVMRealOGT, a, b, "");
+    default: return LLVMBuildFCmp(B, LLVMRealOGE, a, b, "");
     }
 }
 
@@ -341,39 +341,28 @@ static LLVMValueRef shift_count(kj_lower *lo, LLVMValueRef b, kj_dtype type)
     return LLVMBuildAnd(lo->b, b, splat(lo, mask, lanes), "");
 }
 
-static LLVMValueRef int_binary(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef int_binary(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueRef a,
+                               LLVMValueRef b)
 {
     LLVMBuilderRef B = lo->b;
     bool sign = kj_is_signed(type);
     switch (op) {
-    case KJ_OP_ADD:
-        return LLVMBuildAdd(B, a, b, "");
-    case KJ_OP_SUB:
-        return LLVMBuildSub(B, a, b, "");
-    case KJ_OP_MUL:
-        return LLVMBuildMul(B, a, b, "");
-    case KJ_OP_SHL:
-        return LLVMBuildShl(B, a, shift_count(lo, b, type), "");
+    case KJ_OP_ADD: return LLVMBuildAdd(B, a, b, "");
+    case KJ_OP_SUB: return LLVMBuildSub(B, a, b, "");
+    case KJ_OP_MUL: return LLVMBuildMul(B, a, b, "");
+    case KJ_OP_SHL: return LLVMBuildShl(B, a, shift_count(lo, b, type), "");
     case KJ_OP_SHR:
-        return sign ? LLVMBuildAShr(B, a, shift_count(lo, b, type), "") : LLVMBuildLShr(B, a, shift_count(lo, b, type), "");
-    case KJ_OP_AND:
-        return LLVMBuildAnd(B, a, b, "");
-    case KJ_OP_OR:
-        return LLVMBuildOr(B, a, b, "");
-    case KJ_OP_XOR:
-        return LLVMBuildXor(B, a, b, "");
-    case KJ_OP_EQ:
-        return LLVMBuildICmp(B, LLVMIntEQ, a, b, "");
-    case KJ_OP_NE:
-        return LLVMBuildICmp(B, LLVMIntNE, a, b, "");
-    case KJ_OP_LT:
-        return LLVMBuildICmp(B, sign ? LLVMIntSLT : LLVMIntULT, a, b, "");
-    case KJ_OP_LE:
-        return LLVMBuildICmp(B, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
-    case KJ_OP_GT:
-        return LLVMBuildICmp(B, sign ? LLVMIntSGT : LLVMIntUGT, a, b, "");
-    default:
-        return LLVMBuildICmp(B, sign ? LLVMIntSGE : LLVMIntUGE, a, b, "");
+        return sign ? LLVMBuildAShr(B, a, shift_count(lo, b, type), "")
+                    : LLVMBuildLShr(B, a, shift_count(lo, b, type), "");
+    case KJ_OP_AND: return LLVMBuildAnd(B, a, b, "");
+    case KJ_OP_OR: return LLVMBuildOr(B, a, b, "");
+    case KJ_OP_XOR: return LLVMBuildXor(B, a, b, "");
+    case KJ_OP_EQ: return LLVMBuildICmp(B, LLVMIntEQ, a, b, "");
+    case KJ_OP_NE: return LLVMBuildICmp(B, LLVMIntNE, a, b, "");
+    case KJ_OP_LT: return LLVMBuildICmp(B, sign ? LLVMIntSLT : LLVMIntULT, a, b, "");
+    case KJ_OP_LE: return LLVMBuildICmp(B, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
+    case KJ_OP_GT: return LLVMBuildICmp(B, sign ? LLVMIntSGT : LLVMIntUGT, a, b, "");
+    default: return LLVMBuildICmp(B, sign ? LLVMIntSGE : LLVMIntUGE, a, b, "");
     }
 }
 
@@ -423,11 +412,14 @@ static LLVMValueRef umin(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
 }
 
 /* Lanes l with base + l < limit (or <= limit), no lane wrapping: an i32 count. */
-static LLVMValueRef count_below(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes, bool or_equal)
+static LLVMValueRef count_below(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes,
+                                bool or_equal)
 {
     LLVMTypeRef type = LLVMTypeOf(base);
-    LLVMValueRef reached = LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLT : LLVMIntSLE, limit, base, "");
-    LLVMValueRef room = LLVMBuildSub(lo->b, limit, base, ""); /* right as unsigned when limit > base */
+    LLVMValueRef reached =
+        LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLT : LLVMIntSLE, limit, base, "");
+    LLVMValueRef room =
+        LLVMBuildSub(lo->b, limit, base, ""); /* right as unsigned when limit > base */
     LLVMValueRef most = LLVMConstInt(type, (unsigned)(or_equal ? lanes - 1 : lanes), false);
     room = umin(lo, room, most);
     if (or_equal)
@@ -437,7 +429,8 @@ static LLVMValueRef count_below(kj_lower *lo, LLVMValueRef base, LLVMValueRef li
 }
 
 /* The same where lanes may wrap around: counted when none does, compared one by one on the rare other path. */
-static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes, bool or_equal)
+static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes,
+                                    bool or_equal)
 {
     LLVMValueRef last = LLVMConstInt(lo->i64, (uint64_t)(INT64_MAX - lanes), true);
     LLVMValueRef safe = LLVMBuildICmp(lo->b, LLVMIntSLE, base, last, ""), out[2];
@@ -452,7 +445,8 @@ static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRe
         t.v[0] = side ? base : count_below(lo, base, limit, lanes, or_equal);
         t = kj_tile_dense(lo, t);
         if (side)
-            t.v[0] = LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLE : LLVMIntSLT, t.v[0], splat(lo, limit, lanes), "");
+            t.v[0] = LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLE : LLVMIntSLT, t.v[0],
+                                   splat(lo, limit, lanes), "");
         out[side] = t.v[0];
         LLVMBuildBr(lo->b, done);
     }
@@ -474,7 +468,8 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
         a = b, b = swap;
         op = mirrored[op];
     }
-    if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) || kj_types[a.type].bits < 32)
+    if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) ||
+        kj_types[a.type].bits < 32)
         return false;
     bool wraps = a.bits == KJ_ANY_BITS, below = op == KJ_OP_LT || op == KJ_OP_LE;
     if (wraps && a.type != KJ_I64)
@@ -505,7 +500,8 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
     know(&full, op, a, b);
     if (full.bits > 31 && !bits && !is_compare(op))
         return false;
-    kj_tile t = kj_tile_binary(lo, op, as_i32(lo, kj_tile_dense(lo, a)), as_i32(lo, kj_tile_dense(lo, b)));
+    kj_tile t =
+        kj_tile_binary(lo, op, as_i32(lo, kj_tile_dense(lo, a)), as_i32(lo, kj_tile_dense(lo, b)));
     if (!is_compare(op)) {
         t = as_narrow(lo, t);
         t.bits = full.bits <= 31 ? full.bits : 31;
@@ -518,13 +514,15 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
 kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 {
     kj_tile out;
-    if (linear_binary(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out) || narrow_binary(lo, op, a, b, &out))
+    if (linear_binary(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out) ||
+        narrow_binary(lo, op, a, b, &out))
         return out;
     a = kj_tile_dense(lo, a);
     b = kj_tile_dense(lo, b);
     out = joined(is_compare(op) ? KJ_BOOL : a.type, a, b);
     for (int r = 0; r < out.rows; r++) {
-        LLVMValueRef x = kj_tile_vector(lo, a, r, out.lanes), y = kj_tile_vector(lo, b, r, out.lanes);
+        LLVMValueRef x = kj_tile_vector(lo, a, r, out.lanes),
+                     y = kj_tile_vector(lo, b, r, out.lanes);
         if (kj_is_float(a.type))
             out.v[r] = float_binary(lo, op, x, y);
         else if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)
@@ -548,7 +546,8 @@ kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
         return as_narrow(lo, kj_tile_unary(lo, op, as_i32(lo, a)));
     kj_tile out = kj_tile_like(a.type, a.rows, a.lanes);
     for (int r = 0; r < out.rows; r++)
-        out.v[r] = op == KJ_OP_NEG ? LLVMBuildFNeg(lo->b, a.v[r], "") : LLVMBuildNot(lo->b, a.v[r], "");
+        out.v[r] =
+            op == KJ_OP_NEG ? LLVMBuildFNeg(lo->b, a.v[r], "") : LLVMBuildNot(lo->b, a.v[r], "");
     return out;
 }
 
@@ -559,7 +558,8 @@ static LLVMValueRef saturate(kj_lower *lo, LLVMValueRef v, LLVMTypeRef to, bool 
     return intrinsic(lo, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &v, 1);
 }
 
-static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtype to, LLVMTypeRef type)
+static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtype to,
+                            LLVMTypeRef type)
 {
     if (to == KJ_BOOL) {
         LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v));
@@ -567,9 +567,11 @@ static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtyp
                                  : LLVMBuildICmp(lo->b, LLVMIntNE, v, zero, "");
     }
     if (kj_is_float(from))
-        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "") : saturate(lo, v, type, kj_is_signed(to));
+        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "")
+                               : saturate(lo, v, type, kj_is_signed(to));
     if (kj_is_float(to))
-        return kj_is_signed(from) ? LLVMBuildSIToFP(lo->b, v, type, "") : LLVMBuildUIToFP(lo->b, v, type, "");
+        return kj_is_signed(from) ? LLVMBuildSIToFP(lo->b, v, type, "")
+                                  : LLVMBuildUIToFP(lo->b, v, type, "");
     return LLVMBuildIntCast2(lo->b, v, type, kj_is_signed(from), "");
 }
 
@@ -612,7 +614,8 @@ kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
     }
     kj_tile out = joined(yes.type, joined(yes.type, yes, no), test);
     for (int r = 0; r < out.rows; r++) {
-        LLVMValueRef t = test.lanes == 1 ? test.v[test.rows == 1 ? 0 : r] : kj_tile_vector(lo, test, r, out.lanes);
+        LLVMValueRef t = test.lanes == 1 ? test.v[test.rows == 1 ? 0 : r]
+                                         : kj_tile_vector(lo, test, r, out.lanes);
         out.v[r] = LLVMBuildSelect(lo->b, t, kj_tile_vector(lo, yes, r, out.lanes),
                                    kj_tile_vector(lo, no, r, out.lanes), "");
     }

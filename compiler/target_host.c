@@ -47,9 +47,10 @@ char *kj_host_open(kj_host_target *t, const kj_compile_options *options)
     char *error = NULL;
     if (LLVMGetTargetFromTriple(t->triple, &target, &error))
         return error;
-    LLVMCodeGenOptLevel level = options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess;
-    t->machine = LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, level, LLVMRelocPIC,
-                                         LLVMCodeModelDefault);
+    LLVMCodeGenOptLevel level =
+        options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess;
+    t->machine = LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, level,
+                                         LLVMRelocPIC, LLVMCodeModelDefault);
     return t->machine ? NULL : dup_message("this CPU is not one LLVM compiles for");
 }
 
@@ -97,7 +98,8 @@ static void adapt(LLVMModuleRef module, LLVMValueRef f, LLVMValueRef caller)
     unsigned kind = LLVMGetEnumAttributeKindForName(how, strlen(how));
     LLVMAddAttributeAtIndex(f, on_function, LLVMCreateEnumAttribute(ctx, kind, 0));
     for (int i = 0; i < 2; i++) {
-        LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(caller, on_function, widths[i], (unsigned)strlen(widths[i]));
+        LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(caller, on_function, widths[i],
+                                                           (unsigned)strlen(widths[i]));
         if (a)
             LLVMAddAttributeAtIndex(f, on_function, a);
     }
@@ -105,7 +107,8 @@ static void adapt(LLVMModuleRef module, LLVMValueRef f, LLVMValueRef caller)
 
 static char *link_one(LLVMModuleRef module, const kj_math_fn *fn, LLVMValueRef caller)
 {
-    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(fn->bitcode, fn->size, fn->symbol, 0);
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRange(fn->bitcode, fn->size, fn->symbol, 0);
     LLVMModuleRef part;
     LLVMBool failed = LLVMParseBitcodeInContext2(LLVMGetModuleContext(module), buffer, &part);
     LLVMDisposeMemoryBuffer(buffer);
@@ -127,7 +130,8 @@ char *kj_host_link_math(LLVMModuleRef module)
         caller = LLVMGetNextFunction(caller);
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         for (int k = 0; k < 4 && kj_builtins[id].how == KJ_HOW_MATH; k++) {
-            const kj_math_fn *fn = kj_mathlib_find((kj_builtin)id, k / 2 ? KJ_F64 : KJ_F32, lanes[k % 2]);
+            const kj_math_fn *fn =
+                kj_mathlib_find((kj_builtin)id, k / 2 ? KJ_F64 : KJ_F32, lanes[k % 2]);
             LLVMValueRef f = fn ? LLVMGetNamedFunction(module, fn->symbol) : NULL;
             char *error = f && LLVMIsDeclaration(f) ? link_one(module, fn, caller) : NULL;
             if (error)
@@ -152,9 +156,11 @@ static char *message_of(LLVMErrorRef e)
  * pipelines take twice as long for the same code. */
 static const char pipeline[] =
     "always-inline,"
-    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint;max-iterations=1>,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint;max-"
+    "iterations=1>,"
     "loop-simplify,lcssa,loop-mssa(loop-rotate<header-duplication>,licm<allowspeculation>,"
-    "simple-loop-unswitch<no-nontrivial;trivial>),simplifycfg,loop(indvars,loop-deletion,loop-unroll-full),"
+    "simple-loop-unswitch<no-nontrivial;trivial>),simplifycfg,loop(indvars,loop-deletion,loop-"
+    "unroll-full),"
     "sroa<modify-cfg>,gvn,loop-unroll<O2>,instcombine<no-verify-fixpoint;max-iterations=1>,"
     "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg),globaldce";
 
@@ -178,8 +184,10 @@ char *kj_host_optimise(kj_host_target *t, LLVMModuleRef module, const kj_compile
     return message_of(error);
 }
 
-char *kj_host_emit(kj_host_target *t, LLVMModuleRef module, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out)
+char *kj_host_emit(kj_host_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,
+                   LLVMMemoryBufferRef *out)
 {
     char *error = NULL;
-    return LLVMTargetMachineEmitToMemoryBuffer(t->machine, module, type, &error, out) ? error : NULL;
+    return LLVMTargetMachineEmitToMemoryBuffer(t->machine, module, type, &error, out) ? error
+                                                                                      : NULL;
 }

@@ -17,7 +17,8 @@ typedef struct kj_host_target {
 char *kj_host_open(kj_host_target *t, const kj_compile_options *options);
 char *kj_host_link_math(LLVMModuleRef module); /* definitions of the math functions it calls */
 char *kj_host_optimise(kj_host_target *t, LLVMModuleRef module, const kj_compile_options *options);
-char *kj_host_emit(kj_host_target *t, LLVMModuleRef module, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
+char *kj_host_emit(kj_host_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,
+                   LLVMMemoryBufferRef *out);
 
 void kj_host_describe(kj_host_target *t, LLVMModuleRef module); /* triple and data layout */
 void kj_host_close(kj_host_target *t);

@@ -87,17 +87,13 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
 {
     switch (e->kind) {
     case KJ_TE_CONST:
-    case KJ_TE_DIM:
-        return 0;
-    case KJ_TE_VAR:
-        return w->deps->var[e->u.var->id];
+    case KJ_TE_DIM: return 0;
+    case KJ_TE_VAR: return w->deps->var[e->u.var->id];
     case KJ_TE_INDEX:
         return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        return walk_expr(w, e->u.unary.arg, f);
-    case KJ_TE_BINARY:
-        return walk_expr(w, e->u.binary.lhs, f) | walk_expr(w, e->u.binary.rhs, f);
+    case KJ_TE_CONVERT: return walk_expr(w, e->u.unary.arg, f);
+    case KJ_TE_BINARY: return walk_expr(w, e->u.binary.lhs, f) | walk_expr(w, e->u.binary.rhs, f);
     case KJ_TE_LOGIC: {
         uint8_t dep = walk_expr(w, e->u.logic.lhs, f);
         frame arm = enter(f, dep);
@@ -109,7 +105,8 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         return dep | walk_expr(w, e->u.select.yes, &arm) | walk_expr(w, e->u.select.no, &arm);
     }
     case KJ_TE_FMA:
-        return walk_expr(w, e->u.fma.a, f) | walk_expr(w, e->u.fma.b, f) | walk_expr(w, e->u.fma.c, f);
+        return walk_expr(w, e->u.fma.a, f) | walk_expr(w, e->u.fma.b, f) |
+               walk_expr(w, e->u.fma.c, f);
     case KJ_TE_LOAD:
         return element_dep(e->u.load.array, walk_index(w, e->u.load.array, e->u.load.index, f));
     case KJ_TE_CALL: {
@@ -158,16 +155,12 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_DECL:
         declare(w, s->u.decl.var, s->u.decl.init ? walk_expr(w, s->u.decl.init, f) : 0, f);
         break;
-    case KJ_TS_ASSIGN:
-        assign(w, s->u.assign.var, walk_expr(w, s->u.assign.value, f), f);
-        break;
+    case KJ_TS_ASSIGN: assign(w, s->u.assign.var, walk_expr(w, s->u.assign.value, f), f); break;
     case KJ_TS_STORE:
         walk_index(w, s->u.store.array, s->u.store.index, f);
         walk_expr(w, s->u.store.value, f);
         break;
-    case KJ_TS_EXPR:
-        walk_expr(w, s->u.expr, f);
-        break;
+    case KJ_TS_EXPR: walk_expr(w, s->u.expr, f); break;
     case KJ_TS_IF: {
         frame arm = enter(f, walk_expr(w, s->u.if_.test, f));
         walk_stmts(w, s->u.if_.yes, &arm);
@@ -175,22 +168,13 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         break;
     }
     case KJ_TS_FOR:
-    case KJ_TS_WHILE:
-        walk_loop(w, s, f);
-        break;
+    case KJ_TS_WHILE: walk_loop(w, s, f); break;
     case KJ_TS_BREAK:
-    case KJ_TS_CONTINUE:
-        leave(w, NULL, f);
-        break;
-    case KJ_TS_LEAVE:
-        leave(w, s->u.leave, f);
-        break;
-    case KJ_TS_INLINE:
-        walk_block(w, s->u.block, f);
-        break;
+    case KJ_TS_CONTINUE: leave(w, NULL, f); break;
+    case KJ_TS_LEAVE: leave(w, s->u.leave, f); break;
+    case KJ_TS_INLINE: walk_block(w, s->u.block, f); break;
     case KJ_TS_ARRAY:
-    case KJ_TS_BARRIER:
-        break;
+    case KJ_TS_BARRIER: break;
     }
 }
 
@@ -217,21 +201,17 @@ uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
 {
     switch (e->kind) {
     case KJ_TE_CONST:
-    case KJ_TE_DIM:
-        return 0;
-    case KJ_TE_VAR:
-        return deps->var[e->u.var->id];
+    case KJ_TE_DIM: return 0;
+    case KJ_TE_VAR: return deps->var[e->u.var->id];
     case KJ_TE_INDEX:
         return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-        return kj_dep(deps, e->u.unary.arg);
-    case KJ_TE_BINARY:
-        return kj_dep(deps, e->u.binary.lhs) | kj_dep(deps, e->u.binary.rhs);
-    case KJ_TE_LOGIC:
-        return kj_dep(deps, e->u.logic.lhs) | kj_dep(deps, e->u.logic.rhs);
+    case KJ_TE_CONVERT: return kj_dep(deps, e->u.unary.arg);
+    case KJ_TE_BINARY: return kj_dep(deps, e->u.binary.lhs) | kj_dep(deps, e->u.binary.rhs);
+    case KJ_TE_LOGIC: return kj_dep(deps, e->u.logic.lhs) | kj_dep(deps, e->u.logic.rhs);
     case KJ_TE_SELECT:
-        return kj_dep(deps, e->u.select.test) | kj_dep(deps, e->u.select.yes) | kj_dep(deps, e->u.select.no);
+        return kj_dep(deps, e->u.select.test) | kj_dep(deps, e->u.select.yes) |
+               kj_dep(deps, e->u.select.no);
     case KJ_TE_FMA:
         return kj_dep(deps, e->u.fma.a) | kj_dep(deps, e->u.fma.b) | kj_dep(deps, e->u.fma.c);
     case KJ_TE_LOAD: {
@@ -247,10 +227,8 @@ uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
             dep |= kj_dep(deps, e->u.call.args[i]);
         return dep;
     }
-    case KJ_TE_ATOMIC:
-        return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
-    case KJ_TE_INLINE:
-        return deps->var[e->u.inline_.result->id];
+    case KJ_TE_ATOMIC: return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
+    case KJ_TE_INLINE: return deps->var[e->u.inline_.result->id];
     }
     return KJ_DEP_THREAD;
 }

@@ -15,7 +15,8 @@ enum {
     KJ_DEP_Y = 2,
     KJ_DEP_Z = 4,
     KJ_DEP_THREAD = 7,
-    KJ_DEP_ATOMIC = 8, /* may depend on an atomic's result: a loop on it is run thread by thread (spin locks) */
+    KJ_DEP_ATOMIC =
+        8, /* may depend on an atomic's result: a loop on it is run thread by thread (spin locks) */
 };
 
 typedef struct kj_deps {
