@@ -56,21 +56,6 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype
     return fits;
 }
 
-static bool check_extents(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue v)
-{
-    int axis = 0;
-    for (const kj_expr *e = type->extents; e; e = e->next, axis++) {
-        kj_rvalue extent;
-        if (!kj_run_eval(r, e, &extent))
-            return false;
-        int64_t n = kjit_array_shape(v.u.object->u.array)[axis];
-        if (extent.kind != KJ_R_INT || extent.u.i != n)
-            return kj_run_fail(r, KJIT_SHAPE, at, "%s has %s elements along axis %d, not %lld", what,
-                               kj_run_short(extent).text, axis, (long long)n);
-    }
-    return true;
-}
-
 static bool convert_tuple(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v)
 {
     int64_t n = 0;
@@ -103,7 +88,7 @@ bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *
         return kj_run_fail(r, KJIT_TYPE, type->span, "there is no type '%s'", type->name);
     if (type->ndim == 0)
         return convert_scalar(r, at, to, what, v);
-    return check_array(r, at, type, to, what, *v) && check_extents(r, at, type, what, *v);
+    return check_array(r, at, type, to, what, *v);
 }
 
 /* ---- int(x), float(x) ---- */

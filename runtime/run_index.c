@@ -63,7 +63,7 @@ static bool index_range(kj_run *r, const kj_expr *e, int64_t n, const char *what
     if (!integer(r, e, "an index", &i))
         return false;
     if (i >= n || i < -n)
-        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %lld is out of range: %s of %lld", (long long)i, what,
+        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %lld is out of range: %s %lld", (long long)i, what,
                            (long long)n);
     if (i < 0)
         i += n;
@@ -123,7 +123,7 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
             return kj_run_fail(r, KJIT_SHAPE, (kj_span){args->span.begin, e->span.end},
                                "more indices than the array's %d ax%s", ndim, ndim == 1 ? "is" : "es");
         }
-        if (!index_range(r, e, shape[n], "the axis has an extent", &axes[n]))
+        if (!index_range(r, e, shape[n], "the axis has an extent of", &axes[n]))
             return false;
         element = element && axes[n].single;
     }
