@@ -10,10 +10,10 @@ typedef struct kj_kernel_param {
     kj_span span;
     bool is_const;
     bool has_default;
-    kj_value init;     /* const parameter's default */
-    kj_dtype type;     /* KJ_VOID when generic >= 0 */
-    int generic;       /* index of the generic parameter that is its (element) type, or -1 */
-    int ndim;          /* 0: a scalar */
+    kj_value init; /* const parameter's default */
+    kj_dtype type; /* KJ_VOID when generic >= 0 */
+    int generic;   /* index of the generic parameter that is its (element) type, or -1 */
+    int ndim;      /* 0: a scalar */
 } kj_kernel_param;
 
 typedef struct kj_kernel_decl {
@@ -30,7 +30,7 @@ typedef struct kj_program {
     kj_arena *arena;
     kj_kernel_decl *kernels;
     int nkernels;
-    const kj_item *run; /* NULL when there is none */
+    const kj_item *run;       /* NULL when there is none */
     struct kj_scope *globals; /* sema's own */
 } kj_program;
 
@@ -40,16 +40,16 @@ typedef struct kj_program {
 kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file);
 
 /* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after errors. */
-kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program, const kj_kernel_decl *kernel,
-                           const kj_spec *spec);
+kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                           const kj_kernel_decl *kernel, const kj_spec *spec);
 
 /* Evaluates an expression over launch-time values (requires, shared shapes) on the host. `ctx` supplies parameters,
  * dimensions and indices. False when the expression needs a thread (sema has refused those for requires). */
 typedef struct kj_eval_env {
     void *ctx;
-    kj_value (*param)(void *ctx, int param);                       /* scalar parameter */
-    int64_t (*dim)(void *ctx, int param, int axis, bool stride);   /* array parameter */
-    int64_t (*index)(void *ctx, kj_index which, int axis);         /* blockDim, gridDim */
+    kj_value (*param)(void *ctx, int param);                     /* scalar parameter */
+    int64_t (*dim)(void *ctx, int param, int axis, bool stride); /* array parameter */
+    int64_t (*index)(void *ctx, kj_index which, int axis);       /* blockDim, gridDim */
 } kj_eval_env;
 bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out);
 

@@ -23,12 +23,12 @@ typedef struct kj_tstmt kj_tstmt;
 
 /* A scalar variable. Each has one declaration (KJ_TS_DECL, a parameter, or a for loop), seen before its uses. */
 typedef struct kj_var {
-    const char *name;  /* as written, or a hint for hidden ones ("row.offset") */
+    const char *name; /* as written, or a hint for hidden ones ("row.offset") */
     kj_span span;
     kj_dtype type;
-    int id;            /* dense within the kernel: 0 .. nvars-1 */
-    bool mutable;      /* some KJ_TS_ASSIGN assigns it (a plain let, a loop variable and parameters are never) */
-    int param;         /* index in kj_tkernel.params, or -1 */
+    int id; /* dense within the kernel: 0 .. nvars-1 */
+    bool mutable; /* some KJ_TS_ASSIGN assigns it (a plain let, a loop variable and parameters are never) */
+    int param; /* index in kj_tkernel.params, or -1 */
 } kj_var;
 
 typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
@@ -42,29 +42,30 @@ typedef struct kj_tarray {
     int ndim;
     kj_space space;
     struct kj_tarray *root;
-    kj_texpr *offset;               /* from the root's first element; NULL is 0 */
-    kj_texpr *shape[KJ_MAX_NDIM];   /* i64: constants, KJ_TE_DIM of a parameter, or expressions */
-    kj_texpr *stride[KJ_MAX_NDIM];  /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C */
+    kj_texpr *offset;              /* from the root's first element; NULL is 0 */
+    kj_texpr *shape[KJ_MAX_NDIM];  /* i64: constants, KJ_TE_DIM of a parameter, or expressions */
+    kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C */
     kj_layout layout;
     /* of roots: */
-    int id;                         /* dense among the kernel's roots */
-    int param;                      /* index in kj_tkernel.params, or -1 */
-    bool read, written;             /* by any load, store, atomic in the kernel */
-    const void *data;               /* const arrays: the elements, C order, in memory form */
-    int64_t static_count;           /* shared, local, const: elements; 0 when the shape is known only at the launch */
+    int id;             /* dense among the kernel's roots */
+    int param;          /* index in kj_tkernel.params, or -1 */
+    bool read, written; /* by any load, store, atomic in the kernel */
+    const void *data;   /* const arrays: the elements, C order, in memory form */
+    int64_t
+        static_count; /* shared, local, const: elements; 0 when the shape is known only at the launch */
 } kj_tarray;
 
 typedef enum kj_index { KJ_THREAD_IDX, KJ_BLOCK_IDX, KJ_BLOCK_DIM, KJ_GRID_DIM } kj_index;
 
 typedef enum kj_texpr_kind {
-    KJ_TE_CONST,   /* u.value */
-    KJ_TE_VAR,     /* u.var */
-    KJ_TE_DIM,     /* u.dim: shape or stride of an array parameter, as given at the launch; i64 */
-    KJ_TE_INDEX,   /* u.index: threadIdx.x ...; i64. blockDim is a constant when the spec knows it */
-    KJ_TE_UNARY,   /* u.unary: NEG INVERT NOT */
-    KJ_TE_BINARY,  /* u.binary: all of ops.def but POW (a call or products by now) */
-    KJ_TE_LOGIC,   /* u.logic: short-circuit and/or of bools */
-    KJ_TE_SELECT,  /* u.select: only the chosen arm is evaluated */
+    KJ_TE_CONST,  /* u.value */
+    KJ_TE_VAR,    /* u.var */
+    KJ_TE_DIM,    /* u.dim: shape or stride of an array parameter, as given at the launch; i64 */
+    KJ_TE_INDEX,  /* u.index: threadIdx.x ...; i64. blockDim is a constant when the spec knows it */
+    KJ_TE_UNARY,  /* u.unary: NEG INVERT NOT */
+    KJ_TE_BINARY, /* u.binary: all of ops.def but POW (a call or products by now) */
+    KJ_TE_LOGIC,  /* u.logic: short-circuit and/or of bools */
+    KJ_TE_SELECT, /* u.select: only the chosen arm is evaluated */
     KJ_TE_CONVERT, /* u.unary.arg to type: as kj_fold_convert; to bool is != 0 */
     KJ_TE_FMA,     /* u.fma: a * b + c rounded once; negated a or c stand as UNARY NEG */
     KJ_TE_LOAD,    /* u.load */
@@ -79,6 +80,7 @@ struct kj_texpr {
     kj_texpr_kind kind;
     kj_dtype type;
     kj_span span;
+    /* clang-format off */
     union {
         kj_value value;
         kj_var *var;
@@ -94,31 +96,32 @@ struct kj_texpr {
         struct { kj_builtin id; kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; kj_texpr *args[2]; } atomic;
         struct { kj_tblock *block; kj_var *result; } inline_;
     } u;
+    /* clang-format on */
 };
 
 /* An inlined body, or a kernel's: a KJ_TS_LEAVE anywhere inside it ends it. */
 struct kj_tblock {
     kj_tstmt *body;
-    kj_span span;       /* of the call */
-    const char *name;   /* of the function */
-    bool leaves;        /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
-    bool barrier;       /* holds a KJ_TS_BARRIER, at any depth */
-    uint8_t mark;       /* a lowering's own: how its leaves diverge (uniform.h) */
+    kj_span span;     /* of the call */
+    const char *name; /* of the function */
+    bool leaves;      /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
+    bool barrier;     /* holds a KJ_TS_BARRIER, at any depth */
+    uint8_t mark;     /* a lowering's own: how its leaves diverge (uniform.h) */
 };
 
 typedef enum kj_tstmt_kind {
-    KJ_TS_DECL,     /* u.decl: the variable begins here; a NULL init is 0 */
-    KJ_TS_ARRAY,    /* u.array: a shared or local array begins here (locals start with unspecified elements) */
-    KJ_TS_ASSIGN,   /* u.assign */
-    KJ_TS_STORE,    /* u.store: a[i] op= v is a load and a store, with hidden lets for the indices */
-    KJ_TS_EXPR,     /* u.expr, for its effect */
-    KJ_TS_IF,       /* u.if_ */
-    KJ_TS_FOR,      /* u.for_: Python's range: bounds evaluated once; step 0 runs no iteration */
-    KJ_TS_WHILE,    /* u.while_ */
-    KJ_TS_BREAK,    /* of the nearest loop in the same tblock */
+    KJ_TS_DECL, /* u.decl: the variable begins here; a NULL init is 0 */
+    KJ_TS_ARRAY, /* u.array: a shared or local array begins here (locals start with unspecified elements) */
+    KJ_TS_ASSIGN, /* u.assign */
+    KJ_TS_STORE,  /* u.store: a[i] op= v is a load and a store, with hidden lets for the indices */
+    KJ_TS_EXPR,   /* u.expr, for its effect */
+    KJ_TS_IF,     /* u.if_ */
+    KJ_TS_FOR,    /* u.for_: Python's range: bounds evaluated once; step 0 runs no iteration */
+    KJ_TS_WHILE,  /* u.while_ */
+    KJ_TS_BREAK,  /* of the nearest loop in the same tblock */
     KJ_TS_CONTINUE,
-    KJ_TS_LEAVE,    /* u.leave: ends that block (results were assigned before) */
-    KJ_TS_INLINE,   /* u.block: an inlined call as a statement; the result variables are declared before it */
+    KJ_TS_LEAVE, /* u.leave: ends that block (results were assigned before) */
+    KJ_TS_INLINE, /* u.block: an inlined call as a statement; the result variables are declared before it */
     KJ_TS_BARRIER,
 } kj_tstmt_kind;
 
@@ -128,6 +131,7 @@ struct kj_tstmt {
     kj_tstmt *next;
     bool barrier; /* a KJ_TS_BARRIER stands in it, at any depth */
     uint8_t mark; /* a lowering's own: of loops, how their iterations diverge (uniform.h) */
+    /* clang-format off */
     union {
         struct { kj_var *var; kj_texpr *init; } decl;
         kj_tarray *array;
@@ -140,6 +144,7 @@ struct kj_tstmt {
         kj_tblock *leave;
         kj_tblock *block;
     } u;
+    /* clang-format on */
 };
 
 /* A kernel parameter in the launch's order: a scalar or an array. Const parameters are gone. */
@@ -152,7 +157,8 @@ typedef struct kj_tparam {
 typedef struct kj_trequire {
     struct kj_trequire *next;
     kj_span span;
-    kj_texpr *test; /* over parameters, their shapes, block and grid dimensions: evaluated on the host */
+    kj_texpr
+        *test; /* over parameters, their shapes, block and grid dimensions: evaluated on the host */
 } kj_trequire;
 
 typedef struct kj_tkernel {
@@ -164,20 +170,21 @@ typedef struct kj_tkernel {
     kj_tarray **roots; /* all root arrays, by id */
     int nroots, nvars;
     kj_trequire *requires;
-    int64_t block[3];        /* from the spec; 0 when unknown */
-    int launch_bounds[2];    /* max threads, min blocks; 0 when not given */
+    int64_t block[3];     /* from the spec; 0 when unknown */
+    int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     bool fastmath;
-    bool small;              /* from the spec */
+    bool small; /* from the spec */
 } kj_tkernel;
 
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
 typedef struct kj_spec {
-    const kj_dtype *generics;   /* one a generic parameter */
-    const kj_value *consts;     /* one a const parameter, in order */
-    const kj_layout *layouts;   /* one a parameter; ignored for scalars */
-    int64_t block[3];           /* 0: leave blockDim to run time */
-    bool small;                 /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31 elements */
-    bool no_contract;           /* --fp-contract=off */
+    const kj_dtype *generics; /* one a generic parameter */
+    const kj_value *consts;   /* one a const parameter, in order */
+    const kj_layout *layouts; /* one a parameter; ignored for scalars */
+    int64_t block[3];         /* 0: leave blockDim to run time */
+    bool
+        small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31 elements */
+    bool no_contract; /* --fp-contract=off */
 } kj_spec;
 
 /* The typed AST as an indented listing, for --emit=tast and tests. */
