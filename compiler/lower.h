@@ -11,6 +11,7 @@
  *   lower_expr.c     expressions
  *   lower_builtin.c  math functions and the like
  *   lower_memory.c   loads, stores
+ *   lower_vector.c   vector accesses, gathers and scatters
  *   lower_atomic.c   atomics, and what else runs thread after thread
  *   lower_alias.c    which accesses cannot meet
  *   lower_stmt.c     statements of one gang under a mask
@@ -183,6 +184,12 @@ typedef struct kj_access {
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
 kj_dtype kj_memory_type(kj_dtype t); /* bools are bytes there */
+
+/* ---- lower_vector.c ---- */
+
+/* Row `row` of an access whose lanes differ. */
+LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 
 /* ---- lower_atomic.c ---- */
 

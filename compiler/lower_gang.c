@@ -38,15 +38,6 @@ static int64_t count_locals(const kj_tkernel *k)
     return n;
 }
 
-/* AVX-512 masks words for nothing. Bytes it does not, and older vectors are masked by other means. */
-static bool masks_cost(const kj_lower *lo)
-{
-    for (int i = 0; i < lo->kernel->nroots; i++)
-        if (kj_types[lo->kernel->roots[i]->elem].bits < 32)
-            return true;
-    return lo->vector < 16;
-}
-
 /* Four vector registers a value along x, and as many again by rows: enough independent operations to hide their latency,
  * and rows share what does not depend on them. */
 void kj_gang_choose(kj_lower *lo)
@@ -54,7 +45,7 @@ void kj_gang_choose(kj_lower *lo)
     const int64_t *block = lo->kernel->block;
     int64_t threads = block[0] * block[1] * block[2];
     int64_t locals = count_locals(lo->kernel);
-    lo->masks_cost = masks_cost(lo);
+    lo->masks_cost = lo->vector < 16; /* AVX-512 masks words for nothing */
     int vectors = is_wide(lo->kernel) ? 2 : 4;
     if (locals > 4)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);

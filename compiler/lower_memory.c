@@ -136,186 +136,6 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
     return out;
 }
 
-/* ---- Vector accesses ---- */
-
-static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
-                                LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
-                                int aligned, int align)
-{
-    /* Up to LLVM 21 the alignment is an argument behind the pointer, from 22 on an attribute of it. */
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, 2);
-    LLVMTypeRef type = LLVMGlobalGetValueType(f);
-    LLVMValueRef args[4];
-    unsigned n = 0, pointer = (unsigned)aligned;
-    LLVMValueRef given[3] = {first, second, third};
-    bool argument = LLVMCountParamTypes(type) == 3u + (third ? 1u : 0u);
-    for (unsigned i = 0; i < (third ? 3u : 2u); i++) {
-        args[n++] = given[i];
-        if (argument && i == pointer)
-            args[n++] = LLVMConstInt(lo->i32, (unsigned)align, false);
-    }
-    LLVMValueRef call = LLVMBuildCall2(lo->b, type, f, args, n, "");
-    if (!argument) {
-        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-        LLVMAddCallSiteAttribute(call, pointer + 1,
-                                 LLVMCreateEnumAttribute(lo->ctx, kind, (unsigned)align));
-    }
-    return call;
-}
-
-static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
-{
-    LLVMValueRef index[KJ_MAX_LANES];
-    for (int l = 0; l < lanes; l++)
-        index[l] = LLVMConstInt(lo->i32, (unsigned)(lanes - 1 - l), false);
-    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(index, (unsigned)lanes), "");
-}
-
-static bool is_unit(kj_tile offset)
-{
-    return offset.form == KJ_LINEAR && (offset.stride == 1 || offset.stride == -1);
-}
-
-/* The lowest address of a row whose lanes are one element apart. */
-static LLVMValueRef row_start(kj_lower *lo, const kj_access *a, LLVMValueRef first)
-{
-    if (a->offset.stride < 0)
-        first = LLVMBuildSub(lo->b, first, i64_const(lo, a->offset.lanes - 1), "");
-    return kj_lower_element(lo, a->type, a->base, first);
-}
-
-static LLVMValueRef pointers(kj_lower *lo, const kj_access *a, int row)
-{
-    LLVMValueRef index = kj_tile_vector(lo, a->offset, row, a->offset.lanes);
-    return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(a->type)], a->base, &index, 1, "");
-}
-
-static LLVMValueRef splat_int(LLVMTypeRef type, int64_t i, int lanes)
-{
-    LLVMValueRef v[KJ_MAX_LANES];
-    for (int l = 0; l < lanes; l++)
-        v[l] = LLVMConstInt(type, (uint64_t)i, true);
-    return LLVMConstVector(v, (unsigned)lanes);
-}
-
-static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
-                           int align)
-{
-    LLVMTypeRef overloads[2] = {type, LLVMTypeOf(at)};
-    return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0,
-                       align);
-}
-
-/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page.
- * `place` has the elements' byte distances from `base`, an address that is a multiple of 4. */
-static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef base,
-                                 LLVMValueRef place, LLVMValueRef mask, int lanes)
-{
-    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes),
-                scalar = LLVMGetElementType(LLVMTypeOf(place));
-    LLVMValueRef index = LLVMBuildAShr(lo->b, place, splat_int(scalar, 2, lanes), "");
-    LLVMValueRef word =
-        gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
-    LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_int(scalar, 3, lanes), "");
-    shift = LLVMBuildIntCast2(lo->b, LLVMBuildShl(lo->b, shift, splat_int(scalar, 3, lanes), ""),
-                              words, false, "");
-    return LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, word, shift, ""), type, "");
-}
-
-static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
-                                 LLVMValueRef mask)
-{
-    int lanes = a->offset.lanes, size = kj_types[a->type].size;
-    LLVMValueRef at = LLVMBuildPtrToInt(lo->b, a->base, lo->i64, "");
-    LLVMValueRef skew = LLVMBuildAnd(lo->b, at, i64_const(lo, 3), "");
-    LLVMValueRef base = LLVMBuildGEP2(lo->b, lo->i8, a->base,
-                                      (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
-    kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
-    kj_tile first = kj_tile_scalar(KJ_I64, skew);
-    first.bits = 2;
-    bool narrow = a->offset.narrow &&
-                  size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
-    kj_tile place = kj_tile_binary(lo, KJ_OP_ADD, bytes, first);
-    if (narrow)
-        place = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_convert(lo, bytes, KJ_I32),
-                               kj_tile_convert(lo, first, KJ_I32));
-    return gather_words(lo, type, base, kj_tile_vector(lo, place, row, lanes), mask, lanes);
-}
-
-static LLVMValueRef load_vector(kj_lower *lo, const kj_access *a, int row, kj_mask m)
-{
-    int lanes = a->offset.lanes, size = kj_types[a->type].size;
-    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
-    LLVMValueRef zero = LLVMConstNull(type);
-    if (!is_unit(a->offset)) {
-        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
-        return size < 4 ? gather_small(lo, a, row, type, mask)
-                        : gather(lo, type, pointers(lo, a, row), mask, size);
-    }
-    LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]), v;
-    bool back = a->offset.stride < 0;
-    if (m.kind == KJ_ALL) {
-        v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
-        LLVMSetAlignment(v, (unsigned)size);
-    } else {
-        LLVMTypeRef overloads[2] = {type, lo->ptr};
-        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
-        mask = back ? reversed(lo, mask, lanes) : mask;
-        v = call_masked(lo, "llvm.masked.load", overloads, at, mask, zero, 0, size);
-        kj_alias_mark(lo, v, a->scope);
-    }
-    return back ? reversed(lo, v, lanes) : v;
-}
-
-/* One element after the other, for those that run. */
-static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask,
-                          int lanes)
-{
-    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v)),
-                word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
-    LLVMValueRef values = kj_alloca(lo, LLVMTypeOf(v), "values"),
-                 places = kj_alloca(lo, LLVMTypeOf(to), "places");
-    LLVMBuildStore(lo->b, v, values);
-    LLVMBuildStore(lo->b, to, places);
-    LLVMValueRef bits = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, mask, word, ""), lo->i64, "");
-    kj_bit_loop l = kj_bits_begin(lo, bits, true);
-    LLVMValueRef from = LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, "");
-    LLVMValueRef at =
-        LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, ""), "");
-    LLVMValueRef one = LLVMBuildLoad2(lo->b, elem, from, "");
-    LLVMSetAlignment(LLVMBuildStore(lo->b, one, at), 1);
-    kj_bits_end(lo, &l);
-}
-
-static void store_vector(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
-{
-    int lanes = a->offset.lanes, size = kj_types[a->type].size;
-    LLVMTypeRef type = LLVMTypeOf(v);
-    if (!is_unit(a->offset)) {
-        LLVMTypeRef overloads[2] = {type, LLVMVectorType(lo->ptr, (unsigned)lanes)};
-        LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), to = pointers(lo, a, row);
-        if (size < 4)
-            scatter_small(lo, v, to, mask, lanes);
-        else
-            call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
-        return;
-    }
-    LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
-    bool back = a->offset.stride < 0;
-    v = back ? reversed(lo, v, lanes) : v;
-    if (m.kind == KJ_ALL) {
-        LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope), (unsigned)size);
-        return;
-    }
-    LLVMTypeRef overloads[2] = {type, lo->ptr};
-    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
-    mask = back ? reversed(lo, mask, lanes) : mask;
-    kj_alias_mark(lo, call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size),
-                  a->scope);
-}
-
 /* ---- Loads ---- */
 
 /* A row's scalar, from a harmless address when none of its threads runs. */
@@ -344,7 +164,7 @@ static kj_tile load_access(kj_lower *lo, const kj_access *a, kj_mask m)
     kj_tile t = kj_tile_like(kj_memory_type(a->type), a->offset.rows, a->offset.lanes);
     m = kj_mask_reduce(lo, m, t.rows, t.lanes);
     for (int r = 0; r < t.rows; r++)
-        t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : load_vector(lo, a, r, m);
+        t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : kj_load_row(lo, a, r, m);
     return from_memory(lo, t, a->type);
 }
 
@@ -408,7 +228,7 @@ static void store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
         m = kj_mask_reduce(lo, m, 1, vector ? a->offset.lanes : 1);
     for (int r = 0; r < rows; r++) {
         if (vector)
-            store_vector(lo, a, r, kj_tile_vector(lo, v, r, a->offset.lanes), m);
+            kj_store_row(lo, a, r, kj_tile_vector(lo, v, r, a->offset.lanes), m);
         else
             store_scalar(lo, a, r, v, m, m.kind == KJ_ALL || rows == 1);
     }

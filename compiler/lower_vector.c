@@ -1,0 +1,276 @@
+/* Accesses of one row of a gang, as vectors: one element apart, or anywhere.
+ *
+ * Words are masked by the hardware. Bytes and half words are not, or at a price of hundreds of cycles: there a full row
+ * is a plain access, and of another the elements of those that run are moved one by one. */
+#include "lower.h"
+
+#include <string.h>
+
+static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
+static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                                LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
+                                int aligned, int align)
+{
+    /* Up to LLVM 21 the alignment is an argument behind the pointer, from 22 on an attribute of it. */
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, 2);
+    LLVMTypeRef type = LLVMGlobalGetValueType(f);
+    LLVMValueRef args[4];
+    unsigned n = 0, pointer = (unsigned)aligned;
+    LLVMValueRef given[3] = {first, second, third};
+    bool argument = LLVMCountParamTypes(type) == 3u + (third ? 1u : 0u);
+    for (unsigned i = 0; i < (third ? 3u : 2u); i++) {
+        args[n++] = given[i];
+        if (argument && i == pointer)
+            args[n++] = LLVMConstInt(lo->i32, (unsigned)align, false);
+    }
+    LLVMValueRef call = LLVMBuildCall2(lo->b, type, f, args, n, "");
+    if (!argument) {
+        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+        LLVMAddCallSiteAttribute(call, pointer + 1,
+                                 LLVMCreateEnumAttribute(lo->ctx, kind, (unsigned)align));
+    }
+    return call;
+}
+
+static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
+{
+    LLVMValueRef index[KJ_MAX_LANES];
+    for (int l = 0; l < lanes; l++)
+        index[l] = LLVMConstInt(lo->i32, (unsigned)(lanes - 1 - l), false);
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(index, (unsigned)lanes), "");
+}
+
+static bool is_unit(kj_tile offset)
+{
+    return offset.form == KJ_LINEAR && (offset.stride == 1 || offset.stride == -1);
+}
+
+/* The lowest address of a row whose lanes are one element apart. */
+static LLVMValueRef row_start(kj_lower *lo, const kj_access *a, LLVMValueRef first)
+{
+    if (a->offset.stride < 0)
+        first = LLVMBuildSub(lo->b, first, i64_const(lo, a->offset.lanes - 1), "");
+    return kj_lower_element(lo, a->type, a->base, first);
+}
+
+static LLVMValueRef pointers(kj_lower *lo, const kj_access *a, int row)
+{
+    LLVMValueRef index = kj_tile_vector(lo, a->offset, row, a->offset.lanes);
+    return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(a->type)], a->base, &index, 1, "");
+}
+
+static LLVMValueRef splat_int(LLVMTypeRef type, int64_t i, int lanes)
+{
+    LLVMValueRef v[KJ_MAX_LANES];
+    for (int l = 0; l < lanes; l++)
+        v[l] = LLVMConstInt(type, (uint64_t)i, true);
+    return LLVMConstVector(v, (unsigned)lanes);
+}
+
+static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                           int align)
+{
+    LLVMTypeRef overloads[2] = {type, LLVMTypeOf(at)};
+    return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0,
+                       align);
+}
+
+/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page.
+ * `place` has the elements' byte distances from `base`, an address that is a multiple of 4. */
+static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef base,
+                                 LLVMValueRef place, LLVMValueRef mask, int lanes)
+{
+    LLVMTypeRef words = LLVMVectorType(lo->i32, (unsigned)lanes),
+                scalar = LLVMGetElementType(LLVMTypeOf(place));
+    LLVMValueRef index = LLVMBuildAShr(lo->b, place, splat_int(scalar, 2, lanes), "");
+    LLVMValueRef word =
+        gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
+    LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_int(scalar, 3, lanes), "");
+    shift = LLVMBuildIntCast2(lo->b, LLVMBuildShl(lo->b, shift, splat_int(scalar, 3, lanes), ""),
+                              words, false, "");
+    return LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, word, shift, ""), type, "");
+}
+
+static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
+                                 LLVMValueRef mask)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMValueRef at = LLVMBuildPtrToInt(lo->b, a->base, lo->i64, "");
+    LLVMValueRef skew = LLVMBuildAnd(lo->b, at, i64_const(lo, 3), "");
+    LLVMValueRef base = LLVMBuildGEP2(lo->b, lo->i8, a->base,
+                                      (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
+    kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
+    kj_tile first = kj_tile_scalar(KJ_I64, skew);
+    first.bits = 2;
+    bool narrow = a->offset.narrow &&
+                  size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
+    kj_tile place = kj_tile_binary(lo, KJ_OP_ADD, bytes, first);
+    if (narrow)
+        place = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_convert(lo, bytes, KJ_I32),
+                               kj_tile_convert(lo, first, KJ_I32));
+    return gather_words(lo, type, base, kj_tile_vector(lo, place, row, lanes), mask, lanes);
+}
+
+/* ---- One element apart ---- */
+
+static LLVMValueRef mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes)
+{
+    LLVMTypeRef word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
+    return LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, mask, word, ""), lo->i64, "");
+}
+
+/* to[l] = from[l] for the lanes that run. */
+static void copy_running(kj_lower *lo, LLVMTypeRef elem, LLVMValueRef from, LLVMValueRef to,
+                         LLVMValueRef bits)
+{
+    kj_bit_loop l = kj_bits_begin(lo, bits, true);
+    LLVMValueRef one =
+        LLVMBuildLoad2(lo->b, elem, LLVMBuildGEP2(lo->b, elem, from, &l.thread, 1, ""), "");
+    LLVMSetAlignment(LLVMBuildStore(lo->b, one, LLVMBuildGEP2(lo->b, elem, to, &l.thread, 1, "")),
+                     1);
+    LLVMSetAlignment(one, 1);
+    kj_bits_end(lo, &l);
+}
+
+/* Branches: to `every` when all lanes run, else to `some`. */
+typedef struct row_branch {
+    LLVMBasicBlockRef every, some, done;
+    LLVMValueRef bits;
+} row_branch;
+
+static row_branch branch_full(kj_lower *lo, LLVMValueRef mask, int lanes)
+{
+    row_branch r = {kj_new_block(lo, "every"), kj_new_block(lo, "some"), kj_new_block(lo, "done"),
+                    NULL};
+    r.bits = mask_bits(lo, mask, lanes);
+    LLVMValueRef all = i64_const(lo, lanes == 64 ? -1 : ((int64_t)1 << lanes) - 1);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, r.bits, all, ""), r.every, r.some);
+    LLVMPositionBuilderAtEnd(lo->b, r.every);
+    return r;
+}
+
+static LLVMValueRef load_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                               int lanes)
+{
+    LLVMValueRef buffer = kj_alloca(lo, type, "row");
+    row_branch r = branch_full(lo, mask, lanes);
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
+    LLVMSetAlignment(v, 1);
+    LLVMBuildStore(lo->b, v, buffer);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.some);
+    LLVMBuildStore(lo->b, LLVMConstNull(type), buffer);
+    copy_running(lo, LLVMGetElementType(type), at, buffer, r.bits);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.done);
+    return LLVMBuildLoad2(lo->b, type, buffer, "");
+}
+
+static void store_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask, int lanes)
+{
+    LLVMValueRef buffer = kj_alloca(lo, LLVMTypeOf(v), "row");
+    row_branch r = branch_full(lo, mask, lanes);
+    LLVMSetAlignment(LLVMBuildStore(lo->b, v, at), 1);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.some);
+    LLVMBuildStore(lo->b, v, buffer);
+    copy_running(lo, LLVMGetElementType(LLVMTypeOf(v)), buffer, at, r.bits);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.done);
+}
+
+/* The running lanes' mask in the order of addresses; NULL when all run. */
+static LLVMValueRef unit_mask(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+{
+    if (m.kind == KJ_ALL)
+        return NULL;
+    LLVMValueRef mask = kj_mask_row(lo, m, row, a->offset.lanes);
+    return a->offset.stride < 0 ? reversed(lo, mask, a->offset.lanes) : mask;
+}
+
+static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
+                              kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
+    LLVMValueRef mask = unit_mask(lo, a, row, m), v;
+    if (!mask) {
+        v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
+        LLVMSetAlignment(v, (unsigned)size);
+    } else if (size < 4) {
+        v = load_small(lo, type, at, mask, lanes);
+    } else {
+        LLVMTypeRef overloads[2] = {type, lo->ptr};
+        v = call_masked(lo, "llvm.masked.load", overloads, at, mask, LLVMConstNull(type), 0, size);
+        kj_alias_mark(lo, v, a->scope);
+    }
+    return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
+}
+
+static void store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
+    LLVMValueRef mask = unit_mask(lo, a, row, m);
+    v = a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
+    if (!mask) {
+        LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
+        LLVMSetAlignment(store, (unsigned)size);
+    } else if (size < 4) {
+        store_small(lo, v, at, mask, lanes);
+    } else {
+        LLVMTypeRef overloads[2] = {LLVMTypeOf(v), lo->ptr};
+        kj_alias_mark(lo, call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size),
+                      a->scope);
+    }
+}
+
+/* ---- Anywhere ---- */
+
+static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask,
+                          int lanes)
+{
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
+    LLVMValueRef values = kj_alloca(lo, LLVMTypeOf(v), "values"),
+                 places = kj_alloca(lo, LLVMTypeOf(to), "places");
+    LLVMBuildStore(lo->b, v, values);
+    LLVMBuildStore(lo->b, to, places);
+    kj_bit_loop l = kj_bits_begin(lo, mask_bits(lo, mask, lanes), true);
+    LLVMValueRef from = LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, "");
+    LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, "");
+    at = LLVMBuildLoad2(lo->b, lo->ptr, at, "");
+    LLVMSetAlignment(LLVMBuildStore(lo->b, LLVMBuildLoad2(lo->b, elem, from, ""), at), 1);
+    kj_bits_end(lo, &l);
+}
+
+LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
+    if (is_unit(a->offset))
+        return load_unit(lo, a, row, type, m);
+    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+    return size < 4 ? gather_small(lo, a, row, type, mask)
+                    : gather(lo, type, pointers(lo, a, row), mask, size);
+}
+
+void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    if (is_unit(a->offset)) {
+        store_unit(lo, a, row, v, m);
+        return;
+    }
+    LLVMTypeRef overloads[2] = {LLVMTypeOf(v), LLVMVectorType(lo->ptr, (unsigned)lanes)};
+    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), to = pointers(lo, a, row);
+    if (size < 4)
+        scatter_small(lo, v, to, mask, lanes);
+    else
+        call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
+}
