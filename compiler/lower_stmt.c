@@ -6,7 +6,8 @@
  * for the case that none is lost, which needs no masks. */
 #include "lower.h"
 
-enum { TWIN_MOST = 60 }; /* statements worth a second copy */
+/* Statements worth a second copy: where masks are made of other instructions, and where they are the hardware's. */
+enum { TWIN_MOST = 60, TWIN_CHEAP = 8 };
 
 static void branch(kj_lower *lo, LLVMValueRef test, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
@@ -150,7 +151,8 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     int weight = weigh(s, end);
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    if (lo->masks_cost && outer.kind == KJ_ALL && !twin && weight <= TWIN_MOST && !is_exit(s)) {
+    bool worth = weight <= (lo->masks_cost ? TWIN_MOST : TWIN_CHEAP) && !is_exit(s);
+    if (worth && outer.kind == KJ_ALL && !twin) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         kj_mask after = kj_lower_stmts(lo, s, end, kj_all);

@@ -1,7 +1,7 @@
 /* Accesses of one row of a gang, as vectors: one element apart, or anywhere.
  *
- * Words are masked by the hardware. Bytes and half words are not, or at a price of hundreds of cycles: there a full row
- * is a plain access, and of another the elements of those that run are moved one by one. */
+ * Words are masked by the hardware, loads for nothing. Bytes and half words are not, or at a price of hundreds of
+ * cycles: there a full row is a plain access, and of another the elements of those that run are moved one by one. */
 #include "lower.h"
 
 #include <string.h>
@@ -172,15 +172,25 @@ static LLVMValueRef load_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, 
     return LLVMBuildLoad2(lo->b, type, buffer, "");
 }
 
-static void store_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask, int lanes)
+/* Also words are stored faster without a mask. */
+static void store_running(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
+                          const kj_access *a)
 {
-    LLVMValueRef buffer = kj_alloca(lo, LLVMTypeOf(v), "row");
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
     row_branch r = branch_full(lo, mask, lanes);
-    LLVMSetAlignment(LLVMBuildStore(lo->b, v, at), 1);
+    LLVMValueRef whole = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
+    LLVMSetAlignment(whole, (unsigned)size);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
-    LLVMBuildStore(lo->b, v, buffer);
-    copy_running(lo, LLVMGetElementType(LLVMTypeOf(v)), buffer, at, r.bits);
+    if (size < 4) {
+        LLVMValueRef buffer = kj_alloca(lo, LLVMTypeOf(v), "row");
+        LLVMBuildStore(lo->b, v, buffer);
+        copy_running(lo, LLVMGetElementType(LLVMTypeOf(v)), buffer, at, r.bits);
+    } else {
+        LLVMTypeRef overloads[2] = {LLVMTypeOf(v), lo->ptr};
+        LLVMValueRef part = call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size);
+        kj_alias_mark(lo, part, a->scope);
+    }
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.done);
 }
@@ -215,20 +225,15 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
 
 static void store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
-    int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
     LLVMValueRef mask = unit_mask(lo, a, row, m);
-    v = a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
-    if (!mask) {
-        LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
-        LLVMSetAlignment(store, (unsigned)size);
-    } else if (size < 4) {
-        store_small(lo, v, at, mask, lanes);
-    } else {
-        LLVMTypeRef overloads[2] = {LLVMTypeOf(v), lo->ptr};
-        kj_alias_mark(lo, call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size),
-                      a->scope);
+    v = a->offset.stride < 0 ? reversed(lo, v, a->offset.lanes) : v;
+    if (mask) {
+        store_running(lo, v, at, mask, a);
+        return;
     }
+    LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
+    LLVMSetAlignment(store, (unsigned)kj_types[a->type].size);
 }
 
 /* ---- Anywhere ---- */
