@@ -23,8 +23,8 @@ static bool write_all(int fd, const char *text, size_t size)
     return true;
 }
 
-/* To a temporary file beside the target, which is then renamed: the target is whole or as it was. What exists and is no
- * plain file (a device, a pipe, a link) is written as it is. */
+/* To a temporary file beside the target, which is then renamed: the target is whole or as it was.
+ * What exists and is no plain file (a device, a pipe, a link) is written as it is. */
 static bool write_file(const char *path, const char *text)
 {
     struct stat st;
@@ -55,7 +55,8 @@ static bool write_file(const char *path, const char *text)
 static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     char *text = NULL;
-    kjit_status status = kjit_module_emit(mod, o->emit, o->kernel, o->block[0] ? o->block : NULL, &text);
+    kjit_status status =
+        kjit_module_emit(mod, o->emit, o->kernel, o->block[0] ? o->block : NULL, &text);
     if (status != KJIT_OK) {
         complain("%s", kjit_last_error(ctx));
         return status == KJIT_NOT_FOUND || status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;

@@ -4,12 +4,16 @@
 
 #include "cli.h"
 
-/* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape, dtype=f32)") follows the name
- * as it is; "*" is explained by the description. */
+/* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape,
+ * dtype=f32)") follows the name as it is; "*" is explained by the description. */
 static void call_text(const kjit_builtin_info *b, char *out, size_t size)
 {
-    static const struct { char letter; const char *word; } letters[] = {
-        {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"}, {'b', "bool"}, {'d', "i32"}, {'l', "i64"},
+    static const struct {
+        char letter;
+        const char *word;
+    } letters[] = {
+        {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"},
+        {'b', "bool"},  {'d', "i32"}, {'l', "i64"},
     };
     const char *p = b->signature;
     if (*p == '(' || *p == '*' || !*p) {
@@ -27,7 +31,10 @@ static void call_text(const kjit_builtin_info *b, char *out, size_t size)
         if (i == 0)
             result = word;
         else
-            n += (size_t)snprintf(out + n, size - n, "%s%s%s", before, word, *p == '(' ? "(" : *p == ')' ? ")" : "");
+            n += (size_t)snprintf(out + n, size - n, "%s%s%s", before, word,
+                                  *p == '('   ? "("
+                                  : *p == ')' ? ")"
+                                              : "");
     }
     if (n < size && *result)
         snprintf(out + n, size - n, " -> %s", result);
@@ -57,7 +64,8 @@ static void print_row(const options *o, const kjit_builtin_info *b)
     if (!o->markdown) {
         enum { COLUMN = 40 };
         printf("  %-*s%s%*s%s%s%s%s\n", COLUMN, call, strlen(call) < COLUMN ? "" : "\n",
-               strlen(call) < COLUMN ? 0 : COLUMN + 2, "", b->doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "");
+               strlen(call) < COLUMN ? 0 : COLUMN + 2, "", b->doc, *ulp ? " (" : "", ulp,
+               *ulp ? ")" : "");
         return;
     }
     printf("| `");
@@ -73,7 +81,8 @@ int command_builtins(const options *o)
     const char *group = "";
     for (int i = 0; kjit_builtin(i, &b); i++) {
         if (strcmp(group, b.group) != 0) {
-            printf(o->markdown ? "%s### %s\n\n| | | within |\n|---|---|---|\n" : "%s%s\n", i > 0 ? "\n" : "", b.group);
+            printf(o->markdown ? "%s### %s\n\n| | | within |\n|---|---|---|\n" : "%s%s\n",
+                   i > 0 ? "\n" : "", b.group);
             group = b.group;
         }
         print_row(o, &b);

@@ -20,7 +20,8 @@ int command_devices(const options *o)
         bool cpu = strcmp(d->kind, "cpu") == 0;
         snprintf(name, sizeof name, cpu ? "%s" : "%s:%d", d->kind, d->ordinal);
         printf("%-7s %s, %d %s, %.1f GiB\n", name, d->name, d->units,
-               cpu ? d->units == 1 ? "worker" : "workers" : "multiprocessors", (double)d->memory / (1 << 30));
+               cpu ? d->units == 1 ? "worker" : "workers" : "multiprocessors",
+               (double)d->memory / (1 << 30));
     }
     return EXIT_OK;
 }

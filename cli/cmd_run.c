@@ -1,4 +1,5 @@
-/* kjit run: a file's run block, with params from the command line. Its prints go to standard output. */
+/* kjit run: a file's run block, with params from the command line. Its prints go to standard
+ * output. */
 #include <stdio.h>
 
 #include "cli.h"
@@ -25,16 +26,11 @@ static int stop_running(void *user)
 static int exit_code(kjit_status status)
 {
     switch (status) {
-    case KJIT_OK:
-        return EXIT_OK;
-    case KJIT_INVALID: /* the params or saves are not as the block has them */
-        return EXIT_USAGE;
-    case KJIT_COMPILE:
-        return EXIT_SOURCE;
-    case KJIT_INTERRUPTED:
-        return EXIT_INTERRUPTED;
-    default:
-        return EXIT_FAILED;
+    case KJIT_OK: return EXIT_OK;
+    case KJIT_INVALID: /* the params or saves are not as the block has them */ return EXIT_USAGE;
+    case KJIT_COMPILE: return EXIT_SOURCE;
+    case KJIT_INTERRUPTED: return EXIT_INTERRUPTED;
+    default: return EXIT_FAILED;
     }
 }
 
@@ -53,7 +49,8 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     };
     catch_interrupts();
     kjit_status status = kjit_run(mod, &run);
-    bool unread = status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
+    bool unread =
+        status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
     if (status != KJIT_OK && !unread)
         show_messages(kjit_last_error(ctx));
     return kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;

@@ -1,4 +1,5 @@
-/* Ctrl-C: a signal in, a question answered out. The one piece of state that a signal handler needs is here. */
+/* Ctrl-C: a signal in, a question answered out. The one piece of state that a signal handler needs
+ * is here. */
 #include <signal.h>
 #include <stddef.h>
 
@@ -16,7 +17,8 @@ void catch_interrupts(void)
 {
     struct sigaction old, new = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&new.sa_mask);
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* a background job ignores it already */
+    if (sigaction(SIGINT, NULL, &old) == 0 &&
+        old.sa_handler != SIG_IGN) /* a background job ignores it already */
         sigaction(SIGINT, &new, NULL);
 }
 

@@ -15,7 +15,8 @@ static const command commands[] = {
         .min_files = 1,
         .max_files = -1,
         .run = command_run,
-        .more = "FILE is a .knl file, or - for standard input. name=value sets a param of the run block:\n"
+        .more = "FILE is a .knl file, or - for standard input. name=value sets a param of the run "
+                "block:\n"
                 "  n=5000  dt=0.1  fast=true  x=@data.npy  image=@photo.png\n"
                 "\n"
                 "Examples:\n"
@@ -77,7 +78,8 @@ static void print_exit_codes(void)
 
 static int help(void)
 {
-    puts("kjit compiles kernels written in .knl files and runs them.\n\nusage: kjit COMMAND [arguments] [options]\n");
+    puts("kjit compiles kernels written in .knl files and runs them.\n\nusage: kjit COMMAND "
+         "[arguments] [options]\n");
     for (int i = 0; i < NCOMMANDS; i++)
         printf("  %-9s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
     puts("\n  kjit COMMAND --help tells more; kjit --version");
@@ -87,8 +89,8 @@ static int help(void)
 
 static int command_help(const command *c)
 {
-    printf("usage: kjit %s%s%s [options]\n\n%c%s.\n", c->name, *c->arguments ? " " : "", c->arguments,
-           c->summary[0] - 'a' + 'A', c->summary + 1);
+    printf("usage: kjit %s%s%s [options]\n\n%c%s.\n", c->name, *c->arguments ? " " : "",
+           c->arguments, c->summary[0] - 'a' + 'A', c->summary + 1);
     if (c->more)
         printf("\n%s", c->more);
     print_options(c);

@@ -1,4 +1,5 @@
-/* Options: argv in, a struct of what was asked for out. One row an option; the rows are also the help. */
+/* Options: argv in, a struct of what was asked for out. One row an option; the rows are also the
+ * help. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,8 +103,8 @@ static bool set_emit(options *o, const char *value)
     if (o->emit && strcmp(o->emit, value) == 0)
         return true;
     const char *near = nearest(value, forms, n);
-    complain("there is no form '%s'%s%s%s: ast, tast, llvm, llvm-opt or asm", value, near ? " (did you mean '" : "",
-             near ? near : "", near ? "'?)" : "");
+    complain("there is no form '%s'%s%s%s: ast, tast, llvm, llvm-opt or asm", value,
+             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
     return false;
 }
 
@@ -149,16 +150,19 @@ static bool set_help(options *o, const char *value)
 }
 
 static const option table[] = {
-    {"--save", "NAME=FILE", IN_RUN, set_save, "save an array of the run block at its end (.npy, .png)"},
+    {"--save", "NAME=FILE", IN_RUN, set_save,
+     "save an array of the run block at its end (.npy, .png)"},
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
-    {"--device", "DEVICE", IN_RUN, set_device, "auto (the default), cpu, cuda, cuda:1: see kjit devices"},
+    {"--device", "DEVICE", IN_RUN, set_device,
+     "auto (the default), cpu, cuda, cuda:1: see kjit devices"},
     {"--workers", "N", IN_RUN, set_workers, "threads of the CPU device (default: one a core)"},
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
     {"--kernel", "NAME", IN_BUILD, set_kernel, "this kernel only"},
     {"--block", "X,Y,Z", IN_BUILD, set_block, "the block the kernel is compiled for (default 256)"},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
     {"-O", "LEVEL", IN_RUN | IN_BUILD, set_level, "optimisation: -O0, -O1, -O2, -O3 (the default)"},
-    {"--fp-contract", "on|off", IN_RUN | IN_BUILD, set_contract, "off: a*b + c rounds twice, not once"},
+    {"--fp-contract", "on|off", IN_RUN | IN_BUILD, set_contract,
+     "off: a*b + c rounds twice, not once"},
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD, set_diagnostics,
      "how errors in the source are shown; json: an object a line"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
@@ -176,7 +180,9 @@ void print_options(const command *c)
         if (!(p->commands & c->bit) || !p->help)
             continue;
         char shown[40];
-        const char *join = !p->value || strcmp(p->name, "-O") == 0 ? "" : p->name[1] == '-' ? "=" : " ";
+        const char *join = !p->value || strcmp(p->name, "-O") == 0 ? ""
+                           : p->name[1] == '-'                     ? "="
+                                                                   : " ";
         snprintf(shown, sizeof shown, "%s%s%s", p->name, join, p->value ? p->value : "");
         printf("  %-26s %s\n", shown, p->help);
     }

@@ -1,4 +1,5 @@
-/* What the command says: complaints, the library's messages, standard output. Text in, text on a stream out. */
+/* What the command says: complaints, the library's messages, standard output. Text in, text on a
+ * stream out. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +27,9 @@ void complain(const char *format, ...)
 
 /* ---- Messages ---- */
 
-static const struct { const char *word, *colour; } words[] = {
+static const struct {
+    const char *word, *colour;
+} words[] = {
     {": error: ", "\033[1;31m"},
     {": warning: ", "\033[1;35m"},
     {": note: ", "\033[1;36m"},
@@ -59,8 +62,9 @@ static void show_line(const char *line, size_t n)
         if (!word)
             continue;
         size_t before = (size_t)(word - line) + 2, len = strlen(words[i].word) - 2;
-        fprintf(stderr, "\033[1m%.*s%s%.*s\033[0m\033[1m%.*s\033[0m\n", (int)before, line, words[i].colour, (int)len,
-                line + before, (int)(n - before - len), line + before + len);
+        fprintf(stderr, "\033[1m%.*s%s%.*s\033[0m\033[1m%.*s\033[0m\n", (int)before, line,
+                words[i].colour, (int)len, line + before, (int)(n - before - len),
+                line + before + len);
         return;
     }
     fprintf(stderr, "%.*s\n", (int)n, line);
@@ -100,7 +104,8 @@ static size_t distance(const char *a, const char *b)
                 least = up[j] + 1;
             if (row[j - 1] + 1 < least)
                 least = row[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above[j - 2] + 1 < least)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                above[j - 2] + 1 < least)
                 least = above[j - 2] + 1;
             row[j] = least;
         }

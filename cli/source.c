@@ -1,4 +1,5 @@
-/* From a file's name to a checked module. Diagnostics and complaints go to standard error on the way. */
+/* From a file's name to a checked module. Diagnostics and complaints go to standard error on the
+ * way. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,9 +67,11 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
 {
     *out = NULL;
     kjit_status status = load(ctx, o, path, out);
-    bool wants_tree = o->emit && strcmp(o->emit, "ast") == 0; /* there is one before names and types are looked at */
+    bool wants_tree = o->emit && strcmp(o->emit, "ast") ==
+                                     0; /* there is one before names and types are looked at */
     char *tree = NULL;
-    if (status == KJIT_COMPILE && wants_tree && kjit_module_emit(*out, "ast", NULL, NULL, &tree) == KJIT_OK) {
+    if (status == KJIT_COMPILE && wants_tree &&
+        kjit_module_emit(*out, "ast", NULL, NULL, &tree) == KJIT_OK) {
         free(tree);
         return EXIT_OK;
     }

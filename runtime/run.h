@@ -1,10 +1,12 @@
-/* The interpreter of run blocks, sectioned by file. Enters by kjit_run (run_block.c): a checked module and options;
- * leaves: what the block printed, saved and launched, and a status with a located sentence.
+/* The interpreter of run blocks, sectioned by file. Enters by kjit_run (run_block.c): a checked
+ * module and options; leaves: what the block printed, saved and launched, and a status with a
+ * located sentence.
  *
- * Values: a kj_rvalue is a scalar, or a reference to a counted object. A function that gives a value through `out`
- * gives one reference, which the caller drops with kj_run_drop; kj_run_keep makes another. All objects of a run stand in
- * one list, and what is left there when the run ends is freed then: after a failure nobody has to drop anything.
- * Functions give false after kj_run_fail (the first failure is kept), true otherwise. */
+ * Values: a kj_rvalue is a scalar, or a reference to a counted object. A function that gives a
+ * value through `out` gives one reference, which the caller drops with kj_run_drop; kj_run_keep
+ * makes another. All objects of a run stand in one list, and what is left there when the run ends
+ * is freed then: after a failure nobody has to drop anything. Functions give false after
+ * kj_run_fail (the first failure is kept), true otherwise. */
 #ifndef KJ_RUN_H
 #define KJ_RUN_H
 
@@ -13,7 +15,7 @@
 typedef enum kj_rkind {
     KJ_R_NONE,   /* what a statement-like call gives */
     KJ_R_BOOL,   /* u.i: 0 or 1 */
-    KJ_R_INT,    /* u.i; dtype KJIT_U64: u.i holds the bits of an unsigned number (only those of 2^63 and above) */
+    KJ_R_INT,    /* u.i; dtype KJIT_U64: the bits of an unsigned number, of 2^63 and above */
     KJ_R_FLOAT,  /* u.f; dtype KJIT_F32: an f32's value, printed with f32's digits */
     KJ_R_DTYPE,  /* dtype */
     KJ_R_KERNEL, /* u.kernel */
@@ -46,9 +48,17 @@ struct kj_robject {
     bool fixed; /* an array of a const: its elements cannot be assigned */
     bool busy;  /* a sequence that is being printed */
     union {
-        struct { char *text; size_t len; } string;
-        struct { kj_rvalue *items; int64_t n, room; } seq;
-        struct { int64_t start, stop, step; } range;
+        struct {
+            char *text;
+            size_t len;
+        } string;
+        struct {
+            kj_rvalue *items;
+            int64_t n, room;
+        } seq;
+        struct {
+            int64_t start, stop, step;
+        } range;
         kjit_array *array;
         kjit_stream *stream;
         kjit_event *event;
@@ -77,7 +87,11 @@ enum { KJ_RUN_MAX_PARAMS = 5, KJ_RUN_MAX_DEPTH = 2000 };
 typedef struct kj_rsignature {
     bool read;
     int n;
-    struct { const char *name; int len; bool optional, rest; } params[KJ_RUN_MAX_PARAMS];
+    struct {
+        const char *name;
+        int len;
+        bool optional, rest;
+    } params[KJ_RUN_MAX_PARAMS];
 } kj_rsignature;
 
 typedef struct kj_run {
@@ -89,13 +103,16 @@ typedef struct kj_run {
     kj_robject objects; /* head of the ring */
     kj_rbinding *names;
     int nnames, roomnames;
-    kj_rvalue *consts;  /* one a top-level const, KJ_R_NONE until it is asked for */
+    kj_rvalue *consts; /* one a top-level const, KJ_R_NONE until it is asked for */
     kj_rflow flow;
     int depth;
-    uint64_t unseeded;  /* random calls without a seed so far */
+    uint64_t unseeded; /* random calls without a seed so far */
     kj_timing_hook timing;
     kj_rsignature signatures[KJ_NRUN];
-    struct { const char *name; int id; } known[256]; /* interned name -> builtin */
+    struct {
+        const char *name;
+        int id;
+    } known[256]; /* interned name -> builtin */
     /* the failure */
     kjit_status status;
     kj_span at;
@@ -135,33 +152,50 @@ bool kj_run_check(kj_run *r, kjit_status status, kj_span at);
 void kj_run_keep(kj_rvalue v);
 void kj_run_drop(kj_rvalue *v); /* leaves KJ_R_NONE */
 void kj_run_free_object(kj_robject *o);
-static inline kj_rvalue kj_run_none(void) { return (kj_rvalue){.kind = KJ_R_NONE}; }
-static inline kj_rvalue kj_run_bool(bool b) { return (kj_rvalue){.kind = KJ_R_BOOL, .u.i = b}; }
-static inline kj_rvalue kj_run_int(int64_t i) { return (kj_rvalue){.kind = KJ_R_INT, .dtype = KJIT_I64, .u.i = i}; }
+static inline kj_rvalue kj_run_none(void)
+{
+    return (kj_rvalue){.kind = KJ_R_NONE};
+}
+static inline kj_rvalue kj_run_bool(bool b)
+{
+    return (kj_rvalue){.kind = KJ_R_BOOL, .u.i = b};
+}
+static inline kj_rvalue kj_run_int(int64_t i)
+{
+    return (kj_rvalue){.kind = KJ_R_INT, .dtype = KJIT_I64, .u.i = i};
+}
 static inline kj_rvalue kj_run_uint(uint64_t u)
 {
-    return (kj_rvalue){.kind = KJ_R_INT, .dtype = u > INT64_MAX ? KJIT_U64 : KJIT_I64, .u.i = (int64_t)u};
+    return (kj_rvalue){
+        .kind = KJ_R_INT, .dtype = u > INT64_MAX ? KJIT_U64 : KJIT_I64, .u.i = (int64_t)u};
 }
-static inline kj_rvalue kj_run_float(double f) { return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = KJIT_F64, .u.f = f}; }
+static inline kj_rvalue kj_run_float(double f)
+{
+    return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = KJIT_F64, .u.f = f};
+}
 /* New objects. The array, stream or event is the object's from the call on, also when it fails. */
 bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalue *out);
-bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n, kj_rvalue *out); /* n times KJ_R_NONE */
+bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n,
+                     kj_rvalue *out); /* n times KJ_R_NONE */
 bool kj_run_range(kj_run *r, kj_span at, int64_t start, int64_t stop, int64_t step, kj_rvalue *out);
 bool kj_run_array(kj_run *r, kj_span at, kjit_array *a, kj_rvalue *out);
 bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out);
 bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out);
-bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list, kj_rvalue item); /* takes the item's reference */
+bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list,
+                   kj_rvalue item);        /* takes the item's reference */
 const char *kj_run_kind_name(kj_rvalue v); /* "an int", "a string": for messages */
 int64_t kj_run_range_count(const kj_robject *range);
 bool kj_run_is_number(kj_rvalue v); /* bool, int or float */
 double kj_run_as_float(kj_rvalue number);
-/* A number as kj_value (I64, U64, F64, BOOL), and back (floats keep f32's digits, unsigned ones theirs). */
+/* A number as kj_value (I64, U64, F64, BOOL), and back (floats keep f32's digits, unsigned ones
+ * theirs). */
 kj_value kj_run_to_value(kj_rvalue number);
 kj_rvalue kj_run_from_value(kj_value v);
 bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out);
 
 /* Names: a block's are those above the count it began with. */
-bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool fixed); /* takes the reference */
+bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value,
+                 bool fixed); /* takes the reference */
 kj_rbinding *kj_run_binding_of(kj_run *r, const char *name);
 void kj_run_leave(kj_run *r, int count);
 
@@ -172,8 +206,9 @@ bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
 /* A function of the kernel vocabulary on numbers: -1 when `name` is none of those. */
 int kj_run_math_id(const char *name);
-bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out);
-/* The value as the declared type; gives the reference back through v. `what` names it in messages. */
+bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                 kj_rvalue *out);
+/* The value as the declared type, in place. `what` names it in messages. */
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v);
 /* The conversion f32(x) spells. */
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out);
@@ -188,16 +223,17 @@ bool kj_run_statements(kj_run *r, const kj_stmt *s); /* r->flow says how they en
 typedef struct kj_rplace {
     kj_rvalue base;
     kj_span at;
-    int64_t item;     /* of a sequence, string or range */
-    char *element;    /* in a host array */
-    kj_rvalue view;   /* else: a view of an array, or KJ_R_NONE */
-    bool one;         /* the view is one element, every extent 1 */
+    int64_t item;   /* of a sequence, string or range */
+    char *element;  /* in a host array */
+    kj_rvalue view; /* else: a view of an array, or KJ_R_NONE */
+    bool one;       /* the view is one element, every extent 1 */
 } kj_rplace;
 bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj_rplace *out);
 bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out);
 bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_rvalue v);
 void kj_run_place_drop(kj_rplace *p);
-/* Item i of a sequence or array, for loops and unpacking; false at the end without a failure recorded. */
+/* Item i of a sequence or array, for loops and unpacking; false at the end without a failure
+ * recorded. */
 bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *out);
 bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
 
@@ -213,8 +249,10 @@ bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out);
 bool kj_run_arg_float(kj_run *r, const kj_rcall *c, int i, double *out);
 bool kj_run_arg_text(kj_run *r, const kj_rcall *c, int i, const char **out);
 bool kj_run_arg_array(kj_run *r, const kj_rcall *c, int i, kjit_array **out);
-bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i, kjit_dtype *out); /* leaves *out when not given */
-bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i, kjit_stream **out); /* NULL when not given */
+bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i,
+                      kjit_dtype *out); /* leaves *out when not given */
+bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i,
+                       kjit_stream **out); /* NULL when not given */
 bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t shape[KJIT_MAX_NDIM]);
 
 /* ---- run_elements.c: host elements ---- */
@@ -244,26 +282,31 @@ kj_rvalue kj_run_load(kjit_dtype dtype, const void *p);
 /* The value's bytes as an element; fails when the type does not hold it. */
 bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned char out[8]);
 void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n, double *out);
-void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n, const double *from); /* float types, dense */
+void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n,
+                         const double *from); /* float types, dense */
 /* start, start + step, ... as elements of a new array, of a type that holds them; no bools. */
 void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step);
 void kj_run_fill(kjit_array *a, const unsigned char element[8]);
-/* The array itself if it is in host memory (a new reference), else a copy there. All queued work has ended. */
+/* The array itself if it is in host memory (a new reference), else a copy there. All queued work
+ * has ended. */
 bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
-bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape, kjit_memory memory,
-                      kj_rvalue *out);
+bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape,
+                      kjit_memory memory, kj_rvalue *out);
 
 /* ---- run_print.c: values as text ---- */
 
 /* As Python prints it; `quoted`: strings as they stand inside a tuple or list. */
 bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted);
 /* The text of a number in a fixed buffer, for messages. */
-typedef struct kj_rshort { char text[KJ_SCALAR_TEXT]; } kj_rshort;
+typedef struct kj_rshort {
+    char text[KJ_SCALAR_TEXT];
+} kj_rshort;
 kj_rshort kj_run_short(kj_rvalue v);
 
 /* ---- run_param.c: params and their overrides, --save ---- */
 
-/* "5", "-0x1f", "2.5e3", "true", "inf": an int, float or bool; else KJ_R_NONE. The text ends with a NUL. */
+/* "5", "-0x1f", "2.5e3", "true", "inf": an int, float or bool; else KJ_R_NONE. The text ends with a
+ * NUL. */
 kj_rvalue kj_run_parse_number(const char *text, size_t len);
 
 /* Do the params and saves of the options name what the block has? */
@@ -283,7 +326,8 @@ void kj_run_time_end(kj_run *r);
 
 /* k[grid, block](...) and k.forall(n)(...): `config` is the callee. */
 bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel);
-bool kj_run_unconfigured(kj_run *r, kj_span at, const kj_kernel_decl *kernel); /* fails: says how to launch it */
+bool kj_run_unconfigured(kj_run *r, kj_span at,
+                         const kj_kernel_decl *kernel); /* fails: says how to launch it */
 
 /* ---- run_random.c: Philox 4x32-10 ---- */
 
@@ -297,19 +341,20 @@ void kj_run_suggest(const kj_program *program, kj_str *out);
 
 typedef bool kj_run_builtin(kj_run *r, kj_rcall *c, kj_rvalue *out);
 /* run_make.c */
-kj_run_builtin kj_run_make_filled, kj_run_make_like, kj_run_make_full, kj_run_make_arange, kj_run_make_linspace;
+kj_run_builtin kj_run_make_filled, kj_run_make_like, kj_run_make_full, kj_run_make_arange,
+    kj_run_make_linspace;
 /* run_list.c */
 kj_run_builtin kj_run_make_array;
 /* run_random.c */
 kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randint;
 /* run_move.c */
-kj_run_builtin kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_device_array, kj_run_device_array_like,
-    kj_run_copy, kj_run_swap, kj_run_copy_to_host, kj_run_copy_to_device;
+kj_run_builtin kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_device_array,
+    kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host, kj_run_copy_to_device;
 /* run_reduce.c */
 kj_run_builtin kj_run_sum, kj_run_min_max, kj_run_mean, kj_run_all_any;
 /* run_stream.c */
-kj_run_builtin kj_run_new_stream, kj_run_new_event, kj_run_synchronize, kj_run_elapsed, kj_run_device,
-    kj_run_m_synchronize, kj_run_record, kj_run_wait;
+kj_run_builtin kj_run_new_stream, kj_run_new_event, kj_run_synchronize, kj_run_elapsed,
+    kj_run_device, kj_run_m_synchronize, kj_run_record, kj_run_wait;
 /* run_assert.c */
 kj_run_builtin kj_run_assert, kj_run_assert_close;
 /* run_basic.c */

@@ -1,5 +1,5 @@
-/* A builtin's arguments as what it needs. In: a bound call; out: an integer, text, a shape...; a failure names the
- * parameter. */
+/* A builtin's arguments as what it needs. In: a bound call; out: an integer, text, a shape...; a
+ * failure names the parameter. */
 #include "run.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed)
 {
     const kj_rsignature *s = &r->signatures[c->id];
-    kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' is %s, not %s", s->params[i].len, s->params[i].name, needed,
-                kj_run_kind_name(c->args[i]));
+    kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' is %s, not %s", s->params[i].len,
+                s->params[i].name, needed, kj_run_kind_name(c->args[i]));
     return false;
 }
 
@@ -17,10 +17,12 @@ bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out)
     if (c->args[i].kind != KJ_R_INT) {
         wrong(r, c, i, "an int");
         return c->args[i].kind == KJ_R_FLOAT
-            ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int") : false;
+                   ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int")
+                   : false;
     }
     if (c->args[i].dtype == KJIT_U64)
-        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large", kj_run_short(c->args[i]).text);
+        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large",
+                           kj_run_short(c->args[i]).text);
     *out = c->args[i].u.i;
     return true;
 }
@@ -75,7 +77,8 @@ bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i, kjit_stream **out)
 static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t *out)
 {
     if (v.kind != KJ_R_INT) {
-        kj_run_fail(r, KJIT_TYPE, at, "a shape is an int or a tuple of ints: %s is none", kj_run_kind_name(v));
+        kj_run_fail(r, KJIT_TYPE, at, "a shape is an int or a tuple of ints: %s is none",
+                    kj_run_kind_name(v));
         return v.kind == KJ_R_FLOAT ? kj_run_hint(r, "// divides to an int") : false;
     }
     if (v.dtype == KJIT_U64 || v.u.i < 0)
@@ -93,8 +96,8 @@ bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t sh
     }
     const kj_robject *o = v.u.object;
     if (o->u.seq.n < 1 || o->u.seq.n > KJIT_MAX_NDIM)
-        return kj_run_fail(r, KJIT_SHAPE, c->spans[i], "an array has 1 to %d axes, not %lld", KJIT_MAX_NDIM,
-                           (long long)o->u.seq.n);
+        return kj_run_fail(r, KJIT_SHAPE, c->spans[i], "an array has 1 to %d axes, not %lld",
+                           KJIT_MAX_NDIM, (long long)o->u.seq.n);
     *ndim = (int)o->u.seq.n;
     for (int k = 0; k < *ndim; k++) {
         if (!extent(r, c->spans[i], o->u.seq.items[k], &shape[k]))

@@ -1,4 +1,4 @@
-/* assert and assert_close. In: what should hold; out: nothing, or a failure that shows the values. */
+/* assert and assert_close. In: what should hold; out: nothing, or a failure with the values. */
 #include "run.h"
 
 #include <inttypes.h>
@@ -13,7 +13,8 @@ static bool condition(kj_run *r, const kj_expr *e, bool *truth, kj_rvalue sides[
     kj_rvalue v;
     sides[0] = sides[1] = kj_run_none();
     if (e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE) {
-        if (!kj_run_eval(r, e->u.binary.lhs, &sides[0]) || !kj_run_eval(r, e->u.binary.rhs, &sides[1]) ||
+        if (!kj_run_eval(r, e->u.binary.lhs, &sides[0]) ||
+            !kj_run_eval(r, e->u.binary.rhs, &sides[1]) ||
             !kj_run_binary(r, e->span, e->u.binary.op, sides[0], sides[1], &v))
             return false;
     } else if (!kj_run_eval(r, e, &v)) {
@@ -29,7 +30,8 @@ static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_r
 {
     kj_str why = {0}, shown = {0};
     kj_rvalue v = kj_run_none();
-    if (message && (!kj_run_eval(r, message, &v) || !kj_run_put_value(r, message->span, &why, v, false))) {
+    if (message &&
+        (!kj_run_eval(r, message, &v) || !kj_run_put_value(r, message->span, &why, v, false))) {
         kj_str_free(&why);
         return false;
     }
@@ -83,10 +85,12 @@ static void compare(comparison *k, long double a, long double b)
     int64_t at = k->seen++;
     if (a == b || (isnan(a) && isnan(b)))
         return;
-    long double difference = fabsl(a - b), allowed = (long double)k->atol + (long double)k->rtol * fabsl(b);
+    long double difference = fabsl(a - b),
+                allowed = (long double)k->atol + (long double)k->rtol * fabsl(b);
     if (difference <= allowed && !isinf(a) && !isinf(b))
         return;
-    double excess = isnan(difference) || isinf(difference) ? INFINITY : (double)(difference - allowed);
+    double excess =
+        isnan(difference) || isinf(difference) ? INFINITY : (double)(difference - allowed);
     if (k->differ++ > 0 && !(excess > k->excess))
         return;
     k->worst = at;
@@ -99,7 +103,8 @@ static long double wide(kj_rvalue v)
 {
     if (v.kind == KJ_R_FLOAT)
         return (long double)v.u.f;
-    return v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (long double)(uint64_t)v.u.i : (long double)v.u.i;
+    return v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (long double)(uint64_t)v.u.i
+                                                     : (long double)v.u.i;
 }
 
 static bool is_wide(kjit_dtype dtype)
@@ -174,17 +179,20 @@ static void put_index(kj_str *t, kjit_array *a, int64_t index)
 
 static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalue sides[2])
 {
-    kj_rshort a = kj_run_short(element(sides[0], k->worst)), b = kj_run_short(element(sides[1], k->worst));
+    kj_rshort a = kj_run_short(element(sides[0], k->worst)),
+              b = kj_run_short(element(sides[1], k->worst));
     char by[96] = "";
     if (isfinite(k->difference) && isfinite(k->allowed))
         snprintf(by, sizeof by, " (difference %.5g, allowed %.5g)", k->difference, k->allowed);
     if (sides[0].kind != KJ_R_ARRAY && sides[1].kind != KJ_R_ARRAY)
         return kj_run_fail(r, KJIT_ASSERT, at, "%s is not close to %s%s", a.text, b.text, by);
     kj_str where = {0};
-    put_index(&where, (sides[0].kind == KJ_R_ARRAY ? sides[0] : sides[1]).u.object->u.array, k->worst);
+    put_index(&where, (sides[0].kind == KJ_R_ARRAY ? sides[0] : sides[1]).u.object->u.array,
+              k->worst);
     if (where.failed)
         return kj_run_no_memory(r, at);
-    kj_run_fail(r, KJIT_ASSERT, at, "%" PRId64 " of %" PRId64 " elements differ; the worst is %s: %s and %s%s",
+    kj_run_fail(r, KJIT_ASSERT, at,
+                "%" PRId64 " of %" PRId64 " elements differ; the worst is %s: %s and %s%s",
                 k->differ, k->seen, where.data, a.text, b.text, by);
     kj_str_free(&where);
     return false;
@@ -210,8 +218,8 @@ static bool side(kj_run *r, const kj_rcall *c, int i, kj_rvalue *out)
         return kj_run_on_host(r, c->spans[i], c->args[i], out);
     if (kj_run_is_number(*out))
         return true;
-    return kj_run_fail(r, KJIT_TYPE, c->spans[i], "assert_close compares arrays and numbers, not %s",
-                       kj_run_kind_name(*out));
+    return kj_run_fail(r, KJIT_TYPE, c->spans[i],
+                       "assert_close compares arrays and numbers, not %s", kj_run_kind_name(*out));
 }
 
 bool kj_run_assert_close(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -219,8 +227,9 @@ bool kj_run_assert_close(kj_run *r, kj_rcall *c, kj_rvalue *out)
     comparison k = {.rtol = 1e-5, .atol = 1e-8};
     kj_rvalue sides[2];
     *out = kj_run_none();
-    if ((c->given[2] && !kj_run_arg_float(r, c, 2, &k.rtol)) || (c->given[3] && !kj_run_arg_float(r, c, 3, &k.atol)) ||
-        !side(r, c, 0, &sides[0]) || !side(r, c, 1, &sides[1]))
+    if ((c->given[2] && !kj_run_arg_float(r, c, 2, &k.rtol)) ||
+        (c->given[3] && !kj_run_arg_float(r, c, 3, &k.atol)) || !side(r, c, 0, &sides[0]) ||
+        !side(r, c, 1, &sides[1]))
         return false;
     bool arrays[2] = {sides[0].kind == KJ_R_ARRAY, sides[1].kind == KJ_R_ARRAY};
     if (arrays[0] && arrays[1]) {

@@ -54,7 +54,8 @@ bool kj_run_make_range(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if ((c->given[0] && !kj_run_arg_int(r, c, 0, &start)) || !kj_run_arg_int(r, c, 1, &stop) ||
         (c->given[2] && !kj_run_arg_int(r, c, 2, &step)))
         return false;
-    return kj_run_range(r, c->span, start, stop, step, out); /* step 0: no iterations, as in kernels */
+    return kj_run_range(r, c->span, start, stop, step,
+                        out); /* step 0: no iterations, as in kernels */
 }
 
 /* Characters, not bytes: the continuation bytes of UTF-8 do not count. */
@@ -86,7 +87,8 @@ bool kj_run_m_append(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     *out = kj_run_none();
     if (c->self.kind != KJ_R_LIST)
-        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no 'append'", kj_run_kind_name(c->self));
+        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no 'append'",
+                           kj_run_kind_name(c->self));
     kj_run_keep(c->args[0]);
     return kj_run_append(r, c->span, c->self, c->args[0]);
 }

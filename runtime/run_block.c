@@ -1,5 +1,5 @@
-/* kjit_run: a module's run block from its beginning to its end. In: a checked module and the caller's options; out: what
- * the block does, and a status with a sentence that shows the place. */
+/* kjit_run: a module's run block from its beginning to its end. In: a checked module and the
+ * caller's options; out: what the block does, and a status with a sentence that shows the place. */
 #include "run.h"
 
 #include <stdio.h>
@@ -53,7 +53,8 @@ bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
 
 /* ---- The failure as text ---- */
 
-/* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched it. */
+/* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched
+ * it. */
 static void put_located(kj_run *r, kj_diag *d, kj_str *t)
 {
     bool located = strchr(r->message, '\n') != NULL;
@@ -97,8 +98,9 @@ static kjit_status give_failure(kj_run *r)
     }
     while (t.size > 0 && t.data[t.size - 1] == '\n')
         t.data[--t.size] = 0;
-    kjit_status status = t.failed || !t.data ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
-                                             : kj_fail(r->ctx, r->status, "%s", t.data);
+    kjit_status status = t.failed || !t.data
+                             ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
+                             : kj_fail(r->ctx, r->status, "%s", t.data);
     kj_str_free(&t);
     return status;
 }
@@ -144,7 +146,8 @@ static kjit_status no_run_block(kjit_module *mod)
 {
     kj_str t = {0};
     kj_run_suggest(mod->program, &t);
-    kjit_status status = t.failed ? kj_no_memory(mod->ctx) : kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s", t.data);
+    kjit_status status =
+        t.failed ? kj_no_memory(mod->ctx) : kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s", t.data);
     kj_str_free(&t);
     return status;
 }

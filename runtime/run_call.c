@@ -1,5 +1,5 @@
-/* Calls of a run block: what is called, and its arguments. In: a call; out: what it gives. The builtins are the rows of
- * run_builtins.def: arguments go to the parameters their signature names. */
+/* Calls of a run block: what is called, and its arguments. In: a call; out: what it gives. The
+ * builtins are the rows of run_builtins.def: arguments go to the parameters of their signatures. */
 #include "run.h"
 
 #include <stdlib.h>
@@ -102,7 +102,8 @@ static int dotted_id(const char *base, const char *name)
 {
     size_t n = strlen(base);
     for (int i = 0; i < KJ_NRUN; i++) {
-        if (strncmp(rows[i].name, base, n) == 0 && rows[i].name[n] == '.' && strcmp(rows[i].name + n + 1, name) == 0)
+        if (strncmp(rows[i].name, base, n) == 0 && rows[i].name[n] == '.' &&
+            strcmp(rows[i].name + n + 1, name) == 0)
             return i;
     }
     return -1;
@@ -138,7 +139,8 @@ static int parameter_named(const kj_rsignature *s, const char *name)
 {
     size_t len = strlen(name);
     for (int i = 0; i < s->n; i++) {
-        if ((size_t)s->params[i].len == len && memcmp(s->params[i].name, name, len) == 0 && !s->params[i].rest)
+        if ((size_t)s->params[i].len == len && memcmp(s->params[i].name, name, len) == 0 &&
+            !s->params[i].rest)
             return i;
     }
     return -1;
@@ -151,7 +153,8 @@ static const char *plain_name(const kj_rcall *c)
 
 static bool no_such_parameter(kj_run *r, const kj_rcall *c, const kj_expr *e)
 {
-    kj_run_fail(r, KJIT_TYPE, e->keyword_span, "%s has no parameter '%s'", plain_name(c), e->keyword);
+    kj_run_fail(r, KJIT_TYPE, e->keyword_span, "%s has no parameter '%s'", plain_name(c),
+                e->keyword);
     return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
 }
 
@@ -197,7 +200,8 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_rsignature *s, const 
     if (s->params[i].rest)
         return bind_rest(r, c, e, v);
     if (c->given[i])
-        return kj_run_fail(r, KJIT_TYPE, e->span, "'%.*s' is given twice", s->params[i].len, s->params[i].name);
+        return kj_run_fail(r, KJIT_TYPE, e->span, "'%.*s' is given twice", s->params[i].len,
+                           s->params[i].name);
     c->given[i] = true;
     c->args[i] = v;
     c->spans[i] = e->span;
@@ -211,8 +215,8 @@ static bool bind_arguments(kj_run *r, kj_rcall *c)
         if (!bind_argument(r, c, s, e))
             return false;
     }
-    if (s->n > 1 && s->params[0].optional && !s->params[1].optional && c->given[0] && !c->given[1] &&
-        !c->args_expr->keyword) { /* range(n): alone it is the stop */
+    if (s->n > 1 && s->params[0].optional && !s->params[1].optional && c->given[0] &&
+        !c->given[1] && !c->args_expr->keyword) { /* range(n): alone it is the stop */
         c->given[1] = true;
         c->args[1] = c->args[0];
         c->spans[1] = c->spans[0];
@@ -222,13 +226,15 @@ static bool bind_arguments(kj_run *r, kj_rcall *c)
     for (int i = 0; i < s->n; i++) {
         if (c->given[i] || s->params[i].optional)
             continue;
-        kj_run_fail(r, KJIT_TYPE, c->span, "%s needs '%.*s'", plain_name(c), s->params[i].len, s->params[i].name);
+        kj_run_fail(r, KJIT_TYPE, c->span, "%s needs '%.*s'", plain_name(c), s->params[i].len,
+                    s->params[i].name);
         return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
     }
     return true;
 }
 
-/* swap works on names, and assert shows what it compared: those two look at their arguments themselves. */
+/* swap works on names, and assert shows what it compared: those two look at their arguments
+ * themselves. */
 static bool call_builtin(kj_run *r, const kj_expr *e, int id, kj_rvalue self, kj_rvalue *out)
 {
     kj_rcall c = {.id = (kj_run_id)id, .span = e->span, .args_expr = e->u.call.args, .self = self};
@@ -249,7 +255,8 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
     int n = 0;
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword)
-            return kj_run_fail(r, KJIT_TYPE, arg->keyword_span, "%s has no named parameters", kj_builtins[id].name);
+            return kj_run_fail(r, KJIT_TYPE, arg->keyword_span, "%s has no named parameters",
+                               kj_builtins[id].name);
         if (n == MOST)
             return kj_run_fail(r, KJIT_TYPE, arg->span, "too many arguments");
         if (!kj_run_eval(r, arg, &args[n++]))
@@ -263,7 +270,8 @@ static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *
     const kj_expr *arg = e->u.call.args;
     kj_rvalue v;
     if (!arg || arg->next || arg->keyword)
-        return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts one number", kjit_dtype_name(dtype));
+        return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts one number",
+                           kjit_dtype_name(dtype));
     if (!kj_run_eval(r, arg, &v))
         return false;
     if (v.kind == KJ_R_NONE)
@@ -288,7 +296,8 @@ static bool call_value(kj_run *r, const kj_expr *e, kj_rvalue callee, kj_rvalue 
         return call_type(r, e, callee.dtype, out);
     if (callee.kind == KJ_R_KERNEL)
         return kj_run_unconfigured(r, e->span, callee.u.kernel);
-    return kj_run_fail(r, KJIT_TYPE, e->u.call.callee->span, "%s cannot be called", kj_run_kind_name(callee));
+    return kj_run_fail(r, KJIT_TYPE, e->u.call.callee->span, "%s cannot be called",
+                       kj_run_kind_name(callee));
 }
 
 static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
@@ -323,7 +332,8 @@ static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
     if (self.kind == KJ_R_KERNEL)
         return kj_run_unconfigured(r, e->span, self.u.kernel);
     if (id < 0 || id == KJ_RUN_M_FORALL)
-        return kj_run_fail(r, KJIT_NOT_FOUND, member->u.member.name_span, "%s has no '%s'", kj_run_kind_name(self), name);
+        return kj_run_fail(r, KJIT_NOT_FOUND, member->u.member.name_span, "%s has no '%s'",
+                           kj_run_kind_name(self), name);
     if (!functions[id]) {
         kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is not called", name);
         return kj_run_hint(r, "write .%s", name);

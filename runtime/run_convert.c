@@ -1,5 +1,5 @@
-/* Values to types: f32(x), int(x), and the types that let, var and param declare. In: a value; out: the value as that
- * type, or a failure that says why not. */
+/* Values to types: f32(x), int(x), and the types that let, var and param declare. In: a value; out:
+ * the value as that type, or a failure that says why not. */
 #include "run.h"
 
 #include <math.h>
@@ -9,8 +9,11 @@
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)
 {
     if (!kj_run_is_number(v)) {
-        kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v), kjit_dtype_name(to));
-        return v.kind == KJ_R_ARRAY ? kj_run_hint(r, "array(a, %s) converts the elements", kjit_dtype_name(to)) : false;
+        kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
+                    kjit_dtype_name(to));
+        return v.kind == KJ_R_ARRAY
+                   ? kj_run_hint(r, "array(a, %s) converts the elements", kjit_dtype_name(to))
+                   : false;
     }
     *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
     return true;
@@ -20,8 +23,10 @@ static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what,
 {
     const char *name = kj_types[to].name;
     bool is_bool = v->kind == KJ_R_BOOL;
-    if (!kj_run_is_number(*v) || is_bool != (to == KJ_BOOL) || (v->kind == KJ_R_FLOAT && !kj_is_float(to)))
-        return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s does not fit", what, name, kj_run_kind_name(*v));
+    if (!kj_run_is_number(*v) || is_bool != (to == KJ_BOOL) ||
+        (v->kind == KJ_R_FLOAT && !kj_is_float(to)))
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s does not fit", what, name,
+                           kj_run_kind_name(*v));
     kj_value value = kj_run_to_value(*v);
     if (!is_bool && !kj_is_float(to) && !kj_value_fits(value, to))
         return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s is out of its range", what, name,
@@ -35,7 +40,8 @@ static void put_type(kj_str *t, const char *name, int ndim)
     kj_str_printf(t, "%s[%.*s]", name, ndim - 1, ",,,,,");
 }
 
-static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype elem, const char *what, kj_rvalue v)
+static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype elem,
+                        const char *what, kj_rvalue v)
 {
     kj_str wanted = {0}, got = {0};
     put_type(&wanted, type->name, type->ndim);
@@ -56,7 +62,8 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype
     return fits;
 }
 
-static bool convert_tuple(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v)
+static bool convert_tuple(kj_run *r, kj_span at, const kj_type_ref *type, const char *what,
+                          kj_rvalue *v)
 {
     int64_t n = 0;
     for (const kj_type_ref *part = type->parts; part; part = part->next)
@@ -96,8 +103,10 @@ bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *
 static bool not_a_number(kj_run *r, const kj_rcall *c, const char *type)
 {
     if (c->args[0].kind == KJ_R_STRING)
-        return kj_run_fail(r, KJIT_TYPE, c->spans[0], "\"%s\" is not %s", c->args[0].u.object->u.string.text, type);
-    return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s cannot be made %s", kj_run_kind_name(c->args[0]), type);
+        return kj_run_fail(r, KJIT_TYPE, c->spans[0], "\"%s\" is not %s",
+                           c->args[0].u.object->u.string.text, type);
+    return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s cannot be made %s",
+                       kj_run_kind_name(c->args[0]), type);
 }
 
 bool kj_run_make_int(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -116,7 +125,8 @@ bool kj_run_make_int(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (v.kind == KJ_R_FLOAT) {
         double f = trunc(v.u.f);
         if (!(f >= -0x1p63 && f < 0x1p63))
-            return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s has no integer part in 64 bits", kj_run_short(v).text);
+            return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s has no integer part in 64 bits",
+                               kj_run_short(v).text);
         *out = kj_run_int((int64_t)f);
         return true;
     }

@@ -1,5 +1,5 @@
-/* Elements of host arrays, for the run block's constructors, reductions and comparisons. In: arrays of any dtype and
- * layout; out: rows of elements, values, doubles. */
+/* Elements of host arrays, for the run block's constructors, reductions and comparisons. In: arrays
+ * of any dtype and layout; out: rows of elements, values, doubles. */
 #include "run.h"
 
 #include <string.h>
@@ -65,36 +65,46 @@ bool kj_run_next_row(kj_rrows *w)
 /* ---- One element ---- */
 
 /* Calls M(KJIT_type, C type) for each dtype but bool. */
+/* clang-format off */
 #define EACH_NUMBER(M) \
     M(I8, int8_t) M(I16, int16_t) M(I32, int32_t) M(I64, int64_t) \
     M(U8, uint8_t) M(U16, uint16_t) M(U32, uint32_t) M(U64, uint64_t) M(F32, float) M(F64, double)
+/* clang-format on */
 
 kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
 {
     kj_value v = {.type = (kj_dtype)dtype};
     switch (dtype) {
-#define LOAD_SIGNED(id, type) case KJIT_##id: { type t; memcpy(&t, p, sizeof t); v.i = t; break; }
-#define LOAD_UNSIGNED(id, type) case KJIT_##id: { type t; memcpy(&t, p, sizeof t); v.u = t; break; }
-    LOAD_SIGNED(I8, int8_t)
-    LOAD_SIGNED(I16, int16_t)
-    LOAD_SIGNED(I32, int32_t)
-    LOAD_SIGNED(I64, int64_t)
-    LOAD_UNSIGNED(U8, uint8_t)
-    LOAD_UNSIGNED(U16, uint16_t)
-    LOAD_UNSIGNED(U32, uint32_t)
-    LOAD_UNSIGNED(U64, uint64_t)
+#define LOAD_SIGNED(id, type) \
+    case KJIT_##id: { \
+        type t; \
+        memcpy(&t, p, sizeof t); \
+        v.i = t; \
+        break; \
+    }
+#define LOAD_UNSIGNED(id, type) \
+    case KJIT_##id: { \
+        type t; \
+        memcpy(&t, p, sizeof t); \
+        v.u = t; \
+        break; \
+    }
+        LOAD_SIGNED(I8, int8_t)
+        LOAD_SIGNED(I16, int16_t)
+        LOAD_SIGNED(I32, int32_t)
+        LOAD_SIGNED(I64, int64_t)
+        LOAD_UNSIGNED(U8, uint8_t)
+        LOAD_UNSIGNED(U16, uint16_t)
+        LOAD_UNSIGNED(U32, uint32_t)
+        LOAD_UNSIGNED(U64, uint64_t)
     case KJIT_F32: {
         float f;
         memcpy(&f, p, sizeof f);
         v.f = (double)f;
         break;
     }
-    case KJIT_F64:
-        memcpy(&v.f, p, sizeof v.f);
-        break;
-    case KJIT_BOOL:
-        v.u = *(const unsigned char *)p != 0;
-        break;
+    case KJIT_F64: memcpy(&v.f, p, sizeof v.f); break;
+    case KJIT_BOOL: v.u = *(const unsigned char *)p != 0; break;
     }
     return kj_run_from_value(v);
 }
@@ -124,8 +134,7 @@ static void pack_value(kj_value v, unsigned char out[8])
         memcpy(out, &b, sizeof b);
         break;
     }
-    default:
-        memcpy(out, &bits, sizeof bits);
+    default: memcpy(out, &bits, sizeof bits);
     }
 }
 
@@ -134,14 +143,16 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned 
     kj_dtype to = (kj_dtype)dtype;
     const char *name = kjit_dtype_name(dtype);
     if (!kj_run_is_number(v))
-        return kj_run_fail(r, KJIT_TYPE, at, "%s is not an element of type %s", kj_run_kind_name(v), name);
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is not an element of type %s", kj_run_kind_name(v),
+                           name);
     if (dtype == KJIT_BOOL && v.kind != KJ_R_BOOL) {
         kj_run_fail(r, KJIT_TYPE, at, "%s %s is not an element of type bool", kj_run_kind_name(v),
                     kj_run_short(v).text);
         return kj_run_hint(r, "compare: x != 0");
     }
     if (v.kind == KJ_R_FLOAT && !kj_is_float(to)) {
-        kj_run_fail(r, KJIT_TYPE, at, "the float %s does not go into an array of %s", kj_run_short(v).text, name);
+        kj_run_fail(r, KJIT_TYPE, at, "the float %s does not go into an array of %s",
+                    kj_run_short(v).text, name);
         return kj_run_hint(r, "convert it: %s(x)", name);
     }
     kj_value value = kj_run_to_value(v);
@@ -168,7 +179,7 @@ void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n
             out[i] = (double)t; \
         } \
         break;
-    EACH_NUMBER(LOAD_MANY)
+        EACH_NUMBER(LOAD_MANY)
     case KJIT_BOOL:
         for (int64_t i = 0; i < n; i++, p += step)
             out[i] = *p != 0;
@@ -221,9 +232,8 @@ void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int6
         for (int64_t i = 0; i < n; i++, v += by) \
             ((type *)p)[i] = (type)(int64_t)v; \
         break;
-    EACH_NUMBER(STORE_LINE)
-    case KJIT_BOOL:
-        break;
+        EACH_NUMBER(STORE_LINE)
+    case KJIT_BOOL: break;
     }
 }
 
@@ -253,11 +263,12 @@ bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
         return kj_run_check(r, kjit_synchronize(r->ctx), at);
     }
     kjit_array *host = NULL;
-    return kj_run_check(r, kj_array_on_host(a.u.object->u.array, &host), at) && kj_run_array(r, at, host, out);
+    return kj_run_check(r, kj_array_on_host(a.u.object->u.array, &host), at) &&
+           kj_run_array(r, at, host, out);
 }
 
-bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape, kjit_memory memory,
-                      kj_rvalue *out)
+bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape,
+                      kjit_memory memory, kj_rvalue *out)
 {
     kjit_array *a = NULL;
     return kj_run_check(r, kjit_array_create(r->ctx, dtype, ndim, shape, 'C', memory, &a), at) &&

@@ -1,4 +1,5 @@
-/* Expressions of a run block, evaluated as they stand in the AST. In: an expression; out: a value with one reference. */
+/* Expressions of a run block, evaluated as they stand in the AST. In: an expression; out: a value
+ * with one reference. */
 #include "run.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
 {
     kj_rcall c = {.id = KJ_RUN_ARRAY, .span = item->value->span};
     c.args[0] = *v;
-    c.args[1] = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)kj_type_named(item->type->name)};
+    c.args[1] =
+        (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)kj_type_named(item->type->name)};
     c.given[0] = c.given[1] = true;
     c.spans[0] = item->value->span;
     c.spans[1] = item->type->span;
@@ -60,8 +62,13 @@ static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
 
 static bool predefined(const char *name, kj_rvalue *out)
 {
-    static const struct { const char *name; double value; } constants[] = {
-        {"pi", 3.14159265358979323846}, {"inf", INFINITY}, {"nan", NAN},
+    static const struct {
+        const char *name;
+        double value;
+    } constants[] = {
+        {"pi", 3.14159265358979323846},
+        {"inf", INFINITY},
+        {"nan", NAN},
     };
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
         if (strcmp(name, constants[i].name) == 0) {
@@ -80,7 +87,8 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int ind
     if (item->kind == KJ_I_CONST)
         return const_value(r, item, index, out);
     if (item->kind == KJ_I_FN)
-        return kj_run_fail(r, KJIT_TYPE, e->span, "fn '%s' can be called by kernels only", item->name);
+        return kj_run_fail(r, KJIT_TYPE, e->span, "fn '%s' can be called by kernels only",
+                           item->name);
     for (int i = 0; i < r->program->nkernels; i++) {
         if (r->program->kernels[i].item == item)
             *out = (kj_rvalue){.kind = KJ_R_KERNEL, .u.kernel = &r->program->kernels[i]};
@@ -144,7 +152,8 @@ static bool evaluate_chain(kj_run *r, const kj_expr *e, kj_rvalue *out)
         return false;
     for (int i = 0; i < e->u.chain.nops && truth; i++) {
         operand = operand->next;
-        if (!kj_run_eval(r, operand, &right) || !kj_run_binary(r, e->span, e->u.chain.ops[i], left, right, out) ||
+        if (!kj_run_eval(r, operand, &right) ||
+            !kj_run_binary(r, e->span, e->u.chain.ops[i], left, right, out) ||
             !kj_run_truth(r, e->span, *out, &truth))
             return false;
         kj_run_drop(&left);
@@ -158,7 +167,8 @@ static bool evaluate_chain(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate_logic(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     bool truth;
-    if (!kj_run_eval(r, e->u.logic.lhs, out) || !kj_run_truth(r, e->u.logic.lhs->span, *out, &truth))
+    if (!kj_run_eval(r, e->u.logic.lhs, out) ||
+        !kj_run_truth(r, e->u.logic.lhs->span, *out, &truth))
         return false;
     if (truth == e->u.logic.is_or)
         return true;
@@ -170,7 +180,8 @@ static bool evaluate_cond(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue test;
     bool truth;
-    if (!kj_run_eval(r, e->u.cond.test, &test) || !kj_run_truth(r, e->u.cond.test->span, test, &truth))
+    if (!kj_run_eval(r, e->u.cond.test, &test) ||
+        !kj_run_truth(r, e->u.cond.test->span, test, &truth))
         return false;
     kj_run_drop(&test);
     return kj_run_eval(r, truth ? e->u.cond.yes : e->u.cond.no, out);
@@ -208,7 +219,8 @@ static bool evaluate_index(kj_run *r, const kj_expr *e, kj_rvalue *out)
         kj_run_fail(r, KJIT_LAUNCH, e->span, "a launch configuration alone does nothing");
         return kj_run_hint(r, "add the arguments: %s[grid, block](...)", base.u.kernel->name);
     }
-    if (!kj_run_place(r, e->span, base, e->u.index.args, &place) || !kj_run_place_get(r, &place, out))
+    if (!kj_run_place(r, e->span, base, e->u.index.args, &place) ||
+        !kj_run_place_get(r, &place, out))
         return false;
     kj_run_place_drop(&place);
     kj_run_drop(&base);
@@ -222,8 +234,8 @@ static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
     if (!kj_run_eval(r, e->u.member.base, &base))
         return false;
     if (id < 0)
-        return kj_run_fail(r, KJIT_NOT_FOUND, e->u.member.name_span, "%s has no '%s'", kj_run_kind_name(base),
-                           e->u.member.name);
+        return kj_run_fail(r, KJIT_NOT_FOUND, e->u.member.name_span, "%s has no '%s'",
+                           kj_run_kind_name(base), e->u.member.name);
     if (!kj_run_attribute(r, e->u.member.name_span, (kj_run_id)id, base, out))
         return false;
     kj_run_drop(&base);
@@ -233,40 +245,22 @@ static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     switch (e->kind) {
-    case KJ_E_INT:
-        *out = kj_run_uint(e->u.integer);
-        return true;
-    case KJ_E_FLOAT:
-        *out = kj_run_float(e->u.real);
-        return true;
-    case KJ_E_BOOL:
-        *out = kj_run_bool(e->u.integer != 0);
-        return true;
-    case KJ_E_STRING:
-        return kj_run_string(r, e->span, e->u.string.text, e->u.string.len, out);
-    case KJ_E_NAME:
-        return evaluate_name(r, e, out);
-    case KJ_E_UNARY:
-        return evaluate_unary(r, e, out);
-    case KJ_E_BINARY:
-        return evaluate_binary(r, e, out);
-    case KJ_E_CHAIN:
-        return evaluate_chain(r, e, out);
-    case KJ_E_LOGIC:
-        return evaluate_logic(r, e, out);
-    case KJ_E_COND:
-        return evaluate_cond(r, e, out);
-    case KJ_E_CALL:
-        return kj_run_eval_call(r, e, out);
-    case KJ_E_INDEX:
-        return evaluate_index(r, e, out);
-    case KJ_E_MEMBER:
-        return evaluate_member(r, e, out);
+    case KJ_E_INT: *out = kj_run_uint(e->u.integer); return true;
+    case KJ_E_FLOAT: *out = kj_run_float(e->u.real); return true;
+    case KJ_E_BOOL: *out = kj_run_bool(e->u.integer != 0); return true;
+    case KJ_E_STRING: return kj_run_string(r, e->span, e->u.string.text, e->u.string.len, out);
+    case KJ_E_NAME: return evaluate_name(r, e, out);
+    case KJ_E_UNARY: return evaluate_unary(r, e, out);
+    case KJ_E_BINARY: return evaluate_binary(r, e, out);
+    case KJ_E_CHAIN: return evaluate_chain(r, e, out);
+    case KJ_E_LOGIC: return evaluate_logic(r, e, out);
+    case KJ_E_COND: return evaluate_cond(r, e, out);
+    case KJ_E_CALL: return kj_run_eval_call(r, e, out);
+    case KJ_E_INDEX: return evaluate_index(r, e, out);
+    case KJ_E_MEMBER: return evaluate_member(r, e, out);
     case KJ_E_TUPLE:
-    case KJ_E_LIST:
-        return evaluate_list(r, e, out);
-    case KJ_E_SLICE:
-        break;
+    case KJ_E_LIST: return evaluate_list(r, e, out);
+    case KJ_E_SLICE: break;
     }
     return kj_run_fail(r, KJIT_TYPE, e->span, "a slice stands only inside []");
 }

@@ -1,5 +1,5 @@
-/* a[i, j:k] and a.shape, by Python's rules. In: a value and what stands in the brackets; out: a place that can be read
- * and assigned: an item, an element, or a view. */
+/* a[i, j:k] and a.shape, by Python's rules. In: a value and what stands in the brackets; out: a
+ * place that can be read and assigned: an item, an element, or a view. */
 #include "run.h"
 
 #include <string.h>
@@ -18,7 +18,9 @@ static bool integer(kj_run *r, const kj_expr *e, const char *what, int64_t *out)
         return false;
     if (v.kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(v));
-        return v.kind == KJ_R_FLOAT ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int") : false;
+        return v.kind == KJ_R_FLOAT
+                   ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int")
+                   : false;
     }
     *out = v.dtype == KJIT_U64 ? INT64_MAX : v.u.i;
     return true;
@@ -31,7 +33,8 @@ static int64_t clipped(int64_t i, int64_t n, int64_t least, int64_t most)
     return i < least ? least : i > most ? most : i;
 }
 
-/* As Python's slice.indices: afterwards start + k * step stays within 0 .. n-1 while it is before stop. */
+/* As Python's slice.indices: afterwards start + k * step stays within 0 .. n-1 while it is before
+ * stop. */
 static bool slice_range(kj_run *r, const kj_expr *e, int64_t n, axis_range *out)
 {
     int64_t step = 1;
@@ -63,8 +66,8 @@ static bool index_range(kj_run *r, const kj_expr *e, int64_t n, const char *what
     if (!integer(r, e, "an index", &i))
         return false;
     if (i >= n || i < -n)
-        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %lld is out of range: %s %lld", (long long)i, what,
-                           (long long)n);
+        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %lld is out of range: %s %lld",
+                           (long long)i, what, (long long)n);
     if (i < 0)
         i += n;
     *out = (axis_range){.single = true, .start = i, .stop = i + 1, .step = 1};
@@ -92,7 +95,8 @@ static bool make_view(kj_run *r, kj_rplace *p, int ndim, const axis_range *axes)
         singles += axes[i].single;
     }
     kjit_array *view = NULL;
-    if (!kj_run_check(r, kjit_array_slice(p->base.u.object->u.array, start, stop, step, &view), p->at) ||
+    if (!kj_run_check(r, kjit_array_slice(p->base.u.object->u.array, start, stop, step, &view),
+                      p->at) ||
         !kj_run_array(r, p->at, view, &p->view))
         return false;
     p->one = singles == ndim;
@@ -121,7 +125,8 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
             while (e->next)
                 e = e->next;
             return kj_run_fail(r, KJIT_SHAPE, (kj_span){args->span.begin, e->span.end},
-                               "more indices than the array's %d ax%s", ndim, ndim == 1 ? "is" : "es");
+                               "more indices than the array's %d ax%s", ndim,
+                               ndim == 1 ? "is" : "es");
         }
         if (!index_range(r, e, shape[n], "the axis has an extent of", &axes[n]))
             return false;
@@ -145,7 +150,8 @@ static bool device_element(kj_run *r, kj_rplace *p, kj_rvalue *out)
     kj_rvalue host;
     if (!kj_run_on_host(r, p->at, p->view, &host))
         return false;
-    *out = kj_run_load(kjit_array_dtype(host.u.object->u.array), kjit_array_data(host.u.object->u.array));
+    *out = kj_run_load(kjit_array_dtype(host.u.object->u.array),
+                       kjit_array_data(host.u.object->u.array));
     kj_run_drop(&host);
     return true;
 }
@@ -167,7 +173,8 @@ static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
         return true;
     }
     kj_rvalue host;
-    if (!kj_run_new_array(r, at, kjit_array_dtype(view), kjit_array_ndim(view), kjit_array_shape(view), KJIT_HOST, &host))
+    if (!kj_run_new_array(r, at, kjit_array_dtype(view), kjit_array_ndim(view),
+                          kjit_array_shape(view), KJIT_HOST, &host))
         return false;
     kj_run_fill(host.u.object->u.array, element);
     if (!copy_into(r, at, p->view, host))
@@ -207,7 +214,8 @@ static bool place_in_sequence(kj_run *r, const kj_expr *args, int64_t n, kj_rpla
     if (range.single)
         return true;
     if (p->base.kind != KJ_R_TUPLE && p->base.kind != KJ_R_LIST)
-        return kj_run_fail(r, KJIT_TYPE, args->span, "%s cannot be sliced", kj_run_kind_name(p->base));
+        return kj_run_fail(r, KJIT_TYPE, args->span, "%s cannot be sliced",
+                           kj_run_kind_name(p->base));
     int64_t count = slice_count(&range);
     if (!kj_run_sequence(r, p->at, p->base.kind, count, &p->view))
         return false;
@@ -223,15 +231,11 @@ bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj
 {
     *out = (kj_rplace){.base = base, .at = at, .view = kj_run_none()};
     switch (base.kind) {
-    case KJ_R_ARRAY:
-        return place_in_array(r, args, out);
+    case KJ_R_ARRAY: return place_in_array(r, args, out);
     case KJ_R_TUPLE:
-    case KJ_R_LIST:
-        return place_in_sequence(r, args, base.u.object->u.seq.n, out);
-    case KJ_R_RANGE:
-        return place_in_sequence(r, args, kj_run_range_count(base.u.object), out);
-    default:
-        return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be indexed", kj_run_kind_name(base));
+    case KJ_R_LIST: return place_in_sequence(r, args, base.u.object->u.seq.n, out);
+    case KJ_R_RANGE: return place_in_sequence(r, args, kj_run_range_count(base.u.object), out);
+    default: return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be indexed", kj_run_kind_name(base));
     }
 }
 
@@ -240,7 +244,8 @@ static bool item_at(kj_rvalue base, int64_t i, kj_rvalue *out)
 {
     const kj_robject *o = base.u.object;
     if (base.kind == KJ_R_RANGE) {
-        *out = kj_run_int((int64_t)((uint64_t)o->u.range.start + (uint64_t)i * (uint64_t)o->u.range.step));
+        *out = kj_run_int(
+            (int64_t)((uint64_t)o->u.range.start + (uint64_t)i * (uint64_t)o->u.range.step));
         return true;
     }
     *out = o->u.seq.items[i];
@@ -269,7 +274,8 @@ bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_rvalue v)
     if (p->base.kind == KJ_R_ARRAY)
         return set_in_array(r, p, value_at, v);
     if (p->base.kind != KJ_R_LIST) {
-        kj_run_fail(r, KJIT_TYPE, p->at, "the items of %s cannot be assigned", kj_run_kind_name(p->base));
+        kj_run_fail(r, KJIT_TYPE, p->at, "the items of %s cannot be assigned",
+                    kj_run_kind_name(p->base));
         return p->base.kind == KJ_R_TUPLE ? kj_run_hint(r, "those of a list can: [1, 2]") : false;
     }
     if (p->view.kind != KJ_R_NONE)
@@ -289,10 +295,8 @@ bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *ou
 {
     switch (base.kind) {
     case KJ_R_TUPLE:
-    case KJ_R_LIST:
-        return i < base.u.object->u.seq.n && item_at(base, i, out);
-    case KJ_R_RANGE:
-        return i < kj_run_range_count(base.u.object) && item_at(base, i, out);
+    case KJ_R_LIST: return i < base.u.object->u.seq.n && item_at(base, i, out);
+    case KJ_R_RANGE: return i < kj_run_range_count(base.u.object) && item_at(base, i, out);
     case KJ_R_ARRAY: {
         kjit_array *a = base.u.object->u.array;
         if (kjit_array_ndim(a) == 0 || i >= kjit_array_shape(a)[0])
@@ -305,13 +309,15 @@ bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *ou
         return ok;
     }
     default:
-        return kj_run_fail(r, KJIT_TYPE, at, "a for loop cannot go over %s", kj_run_kind_name(base));
+        return kj_run_fail(r, KJIT_TYPE, at, "a for loop cannot go over %s",
+                           kj_run_kind_name(base));
     }
 }
 
 /* ---- Attributes ---- */
 
-static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64_t divisor, kj_rvalue *out)
+static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64_t divisor,
+                     kj_rvalue *out)
 {
     if (!kj_run_sequence(r, at, KJ_R_TUPLE, n, out))
         return false;
@@ -327,17 +333,12 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
         return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
     kjit_array *a = base.u.object->u.array;
     switch (id) {
-    case KJ_RUN_M_SHAPE:
-        return tuple_of(r, at, kjit_array_ndim(a), kjit_array_shape(a), 1, out);
+    case KJ_RUN_M_SHAPE: return tuple_of(r, at, kjit_array_ndim(a), kjit_array_shape(a), 1, out);
     case KJ_RUN_M_STRIDES:
         return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a),
                         (int64_t)kjit_dtype_size(kjit_array_dtype(a)), out);
-    case KJ_RUN_M_SIZE:
-        *out = kj_run_int(kjit_array_size(a));
-        return true;
-    case KJ_RUN_M_NDIM:
-        *out = kj_run_int(kjit_array_ndim(a));
-        return true;
+    case KJ_RUN_M_SIZE: *out = kj_run_int(kjit_array_size(a)); return true;
+    case KJ_RUN_M_NDIM: *out = kj_run_int(kjit_array_ndim(a)); return true;
     case KJ_RUN_M_DTYPE:
         *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = kjit_array_dtype(a)};
         return true;

@@ -1,13 +1,15 @@
-/* Launches of a run block: k[grid, block, stream](args...) and k.forall(n, stream)(args...). In: the call and its kernel;
- * out: a launch. */
+/* Launches of a run block: k[grid, block, stream](args...) and k.forall(n, stream)(args...). In:
+ * the call and its kernel; out: a launch. */
 #include "run.h"
 
 #include <stdlib.h>
 
 bool kj_run_unconfigured(kj_run *r, kj_span at, const kj_kernel_decl *kernel)
 {
-    kj_run_fail(r, KJIT_LAUNCH, at, "kernel '%s' is called without a grid and a block", kernel->name);
-    return kj_run_hint(r, "write %s[grid, block](...), or %s.forall(n)(...)", kernel->name, kernel->name);
+    kj_run_fail(r, KJIT_LAUNCH, at, "kernel '%s' is called without a grid and a block",
+                kernel->name);
+    return kj_run_hint(r, "write %s[grid, block](...), or %s.forall(n)(...)", kernel->name,
+                       kernel->name);
 }
 
 /* An int or a tuple of up to three. A 0 anywhere in a grid makes it empty. */
@@ -20,17 +22,21 @@ static bool dimensions(kj_run *r, const kj_expr *e, bool block, int64_t out[3])
     bool tuple = v.kind == KJ_R_TUPLE || v.kind == KJ_R_LIST;
     int64_t n = tuple ? v.u.object->u.seq.n : 1;
     if (n < 1 || n > 3)
-        return kj_run_fail(r, KJIT_LAUNCH, e->span, "a %s has 1 to 3 dimensions, not %lld", what, (long long)n);
+        return kj_run_fail(r, KJIT_LAUNCH, e->span, "a %s has 1 to 3 dimensions, not %lld", what,
+                           (long long)n);
     bool empty = false;
     for (int64_t i = 0; i < n; i++) {
         kj_rvalue d = tuple ? v.u.object->u.seq.items[i] : v;
         if (d.kind != KJ_R_INT) {
-            kj_run_fail(r, KJIT_TYPE, e->span, "a %s is an int or a tuple of ints, not %s", what, kj_run_kind_name(d));
-            return d.kind == KJ_R_FLOAT ? kj_run_hint(r, "// divides to an int, ceil_div(n, m) rounds up") : false;
+            kj_run_fail(r, KJIT_TYPE, e->span, "a %s is an int or a tuple of ints, not %s", what,
+                        kj_run_kind_name(d));
+            return d.kind == KJ_R_FLOAT
+                       ? kj_run_hint(r, "// divides to an int, ceil_div(n, m) rounds up")
+                       : false;
         }
         if (d.dtype == KJIT_U64 || d.u.i < block)
-            return kj_run_fail(r, KJIT_LAUNCH, e->span, "a %s cannot have %s %s", what, kj_run_short(d).text,
-                               block ? "threads" : "blocks");
+            return kj_run_fail(r, KJIT_LAUNCH, e->span, "a %s cannot have %s %s", what,
+                               kj_run_short(d).text, block ? "threads" : "blocks");
         out[i] = d.u.i;
         empty |= d.u.i == 0;
     }
@@ -46,7 +52,8 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
     if (!kj_run_eval(r, e, hold))
         return false;
     if (hold->kind != KJ_R_STREAM)
-        return kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s", kj_run_kind_name(*hold));
+        return kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s",
+                           kj_run_kind_name(*hold));
     *out = hold->u.object->u.stream;
     return true;
 }
@@ -54,23 +61,20 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
 static bool argument(kj_run *r, const kj_expr *e, kj_rvalue v, kjit_arg *out)
 {
     switch (v.kind) {
-    case KJ_R_ARRAY:
-        *out = kjit_arg_array(v.u.object->u.array);
-        break;
+    case KJ_R_ARRAY: *out = kjit_arg_array(v.u.object->u.array); break;
     case KJ_R_INT:
         if (v.dtype == KJIT_U64)
-            return kj_run_fail(r, KJIT_TYPE, e->span, "%s is too large for an argument", kj_run_short(v).text);
+            return kj_run_fail(r, KJIT_TYPE, e->span, "%s is too large for an argument",
+                               kj_run_short(v).text);
         *out = kjit_arg_i64(v.u.i);
         break;
-    case KJ_R_FLOAT:
-        *out = kjit_arg_f64(v.u.f);
-        break;
-    case KJ_R_BOOL:
-        *out = kjit_arg_bool((int)v.u.i);
-        break;
+    case KJ_R_FLOAT: *out = kjit_arg_f64(v.u.f); break;
+    case KJ_R_BOOL: *out = kjit_arg_bool((int)v.u.i); break;
     default:
         kj_run_fail(r, KJIT_TYPE, e->span, "%s cannot be given to a kernel", kj_run_kind_name(v));
-        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE ? kj_run_hint(r, "array(...) makes an array of it") : false;
+        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
+                   ? kj_run_hint(r, "array(...) makes an array of it")
+                   : false;
     }
     out->name = e->keyword;
     return true;
@@ -90,11 +94,13 @@ static bool forall_config(kj_run *r, const kj_expr *call, config *c)
     kj_rvalue v;
     c->forall = true;
     if (!n || n->keyword || (stream && stream->next))
-        return kj_run_fail(r, KJIT_LAUNCH, call->span, "forall takes the number of threads, and perhaps a stream");
+        return kj_run_fail(r, KJIT_LAUNCH, call->span,
+                           "forall takes the number of threads, and perhaps a stream");
     if (!kj_run_eval(r, n, &v))
         return false;
     if (v.kind != KJ_R_INT || v.dtype == KJIT_U64 || v.u.i < 0)
-        return kj_run_fail(r, v.kind == KJ_R_INT ? KJIT_LAUNCH : KJIT_TYPE, n->span, "%s is no number of threads",
+        return kj_run_fail(r, v.kind == KJ_R_INT ? KJIT_LAUNCH : KJIT_TYPE, n->span,
+                           "%s is no number of threads",
                            v.kind == KJ_R_INT ? kj_run_short(v).text : kj_run_kind_name(v));
     c->n = v.u.i;
     return !stream || stream_of(r, stream, &c->stream, &c->launch.stream);
@@ -102,29 +108,33 @@ static bool forall_config(kj_run *r, const kj_expr *call, config *c)
 
 static bool bracket_config(kj_run *r, const kj_expr *index, config *c)
 {
-    const kj_expr *grid = index->u.index.args, *block = grid ? grid->next : NULL, *stream = block ? block->next : NULL;
+    const kj_expr *grid = index->u.index.args, *block = grid ? grid->next : NULL,
+                  *stream = block ? block->next : NULL;
     if (!block || (stream && stream->next)) {
-        kj_run_fail(r, KJIT_LAUNCH, index->span, "a launch needs a grid and a block, and perhaps a stream");
+        kj_run_fail(r, KJIT_LAUNCH, index->span,
+                    "a launch needs a grid and a block, and perhaps a stream");
         return kj_run_hint(r, "k[grid, block](...), k[grid, block, stream](...)");
     }
     for (const kj_expr *e = grid; e; e = e->next) {
         if (e->kind == KJ_E_SLICE)
             return kj_run_fail(r, KJIT_LAUNCH, e->span, "a slice is no launch dimension");
     }
-    return dimensions(r, grid, false, c->launch.grid) && dimensions(r, block, true, c->launch.block) &&
+    return dimensions(r, grid, false, c->launch.grid) &&
+           dimensions(r, block, true, c->launch.block) &&
            (!stream || stream_of(r, stream, &c->stream, &c->launch.stream));
 }
 
-static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c, kj_rvalue *values,
-                   kjit_arg *args)
+static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c,
+                   kj_rvalue *values, kjit_arg *args)
 {
     int n = 0;
     for (const kj_expr *e = call->u.call.args; e; e = e->next, n++) {
         if (!kj_run_eval(r, e, &values[n]) || !argument(r, e, values[n], &args[n]))
             return false;
     }
-    kjit_status status = c->forall ? kjit_launch_forall(r->module, kernel->name, c->n, c->launch.stream, args, n)
-                                   : kjit_launch(r->module, kernel->name, &c->launch, args, n);
+    kjit_status status =
+        c->forall ? kjit_launch_forall(r->module, kernel->name, c->n, c->launch.stream, args, n)
+                  : kjit_launch(r->module, kernel->name, &c->launch, args, n);
     r->launching = status != KJIT_OK;
     bool ok = kj_run_check(r, status, call->span);
     for (int i = 0; i < n; i++)
@@ -136,14 +146,16 @@ bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel)
 {
     const kj_expr *callee = call->u.call.callee;
     config c = {.stream = kj_run_none()};
-    if (!(callee->kind == KJ_E_INDEX ? bracket_config(r, callee, &c) : forall_config(r, callee, &c)))
+    if (!(callee->kind == KJ_E_INDEX ? bracket_config(r, callee, &c)
+                                     : forall_config(r, callee, &c)))
         return false;
     size_t n = 1;
     for (const kj_expr *e = call->u.call.args; e; e = e->next)
         n++;
     kj_rvalue *values = calloc(n, sizeof *values);
     kjit_arg *args = calloc(n, sizeof *args);
-    bool ok = values && args ? launch(r, call, kernel, &c, values, args) : kj_run_no_memory(r, call->span);
+    bool ok = values && args ? launch(r, call, kernel, &c, values, args)
+                             : kj_run_no_memory(r, call->span);
     free(values);
     free(args);
     kj_run_drop(&c.stream);

@@ -18,19 +18,25 @@ static bool shape_of(kj_run *r, kj_span at, kj_rvalue v, int *ndim, int64_t shap
         if (v.u.object->u.seq.n == 0)
             return true;
     }
-    return *ndim > 0 || kj_run_fail(r, KJIT_TYPE, at, "array takes a list or an array, not %s", kj_run_kind_name(v));
+    return *ndim > 0 || kj_run_fail(r, KJIT_TYPE, at, "array takes a list or an array, not %s",
+                                    kj_run_kind_name(v));
 }
 
 /* What the numbers have in common: 0 none yet, then bool, i32, i64, u64, f32. */
-static bool scan(kj_run *r, kj_span at, kj_rvalue v, int depth, const int64_t *shape, int ndim, kjit_dtype *dtype, bool *any)
+static bool scan(kj_run *r, kj_span at, kj_rvalue v, int depth, const int64_t *shape, int ndim,
+                 kjit_dtype *dtype, bool *any)
 {
     if (depth == ndim) {
         if (!kj_run_is_number(v))
             return kj_run_fail(r, is_sequence(v) ? KJIT_SHAPE : KJIT_TYPE, at,
-                               is_sequence(v) ? "the lists are not of one length" : "%s is no element of an array",
+                               is_sequence(v) ? "the lists are not of one length"
+                                              : "%s is no element of an array",
                                kj_run_kind_name(v));
-        kjit_dtype type = v.kind == KJ_R_FLOAT ? KJIT_F32 : v.kind == KJ_R_BOOL ? KJIT_BOOL
-            : v.dtype == KJIT_U64 ? KJIT_U64 : v.u.i >= INT32_MIN && v.u.i <= INT32_MAX ? KJIT_I32 : KJIT_I64;
+        kjit_dtype type = v.kind == KJ_R_FLOAT                       ? KJIT_F32
+                          : v.kind == KJ_R_BOOL                      ? KJIT_BOOL
+                          : v.dtype == KJIT_U64                      ? KJIT_U64
+                          : v.u.i >= INT32_MIN && v.u.i <= INT32_MAX ? KJIT_I32
+                                                                     : KJIT_I64;
         if (*any && (type == KJIT_BOOL) != (*dtype == KJIT_BOOL))
             return kj_run_fail(r, KJIT_TYPE, at, "the list mixes bools and numbers");
         if (!*any || type > *dtype) /* the numbers of kjit_dtype rise in this order */
@@ -71,7 +77,8 @@ static bool converted(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out)
     if (!kj_run_on_host(r, c->span, c->args[0], &host))
         return false;
     kjit_array *from = host.u.object->u.array;
-    if (!kj_run_new_array(r, c->span, dtype, kjit_array_ndim(from), kjit_array_shape(from), KJIT_HOST, out))
+    if (!kj_run_new_array(r, c->span, dtype, kjit_array_ndim(from), kjit_array_shape(from),
+                          KJIT_HOST, out))
         return false;
     if (kjit_array_dtype(from) == dtype) {
         if (!kj_run_check(r, kjit_copy(out->u.object->u.array, from, NULL), c->span))
@@ -85,7 +92,8 @@ static bool converted(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out)
             for (int64_t i = 0; i < w.n; i++, p += size) {
                 unsigned char element[8];
                 kj_rvalue v = kj_run_load(kjit_array_dtype(from), w.data[0] + i * w.step[0]);
-                if (!kj_run_cast(r, c->span, dtype, v, &v) || !kj_run_pack(r, c->span, dtype, v, element))
+                if (!kj_run_cast(r, c->span, dtype, v, &v) ||
+                    !kj_run_pack(r, c->span, dtype, v, element))
                     return false;
                 memcpy(p, element, size);
             }
@@ -106,8 +114,10 @@ bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
     int64_t shape[KJIT_MAX_NDIM];
     kjit_dtype dtype = KJIT_F32;
     bool any = false;
-    if (!shape_of(r, at, c->args[0], &ndim, shape) || !scan(r, at, c->args[0], 0, shape, ndim, &dtype, &any) ||
-        !kj_run_arg_dtype(r, c, 1, &dtype) || !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
+    if (!shape_of(r, at, c->args[0], &ndim, shape) ||
+        !scan(r, at, c->args[0], 0, shape, ndim, &dtype, &any) ||
+        !kj_run_arg_dtype(r, c, 1, &dtype) ||
+        !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
         return false;
     char *p = kjit_array_data(out->u.object->u.array);
     return store(r, at, c->args[0], dtype, &p);

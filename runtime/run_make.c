@@ -1,4 +1,5 @@
-/* Array constructors: zeros, full, arange, linspace and their kin. In: shapes and numbers; out: new host arrays. */
+/* Array constructors: zeros, full, arange, linspace and their kin. In: shapes and numbers; out: new
+ * host arrays. */
 #include "run.h"
 
 #include <math.h>
@@ -45,7 +46,8 @@ bool kj_run_make_like(kj_run *r, kj_rcall *c, kj_rvalue *out)
         return false;
     kjit_dtype dtype = kjit_array_dtype(a);
     if (!kj_run_arg_dtype(r, c, 1, &dtype) ||
-        !kj_run_new_array(r, c->span, dtype, kjit_array_ndim(a), kjit_array_shape(a), KJIT_HOST, out))
+        !kj_run_new_array(r, c->span, dtype, kjit_array_ndim(a), kjit_array_shape(a), KJIT_HOST,
+                          out))
         return false;
     return c->id == KJ_RUN_EMPTY_LIKE || fill_with(r, c->span, *out, c->id == KJ_RUN_ONES_LIKE);
 }
@@ -69,7 +71,8 @@ bool kj_run_make_full(kj_run *r, kj_rcall *c, kj_rvalue *out)
     int64_t shape[KJIT_MAX_NDIM];
     if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !kj_run_arg_dtype(r, c, 2, &dtype))
         return false;
-    return kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out) && fill(r, c->spans[1], *out, c->args[1]);
+    return kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out) &&
+           fill(r, c->spans[1], *out, c->args[1]);
 }
 
 /* ---- arange ---- */
@@ -85,7 +88,8 @@ static bool arange_ints(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out
     kj_robject range = {.kind = KJ_R_RANGE, .u.range = {start, stop, step}};
     int64_t n = kj_run_range_count(&range);
     int64_t last = n > 0 ? (int64_t)((uint64_t)start + (uint64_t)(n - 1) * (uint64_t)step) : start;
-    kjit_dtype wide = type_for(kj_run_int(last)) == KJIT_I32 ? type_for(kj_run_int(start)) : KJIT_I64;
+    kjit_dtype wide =
+        type_for(kj_run_int(last)) == KJIT_I32 ? type_for(kj_run_int(start)) : KJIT_I64;
     if (!c->given[3])
         dtype = wide;
     unsigned char element[8];
@@ -127,7 +131,8 @@ bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!floats)
         return arange_ints(r, c, dtype, out);
     if (!kj_is_float((kj_dtype)dtype)) {
-        kj_run_fail(r, KJIT_TYPE, c->span, "arange of floats does not make %s", kjit_dtype_name(dtype));
+        kj_run_fail(r, KJIT_TYPE, c->span, "arange of floats does not make %s",
+                    kjit_dtype_name(dtype));
         return kj_run_hint(r, "give it ints, or an f32 or f64 type");
     }
     if ((c->given[0] && !kj_run_arg_float(r, c, 0, &start)) || !kj_run_arg_float(r, c, 1, &stop) ||
@@ -148,11 +153,12 @@ bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_dtype dtype = KJIT_F32;
     double start, stop;
     int64_t n;
-    if (!kj_run_arg_float(r, c, 0, &start) || !kj_run_arg_float(r, c, 1, &stop) || !kj_run_arg_int(r, c, 2, &n) ||
-        !kj_run_arg_dtype(r, c, 3, &dtype))
+    if (!kj_run_arg_float(r, c, 0, &start) || !kj_run_arg_float(r, c, 1, &stop) ||
+        !kj_run_arg_int(r, c, 2, &n) || !kj_run_arg_dtype(r, c, 3, &dtype))
         return false;
     if (!kj_is_float((kj_dtype)dtype))
-        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "linspace makes f32 or f64, not %s", kjit_dtype_name(dtype));
+        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "linspace makes f32 or f64, not %s",
+                           kjit_dtype_name(dtype));
     if (n < 0)
         return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "%lld is no extent", (long long)n);
     if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
@@ -160,6 +166,8 @@ bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_array *a = array_of(*out);
     fill_line(a, start, n > 1 ? (stop - start) / (double)(n - 1) : 0);
     if (n > 1)
-        kj_run_store_floats(dtype, (char *)kjit_array_data(a) + (n - 1) * (int64_t)kjit_dtype_size(dtype), 1, &stop);
+        kj_run_store_floats(dtype,
+                            (char *)kjit_array_data(a) + (n - 1) * (int64_t)kjit_dtype_size(dtype),
+                            1, &stop);
     return true;
 }

@@ -1,12 +1,18 @@
-/* The kernel vocabulary's arithmetic, bits and math on a run block's numbers. In: numbers; out: a number. Math functions
- * work in f64, by the C library. */
+/* The kernel vocabulary's arithmetic, bits and math on a run block's numbers. In: numbers; out: a
+ * number. Math functions work in f64, by the C library. */
 #include "run.h"
 
 #include <math.h>
 #include <string.h>
 
-static double reciprocal_sqrt(double x) { return 1 / sqrt(x); }
-static double power_of_ten(double x) { return pow(10, x); }
+static double reciprocal_sqrt(double x)
+{
+    return 1 / sqrt(x);
+}
+static double power_of_ten(double x)
+{
+    return pow(10, x);
+}
 
 /* By the kernel's table: one, two or three floats to a float. */
 static const struct {
@@ -14,20 +20,45 @@ static const struct {
     double (*two)(double, double);
     double (*three)(double, double, double);
 } functions[KJ_NBUILTINS] = {
-    [KJ_BI_SQRT] = {.one = sqrt},       [KJ_BI_FABS] = {.one = fabs},         [KJ_BI_FLOOR] = {.one = floor},
-    [KJ_BI_CEIL] = {.one = ceil},       [KJ_BI_TRUNC] = {.one = trunc},       [KJ_BI_RINT] = {.one = rint},
-    [KJ_BI_ROUND] = {.one = round},     [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
-    [KJ_BI_CBRT] = {.one = cbrt},       [KJ_BI_EXP] = {.one = exp},           [KJ_BI_EXP2] = {.one = exp2},
+    [KJ_BI_SQRT] = {.one = sqrt},
+    [KJ_BI_FABS] = {.one = fabs},
+    [KJ_BI_FLOOR] = {.one = floor},
+    [KJ_BI_CEIL] = {.one = ceil},
+    [KJ_BI_TRUNC] = {.one = trunc},
+    [KJ_BI_RINT] = {.one = rint},
+    [KJ_BI_ROUND] = {.one = round},
+    [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
+    [KJ_BI_CBRT] = {.one = cbrt},
+    [KJ_BI_EXP] = {.one = exp},
+    [KJ_BI_EXP2] = {.one = exp2},
     [KJ_BI_EXP10] = {.one = power_of_ten},
-    [KJ_BI_EXPM1] = {.one = expm1},     [KJ_BI_LOG] = {.one = log},           [KJ_BI_LOG2] = {.one = log2},
-    [KJ_BI_LOG10] = {.one = log10},     [KJ_BI_LOG1P] = {.one = log1p},       [KJ_BI_SIN] = {.one = sin},
-    [KJ_BI_COS] = {.one = cos},         [KJ_BI_TAN] = {.one = tan},           [KJ_BI_ASIN] = {.one = asin},
-    [KJ_BI_ACOS] = {.one = acos},       [KJ_BI_ATAN] = {.one = atan},         [KJ_BI_SINH] = {.one = sinh},
-    [KJ_BI_COSH] = {.one = cosh},       [KJ_BI_TANH] = {.one = tanh},         [KJ_BI_ASINH] = {.one = asinh},
-    [KJ_BI_ACOSH] = {.one = acosh},     [KJ_BI_ATANH] = {.one = atanh},       [KJ_BI_ERF] = {.one = erf},
-    [KJ_BI_ERFC] = {.one = erfc},       [KJ_BI_GAMMA] = {.one = tgamma},      [KJ_BI_LGAMMA] = {.one = lgamma},
-    [KJ_BI_COPYSIGN] = {.two = copysign}, [KJ_BI_HYPOT] = {.two = hypot},     [KJ_BI_POW] = {.two = pow},
-    [KJ_BI_ATAN2] = {.two = atan2},     [KJ_BI_FMOD] = {.two = fmod},         [KJ_BI_REMAINDER] = {.two = remainder},
+    [KJ_BI_EXPM1] = {.one = expm1},
+    [KJ_BI_LOG] = {.one = log},
+    [KJ_BI_LOG2] = {.one = log2},
+    [KJ_BI_LOG10] = {.one = log10},
+    [KJ_BI_LOG1P] = {.one = log1p},
+    [KJ_BI_SIN] = {.one = sin},
+    [KJ_BI_COS] = {.one = cos},
+    [KJ_BI_TAN] = {.one = tan},
+    [KJ_BI_ASIN] = {.one = asin},
+    [KJ_BI_ACOS] = {.one = acos},
+    [KJ_BI_ATAN] = {.one = atan},
+    [KJ_BI_SINH] = {.one = sinh},
+    [KJ_BI_COSH] = {.one = cosh},
+    [KJ_BI_TANH] = {.one = tanh},
+    [KJ_BI_ASINH] = {.one = asinh},
+    [KJ_BI_ACOSH] = {.one = acosh},
+    [KJ_BI_ATANH] = {.one = atanh},
+    [KJ_BI_ERF] = {.one = erf},
+    [KJ_BI_ERFC] = {.one = erfc},
+    [KJ_BI_GAMMA] = {.one = tgamma},
+    [KJ_BI_LGAMMA] = {.one = lgamma},
+    [KJ_BI_COPYSIGN] = {.two = copysign},
+    [KJ_BI_HYPOT] = {.two = hypot},
+    [KJ_BI_POW] = {.two = pow},
+    [KJ_BI_ATAN2] = {.two = atan2},
+    [KJ_BI_FMOD] = {.two = fmod},
+    [KJ_BI_REMAINDER] = {.two = remainder},
     [KJ_BI_FMA] = {.three = fma},
 };
 
@@ -55,7 +86,8 @@ static bool smaller(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out)
 }
 
 /* The operand itself, with its type; a NaN loses against a number. */
-static bool least(kj_run *r, kj_span at, bool greatest, const kj_rvalue *args, int n, kj_rvalue *out)
+static bool least(kj_run *r, kj_span at, bool greatest, const kj_rvalue *args, int n,
+                  kj_rvalue *out)
 {
     *out = args[0];
     for (int i = 1; i < n; i++) {
@@ -81,12 +113,14 @@ static bool absolute(kj_rvalue v, kj_rvalue *out)
 static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
     if (a.kind == KJ_R_FLOAT || b.kind == KJ_R_FLOAT) {
-        kj_run_fail(r, KJIT_TYPE, at, "ceil_div takes ints, not %s", kj_run_kind_name(a.kind == KJ_R_FLOAT ? a : b));
+        kj_run_fail(r, KJIT_TYPE, at, "ceil_div takes ints, not %s",
+                    kj_run_kind_name(a.kind == KJ_R_FLOAT ? a : b));
         return kj_run_hint(r, "int(x) is a float's integer part");
     }
     /* ceil(a / b) == -((-a) // b) */
     kj_rvalue minus, quotient;
-    return kj_run_unary(r, at, KJ_OP_NEG, a, &minus) && kj_run_binary(r, at, KJ_OP_FLOORDIV, minus, b, &quotient) &&
+    return kj_run_unary(r, at, KJ_OP_NEG, a, &minus) &&
+           kj_run_binary(r, at, KJ_OP_FLOORDIV, minus, b, &quotient) &&
            kj_run_unary(r, at, KJ_OP_NEG, quotient, out);
 }
 
@@ -97,20 +131,18 @@ static int count_of(kj_builtin id)
     return open ? (int)strcspn(open + 1, ")") : 0;
 }
 
-static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
+static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                    kj_rvalue *out)
 {
     kj_rvalue low;
     switch (id) {
     case KJ_BI_MIN:
-    case KJ_BI_MAX:
-        return least(r, at, id == KJ_BI_MAX, args, n, out);
+    case KJ_BI_MAX: return least(r, at, id == KJ_BI_MAX, args, n, out);
     case KJ_BI_CLAMP:
         return least(r, at, true, args, 2, &low) &&
                least(r, at, false, (kj_rvalue[]){low, args[2]}, 2, out);
-    case KJ_BI_ABS:
-        return absolute(args[0], out);
-    case KJ_BI_CEIL_DIV:
-        return ceil_div(r, at, args[0], args[1], out);
+    case KJ_BI_ABS: return absolute(args[0], out);
+    case KJ_BI_CEIL_DIV: return ceil_div(r, at, args[0], args[1], out);
     case KJ_BI_POPC: {
         if (args[0].kind == KJ_R_FLOAT)
             return kj_run_fail(r, KJIT_TYPE, at, "popc counts the bits of an int, not of a float");
@@ -120,15 +152,9 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
         *out = kj_run_int(bits);
         return true;
     }
-    case KJ_BI_ISNAN:
-        *out = kj_run_bool(isnan(kj_run_as_float(args[0])));
-        return true;
-    case KJ_BI_ISINF:
-        *out = kj_run_bool(isinf(kj_run_as_float(args[0])));
-        return true;
-    case KJ_BI_ISFINITE:
-        *out = kj_run_bool(isfinite(kj_run_as_float(args[0])));
-        return true;
+    case KJ_BI_ISNAN: *out = kj_run_bool(isnan(kj_run_as_float(args[0]))); return true;
+    case KJ_BI_ISINF: *out = kj_run_bool(isinf(kj_run_as_float(args[0]))); return true;
+    case KJ_BI_ISFINITE: *out = kj_run_bool(isfinite(kj_run_as_float(args[0]))); return true;
     default:
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' works in kernels only", kj_builtins[id].name);
     }
@@ -138,12 +164,14 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
 {
     const char *name = kj_builtins[id].name;
     int wanted = count_of(id);
-    bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* as Python's: any number of them */
+    bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* as in Python */
     if (n != wanted && !more)
-        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", name, wanted, wanted == 1 ? "" : "s", n);
+        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", name, wanted,
+                           wanted == 1 ? "" : "s", n);
     for (int i = 0; i < n; i++) {
         if (!kj_run_is_number(args[i]))
-            return kj_run_fail(r, KJIT_TYPE, at, "%s works on numbers, not on %s", name, kj_run_kind_name(args[i]));
+            return kj_run_fail(r, KJIT_TYPE, at, "%s works on numbers, not on %s", name,
+                               kj_run_kind_name(args[i]));
     }
     if (functions[id].one)
         *out = kj_run_float(functions[id].one(kj_run_as_float(args[0])));

@@ -19,7 +19,8 @@ bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     kjit_array *a = NULL;
-    return kj_run_arg_text(r, c, 0, &path) && kj_run_check(r, kjit_array_load(r->ctx, path, &a), c->span) &&
+    return kj_run_arg_text(r, c, 0, &path) &&
+           kj_run_check(r, kjit_array_load(r->ctx, path, &a), c->span) &&
            kj_run_array(r, c->span, a, out);
 }
 
@@ -37,7 +38,8 @@ bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_array *from = NULL, *to = NULL;
     kjit_stream *stream;
     return kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&
-           kj_run_check(r, kjit_to_device(from, stream, &to), c->span) && kj_run_array(r, c->span, to, out);
+           kj_run_check(r, kjit_to_device(from, stream, &to), c->span) &&
+           kj_run_array(r, c->span, to, out);
 }
 
 bool kj_run_device_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -53,15 +55,16 @@ bool kj_run_device_array_like(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_array *a;
     return kj_run_arg_array(r, c, 0, &a) &&
-           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a), kjit_array_shape(a), KJIT_DEVICE, out);
+           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a),
+                            kjit_array_shape(a), KJIT_DEVICE, out);
 }
 
 bool kj_run_copy(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_array *a;
     return kj_run_arg_array(r, c, 0, &a) &&
-           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a), kjit_array_shape(a),
-                            kjit_array_memory(a), out) &&
+           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a),
+                            kjit_array_shape(a), kjit_array_memory(a), out) &&
            kj_run_check(r, kjit_copy(array_of(*out), a, NULL), c->span);
 }
 
@@ -72,7 +75,8 @@ bool kj_run_copy_to_host(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!self_array(r, c, &from) || !kj_run_arg_stream(r, c, 1, &stream))
         return false;
     if (!c->given[0])
-        return kj_run_check(r, kjit_to_host(from, stream, &to), c->span) && kj_run_array(r, c->span, to, out);
+        return kj_run_check(r, kjit_to_host(from, stream, &to), c->span) &&
+               kj_run_array(r, c->span, to, out);
     if (!kj_run_arg_array(r, c, 0, &to) || !kj_run_check(r, kjit_copy(to, from, stream), c->span))
         return false;
     *out = c->args[0];
@@ -85,7 +89,8 @@ bool kj_run_copy_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_array *from = NULL, *to = NULL;
     kjit_stream *stream;
     *out = kj_run_none();
-    return self_array(r, c, &to) && kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&
+    return self_array(r, c, &to) && kj_run_arg_array(r, c, 0, &from) &&
+           kj_run_arg_stream(r, c, 1, &stream) &&
            kj_run_check(r, kjit_copy(to, from, stream), c->span);
 }
 

@@ -14,7 +14,8 @@ static unsigned digit(char c)
     return isalpha((unsigned char)c) ? (unsigned)(tolower((unsigned char)c) - 'a') + 10 : 99;
 }
 
-/* Digits of the base, with '_' between them; false when there is something else, or more than 64 bits. */
+/* Digits of the base, with '_' between them; false when there is something else, or more than 64
+ * bits. */
 static bool parse_digits(const char *p, const char *end, unsigned base, uint64_t *out)
 {
     *out = 0;
@@ -40,13 +41,14 @@ static bool parse_integer(const char *p, const char *end, bool minus, kj_rvalue 
         char c = (char)tolower((unsigned char)p[1]);
         base = c == 'x' ? 16 : c == 'b' ? 2 : c == 'o' ? 8 : 10;
     }
-    if (!parse_digits(base == 10 ? p : p + 2, end, base, &u) || (minus && u > (uint64_t)INT64_MAX + 1))
+    if (!parse_digits(base == 10 ? p : p + 2, end, base, &u) ||
+        (minus && u > (uint64_t)INT64_MAX + 1))
         return false;
     *out = minus ? kj_run_int((int64_t)(0 - u)) : kj_run_uint(u);
     return true;
 }
 
-/* A decimal float: what strtod reads, less its hexadecimal forms and leading blanks, in any locale. */
+/* A decimal float: what strtod reads, less hexadecimal forms and leading blanks, in any locale. */
 static bool parse_float(const char *p, const char *end, bool minus, kj_rvalue *out)
 {
     static const char *const words[] = {"inf", "nan"};
@@ -69,8 +71,14 @@ static bool parse_float(const char *p, const char *end, bool minus, kj_rvalue *o
 
 kj_rvalue kj_run_parse_number(const char *text, size_t len)
 {
-    static const struct { const char *text; bool value; } bools[] = {
-        {"true", true}, {"false", false}, {"True", true}, {"False", false},
+    static const struct {
+        const char *text;
+        bool value;
+    } bools[] = {
+        {"true", true},
+        {"false", false},
+        {"True", true},
+        {"False", false},
     };
     kj_rvalue out = kj_run_none();
     const char *end = text + len;
@@ -83,7 +91,8 @@ kj_rvalue kj_run_parse_number(const char *text, size_t len)
     bool minus = *text == '-';
     if (minus || *text == '+')
         text++;
-    if (*text == '-' || *text == '+' || (!parse_integer(text, end, minus, &out) && !parse_float(text, end, minus, &out)))
+    if (*text == '-' || *text == '+' ||
+        (!parse_integer(text, end, minus, &out) && !parse_float(text, end, minus, &out)))
         return kj_run_none();
     return out;
 }

@@ -1,7 +1,8 @@
 /* Operators and scalar functions of run blocks. In: values; out: a value.
  *
- * Numbers behave as in Python, with 64-bit ints that wrap and IEEE floats: int and float make a float, `/` always makes
- * one, a bool counts as 0 or 1. Integers divided by 0 are an error here, where there is someone to tell. */
+ * Numbers behave as in Python, with 64-bit ints that wrap and IEEE floats: int and float make a
+ * float, `/` always makes one, a bool counts as 0 or 1. Integers divided by 0 are an error here,
+ * where there is someone to tell. */
 #include "run.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 static bool wrong_operands(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b)
 {
     if (a.kind == KJ_R_ARRAY || b.kind == KJ_R_ARRAY) {
-        kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays in a run block", kj_ops[op].spelling);
+        kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays in a run block",
+                    kj_ops[op].spelling);
         return kj_run_hint(r, "write a kernel, a loop over the elements, or assert_close(a, b)");
     }
     return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s and %s", kj_ops[op].spelling,
@@ -29,8 +31,12 @@ static kj_value number_of(kj_rvalue v)
 static int compare_numbers(kj_value a, kj_value b)
 {
     if (kj_is_float(a.type) || kj_is_float(b.type)) {
-        long double x = kj_is_float(a.type) ? (long double)a.f : a.type == KJ_U64 ? (long double)a.u : (long double)a.i;
-        long double y = kj_is_float(b.type) ? (long double)b.f : b.type == KJ_U64 ? (long double)b.u : (long double)b.i;
+        long double x = kj_is_float(a.type) ? (long double)a.f
+                        : a.type == KJ_U64  ? (long double)a.u
+                                            : (long double)a.i;
+        long double y = kj_is_float(b.type) ? (long double)b.f
+                        : b.type == KJ_U64  ? (long double)b.u
+                                            : (long double)b.i;
         return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
     }
     if (a.type != b.type) { /* an unsigned one stands above every i64 */
@@ -71,7 +77,8 @@ static bool power(kj_value a, kj_value b, kj_rvalue *out)
     return true;
 }
 
-static bool binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rvalue vb, kj_rvalue *out)
+static bool binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rvalue vb,
+                           kj_rvalue *out)
 {
     kj_value a = number_of(va), b = number_of(vb);
     bool floats = kj_is_float(a.type) || kj_is_float(b.type);
@@ -96,7 +103,8 @@ static bool binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rva
     kj_dtype type = floats || op == KJ_OP_DIV ? KJ_F64 : a.type;
     if (type != KJ_F64 && class != KJ_OPS_SHIFT && b.type == KJ_U64)
         type = KJ_U64;
-    *out = kj_run_from_value(kj_fold_binary(op, kj_fold_convert(a, type), kj_fold_convert(b, type)));
+    *out =
+        kj_run_from_value(kj_fold_binary(op, kj_fold_convert(a, type), kj_fold_convert(b, type)));
     return true;
 }
 
@@ -110,7 +118,8 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         return true;
     }
     if (!kj_run_is_number(a) || (op == KJ_OP_INVERT && a.kind == KJ_R_FLOAT))
-        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s", kj_ops[op].spelling, kj_run_kind_name(a));
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s", kj_ops[op].spelling,
+                           kj_run_kind_name(a));
     if (op == KJ_OP_INVERT && a.kind == KJ_R_BOOL)
         *out = kj_run_bool(!a.u.i);
     else if (op == KJ_OP_NEG && a.kind == KJ_R_INT && a.dtype == KJIT_U64 && a.u.i == INT64_MIN)
@@ -152,7 +161,8 @@ static bool equal(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out)
         return equal_items(r, at, a.u.object, b.u.object, out);
     else if (a.kind == KJ_R_STRING)
         *out = a.u.object->u.string.len == b.u.object->u.string.len &&
-               memcmp(a.u.object->u.string.text, b.u.object->u.string.text, a.u.object->u.string.len) == 0;
+               memcmp(a.u.object->u.string.text, b.u.object->u.string.text,
+                      a.u.object->u.string.len) == 0;
     else if (a.kind == KJ_R_DTYPE)
         *out = a.dtype == b.dtype;
     else if (a.kind == KJ_R_KERNEL)

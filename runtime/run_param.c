@@ -1,5 +1,5 @@
-/* What the caller gives a run block and takes from it: params by name=value, and arrays saved at the end by name=file.
- * In: the options' texts; out: values for params, files. */
+/* What the caller gives a run block and takes from it: params by name=value, and arrays saved at
+ * the end by name=file. In: the options' texts; out: values for params, files. */
 #include "run.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ static const char *value_for(const char *option, const char *name)
 
 /* ---- Before the run: do the options name what there is? ---- */
 
-/* Names declared at the block's top: params only, or all. At most `max` are given; the count is of all. */
+/* Names declared at the block's top: params only, or all. At most `max` are given; the count is of
+ * all. */
 static size_t declared_names(const kj_run *r, bool params_only, const char **out, size_t max)
 {
     size_t n = 0;
@@ -35,7 +36,8 @@ enum { MOST_NAMES = 64 }; /* for suggestions */
 static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_only)
 {
     const char *names[MOST_NAMES];
-    size_t n = declared_names(r, params_only, names, MOST_NAMES), shown = n < MOST_NAMES ? n : MOST_NAMES;
+    size_t n = declared_names(r, params_only, names, MOST_NAMES),
+           shown = n < MOST_NAMES ? n : MOST_NAMES;
     kj_str given = {0}, list = {0};
     kj_str_add(&given, option, len);
     for (size_t i = 0; i < shown; i++)
@@ -44,12 +46,12 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
         kj_run_no_memory(r, kj_run_nowhere);
     } else {
         if (n == 0)
-            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': the run block has no %s", given.data,
-                        params_only ? "params" : "variables to save");
+            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': the run block has no %s",
+                        given.data, params_only ? "params" : "variables to save");
         else
             kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "there is no %s '%s'; there %s %s%s",
-                        params_only ? "param" : "variable", given.data, n == 1 ? "is" : "are", list.data,
-                        n > shown ? ", ..." : "");
+                        params_only ? "param" : "variable", given.data, n == 1 ? "is" : "are",
+                        list.data, n > shown ? ", ..." : "");
         const char *near = kj_nearest(given.data, names, shown);
         if (near)
             kj_run_hint(r, "did you mean '%s'?", near);
@@ -62,7 +64,8 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
 /* Each option is name=something with a name the block has. */
 static bool check_names(kj_run *r, const char *const *options, int n, bool params_only)
 {
-    const char *what = params_only ? "a param is given as name=value" : "an array is saved by name=file";
+    const char *what =
+        params_only ? "a param is given as name=value" : "an array is saved by name=file";
     for (int i = 0; i < n; i++) {
         const char *equals = strchr(options[i], '=');
         if (!equals || equals == options[i] || (!params_only && !equals[1]))
@@ -95,11 +98,13 @@ static bool makes_array(kj_run *r, const kj_expr *e)
         return false;
     const kj_expr *callee = e->u.call.callee;
     if (callee->kind == KJ_E_MEMBER)
-        return callee->u.member.base->kind == KJ_E_NAME && strcmp(callee->u.member.base->u.name, "random") == 0;
+        return callee->u.member.base->kind == KJ_E_NAME &&
+               strcmp(callee->u.member.base->u.name, "random") == 0;
     if (callee->kind != KJ_E_NAME || kj_run_binding_of(r, callee->u.name))
         return false;
     int id = kj_run_callable(r, callee->u.name);
-    return (id >= KJ_RUN_ZEROS && id <= KJ_RUN_LOAD) || (id >= KJ_RUN_TO_DEVICE && id <= KJ_RUN_COPY);
+    return (id >= KJ_RUN_ZEROS && id <= KJ_RUN_LOAD) ||
+           (id >= KJ_RUN_TO_DEVICE && id <= KJ_RUN_COPY);
 }
 
 /* The kind a param without a type has: its default's. */
@@ -120,7 +125,8 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
 {
     const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
     if (*text == '@')
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name, kind);
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
+                           kind);
     kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
     if (wanted == KJ_R_ARRAY)
         return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
@@ -128,7 +134,8 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
 }
 
 /* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats. */
-static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted, kj_rvalue *out)
+static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted,
+                       kj_rvalue *out)
 {
     kj_rvalue v = kj_run_parse_number(text, strlen(text));
     if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && fabs(v.u.f) < 0x1p53 && v.u.f == floor(v.u.f))
@@ -146,7 +153,10 @@ static bool kind_of_type(const kj_type_ref *type, kj_rkind *out)
     kj_dtype t = type->name ? kj_type_named(type->name) : KJ_VOID;
     if (t == KJ_VOID)
         return false;
-    *out = type->ndim > 0 ? KJ_R_ARRAY : t == KJ_BOOL ? KJ_R_BOOL : kj_is_float(t) ? KJ_R_FLOAT : KJ_R_INT;
+    *out = type->ndim > 0   ? KJ_R_ARRAY
+           : t == KJ_BOOL   ? KJ_R_BOOL
+           : kj_is_float(t) ? KJ_R_FLOAT
+                            : KJ_R_INT;
     return true;
 }
 
@@ -171,7 +181,8 @@ static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rva
         return load_override(r, text + 1, out);
     }
     if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT)
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s: it cannot be given here", name,
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "param '%s' is %s: it cannot be given here", name,
                            kj_run_kind_name((kj_rvalue){.kind = wanted}));
     return number_for(r, name, text, wanted, out);
 }
@@ -208,11 +219,12 @@ static bool save_one(kj_run *r, const char *option)
             continue;
         kj_rvalue v = r->names[i].value;
         if (v.kind != KJ_R_ARRAY)
-            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' is %s: only arrays are saved", r->names[i].name,
-                               kj_run_kind_name(v));
+            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' is %s: only arrays are saved",
+                               r->names[i].name, kj_run_kind_name(v));
         return kj_run_check(r, kjit_array_save(v.u.object->u.array, path), kj_run_nowhere);
     }
-    return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': the run ended before it was declared", option);
+    return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                       "'%s': the run ended before it was declared", option);
 }
 
 bool kj_run_save_all(kj_run *r)

@@ -30,7 +30,8 @@ static bool put_sequence(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
 {
     kj_robject *o = v.u.object;
     bool list = v.kind == KJ_R_LIST;
-    if (o->busy || r->depth >= KJ_RUN_MAX_DEPTH) { /* a list that holds itself, or too many in each other */
+    if (o->busy ||
+        r->depth >= KJ_RUN_MAX_DEPTH) { /* a list that holds itself, or too many in each other */
         kj_str_puts(t, list ? "[...]" : "(...)");
         return true;
     }
@@ -78,20 +79,12 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
 {
     char buf[KJ_SCALAR_TEXT];
     switch (v.kind) {
-    case KJ_R_NONE:
-        kj_str_puts(t, "None");
-        break;
+    case KJ_R_NONE: kj_str_puts(t, "None"); break;
     case KJ_R_BOOL:
     case KJ_R_INT:
-    case KJ_R_FLOAT:
-        kj_str_puts(t, number_text(v, buf));
-        break;
-    case KJ_R_DTYPE:
-        kj_str_puts(t, kjit_dtype_name(v.dtype));
-        break;
-    case KJ_R_KERNEL:
-        kj_str_printf(t, "<kernel %s>", v.u.kernel->name);
-        break;
+    case KJ_R_FLOAT: kj_str_puts(t, number_text(v, buf)); break;
+    case KJ_R_DTYPE: kj_str_puts(t, kjit_dtype_name(v.dtype)); break;
+    case KJ_R_KERNEL: kj_str_printf(t, "<kernel %s>", v.u.kernel->name); break;
     case KJ_R_STRING:
         if (quoted)
             put_quoted(t, v.u.object->u.string.text, v.u.object->u.string.len);
@@ -99,22 +92,17 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
             kj_str_add(t, v.u.object->u.string.text, v.u.object->u.string.len);
         break;
     case KJ_R_TUPLE:
-    case KJ_R_LIST:
-        return put_sequence(r, at, t, v);
+    case KJ_R_LIST: return put_sequence(r, at, t, v);
     case KJ_R_RANGE:
-        kj_str_printf(t, "range(%" PRId64 ", %" PRId64, v.u.object->u.range.start, v.u.object->u.range.stop);
+        kj_str_printf(t, "range(%" PRId64 ", %" PRId64, v.u.object->u.range.start,
+                      v.u.object->u.range.stop);
         if (v.u.object->u.range.step != 1)
             kj_str_printf(t, ", %" PRId64, v.u.object->u.range.step);
         kj_str_puts(t, ")");
         break;
-    case KJ_R_ARRAY:
-        return put_array(r, at, t, v);
-    case KJ_R_STREAM:
-        kj_str_puts(t, "<stream>");
-        break;
-    case KJ_R_EVENT:
-        kj_str_puts(t, "<event>");
-        break;
+    case KJ_R_ARRAY: return put_array(r, at, t, v);
+    case KJ_R_STREAM: kj_str_puts(t, "<stream>"); break;
+    case KJ_R_EVENT: kj_str_puts(t, "<event>"); break;
     }
     return true;
 }

@@ -1,18 +1,21 @@
-/* Seeded random arrays. In: a seed and a shape; out: a host array whose elements depend on nothing else.
+/* Seeded random arrays. In: a seed and a shape; out: a host array whose elements depend on nothing
+ * else.
  *
- * The generator is Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011) with
- * key (seed low, seed high) and counter (b low, b high, 0, 0), for b = 0, 1, 2, ...: each b gives four words w0 .. w3.
- * Element i in C order is made from
+ * The generator is Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as
+ * 1, 2, 3", 2011) with key (seed low, seed high) and counter (b low, b high, 0, 0), for b = 0, 1,
+ * 2, ...: each b gives four words w0 .. w3. Element i in C order is made from
  *
- *   uniform f32   word i % 4 of b = i / 4:              u = (w >> 8) / 2^24
- *   uniform f64   words 2 * (i % 2) and the next, of b = i / 2, as v = w[k] + 2^32 w[k + 1]:  u = (v >> 11) / 2^53
+ *   uniform f32   word i % 4 of b = i / 4:  u = (w >> 8) / 2^24
+ *   uniform f64   words 2 * (i % 2) and the next, of b = i / 2, as v = w[k] + 2^32 w[k + 1]:
+ *                 u = (v >> 11) / 2^53
  *                 then low + (high - low) * u in f64, rounded to the type
- *   normal        pairs by Box-Muller from b = i / 2, f32 and f64 alike: u = ((v0 >> 11) + 1) / 2^53 of words 0 and 1,
- *                 t = (v1 >> 11) / 2^53 of words 2 and 3; r = sqrt(-2 ln u); r cos(2 pi t) for even i, r sin(2 pi t) for
- *                 odd i; then mean + std * z in f64, rounded to the type
+ *   normal        pairs by Box-Muller from b = i / 2, f32 and f64 alike:
+ *                 u = ((v0 >> 11) + 1) / 2^53 of words 0 and 1, t = (v1 >> 11) / 2^53 of words 2
+ *                 and 3, r = sqrt(-2 ln u): r cos(2 pi t) for even i, r sin(2 pi t) for odd i;
+ *                 then mean + std * z in f64, rounded to the type
  *   randint       v as for uniform f64:  low + (v * (high - low) >> 64)
  *
- * ln, cos and sin are computed here from IEEE operations, so that every machine gives the same bits. */
+ * ln, cos and sin are computed here from IEEE operations: every machine gives the same bits. */
 #include "run.h"
 
 #include <math.h>
@@ -31,7 +34,8 @@ static uint32_t multiply(uint32_t a, uint32_t b, uint32_t *high)
 
 void kj_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0],
+             k1 = key[1];
     for (int round = 0; round < 10; round++) {
         uint32_t high0, high1;
         uint32_t low0 = multiply(0xD2511F53u, c0, &high0), low1 = multiply(0xCD9E8D57u, c2, &high1);
@@ -68,7 +72,8 @@ static double fraction(uint64_t v)
 
 /* ---- ln, cos, sin: within 1 or 2 units in the last place ---- */
 
-/* x in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 atanh((m - 1) / (m + 1)) by its series. */
+/* x in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 atanh((m - 1) / (m + 1)) by its
+ * series. */
 static double natural_log(double x)
 {
     int e;
@@ -83,7 +88,8 @@ static double natural_log(double x)
     return (double)e * 0.693147180559945309 + (2 * s + 2 * s * sum);
 }
 
-/* cos and sin of 2 pi t, t in [0, 1): of the nearest quarter turn's rest, by their series, then turned. */
+/* cos and sin of 2 pi t, t in [0, 1): of the nearest quarter turn's rest, by their series, then
+ * turned. */
 static void cos_sin(double t, double *cosine, double *sine)
 {
     double quarter = floor(4 * t + 0.5);
@@ -96,9 +102,18 @@ static void cos_sin(double t, double *cosine, double *sine)
     c += 1;
     s = x + x * s;
     switch ((int)quarter & 3) {
-    case 0: *cosine = c; *sine = s; break;
-    case 1: *cosine = -s; *sine = c; break;
-    case 2: *cosine = -c; *sine = -s; break;
+    case 0:
+        *cosine = c;
+        *sine = s;
+        break;
+    case 1:
+        *cosine = -s;
+        *sine = c;
+        break;
+    case 2:
+        *cosine = -c;
+        *sine = -s;
+        break;
     default: *cosine = s; *sine = -c;
     }
 }
@@ -159,8 +174,8 @@ static void normal(uint64_t seed, int64_t first, int64_t n, double *out)
 }
 
 /* offset + scale * x for each. */
-static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype dtype, double offset, double scale,
-                          kj_rvalue *out)
+static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype dtype, double offset,
+                          double scale, kj_rvalue *out)
 {
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
@@ -168,8 +183,8 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
     if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !seed_of(r, c, 2, &seed))
         return false;
     if (!kj_is_float((kj_dtype)dtype)) {
-        kj_run_fail(r, KJIT_TYPE, c->spans[1], "%s makes f32 or f64, not %s", kj_run_builtin_name(c->id),
-                    kjit_dtype_name(dtype));
+        kj_run_fail(r, KJIT_TYPE, c->spans[1], "%s makes f32 or f64, not %s",
+                    kj_run_builtin_name(c->id), kjit_dtype_name(dtype));
         return kj_run_hint(r, "random.randint(low, high, shape, dtype) makes integers");
     }
     if (!kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
@@ -194,7 +209,8 @@ bool kj_run_random_uniform(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_run_arg_dtype(r, c, 1, &dtype) || (c->given[3] && !kj_run_arg_float(r, c, 3, &low)) ||
         (c->given[4] && !kj_run_arg_float(r, c, 4, &high)))
         return false;
-    return random_floats(r, c, dtype == KJIT_F32 ? uniform_single : uniform_double, dtype, low, high - low, out);
+    return random_floats(r, c, dtype == KJIT_F32 ? uniform_single : uniform_double, dtype, low,
+                         high - low, out);
 }
 
 bool kj_run_random_normal(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -222,13 +238,15 @@ bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
     int ndim;
     uint64_t seed = 0;
     if (!kj_run_arg_int(r, c, 0, &low) || !kj_run_arg_int(r, c, 1, &high) ||
-        !kj_run_arg_shape(r, c, 2, &ndim, shape) || !kj_run_arg_dtype(r, c, 3, &dtype) || !seed_of(r, c, 4, &seed))
+        !kj_run_arg_shape(r, c, 2, &ndim, shape) || !kj_run_arg_dtype(r, c, 3, &dtype) ||
+        !seed_of(r, c, 4, &seed))
         return false;
     if (low >= high)
-        return kj_run_fail(r, KJIT_SHAPE, c->spans[1], "there is no integer in [%lld, %lld)", (long long)low,
-                           (long long)high);
+        return kj_run_fail(r, KJIT_SHAPE, c->spans[1], "there is no integer in [%lld, %lld)",
+                           (long long)low, (long long)high);
     if (!kj_is_int((kj_dtype)dtype))
-        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "random.randint makes integers, not %s", kjit_dtype_name(dtype));
+        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "random.randint makes integers, not %s",
+                           kjit_dtype_name(dtype));
     unsigned char element[8];
     if (!kj_run_pack(r, c->spans[0], dtype, kj_run_int(low), element) ||
         !kj_run_pack(r, c->spans[1], dtype, kj_run_int(high - 1), element) ||

@@ -1,4 +1,5 @@
-/* .sum() .min() .max() .mean() .all() .any(), computed on the host. In: an array; out: a number or a bool. */
+/* .sum() .min() .max() .mean() .all() .any(), computed on the host. In: an array; out: a number or
+ * a bool. */
 #include "run.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static double chunk_sum(const double *x, int64_t n)
     }
     for (; i < n; i++)
         part[i % 8] += x[i];
-    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    return ((part[0] + part[1]) + (part[2] + part[3])) +
+           ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
 /* Chunks are added as a binary counter counts: level l holds the sum of 2^l of them. */
@@ -90,7 +92,8 @@ bool kj_run_mean(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!host_array(r, c, &host))
         return false;
     kjit_array *a = host.u.object->u.array;
-    *out = kj_run_float(float_sum(a) / (double)kjit_array_size(a)); /* NaN for no elements, as NumPy */
+    *out =
+        kj_run_float(float_sum(a) / (double)kjit_array_size(a)); /* NaN for no elements, as NumPy */
     kj_run_drop(&host);
     return true;
 }

@@ -1,4 +1,5 @@
-/* Statements of a run block. In: a list of statements; out: their effects, and in kj_run.flow how they ended. */
+/* Statements of a run block. In: a list of statements; out: their effects, and in kj_run.flow how
+ * they ended. */
 #include "run.h"
 
 /* ---- Unpacking ---- */
@@ -14,10 +15,12 @@ static int count_names(const kj_name *names)
 static bool items_of(kj_run *r, kj_span at, kj_rvalue v, int wanted)
 {
     if (v.kind != KJ_R_TUPLE && v.kind != KJ_R_LIST)
-        return kj_run_fail(r, KJIT_TYPE, at, "%d values are needed here, and this is %s", wanted, kj_run_kind_name(v));
+        return kj_run_fail(r, KJIT_TYPE, at, "%d values are needed here, and this is %s", wanted,
+                           kj_run_kind_name(v));
     int64_t n = v.u.object->u.seq.n;
     if (n != wanted)
-        return kj_run_fail(r, KJIT_TYPE, at, "%d values are needed here, and these are %lld", wanted, (long long)n);
+        return kj_run_fail(r, KJIT_TYPE, at, "%d values are needed here, and these are %lld",
+                           wanted, (long long)n);
     return true;
 }
 
@@ -55,7 +58,8 @@ static bool declare(kj_run *r, const kj_stmt *s)
     kj_rvalue v;
     if (!evaluate_value(r, s->u.let.init, &v))
         return false;
-    if (s->u.let.type && !kj_run_convert(r, s->u.let.init->span, s->u.let.type, s->u.let.names->name, &v))
+    if (s->u.let.type &&
+        !kj_run_convert(r, s->u.let.init->span, s->u.let.type, s->u.let.names->name, &v))
         return false;
     return bind_names(r, s->u.let.init->span, s->u.let.names, v, !s->u.let.mutable);
 }
@@ -100,9 +104,10 @@ static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
     kj_rplace place;
     kj_span at = s->u.assign.value->span;
     if (!kj_run_eval(r, target->u.index.base, &base) ||
-        !kj_run_place(r, target->span, base, target->u.index.args, &place) || !kj_run_place_get(r, &place, &old) ||
-        !evaluate_value(r, s->u.assign.value, &operand) ||
-        !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) || !kj_run_place_set(r, &place, at, v))
+        !kj_run_place(r, target->span, base, target->u.index.args, &place) ||
+        !kj_run_place_get(r, &place, &old) || !evaluate_value(r, s->u.assign.value, &operand) ||
+        !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) ||
+        !kj_run_place_set(r, &place, at, v))
         return false;
     kj_run_place_drop(&place);
     kj_run_drop(&base);
@@ -185,7 +190,8 @@ static bool for_loop(kj_run *r, const kj_stmt *s)
         return false;
     int names = r->nnames;
     for (int64_t i = 0; kj_run_item(r, at, over, i, &item); i++) {
-        bool ok = go_on(r, at) && bind_names(r, at, s->u.for_.names, item, true) && block(r, s->u.for_.body);
+        bool ok = go_on(r, at) && bind_names(r, at, s->u.for_.names, item, true) &&
+                  block(r, s->u.for_.body);
         kj_run_leave(r, names);
         if (!ok)
             return false;
@@ -242,31 +248,17 @@ static bool expression(kj_run *r, const kj_expr *e)
 static bool statement(kj_run *r, const kj_stmt *s)
 {
     switch (s->kind) {
-    case KJ_S_LET:
-        return declare(r, s);
-    case KJ_S_PARAM:
-        return kj_run_param(r, s);
-    case KJ_S_ASSIGN:
-        return assign_all(r, s);
-    case KJ_S_EXPR:
-        return expression(r, s->u.expr);
-    case KJ_S_IF:
-        return if_statement(r, s);
-    case KJ_S_FOR:
-        return for_loop(r, s);
-    case KJ_S_WHILE:
-        return while_loop(r, s);
-    case KJ_S_BREAK:
-        r->flow = KJ_FLOW_BREAK;
-        return true;
-    case KJ_S_CONTINUE:
-        r->flow = KJ_FLOW_CONTINUE;
-        return true;
-    case KJ_S_RETURN:
-        r->flow = KJ_FLOW_RETURN;
-        return true;
-    case KJ_S_REQUIRES:
-        break;
+    case KJ_S_LET: return declare(r, s);
+    case KJ_S_PARAM: return kj_run_param(r, s);
+    case KJ_S_ASSIGN: return assign_all(r, s);
+    case KJ_S_EXPR: return expression(r, s->u.expr);
+    case KJ_S_IF: return if_statement(r, s);
+    case KJ_S_FOR: return for_loop(r, s);
+    case KJ_S_WHILE: return while_loop(r, s);
+    case KJ_S_BREAK: r->flow = KJ_FLOW_BREAK; return true;
+    case KJ_S_CONTINUE: r->flow = KJ_FLOW_CONTINUE; return true;
+    case KJ_S_RETURN: r->flow = KJ_FLOW_RETURN; return true;
+    case KJ_S_REQUIRES: break;
     }
     return kj_run_fail(r, KJIT_TYPE, s->span, "'requires' stands at the head of a kernel");
 }

@@ -1,4 +1,5 @@
-/* Streams and events of run blocks. In: their handles; out: order between pieces of work, and times. */
+/* Streams and events of run blocks. In: their handles; out: order between pieces of work, and
+ * times. */
 #include "run.h"
 
 #include <string.h>
@@ -6,13 +7,15 @@
 bool kj_run_new_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_stream *s = NULL;
-    return kj_run_check(r, kjit_stream_create(r->ctx, &s), c->span) && kj_run_stream(r, c->span, s, out);
+    return kj_run_check(r, kjit_stream_create(r->ctx, &s), c->span) &&
+           kj_run_stream(r, c->span, s, out);
 }
 
 bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_event *e = NULL;
-    return kj_run_check(r, kjit_event_create(r->ctx, &e), c->span) && kj_run_event(r, c->span, e, out);
+    return kj_run_check(r, kjit_event_create(r->ctx, &e), c->span) &&
+           kj_run_event(r, c->span, e, out);
 }
 
 bool kj_run_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -32,7 +35,8 @@ bool kj_run_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
 static bool event_argument(kj_run *r, const kj_rcall *c, int i, kjit_event **out)
 {
     if (c->args[i].kind != KJ_R_EVENT)
-        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "an event is needed here, not %s", kj_run_kind_name(c->args[i]));
+        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "an event is needed here, not %s",
+                           kj_run_kind_name(c->args[i]));
     *out = c->args[i].u.object->u.event;
     return true;
 }
@@ -89,6 +93,8 @@ bool kj_run_wait(kj_run *r, kj_rcall *c, kj_rvalue *out)
     }
     if (stream.kind != KJ_R_STREAM || event.kind != KJ_R_EVENT)
         return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s is needed here, not %s",
-                           c->self.kind == KJ_R_EVENT ? "a stream" : "an event", kj_run_kind_name(c->args[0]));
-    return kj_run_check(r, kjit_stream_wait(stream.u.object->u.stream, event.u.object->u.event), c->span);
+                           c->self.kind == KJ_R_EVENT ? "a stream" : "an event",
+                           kj_run_kind_name(c->args[0]));
+    return kj_run_check(r, kjit_stream_wait(stream.u.object->u.stream, event.u.object->u.event),
+                        c->span);
 }

@@ -1,5 +1,5 @@
-/* What to type when a file has kernels and no run block. In: the kernels' declarations; out: a run block for the first
- * of them that can be pasted as it is. */
+/* What to type when a file has kernels and no run block. In: the kernels' declarations; out: a run
+ * block for the first of them that can be pasted as it is. */
 #include "run.h"
 
 #include <inttypes.h>
@@ -43,7 +43,9 @@ static void put_array(kj_str *t, const kj_kernel_decl *kernel, const kj_kernel_p
     const char *name = kj_types[type].name;
     kj_str_puts(t, "    let ");
     put_name(t, kernel, p->name);
-    kj_str_puts(t, kj_is_float(type) ? " = random.uniform(" : kj_is_int(type) ? " = random.randint(0, 100, " : " = zeros(");
+    kj_str_puts(t, kj_is_float(type) ? " = random.uniform("
+                   : kj_is_int(type) ? " = random.randint(0, 100, "
+                                     : " = zeros(");
     for (int i = 0; i < p->ndim; i++)
         kj_str_printf(t, "%s%sn", p->ndim > 1 && i == 0 ? "(" : "", i > 0 ? ", " : "");
     kj_str_printf(t, "%s, %s", p->ndim > 1 ? ")" : "", name);
@@ -94,7 +96,9 @@ static void put_launch(kj_str *t, const kj_kernel_decl *kernel)
             continue;
         kj_dtype type = type_of(kernel, p);
         kj_str_printf(t, "%s%s=%s", separator, p->name,
-                      type == KJ_BOOL ? "true" : kj_is_float(type) ? "1.0" : "16");
+                      type == KJ_BOOL     ? "true"
+                      : kj_is_float(type) ? "1.0"
+                                          : "16");
         separator = ", ";
     }
     kj_str_puts(t, ")\n");
@@ -110,9 +114,13 @@ void kj_run_suggest(const kj_program *program, kj_str *t)
     const kj_kernel_decl *kernel = &program->kernels[0], *last = kernel;
     const kj_kernel_param *shown = NULL;
     int arrays = 0;
-    kj_str_printf(t, "%s: error: there is no run block: nothing says what to launch, and on what\n", file);
+    kj_str_printf(t, "%s: error: there is no run block: nothing says what to launch, and on what\n",
+                  file);
     kj_str_printf(t, "hint: for kernel '%s', add this at the end of the file:\n\n", last->name);
-    kj_str_printf(t, "run {\n    param n = %d\n", grid_axes(kernel) == 1 ? 1000 : grid_axes(kernel) == 2 ? 64 : 16);
+    kj_str_printf(t, "run {\n    param n = %d\n",
+                  grid_axes(kernel) == 1   ? 1000
+                  : grid_axes(kernel) == 2 ? 64
+                                           : 16);
     for (int i = 0; i < kernel->nparams; i++) {
         if (kernel->params[i].ndim == 0 || kernel->params[i].is_const)
             continue;

@@ -1,4 +1,5 @@
-/* What --time says: a line a compilation, launch and copy. In: the context's timings; out: text for the report. */
+/* What --time says: a line a compilation, launch and copy. In: the context's timings; out: text for
+ * the report. */
 #include "run.h"
 
 #include <inttypes.h>
@@ -33,7 +34,8 @@ static void put_timing(kj_str *t, const kj_timing *timing)
     } else {
         kj_str_printf(&what, "%s, %" PRId64 " bytes", timing->name, timing->bytes);
     }
-    kj_str_printf(t, "time: %-7s %-44s %10.3f ms", kinds[timing->kind], what.data ? what.data : "", timing->ms);
+    kj_str_printf(t, "time: %-7s %-44s %10.3f ms", kinds[timing->kind], what.data ? what.data : "",
+                  timing->ms);
     if (timing->kind == KJ_TIMING_COPY && timing->ms > 0)
         kj_str_printf(t, " %8.2f GB/s", (double)timing->bytes / timing->ms * 1e-6);
     kj_str_puts(t, "\n");

@@ -1,4 +1,5 @@
-/* Values of a run block and the names that hold them. In: scalars and handles; out: counted references. */
+/* Values of a run block and the names that hold them. In: scalars and handles; out: counted
+ * references. */
 #include "run.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ void kj_run_free_object(kj_robject *o)
     free(o);
 }
 
-/* What a sequence holds goes with it. Those that nothing refers to any more wait in a list by `next`, out of the ring:
- * lists in lists may be as deep as there is memory. */
+/* What a sequence holds goes with it. Those that nothing refers to any more wait in a list by
+ * `next`, out of the ring: lists in lists may be as deep as there is memory. */
 static void free_with_items(kj_robject *o)
 {
     kj_robject *waiting = o, **end = &waiting->next;
@@ -138,7 +139,8 @@ bool kj_run_range(kj_run *r, kj_span at, int64_t start, int64_t stop, int64_t st
 
 int64_t kj_run_range_count(const kj_robject *o)
 {
-    uint64_t start = (uint64_t)o->u.range.start, stop = (uint64_t)o->u.range.stop, step = (uint64_t)o->u.range.step;
+    uint64_t start = (uint64_t)o->u.range.start, stop = (uint64_t)o->u.range.stop,
+             step = (uint64_t)o->u.range.step;
     uint64_t n = 0;
     if (o->u.range.step > 0 && o->u.range.start < o->u.range.stop)
         n = (stop - start - 1) / step + 1;
@@ -185,10 +187,10 @@ bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out)
 const char *kj_run_kind_name(kj_rvalue v)
 {
     static const char *const names[] = {
-        [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",     [KJ_R_INT] = "an int",
-        [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",    [KJ_R_KERNEL] = "a kernel",
-        [KJ_R_STRING] = "a string", [KJ_R_TUPLE] = "a tuple",   [KJ_R_LIST] = "a list",
-        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array",  [KJ_R_STREAM] = "a stream",
+        [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",    [KJ_R_INT] = "an int",
+        [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",   [KJ_R_KERNEL] = "a kernel",
+        [KJ_R_STRING] = "a string", [KJ_R_TUPLE] = "a tuple",  [KJ_R_LIST] = "a list",
+        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array", [KJ_R_STREAM] = "a stream",
         [KJ_R_EVENT] = "an event",
     };
     return names[v.kind];
@@ -218,7 +220,8 @@ kj_value kj_run_to_value(kj_rvalue v)
 kj_rvalue kj_run_from_value(kj_value v)
 {
     if (kj_is_float(v.type))
-        return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = v.type == KJ_F32 ? KJIT_F32 : KJIT_F64, .u.f = v.f};
+        return (kj_rvalue){
+            .kind = KJ_R_FLOAT, .dtype = v.type == KJ_F32 ? KJIT_F32 : KJIT_F64, .u.f = v.f};
     if (v.type == KJ_BOOL)
         return kj_run_bool(v.b);
     return kj_is_signed(v.type) ? kj_run_int(v.i) : kj_run_uint(v.u);
@@ -228,19 +231,13 @@ bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out)
 {
     switch (v.kind) {
     case KJ_R_BOOL:
-    case KJ_R_INT:
-        *out = v.u.i != 0;
-        return true;
+    case KJ_R_INT: *out = v.u.i != 0; return true;
     case KJ_R_FLOAT:
         *out = v.u.f != 0; /* NaN is true, as in Python */
         return true;
-    case KJ_R_STRING:
-        *out = v.u.object->u.string.len > 0;
-        return true;
+    case KJ_R_STRING: *out = v.u.object->u.string.len > 0; return true;
     case KJ_R_TUPLE:
-    case KJ_R_LIST:
-        *out = v.u.object->u.seq.n > 0;
-        return true;
+    case KJ_R_LIST: *out = v.u.object->u.seq.n > 0; return true;
     case KJ_R_ARRAY:
         kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
         return kj_run_hint(r, "say which elements count: .all() or .any()");
