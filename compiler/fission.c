@@ -86,28 +86,13 @@ static escape escapes_one(const planner *p, const kj_tstmt *s)
 /* Has the expression no effect and no statements of its own? */
 static bool is_plain(const kj_texpr *e)
 {
-    switch (e->kind) {
-    case KJ_TE_ATOMIC:
-    case KJ_TE_INLINE: return false;
-    case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: return is_plain(e->u.unary.arg);
-    case KJ_TE_BINARY: return is_plain(e->u.binary.lhs) && is_plain(e->u.binary.rhs);
-    case KJ_TE_LOGIC: return is_plain(e->u.logic.lhs) && is_plain(e->u.logic.rhs);
-    case KJ_TE_SELECT:
-        return is_plain(e->u.select.test) && is_plain(e->u.select.yes) && is_plain(e->u.select.no);
-    case KJ_TE_FMA: return is_plain(e->u.fma.a) && is_plain(e->u.fma.b) && is_plain(e->u.fma.c);
-    case KJ_TE_LOAD:
-        for (int i = 0; i < e->u.load.array->ndim; i++)
-            if (!is_plain(e->u.load.index[i]))
-                return false;
-        return true;
-    case KJ_TE_CALL:
-        for (int i = 0; i < e->u.call.nargs; i++)
-            if (!is_plain(e->u.call.args[i]))
-                return false;
-        return true;
-    default: return true;
-    }
+    if (e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE)
+        return false;
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        if (!is_plain(operands[i]))
+            return false;
+    return true;
 }
 
 static bool is_uniform(const planner *p, const kj_texpr *e)
@@ -259,66 +244,44 @@ static void write_var(planner *p, int region, const kj_var *v)
         p->plan->writes[region * p->plan->words + v->id / 64] |= (uint64_t)1 << (v->id % 64);
 }
 
-static void use_array(planner *p, int region, const kj_tarray *a, kj_texpr *const *index)
+/* A local array that two regions use has to live between them. */
+static void use_local(planner *p, int region, const kj_tarray *root)
 {
-    for (int i = 0; i < a->ndim; i++) {
-        use_expr(p, region, index[i]);
-        use_expr(p, region, a->stride[i]);
-    }
-    if (a->offset)
-        use_expr(p, region, a->offset);
-    if (a->root->space == KJ_LOCAL) {
-        int *seen = &p->seen[a->root->id];
-        if (*seen >= 0 && *seen != region)
-            p->plan->crossing[a->root->id] = true;
-        *seen = region;
-    }
+    int *seen = &p->seen[root->id];
+    if (root->space != KJ_LOCAL)
+        return;
+    if (*seen >= 0 && *seen != region)
+        p->plan->crossing[root->id] = true;
+    *seen = region;
 }
 
 static void use_expr(planner *p, int region, const kj_texpr *e)
 {
-    switch (e->kind) {
-    case KJ_TE_CONST:
-    case KJ_TE_DIM:
-    case KJ_TE_INDEX: break;
-    case KJ_TE_VAR: use_var(p, region, e->u.var); break;
-    case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: use_expr(p, region, e->u.unary.arg); break;
-    case KJ_TE_BINARY:
-        use_expr(p, region, e->u.binary.lhs);
-        use_expr(p, region, e->u.binary.rhs);
-        break;
-    case KJ_TE_LOGIC:
-        use_expr(p, region, e->u.logic.lhs);
-        use_expr(p, region, e->u.logic.rhs);
-        break;
-    case KJ_TE_SELECT:
-        use_expr(p, region, e->u.select.test);
-        use_expr(p, region, e->u.select.yes);
-        use_expr(p, region, e->u.select.no);
-        break;
-    case KJ_TE_FMA:
-        use_expr(p, region, e->u.fma.a);
-        use_expr(p, region, e->u.fma.b);
-        use_expr(p, region, e->u.fma.c);
-        break;
-    case KJ_TE_LOAD: use_array(p, region, e->u.load.array, e->u.load.index); break;
-    case KJ_TE_CALL:
-        for (int i = 0; i < e->u.call.nargs; i++)
-            use_expr(p, region, e->u.call.args[i]);
-        break;
-    case KJ_TE_ATOMIC:
-        use_array(p, region, e->u.atomic.array, e->u.atomic.index);
-        for (int i = 0; i < 2; i++)
-            if (e->u.atomic.args[i])
-                use_expr(p, region, e->u.atomic.args[i]);
-        break;
-    case KJ_TE_INLINE:
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        use_expr(p, region, operands[i]);
+    if (e->kind == KJ_TE_VAR) {
+        use_var(p, region, e->u.var);
+    } else if (e->kind == KJ_TE_LOAD) {
+        use_local(p, region, e->u.load.array->root);
+    } else if (e->kind == KJ_TE_INLINE) {
         use_stmts(p, region, e->u.inline_.block->body, NULL);
         use_var(p, region, e->u.inline_.result);
         write_var(p, region, e->u.inline_.result);
-        break;
     }
+}
+
+static void use_store(planner *p, int region, const kj_tstmt *s)
+{
+    const kj_tarray *a = s->u.store.array;
+    if (a->offset)
+        use_expr(p, region, a->offset);
+    for (int i = 0; i < a->ndim; i++) {
+        use_expr(p, region, s->u.store.index[i]);
+        use_expr(p, region, a->stride[i]);
+    }
+    use_local(p, region, a->root);
+    use_expr(p, region, s->u.store.value);
 }
 
 static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt *end)
@@ -337,10 +300,7 @@ static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt 
             write_var(p, region, s->u.assign.var);
             use_expr(p, region, s->u.assign.value);
             break;
-        case KJ_TS_STORE:
-            use_array(p, region, s->u.store.array, s->u.store.index);
-            use_expr(p, region, s->u.store.value);
-            break;
+        case KJ_TS_STORE: use_store(p, region, s); break;
         case KJ_TS_EXPR: use_expr(p, region, s->u.expr); break;
         case KJ_TS_IF:
             use_expr(p, region, s->u.if_.test);
@@ -429,23 +389,15 @@ static bool can_repeat(const planner *p, const kj_texpr *e, int budget)
 /* A region that computes a variable again needs what that is computed from. */
 static void need(planner *p, int region, const kj_texpr *e)
 {
-    if (e->kind == KJ_TE_VAR) {
-        const kj_place *place = &p->plan->places[e->u.var->id];
-        if (e->u.var->param < 0 && !kj_plan_uses(p->plan, region, e->u.var->id)) {
-            use_var(p, region, e->u.var);
-            if (place->init && p->deps->var[e->u.var->id] & KJ_DEP_THREAD)
-                need(p, region, place->init);
-        }
-    } else if (e->kind == KJ_TE_UNARY || e->kind == KJ_TE_CONVERT) {
-        need(p, region, e->u.unary.arg);
-    } else if (e->kind == KJ_TE_BINARY) {
-        need(p, region, e->u.binary.lhs);
-        need(p, region, e->u.binary.rhs);
-    } else if (e->kind == KJ_TE_SELECT) {
-        need(p, region, e->u.select.test);
-        need(p, region, e->u.select.yes);
-        need(p, region, e->u.select.no);
-    }
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        need(p, region, operands[i]);
+    if (e->kind != KJ_TE_VAR || e->u.var->param >= 0 || kj_plan_uses(p->plan, region, e->u.var->id))
+        return;
+    const kj_place *place = &p->plan->places[e->u.var->id];
+    use_var(p, region, e->u.var);
+    if (place->init && p->deps->var[e->u.var->id] & KJ_DEP_THREAD)
+        need(p, region, place->init);
 }
 
 static bool is_remat(const planner *p, const kj_place *place)

@@ -83,17 +83,26 @@ static uint8_t element_dep(const kj_tarray *a, uint8_t index)
     return a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index;
 }
 
+static uint8_t index_dep(const kj_texpr *e)
+{
+    return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
+}
+
+/* All operands run, whoever the threads are. */
+static uint8_t walk_operands(walk *w, const kj_texpr *e, frame *f)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    uint8_t dep = 0;
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        dep |= walk_expr(w, operands[i], f);
+    return dep;
+}
+
 static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
 {
     switch (e->kind) {
-    case KJ_TE_CONST:
-    case KJ_TE_DIM: return 0;
     case KJ_TE_VAR: return w->deps->var[e->u.var->id];
-    case KJ_TE_INDEX:
-        return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
-    case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: return walk_expr(w, e->u.unary.arg, f);
-    case KJ_TE_BINARY: return walk_expr(w, e->u.binary.lhs, f) | walk_expr(w, e->u.binary.rhs, f);
+    case KJ_TE_INDEX: return index_dep(e);
     case KJ_TE_LOGIC: {
         uint8_t dep = walk_expr(w, e->u.logic.lhs, f);
         frame arm = enter(f, dep);
@@ -104,31 +113,18 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         frame arm = enter(f, dep);
         return dep | walk_expr(w, e->u.select.yes, &arm) | walk_expr(w, e->u.select.no, &arm);
     }
-    case KJ_TE_FMA:
-        return walk_expr(w, e->u.fma.a, f) | walk_expr(w, e->u.fma.b, f) |
-               walk_expr(w, e->u.fma.c, f);
-    case KJ_TE_LOAD:
-        return element_dep(e->u.load.array, walk_index(w, e->u.load.array, e->u.load.index, f));
-    case KJ_TE_CALL: {
-        uint8_t dep = 0;
-        for (int i = 0; i < e->u.call.nargs; i++)
-            dep |= walk_expr(w, e->u.call.args[i], f);
-        return dep;
-    }
+    case KJ_TE_LOAD: return element_dep(e->u.load.array, walk_operands(w, e, f));
     case KJ_TE_ATOMIC:
         w->deps->atomics = true;
-        walk_index(w, e->u.atomic.array, e->u.atomic.index, f);
-        for (int i = 0; i < 2; i++)
-            if (e->u.atomic.args[i])
-                walk_expr(w, e->u.atomic.args[i], f);
+        walk_operands(w, e, f);
         return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
     case KJ_TE_INLINE:
         declare(w, e->u.inline_.result, 0, f);
         walk_block(w, e->u.inline_.block, f);
         join(w, &w->deps->var[e->u.inline_.result->id], e->u.inline_.block->mark);
         return w->deps->var[e->u.inline_.result->id];
+    default: return walk_operands(w, e, f);
     }
-    return KJ_DEP_THREAD;
 }
 
 static void walk_loop(walk *w, kj_tstmt *s, frame *up)
@@ -200,35 +196,16 @@ kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
 {
     switch (e->kind) {
-    case KJ_TE_CONST:
-    case KJ_TE_DIM: return 0;
     case KJ_TE_VAR: return deps->var[e->u.var->id];
-    case KJ_TE_INDEX:
-        return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
-    case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: return kj_dep(deps, e->u.unary.arg);
-    case KJ_TE_BINARY: return kj_dep(deps, e->u.binary.lhs) | kj_dep(deps, e->u.binary.rhs);
-    case KJ_TE_LOGIC: return kj_dep(deps, e->u.logic.lhs) | kj_dep(deps, e->u.logic.rhs);
-    case KJ_TE_SELECT:
-        return kj_dep(deps, e->u.select.test) | kj_dep(deps, e->u.select.yes) |
-               kj_dep(deps, e->u.select.no);
-    case KJ_TE_FMA:
-        return kj_dep(deps, e->u.fma.a) | kj_dep(deps, e->u.fma.b) | kj_dep(deps, e->u.fma.c);
-    case KJ_TE_LOAD: {
-        const kj_tarray *a = e->u.load.array;
-        uint8_t dep = a->offset ? kj_dep(deps, a->offset) : 0;
-        for (int i = 0; i < a->ndim; i++)
-            dep |= kj_dep(deps, e->u.load.index[i]) | kj_dep(deps, a->stride[i]);
-        return element_dep(a, dep);
-    }
-    case KJ_TE_CALL: {
-        uint8_t dep = 0;
-        for (int i = 0; i < e->u.call.nargs; i++)
-            dep |= kj_dep(deps, e->u.call.args[i]);
-        return dep;
-    }
+    case KJ_TE_INDEX: return index_dep(e);
     case KJ_TE_ATOMIC: return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
     case KJ_TE_INLINE: return deps->var[e->u.inline_.result->id];
+    default: {
+        const kj_texpr *operands[KJ_MAX_OPERANDS];
+        uint8_t dep = 0;
+        for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+            dep |= kj_dep(deps, operands[i]);
+        return e->kind == KJ_TE_LOAD ? element_dep(e->u.load.array, dep) : dep;
     }
-    return KJ_DEP_THREAD;
+    }
 }
