@@ -354,7 +354,8 @@ typedef struct kjit_run_options {
 } kjit_run_options;
 
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
- * ..." and the line. */
+ * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (then there is
+ * no place); KJIT_NOT_FOUND: there is no run block, and the sentence has one to add. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
 
 /* ---- The language's own reference ---- */

@@ -1,0 +1,193 @@
+/* kjit_run: options, callbacks, statuses, many runs of one module at once, memory that runs out. */
+#include "api.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+/* What a run wrote and reported. */
+typedef struct record {
+    char text[4096], report[4096];
+    int statements, stop_after;
+} record;
+
+static void append(char *to, size_t room, const char *text, size_t size)
+{
+    size_t n = strlen(to);
+    assert_true(n + size < room);
+    memcpy(to + n, text, size);
+    to[n + size] = 0;
+}
+
+static void on_write(void *user, const char *text, size_t size)
+{
+    record *r = user;
+    append(r->text, sizeof r->text, text, size);
+}
+
+static void on_report(void *user, const char *text, size_t size)
+{
+    record *r = user;
+    append(r->report, sizeof r->report, text, size);
+}
+
+static int on_statement(void *user)
+{
+    record *r = user;
+    return ++r->statements > r->stop_after && r->stop_after > 0;
+}
+
+static kjit_run_options recording(record *r)
+{
+    return (kjit_run_options){
+        .write = on_write, .report = on_report, .interrupted = on_statement, .user = r};
+}
+
+static const char *const SOURCE = "kernel add(x: f32[], v: f32) {\n"
+                                  "    let i = grid(1)\n"
+                                  "    if i < x.size { x[i] += v }\n"
+                                  "}\n"
+                                  "run {\n"
+                                  "    param n = 3\n"
+                                  "    param v = 1.5\n"
+                                  "    let x = zeros(n)\n"
+                                  "    add.forall(n)(x, v)\n"
+                                  "    print(x)\n"
+                                  "}\n";
+
+static void params_and_output(void **state)
+{
+    (void)state;
+    kjit_module *mod = module(SOURCE);
+    record r = {0};
+    kjit_run_options options = recording(&r);
+    OK(kjit_run(mod, NULL));
+    OK(kjit_run(mod, &options));
+    assert_string_equal(r.text, "[1.5 1.5 1.5]\n");
+    assert_string_equal(r.report, "");
+
+    record timed = {0};
+    options = recording(&timed);
+    options.params = (const char *const[]){"n=2", "v=-0.5"};
+    options.nparams = 2;
+    options.time = 1;
+    OK(kjit_run(mod, &options));
+    assert_string_equal(timed.text, "[-0.5 -0.5]\n");
+    assert_non_null(strstr(timed.report, "time: launch  add["));
+
+    char save[200];
+    snprintf(save, sizeof save, "x=%s", path_of("x.npy"));
+    options.saves = (const char *const[]){save};
+    options.nsaves = 1;
+    OK(kjit_run(mod, &options));
+    kjit_array *x;
+    OK(kjit_array_load(ctx, path_of("x.npy"), &x));
+    assert_int_equal(kjit_array_size(x), 2);
+    kjit_array_free(x);
+    kjit_module_free(mod);
+}
+
+static void statuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *text;
+        kjit_status status;
+    } cases[] = {
+        {"assert(1 == 2)", "test.knl:1:14: error: assertion failed", KJIT_ASSERT},
+        {"load(\"/no/such.npy\")", "test.knl:1:7: error: ", KJIT_IO},
+        {"print(zeros(3)[3])", "test.knl:1:22: error: index 3", KJIT_SHAPE},
+        {"print(\"a\" + 1)", "test.knl:1:13: error: '+'", KJIT_TYPE},
+        {"zeros((4000000, 4000000))", "test.knl:1:7: error: out of memory", KJIT_NO_MEMORY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[200];
+        snprintf(source, sizeof source, "run { %s }", cases[i].body);
+        kjit_module *mod = module(source);
+        FAILS(kjit_run(mod, NULL), cases[i].status, cases[i].text);
+        kjit_module_free(mod);
+    }
+    kjit_module *mod = module(SOURCE);
+    kjit_run_options wrong = {.params = (const char *const[]){"m=3"}, .nparams = 1};
+    FAILS(kjit_run(mod, &wrong), KJIT_INVALID, "there is no param 'm'");
+    kjit_module_free(mod);
+    mod = module("kernel k(x: f32[]) { }");
+    FAILS(kjit_run(mod, NULL), KJIT_NOT_FOUND, "k[ceil_div(n, 256), 256](x)");
+    kjit_module_free(mod);
+    assert_int_equal(kjit_module_compile(ctx, "test.knl", "run { x }", 9, NULL, &mod),
+                     KJIT_COMPILE);
+    FAILS(kjit_run(mod, NULL), KJIT_COMPILE, "errors");
+    kjit_module_free(mod);
+    assert_int_equal(kjit_run(NULL, NULL), KJIT_INVALID);
+}
+
+static void interrupted(void **state)
+{
+    (void)state;
+    kjit_module *mod = module("run { var n = 0\n while true { n += 1 } }");
+    record r = {.stop_after = 1000};
+    kjit_run_options options = recording(&r);
+    FAILS(kjit_run(mod, &options), KJIT_INTERRUPTED, "interrupted");
+    assert_int_equal(r.statements, 1001);
+    kjit_module_free(mod);
+}
+
+static void *run_often(void *data)
+{
+    kjit_module *mod = data;
+    for (int i = 0; i < 50; i++) {
+        record r = {0};
+        kjit_run_options options = recording(&r);
+        if (kjit_run(mod, &options) != KJIT_OK || strcmp(r.text, "[1.5 1.5 1.5]\n") != 0)
+            return NULL;
+    }
+    return data;
+}
+
+static void runs_beside_each_other(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    kjit_module *mod = module(SOURCE);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_often, mod), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *done;
+        pthread_join(threads[i], &done);
+        assert_ptr_equal(done, mod);
+    }
+    kjit_module_free(mod);
+}
+
+/* Runs that fail and runs that end leave nothing behind. */
+static void memory_stays_flat(void **state)
+{
+    (void)state;
+    kjit_module *mod = module("run {\n param bad = false\n let l = [zeros(100000), (1, \"a\")]\n"
+                              " l.append(l)\n let s = stream()\n let e = event()\n e.record(s)\n"
+                              " let v = l[0][5:10]\n assert(not bad) }");
+    kjit_run_options fails = {.params = (const char *const[]){"bad=true"}, .nparams = 1};
+    struct rusage before, after;
+    for (int i = 0; i < 400; i++) {
+        if (i == 100)
+            getrusage(RUSAGE_SELF, &before);
+        assert_int_equal(kjit_run(mod, i % 2 ? &fails : NULL), i % 2 ? KJIT_ASSERT : KJIT_OK);
+    }
+    getrusage(RUSAGE_SELF, &after);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory for a while, and looks for leaks itself */
+    assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 20000); /* KiB; a leak is 120000 */
+#endif
+    kjit_module_free(mod);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(params_and_output), cmocka_unit_test(statuses),
+        cmocka_unit_test(interrupted),       cmocka_unit_test(runs_beside_each_other),
+        cmocka_unit_test(memory_stays_flat),
+    };
+    int failed = cmocka_run_group_tests(tests, make_context, drop_context);
+    drop_folder();
+    return failed;
+}
