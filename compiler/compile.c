@@ -1,6 +1,7 @@
 /* The pipeline of one specialisation: typed AST -> LLVM IR -> optimised IR -> object. */
 #include "compile.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,30 +27,73 @@ static bool keep_text(kj_code *out, LLVMModuleRef module)
     return kept;
 }
 
+/* What LLVM holds during a compilation. */
+typedef struct session {
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef code, allocas;
+    kj_host_target target;
+} session;
+
+static void session_close(session *s)
+{
+    kj_host_close(&s->target);
+    LLVMDisposeBuilder(s->code);
+    LLVMDisposeBuilder(s->allocas);
+    LLVMDisposeModule(s->module);
+    LLVMContextDispose(s->ctx);
+}
+
+static void session_open(session *s, const char *name)
+{
+    memset(s, 0, sizeof *s);
+    s->ctx = LLVMContextCreate();
+    s->module = LLVMModuleCreateWithNameInContext(name, s->ctx);
+    s->code = LLVMCreateBuilderInContext(s->ctx);
+    s->allocas = LLVMCreateBuilderInContext(s->ctx);
+}
+
 /* Everything behind the typed AST; gives what went wrong, for LLVMDisposeMessage. */
 static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
-                      kj_host_target *target, LLVMModuleRef module, kj_code *out)
+                      session *s, kj_code *out)
 {
-    char *error = kj_host_open(target, options);
+    char *error = kj_host_open(&s->target, options);
     if (error)
         return error;
-    kj_host_describe(target, module);
-    out->scratch = kj_lower_host(arena, out->kernel, target->vector, module, out->entry);
+    kj_host_describe(&s->target, s->module);
+    kj_host_entry_spec spec = {s->module, s->code, s->allocas, out->entry, s->target.vector};
+    out->scratch = kj_lower_host(arena, out->kernel, &spec);
     if (stage == KJ_STAGE_LLVM)
-        return keep_text(out, module) ? NULL : LLVMCreateMessage("out of memory");
-    if ((error = kj_host_link_math(module)))
+        return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
+    if ((error = kj_host_link_math(s->module)))
         return error;
-    if ((error = kj_host_optimise(target, module, options)))
+    if ((error = kj_host_optimise(&s->target, s->module, options)))
         return error;
     if (stage == KJ_STAGE_OPT)
-        return keep_text(out, module) ? NULL : LLVMCreateMessage("out of memory");
+        return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;
-    if ((error = kj_host_emit(target, module,
-                              stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile, &code)))
+    LLVMCodeGenFileType type = stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile;
+    if ((error = kj_host_emit(&s->target, s->module, type, &code)))
         return error;
     bool kept = keep(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
     return kept ? NULL : LLVMCreateMessage("out of memory");
+}
+
+/* `generate`, from which an arena without memory would leave past LLVM's objects. */
+static char *generate_guarded(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
+                              session *s, kj_code *out)
+{
+    jmp_buf here, *outer = arena->fail;
+    arena->fail = &here;
+    if (setjmp(here)) {
+        session_close(s);
+        arena->fail = outer;
+        longjmp(*outer, 1);
+    }
+    char *error = generate(arena, options, stage, s, out);
+    arena->fail = outer;
+    return error;
 }
 
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
@@ -64,18 +108,16 @@ bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
         const char *text = kj_tast_dump(arena, out->kernel);
         return keep(out, text, strlen(text));
     }
-    LLVMContextRef ctx = LLVMContextCreate();
-    LLVMModuleRef module = LLVMModuleCreateWithNameInContext(kernel->name, ctx);
-    kj_host_target target = {0};
-    char *error = generate(arena, options, stage, &target, module, out);
+    session s;
+    session_open(&s, kernel->name);
+    char *error = generate_guarded(arena, options, stage, &s, out);
+    session_close(&s);
     if (error) {
-        kj_error(diag, kernel->item->name_span, "internal", "cannot compile '%s': %s", kernel->name,
-                 error);
+        const char *text = kj_arena_printf(arena, "%s", error);
         LLVMDisposeMessage(error);
+        kj_error(diag, kernel->item->name_span, "internal", "cannot compile '%s': %s", kernel->name,
+                 text);
     }
-    kj_host_close(&target);
-    LLVMDisposeModule(module);
-    LLVMContextDispose(ctx);
     return !error;
 }
 

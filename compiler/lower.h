@@ -71,7 +71,6 @@ typedef struct kj_level kj_level; /* lower_block.c */
 
 typedef struct kj_lower {
     kj_arena *arena;
-    kj_diag *diag;
     const kj_tkernel *kernel;
     const kj_plan *plan;
     kj_deps *deps;
@@ -273,9 +272,15 @@ void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
 
 /* ---- lower_entry.c ---- */
 
-/* Adds the kernel's entry (a kj_host_entry) to the module. `vector` is the number of f32 in the target's widest vector
- * register. Gives the bytes of scratch memory it needs. */
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module,
-                      const char *entry);
+/* Where the entry goes, and for what. `vector` is the number of f32 in the target's widest vector register. */
+typedef struct kj_host_entry_spec {
+    LLVMModuleRef module;
+    LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
+    const char *entry;
+    int vector;
+} kj_host_entry_spec;
+
+/* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it needs. */
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_host_entry_spec *spec);
 
 #endif

@@ -61,7 +61,6 @@ static void make_function(kj_lower *lo, const char *name)
     add_string(lo, "min-legal-vector-width", bits);
     lo->launch = LLVMGetParam(lo->fn, 0);
     lo->scratch_base = LLVMGetParam(lo->fn, 3);
-    lo->allocas = LLVMCreateBuilderInContext(lo->ctx);
     LLVMPositionBuilderAtEnd(lo->allocas, kj_new_block(lo, "entry"));
     LLVMPositionBuilderAtEnd(lo->b, kj_new_block(lo, "load"));
 }
@@ -231,13 +230,14 @@ static void seal(kj_lower *lo)
     }
 }
 
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLVMModuleRef module,
-                      const char *entry)
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_host_entry_spec *spec)
 {
-    kj_lower lo = {.arena = arena, .kernel = kernel, .module = module, .vector = vector};
+    kj_lower lo = {.arena = arena, .kernel = kernel, .module = spec->module};
     size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;
-    lo.ctx = LLVMGetModuleContext(module);
-    lo.b = LLVMCreateBuilderInContext(lo.ctx);
+    lo.ctx = LLVMGetModuleContext(lo.module);
+    lo.b = spec->code;
+    lo.allocas = spec->allocas;
+    lo.vector = spec->vector;
     lo.deps = kj_uniform(arena, kernel);
     lo.plan = kj_fission(arena, kernel, lo.deps);
     lo.locals = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
@@ -247,7 +247,7 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLV
     lo.dims = kj_arena_calloc(arena, nparams, sizeof *lo.dims);
     make_types(&lo);
     kj_gang_choose(&lo);
-    make_function(&lo, entry);
+    make_function(&lo, spec->entry);
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
     load_params(&lo);
     for (int i = 0; i < kernel->nroots; i++) {
@@ -262,7 +262,5 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, int vector, LLV
     make_blocks(&lo);
     LLVMBuildBr(lo.allocas, load);
     seal(&lo);
-    LLVMDisposeBuilder(lo.b);
-    LLVMDisposeBuilder(lo.allocas);
     return lo.scratch;
 }
