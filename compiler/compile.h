@@ -1,7 +1,8 @@
 /* The pipeline: text -> tokens -> AST -> typed AST -> LLVM IR -> host object (or, later, PTX).
  *
- * kj_program comes from kj_parse and kj_sema_program, once a file. kj_compile makes one specialisation of one kernel
- * into code for a target. The runtime loads and launches what comes out and knows nothing of LLVM's IR. */
+ * kj_program comes from kj_parse and kj_sema_program, once a file. kj_compile makes one
+ * specialisation of one kernel into code for a target. The runtime loads and launches what comes
+ * out and knows nothing of LLVM's IR. */
 #ifndef KJ_COMPILE_H
 #define KJ_COMPILE_H
 
@@ -23,8 +24,9 @@ typedef struct kj_compile_options {
     const char *features; /* NULL with cpu NULL: this CPU's */
 } kj_compile_options;
 
-/* What the host entry gets. `slots` holds the parameters in the launch's order, 8 bytes a slot: a scalar is its value in
- * the low bytes; an array is its data pointer, shape[ndim] and stride[ndim] (elements). */
+/* What the host entry gets. `slots` holds the parameters in the launch's order, 8 bytes a slot: a
+ * scalar is its value in the low bytes; an array is its data pointer, shape[ndim] and stride[ndim]
+ * (elements). */
 typedef struct kj_host_fault {
     int32_t
         kind; /* 0: none; see kj_fault_kind; the first fault of a launch wins (compare and swap) */
@@ -42,8 +44,9 @@ typedef struct kj_host_launch {
     uint64_t slots[];
 } kj_host_launch;
 
-/* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned memory of
- * kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0. Gives non-zero when launch->fault was set: stop. */
+/* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned
+ * memory of kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0.
+ * Gives non-zero when launch->fault was set: stop. */
 typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, int64_t last,
                                  void *shared);
 
@@ -57,15 +60,16 @@ typedef struct kj_code {
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
 } kj_code;
 
-/* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with diag->errors > 0);
- * what is wrong with the toolchain is an error at the kernel's name with code "internal". Thread-safe for distinct
- * arenas. */
+/* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with
+ * diag->errors > 0); what is wrong with the toolchain is an error at the kernel's name with code
+ * "internal". Thread-safe for distinct arenas. */
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_kernel_decl *kernel, const kj_spec *spec,
                 const kj_compile_options *options, kj_stage stage, kj_code *out);
 void kj_code_free(kj_code *code);
 
-/* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or the sum overflows. */
+/* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or
+ * the sum overflows. */
 int64_t kj_shared_bytes(const kj_tkernel *kernel, const kj_eval_env *env);
 
 #endif

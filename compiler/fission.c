@@ -1,7 +1,7 @@
 /* Fission: typed AST and uniformity in, the plan of a block out.
  *
- * Three passes: build the tree (which statements form regions), collect which variables each region uses, and give each
- * variable its home. */
+ * Three passes: build the tree (which statements form regions), collect which variables each region
+ * uses, and give each variable its home. */
 #include "fission.h"
 
 enum { BLOCK_LEVEL = -2 }; /* as a region number: code that runs once for the block */
@@ -131,7 +131,8 @@ static bool spins(const kj_tstmt *s, const kj_tstmt *end)
     return false;
 }
 
-/* The statements [s, end) as a region; what sets uniform variables at either end of it runs once, outside. */
+/* The statements [s, end) as a region; what sets uniform variables at either end of it runs once,
+ * outside. */
 static void flush(planner *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
 {
     while (s != end && is_scalar(p, s)) {

@@ -1,9 +1,10 @@
 /* Fission: a kernel cut at its barriers, so that one worker can run all threads of a block.
  *
- * The plan is a tree over the typed AST's statements. A region is a run of statements without a barrier: it becomes a
- * loop over the block's threads. Everything around regions (loops, conditions, inlined calls that hold a barrier) runs
- * once for the block. Where the block's threads may disagree about such a construct it is `divergent`: then a byte a
- * thread says who is active, and every barrier inside compares the threads that arrive with those alive. */
+ * The plan is a tree over the typed AST's statements. A region is a run of statements without a
+ * barrier: it becomes a loop over the block's threads. Everything around regions (loops,
+ * conditions, inlined calls that hold a barrier) runs once for the block. Where the block's threads
+ * may disagree about such a construct it is `divergent`: then a byte a thread says who is active,
+ * and every barrier inside compares the threads that arrive with those alive. */
 #ifndef KJ_FISSION_H
 #define KJ_FISSION_H
 

@@ -1,10 +1,11 @@
 /* Lowering, the parts' shared view: typed AST -> LLVM IR.
  *
- * Code is generated for a gang: rows x lanes threads that run in lockstep, lanes along threadIdx.x as one LLVM vector,
- * rows along threadIdx.y as separate values. Every scalar of the source is a kj_tile, which has only the extents it
- * needs: a value that is the same for the whole gang is one scalar, one that varies with x alone is one vector. Tiles
- * of different extents combine by broadcasting, as arrays do in NumPy. With a gang of 1 x 1 everything is a scalar and
- * every condition a branch: plain one-thread code.
+ * Code is generated for a gang: rows x lanes threads that run in lockstep, lanes along threadIdx.x
+ * as one LLVM vector, rows along threadIdx.y as separate values. Every scalar of the source is a
+ * kj_tile, which has only the extents it needs: a value that is the same for the whole gang is one
+ * scalar, one that varies with x alone is one vector. Tiles of different extents combine by
+ * broadcasting, as arrays do in NumPy. With a gang of 1 x 1 everything is a scalar and every
+ * condition a branch: plain one-thread code.
  *
  *   lower_tile.c     tiles: broadcasting and arithmetic
  *   lower_mask.c     masks
@@ -50,7 +51,7 @@ typedef struct kj_tile {
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
 
-/* The threads that run: all of the gang, none of it (code is unreachable), or those of a bool tile. */
+/* The threads that run: all of the gang, none (the code is unreachable), or those of a bool tile. */
 typedef struct kj_mask {
     enum { KJ_SOME, KJ_ALL, KJ_NONE } kind;
     kj_tile t;
@@ -145,7 +146,7 @@ LLVMValueRef kj_mask_any(kj_lower *lo, kj_mask m);  /* i1 */
 LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m); /* i1: all of the gang's threads */
 LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row,
                          int lanes); /* <lanes x i1>, or an i1 for 1: any of the row */
-/* The mask reduced to extents rows x lanes: an element is set when any of those it stands for is. */
+/* The mask reduced to rows x lanes: an element is set when any of those it stands for is. */
 kj_mask kj_mask_reduce(kj_lower *lo, kj_mask m, int rows, int lanes);
 
 /* ---- lower_expr.c ---- */
@@ -193,7 +194,8 @@ void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_
 /* ---- lower_atomic.c ---- */
 
 kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
-/* A loop over the bits set in an i64, `thread` being the number of the current one; with `maybe` there may be none. */
+/* A loop over the bits set in an i64, `thread` being the number of the current one; with `maybe`
+ * there may be none. */
 typedef struct kj_bit_loop {
     LLVMValueRef bits, first, thread;
     LLVMBasicBlockRef before, head, done;
@@ -221,32 +223,35 @@ typedef struct kj_mask_slot {
 kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m);
 kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s);
 
-/* Emits a statement list (up to `end`, exclusive) for the gang; gives the threads that reach its end. */
+/* Emits a statement list (up to `end`, exclusive) for the gang; gives the threads that reach its
+ * end. */
 kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
-/* The same for m, a part of `outer` that may be empty; joins the threads that reach the end into `arrived`, which may be
- * NULL. */
+/* The same for m, a part of `outer` that may be empty; joins the threads that reach the end into
+ * `arrived`, which may be NULL. */
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
                    const kj_mask_slot *arrived);
 /* Of range(): is `i` before the end; is the end more than a step away; is the step 1 or -1. */
 kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
 kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
 bool kj_is_unit_step(kj_tile step);
-/* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads that go on. */
+/* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads
+ * that go on. */
 kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
                         const kj_tstmt *end, kj_mask m);
 kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
 
 /* ---- lower_gang.c ---- */
 
-/* Chooses the gang for the kernel's block: rows and lanes, or lanes over the linear thread number. */
+/* Chooses the gang for the kernel's block: rows and lanes, or lanes over the thread number. */
 void kj_gang_choose(kj_lower *lo);
-/* Emits loops over the block's gangs (single threads with `scalar`); `each` emits one gang's code under a mask that is
- * never empty. */
+/* Emits loops over the block's gangs (single threads with `scalar`); `each` emits one gang's code
+ * under a mask that is never empty. */
 typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
 /* Attaches a hint of LLVM's ("llvm.loop.unroll.full") to the loop that `branch` closes. */
 void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint);
-/* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin and end. */
+/* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin
+ * and end. */
 void kj_gang_prepare(kj_lower *lo, int region);
 void kj_gang_enter(kj_lower *lo, int region);
 void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived);
@@ -266,13 +271,14 @@ int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
 
 /* The code of one block of threads; falls into `done`. */
 void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done);
-/* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that is NULL; with
- * `again` only for its next iteration. */
+/* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that
+ * is NULL; with `again` only for its next iteration. */
 void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
 
 /* ---- lower_entry.c ---- */
 
-/* Where the entry goes, and for what. `vector` is the number of f32 in the target's widest vector register. */
+/* Where the entry goes, and for what. `vector` is the number of f32 in the target's widest vector
+ * register. */
 typedef struct kj_host_entry_spec {
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
@@ -280,7 +286,8 @@ typedef struct kj_host_entry_spec {
     int vector;
 } kj_host_entry_spec;
 
-/* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it needs. */
+/* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it
+ * needs. */
 int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_host_entry_spec *spec);
 
 #endif

@@ -1,5 +1,5 @@
-/* What accesses cannot touch the same memory, said to LLVM: the launch's arrays (which may overlap one another), the
- * values kept across barriers, and each shared, local and const array are apart. */
+/* What accesses cannot touch the same memory, said to LLVM: the launch's arrays (which may overlap
+ * one another), the values kept across barriers, each shared, local and const array are apart. */
 #include "lower.h"
 
 #include <string.h>

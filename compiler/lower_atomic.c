@@ -1,7 +1,7 @@
 /* Atomics of a gang, and other things its threads do one after the other.
  *
- * On shared memory an atomic is a plain update: a block has one worker. Updates of one place whose results nobody asks
- * for are combined first, and done once. */
+ * On shared memory an atomic is a plain update: a block has one worker. Updates of one place whose
+ * results nobody asks for are combined first, and done once. */
 #include "lower.h"
 
 static LLVMValueRef i64_const(kj_lower *lo, int64_t i)

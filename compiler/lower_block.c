@@ -1,9 +1,10 @@
-/* The plan of a block becomes code: regions as loops over gangs, and around them what runs once for the block.
+/* The plan of a block becomes code: regions as loops over gangs, and around them what runs once for
+ * the block.
  *
- * Levels say who takes part. A construct all threads agree about is plain control flow. One they may disagree about has
- * a byte a thread in scratch memory, set for those inside; regions in it begin with that mask, a thread that breaks,
- * continues or returns clears its bytes up to the construct it leaves, and a barrier compares the bytes set with the
- * threads alive. */
+ * Levels say who takes part. A construct all threads agree about is plain control flow. One they
+ * may disagree about has a byte a thread in scratch memory, set for those inside; regions in it
+ * begin with that mask, a thread that breaks, continues or returns clears its bytes up to the
+ * construct it leaves, and a barrier compares the bytes set with the threads alive. */
 #include "lower.h"
 
 #include <stddef.h>
@@ -353,7 +354,8 @@ static void lower_uniform_for(kj_lower *lo, const kj_node *n)
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
 
-/* A loop whose threads may disagree. A for keeps its variable, end and step a thread, in scratch memory. */
+/* A loop whose threads may disagree. A for keeps its variable, end and step a thread, in scratch
+ * memory. */
 typedef struct parted_loop {
     const kj_node *node;
     int64_t stay, active, i, stop, step;
@@ -471,7 +473,8 @@ static void gang_copy(kj_lower *lo, kj_mask m, void *arg)
     set_bytes(lo, w->yes, active_mask(lo, m, lo->level));
 }
 
-/* A function's or the kernel's body, which its threads leave together or, when `divergent`, each in its time. */
+/* A function's or the kernel's body, which its threads leave together or, when `divergent`, each in
+ * its time. */
 static void lower_body(kj_lower *lo, const kj_node *body, const kj_tblock *block, bool divergent,
                        LLVMBasicBlockRef end)
 {

@@ -1,4 +1,5 @@
-/* Builtin functions on tiles: LLVM's intrinsics, the math library's functions, and a few of our own. */
+/* Builtin functions on tiles: LLVM's intrinsics, the math library's functions, and a few of our
+ * own. */
 #include "lower.h"
 #include "mathlib.h"
 
@@ -88,7 +89,8 @@ static LLVMValueRef joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lan
     return LLVMBuildShuffleVector(lo->b, a, b, LLVMConstVector(index, 2u * (unsigned)lanes), "");
 }
 
-/* A row through the scalar function, lane after lane: for algorithms that loop until a thread's own end. */
+/* A row through the scalar function, lane after lane: for algorithms that loop until a thread's own
+ * end. */
 static LLVMValueRef call_each(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes,
                               LLVMValueRef *args, int nargs)
 {

@@ -3,8 +3,8 @@
  *     entry:  parameters, scalars and data pointers, from the launch's slots
  *     blocks: for each block: its position, its shared arrays, its plan
  *
- * Shared arrays stand behind the scratch memory of values that live across barriers, in the order of their ids, each on
- * a 64-byte boundary; kj_shared_bytes counts them the same way. */
+ * Shared arrays stand behind the scratch memory of values that live across barriers, in the order
+ * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. */
 #include "lower.h"
 
 #include <stddef.h>
@@ -146,7 +146,8 @@ static void place_locals(kj_lower *lo, const kj_tarray *a)
         lo->local_scratch[a->id] = kj_scratch_alloc(lo, size);
 }
 
-/* Where the shared arrays stand, in a block: from `offset` bytes (an i64 value) behind the scratch memory's begin. */
+/* Where the shared arrays stand, in a block: from `offset` bytes (an i64 value) behind the scratch
+ * memory's begin. */
 static void place_shared(kj_lower *lo, LLVMValueRef offset)
 {
     for (int i = 0; i < lo->kernel->nroots; i++) {

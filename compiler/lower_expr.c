@@ -64,7 +64,7 @@ static bool same_mask(kj_mask a, kj_mask b)
     return true;
 }
 
-/* Where all threads that know the variable run, the others' part of it is nobody's: no selection. */
+/* Where all threads that know the variable run, nobody has the others' part: no selection. */
 void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
     const kj_slot *s = &lo->slots[v->id];
@@ -136,7 +136,8 @@ static bool harmless(const kj_texpr *e)
     return is_harmless(e, &budget);
 }
 
-/* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips it for none. */
+/* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips
+ * it for none. */
 static void evaluate_if(kj_lower *lo, const kj_texpr *e, kj_tile test, kj_mask m,
                         const kj_slot *out)
 {

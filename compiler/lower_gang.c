@@ -28,7 +28,7 @@ static bool is_wide(const kj_tkernel *k)
     return false;
 }
 
-/* Elements of local arrays a thread: those that stay in registers share them with everything else. */
+/* Elements of local arrays a thread: in registers they share these with everything else. */
 static int64_t count_locals(const kj_tkernel *k)
 {
     int64_t n = 0;
@@ -38,8 +38,8 @@ static int64_t count_locals(const kj_tkernel *k)
     return n;
 }
 
-/* Four vector registers a value along x, and as many again by rows: enough independent operations to hide their latency,
- * and rows share what does not depend on them. */
+/* Four vector registers a value along x, and as many again by rows: enough independent operations
+ * to hide their latency, and rows share what does not depend on them. */
 void kj_gang_choose(kj_lower *lo)
 {
     const int64_t *block = lo->kernel->block;
@@ -233,7 +233,8 @@ void kj_gang_back(kj_lower *lo, kj_gang_state s)
 
 /* ---- Homes ---- */
 
-/* A region that assigns a uniform variable reads it from a copy: each gang begins with the value of before. */
+/* A region that assigns a uniform variable reads it from a copy: each gang begins with the value of
+ * before. */
 static bool is_copied(const kj_lower *lo, const kj_place *p, int region)
 {
     return p->var && p->var->mutable && p->home == KJ_HOME_BLOCK &&
@@ -267,7 +268,7 @@ static int64_t context_of(kj_lower *lo, const kj_var *v)
     return lo->context[v->id];
 }
 
-/* Of a value a thread: the extents its variable has. All threads that share an element agree on it. */
+/* Of a value a thread: the extents its variable has. Threads that share an element agree on it. */
 static kj_tile narrowed(kj_lower *lo, kj_tile t, uint8_t dep)
 {
     int rows = kj_rows_of(lo, dep), lanes = kj_lanes_of(lo, dep);
@@ -307,8 +308,9 @@ void kj_gang_enter(kj_lower *lo, int region)
     }
 }
 
-/* A thread's own variables go back for all of the gang: those that did not run kept what they had. A uniform one goes
- * back when some thread arrived: only such a gang has the value the block goes on with. */
+/* A thread's own variables go back for all of the gang: those that did not run kept what they had.
+ * A uniform one goes back when some thread arrived: only such a gang has the value the block goes
+ * on with. */
 void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived)
 {
     for (int id = 0; id < lo->kernel->nvars; id++) {

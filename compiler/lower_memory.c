@@ -1,8 +1,8 @@
 /* Loads, stores and atomics of a gang.
  *
- * The address decides: one for all threads is a scalar access, lanes one element apart are a vector access, anything
- * else is a gather or scatter. Threads that do not run touch no memory: their part is masked off, or their address
- * replaced by a harmless one. Bools are bytes in memory. */
+ * The address decides: one for all threads is a scalar access, lanes one element apart are a vector
+ * access, anything else is a gather or scatter. Threads that do not run touch no memory: their part
+ * is masked off, or their address replaced by a harmless one. Bools are bytes in memory. */
 #include "lower.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
 
 /* ---- Addresses ---- */
 
-/* An index from an i32 that may wrap around between lanes stays linear: the wrapped lanes' indices are negative, so no
- * thread with an index in bounds sees the difference. */
+/* An index from an i32 that may wrap around between lanes stays linear: the wrapped lanes' indices
+ * are negative, so no thread with an index in bounds sees the difference. */
 static kj_tile lower_index(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
@@ -37,8 +37,8 @@ static bool is_one(const kj_texpr *e)
     return e->kind == KJ_TE_CONST && e->u.value.i == 1;
 }
 
-/* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it are computed modulo
- * 2^32: what overflows on the way there comes back. */
+/* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
+ * are computed modulo 2^32: what overflows on the way there comes back. */
 static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
@@ -71,7 +71,8 @@ LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LL
     return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(type)], base, &index, 1, "");
 }
 
-/* Where a local array lives: element e of row r, lane l is at base[e * pitch + start + r * width + l]. */
+/* Where a local array lives: element e of row r, lane l is at base[e * pitch + start + r * width +
+ * l]. */
 typedef struct local_place {
     LLVMValueRef base, start;
     int64_t pitch, width;
@@ -109,7 +110,8 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
     return (local_place){*at, i64_const(lo, 0), pitch, lo->lanes};
 }
 
-/* Turns an element offset within a local array into one within its storage, for all of the gang's threads. */
+/* Turns an element offset within a local array into one within its storage, for all of the gang's
+ * threads. */
 static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset, LLVMValueRef *base)
 {
     local_place p = place_local(lo, root);

@@ -1,12 +1,14 @@
 /* Statements of a gang under a mask.
  *
- * A condition that is the same for the gang is a branch. One that differs splits the mask: each side runs, under its
- * part, behind a test that some thread takes it. Code never runs for an empty mask, so a uniform access inside it needs
- * no test of its own. Where all threads of the gang are known to run, what may lose some of them has two copies: one
- * for the case that none is lost, which needs no masks. */
+ * A condition that is the same for the gang is a branch. One that differs splits the mask: each
+ * side runs, under its part, behind a test that some thread takes it. Code never runs for an empty
+ * mask, so a uniform access inside it needs no test of its own. Where all threads of the gang are
+ * known to run, what may lose some of them has two copies: one for the case that none is lost,
+ * which needs no masks. */
 #include "lower.h"
 
-/* Statements worth a second copy: where masks are made of other instructions, and where they are the hardware's. */
+/* Statements worth a second copy: where masks are made of other instructions, and where they are
+ * the hardware's. */
 enum { TWIN_MOST = 60, TWIN_CHEAP = 8 };
 
 static void branch(kj_lower *lo, LLVMValueRef test, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
@@ -72,24 +74,58 @@ struct kj_exit {
     kj_exit *up;
     const void *target; /* the loop statement or tblock */
     bool loop, masked;
+    bool lets_go;                 /* loops: threads leave something around it that is masked */
     LLVMBasicBlockRef next, done; /* unmasked: where continue, and break or leave, jump */
     kj_mask_slot skip;            /* masked loops: threads that wait for the next iteration */
-    kj_mask_slot gone;            /* masked loops: threads that left something around the loop */
+    kj_mask_slot gone;            /* with lets_go: the threads that left so */
 };
 
-static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
+static kj_exit *find_exit(const kj_lower *lo, const void *target)
 {
     kj_exit *x = lo->exits;
-    for (; x && !(target ? x->target == target : x->loop); x = x->up)
-        if (x->loop && x->masked)
+    while (x && !(target ? x->target == target : x->loop))
+        x = x->up;
+    return x;
+}
+
+/* Out of a masked construct threads go by losing their bit; but a loop on the way that all of the gang's running threads
+ * leave together ends with a jump. */
+static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
+{
+    kj_exit *to = find_exit(lo, target), *together = NULL;
+    for (kj_exit *x = lo->exits; x != to; x = x->up) {
+        if (x->lets_go)
             mask_join(lo, &x->gone, m);
-    if (!x)
+        if (x->loop && !x->masked)
+            together = x;
+    }
+    if (!to)
         kj_level_leave(lo, target, again, m);
-    else if (!x->masked)
-        LLVMBuildBr(lo->b, again ? x->next : x->done);
+    else if (!to->masked)
+        together = to;
     else if (again)
-        mask_join(lo, &x->skip, m);
+        mask_join(lo, &to->skip, m);
+    if (together)
+        LLVMBuildBr(lo->b, again && together == to ? to->next : together->done);
     return kj_none;
+}
+
+/* Do threads leave from the statements of a loop's body something around the loop, not all of the gang at once? */
+static bool leaves_masked(const kj_lower *lo, const kj_tstmt *s)
+{
+    for (; s; s = s->next) {
+        const kj_exit *x = s->kind == KJ_TS_LEAVE ? find_exit(lo, s->u.leave) : NULL;
+        if (s->kind == KJ_TS_LEAVE && (!x || x->masked))
+            return true;
+        if (s->kind == KJ_TS_IF &&
+            (leaves_masked(lo, s->u.if_.yes) || leaves_masked(lo, s->u.if_.no)))
+            return true;
+        if (s->kind == KJ_TS_FOR && leaves_masked(lo, s->u.for_.body))
+            return true;
+        if (s->kind == KJ_TS_WHILE && leaves_masked(lo, s->u.while_.body))
+            return true;
+    }
+    return false;
 }
 
 /* May a thread that enters the statements [s, end) not reach their end? */
@@ -142,8 +178,8 @@ static bool is_exit(const kj_tstmt *s)
 
 /* ---- Statements under part of a mask ---- */
 
-/* Emits [s, end) for the threads m, a part of `outer` that may be empty; joins those that reach the end into `arrived`,
- * unless that is NULL. */
+/* Emits [s, end) for the threads m, a part of `outer` that may be empty; joins those that reach the
+ * end into `arrived`, unless that is NULL. */
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
                    const kj_mask_slot *arrived)
 {
@@ -257,9 +293,11 @@ static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
     l->exit.done = kj_new_block(lo, "endloop");
     if (l->exit.masked) {
         l->live = kj_mask_new(lo, "live", m);
-        l->exit.gone = kj_mask_new(lo, "gone", kj_none);
         l->exit.skip = kj_mask_new(lo, "skip", kj_none);
     }
+    l->exit.lets_go = leaves_masked(lo, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body);
+    if (l->exit.lets_go)
+        l->exit.gone = kj_mask_new(lo, "gone", kj_none);
     fall_into(lo, l->head);
 }
 
@@ -312,15 +350,16 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
     LLVMPositionBuilderAtEnd(lo->b, l->exit.next);
 }
 
-/* From `next` back to the head while some thread is left; gives the threads that go on behind the loop. */
-static kj_mask loop_close(kj_lower *lo, loop *l, const kj_tstmt *body)
+/* From `next` back to the head while some thread is left; gives the threads that go on behind the
+ * loop. */
+static kj_mask loop_close(kj_lower *lo, loop *l)
 {
     if (l->exit.masked)
         LLVMBuildCondBr(lo->b, kj_mask_any(lo, kj_mask_load(lo, &l->live)), l->head, l->exit.done);
     else
         LLVMBuildBr(lo->b, l->head);
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
-    if (l->exit.masked && loses(body, NULL, true))
+    if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));
     return l->m;
 }
@@ -332,7 +371,7 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     kj_mask live = loop_live(lo, &l);
     live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
     loop_body(lo, &l, s->u.while_.body, live);
-    return loop_close(lo, &l, s->u.while_.body);
+    return loop_close(lo, &l);
 }
 
 /* The loop variable, in memory as LLVM's optimiser likes it: a linear tile stays linear. */
@@ -412,7 +451,8 @@ bool kj_is_unit_step(kj_tile step)
     return by == 1 || (by == -1 && kj_is_signed(step.type));
 }
 
-/* Takes the threads out of the loop whose next value would wrap around: only near the end of the type's range. */
+/* Takes the threads out of the loop whose next value would wrap around: only near the end of the
+ * type's range. */
 static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile step)
 {
     LLVMBasicBlockRef near = NULL, on = kj_new_block(lo, "step");
@@ -454,7 +494,7 @@ static bool constant_of(const kj_texpr *e, int64_t *out)
     return e->kind == KJ_TE_CONST;
 }
 
-/* @unroll with constant bounds: the body once a value. False when the loop is better left a loop. */
+/* @unroll with constant bounds: the body once a value. False when it is better left a loop. */
 static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     int64_t start, stop, step;
@@ -495,7 +535,7 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         slot->tile.bits--; /* inside the range */
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
-    return loop_close(lo, &l, s->u.for_.body);
+    return loop_close(lo, &l);
 }
 
 /* ---- Statements ---- */

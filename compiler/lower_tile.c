@@ -1,8 +1,8 @@
 /* Tiles: the values of a gang's threads, combined by broadcasting; and masks, the threads that run.
  *
- * Index arithmetic stays scalar as long as it is linear in the lane, and a comparison of a linear tile with a uniform
- * bound is kept as the count of lanes it holds for. That is what makes `i = grid(1); if i < n { x[i] ... }` vector loads
- * behind one scalar test. */
+ * Index arithmetic stays scalar as long as it is linear in the lane, and a comparison of a linear
+ * tile with a uniform bound is kept as the count of lanes it holds for. That is what makes `i =
+ * grid(1); if i < n { x[i] ... }` vector loads behind one scalar test. */
 #include "lower.h"
 
 #include <stdio.h>
@@ -242,8 +242,9 @@ static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
                : f64;
 }
 
-/* Truncating division of a vector by one of no zeros. No CPU divides integer vectors; doubles do, exactly while the
- * operands stay below 2^50: then the quotient cannot round up to an integer it has not reached. */
+/* Truncating division of a vector by one of no zeros. No CPU divides integer vectors; doubles do,
+ * exactly while the operands stay below 2^50: then the quotient cannot round up to an integer it
+ * has not reached. */
 static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef b, bool is_signed,
                            int bits)
 {
@@ -428,7 +429,8 @@ static LLVMValueRef count_below(kj_lower *lo, LLVMValueRef base, LLVMValueRef li
     return LLVMBuildIntCast2(lo->b, count, lo->i32, false, "");
 }
 
-/* The same where lanes may wrap around: counted when none does, compared one by one on the rare other path. */
+/* The same where lanes may wrap around: counted when none does, compared one by one on the rare
+ * other path. */
 static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRef limit, int lanes,
                                     bool or_equal)
 {

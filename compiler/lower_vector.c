@@ -1,7 +1,8 @@
 /* Accesses of one row of a gang, as vectors: one element apart, or anywhere.
  *
- * Words are masked by the hardware, loads for nothing. Bytes and half words are not, or at a price of hundreds of
- * cycles: there a full row is a plain access, and of another the elements of those that run are moved one by one. */
+ * Words are masked by the hardware, loads for nothing. Bytes and half words are not, or at a price
+ * of hundreds of cycles: there a full row is a plain access, and of another the elements of those
+ * that run are moved one by one. */
 #include "lower.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *ove
                                 LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
                                 int aligned, int align)
 {
-    /* Up to LLVM 21 the alignment is an argument behind the pointer, from 22 on an attribute of it. */
+    /* Up to LLVM 21 the alignment is an argument behind the pointer, from 22 on an attribute of it.
+     */
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, 2);
     LLVMTypeRef type = LLVMGlobalGetValueType(f);
@@ -81,8 +83,9 @@ static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVM
                        align);
 }
 
-/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on the element's page.
- * `place` has the elements' byte distances from `base`, an address that is a multiple of 4. */
+/* CPUs gather words, not bytes: the aligned word around each element, shifted. Such a word is on
+ * the element's page. `place` has the elements' byte distances from `base`, an address that is a
+ * multiple of 4. */
 static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef base,
                                  LLVMValueRef place, LLVMValueRef mask, int lanes)
 {

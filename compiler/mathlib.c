@@ -1,7 +1,7 @@
 /* The embedded math library's index: builtin, type and lanes -> bitcode.
  *
- * Enters: mathlib.inc (one MATH_FN row a module: where it lies) and the modules themselves (mathlib.S), both made by
- * tools/mathlib.c at build time. Leaves: kj_mathlib_find. */
+ * Enters: mathlib.inc (one MATH_FN row a module: where it lies) and the modules themselves
+ * (mathlib.S), both made by tools/mathlib.c at build time. Leaves: kj_mathlib_find. */
 #include "mathlib.h"
 
 extern const unsigned char kj_mathlib_bytes[];

@@ -34,17 +34,19 @@ typedef struct kj_program {
     struct kj_scope *globals; /* sema's own */
 } kj_program;
 
-/* Resolves the file's declarations and checks every function and kernel body (generic ones with each type their bound
- * allows, const parameters with their defaults or 1) and the run block's names. Errors go to diag; the program is
- * usable when diag->errors is 0. */
+/* Resolves the file's declarations and checks every function and kernel body (generic ones with
+ * each type their bound allows, const parameters with their defaults or 1) and the run block's
+ * names. Errors go to diag; the program is usable when diag->errors is 0. */
 kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file);
 
-/* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after errors. */
+/* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after
+ * errors. */
 kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program,
                            const kj_kernel_decl *kernel, const kj_spec *spec);
 
-/* Evaluates an expression over launch-time values (requires, shared shapes) on the host. `ctx` supplies parameters,
- * dimensions and indices. False when the expression needs a thread (sema has refused those for requires). */
+/* Evaluates an expression over launch-time values (requires, shared shapes) on the host. `ctx`
+ * supplies parameters, dimensions and indices. False when the expression needs a thread (sema has
+ * refused those for requires). */
 typedef struct kj_eval_env {
     void *ctx;
     kj_value (*param)(void *ctx, int param);                     /* scalar parameter */

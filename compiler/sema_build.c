@@ -124,7 +124,7 @@ kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span 
 kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
                      kj_span span)
 {
-    kj_value values[3], folded;
+    kj_value values[3] = {{.type = KJ_VOID}}, folded;
     bool constant = true;
     for (int i = 0; i < nargs; i++) {
         constant = constant && kj_is_const(args[i]);

@@ -86,8 +86,8 @@ static unsigned count_instructions(LLVMValueRef f)
 
 enum { INLINE_MOST = 80 };
 
-/* Short functions become part of the kernel, where several interleave; long ones are called. Wide vectors are passed in
- * registers only between functions that say so. */
+/* Short functions become part of the kernel, where several interleave; long ones are called. Wide
+ * vectors are passed in registers only between functions that say so. */
 static void adapt(LLVMModuleRef module, LLVMValueRef f, LLVMValueRef caller)
 {
     static const char *const widths[] = {"prefer-vector-width", "min-legal-vector-width"};
@@ -152,8 +152,8 @@ static char *message_of(LLVMErrorRef e)
     return copy;
 }
 
-/* The code is vectors already: what is wanted of LLVM is registers, scalar clean-up and loops, once each. The default
- * pipelines take twice as long for the same code. */
+/* The code is vectors already: what is wanted of LLVM is registers, scalar clean-up and loops, once
+ * each. The default pipelines take twice as long for the same code. */
 static const char pipeline[] =
     "always-inline,"
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint;max-"

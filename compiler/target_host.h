@@ -1,4 +1,5 @@
-/* LLVM IR -> code for the CPU this runs on: the target, the math library, the optimiser, the emitter. */
+/* LLVM IR -> code for the CPU this runs on: the target, the math library, the optimiser, the
+ * emitter. */
 #ifndef KJ_TARGET_HOST_H
 #define KJ_TARGET_HOST_H
 

@@ -1,13 +1,17 @@
 /* The typed AST: one kernel, one specialisation, everything resolved.
  *
  * Sema turns a kernel's AST and a kj_spec into a kj_tkernel; the devices lower it. What is left:
- *   - Every expression is a scalar of a kj_dtype, every conversion is explicit, both operands of a binary operator
- *     have one type (a shift count has the left operand's), a*b + c is KJ_TE_FMA where contraction applies.
- *   - No tuples: `let x, y = grid(2)` is two declarations; a tuple variable is one variable a component.
- *   - No calls of `fn`: each call is a fresh copy of its body as a KJ_TS_INLINE statement, or a KJ_TE_INLINE
- *     expression inside a larger one (then without barriers; sema refuses those with a hint).
- *   - No array expressions: a view's offset, shape and strides are scalar expressions over hidden `let` variables that
- *     sema declares where the view is made. An array parameter of a fn is its argument's view.
+ *   - Every expression is a scalar of a kj_dtype, every conversion is explicit, both operands of a
+ *     binary operator have one type (a shift count has the left operand's), a*b + c is KJ_TE_FMA
+ *     where contraction applies.
+ *   - No tuples: `let x, y = grid(2)` is two declarations; a tuple variable is one variable a
+ *     component.
+ *   - No calls of `fn`: each call is a fresh copy of its body, in place where it can be, else as a
+ *     KJ_TS_INLINE statement when it leaves early, or a KJ_TE_INLINE expression where evaluation is
+ *     conditional (then without barriers; sema refuses those with a hint).
+ *   - No array expressions: a view's offset, shape and strides are scalar expressions over hidden
+ *     `let` variables that sema declares where the view is made. An array parameter of a fn is its
+ *     argument's view.
  *   - Indices, sizes, strides and offsets are i64, in elements.
  *   - Evaluation order is left to right; only atomics and stores have effects.
  * Arena-allocated, immutable once built, but for `mark` fields that a lowering owns. */
@@ -21,20 +25,22 @@ enum { KJ_MAX_NDIM = 6, KJ_SMALL_BITS = 28, KJ_SMALL = 1 << KJ_SMALL_BITS };
 typedef struct kj_texpr kj_texpr;
 typedef struct kj_tstmt kj_tstmt;
 
-/* A scalar variable. Each has one declaration (KJ_TS_DECL, a parameter, or a for loop), seen before its uses. */
+/* A scalar variable. Each has one declaration (KJ_TS_DECL, a parameter, or a for loop), seen before
+ * its uses. */
 typedef struct kj_var {
     const char *name; /* as written, or a hint for hidden ones ("row.offset") */
     kj_span span;
     kj_dtype type;
-    int id; /* dense within the kernel: 0 .. nvars-1 */
-    bool mutable; /* some KJ_TS_ASSIGN assigns it (a plain let, a loop variable and parameters are never) */
-    int param; /* index in kj_tkernel.params, or -1 */
+    int id;       /* dense within the kernel: 0 .. nvars-1 */
+    bool mutable; /* some KJ_TS_ASSIGN assigns it: never a let, a parameter or a loop variable */
+    int param;    /* index in kj_tkernel.params, or -1 */
 } kj_var;
 
 typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
 typedef enum kj_layout { KJ_LAYOUT_C, KJ_LAYOUT_F, KJ_LAYOUT_STRIDED } kj_layout;
 
-/* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const arrays. */
+/* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const
+ * arrays. */
 typedef struct kj_tarray {
     const char *name;
     kj_span span;
@@ -47,12 +53,12 @@ typedef struct kj_tarray {
     kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C */
     kj_layout layout;
     /* of roots: */
-    int id;             /* dense among the kernel's roots */
-    int param;          /* index in kj_tkernel.params, or -1 */
-    bool read, written; /* by any load, store, atomic in the kernel */
-    const void *data;   /* const arrays: the elements, C order, in memory form */
-    int64_t
-        static_count; /* shared, local, const: elements; 0 when the shape is known only at the launch */
+    int id;               /* dense among the kernel's roots */
+    int param;            /* index in kj_tkernel.params, or -1 */
+    bool read, written;   /* by any load, store, atomic in the kernel */
+    const void *data;     /* const arrays: the elements, C order, in memory form */
+    int64_t static_count; /* shared, local, const: elements; 0 when the shape is known only at the
+                             launch */
 } kj_tarray;
 
 typedef enum kj_index { KJ_THREAD_IDX, KJ_BLOCK_IDX, KJ_BLOCK_DIM, KJ_GRID_DIM } kj_index;
@@ -74,8 +80,8 @@ typedef enum kj_texpr_kind {
     KJ_TE_INLINE,  /* u.inline_: runs the block, then is the value of `result` */
 } kj_texpr_kind;
 
-/* The direct operands of an expression, in the order of evaluation; gives how many. An access also has its array's offset
- * and strides as operands; an inlined call has none. */
+/* The direct operands of an expression, in the order of evaluation; gives how many. An access also
+ * has its array's offset and strides as operands; an inlined call has none. */
 enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);
 
@@ -98,7 +104,7 @@ struct kj_texpr {
         struct { kj_texpr *a, *b, *c; } fma;
         struct { kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; } load;
         struct { kj_builtin id; kj_texpr *args[3]; int nargs; } call;
-        struct { kj_builtin id; kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; kj_texpr *args[2]; } atomic;
+        struct { kj_builtin id; kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM], *args[2]; } atomic;
         struct { kj_tblock *block; kj_var *result; } inline_;
     } u;
     /* clang-format on */
@@ -115,8 +121,9 @@ struct kj_tblock {
 };
 
 typedef enum kj_tstmt_kind {
-    KJ_TS_DECL, /* u.decl: the variable begins here; a NULL init is 0 */
-    KJ_TS_ARRAY, /* u.array: a shared or local array begins here (locals start with unspecified elements) */
+    KJ_TS_DECL,   /* u.decl: the variable begins here; a NULL init is 0 */
+    KJ_TS_ARRAY,  /* u.array: a shared or local array begins here (locals start with unspecified
+                     elements) */
     KJ_TS_ASSIGN, /* u.assign */
     KJ_TS_STORE,  /* u.store: a[i] op= v is a load and a store, with hidden lets for the indices */
     KJ_TS_EXPR,   /* u.expr, for its effect */
@@ -125,8 +132,9 @@ typedef enum kj_tstmt_kind {
     KJ_TS_WHILE,  /* u.while_ */
     KJ_TS_BREAK,  /* of the nearest loop in the same tblock */
     KJ_TS_CONTINUE,
-    KJ_TS_LEAVE, /* u.leave: ends that block (results were assigned before) */
-    KJ_TS_INLINE, /* u.block: an inlined call as a statement; the result variables are declared before it */
+    KJ_TS_LEAVE,  /* u.leave: ends that block (results were assigned before) */
+    KJ_TS_INLINE, /* u.block: an inlined call as a statement; the result variables are declared
+                     before it */
     KJ_TS_BARRIER,
 } kj_tstmt_kind;
 
@@ -187,8 +195,8 @@ typedef struct kj_spec {
     const kj_value *consts;   /* one a const parameter, in order */
     const kj_layout *layouts; /* one a parameter; ignored for scalars */
     int64_t block[3];         /* 0: leave blockDim to run time */
-    bool
-        small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31 elements */
+    bool small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31
+                   elements */
     bool no_contract; /* --fp-contract=off */
 } kj_spec;
 

@@ -1,7 +1,8 @@
 /* Uniformity analysis: typed AST in, a dependence set a variable, loop and inlined block out.
  *
- * One walk over the kernel joins, into each variable, the dependences of the values it takes and of the control
- * constructs between its declaration and the assignment. Sets only grow, so the walk is repeated until none changes. */
+ * One walk over the kernel joins, into each variable, the dependences of the values it takes and of
+ * the control constructs between its declaration and the assignment. Sets only grow, so the walk is
+ * repeated until none changes. */
 #include "uniform.h"
 
 /* A control construct being walked: what is inside runs for the threads `dep` lets through. */

@@ -1,10 +1,11 @@
 /* Uniformity: which values differ between the threads of a block, and along which axes.
  *
- * A dependence is a set of the axes of threadIdx that a value may vary with; the empty set is a value that is the same
- * for the whole block. Control counts: a variable assigned under a condition takes the condition's dependence, one
- * assigned in a loop that threads leave at different times takes that of the exits. Barrier placement, scalar or vector
- * code, branch or mask are all decided from these sets. A load from an address is as uniform as the address: threads
- * that could see different values there would race. */
+ * A dependence is a set of the axes of threadIdx that a value may vary with; the empty set is a
+ * value that is the same for the whole block. Control counts: a variable assigned under a condition
+ * takes the condition's dependence, one assigned in a loop that threads leave at different times
+ * takes that of the exits. Barrier placement, scalar or vector code, branch or mask are all decided
+ * from these sets. A load from an address is as uniform as the address: threads that could see
+ * different values there would race. */
 #ifndef KJ_UNIFORM_H
 #define KJ_UNIFORM_H
 

@@ -1,11 +1,13 @@
 /* Makes the embedded math library, at build time: mathlib libclc.bc out.bin out.inc
  *
- * Enters: libclc's nvptx64--.bc, plain LLVM IR, and the MATH rows of compiler/builtins.def. Leaves: the modules that
- * compiler/mathlib.h describes, one after the other in out.bin, and their rows in out.inc.
+ * Enters: libclc's nvptx64--.bc, plain LLVM IR, and the MATH rows of compiler/builtins.def. Leaves:
+ * the modules that compiler/mathlib.h describes, one after the other in out.bin, and their rows in
+ * out.inc.
  *
- * The scalar functions are libclc's with what could make devices differ taken out: llvm.fmuladd is llvm.fma, and
- * fast-math flags, !fpmath, target attributes and address spaces are gone. The 16-lane functions are made from them by
- * LLVM's loop vectoriser, so that both give the same bits by construction. */
+ * The scalar functions are libclc's with what could make devices differ taken out: llvm.fmuladd is
+ * llvm.fma, and fast-math flags, !fpmath, target attributes and address spaces are gone. The
+ * 16-lane functions are made from them by LLVM's loop vectoriser, so that both give the same bits
+ * by construction. */
 #include "tools/mathlib.h"
 
 #include <stdio.h>

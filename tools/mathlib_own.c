@@ -1,10 +1,11 @@
-/* Functions of our own for tools/mathlib.c, where libclc's are wrong (measured with tests/unit/mathlib.c):
+/* Functions of our own for tools/mathlib.c, where libclc's are wrong (measured with
+ * tests/unit/mathlib.c):
  *
  *   exp exp2 f32        give 0 where the result is below 2^-126        -> exp(x/2)^2 there
- *   erfc lgamma f32     as exp; infinite or far off near 0             -> the f64 function's, rounded
- *   pow f64             garbage where |y| > 2^66                       -> y is bounded
- *   gamma               off by thousands of ulp, wrong sign and range  -> Lanczos' formula, in f64
- *   fmod remainder      wrong on subnormals and large quotients        -> exact, and in 16 lanes too
+ *   erfc lgamma f32     as exp; infinite or far off near 0             -> the f64 function's,
+ * rounded pow f64             garbage where |y| > 2^66                       -> y is bounded gamma
+ * off by thousands of ulp, wrong sign and range  -> Lanczos' formula, in f64 fmod remainder wrong
+ * on subnormals and large quotients        -> exact, and in 16 lanes too
  *
  * Each is straight-line code (but for fmod's loop), so that it widens as libclc's do. */
 #include "tools/mathlib.h"
@@ -284,8 +285,9 @@ static value power_of_2(gen *g, value k)
     return LLVMBuildBitCast(g->b, bits, g->real, "");
 }
 
-/* One step of a modulo b (a >= b > 0, finite): takes off a multiple of b that leaves less than a / 2^49, or than b.
- * The quotient's integer part is exact but for one unit, and what fma leaves is a multiple of b's last place. */
+/* One step of a modulo b (a >= b > 0, finite): takes off a multiple of b that leaves less than a /
+ * 2^49, or than b. The quotient's integer part is exact but for one unit, and what fma leaves is a
+ * multiple of b's last place. */
 static value fmod_step(gen *g, value a, value b)
 {
     value k = LLVMBuildSub(g->b, LLVMBuildSub(g->b, exponent(g, a), exponent(g, b), ""),
@@ -322,8 +324,8 @@ static value fmod_loop(gen *g, value a, value b)
     return r;
 }
 
-/* The remainder nearest to 0 (ties to the even quotient), from r = a modulo 2b. Halves and doubles are exact on the
- * side of 1 where they are taken. */
+/* The remainder nearest to 0 (ties to the even quotient), from r = a modulo 2b. Halves and doubles
+ * are exact on the side of 1 where they are taken. */
 static value nearest_remainder(gen *g, value r, value b)
 {
     value small = below(g, b, number(g, 1)), half = number(g, 0.5);

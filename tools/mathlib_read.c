@@ -27,8 +27,8 @@ static void drop_unwanted(LLVMModuleRef m, bool (*wanted)(const char *name))
     run_passes(m, "globaldce", NULL);
 }
 
-/* The length of what is left out of the text at `at`: named metadata (of OpenCL and NVPTX), the address space of the
- * tables, which are plain memory in the library, and fast-math flags. */
+/* The length of what is left out of the text at `at`: named metadata (of OpenCL and NVPTX), the
+ * address space of the tables, which are plain memory in the library, and fast-math flags. */
 static size_t left_out(const char *at, bool line_start)
 {
     static const char *const words[] = {" addrspace(4)", " fast",     " nnan", " ninf",   " nsz",
@@ -45,7 +45,8 @@ static size_t left_out(const char *at, bool line_start)
     return 0;
 }
 
-/* LLVM-C can change neither the type of a pointer nor clear a fast-math flag, so the module goes through text once. */
+/* LLVM-C can change neither the type of a pointer nor clear a fast-math flag, so the module goes
+ * through text once. */
 static LLVMModuleRef through_text(LLVMContextRef context, LLVMModuleRef m)
 {
     char *text = LLVMPrintModuleToString(m), *to = text;
@@ -68,7 +69,8 @@ static LLVMModuleRef through_text(LLVMContextRef context, LLVMModuleRef m)
     return plain;
 }
 
-/* Removes the attributes that name a target, or that keep code from being moved and inlined; `call` or `f` is NULL. */
+/* Removes the attributes that name a target, or that keep code from being moved and inlined; `call`
+ * or `f` is NULL. */
 void strip_attributes(LLVMValueRef f, LLVMValueRef call)
 {
     static const char *const dropped[] = {"convergent", "noinline", "optnone", "alwaysinline",
@@ -106,8 +108,9 @@ static void freeze_operand(LLVMBuilderRef b, LLVMValueRef inst, unsigned i)
     }
 }
 
-/* libclc computes what it then selects away (an integer from an argument that is out of range), which is poison to
- * LLVM: harmless in a select, but a branch that depends on it would let LLVM drop the code around it. */
+/* libclc computes what it then selects away (an integer from an argument that is out of range),
+ * which is poison to LLVM: harmless in a select, but a branch that depends on it would let LLVM
+ * drop the code around it. */
 static void defuse_poison(LLVMBuilderRef b, LLVMValueRef inst)
 {
     switch (LLVMGetInstructionOpcode(inst)) {
@@ -229,7 +232,8 @@ static LLVMValueRef without_pair(LLVMBuilderRef b, LLVMValueRef inst)
     return LLVMBuildBitCast(b, LLVMBuildOr(b, high, low, ""), LLVMTypeOf(inst), "");
 }
 
-/* libclc before 20 takes doubles apart as vectors of two words, which the loop vectoriser does not take. */
+/* libclc before 20 takes doubles apart as vectors of two words, which the loop vectoriser does not
+ * take. */
 void split_words(LLVMModuleRef m)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
@@ -248,8 +252,9 @@ void split_words(LLVMModuleRef m)
 
 /* ---- Table look-ups ---- */
 
-/* The operand of an address computation that is not constant, with the bytes a step of it spans and the bytes that the
- * constant operands add; 0 when all are constant. Tables are arrays of numbers or of vectors. */
+/* The operand of an address computation that is not constant, with the bytes a step of it spans and
+ * the bytes that the constant operands add; 0 when all are constant. Tables are arrays of numbers
+ * or of vectors. */
 static unsigned variable_operand(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *stride,
                                  int64_t *offset)
 {
@@ -272,7 +277,8 @@ static unsigned variable_operand(LLVMTargetDataRef layout, LLVMValueRef gep, int
     return variable;
 }
 
-/* The bytes that loads reach through a pointer into a table: [low, high) from where its variable index leads. */
+/* The bytes that loads reach through a pointer into a table: [low, high) from where its variable
+ * index leads. */
 typedef struct reach {
     int64_t low, high;
 } reach;
@@ -305,8 +311,9 @@ static LLVMValueRef bounded(LLVMBuilderRef b, LLVMModuleRef m, const char *intri
     return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, args, 2, "");
 }
 
-/* Keeps a look-up inside its table whatever the index: libclc looks up first and selects for arguments that are out of
- * range afterwards. LLVM drops the bounds again where it sees that the index keeps to them. */
+/* Keeps a look-up inside its table whatever the index: libclc looks up first and selects for
+ * arguments that are out of range afterwards. LLVM drops the bounds again where it sees that the
+ * index keeps to them. */
 static void bound_index(LLVMBuilderRef b, LLVMModuleRef m, LLVMTargetDataRef layout,
                         LLVMValueRef gep)
 {

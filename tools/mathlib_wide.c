@@ -1,7 +1,8 @@
 /* Makes 16-lane functions from scalar ones, for tools/mathlib.c.
  *
- * Enters: a module with one scalar function. Leaves: the module with the 16-lane one: a loop over the lanes, which
- * LLVM's loop vectoriser made one step of, so that every lane does the scalar function's operations, to the bit. */
+ * Enters: a module with one scalar function. Leaves: the module with the 16-lane one: a loop over
+ * the lanes, which LLVM's loop vectoriser made one step of, so that every lane does the scalar
+ * function's operations, to the bit. */
 #include "tools/mathlib.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static LLVMMetadataRef loop_option(LLVMContextRef c, const char *name, LLVMValue
     return LLVMMDNodeInContext2(c, parts, 2);
 }
 
-/* !{self, vectorize in steps of LANES}; the node's first operand is the node itself, as loops' are. */
+/* !{self, vectorize in steps of LANES}: as in all loops' nodes, the first operand is the node. */
 static LLVMValueRef vectorize_metadata(LLVMContextRef c)
 {
     LLVMValueRef on = LLVMConstInt(LLVMInt1TypeInContext(c), 1, 0);
@@ -149,8 +150,8 @@ static bool widen_body(LLVMModuleRef m, LLVMTargetMachineRef machine, const char
     return is_vector_code(f);
 }
 
-/* ---- A function whose first branch tells common arguments from hard ones (sin's reduction of large angles) gets a
- * path for vectors in which all lanes are common ---- */
+/* ---- A function whose first branch tells common arguments from hard ones (sin's reduction of
+ * large angles) gets a path for vectors in which all lanes are common ---- */
 
 static LLVMValueRef first_branch(LLVMModuleRef m, const char *name)
 {

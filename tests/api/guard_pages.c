@@ -1,5 +1,5 @@
-/* A kernel touches its arrays' elements and nothing else: arrays end (or begin) at a page that may not be touched, so
- * that a wide load or store past a guard `if i < n` ends the program. */
+/* A kernel touches its arrays' elements and nothing else: arrays end (or begin) at a page that may
+ * not be touched, so that a wide load or store past a guard `if i < n` ends the program. */
 #include <sys/mman.h>
 
 #include "api.h"
@@ -29,10 +29,12 @@ static void drop(fenced f)
     munmap(f.map, f.size);
 }
 
-static const int sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 257, 1000};
+static const int sizes[] = {1,  2,  3,  7,   8,   15,  16,  17,  31,  32,  33,
+                            63, 64, 65, 100, 127, 128, 129, 255, 257, 1000};
 enum { NSIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Launches k(x, out) over n elements of `dtype`, by blocks of `block` and a thread more than needed at least. */
+/* Launches k(x, out) over n elements of `dtype`, by blocks of `block` and a thread more than needed
+ * at least. */
 static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool low)
 {
     size_t bytes = (size_t)n * kjit_dtype_size(dtype);
@@ -157,10 +159,11 @@ static void blocks_2d(void **state)
 {
     (void)state;
     static const int64_t blocks[][2] = {{16, 16}, {33, 3}, {1, 64}, {8, 8}, {64, 1}};
-    kjit_module *mod = module("kernel k(x: u8[,], out: u8[,]) {\n"
-                              "    let c, r = grid(2)\n"
-                              "    if r < out.shape[0] and c < out.shape[1] { out[r, c] = x[r, c] + 1 }\n"
-                              "}\n");
+    kjit_module *mod =
+        module("kernel k(x: u8[,], out: u8[,]) {\n"
+               "    let c, r = grid(2)\n"
+               "    if r < out.shape[0] and c < out.shape[1] { out[r, c] = x[r, c] + 1 }\n"
+               "}\n");
     for (int64_t h = 1; h < 36; h += 5) {
         for (int64_t w = 1; w < 70; w += 11) {
             for (int b = 0; b < 5; b++) {
@@ -169,8 +172,10 @@ static void blocks_2d(void **state)
                     fenced fx = fence(bytes, false), fo = fence(bytes, false);
                     kjit_array *x, *out;
                     const int64_t strides[] = {w * step, step};
-                    OK(kjit_array_wrap(ctx, fx.data, KJIT_U8, 2, SHAPE(h, w), strides, KJIT_HOST, &x));
-                    OK(kjit_array_wrap(ctx, fo.data, KJIT_U8, 2, SHAPE(h, w), strides, KJIT_HOST, &out));
+                    OK(kjit_array_wrap(ctx, fx.data, KJIT_U8, 2, SHAPE(h, w), strides, KJIT_HOST,
+                                       &x));
+                    OK(kjit_array_wrap(ctx, fo.data, KJIT_U8, 2, SHAPE(h, w), strides, KJIT_HOST,
+                                       &out));
                     kjit_arg args[] = {kjit_arg_array(x), kjit_arg_array(out)};
                     kjit_config config = {.grid = {w / blocks[b][0] + 1, h / blocks[b][1] + 1},
                                           .block = {blocks[b][0], blocks[b][1]}};
@@ -193,10 +198,14 @@ static void blocks_2d(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guarded),   cmocka_unit_test(returning),
-        cmocka_unit_test(neighbours), cmocka_unit_test(short_circuit),
-        cmocka_unit_test(reversed_and_gathered), cmocka_unit_test(loops),
-        cmocka_unit_test(barriers),  cmocka_unit_test(blocks_2d),
+        cmocka_unit_test(guarded),
+        cmocka_unit_test(returning),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(short_circuit),
+        cmocka_unit_test(reversed_and_gathered),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(blocks_2d),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

@@ -1,11 +1,13 @@
-/* A program that uses an installed kjit: compile from memory, launch on a host array, read the result. */
+/* A program that uses an installed kjit: compile from memory, launch on a host array, read the
+ * result. */
 #include <kjit.h>
 #include <stdio.h>
 #include <string.h>
 
 int main(void)
 {
-    const char *source = "kernel scale(x: f32[], a: f32) { let i = grid(1)\n if i < x.size { x[i] *= a } }";
+    const char *source =
+        "kernel scale(x: f32[], a: f32) { let i = grid(1)\n if i < x.size { x[i] *= a } }";
     float data[1000];
     for (int i = 0; i < 1000; i++) {
         data[i] = (float)i;

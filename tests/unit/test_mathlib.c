@@ -1,7 +1,9 @@
-/* The embedded math library: complete, self-contained, within the error builtins.def states, and the same in 16 lanes.
+/* The embedded math library: complete, self-contained, within the error builtins.def states, and
+ * the same in 16 lanes.
  *
- * Its bitcode is compiled for this CPU and called on samples: every exponent, the special values, and the ranges where
- * the functions do their work. References are libm's long double functions, 11 bits finer than f64. */
+ * Its bitcode is compiled for this CPU and called on samples: every exponent, the special values,
+ * and the ranges where the functions do their work. References are libm's long double functions, 11
+ * bits finer than f64. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -344,8 +346,8 @@ static samples *take_samples(bool is_double)
 
 /* ---- Errors ---- */
 
-/* |got - exact| in units of the last place of a type with `digits` bits whose least exponent is `least`. Past the
- * largest number, infinity counts as the next number would. */
+/* |got - exact| in units of the last place of a type with `digits` bits whose least exponent is
+ * `least`. Past the largest number, infinity counts as the next number would. */
 static double ulps(long double got, long double exact, int digits, int least, long double largest)
 {
     if (isnan(exact) || isnan(got)) {
