@@ -135,7 +135,7 @@ static bool spins(const kj_tstmt *s, const kj_tstmt *end)
  * outside. */
 static void flush(planner *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
 {
-    while (s != end && is_scalar(p, s)) {
+    while (s != end && is_scalar(p, s) && !p->plan->fused) {
         add(p, l, KJ_N_SCALAR, s);
         s = s->next;
     }
@@ -431,6 +431,9 @@ kj_plan *kj_fission(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *de
     kj_plan *plan = KJ_NEW(arena, kj_plan);
     planner p = {.arena = arena, .deps = deps, .plan = plan};
     plan->barrier = kernel->body->barrier;
+    plan->fused = !plan->barrier;
+    for (int i = 0; i < kernel->nroots; i++)
+        plan->fused = plan->fused && kernel->roots[i]->space != KJ_SHARED;
     if (plan->barrier) {
         plan->body = plan_block(&p, kernel->body);
     } else {

@@ -109,6 +109,7 @@ typedef struct kj_lower {
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */
+    LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
     LLVMBasicBlockRef fail;
     LLVMValueRef (*scopes)[2]; /* lower_alias.c */
 } kj_lower;

@@ -10,7 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { LOCAL_ON_STACK = 128 << 10 }; /* bytes of a gang's local array that may stand on the stack */
+enum {
+    LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local array that may stand on the stack */
+    RUN_OF_ROWS = 8,            /* blocks side by side that go through their rows together */
+    RUN_OF_LINES = 64,          /* and of those that have but one */
+};
 
 static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
 {
@@ -191,26 +195,45 @@ static void make_position(kj_lower *lo, LLVMValueRef b)
     lo->block[2] = LLVMBuildUDiv(lo->b, rest, lo->grid[1], "");
 }
 
+/* How many blocks from b on lie side by side and are run together: an i64. */
+static LLVMValueRef run_length(kj_lower *lo, LLVMValueRef b)
+{
+    bool rows = lo->kernel->block[1] * lo->kernel->block[2] > 1 && !lo->flat;
+    LLVMValueRef most = i64_const(lo, rows ? RUN_OF_ROWS : RUN_OF_LINES);
+    LLVMValueRef counts[2] = {LLVMBuildSub(lo->b, LLVMGetParam(lo->fn, 2), b, ""),
+                              LLVMBuildSub(lo->b, lo->grid[0], lo->block[0], "")};
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef less = LLVMBuildICmp(lo->b, LLVMIntULT, counts[i], most, "");
+        most = LLVMBuildSelect(lo->b, less, counts[i], most, "");
+    }
+    return most;
+}
+
 static void make_blocks(kj_lower *lo)
 {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "blocks");
     LLVMBasicBlockRef block = kj_new_block(lo, "block"), next = kj_new_block(lo, "endblock"),
                       end = kj_new_block(lo, "end");
+    LLVMValueRef last = LLVMGetParam(lo->fn, 2);
     lo->fail = kj_new_block(lo, "fail");
     LLVMBuildBr(lo->b, head);
     LLVMPositionBuilderAtEnd(lo->b, head);
     LLVMValueRef b = LLVMBuildPhi(lo->b, lo->i64, "b");
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, LLVMGetParam(lo->fn, 2), ""), block,
-                    end);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, last, ""), block, end);
     LLVMPositionBuilderAtEnd(lo->b, block);
     make_position(lo, b);
+    if (lo->plan->fused) {
+        lo->first = lo->block[0];
+        lo->run = run_length(lo, b);
+    }
     /* the size of scratch is known when all is lowered */
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
     place_shared(lo, later);
     kj_lower_plan(lo, next);
     LLVMReplaceAllUsesWith(later, i64_const(lo, lo->scratch));
     LLVMInstructionEraseFromParent(later);
-    LLVMValueRef following = LLVMBuildAdd(lo->b, b, i64_const(lo, 1), "");
+    LLVMValueRef count = lo->run ? lo->run : i64_const(lo, 1);
+    LLVMValueRef following = LLVMBuildAdd(lo->b, b, count, "");
     LLVMBuildBr(lo->b, head);
     LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following},
                     (LLVMBasicBlockRef[]){before, next}, 2);

@@ -141,6 +141,7 @@ void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint)
 typedef struct count_loop {
     LLVMBasicBlockRef head, before;
     LLVMValueRef i;
+    LLVMValueRef limit; /* in place of stop */
     int64_t stop, step;
 } count_loop;
 
@@ -164,7 +165,8 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     if (!l->head)
         return;
     LLVMValueRef next = LLVMBuildAdd(lo->b, l->i, i64_const(lo, l->step), "");
-    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, i64_const(lo, l->stop), "");
+    LLVMValueRef stop = l->limit ? l->limit : i64_const(lo, l->stop);
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, stop, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
     LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
     if (!lo->plan->barrier) /* a gang is work enough */
@@ -172,6 +174,22 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     LLVMAddIncoming(l->i, (LLVMValueRef[]){i64_const(lo, 0), next},
                     (LLVMBasicBlockRef[]){l->before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* The blocks of a run, side by side along x: each goes through its part of the same rows, so that
+ * memory is walked as it lies. */
+static count_loop open_run(kj_lower *lo)
+{
+    count_loop l = {.step = 1, .before = LLVMGetInsertBlock(lo->b)};
+    if (!lo->run)
+        return l;
+    l.limit = lo->run;
+    l.head = kj_new_block(lo, "run");
+    LLVMBuildBr(lo->b, l.head);
+    LLVMPositionBuilderAtEnd(lo->b, l.head);
+    l.i = LLVMBuildPhi(lo->b, lo->i64, "run");
+    lo->block[0] = LLVMBuildAdd(lo->b, lo->first, l.i, "");
+    return l;
 }
 
 static kj_mask first_lanes(kj_lower *lo, int64_t n)
@@ -195,6 +213,7 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
     int64_t full = along / lo->lanes * lo->lanes;
     count_loop z = open_loop(lo, lo->flat ? 1 : block[2], 1, "z");
     count_loop y = open_loop(lo, lo->flat ? 1 : block[1], lo->rows, "y");
+    count_loop run = open_run(lo);
     lo->z = z.i;
     lo->y = y.i;
     if (full) {
@@ -210,6 +229,7 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
         set_index(lo);
         each(lo, first_lanes(lo, along - full), arg);
     }
+    close_loop(lo, &run);
     close_loop(lo, &y);
     close_loop(lo, &z);
     lo->slots = outer;
