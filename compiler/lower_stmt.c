@@ -415,7 +415,7 @@ kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
 {
     kj_tile zero = kj_tile_const(lo, kj_int(step.type, 0));
     bool up = step.sign == KJ_POSITIVE;
-    bool constant = step.lanes == 1 && LLVMIsAConstantInt(step.v[0]);
+    bool constant = step.lanes == 1 && step.rows == 1 && LLVMIsAConstantInt(step.v[0]);
     if (up)
         return kj_tile_binary(lo, KJ_OP_LT, i, stop);
     if (constant && LLVMConstIntGetSExtValue(step.v[0]) < 0 && kj_is_signed(step.type))
