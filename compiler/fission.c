@@ -19,7 +19,9 @@ typedef struct planner {
     kj_plan *plan;
     target *targets;
     int nregions;
+    const kj_node *loop; /* the innermost loop of the block level around what is being walked */
     int *seen; /* of local arrays, by root id: the region that used it last, -1 for none */
+    const kj_node **born; /* and the `loop` around its declaration */
 } planner;
 
 typedef struct list {
@@ -245,13 +247,14 @@ static void write_var(planner *p, int region, const kj_var *v)
         p->plan->writes[region * p->plan->words + v->id / 64] |= (uint64_t)1 << (v->id % 64);
 }
 
-/* A local array that two regions use has to live between them. */
+/* A local array that two regions use has to live between them; so has one that keeps its elements
+ * from one turn of a loop around the region to the next. */
 static void use_local(planner *p, int region, const kj_tarray *root)
 {
     int *seen = &p->seen[root->id];
     if (root->space != KJ_LOCAL)
         return;
-    if (*seen >= 0 && *seen != region)
+    if ((*seen >= 0 && *seen != region) || p->born[root->id] != p->loop)
         p->plan->crossing[root->id] = true;
     *seen = region;
 }
@@ -320,6 +323,7 @@ static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt 
             use_stmts(p, region, s->u.while_.body, NULL);
             break;
         case KJ_TS_INLINE: use_stmts(p, region, s->u.block->body, NULL); break;
+        case KJ_TS_ARRAY: p->born[s->u.array->id] = p->loop; break;
         default: break;
         }
     }
@@ -330,6 +334,9 @@ static void use_nodes(planner *p, const kj_node *n)
     for (; n; n = n->next) {
         int region = n->region >= 0 ? n->region : BLOCK_LEVEL;
         const kj_tstmt *s = n->stmt;
+        const kj_node *around = p->loop;
+        if (n->kind == KJ_N_LOOP)
+            p->loop = n;
         if (n->kind == KJ_N_REGION) {
             use_stmts(p, region, s, n->end);
         } else if (n->kind == KJ_N_SCALAR) {
@@ -347,6 +354,7 @@ static void use_nodes(planner *p, const kj_node *n)
         }
         use_nodes(p, n->yes);
         use_nodes(p, n->no);
+        p->loop = around;
     }
 }
 
@@ -449,6 +457,7 @@ kj_plan *kj_fission(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *de
     plan->places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1);
     plan->crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1);
     p.seen = KJ_NEW_ARRAY(arena, int, (size_t)kernel->nroots + 1);
+    p.born = KJ_NEW_ARRAY(arena, const kj_node *, (size_t)kernel->nroots + 1);
     for (int i = 0; i < kernel->nroots; i++)
         p.seen[i] = -1;
     use_nodes(&p, plan->body);
