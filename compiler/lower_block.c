@@ -374,9 +374,9 @@ static void gang_loop_begin(kj_lower *lo, kj_mask m, void *arg)
     LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "begun");
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
     LLVMPositionBuilderAtEnd(lo->b, some);
-    kj_context_store(lo, p->i, kj_lower_expr(lo, s->u.for_.start, m), m);
-    kj_context_store(lo, p->stop, kj_lower_expr(lo, s->u.for_.stop, m), m);
-    kj_context_store(lo, p->step, kj_lower_expr(lo, s->u.for_.step, m), m);
+    kj_context_store(lo, p->i, kj_lower_expr(lo, s->u.for_.start, m), kj_all);
+    kj_context_store(lo, p->stop, kj_lower_expr(lo, s->u.for_.stop, m), kj_all);
+    kj_context_store(lo, p->step, kj_lower_expr(lo, s->u.for_.step, m), kj_all);
     go_on(lo, done);
 }
 

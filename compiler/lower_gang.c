@@ -352,7 +352,7 @@ void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
     const kj_place *p = &lo->plan->places[v->id];
     if (p->home == KJ_HOME_BLOCK) {
-        LLVMBuildStore(lo->b, kj_tile_dense(lo, t).v[0], lo->home[v->id].at[0]);
+        LLVMBuildStore(lo->b, narrowed(lo, kj_tile_dense(lo, t), 0).v[0], lo->home[v->id].at[0]);
     } else if (p->home == KJ_HOME_CONTEXT) {
         uint8_t dep = lo->deps->var[v->id];
         kj_context_store(lo, context_of(lo, v), t,
