@@ -18,6 +18,7 @@ typedef struct frame {
 typedef struct walk {
     kj_deps *deps;
     int *depth; /* of each variable's declaration, by id */
+    bool spins; /* some loop waits for an atomic's result */
     bool changed;
 } walk;
 
@@ -143,6 +144,7 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
     if (s->kind == KJ_TS_WHILE)
         join(w, &s->mark, walk_expr(w, s->u.while_.test, &f));
     f.dep = s->mark;
+    w->spins |= (s->mark & KJ_DEP_ATOMIC) != 0;
     walk_stmts(w, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, &f);
 }
 
@@ -181,16 +183,27 @@ static void walk_stmts(walk *w, kj_tstmt *s, frame *f)
         walk_stmt(w, s, f);
 }
 
+static void walk_kernel(walk *w, const kj_tkernel *kernel)
+{
+    do {
+        w->changed = false;
+        walk_block(w, kernel->body, NULL);
+    } while (w->changed);
+}
+
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
 {
     kj_deps *deps = KJ_NEW(arena, kj_deps);
     size_t n = (size_t)kernel->nvars + 1;
     deps->var = KJ_NEW_ARRAY(arena, uint8_t, n);
     walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n)};
-    do {
-        w.changed = false;
-        walk_block(&w, kernel->body, NULL);
-    } while (w.changed);
+    walk_kernel(&w, kernel);
+    /* Between regions a value that threads share is each one's own, and stored only by those that
+     * run. Gangs may read it of any; where some regions run thread by thread that will not do. */
+    for (int v = 0; v < kernel->nvars && w.spins && kernel->body->barrier; v++)
+        if (deps->var[v] & KJ_DEP_THREAD)
+            deps->var[v] |= KJ_DEP_THREAD;
+    walk_kernel(&w, kernel);
     return deps;
 }
 
