@@ -69,7 +69,8 @@ static void mask_join(kj_lower *lo, const kj_mask_slot *s, kj_mask m)
 
 /* ---- Exits ---- */
 
-/* A loop or inlined body being emitted: where its exits go. Unmasked, all of the gang leaves at once: a jump. */
+/* A loop or inlined body being emitted: where its exits go. Unmasked, all of the gang leaves at
+ * once: a jump. */
 struct kj_exit {
     kj_exit *up;
     const void *target; /* the loop statement or tblock */
@@ -88,8 +89,8 @@ static kj_exit *find_exit(const kj_lower *lo, const void *target)
     return x;
 }
 
-/* Out of a masked construct threads go by losing their bit; but a loop on the way that all of the gang's running threads
- * leave together ends with a jump. */
+/* Out of a masked construct threads go by losing their bit; but a loop on the way that all of the
+ * gang's running threads leave together ends with a jump. */
 static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
 {
     kj_exit *to = find_exit(lo, target), *together = NULL;
@@ -110,7 +111,8 @@ static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
     return kj_none;
 }
 
-/* Do threads leave from the statements of a loop's body something around the loop, not all of the gang at once? */
+/* Do threads leave from the statements of a loop's body something around the loop, not all of the
+ * gang at once? */
 static bool leaves_masked(const kj_lower *lo, const kj_tstmt *s)
 {
     for (; s; s = s->next) {
@@ -494,7 +496,17 @@ static bool constant_of(const kj_texpr *e, int64_t *out)
     return e->kind == KJ_TE_CONST;
 }
 
-/* @unroll with constant bounds: the body once a value. False when it is better left a loop. */
+/* How many values range(start, stop, step) has; modulo 2^64 no difference is too great. */
+static uint64_t count_values(kj_dtype type, uint64_t start, uint64_t stop, uint64_t step)
+{
+    bool up = !kj_is_signed(type) || (int64_t)step > 0;
+    uint64_t first = up ? start : stop, end = up ? stop : start;
+    bool some = kj_is_signed(type) ? (int64_t)first < (int64_t)end : first < end;
+    return some ? (end - first - 1) / (up ? step : 0 - step) + 1 : 0;
+}
+
+/* @unroll with constant bounds: the body once a value. False when the loop is better left a
+ * loop. */
 static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     int64_t start, stop, step;
@@ -503,13 +515,15 @@ static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         return false;
     if (step == 0 || loses(s->u.for_.body, NULL, false))
         return false;
-    int64_t count = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
-    if (count > 256 || count * weigh(s->u.for_.body, NULL) > 4096)
+    kj_dtype type = s->u.for_.var->type;
+    uint64_t count = count_values(type, (uint64_t)start, (uint64_t)stop, (uint64_t)step);
+    if (count > 256 || count * (uint64_t)weigh(s->u.for_.body, NULL) > 4096)
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
-    for (int64_t k = 0; k < count; k++) {
+    for (uint64_t k = 0; k < count; k++) {
         slot->known = true;
-        slot->tile = kj_tile_const(lo, kj_int(s->u.for_.var->type, start + k * step));
+        int64_t i = (int64_t)((uint64_t)start + k * (uint64_t)step);
+        slot->tile = kj_tile_const(lo, kj_int(type, i));
         kj_lower_stmts(lo, s->u.for_.body, NULL, m);
     }
     return true;
