@@ -83,7 +83,9 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
 
 /* ---- interrupt.c ---- */
 
-void catch_interrupts(void); /* the first Ctrl-C asks, the second ends the process */
+/* Ctrl-C asks the run to stop; a run that does not hear it is ended a second later, and by a second
+ * Ctrl-C at once. */
+void catch_interrupts(void);
 bool was_interrupted(void);
 
 /* ---- Commands ---- */

@@ -153,6 +153,7 @@ int main(int argc, char **argv)
 {
     output out = {0};
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a failed write: see end_output */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow: what is half-written is removed */
     if (!isatty(STDOUT_FILENO))
         setvbuf(stdout, NULL, _IOFBF, 1 << 16);
     int code = run_command(argc, argv, &out);

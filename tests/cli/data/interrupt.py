@@ -27,10 +27,12 @@ for body in ("while true { }", "for i in range(100000000000) { }", "var n = 0\n 
     assert code == 130, (body, code, err)
     assert out == "begun\n" and "error: interrupted" in err and ".knl:" in err, (body, out, err)
 
-# A launch that does not end is ended by the second one.
+# A launch that does not end is ended a second after the first one, or by a second one at once.
 spin = """kernel spin(x: i64[]) { while x[0] == 0 { atomic.add(x, 1, 1) } }
 run { spin[1, 1](zeros(2, i64)) }
 """
+code, out, err = ends(start(spin))
+assert code == 130 and err == "kjit: interrupted\n", (code, err)
 process = start(spin)
 import time
 time.sleep(0.5)
