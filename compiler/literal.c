@@ -79,7 +79,9 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
     if (text[0] == '.') {
         p->stray = true;
         m = kj_error(p->diag, span, "number", "a number has a digit before its '.'");
-        if (len < 40)
+        if (span.begin > 0 && p->source->text[span.begin - 1] == '.') /* 0..10 */
+            kj_hint(p->diag, m, "a range is written range(start, stop)");
+        else if (len < 40)
             kj_hint(p->diag, m, "write 0%.*s", (int)len, text);
         return;
     }

@@ -151,7 +151,9 @@ static void at_item(const mistake *x)
         return;
     }
     kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
-    if (is(x, "name"))
+    if (is(x, ".") && x->p->before_prev == KJ_TK_AT)
+        hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
+    else if (is(x, "name"))
         hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !is(x, "end of file"))
         hint(x, m, "statements stand in a fn, a kernel or the run block");

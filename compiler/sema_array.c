@@ -119,7 +119,7 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
     bool ok = true;
     for (int i = 0; i < n; i++) {
         ok = check_literal(s, &at[i], a, i, false) && ok;
-        index[i] = kj_index_value(s, at[i]);
+        index[i] = kj_index_value(s, at[i], "an index");
         ok = ok && index[i];
     }
     return ok;
@@ -135,7 +135,7 @@ static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base
     kj_operand v = kj_expr_value(s, e, KJ_VOID);
     if (!check_literal(s, &v, base, axis, true))
         return NULL;
-    kj_texpr *bound = kj_index_value(s, v);
+    kj_texpr *bound = kj_index_value(s, v, "an index");
     return bound ? kj_hold(s, bound, "bound") : NULL;
 }
 
@@ -161,7 +161,7 @@ static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int ax
 {
     if (!check_literal(s, &v, base, axis, false))
         return false;
-    out->at = kj_index_value(s, v);
+    out->at = kj_index_value(s, v, "an index");
     if (out->at)
         out->at = kj_hold(s, out->at, "index");
     return out->at != NULL;

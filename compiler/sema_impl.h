@@ -225,7 +225,8 @@ kj_dtype kj_default_type(kj_value literal);
 kj_operand kj_settle(kj_sema *s, kj_operand v);
 /* Must be bool; NULL after an error. */
 kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
-kj_texpr *kj_index_value(kj_sema *s, kj_operand v); /* any integer as i64; NULL after an error */
+/* Any integer as i64; NULL after an error about what, "an index". */
+kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what);
 bool kj_type_in_bound(kj_dtype t, const char *bound);
 
 /* ---- sema_build.c ---- */

@@ -58,7 +58,7 @@ static void refuse_extent(kj_sema *s, kj_span at, bool shared)
 /* One extent: positive, and known now, or for shared arrays at the launch. NULL after an error. */
 static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
 {
-    kj_texpr *e = kj_index_value(s, v);
+    kj_texpr *e = kj_index_value(s, v, "an extent");
     if (!e)
         return NULL;
     if (kj_is_const(e)) {

@@ -44,7 +44,7 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
         kj_sema_error(s, ref->span, "too-many-axes", "an array has at most %d axes", KJ_MAX_NDIM);
         return t;
     }
-    if (ref->extents) {
+    if (ref->extents && t.dtype != KJ_VOID) {
         kj_message *m =
             kj_sema_error(s, ref->span, "extents", "extents belong to const arrays only");
         kj_hint(s->diag, m, "write %s; the launch knows the shape",
@@ -267,15 +267,15 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
     return NULL;
 }
 
-kj_texpr *kj_index_value(kj_sema *s, kj_operand v)
+kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
 {
     if (v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type))
         return kj_te_convert(s, v.u.scalar.e, KJ_I64, v.span);
     if (v.kind == KJ_V_LITERAL && !kj_is_float(v.u.literal.type))
-        return kj_coerce(s, v, KJ_I64, "an index");
+        return kj_coerce(s, v, KJ_I64, what);
     if (v.kind == KJ_V_ERROR)
         return NULL;
-    kj_message *m = kj_sema_error(s, v.span, "not-an-integer", "an index is an integer, not %s",
+    kj_message *m = kj_sema_error(s, v.span, "not-an-integer", "%s is an integer, not %s", what,
                                   kj_describe(s, &v));
     if (v.kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write %s", conversion(s, KJ_I64, v.span));
