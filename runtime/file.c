@@ -124,7 +124,7 @@ void kj_file_abandon(kj_out_file *file)
     *file = (kj_out_file){.fd = -1};
 }
 
-static bool ends_with(const char *path, const char *end)
+bool kj_ends_with(const char *path, const char *end)
 {
     size_t n = strlen(path), m = strlen(end);
     return n > m && strcasecmp(path + n - m, end) == 0;
@@ -139,7 +139,14 @@ kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **ou
         return status;
     if (!out || !path)
         return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
-    return ends_with(path, ".png") ? kj_png_load(ctx, path, out) : kj_npy_load(ctx, path, out);
+    return kj_ends_with(path, ".png") ? kj_png_load(ctx, path, out) : kj_npy_load(ctx, path, out);
+}
+
+kjit_status kj_file_kind(kjit_context *ctx, const char *path)
+{
+    if (kj_ends_with(path, ".npy") || kj_ends_with(path, ".png"))
+        return KJIT_OK;
+    return kj_fail(ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as .npy or .png", path);
 }
 
 kjit_status kjit_array_save(kjit_array *a, const char *path)
@@ -149,15 +156,14 @@ kjit_status kjit_array_save(kjit_array *a, const char *path)
         return status;
     if (!path)
         return kj_fail(a->ctx, KJIT_INVALID, "path is NULL");
-    bool png = ends_with(path, ".png");
-    if (!png && !ends_with(path, ".npy"))
-        return kj_fail(a->ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as .npy or .png",
-                       path);
+    status = kj_file_kind(a->ctx, path);
+    if (status != KJIT_OK)
+        return status;
     kjit_array *host;
     status = kj_array_on_host(a, &host);
     if (status != KJIT_OK)
         return status;
-    status = png ? kj_png_save(host, path) : kj_npy_save(host, path);
+    status = kj_ends_with(path, ".png") ? kj_png_save(host, path) : kj_npy_save(host, path);
     kjit_array_free(host);
     return status;
 }

@@ -188,7 +188,9 @@ static kjit_status read_header(kjit_context *ctx, const char *path, int fd, head
     if (got < 0)
         return kj_file_error(ctx, "read", path);
     if (got < 10 || memcmp(start, magic, 6) != 0)
-        return bad(&r, "it does not begin as one");
+        return kj_ends_with(path, ".npy")
+                   ? bad(&r, "it does not begin as one")
+                   : kj_fail(ctx, KJIT_FORMAT, "'%s' is neither a .npy nor a .png file", path);
     int major = start[6];
     if (major < 1 || major > 3)
         return bad(&r, "its version is unknown");

@@ -61,7 +61,7 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
     return false;
 }
 
-/* Each option is name=something with a name the block has. */
+/* Each option is name=something with a name the block has; a file is of a kind arrays go to. */
 static bool check_names(kj_run *r, const char *const *options, int n, bool params_only)
 {
     const char *what =
@@ -79,6 +79,8 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
         }
         if (!found)
             return unknown_name(r, options[i], (size_t)(equals - options[i]), params_only);
+        if (!params_only && !kj_run_check(r, kj_file_kind(r->ctx, equals + 1), kj_run_nowhere))
+            return false;
     }
     return true;
 }

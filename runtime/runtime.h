@@ -152,6 +152,8 @@ void kj_file_abandon(kj_out_file *file);
 /* Reads exactly size bytes; gives how many there were, or -1 with errno. */
 int64_t kj_file_read(int fd, void *data, size_t size);
 
+bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
+kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arrays are saved by? */
 kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out);
 kjit_status kj_npy_save(kjit_array *host, const char *path);
 kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out);
