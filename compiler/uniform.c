@@ -87,7 +87,7 @@ static uint8_t element_dep(const kj_tarray *a, uint8_t index)
 
 static uint8_t index_dep(const kj_texpr *e)
 {
-    return e->u.index.which == KJ_THREAD_IDX ? (uint8_t)(KJ_DEP_X << e->u.index.axis) : 0;
+    return (uint8_t)(e->u.index.which == KJ_THREAD_IDX ? KJ_DEP_X << e->u.index.axis : 0);
 }
 
 /* All operands run, whoever the threads are. */
