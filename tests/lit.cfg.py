@@ -35,6 +35,12 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "XDG_CACHE
 for tool in ("ptxas", "valgrind", "clang", "pkg-config"):
     if shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin"):
         config.available_features.add(tool)
+try: # a container may have no terminals to give
+    for end in os.openpty():
+        os.close(end)
+    config.available_features.add("terminal")
+except OSError:
+    pass
 if os.environ.get("KJIT_SAN") == "1":
     config.available_features.add("san")
 if wrapper:
