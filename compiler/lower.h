@@ -114,6 +114,11 @@ typedef struct kj_lower {
     LLVMValueRef (*scopes)[2]; /* lower_alias.c */
 } kj_lower;
 
+static inline LLVMValueRef kj_i64(const kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
 /* ---- lower_tile.c ---- */
 
 LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes);

@@ -4,11 +4,6 @@
  * results nobody asks for are combined first, and done once. */
 #include "lower.h"
 
-static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
-{
-    return LLVMConstInt(lo->i64, (uint64_t)i, true);
-}
-
 /* ---- One thread after another ---- */
 
 kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
@@ -17,7 +12,7 @@ kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
     l.head = kj_new_block(lo, "each");
     l.done = kj_new_block(lo, "did");
     if (maybe)
-        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, i64_const(lo, 0), ""), l.head,
+        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), ""), l.head,
                         l.done);
     else
         LLVMBuildBr(lo->b, l.head);
@@ -33,9 +28,9 @@ kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
 void kj_bits_end(kj_lower *lo, const kj_bit_loop *l)
 {
     LLVMValueRef rest =
-        LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, i64_const(lo, 1), ""), "");
+        LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, kj_i64(lo, 1), ""), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, i64_const(lo, 0), ""), l->head,
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, kj_i64(lo, 0), ""), l->head,
                     l->done);
     LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest},
                     (LLVMBasicBlockRef[]){l->before, latch}, 2);
@@ -180,7 +175,7 @@ static spilled spill(kj_lower *lo, kj_tile t, const char *name)
     LLVMTypeRef row = LLVMVectorType(s.type, (unsigned)lanes);
     s.at = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), name);
     for (int r = 0; r < lo->rows; r++) {
-        LLVMValueRef index = i64_const(lo, r), v = kj_tile_vector(lo, t, r, lanes);
+        LLVMValueRef index = kj_i64(lo, r), v = kj_tile_vector(lo, t, r, lanes);
         v = kj_is_int(t.type) ? LLVMBuildTrunc(lo->b, v, row, "") : v;
         LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, row, s.at, &index, 1, ""));
     }
@@ -206,7 +201,7 @@ static LLVMValueRef running_bits(kj_lower *lo, kj_mask m)
         LLVMValueRef row = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
         row = LLVMBuildZExt(lo->b, row, lo->i64, "");
         all = LLVMBuildOr(lo->b, all,
-                          LLVMBuildShl(lo->b, row, i64_const(lo, (int64_t)r * lo->lanes), ""), "");
+                          LLVMBuildShl(lo->b, row, kj_i64(lo, (int64_t)r * lo->lanes), ""), "");
     }
     return all;
 }
@@ -250,7 +245,7 @@ static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
     if (used) {
         u.old = kj_alloca(lo, LLVMArrayType2(row, (uint64_t)lo->rows), "old");
         for (int r = 0; r < lo->rows; r++) {
-            LLVMValueRef i = i64_const(lo, r);
+            LLVMValueRef i = kj_i64(lo, r);
             LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
         }
     }
@@ -259,14 +254,14 @@ static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
     LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
     LLVMPositionBuilderAtEnd(lo->b, every);
     for (int t = 0; t < lo->rows * lo->lanes; t++)
-        update_one(lo, &u, i64_const(lo, t));
+        update_one(lo, &u, kj_i64(lo, t));
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, some);
     update_running(lo, &u, running_bits(lo, m));
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, done);
     for (int r = 0; r < lo->rows && used; r++) {
-        LLVMValueRef i = i64_const(lo, r);
+        LLVMValueRef i = kj_i64(lo, r);
         out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""), "");
     }
     return used ? out : kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));

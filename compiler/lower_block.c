@@ -21,11 +21,6 @@ struct kj_level {
 
 static void lower_nodes(kj_lower *lo, const kj_node *n);
 
-static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
-{
-    return LLVMConstInt(lo->i64, (uint64_t)i, true);
-}
-
 static void go_on(kj_lower *lo, LLVMBasicBlockRef block)
 {
     LLVMBuildBr(lo->b, block);
@@ -153,23 +148,23 @@ static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
 {
     const int64_t *block = lo->kernel->block;
     if (!l)
-        return i64_const(lo, block[0] * block[1] * block[2]);
+        return kj_i64(lo, block[0] * block[1] * block[2]);
     walk w = {.any = kj_alloca(lo, lo->i64, "count"), .yes = l->active};
-    LLVMBuildStore(lo->b, i64_const(lo, 0), w.any);
+    LLVMBuildStore(lo->b, kj_i64(lo, 0), w.any);
     kj_gang_each(lo, false, gang_count, &w);
     return LLVMBuildLoad2(lo->b, lo->i64, w.any, "");
 }
 
 static void store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v)
 {
-    LLVMValueRef index = i64_const(lo, (int64_t)offset);
+    LLVMValueRef index = kj_i64(lo, (int64_t)offset);
     LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, lo->i8, base, &index, 1, ""));
 }
 
 /* The first fault of a launch is the one reported. */
 static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
 {
-    LLVMValueRef index = i64_const(lo, (int64_t)offsetof(kj_host_launch, fault));
+    LLVMValueRef index = kj_i64(lo, (int64_t)offsetof(kj_host_launch, fault));
     LLVMValueRef fault =
         LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
     LLVMValueRef kind = LLVMConstInt(lo->i32, KJ_FAULT_DIVERGENT_BARRIER, false),
@@ -197,7 +192,7 @@ static void lower_barrier(kj_lower *lo, const kj_node *n)
     if (here == alive)
         return;
     LLVMValueRef arrived = count_active(lo, here), living = count_active(lo, alive);
-    LLVMValueRef none = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, i64_const(lo, 0), "");
+    LLVMValueRef none = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, kj_i64(lo, 0), "");
     LLVMValueRef all = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, living, "");
     LLVMBasicBlockRef met = kj_new_block(lo, "met"), apart = kj_new_block(lo, "divergent");
     LLVMBuildCondBr(lo->b, LLVMBuildOr(lo->b, none, all, ""), met, apart);

@@ -16,11 +16,6 @@ enum {
     RUN_OF_LINES = 64,          /* and of those that have but one */
 };
 
-static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
-{
-    return LLVMConstInt(lo->i64, (uint64_t)i, true);
-}
-
 static void make_types(kj_lower *lo)
 {
     lo->i1 = LLVMInt1TypeInContext(lo->ctx);
@@ -73,7 +68,7 @@ static void make_function(kj_lower *lo, const char *name)
 
 static LLVMValueRef load_launch(kj_lower *lo, LLVMTypeRef type, int64_t offset)
 {
-    LLVMValueRef index = i64_const(lo, offset);
+    LLVMValueRef index = kj_i64(lo, offset);
     return LLVMBuildLoad2(lo->b, type, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
 }
 
@@ -163,8 +158,8 @@ static void place_shared(kj_lower *lo, LLVMValueRef offset)
         for (int d = 0; d < a->ndim; d++)
             bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, kj_lower_expr(lo, a->shape[d], kj_all));
         LLVMValueRef end =
-            LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), i64_const(lo, 63), "");
-        offset = LLVMBuildAnd(lo->b, end, i64_const(lo, -64), "");
+            LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), kj_i64(lo, 63), "");
+        offset = LLVMBuildAnd(lo->b, end, kj_i64(lo, -64), "");
     }
 }
 
@@ -199,7 +194,7 @@ static void make_position(kj_lower *lo, LLVMValueRef b)
 static LLVMValueRef run_length(kj_lower *lo, LLVMValueRef b)
 {
     bool rows = lo->kernel->block[1] * lo->kernel->block[2] > 1 && !lo->flat;
-    LLVMValueRef most = i64_const(lo, rows ? RUN_OF_ROWS : RUN_OF_LINES);
+    LLVMValueRef most = kj_i64(lo, rows ? RUN_OF_ROWS : RUN_OF_LINES);
     LLVMValueRef counts[2] = {LLVMBuildSub(lo->b, LLVMGetParam(lo->fn, 2), b, ""),
                               LLVMBuildSub(lo->b, lo->grid[0], lo->block[0], "")};
     for (int i = 0; i < 2; i++) {
@@ -230,9 +225,9 @@ static void make_blocks(kj_lower *lo)
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
     place_shared(lo, later);
     kj_lower_plan(lo, next);
-    LLVMReplaceAllUsesWith(later, i64_const(lo, lo->scratch));
+    LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));
     LLVMInstructionEraseFromParent(later);
-    LLVMValueRef count = lo->run ? lo->run : i64_const(lo, 1);
+    LLVMValueRef count = lo->run ? lo->run : kj_i64(lo, 1);
     LLVMValueRef following = LLVMBuildAdd(lo->b, b, count, "");
     LLVMBuildBr(lo->b, head);
     LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following},

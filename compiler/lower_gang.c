@@ -4,11 +4,6 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
-static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
-{
-    return LLVMConstInt(lo->i64, (uint64_t)i, true);
-}
-
 /* ---- The gang's shape ---- */
 
 static int power_below(int64_t n)
@@ -119,7 +114,7 @@ static void set_index(kj_lower *lo)
     lo->thread[0] = along_lanes(lo);
     lo->thread[1] = kj_tile_like(KJ_I64, lo->rows, 1);
     for (int r = 0; r < lo->rows; r++)
-        lo->thread[1].v[r] = LLVMBuildAdd(lo->b, lo->y, i64_const(lo, r), "");
+        lo->thread[1].v[r] = LLVMBuildAdd(lo->b, lo->y, kj_i64(lo, r), "");
     lo->thread[1] = known_index(lo->thread[1]);
     lo->thread[2] = known_index(kj_tile_scalar(KJ_I64, lo->z));
 }
@@ -150,7 +145,7 @@ static count_loop open_loop(kj_lower *lo, int64_t stop, int64_t step, const char
 {
     count_loop l = {.stop = stop, .step = step, .before = LLVMGetInsertBlock(lo->b)};
     if (stop <= step) {
-        l.i = i64_const(lo, 0);
+        l.i = kj_i64(lo, 0);
         return l;
     }
     l.head = kj_new_block(lo, name);
@@ -164,14 +159,14 @@ static void close_loop(kj_lower *lo, const count_loop *l)
 {
     if (!l->head)
         return;
-    LLVMValueRef next = LLVMBuildAdd(lo->b, l->i, i64_const(lo, l->step), "");
-    LLVMValueRef stop = l->limit ? l->limit : i64_const(lo, l->stop);
+    LLVMValueRef next = LLVMBuildAdd(lo->b, l->i, kj_i64(lo, l->step), "");
+    LLVMValueRef stop = l->limit ? l->limit : kj_i64(lo, l->stop);
     LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, stop, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
     LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
     if (!lo->plan->barrier) /* a gang is work enough */
         kj_loop_hint(lo, back, "llvm.loop.unroll.disable");
-    LLVMAddIncoming(l->i, (LLVMValueRef[]){i64_const(lo, 0), next},
+    LLVMAddIncoming(l->i, (LLVMValueRef[]){kj_i64(lo, 0), next},
                     (LLVMBasicBlockRef[]){l->before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
@@ -225,7 +220,7 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
     }
     if (full < along) {
         memset(lo->slots, 0, nslots * sizeof *lo->slots);
-        lo->x = i64_const(lo, full);
+        lo->x = kj_i64(lo, full);
         set_index(lo);
         each(lo, first_lanes(lo, along - full), arg);
     }

@@ -12,11 +12,6 @@ kj_dtype kj_memory_type(kj_dtype t)
     return t == KJ_BOOL ? KJ_U8 : t;
 }
 
-static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
-{
-    return LLVMConstInt(lo->i64, (uint64_t)i, true);
-}
-
 /* ---- Addresses ---- */
 
 /* An index from an i32 that may wrap around between lanes stays linear: the wrapped lanes' indices
@@ -82,14 +77,14 @@ static LLVMValueRef thread_number(kj_lower *lo)
 {
     if (lo->flat)
         return lo->x;
-    LLVMValueRef by = i64_const(lo, lo->kernel->block[1]), width = i64_const(lo, lo->width);
+    LLVMValueRef by = kj_i64(lo, lo->kernel->block[1]), width = kj_i64(lo, lo->width);
     LLVMValueRef row = LLVMBuildAdd(lo->b, LLVMBuildMul(lo->b, lo->z, by, ""), lo->y, "");
     return LLVMBuildAdd(lo->b, LLVMBuildMul(lo->b, row, width, ""), lo->x, "");
 }
 
 static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)
 {
-    LLVMValueRef index = i64_const(lo, offset);
+    LLVMValueRef index = kj_i64(lo, offset);
     return LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &index, 1, "");
 }
 
@@ -107,7 +102,7 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
             kj_alloca(lo, LLVMArrayType2(elem, (uint64_t)(root->static_count * pitch)), root->name);
         LLVMSetAlignment(*at, 64);
     }
-    return (local_place){*at, i64_const(lo, 0), pitch, lo->lanes};
+    return (local_place){*at, kj_i64(lo, 0), pitch, lo->lanes};
 }
 
 /* Turns an element offset within a local array into one within its storage, for all of the gang's
@@ -119,7 +114,7 @@ static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset,
     kj_tile scaled = kj_tile_binary(lo, KJ_OP_MUL, offset, kj_tile_int(lo, p.pitch));
     kj_tile own = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
     for (int r = 0; r < lo->rows; r++)
-        own.v[r] = LLVMBuildAdd(lo->b, p.start, i64_const(lo, r * p.width), "");
+        own.v[r] = LLVMBuildAdd(lo->b, p.start, kj_i64(lo, r * p.width), "");
     if (lo->lanes > 1) {
         own.form = KJ_LINEAR;
         own.stride = 1;
@@ -190,8 +185,8 @@ static LLVMValueRef last_lane(kj_lower *lo, kj_tile v, int row, kj_mask m)
         unsigned id = LLVMLookupIntrinsicID("llvm.ctlz", 9);
         LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, &lo->i64, 1);
         LLVMValueRef zeros = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
-        lane = LLVMBuildSub(lo->b, i64_const(lo, 63), zeros, "");
-        lane = LLVMBuildAnd(lo->b, lane, i64_const(lo, v.lanes - 1), "");
+        lane = LLVMBuildSub(lo->b, kj_i64(lo, 63), zeros, "");
+        lane = LLVMBuildAnd(lo->b, lane, kj_i64(lo, v.lanes - 1), "");
     }
     return LLVMBuildExtractElement(lo->b, kj_tile_vector(lo, v, row, v.lanes), lane, "");
 }
@@ -251,7 +246,7 @@ static kj_access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
     a.offset = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
     for (int r = 0; r < lo->rows; r++)
         a.offset.v[r] =
-            LLVMBuildAdd(lo->b, thread_number(lo), i64_const(lo, (int64_t)r * lo->width), "");
+            LLVMBuildAdd(lo->b, thread_number(lo), kj_i64(lo, (int64_t)r * lo->width), "");
     a.offset.form = lo->lanes > 1 ? KJ_LINEAR : KJ_DENSE;
     a.offset.stride = lo->lanes > 1;
     return a;

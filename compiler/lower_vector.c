@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static LLVMValueRef i64_const(kj_lower *lo, int64_t i)
-{
-    return LLVMConstInt(lo->i64, (uint64_t)i, true);
-}
-
 static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
                                 LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
                                 int aligned, int align)
@@ -57,7 +52,7 @@ static bool is_unit(kj_tile offset)
 static LLVMValueRef row_start(kj_lower *lo, const kj_access *a, LLVMValueRef first)
 {
     if (a->offset.stride < 0)
-        first = LLVMBuildSub(lo->b, first, i64_const(lo, a->offset.lanes - 1), "");
+        first = LLVMBuildSub(lo->b, first, kj_i64(lo, a->offset.lanes - 1), "");
     return kj_lower_element(lo, a->type, a->base, first);
 }
 
@@ -105,7 +100,7 @@ static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVM
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMValueRef at = LLVMBuildPtrToInt(lo->b, a->base, lo->i64, "");
-    LLVMValueRef skew = LLVMBuildAnd(lo->b, at, i64_const(lo, 3), "");
+    LLVMValueRef skew = LLVMBuildAnd(lo->b, at, kj_i64(lo, 3), "");
     LLVMValueRef base = LLVMBuildGEP2(lo->b, lo->i8, a->base,
                                       (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
     kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
@@ -152,7 +147,7 @@ static row_branch branch_full(kj_lower *lo, LLVMValueRef mask, int lanes)
     row_branch r = {kj_new_block(lo, "every"), kj_new_block(lo, "some"), kj_new_block(lo, "done"),
                     NULL};
     r.bits = mask_bits(lo, mask, lanes);
-    LLVMValueRef all = i64_const(lo, lanes == 64 ? -1 : ((int64_t)1 << lanes) - 1);
+    LLVMValueRef all = kj_i64(lo, lanes == 64 ? -1 : ((int64_t)1 << lanes) - 1);
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, r.bits, all, ""), r.every, r.some);
     LLVMPositionBuilderAtEnd(lo->b, r.every);
     return r;
