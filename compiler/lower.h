@@ -16,6 +16,7 @@
  *   lower_atomic.c   atomics, and what else runs thread after thread
  *   lower_alias.c    which accesses cannot meet
  *   lower_stmt.c     statements of one gang under a mask
+ *   lower_range.c    the tests of range()
  *   fission.c        the kernel cut at its barriers into regions
  *   lower_gang.c     loops over the gangs of a block; variables between regions
  *   lower_block.c    the plan: regions, and what runs once for the block
@@ -236,15 +237,18 @@ kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_
  * `arrived`, which may be NULL. */
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
                    const kj_mask_slot *arrived);
-/* Of range(): is `i` before the end; is the end more than a step away; is the step 1 or -1. */
-kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
-kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
-bool kj_is_unit_step(kj_tile step);
 /* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads
  * that go on. */
 kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
                         const kj_tstmt *end, kj_mask m);
 kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
+
+/* ---- lower_range.c ---- */
+
+/* Of range(): is `i` before the end; is the end more than a step away; is the step 1 or -1. */
+kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
+kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
+bool kj_is_unit_step(kj_tile step);
 
 /* ---- lower_gang.c ---- */
 
