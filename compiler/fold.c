@@ -174,24 +174,16 @@ kj_value kj_fold_unary(kj_op op, kj_value a)
     return wrap(a.type, op == KJ_OP_NEG ? 0 - a.u : ~a.u);
 }
 
-/* Bits of an integer type's magnitude. */
-static unsigned magnitude_bits(kj_dtype t)
-{
-    if (!kj_is_int(t))
-        return 64;
-    return kj_types[t].bits - (kj_is_signed(t) ? 1u : 0u);
-}
-
 static uint64_t type_max(kj_dtype t)
 {
-    return UINT64_MAX >> (64 - magnitude_bits(t));
+    return UINT64_MAX >> (64 - kj_magnitude_bits(t));
 }
 
 static kj_value float_to_int(double f, kj_dtype to)
 {
     if (isnan(f))
         return wrap(to, 0);
-    double limit = ldexp(1.0, (int)magnitude_bits(to)); /* one past the greatest */
+    double limit = ldexp(1.0, (int)kj_magnitude_bits(to)); /* one past the greatest */
     if (f >= limit)
         return wrap(to, type_max(to));
     if (!kj_is_signed(to))

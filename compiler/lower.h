@@ -8,6 +8,7 @@
  * condition a branch: plain one-thread code.
  *
  *   lower_tile.c     tiles: broadcasting and arithmetic
+ *   lower_divide.c   integer division
  *   lower_mask.c     masks
  *   lower_expr.c     expressions
  *   lower_builtin.c  math functions and the like
@@ -52,7 +53,7 @@ typedef struct kj_tile {
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
 
-/* The threads that run: all of the gang, none (the code is unreachable), or those of a bool tile. */
+/* The threads that run: all of the gang, none (unreachable code), or those of a bool tile. */
 typedef struct kj_mask {
     enum { KJ_SOME, KJ_ALL, KJ_NONE } kind;
     kj_tile t;
@@ -132,6 +133,8 @@ kj_tile kj_tile_dense(kj_lower *lo, kj_tile t); /* the form DENSE */
 LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row,
                             int lanes); /* row `row` broadcast to lanes */
 kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes); /* dense and broadcast */
+/* A scalar in all lanes; itself for one. */
+LLVMValueRef kj_splat(kj_lower *lo, LLVMValueRef scalar, int lanes);
 kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b);
 kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a);
 kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to);
@@ -141,6 +144,13 @@ kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, i
 /* The extents that dependence `dep` gives a value in this gang. */
 int kj_rows_of(const kj_lower *lo, uint8_t dep);
 int kj_lanes_of(const kj_lower *lo, uint8_t dep);
+
+/* ---- lower_divide.c ---- */
+
+/* a // b, or with `mod` a % b: total, by zero both are 0. The values a and b of the tiles ta and tb
+ * have the extents of a row of t. */
+LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,
+                          LLVMValueRef b, bool mod);
 
 /* ---- lower_mask.c ---- */
 

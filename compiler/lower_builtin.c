@@ -70,15 +70,15 @@ static LLVMValueRef call_math(kj_lower *lo, kj_builtin id, kj_dtype type, int la
     return LLVMBuildCall2(lo->b, signature, f, args, (unsigned)nargs, "");
 }
 
-/* Lanes first .. first + n of a vector, those beyond its end unspecified. */
+/* Lanes first .. first + n of a vector, zeros beyond its end: the library's functions may look at
+ * all lanes together. */
 static LLVMValueRef part(kj_lower *lo, LLVMValueRef v, int lanes, int first, int n)
 {
     LLVMValueRef index[KJ_MAX_LANES];
     for (int l = 0; l < n; l++)
-        index[l] = first + l < lanes ? LLVMConstInt(lo->i32, (unsigned)(first + l), false)
-                                     : LLVMGetPoison(lo->i32);
-    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(index, (unsigned)n), "");
+        index[l] = LLVMConstInt(lo->i32, (unsigned)(first + l < lanes ? first + l : lanes), false);
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v));
+    return LLVMBuildShuffleVector(lo->b, v, zero, LLVMConstVector(index, (unsigned)n), "");
 }
 
 static LLVMValueRef joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)

@@ -14,13 +14,16 @@ kj_dtype kj_memory_type(kj_dtype t)
 
 /* ---- Addresses ---- */
 
-/* An index from an i32 that may wrap around between lanes stays linear: the wrapped lanes' indices
- * are negative, so no thread with an index in bounds sees the difference. */
+enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
+
+/* An index from an i32 that may wrap around between lanes, once, stays linear: the wrapped lanes'
+ * indices are negative, so no thread with an index in bounds sees the difference. */
 static kj_tile lower_index(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
         kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
-        if (t.form == KJ_LINEAR)
+        bool once = t.stride > -STEP_MOST && t.stride < STEP_MOST;
+        if (t.form == KJ_LINEAR && once)
             t.bits = 31;
         return kj_tile_convert(lo, t, KJ_I64);
     }

@@ -15,18 +15,11 @@ LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes)
     return lanes == 1 ? lo->types[t] : LLVMVectorType(lo->types[t], (unsigned)lanes);
 }
 
-/* The least b with -2^b <= v < 2^b for any value v of t. */
-static uint8_t type_bits(kj_dtype t)
-{
-    const kj_type_info *info = &kj_types[t];
-    return (uint8_t)(info->class == KJ_CLASS_INT ? info->bits - 1 : info->bits);
-}
-
 kj_tile kj_tile_like(kj_dtype t, int rows, int lanes)
 {
     kj_tile tile = {.type = t, .rows = (uint8_t)rows, .lanes = (uint8_t)lanes, .bits = KJ_ANY_BITS};
     if (kj_is_int(t)) {
-        tile.bits = type_bits(t);
+        tile.bits = kj_magnitude_bits(t);
         tile.sign = kj_is_signed(t) ? KJ_SIGN_ANY : KJ_NONNEGATIVE;
     }
     return tile;
@@ -78,7 +71,7 @@ static bool is_compare(kj_op op)
 
 /* ---- Forms ---- */
 
-static LLVMValueRef splat(kj_lower *lo, LLVMValueRef scalar, int lanes)
+LLVMValueRef kj_splat(kj_lower *lo, LLVMValueRef scalar, int lanes)
 {
     if (lanes == 1)
         return scalar;
@@ -137,9 +130,9 @@ kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
     for (int r = 0; r < t.rows; r++) {
         if (t.form == KJ_LINEAR) {
             LLVMValueRef steps = iota(lo->types[t.type], t.lanes, t.stride);
-            t.v[r] = LLVMBuildAdd(lo->b, splat(lo, t.v[r], t.lanes), steps, "");
+            t.v[r] = LLVMBuildAdd(lo->b, kj_splat(lo, t.v[r], t.lanes), steps, "");
         } else {
-            LLVMValueRef count = splat(lo, LLVMBuildTrunc(lo->b, t.v[r], lo->i8, ""), t.lanes);
+            LLVMValueRef count = kj_splat(lo, LLVMBuildTrunc(lo->b, t.v[r], lo->i8, ""), t.lanes);
             t.v[r] = LLVMBuildICmp(lo->b, LLVMIntULT, iota(lo->i8, t.lanes, 1), count, "");
         }
     }
@@ -154,7 +147,7 @@ LLVMValueRef kj_tile_vector(kj_lower *lo, kj_tile t, int row, int lanes)
     LLVMValueRef v = t.v[t.rows == 1 ? 0 : row];
     if (t.narrow)
         v = LLVMBuildSExt(lo->b, v, kj_vec(lo, KJ_I64, t.lanes), "");
-    return t.lanes == 1 ? splat(lo, v, lanes) : v;
+    return t.lanes == 1 ? kj_splat(lo, v, lanes) : v;
 }
 
 kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes)
@@ -184,7 +177,7 @@ static kj_tile joined(kj_dtype type, kj_tile a, kj_tile b)
 
 static uint8_t bound(kj_dtype type, int bits)
 {
-    return bits > type_bits(type) ? KJ_ANY_BITS : (uint8_t)bits;
+    return bits > kj_magnitude_bits(type) ? KJ_ANY_BITS : (uint8_t)bits;
 }
 
 static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
@@ -232,71 +225,6 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
     }
 }
 
-/* ---- Integer division ---- */
-
-static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
-{
-    LLVMTypeRef f64 = LLVMDoubleTypeInContext(lo->ctx);
-    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
-               ? LLVMVectorType(f64, LLVMGetVectorSize(type))
-               : f64;
-}
-
-/* Truncating division of a vector by one of no zeros. No CPU divides integer vectors; doubles do,
- * exactly while the operands stay below 2^50: then the quotient cannot round up to an integer it
- * has not reached. */
-static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef b, bool is_signed,
-                           int bits)
-{
-    bool vector = t.lanes > 1;
-    if (vector && bits <= 50 && !LLVMIsConstant(b)) {
-        LLVMTypeRef f = double_like(lo, LLVMTypeOf(a));
-        LLVMValueRef x =
-            is_signed ? LLVMBuildSIToFP(lo->b, a, f, "") : LLVMBuildUIToFP(lo->b, a, f, "");
-        LLVMValueRef y =
-            is_signed ? LLVMBuildSIToFP(lo->b, b, f, "") : LLVMBuildUIToFP(lo->b, b, f, "");
-        LLVMValueRef q = LLVMBuildFDiv(lo->b, x, y, "");
-        return is_signed ? LLVMBuildFPToSI(lo->b, q, LLVMTypeOf(a), "")
-                         : LLVMBuildFPToUI(lo->b, q, LLVMTypeOf(a), "");
-    }
-    return is_signed ? LLVMBuildSDiv(lo->b, a, b, "") : LLVMBuildUDiv(lo->b, a, b, "");
-}
-
-/* Floor division and modulo, total: by zero both are 0. */
-static LLVMValueRef floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,
-                              LLVMValueRef b, bool mod)
-{
-    LLVMTypeRef type = LLVMTypeOf(a);
-    LLVMValueRef zero = LLVMConstNull(type),
-                 one = splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);
-    LLVMValueRef by_zero = LLVMBuildICmp(lo->b, LLVMIntEQ, b, zero, "");
-    bool is_signed = kj_is_signed(t.type), natural = ta.sign && tb.sign;
-    int bits = max_int(ta.bits, tb.bits), most = type_bits(t.type);
-    bits = bits < most ? bits : most;
-    if (natural || !is_signed) {
-        LLVMValueRef safe =
-            tb.sign == KJ_POSITIVE ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
-        LLVMValueRef q = divide(lo, t, a, safe, false, bits);
-        LLVMValueRef out = mod ? LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "") : q;
-        return tb.sign == KJ_POSITIVE ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
-    }
-    /* -1 is divided by as 1 and negated after: the least integer by -1 would trap. */
-    LLVMValueRef by_minus = LLVMBuildICmp(lo->b, LLVMIntEQ, b, LLVMConstAllOnes(type), "");
-    LLVMValueRef odd = LLVMBuildOr(lo->b, by_zero, by_minus, "");
-    LLVMValueRef safe = LLVMBuildSelect(lo->b, odd, one, b, "");
-    LLVMValueRef q = divide(lo, t, a, safe, true, bits);
-    LLVMValueRef r = LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "");
-    LLVMValueRef inexact = LLVMBuildICmp(lo->b, LLVMIntNE, r, zero, "");
-    LLVMValueRef apart =
-        LLVMBuildICmp(lo->b, LLVMIntSLT, LLVMBuildXor(lo->b, r, safe, ""), zero, "");
-    LLVMValueRef down = LLVMBuildAnd(lo->b, inexact, apart, "");
-    if (mod)
-        return LLVMBuildSelect(lo->b, down, LLVMBuildAdd(lo->b, r, safe, ""), r, "");
-    q = LLVMBuildSelect(lo->b, down, LLVMBuildSub(lo->b, q, one, ""), q, "");
-    q = LLVMBuildSelect(lo->b, by_minus, LLVMBuildNeg(lo->b, a, ""), q, "");
-    return LLVMBuildSelect(lo->b, by_zero, zero, q, "");
-}
-
 /* ---- Arithmetic ---- */
 
 static LLVMValueRef intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
@@ -339,7 +267,7 @@ static LLVMValueRef shift_count(kj_lower *lo, LLVMValueRef b, kj_dtype type)
     LLVMTypeRef vec = LLVMTypeOf(b);
     int lanes = LLVMGetTypeKind(vec) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(vec) : 1;
     LLVMValueRef mask = LLVMConstInt(lo->types[type], kj_types[type].bits - 1u, false);
-    return LLVMBuildAnd(lo->b, b, splat(lo, mask, lanes), "");
+    return LLVMBuildAnd(lo->b, b, kj_splat(lo, mask, lanes), "");
 }
 
 static LLVMValueRef int_binary(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueRef a,
@@ -448,7 +376,7 @@ static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRe
         t = kj_tile_dense(lo, t);
         if (side)
             t.v[0] = LLVMBuildICmp(lo->b, or_equal ? LLVMIntSLE : LLVMIntSLT, t.v[0],
-                                   splat(lo, limit, lanes), "");
+                                   kj_splat(lo, limit, lanes), "");
         out[side] = t.v[0];
         LLVMBuildBr(lo->b, done);
     }
@@ -528,7 +456,7 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
         if (kj_is_float(a.type))
             out.v[r] = float_binary(lo, op, x, y);
         else if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)
-            out.v[r] = floor_div(lo, out, a, b, x, y, op == KJ_OP_MOD);
+            out.v[r] = kj_floor_div(lo, out, a, b, x, y, op == KJ_OP_MOD);
         else
             out.v[r] = int_binary(lo, op, a.type, x, y);
     }
@@ -599,7 +527,7 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
         out.stride = a.stride;
         out.bits = KJ_ANY_BITS;
     }
-    bool fits = ints && a.bits <= type_bits(to) && (a.sign || kj_is_signed(to));
+    bool fits = ints && a.bits <= kj_magnitude_bits(to) && (a.sign || kj_is_signed(to));
     if (fits) {
         out.bits = a.bits;
         out.sign = a.sign;

@@ -37,6 +37,14 @@ static inline bool kj_is_int(kj_dtype t)
            (kj_types[t].class == KJ_CLASS_INT || kj_types[t].class == KJ_CLASS_UINT);
 }
 
+/* Of an integer type: the least b with |any value| <= 2^b. 64 for the others. */
+static inline uint8_t kj_magnitude_bits(kj_dtype t)
+{
+    if (!kj_is_int(t))
+        return 64;
+    return (uint8_t)(kj_is_signed(t) ? kj_types[t].bits - 1 : kj_types[t].bits);
+}
+
 /* The type called `name`, or KJ_VOID. */
 kj_dtype kj_type_named(const char *name);
 

@@ -1,0 +1,65 @@
+/* Integer division of tiles: floor division and modulo as the language defines them. */
+#include "lower.h"
+
+static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
+{
+    LLVMTypeRef f64 = LLVMDoubleTypeInContext(lo->ctx);
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
+               ? LLVMVectorType(f64, LLVMGetVectorSize(type))
+               : f64;
+}
+
+/* Truncating division of a vector by one of no zeros. No CPU divides integer vectors; doubles do,
+ * exactly while the operands stay below 2^50: then the quotient cannot round up to an integer it
+ * has not reached. */
+static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef b, bool is_signed,
+                           int bits)
+{
+    bool vector = t.lanes > 1;
+    if (vector && bits <= 50 && !LLVMIsConstant(b)) {
+        LLVMTypeRef f = double_like(lo, LLVMTypeOf(a));
+        LLVMValueRef x =
+            is_signed ? LLVMBuildSIToFP(lo->b, a, f, "") : LLVMBuildUIToFP(lo->b, a, f, "");
+        LLVMValueRef y =
+            is_signed ? LLVMBuildSIToFP(lo->b, b, f, "") : LLVMBuildUIToFP(lo->b, b, f, "");
+        LLVMValueRef q = LLVMBuildFDiv(lo->b, x, y, "");
+        q = is_signed ? LLVMBuildFPToSI(lo->b, q, LLVMTypeOf(a), "")
+                      : LLVMBuildFPToUI(lo->b, q, LLVMTypeOf(a), "");
+        return LLVMBuildFreeze(lo->b, q, ""); /* threads that do not run may have any operands */
+    }
+    return is_signed ? LLVMBuildSDiv(lo->b, a, b, "") : LLVMBuildUDiv(lo->b, a, b, "");
+}
+
+LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,
+                          LLVMValueRef b, bool mod)
+{
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMValueRef zero = LLVMConstNull(type),
+                 one = kj_splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);
+    LLVMValueRef by_zero = LLVMBuildICmp(lo->b, LLVMIntEQ, b, zero, "");
+    bool is_signed = kj_is_signed(t.type), natural = ta.sign && tb.sign;
+    int bits = ta.bits > tb.bits ? ta.bits : tb.bits, most = kj_magnitude_bits(t.type);
+    bits = bits < most ? bits : most;
+    if (natural || !is_signed) {
+        LLVMValueRef safe =
+            tb.sign == KJ_POSITIVE ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
+        LLVMValueRef q = divide(lo, t, a, safe, false, bits);
+        LLVMValueRef out = mod ? LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "") : q;
+        return tb.sign == KJ_POSITIVE ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
+    }
+    /* -1 is divided by as 1 and negated after: the least integer by -1 would trap. */
+    LLVMValueRef by_minus = LLVMBuildICmp(lo->b, LLVMIntEQ, b, LLVMConstAllOnes(type), "");
+    LLVMValueRef odd = LLVMBuildOr(lo->b, by_zero, by_minus, "");
+    LLVMValueRef safe = LLVMBuildSelect(lo->b, odd, one, b, "");
+    LLVMValueRef q = divide(lo, t, a, safe, true, bits);
+    LLVMValueRef r = LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "");
+    LLVMValueRef inexact = LLVMBuildICmp(lo->b, LLVMIntNE, r, zero, "");
+    LLVMValueRef apart =
+        LLVMBuildICmp(lo->b, LLVMIntSLT, LLVMBuildXor(lo->b, r, safe, ""), zero, "");
+    LLVMValueRef down = LLVMBuildAnd(lo->b, inexact, apart, "");
+    if (mod)
+        return LLVMBuildSelect(lo->b, down, LLVMBuildAdd(lo->b, r, safe, ""), r, "");
+    q = LLVMBuildSelect(lo->b, down, LLVMBuildSub(lo->b, q, one, ""), q, "");
+    q = LLVMBuildSelect(lo->b, by_minus, LLVMBuildNeg(lo->b, a, ""), q, "");
+    return LLVMBuildSelect(lo->b, by_zero, zero, q, "");
+}
