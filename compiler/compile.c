@@ -28,14 +28,14 @@ static bool keep_text(kj_code *out, LLVMModuleRef module)
 }
 
 /* What LLVM holds during a compilation. */
-typedef struct session {
+typedef struct unit {
     LLVMContextRef ctx;
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas;
     kj_host_target target;
-} session;
+} unit;
 
-static void session_close(session *s)
+static void unit_close(unit *s)
 {
     kj_host_close(&s->target);
     LLVMDisposeBuilder(s->code);
@@ -44,7 +44,7 @@ static void session_close(session *s)
     LLVMContextDispose(s->ctx);
 }
 
-static void session_open(session *s, const char *name)
+static void unit_open(unit *s, const char *name)
 {
     memset(s, 0, sizeof *s);
     s->ctx = LLVMContextCreate();
@@ -54,8 +54,8 @@ static void session_open(session *s, const char *name)
 }
 
 /* Everything behind the typed AST; gives what went wrong, for LLVMDisposeMessage. */
-static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
-                      session *s, kj_code *out)
+static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage, unit *s,
+                      kj_code *out)
 {
     char *error = kj_host_open(&s->target, options);
     if (error)
@@ -82,12 +82,12 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
 
 /* `generate`, from which an arena without memory would leave past LLVM's objects. */
 static char *generate_guarded(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
-                              session *s, kj_code *out)
+                              unit *s, kj_code *out)
 {
     jmp_buf here, *outer = arena->fail;
     arena->fail = &here;
     if (setjmp(here)) {
-        session_close(s);
+        unit_close(s);
         arena->fail = outer;
         longjmp(*outer, 1);
     }
@@ -108,10 +108,10 @@ bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
         const char *text = kj_tast_dump(arena, out->kernel);
         return keep(out, text, strlen(text));
     }
-    session s;
-    session_open(&s, kernel->name);
+    unit s;
+    unit_open(&s, kernel->name);
     char *error = generate_guarded(arena, options, stage, &s, out);
-    session_close(&s);
+    unit_close(&s);
     if (error) {
         const char *text = kj_arena_printf(arena, "%s", error);
         LLVMDisposeMessage(error);
