@@ -40,7 +40,7 @@ enum { NROWS = sizeof rows / sizeof rows[0] };
 /* What is being made, and with what. */
 typedef struct maker {
     LLVMContextRef context;
-    LLVMModuleRef library; /* the scalar functions of all rows, under their own names */
+    LLVMModuleRef libclc; /* the scalar functions of all rows, under their own names */
     LLVMTargetMachineRef machine;
     FILE *bytes, *index;
     size_t offset;
@@ -94,7 +94,7 @@ static bool is_wanted(const char *name)
 /* A module with `name` alone, called `symbol` there. */
 static LLVMModuleRef extract(const maker *mk, const char *name, const char *symbol)
 {
-    LLVMModuleRef m = LLVMCloneModule(mk->library);
+    LLVMModuleRef m = LLVMCloneModule(mk->libclc);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (!LLVMIsDeclaration(f)) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
@@ -139,10 +139,10 @@ static void make_row(maker *mk, const row *r, bool is_double)
     snprintf(scalar, sizeof scalar, "kj_%s_f%d", r->name, is_double ? 64 : 32);
     snprintf(wide, sizeof wide, "kj_%s_v16f%d", r->name, is_double ? 64 : 32);
     opencl_name(name, sizeof name, r, is_double);
-    bool is_own = LLVMGetNamedFunction(mk->library, scalar);
+    bool is_own = LLVMGetNamedFunction(mk->libclc, scalar);
     LLVMModuleRef m = extract(mk, is_own ? scalar : name, scalar);
     write_module(mk, m, r, is_double, false, scalar);
-    if (LLVMGetNamedFunction(mk->library, wide)) {
+    if (LLVMGetNamedFunction(mk->libclc, wide)) {
         LLVMDisposeModule(m);
         m = extract(mk, wide, wide);
         write_module(mk, m, r, is_double, true, wide);
@@ -160,15 +160,15 @@ int main(int argc, char **argv)
         fail("usage", "mathlib libclc.bc out.bin out.inc");
     }
     maker mk = {.context = LLVMContextCreate(), .machine = vector_machine()};
-    mk.library = read_library(mk.context, argv[1], is_wanted);
-    run_passes(mk.library, "always-inline,function(lower-switch,scalarizer<load-store>)", NULL);
-    add_own_functions(mk.library);
+    mk.libclc = read_library(mk.context, argv[1], is_wanted);
+    run_passes(mk.libclc, "always-inline,function(lower-switch,scalarizer<load-store>)", NULL);
+    add_own_functions(mk.libclc);
     run_passes(
-        mk.library,
+        mk.libclc,
         "always-inline,default<O1>,function(gvn,instcombine<no-verify-fixpoint>,simplifycfg)",
         NULL);
-    split_words(mk.library);
-    bound_tables(mk.library);
+    split_words(mk.libclc);
+    bound_tables(mk.libclc);
     mk.bytes = fopen(argv[2], "wb");
     mk.index = fopen(argv[3], "w");
     if (!mk.bytes || !mk.index) {
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
     if (fclose(mk.bytes) || fclose(mk.index) || failed) {
         fail("cannot write", argv[2]);
     }
-    LLVMDisposeModule(mk.library);
+    LLVMDisposeModule(mk.libclc);
     LLVMDisposeTargetMachine(mk.machine);
     LLVMContextDispose(mk.context);
     return 0;
