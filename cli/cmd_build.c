@@ -78,14 +78,5 @@ int command_build(const options *o)
         complain("build needs --emit=ast, tast, llvm, llvm-opt or asm");
         return EXIT_USAGE;
     }
-    kjit_module *mod;
-    kjit_context *ctx = open_context(o);
-    if (!ctx)
-        return EXIT_FAILED;
-    int code = open_module(ctx, o, o->arguments[0], &mod);
-    if (code == EXIT_OK)
-        code = emit(ctx, o, mod);
-    kjit_module_free(mod);
-    kjit_context_destroy(ctx);
-    return code;
+    return with_module(o, emit);
 }

@@ -58,14 +58,5 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
 
 int command_run(const options *o)
 {
-    kjit_module *mod;
-    kjit_context *ctx = open_context(o);
-    if (!ctx)
-        return EXIT_FAILED;
-    int code = open_module(ctx, o, o->arguments[0], &mod);
-    if (code == EXIT_OK)
-        code = run_module(ctx, o, mod);
-    kjit_module_free(mod);
-    kjit_context_destroy(ctx);
-    return code;
+    return with_module(o, run_module);
 }

@@ -85,3 +85,17 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
     *out = NULL;
     return status == KJIT_COMPILE ? EXIT_SOURCE : EXIT_FAILED;
 }
+
+int with_module(const options *o, module_step *step)
+{
+    kjit_module *mod;
+    kjit_context *ctx = open_context(o);
+    if (!ctx)
+        return EXIT_FAILED;
+    int code = open_module(ctx, o, o->arguments[0], &mod);
+    if (code == EXIT_OK)
+        code = step(ctx, o, mod);
+    kjit_module_free(mod);
+    kjit_context_destroy(ctx);
+    return code;
+}
