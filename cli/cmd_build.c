@@ -56,7 +56,7 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     char *text = NULL;
     kjit_status status =
-        kjit_module_emit(mod, o->emit, o->kernel, o->block[0] ? o->block : NULL, &text);
+        kjit_module_emit(mod, o->emit, o->kernel, o->block[0] ? o->block : NULL, &text, NULL);
     if (status != KJIT_OK) {
         complain("%s", kjit_last_error(ctx));
         return status == KJIT_NOT_FOUND || status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;

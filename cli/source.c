@@ -71,7 +71,7 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
                                      0; /* there is one before names and types are looked at */
     char *tree = NULL;
     if (status == KJIT_COMPILE && wants_tree &&
-        kjit_module_emit(*out, "ast", NULL, NULL, &tree) == KJIT_OK) {
+        kjit_module_emit(*out, "ast", NULL, NULL, &tree, NULL) == KJIT_OK) {
         free(tree);
         return EXIT_OK;
     }

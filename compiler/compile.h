@@ -1,4 +1,4 @@
-/* The pipeline: text -> tokens -> AST -> typed AST -> LLVM IR -> host object (or, later, PTX).
+/* The pipeline: text -> tokens -> AST -> typed AST -> LLVM IR -> host object or PTX.
  *
  * kj_program comes from kj_parse and kj_sema_program, once a file. kj_compile makes one
  * specialisation of one kernel into code for a target. The runtime loads and launches what comes
@@ -22,6 +22,10 @@ typedef struct kj_compile_options {
     bool verify;          /* run LLVM's verifier (tests) */
     const char *cpu;      /* NULL: the CPU this runs on */
     const char *features; /* NULL with cpu NULL: this CPU's */
+    /* A GPU in place of the host: "sm_90". ASM and OBJECT are then both PTX text. */
+    const char *arch;
+    int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
+    const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 
 /* What the host entry gets. `slots` holds the parameters in the launch's order, 8 bytes a slot: a
@@ -58,6 +62,13 @@ typedef struct kj_code {
     int64_t
         scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
+    /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes it
+     * is; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
+     * kj_shared_bytes counts them; the others stand one behind the other in dynamic shared memory,
+     * in the order of their ids. */
+    const int *args;
+    int nargs;
+    int64_t shared;
 } kj_code;
 
 /* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with

@@ -186,7 +186,7 @@ typedef struct kj_tkernel {
     int64_t block[3];     /* from the spec; 0 when unknown */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     bool fastmath;
-    bool small; /* from the spec */
+    bool small, disjoint, aligned; /* from the spec */
 } kj_tkernel;
 
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
@@ -198,6 +198,8 @@ typedef struct kj_spec {
     bool small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31
                    elements */
     bool no_contract; /* --fp-contract=off */
+    bool disjoint;    /* no two array arguments share memory */
+    bool aligned;     /* every array's first element is at a multiple of 16 bytes */
 } kj_spec;
 
 /* The typed AST as an indented listing, for --emit=tast and tests. */

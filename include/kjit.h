@@ -61,7 +61,8 @@ extern "C" {
     X(NO_DEVICE, 11, "the device is not available") \
     X(ASSERT, 12, "an assertion failed") \
     X(INTERRUPTED, 13, "interrupted") \
-    X(INTERNAL, 14, "internal error")
+    X(INTERNAL, 14, "internal error") \
+    X(LOST, 15, "the device was lost")
 
 typedef enum kjit_status {
 #define KJIT_STATUS_ENUM(name, number, text) KJIT_##name = number,
@@ -147,6 +148,11 @@ typedef struct kjit_compile_options {
     int opt_level;   /* 0 to 3; -1: the default, 3 */
     int no_contract; /* 1: a*b + c rounds twice */
     int verify;      /* 1: check the generated IR */
+    /* What kjit_module_emit compiles for: "sm_90" and the like; NULL: the context's device. */
+    const char *arch;
+    /* GPU: bitcode to take math functions from in place of the embedded library, the CUDA toolkit's
+     * libdevice.10.bc; NULL: the embedded, with the CPU's results bit for bit. */
+    const char *libdevice;
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of
@@ -172,11 +178,29 @@ KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);
 
 /* Intermediate forms of every kernel (or the one named): what = "ast" (always the whole file),
- * "tast", "llvm", "llvm-opt", "asm". *out is for free(). Generic types stand as f32, or i32 where
- * only integers are allowed, const parameters as their defaults or 1, arrays in C order; `block`
- * may be NULL: then (256, 1, 1). */
+ * "tast", "llvm", "llvm-opt", "asm"; for a GPU also "ptx", the same as "asm", and "cubin", which
+ * takes a driver. *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes
+ * without the NUL. Generic types stand as f32, or i32 where only integers are allowed, const
+ * parameters as their defaults or 1, arrays in C order and apart from one another; `block` may be
+ * NULL: then (256, 1, 1). */
 KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
-                                      const int64_t block[3], char **out);
+                                      const int64_t block[3], char **out, size_t *size);
+
+/* What a kernel takes of a GPU's multiprocessor, in the specialisation that kjit_module_emit shows.
+ */
+typedef struct kjit_kernel_info {
+    int registers;    /* a thread */
+    int64_t local;    /* bytes of local memory a thread: spills and arrays that have no registers */
+    int64_t shared;   /* bytes of shared memory a block that don't depend on the launch */
+    int64_t constant; /* bytes of constant memory */
+    int max_threads;  /* threads a block may have */
+    int blocks;       /* blocks that fit on a multiprocessor together, of the block shape given */
+    double occupancy; /* their part of the threads a multiprocessor can hold: 0 to 1 */
+} kjit_kernel_info;
+
+/* KJIT_NO_DEVICE on the CPU device, whose code has no such figures. */
+KJIT_API kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel,
+                                             const int64_t block[3], kjit_kernel_info *out);
 
 /* ---- Arrays ---- */
 

@@ -22,7 +22,7 @@ typedef struct kj_mark kj_mark; /* a point in a queue, with its time */
 typedef struct kj_exec kj_exec; /* loaded code of one specialisation */
 
 typedef struct kj_failure {
-    char text[400];
+    char text[1000];
 } kj_failure;
 
 /* Queued work as its owner sees it. The status tells how it ended; `fault` is for KJIT_FAULT. */
@@ -48,13 +48,15 @@ typedef struct kj_launch_call {
     kj_exec *exec;
     kj_host_launch *values;
     size_t nslots;
-    size_t scratch; /* bytes of memory each block in flight needs, shared arrays included */
+    size_t scratch;   /* bytes of memory each block in flight needs, shared arrays included */
+    const char *what; /* for messages: "kernel 'scale' (scale.knl:7)"; lives as long as the exec */
 } kj_launch_call;
 
 typedef struct kj_device_ops {
     const char *kind; /* "cpu": the name users give */
     bool host_memory;
     kj_stage stage; /* what load takes */
+    bool variants;  /* kj_spec's `disjoint` and `aligned` make a difference to its code */
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
 
     /* Devices of this kind on this machine. */
@@ -71,8 +73,18 @@ typedef struct kj_device_ops {
     kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
                         kj_failure *why);
 
+    /* Says what code for this device is compiled for: sets arch and ptx_version. NULL: the host. The
+     * strings live as long as the device. */
+    void (*target)(const kj_device *dev, kj_compile_options *options);
+    /* The compiler's log, if there is one, is the failure's text. */
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
     void (*unload)(kj_device *dev, kj_exec *exec);
+    /* Machine code of PTX text, for free(); and what loaded code takes of the device for a block of
+     * that many threads. Both NULL where there is no such thing. */
+    kjit_status (*assemble)(kj_device *dev, const char *ptx, void **out, size_t *size,
+                            kj_failure *why);
+    kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
+                           kj_failure *why);
     /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to
      * work->done. */
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,

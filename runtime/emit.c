@@ -123,7 +123,7 @@ static kjit_status emit(emission *e, const char *what, const char *kernel)
 }
 
 kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
-                             const int64_t block[3], char **out)
+                             const int64_t block[3], char **out, size_t *size)
 {
     if (out)
         *out = NULL;
@@ -143,9 +143,11 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
     if (status == KJIT_OK && e.out.failed)
         status = kj_no_memory(mod->ctx);
     kj_str_free(&e.errors);
-    if (status == KJIT_OK)
+    if (status == KJIT_OK) {
         *out = e.out.data;
-    else
+        if (size)
+            *size = e.out.size;
+    } else
         kj_str_free(&e.out);
     return status;
 }

@@ -341,7 +341,7 @@ static void test_modules(void **state)
     assert_int_equal(kjit_module_log_json(m)[0], '{');
     assert_null(kjit_module_kernel(m, 0));
     FAILS(kjit_launch(m, "k", CONFIG(1, 1), NULL, 0), KJIT_COMPILE, "errors");
-    FAILS(kjit_module_emit(m, "llvm", NULL, NULL, &text), KJIT_COMPILE, "errors");
+    FAILS(kjit_module_emit(m, "llvm", NULL, NULL, &text, NULL), KJIT_COMPILE, "errors");
     kjit_module_free(m);
 
     assert_string_equal(kjit_module_kernel(mod, 0), "add");
@@ -350,15 +350,15 @@ static void test_modules(void **state)
     assert_false(kjit_module_has_run(mod));
     static const char *const forms[] = {"ast", "tast", "llvm", "llvm-opt", "asm"};
     for (int i = 0; i < 5; i++) {
-        OK(kjit_module_emit(mod, forms[i], i ? "axpy" : NULL, NULL, &text));
+        OK(kjit_module_emit(mod, forms[i], i ? "axpy" : NULL, NULL, &text, NULL));
         assert_non_null(strstr(text, "axpy"));
         free(text);
     }
-    OK(kjit_module_emit(mod, "tast", NULL, SHAPE(8, 8, 1), &text));
+    OK(kjit_module_emit(mod, "tast", NULL, SHAPE(8, 8, 1), &text, NULL));
     assert_non_null(strstr(text, "diverge"));
     free(text);
-    FAILS(kjit_module_emit(mod, "elf", NULL, NULL, &text), KJIT_INVALID, "'elf'");
-    FAILS(kjit_module_emit(mod, "asm", "nothing", NULL, &text), KJIT_NOT_FOUND, "'nothing'");
+    FAILS(kjit_module_emit(mod, "elf", NULL, NULL, &text, NULL), KJIT_INVALID, "'elf'");
+    FAILS(kjit_module_emit(mod, "asm", "nothing", NULL, &text, NULL), KJIT_NOT_FOUND, "'nothing'");
 
     write_file(path_of("k.knl"), source, strlen(source));
     OK(kjit_module_load(ctx, path_of("k.knl"), &(kjit_compile_options){.opt_level = 0, .verify = 1},
@@ -370,7 +370,7 @@ static void test_modules(void **state)
     FAILS(kjit_module_load(ctx, path_of("none.knl"), NULL, &m), KJIT_IO, "No such file");
     FAILS(kjit_module_load(ctx, folder, NULL, &m), KJIT_IO, "directory");
     OK(kjit_module_compile(ctx, NULL, NULL, 0, NULL, &m)); /* nothing is a file too */
-    OK(kjit_module_emit(m, "asm", NULL, NULL, &text));
+    OK(kjit_module_emit(m, "asm", NULL, NULL, &text, NULL));
     assert_string_equal(text, "");
     free(text);
     kjit_module_free(m);
