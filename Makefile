@@ -55,7 +55,7 @@ UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 
 C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
-    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/cpu/*.h cli/*.h bench/cpu/*.[ch])
+    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/cpu/*.h cli/*.h bench/*/*.[ch])
 
 LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) \
     $(BUILD)/gen/mathlib.o
@@ -98,7 +98,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu bench-compile clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -133,6 +133,9 @@ deps: ## install the packages kjit is built from (Debian, Ubuntu)
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU
 	@BUILD=$(BUILD) bench/cpu/run $(BENCH)
+
+bench-compile: all ## kjit beside NVRTC and nvcc, from text to PTX
+	@BUILD=$(BUILD) bench/compile/run $(BENCH)
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 install: all ## install the command, the libraries, kjit.h and kjit.pc (PREFIX, DESTDIR)

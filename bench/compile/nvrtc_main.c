@@ -1,0 +1,26 @@
+/* nvrtc FILE.cu ARCH [LIBRARY]: compiles CUDA C to PTX on standard output: what a program that uses NVRTC once costs. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nvrtc.h"
+
+int main(int argc, char **argv)
+{
+    char why[NVRTC_WHY];
+    if (argc < 3) {
+        fputs("usage: nvrtc FILE.cu ARCH [LIBRARY]\n", stderr);
+        return 2;
+    }
+    nvrtc *lib = nvrtc_open(argc > 3 ? argv[3] : NULL, why);
+    char *text = lib != NULL ? read_text(argv[1], why) : NULL;
+    char *ptx = text != NULL ? nvrtc_compile(lib, text, argv[1], argv[2], why) : NULL;
+    if (ptx == NULL)
+        fprintf(stderr, "nvrtc: %s\n", why);
+    else
+        fputs(ptx, stdout);
+    const int status = ptx == NULL;
+    free(ptx);
+    free(text);
+    nvrtc_close(lib);
+    return status;
+}
