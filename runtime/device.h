@@ -25,9 +25,12 @@ typedef struct kj_failure {
     char text[1000];
 } kj_failure;
 
-/* Queued work as its owner sees it. The status tells how it ended; `fault` is for KJIT_FAULT. */
+/* Queued work as its owner sees it. The status tells how it ended; `fault` is for KJIT_FAULT. For
+ * every other failure the device may leave a sentence in `why` before it calls done; it is read
+ * there. */
 typedef struct kj_work {
     void (*done)(struct kj_work *work, kjit_status status, const kj_host_fault *fault);
+    const char *why;
 } kj_work;
 
 /* Elements of `size` bytes from one place to another, axis by axis; strides are in bytes and may be
@@ -59,14 +62,17 @@ typedef struct kj_device_ops {
     bool variants;  /* kj_spec's `disjoint` and `aligned` make a difference to its code */
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
 
-    /* Devices of this kind on this machine. */
+    /* Devices of this kind on this machine; and why there are none: a sentence without a full stop
+     * ("no NVIDIA driver is installed (libcuda.so.1 was not found)"). `absent` may be NULL. */
     int (*count)(void);
+    const char *(*absent)(void);
     /* What a device is like; `dev` may be NULL when it isn't open. */
     void (*describe)(const kj_device *dev, int ordinal, kjit_device_info *out);
     /* workers: of kjit_context_options. */
     kjit_status (*open)(int ordinal, int workers, kj_device **out, kj_failure *why);
     void (*close)(kj_device *dev); /* all work has ended, all that was made is freed */
 
+    /* At a multiple of 256 bytes on a device without host_memory. */
     kjit_status (*alloc)(kj_device *dev, size_t size, void **out, kj_failure *why);
     void (*release)(kj_device *dev, void *memory, size_t size);
     /* The transfer is copied; `work` may be NULL without a queue. */
