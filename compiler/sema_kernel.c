@@ -180,6 +180,8 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     k->span = item->name_span;
     memcpy(k->block, spec->block, sizeof k->block);
     k->small = spec->small;
+    k->disjoint = spec->disjoint;
+    k->aligned = spec->aligned;
     k->body = KJ_NEW(s->arena, kj_tblock);
     *k->body = (kj_tblock){.span = item->name_span, .name = item->name};
     f.block = k->body;
