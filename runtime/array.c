@@ -107,6 +107,23 @@ static bool is_aligned(const kjit_array *a, size_t elem)
     return bits % elem == 0; /* sizes are powers of 2 */
 }
 
+/* Where the elements lie; the strides were checked to stay within an address space. */
+static void set_range(kjit_array *a, size_t elem)
+{
+    a->low = a->high = (uintptr_t)a->data;
+    for (int i = 0; a->size > 0 && i < a->ndim; i++) {
+        int64_t reach = (a->shape[i] - 1) * a->strides[i];
+        *(reach < 0 ? &a->low : &a->high) += (uintptr_t)reach;
+    }
+    a->high += a->size > 0 ? elem : 0;
+}
+
+bool kj_arrays_meet(const kjit_array *a, const kjit_array *b)
+{
+    bool apart = a->buffer->memory != b->buffer->memory && !a->ctx->ops->host_memory;
+    return !apart && a->size > 0 && b->size > 0 && a->low < b->high && b->low < a->high;
+}
+
 /* A handle on the buffer, whose reference it takes over only when it succeeds. */
 static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
                              const int64_t *shape, const int64_t *strides)
@@ -127,6 +144,7 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
     kj_shape_count(ndim, shape, elem, &a->size);
     a->layout = kj_layout_of(ndim, shape, strides, elem);
     a->aligned = is_aligned(a, elem);
+    set_range(a, elem);
     return a;
 }
 

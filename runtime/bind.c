@@ -176,6 +176,24 @@ static kjit_status bind_array(kj_binding *b, int i)
     return KJIT_OK;
 }
 
+/* What the addresses of the arrays allow. Host arrays that a device gets copies of keep their place
+ * relative to one another and to multiples of 256 bytes (stage.c), so theirs say it. */
+static void compare_arrays(kj_binding *b)
+{
+    const kjit_array *arrays[KJ_MAX_PARAMS];
+    int n = 0;
+    for (int i = 0; i < b->nruntime; i++) {
+        int param = b->runtime[i];
+        if (b->kernel->decl->params[param].ndim == 0)
+            continue;
+        const kjit_array *a = b->args[param]->u.array;
+        b->aligned = b->aligned && (a->size == 0 || (uintptr_t)a->data % 16 == 0);
+        for (int k = 0; k < n && b->disjoint; k++)
+            b->disjoint = !kj_arrays_meet(arrays[k], a);
+        arrays[n++] = a;
+    }
+}
+
 /* Generic types that only numbers fix: as literals alone would be. */
 static kjit_status infer_generic(kj_binding *b, int generic)
 {
@@ -273,7 +291,8 @@ static void make_key(kj_binding *b)
     memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
     for (int i = 0; i < 3; i++)
         b->small = b->small && b->grid[i] <= (KJ_SMALL - 1) / b->block[i];
-    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 |
+    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->disjoint << 62 |
+                (uint64_t)b->aligned << 61 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 |
                 (uint64_t)b->block[2] << 40;
     unsigned at = 64;
     for (int i = 0; i < decl->ngenerics; i++)
@@ -293,6 +312,7 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     b->kernel = kernel;
     b->nconsts = 0;
     b->small = true;
+    b->disjoint = b->aligned = kernel->mod->ctx->ops->variants;
     b->nruntime = 0;
     if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
         return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
@@ -317,9 +337,12 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     }
     if (status == KJIT_OK)
         status = bind_numbers(b);
-    if (status == KJIT_OK)
-        make_key(b);
-    return status;
+    if (status != KJIT_OK)
+        return status;
+    if (kernel->mod->ctx->ops->variants)
+        compare_arrays(b);
+    make_key(b);
+    return KJIT_OK;
 }
 
 /* ---- Dimensions ---- */

@@ -29,7 +29,7 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kjit_array *dst,
         w = calloc(1, sizeof *w);
         if (!w)
             return kj_no_memory(ctx);
-        *w = (copy_work){{copy_done}, dst->buffer, src->buffer};
+        *w = (copy_work){{.done = copy_done}, dst->buffer, src->buffer};
         kj_buffer_hold(w->dst);
         kj_buffer_hold(w->src);
     }
@@ -60,28 +60,11 @@ static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, cons
     return status;
 }
 
-/* The addresses an array's elements lie in: [low, high). */
-static void extent(const kjit_array *a, uintptr_t *low, uintptr_t *high)
-{
-    *low = *high = (uintptr_t)a->data;
-    for (int i = 0; i < a->ndim; i++) {
-        int64_t reach = (a->shape[i] - 1) * a->strides[i];
-        if (reach < 0)
-            *low += (uintptr_t)reach;
-        else
-            *high += (uintptr_t)reach;
-    }
-    *high += kjit_dtype_size(a->dtype);
-}
-
 /* Would writing one disturb the other while it is read? One row is moved safely whatever its
  * direction. */
 static bool disturbs(const kj_transfer *t, const kjit_array *dst, const kjit_array *src)
 {
-    uintptr_t dst_low, dst_high, src_low, src_high;
-    extent(dst, &dst_low, &dst_high);
-    extent(src, &src_low, &src_high);
-    if (dst_high <= src_low || src_high <= dst_low || dst->buffer->memory != src->buffer->memory)
+    if (!kj_arrays_meet(dst, src))
         return false;
     if (t->ndim == 0)
         return false;

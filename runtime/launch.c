@@ -206,6 +206,8 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
                     .layouts = b->layouts,
                     .block = {b->block[0], b->block[1], b->block[2]},
                     .small = b->small,
+                    .disjoint = b->disjoint,
+                    .aligned = b->aligned,
                     .no_contract = b->kernel->mod->options.no_contract};
     kj_variant *variant;
     kjit_status status = kj_variant_get(b->kernel, &spec, b->key, &variant);

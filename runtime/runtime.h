@@ -92,6 +92,7 @@ struct kjit_array {
     int64_t size; /* elements */
     int64_t shape[KJIT_MAX_NDIM];
     int64_t strides[KJIT_MAX_NDIM]; /* bytes */
+    uintptr_t low, high;            /* the addresses its elements lie in: [low, high) */
     kj_layout layout;               /* of the elements; C where both would do */
     bool aligned;                   /* data and strides are multiples of the element's size */
 };
@@ -104,6 +105,8 @@ bool kj_shape_count(int ndim, const int64_t *shape, size_t elem, int64_t *count)
 /* Strides in bytes of a dense array; axes of extent 0 count as 1. */
 void kj_dense_strides(int ndim, const int64_t *shape, size_t elem, char order, int64_t *strides);
 kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, size_t elem);
+/* Do the ranges their elements lie in overlap? */
+bool kj_arrays_meet(const kjit_array *a, const kjit_array *b);
 /* "(3, 4)" into buf, as Python writes a tuple; gives buf. */
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
@@ -252,8 +255,8 @@ typedef struct kj_binding {
     kj_value consts[KJ_MAX_PARAMS];
     kj_value scalars[KJ_MAX_PARAMS]; /* by parameter: converted */
     kj_layout layouts[KJ_MAX_PARAMS];
-    bool small;                 /* as in kj_spec */
-    int runtime[KJ_MAX_PARAMS]; /* parameter of each kj_tkernel.params */
+    bool small, disjoint, aligned; /* as in kj_spec */
+    int runtime[KJ_MAX_PARAMS];    /* parameter of each kj_tkernel.params */
     uint64_t key[KJ_MAX_KEY];
 } kj_binding;
 
