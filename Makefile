@@ -46,7 +46,7 @@ COMPILER = $(call in_order,compiler,arena types source diag diag_show \
     lower_divide lower_memory lower_vector lower_atomic lower_alias lower_builtin mathlib target_host compile)
 # contexts, arrays and files; sources -> launches; run blocks
 RUNTIME = $(call in_order,runtime,status error machine memory devices context layout array copy file io_npy io_png \
-    format format_float str stream module bind variant launch explain emit \
+    format format_float str stream module bind variant launch stage explain emit \
     run_block run_param run_stmt run_expr run_op run_index run_call run_args run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_devices cmd_builtins)

@@ -82,7 +82,7 @@ static kj_buffer *new_buffer(kjit_context *ctx, kjit_memory memory, void *data, 
     return buffer;
 }
 
-static kjit_status alloc_buffer(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out)
+kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out)
 {
     void *data = NULL;
     kjit_status status = alloc_memory(ctx, memory, size, &data);
@@ -195,7 +195,7 @@ kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, con
     int64_t strides[KJIT_MAX_NDIM];
     kj_dense_strides(ndim, shape, elem, order, strides);
     kj_buffer *buffer;
-    status = alloc_buffer(ctx, memory, (size_t)count * elem, &buffer);
+    status = kj_buffer_create(ctx, memory, (size_t)count * elem, &buffer);
     if (status != KJIT_OK)
         return status;
     *out = new_array(buffer, buffer->data, dtype, ndim, shape, strides);

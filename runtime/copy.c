@@ -7,57 +7,73 @@
 /* A queued copy: keeps both memories until it has run. */
 typedef struct copy_work {
     kj_work work;
+    kjit_stream *stream;
     kj_buffer *dst, *src;
 } copy_work;
 
-static void copy_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
+static void drop_work(copy_work *w)
 {
-    (void)status; /* on the devices there are, a copy that was queued succeeds */
-    (void)fault;
-    copy_work *w = (copy_work *)work;
     kj_buffer_drop(w->dst);
     kj_buffer_drop(w->src);
     free(w);
 }
 
-static kjit_status run(kjit_context *ctx, const kj_transfer *t, kjit_array *dst, kjit_array *src,
-                       kjit_stream *stream)
+static void copy_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
+    (void)fault;
+    copy_work *w = (copy_work *)work;
+    kj_stream_ended(w->stream, work, status);
+    drop_work(w);
+}
+
+static kjit_status run(const kj_transfer *t, kj_buffer *dst, kj_buffer *src, kjit_stream *stream)
+{
+    kjit_context *ctx = dst->ctx;
     kj_failure why;
     copy_work *w = NULL;
     if (stream) {
         w = calloc(1, sizeof *w);
         if (!w)
             return kj_no_memory(ctx);
-        *w = (copy_work){{.done = copy_done}, dst->buffer, src->buffer};
-        kj_buffer_hold(w->dst);
-        kj_buffer_hold(w->src);
+        *w = (copy_work){{.done = copy_done}, stream, dst, src};
+        kj_buffer_hold(dst);
+        kj_buffer_hold(src);
     }
     kjit_status status =
         ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
     if (status == KJIT_OK)
         return status;
     if (w)
-        copy_done(&w->work, status, NULL);
+        drop_work(w);
     return kj_fail_why(ctx, status, &why);
 }
 
-static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
-                             kjit_array *dst, kjit_array *src, kjit_stream *stream)
+static kjit_status run_timed(const kj_timing_hook *hook, const kj_transfer *t, kj_buffer *dst,
+                             kj_buffer *src, kjit_stream *stream)
 {
     static const char *const names[2][2] = {{"host to host", "host to device"},
                                             {"device to host", "device to device"}};
+    kjit_context *ctx = dst->ctx;
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     double start = kj_now_ms();
-    kjit_status status = run(ctx, t, dst, src, stream);
+    kjit_status status = run(t, dst, src, stream);
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     kj_timing timing = {.kind = KJ_TIMING_COPY,
-                        .name = names[src->buffer->memory][dst->buffer->memory],
-                        .bytes = dst->size * (int64_t)t->size,
+                        .name = names[src->memory][dst->memory],
+                        .bytes = (int64_t)t->size,
                         .ms = kj_now_ms() - start};
+    for (int i = 0; i < t->ndim; i++)
+        timing.bytes *= t->shape[i];
     if (status == KJIT_OK)
         hook->report(hook->user, &timing);
     return status;
+}
+
+kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
+                               kjit_stream *stream)
+{
+    const kj_timing_hook *hook = atomic_load(&dst->ctx->timing);
+    return hook ? run_timed(hook, t, dst, src, stream) : run(t, dst, src, stream);
 }
 
 /* Would writing one disturb the other while it is read? One row is moved safely whatever its
@@ -109,8 +125,7 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
         return KJIT_OK;
     if (disturbs(&t, dst, src))
         return copy_aside(dst, src, stream);
-    const kj_timing_hook *hook = atomic_load(&ctx->timing);
-    return hook ? run_timed(ctx, hook, &t, dst, src, stream) : run(ctx, &t, dst, src, stream);
+    return kj_transfer_submit(&t, dst->buffer, src->buffer, stream);
 }
 
 /* A dense array elsewhere with the same elements, in the source's order. */

@@ -64,7 +64,7 @@ static uint64_t scalar_slot(kj_value v)
     return slot;
 }
 
-static size_t pack(const kj_binding *b, uint64_t *slots)
+static size_t pack(const kj_binding *b, const kj_staged *staged, uint64_t *slots)
 {
     size_t n = 0;
     for (int i = 0; i < b->nruntime; i++) {
@@ -74,7 +74,7 @@ static size_t pack(const kj_binding *b, uint64_t *slots)
             continue;
         }
         const kjit_array *a = b->args[param]->u.array;
-        slots[n++] = (uint64_t)(uintptr_t)a->data;
+        slots[n++] = staged ? kj_staged_address(staged, a) : (uintptr_t)a->data;
         for (int k = 0; k < a->ndim; k++)
             slots[n++] = (uint64_t)a->shape[k];
         for (int k = 0; k < a->ndim; k++)
@@ -107,14 +107,21 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
     launch_work *w = (launch_work *)work;
     if (status == KJIT_FAULT)
         kj_stream_failed(w->stream, status, kj_fault_text(w->mod, fault));
-    else if (status != KJIT_OK)
-        kj_stream_failed(w->stream, status, NULL);
+    else
+        kj_stream_ended(w->stream, work, status);
     drop_work(w);
 }
 
-static launch_work *new_work(const kj_binding *b, kjit_stream *stream)
+static void keep(launch_work *w, kj_buffer *buffer)
 {
-    launch_work *w = calloc(1, sizeof *w + (size_t)b->nruntime * sizeof *w->buffers);
+    kj_buffer_hold(buffer);
+    w->buffers[w->nbuffers++] = buffer;
+}
+
+static launch_work *new_work(const kj_binding *b, const kj_staged *staged, kjit_stream *stream)
+{
+    size_t most = (size_t)b->nruntime + (size_t)(staged ? staged->npieces : 0);
+    launch_work *w = calloc(1, sizeof *w + most * sizeof *w->buffers);
     if (!w)
         return NULL;
     w->work.done = launch_done;
@@ -123,11 +130,11 @@ static launch_work *new_work(const kj_binding *b, kjit_stream *stream)
     kj_module_hold(w->mod);
     for (int i = 0; i < b->nruntime; i++) {
         const kjit_arg *arg = b->args[b->runtime[i]];
-        if (!arg || arg->kind != KJIT_ARG_ARRAY)
-            continue;
-        w->buffers[w->nbuffers++] = arg->u.array->buffer;
-        kj_buffer_hold(arg->u.array->buffer);
+        if (arg && arg->kind == KJIT_ARG_ARRAY)
+            keep(w, arg->u.array->buffer);
     }
+    for (int i = 0; staged && i < staged->npieces; i++)
+        keep(w, staged->pieces[i]);
     return w;
 }
 
@@ -141,14 +148,15 @@ static kjit_status fault(kjit_module *mod, const kj_host_fault *f)
     return status;
 }
 
-static kjit_status submit(kj_binding *b, const kj_launch_call *call, kjit_stream *stream)
+static kjit_status submit(kj_binding *b, const kj_launch_call *call, const kj_staged *staged,
+                          kjit_stream *stream)
 {
     kjit_module *mod = b->kernel->mod;
     kjit_context *ctx = mod->ctx;
     kj_failure why;
     kj_host_fault f;
     launch_work *w = NULL;
-    if (stream && !(w = new_work(b, stream)))
+    if (stream && !(w = new_work(b, staged, stream)))
         return kj_no_memory(ctx);
     kjit_status status =
         ctx->ops->launch(ctx->dev, kj_queue_of(stream), call, w ? &w->work : NULL, &f, &why);
@@ -160,12 +168,13 @@ static kjit_status submit(kj_binding *b, const kj_launch_call *call, kjit_stream
 }
 
 static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook,
-                                const kj_launch_call *call, kjit_stream *stream)
+                                const kj_launch_call *call, const kj_staged *staged,
+                                kjit_stream *stream)
 {
     kjit_context *ctx = b->kernel->mod->ctx;
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     double start = kj_now_ms();
-    kjit_status status = submit(b, call, stream);
+    kjit_status status = submit(b, call, staged, stream);
     if (stream)
         ctx->ops->wait(ctx->dev, stream->queue);
     if (status != KJIT_OK)
@@ -198,6 +207,39 @@ static kjit_status shared_size(kj_binding *b, const kj_variant *variant, size_t 
     return KJIT_OK;
 }
 
+/* staged: where host arrays were moved, or NULL. */
+static kjit_status run(kj_binding *b, const kj_variant *variant, size_t scratch,
+                       const kj_staged *staged, kjit_stream *stream)
+{
+    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
+    kj_host_launch *values = (kj_host_launch *)storage;
+    memcpy(values->grid, b->grid, sizeof values->grid);
+    memcpy(values->block, b->block, sizeof values->block);
+    values->fault = NULL;
+    kj_launch_call call = {.exec = variant->exec,
+                           .values = values,
+                           .nslots = pack(b, staged, values->slots),
+                           .scratch = scratch,
+                           .what = variant->what};
+    const kj_timing_hook *hook =
+        atomic_load_explicit(&b->kernel->mod->ctx->timing, memory_order_acquire);
+    return hook ? submit_timed(b, hook, &call, staged, stream) : submit(b, &call, staged, stream);
+}
+
+static kjit_status run_staged(kj_binding *b, const kj_variant *variant, size_t scratch,
+                              kjit_stream *stream)
+{
+    kj_staged staged;
+    kjit_status status = kj_stage_in(b, variant, stream, &staged);
+    if (status != KJIT_OK)
+        return status;
+    status = run(b, variant, scratch, &staged, stream);
+    if (status == KJIT_OK)
+        status = kj_stage_out(&staged, stream);
+    kj_stage_drop(&staged);
+    return status;
+}
+
 static kjit_status launch(kj_binding *b, kjit_stream *stream)
 {
     kjit_context *ctx = b->kernel->mod->ctx;
@@ -218,17 +260,9 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
         status = shared_size(b, variant, &scratch);
     if (status != KJIT_OK)
         return status;
-    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
-    kj_host_launch *values = (kj_host_launch *)storage;
-    memcpy(values->grid, b->grid, sizeof values->grid);
-    memcpy(values->block, b->block, sizeof values->block);
-    values->fault = NULL;
-    kj_launch_call call = {.exec = variant->exec,
-                           .values = values,
-                           .nslots = pack(b, values->slots),
-                           .scratch = scratch};
-    const kj_timing_hook *hook = atomic_load_explicit(&ctx->timing, memory_order_acquire);
-    return hook ? submit_timed(b, hook, &call, stream) : submit(b, &call, stream);
+    if (!ctx->ops->host_memory && kj_stage_needed(b, variant))
+        return run_staged(b, variant, scratch, stream);
+    return run(b, variant, scratch, NULL, stream);
 }
 
 /* What both kinds of launches ask of their arguments; gives the kernel. */

@@ -97,6 +97,7 @@ struct kjit_array {
     bool aligned;                   /* data and strides are multiples of the element's size */
 };
 
+kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
 void kj_buffer_hold(kj_buffer *buffer);
 void kj_buffer_drop(kj_buffer *buffer);
 
@@ -114,6 +115,9 @@ const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT
 /* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to
  * move. */
 bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src);
+/* Carries a transfer between two buffers out, by kjit_copy's rules. */
+kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
+                               kjit_stream *stream);
 /* An array whose elements the host can read where they are: `a` itself, held, or a copy. All queued
  * work has ended. */
 kjit_status kj_array_on_host(kjit_array *a, kjit_array **out);
@@ -182,6 +186,8 @@ double kj_now_ms(void);
 kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
+/* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
+void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status);
 
 /* ---- Modules (module.c, variant.c) ---- */
 
@@ -191,8 +197,9 @@ typedef struct kj_variant {
     const kj_tkernel *kernel;
     kj_exec *exec;
     kj_arena arena;
-    int64_t scratch; /* bytes before the shared arrays */
-    int64_t shared;  /* bytes of shared arrays; -1: by the launch's values */
+    const char *what; /* "kernel 'scale' (scale.knl:7)" */
+    int64_t scratch;  /* bytes before the shared arrays */
+    int64_t shared;   /* bytes of shared arrays; -1: by the launch's values */
     uint64_t hash;
     uint64_t key[];
 } kj_variant;
@@ -243,7 +250,7 @@ kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_
                            kj_variant **out);
 void kj_variant_free(kj_variant *variant, kjit_context *ctx);
 
-/* ---- Launches (bind.c, launch.c, explain.c) ---- */
+/* ---- Launches (bind.c, launch.c, stage.c, explain.c) ---- */
 
 /* A launch as it is bound: what its arguments fix. */
 typedef struct kj_binding {
@@ -263,6 +270,30 @@ typedef struct kj_binding {
 kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b);
 kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b);
 kj_eval_env kj_binding_env(kj_binding *b);
+
+/* A launch's host arrays on a device without host_memory. */
+typedef struct kj_staged_array {
+    kjit_array *array;
+    kj_buffer *piece;
+    uintptr_t shift; /* from the host's address to the device's */
+    bool written;
+} kj_staged_array;
+
+typedef struct kj_staged {
+    int narrays, npieces;
+    kj_staged_array arrays[KJ_MAX_PARAMS]; /* each view once, by address */
+    kj_buffer *pieces[KJ_MAX_PARAMS];
+} kj_staged;
+
+bool kj_stage_needed(const kj_binding *b, const kj_variant *variant);
+/* Moves them there: what succeeds ends with kj_stage_drop. */
+kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_stream *stream,
+                        kj_staged *s);
+/* After the launch: moves back what the kernel writes. */
+kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream);
+void kj_stage_drop(kj_staged *s);
+/* Where the kernel finds an array: its own address when it isn't staged. */
+uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
 
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */

@@ -1,6 +1,7 @@
 /* Streams and events: queues of the device, with the failures of their work kept until someone
  * asks. */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "runtime.h"
@@ -27,6 +28,12 @@ void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text)
     }
     pthread_mutex_unlock(&stream->lock);
     free(text);
+}
+
+void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status)
+{
+    if (status != KJIT_OK)
+        kj_stream_failed(stream, status, work->why ? strdup(work->why) : NULL);
 }
 
 /* Takes the failure of the stream's work, once; *text is malloc'd or NULL. */

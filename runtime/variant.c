@@ -33,14 +33,27 @@ typedef struct compilation {
     const char *errors; /* in the variant's arena */
 } compilation;
 
+/* A kernel and its place, for a device's messages. */
+static const char *what(kj_arena *arena, const kj_kernel *kernel)
+{
+    const kj_source *source = &kernel->mod->source;
+    uint32_t line, col;
+    kj_line_col(source, kernel->decl->item->name_span.begin, &line, &col);
+    return kj_arena_printf(arena, "kernel '%s' (%s:%u)", kernel->decl->name, source->name, line);
+}
+
 static void compile(void *data)
 {
     compilation *c = data;
     kjit_module *mod = c->kernel->mod;
     kj_arena *arena = &c->variant->arena;
     kj_diag diag;
+    kj_compile_options options = mod->options;
+    if (mod->ctx->ops->target)
+        mod->ctx->ops->target(mod->ctx->dev, &options);
     kj_diag_init(&diag, arena, &mod->source);
-    c->compiled = kj_compile(arena, &diag, mod->program, c->kernel->decl, c->spec, &mod->options,
+    c->variant->what = what(arena, c->kernel);
+    c->compiled = kj_compile(arena, &diag, mod->program, c->kernel->decl, c->spec, &options,
                              mod->ctx->ops->stage, &c->code);
     if (!c->compiled)
         c->errors = kj_diag_text(&diag);

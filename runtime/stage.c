@@ -1,0 +1,142 @@
+/* Host arrays of a launch on a device that does not work on the host's memory. In: a bound launch;
+ * out: copies of its host arrays in device memory, and what the kernel wrote back in their place.
+ *
+ * Arrays whose ranges overlap on the host do so on the device: overlapping ranges make one piece of
+ * device memory. A piece keeps its place within 256 bytes, so addresses are aligned as they were.
+ * Only elements are moved, never what lies between them: a kernel's write to one view cannot bring
+ * back old bytes beside it. In a stream the copies are queued around the launch; each queued step
+ * holds the memory it uses. */
+#include "runtime.h"
+
+enum { ALIGNMENT = 256 };
+
+static bool same_view(const kjit_array *a, const kjit_array *b)
+{
+    if (a->data != b->data || a->dtype != b->dtype || a->ndim != b->ndim)
+        return false;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] != b->shape[i] || a->strides[i] != b->strides[i])
+            return false;
+    }
+    return true;
+}
+
+/* The host array behind a launch's parameter if the kernel touches it, else NULL. */
+static kjit_array *host_array(const kj_binding *b, const kj_variant *variant, int i)
+{
+    const kj_tarray *t = variant->kernel->params[i].array;
+    if (!t || (!t->read && !t->written))
+        return NULL;
+    kjit_array *a = b->args[b->runtime[i]]->u.array;
+    return a->buffer->memory == KJIT_HOST && a->size > 0 ? a : NULL;
+}
+
+bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
+{
+    for (int i = 0; i < b->nruntime; i++) {
+        if (host_array(b, variant, i))
+            return true;
+    }
+    return false;
+}
+
+/* Adds an array, in the order of addresses; one that is there already only once. */
+static void add(kj_staged *s, kjit_array *a, bool written)
+{
+    int at = s->narrays;
+    for (int i = 0; i < s->narrays; i++) {
+        if (same_view(s->arrays[i].array, a)) {
+            s->arrays[i].written |= written;
+            return;
+        }
+    }
+    for (; at > 0 && s->arrays[at - 1].array->low > a->low; at--)
+        s->arrays[at] = s->arrays[at - 1];
+    s->arrays[at] = (kj_staged_array){.array = a, .written = written};
+    s->narrays++;
+}
+
+/* Device memory for the arrays from `first` on whose ranges hang together; gives the next one. */
+static kjit_status add_piece(kj_staged *s, kjit_context *ctx, int first, int *next)
+{
+    uintptr_t low = s->arrays[first].array->low, high = s->arrays[first].array->high;
+    int end = first + 1;
+    for (; end < s->narrays && s->arrays[end].array->low < high; end++) {
+        if (s->arrays[end].array->high > high)
+            high = s->arrays[end].array->high;
+    }
+    uintptr_t before = low % ALIGNMENT;
+    kj_buffer *piece;
+    kjit_status status = kj_buffer_create(ctx, KJIT_DEVICE, before + (high - low), &piece);
+    if (status != KJIT_OK)
+        return status;
+    s->pieces[s->npieces++] = piece;
+    for (int i = first; i < end; i++) {
+        s->arrays[i].piece = piece;
+        s->arrays[i].shift = (uintptr_t)piece->data + before - low;
+    }
+    *next = end;
+    return KJIT_OK;
+}
+
+/* The elements from the host to the device, or back. */
+static kjit_status move(const kj_staged_array *m, bool back, kjit_stream *stream)
+{
+    kj_transfer t;
+    kj_transfer_init(&t, m->array, m->array);
+    while (t.ndim > 0 && t.dst_stride[t.ndim - 1] == 0) /* the same elements again */
+        t.ndim--;
+    if (back) {
+        t.src_memory = KJIT_DEVICE;
+        t.src = (char *)((uintptr_t)t.src + m->shift);
+        return kj_transfer_submit(&t, m->array->buffer, m->piece, stream);
+    }
+    t.dst_memory = KJIT_DEVICE;
+    t.dst = (char *)((uintptr_t)t.dst + m->shift);
+    return kj_transfer_submit(&t, m->piece, m->array->buffer, stream);
+}
+
+kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_stream *stream,
+                        kj_staged *s)
+{
+    kjit_status status = KJIT_OK;
+    s->narrays = s->npieces = 0;
+    for (int i = 0; i < b->nruntime; i++) {
+        kjit_array *a = host_array(b, variant, i);
+        if (a)
+            add(s, a, variant->kernel->params[i].array->written);
+    }
+    for (int i = 0; i < s->narrays && status == KJIT_OK;)
+        status = add_piece(s, b->kernel->mod->ctx, i, &i);
+    for (int i = 0; i < s->narrays && status == KJIT_OK; i++)
+        status = move(&s->arrays[i], false, stream);
+    if (status != KJIT_OK)
+        kj_stage_drop(s);
+    return status;
+}
+
+kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream)
+{
+    kjit_status status = KJIT_OK;
+    for (int i = 0; i < s->narrays && status == KJIT_OK; i++) {
+        if (s->arrays[i].written)
+            status = move(&s->arrays[i], true, stream);
+    }
+    return status;
+}
+
+void kj_stage_drop(kj_staged *s)
+{
+    for (int i = 0; i < s->npieces; i++)
+        kj_buffer_drop(s->pieces[i]);
+    s->npieces = 0;
+}
+
+uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a)
+{
+    for (int i = 0; i < s->narrays; i++) {
+        if (same_view(s->arrays[i].array, a))
+            return (uintptr_t)a->data + s->arrays[i].shift;
+    }
+    return (uintptr_t)a->data;
+}
