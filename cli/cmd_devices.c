@@ -1,4 +1,4 @@
-/* kjit devices: a line a device. */
+/* kjit devices: a line a device, or why there is no GPU. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +14,9 @@ int command_devices(const options *o)
         complain("this machine has no device that kjit can use");
         return EXIT_FAILED;
     }
+    const char *absent = kjit_device_absent("cuda");
+    if (absent)
+        printf("%-7s none: %s\n", "cuda", absent);
     for (int i = 0; i < n && i < MOST; i++) {
         const kjit_device_info *d = &devices[i];
         char name[40];

@@ -112,11 +112,15 @@ typedef struct kjit_device_info {
     int units;       /* worker threads, or multiprocessors */
 } kjit_device_info;
 
-/* The devices of this machine; gives how many there are and fills at most `max`. */
+/* The devices of this machine, GPUs first; gives how many there are and fills at most `max`. */
 KJIT_API int kjit_devices(kjit_device_info *out, int max);
 
+/* Why kjit_devices has none of that kind ("cuda"), as "the NVIDIA driver was not found"; NULL where
+ * it has some, or never does. */
+KJIT_API const char *kjit_device_absent(const char *kind);
+
 typedef struct kjit_context_options {
-    const char *device; /* "auto" (also NULL), "cpu", "cuda", "cuda:1" */
+    const char *device; /* "auto" (also NULL): the first of kjit_devices; "cpu", "cuda", "cuda:1" */
     int workers;        /* CPU device: worker threads; 0: one a core available to the process */
 } kjit_context_options;
 

@@ -105,6 +105,9 @@ static kjit_status find_device(const char *name, const kj_device_ops **ops, int 
                               name);
     }
     int count = (*ops)->count();
+    if (count == 0 && (*ops)->absent)
+        return kj_because(why, KJIT_NO_DEVICE, "there is no device '%.64s': %s", name,
+                          (*ops)->absent());
     if (number >= count)
         return kj_because(why, KJIT_NO_DEVICE,
                           "there is no device '%.64s': the devices of this kind are %d", name,
@@ -196,6 +199,16 @@ int kjit_devices(kjit_device_info *out, int max)
         }
     }
     return n;
+}
+
+const char *kjit_device_absent(const char *kind)
+{
+    const kj_device_ops *ops;
+    for (int i = 0; kind && (ops = kj_device_kind(i)); i++) {
+        if (strcmp(ops->kind, kind) == 0 && ops->absent && ops->count() == 0)
+            return ops->absent();
+    }
+    return NULL;
 }
 
 void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook)
