@@ -47,7 +47,7 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
-    const char *device, *emit, *kernel, *out;
+    const char *device, *emit, *kernel, *out, *arch;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
     bool time, no_contract, json, markdown, help;

@@ -131,6 +131,12 @@ static bool set_block(options *o, const char *value)
     return true;
 }
 
+static bool set_arch(options *o, const char *value)
+{
+    o->arch = value;
+    return true;
+}
+
 static bool set_out(options *o, const char *value)
 {
     o->out = value;
@@ -159,6 +165,7 @@ static const option table[] = {
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
     {"--kernel", "NAME", IN_BUILD, set_kernel, "this kernel only"},
     {"--block", "X,Y,Z", IN_BUILD, set_block, "the block the kernel is compiled for (default 256)"},
+    {"--arch", "sm_XY", IN_BUILD, set_arch, "compile for that GPU (default: for this CPU)"},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
     {"-O", "LEVEL", IN_RUN | IN_BUILD, set_level, "optimisation: -O0, -O1, -O2, -O3 (the default)"},
     {"--fp-contract", "on|off", IN_RUN | IN_BUILD, set_contract,

@@ -1,12 +1,12 @@
-/* The pipeline of one specialisation: typed AST -> LLVM IR -> optimised IR -> object. */
+/* The pipeline of one specialisation: typed AST -> LLVM IR -> optimised IR -> object
+ * or PTX. */
 #include "compile.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower.h"
-#include "target_host.h"
+#include "target.h"
 
 static bool keep(kj_code *out, const void *bytes, size_t size)
 {
@@ -32,12 +32,12 @@ typedef struct unit {
     LLVMContextRef ctx;
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas;
-    kj_host_target target;
+    kj_target target;
 } unit;
 
 static void unit_close(unit *s)
 {
-    kj_host_close(&s->target);
+    kj_target_close(&s->target);
     LLVMDisposeBuilder(s->code);
     LLVMDisposeBuilder(s->allocas);
     LLVMDisposeModule(s->module);
@@ -57,23 +57,25 @@ static void unit_open(unit *s, const char *name)
 static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage, unit *s,
                       kj_code *out)
 {
-    char *error = kj_host_open(&s->target, options);
+    char *error = kj_target_open(&s->target, options);
     if (error)
         return error;
-    kj_host_describe(&s->target, s->module);
-    kj_host_entry_spec spec = {s->module, s->code, s->allocas, out->entry, s->target.vector};
-    out->scratch = kj_lower_host(arena, out->kernel, &spec);
+    kj_target_describe(&s->target, s->module);
+    kj_entry_spec spec = {s->module, s->code, s->allocas, out->entry, s->target.vector};
+    s->target.kind->lower(arena, &spec, out);
     if (stage == KJ_STAGE_LLVM)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
-    if ((error = kj_host_link_math(s->module)))
+    if ((error = kj_link_math(&s->target, s->module)))
         return error;
-    if ((error = kj_host_optimise(&s->target, s->module, options)))
+    if ((error = kj_target_optimise(&s->target, s->module, options)))
         return error;
+    if (s->target.kind->finish)
+        s->target.kind->finish(arena, s->module, out);
     if (stage == KJ_STAGE_OPT)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;
     LLVMCodeGenFileType type = stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile;
-    if ((error = kj_host_emit(&s->target, s->module, type, &code)))
+    if ((error = kj_target_emit(&s->target, s->module, type, &code)))
         return error;
     bool kept = keep(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);

@@ -21,7 +21,9 @@
  *   fission.c        the kernel cut at its barriers into regions
  *   lower_gang.c     loops over the gangs of a block; variables between regions
  *   lower_block.c    the plan: regions, and what runs once for the block
- *   lower_entry.c    the entry function: parameters, shared memory, loop over blocks */
+ *   lower_entry.c    the CPU's entry function: parameters, shared memory, loop over blocks
+ *   lower_ptx.c      a GPU's: one thread
+ *   lower_start.c    what both begin and end with */
 #ifndef KJ_LOWER_H
 #define KJ_LOWER_H
 
@@ -48,7 +50,8 @@ typedef struct kj_tile {
     uint8_t form;
     uint8_t bits; /* integers: -2^bits <= value < 2^bits; KJ_ANY_BITS: a linear tile may wrap */
     uint8_t sign; /* integers: what is known of it */
-    bool narrow;  /* dense i64 vectors with bits <= 31: v[] has i32, to be sign-extended */
+    bool narrow;  /* dense i64 vectors (on a GPU: and scalars) with bits <= 31: v[] has i32, to be
+                     sign-extended */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
@@ -94,6 +97,7 @@ typedef struct kj_lower {
     kj_exit *exits;
     bool twin;       /* inside one of two copies of a statement */
     bool masks_cost; /* masked accesses are slower than plain ones */
+    bool ptx; /* a GPU's code: the gang is one thread, and 32-bit integers are half the work */
 
     /* the block */
     int vector;                /* f32 in a vector register */
@@ -101,7 +105,8 @@ typedef struct kj_lower {
     int64_t width;             /* threads along x, padded to whole gangs */
     int64_t threads;           /* width * y * z: bytes of a byte a thread */
     LLVMValueRef launch, scratch_base, block[3], grid[3];
-    LLVMValueRef *params; /* scalars and data pointers, by parameter */
+    LLVMValueRef extent[3]; /* blockDim where the kernel does not know it */
+    LLVMValueRef *params;   /* scalars and data pointers, by parameter */
     LLVMValueRef (*dims)[2 * KJ_MAX_NDIM];
     LLVMValueRef *roots; /* data of root arrays, by id */
     kj_level *level;
@@ -139,6 +144,13 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b);
 kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a);
 kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to);
 kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no);
+/* Notes that a scalar a op b, just made, does not leave its type's range. */
+void kj_no_wrap(kj_tile t, kj_op op);
+kj_tile kj_tile_wide(kj_lower *lo, kj_tile t);   /* dense, and not narrow */
+kj_tile kj_tile_narrow(kj_lower *lo, kj_tile t); /* an i64 that is known to fit: narrow */
+/* Calls the overloaded intrinsic on arguments of any kind. */
+LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                          unsigned noverloads, LLVMValueRef *args, unsigned nargs);
 /* Calls the overloaded intrinsic on dense tiles of one type, elementwise. */
 kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs);
 /* The extents that dependence `dep` gives a value in this gang. */
@@ -194,7 +206,8 @@ void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
 /* An array access: the address of each thread's element. */
 typedef struct kj_access {
     kj_dtype type;
-    int scope; /* lower_alias.c */
+    int scope;     /* lower_alias.c */
+    bool constant; /* nothing changes the array */
     LLVMValueRef base;
     kj_tile offset;
 } kj_access;
@@ -295,19 +308,35 @@ void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done);
  * is NULL; with `again` only for its next iteration. */
 void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
 
-/* ---- lower_entry.c ---- */
+/* ---- lower_start.c ---- */
 
-/* Where the entry goes, and for what. `vector` is the number of f32 in the target's widest vector
- * register. */
-typedef struct kj_host_entry_spec {
+/* Where an entry goes, and for what. */
+typedef struct kj_entry_spec {
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
     const char *entry;
-    int vector;
-} kj_host_entry_spec;
+    int vector; /* f32 in the target's widest vector register */
+} kj_entry_spec;
+
+void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
+                    const kj_entry_spec *spec);
+/* Attributes of lo->fn. */
+void kj_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name, uint64_t value);
+void kj_attribute_text(kj_lower *lo, const char *key, const char *value);
+/* A const array becomes a global in that address space. */
+void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space);
+/* Blocks that nothing jumps to (behind a break, say) still need an end. */
+void kj_lower_seal(kj_lower *lo);
+
+/* ---- lower_entry.c, lower_ptx.c ---- */
 
 /* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it
  * needs. */
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_host_entry_spec *spec);
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec);
+/* Adds a GPU's entry for out->kernel. Its parameters are all of the launch's slots, also those that
+ * nothing uses; notes them and the bytes of static shared arrays in `out`. */
+void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
+/* All threads of the block wait for each other, here. */
+void kj_lower_barrier(kj_lower *lo);
 
 #endif

@@ -1,8 +1,11 @@
 /* Atomics of a gang, and other things its threads do one after the other.
  *
- * On shared memory an atomic is a plain update: a block has one worker. Updates of one place whose
- * results nobody asks for are combined first, and done once. */
+ * On a CPU an atomic on shared memory is a plain update: a block has one worker. Updates of one
+ * place whose results nobody asks for are combined first, and done once. */
 #include "lower.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <string.h>
 
 /* ---- One thread after another ---- */
 
@@ -61,7 +64,7 @@ static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValu
     return kj_lower_min(lo, x, y, id == KJ_BI_ATOMIC_MAX).v[0];
 }
 
-/* A block has one worker: on shared memory an atomic is a plain update. */
+/* A block has one worker on a CPU. */
 static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
                                   LLVMValueRef a, LLVMValueRef b)
 {
@@ -79,16 +82,68 @@ static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     return old;
 }
 
-static LLVMValueRef update_global(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
-                                  LLVMValueRef a, LLVMValueRef b)
+/* On a GPU: the threads that take part are those of the block, or of the device. LLVM before 20 has
+ * no such scopes, and what it writes then means the device. */
+static LLVMValueRef scoped(kj_lower *lo, LLVMValueRef atomic, bool shared)
+{
+#if LLVM_VERSION_MAJOR >= 20
+    const char *scope = shared ? "block" : "device";
+    if (lo->ptx)
+        LLVMSetAtomicSyncScopeID(atomic, LLVMGetSyncScopeID(lo->ctx, scope, strlen(scope)));
+#endif
+    return atomic;
+}
+
+static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef old,
+                                     LLVMValueRef new, bool shared)
 {
     LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, old, new, relaxed, relaxed, false);
+    return scoped(lo, pair, shared);
+}
+
+/* The least or greatest float, on a GPU, which has no instruction for it: compare and swap until
+ * nobody came between. */
+static LLVMValueRef update_extreme(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
+                                   LLVMValueRef a, bool shared)
+{
+    LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "again"),
+                      swap = kj_new_block(lo, "swap"), done = kj_new_block(lo, "done");
+    LLVMValueRef first = LLVMBuildLoad2(lo->b, bits, at, "");
+    LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(first, kj_types[type].size);
+    scoped(lo, first, shared);
+    LLVMBuildBr(lo->b, loop);
+    LLVMPositionBuilderAtEnd(lo->b, loop);
+    LLVMValueRef was = LLVMBuildPhi(lo->b, bits, ""),
+                 old = LLVMBuildBitCast(lo->b, was, lo->types[type], "");
+    LLVMValueRef next = LLVMBuildBitCast(lo->b, combine(lo, id, type, old, a), bits, "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, next, was, ""), done, swap);
+    LLVMPositionBuilderAtEnd(lo->b, swap);
+    LLVMValueRef pair = compare_and_swap(lo, at, was, next, shared);
+    LLVMValueRef seen = LLVMBuildExtractValue(lo->b, pair, 0, "");
+    LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), done, loop);
+    LLVMAddIncoming(was, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){before, swap}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    return old;
+}
+
+static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
+                                  LLVMValueRef a, LLVMValueRef b, bool shared)
+{
+    bool extreme = id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
+    if (lo->ptx && extreme && kj_is_float(type))
+        return update_extreme(lo, id, type, at, a, shared);
     if (id != KJ_BI_ATOMIC_CAS)
-        return LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, relaxed, false);
+        return scoped(
+            lo,
+            LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, LLVMAtomicOrderingMonotonic, false),
+            shared);
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
     a = LLVMBuildBitCast(lo->b, a, bits, "");
     b = LLVMBuildBitCast(lo->b, b, bits, "");
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, a, b, relaxed, relaxed, false);
+    LLVMValueRef pair = compare_and_swap(lo, at, a, b, shared);
     return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
 }
 
@@ -98,7 +153,9 @@ static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, L
     const kj_tarray *array = e->u.atomic.array;
     LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
     bool shared = array->root->space == KJ_SHARED;
-    return (shared ? update_shared : update_global)(lo, e->u.atomic.id, array->elem, at, a, b);
+    if (shared && !lo->ptx)
+        return update_shared(lo, e->u.atomic.id, array->elem, at, a, b);
+    return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
 }
 
 static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
@@ -275,8 +332,9 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
         args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
     kj_builtin id = e->u.atomic.id;
     if (lo->rows == 1 && lo->lanes == 1) {
-        LLVMValueRef b = e->u.atomic.args[1] ? args[1].v[0] : NULL;
-        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], args[0].v[0], b));
+        LLVMValueRef a = kj_tile_vector(lo, args[0], 0, 1),
+                     b = e->u.atomic.args[1] ? kj_tile_vector(lo, args[1], 0, 1) : NULL;
+        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], a, b));
     }
     bool one = at.offset.rows == 1 && at.offset.lanes == 1;
     bool combines = id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;

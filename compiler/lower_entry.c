@@ -16,48 +16,17 @@ enum {
     RUN_OF_LINES = 64,          /* and of those that have but one */
 };
 
-static void make_types(kj_lower *lo)
-{
-    lo->i1 = LLVMInt1TypeInContext(lo->ctx);
-    lo->i8 = LLVMInt8TypeInContext(lo->ctx);
-    lo->i32 = LLVMInt32TypeInContext(lo->ctx);
-    lo->i64 = LLVMInt64TypeInContext(lo->ctx);
-    lo->ptr = LLVMPointerTypeInContext(lo->ctx, 0);
-    for (int t = 0; t < KJ_NTYPES; t++) {
-        const kj_type_info *info = &kj_types[t];
-        if (info->class == KJ_CLASS_FLOAT)
-            lo->types[t] = info->bits == 64 ? LLVMDoubleTypeInContext(lo->ctx)
-                                            : LLVMFloatTypeInContext(lo->ctx);
-        else
-            lo->types[t] =
-                info->class == KJ_CLASS_BOOL ? lo->i1 : LLVMIntTypeInContext(lo->ctx, info->bits);
-    }
-}
-
-static void add_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(lo->fn, at, LLVMCreateEnumAttribute(lo->ctx, kind, 0));
-}
-
-static void add_string(kj_lower *lo, const char *key, const char *value)
-{
-    LLVMAttributeRef a = LLVMCreateStringAttribute(lo->ctx, key, (unsigned)strlen(key), value,
-                                                   (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(lo->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
-}
-
 static void make_function(kj_lower *lo, const char *name)
 {
     LLVMTypeRef params[4] = {lo->ptr, lo->i64, lo->i64, lo->ptr};
     lo->fn = LLVMAddFunction(lo->module, name, LLVMFunctionType(lo->i32, params, 4, false));
-    add_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind");
-    add_attribute(lo, 1, "noalias");
-    add_attribute(lo, 4, "noalias");
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    kj_attribute(lo, 1, "noalias", 0);
+    kj_attribute(lo, 4, "noalias", 0);
     /* CPUs that would rather not use their widest registers lose more by splitting our vectors */
     const char *bits = lo->vector >= 16 ? "512" : lo->vector == 8 ? "256" : "128";
-    add_string(lo, "prefer-vector-width", bits);
-    add_string(lo, "min-legal-vector-width", bits);
+    kj_attribute_text(lo, "prefer-vector-width", bits);
+    kj_attribute_text(lo, "min-legal-vector-width", bits);
     lo->launch = LLVMGetParam(lo->fn, 0);
     lo->scratch_base = LLVMGetParam(lo->fn, 3);
     LLVMPositionBuilderAtEnd(lo->allocas, kj_new_block(lo, "entry"));
@@ -100,41 +69,6 @@ static void load_params(kj_lower *lo)
 }
 
 /* ---- Arrays ---- */
-
-static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
-{
-    kj_dtype unsigned_type = type == KJ_BOOL ? KJ_U8 : type;
-    uint64_t bits = 0;
-    memcpy(&bits, at, kj_types[type].size);
-    if (type == KJ_F32) {
-        float f;
-        memcpy(&f, at, sizeof f);
-        return LLVMConstReal(lo->types[type], (double)f);
-    }
-    if (type == KJ_F64) {
-        double f;
-        memcpy(&f, at, sizeof f);
-        return LLVMConstReal(lo->types[type], f);
-    }
-    return LLVMConstInt(lo->types[unsigned_type], bits, false);
-}
-
-static void make_const(kj_lower *lo, const kj_tarray *a)
-{
-    size_t n = (size_t)a->static_count, size = kj_types[a->elem].size;
-    LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n + 1);
-    for (size_t i = 0; i < n; i++)
-        v[i] = const_element(lo, a->elem, (const char *)a->data + i * size);
-    LLVMTypeRef elem = a->elem == KJ_BOOL ? lo->i8 : lo->types[a->elem];
-    LLVMValueRef all = LLVMConstArray2(elem, v, n),
-                 global = LLVMAddGlobal(lo->module, LLVMTypeOf(all), a->name);
-    LLVMSetInitializer(global, all);
-    LLVMSetGlobalConstant(global, true);
-    LLVMSetLinkage(global, LLVMPrivateLinkage);
-    LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
-    LLVMSetAlignment(global, 64);
-    lo->roots[a->id] = global;
-}
 
 static void place_locals(kj_lower *lo, const kj_tarray *a)
 {
@@ -238,40 +172,20 @@ static void make_blocks(kj_lower *lo)
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 1, false));
 }
 
-/* Blocks that nothing jumps to (behind a break, say) still need an end. */
-static void seal(kj_lower *lo)
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec)
 {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(lo->fn); b; b = LLVMGetNextBasicBlock(b)) {
-        if (LLVMGetBasicBlockTerminator(b))
-            continue;
-        LLVMPositionBuilderAtEnd(lo->b, b);
-        LLVMBuildUnreachable(lo->b);
-    }
-}
-
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_host_entry_spec *spec)
-{
-    kj_lower lo = {.arena = arena, .kernel = kernel, .module = spec->module};
-    size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;
-    lo.ctx = LLVMGetModuleContext(lo.module);
-    lo.b = spec->code;
-    lo.allocas = spec->allocas;
+    kj_lower lo;
+    kj_lower_start(&lo, arena, kernel, spec);
     lo.vector = spec->vector;
-    lo.deps = kj_uniform(arena, kernel);
     lo.plan = kj_fission(arena, kernel, lo.deps);
-    lo.locals = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
-    lo.roots = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
-    lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, nroots);
-    lo.params = KJ_NEW_ARRAY(arena, LLVMValueRef, nparams);
-    lo.dims = kj_arena_calloc(arena, nparams, sizeof *lo.dims);
-    make_types(&lo);
+    lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
     kj_gang_choose(&lo);
     make_function(&lo, spec->entry);
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
     load_params(&lo);
     for (int i = 0; i < kernel->nroots; i++) {
         if (kernel->roots[i]->space == KJ_CONST)
-            make_const(&lo, kernel->roots[i]);
+            kj_lower_const(&lo, kernel->roots[i], 0);
         else if (kernel->roots[i]->space == KJ_LOCAL)
             place_locals(&lo, kernel->roots[i]);
     }
@@ -280,6 +194,6 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_host_e
     lo.slots = lo.home;
     make_blocks(&lo);
     LLVMBuildBr(lo.allocas, load);
-    seal(&lo);
+    kj_lower_seal(&lo);
     return lo.scratch;
 }

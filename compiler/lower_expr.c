@@ -191,11 +191,12 @@ static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
 
 /* ---- Leaves ---- */
 
-static kj_tile bounded(LLVMValueRef v, uint8_t bits, kj_sign sign)
+static kj_tile bounded(const kj_lower *lo, LLVMValueRef v, uint8_t bits, kj_sign sign)
 {
     kj_tile t = kj_tile_scalar(KJ_I64, v);
     t.bits = bits;
     t.sign = (uint8_t)sign;
+    t.narrow = LLVMTypeOf(v) == lo->i32;
     return t;
 }
 
@@ -212,9 +213,11 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
     int axis = e->u.index.axis;
     switch (e->u.index.which) {
     case KJ_THREAD_IDX: return lo->thread[axis];
-    case KJ_BLOCK_IDX: return bounded(lo->block[axis], grid_bits(lo, axis), KJ_NONNEGATIVE);
-    case KJ_BLOCK_DIM: return kj_tile_int(lo, lo->kernel->block[axis]);
-    default: return bounded(lo->grid[axis], grid_bits(lo, axis), KJ_POSITIVE);
+    case KJ_BLOCK_IDX: return bounded(lo, lo->block[axis], grid_bits(lo, axis), KJ_NONNEGATIVE);
+    case KJ_BLOCK_DIM:
+        return lo->extent[axis] ? bounded(lo, lo->extent[axis], 11, KJ_POSITIVE)
+                                : kj_tile_int(lo, lo->kernel->block[axis]);
+    default: return bounded(lo, lo->grid[axis], grid_bits(lo, axis), KJ_POSITIVE);
     }
 }
 
@@ -224,7 +227,9 @@ static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
     const kj_tarray *a = e->u.dim.array;
     LLVMValueRef v = lo->dims[a->param][e->u.dim.axis + (e->u.dim.stride ? KJ_MAX_NDIM : 0)];
     uint8_t bits = lo->kernel->small && !e->u.dim.stride ? KJ_SMALL_BITS : 48;
-    return bounded(v, bits, e->u.dim.stride ? KJ_SIGN_ANY : KJ_NONNEGATIVE);
+    if (LLVMTypeOf(v) == lo->i32 && bits > 31)
+        bits = 31;
+    return bounded(lo, v, bits, e->u.dim.stride ? KJ_SIGN_ANY : KJ_NONNEGATIVE);
 }
 
 static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, kj_mask m)

@@ -35,17 +35,27 @@ static bool is_one(const kj_texpr *e)
     return e->kind == KJ_TE_CONST && e->u.value.i == 1;
 }
 
+/* a op b, a part of an offset. On a GPU it may not overflow: then neither does the offset of an
+ * element that is there, and constants in it can move into the instruction that accesses it. */
+static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
+{
+    kj_tile t = kj_tile_binary(lo, op, a, b);
+    if (lo->ptx)
+        kj_no_wrap(t, op);
+    return t;
+}
+
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
  * are computed modulo 2^32: what overflows on the way there comes back. */
 static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
-    bool any = false, vector = false;
+    bool any = false, narrows = lo->ptx;
     for (int i = 0; i < a->ndim; i++) {
         at[i] = lower_index(lo, index[i], m);
-        vector |= at[i].form == KJ_DENSE && at[i].lanes > 1;
+        narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
     }
-    kj_dtype type = vector && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
+    kj_dtype type = narrows && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
     if (a->offset) {
         sum = kj_tile_convert(lo, kj_lower_expr(lo, a->offset, m), type);
         any = true;
@@ -54,9 +64,9 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
         kj_tile term = kj_tile_convert(lo, at[i], type);
         if (!is_one(a->stride[i])) {
             kj_tile stride = kj_tile_convert(lo, kj_lower_expr(lo, a->stride[i], m), type);
-            term = kj_tile_binary(lo, KJ_OP_MUL, term, stride);
+            term = offset_binary(lo, KJ_OP_MUL, term, stride);
         }
-        sum = any ? kj_tile_binary(lo, KJ_OP_ADD, sum, term) : term;
+        sum = any ? offset_binary(lo, KJ_OP_ADD, sum, term) : term;
         any = true;
     }
     if (type == KJ_I32)
@@ -129,14 +139,25 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
 {
     kj_access out = {
         .type = a->elem, .scope = kj_alias_scope(a->root), .offset = lower_offset(lo, a, index, m)};
-    if (a->root->space == KJ_LOCAL)
+    if (a->root->space == KJ_LOCAL && lo->ptx)
+        out.base = place_local(lo, a->root).base;
+    else if (a->root->space == KJ_LOCAL)
         out.offset = local_offset(lo, a->root, out.offset, &out.base);
     else
         out.base = lo->roots[a->root->id];
+    out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
     return out;
 }
 
 /* ---- Loads ---- */
+
+/* Nothing changes what is loaded while the kernel runs. */
+static void mark_constant(kj_lower *lo, LLVMValueRef load)
+{
+    LLVMMetadataRef none = LLVMMDNodeInContext2(lo->ctx, NULL, 0);
+    LLVMSetMetadata(load, LLVMGetMDKindIDInContext(lo->ctx, "invariant.load", 14),
+                    LLVMMetadataAsValue(lo->ctx, none));
+}
 
 /* A row's scalar, from a harmless address when none of its threads runs. */
 static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_mask m)
@@ -151,6 +172,8 @@ static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_ma
     }
     LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
     LLVMSetAlignment(v, kj_types[a->type].size);
+    if (a->constant && lo->ptx)
+        mark_constant(lo, v);
     return chosen ? v : kj_alias_mark(lo, v, a->scope);
 }
 
@@ -218,6 +241,8 @@ static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, k
 static void store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
 {
     v = kj_tile_dense(lo, v);
+    if (v.lanes == 1)
+        v = kj_tile_wide(lo, v);
     if (a->type == KJ_BOOL)
         v = kj_tile_convert(lo, v, KJ_U8);
     bool vector = a->offset.lanes > 1;

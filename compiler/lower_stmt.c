@@ -411,13 +411,15 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
     else if (rows > start.rows)
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
     c.shape.rows = (uint8_t)rows;
+    /* one step beyond the last value may be taken, no more */
+    int bits = start.bits > stop.bits ? start.bits : stop.bits;
+    bits = 1 + (step.bits > bits ? step.bits : bits);
+    if (lo->ptx)
+        c.shape = bits <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
     for (int r = 0; r < rows; r++) {
         c.at[r] = kj_alloca(lo, LLVMTypeOf(c.shape.v[r]), name);
         LLVMBuildStore(lo->b, c.shape.v[r], c.at[r]);
     }
-    /* one step beyond the last value may be taken, no more */
-    int bits = start.bits > stop.bits ? start.bits : stop.bits;
-    bits = 1 + (step.bits > bits ? step.bits : bits);
     c.shape.bits = bits < kj_types[start.type].bits ? (uint8_t)bits : KJ_ANY_BITS;
     c.shape.sign = start.sign && step.sign ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
     return c;
@@ -441,7 +443,8 @@ static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile s
         int bits = kj_types[step.type].bits - (kj_is_signed(step.type) ? 1 : 0);
         LLVMValueRef top = LLVMConstInt(lo->types[step.type],
                                         bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, false);
-        kj_tile last = kj_tile_scalar(step.type, LLVMBuildSub(lo->b, top, step.v[0], ""));
+        LLVMValueRef by = kj_tile_vector(lo, step, 0, 1);
+        kj_tile last = kj_tile_scalar(step.type, LLVMBuildSub(lo->b, top, by, ""));
         near = kj_new_block(lo, "near");
         LLVMBuildCondBr(lo->b, kj_tile_binary(lo, KJ_OP_GT, stop, last).v[0], near, on);
         LLVMPositionBuilderAtEnd(lo->b, near);
@@ -462,9 +465,11 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
     if (c->shape.bits == KJ_ANY_BITS && !kj_is_unit_step(step))
         guard_step(lo, l, i, stop, step);
     kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
+    if (lo->ptx)
+        next = c->shape.narrow ? kj_tile_narrow(lo, next) : kj_tile_wide(lo, next);
+    bool as_it_is = next.form == KJ_LINEAR || lo->ptx;
     for (int r = 0; r < next.rows; r++)
-        LLVMBuildStore(lo->b,
-                       next.form == KJ_LINEAR ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes),
+        LLVMBuildStore(lo->b, as_it_is ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes),
                        c->at[r]);
 }
 
@@ -582,8 +587,11 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_CONTINUE: return leave(lo, NULL, true, m);
     case KJ_TS_LEAVE: return leave(lo, s->u.leave, false, m);
     case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
-    case KJ_TS_ARRAY: /* placed when it is first used, or with the block */
-    case KJ_TS_BARRIER: /* between regions */ return m;
+    case KJ_TS_BARRIER: /* of a block's code: between regions */
+        if (lo->ptx)
+            kj_lower_barrier(lo);
+        return m;
+    case KJ_TS_ARRAY: /* placed when it is first used, or with the block */ return m;
     }
     return m;
 }

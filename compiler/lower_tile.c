@@ -115,10 +115,15 @@ static kj_tile as_i32(kj_lower *lo, kj_tile t)
 static kj_tile as_narrow(kj_lower *lo, kj_tile t)
 {
     t.type = KJ_I64;
-    t.narrow = t.lanes > 1;
+    t.narrow = t.lanes > 1 || lo->ptx;
     for (int r = 0; r < t.rows && !t.narrow; r++)
         t.v[r] = LLVMBuildSExt(lo->b, t.v[r], lo->i64, "");
     return t;
+}
+
+kj_tile kj_tile_narrow(kj_lower *lo, kj_tile t)
+{
+    return t.type == KJ_I64 && !t.narrow ? as_narrow(lo, as_i32(lo, t)) : t;
 }
 
 kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
@@ -160,6 +165,11 @@ kj_tile kj_tile_spread(kj_lower *lo, kj_tile t, int rows, int lanes)
     out.lanes = (uint8_t)lanes;
     out.narrow = false;
     return out;
+}
+
+kj_tile kj_tile_wide(kj_lower *lo, kj_tile t)
+{
+    return kj_tile_spread(lo, t, t.rows, t.lanes);
 }
 
 static int max_int(int a, int b)
@@ -227,8 +237,8 @@ static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
 
 /* ---- Arithmetic ---- */
 
-static LLVMValueRef intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
-                              unsigned noverloads, LLVMValueRef *args, unsigned nargs)
+LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                          unsigned noverloads, LLVMValueRef *args, unsigned nargs)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, noverloads);
@@ -238,7 +248,7 @@ static LLVMValueRef intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overl
 static LLVMValueRef float_floor(kj_lower *lo, LLVMValueRef x)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
-    return intrinsic(lo, "llvm.floor", &type, 1, &x, 1);
+    return kj_intrinsic(lo, "llvm.floor", &type, 1, &x, 1);
 }
 
 static LLVMValueRef float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b)
@@ -418,10 +428,17 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
 
 /* ---- Operators ---- */
 
+void kj_no_wrap(kj_tile t, kj_op op)
+{
+    if ((op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL) && LLVMIsAInstruction(t.v[0]))
+        LLVMSetNSW(t.v[0], true);
+}
+
 /* a op b on narrow vectors, where the result fits too, and so does the count of a shift. */
 static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
-    if (!can_narrow(a) || !can_narrow(b) || (a.lanes == 1 && b.lanes == 1) || op == KJ_OP_SHL)
+    bool vector = a.lanes > 1 || b.lanes > 1;
+    if (!can_narrow(a) || !can_narrow(b) || !(vector || lo->ptx) || op == KJ_OP_SHL)
         return false;
     if (op == KJ_OP_SHR && (b.bits > 5 || !b.sign))
         return false;
@@ -433,6 +450,8 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
     kj_tile t =
         kj_tile_binary(lo, op, as_i32(lo, kj_tile_dense(lo, a)), as_i32(lo, kj_tile_dense(lo, b)));
     if (!is_compare(op)) {
+        if (lo->ptx)
+            kj_no_wrap(t, op);
         t = as_narrow(lo, t);
         t.bits = full.bits <= 31 ? full.bits : 31;
         t.sign = full.sign;
@@ -485,7 +504,7 @@ kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
 static LLVMValueRef saturate(kj_lower *lo, LLVMValueRef v, LLVMTypeRef to, bool is_signed)
 {
     LLVMTypeRef overloads[2] = {to, LLVMTypeOf(v)};
-    return intrinsic(lo, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &v, 1);
+    return kj_intrinsic(lo, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &v, 1);
 }
 
 static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtype to,
@@ -516,7 +535,8 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
         a = kj_tile_dense(lo, a);
     if (a.narrow)
         return kj_tile_convert(lo, as_i32(lo, a), to);
-    if (to == KJ_I64 && kj_is_int(a.type) && a.form == KJ_DENSE && a.lanes > 1 && a.bits <= 31)
+    bool narrows = a.lanes > 1 || lo->ptx;
+    if (to == KJ_I64 && kj_is_int(a.type) && a.form == KJ_DENSE && narrows && a.bits <= 31)
         return as_narrow(lo, kj_tile_convert(lo, a, KJ_I32));
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
     LLVMTypeRef type = kj_vec(lo, to, keep ? 1 : a.lanes);
@@ -538,7 +558,8 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
 kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
 {
     test = kj_tile_dense(lo, test);
-    if (can_narrow(yes) && can_narrow(no) && (yes.lanes > 1 || no.lanes > 1 || test.lanes > 1)) {
+    bool narrows = lo->ptx || yes.lanes > 1 || no.lanes > 1 || test.lanes > 1;
+    if (can_narrow(yes) && can_narrow(no) && narrows) {
         yes = as_i32(lo, kj_tile_dense(lo, yes));
         return as_narrow(lo, kj_tile_select(lo, test, yes, as_i32(lo, kj_tile_dense(lo, no))));
     }
@@ -566,7 +587,7 @@ kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, i
         LLVMValueRef v[3];
         for (int i = 0; i < nargs; i++)
             v[i] = kj_tile_vector(lo, args[i], r, out.lanes);
-        out.v[r] = intrinsic(lo, name, &type, 1, v, (unsigned)nargs);
+        out.v[r] = kj_intrinsic(lo, name, &type, 1, v, (unsigned)nargs);
     }
     return out;
 }

@@ -22,7 +22,7 @@ static kj_dtype representative(const char *bound)
 
 /* The specialisation that is shown when no launch says which. */
 static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const int64_t block[3],
-                            bool no_contract)
+                            const kj_compile_options *options)
 {
     kj_dtype *generics = KJ_NEW_ARRAY(arena, kj_dtype, (size_t)decl->ngenerics);
     kj_value *consts = KJ_NEW_ARRAY(arena, kj_value, (size_t)decl->nconsts);
@@ -45,7 +45,9 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .layouts = layouts,
                      .block = {block[0], block[1], block[2]},
                      .small = true,
-                     .no_contract = no_contract};
+                     .no_contract = options->no_contract,
+                     .disjoint = options->arch != NULL,
+                     .aligned = options->arch != NULL};
 }
 
 static void emit_kernel(void *data)
@@ -55,8 +57,10 @@ static void emit_kernel(void *data)
     kj_diag diag;
     kj_code code;
     kj_diag_init(&diag, &e->arena, &mod->source);
-    kj_spec spec = default_spec(&e->arena, e->kernel->decl, e->block, mod->options.no_contract);
-    if (!kj_compile(&e->arena, &diag, mod->program, e->kernel->decl, &spec, &mod->options, e->stage,
+    kj_compile_options options = mod->options;
+    options.arch = mod->arch;
+    kj_spec spec = default_spec(&e->arena, e->kernel->decl, e->block, &options);
+    if (!kj_compile(&e->arena, &diag, mod->program, e->kernel->decl, &spec, &options, e->stage,
                     &code)) {
         kj_str_puts(&e->errors, kj_diag_text(&diag));
         return;

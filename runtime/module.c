@@ -65,7 +65,7 @@ static void list_kernels(kjit_module *mod)
 
 typedef struct source_text {
     kjit_module *mod;
-    const char *name, *text;
+    const char *name, *text, *arch;
     size_t size;
 } source_text;
 
@@ -79,6 +79,7 @@ static void analyse(void *data)
     memcpy(copy, s->text, s->size);
     copy[s->size] = '\0';
     mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
+    mod->arch = s->arch ? kj_arena_printf(arena, "%s", s->arch) : NULL;
     kj_diag_init(&mod->diag, arena, &mod->source);
     mod->file = kj_parse(arena, &mod->diag);
     mod->parsed = mod->diag.errors == 0;
@@ -138,7 +139,8 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     atomic_init(&mod->refs, 1);
     mod->options = compile_options(options);
     kj_arena_init(&mod->arena, NULL);
-    source_text text = {mod, name ? name : "<source>", source ? source : "", size};
+    source_text text = {mod, name ? name : "<source>", source ? source : "",
+                        options ? options->arch : NULL, size};
     if (size > KJ_SOURCE_MAX)
         text.size = KJ_SOURCE_MAX + 1; /* enough for the parser to refuse it */
     if (!kj_guarded(&mod->arena, analyse, &text)) {

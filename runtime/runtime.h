@@ -223,7 +223,8 @@ typedef struct kj_kernel {
 struct kjit_module {
     kjit_context *ctx;
     atomic_int refs;
-    kj_compile_options options;
+    kj_compile_options options; /* of launches */
+    const char *arch;           /* what forms are shown for; NULL: the context's device */
     kj_arena arena;
     kj_source source;
     kj_diag diag;

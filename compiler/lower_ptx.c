@@ -1,0 +1,283 @@
+/* A GPU's entry function: a typed kernel in, the code of one of its threads out, as LLVM IR for
+ * NVPTX.
+ *
+ * The gang is one thread: every value is a scalar and every condition a branch. Its variables live
+ * from one end of the kernel to the other, so there are no regions and no homes; a barrier is an
+ * instruction. Arrays stand in address spaces of their own, and where the launch is small, sizes
+ * and indices are 32 bits wide. */
+#include "lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3, SPACE_CONST = 4 }; /* NVPTX's numbers */
+enum {
+    PTX_KERNEL = 71,          /* LLVM's number of the calling convention */
+    ALIGNED = 16,             /* bytes, of arrays that are */
+    SHARED_ALIGN = 64,        /* bytes, as kj_shared_bytes counts */
+    SHARED_STATIC = 48 << 10, /* most bytes of shared arrays that are known when compiling */
+    CONST_MOST = 64 << 10,    /* bytes of constant memory */
+};
+
+/* ---- Parameters ---- */
+
+static int count_slots(const kj_tkernel *k)
+{
+    int n = 0;
+    for (int i = 0; i < k->nparams; i++)
+        n += k->params[i].array ? 1 + 2 * k->params[i].array->ndim : 1;
+    return n;
+}
+
+static LLVMTypeRef scalar_type(const kj_lower *lo, kj_dtype type)
+{
+    return type == KJ_BOOL ? lo->i8 : lo->types[type];
+}
+
+/* Gives the slots that the parameters are: all, in order. */
+static const int *make_function(kj_lower *lo, const char *name, int *count)
+{
+    const kj_tkernel *k = lo->kernel;
+    int n = 0, most = count_slots(k);
+    LLVMTypeRef *types = KJ_NEW_ARRAY(lo->arena, LLVMTypeRef, (size_t)most + 1);
+    LLVMTypeRef data = LLVMPointerTypeInContext(lo->ctx, SPACE_GLOBAL);
+    for (int i = 0; i < k->nparams; i++) {
+        const kj_tarray *a = k->params[i].array;
+        types[n++] = a ? data : scalar_type(lo, k->params[i].var->type);
+        for (int d = 0; a && d < 2 * a->ndim; d++)
+            types[n++] = k->small ? lo->i32 : lo->i64;
+    }
+    LLVMTypeRef none = LLVMVoidTypeInContext(lo->ctx);
+    lo->fn = LLVMAddFunction(lo->module, name, LLVMFunctionType(none, types, (unsigned)n, false));
+    LLVMSetFunctionCallConv(lo->fn, PTX_KERNEL);
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    LLVMPositionBuilderAtEnd(lo->allocas, kj_new_block(lo, "entry"));
+    LLVMPositionBuilderAtEnd(lo->b, kj_new_block(lo, "begin"));
+    int *slots = KJ_NEW_ARRAY(lo->arena, int, (size_t)most + 1);
+    for (int i = 0; i < most; i++)
+        slots[i] = i;
+    *count = most;
+    return slots;
+}
+
+static LLVMValueRef take_param(kj_lower *lo, unsigned i, const char *name)
+{
+    LLVMValueRef v = LLVMGetParam(lo->fn, i);
+    LLVMSetValueName2(v, name, strlen(name));
+    return v;
+}
+
+/* That arrays are apart is said of each access (lower_alias.c). As an attribute it would also say
+ * that a barrier leaves them alone, which is true only of those that nobody writes. */
+static void describe_array(kj_lower *lo, unsigned param, const kj_tarray *a)
+{
+    LLVMAttributeIndex at = 1 + param;
+    int size = kj_types[a->elem].size;
+    kj_attribute(lo, at, "align", lo->kernel->aligned ? ALIGNED : (uint64_t)size);
+    if (!a->written)
+        kj_attribute(lo, at, "readonly", 0);
+    else if (!a->read)
+        kj_attribute(lo, at, "writeonly", 0);
+    if (!a->written && lo->kernel->disjoint)
+        kj_attribute(lo, at, "noalias", 0);
+}
+
+static void take_params(kj_lower *lo)
+{
+    unsigned n = 0;
+    for (int i = 0; i < lo->kernel->nparams; i++) {
+        const kj_tparam *p = &lo->kernel->params[i];
+        LLVMValueRef v = take_param(lo, n++, p->name);
+        if (p->var) {
+            bool is_bool = p->var->type == KJ_BOOL;
+            LLVMValueRef zero = LLVMConstInt(lo->i8, 0, false);
+            lo->params[i] = is_bool ? LLVMBuildICmp(lo->b, LLVMIntNE, v, zero, "") : v;
+            continue;
+        }
+        describe_array(lo, n - 1, p->array);
+        lo->roots[p->array->id] = v;
+        int ndim = p->array->ndim;
+        for (int d = 0; d < 2 * ndim; d++) {
+            const char *what = d < ndim ? "shape" : "stride";
+            const char *name = kj_arena_printf(lo->arena, "%s.%s%d", p->name, what, d % ndim);
+            int place = d < ndim ? d : KJ_MAX_NDIM + d - ndim;
+            lo->dims[i][place] = take_param(lo, n++, name);
+        }
+    }
+}
+
+/* ---- Indices ---- */
+
+/* A special register, below `limit` unless that is 0. */
+static LLVMValueRef read_register(kj_lower *lo, const char *name, int axis, int64_t limit)
+{
+    char full[64];
+    snprintf(full, sizeof full, "llvm.nvvm.read.ptx.sreg.%s.%c", name, "xyz"[axis]);
+    LLVMValueRef v = kj_intrinsic(lo, full, NULL, 0, NULL, 0);
+    if (limit > 0) {
+        LLVMMetadataRef range[2] = {
+            LLVMValueAsMetadata(LLVMConstInt(lo->i32, 0, false)),
+            LLVMValueAsMetadata(LLVMConstInt(lo->i32, (uint64_t)limit, false))};
+        LLVMSetMetadata(v, LLVMGetMDKindIDInContext(lo->ctx, "range", 5),
+                        LLVMMetadataAsValue(lo->ctx, LLVMMDNodeInContext2(lo->ctx, range, 2)));
+    }
+    return v;
+}
+
+static kj_tile thread_index(kj_lower *lo, int axis)
+{
+    int64_t threads = lo->kernel->block[axis];
+    if (threads == 1)
+        return kj_tile_int(lo, 0);
+    kj_tile t = kj_tile_like(KJ_I64, 1, 1);
+    t.v[0] = read_register(lo, "tid", axis, threads ? threads : 1024);
+    t.narrow = true;
+    t.sign = KJ_NONNEGATIVE;
+    t.bits = 0;
+    while (threads && (threads - 1) >> t.bits)
+        t.bits++;
+    if (!threads)
+        t.bits = 10;
+    return t;
+}
+
+static void make_indices(kj_lower *lo)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t threads = lo->kernel->block[axis];
+        int64_t blocks = axis > 0 ? 65536 : lo->kernel->small ? KJ_SMALL : INT32_MAX;
+        lo->thread[axis] = thread_index(lo, axis);
+        lo->block[axis] = read_register(lo, "ctaid", axis, blocks);
+        lo->grid[axis] = read_register(lo, "nctaid", axis, 0);
+        lo->extent[axis] = threads ? NULL : read_register(lo, "ntid", axis, 1025);
+    }
+}
+
+void kj_lower_barrier(kj_lower *lo)
+{
+    static const char name[] = "llvm.nvvm.barrier.cta.sync.aligned.all"; /* from LLVM 21 */
+    LLVMValueRef number = LLVMConstInt(lo->i32, 0, false);
+    if (LLVMLookupIntrinsicID(name, sizeof name - 1))
+        kj_intrinsic(lo, name, NULL, 0, &number, 1);
+    else
+        kj_intrinsic(lo, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+}
+
+/* ---- Arrays ---- */
+
+static int64_t static_bytes(const kj_tarray *a)
+{
+    int64_t bytes = a->static_count * kj_types[a->elem].size;
+    return (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+}
+
+static int64_t count_bytes(const kj_tkernel *k, kj_space space)
+{
+    int64_t n = 0;
+    for (int i = 0; i < k->nroots; i++)
+        if (k->roots[i]->space == space)
+            n += static_bytes(k->roots[i]);
+    return n;
+}
+
+static LLVMValueRef shared_global(kj_lower *lo, LLVMTypeRef elem, int64_t count, const char *name)
+{
+    LLVMTypeRef type = LLVMArrayType2(elem, (uint64_t)count);
+    LLVMValueRef g = LLVMAddGlobalInAddressSpace(lo->module, type, name, SPACE_SHARED);
+    LLVMSetAlignment(g, SHARED_ALIGN);
+    if (count > 0) {
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetInitializer(g, LLVMGetUndef(type));
+    }
+    return g;
+}
+
+/* The bytes of an array whose shape the launch decides, an i32: no block has more. */
+static LLVMValueRef dynamic_bytes(kj_lower *lo, const kj_tarray *a)
+{
+    kj_tile bytes = kj_tile_const(lo, kj_int(KJ_I32, kj_types[a->elem].size));
+    for (int d = 0; d < a->ndim; d++) {
+        kj_tile extent = kj_tile_convert(lo, kj_lower_expr(lo, a->shape[d], kj_all), KJ_I32);
+        bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, extent);
+    }
+    LLVMValueRef up = LLVMConstInt(lo->i32, SHARED_ALIGN - 1, false);
+    LLVMValueRef mask = LLVMConstInt(lo->i32, (uint64_t)-SHARED_ALIGN, true);
+    return LLVMBuildAnd(lo->b, LLVMBuildAdd(lo->b, bytes.v[0], up, ""), mask, "");
+}
+
+/* Gives the bytes of those that are the module's own variables; the others stand one behind the
+ * other in the memory that the launch adds. */
+static int64_t place_shared(kj_lower *lo)
+{
+    const kj_tkernel *k = lo->kernel;
+    int64_t known = count_bytes(k, KJ_SHARED);
+    LLVMValueRef dynamic = NULL, offset = LLVMConstInt(lo->i32, 0, false);
+    for (int i = 0; i < k->nroots; i++) {
+        const kj_tarray *a = k->roots[i];
+        if (a->space != KJ_SHARED)
+            continue;
+        if (a->static_count > 0 && known <= SHARED_STATIC) {
+            LLVMTypeRef elem = lo->types[kj_memory_type(a->elem)];
+            lo->roots[i] = shared_global(lo, elem, a->static_count, a->name);
+            continue;
+        }
+        if (!dynamic)
+            dynamic = shared_global(lo, lo->i8, 0, "dynamic_shared");
+        lo->roots[i] = LLVMBuildGEP2(lo->b, lo->i8, dynamic, &offset, 1, a->name);
+        offset = LLVMBuildAdd(lo->b, offset, dynamic_bytes(lo, a), "");
+    }
+    return known <= SHARED_STATIC ? known : 0;
+}
+
+static void place_const(kj_lower *lo)
+{
+    const kj_tkernel *k = lo->kernel;
+    unsigned space = count_bytes(k, KJ_CONST) <= CONST_MOST ? SPACE_CONST : SPACE_GLOBAL;
+    for (int i = 0; i < k->nroots; i++)
+        if (k->roots[i]->space == KJ_CONST)
+            kj_lower_const(lo, k->roots[i], space);
+}
+
+/* ---- The entry ---- */
+
+static void describe_launch(kj_lower *lo)
+{
+    const kj_tkernel *k = lo->kernel;
+    const int64_t *block = k->block;
+    char text[80];
+    if (block[0] && block[1] && block[2]) {
+        snprintf(text, sizeof text, "%d,%d,%d", (int)block[0], (int)block[1], (int)block[2]);
+        kj_attribute_text(lo, "nvvm.reqntid", text);
+    } else if (k->launch_bounds[0]) {
+        snprintf(text, sizeof text, "%d", k->launch_bounds[0]);
+        kj_attribute_text(lo, "nvvm.maxntid", text);
+    }
+    if (k->launch_bounds[1]) {
+        snprintf(text, sizeof text, "%d", k->launch_bounds[1]);
+        kj_attribute_text(lo, "nvvm.minctasm", text);
+    }
+}
+
+void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
+{
+    const kj_tkernel *kernel = out->kernel;
+    kj_lower lo;
+    kj_plan plan = {.places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1),
+                    .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
+    kj_lower_start(&lo, arena, kernel, spec);
+    lo.ptx = true;
+    lo.plan = &plan;
+    lo.rows = lo.lanes = 1;
+    lo.slots = KJ_NEW_ARRAY(arena, kj_slot, (size_t)kernel->nvars + 1);
+    out->args = make_function(&lo, spec->entry, &out->nargs);
+    describe_launch(&lo);
+    LLVMBasicBlockRef begin = LLVMGetInsertBlock(lo.b);
+    take_params(&lo);
+    make_indices(&lo);
+    place_const(&lo);
+    out->shared = place_shared(&lo);
+    kj_lower_inline(&lo, kernel->body, kj_all);
+    LLVMBuildRetVoid(lo.b);
+    LLVMBuildBr(lo.allocas, begin);
+    kj_lower_seal(&lo);
+}

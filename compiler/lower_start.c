@@ -1,0 +1,102 @@
+/* What the entries of all devices begin and end with: types, attributes, const arrays. */
+#include "lower.h"
+
+#include <string.h>
+
+static void make_types(kj_lower *lo)
+{
+    lo->i1 = LLVMInt1TypeInContext(lo->ctx);
+    lo->i8 = LLVMInt8TypeInContext(lo->ctx);
+    lo->i32 = LLVMInt32TypeInContext(lo->ctx);
+    lo->i64 = LLVMInt64TypeInContext(lo->ctx);
+    lo->ptr = LLVMPointerTypeInContext(lo->ctx, 0);
+    for (int t = 0; t < KJ_NTYPES; t++) {
+        const kj_type_info *info = &kj_types[t];
+        if (info->class == KJ_CLASS_FLOAT)
+            lo->types[t] = info->bits == 64 ? LLVMDoubleTypeInContext(lo->ctx)
+                                            : LLVMFloatTypeInContext(lo->ctx);
+        else
+            lo->types[t] =
+                info->class == KJ_CLASS_BOOL ? lo->i1 : LLVMIntTypeInContext(lo->ctx, info->bits);
+    }
+}
+
+void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
+                    const kj_entry_spec *spec)
+{
+    size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;
+    *lo = (kj_lower){.arena = arena, .kernel = kernel, .module = spec->module};
+    lo->ctx = LLVMGetModuleContext(lo->module);
+    lo->b = spec->code;
+    lo->allocas = spec->allocas;
+    lo->deps = kj_uniform(arena, kernel);
+    lo->locals = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
+    lo->roots = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
+    lo->params = KJ_NEW_ARRAY(arena, LLVMValueRef, nparams);
+    lo->dims = kj_arena_calloc(arena, nparams, sizeof *lo->dims);
+    make_types(lo);
+}
+
+/* ---- Attributes ---- */
+
+void kj_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name, uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(lo->fn, at, LLVMCreateEnumAttribute(lo->ctx, kind, value));
+}
+
+void kj_attribute_text(kj_lower *lo, const char *key, const char *value)
+{
+    LLVMAttributeRef a = LLVMCreateStringAttribute(lo->ctx, key, (unsigned)strlen(key), value,
+                                                   (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(lo->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
+}
+
+/* ---- Const arrays ---- */
+
+static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
+{
+    kj_dtype unsigned_type = type == KJ_BOOL ? KJ_U8 : type;
+    uint64_t bits = 0;
+    memcpy(&bits, at, kj_types[type].size);
+    if (type == KJ_F32) {
+        float f;
+        memcpy(&f, at, sizeof f);
+        return LLVMConstReal(lo->types[type], (double)f);
+    }
+    if (type == KJ_F64) {
+        double f;
+        memcpy(&f, at, sizeof f);
+        return LLVMConstReal(lo->types[type], f);
+    }
+    return LLVMConstInt(lo->types[unsigned_type], bits, false);
+}
+
+void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
+{
+    size_t n = (size_t)a->static_count, size = kj_types[a->elem].size;
+    LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n + 1);
+    for (size_t i = 0; i < n; i++)
+        v[i] = const_element(lo, a->elem, (const char *)a->data + i * size);
+    LLVMTypeRef elem = a->elem == KJ_BOOL ? lo->i8 : lo->types[a->elem];
+    LLVMValueRef all = LLVMConstArray2(elem, v, n),
+                 global = LLVMAddGlobalInAddressSpace(lo->module, LLVMTypeOf(all), a->name, space);
+    LLVMSetInitializer(global, all);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
+    LLVMSetAlignment(global, 64);
+    lo->roots[a->id] = global;
+}
+
+/* ---- The end ---- */
+
+void kj_lower_seal(kj_lower *lo)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(lo->fn); b; b = LLVMGetNextBasicBlock(b)) {
+        if (LLVMGetBasicBlockTerminator(b))
+            continue;
+        LLVMPositionBuilderAtEnd(lo->b, b);
+        LLVMBuildUnreachable(lo->b);
+    }
+}

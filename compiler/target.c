@@ -1,0 +1,81 @@
+/* What targets have in common: an LLVM module in, optimised IR and code out. */
+#include "target.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
+
+char *kj_target_open(kj_target *t, const kj_compile_options *options)
+{
+    *t = (kj_target){.kind = options->arch ? &kj_ptx_target : &kj_host_target};
+    return t->kind->open(t, options);
+}
+
+char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level)
+{
+    LLVMTargetRef target;
+    char *error = NULL;
+    if (LLVMGetTargetFromTriple(t->triple, &target, &error))
+        return error;
+    t->machine = LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, level,
+                                         LLVMRelocPIC, LLVMCodeModelDefault);
+    return t->machine ? NULL : LLVMCreateMessage("LLVM does not compile for this machine");
+}
+
+void kj_target_close(kj_target *t)
+{
+    if (t->machine)
+        LLVMDisposeTargetMachine(t->machine);
+    LLVMDisposeMessage(t->triple);
+    LLVMDisposeMessage(t->cpu);
+    LLVMDisposeMessage(t->features);
+}
+
+void kj_target_describe(kj_target *t, LLVMModuleRef module)
+{
+    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(t->machine);
+    char *layout = LLVMCopyStringRepOfTargetData(data);
+    LLVMSetTarget(module, t->triple);
+    LLVMSetDataLayout(module, layout);
+    LLVMDisposeMessage(layout);
+    LLVMDisposeTargetData(data);
+}
+
+static char *message_of(LLVMErrorRef e)
+{
+    if (!e)
+        return NULL;
+    char *text = LLVMGetErrorMessage(e), *copy = LLVMCreateMessage(text);
+    LLVMDisposeErrorMessage(text);
+    return copy;
+}
+
+char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options)
+{
+    int level = options->opt_level < 0 || options->opt_level > 3 ? 3 : options->opt_level;
+    if (options->verify) {
+        char *error = NULL;
+        if (LLVMVerifyModule(module, LLVMReturnStatusAction, &error))
+            return error;
+        LLVMDisposeMessage(error);
+    }
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(o, false);
+    LLVMPassBuilderOptionsSetSLPVectorization(o, false);
+    LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
+    LLVMPassBuilderOptionsSetVerifyEach(o, false);
+    LLVMErrorRef error = LLVMRunPasses(module, t->kind->pipelines[level], t->machine, o);
+    LLVMDisposePassBuilderOptions(o);
+    return message_of(error);
+}
+
+char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,
+                     LLVMMemoryBufferRef *out)
+{
+    char *error = NULL;
+    if (t->kind->gpu)
+        type = LLVMAssemblyFile;
+    return LLVMTargetMachineEmitToMemoryBuffer(t->machine, module, type, &error, out) ? error
+                                                                                      : NULL;
+}

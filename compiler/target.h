@@ -1,0 +1,53 @@
+/* LLVM IR -> code for the CPU this runs on, or for a GPU.
+ *
+ * What is particular to a target is a kj_target_kind; opening, optimising and emitting are alike. */
+#ifndef KJ_TARGET_H
+#define KJ_TARGET_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "compile.h"
+#include "lower.h"
+
+typedef struct kj_target_kind kj_target_kind;
+
+typedef struct kj_target {
+    const kj_target_kind *kind;
+    LLVMTargetMachineRef machine;
+    char *triple, *cpu, *features;
+    int vector; /* f32 in the widest vector register */
+} kj_target;
+
+/* Functions that can fail give NULL, or what is wrong in a string for LLVMDisposeMessage. */
+struct kj_target_kind {
+    /* Fills the target but for its kind. */
+    char *(*open)(kj_target *t, const kj_compile_options *options);
+    /* Adds the kernel's entry to the module and notes in `out` what a launch must know. */
+    void (*lower)(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
+    /* Of LLVM's passes, for optimisation levels 0 to 3. */
+    const char *pipelines[4];
+    /* What is left to do with the optimised module; may be NULL. */
+    void (*finish)(kj_arena *arena, LLVMModuleRef module, kj_code *out);
+    bool gpu; /* its code is text, and calls are dear in it */
+};
+
+extern const kj_target_kind kj_host_target, kj_ptx_target;
+
+/* All but `kj_target_close` leave what they find to it, also when they fail. */
+char *kj_target_open(kj_target *t, const kj_compile_options *options);
+void kj_target_describe(kj_target *t, LLVMModuleRef module); /* triple and data layout */
+char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options);
+char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,
+                     LLVMMemoryBufferRef *out);
+void kj_target_close(kj_target *t);
+
+/* Makes the target machine of t->triple. */
+char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
+
+/* ---- mathlink.c ---- */
+
+/* Definitions of the math functions that a module calls. */
+char *kj_link_math(const kj_target *t, LLVMModuleRef module);
+
+#endif
