@@ -50,7 +50,7 @@ struct options {
     const char *device, *emit, *kernel, *out, *arch;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
-    bool time, no_contract, json, markdown, help;
+    bool time, digest, no_contract, json, markdown, help;
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.

@@ -42,6 +42,7 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         .saves = o->saves,
         .nsaves = o->nsaves,
         .time = o->time,
+        .digest = o->digest,
         .write = write_text,
         .report = write_report,
         .interrupted = stop_running,

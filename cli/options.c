@@ -44,6 +44,12 @@ static bool set_time(options *o, const char *value)
     return o->time = true;
 }
 
+static bool set_digest(options *o, const char *value)
+{
+    (void)value;
+    return o->digest = true;
+}
+
 static bool set_device(options *o, const char *value)
 {
     o->device = value;
@@ -159,6 +165,8 @@ static const option table[] = {
     {"--save", "NAME=FILE", IN_RUN, set_save,
      "save an array of the run block at its end (.npy, .png)"},
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
+    {"--digest", NULL, IN_RUN, set_digest,
+     "at the end a line for each array: name, type, shape, hash"},
     {"--device", "DEVICE", IN_RUN, set_device,
      "auto (the default), cpu, cuda, cuda:1: see kjit devices"},
     {"--workers", "N", IN_RUN, set_workers, "threads of the CPU device (default: one a core)"},

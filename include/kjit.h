@@ -373,7 +373,10 @@ typedef struct kjit_run_options {
     int nparams;
     const char *const *saves; /* "name=file": arrays to save when the block has ended */
     int nsaves;
-    int time; /* 1: report each launch and transfer */
+    int time;   /* 1: report each launch and transfer */
+    int digest; /* 1: at the end write a line for each array of the block's outermost scope: name,
+                   type, shape, a 64-bit hash of the elements in C order (all NaNs are alike). Equal
+                   results have equal lines, on any device. */
     void (*write)(void *user, const char *text, size_t size); /* what print writes; NULL drops it */
     void (*report)(void *user, const char *text, size_t size); /* what time writes */
     /* Asked between statements; non-zero ends with KJIT_INTERRUPTED. */

@@ -322,6 +322,10 @@ bool kj_run_save_all(kj_run *r);
 void kj_run_time_begin(kj_run *r);
 void kj_run_time_end(kj_run *r);
 
+/* ---- run_digest.c: what --digest says ---- */
+
+bool kj_run_digest(kj_run *r);
+
 /* ---- run_launch.c ---- */
 
 /* k[grid, block](...) and k.forall(n)(...): `config` is the callee. */

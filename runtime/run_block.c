@@ -112,7 +112,8 @@ static bool run_block(kj_run *r)
     const kj_item *block = r->program->run;
     if (!kj_run_check_options(r) || !kj_run_statements(r, block->body))
         return false;
-    return kj_run_check(r, kjit_synchronize(r->ctx), block->end) && kj_run_save_all(r);
+    return kj_run_check(r, kjit_synchronize(r->ctx), block->end) && kj_run_save_all(r) &&
+           kj_run_digest(r);
 }
 
 static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)

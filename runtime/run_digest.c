@@ -1,0 +1,64 @@
+/* What --digest says: a line for each array of the block's outermost scope, to compare the results
+ * of two runs. In: the names that are left at the end; out: text for print's writer. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "run.h"
+
+static uint64_t mixed(uint64_t hash, uint64_t bits)
+{
+    hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 32;
+}
+
+/* An element's bits; every NaN has the same. */
+static uint64_t element_bits(kjit_dtype dtype, const char *p)
+{
+    uint8_t b;
+    uint16_t h;
+    uint32_t w;
+    uint64_t d;
+    switch (kjit_dtype_size(dtype)) {
+    case 1: memcpy(&b, p, sizeof b); return b;
+    case 2: memcpy(&h, p, sizeof h); return h;
+    case 4:
+        memcpy(&w, p, sizeof w);
+        return dtype == KJIT_F32 && (w & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : w;
+    default:
+        memcpy(&d, p, sizeof d);
+        return dtype == KJIT_F64 && (d & INT64_MAX) > 0x7ff0000000000000u ? 0x7ff8000000000000u : d;
+    }
+}
+
+static uint64_t digest(kjit_array *host)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+    kj_rrows w;
+    kj_run_rows(&w, host, NULL);
+    while (kj_run_next_row(&w)) {
+        for (int64_t i = 0; i < w.n; i++)
+            hash = mixed(hash, element_bits(host->dtype, w.data[0] + i * w.step[0]));
+    }
+    return hash;
+}
+
+bool kj_run_digest(kj_run *r)
+{
+    for (int i = 0; i < r->nnames && r->options->digest && r->options->write; i++) {
+        kj_rvalue host;
+        kj_str t = {0};
+        char shape[KJ_SHAPE_TEXT];
+        if (r->names[i].value.kind != KJ_R_ARRAY)
+            continue;
+        if (!kj_run_on_host(r, kj_run_nowhere, r->names[i].value, &host))
+            return false;
+        kjit_array *a = host.u.object->u.array;
+        kj_str_printf(&t, "%s %s %s %016" PRIx64 "\n", r->names[i].name, kjit_dtype_name(a->dtype),
+                      kj_shape_text(a->ndim, a->shape, shape), digest(a));
+        if (!t.failed)
+            r->options->write(r->options->user, t.data, t.size);
+        kj_run_drop(&host);
+        kj_str_free(&t);
+    }
+    return true;
+}
