@@ -98,7 +98,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu bench-compile clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu bench-compile bench-ptx clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -136,6 +136,9 @@ bench-cpu: all ## kjit beside OpenMP C on this CPU
 
 bench-compile: all ## kjit beside NVRTC and nvcc, from text to PTX
 	@BUILD=$(BUILD) bench/compile/run $(BENCH)
+
+bench-ptx: all ## kjit's GPU code beside nvcc's, by ptxas
+	@BUILD=$(BUILD) bench/ptx/run $(BENCH)
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 install: all ## install the command, the libraries, kjit.h and kjit.pc (PREFIX, DESTDIR)
