@@ -53,24 +53,32 @@ static void unit_open(unit *s, const char *name)
     s->allocas = LLVMCreateBuilderInContext(s->ctx);
 }
 
-/* Everything behind the typed AST; gives what went wrong, for LLVMDisposeMessage. */
-static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage, unit *s,
-                      kj_code *out)
+/* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage. */
+static char *generate(kj_arena *arena, const kj_source *source, const kj_compile_options *options,
+                      kj_stage stage, unit *s, kj_code *out)
 {
     char *error = kj_target_open(&s->target, options);
     if (error)
         return error;
     kj_target_describe(&s->target, s->module);
-    kj_entry_spec spec = {s->module, s->code, s->allocas, out->entry, s->target.vector};
-    s->target.kind->lower(arena, &spec, out);
+    for (int i = 0; i < n; i++) {
+        kj_entry_spec spec = {.module = s->module,
+                              .code = s->code,
+                              .allocas = s->allocas,
+                              .lines = s->lines,
+                              .entry = out->entry,
+                              .vector = s->target.vector,
+                              .source = source};
+        s->target.kind->lower(arena, &spec, &out[i]);
+    }
     if (stage == KJ_STAGE_LLVM)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     if ((error = kj_link_math(&s->target, s->module)))
         return error;
     if ((error = kj_target_optimise(&s->target, s->module, options)))
         return error;
-    if (s->target.kind->finish)
-        s->target.kind->finish(arena, s->module, out);
+    for (int i = 0; i < n && s->target.kind->finish; i++)
+        s->target.kind->finish(arena, s->module, &out[i]);
     if (stage == KJ_STAGE_OPT)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;
@@ -83,8 +91,9 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
 }
 
 /* `generate`, from which an arena without memory would leave past LLVM's objects. */
-static char *generate_guarded(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
-                              unit *s, kj_code *out)
+static char *generate_guarded(kj_arena *arena, const kj_source *source,
+                              const kj_compile_options *options, kj_stage stage, unit *s,
+                              kj_code *out)
 {
     jmp_buf here, *outer = arena->fail;
     arena->fail = &here;
@@ -93,34 +102,49 @@ static char *generate_guarded(kj_arena *arena, const kj_compile_options *options
         arena->fail = outer;
         longjmp(*outer, 1);
     }
-    char *error = generate(arena, options, stage, s, out);
+    char *error = generate(arena, options, stage, s, out, n);
     arena->fail = outer;
     return error;
+}
+
+static bool keep_trees(kj_arena *arena, kj_code *out, int n)
+{
+    const char *text = "";
+    for (int i = 0; i < n; i++)
+        text = kj_arena_printf(arena, "%s%s", text, kj_tast_dump(arena, out[i].kernel));
+    return keep(out, text, strlen(text));
+}
+
+bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                    const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
+                    const kj_compile_options *options, kj_stage stage, kj_code *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernels[i]->name)};
+        out[i].kernel = kj_sema_kernel(arena, diag, program, kernels[i], &specs[i]);
+        if (!out[i].kernel)
+            return false;
+    }
+    if (stage == KJ_STAGE_TAST)
+        return keep_trees(arena, out, n);
+    unit s;
+    unit_open(&s, kernels[0]->name);
+    char *error = generate_guarded(arena, options, stage, &s, out, n);
+    unit_close(&s);
+    if (error) {
+        const char *text = kj_arena_printf(arena, "%s", error);
+        LLVMDisposeMessage(error);
+        kj_error(diag, kernels[0]->item->name_span, "internal", "cannot compile '%s': %s",
+                 kernels[0]->name, text);
+    }
+    return !error;
 }
 
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_kernel_decl *kernel, const kj_spec *spec,
                 const kj_compile_options *options, kj_stage stage, kj_code *out)
 {
-    *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
-    out->kernel = kj_sema_kernel(arena, diag, program, kernel, spec);
-    if (!out->kernel)
-        return false;
-    if (stage == KJ_STAGE_TAST) {
-        const char *text = kj_tast_dump(arena, out->kernel);
-        return keep(out, text, strlen(text));
-    }
-    unit s;
-    unit_open(&s, kernel->name);
-    char *error = generate_guarded(arena, options, stage, &s, out);
-    unit_close(&s);
-    if (error) {
-        const char *text = kj_arena_printf(arena, "%s", error);
-        LLVMDisposeMessage(error);
-        kj_error(diag, kernel->item->name_span, "internal", "cannot compile '%s': %s", kernel->name,
-                 text);
-    }
-    return !error;
+    return kj_compile_all(arena, diag, program, &kernel, spec, 1, options, stage, out);
 }
 
 void kj_code_free(kj_code *code)

@@ -77,6 +77,11 @@ typedef struct kj_code {
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_kernel_decl *kernel, const kj_spec *spec,
                 const kj_compile_options *options, kj_stage stage, kj_code *out);
+/* Compiles n kernels, at least one, into one module. out[i] is what kernel i came to; the bytes are
+ * the first's, of them all. */
+bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                    const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
+                    const kj_compile_options *options, kj_stage stage, kj_code *out);
 void kj_code_free(kj_code *code);
 
 /* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or

@@ -1,4 +1,4 @@
-/* Intermediate forms of a module's kernels, as text. */
+/* Intermediate forms of a module's kernels, and what they take of the device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +7,11 @@
 typedef struct emission {
     kjit_module *mod;
     kj_arena arena;
-    const kj_kernel *kernel;
+    const kj_kernel *kernel; /* NULL: all */
+    kj_compile_options options;
     kj_stage stage;
     int64_t block[3];
+    kj_exec *exec; /* of kjit_module_kernel_info */
     kj_str out;
     kj_str errors;
 } emission;
@@ -50,23 +52,33 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .aligned = options->arch != NULL};
 }
 
-static void emit_kernel(void *data)
+static bool compile(emission *e, kj_code *codes)
+{
+    kjit_module *mod = e->mod;
+    int n = e->kernel ? 1 : mod->nkernels;
+    const kj_kernel_decl **kernels = KJ_NEW_ARRAY(&e->arena, const kj_kernel_decl *, (size_t)n);
+    kj_spec *specs = KJ_NEW_ARRAY(&e->arena, kj_spec, (size_t)n);
+    kj_diag diag;
+    kj_diag_init(&diag, &e->arena, &mod->source);
+    for (int i = 0; i < n; i++) {
+        kernels[i] = e->kernel ? e->kernel->decl : mod->kernels[i].decl;
+        specs[i] = default_spec(&e->arena, kernels[i], e->block, &e->options);
+    }
+    bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
+                               e->stage, codes);
+    if (!done)
+        kj_str_puts(&e->errors, kj_diag_text(&diag));
+    return done;
+}
+
+static void emit_kernels(void *data)
 {
     emission *e = data;
-    kjit_module *mod = e->mod;
-    kj_diag diag;
-    kj_code code;
-    kj_diag_init(&diag, &e->arena, &mod->source);
-    kj_compile_options options = mod->options;
-    options.arch = mod->arch;
-    kj_spec spec = default_spec(&e->arena, e->kernel->decl, e->block, &options);
-    if (!kj_compile(&e->arena, &diag, mod->program, e->kernel->decl, &spec, &options, e->stage,
-                    &code)) {
-        kj_str_puts(&e->errors, kj_diag_text(&diag));
+    kj_code *codes = KJ_NEW_ARRAY(&e->arena, kj_code, (size_t)(e->kernel ? 1 : e->mod->nkernels));
+    if (!compile(e, codes))
         return;
-    }
-    kj_str_add(&e->out, code.bytes, strlen(code.bytes));
-    kj_code_free(&code);
+    kj_str_add(&e->out, codes->bytes, codes->size);
+    kj_code_free(codes);
 }
 
 static void emit_ast(void *data)
@@ -75,22 +87,33 @@ static void emit_ast(void *data)
     kj_str_puts(&e->out, kj_ast_dump(&e->arena, e->mod->file));
 }
 
-static bool find_stage(const char *what, kj_stage *stage)
+typedef struct form {
+    const char *name;
+    kj_stage stage;
+    bool gpu;
+} form;
+
+static const form *find_form(const char *what)
 {
-    static const struct {
-        const char *name;
-        kj_stage stage;
-    } stages[] = {{"tast", KJ_STAGE_TAST},
-                  {"llvm", KJ_STAGE_LLVM},
-                  {"llvm-opt", KJ_STAGE_OPT},
-                  {"asm", KJ_STAGE_ASM}};
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        if (strcmp(stages[i].name, what) == 0) {
-            *stage = stages[i].stage;
-            return true;
-        }
+    static const form forms[] = {{"tast", KJ_STAGE_TAST, false},    {"llvm", KJ_STAGE_LLVM, false},
+                                 {"llvm-opt", KJ_STAGE_OPT, false}, {"asm", KJ_STAGE_ASM, false},
+                                 {"ptx", KJ_STAGE_ASM, true},       {"cubin", KJ_STAGE_ASM, true}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strcmp(forms[i].name, what) == 0)
+            return &forms[i];
     }
-    return false;
+    return NULL;
+}
+
+/* What the code is for: the architecture that the module's options name, else the device. */
+static void set_target(emission *e)
+{
+    kjit_context *ctx = e->mod->ctx;
+    e->options = e->mod->options;
+    if (e->mod->arch)
+        e->options.arch = e->mod->arch;
+    else if (ctx->ops->target)
+        ctx->ops->target(ctx->dev, &e->options);
 }
 
 /* Runs one step with an arena of its own. */
@@ -106,24 +129,58 @@ static kjit_status step(emission *e, void (*run)(void *))
     return KJIT_OK;
 }
 
-static kjit_status emit(emission *e, const char *what, const char *kernel)
+/* The PTX that was emitted, as the device's machine code. */
+static kjit_status assemble(emission *e)
+{
+    kjit_context *ctx = e->mod->ctx;
+    kj_compile_options own = {0};
+    kj_failure why;
+    void *code;
+    size_t size;
+    if (ctx->ops->target)
+        ctx->ops->target(ctx->dev, &own);
+    if (!ctx->ops->assemble || !own.arch || strcmp(own.arch, e->options.arch) != 0)
+        return kj_fail(ctx, KJIT_NO_DEVICE, "there is no %s here to make a cubin for",
+                       e->options.arch);
+    kjit_status status = ctx->ops->assemble(ctx->dev, e->out.data, &code, &size, &why);
+    if (status != KJIT_OK)
+        return kj_fail_why(ctx, status, &why);
+    kj_str_free(&e->out);
+    e->out = (kj_str){0};
+    kj_str_add(&e->out, code, size);
+    free(code);
+    return e->out.failed ? kj_no_memory(ctx) : KJIT_OK;
+}
+
+static kjit_status emit(emission *e, const char *what)
 {
     kjit_module *mod = e->mod;
     if (strcmp(what, "ast") == 0)
         return step(e, emit_ast);
-    if (!find_stage(what, &e->stage))
+    const form *f = find_form(what);
+    if (!f)
         return kj_fail(mod->ctx, KJIT_INVALID,
-                       "'%.64s' cannot be emitted: there is ast, tast, llvm, llvm-opt, asm", what);
-    if (kernel) {
-        e->kernel = kj_module_find(mod, kernel);
-        return e->kernel ? step(e, emit_kernel) : kj_no_kernel(mod, kernel);
-    }
-    kjit_status status = KJIT_OK;
-    for (int i = 0; i < mod->nkernels && status == KJIT_OK; i++) {
-        e->kernel = &mod->kernels[i];
-        status = step(e, emit_kernel);
-    }
-    return status;
+                       "'%.64s' cannot be emitted: there is ast, tast, llvm, llvm-opt, asm, ptx, "
+                       "cubin",
+                       what);
+    if (mod->nkernels == 0)
+        return KJIT_OK;
+    set_target(e);
+    if (f->gpu && !e->options.arch)
+        return kj_fail(mod->ctx, KJIT_NO_DEVICE,
+                       "%s is for a GPU, and there is none here: name an architecture, as sm_80",
+                       what);
+    e->stage = f->stage;
+    kjit_status status = step(e, emit_kernels);
+    return status == KJIT_OK && strcmp(what, "cubin") == 0 ? assemble(e) : status;
+}
+
+static emission begin(kjit_module *mod, const int64_t block[3])
+{
+    emission e = {.mod = mod, .block = {256, 1, 1}};
+    for (int i = 0; block && i < 3; i++)
+        e.block[i] = block[i] > 0 ? block[i] : 1;
+    return e;
 }
 
 kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
@@ -138,10 +195,10 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
         return kj_fail(mod->ctx, KJIT_INVALID, out ? "what is NULL" : "out is NULL");
     if (strcmp(what, "ast") == 0 ? !mod->parsed : !mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
-    emission e = {.mod = mod, .block = {256, 1, 1}};
-    for (int i = 0; block && i < 3; i++)
-        e.block[i] = block[i] > 0 ? block[i] : 1;
-    status = emit(&e, what, kernel);
+    emission e = begin(mod, block);
+    if (kernel && !(e.kernel = kj_module_find(mod, kernel)))
+        return kj_no_kernel(mod, kernel);
+    status = emit(&e, what);
     if (status == KJIT_OK)
         kj_str_puts(&e.out, ""); /* a module without kernels: an empty text, not none */
     if (status == KJIT_OK && e.out.failed)
@@ -154,4 +211,51 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
     } else
         kj_str_free(&e.out);
     return status;
+}
+
+/* ---- What a kernel takes ---- */
+
+static void load_kernel(void *data)
+{
+    emission *e = data;
+    kjit_context *ctx = e->mod->ctx;
+    kj_code code;
+    kj_failure why;
+    if (!compile(e, &code))
+        return;
+    kjit_status status = ctx->ops->load(ctx->dev, &code, &e->exec, &why);
+    kj_code_free(&code);
+    if (status != KJIT_OK)
+        kj_str_puts(&e->errors, why.text);
+}
+
+kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const int64_t block[3],
+                                    kjit_kernel_info *out)
+{
+    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    kjit_context *ctx = mod->ctx;
+    if (!out || !kernel)
+        return kj_fail(ctx, KJIT_INVALID, out ? "the kernel's name is NULL" : "out is NULL");
+    if (!mod->program)
+        return kj_fail(ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+    emission e = begin(mod, block);
+    if (!(e.kernel = kj_module_find(mod, kernel)))
+        return kj_no_kernel(mod, kernel);
+    if (!ctx->ops->inspect)
+        return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
+    e.options = mod->options;
+    ctx->ops->target(ctx->dev, &e.options);
+    e.stage = ctx->ops->stage;
+    status = step(&e, load_kernel);
+    kj_str_free(&e.errors);
+    if (status != KJIT_OK)
+        return status;
+    kj_failure why;
+    int64_t threads = e.block[0] * e.block[1] * e.block[2];
+    *out = (kjit_kernel_info){0};
+    status = ctx->ops->inspect(ctx->dev, e.exec, (int)threads, out, &why);
+    ctx->ops->unload(ctx->dev, e.exec);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }

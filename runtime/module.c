@@ -65,9 +65,27 @@ static void list_kernels(kjit_module *mod)
 
 typedef struct source_text {
     kjit_module *mod;
-    const char *name, *text, *arch;
+    const char *name, *text;
     size_t size;
+    const kjit_compile_options *options; /* or NULL */
 } source_text;
+
+static const char *copy_text(kj_arena *arena, const char *text)
+{
+    return text ? kj_arena_printf(arena, "%s", text) : NULL;
+}
+
+static void take_options(kjit_module *mod, const kjit_compile_options *o)
+{
+    mod->options = (kj_compile_options){.opt_level = 3};
+    if (!o)
+        return;
+    mod->options.opt_level = o->opt_level < 0 || o->opt_level > 3 ? 3 : o->opt_level;
+    mod->options.no_contract = o->no_contract != 0;
+    mod->options.verify = o->verify != 0;
+    mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
+    mod->arch = copy_text(&mod->arena, o->arch);
+}
 
 /* Text to program; whatever is found goes to the module's diagnostics. */
 static void analyse(void *data)
@@ -78,8 +96,8 @@ static void analyse(void *data)
     char *copy = kj_arena_alloc(arena, s->size + 1);
     memcpy(copy, s->text, s->size);
     copy[s->size] = '\0';
+    take_options(mod, s->options);
     mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
-    mod->arch = s->arch ? kj_arena_printf(arena, "%s", s->arch) : NULL;
     kj_diag_init(&mod->diag, arena, &mod->source);
     mod->file = kj_parse(arena, &mod->diag);
     mod->parsed = mod->diag.errors == 0;
@@ -92,17 +110,6 @@ static void analyse(void *data)
     list_messages(mod);
     if (mod->program)
         list_kernels(mod);
-}
-
-static kj_compile_options compile_options(const kjit_compile_options *o)
-{
-    kj_compile_options options = {.opt_level = 3};
-    if (o) {
-        options.opt_level = o->opt_level < 0 || o->opt_level > 3 ? 3 : o->opt_level;
-        options.no_contract = o->no_contract != 0;
-        options.verify = o->verify != 0;
-    }
-    return options;
 }
 
 /* The first error, as the sentence of a failed compilation. */
@@ -137,10 +144,8 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     mod->ctx = ctx;
     kj_context_hold(ctx);
     atomic_init(&mod->refs, 1);
-    mod->options = compile_options(options);
     kj_arena_init(&mod->arena, NULL);
-    source_text text = {mod, name ? name : "<source>", source ? source : "",
-                        options ? options->arch : NULL, size};
+    source_text text = {mod, name ? name : "<source>", source ? source : "", size, options};
     if (size > KJ_SOURCE_MAX)
         text.size = KJ_SOURCE_MAX + 1; /* enough for the parser to refuse it */
     if (!kj_guarded(&mod->arena, analyse, &text)) {
