@@ -32,6 +32,8 @@ typedef struct unit {
     LLVMContextRef ctx;
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas;
+    LLVMDIBuilderRef lines;
+    const kj_source *source;
     kj_target target;
 } unit;
 
@@ -40,22 +42,25 @@ static void unit_close(unit *s)
     kj_target_close(&s->target);
     LLVMDisposeBuilder(s->code);
     LLVMDisposeBuilder(s->allocas);
+    LLVMDisposeDIBuilder(s->lines);
     LLVMDisposeModule(s->module);
     LLVMContextDispose(s->ctx);
 }
 
-static void unit_open(unit *s, const char *name)
+static void unit_open(unit *s, const char *name, const kj_source *source)
 {
     memset(s, 0, sizeof *s);
     s->ctx = LLVMContextCreate();
     s->module = LLVMModuleCreateWithNameInContext(name, s->ctx);
     s->code = LLVMCreateBuilderInContext(s->ctx);
     s->allocas = LLVMCreateBuilderInContext(s->ctx);
+    s->lines = LLVMCreateDIBuilder(s->module);
+    s->source = source;
 }
 
 /* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage. */
-static char *generate(kj_arena *arena, const kj_source *source, const kj_compile_options *options,
-                      kj_stage stage, unit *s, kj_code *out)
+static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage, unit *s,
+                      kj_code *out, int n)
 {
     char *error = kj_target_open(&s->target, options);
     if (error)
@@ -66,9 +71,9 @@ static char *generate(kj_arena *arena, const kj_source *source, const kj_compile
                               .code = s->code,
                               .allocas = s->allocas,
                               .lines = s->lines,
-                              .entry = out->entry,
+                              .entry = out[i].entry,
                               .vector = s->target.vector,
-                              .source = source};
+                              .source = s->source};
         s->target.kind->lower(arena, &spec, &out[i]);
     }
     if (stage == KJ_STAGE_LLVM)
@@ -91,9 +96,8 @@ static char *generate(kj_arena *arena, const kj_source *source, const kj_compile
 }
 
 /* `generate`, from which an arena without memory would leave past LLVM's objects. */
-static char *generate_guarded(kj_arena *arena, const kj_source *source,
-                              const kj_compile_options *options, kj_stage stage, unit *s,
-                              kj_code *out)
+static char *generate_guarded(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
+                              unit *s, kj_code *out, int n)
 {
     jmp_buf here, *outer = arena->fail;
     arena->fail = &here;
@@ -128,7 +132,7 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
     if (stage == KJ_STAGE_TAST)
         return keep_trees(arena, out, n);
     unit s;
-    unit_open(&s, kernels[0]->name);
+    unit_open(&s, kernels[0]->name, diag->source);
     char *error = generate_guarded(arena, options, stage, &s, out, n);
     unit_close(&s);
     if (error) {

@@ -23,11 +23,13 @@
  *   lower_block.c    the plan: regions, and what runs once for the block
  *   lower_entry.c    the CPU's entry function: parameters, shared memory, loop over blocks
  *   lower_ptx.c      a GPU's: one thread
- *   lower_start.c    what both begin and end with */
+ *   lower_line.c     places in the source, for a GPU's tools
+ *   lower_start.c    what entries begin and end with */
 #ifndef KJ_LOWER_H
 #define KJ_LOWER_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 
 #include "compile.h"
 #include "fission.h"
@@ -75,6 +77,13 @@ typedef struct kj_exit kj_exit; /* lower_stmt.c */
 
 typedef struct kj_level kj_level; /* lower_block.c */
 
+/* The place in the source that a GPU's instructions are of: offset and line number go together. */
+typedef struct kj_line {
+    const kj_source *source; /* NULL: places are not noted */
+    LLVMMetadataRef scope;
+    uint32_t offset, number;
+} kj_line;
+
 typedef struct kj_lower {
     kj_arena *arena;
     const kj_tkernel *kernel;
@@ -119,6 +128,7 @@ typedef struct kj_lower {
     LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
     LLVMBasicBlockRef fail;
     LLVMValueRef (*scopes)[2]; /* lower_alias.c */
+    kj_line line;
 } kj_lower;
 
 static inline LLVMValueRef kj_i64(const kj_lower *lo, int64_t i)
@@ -314,8 +324,10 @@ void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
 typedef struct kj_entry_spec {
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
+    LLVMDIBuilderRef lines;
     const char *entry;
-    int vector; /* f32 in the target's widest vector register */
+    int vector;              /* f32 in the target's widest vector register */
+    const kj_source *source; /* for places in it */
 } kj_entry_spec;
 
 void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
@@ -328,6 +340,11 @@ void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space);
 /* Blocks that nothing jumps to (behind a break, say) still need an end. */
 void kj_lower_seal(kj_lower *lo);
 
+/* ---- lower_line.c ---- */
+
+void kj_lines_begin(kj_lower *lo, const kj_entry_spec *spec); /* in lo->fn, which is still empty */
+void kj_lines_at(kj_lower *lo, kj_span span);
+
 /* ---- lower_entry.c, lower_ptx.c ---- */
 
 /* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it
@@ -338,5 +355,7 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 /* All threads of the block wait for each other, here. */
 void kj_lower_barrier(kj_lower *lo);
+/* A float as an integer type: saturating, NaN is 0. */
+LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to);
 
 #endif

@@ -163,6 +163,29 @@ void kj_lower_barrier(kj_lower *lo)
         kj_intrinsic(lo, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
 }
 
+LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)
+{
+    /* The instruction keeps to the range by itself. For NaN it gives 0 only from f32 to 32 bits. */
+    bool f64 = LLVMTypeOf(v) == lo->types[KJ_F64], is_signed = kj_is_signed(to);
+    bool wide = kj_types[to].bits == 64;
+    char name[32];
+    snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", f64 ? 'd' : 'f', is_signed ? "" : "u",
+             wide ? "ll" : "i");
+    kj_dtype type = is_signed ? wide ? KJ_I64 : KJ_I32 : wide ? KJ_U64 : KJ_U32;
+    kj_tile t = kj_tile_scalar(type, kj_intrinsic(lo, name, NULL, 0, &v, 1));
+    if (f64 || wide) {
+        LLVMValueRef nan = LLVMBuildFCmp(lo->b, LLVMRealUNO, v, v, "");
+        t.v[0] = LLVMBuildSelect(lo->b, nan, LLVMConstNull(lo->types[type]), t.v[0], "");
+    }
+    if (kj_types[to].bits >= 32)
+        return t.v[0];
+    int64_t most = ((int64_t)1 << kj_magnitude_bits(to)) - 1;
+    t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, most)), false);
+    if (is_signed)
+        t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, -most - 1)), true);
+    return LLVMBuildTrunc(lo->b, t.v[0], lo->types[to], "");
+}
+
 /* ---- Arrays ---- */
 
 static int64_t static_bytes(const kj_tarray *a)
@@ -271,6 +294,7 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     lo.slots = KJ_NEW_ARRAY(arena, kj_slot, (size_t)kernel->nvars + 1);
     out->args = make_function(&lo, spec->entry, &out->nargs);
     describe_launch(&lo);
+    kj_lines_begin(&lo, spec);
     LLVMBasicBlockRef begin = LLVMGetInsertBlock(lo.b);
     take_params(&lo);
     make_indices(&lo);

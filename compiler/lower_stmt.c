@@ -564,6 +564,7 @@ static void lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m)
 
 static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
+    kj_lines_at(lo, s->span);
     switch (s->kind) {
     case KJ_TS_DECL: {
         const kj_var *v = s->u.decl.var;

@@ -5,6 +5,7 @@
  * grid(1); if i < n { x[i] ... }` vector loads behind one scalar test. */
 #include "lower.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -500,11 +501,15 @@ kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
     return out;
 }
 
-/* Float to integer: saturating, NaN to 0. */
-static LLVMValueRef saturate(kj_lower *lo, LLVMValueRef v, LLVMTypeRef to, bool is_signed)
+/* Float to integer: saturating, NaN to 0. NVPTX makes many instructions of LLVM's general form; its
+ * own one means what it does from LLVM 22 on. */
+static LLVMValueRef saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type)
 {
-    LLVMTypeRef overloads[2] = {to, LLVMTypeOf(v)};
-    return kj_intrinsic(lo, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &v, 1);
+    LLVMTypeRef overloads[2] = {type, LLVMTypeOf(v)};
+    if (lo->ptx && LLVM_VERSION_MAJOR >= 22)
+        return kj_ptx_saturate(lo, v, to);
+    const char *name = kj_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
+    return kj_intrinsic(lo, name, overloads, 2, &v, 1);
 }
 
 static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtype to,
@@ -516,8 +521,7 @@ static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtyp
                                  : LLVMBuildICmp(lo->b, LLVMIntNE, v, zero, "");
     }
     if (kj_is_float(from))
-        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "")
-                               : saturate(lo, v, type, kj_is_signed(to));
+        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "") : saturate(lo, v, to, type);
     if (kj_is_float(to))
         return kj_is_signed(from) ? LLVMBuildSIToFP(lo->b, v, type, "")
                                   : LLVMBuildUIToFP(lo->b, v, type, "");
