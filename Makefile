@@ -52,6 +52,8 @@ CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_devices cmd_builtins)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
+# the driver double and its PTX interpreter
+DOUBLE = $(sort $(wildcard tests/driver/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 
 C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
@@ -240,6 +242,17 @@ $(BUILD)/flags: FORCE
 
 test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS)
 
+# The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3.
+$(BUILD)/obj/tests/driver/%.o: tests/driver/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "CC   $<"
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) $(if $(filter ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/driver/libcuda.so.1: $(DOUBLE:%.c=$(BUILD)/obj/%.o)
+	@mkdir -p $(@D)
+	@echo "LINK $@"
+	@$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete $(NO_UNDEFINED) -o $@ $^ -lm
+
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
 	@echo "TEST $<"
@@ -253,4 +266,4 @@ $(BUILD)/tests/api/%: tests/api/%.c $(BUILD)/libkjit.so
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD)) -lcmocka -lm
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
-    $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)
+    $(DOUBLE:%.c=$(BUILD)/obj/%.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)

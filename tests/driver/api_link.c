@@ -1,0 +1,111 @@
+/* The linker, which here makes an "image": an ELF header and the PTX text. */
+#include "double.h"
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MACHINE_CUDA = 190 };
+
+typedef struct drv_image {
+    Elf64_Ehdr header;
+    uint64_t size; /* of the text, with its final 0 */
+    char text[];
+} drv_image;
+
+typedef struct drv_link {
+    drv_object object;
+    jit_logs logs;
+    drv_image *image;
+} drv_link;
+
+const char *image_text(const void *data, CUresult *result)
+{
+    const drv_image *image = data;
+    if (memcmp(data, ELFMAG, SELFMAG))
+        return data;
+    if (image->header.e_machine != MACHINE_CUDA || image->header.e_ehsize != sizeof *image) {
+        *result = misuse(CUDA_ERROR_INVALID_IMAGE, "an image that is not the double's");
+        return NULL;
+    }
+    if (image->header.e_flags != (Elf64_Word)config()->chip->sm) {
+        *result = misuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "an image for sm_%u on sm_%d",
+                         image->header.e_flags, config()->chip->sm);
+        return NULL;
+    }
+    return image->text;
+}
+
+CUresult do_cuLinkCreate_v2(unsigned count, CUjit_option *options, void **values, CUlinkState *out)
+{
+    jit_logs logs;
+    CUresult result = jit_read(count, options, values, &logs);
+    if (result)
+        return result;
+    if (!out)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the state");
+    drv_link *made = object_new(sizeof *made, KIND_LINK, context_current());
+    made->logs = logs;
+    jit_say(&logs, "");
+    *out = object_handle(made);
+    return CUDA_SUCCESS;
+}
+
+/* The text is checked as loading would. */
+static CUresult assemble(drv_link *link, const char *text, size_t size)
+{
+    CUmodule handle = NULL;
+    CUresult result = module_load(&handle, text, &link->logs);
+    if (result)
+        return result;
+    do_cuModuleUnload(handle);
+    link->image = calloc(1, sizeof *link->image + size + 1);
+    memcpy(link->image->header.e_ident, ELFMAG, SELFMAG);
+    link->image->header.e_ident[EI_CLASS] = ELFCLASS64;
+    link->image->header.e_ident[EI_DATA] = ELFDATA2LSB;
+    link->image->header.e_type = ET_EXEC;
+    link->image->header.e_machine = MACHINE_CUDA;
+    link->image->header.e_ehsize = sizeof *link->image;
+    link->image->header.e_flags = (Elf64_Word)config()->chip->sm;
+    link->image->size = size;
+    memcpy(link->image->text, text, size);
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void *data, size_t size,
+                             const char *name, unsigned count, CUjit_option *options, void **values)
+{
+    drv_link *link = object_here(handle, KIND_LINK);
+    (void)name;
+    (void)options;
+    (void)values;
+    if (!link)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!data || type != CU_JIT_INPUT_PTX || count || link->image)
+        return misuse(CUDA_ERROR_INVALID_VALUE,
+                      "other than one PTX text without options is not modelled");
+    if (size == 0 || ((const char *)data)[size - 1])
+        return misuse(CUDA_ERROR_INVALID_VALUE, "the size of the text must count its final 0");
+    return assemble(link, data, size);
+}
+
+CUresult do_cuLinkComplete(CUlinkState handle, void **cubin, size_t *size)
+{
+    const drv_link *link = object_here(handle, KIND_LINK);
+    if (!link)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!cubin || !size || !link->image)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the image, or nothing was added");
+    *cubin = link->image;
+    *size = sizeof *link->image + link->image->size;
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuLinkDestroy(CUlinkState handle)
+{
+    drv_link *link = object_here(handle, KIND_LINK);
+    if (!link)
+        return CUDA_ERROR_INVALID_HANDLE;
+    free(link->image);
+    object_end(&link->object);
+    return CUDA_SUCCESS;
+}

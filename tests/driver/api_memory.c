@@ -1,0 +1,102 @@
+/* Allocation, and what an address is. Stream-ordered allocation is in api_pool.c. */
+#include "double.h"
+
+CUresult do_cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    if (!available || !total)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the sizes");
+    *total = config()->memory;
+    *available = config()->memory - memory_used(context_current()->device);
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemAlloc_v2(CUdeviceptr *out, size_t size)
+{
+    if (!out || size == 0)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address, or no bytes");
+    const drv_memory *made = memory_new(context_current(), size, 256, OWNER_PROGRAM);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = made->begin;
+    return CUDA_SUCCESS;
+}
+
+/* The allocation to be freed; NULL after recording why there is none. */
+drv_memory *memory_to_free(CUdeviceptr address)
+{
+    drv_memory *found = memory_range(address, 0, "address");
+    if (!found)
+        return NULL;
+    if (found->begin != address || found->owner == OWNER_MODULE) {
+        misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is inside the %zu bytes at %#llx, or a module's",
+               address, found->size, (unsigned long long)found->begin);
+        return NULL;
+    }
+    if (found->context != context_current()) {
+        misuse(CUDA_ERROR_INVALID_CONTEXT, "%#llx is of another context", address);
+        return NULL;
+    }
+    return found;
+}
+
+CUresult do_cuMemFree_v2(CUdeviceptr address)
+{
+    if (address == 0)
+        return CUDA_SUCCESS;
+    drv_memory *found = memory_to_free(address);
+    if (!found)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (found->pending)
+        misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is freed while queued work uses it (%d)", address,
+               found->pending);
+    memory_end(found);
+    memory_give_back(found);
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemGetAddressRange_v2(CUdeviceptr *begin, size_t *size, CUdeviceptr address)
+{
+    const drv_memory *found = memory_range(address, 0, "address");
+    if (!found)
+        return CUDA_ERROR_NOT_FOUND;
+    if (begin)
+        *begin = found->begin;
+    if (size)
+        *size = found->size;
+    return CUDA_SUCCESS;
+}
+
+/* Any address may be asked about: what is not the driver's is an error, no misuse. */
+CUresult do_cuPointerGetAttribute(void *out, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    const drv_memory *found = memory_at(address);
+    if (found && found->freed)
+        found = NULL;
+    bool device = found != NULL;
+    if (!found)
+        found = pinned_at((const void *)(uintptr_t)address);
+    if (!out)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the attribute");
+    if (!found)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)out = object_handle(found->context); break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)out = device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)out = address; break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (device)
+            return CUDA_ERROR_INVALID_VALUE;
+        *(void **)out = (void *)(uintptr_t)address;
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = 0; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out = found->context->device; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)out = found->begin; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)out = found->size; break;
+    case CU_POINTER_ATTRIBUTE_MAPPED: *(int *)out = 1; break;
+    default:
+        return misuse(CUDA_ERROR_INVALID_VALUE, "attribute %d is not modelled", (int)attribute);
+    }
+    return CUDA_SUCCESS;
+}

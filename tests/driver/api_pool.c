@@ -1,0 +1,217 @@
+/* Stream-ordered allocation and the pools it is from. */
+#include "double.h"
+#include <string.h>
+
+typedef struct drv_pool {
+    drv_object object;
+    int device;
+    cuuint64_t threshold; /* bytes that are kept when nobody uses them */
+    int reuse[3];
+    cuuint64_t used, reserved, used_high, reserved_high;
+} drv_pool;
+
+static drv_pool *defaults[64]; /* by device */
+
+static drv_pool *default_pool(int device)
+{
+    if (!defaults[device]) {
+        defaults[device] = object_new(sizeof(drv_pool), KIND_POOL, NULL);
+        defaults[device]->object.builtin = true;
+        defaults[device]->device = device;
+        for (int i = 0; i < 3; i++)
+            defaults[device]->reuse[i] = 1;
+    }
+    return defaults[device];
+}
+
+static CUresult give_default(CUmemoryPool *out, CUdevice device)
+{
+    if (!out || device < 0 || device >= config()->devices)
+        return misuse(CUDA_ERROR_INVALID_DEVICE, "there is no device %d, or no place for the pool",
+                      device);
+    if (!config()->pools)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    *out = object_handle(default_pool(device));
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device)
+{
+    return give_default(out, device);
+}
+
+CUresult do_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice device)
+{
+    return give_default(out, device);
+}
+
+CUresult do_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
+{
+    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || props->location.id < 0 ||
+        props->location.id >= config()->devices || props->win32SecurityAttributes)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "properties that no pool of a device has");
+    if (!config()->pools || props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    drv_pool *made = object_new(sizeof *made, KIND_POOL, NULL);
+    made->device = props->location.id;
+    *out = object_handle(made);
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemPoolDestroy(CUmemoryPool handle)
+{
+    drv_pool *pool = object_find(handle, KIND_POOL);
+    if (!pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (pool->object.builtin)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "a device's default pool cannot be destroyed");
+    if (pool->used)
+        misuse(CUDA_ERROR_INVALID_VALUE, "the pool ends while %llu bytes of it are used",
+               (unsigned long long)pool->used);
+    object_end(&pool->object);
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
+{
+    drv_pool *pool = object_find(handle, KIND_POOL);
+    if (!pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    cuuint64_t least = pool->used > keep ? pool->used : keep;
+    if (pool->reserved > least)
+        pool->reserved = least;
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+    drv_pool *pool = object_find(handle, KIND_POOL);
+    if (!pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!value)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no value");
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        pool->reuse[attribute - 1] = *(int *)value;
+        break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: pool->threshold = *(cuuint64_t *)value; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: pool->reserved_high = *(cuuint64_t *)value; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: pool->used_high = *(cuuint64_t *)value; break;
+    default: return misuse(CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set", (int)attribute);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+    const drv_pool *pool = object_find(handle, KIND_POOL);
+    if (!pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!value)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the value");
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        *(int *)value = pool->reuse[attribute - 1];
+        break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *(cuuint64_t *)value = pool->threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(cuuint64_t *)value = pool->reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(cuuint64_t *)value = pool->reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(cuuint64_t *)value = pool->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(cuuint64_t *)value = pool->used_high; break;
+    default:
+        return misuse(CUDA_ERROR_INVALID_VALUE, "attribute %d is not modelled", (int)attribute);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- Allocation ---- */
+
+typedef struct drv_pool_op {
+    drv_op op;
+    drv_memory *memory;
+} drv_pool_op;
+
+static void show(drv_op *op, CUresult status)
+{
+    if (!status)
+        memory_show(((drv_pool_op *)op)->memory);
+}
+
+static void give_back(drv_op *op, CUresult status)
+{
+    drv_memory *memory = ((drv_pool_op *)op)->memory;
+    drv_pool *pool = memory->pool;
+    (void)status;
+    pool->used -= memory->size;
+    cuuint64_t kept = pool->used > pool->threshold ? pool->used : pool->threshold;
+    if (pool->reserved > kept)
+        pool->reserved = kept;
+    memory_give_back(memory);
+}
+
+static void queue(drv_stream *stream, drv_memory *memory, void (*finish)(drv_op *, CUresult),
+                  const char *what)
+{
+    drv_pool_op *made =
+        op_new(sizeof *made, stream, "%s %#llx", what, (unsigned long long)memory->begin);
+    made->memory = memory;
+    made->op.finish = finish;
+    op_queue(&made->op);
+}
+
+static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stream *stream)
+{
+    if (!out || size == 0)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address, or no bytes");
+    if (!config()->pools)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    drv_memory *made = memory_new(stream->object.context, size, 256, OWNER_POOL);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->pool = pool;
+    pool->used += size;
+    if (pool->used > pool->used_high)
+        pool->used_high = pool->used;
+    if (pool->used > pool->reserved)
+        pool->reserved = pool->used;
+    if (pool->reserved > pool->reserved_high)
+        pool->reserved_high = pool->reserved;
+    *out = made->begin;
+    queue(stream, made, show, "allocate");
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
+{
+    drv_stream *stream = stream_find(handle);
+    if (!stream)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return allocate(out, size, default_pool(stream->object.context->device), stream);
+}
+
+CUresult do_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream in)
+{
+    drv_pool *pool = object_find(handle, KIND_POOL);
+    drv_stream *stream = stream_find(in);
+    if (!pool || !stream)
+        return CUDA_ERROR_INVALID_VALUE;
+    return allocate(out, size, pool, stream);
+}
+
+CUresult do_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
+{
+    drv_stream *stream = stream_find(handle);
+    drv_memory *found = memory_to_free(address);
+    if (!stream || !found)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!found->pool)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "%#llx was not allocated in stream order", address);
+    memory_end(found);
+    queue(stream, found, give_back, "free");
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,275 @@
+/* The exported calls. Each takes the lock, checks what it needs, fails where the environment says
+ * so, does its work (do_*, in api_*.c) and is logged; calls.def is the table of them. */
+#include "double.h"
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct drv_call {
+    int row;
+    uint64_t number;
+    CUresult injected;
+} drv_call;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static _Thread_local const drv_call *running;
+static uint64_t calls_made;
+static bool initialised, forked;
+
+/* ---- The lock ---- */
+
+void call_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void call_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void call_wait(void)
+{
+    pthread_cond_wait(&changed, &lock);
+}
+
+void call_wait_until(double time)
+{
+    struct timespec at;
+    if (time <= 0) {
+        call_wait();
+        return;
+    }
+    at.tv_sec = (time_t)time;
+    at.tv_nsec = (long)((time - (double)at.tv_sec) * 1e9);
+    pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &at);
+}
+
+void call_wake(void)
+{
+    pthread_cond_broadcast(&changed);
+}
+
+bool calls_forked(void)
+{
+    return forked;
+}
+
+const char *call_name(void)
+{
+    return running ? call_rows[running->row].symbol : "";
+}
+
+uint64_t call_number(void)
+{
+    return running ? running->number : 0;
+}
+
+/* ---- Failures that the environment asks for ---- */
+
+static struct failure {
+    char symbol[64];
+    unsigned long nth;
+    CUresult code;
+    bool always;
+} * failures;
+static int failure_count;
+
+static void read_failures(void)
+{
+    const char *list = config()->fail;
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        struct failure f = {.nth = 1};
+        int code = 0, end = 0;
+        if (sscanf(at, "%63[^:]:%lu:%d%n", f.symbol, &f.nth, &code, &end) != 3 || f.nth == 0) {
+            fprintf(stderr, "driver double: KJIT_DOUBLE_FAIL: no symbol:nth:code at '%s'\n", at);
+            abort();
+        }
+        f.code = (CUresult)code;
+        f.always = strncmp(at + end, ":always", 7) == 0;
+        failures = realloc(failures, (size_t)(failure_count + 1) * sizeof *failures);
+        failures[failure_count++] = f;
+    }
+}
+
+static CUresult injected(int row)
+{
+    static unsigned long *made;
+    if (!made) {
+        made = calloc((size_t)call_row_count, sizeof *made);
+        read_failures();
+    }
+    unsigned long nth = ++made[row];
+    for (int i = 0; i < failure_count; i++) {
+        const struct failure *f = &failures[i];
+        bool named =
+            !strcmp(f->symbol, call_rows[row].symbol) || !strcmp(f->symbol, call_rows[row].base);
+        if (named && (f->always ? nth >= f->nth : nth == f->nth))
+            return f->code;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Errors after which a context is of no more use. */
+static bool is_sticky(CUresult code)
+{
+    switch (code) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED: return true;
+    default: return false;
+    }
+}
+
+/* ---- Around each call ---- */
+
+static void in_child(void)
+{
+    forked = true;
+    pthread_mutex_init(&lock, NULL);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static CUresult check(const call_row *row)
+{
+    const drv_thread *self = thread_self();
+    if (row->flags && self->in_host_function)
+        return misuse(CUDA_ERROR_NOT_PERMITTED, "called in a host function");
+    if (row->flags && !initialised)
+        return misuse(CUDA_ERROR_NOT_INITIALIZED, "called before cuInit");
+    if (!(row->flags & CTX))
+        return CUDA_SUCCESS;
+    if (!context_current())
+        return misuse(CUDA_ERROR_INVALID_CONTEXT, "no context is current");
+    return context_current()->error;
+}
+
+/* Whether the call is to be carried out; its result if not. */
+static bool enter(drv_call *call, int row, CUresult *result)
+{
+    call_lock();
+    *call = (drv_call){.row = row};
+    if (forked || report_ended()) {
+        *result = forked ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_DEINITIALIZED;
+        return false;
+    }
+    call->number = ++calls_made;
+    running = call;
+    *result = check(&call_rows[row]);
+    if (*result)
+        return false;
+    call->injected = injected(row);
+    *result = call->injected;
+    return !call->injected || (call_rows[row].flags & (FREES | WAITS));
+}
+
+static CUresult leave(const drv_call *call, CUresult result)
+{
+    if (call->injected) {
+        result = call->injected;
+        drv_context *current = context_current();
+        if (is_sticky(result) && (call_rows[call->row].flags & CTX) && current && !current->error)
+            current->error = result;
+    }
+    return result;
+}
+
+static __attribute__((format(printf, 3, 4))) void log_call(const drv_call *call, CUresult result,
+                                                           const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (call->number)
+        log_line("call %llu T%d %s(%s) = %d%s", (unsigned long long)call->number,
+                 thread_self()->number, call_rows[call->row].symbol, text, (int)result,
+                 call->injected ? " injected" : "");
+}
+
+static void end_call(void)
+{
+    running = NULL;
+    call_unlock();
+}
+
+/* ---- What stands in calls.def's last column ---- */
+
+#define AT(out) ((out) ? (void *)*(out) : NULL)
+#define ADDRESS_AT(out) ((out) ? *(out) : 0)
+#define INT_AT(out) ((out) ? *(out) : 0)
+#define SIZE_AT(out) ((out) ? *(out) : 0)
+#define TEXT(text) ((text) ? (text) : "")
+#define UNWRAP(...) __VA_ARGS__
+
+enum {
+#define CALL(symbol, ...) ROW_##symbol,
+#include "calls.def"
+#undef CALL
+    ROW_COUNT
+};
+
+#define CALL(symbol, base, since, flags, params, args, line) \
+    static CUresult entry_##symbol params \
+    { \
+        drv_call call; \
+        CUresult result; \
+        if (enter(&call, ROW_##symbol, &result)) \
+            result = do_##symbol args; \
+        result = leave(&call, result); \
+        if (config()->log) \
+            log_call(&call, result, UNWRAP line); \
+        end_call(); \
+        return result; \
+    }
+#include "calls.def"
+#undef CALL
+
+const call_row call_rows[] = {
+#define CALL(symbol, base, since, flags, params, args, line) \
+    {#symbol, base, since, flags, (void (*)(void))entry_##symbol},
+#include "calls.def"
+#undef CALL
+};
+const int call_row_count = ROW_COUNT;
+
+/* dlsym finds what the simulated version has: where the driver is older, the symbol is NULL. */
+#define CALL(symbol, base, since, flags, params, args, line) \
+    static __attribute__((used)) CUresult(*pick_##symbol(void)) params \
+    { \
+        return config()->version >= since ? entry_##symbol : NULL; \
+    } \
+    __attribute__((visibility("default"), ifunc("pick_" #symbol))) CUresult symbol params;
+#include "calls.def"
+#undef CALL
+
+CUresult do_cuInit(unsigned flags)
+{
+    if (flags)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "flags are %u, not 0", flags);
+    if (!initialised)
+        pthread_atfork(before_fork, after_fork, in_child);
+    initialised = true;
+    return config()->devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}

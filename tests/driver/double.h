@@ -1,0 +1,325 @@
+/* The driver double: a libcuda.so.1 for tests. kjit loads it where KJIT_CUDA_DRIVER names it.
+ *
+ * It keeps the CUDA driver's books and breaks every promise that the driver doesn't make: device
+ * memory has addresses that the host cannot touch and is full of 0xCB before it is written, streams
+ * are queues that other threads work off in an order and with delays drawn from a seed, page-locked
+ * memory is read when a copy runs and not when it is called, handles and addresses are never used
+ * twice. Kernels are executed by ptx.h's interpreter; one that fails puts its context into an error
+ * that later calls return. What the driver's documentation forbids (a "misuse") and what is left at
+ * the end of the process (a "leak") are reported then, and the exit status is 97.
+ *
+ * The environment says what is simulated:
+ *   KJIT_DOUBLE_CHIP=90        the GPUs' compute capability (rows of chips.def)
+ *   KJIT_DOUBLE_CUDA=13000     the driver's version; calls that are newer are not there
+ *   KJIT_DOUBLE_DEVICES=1      how many GPUs
+ *   KJIT_DOUBLE_MEMORY=bytes   of memory each (default 8 GiB)
+ *   KJIT_DOUBLE_POOLS=0        GPUs without stream-ordered allocation
+ *   KJIT_DOUBLE_SEED=1         another order and other delays of queued work
+ *   KJIT_DOUBLE_SYNC=1         queued work runs within the call that queues it
+ *   KJIT_DOUBLE_WORKERS=2      threads that run queued work
+ *   KJIT_DOUBLE_STEPS=n        instructions of one warp before its launch counts as hung (0: never)
+ *   KJIT_DOUBLE_NOOP=1         launches do nothing: what is left is the cost of launching
+ *   KJIT_DOUBLE_FAIL=list      calls that fail: symbol:nth:code[:always], separated by commas. The
+ *                              nth call of that name (1 is the first), or all from it on, returns
+ *                              the code. The symbol may be without its _v2. A call that frees or
+ *                              waits has done so all the same, and what a failed call did not
+ *                              free is no leak.
+ *   KJIT_DOUBLE_LOG=file       a line for each call and each piece of queued work (appended):
+ *                              "call 12 T1 cuMemFree_v2(0x1000000000100) = 0", T1 being the thread
+ *                              that called first; "run 7 W1 begin launch kj_f stream 3", and its
+ *                              "... end"
+ *   KJIT_DOUBLE_REPORT=file    where the report goes (appended) instead of stderr
+ *   KJIT_DOUBLE_EXIT=n         the exit status of a process with misuses or leaks; 0: its own
+ *
+ * One lock (calls.c) guards all state; whoever waits or runs queued work gives it up meanwhile. */
+#ifndef DOUBLE_H
+#define DOUBLE_H
+
+#include "cu.h"
+#include "ptx.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- Settings (config.c) ---- */
+
+typedef struct drv_chip {
+    int sm;
+    const char *name;
+    int multiprocessors, threads, blocks, shared, optin, l2, memory_clock, bus_width;
+} drv_chip;
+
+typedef struct drv_settings {
+    const drv_chip *chip;
+    int version, devices, workers, exit_status;
+    size_t memory;
+    uint64_t seed, steps;
+    bool pools, sync, noop;
+    const char *fail, *log, *report;
+} drv_settings;
+
+const drv_settings *config(void);
+/* The newest PTX that a driver of that version takes: 84 for 12040. */
+int config_ptx(int cuda_version);
+
+/* ---- Calls (calls.c) ---- */
+
+/* What a call needs before it is carried out, and what injected failures must know of it. */
+typedef enum call_flags {
+    ANY = 0,   /* nothing */
+    INIT = 1,  /* cuInit */
+    CTX = 2,   /* a current context without an error */
+    WAITS = 4, /* it waits for queued work */
+    FREES = 8  /* it gives something back */
+} call_flags;
+
+typedef struct call_row {
+    const char *symbol, *base; /* "cuMemAlloc_v2", "cuMemAlloc" */
+    int since;                 /* the first driver version that has it */
+    int flags;
+    void (*entry)(void);
+} call_row;
+
+extern const call_row call_rows[];
+extern const int call_row_count;
+
+/* The running call's name and number; "" and 0 outside. */
+const char *call_name(void);
+uint64_t call_number(void);
+
+/* Gives up the lock until something happened in a queue. */
+void call_wait(void);
+void call_wait_until(double time); /* at most; 0: no limit */
+void call_lock(void);
+void call_unlock(void);
+void call_wake(void);    /* all who are in call_wait */
+bool calls_forked(void); /* this is a child of the process that called cuInit */
+
+/* Each row's work, done under the lock. */
+#define CALL(symbol, base, since, flags, params, args, line) CUresult do_##symbol params;
+#include "calls.def"
+#undef CALL
+
+/* ---- Handles (handle.c): typed, never reused ---- */
+
+typedef enum drv_kind {
+    KIND_CONTEXT,
+    KIND_STREAM,
+    KIND_EVENT,
+    KIND_MODULE,
+    KIND_FUNCTION,
+    KIND_POOL,
+    KIND_LINK,
+    KIND_COUNT
+} drv_kind;
+
+typedef struct drv_context drv_context;
+
+typedef struct drv_object {
+    drv_kind kind;
+    bool dead;
+    bool builtin; /* the driver's own: never a leak */
+    uint64_t number;
+    drv_context *context; /* NULL for contexts and pools */
+    uint64_t made, ended; /* the numbers of those calls */
+} drv_object;
+
+/* An object of `size` bytes that starts with its `object`, zeroed; lives until the process ends. */
+void *object_new(size_t size, drv_kind kind, drv_context *context);
+void object_end(drv_object *object);
+void *object_handle(const void *object);
+/* NULL after recording a misuse: not a handle of that kind, or one that has ended. */
+void *object_find(const void *handle, drv_kind kind);
+/* The same, and of the current context. */
+void *object_here(const void *handle, drv_kind kind);
+const char *object_kind(drv_kind kind);
+/* The living objects of a kind, in order of creation: the first after that one (NULL: of all). */
+drv_object *object_next(const drv_object *after, drv_kind kind);
+
+/* ---- Threads and contexts (context.c) ---- */
+
+typedef struct drv_thread {
+    int number; /* T1 is the first that called */
+    drv_context *stack[32];
+    int depth;
+    bool in_host_function;
+    struct drv_thread *next;
+} drv_thread;
+
+struct drv_context {
+    drv_object object;
+    int device;
+    int retained; /* of a primary context */
+    bool primary;
+    CUresult error; /* what every later call returns */
+    struct drv_stream *legacy;
+};
+
+drv_thread *thread_self(void);
+drv_context *context_current(void);
+drv_thread *thread_first(void);
+
+/* ---- Reports (report.c) ---- */
+
+/* Records that a rule was broken, with the running call; gives the code: `return misuse(...)`. */
+CUresult misuse(CUresult code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Something that is worth a line in the report, but no mistake: a kernel's fault. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void leak(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line of the log. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool report_ended(void);                /* the process is ending and the report is written */
+void report_leaks(void);                /* leak.c: of everything */
+void report_left(drv_context *context); /* leak.c: of what dies with a context */
+const char *error_name(CUresult code);
+const char *error_text(CUresult code);
+
+/* ---- Queued work (stream.c, worker.c) ---- */
+
+typedef struct drv_op drv_op;
+typedef struct drv_memory drv_memory;
+typedef struct drv_stream {
+    drv_object object;
+    bool blocking; /* waits for the legacy stream and it for this */
+    unsigned flags;
+    int priority;
+    drv_op *first, *last;
+    struct drv_stream *next; /* of the streams with work */
+} drv_stream;
+
+struct drv_op {
+    uint64_t number;
+    drv_stream *stream;
+    drv_op *next;
+    drv_op **after; /* work of other streams that comes first */
+    int nafter;
+    int refs;
+    bool running, done;
+    bool hurried; /* somebody waits for it */
+    bool always;  /* runs after an error too, which `status` is then */
+    CUresult status;
+    double start, ended; /* when it may run, and when it had */
+    char what[96];
+    struct use {
+        struct use *next;
+        drv_memory *memory;
+    } * uses;
+    CUresult (*run)(drv_op *op); /* without the lock; an error becomes the context's */
+    void (*finish)(drv_op *op, CUresult status); /* with the lock; may be NULL */
+};
+
+drv_stream *stream_new(drv_context *context, unsigned flags, int priority);
+/* NULL for a handle that is none, after recording that. */
+drv_stream *stream_find(CUstream handle);
+bool stream_idle(const drv_stream *stream);
+/* Waits for what is queued; the context's error. */
+CUresult stream_wait(drv_stream *stream);
+CUresult context_wait(drv_context *context);
+
+/* Work of `size` bytes that starts with its op. op_queue takes the caller's reference. */
+void *op_new(size_t size, drv_stream *stream, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void op_after(drv_op *op, drv_op *earlier); /* `earlier` may be NULL or done */
+void op_uses(drv_op *op, drv_memory *memory);
+void op_queue(drv_op *op);
+CUresult op_wait(drv_op *op);
+drv_op *op_keep(drv_op *op);
+void op_drop(drv_op *op); /* may be NULL */
+
+drv_stream *worker_streams(void); /* those with work */
+void worker_accept(drv_op *op);
+void worker_hurry(drv_op *op);
+uint64_t worker_seed(const drv_op *op);
+bool workers_busy(void); /* something runs */
+void workers_end(void);
+double now(void); /* seconds */
+
+/* ---- Memory (memory.c, pinned.c) ---- */
+
+typedef enum drv_owner {
+    OWNER_PROGRAM,
+    OWNER_POOL,
+    OWNER_MODULE,
+    OWNER_PINNED,
+    OWNER_REGISTERED
+} drv_owner;
+
+/* A range of addresses, never used twice but for the host's own. */
+struct drv_memory {
+    drv_owner owner;
+    uint64_t begin;
+    size_t size;
+    char *host;
+    void *map; /* with its guard pages */
+    size_t map_size;
+    drv_context *context;
+    struct drv_pool *pool;
+    unsigned flags;
+    bool live;   /* the device can reach it */
+    bool freed;  /* the program has given it back */
+    int pending; /* pieces of queued work that use it */
+    uint64_t made, ended;
+    drv_memory *next; /* of pinned.c's list */
+};
+
+enum { POISON = 0xCB };
+
+/* NULL when the device's memory is full. A pool's is the device's to reach after memory_show. */
+drv_memory *memory_new(drv_context *context, size_t size, size_t align, drv_owner owner);
+void memory_show(drv_memory *memory);
+void memory_end(drv_memory *memory);       /* the program has given it back */
+void memory_give_back(drv_memory *memory); /* and the device */
+bool memory_map(drv_memory *memory);       /* the host memory behind it */
+void memory_sweep(void);                   /* what kernels could have reached; none runs */
+size_t memory_used(int device);
+drv_memory *memory_next(const drv_memory *after); /* all of device memory there ever was */
+bool memory_is_device(uint64_t address);
+drv_memory *memory_at(uint64_t address); /* the range around it, ended or not; NULL */
+/* NULL, after recording why, unless all of the range is in one living allocation. */
+drv_memory *memory_range(uint64_t address, size_t size, const char *what);
+drv_memory *memory_to_free(CUdeviceptr address);               /* api_memory.c; likewise */
+bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; without the lock */
+
+drv_memory *pinned_at(const void *host); /* the living page-locked range around it */
+drv_memory *pinned_next(const drv_memory *after);
+bool pinned_find(uint64_t address, ptx_range *out); /* without the lock */
+
+/* ---- Modules (api_module.c) ---- */
+
+typedef struct drv_module {
+    drv_object object;
+    ptx_module *ptx;
+    ptx_memory memory;
+    int pending;               /* launches that are queued or run */
+    pthread_mutex_t launching; /* one launch at a time */
+    struct drv_function *functions;
+} drv_module;
+
+typedef struct drv_function {
+    drv_object object;
+    drv_module *module;
+    const ptx_kernel *kernel;
+    const ptx_kernel_info *info;
+    char *name;
+    int dynamic; /* the most dynamic shared memory that a launch may ask for */
+    int carveout;
+    struct drv_function *next;
+} drv_function;
+
+/* Where the JIT's options want what it says. */
+typedef struct jit_logs {
+    char *info, *error;
+    size_t info_size, error_size;
+    void **info_filled, **error_filled;
+} jit_logs;
+
+CUresult jit_read(unsigned count, const CUjit_option *options, void **values, jit_logs *out);
+void jit_say(const jit_logs *logs, const char *error);
+CUresult module_load(CUmodule *out, const void *image, const jit_logs *logs);
+/* The PTX text of what a program loads; NULL with the code the driver gives. */
+const char *image_text(const void *image, CUresult *result); /* api_link.c */
+int function_registers(const drv_function *function);
+
+#endif
