@@ -49,8 +49,10 @@ static void show_log(const options *o, kjit_module *mod)
 
 static kjit_status load(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
 {
-    kjit_compile_options c = {
-        .opt_level = o->opt_level, .no_contract = o->no_contract, .arch = o->arch};
+    kjit_compile_options c = {.opt_level = o->opt_level,
+                              .no_contract = o->no_contract,
+                              .verify = o->emit != NULL,
+                              .arch = o->arch};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;

@@ -34,6 +34,7 @@ void kj_lines_begin(kj_lower *lo, const kj_entry_spec *spec)
                                                  false, true, line, LLVMDIFlagZero, true);
     LLVMSetSubprogram(lo->fn, lo->line.scope);
     LLVMDIBuilderFinalize(spec->lines);
+    LLVMSetCurrentDebugLocation2(lo->b, NULL); /* of the kernel before */
 }
 
 void kj_lines_at(kj_lower *lo, kj_span span)
