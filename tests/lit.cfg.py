@@ -1,6 +1,8 @@
 # What lit makes of a test file: see tests/run, which sets the environment read here.
 import os
+import re
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -33,8 +35,12 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "XDG_CACHE
 
 # For REQUIRES: and UNSUPPORTED: lines.
 for tool in ("ptxas", "valgrind", "clang", "pkg-config"):
-    if shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin"):
+    found = shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin")
+    if found:
         config.available_features.add(tool)
+    if found and tool == "ptxas": # and the chips that it knows: ptxas-sm_90
+        known = subprocess.run([found, "--help"], stdout=subprocess.PIPE, text=True).stdout
+        config.available_features |= {f"ptxas-{name}" for name in re.findall(r"'(sm_\d+)'", known)}
 try: # a container may have no terminals to give
     for end in os.openpty():
         os.close(end)

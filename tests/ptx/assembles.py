@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""assembles.py KJIT ARCH FILE...: does ptxas take the PTX of every kernel there, and is it as it should be?
+
+No load or store is generic, and there is local memory only where the source has local arrays."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+GENERIC = re.compile(r"^\s*(?:@!?%p\d+\s+)?(?:ld|st|atom|red)(?:\.(?:relaxed|volatile|nc|gpu|cta|sys|v[24]))*"
+                     r"\.(?:add|and|or|min|max|cas|exch|[busf]\d+)", re.MULTILINE)
+LOCAL = re.compile(r"^\s*\.local|(?:ld|st)\.local", re.MULTILINE)
+
+
+def check(kjit, ptxas, arch, path, folder):
+    """What is wrong with a file's kernels; None when nothing is."""
+    built = subprocess.run([*kjit, "build", "--emit=asm", f"--arch={arch}", path], capture_output=True, text=True)
+    if built.returncode != 0:
+        return built.stderr
+    ptx, source = built.stdout, pathlib.Path(path).read_text()
+    if ".entry" not in ptx:
+        return None  # no kernels in it
+    generic = GENERIC.search(ptx)
+    if generic:
+        return f"a generic access: {generic.group().strip()}"
+    if "local.array" not in source and LOCAL.search(ptx):
+        return "local memory, and no local array in the source"
+    text = pathlib.Path(folder, f"{abs(hash(path))}.ptx")
+    text.write_text(ptx)
+    assembled = subprocess.run([ptxas, f"-arch={arch}", "-o", os.devnull, text], capture_output=True, text=True)
+    return assembled.stdout + assembled.stderr if assembled.returncode != 0 else None
+
+
+def main():
+    kjit, arch, files = sys.argv[1].split(), sys.argv[2], sys.argv[3:]
+    ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = list(pool.map(lambda path: check(kjit, ptxas, arch, path, folder), files))
+    for path, what in zip(files, wrong):
+        if what:
+            print(f"{path}: {what.strip()}")
+    print(f"{len(files)} files, {sum(w is not None for w in wrong)} wrong")
+    return any(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
