@@ -100,7 +100,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu bench-compile bench-ptx clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -167,6 +167,8 @@ format: ## lay the sources out as .clang-format says
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
+
+include gpu/gpu.mk
 
 # ---- Building ----
 

@@ -1,0 +1,94 @@
+/* The table of medians: a row a case, kjit's time, its rate and part of what the GPU can do, and the peers' times with
+ * kjit's ratio to each. */
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COLUMNS = 10, CELL = 32 };
+
+static const int width[COLUMNS] = {14, 9, 12, 9, 9, 9, 9, 9, 9, 9};
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(bench_samples *s)
+{
+    if (s->count == 0)
+        return 0;
+    qsort(s->ms, (size_t)s->count, sizeof s->ms[0], compare);
+    return s->ms[s->count / 2];
+}
+
+static void put_row(char cells[COLUMNS][CELL], bool markdown)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        const char *edge = markdown ? (i == 0 ? "| " : " | ") : (i == 0 ? "" : "  ");
+        printf(i == 0 ? "%s%-*s" : "%s%*s", edge, width[i], cells[i]);
+    }
+    puts(markdown ? " |" : "");
+}
+
+static void put_head(bool markdown)
+{
+    char head[COLUMNS][CELL] = {"ms, median", "kjit",  "rate",    "of limit", "nvcc",
+                                "/ nvcc",     "Numba", "/ Numba", "CuPy",     "/ CuPy"};
+    put_row(head, markdown);
+    for (int i = 0; markdown && i < COLUMNS; i++) {
+        fputs(i == 0 ? "| " : " | ", stdout);
+        for (int j = 0; j < width[i] - (i > 0); j++)
+            putchar('-');
+        if (i > 0)
+            putchar(':');
+    }
+    if (markdown)
+        puts(" |");
+}
+
+static void put_rate(const bench_row *row, double ms, const bench_limits *limits, char rate[CELL],
+                     char part[CELL])
+{
+    const double work = row->c->work * pow((double)row->size, row->c->power);
+    const bool bytes = row->c->unit == BENCH_BYTES;
+    const double giga = work / ms / 1e6, limit = bytes ? limits->bandwidth : limits->peak;
+    snprintf(rate, CELL, "-");
+    snprintf(part, CELL, "-");
+    if (row->c->unit == BENCH_NONE || ms <= 0)
+        return;
+    snprintf(rate, CELL, "%.0f %s", giga, bytes ? "GB/s" : "GF/s");
+    if (limit > 0)
+        snprintf(part, CELL, "%.0f %%", giga / limit * 100);
+}
+
+/* A peer's time, and kjit's in terms of it. */
+static void put_peer(bench_samples *s, double kjit, char time[CELL], char ratio[CELL])
+{
+    const double ms = median(s);
+    snprintf(time, CELL, "-");
+    snprintf(ratio, CELL, "-");
+    if (ms <= 0)
+        return;
+    snprintf(time, CELL, "%.4f", ms);
+    snprintf(ratio, CELL, "%.2f", kjit / ms);
+}
+
+void bench_report(bench_row *rows, int nrows, const bench_limits *limits, bool markdown)
+{
+    put_head(markdown);
+    for (int i = 0; i < nrows; i++) {
+        bench_row *row = &rows[i];
+        char cells[COLUMNS][CELL];
+        const double kjit = median(&row->side[SIDE_KJIT]);
+        snprintf(cells[0], CELL, "%s", row->c->name);
+        snprintf(cells[1], CELL, "%.4f", kjit);
+        put_rate(row, kjit, limits, cells[2], cells[3]);
+        put_peer(&row->side[SIDE_CUDA], kjit, cells[4], cells[5]);
+        put_peer(&row->side[SIDE_NUMBA], kjit, cells[6], cells[7]);
+        put_peer(&row->side[SIDE_CUPY], kjit, cells[8], cells[9]);
+        put_row(cells, markdown);
+    }
+}

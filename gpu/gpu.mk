@@ -1,0 +1,40 @@
+# The bundle for a machine that has a GPU and its driver but no packages: docs/gpu/README.md. The command needs libc and
+# libm alone, of the version this machine has or newer; the library also what lies beside it (Debian's libpng.a cannot
+# be part of a shared library).
+#
+#   WITH_DOUBLE=1   with the driver double, to try the bundle where there is no GPU
+
+GPU = $(BUILD)/gpu
+GPU_STATIC_LIBS = $(patsubst -lpng,-l:libpng.a,$(patsubst -lz,-l:libz.a,$(patsubst -lzstd,-l:libzstd.a,$(LIBS))))
+GPU_LDFLAGS = $(LDFLAGS_ALL) -s -static-libstdc++ -static-libgcc
+GPU_API = $(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%)
+GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch
+
+gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) ## pack kjit and its tests for a machine with a GPU
+	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle
+
+$(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
+	@mkdir -p $(@D)
+	@echo "LINK $@"
+	@$(CXX) $(GPU_LDFLAGS) -no-pie -o $@ $^ $(GPU_STATIC_LIBS)
+
+$(GPU)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
+	@mkdir -p $(@D)
+	@echo "LINK $@"
+	@$(CXX) $(GPU_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map \
+	    -Wl,-rpath,'$$ORIGIN' -o $@.0 $(LIB_OBJECTS) $(LIBS)
+	@ln -sf $(@F).0 $@
+
+$(GPU)/api/%: $(BUILD)/tests/api/% $(GPU)/libkjit.so
+	@mkdir -p $(@D)
+	@$(CC) $(LDFLAGS_ALL) -s -o $@ $<.o -L$(GPU) -lkjit -lcmocka -lm
+
+GPU_BENCH_FLAGS = $(CPPFLAGS_ALL) $(WARNINGS) -std=c17 -O2
+
+$(GPU)/gpu-bench: $(filter-out bench/gpu/launch.c,$(wildcard bench/gpu/*.c)) $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
+	@echo "LINK $@"
+	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl
+
+$(GPU)/gpu-launch: bench/gpu/launch.c bench/gpu/driver.c $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
+	@echo "LINK $@"
+	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl
