@@ -49,6 +49,7 @@ RUNTIME = $(call in_order,runtime,status error machine memory devices context la
     format format_float str stream module bind variant launch stage explain emit \
     run_block run_param run_stmt run_expr run_op run_index run_call run_args run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
+CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory queue mark copy move load launch)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_devices cmd_builtins)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
@@ -56,10 +57,10 @@ UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 DOUBLE = $(sort $(wildcard tests/driver/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 
-C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
-    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/cpu/*.h cli/*.h bench/*/*.[ch])
+C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
+    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch])
 
-LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE)) \
+LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE)) \
     $(BUILD)/gen/mathlib.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_TESTS))

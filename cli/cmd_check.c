@@ -1,10 +1,13 @@
-/* kjit check: the diagnostics of files, and whether there were errors. */
+/* kjit check: the diagnostics of files, and whether there were errors. No device has a say in them,
+ * so none is looked for. */
 #include "cli.h"
 
 int command_check(const options *o)
 {
     int worst = EXIT_OK;
-    kjit_context *ctx = open_context(o);
+    options plain = *o;
+    plain.device = "cpu";
+    kjit_context *ctx = open_context(&plain);
     if (!ctx)
         return EXIT_FAILED;
     for (int i = 0; i < o->narguments; i++) {

@@ -71,6 +71,8 @@ typedef struct kj_device_ops {
     /* workers: of kjit_context_options. */
     kjit_status (*open)(int ordinal, int workers, kj_device **out, kj_failure *why);
     void (*close)(kj_device *dev); /* all work has ended, all that was made is freed */
+    /* Why every call fails with KJIT_LOST from now on; NULL while the device works. May be NULL. */
+    const char *(*lost)(const kj_device *dev);
 
     /* At a multiple of 256 bytes on a device without host_memory. */
     kjit_status (*alloc)(kj_device *dev, size_t size, void **out, kj_failure *why);

@@ -48,9 +48,12 @@ static kjit_status take_failure(kjit_stream *s, char **text)
     return status;
 }
 
-/* Gives it to the calling thread. */
+/* Gives it to the calling thread; when there is none, that the device was lost. */
 static kjit_status report(kjit_context *ctx, kjit_status status, char *text)
 {
+    const char *lost = ctx->ops->lost ? ctx->ops->lost(ctx->dev) : NULL;
+    if (status == KJIT_OK && lost)
+        return kj_fail(ctx, KJIT_LOST, "%s", lost);
     if (status != KJIT_OK)
         kj_fail(ctx, status, "%s", text ? text : kjit_status_message(status));
     free(text);
@@ -221,9 +224,10 @@ kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
 kjit_status kjit_event_synchronize(kjit_event *e)
 {
     kjit_status status = enter_event(e, NULL);
-    if (status == KJIT_OK)
-        e->ctx->ops->mark_wait(e->mark);
-    return status;
+    if (status != KJIT_OK)
+        return status;
+    e->ctx->ops->mark_wait(e->mark);
+    return report(e->ctx, KJIT_OK, NULL);
 }
 
 kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
@@ -235,8 +239,11 @@ kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
         return kj_fail(from->ctx, KJIT_INVALID, "the events belong to different contexts");
     if (!ms)
         return kj_fail(from->ctx, KJIT_INVALID, "ms is NULL");
-    if (!from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
-        return kj_fail(from->ctx, KJIT_INVALID,
-                       "an event was not recorded, or has not been reached yet");
-    return KJIT_OK;
+    if (from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
+        return KJIT_OK;
+    status = report(from->ctx, KJIT_OK, NULL);
+    if (status != KJIT_OK)
+        return status;
+    return kj_fail(from->ctx, KJIT_INVALID,
+                   "an event was not recorded, or has not been reached yet");
 }

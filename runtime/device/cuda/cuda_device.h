@@ -1,0 +1,193 @@
+/* The CUDA device: its own structures, and what its files give each other.
+ *
+ * Every call enters the device's primary context and leaves it again, so the caller's current
+ * context is what it was. Queued work is a list of tasks a queue, in the order in which it was given
+ * to the queue's stream; events behind some of them tell how far the device is. Whoever waits, asks
+ * or queues more ends the tasks that have been reached: no thread of kjit's own is needed, and the
+ * driver's threads only ever copy memory (host functions, which may not call the driver).
+ *
+ * After an error that the driver doesn't recover from the device is lost: every call says so, tasks
+ * end with that status, and nothing is freed any more, for the context cannot. */
+#ifndef KJ_CUDA_DEVICE_H
+#define KJ_CUDA_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "device.h"
+#include "driver.h"
+
+/* ---- The driver and its results (driver.c, error.c) ---- */
+
+/* The newest target that the driver and LLVM have for a capability: "sm_90"; NULL: none. */
+const char *kj_cuda_target(const kj_cuda_driver *driver, int capability);
+
+/* "cannot <format>: <what the result means>", and the status that goes with it. */
+kjit_status kj_cuda_because(const kj_cuda_driver *driver, kj_cu_result result, kj_failure *why,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same on a device, which is lost if the result says so. */
+kjit_status kj_cuda_failed(kj_device *dev, kj_cu_result result, kj_failure *why, const char *format,
+                           ...) __attribute__((format(printf, 4, 5)));
+
+bool kj_cuda_is_end(kj_cu_result result);                        /* of a device? */
+void kj_cuda_note(kj_device *dev, kj_cu_result result);          /* loses the device if it is */
+void kj_cuda_lose(kj_device *dev, kj_cu_result result);          /* whatever it is */
+kjit_status kj_cuda_gone(const kj_device *dev, kj_failure *why); /* KJIT_LOST, and why */
+
+/* ---- The device (cuda.c) ---- */
+
+/* A launch that has not been seen to end, for the message when the device is lost. */
+typedef struct kj_cuda_launch {
+    struct kj_cuda_launch *next, *prev;
+    const char *what;
+} kj_cuda_launch;
+
+typedef struct kj_cuda_event {
+    struct kj_cuda_event *next;
+    kj_cu_event event;
+} kj_cuda_event;
+
+typedef struct kj_cuda_task kj_cuda_task;
+
+struct kj_device {
+    const kj_cuda_driver *cu;
+    kj_cu_device device;
+    kj_cu_context context;
+    int capability, multiprocessors, multiprocessor_threads;
+    int max_shared;             /* bytes a block can have */
+    kj_cu_stream stream;        /* of calls without a queue */
+    kj_cu_stream memory_stream; /* orders what the pool gives and takes; it never has work */
+    kj_cu_pool pool;            /* NULL where the device has none */
+
+    pthread_mutex_t mover_lock; /* while the kernel of move.c is loaded, at its first use */
+    kj_cu_module mover_module;
+    kj_cu_function mover;
+
+    pthread_mutex_t lock; /* of all that follows; never held while the driver is called */
+    pthread_cond_t ended; /* some task has */
+    kj_queue *queues;
+    uint64_t tickets;   /* tasks ever queued */
+    atomic_int pending; /* tasks queued that have not ended */
+    kj_cuda_launch *launches;
+    kj_cuda_event *events; /* for use again */
+    void *stages; /* page-locked memory for use again; each begins with the next's address */
+    kj_cuda_task *remains; /* of a lost device: what a host function might still look at */
+    atomic_bool lost;
+    char lost_text[sizeof(kj_failure)];
+};
+
+static inline bool kj_cuda_is_lost(const kj_device *dev)
+{
+    return atomic_load_explicit(&dev->lost, memory_order_acquire);
+}
+
+/* Makes the device's context current; fails when it is lost. Ends with kj_cuda_leave. */
+kjit_status kj_cuda_enter(kj_device *dev, kj_failure *why);
+void kj_cuda_leave(kj_device *dev);
+
+/* ---- Memory (memory.c) ---- */
+
+enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go through */
+
+kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *why);
+void kj_cuda_release(kj_device *dev, void *memory, size_t size);
+/* The device's context is entered. */
+kj_cu_result kj_cuda_pool_open(kj_device *dev);
+void kj_cuda_pool_close(kj_device *dev);
+kj_cu_result kj_cuda_stage_take(kj_device *dev, void **out);
+void kj_cuda_stage_give(kj_device *dev, void *stage); /* NULL is nothing */
+void kj_cuda_stages_free(kj_device *dev);
+/* Waits for all queued work and gives unused memory of the pool back to the driver. */
+void kj_cuda_scrape(kj_device *dev);
+
+/* ---- Queues and marks (queue.c, mark.c) ---- */
+
+/* Queued work: allocated by who queues it, freed when it has ended. */
+struct kj_cuda_task {
+    kj_cuda_task *next;
+    uint64_t ticket;
+    kj_cuda_event *reached; /* recorded behind it; NULL: a later task's tells */
+    kj_cuda_launch launch;  /* linked when it has a `what` */
+    kj_work *work;          /* NULL: nobody is told */
+    /* Called before that, on a task that has ended; on a lost device it makes sure that no host
+     * function goes on. May be NULL. */
+    void (*end)(kj_device *dev, kj_cuda_task *task, bool lost);
+};
+
+struct kj_queue {
+    kj_device *dev;
+    kj_queue *next, *prev;
+    kj_cu_stream stream;
+    pthread_mutex_t issue;     /* held from the first driver call of a task until it is listed */
+    int unmarked;              /* tasks listed since an event was recorded; under `issue` */
+    void *stage;               /* of copies in this stream, one after the other; under `issue` */
+    kj_cuda_task *head, *tail; /* under the device's lock, as is what follows */
+    bool draining;             /* some thread ends its tasks */
+};
+
+/* A task of at least sizeof(kj_cuda_task) bytes, zeroed; NULL without memory. */
+void *kj_cuda_task_new(size_t size, kj_work *work, const char *what);
+/* Lists a task whose work is in the stream now; gives its ticket. With `exact` an event is recorded
+ * right behind it. The context is entered, queue->issue held. */
+uint64_t kj_cuda_queued(kj_queue *queue, kj_cuda_task *task, bool exact);
+/* Releases queue->issue, and ends tasks when it is time to. */
+void kj_cuda_issued(kj_queue *queue);
+/* Ends tasks that have been reached, and doesn't wait. The context is entered. */
+void kj_cuda_drain(kj_queue *queue);
+/* Ends tasks up to the ticket, waiting for them; of all queues, or of the one, which may be gone. */
+void kj_cuda_finish(kj_device *dev, const kj_queue *only, uint64_t ticket);
+/* Waits for a stream; what it gives is an end of the device. The context is entered. */
+kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream);
+/* Frees a task that has ended or was never listed. */
+void kj_cuda_task_drop(kj_device *dev, kj_cuda_task *task);
+void kj_cuda_launch_begin(kj_device *dev, kj_cuda_launch *launch);
+void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch);
+void kj_cuda_events_free(kj_device *dev, bool entered);
+
+kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
+void kj_cuda_queue_free(kj_queue *queue);
+void kj_cuda_wait(kj_device *dev, kj_queue *queue);
+bool kj_cuda_idle(kj_queue *queue);
+
+kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why);
+void kj_cuda_mark_free(kj_mark *mark);
+kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
+void kj_cuda_mark_wait(kj_mark *mark);
+kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
+bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
+
+/* ---- Copies (copy.c, move.c) ---- */
+
+kjit_status kj_cuda_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer,
+                         kj_work *work, kj_failure *why);
+/* Is a transfer one run of bytes on both sides? How many those are. */
+bool kj_cuda_is_row(const kj_transfer *t, size_t *bytes);
+/* Puts a transfer within the device's memory into a stream; its ends don't overlap. */
+kj_cu_result kj_cuda_move(kj_device *dev, kj_cu_stream stream, const kj_transfer *t);
+/* The same for a row whose ends do, through `room` bytes of memory aside. */
+kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_transfer *t,
+                               void *aside, size_t room);
+void kj_cuda_mover_free(kj_device *dev);
+
+/* ---- Code and launches (load.c, launch.c) ---- */
+
+enum { KJ_CUDA_MAX_ARGS = 4096 };
+
+struct kj_exec {
+    kj_cu_module module;
+    kj_cu_function function;
+    int64_t shared; /* bytes of shared arrays that are in the code */
+    int nargs;
+    int args[]; /* slot of each parameter */
+};
+
+kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
+void kj_cuda_unload(kj_device *dev, kj_exec *exec);
+kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t *size,
+                             kj_failure *why);
+kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
+                            kj_failure *why);
+kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                               kj_work *work, kj_host_fault *fault, kj_failure *why);
+
+#endif

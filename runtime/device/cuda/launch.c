@@ -1,0 +1,99 @@
+/* Launches: a kernel's parameters are the launch's slots where they are. */
+#include <stdlib.h>
+
+#include "cuda_device.h"
+
+static const char *name_of(const kj_launch_call *call)
+{
+    return call->what ? call->what : "a kernel";
+}
+
+/* What the block's shape and the kernel's needs make impossible is a failure of the launch. */
+static kjit_status refused(kj_device *dev, const kj_launch_call *call, kj_cu_result result,
+                           kj_failure *why)
+{
+    const int64_t *block = call->values->block, *grid = call->values->grid;
+    int registers;
+    if (result == KJ_CU_INVALID_VALUE)
+        return kj_because(why, KJIT_LAUNCH,
+                          "%s: the driver refuses a grid of (%lld, %lld, %lld) blocks of (%lld, "
+                          "%lld, %lld) threads",
+                          name_of(call), (long long)grid[0], (long long)grid[1], (long long)grid[2],
+                          (long long)block[0], (long long)block[1], (long long)block[2]);
+    if (result == KJ_CU_LAUNCH_OUT_OF_RESOURCES &&
+        dev->cu->FuncGetAttribute(&registers, KJ_CU_FUNC_NUM_REGS, call->exec->function) ==
+            KJ_CU_SUCCESS)
+        return kj_because(why, KJIT_LAUNCH,
+                          "%s: a block of %lld threads with %d registers each is more than a "
+                          "multiprocessor has: launch smaller blocks",
+                          name_of(call), (long long)(block[0] * block[1] * block[2]), registers);
+    return kj_cuda_failed(dev, result, why, "launch %s", name_of(call));
+}
+
+static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, const kj_launch_call *call)
+{
+    const kj_exec *exec = call->exec;
+    const int64_t *grid = call->values->grid, *block = call->values->block;
+    int64_t dynamic = (int64_t)call->scratch - exec->shared;
+    void *params[KJ_CUDA_MAX_ARGS];
+    for (int i = 0; i < exec->nargs; i++)
+        params[i] = &call->values->slots[exec->args[i]];
+    return dev->cu->LaunchKernel(exec->function, (unsigned)grid[0], (unsigned)grid[1],
+                                 (unsigned)grid[2], (unsigned)block[0], (unsigned)block[1],
+                                 (unsigned)block[2], (unsigned)dynamic, stream, params, NULL);
+}
+
+static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_failure *why)
+{
+    kj_cuda_launch note = {.what = name_of(call)};
+    kj_cuda_wait(dev, NULL);
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cuda_launch_begin(dev, &note);
+    kj_cu_result result = launch(dev, dev->stream, call);
+    if (result != KJ_CU_SUCCESS) {
+        status = refused(dev, call, result, why);
+    } else {
+        result = kj_cuda_sync(dev, dev->stream);
+        if (result != KJ_CU_SUCCESS)
+            status = kj_cuda_failed(dev, result, why, "run %s", name_of(call));
+    }
+    kj_cuda_launch_end(dev, &note);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_work *work,
+                                 kj_failure *why)
+{
+    kj_device *dev = q->dev;
+    kj_cuda_task *task = kj_cuda_task_new(sizeof *task, work, name_of(call));
+    if (!task)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status == KJIT_OK) {
+        pthread_mutex_lock(&q->issue);
+        kj_cu_result result = launch(dev, q->stream, call);
+        if (result == KJ_CU_SUCCESS)
+            kj_cuda_queued(q, task, false);
+        kj_cuda_issued(q);
+        if (result != KJ_CU_SUCCESS)
+            status = refused(dev, call, result, why);
+        kj_cuda_leave(dev);
+    }
+    if (status != KJIT_OK)
+        free(task);
+    return status;
+}
+
+kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                               kj_work *work, kj_host_fault *fault, kj_failure *why)
+{
+    (void)fault; /* what goes wrong on a GPU is the end of the device */
+    if (call->scratch > (size_t)dev->max_shared)
+        return kj_because(why, KJIT_LAUNCH,
+                          "%s needs %zu bytes of shared memory for a block; this GPU has %d",
+                          name_of(call), call->scratch, dev->max_shared);
+    return queue ? launch_queued(queue, call, work, why) : launch_now(dev, call, why);
+}

@@ -1,0 +1,142 @@
+/* Marks: events with their times. A record or a join is a task like any other, so whoever waits for
+ * a queue waits for them too. */
+#include <stdlib.h>
+
+#include "cuda_device.h"
+
+struct kj_mark {
+    kj_device *dev;
+    kj_cu_event event;
+    /* Of its last record, under the device's lock: the queue, which may be gone, and the ticket there;
+     * 0 when it was reached at once. */
+    const kj_queue *queue;
+    uint64_t ticket;
+    bool recorded;
+};
+
+kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why)
+{
+    kj_mark *mark = calloc(1, sizeof *mark);
+    if (!mark)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    mark->dev = dev;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status == KJIT_OK) {
+        kj_cu_result result = dev->cu->EventCreate(&mark->event, KJ_CU_EVENT_DEFAULT);
+        if (result != KJ_CU_SUCCESS)
+            status = kj_cuda_failed(dev, result, why, "make an event");
+        kj_cuda_leave(dev);
+    }
+    if (status == KJIT_OK)
+        *out = mark;
+    else
+        free(mark);
+    return status;
+}
+
+void kj_cuda_mark_free(kj_mark *mark)
+{
+    kj_failure why;
+    if (kj_cuda_enter(mark->dev, &why) == KJIT_OK) {
+        kj_cuda_note(mark->dev, mark->dev->cu->EventDestroy(mark->event));
+        kj_cuda_leave(mark->dev);
+    }
+    free(mark);
+}
+
+static void note_record(kj_mark *mark, const kj_queue *queue, uint64_t ticket)
+{
+    pthread_mutex_lock(&mark->dev->lock);
+    mark->recorded = true;
+    mark->queue = queue;
+    mark->ticket = ticket;
+    pthread_mutex_unlock(&mark->dev->lock);
+}
+
+/* Puts a record or a join into the stream. */
+static kjit_status queue_mark(kj_device *dev, kj_mark *mark, kj_queue *queue, bool record,
+                              kj_failure *why)
+{
+    kj_cuda_task *task = kj_cuda_task_new(sizeof *task, NULL, NULL);
+    if (!task)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    pthread_mutex_lock(&queue->issue);
+    kj_cu_result result = record ? dev->cu->EventRecord(mark->event, queue->stream)
+                                 : dev->cu->StreamWaitEvent(queue->stream, mark->event, 0);
+    if (result == KJ_CU_SUCCESS) {
+        uint64_t ticket = kj_cuda_queued(queue, task, record);
+        if (record)
+            note_record(mark, queue, ticket);
+    }
+    pthread_mutex_unlock(&queue->issue);
+    if (result == KJ_CU_SUCCESS)
+        return KJIT_OK;
+    free(task);
+    return kj_cuda_failed(dev, result, why, record ? "record an event" : "wait for an event");
+}
+
+static kjit_status record_now(kj_device *dev, kj_mark *mark, kj_failure *why)
+{
+    kj_cu_result result = dev->cu->EventRecord(mark->event, dev->stream);
+    if (result == KJ_CU_SUCCESS)
+        result = kj_cuda_sync(dev, dev->stream);
+    if (result != KJ_CU_SUCCESS)
+        return kj_cuda_failed(dev, result, why, "record an event");
+    note_record(mark, NULL, 0);
+    return KJIT_OK;
+}
+
+kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)
+{
+    if (!queue)
+        kj_cuda_wait(dev, NULL);
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    status = queue ? queue_mark(dev, mark, queue, true, why) : record_now(dev, mark, why);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+void kj_cuda_mark_wait(kj_mark *mark)
+{
+    pthread_mutex_lock(&mark->dev->lock);
+    const kj_queue *queue = mark->queue;
+    uint64_t ticket = mark->ticket;
+    pthread_mutex_unlock(&mark->dev->lock);
+    if (queue)
+        kj_cuda_finish(mark->dev, queue, ticket);
+}
+
+kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)
+{
+    if (!queue) {
+        kj_cuda_mark_wait(mark);
+        return kj_cuda_is_lost(dev) ? kj_cuda_gone(dev, why) : KJIT_OK;
+    }
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    status = queue_mark(dev, mark, queue, false, why);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms)
+{
+    kj_device *dev = from->dev;
+    kj_failure why;
+    float elapsed;
+    pthread_mutex_lock(&dev->lock);
+    bool recorded = from->recorded && to->recorded;
+    pthread_mutex_unlock(&dev->lock);
+    if (!recorded || kj_cuda_enter(dev, &why) != KJIT_OK)
+        return false;
+    kj_cu_result result = dev->cu->EventElapsedTime(&elapsed, from->event, to->event);
+    kj_cuda_note(dev, result);
+    kj_cuda_leave(dev);
+    if (result != KJ_CU_SUCCESS)
+        return false;
+    *ms = (double)elapsed;
+    return true;
+}

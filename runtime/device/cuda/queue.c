@@ -1,0 +1,387 @@
+/* Queues: streams with lists of what was put into them, and who ends it. */
+#include <stdlib.h>
+
+#include "cuda_device.h"
+
+/* ---- Events ---- */
+
+/* One that was used before or a new one; NULL when there is none. The context is entered. */
+static kj_cuda_event *take_event(kj_device *dev)
+{
+    pthread_mutex_lock(&dev->lock);
+    kj_cuda_event *e = dev->events;
+    if (e)
+        dev->events = e->next;
+    pthread_mutex_unlock(&dev->lock);
+    if (e)
+        return e;
+    e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    kj_cu_result result = dev->cu->EventCreate(&e->event, KJ_CU_EVENT_DISABLE_TIMING);
+    if (result == KJ_CU_SUCCESS)
+        return e;
+    kj_cuda_note(dev, result);
+    free(e);
+    return NULL;
+}
+
+static void give_event(kj_device *dev, kj_cuda_event *e)
+{
+    pthread_mutex_lock(&dev->lock);
+    e->next = dev->events;
+    dev->events = e;
+    pthread_mutex_unlock(&dev->lock);
+}
+
+/* An event recorded in the stream now; NULL when that cannot be had: then the stream is asked. */
+static kj_cuda_event *record_event(kj_queue *q)
+{
+    kj_device *dev = q->dev;
+    kj_cuda_event *e = take_event(dev);
+    if (!e)
+        return NULL;
+    kj_cu_result result = dev->cu->EventRecord(e->event, q->stream);
+    if (result == KJ_CU_SUCCESS)
+        return e;
+    kj_cuda_note(dev, result);
+    give_event(dev, e);
+    return NULL;
+}
+
+void kj_cuda_events_free(kj_device *dev, bool entered)
+{
+    while (dev->events) {
+        kj_cuda_event *e = dev->events;
+        dev->events = e->next;
+        if (entered)
+            kj_cuda_note(dev, dev->cu->EventDestroy(e->event));
+        free(e);
+    }
+}
+
+/* ---- Listing tasks ---- */
+
+void kj_cuda_launch_begin(kj_device *dev, kj_cuda_launch *launch)
+{
+    pthread_mutex_lock(&dev->lock);
+    launch->prev = NULL;
+    launch->next = dev->launches;
+    if (launch->next)
+        launch->next->prev = launch;
+    dev->launches = launch;
+    pthread_mutex_unlock(&dev->lock);
+}
+
+/* Under the lock. */
+static void unlink_launch(kj_device *dev, kj_cuda_launch *launch)
+{
+    if (launch->prev)
+        launch->prev->next = launch->next;
+    else
+        dev->launches = launch->next;
+    if (launch->next)
+        launch->next->prev = launch->prev;
+}
+
+void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch)
+{
+    pthread_mutex_lock(&dev->lock);
+    unlink_launch(dev, launch);
+    pthread_mutex_unlock(&dev->lock);
+}
+
+void *kj_cuda_task_new(size_t size, kj_work *work, const char *what)
+{
+    kj_cuda_task *task = calloc(1, size);
+    if (!task)
+        return NULL;
+    task->work = work;
+    task->launch.what = what;
+    return task;
+}
+
+uint64_t kj_cuda_queued(kj_queue *q, kj_cuda_task *task, bool exact)
+{
+    enum { GROUP = 16 }; /* tasks that share an event */
+    kj_device *dev = q->dev;
+    if (task->launch.what)
+        kj_cuda_launch_begin(dev, &task->launch);
+    if (exact || ++q->unmarked >= GROUP) {
+        task->reached = record_event(q);
+        q->unmarked = 0;
+    }
+    pthread_mutex_lock(&dev->lock);
+    uint64_t ticket = task->ticket = ++dev->tickets;
+    if (q->tail)
+        q->tail->next = task;
+    else
+        q->head = task;
+    q->tail = task;
+    atomic_fetch_add(&dev->pending, 1);
+    pthread_mutex_unlock(&dev->lock);
+    return ticket;
+}
+
+/* ---- Ending tasks: by one thread a queue at a time, the one that has set `draining` ---- */
+
+/* The task up to which the next event, or the stream as a whole, tells; NULL: nothing is listed. */
+static kj_cuda_task *next_group(const kj_queue *q)
+{
+    pthread_mutex_lock(&q->dev->lock);
+    kj_cuda_task *t = q->head;
+    while (t && !t->reached)
+        t = t->next;
+    if (!t)
+        t = q->tail;
+    pthread_mutex_unlock(&q->dev->lock);
+    return t;
+}
+
+/* Asks or waits for the work up to a task. */
+static kj_cu_result ask(kj_queue *q, kj_cuda_task *last, bool wait)
+{
+    const kj_cuda_driver *cu = q->dev->cu;
+    if (wait && !last->reached)
+        last->reached = record_event(q);
+    if (last->reached)
+        return (wait ? cu->EventSynchronize : cu->EventQuery)(last->reached->event);
+    return (wait ? cu->StreamSynchronize : cu->StreamQuery)(q->stream);
+}
+
+/* After a wait that failed: waits for all there is, else the device is lost, for there is no way to
+ * know any more. */
+static void settle(kj_device *dev, kj_cu_result result)
+{
+    kj_cuda_note(dev, result);
+    if (!kj_cuda_is_lost(dev) && dev->cu->CtxSynchronize() != KJ_CU_SUCCESS)
+        kj_cuda_lose(dev, result);
+}
+
+/* Has the work up to a task ended? On a lost device all has. */
+static bool has_ended(kj_queue *q, kj_cuda_task *last, bool wait)
+{
+    kj_device *dev = q->dev;
+    if (kj_cuda_is_lost(dev))
+        return true;
+    kj_cu_result result = ask(q, last, wait);
+    if (result == KJ_CU_SUCCESS)
+        return true;
+    if (result == KJ_CU_NOT_READY)
+        return false;
+    settle(dev, result);
+    return true;
+}
+
+/* Frees a task; of a lost device, one that host functions might still look at is kept. */
+static void forget(kj_device *dev, kj_cuda_task *task, bool lost)
+{
+    if (!lost || !task->end) {
+        free(task);
+        return;
+    }
+    pthread_mutex_lock(&dev->lock);
+    task->next = dev->remains;
+    dev->remains = task;
+    pthread_mutex_unlock(&dev->lock);
+}
+
+void kj_cuda_task_drop(kj_device *dev, kj_cuda_task *task)
+{
+    bool lost = kj_cuda_is_lost(dev);
+    if (task->end)
+        task->end(dev, task, lost);
+    forget(dev, task, lost);
+}
+
+/* The head of the list; the place is kept until its owner has been told. */
+static void end_task(kj_queue *q, kj_cuda_task *task)
+{
+    kj_device *dev = q->dev;
+    bool lost = kj_cuda_is_lost(dev);
+    if (task->launch.what)
+        kj_cuda_launch_end(dev, &task->launch);
+    if (task->reached)
+        give_event(dev, task->reached);
+    if (task->end)
+        task->end(dev, task, lost);
+    if (task->work) {
+        task->work->why = lost ? dev->lost_text : NULL;
+        task->work->done(task->work, lost ? KJIT_LOST : KJIT_OK, NULL);
+    }
+    pthread_mutex_lock(&dev->lock);
+    q->head = task->next;
+    if (!q->head)
+        q->tail = NULL;
+    atomic_fetch_sub(&dev->pending, 1);
+    pthread_cond_broadcast(&dev->ended);
+    pthread_mutex_unlock(&dev->lock);
+    forget(dev, task, lost);
+}
+
+/* Ends what has been reached; when it waits, all up to the ticket at least. */
+static void drain(kj_queue *q, bool wait, uint64_t ticket)
+{
+    for (;;) {
+        kj_cuda_task *last = next_group(q);
+        if (!last || (wait && q->head->ticket > ticket) || !has_ended(q, last, wait))
+            return;
+        while (q->head != last)
+            end_task(q, q->head);
+        end_task(q, last);
+    }
+}
+
+/* Under the lock. */
+static void stop_draining(kj_queue *q)
+{
+    q->draining = false;
+    pthread_cond_broadcast(&q->dev->ended);
+}
+
+void kj_cuda_issued(kj_queue *q)
+{
+    bool due = q->unmarked == 0;
+    pthread_mutex_unlock(&q->issue);
+    if (due)
+        kj_cuda_drain(q);
+}
+
+void kj_cuda_drain(kj_queue *q)
+{
+    kj_device *dev = q->dev;
+    pthread_mutex_lock(&dev->lock);
+    bool mine = q->head && !q->draining;
+    if (mine)
+        q->draining = true;
+    pthread_mutex_unlock(&dev->lock);
+    if (!mine)
+        return;
+    drain(q, false, 0);
+    pthread_mutex_lock(&dev->lock);
+    stop_draining(q);
+    pthread_mutex_unlock(&dev->lock);
+}
+
+/* A queue that still has work up to the ticket. Under the lock. */
+static kj_queue *unfinished(const kj_device *dev, const kj_queue *only, uint64_t ticket)
+{
+    kj_queue *q = dev->queues;
+    while (q && !((!only || q == only) && q->head && q->head->ticket <= ticket))
+        q = q->next;
+    return q;
+}
+
+void kj_cuda_finish(kj_device *dev, const kj_queue *only, uint64_t ticket)
+{
+    kj_queue *q;
+    kj_failure why;
+    if (atomic_load(&dev->pending) == 0)
+        return;
+    bool entered = kj_cuda_enter(dev, &why) == KJIT_OK;
+    if (!entered && !kj_cuda_is_lost(dev))
+        kj_cuda_lose(dev, KJ_CU_INVALID_CONTEXT); /* without it nothing can be waited for */
+    pthread_mutex_lock(&dev->lock);
+    while ((q = unfinished(dev, only, ticket))) {
+        if (q->draining) {
+            pthread_cond_wait(&dev->ended, &dev->lock);
+            continue;
+        }
+        q->draining = true;
+        pthread_mutex_unlock(&dev->lock);
+        drain(q, true, ticket);
+        pthread_mutex_lock(&dev->lock);
+        stop_draining(q);
+    }
+    pthread_mutex_unlock(&dev->lock);
+    if (entered)
+        kj_cuda_leave(dev);
+}
+
+kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream)
+{
+    kj_cu_result result = dev->cu->StreamSynchronize(stream);
+    if (result == KJ_CU_SUCCESS)
+        return result;
+    settle(dev, result);
+    return kj_cuda_is_lost(dev) ? result : KJ_CU_SUCCESS;
+}
+
+/* ---- Queues ---- */
+
+kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue **out, kj_failure *why)
+{
+    kj_queue *q = calloc(1, sizeof *q);
+    if (!q)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status == KJIT_OK) {
+        kj_cu_result result = dev->cu->StreamCreate(&q->stream, KJ_CU_STREAM_NON_BLOCKING);
+        if (result != KJ_CU_SUCCESS)
+            status = kj_cuda_failed(dev, result, why, "make a stream");
+        kj_cuda_leave(dev);
+    }
+    if (status != KJIT_OK) {
+        free(q);
+        return status;
+    }
+    q->dev = dev;
+    pthread_mutex_init(&q->issue, NULL);
+    pthread_mutex_lock(&dev->lock);
+    q->next = dev->queues;
+    if (q->next)
+        q->next->prev = q;
+    dev->queues = q;
+    pthread_mutex_unlock(&dev->lock);
+    *out = q;
+    return KJIT_OK;
+}
+
+void kj_cuda_queue_free(kj_queue *q)
+{
+    kj_device *dev = q->dev;
+    kj_failure why;
+    kj_cuda_finish(dev, q, UINT64_MAX);
+    pthread_mutex_lock(&dev->lock);
+    while (q->draining)
+        pthread_cond_wait(&dev->ended, &dev->lock);
+    if (q->prev)
+        q->prev->next = q->next;
+    else
+        dev->queues = q->next;
+    if (q->next)
+        q->next->prev = q->prev;
+    pthread_mutex_unlock(&dev->lock);
+    kj_cuda_stage_give(dev, q->stage);
+    if (kj_cuda_enter(dev, &why) == KJIT_OK) {
+        kj_cuda_note(dev, dev->cu->StreamDestroy(q->stream));
+        kj_cuda_leave(dev);
+    }
+    pthread_mutex_destroy(&q->issue);
+    free(q);
+}
+
+void kj_cuda_wait(kj_device *dev, kj_queue *queue)
+{
+    if (atomic_load(&dev->pending) == 0)
+        return;
+    pthread_mutex_lock(&dev->lock);
+    uint64_t ticket = dev->tickets;
+    pthread_mutex_unlock(&dev->lock);
+    kj_cuda_finish(dev, queue, ticket);
+}
+
+bool kj_cuda_idle(kj_queue *q)
+{
+    kj_device *dev = q->dev;
+    kj_failure why;
+    bool entered = kj_cuda_enter(dev, &why) == KJIT_OK;
+    if (entered || kj_cuda_is_lost(dev))
+        kj_cuda_drain(q);
+    if (entered)
+        kj_cuda_leave(dev);
+    pthread_mutex_lock(&dev->lock);
+    bool idle = !q->head;
+    pthread_mutex_unlock(&dev->lock);
+    return idle;
+}
