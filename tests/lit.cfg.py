@@ -41,6 +41,11 @@ for tool in ("ptxas", "valgrind", "clang", "pkg-config"):
     if found and tool == "ptxas": # and the chips that it knows: ptxas-sm_90
         known = subprocess.run([found, "--help"], stdout=subprocess.PIPE, text=True).stdout
         config.available_features |= {f"ptxas-{name}" for name in re.findall(r"'(sm_\d+)'", known)}
+for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda", "/usr"):
+    if folder and os.path.exists(os.path.join(folder, "include", "cuda.h")):
+        config.available_features.add("cuda.h")
+        config.substitutions.append(("%cuda", folder))
+        break
 try: # a container may have no terminals to give
     for end in os.openpty():
         os.close(end)
