@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <kjit.h>
 
@@ -37,9 +38,19 @@ typedef struct command {
     const char *more; /* paragraphs for its --help, or NULL */
 } command;
 
-enum { IN_RUN = 1, IN_CHECK = 2, IN_BUILD = 4, IN_DEVICES = 8, IN_BUILTINS = 16, IN_ALL = 31 };
+enum {
+    IN_RUN = 1,
+    IN_CHECK = 2,
+    IN_BUILD = 4,
+    IN_INFO = 8,
+    IN_DEVICES = 16,
+    IN_BUILTINS = 32,
+    IN_ALL = 63,
+};
 
 /* ---- options.c ---- */
+
+#define FORMS "ast, tast, llvm, llvm-opt, asm, ptx or cubin"
 
 struct options {
     output *output;
@@ -50,7 +61,8 @@ struct options {
     const char *device, *emit, *kernel, *out, *arch;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
-    bool time, digest, no_contract, json, markdown, help;
+    bool time, digest, no_contract, libdevice, json, markdown, help;
+    bool gpu; /* the command is about a GPU's code: set by it */
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.
@@ -75,6 +87,14 @@ int end_output(output *o, int code);
 
 /* ---- source.c ---- */
 
+/* All of a file, with a NUL behind it, for free(); NULL with errno. */
+char *read_all(FILE *file, size_t *size);
+/* The library's sentence for the last failure; gives the exit code. */
+int library_failed(kjit_context *ctx, kjit_status status);
+/* The architecture that a command about a GPU's code works for: --arch; without it NULL, the
+ * context's, where that is a GPU, else sm_80. */
+const char *gpu_arch(kjit_context *ctx, const options *o);
+
 /* A context, or NULL after a message. */
 kjit_context *open_context(const options *o);
 /* Loads and checks a file ("-" is standard input). Diagnostics are shown. EXIT_OK gives a module to
@@ -83,6 +103,26 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
 /* What `step` gives for the first argument's module; its own exit code when there is none. */
 typedef int module_step(kjit_context *ctx, const options *o, kjit_module *mod);
 int with_module(const options *o, module_step *step);
+
+/* ---- toolkit.c ---- */
+
+/* What ptxas made of PTX, and all it said, verbosely. */
+typedef struct assembly {
+    char *code, *log;
+    size_t size;
+} assembly;
+
+/* EXIT_OK, or another code after a complaint. free_assembly in either case. */
+int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out);
+void free_assembly(assembly *a);
+/* The path of the toolkit's math library; NULL after a complaint. */
+const char *find_libdevice(void);
+
+/* ---- occupancy.c ---- */
+
+/* Fills blocks and occupancy for a block of that many threads, from registers and shared; false for
+ * an architecture that is not known. */
+bool occupancy(const char *arch, int64_t threads, kjit_kernel_info *info);
 
 /* ---- interrupt.c ---- */
 
@@ -96,6 +136,7 @@ bool was_interrupted(void);
 int command_run(const options *o);
 int command_check(const options *o);
 int command_build(const options *o);
+int command_info(const options *o);
 int command_devices(const options *o);
 int command_builtins(const options *o);
 

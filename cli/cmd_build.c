@@ -25,7 +25,7 @@ static bool write_all(int fd, const char *text, size_t size)
 
 /* To a temporary file beside the target, which is then renamed: the target is whole or as it was.
  * What exists and is no plain file (a device, a pipe, a link) is written as it is. */
-static bool write_file(const char *path, const char *text)
+static bool write_file(const char *path, const char *text, size_t size)
 {
     struct stat st;
     bool plain = lstat(path, &st) != 0 || S_ISREG(st.st_mode);
@@ -39,7 +39,7 @@ static bool write_file(const char *path, const char *text)
         return false;
     mode_t mask = umask(0);
     umask(mask);
-    bool ok = write_all(fd, text, strlen(text)) && (!plain || fchmod(fd, 0666 & ~mask) == 0);
+    bool ok = write_all(fd, text, size) && (!plain || fchmod(fd, 0666 & ~mask) == 0);
     ok = close(fd) == 0 && ok;
     if (!plain)
         return ok;
@@ -52,19 +52,40 @@ static bool write_file(const char *path, const char *text)
     return ok;
 }
 
+/* Machine code by the toolkit, where no driver makes it. */
+static int assemble(kjit_context *ctx, const options *o, kjit_module *mod, const int64_t *block,
+                    char **out, size_t *size)
+{
+    char *ptx;
+    kjit_status status = kjit_module_emit(mod, "ptx", o->kernel, block, &ptx, size);
+    if (status != KJIT_OK)
+        return library_failed(ctx, status);
+    assembly a;
+    int code = run_ptxas(ptx, *size, gpu_arch(ctx, o), &a);
+    free(ptx);
+    *out = a.code;
+    *size = a.size;
+    a.code = NULL;
+    free_assembly(&a);
+    return code;
+}
+
 static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     char *text = NULL;
-    kjit_status status =
-        kjit_module_emit(mod, o->emit, o->kernel, o->block[0] ? o->block : NULL, &text, NULL);
-    if (status != KJIT_OK) {
-        complain("%s", kjit_last_error(ctx));
-        return status == KJIT_NOT_FOUND || status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
-    }
+    size_t size;
     int code = EXIT_OK;
+    const int64_t *block = o->block[0] ? o->block : NULL;
+    kjit_status status = kjit_module_emit(mod, o->emit, o->kernel, block, &text, &size);
+    if (status == KJIT_NO_DEVICE && strcmp(o->emit, "cubin") == 0)
+        code = assemble(ctx, o, mod, block, &text, &size);
+    else if (status != KJIT_OK)
+        code = library_failed(ctx, status);
+    if (code != EXIT_OK)
+        return code;
     if (!o->out || strcmp(o->out, "-") == 0) {
-        write_output(o->output, text, strlen(text));
-    } else if (!write_file(o->out, text)) {
+        write_output(o->output, text, size);
+    } else if (!write_file(o->out, text, size)) {
         complain("'%s' cannot be written: %s", o->out, strerror(errno));
         code = EXIT_FAILED;
     }
@@ -72,11 +93,21 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
     return code;
 }
 
+/* Only what is made for, or by, the GPU that is here opens it. */
 int command_build(const options *o)
 {
     if (!o->emit) {
-        complain("build needs --emit=ast, tast, llvm, llvm-opt or asm");
+        complain("build needs --emit=" FORMS);
         return EXIT_USAGE;
     }
-    return with_module(o, emit);
+    options mine = *o;
+    bool cubin = strcmp(o->emit, "cubin") == 0;
+    mine.gpu = cubin || strcmp(o->emit, "ptx") == 0;
+    mine.device = cubin || (mine.gpu && !o->arch) ? NULL : "cpu";
+    bool shown = !o->out || strcmp(o->out, "-") == 0;
+    if (cubin && shown && isatty(STDOUT_FILENO)) {
+        complain("a cubin is no text for a terminal: -o FILE writes it to a file");
+        return EXIT_USAGE;
+    }
+    return with_module(&mine, emit);
 }

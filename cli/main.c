@@ -46,7 +46,28 @@ static const command commands[] = {
                 "  tast       the typed tree of each kernel\n"
                 "  llvm       LLVM IR as it is generated\n"
                 "  llvm-opt   LLVM IR after the optimiser\n"
-                "  asm        this machine's assembly\n",
+                "  asm        this machine's assembly\n"
+                "  ptx        a GPU's assembly\n"
+                "  cubin      a GPU's machine code, by its driver or the CUDA toolkit's ptxas\n"
+                "\n"
+                "With --arch llvm, llvm-opt and asm are a GPU's too. Without it ptx and cubin are\n"
+                "for the GPU that is here, and where there is none for sm_80.\n",
+    },
+    {
+        .name = "info",
+        .arguments = "FILE",
+        .summary = "show what kernels take of a GPU",
+        .bit = IN_INFO,
+        .min_files = 1,
+        .max_files = 1,
+        .run = command_info,
+        .more =
+            "A line a kernel: registers a thread, bytes spilled from registers (stores/loads),\n"
+            "bytes of local memory a thread, of shared memory a block (what the launch adds is\n"
+            "not counted), of constants; how many blocks fit on a multiprocessor, and their part\n"
+            "of the threads it can hold.\n"
+            "\n"
+            "The GPU's driver says it, and where there is none ptxas, for sm_80 or --arch.\n",
     },
     {
         .name = "devices",

@@ -93,6 +93,11 @@ static bool set_contract(options *o, const char *value)
     return choose("--fp-contract", value, "on", "off", &o->no_contract);
 }
 
+static bool set_math(options *o, const char *value)
+{
+    return choose("--math", value, "builtin", "libdevice", &o->libdevice);
+}
+
 static bool set_diagnostics(options *o, const char *value)
 {
     return choose("--diagnostics", value, "text", "json", &o->json);
@@ -100,7 +105,7 @@ static bool set_diagnostics(options *o, const char *value)
 
 static bool set_emit(options *o, const char *value)
 {
-    static const char *const forms[] = {"ast", "tast", "llvm", "llvm-opt", "asm"};
+    static const char *const forms[] = {"ast", "tast", "llvm", "llvm-opt", "asm", "ptx", "cubin"};
     size_t n = sizeof forms / sizeof *forms;
     for (size_t i = 0; i < n; i++) {
         if (strcmp(value, forms[i]) == 0)
@@ -109,8 +114,8 @@ static bool set_emit(options *o, const char *value)
     if (o->emit && strcmp(o->emit, value) == 0)
         return true;
     const char *near = nearest(value, forms, n);
-    complain("there is no form '%s'%s%s%s: ast, tast, llvm, llvm-opt or asm", value,
-             near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    complain("there is no form '%s'%s%s%s: " FORMS, value, near ? " (did you mean '" : "",
+             near ? near : "", near ? "'?)" : "");
     return false;
 }
 
@@ -168,17 +173,22 @@ static const option table[] = {
     {"--digest", NULL, IN_RUN, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
     {"--device", "DEVICE", IN_RUN, set_device,
-     "auto (the default), cpu, cuda, cuda:1: see kjit devices"},
+     "auto (the default: a GPU if there is one), cpu, cuda, cuda:1"},
     {"--workers", "N", IN_RUN, set_workers, "threads of the CPU device (default: one a core)"},
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
-    {"--kernel", "NAME", IN_BUILD, set_kernel, "this kernel only"},
-    {"--block", "X,Y,Z", IN_BUILD, set_block, "the block the kernel is compiled for (default 256)"},
-    {"--arch", "sm_XY", IN_BUILD, set_arch, "compile for that GPU (default: for this CPU)"},
+    {"--kernel", "NAME", IN_BUILD | IN_INFO, set_kernel, "this kernel only"},
+    {"--block", "X,Y,Z", IN_BUILD | IN_INFO, set_block,
+     "the block the kernel is compiled for (default 256)"},
+    {"--arch", "sm_XY", IN_BUILD | IN_INFO, set_arch,
+     "compile for that GPU: sm_75, sm_80, sm_90 ..."},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
-    {"-O", "LEVEL", IN_RUN | IN_BUILD, set_level, "optimisation: -O0, -O1, -O2, -O3 (the default)"},
-    {"--fp-contract", "on|off", IN_RUN | IN_BUILD, set_contract,
+    {"-O", "LEVEL", IN_RUN | IN_BUILD | IN_INFO, set_level,
+     "optimisation: -O0, -O1, -O2, -O3 (the default)"},
+    {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD, set_diagnostics,
+    {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO, set_math,
+     "libdevice: a GPU's functions are the CUDA toolkit's"},
+    {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors in the source are shown; json: an object a line"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--help", NULL, IN_ALL, set_help, "this"},

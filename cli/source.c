@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+#define DEFAULT_ARCH "sm_80" /* the oldest that is in wide use */
+
 kjit_context *open_context(const options *o)
 {
     char error[512];
@@ -17,26 +19,43 @@ kjit_context *open_context(const options *o)
     return ctx;
 }
 
-/* All of standard input; NULL after a complaint. */
-static char *read_input(size_t *size)
+char *read_all(FILE *file, size_t *size)
 {
     size_t room = 1 << 16, n = 0;
-    char *text = malloc(room);
-    while (text && (n += fread(text + n, 1, room - n, stdin)) == room) {
-        char *more = realloc(text, room *= 2);
+    char *text = malloc(room + 1);
+    while (text && (n += fread(text + n, 1, room - n, file)) == room) {
+        char *more = realloc(text, (room *= 2) + 1);
         if (!more)
             free(text);
         text = more;
     }
-    if (text && ferror(stdin)) {
-        complain("standard input cannot be read: %s", strerror(errno));
+    if (text && ferror(file)) {
+        int error = errno;
         free(text);
+        errno = error;
         return NULL;
     }
-    if (!text)
-        complain("out of memory");
+    if (text)
+        text[n] = 0;
     *size = n;
     return text;
+}
+
+int library_failed(kjit_context *ctx, kjit_status status)
+{
+    if (status == KJIT_COMPILE) {
+        show_messages(kjit_last_error(ctx));
+        return EXIT_SOURCE;
+    }
+    complain("%s", kjit_last_error(ctx));
+    return status == KJIT_NOT_FOUND || status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
+}
+
+const char *gpu_arch(kjit_context *ctx, const options *o)
+{
+    kjit_device_info device;
+    bool here = kjit_context_device(ctx, &device) == KJIT_OK && strcmp(device.kind, "cpu") != 0;
+    return o->arch || here ? o->arch : DEFAULT_ARCH;
 }
 
 static void show_log(const options *o, kjit_module *mod)
@@ -47,18 +66,22 @@ static void show_log(const options *o, kjit_module *mod)
         show_messages(kjit_module_log(mod));
 }
 
-static kjit_status load(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
+static kjit_status load(kjit_context *ctx, const options *o, const char *path,
+                        const char *libdevice, kjit_module **out)
 {
     kjit_compile_options c = {.opt_level = o->opt_level,
                               .no_contract = o->no_contract,
                               .verify = o->emit != NULL,
-                              .arch = o->arch};
+                              .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
+                              .libdevice = libdevice};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;
-    char *text = read_input(&size);
-    if (!text)
+    char *text = read_all(stdin, &size);
+    if (!text) {
+        complain("standard input cannot be read: %s", strerror(errno));
         return KJIT_IO;
+    }
     kjit_status status = kjit_module_compile(ctx, "<stdin>", text, size, &c, out);
     if (status != KJIT_OK && status != KJIT_COMPILE)
         complain("%s", kjit_last_error(ctx));
@@ -69,7 +92,10 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path, k
 int open_module(kjit_context *ctx, const options *o, const char *path, kjit_module **out)
 {
     *out = NULL;
-    kjit_status status = load(ctx, o, path, out);
+    const char *libdevice = o->libdevice ? find_libdevice() : NULL;
+    if (o->libdevice && !libdevice)
+        return EXIT_FAILED;
+    kjit_status status = load(ctx, o, path, libdevice, out);
     bool wants_tree = o->emit && strcmp(o->emit, "ast") ==
                                      0; /* there is one before names and types are looked at */
     char *tree = NULL;

@@ -84,6 +84,9 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
                     const kj_compile_options *options, kj_stage stage, kj_code *out);
 void kj_code_free(kj_code *code);
 
+/* The GPUs there can be code for, oldest first: "sm_75" and so on; NULL past the last. */
+const char *kj_gpu(int i);
+
 /* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or
  * the sum overflows. */
 int64_t kj_shared_bytes(const kj_tkernel *kernel, const kj_eval_env *env);

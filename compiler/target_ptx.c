@@ -17,15 +17,9 @@ static void initialise(void)
     LLVMInitializeNVPTXAsmPrinter();
 }
 
-static char *unknown(const char *arch)
+const char *kj_gpu(int i)
 {
-    char text[400];
-    int n =
-        snprintf(text, sizeof text, "'%.32s' is no GPU that kjit compiles for: there are ", arch);
-    const char *name;
-    for (int i = 0; (name = kj_ptx_chip(i, LLVM_VERSION_MAJOR)) && n < (int)sizeof text - 20; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", i ? ", " : "", name);
-    return LLVMCreateMessage(text);
+    return kj_ptx_chip(i, LLVM_VERSION_MAJOR);
 }
 
 static char *too_old(const char *arch, int version, int needed)
@@ -42,7 +36,7 @@ static char *open_ptx(kj_target *t, const kj_compile_options *options)
     pthread_once(&once, initialise);
     int version = kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR);
     if (version <= 0)
-        return version == 0 ? unknown(options->arch)
+        return version == 0 ? LLVMCreateMessage("there is no such GPU")
                             : too_old(options->arch, options->ptx_version, -version);
     char features[16];
     snprintf(features, sizeof features, "+ptx%d", version);

@@ -202,7 +202,8 @@ typedef struct kjit_kernel_info {
     double occupancy; /* their part of the threads a multiprocessor can hold: 0 to 1 */
 } kjit_kernel_info;
 
-/* KJIT_NO_DEVICE on the CPU device, whose code has no such figures. */
+/* KJIT_NO_DEVICE on the CPU device, whose code has no such figures, and for another `arch` than the
+ * device's. */
 KJIT_API kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel,
                                              const int64_t block[3], kjit_kernel_info *out);
 

@@ -105,17 +105,6 @@ static const form *find_form(const char *what)
     return NULL;
 }
 
-/* What the code is for: the architecture that the module's options name, else the device. */
-static void set_target(emission *e)
-{
-    kjit_context *ctx = e->mod->ctx;
-    e->options = e->mod->options;
-    if (e->mod->arch)
-        e->options.arch = e->mod->arch;
-    else if (ctx->ops->target)
-        ctx->ops->target(ctx->dev, &e->options);
-}
-
 /* Runs one step with an arena of its own. */
 static kjit_status step(emission *e, void (*run)(void *))
 {
@@ -129,17 +118,53 @@ static kjit_status step(emission *e, void (*run)(void *))
     return KJIT_OK;
 }
 
+static kjit_status unknown_arch(kjit_context *ctx, const char *arch)
+{
+    kj_str list = {0};
+    for (int i = 0; kj_gpu(i); i++)
+        kj_str_printf(&list, "%s%s", i ? ", " : "", kj_gpu(i));
+    kjit_status status =
+        list.failed
+            ? kj_no_memory(ctx)
+            : kj_fail(ctx, KJIT_INVALID, "'%.64s' is no GPU that kjit compiles for: there are %s",
+                      arch, list.data ? list.data : "none");
+    kj_str_free(&list);
+    return status;
+}
+
+/* What the code is for: the architecture that the module's options name, else the device. */
+static kjit_status set_target(emission *e)
+{
+    kjit_context *ctx = e->mod->ctx;
+    e->options = e->mod->options;
+    if (e->mod->arch)
+        e->options.arch = e->mod->arch;
+    else if (ctx->ops->target)
+        ctx->ops->target(ctx->dev, &e->options);
+    const char *known = kj_gpu(0);
+    for (int i = 0; e->options.arch && known && strcmp(known, e->options.arch) != 0; i++)
+        known = kj_gpu(i);
+    return known || !e->options.arch ? KJIT_OK : unknown_arch(ctx, e->options.arch);
+}
+
+/* Is that what the device itself is? */
+static bool is_own(const emission *e)
+{
+    kjit_context *ctx = e->mod->ctx;
+    kj_compile_options own = {0};
+    if (ctx->ops->target)
+        ctx->ops->target(ctx->dev, &own);
+    return own.arch && strcmp(own.arch, e->options.arch) == 0;
+}
+
 /* The PTX that was emitted, as the device's machine code. */
 static kjit_status assemble(emission *e)
 {
     kjit_context *ctx = e->mod->ctx;
-    kj_compile_options own = {0};
     kj_failure why;
     void *code;
     size_t size;
-    if (ctx->ops->target)
-        ctx->ops->target(ctx->dev, &own);
-    if (!ctx->ops->assemble || !own.arch || strcmp(own.arch, e->options.arch) != 0)
+    if (!ctx->ops->assemble || !is_own(e))
         return kj_fail(ctx, KJIT_NO_DEVICE, "there is no %s here to make a cubin for",
                        e->options.arch);
     kjit_status status = ctx->ops->assemble(ctx->dev, e->out.data, &code, &size, &why);
@@ -165,13 +190,15 @@ static kjit_status emit(emission *e, const char *what)
                        what);
     if (mod->nkernels == 0)
         return KJIT_OK;
-    set_target(e);
+    kjit_status status = set_target(e);
+    if (status != KJIT_OK)
+        return status;
     if (f->gpu && !e->options.arch)
         return kj_fail(mod->ctx, KJIT_NO_DEVICE,
                        "%s is for a GPU, and there is none here: name an architecture, as sm_80",
                        what);
     e->stage = f->stage;
-    kjit_status status = step(e, emit_kernels);
+    status = step(e, emit_kernels);
     return status == KJIT_OK && strcmp(what, "cubin") == 0 ? assemble(e) : status;
 }
 
@@ -243,10 +270,10 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
     emission e = begin(mod, block);
     if (!(e.kernel = kj_module_find(mod, kernel)))
         return kj_no_kernel(mod, kernel);
-    if (!ctx->ops->inspect)
+    if ((status = set_target(&e)) != KJIT_OK)
+        return status;
+    if (!ctx->ops->inspect || !is_own(&e))
         return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
-    e.options = mod->options;
-    ctx->ops->target(ctx->dev, &e.options);
     e.stage = ctx->ops->stage;
     status = step(&e, load_kernel);
     kj_str_free(&e.errors);
