@@ -72,7 +72,8 @@ typedef struct ptx_launch {
 } ptx_launch;
 
 typedef struct ptx_fault {
-    char text[400]; /* "illegal address 0x7f... (4 bytes, store), kernel saxpy, PTX line 40, block (1, 0, 0), thread (3, 0, 0)" */
+    char text
+        [400]; /* "illegal address 0x7f... (4 bytes, store), kernel saxpy, PTX line 40, block (1, 0, 0), thread (3, 0, 0)" */
     unsigned block[3], thread[3];
     int line;
 } ptx_fault;

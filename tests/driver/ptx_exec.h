@@ -1,0 +1,148 @@
+/* A launch in progress: blocks, warps and their lanes; and what the instructions' functions share. */
+#ifndef PTX_EXEC_H
+#define PTX_EXEC_H
+
+#include <string.h>
+
+#include "ptx_impl.h"
+
+typedef struct ptx_exec ptx_exec;
+typedef struct ptx_block ptx_block;
+
+/* One activation of a function in a warp: all lanes called from the same place share it, each in its
+ * own columns' elements. Two lanes can run together when their frame and instruction are the same. */
+typedef struct ptx_frame {
+    struct ptx_frame *next; /* of the warp's */
+    struct ptx_frame *caller;
+    int site; /* the call */
+    int depth;
+    const ptx_function *function;
+    char *columns;
+    char *params; /* call_params bytes a lane */
+    size_t local; /* where its part of a lane's local memory starts */
+    int block;    /* its special registers are of that block */
+} ptx_frame;
+
+typedef enum ptx_state {
+    PTX_RUNS,
+    PTX_WAITS_WARP,  /* for other lanes of its warp */
+    PTX_WAITS_BLOCK, /* at a barrier */
+} ptx_state;
+
+/* Lanes that run together. */
+typedef struct ptx_group {
+    uint32_t lanes;
+    int pc;
+    ptx_frame *frame;
+    ptx_state state;
+    int barrier;
+    uint32_t hits; /* lanes whose predicate holds, of bar.red */
+} ptx_group;
+
+struct ptx_warp {
+    char *columns; /* of the frame that runs */
+    ptx_frame *frame;
+    uint32_t active; /* lanes of the group that runs */
+    uint32_t alive;
+    ptx_exec *exec;
+    ptx_block *block;
+    int index;
+    ptx_frame *frames;
+    ptx_group groups[PTX_LANES];
+    int ngroups, current;
+    int meets;           /* where the running group meets another */
+    uint64_t impatience; /* of groups that could run and do not */
+    uint32_t carry;      /* of add.cc, a bit a lane */
+    uint64_t steps;
+    char *local; /* a lane's after another's */
+    size_t local_size;
+};
+
+typedef struct ptx_barrier {
+    unsigned arrived;  /* threads, and those of bar.arrive */
+    unsigned expected; /* 0: all that live */
+    unsigned hits;
+    unsigned waiting;
+} ptx_barrier;
+
+struct ptx_block {
+    int serial; /* which of the launch's blocks it is, counted as they start */
+    unsigned id[3];
+    ptx_warp *warps;
+    int nwarps, ready;
+    unsigned alive; /* threads */
+    char *shared;
+    ptx_barrier barriers[PTX_BARRIERS];
+};
+
+/* A range that an instruction's addresses fell in before. */
+typedef enum ptx_base { PTX_ABSOLUTE, PTX_OF_BLOCK, PTX_OF_WARP, PTX_OF_FRAME } ptx_base;
+
+typedef struct ptx_span {
+    uint64_t begin, size;
+    uintptr_t host; /* of begin, from its base */
+    ptx_base base;
+} ptx_span;
+
+struct ptx_exec {
+    const ptx_launch *launch;
+    ptx_module *module;
+    const ptx_function *entry;
+    ptx_fault *fault;
+    int code; /* of the fault; 0 */
+    ptx_span *spans;
+    uint64_t random;
+    int nthreads, nwarps;
+    size_t shared_size;      /* static with its gaps, and dynamic */
+    uint64_t dynamic_shared; /* its address */
+    int serial;
+};
+
+/* ---- Faults (ptx_run.c) ---- */
+
+/* The first one is kept; the launch ends. */
+void ptx_raise(ptx_warp *warp, const ptx_inst *inst, int lane, int code, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+uint64_t ptx_random(ptx_exec *exec);
+
+/* ---- The executor (ptx_exec.c) ---- */
+
+/* Runs the warp for about that many instructions, until none of its lanes can run, or a fault. */
+void ptx_run_warp(ptx_warp *warp, int turns);
+/* The frame of a function called at an instruction by the lanes that run. */
+ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *caller, int site);
+/* Splits the lanes off the group that runs; they go on at pc, in that state. */
+ptx_group *ptx_split(ptx_warp *warp, uint32_t lanes, int pc, ptx_state state);
+/* Joins groups that can run together and picks the one to go on with; false when none runs. */
+bool ptx_settle(ptx_warp *warp);
+void ptx_fill_specials(ptx_warp *warp, ptx_frame *frame);
+
+/* ---- Waiting for one another (ptx_sync.c) ---- */
+
+/* The instruction at the running group's pc, done for those lanes whose partners have come. */
+void ptx_meet(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes);
+void ptx_barrier_arrive(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes);
+/* Threads ended: whoever waited for them goes on. */
+void ptx_leave(ptx_warp *warp, uint32_t lanes);
+
+/* ---- Memory (ptx_memory.c) ---- */
+
+/* The function of a load or store, whose registers are known now. */
+ptx_fn *ptx_choose_access(const ptx_inst *inst, bool store);
+/* The host's address of a lane's access; 0 after a fault. */
+uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned bytes, bool write);
+/* The range of an address for an access, or a fault and false. */
+bool ptx_resolve(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address, unsigned bytes,
+                 bool write, ptx_span *span);
+
+/* ---- Instructions: each choice gives the function of a form ---- */
+
+#define OP(pattern, operands, choose) ptx_fn *choose(const ptx_form *form);
+#define OP_CONTROL(pattern, operands, choose, control) ptx_fn *choose(const ptx_form *form);
+#include "ptx_ops.def"
+
+/* cvt's, whose registers are known now. */
+ptx_fn *ptx_choose_conversion(const ptx_inst *inst);
+ptx_fn ptx_read_clock, ptx_pack, ptx_unpack;
+
+#endif
