@@ -50,7 +50,7 @@ RUNTIME = $(call in_order,runtime,status error machine memory devices context la
     run_block run_param run_stmt run_expr run_op run_index run_call run_args run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
 CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory queue mark copy move load launch)
-CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_devices cmd_builtins)
+CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 # the driver double and its PTX interpreter
