@@ -142,6 +142,8 @@ static bool parse_number(ptx_parser *p, want w, ptx_inst *inst, int slot)
         bits = floating ? bits ^ (uint64_t)1 << (w.bytes * 8 - 1) : 0 - bits;
     if (w.bytes < 8)
         bits &= ((uint64_t)1 << w.bytes * 8) - 1;
+    if (w.bytes == 1) /* no register is that small */
+        w.bytes = 2;
     inst->at[slot] = ptx_constant_column(p, w.bytes, bits, NULL);
     inst->bytes[slot] = (uint8_t)w.bytes;
     return true;
