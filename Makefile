@@ -55,9 +55,11 @@ MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/ma
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 # the driver double and its PTX interpreter
 DOUBLE = $(sort $(wildcard tests/driver/*.c))
+DOUBLE_TESTS = $(sort $(wildcard tests/driver/check/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 
 C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
+    $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/driver/*.h tests/driver/check/*.h) \
     $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch])
 
 LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE)) \
@@ -65,6 +67,7 @@ LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(R
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_TESTS))
 API_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(API_TESTS))
+DOUBLE_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(DOUBLE_TESTS))
 
 # ---- LLVM ----
 
@@ -243,18 +246,25 @@ $(BUILD)/flags: FORCE
 
 # ---- Tests: a unit test sees the compiler's headers, an API test kjit.h and the shared library alone ----
 
-test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS)
+test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS) $(DOUBLE_PROGRAMS) $(BUILD)/tests/driver/libcuda.so.1
 
-# The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3.
+# The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3; any
+# other model of thread-local memory in a library that comes by dlopen is more than LeakSanitizer can follow.
 $(BUILD)/obj/tests/driver/%.o: tests/driver/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC   $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) $(if $(filter ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/driver/libcuda.so.1: $(DOUBLE:%.c=$(BUILD)/obj/%.o)
 	@mkdir -p $(@D)
 	@echo "LINK $@"
 	@$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete $(NO_UNDEFINED) -o $@ $^ -lm
+
+$(BUILD)/tests/driver/check/%: tests/driver/check/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "TEST $<"
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -ldl
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
@@ -269,4 +279,4 @@ $(BUILD)/tests/api/%: tests/api/%.c $(BUILD)/libkjit.so
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD)) -lcmocka -lm
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
-    $(DOUBLE:%.c=$(BUILD)/obj/%.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)
+    $(DOUBLE:%.c=$(BUILD)/obj/%.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)

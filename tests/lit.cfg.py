@@ -23,6 +23,7 @@ config.substitutions += [
     ("%build", build),
     ("%made", os.environ["KJIT_BUILD_ARGUMENT"]),  # as make was given it: another spelling would build anew
     ("%root", root),
+    ("%double", f"env KJIT_CUDA_DRIVER={build}/tests/driver/libcuda.so.1"), # KJIT_DOUBLE_*=... may follow
     ("%llvm", llvm),
     ("%cc", os.environ.get("CC", "cc")),
     ("%python", "python3"),
@@ -52,6 +53,8 @@ try: # a container may have no terminals to give
     config.available_features.add("terminal")
 except OSError:
     pass
+if os.path.exists(f"{build}/tests/driver/libcuda.so.1"):
+    config.available_features.add("double")
 if os.environ.get("KJIT_SAN") == "1":
     config.available_features.add("san")
 if wrapper:

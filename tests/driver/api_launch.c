@@ -8,7 +8,7 @@ typedef struct drv_launch_op {
     drv_module *module;
     ptx_launch launch;
     ptx_fault fault;
-    char params[];
+    _Alignas(16) char params[];
 } drv_launch_op;
 
 /* ---- What may be launched ---- */
@@ -154,7 +154,10 @@ CUresult do_cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned
     op->op.finish = finish_launch;
     op->module->pending++;
     add_uses(op, function);
+    op_keep(&op->op);
     op_queue(&op->op);
+    clock_add(&op->module->uses, &op->op);
+    op_drop(&op->op);
     return CUDA_SUCCESS;
 }
 

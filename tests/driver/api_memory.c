@@ -46,9 +46,9 @@ CUresult do_cuMemFree_v2(CUdeviceptr address)
     drv_memory *found = memory_to_free(address);
     if (!found)
         return CUDA_ERROR_INVALID_VALUE;
-    if (found->pending)
-        misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is freed while queued work uses it (%d)", address,
-               found->pending);
+    if (clock_missing(NULL, &found->uses))
+        misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is freed and nobody waited for the work that uses it",
+               address);
     memory_end(found);
     memory_give_back(found);
     return CUDA_SUCCESS;

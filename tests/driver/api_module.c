@@ -122,10 +122,9 @@ CUresult do_cuModuleUnload(CUmodule handle)
     object_end(&module->object);
     for (drv_function *f = module->functions; f; f = f->next)
         object_end(&f->object);
-    if (module->pending)
-        misuse(CUDA_ERROR_INVALID_HANDLE,
-               "the module is unloaded while %d launches of it are queued or run", module->pending);
-    else
+    if (clock_missing(NULL, &module->uses))
+        misuse(CUDA_ERROR_INVALID_HANDLE, "the module is unloaded and nobody waited for its launches");
+    if (!module->pending)
         ptx_unload(module->ptx);
     return CUDA_SUCCESS;
 }

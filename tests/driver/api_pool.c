@@ -12,6 +12,11 @@ typedef struct drv_pool {
 
 static drv_pool *defaults[64]; /* by device */
 
+int pool_device(const drv_object *pool)
+{
+    return ((const drv_pool *)pool)->device;
+}
+
 static drv_pool *default_pool(int device)
 {
     if (!defaults[device]) {
@@ -66,9 +71,7 @@ CUresult do_cuMemPoolDestroy(CUmemoryPool handle)
         return CUDA_ERROR_INVALID_VALUE;
     if (pool->object.builtin)
         return misuse(CUDA_ERROR_INVALID_VALUE, "a device's default pool cannot be destroyed");
-    if (pool->used)
-        misuse(CUDA_ERROR_INVALID_VALUE, "the pool ends while %llu bytes of it are used",
-               (unsigned long long)pool->used);
+    
     object_end(&pool->object);
     return CUDA_SUCCESS;
 }
@@ -142,26 +145,19 @@ static void show(drv_op *op, CUresult status)
         memory_show(((drv_pool_op *)op)->memory);
 }
 
-static void give_back(drv_op *op, CUresult status)
+void pool_take_back(drv_memory *memory)
 {
-    drv_memory *memory = ((drv_pool_op *)op)->memory;
     drv_pool *pool = memory->pool;
-    (void)status;
     pool->used -= memory->size;
     cuuint64_t kept = pool->used > pool->threshold ? pool->used : pool->threshold;
     if (pool->reserved > kept)
         pool->reserved = kept;
-    memory_give_back(memory);
 }
 
-static void queue(drv_stream *stream, drv_memory *memory, void (*finish)(drv_op *, CUresult),
-                  const char *what)
+static void give_back(drv_op *op, CUresult status)
 {
-    drv_pool_op *made =
-        op_new(sizeof *made, stream, "%s %#llx", what, (unsigned long long)memory->begin);
-    made->memory = memory;
-    made->op.finish = finish;
-    op_queue(&made->op);
+    (void)status;
+    memory_give_back(op->frees);
 }
 
 static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stream *stream)
@@ -182,7 +178,13 @@ static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stre
     if (pool->reserved > pool->reserved_high)
         pool->reserved_high = pool->reserved;
     *out = made->begin;
-    queue(stream, made, show, "allocate");
+    drv_pool_op *op = op_new(sizeof *op, stream, "allocate %#llx", (unsigned long long)*out);
+    op->memory = made;
+    op->op.finish = show;
+    op_keep(&op->op);
+    op_queue(&op->op);
+    clock_add(&made->born, &op->op);
+    op_drop(&op->op);
     return CUDA_SUCCESS;
 }
 
@@ -212,6 +214,9 @@ CUresult do_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
     if (!found->pool)
         return misuse(CUDA_ERROR_INVALID_VALUE, "%#llx was not allocated in stream order", address);
     memory_end(found);
-    queue(stream, found, give_back, "free");
+    drv_op *op = op_new(sizeof *op, stream, "free %#llx", address);
+    op->frees = found;
+    op->finish = give_back;
+    op_queue(op);
     return CUDA_SUCCESS;
 }

@@ -34,7 +34,7 @@ CUresult do_cuStreamDestroy_v2(CUstream handle)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->object.builtin)
         return misuse(CUDA_ERROR_INVALID_HANDLE, "the default stream cannot be destroyed");
-    object_end(&stream->object);
+    stream_end(stream);
     return CUDA_SUCCESS;
 }
 
@@ -46,7 +46,7 @@ CUresult do_cuStreamSynchronize(CUstream handle)
 
 CUresult do_cuStreamQuery(CUstream handle)
 {
-    const drv_stream *stream = stream_find(handle);
+    drv_stream *stream = stream_find(handle);
     if (!stream)
         return CUDA_ERROR_INVALID_HANDLE;
     return stream_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -109,7 +109,7 @@ CUresult do_cuEventQuery(CUevent handle)
     const drv_event *event = object_here(handle, KIND_EVENT);
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    return !event->op || event->op->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    return !event->op || op_done(event->op) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult do_cuEventSynchronize(CUevent handle)
@@ -117,7 +117,7 @@ CUresult do_cuEventSynchronize(CUevent handle)
     const drv_event *event = object_here(handle, KIND_EVENT);
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    return event->op && !event->op->done ? op_wait(event->op) : event->object.context->error;
+    return event->op ? op_wait(event->op) : event->object.context->error;
 }
 
 /* An event may be of another context than the stream that waits. */
@@ -129,7 +129,7 @@ CUresult do_cuStreamWaitEvent(CUstream in, CUevent handle, unsigned flags)
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags)
         return misuse(CUDA_ERROR_INVALID_VALUE, "flags are %u, not 0", flags);
-    if (!event->op || event->op->done)
+    if (!event->op)
         return CUDA_SUCCESS;
     drv_op *op =
         op_new(sizeof *op, stream, "wait for event %llu", (unsigned long long)event->object.number);
@@ -191,6 +191,7 @@ static CUresult run_host(drv_op *op)
     call_lock();
     drv_thread *here = thread_self();
     here->in_host_function = true;
+    clock_seen(&op->clock); /* whom the function tells of it knows what came before */
     call_unlock();
     if (host->function)
         host->function(host->user);

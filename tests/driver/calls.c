@@ -189,7 +189,7 @@ static CUresult leave(const drv_call *call, CUresult result)
         result = call->injected;
         drv_context *current = context_current();
         if (is_sticky(result) && (call_rows[call->row].flags & CTX) && current && !current->error)
-            current->error = result;
+            context_fail(current, result);
     }
     return result;
 }
@@ -214,6 +214,16 @@ static void end_call(void)
     call_unlock();
 }
 
+static CUresult unmodelled(int row)
+{
+    drv_call call;
+    CUresult result;
+    if (enter(&call, row, &result))
+        result = misuse(CUDA_ERROR_NOT_SUPPORTED, "the double does not model it");
+    end_call();
+    return result;
+}
+
 /* ---- What stands in calls.def's last column ---- */
 
 #define AT(out) ((out) ? (void *)*(out) : NULL)
@@ -225,8 +235,10 @@ static void end_call(void)
 
 enum {
 #define CALL(symbol, ...) ROW_##symbol,
+#define UNMODELLED(symbol, ...) ROW_##symbol,
 #include "calls.def"
 #undef CALL
+#undef UNMODELLED
     ROW_COUNT
 };
 
@@ -243,26 +255,37 @@ enum {
         end_call(); \
         return result; \
     }
+#define UNMODELLED(symbol, base, since) \
+    static CUresult entry_##symbol(void) \
+    { \
+        return unmodelled(ROW_##symbol); \
+    }
 #include "calls.def"
 #undef CALL
+#undef UNMODELLED
 
 const call_row call_rows[] = {
 #define CALL(symbol, base, since, flags, params, args, line) \
     {#symbol, base, since, flags, (void (*)(void))entry_##symbol},
+#define UNMODELLED(symbol, base, since) {#symbol, base, since, ANY, (void (*)(void))entry_##symbol},
 #include "calls.def"
 #undef CALL
+#undef UNMODELLED
 };
 const int call_row_count = ROW_COUNT;
 
 /* dlsym finds what the simulated version has: where the driver is older, the symbol is NULL. */
-#define CALL(symbol, base, since, flags, params, args, line) \
+#define EXPORT(symbol, since, params) \
     static __attribute__((used)) CUresult(*pick_##symbol(void)) params \
     { \
         return config()->version >= since ? entry_##symbol : NULL; \
     } \
     __attribute__((visibility("default"), ifunc("pick_" #symbol))) CUresult symbol params;
+#define CALL(symbol, base, since, flags, params, args, line) EXPORT(symbol, since, params)
+#define UNMODELLED(symbol, base, since) EXPORT(symbol, since, (void))
 #include "calls.def"
 #undef CALL
+#undef UNMODELLED
 
 CUresult do_cuInit(unsigned flags)
 {

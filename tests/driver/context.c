@@ -7,6 +7,7 @@ static _Thread_local drv_thread *self;
 static drv_thread *threads;
 static pthread_key_t at_thread_end;
 static drv_context *primaries[64]; /* by device */
+static CUresult lost[64];
 
 static void end_thread(void *of)
 {
@@ -50,6 +51,17 @@ drv_context *context_current(void)
     return here->depth ? here->stack[here->depth - 1] : NULL;
 }
 
+void context_fail(drv_context *context, CUresult error)
+{
+    context->error = error;
+    lost[context->device] = error;
+}
+
+bool device_lost(int device)
+{
+    return lost[device] != CUDA_SUCCESS;
+}
+
 static CUresult check_device(CUdevice device)
 {
     if (device < 0 || device >= config()->devices)
@@ -61,6 +73,7 @@ static drv_context *context_new(CUdevice device)
 {
     drv_context *made = object_new(sizeof *made, KIND_CONTEXT, NULL);
     made->device = device;
+    made->error = lost[device];
     made->legacy = stream_new(made, CU_STREAM_DEFAULT, 0);
     made->legacy->object.builtin = true;
     return made;

@@ -116,6 +116,8 @@ typedef enum drv_kind {
 } drv_kind;
 
 typedef struct drv_context drv_context;
+typedef struct drv_op drv_op;
+typedef struct drv_memory drv_memory;
 
 typedef struct drv_object {
     drv_kind kind;
@@ -138,6 +140,27 @@ const char *object_kind(drv_kind kind);
 /* The living objects of a kind, in order of creation: the first after that one (NULL: of all). */
 drv_object *object_next(const drv_object *after, drv_kind kind);
 
+/* ---- What comes before what (clock.c) ---- */
+
+typedef struct drv_tick {
+    struct drv_stream *stream;
+    uint64_t turn; /* of a piece of work in its stream, from 1 */
+} drv_tick;
+
+typedef struct drv_clock {
+    int count, room;
+    drv_tick *ticks;
+} drv_clock;
+
+void clock_add(drv_clock *clock, const drv_op *op);
+void clock_join(drv_clock *clock, const drv_clock *other);
+/* The host has waited for all of it. */
+void clock_seen(drv_clock *clock);
+/* The first of `needed` that neither the clock (NULL: an empty one) nor the host knows to have
+ * ended; NULL: none. */
+const drv_tick *clock_missing(const drv_clock *clock, const drv_clock *needed);
+void clock_free(drv_clock *clock);
+
 /* ---- Threads and contexts (context.c) ---- */
 
 typedef struct drv_thread {
@@ -154,11 +177,15 @@ struct drv_context {
     int retained; /* of a primary context */
     bool primary;
     CUresult error; /* what every later call returns */
-    struct drv_stream *legacy;
+    struct drv_stream *legacy, *streams;
+    drv_clock departed; /* the work of streams that were destroyed */
 };
 
 drv_thread *thread_self(void);
 drv_context *context_current(void);
+/* Its later calls return that, and so do those of contexts that the device gets after it. */
+void context_fail(drv_context *context, CUresult error);
+bool device_lost(int device);
 drv_thread *thread_first(void);
 
 /* ---- Reports (report.c) ---- */
@@ -178,20 +205,23 @@ const char *error_text(CUresult code);
 
 /* ---- Queued work (stream.c, worker.c) ---- */
 
-typedef struct drv_op drv_op;
-typedef struct drv_memory drv_memory;
 typedef struct drv_stream {
     drv_object object;
     bool blocking; /* waits for the legacy stream and it for this */
     unsigned flags;
     int priority;
-    drv_op *first, *last;
-    struct drv_stream *next; /* of the streams with work */
+    drv_op *first, *last; /* not yet done */
+    drv_op *tail;         /* the last that was queued, done or not */
+    uint64_t turns, seen; /* of its work: queued, and known by the host to have ended */
+    struct drv_stream *next;    /* of the streams with work */
+    struct drv_stream *sibling; /* of the context's living streams */
 } drv_stream;
 
 struct drv_op {
     uint64_t number;
     drv_stream *stream;
+    uint64_t turn;
+    drv_clock clock; /* what has ended when it has */
     drv_op *next;
     drv_op **after; /* work of other streams that comes first */
     int nafter;
@@ -206,6 +236,7 @@ struct drv_op {
         struct use *next;
         drv_memory *memory;
     } * uses;
+    drv_memory *frees; /* in stream order */
     CUresult (*run)(drv_op *op); /* without the lock; an error becomes the context's */
     void (*finish)(drv_op *op, CUresult status); /* with the lock; may be NULL */
 };
@@ -213,7 +244,9 @@ struct drv_op {
 drv_stream *stream_new(drv_context *context, unsigned flags, int priority);
 /* NULL for a handle that is none, after recording that. */
 drv_stream *stream_find(CUstream handle);
-bool stream_idle(const drv_stream *stream);
+/* Whether its work has ended, which the host then knows. */
+bool stream_idle(drv_stream *stream);
+void stream_end(drv_stream *stream);
 /* Waits for what is queued; the context's error. */
 CUresult stream_wait(drv_stream *stream);
 CUresult context_wait(drv_context *context);
@@ -225,6 +258,7 @@ void op_after(drv_op *op, drv_op *earlier); /* `earlier` may be NULL or done */
 void op_uses(drv_op *op, drv_memory *memory);
 void op_queue(drv_op *op);
 CUresult op_wait(drv_op *op);
+bool op_done(drv_op *op); /* which the host then knows */
 drv_op *op_keep(drv_op *op);
 void op_drop(drv_op *op); /* may be NULL */
 
@@ -260,6 +294,7 @@ struct drv_memory {
     bool live;   /* the device can reach it */
     bool freed;  /* the program has given it back */
     int pending; /* pieces of queued work that use it */
+    drv_clock born, uses; /* the work that allocated it; that used it last in each stream */
     uint64_t made, ended;
     drv_memory *next; /* of pinned.c's list */
 };
@@ -280,6 +315,8 @@ drv_memory *memory_at(uint64_t address); /* the range around it, ended or not; N
 /* NULL, after recording why, unless all of the range is in one living allocation. */
 drv_memory *memory_range(uint64_t address, size_t size, const char *what);
 drv_memory *memory_to_free(CUdeviceptr address);               /* api_memory.c; likewise */
+void pool_take_back(drv_memory *memory);         /* memory_give_back\'s part in api_pool.c */
+int pool_device(const drv_object *pool);
 bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; without the lock */
 
 drv_memory *pinned_at(const void *host); /* the living page-locked range around it */
@@ -292,7 +329,8 @@ typedef struct drv_module {
     drv_object object;
     ptx_module *ptx;
     ptx_memory memory;
-    int pending;               /* launches that are queued or run */
+    int pending; /* launches that are queued or run */
+    drv_clock uses;
     pthread_mutex_t launching; /* one launch at a time */
     struct drv_function *functions;
 } drv_module;

@@ -9,6 +9,8 @@ static void left_objects(const drv_context *context)
         for (drv_object *o = object_next(NULL, (drv_kind)k); o; o = object_next(o, (drv_kind)k)) {
             if (o->context != context || o->builtin)
                 continue;
+            if (k == KIND_POOL && device_lost(pool_device(o)))
+                continue;
             leak("%s %p, made by call %llu", object_kind((drv_kind)k), object_handle(o),
                  (unsigned long long)o->made);
         }

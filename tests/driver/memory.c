@@ -44,7 +44,7 @@ bool memory_map(drv_memory *memory)
     return true;
 }
 
-void memory_unmap(drv_memory *memory)
+static void unmap(drv_memory *memory)
 {
     pthread_rwlock_wrlock(&table_lock);
     memory->live = false;
@@ -111,7 +111,9 @@ void memory_end(drv_memory *memory)
 void memory_give_back(drv_memory *memory)
 {
     used[memory->context->device] -= round_up(memory->size, UNIT);
-    memory_unmap(memory);
+    if (memory->pool)
+        pool_take_back(memory);
+    unmap(memory);
     if (!workers_busy())
         memory_sweep();
 }

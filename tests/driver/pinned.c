@@ -94,9 +94,9 @@ static CUresult end(drv_memory *block)
 {
     if (block->context != context_current())
         misuse(CUDA_ERROR_INVALID_CONTEXT, "%p is of another context", (void *)block->host);
-    if (block->pending)
-        misuse(CUDA_ERROR_INVALID_VALUE, "%p is freed while queued work uses it (%d)",
-               (void *)block->host, block->pending);
+    if (clock_missing(NULL, &block->uses))
+        misuse(CUDA_ERROR_INVALID_VALUE, "%p is freed and nobody waited for the work that uses it",
+               (void *)block->host);
     take_out(block);
     return CUDA_SUCCESS;
 }

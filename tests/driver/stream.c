@@ -13,6 +13,8 @@ drv_stream *stream_new(drv_context *context, unsigned flags, int priority)
     made->flags = flags;
     made->blocking = !(flags & CU_STREAM_NON_BLOCKING);
     made->priority = priority;
+    made->sibling = context->streams;
+    context->streams = made;
     return made;
 }
 
@@ -27,9 +29,26 @@ drv_stream *stream_find(CUstream handle)
     return object_here(handle, KIND_STREAM);
 }
 
-bool stream_idle(const drv_stream *stream)
+/* Its work goes on. */
+void stream_end(drv_stream *stream)
 {
-    return !stream->first;
+    drv_context *context = stream->object.context;
+    for (drv_stream **at = &context->streams; *at; at = &(*at)->sibling) {
+        if (*at == stream) {
+            *at = stream->sibling;
+            break;
+        }
+    }
+    if (stream->tail && stream->blocking)
+        clock_join(&context->departed, &stream->tail->clock);
+    op_drop(stream->tail);
+    stream->tail = NULL;
+    object_end(&stream->object);
+}
+
+bool stream_idle(drv_stream *stream)
+{
+    return !stream->tail || op_done(stream->tail);
 }
 
 /* ---- Work ---- */
@@ -57,13 +76,17 @@ void op_drop(drv_op *op)
 {
     if (!op || --op->refs)
         return;
+    clock_free(&op->clock);
     free(op->after);
     free(op);
 }
 
 void op_after(drv_op *op, drv_op *earlier)
 {
-    if (!earlier || earlier->done)
+    if (!earlier)
+        return;
+    clock_join(&op->clock, &earlier->clock);
+    if (earlier->done)
         return;
     op->after = realloc(op->after, (size_t)(op->nafter + 1) * sizeof(drv_op *));
     op->after[op->nafter++] = op_keep(earlier);
@@ -85,19 +108,49 @@ static void add_legacy_order(drv_op *op)
     const drv_context *context = own->object.context;
     if (own != context->legacy) {
         if (own->blocking)
-            op_after(op, context->legacy->last);
+            op_after(op, context->legacy->tail);
         return;
     }
-    for (drv_stream *s = worker_streams(); s; s = s->next) {
-        if (s != own && s->blocking && s->object.context == context)
+    for (const drv_stream *s = context->streams; s; s = s->sibling) {
+        if (s != own && s->blocking)
+            op_after(op, s->tail);
+    }
+    for (const drv_stream *s = worker_streams(); s; s = s->next) {
+        if (s->object.dead && s->blocking && s->object.context == context)
             op_after(op, s->last);
     }
+    clock_join(&op->clock, &context->departed);
+}
+
+/* Memory that was allocated in stream order is used after that and freed after its uses. */
+static void check_order(drv_op *op)
+{
+    for (const struct use *use = op->uses; use; use = use->next) {
+        drv_memory *memory = use->memory;
+        if (clock_missing(&op->clock, &memory->born))
+            misuse(CUDA_ERROR_INVALID_VALUE,
+                   "%s: nothing orders it after the allocation of %#llx (call %llu)", op->what,
+                   (unsigned long long)memory->begin, (unsigned long long)memory->made);
+        clock_add(&memory->uses, op);
+    }
+    const drv_tick *early = op->frees ? clock_missing(&op->clock, &op->frees->uses) : NULL;
+    if (early)
+        misuse(CUDA_ERROR_INVALID_VALUE,
+               "%s: nothing orders it after the use of that memory in stream %p", op->what,
+               object_handle(early->stream));
 }
 
 void op_queue(drv_op *op)
 {
     drv_stream *stream = op->stream;
     add_legacy_order(op);
+    if (stream->tail)
+        clock_join(&op->clock, &stream->tail->clock);
+    op->turn = ++stream->turns;
+    clock_add(&op->clock, op);
+    check_order(op);
+    op_drop(stream->tail);
+    stream->tail = op_keep(op);
     if (stream->last)
         stream->last->next = op;
     else
@@ -106,12 +159,20 @@ void op_queue(drv_op *op)
     worker_accept(op);
 }
 
+bool op_done(drv_op *op)
+{
+    if (op->done)
+        clock_seen(&op->clock);
+    return op->done;
+}
+
 CUresult op_wait(drv_op *op)
 {
     const drv_context *context = op->stream->object.context;
     op_keep(op);
-    worker_hurry(op);
-    while (!op->done)
+    if (!op->done)
+        worker_hurry(op);
+    while (!op_done(op))
         call_wait();
     op_drop(op);
     return context->error;
@@ -119,18 +180,31 @@ CUresult op_wait(drv_op *op)
 
 CUresult stream_wait(drv_stream *stream)
 {
-    return stream->last ? op_wait(stream->last) : stream->object.context->error;
+    return stream->tail ? op_wait(stream->tail) : stream->object.context->error;
 }
 
+/* Others may queue more and destroy streams meanwhile: what is waited for is gathered first. */
 CUresult context_wait(drv_context *context)
 {
-    for (drv_stream *s = worker_streams(); s;) {
-        if (s->object.context == context && s->last) {
-            op_wait(s->last);
-            s = worker_streams(); /* the list may have changed meanwhile */
-        } else {
-            s = s->next;
+    drv_op **tails = NULL;
+    size_t count = 0;
+    for (drv_stream *s = context->streams; s; s = s->sibling) {
+        if (s->tail) {
+            tails = realloc(tails, (count + 1) * sizeof *tails);
+            tails[count++] = op_keep(s->tail);
         }
     }
+    for (drv_stream *s = worker_streams(); s; s = s->next) {
+        if (s->object.dead && s->object.context == context) {
+            tails = realloc(tails, (count + 1) * sizeof *tails);
+            tails[count++] = op_keep(s->last);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        op_wait(tails[i]);
+        op_drop(tails[i]);
+    }
+    free(tails);
+    clock_seen(&context->departed);
     return context->error;
 }

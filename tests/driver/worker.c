@@ -124,7 +124,7 @@ static void run(drv_op *op, const char *by)
         call_lock();
     }
     if (status && !context->error)
-        context->error = status;
+        context_fail(context, status);
     if (op->finish)
         op->finish(op, context->error);
     log_line("run %llu %s end %s stream %llu = %d", number, by, op->what, stream,
