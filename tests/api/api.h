@@ -56,6 +56,13 @@ static inline int drop_context(void **state)
     return 0;
 }
 
+static inline bool on_cpu(void)
+{
+    kjit_device_info info;
+    OK(kjit_context_device(ctx, &info));
+    return strcmp(info.kind, "cpu") == 0;
+}
+
 static inline kjit_module *module(const char *source)
 {
     kjit_module *mod;

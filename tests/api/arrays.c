@@ -73,6 +73,8 @@ static void test_promises(void **state)
     kjit_array *list[64];
     int n = 0;
     kjit_status status = KJIT_OK;
+    if (!on_cpu())
+        return; /* there it is the device's memory that is told */
     OK(kjit_context_device(ctx, &info));
     int64_t part = (int64_t)(info.memory / 10);
     for (; n < 64 && status == KJIT_OK; n += status == KJIT_OK)
@@ -121,16 +123,19 @@ static void test_views(void **state)
 static void test_lifetimes(void **state)
 {
     (void)state;
-    kjit_context *own;
-    kjit_array *a, *v;
-    assert_int_equal(kjit_context_create(NULL, &own, NULL, 0), KJIT_OK);
-    assert_int_equal(kjit_array_create(own, KJIT_I32, 1, SHAPE(100), 'C', KJIT_DEVICE, &a),
-                     KJIT_OK);
-    assert_int_equal(kjit_array_slice(a, SHAPE(50), NULL, NULL, &v), KJIT_OK);
-    kjit_array_free(a);
-    kjit_context_destroy(own);
-    ((int32_t *)kjit_array_data(v))[49] = 5;
-    kjit_array_free(v);
+    for (int memory = KJIT_HOST; memory <= KJIT_DEVICE; memory++) {
+        kjit_context *own;
+        kjit_array *a, *v;
+        assert_int_equal(kjit_context_create(NULL, &own, NULL, 0), KJIT_OK);
+        assert_int_equal(
+            kjit_array_create(own, KJIT_I32, 1, SHAPE(100), 'C', (kjit_memory)memory, &a), KJIT_OK);
+        assert_int_equal(kjit_array_slice(a, SHAPE(50), NULL, NULL, &v), KJIT_OK);
+        kjit_array_free(a);
+        kjit_context_destroy(own);
+        if (memory == KJIT_HOST)
+            ((int32_t *)kjit_array_data(v))[49] = 5;
+        kjit_array_free(v);
+    }
 }
 
 static int64_t mix(const int64_t *i, int ndim)

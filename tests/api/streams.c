@@ -39,10 +39,14 @@ static void launch(const char *kernel, kjit_stream *s, kjit_array *a, int64_t n)
 
 static kjit_array *zeros(int64_t n, kjit_memory memory)
 {
-    kjit_array *a;
-    OK(kjit_array_create(ctx, KJIT_I32, 1, &n, 'C', memory, &a));
+    kjit_array *a, *device;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, &n, 'C', KJIT_HOST, &a));
     memset(kjit_array_data(a), 0, (size_t)n * 4);
-    return a;
+    if (memory == KJIT_HOST)
+        return a;
+    OK(kjit_to_device(a, NULL, &device));
+    kjit_array_free(a);
+    return device;
 }
 
 static void test_order(void **state)
@@ -182,7 +186,10 @@ static void test_many_streams(void **state)
         uint32_t expected = 0;
         for (int k = 0; k < 20; k++)
             expected = (expected + (uint32_t)i) * 2;
-        assert_int_equal(((uint32_t *)kjit_array_data(a[i]))[N - 1], expected);
+        kjit_array *host;
+        OK(kjit_to_host(a[i], NULL, &host));
+        assert_int_equal(((uint32_t *)kjit_array_data(host))[N - 1], expected);
+        kjit_array_free(host);
         kjit_stream_free(s[i]);
         kjit_array_free(a[i]);
     }
