@@ -63,3 +63,24 @@ HALF(mul, ptx_to_half(a *b, bf16, PTX_rn))
 HALF(fma, ptx_half_fma(a, b, c, bf16))
 HALF(min, ptx_to_half(ptx_min((float)a, (float)b, PTX_HAS(form, NaN)), bf16, PTX_rn))
 HALF(max, ptx_to_half(ptx_max((float)a, (float)b, PTX_HAS(form, NaN)), bf16, PTX_rn))
+
+/* ---- Halves with an f32: the halves are widened ---- */
+
+static float mixed_result(const ptx_form *form, float r)
+{
+    uint32_t canonical = 0x7fffffffu;
+    if (PTX_HAS(form, sat))
+        return r > 0 ? (r < 1 ? r : 1) : 0;
+    if (r != r)
+        memcpy(&r, &canonical, 4);
+    return r;
+}
+
+#define WIDE(x) ((float)ptx_from_half(x, inst->form.type[1] == PTX_bf16))
+BINARY(add_mixed, f32, u16, f32, mixed_result(&inst->form, WIDE(a) + b))
+BINARY(sub_mixed, f32, u16, f32, mixed_result(&inst->form, WIDE(a) - b))
+TERNARY(fma_mixed, f32, u16, u16, f32,
+        mixed_result(&inst->form, __builtin_fmaf(WIDE(a), WIDE(b), c)))
+CHOICE1(ptx_choose_add_mixed, add_mixed)
+CHOICE1(ptx_choose_sub_mixed, sub_mixed)
+CHOICE1(ptx_choose_fma_mixed, fma_mixed)

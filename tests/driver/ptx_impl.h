@@ -160,7 +160,7 @@ typedef struct ptx_reloc {
     const char *symbol;
     size_t offset, bytes;
     int64_t addend;
-    int line;
+    int shift, line; /* shift: of the address, to the bytes that are kept */
 } ptx_reloc;
 
 typedef struct ptx_var {

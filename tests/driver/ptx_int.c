@@ -191,6 +191,32 @@ CHOICE(ptx_choose_addc, BY_LARGE_SIZE(addc))
 CHOICE(ptx_choose_sub_borrow, BY_LARGE_SIZE(sub_borrow))
 CHOICE(ptx_choose_subc, BY_LARGE_SIZE(subc))
 
+/* A half of the product, and a sum with its carry. */
+#define MAD_CARRY(name, T, carry_in) \
+    static void name##_##T(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
+    { \
+        uint##T##_t r[PTX_LANES]; \
+        bool high = inst->form.pick[0] == PTX_hi; \
+        bool is_signed = ptx_type_class((ptx_type)inst->form.type[0]) == 's'; \
+        uint32_t out = 0; \
+        EACH_LANE (l) { \
+            uint##T##_t a = COLUMN(u##T, 1)[l], b = COLUMN(u##T, 2)[l], c = COLUMN(u##T, 3)[l]; \
+            uint##T##_t upper = is_signed ? hi_s##T((int##T##_t)a, (int##T##_t)b) : hi_u##T(a, b); \
+            wide_u sum = (wide_u)(high ? upper : (uint##T##_t)(a * b)) + c + (carry_in); \
+            r[l] = (uint##T##_t)sum; \
+            out |= (uint32_t)(sum >> T & 1) << l; \
+        } \
+        if (PTX_HAS(&inst->form, cc)) \
+            warp->carry = (warp->carry & ~lanes) | (out & lanes); \
+        KEEP(r); \
+    }
+MAD_CARRY(mad_carry, 32, 0)
+MAD_CARRY(mad_carry, 64, 0)
+MAD_CARRY(madc, 32, warp->carry >> l & 1)
+MAD_CARRY(madc, 64, warp->carry >> l & 1)
+CHOICE(ptx_choose_mad_carry, BY_LARGE_SIZE(mad_carry))
+CHOICE(ptx_choose_madc, BY_LARGE_SIZE(madc))
+
 /* ---- Two halves at once, dot products ---- */
 
 #define HALVES(expr_of) ((uint32_t)expr_of(a >> 16, b >> 16) << 16 | expr_of(a, b))

@@ -88,6 +88,7 @@ static bool initialise(ptx_parser *p)
             uint64_t address;
             if (!address_of(p, r, &address))
                 return false;
+            address >>= r->shift;
             memcpy(v->init + r->offset, &address, r->bytes);
         }
         if (!memory->find(memory->ctx, v->address, &range))

@@ -59,20 +59,12 @@ static void put(char *bytes, uint64_t value, size_t size)
     memcpy(bytes, &value, size);
 }
 
-/* 0xFF(symbol): a byte of an address, as LLVM writes packed structs. */
-static bool masked_symbol(ptx_parser *p, uint64_t mask, ptx_var *var, size_t offset)
+/* name, generic(name), with a number added; of 0xFF00(name) the byte that the mask shows. */
+static bool parse_symbol_value(ptx_parser *p, ptx_var *var, size_t offset, size_t bytes, uint64_t mask)
 {
-    int shift = 0;
-    while (shift < 64 && !(mask >> shift & 0xff))
-        shift += 8;
-    ptx_error(p, p->lexer.line,
-              "bytes of an address (offset %zu of %s, shift %d) are not known to the double",
-              offset, var->name, shift);
-    return false;
-}
-
-static bool parse_symbol_value(ptx_parser *p, ptx_var *var, size_t offset, size_t bytes)
-{
+    bool masked = mask != 0;
+    if (masked && !ptx_expect(p, "("))
+        return false;
     bool generic = ptx_accept(p, "generic");
     if (generic && !ptx_expect(p, "("))
         return false;
@@ -81,10 +73,14 @@ static bool parse_symbol_value(ptx_parser *p, ptx_var *var, size_t offset, size_
     reloc->symbol = ptx_take_word(p, "a value");
     reloc->offset = offset;
     reloc->bytes = bytes;
+    while (masked && reloc->shift < 56 && !(mask >> reloc->shift & 0xff))
+        reloc->shift += 8;
     reloc->next = var->relocs;
     if (!reloc->symbol || (generic && !ptx_expect(p, ")")))
         return false;
     if (ptx_accept(p, "+") && !ptx_take_int(p, &reloc->addend))
+        return false;
+    if (masked && !ptx_expect(p, ")"))
         return false;
     var->relocs = reloc;
     return true;
@@ -99,7 +95,7 @@ static bool parse_value(ptx_parser *p, ptx_var *var, ptx_type type, size_t offse
     }
     bool negative = ptx_accept(p, "-");
     if (p->lexer.token == PTX_WORD && !negative)
-        return parse_symbol_value(p, var, offset, bytes);
+        return parse_symbol_value(p, var, offset, bytes, 0);
     if (p->lexer.token != PTX_INT) {
         ptx_error(p, p->lexer.line, "a value was expected");
         return false;
@@ -108,7 +104,7 @@ static bool parse_value(ptx_parser *p, ptx_var *var, ptx_type type, size_t offse
     uint8_t float_bytes = p->lexer.float_bytes;
     ptx_next(&p->lexer);
     if (ptx_is(&p->lexer, "("))
-        return masked_symbol(p, bits, var, offset);
+        return parse_symbol_value(p, var, offset, bytes, bits);
     if (float_bytes == 8 && bytes == 4) {
         double wide;
         memcpy(&wide, &bits, 8);
