@@ -21,6 +21,7 @@ typedef struct drv_copy_op {
     drv_op op;
     drv_box box;
     char *snapshot; /* of the source, densely */
+    bool failed;
 } drv_copy_op;
 
 /* ---- What may be copied ---- */
@@ -91,11 +92,12 @@ static void move(const drv_box *box, char *dst, size_t dst_pitch, size_t dst_sli
 
 static CUresult run_copy(drv_op *op)
 {
-    const drv_copy_op *copy = (drv_copy_op *)op;
+    drv_copy_op *copy = (drv_copy_op *)op;
     const drv_box *box = &copy->box;
     char *dst = host_of(&box->dst, reach(&box->dst, box));
     const char *src = copy->snapshot ? copy->snapshot : host_of(&box->src, reach(&box->src, box));
-    if (!dst || !src)
+    copy->failed = !dst || !src;
+    if (copy->failed)
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (copy->snapshot)
         move(box, dst, box->dst.pitch, box->dst.slice, src, box->width, box->width * box->height);
@@ -107,7 +109,8 @@ static CUresult run_copy(drv_op *op)
 static void finish_copy(drv_op *op, CUresult status)
 {
     drv_copy_op *copy = (drv_copy_op *)op;
-    if (status == CUDA_ERROR_ILLEGAL_ADDRESS && !op->status)
+    (void)status;
+    if (copy->failed)
         note("%s: memory that is not there when the copy runs", op->what);
     free(copy->snapshot);
 }

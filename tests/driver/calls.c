@@ -95,6 +95,8 @@ static void read_failures(void)
     }
 }
 
+static bool barred; /* no context can be entered any more */
+
 static CUresult injected(int row)
 {
     static unsigned long *made;
@@ -107,10 +109,17 @@ static CUresult injected(int row)
         const struct failure *f = &failures[i];
         bool named =
             !strcmp(f->symbol, call_rows[row].symbol) || !strcmp(f->symbol, call_rows[row].base);
-        if (named && (f->always ? nth >= f->nth : nth == f->nth))
+        if (named && (f->always ? nth >= f->nth : nth == f->nth)) {
+            barred |= f->always && strcmp(call_rows[row].base, "cuCtxPushCurrent") == 0;
             return f->code;
+        }
     }
     return CUDA_SUCCESS;
+}
+
+bool calls_barred(void)
+{
+    return barred;
 }
 
 /* Errors after which a context is of no more use. */
@@ -234,40 +243,41 @@ static CUresult unmodelled(int row)
 #define UNWRAP(...) __VA_ARGS__
 
 enum {
-#define CALL(symbol, ...) ROW_##symbol,
-#define UNMODELLED(symbol, ...) ROW_##symbol,
+#define CALL(name, suffix, ...) ROW_##name##suffix,
+#define UNMODELLED(name, suffix, ...) ROW_##name##suffix,
 #include "calls.def"
 #undef CALL
 #undef UNMODELLED
     ROW_COUNT
 };
 
-#define CALL(symbol, base, since, flags, params, args, line) \
-    static CUresult entry_##symbol params \
+#define CALL(name, suffix, since, flags, params, args, line) \
+    static CUresult entry_##name##suffix params \
     { \
         drv_call call; \
         CUresult result; \
-        if (enter(&call, ROW_##symbol, &result)) \
-            result = do_##symbol args; \
+        if (enter(&call, ROW_##name##suffix, &result)) \
+            result = do_##name##suffix args; \
         result = leave(&call, result); \
         if (config()->log) \
             log_call(&call, result, UNWRAP line); \
         end_call(); \
         return result; \
     }
-#define UNMODELLED(symbol, base, since) \
-    static CUresult entry_##symbol(void) \
+#define UNMODELLED(name, suffix, since) \
+    static CUresult entry_##name##suffix(void) \
     { \
-        return unmodelled(ROW_##symbol); \
+        return unmodelled(ROW_##name##suffix); \
     }
 #include "calls.def"
 #undef CALL
 #undef UNMODELLED
 
 const call_row call_rows[] = {
-#define CALL(symbol, base, since, flags, params, args, line) \
-    {#symbol, base, since, flags, (void (*)(void))entry_##symbol},
-#define UNMODELLED(symbol, base, since) {#symbol, base, since, ANY, (void (*)(void))entry_##symbol},
+#define CALL(name, suffix, since, flags, params, args, line) \
+    {#name #suffix, #name, since, flags, (void (*)(void))entry_##name##suffix},
+#define UNMODELLED(name, suffix, since) \
+    {#name #suffix, #name, since, ANY, (void (*)(void))entry_##name##suffix},
 #include "calls.def"
 #undef CALL
 #undef UNMODELLED
@@ -281,8 +291,8 @@ const int call_row_count = ROW_COUNT;
         return config()->version >= since ? entry_##symbol : NULL; \
     } \
     __attribute__((visibility("default"), ifunc("pick_" #symbol))) CUresult symbol params;
-#define CALL(symbol, base, since, flags, params, args, line) EXPORT(symbol, since, params)
-#define UNMODELLED(symbol, base, since) EXPORT(symbol, since, (void))
+#define CALL(name, suffix, since, flags, params, args, line) EXPORT(name##suffix, since, params)
+#define UNMODELLED(name, suffix, since) EXPORT(name##suffix, since, (void))
 #include "calls.def"
 #undef CALL
 #undef UNMODELLED

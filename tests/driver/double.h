@@ -23,7 +23,8 @@
  *                              nth call of that name (1 is the first), or all from it on, returns
  *                              the code. The symbol may be without its _v2. A call that frees or
  *                              waits has done so all the same, and what a failed call did not
- *                              free is no leak.
+ *                              free is no leak, nor what is left when cuCtxPushCurrent
+ *                              always fails.
  *   KJIT_DOUBLE_LOG=file       a line for each call and each piece of queued work (appended):
  *                              "call 12 T1 cuMemFree_v2(0x1000000000100) = 0", T1 being the thread
  *                              that called first; "run 7 W1 begin launch kj_f stream 3", and its
@@ -88,6 +89,8 @@ extern const int call_row_count;
 /* The running call's name and number; "" and 0 outside. */
 const char *call_name(void);
 uint64_t call_number(void);
+/* Did an injected failure, one for good, keep the program from making a context current? */
+bool calls_barred(void);
 
 /* Gives up the lock until something happened in a queue. */
 void call_wait(void);
@@ -98,7 +101,7 @@ void call_wake(void);    /* all who are in call_wait */
 bool calls_forked(void); /* this is a child of the process that called cuInit */
 
 /* Each row's work, done under the lock. */
-#define CALL(symbol, base, since, flags, params, args, line) CUresult do_##symbol params;
+#define CALL(name, suffix, since, flags, params, args, line) CUresult do_##name##suffix params;
 #include "calls.def"
 #undef CALL
 
@@ -210,9 +213,9 @@ typedef struct drv_stream {
     bool blocking; /* waits for the legacy stream and it for this */
     unsigned flags;
     int priority;
-    drv_op *first, *last; /* not yet done */
-    drv_op *tail;         /* the last that was queued, done or not */
-    uint64_t turns, seen; /* of its work: queued, and known by the host to have ended */
+    drv_op *first, *last;       /* not yet done */
+    drv_op *tail;               /* the last that was queued, done or not */
+    uint64_t turns, seen;       /* of its work: queued, and known by the host to have ended */
     struct drv_stream *next;    /* of the streams with work */
     struct drv_stream *sibling; /* of the context's living streams */
 } drv_stream;
@@ -236,7 +239,7 @@ struct drv_op {
         struct use *next;
         drv_memory *memory;
     } * uses;
-    drv_memory *frees; /* in stream order */
+    drv_memory *frees;           /* in stream order */
     CUresult (*run)(drv_op *op); /* without the lock; an error becomes the context's */
     void (*finish)(drv_op *op, CUresult status); /* with the lock; may be NULL */
 };
@@ -291,9 +294,9 @@ struct drv_memory {
     drv_context *context;
     struct drv_pool *pool;
     unsigned flags;
-    bool live;   /* the device can reach it */
-    bool freed;  /* the program has given it back */
-    int pending; /* pieces of queued work that use it */
+    bool live;            /* the device can reach it */
+    bool freed;           /* the program has given it back */
+    int pending;          /* pieces of queued work that use it */
     drv_clock born, uses; /* the work that allocated it; that used it last in each stream */
     uint64_t made, ended;
     drv_memory *next; /* of pinned.c's list */
@@ -314,7 +317,7 @@ bool memory_is_device(uint64_t address);
 drv_memory *memory_at(uint64_t address); /* the range around it, ended or not; NULL */
 /* NULL, after recording why, unless all of the range is in one living allocation. */
 drv_memory *memory_range(uint64_t address, size_t size, const char *what);
-drv_memory *memory_to_free(CUdeviceptr address);               /* api_memory.c; likewise */
+drv_memory *memory_to_free(CUdeviceptr address); /* api_memory.c; likewise */
 void pool_take_back(drv_memory *memory);         /* memory_give_back\'s part in api_pool.c */
 int pool_device(const drv_object *pool);
 bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; without the lock */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CALL(symbol, base, since, flags, params, args, line) static CUresult(*symbol) params;
+#define CALL(name, suffix, since, flags, params, args, line) static CUresult(*name##suffix) params;
 #include "../calls.def"
 #undef CALL
 
@@ -35,13 +35,14 @@ typedef struct check_case {
 
 static inline void check_load(void)
 {
-    void *library = dlopen(getenv("KJIT_CUDA_DRIVER"), RTLD_NOW);
+    const char *path = getenv("KJIT_CUDA_DRIVER");
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
     if (!library) {
-        fprintf(stderr, "%s\n", dlerror());
+        fprintf(stderr, "%s\n", path ? dlerror() : "KJIT_CUDA_DRIVER is not set");
         _exit(1);
     }
-#define CALL(symbol, base, since, flags, params, args, line) \
-    *(void **)&symbol = dlsym(library, #symbol);
+#define CALL(name, suffix, since, flags, params, args, line) \
+    *(void **)&name##suffix = dlsym(library, #name #suffix);
 #include "../calls.def"
 #undef CALL
 }
