@@ -51,7 +51,7 @@ static void end_all(const drv_context *context)
 
 void report_left(drv_context *context)
 {
-    if (!context->error) { /* after an error nothing can be freed */
+    if (!context->error && !calls_barred()) { /* else nothing can be freed */
         left_objects(context);
         left_memory(context);
     }

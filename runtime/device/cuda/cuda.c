@@ -36,21 +36,25 @@ static void cuda_describe(const kj_device *dev, int ordinal, kjit_device_info *o
 
 /* ---- The context ---- */
 
+/* Asked twice, for who cannot enter cannot free either. */
 kjit_status kj_cuda_enter(kj_device *dev, kj_failure *why)
 {
     if (kj_cuda_is_lost(dev))
         return kj_cuda_gone(dev, why);
     kj_cu_result result = dev->cu->CtxPushCurrent(dev->context);
-    return result == KJ_CU_SUCCESS ? KJIT_OK
-                                   : kj_cuda_failed(dev, result, why, "enter the device's context");
+    if (result != KJ_CU_SUCCESS)
+        result = dev->cu->CtxPushCurrent(dev->context);
+    if (result == KJ_CU_SUCCESS)
+        return KJIT_OK;
+    return kj_cuda_because(dev->cu, result, why, "enter the device's context");
 }
 
-/* Whatever it gives, the context is not the current one after it; errors of earlier work are
- * given by whoever asks for that. */
+/* What it gives says nothing of the call that ends: the context is not the current one any more, and
+ * an error of earlier work is given to those who wait for that. */
 void kj_cuda_leave(kj_device *dev)
 {
     kj_cu_context left;
-    kj_cuda_note(dev, dev->cu->CtxPopCurrent(&left));
+    (void)dev->cu->CtxPopCurrent(&left);
 }
 
 /* ---- Opening and closing ---- */
