@@ -47,8 +47,8 @@ CUresult do_cuMemFree_v2(CUdeviceptr address)
     if (!found)
         return CUDA_ERROR_INVALID_VALUE;
     if (clock_missing(NULL, &found->uses))
-        misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is freed and nobody waited for the work that uses it",
-               address);
+        misuse(CUDA_ERROR_INVALID_VALUE,
+               "%#llx is freed and nobody waited for the work that uses it", address);
     memory_end(found);
     memory_give_back(found);
     return CUDA_SUCCESS;

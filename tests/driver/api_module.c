@@ -123,7 +123,8 @@ CUresult do_cuModuleUnload(CUmodule handle)
     for (drv_function *f = module->functions; f; f = f->next)
         object_end(&f->object);
     if (clock_missing(NULL, &module->uses))
-        misuse(CUDA_ERROR_INVALID_HANDLE, "the module is unloaded and nobody waited for its launches");
+        misuse(CUDA_ERROR_INVALID_HANDLE,
+               "the module is unloaded and nobody waited for its launches");
     if (!module->pending)
         ptx_unload(module->ptx);
     return CUDA_SUCCESS;

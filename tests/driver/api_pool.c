@@ -71,7 +71,7 @@ CUresult do_cuMemPoolDestroy(CUmemoryPool handle)
         return CUDA_ERROR_INVALID_VALUE;
     if (pool->object.builtin)
         return misuse(CUDA_ERROR_INVALID_VALUE, "a device's default pool cannot be destroyed");
-    
+
     object_end(&pool->object);
     return CUDA_SUCCESS;
 }

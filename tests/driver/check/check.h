@@ -24,6 +24,15 @@ typedef struct check_case {
     const char *environment; /* "KJIT_DOUBLE_CUDA=12000", or NULL */
 } check_case;
 
+#define MISTAKE(name, line) \
+    { \
+#name, name, line, NULL \
+    }
+#define PROMISE(name) \
+    { \
+#name, name, NULL, NULL \
+    }
+
 #define EXPECT(condition) \
     do { \
         if (!(condition)) { \
@@ -163,6 +172,14 @@ static inline void finish_lost(void)
     cuModuleUnload(module);
     OK(cuCtxPopCurrent_v2(NULL));
     OK(cuDevicePrimaryCtxRelease_v2(0));
+}
+
+/* A second context, current. */
+static inline CUcontext other_context(void)
+{
+    CUcontext other;
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    return other;
 }
 
 static inline CUdeviceptr allocate(size_t size)

@@ -1,6 +1,5 @@
 /* Mistakes with the driver, each of which the double must tell. */
 #include "check.h"
-#include <pthread.h>
 
 enum { BYTES = 4096 };
 
@@ -26,36 +25,6 @@ static void pop_too_often(void)
     EXPECT(cuCtxPopCurrent_v2(NULL) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-static void pop_forgotten(void)
-{
-    start();
-    OK(cuCtxPushCurrent_v2(context));
-    finish();
-}
-
-static void *push_only(void *unused)
-{
-    OK(cuCtxPushCurrent_v2(context));
-    return unused;
-}
-
-static void pop_forgotten_in_thread(void)
-{
-    pthread_t thread;
-    start();
-    pthread_create(&thread, NULL, push_only, NULL);
-    pthread_join(thread, NULL);
-    finish();
-}
-
-static void release_forgotten(void)
-{
-    CUcontext again;
-    start();
-    OK(cuDevicePrimaryCtxRetain(&again, 0));
-    finish();
-}
-
 static void release_too_often(void)
 {
     start();
@@ -76,14 +45,6 @@ static void no_such_device(void)
 {
     OK(cuInit(0));
     EXPECT(cuDevicePrimaryCtxRetain(&context, 7) == CUDA_ERROR_INVALID_DEVICE);
-}
-
-/* A second context, current. */
-static CUcontext other_context(void)
-{
-    CUcontext other;
-    OK(cuCtxCreate_v2(&other, 0, 0));
-    return other;
 }
 
 static void free_in_other_context(void)
@@ -519,89 +480,6 @@ static void image_of_others(void)
     finish();
 }
 
-/* ---- What is left ---- */
-
-static void leave_memory(void)
-{
-    start();
-    allocate(BYTES);
-    finish();
-}
-
-static void leave_pool_memory(void)
-{
-    CUdeviceptr p;
-    start();
-    OK(cuMemAllocAsync(&p, BYTES, stream));
-    finish();
-}
-
-static void leave_pinned(void)
-{
-    void *host;
-    start();
-    OK(cuMemHostAlloc(&host, BYTES, CU_MEMHOSTALLOC_PORTABLE));
-    finish();
-}
-
-static void leave_registered(void)
-{
-    static char host[BYTES];
-    start();
-    OK(cuMemHostRegister_v2(host, BYTES, 0));
-    finish();
-}
-
-static void leave_stream(void)
-{
-    CUstream second;
-    start();
-    OK(cuStreamCreate(&second, 0));
-    finish();
-}
-
-static void leave_event(void)
-{
-    CUevent event;
-    start();
-    OK(cuEventCreate(&event, 0));
-    finish();
-}
-
-static void leave_module(void)
-{
-    CUmodule second;
-    start();
-    OK(cuModuleLoadData(&second, increment_ptx));
-    finish();
-}
-
-static void leave_link(void)
-{
-    CUlinkState link;
-    start();
-    OK(cuLinkCreate_v2(0, NULL, NULL, &link));
-    finish();
-}
-
-static void leave_pool(void)
-{
-    CUmemoryPool pool;
-    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    start();
-    OK(cuMemPoolCreate(&pool, &props));
-    finish();
-}
-
-static void leave_context(void)
-{
-    start();
-    other_context();
-    OK(cuCtxPopCurrent_v2(NULL));
-    finish();
-}
-
 static void not_modelled(void)
 {
     void *library = dlopen(getenv("KJIT_CUDA_DRIVER"), RTLD_NOW);
@@ -621,9 +499,6 @@ static const check_case cases[] = {
     MISTAKE(before_init, "cuDeviceGetCount (call 1, T1): called before cuInit"),
     MISTAKE(no_context, "cuMemAlloc_v2 (call 2, T1): no context is current"),
     MISTAKE(pop_too_often, "the stack of contexts is empty"),
-    MISTAKE(pop_forgotten, "leak: 1 contexts on the stack of thread T1"),
-    MISTAKE(pop_forgotten_in_thread, "leak: thread T2 ended with 1 contexts on its stack"),
-    MISTAKE(release_forgotten, "leak: the primary context of device 0, retained 1 times"),
     MISTAKE(release_too_often, "the primary context of device 0 is not retained"),
     MISTAKE(context_ended_while_current, "the context ends while it is on the stack of thread T1"),
     MISTAKE(no_such_device, "there is no device 7"),
@@ -670,16 +545,6 @@ static const check_case cases[] = {
     {"ptx_for_other_chip", ptx_for_other_chip, "misuse: cuModuleLoadDataEx", "KJIT_DOUBLE_CHIP=75"},
     MISTAKE(ptx_malformed, "misuse: cuModuleLoadDataEx"),
     MISTAKE(image_of_others, "an image that is not the double's"),
-    MISTAKE(leave_memory, "leak: 4096 bytes of device memory at 0x1000000000100, made by call 7"),
-    MISTAKE(leave_pool_memory, "leak: 4096 bytes of device memory"),
-    MISTAKE(leave_pinned, "leak: 4096 bytes of page-locked memory"),
-    MISTAKE(leave_registered, "leak: 4096 bytes of page-locked memory"),
-    MISTAKE(leave_stream, "leak: stream"),
-    MISTAKE(leave_event, "leak: event"),
-    MISTAKE(leave_module, "leak: module"),
-    MISTAKE(leave_link, "leak: link"),
-    MISTAKE(leave_pool, "leak: pool"),
-    MISTAKE(leave_context, "leak: context"),
     MISTAKE(not_modelled, "the double does not model it"),
 };
 
