@@ -1,25 +1,24 @@
 __constant__ float W[5] = {1.0f / 16, 4.0f / 16, 6.0f / 16, 4.0f / 16, 1.0f / 16};
 
-__device__ static int clamp(int i, int last)
+static __device__ unsigned char blurred(const unsigned char *__restrict__ channel, int height,
+                                        int width, int y, int x)
 {
-    return i < 0 ? 0 : i > last ? last : i;
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-blur_grey(const unsigned char *__restrict__ src, unsigned char *__restrict__ dst, int rows,
-          int columns)
-{
-    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (y >= rows || x >= columns)
-        return;
-    float sum = 0;
+    float sum = 0.0f;
     for (int dy = 0; dy < 5; dy++) {
-        int row = clamp(y + dy - 2, rows - 1);
+        int row = min(max(y + dy - 2, 0), height - 1);
         for (int dx = 0; dx < 5; dx++) {
-            int column = clamp(x + dx - 2, columns - 1);
-            sum += W[dy] * W[dx] * src[row * columns + column];
+            int col = min(max(x + dx - 2, 0), width - 1);
+            sum += W[dy] * W[dx] * channel[row * width + col];
         }
     }
-    int i = (int)rintf(sum);
-    dst[y * columns + x] = (unsigned char)(i < 0 ? 0 : i > 255 ? 255 : i);
+    return (unsigned char)rintf(sum);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    blur_grey(const unsigned char *__restrict__ src, unsigned char *__restrict__ dst, int height,
+              int width)
+{
+    int x = blockIdx.x * BLOCK_X + threadIdx.x, y = blockIdx.y * BLOCK_Y + threadIdx.y;
+    if (y < height && x < width)
+        dst[y * width + x] = blurred(src, height, width, y, x);
 }

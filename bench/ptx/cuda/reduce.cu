@@ -1,20 +1,24 @@
-#define BLOCK 256
-
-extern "C" __global__ void __launch_bounds__(BLOCK)
-sum(const float *__restrict__ x, float *__restrict__ partial, int n)
+static __device__ float block_sum(float *buf, float value)
 {
-    __shared__ float buf[BLOCK];
     int t = threadIdx.x;
-    float mine = 0;
-    for (int i = blockIdx.x * BLOCK + t; i < n; i += gridDim.x * BLOCK)
-        mine += x[i];
-    buf[t] = mine;
+    buf[t] = value;
     __syncthreads();
-    for (int half = BLOCK / 2; half > 0; half /= 2) {
+    for (int half = BLOCK_X / 2; half > 0; half /= 2) {
         if (t < half)
             buf[t] += buf[t + half];
         __syncthreads();
     }
-    if (t == 0)
-        partial[blockIdx.x] = buf[0];
+    return buf[0];
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_X)
+    sum(const float *__restrict__ x, float *__restrict__ partial, int n)
+{
+    __shared__ float buf[BLOCK_X];
+    float mine = 0.0f;
+    for (int i = blockIdx.x * BLOCK_X + threadIdx.x; i < n; i += gridDim.x * BLOCK_X)
+        mine += x[i];
+    float total = block_sum(buf, mine);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = total;
 }

@@ -1,6 +1,6 @@
-extern "C" __global__ void __launch_bounds__(256)
-saxpy(float a, const float *__restrict__ x, float *__restrict__ y, int n)
+extern "C" __global__ void __launch_bounds__(BLOCK_X)
+    saxpy(float a, const float *__restrict__ x, float *__restrict__ y, int n)
 {
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    for (int i = blockIdx.x * BLOCK_X + threadIdx.x; i < n; i += gridDim.x * BLOCK_X)
         y[i] = a * x[i] + y[i];
 }
