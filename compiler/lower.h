@@ -8,6 +8,7 @@
  * condition a branch: plain one-thread code.
  *
  *   lower_tile.c     tiles: broadcasting and arithmetic
+ *   lower_bounds.c   what is known of integers
  *   lower_divide.c   integer division
  *   lower_mask.c     masks
  *   lower_expr.c     expressions
@@ -43,17 +44,19 @@ typedef enum kj_form {
     KJ_PREFIX, /* bool: lane l is true when l < v[row], an i32 between 0 and lanes */
 } kj_form;
 
-typedef enum kj_sign { KJ_SIGN_ANY, KJ_NONNEGATIVE, KJ_POSITIVE } kj_sign;
-enum { KJ_ANY_BITS = 64 };
+typedef struct kj_bounds {
+    int64_t least;
+    uint64_t most;
+} kj_bounds;
 
 typedef struct kj_tile {
     kj_dtype type;
     uint8_t rows, lanes; /* each 1 or the gang's */
     uint8_t form;
-    uint8_t bits; /* integers: -2^bits <= value < 2^bits; KJ_ANY_BITS: a linear tile may wrap */
-    uint8_t sign; /* integers: what is known of it */
-    bool narrow;  /* dense i64 vectors (on a GPU: and scalars) with bits <= 31: v[] has i32, to be
-                     sign-extended */
+    bool wraps;  /* integers: the computation may leave the type's range, a linear tile inside it */
+    bool narrow; /* dense i64 vectors (on a GPU: and scalars) that fit 32 bits: v[] has i32, to be
+                    sign-extended */
+    kj_bounds bounds; /* integers: least <= value <= most */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
@@ -166,6 +169,26 @@ kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, i
 /* The extents that dependence `dep` gives a value in this gang. */
 int kj_rows_of(const kj_lower *lo, uint8_t dep);
 int kj_lanes_of(const kj_lower *lo, uint8_t dep);
+
+/* ---- lower_bounds.c ---- */
+
+kj_bounds kj_type_bounds(kj_dtype t);
+kj_bounds kj_either(kj_bounds a, kj_bounds b); /* of values that are within one of the two */
+void kj_bound(kj_tile *t, int64_t least, uint64_t most); /* narrows what is known of t */
+int kj_bits(kj_tile t);                                  /* the least b with -2^b <= value < 2^b */
+static inline bool kj_is_natural(kj_tile t)
+{
+    return t.bounds.least >= 0;
+}
+static inline bool kj_is_positive(kj_tile t)
+{
+    return t.bounds.least > 0;
+}
+/* Notes in t, a tile of the result's type, what follows from its being a op b. */
+void kj_know(kj_tile *t, kj_op op, kj_tile a, kj_tile b);
+/* In t, the variable of a loop over range(start, stop, step), what it may be inside the loop; with
+ * `beyond` also before the first test and where a step leads to behind the last value. */
+void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool beyond);
 
 /* ---- lower_divide.c ---- */
 

@@ -225,8 +225,8 @@ static spilled spill(kj_lower *lo, kj_tile t, const char *name)
         return s;
     }
     int lanes = lo->lanes, bits = kj_types[t.type].bits;
-    for (int narrow = 8; kj_is_int(t.type) && t.sign && narrow < bits; narrow *= 2)
-        if (t.bits < narrow || (t.bits == narrow && narrow < 64))
+    for (int narrow = 8; kj_is_int(t.type) && kj_is_natural(t) && narrow < bits; narrow *= 2)
+        if (kj_bits(t) <= narrow)
             bits = narrow;
     s.type = kj_is_int(t.type) ? LLVMIntTypeInContext(lo->ctx, (unsigned)bits) : lo->types[t.type];
     LLVMTypeRef row = LLVMVectorType(s.type, (unsigned)lanes);
@@ -246,7 +246,7 @@ static LLVMValueRef spill_read(kj_lower *lo, const spilled *s, LLVMValueRef thre
     LLVMValueRef v =
         LLVMBuildLoad2(lo->b, s->type, LLVMBuildGEP2(lo->b, s->type, s->at, &thread, 1, ""), "");
     return kj_is_int(s->tile.type)
-               ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !s->tile.sign, "")
+               ? LLVMBuildIntCast2(lo->b, v, lo->types[s->tile.type], !kj_is_natural(s->tile), "")
                : v;
 }
 

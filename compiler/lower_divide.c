@@ -37,15 +37,15 @@ LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMV
     LLVMValueRef zero = LLVMConstNull(type),
                  one = kj_splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);
     LLVMValueRef by_zero = LLVMBuildICmp(lo->b, LLVMIntEQ, b, zero, "");
-    bool is_signed = kj_is_signed(t.type), natural = ta.sign && tb.sign;
-    int bits = ta.bits > tb.bits ? ta.bits : tb.bits, most = kj_magnitude_bits(t.type);
+    bool is_signed = kj_is_signed(t.type), natural = kj_is_natural(ta) && kj_is_natural(tb);
+    int bits = kj_bits(ta) > kj_bits(tb) ? kj_bits(ta) : kj_bits(tb),
+        most = kj_magnitude_bits(t.type);
     bits = bits < most ? bits : most;
     if (natural || !is_signed) {
-        LLVMValueRef safe =
-            tb.sign == KJ_POSITIVE ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
+        LLVMValueRef safe = kj_is_positive(tb) ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
         LLVMValueRef q = divide(lo, t, a, safe, false, bits);
         LLVMValueRef out = mod ? LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "") : q;
-        return tb.sign == KJ_POSITIVE ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
+        return kj_is_positive(tb) ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
     }
     /* -1 is divided by as 1 and negated after: the least integer by -1 would trap. */
     LLVMValueRef by_minus = LLVMBuildICmp(lo->b, LLVMIntEQ, b, LLVMConstAllOnes(type), "");

@@ -191,21 +191,19 @@ static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
 
 /* ---- Leaves ---- */
 
-static kj_tile bounded(const kj_lower *lo, LLVMValueRef v, uint8_t bits, kj_sign sign)
+static kj_tile bounded(const kj_lower *lo, LLVMValueRef v, int64_t least, int64_t most)
 {
     kj_tile t = kj_tile_scalar(KJ_I64, v);
-    t.bits = bits;
-    t.sign = (uint8_t)sign;
+    kj_bound(&t, least, (uint64_t)most);
     t.narrow = LLVMTypeOf(v) == lo->i32;
     return t;
 }
 
-static uint8_t grid_bits(const kj_lower *lo, int axis)
+/* The most blocks along an axis. */
+static int64_t grid_most(const kj_lower *lo, int axis)
 {
-    int bits = lo->kernel->small ? KJ_SMALL_BITS : 31;
-    for (int64_t n = lo->kernel->block[axis]; lo->kernel->small && n > 1; n /= 2)
-        bits--;
-    return (uint8_t)bits;
+    int64_t threads = lo->kernel->block[axis];
+    return !lo->kernel->small ? INT32_MAX : threads ? (KJ_SMALL - 1) / threads : KJ_SMALL - 1;
 }
 
 static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
@@ -213,11 +211,11 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
     int axis = e->u.index.axis;
     switch (e->u.index.which) {
     case KJ_THREAD_IDX: return lo->thread[axis];
-    case KJ_BLOCK_IDX: return bounded(lo, lo->block[axis], grid_bits(lo, axis), KJ_NONNEGATIVE);
+    case KJ_BLOCK_IDX: return bounded(lo, lo->block[axis], 0, grid_most(lo, axis) - 1);
     case KJ_BLOCK_DIM:
-        return lo->extent[axis] ? bounded(lo, lo->extent[axis], 11, KJ_POSITIVE)
+        return lo->extent[axis] ? bounded(lo, lo->extent[axis], 1, 1024)
                                 : kj_tile_int(lo, lo->kernel->block[axis]);
-    default: return bounded(lo, lo->grid[axis], grid_bits(lo, axis), KJ_POSITIVE);
+    default: return bounded(lo, lo->grid[axis], 1, grid_most(lo, axis));
     }
 }
 
@@ -225,11 +223,16 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
 static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
 {
     const kj_tarray *a = e->u.dim.array;
-    LLVMValueRef v = lo->dims[a->param][e->u.dim.axis + (e->u.dim.stride ? KJ_MAX_NDIM : 0)];
-    uint8_t bits = lo->kernel->small && !e->u.dim.stride ? KJ_SMALL_BITS : 48;
-    if (LLVMTypeOf(v) == lo->i32 && bits > 31)
-        bits = 31;
-    return bounded(lo, v, bits, e->u.dim.stride ? KJ_SIGN_ANY : KJ_NONNEGATIVE);
+    bool stride = e->u.dim.stride;
+    LLVMValueRef v = lo->dims[a->param][e->u.dim.axis + (stride ? KJ_MAX_NDIM : 0)];
+    if (LLVMIsAConstantInt(v))
+        return kj_tile_int(lo, LLVMConstIntGetSExtValue(v));
+    int64_t most = (int64_t)1 << 48;
+    if (lo->kernel->small && !stride)
+        most = KJ_SMALL - 1;
+    else if (LLVMTypeOf(v) == lo->i32)
+        most = INT32_MAX;
+    return bounded(lo, v, stride ? -most : 0, most);
 }
 
 static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, kj_mask m)

@@ -72,8 +72,7 @@ int64_t kj_scratch_alloc(kj_lower *lo, int64_t size)
 
 static kj_tile known_index(kj_tile t)
 {
-    t.bits = 10;
-    t.sign = KJ_NONNEGATIVE;
+    kj_bound(&t, 0, 1023);
     return t;
 }
 

@@ -24,7 +24,7 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e, kj_mask m)
         kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
         bool once = t.stride > -STEP_MOST && t.stride < STEP_MOST;
         if (t.form == KJ_LINEAR && once)
-            t.bits = 31;
+            t.wraps = false;
         return kj_tile_convert(lo, t, KJ_I64);
     }
     return kj_lower_expr(lo, e, m);
@@ -70,7 +70,7 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
         any = true;
     }
     if (type == KJ_I32)
-        sum.bits = sum.bits > 31 ? 31 : sum.bits;
+        sum.wraps = false;
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 

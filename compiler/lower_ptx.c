@@ -106,6 +106,46 @@ static void take_params(kj_lower *lo)
     }
 }
 
+/* ---- Sizes that are equal ---- */
+
+static LLVMValueRef *dim_place(kj_lower *lo, const kj_texpr *e)
+{
+    int at = e->u.dim.axis + (e->u.dim.stride ? KJ_MAX_NDIM : 0);
+    return &lo->dims[e->u.dim.array->param][at];
+}
+
+/* Wherever `was` is used, `now` is. */
+static void replace_dim(kj_lower *lo, LLVMValueRef was, LLVMValueRef now)
+{
+    for (int i = 0; i < lo->kernel->nparams; i++)
+        for (int d = 0; d < 2 * KJ_MAX_NDIM; d++)
+            if (lo->dims[i][d] == was)
+                lo->dims[i][d] = now;
+}
+
+/* Of sizes that a launch has equal one is a parameter; one that it has equal to a number is none. */
+static void share_dims(kj_lower *lo, const kj_texpr *e)
+{
+    if (e->kind == KJ_TE_LOGIC && !e->u.logic.is_or) {
+        share_dims(lo, e->u.logic.lhs);
+        share_dims(lo, e->u.logic.rhs);
+    }
+    if (e->kind != KJ_TE_BINARY || e->u.binary.op != KJ_OP_EQ)
+        return;
+    const kj_texpr *a = e->u.binary.lhs, *b = e->u.binary.rhs;
+    if (a->kind != KJ_TE_DIM) {
+        const kj_texpr *swap = a;
+        a = b, b = swap;
+    }
+    if (a->kind != KJ_TE_DIM)
+        return;
+    LLVMValueRef was = *dim_place(lo, a);
+    if (b->kind == KJ_TE_DIM)
+        replace_dim(lo, was, *dim_place(lo, b));
+    else if (b->kind == KJ_TE_CONST && b->u.value.i >= 0)
+        replace_dim(lo, was, LLVMConstInt(LLVMTypeOf(was), b->u.value.u, false));
+}
+
 /* ---- Indices ---- */
 
 /* A special register, below `limit` unless that is 0. */
@@ -132,12 +172,7 @@ static kj_tile thread_index(kj_lower *lo, int axis)
     kj_tile t = kj_tile_like(KJ_I64, 1, 1);
     t.v[0] = read_register(lo, "tid", axis, threads ? threads : 1024);
     t.narrow = true;
-    t.sign = KJ_NONNEGATIVE;
-    t.bits = 0;
-    while (threads && (threads - 1) >> t.bits)
-        t.bits++;
-    if (!threads)
-        t.bits = 10;
+    kj_bound(&t, 0, threads ? (uint64_t)threads - 1 : 1023);
     return t;
 }
 
@@ -297,6 +332,8 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     kj_lines_begin(&lo, spec);
     LLVMBasicBlockRef begin = LLVMGetInsertBlock(lo.b);
     take_params(&lo);
+    for (const kj_trequire *r = kernel->requires; r; r = r->next)
+        share_dims(&lo, r->test);
     make_indices(&lo);
     place_const(&lo);
     out->shared = place_shared(&lo);

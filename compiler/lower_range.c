@@ -6,7 +6,7 @@
 kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)
 {
     kj_tile zero = kj_tile_const(lo, kj_int(step.type, 0));
-    bool up = step.sign == KJ_POSITIVE;
+    bool up = kj_is_positive(step);
     bool constant = step.lanes == 1 && step.rows == 1 && LLVMIsAConstantInt(step.v[0]);
     if (up)
         return kj_tile_binary(lo, KJ_OP_LT, i, stop);

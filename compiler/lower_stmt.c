@@ -411,17 +411,13 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
     else if (rows > start.rows)
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
     c.shape.rows = (uint8_t)rows;
-    /* one step beyond the last value may be taken, no more */
-    int bits = start.bits > stop.bits ? start.bits : stop.bits;
-    bits = 1 + (step.bits > bits ? step.bits : bits);
+    kj_know_range(&c.shape, start, stop, step, true);
     if (lo->ptx)
-        c.shape = bits <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
+        c.shape = kj_bits(c.shape) <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
     for (int r = 0; r < rows; r++) {
         c.at[r] = kj_alloca(lo, LLVMTypeOf(c.shape.v[r]), name);
         LLVMBuildStore(lo->b, c.shape.v[r], c.at[r]);
     }
-    c.shape.bits = bits < kj_types[start.type].bits ? (uint8_t)bits : KJ_ANY_BITS;
-    c.shape.sign = start.sign && step.sign ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
     return c;
 }
 
@@ -438,7 +434,7 @@ static kj_tile counter_read(kj_lower *lo, const counter *c)
 static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile step)
 {
     LLVMBasicBlockRef near = NULL, on = kj_new_block(lo, "step");
-    if (stop.lanes == 1 && stop.rows == 1 && step.sign == KJ_POSITIVE && step.lanes == 1 &&
+    if (stop.lanes == 1 && stop.rows == 1 && kj_is_positive(step) && step.lanes == 1 &&
         step.rows == 1) {
         int bits = kj_types[step.type].bits - (kj_is_signed(step.type) ? 1 : 0);
         LLVMValueRef top = LLVMConstInt(lo->types[step.type],
@@ -462,11 +458,16 @@ static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile s
 static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop,
                       kj_tile step)
 {
-    if (c->shape.bits == KJ_ANY_BITS && !kj_is_unit_step(step))
+    if (c->shape.wraps && !kj_is_unit_step(step))
         guard_step(lo, l, i, stop, step);
+    if (c->shape.narrow) { /* as i32, where the sum may wrap as far as LLVM knows: were it sure, it
+                              would keep addresses in place of i, each step of which is two adds */
+        i = kj_tile_convert(lo, i, KJ_I32);
+        step = kj_tile_convert(lo, step, KJ_I32);
+    }
     kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
     if (lo->ptx)
-        next = c->shape.narrow ? kj_tile_narrow(lo, next) : kj_tile_wide(lo, next);
+        next = kj_tile_wide(lo, next);
     bool as_it_is = next.form == KJ_LINEAR || lo->ptx;
     for (int r = 0; r < next.rows; r++)
         LLVMBuildStore(lo->b, as_it_is ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes),
@@ -528,8 +529,7 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     kj_slot *slot = &lo->slots[v->id];
     slot->known = true;
     slot->tile = i;
-    if (c.shape.bits != KJ_ANY_BITS)
-        slot->tile.bits--; /* inside the range */
+    kj_know_range(&slot->tile, start, stop, step, false);
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
     return loop_close(lo, &l);

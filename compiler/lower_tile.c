@@ -18,11 +18,9 @@ LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes)
 
 kj_tile kj_tile_like(kj_dtype t, int rows, int lanes)
 {
-    kj_tile tile = {.type = t, .rows = (uint8_t)rows, .lanes = (uint8_t)lanes, .bits = KJ_ANY_BITS};
-    if (kj_is_int(t)) {
-        tile.bits = kj_magnitude_bits(t);
-        tile.sign = kj_is_signed(t) ? KJ_SIGN_ANY : KJ_NONNEGATIVE;
-    }
+    kj_tile tile = {.type = t, .rows = (uint8_t)rows, .lanes = (uint8_t)lanes};
+    if (kj_is_int(t))
+        tile.bounds = kj_type_bounds(t);
     return tile;
 }
 
@@ -39,14 +37,10 @@ kj_tile kj_tile_const(kj_lower *lo, kj_value v)
     if (kj_is_float(v.type))
         return kj_tile_scalar(v.type, LLVMConstReal(type, v.f));
     kj_tile t = kj_tile_scalar(v.type, LLVMConstInt(type, v.type == KJ_BOOL ? v.u & 1 : v.u, true));
-    if (kj_is_signed(v.type)) {
-        t.bits = 0;
-        while (t.bits < 63 && (v.i < 0 ? ~v.u : v.u) >> t.bits)
-            t.bits++;
-        t.sign = v.i > 0 ? KJ_POSITIVE : v.i == 0 ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
-    } else if (kj_is_int(v.type)) {
-        t.sign = v.u > 0 ? KJ_POSITIVE : KJ_NONNEGATIVE;
-    }
+    if (kj_is_signed(v.type))
+        kj_bound(&t, v.i, v.i > 0 ? v.u : 0);
+    else if (kj_is_int(v.type))
+        kj_bound(&t, v.i > 0 ? v.i : 0, v.u);
     return t;
 }
 
@@ -93,9 +87,14 @@ static LLVMValueRef iota(LLVMTypeRef type, int lanes, int64_t stride)
 
 /* ---- Narrow tiles: 64-bit integers known to fit 32 bits take half the registers ---- */
 
+static bool fits_i32(kj_tile t)
+{
+    return kj_bits(t) <= 31;
+}
+
 static bool can_narrow(kj_tile t)
 {
-    return t.type == KJ_I64 && t.bits <= 31;
+    return t.type == KJ_I64 && fits_i32(t);
 }
 
 static LLVMValueRef to_i32(kj_lower *lo, LLVMValueRef v, int lanes)
@@ -129,6 +128,7 @@ kj_tile kj_tile_narrow(kj_lower *lo, kj_tile t)
 
 kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
 {
+    t.wraps = false;
     if (t.form == KJ_DENSE)
         return t;
     if (t.form == KJ_LINEAR && can_narrow(t) && t.lanes > 1)
@@ -182,58 +182,6 @@ static int max_int(int a, int b)
 static kj_tile joined(kj_dtype type, kj_tile a, kj_tile b)
 {
     return kj_tile_like(type, max_int(a.rows, b.rows), max_int(a.lanes, b.lanes));
-}
-
-/* ---- What is known of integers ---- */
-
-static uint8_t bound(kj_dtype type, int bits)
-{
-    return bits > kj_magnitude_bits(type) ? KJ_ANY_BITS : (uint8_t)bits;
-}
-
-static void know(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
-{
-    bool both = a.sign && b.sign;
-    switch (op) {
-    case KJ_OP_ADD:
-        t->bits = bound(t->type, max_int(a.bits, b.bits) + 1);
-        t->sign =
-            both && t->bits != KJ_ANY_BITS ? (a.sign > b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
-        break;
-    case KJ_OP_SUB:
-        t->bits = bound(t->type, max_int(a.bits, b.bits) + 1);
-        t->sign = KJ_SIGN_ANY;
-        break;
-    case KJ_OP_MUL:
-        t->bits = bound(t->type, a.bits + b.bits + (a.sign || b.sign ? 0 : 1));
-        t->sign =
-            both && t->bits != KJ_ANY_BITS ? (a.sign < b.sign ? a.sign : b.sign) : KJ_SIGN_ANY;
-        break;
-    case KJ_OP_FLOORDIV:
-        t->bits = both ? a.bits : bound(t->type, a.bits + 1);
-        t->sign = both ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
-        break;
-    case KJ_OP_MOD:
-        t->bits = b.bits;
-        t->sign = b.sign == KJ_POSITIVE || both ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
-        break;
-    case KJ_OP_SHR:
-        t->bits = a.bits;
-        t->sign = a.sign ? KJ_NONNEGATIVE : KJ_SIGN_ANY;
-        break;
-    case KJ_OP_AND:
-        if (a.sign || b.sign) {
-            t->bits = !b.sign || (a.sign && a.bits < b.bits) ? a.bits : b.bits;
-            t->sign = KJ_NONNEGATIVE;
-        }
-        break;
-    default: break;
-    }
-    if (!kj_is_signed(t->type)) {
-        t->sign = KJ_NONNEGATIVE;
-        if (op == KJ_OP_SUB)
-            t->bits = KJ_ANY_BITS;
-    }
 }
 
 /* ---- Arithmetic ---- */
@@ -342,7 +290,7 @@ static bool linear_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
     out->stride = stride;
     out->form = stride ? KJ_LINEAR : KJ_DENSE;
     out->lanes = stride ? out->lanes : 1;
-    know(out, op, a, b);
+    kj_know(out, op, a, b);
     return true;
 }
 
@@ -412,7 +360,7 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
     if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) ||
         kj_types[a.type].bits < 32)
         return false;
-    bool wraps = a.bits == KJ_ANY_BITS, below = op == KJ_OP_LT || op == KJ_OP_LE;
+    bool wraps = a.wraps, below = op == KJ_OP_LT || op == KJ_OP_LE;
     if (wraps && a.type != KJ_I64)
         return false;
     *out = joined(KJ_BOOL, a, b);
@@ -441,12 +389,12 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
     bool vector = a.lanes > 1 || b.lanes > 1;
     if (!can_narrow(a) || !can_narrow(b) || !(vector || lo->ptx) || op == KJ_OP_SHL)
         return false;
-    if (op == KJ_OP_SHR && (b.bits > 5 || !b.sign))
+    if (op == KJ_OP_SHR && (!kj_is_natural(b) || b.bounds.most > 31))
         return false;
     bool bits = kj_ops[op].class == KJ_OPS_BITS;
     kj_tile full = joined(KJ_I64, a, b);
-    know(&full, op, a, b);
-    if (full.bits > 31 && !bits && !is_compare(op))
+    kj_know(&full, op, a, b);
+    if (!fits_i32(full) && !bits && !is_compare(op))
         return false;
     kj_tile t =
         kj_tile_binary(lo, op, as_i32(lo, kj_tile_dense(lo, a)), as_i32(lo, kj_tile_dense(lo, b)));
@@ -454,8 +402,7 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
         if (lo->ptx)
             kj_no_wrap(t, op);
         t = as_narrow(lo, t);
-        t.bits = full.bits <= 31 ? full.bits : 31;
-        t.sign = full.sign;
+        t.bounds = fits_i32(full) ? full.bounds : kj_type_bounds(KJ_I32);
     }
     *out = t;
     return true;
@@ -481,7 +428,7 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
             out.v[r] = int_binary(lo, op, a.type, x, y);
     }
     if (kj_is_int(out.type))
-        know(&out, op, a, b);
+        kj_know(&out, op, a, b);
     return out;
 }
 
@@ -534,13 +481,13 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
         return a;
     bool ints = kj_is_int(a.type) && kj_is_int(to);
     bool narrowing = ints && kj_types[to].bits <= kj_types[a.type].bits;
-    bool keep = a.form == KJ_LINEAR && ints && (narrowing || a.bits != KJ_ANY_BITS);
+    bool keep = a.form == KJ_LINEAR && ints && (narrowing || !a.wraps);
     if (!keep)
         a = kj_tile_dense(lo, a);
     if (a.narrow)
         return kj_tile_convert(lo, as_i32(lo, a), to);
     bool narrows = a.lanes > 1 || lo->ptx;
-    if (to == KJ_I64 && kj_is_int(a.type) && a.form == KJ_DENSE && narrows && a.bits <= 31)
+    if (to == KJ_I64 && kj_is_int(a.type) && a.form == KJ_DENSE && narrows && fits_i32(a))
         return as_narrow(lo, kj_tile_convert(lo, a, KJ_I32));
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
     LLVMTypeRef type = kj_vec(lo, to, keep ? 1 : a.lanes);
@@ -549,12 +496,12 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
     if (keep) {
         out.form = KJ_LINEAR;
         out.stride = a.stride;
-        out.bits = KJ_ANY_BITS;
+        out.wraps = true;
     }
-    bool fits = ints && a.bits <= kj_magnitude_bits(to) && (a.sign || kj_is_signed(to));
-    if (fits) {
-        out.bits = a.bits;
-        out.sign = a.sign;
+    kj_bounds all = kj_type_bounds(to);
+    if (ints && !a.wraps && a.bounds.least >= all.least && a.bounds.most <= all.most) {
+        out.bounds = a.bounds;
+        out.wraps = false;
     }
     return out;
 }
@@ -575,8 +522,7 @@ kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
                                    kj_tile_vector(lo, no, r, out.lanes), "");
     }
     if (kj_is_int(out.type)) {
-        out.bits = yes.bits > no.bits ? yes.bits : no.bits;
-        out.sign = yes.sign < no.sign ? yes.sign : no.sign;
+        out.bounds = kj_either(yes.bounds, no.bounds);
     }
     return out;
 }

@@ -105,7 +105,7 @@ static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVM
                                       (LLVMValueRef[]){LLVMBuildNeg(lo->b, skew, "")}, 1, "");
     kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
     kj_tile first = kj_tile_scalar(KJ_I64, skew);
-    first.bits = 2;
+    kj_bound(&first, 0, 3);
     bool narrow = a->offset.narrow &&
                   size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
     kj_tile place = kj_tile_binary(lo, KJ_OP_ADD, bytes, first);

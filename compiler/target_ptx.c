@@ -110,15 +110,18 @@ static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out)
 
 /* ---- The target ---- */
 
+/* What threads have in common is a scalar already, and there are no vectors: wanted are registers,
+ * clean-up, and loops unrolled, so that loads are under way together. */
 static const char pipeline[] =
     "always-inline,"
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint;max-"
     "iterations=1>,"
     "loop-simplify,lcssa,loop-mssa(loop-rotate<header-duplication>,licm<allowspeculation>,"
-    "simple-loop-unswitch<no-nontrivial;trivial>),simplifycfg,loop(indvars,loop-deletion,loop-"
-    "unroll-full),"
-    "sroa<modify-cfg>,gvn,loop-unroll<O2>,instcombine<no-verify-fixpoint;max-iterations=1>,"
-    "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg),globaldce";
+    "simple-loop-unswitch<no-nontrivial;trivial>),simplifycfg,loop(indvars,loop-deletion),"
+    "loop-unroll<O3;upperbound>,"
+    "sroa<modify-cfg>,gvn,instcombine<no-verify-fixpoint;max-iterations=1>,"
+    "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg,infer-alignment,load-store-vectorizer),"
+    "globaldce";
 
 const kj_target_kind kj_ptx_target = {
     .open = open_ptx,

@@ -1,0 +1,128 @@
+/* What is known of integers: between which bounds a tile's values lie.
+ *
+ * Bounds are of the values as the language computes them. A result that may leave its type's range
+ * has that range for bounds, and `wraps`: a linear tile's lanes may then lie on both sides of the
+ * jump. */
+#include "lower.h"
+
+__extension__ typedef __int128 wide; /* holds every product of two bounds */
+
+kj_bounds kj_type_bounds(kj_dtype t)
+{
+    uint8_t bits = kj_magnitude_bits(t);
+    uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    return (kj_bounds){kj_is_signed(t) ? -(int64_t)most - 1 : 0, most};
+}
+
+int kj_bits(kj_tile t)
+{
+    uint64_t most = t.bounds.least < 0 ? ~(uint64_t)t.bounds.least : 0;
+    most = most > t.bounds.most ? most : t.bounds.most;
+    int bits = 0;
+    while (bits < 64 && most >> bits)
+        bits++;
+    return bits;
+}
+
+void kj_bound(kj_tile *t, int64_t least, uint64_t most)
+{
+    t->bounds = (kj_bounds){least, most};
+}
+
+kj_bounds kj_either(kj_bounds a, kj_bounds b)
+{
+    return (kj_bounds){a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most};
+}
+
+static wide max_wide(wide a, wide b)
+{
+    return a > b ? a : b;
+}
+
+static wide min_wide(wide a, wide b)
+{
+    return a < b ? a : b;
+}
+
+/* The values from least to most, as far as they are the type's. */
+static void settle(kj_tile *t, wide least, wide most)
+{
+    kj_bounds type = kj_type_bounds(t->type);
+    t->wraps = least < type.least || most > (wide)type.most;
+    t->bounds = t->wraps ? type : (kj_bounds){(int64_t)least, (uint64_t)max_wide(most, 0)};
+}
+
+static void settle_product(kj_tile *t, kj_bounds a, kj_bounds b)
+{
+    wide corners[4] = {(wide)a.least * b.least, (wide)a.least * (wide)b.most,
+                       (wide)a.most * b.least, (wide)a.most * (wide)b.most};
+    wide least = corners[0], most = corners[0];
+    for (int i = 1; i < 4; i++) {
+        least = min_wide(least, corners[i]);
+        most = max_wide(most, corners[i]);
+    }
+    settle(t, least, most);
+}
+
+/* Is it a shift count that needs no masking? */
+static bool counts(kj_tile t, kj_tile b)
+{
+    return b.bounds.least >= 0 && b.bounds.most < kj_types[t.type].bits;
+}
+
+static void know_division(kj_tile *t, kj_op op, kj_bounds a, kj_bounds b)
+{
+    bool both = a.least >= 0 && b.least >= 0;
+    wide size = max_wide((wide)a.most, -(wide)a.least);
+    if (op == KJ_OP_FLOORDIV)
+        settle(t, both ? 0 : -size,
+               both ? (wide)(a.most / (b.least > 0 ? (uint64_t)b.least : 1)) : size);
+    else if (both)
+        settle(t, 0, min_wide(a.most, max_wide((wide)b.most - 1, 0)));
+    else
+        settle(t, min_wide(b.least < 0 ? (wide)b.least + 1 : 0, 0), max_wide((wide)b.most - 1, 0));
+}
+
+void kj_know(kj_tile *t, kj_op op, kj_tile ta, kj_tile tb)
+{
+    kj_bounds a = ta.bounds, b = tb.bounds;
+    switch (op) {
+    case KJ_OP_ADD: settle(t, (wide)a.least + b.least, (wide)a.most + (wide)b.most); break;
+    case KJ_OP_SUB: settle(t, (wide)a.least - (wide)b.most, (wide)a.most - b.least); break;
+    case KJ_OP_MUL: settle_product(t, a, b); break;
+    case KJ_OP_FLOORDIV:
+    case KJ_OP_MOD: know_division(t, op, a, b); break;
+    case KJ_OP_SHL:
+        if (counts(*t, tb))
+            settle_product(t, a,
+                           (kj_bounds){(int64_t)1 << min_wide(b.least, 62), (uint64_t)1 << b.most});
+        break;
+    case KJ_OP_SHR:
+        settle(t, min_wide(a.least, 0), (wide)(counts(*t, tb) ? a.most >> b.least : a.most));
+        break;
+    case KJ_OP_AND:
+        if (a.least >= 0 || b.least >= 0)
+            settle(t, 0,
+                   a.least < 0   ? (wide)b.most
+                   : b.least < 0 ? (wide)a.most
+                                 : min_wide(a.most, b.most));
+        break;
+    default: break;
+    }
+}
+
+void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool beyond)
+{
+    bool up = step.bounds.most > 0, down = step.bounds.least < 0;
+    wide least = start.bounds.least, most = (wide)start.bounds.most;
+    wide last = (wide)stop.bounds.most - 1, first = (wide)stop.bounds.least + 1;
+    if (beyond) {
+        last += (wide)step.bounds.most;
+        first += step.bounds.least;
+    } else if (!down) {
+        most = least;
+    } else if (!up) {
+        least = most;
+    }
+    settle(t, down ? min_wide(least, first) : least, up ? max_wide(most, last) : most);
+}
