@@ -57,18 +57,35 @@ static void fill(char *column, unsigned bytes, uint64_t value)
         memcpy(column, &value, 4);
         return;
     }
-    for (unsigned l = 0; l < PTX_LANES; l++)
-        memcpy(column + l * bytes, &value, bytes);
+    for (unsigned l = 0; l < PTX_LANES && bytes <= 8; l++) {
+        if (bytes == 4)
+            memcpy(column + l * 4, &value, 4);
+        else if (bytes == 8)
+            memcpy(column + l * 8, &value, 8);
+        else
+            memcpy(column + l * bytes, &value, bytes);
+    }
 }
 
-void ptx_fill_specials(ptx_warp *warp, ptx_frame *frame)
+/* What is different from block to block; the rest is only when the frame is new. */
+static bool is_of_block(ptx_special what)
+{
+    return what == PTX_SR_ctaid_x || what == PTX_SR_ctaid_y || what == PTX_SR_ctaid_z ||
+           what == PTX_SR_smid;
+}
+
+static void fill_specials(ptx_warp *warp, ptx_frame *frame)
 {
     const ptx_function *f = frame->function;
+    bool is_new = frame->block < 0;
     for (size_t i = 0; i < f->nspecials; i++) {
         const ptx_special_use *use = &f->specials[i];
-        for (unsigned l = 0; l < PTX_LANES; l++) {
+        char *column = frame->columns + use->at;
+        if (is_of_block(use->what))
+            fill(column, use->bytes, special_value(warp, use->what, 0));
+        for (unsigned l = 0; l < PTX_LANES && is_new && !is_of_block(use->what); l++) {
             uint64_t value = special_value(warp, use->what, l);
-            memcpy(frame->columns + use->at + l * use->bytes, &value, use->bytes);
+            memcpy(column + l * use->bytes, &value, use->bytes);
         }
     }
     frame->block = warp->block->serial;
@@ -132,7 +149,7 @@ ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *ca
     if (!frame)
         frame = new_frame(warp, function, caller, site);
     if (frame->block != warp->block->serial)
-        ptx_fill_specials(warp, frame);
+        fill_specials(warp, frame);
     return frame;
 }
 

@@ -115,7 +115,6 @@ ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *ca
 ptx_group *ptx_split(ptx_warp *warp, uint32_t lanes, int pc, ptx_state state);
 /* Joins groups that can run together and picks the one to go on with; false when none runs. */
 bool ptx_settle(ptx_warp *warp);
-void ptx_fill_specials(ptx_warp *warp, ptx_frame *frame);
 
 /* ---- Waiting for one another (ptx_sync.c) ---- */
 

@@ -166,66 +166,94 @@ uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned by
     return locate(warp, inst, &at, lane, address_of(warp, inst, lane), bytes, write);
 }
 
+/* The host's addresses of all active lanes; those of the others may be read. Lanes whose addresses are
+ * in the remembered range are found without a branch: an offset past the range, or before it, has
+ * a sign that the remaining room or the offset itself shows. False after a fault. */
+static bool locate_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes,
+                       bool write, uintptr_t where[PTX_LANES])
+{
+    cursor at = cursor_of(warp, &warp->exec->spans[inst->span], bytes);
+    uint64_t address[PTX_LANES], room = at.limit - 1, outside = room, low_bits = 0;
+    const ptx_u64 *wide = (const ptx_u64 *)(const void *)(warp->columns + inst->base);
+    const ptx_u32 *narrow = (const ptx_u32 *)(const void *)(warp->columns + inst->base);
+    if (inst->base_bytes == 8)
+        EACH_LANE (l)
+            address[l] = wide[l] + (uint64_t)inst->imm;
+    else
+        EACH_LANE (l)
+            address[l] = narrow[l] + (uint32_t)inst->imm;
+    if (lanes != PTX_FULL)
+        EACH_LANE (l)
+            address[l] = ACTIVE(l) ? address[l] : at.begin;
+    EACH_LANE (l) {
+        uint64_t offset = address[l] - at.begin;
+        outside |= offset | (room - offset);
+        low_bits |= address[l];
+        where[l] = at.host + offset;
+    }
+    for (size_t l = 0; at.stride && l < PTX_LANES; l++)
+        where[l] += at.stride * l;
+    if (__builtin_expect(!(outside >> 63) && !(low_bits & (bytes - 1)), 1))
+        return true;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        int l = __builtin_ctz(left);
+        where[l] = locate(warp, inst, &at, l, address[l], bytes, write);
+        if (!where[l])
+            return false;
+    }
+    EACH_LANE (l)
+        where[l] = where[ACTIVE(l) ? l : __builtin_ctz(lanes)];
+    return true;
+}
+
 /* ---- Loads: a function a type in memory and a register's size ---- */
 
 #define LOAD(M, R) \
     static void load_##M##_##R(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
     { \
-        ptx_##R *to = COLUMN(R, 0); \
-        cursor at = cursor_of(warp, &warp->exec->spans[inst->span], sizeof(ptx_##M)); \
-        EACH_LANE (l) { \
-            if (!ACTIVE(l)) \
-                continue; \
-            uintptr_t from = \
-                locate(warp, inst, &at, l, address_of(warp, inst, l), sizeof(ptx_##M), false); \
-            if (!from) \
-                return; \
-            to[l] = (ptx_##R) * (const ptx_##M *)from; \
-        } \
+        uintptr_t from[PTX_LANES]; \
+        ptx_##R r[PTX_LANES]; \
+        if (!locate_all(warp, inst, lanes, sizeof(ptx_##M), false, from)) \
+            return; \
+        EACH_LANE (l) \
+            r[l] = (ptx_##R) * (const ptx_##M *)from[l]; \
+        KEEP(r); \
     } \
     static void load_vector_##M##_##R(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
     { \
-        unsigned n = inst->form.vec, bytes = n * (unsigned)sizeof(ptx_##M); \
-        cursor at = cursor_of(warp, &warp->exec->spans[inst->span], bytes); \
         uintptr_t from[PTX_LANES]; \
-        EACH_LANE (l) \
-            if (ACTIVE(l)) { \
-                from[l] = locate(warp, inst, &at, l, address_of(warp, inst, l), bytes, false); \
-                if (!from[l]) \
-                    return; \
-            } \
-        for (unsigned k = 0; k < n; k++) \
+        unsigned n = inst->form.vec; \
+        if (!locate_all(warp, inst, lanes, n * (unsigned)sizeof(ptx_##M), false, from)) \
+            return; \
+        for (unsigned k = 0; k < n; k++) { \
+            ptx_##R *to = COLUMN(R, k); \
             EACH_LANE (l) \
-                if (ACTIVE(l)) \
-                    COLUMN(R, k)[l] = (ptx_##R)((const ptx_##M *)from[l])[k]; \
+                to[l] = ACTIVE(l) ? (ptx_##R)((const ptx_##M *)from[l])[k] : to[l]; \
+        } \
     }
 #define STORE(M, R) \
     static void store_##M##_##R(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
     { \
+        uintptr_t to[PTX_LANES]; \
         const ptx_##R *from = COLUMN(R, 0); \
-        cursor at = cursor_of(warp, &warp->exec->spans[inst->span], sizeof(ptx_##M)); \
-        EACH_LANE (l) { \
-            if (!ACTIVE(l)) \
-                continue; \
-            uintptr_t to = \
-                locate(warp, inst, &at, l, address_of(warp, inst, l), sizeof(ptx_##M), true); \
-            if (!to) \
-                return; \
-            *(ptx_##M *)to = (ptx_##M)from[l]; \
+        if (!locate_all(warp, inst, lanes, sizeof(ptx_##M), true, to)) \
+            return; \
+        for (uint32_t left = lanes; left; left &= left - 1) { \
+            int l = __builtin_ctz(left); \
+            *(ptx_##M *)to[l] = (ptx_##M)from[l]; \
         } \
     } \
     static void store_vector_##M##_##R(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
     { \
-        unsigned n = inst->form.vec, bytes = n * (unsigned)sizeof(ptx_##M); \
-        cursor at = cursor_of(warp, &warp->exec->spans[inst->span], bytes); \
-        EACH_LANE (l) \
-            if (ACTIVE(l)) { \
-                uintptr_t to = locate(warp, inst, &at, l, address_of(warp, inst, l), bytes, true); \
-                if (!to) \
-                    return; \
-                for (unsigned k = 0; k < n; k++) \
-                    ((ptx_##M *)to)[k] = (ptx_##M)COLUMN(R, k)[l]; \
-            } \
+        uintptr_t to[PTX_LANES]; \
+        unsigned n = inst->form.vec; \
+        if (!locate_all(warp, inst, lanes, n * (unsigned)sizeof(ptx_##M), true, to)) \
+            return; \
+        for (uint32_t left = lanes; left; left &= left - 1) { \
+            int l = __builtin_ctz(left); \
+            for (unsigned k = 0; k < n; k++) \
+                ((ptx_##M *)to[l])[k] = (ptx_##M)COLUMN(R, k)[l]; \
+        } \
     }
 LOAD(u8, u16)
 LOAD(u8, u32)

@@ -60,7 +60,8 @@ static void put(char *bytes, uint64_t value, size_t size)
 }
 
 /* name, generic(name), with a number added; of 0xFF00(name) the byte that the mask shows. */
-static bool parse_symbol_value(ptx_parser *p, ptx_var *var, size_t offset, size_t bytes, uint64_t mask)
+static bool parse_symbol_value(ptx_parser *p, ptx_var *var, size_t offset, size_t bytes,
+                               uint64_t mask)
 {
     bool masked = mask != 0;
     if (masked && !ptx_expect(p, "("))
