@@ -167,7 +167,7 @@ static bool has_ended(kj_queue *q, kj_cuda_task *last, bool wait)
     kj_cu_result result = ask(q, last, wait);
     if (result == KJ_CU_SUCCESS)
         return true;
-    if (result == KJ_CU_NOT_READY)
+    if (result == KJ_CU_NOT_READY && !wait)
         return false;
     settle(dev, result);
     return true;

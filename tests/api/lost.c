@@ -1,0 +1,137 @@
+/* A kernel that goes astray on a GPU: the device is lost, every call says why, and the process goes
+ * on. (On the CPU it is the process that goes astray.) */
+#include "api.h"
+
+#include <sys/wait.h>
+
+static const char source[] =
+    "kernel add(x: i32[]) { let i = grid(1); if i < x.size { x[i] += 1 } }\n"
+    "kernel astray(x: i32[], n: i64) { x[grid(1) + n] = 1 }\n";
+
+static kjit_module *mod;
+static kjit_array *x;
+
+static int set_up(void **state)
+{
+    if (make_context(state) != 0)
+        return 1;
+    mod = module(source);
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(1000), 'C', KJIT_DEVICE, &x));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kjit_array_free(x);
+    kjit_module_free(mod);
+    return drop_context(state);
+}
+
+static kjit_status run(const char *kernel, kjit_stream *s)
+{
+    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_i64((int64_t)1 << 40)};
+    kjit_config config = {.grid = {4}, .block = {256}, .stream = s};
+    return kjit_launch(mod, kernel, &config, args, strcmp(kernel, "add") == 0 ? 1 : 2);
+}
+
+#define LOST(call) FAILS(call, KJIT_LOST, "the device was lost: ")
+
+/* Nothing works on the device, and everything says so. */
+static void check_lost(void)
+{
+    int32_t data[1000];
+    kjit_array *host = wrap(data, KJIT_I32, 1, SHAPE(1000)), *a;
+    kjit_stream *s;
+    kjit_event *e;
+    LOST(kjit_synchronize(ctx));
+    LOST(run("add", NULL));
+    LOST(kjit_copy(host, x, NULL));
+    LOST(kjit_copy(x, host, NULL));
+    LOST(kjit_to_device(host, NULL, &a));
+    LOST(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(1), 'C', KJIT_DEVICE, &a));
+    LOST(kjit_stream_create(ctx, &s));
+    LOST(kjit_event_create(ctx, &e));
+    kjit_array_free(host);
+}
+
+static void test_now(void **state)
+{
+    (void)state;
+    if (on_cpu())
+        skip();
+    OK(run("add", NULL));
+    FAILS(run("astray", NULL), KJIT_LOST, "in kernel 'astray' (test.knl:2): ");
+    FAILS(run("astray", NULL), KJIT_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS");
+    check_lost();
+}
+
+/* What is queued ends, with that failure; who waits on an event is told too. */
+static void test_in_a_stream(void **state)
+{
+    static int32_t data[1000];
+    kjit_stream *s[2];
+    kjit_event *from, *to;
+    double ms;
+    int done;
+    (void)state;
+    if (on_cpu())
+        skip();
+    kjit_array *host = wrap(data, KJIT_I32, 1, SHAPE(1000));
+    for (int i = 0; i < 2; i++)
+        OK(kjit_stream_create(ctx, &s[i]));
+    OK(kjit_event_create(ctx, &from));
+    OK(kjit_event_create(ctx, &to));
+    OK(kjit_event_record(from, s[0]));
+    kjit_status status = KJIT_OK;
+    for (int i = 0; i < 20 && status == KJIT_OK; i++) {
+        status = kjit_copy(x, host, s[i % 2]);
+        if (status == KJIT_OK)
+            status = run(i == 10 ? "astray" : "add", s[i % 2]);
+    }
+    if (status == KJIT_OK)
+        status = kjit_event_record(to, s[0]);
+    if (status != KJIT_OK)
+        assert_int_equal(status, KJIT_LOST);
+    LOST(kjit_stream_synchronize(s[0]));
+    LOST(kjit_event_synchronize(to));
+    LOST(kjit_event_elapsed(from, to, &ms));
+    if (!strstr(kjit_last_error(ctx), "kernel 'astray' (test.knl:2)"))
+        fail_msg("%s", kjit_last_error(ctx));
+    OK(kjit_stream_query(s[1], &done));
+    assert_int_equal(done, 1);
+    LOST(kjit_stream_synchronize(s[1]));
+    LOST(run("add", s[1]));
+    LOST(kjit_copy(host, x, s[0]));
+    LOST(kjit_event_record(to, s[0]));
+    LOST(kjit_stream_wait(s[1], from));
+    check_lost();
+    kjit_array_free(host);
+    kjit_event_free(from);
+    kjit_event_free(to);
+    for (int i = 0; i < 2; i++)
+        kjit_stream_free(s[i]);
+}
+
+/* Each in a process of its own: there is no device any more in one that has lost it. */
+static int run_alone(const struct CMUnitTest *test)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct CMUnitTest tests[] = {*test};
+        exit(cmocka_run_group_tests(tests, NULL, NULL));
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_now, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_in_a_stream, set_up, tear_down),
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        failed += run_alone(&tests[i]);
+    return failed;
+}
