@@ -43,11 +43,12 @@ char *read_all(FILE *file, size_t *size)
 
 int library_failed(kjit_context *ctx, kjit_status status)
 {
-    if (status == KJIT_COMPILE) {
-        show_messages(kjit_last_error(ctx));
+    const char *text = kjit_last_error(ctx);
+    if (status == KJIT_COMPILE && strstr(text, ": error: ")) { /* it has its place */
+        show_messages(text);
         return EXIT_SOURCE;
     }
-    complain("%s", kjit_last_error(ctx));
+    complain("%s", text);
     return status == KJIT_NOT_FOUND || status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 

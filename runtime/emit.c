@@ -11,7 +11,9 @@ typedef struct emission {
     kj_compile_options options;
     kj_stage stage;
     int64_t block[3];
-    kj_exec *exec; /* of kjit_module_kernel_info */
+    kjit_status loaded; /* of kjit_module_kernel_info */
+    kj_exec *exec;
+    kj_failure why;
     kj_str out;
     kj_str errors;
 } emission;
@@ -202,12 +204,26 @@ static kjit_status emit(emission *e, const char *what)
     return status == KJIT_OK && strcmp(what, "cubin") == 0 ? assemble(e) : status;
 }
 
-static emission begin(kjit_module *mod, const int64_t block[3])
+/* Takes the kernel's name and the block, either may be NULL. */
+static kjit_status begin(emission *e, const char *kernel, const int64_t block[3])
 {
-    emission e = {.mod = mod, .block = {256, 1, 1}};
-    for (int i = 0; block && i < 3; i++)
-        e.block[i] = block[i] > 0 ? block[i] : 1;
-    return e;
+    kjit_module *mod = e->mod;
+    const kj_device_ops *ops = mod->ctx->ops;
+    int64_t threads = 1;
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        e->block[i] = block ? block[i] : i == 0 ? 256 : 1;
+        if (e->block[i] <= 0)
+            e->block[i] = 1;
+        fits =
+            fits && e->block[i] <= ops->max_block[i] && threads * e->block[i] <= ops->max_threads;
+        threads *= fits ? e->block[i] : 1;
+    }
+    if (!fits)
+        return kj_fail(mod->ctx, KJIT_INVALID, "a block of (%lld, %lld, %lld) is too large",
+                       (long long)e->block[0], (long long)e->block[1], (long long)e->block[2]);
+    e->kernel = kernel ? kj_module_find(mod, kernel) : NULL;
+    return kernel && !e->kernel ? kj_no_kernel(mod, kernel) : KJIT_OK;
 }
 
 kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
@@ -222,10 +238,10 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
         return kj_fail(mod->ctx, KJIT_INVALID, out ? "what is NULL" : "out is NULL");
     if (strcmp(what, "ast") == 0 ? !mod->parsed : !mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
-    emission e = begin(mod, block);
-    if (kernel && !(e.kernel = kj_module_find(mod, kernel)))
-        return kj_no_kernel(mod, kernel);
-    status = emit(&e, what);
+    emission e = {.mod = mod};
+    status = begin(&e, kernel, block);
+    if (status == KJIT_OK)
+        status = emit(&e, what);
     if (status == KJIT_OK)
         kj_str_puts(&e.out, ""); /* a module without kernels: an empty text, not none */
     if (status == KJIT_OK && e.out.failed)
@@ -247,13 +263,10 @@ static void load_kernel(void *data)
     emission *e = data;
     kjit_context *ctx = e->mod->ctx;
     kj_code code;
-    kj_failure why;
     if (!compile(e, &code))
         return;
-    kjit_status status = ctx->ops->load(ctx->dev, &code, &e->exec, &why);
+    e->loaded = ctx->ops->load(ctx->dev, &code, &e->exec, &e->why);
     kj_code_free(&code);
-    if (status != KJIT_OK)
-        kj_str_puts(&e->errors, why.text);
 }
 
 kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const int64_t block[3],
@@ -267,10 +280,11 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
         return kj_fail(ctx, KJIT_INVALID, out ? "the kernel's name is NULL" : "out is NULL");
     if (!mod->program)
         return kj_fail(ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
-    emission e = begin(mod, block);
-    if (!(e.kernel = kj_module_find(mod, kernel)))
-        return kj_no_kernel(mod, kernel);
-    if ((status = set_target(&e)) != KJIT_OK)
+    emission e = {.mod = mod};
+    status = begin(&e, kernel, block);
+    if (status == KJIT_OK)
+        status = set_target(&e);
+    if (status != KJIT_OK)
         return status;
     if (!ctx->ops->inspect || !is_own(&e))
         return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
@@ -279,10 +293,11 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
     kj_str_free(&e.errors);
     if (status != KJIT_OK)
         return status;
-    kj_failure why;
+    if (e.loaded != KJIT_OK)
+        return kj_fail_why(ctx, e.loaded, &e.why);
     int64_t threads = e.block[0] * e.block[1] * e.block[2];
     *out = (kjit_kernel_info){0};
-    status = ctx->ops->inspect(ctx->dev, e.exec, (int)threads, out, &why);
+    status = ctx->ops->inspect(ctx->dev, e.exec, (int)threads, out, &e.why);
     ctx->ops->unload(ctx->dev, e.exec);
-    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &e.why);
 }

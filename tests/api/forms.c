@@ -72,6 +72,8 @@ static void test_forms_for_a_gpu(void **state)
     OK(kjit_module_emit(mod, "ptx", NULL, SHAPE(8, 4, 2), &text, NULL));
     assert_int_equal(count(text, ".reqntid 8, 4, 2"), 2);
     free(text);
+    FAILS(kjit_module_emit(mod, "ptx", NULL, SHAPE(32, 33, 1), &text, NULL), KJIT_INVALID,
+          "(32, 33, 1) is too large");
     FAILS(kjit_module_emit(mod, "cubin", NULL, NULL, &text, NULL), KJIT_NO_DEVICE, "sm_90");
     assert_null(text);
     float x[64] = {0}, y[64]; /* launches are the device's all the same */
@@ -115,6 +117,8 @@ static void test_what_a_kernel_takes(void **state)
     kjit_module *mod = module_for(NULL);
     FAILS(kjit_module_kernel_info(mod, "first", NULL, &info), KJIT_NO_DEVICE, "GPU");
     FAILS(kjit_module_kernel_info(mod, "third", NULL, &info), KJIT_NOT_FOUND, "'third'");
+    FAILS(kjit_module_kernel_info(mod, "first", SHAPE(INT64_MAX, INT64_MAX, 4), &info),
+          KJIT_INVALID, "too large");
     FAILS(kjit_module_kernel_info(mod, NULL, NULL, &info), KJIT_INVALID, "name");
     FAILS(kjit_module_kernel_info(mod, "first", NULL, NULL), KJIT_INVALID, "out");
     assert_int_equal(kjit_module_kernel_info(NULL, "first", NULL, &info), KJIT_INVALID);
