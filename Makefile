@@ -273,6 +273,15 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libkjit.a
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(BUILD)/libkjit.a $(LIBS) -lcmocka
 
+# Tests of the PTX interpreter have it and nothing else.
+INTERPRETER_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/driver/ptx*.c))
+
+$(BUILD)/tests/unit/ptx_%: tests/unit/ptx_%.c $(INTERPRETER_OBJECTS)
+	@mkdir -p $(@D)
+	@echo "TEST $<"
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o $(INTERPRETER_OBJECTS) -lcmocka -lm
+
 $(BUILD)/tests/api/%: tests/api/%.c $(BUILD)/libkjit.so
 	@mkdir -p $(@D)
 	@echo "TEST $<"
