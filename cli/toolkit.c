@@ -115,7 +115,7 @@ static int start_anywhere(const scratch *s, const char *arch, pid_t *process, FI
     return error == ENOENT ? start("/usr/local/cuda/bin/ptxas", s, arch, process, out) : error;
 }
 
-/* ptxas's messages of what went wrong; all of them say "ptxas". */
+/* What ptxas says beside the figures that -v asks for. */
 static void pass_on(const char *log)
 {
     while (*log) {
