@@ -196,14 +196,17 @@ EXTREME(max, f64, u64, MASK_F64, >)
 
 #define EXTREME_32(name, a, b) READ_F32(&inst->form, name##_of_f32(a, b, PTX_HAS(&inst->form, NaN)))
 #define EXTREMES(name) \
-    BINARY(name##_f32, f32, f32, f32, \
+    BINARY(name##_2, f32, f32, f32, \
            EXTREME_32(name, READ_F32(&inst->form, a), READ_F32(&inst->form, b))) \
-    BINARY(name##_f64, f64, f64, f64, name##_of_f64(a, b, false)) \
     TERNARY(name##_3, f32, f32, f32, f32, \
             EXTREME_32(name, EXTREME_32(name, READ_F32(&inst->form, a), READ_F32(&inst->form, b)), \
                        READ_F32(&inst->form, c))) \
-    CHOICE(ptx_choose_##name##_float, [PTX_f32] = name##_f32, [PTX_f64] = name##_f64) \
-    CHOICE1(ptx_choose_##name##3, name##_3)
+    BINARY(name##_f64, f64, f64, f64, name##_of_f64(a, b, false)) \
+    static void name##_f32(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
+    { \
+        (inst->noperands == 4 ? name##_3 : name##_2)(warp, inst, lanes); \
+    } \
+    CHOICE(ptx_choose_##name##_float, [PTX_f32] = name##_f32, [PTX_f64] = name##_f64)
 EXTREMES(min)
 EXTREMES(max)
 

@@ -74,7 +74,7 @@ static inline uint64_t gpu_alloc(gpu *g, size_t size)
 
 static inline void *gpu_at(gpu *g, uint64_t address)
 {
-    ptx_range range;
+    ptx_range range = {0};
     assert_true(gpu_find(g, address, &range));
     return range.host + (address - range.begin);
 }
