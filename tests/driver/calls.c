@@ -68,79 +68,6 @@ uint64_t call_number(void)
     return running ? running->number : 0;
 }
 
-/* ---- Failures that the environment asks for ---- */
-
-static struct failure {
-    char symbol[64];
-    unsigned long nth;
-    CUresult code;
-    bool always;
-} * failures;
-static int failure_count;
-
-static void read_failures(void)
-{
-    const char *list = config()->fail;
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        struct failure f = {.nth = 1};
-        int code = 0, end = 0;
-        if (sscanf(at, "%63[^:]:%lu:%d%n", f.symbol, &f.nth, &code, &end) != 3 || f.nth == 0) {
-            fprintf(stderr, "driver double: KJIT_DOUBLE_FAIL: no symbol:nth:code at '%s'\n", at);
-            abort();
-        }
-        f.code = (CUresult)code;
-        f.always = strncmp(at + end, ":always", 7) == 0;
-        failures = realloc(failures, (size_t)(failure_count + 1) * sizeof *failures);
-        failures[failure_count++] = f;
-    }
-}
-
-static bool barred; /* no context can be entered any more */
-
-static CUresult injected(int row)
-{
-    static unsigned long *made;
-    if (!made) {
-        made = calloc((size_t)call_row_count, sizeof *made);
-        read_failures();
-    }
-    unsigned long nth = ++made[row];
-    for (int i = 0; i < failure_count; i++) {
-        const struct failure *f = &failures[i];
-        bool named =
-            !strcmp(f->symbol, call_rows[row].symbol) || !strcmp(f->symbol, call_rows[row].base);
-        if (named && (f->always ? nth >= f->nth : nth == f->nth)) {
-            barred |= f->always && strcmp(call_rows[row].base, "cuCtxPushCurrent") == 0;
-            return f->code;
-        }
-    }
-    return CUDA_SUCCESS;
-}
-
-bool calls_barred(void)
-{
-    return barred;
-}
-
-/* Errors after which a context is of no more use. */
-static bool is_sticky(CUresult code)
-{
-    switch (code) {
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED: return true;
-    default: return false;
-    }
-}
-
 /* ---- Around each call ---- */
 
 static void in_child(void)
@@ -178,7 +105,7 @@ static bool enter(drv_call *call, int row, CUresult *result)
 {
     call_lock();
     *call = (drv_call){.row = row};
-    if (forked || report_ended()) {
+    if (forked || report_ended() || inject_shut_down()) {
         *result = forked ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_DEINITIALIZED;
         return false;
     }
@@ -187,20 +114,9 @@ static bool enter(drv_call *call, int row, CUresult *result)
     *result = check(&call_rows[row]);
     if (*result)
         return false;
-    call->injected = injected(row);
+    call->injected = inject(row);
     *result = call->injected;
     return !call->injected || (call_rows[row].flags & (FREES | WAITS));
-}
-
-static CUresult leave(const drv_call *call, CUresult result)
-{
-    if (call->injected) {
-        result = call->injected;
-        drv_context *current = context_current();
-        if (is_sticky(result) && (call_rows[call->row].flags & CTX) && current && !current->error)
-            context_fail(current, result);
-    }
-    return result;
 }
 
 static __attribute__((format(printf, 3, 4))) void log_call(const drv_call *call, CUresult result,
@@ -258,7 +174,8 @@ enum {
         CUresult result; \
         if (enter(&call, ROW_##name##suffix, &result)) \
             result = do_##name##suffix args; \
-        result = leave(&call, result); \
+        if (call.injected) \
+            result = call.injected; \
         if (config()->log) \
             log_call(&call, result, UNWRAP line); \
         end_call(); \

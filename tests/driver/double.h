@@ -89,8 +89,6 @@ extern const int call_row_count;
 /* The running call's name and number; "" and 0 outside. */
 const char *call_name(void);
 uint64_t call_number(void);
-/* Did an injected failure, one for good, keep the program from making a context current? */
-bool calls_barred(void);
 
 /* Gives up the lock until something happened in a queue. */
 void call_wait(void);
@@ -104,6 +102,16 @@ bool calls_forked(void); /* this is a child of the process that called cuInit */
 #define CALL(name, suffix, since, flags, params, args, line) CUresult do_##name##suffix params;
 #include "calls.def"
 #undef CALL
+
+/* ---- Failures that are asked for (inject.c) ---- */
+
+/* The code that this call is to return; 0: what it does. A fault of queued work, 700 for instance,
+ * stays in the context; 4 says that the driver has shut down, and stays for all. */
+CUresult inject(int row);
+bool inject_shut_down(void);
+/* The program was kept from giving back what it has: a context could not be made current, or it
+ * could not learn whether work that uses it had ended. */
+bool inject_excuses_leaks(void);
 
 /* ---- Handles (handle.c): typed, never reused ---- */
 

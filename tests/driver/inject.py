@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Fails driver calls, one at a time: inject.py KJIT WALK DRIVER FILE [first | all]
+
+WALK is tests/api/walk.c, FILE a .knl program. What they and other commands do is logged by the driver double. Then each
+call that was made fails with each code that its documentation names: the first, the middle and the last time it is made
+(only the first, or each time), and from the first on. The program must then end with an error and a message, or with
+the very output it has without; never by a signal or late, and the double may tell of nothing misused or left."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BEFORE = (3, 4, 201)  # not initialised, shut down, no context: most calls
+FAULTS = (700, 719)  # of work that was queued before: nearly every call may return them
+DOCUMENTED = {
+    "cuInit": (1, 100, 101, 802, 803, 804, 999),
+    "cuDriverGetVersion": (1,),
+    "cuGetErrorName": (1,),
+    "cuGetErrorString": (1,),
+    "cuGetProcAddress": (1, 500, 801),
+    "cuDeviceGetCount": (1, *BEFORE),
+    "cuDeviceGet": (1, *BEFORE, 101),
+    "cuDeviceGetName": (1, *BEFORE, 101),
+    "cuDeviceTotalMem": (1, *BEFORE, 101),
+    "cuDeviceGetAttribute": (1, *BEFORE, 101),
+    "cuDevicePrimaryCtxRetain": (1, 2, *BEFORE, 101, 999),
+    "cuDevicePrimaryCtxRelease": (*BEFORE, 101),
+    "cuCtxPushCurrent": (1, *BEFORE),
+    "cuCtxPopCurrent": BEFORE,
+    "cuCtxSynchronize": (*BEFORE, *FAULTS),
+    "cuMemGetInfo": (1, *BEFORE, *FAULTS),
+    "cuMemAlloc": (1, 2, *BEFORE, *FAULTS),
+    "cuMemFree": (1, *BEFORE, *FAULTS),
+    "cuMemAllocFromPoolAsync": (1, 2, 3, 201, 801),
+    "cuMemFreeAsync": (1, 3, 201, 801),
+    "cuMemPoolCreate": (1, 2, 3, 800, 801),
+    "cuMemPoolDestroy": (1,),
+    "cuMemPoolSetAttribute": (1,),
+    "cuMemPoolTrimTo": (1, 3),
+    "cuMemHostAlloc": (1, 2, *BEFORE, *FAULTS),
+    "cuMemFreeHost": (1, *BEFORE, *FAULTS),
+    "cuMemcpyHtoDAsync": (1, *BEFORE, 400, *FAULTS),
+    "cuMemcpyDtoHAsync": (1, *BEFORE, 400, *FAULTS),
+    "cuMemcpyDtoDAsync": (1, *BEFORE, 400, *FAULTS),
+    "cuModuleLoadDataEx": (1, 2, *BEFORE, 209, 218, 221, 222, 302, 303, *FAULTS),
+    "cuModuleUnload": (1, *BEFORE, 800, *FAULTS),
+    "cuModuleGetFunction": (1, *BEFORE, 500, *FAULTS),
+    "cuFuncGetAttribute": (1, *BEFORE, 400, *FAULTS),
+    "cuFuncSetAttribute": (1, *BEFORE, 400, *FAULTS),
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": (1, *BEFORE, 999),
+    "cuLaunchKernel": (1, *BEFORE, 200, 303, 400, 500, 701, 702, 703, *FAULTS),
+    "cuLaunchHostFunc": (*BEFORE, 400, 801, *FAULTS),
+    "cuStreamCreate": (1, 2, *BEFORE, *FAULTS),
+    "cuStreamDestroy": (1, *BEFORE, 400, *FAULTS),
+    "cuStreamSynchronize": (*BEFORE, 400, *FAULTS),
+    "cuStreamQuery": (*BEFORE, 400, *FAULTS),
+    "cuStreamWaitEvent": (*BEFORE, 400, *FAULTS),
+    "cuEventCreate": (1, 2, *BEFORE, *FAULTS),
+    "cuEventDestroy": (*BEFORE, 400, *FAULTS),
+    "cuEventRecord": (1, *BEFORE, 400, *FAULTS),
+    "cuEventQuery": (1, 3, 4, 400, *FAULTS),
+    "cuEventSynchronize": (*BEFORE, 400, *FAULTS),
+    "cuEventElapsedTime": (*BEFORE, 400, 999, *FAULTS),
+    "cuLinkCreate": (1, 2, *BEFORE, 221),
+    "cuLinkAddData": (1, 2, 200, 209, 218, 222, 400),
+    "cuLinkComplete": (2, 400),
+    "cuLinkDestroy": (400,),
+}
+# What is run, in which environment, and whether all calls of it are tried or those that nothing before has made. Some
+# calls are made only after another has failed.
+SCENARIOS = [
+    ("walk", {}, True),
+    ("run --device=cuda FILE", {}, True),
+    ("walk", {"KJIT_DOUBLE_POOLS": "0"}, False),
+    ("walk", {"KJIT_DOUBLE_FAIL": "cuMemAllocFromPoolAsync:1:2"}, False),
+    ("walk", {"KJIT_DOUBLE_FAIL": "cuMemAllocFromPoolAsync:1:2:always"}, False),
+    ("walk", {"KJIT_DOUBLE_FAIL": "cuStreamSynchronize:2:400"}, False),
+    ("walk", {"KJIT_DOUBLE_FAIL": "cuLaunchKernel:2:303"}, False),
+    ("walk", {"KJIT_DOUBLE_FAIL": "cuEventCreate:3:2:always"}, False),
+    ("info FILE", {}, False),
+    ("build --emit=cubin FILE", {}, False),
+    ("devices", {}, False),
+]
+SECONDS = 60
+NAME = b"Double of an H100 80GB HBM3"  # without it kjit says "a GPU"
+
+
+class Runs:
+    def __init__(self, kjit, walk, driver, source, folder):
+        self.kjit, self.walk, self.driver, self.source, self.folder = kjit, walk, driver, source, pathlib.Path(folder)
+
+    def command(self, words):
+        return [self.walk] if words == "walk" else [self.kjit, *words.replace("FILE", self.source).split()]
+
+    def run(self, scenario, name, fail=None):
+        """Output, errors, status and the double's report."""
+        words, extra, _ = scenario
+        report = self.folder / name
+        env = dict(os.environ, KJIT_CUDA_DRIVER=self.driver, KJIT_DOUBLE_REPORT=str(report), **extra)
+        if fail:
+            env["KJIT_DOUBLE_FAIL"] = ",".join(filter(None, (extra.get("KJIT_DOUBLE_FAIL"), fail)))
+        else:
+            env["KJIT_DOUBLE_LOG"] = str(self.folder / (name + ".log"))
+        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":exitcode=99"
+        try:
+            done = subprocess.run(self.command(words), env=env, capture_output=True, timeout=SECONDS)
+            status, out, err = done.returncode, done.stdout, done.stderr.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            status, out, err = "late", b"", ""
+        text = report.read_text() if report.exists() else ""
+        report.unlink(missing_ok=True)
+        return out, err, status, text
+
+    def calls(self, scenario, name):
+        """How often each call was made, by its name without _v2; and the output, None where there is none."""
+        result = self.run(scenario, name)
+        why = wrong(result, result[0])
+        if why:
+            sys.exit(f"{scenario}: {why}")
+        counts = {}
+        for symbol in re.findall(r"^call \d+ T\d+ (\w+)\(", (self.folder / (name + ".log")).read_text(), re.MULTILINE):
+            symbol = re.sub(r"_v\d$", "", symbol)
+            counts[symbol] = counts.get(symbol, 0) + 1
+        return counts, result[0] if result[2] == 0 else None
+
+
+def wrong(result, expected):
+    """What is wrong with the run; '' where nothing is."""
+    out, err, status, report = result
+    if status == "late":
+        return f"it ran for more than {SECONDS} s"
+    if status < 0 or status in (97, 99):
+        return f"status {status}\n{err}{report}"
+    if "misuse" in report or "leak" in report:
+        return report
+    if status == 0 and out.replace(b"a GPU", NAME) != expected:
+        return f"other output, and no error: {out!r}"
+    if status != 0 and not err.strip():
+        return f"status {status} without a message"
+    return ""
+
+
+def injections(counts, when):
+    for symbol, count in counts.items():
+        if symbol not in DOCUMENTED:
+            sys.exit(f"{symbol} is not in the table")
+        for code in DOCUMENTED[symbol]:
+            times = {"first": {1}, "all": range(1, count + 1)}.get(when, {1, (count + 1) // 2, count})
+            for nth in sorted(times):
+                yield f"{symbol}:{nth}:{code}"
+            yield f"{symbol}:1:{code}:always"
+
+
+def main():
+    kjit, walk, driver, source = sys.argv[1:5]
+    seen, failed, made = set(), 0, 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = Runs(kjit, walk, driver, source, folder)
+        for number, scenario in enumerate(SCENARIOS):
+            counts, expected = runs.calls(scenario, f"{number}")
+            if not scenario[2]:
+                counts = {symbol: count for symbol, count in counts.items() if symbol not in seen}
+            seen |= set(counts)
+            fails = list(injections(counts, sys.argv[5] if sys.argv[5:] else None))
+            results = pool.map(lambda fail: runs.run(scenario, f"{number}-{fail}", fail), fails)
+            for fail, result in zip(fails, results):
+                made += 1
+                why = wrong(result, expected)
+                if why:
+                    failed += 1
+                    print(f"FAILED {scenario[0]} {scenario[1] or ''} {fail}: {why}")
+    for symbol in sorted(set(DOCUMENTED) - seen):
+        failed += 1
+        print(f"FAILED {symbol} was never called")
+    print(f"{made} failures of {len(seen)} calls, {failed} not taken well")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
