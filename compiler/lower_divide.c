@@ -30,9 +30,23 @@ static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef
     return is_signed ? LLVMBuildSDiv(lo->b, a, b, "") : LLVMBuildUDiv(lo->b, a, b, "");
 }
 
+/* The exponent of a constant power of two; negative: it is none. */
+static int power_of_two(kj_tile t)
+{
+    uint64_t v = t.bounds.most;
+    return t.bounds.least == (int64_t)v && v > 0 && (v & (v - 1)) == 0 ? __builtin_ctzll(v) : -1;
+}
+
 LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,
                           LLVMValueRef b, bool mod)
 {
+    int shift = power_of_two(tb);
+    if (kj_is_signed(t.type) && shift >= 0) {
+        int64_t by = mod ? ((int64_t)1 << shift) - 1 : shift;
+        LLVMValueRef v = LLVMConstInt(lo->types[t.type], (uint64_t)by, false);
+        v = kj_splat(lo, v, t.lanes);
+        return mod ? LLVMBuildAnd(lo->b, a, v, "") : LLVMBuildAShr(lo->b, a, v, "");
+    }
     LLVMTypeRef type = LLVMTypeOf(a);
     LLVMValueRef zero = LLVMConstNull(type),
                  one = kj_splat(lo, LLVMConstInt(lo->types[t.type], 1, false), t.lanes);

@@ -18,7 +18,7 @@ LOCAL = re.compile(r"^\s*\.local|(?:ld|st)\.local", re.MULTILINE)
 
 def check(kjit, ptxas, arch, path, folder):
     """What is wrong with a file's kernels; None when nothing is."""
-    built = subprocess.run([*kjit, "build", "--emit=asm", f"--arch={arch}", path], capture_output=True, text=True)
+    built = subprocess.run([*kjit, "build", "--emit=ptx", f"--arch={arch}", path], capture_output=True, text=True)
     if built.returncode != 0:
         return built.stderr
     ptx, source = built.stdout, pathlib.Path(path).read_text()
