@@ -110,7 +110,7 @@ static ptx_frame *new_frame(ptx_warp *warp, const ptx_function *f, ptx_frame *ca
 {
     ptx_frame *frame = calloc(1, sizeof *frame);
     char *columns = aligned_alloc(64, ((size_t)f->frame + 127) / 64 * 64);
-    char *params = calloc(PTX_LANES, f->call_params + 1);
+    char *params = calloc(PTX_LANES, ptx_stride(f->call_params + 1));
     if (!frame || !columns || !params)
         abort();
     memset(columns, 0xcd, f->frame);
@@ -128,12 +128,13 @@ static ptx_frame *new_frame(ptx_warp *warp, const ptx_function *f, ptx_frame *ca
     fill_constants(frame);
     size_t local = frame->local + f->local;
     if (local > warp->local_size) { /* a lane's memory grows; what it held stays */
-        char *grown = malloc(local * PTX_LANES);
+        size_t stride = ptx_stride(local), before = ptx_stride(warp->local_size);
+        char *grown = malloc(stride * PTX_LANES);
         if (!grown)
             abort();
-        memset(grown, 0xcd, local * PTX_LANES);
+        memset(grown, 0xcd, stride * PTX_LANES);
         for (size_t l = 0; l < PTX_LANES && warp->local_size; l++)
-            memcpy(grown + l * local, warp->local + l * warp->local_size, warp->local_size);
+            memcpy(grown + l * stride, warp->local + l * before, warp->local_size);
         free(warp->local);
         warp->local = grown;
         warp->local_size = local;
@@ -296,9 +297,9 @@ static void copy_params(ptx_frame *to, ptx_var *const *to_vars, const ptx_frame 
         size_t size = to_vars[k]->size;
         EACH_LANE (l)
             if (ACTIVE(l)) {
-                memcpy(to->params + (size_t)l * to->function->call_params + to_vars[k]->address -
-                           PTX_CALL_PARAMS,
-                       from->params + (size_t)l * from->function->call_params +
+                memcpy(to->params + (size_t)l * ptx_stride(to->function->call_params) +
+                           to_vars[k]->address - PTX_CALL_PARAMS,
+                       from->params + (size_t)l * ptx_stride(from->function->call_params) +
                            from_vars[k]->address - PTX_CALL_PARAMS,
                        size);
             }

@@ -23,6 +23,12 @@ typedef struct ptx_frame {
     int block;    /* its special registers are of that block */
 } ptx_frame;
 
+/* From a lane's own memory to the next lane's, so that each is aligned. */
+static inline size_t ptx_stride(size_t size)
+{
+    return (size + 15) & ~(size_t)15;
+}
+
 typedef enum ptx_state {
     PTX_RUNS,
     PTX_WAITS_WARP,  /* for other lanes of its warp */

@@ -21,11 +21,12 @@ static cursor cursor_of(const ptx_warp *warp, const ptx_span *span, unsigned byt
     case PTX_OF_BLOCK: at.host += (uintptr_t)warp->block->shared; break;
     case PTX_OF_WARP:
         at.host += (uintptr_t)warp->local;
-        size = at.stride = warp->local_size;
+        size = warp->local_size;
+        at.stride = ptx_stride(size);
         break;
     case PTX_OF_FRAME:
         at.host += (uintptr_t)warp->frame->params;
-        at.stride = size;
+        at.stride = ptx_stride(size);
         break;
     }
     at.limit = size < bytes ? 0 : size - bytes + 1;

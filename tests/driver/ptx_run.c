@@ -66,7 +66,7 @@ static void start_warp(ptx_exec *exec, ptx_block *block, int index)
     int threads = exec->nthreads - index * PTX_LANES;
     warp->alive = threads >= PTX_LANES ? PTX_FULL : (1u << threads) - 1;
     if (warp->local_size)
-        memset(warp->local, 0xcd, warp->local_size * PTX_LANES);
+        memset(warp->local, 0xcd, ptx_stride(warp->local_size) * PTX_LANES);
     ptx_frame *frame = ptx_enter(warp, exec->entry, NULL, 0);
     warp->groups[0] = (ptx_group){.lanes = warp->alive, .pc = exec->entry->first, .frame = frame};
     warp->ngroups = 1;

@@ -103,6 +103,15 @@ static inline void gpu_close(gpu *g)
         free(g->ranges[--g->count].host);
 }
 
+/* The text with the other in the place of its $. */
+static inline void gpu_insert(char *out, size_t size, const char *text, const char *part)
+{
+    const char *at = strchr(text, '$');
+    assert_non_null(at);
+    assert_true(strlen(text) + strlen(part) < size);
+    snprintf(out, size, "%.*s%s%s", (int)(at - text), text, part, at + 1);
+}
+
 typedef struct shape {
     unsigned blocks, threads;
     size_t dynamic;
@@ -149,17 +158,19 @@ static inline void row_kernel(char *out, size_t size, const char *text)
              : kind == 'd' ? "st.global.u64 [%%d5], %s;"
                            : "selp.u32 %%r6, 1, 0, %s; st.global.u32 [%%d5], %%r6;",
              name);
-    snprintf(out, size,
-             HEAD ".visible .entry t(.param .u64 in, .param .u64 out)\n"
-                  "{ .reg .b16 %%h<8>; .reg .b32 %%r<8>; .reg .b64 %%d<8>; .reg .pred %%p<8>;\n"
-                  "ld.param.u64 %%d4, [in]; ld.param.u64 %%d5, [out];\n"
-                  "ld.global.u64 %%d1, [%%d4]; ld.global.u64 %%d2, [%%d4+8]; ld.global.u64 %%d3, [%%d4+16];\n"
-                  "cvt.u32.u64 %%r1, %%d1; cvt.u32.u64 %%r2, %%d2; cvt.u32.u64 %%r3, %%d3;\n"
-                  "cvt.u16.u64 %%h1, %%d1; cvt.u16.u64 %%h2, %%d2; cvt.u16.u64 %%h3, %%d3;\n"
-                  "setp.ne.u64 %%p1, %%d1, 0; setp.ne.u64 %%p2, %%d2, 0; setp.ne.u64 %%p3, %%d3, 0;\n"
-                  "mov.u32 %%r6, %%tid.x; mul.wide.u32 %%d6, %%r6, 8; add.s64 %%d5, %%d5, %%d6;\n"
-                  "%s;\n%s ret; }\n",
-             text, store);
+    snprintf(
+        out, size,
+        HEAD
+        ".visible .entry t(.param .u64 in, .param .u64 out)\n"
+        "{ .reg .b16 %%h<8>; .reg .b32 %%r<8>; .reg .b64 %%d<8>; .reg .pred %%p<8>;\n"
+        "ld.param.u64 %%d4, [in]; ld.param.u64 %%d5, [out];\n"
+        "ld.global.u64 %%d1, [%%d4]; ld.global.u64 %%d2, [%%d4+8]; ld.global.u64 %%d3, [%%d4+16];\n"
+        "cvt.u32.u64 %%r1, %%d1; cvt.u32.u64 %%r2, %%d2; cvt.u32.u64 %%r3, %%d3;\n"
+        "cvt.u16.u64 %%h1, %%d1; cvt.u16.u64 %%h2, %%d2; cvt.u16.u64 %%h3, %%d3;\n"
+        "setp.ne.u64 %%p1, %%d1, 0; setp.ne.u64 %%p2, %%d2, 0; setp.ne.u64 %%p3, %%d3, 0;\n"
+        "mov.u32 %%r6, %%tid.x; mul.wide.u32 %%d6, %%r6, 8; add.s64 %%d5, %%d5, %%d6;\n"
+        "%s;\n%s ret; }\n",
+        text, store);
 }
 
 /* Both for whole warps and for one that lacks lanes, whose code is different. */
@@ -178,7 +189,8 @@ static inline void check_row(const row *r)
         gpu_run_well(&g, "t", (shape){1, sizes[k], 0, 0, 0}, params);
         for (unsigned i = 0; i < sizes[k]; i++)
             if (results[i] != r->want)
-                fail_msg("%s of 0x%" PRIx64 ", 0x%" PRIx64 ", 0x%" PRIx64 ": 0x%" PRIx64 ", not 0x%" PRIx64,
+                fail_msg("%s of 0x%" PRIx64 ", 0x%" PRIx64 ", 0x%" PRIx64 ": 0x%" PRIx64
+                         ", not 0x%" PRIx64,
                          r->text, r->a, r->b, r->c, results[i], r->want);
     }
     gpu_close(&g);
