@@ -78,7 +78,7 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
     }
     if (stage == KJ_STAGE_LLVM)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
-    if ((error = kj_link_math(&s->target, s->module)))
+    if ((error = kj_link_math(&s->target, s->module, options->libdevice)))
         return error;
     if ((error = kj_target_optimise(&s->target, s->module, options)))
         return error;

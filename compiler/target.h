@@ -47,7 +47,8 @@ char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
 
 /* ---- mathlink.c ---- */
 
-/* Definitions of the math functions that a module calls. */
-char *kj_link_math(const kj_target *t, LLVMModuleRef module);
+/* Definitions of the math functions that a module calls; for a GPU from the bitcode in the file
+ * `libdevice` unless that is NULL. */
+char *kj_link_math(const kj_target *t, LLVMModuleRef module, const char *libdevice);
 
 #endif

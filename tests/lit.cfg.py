@@ -42,6 +42,10 @@ for tool in ("ptxas", "valgrind", "clang", "pkg-config"):
     if found and tool == "ptxas": # and the chips that it knows: ptxas-sm_90
         known = subprocess.run([found, "--help"], stdout=subprocess.PIPE, text=True).stdout
         config.available_features |= {f"ptxas-{name}" for name in re.findall(r"'(sm_\d+)'", known)}
+        config.substitutions.append(("%ptxas", found))
+        toolkit = os.path.dirname(os.path.dirname(os.path.realpath(found)))
+        if os.path.exists(os.path.join(toolkit, "nvvm", "libdevice", "libdevice.10.bc")):
+            config.available_features.add("libdevice")
 for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda", "/usr"):
     if folder and os.path.exists(os.path.join(folder, "include", "cuda.h")):
         config.available_features.add("cuda.h")
