@@ -90,6 +90,8 @@ typedef struct ptx_span {
     ptx_base base;
 } ptx_span;
 
+typedef struct ptx_marks ptx_marks;
+
 struct ptx_exec {
     const ptx_launch *launch;
     ptx_module *module;
@@ -98,6 +100,7 @@ struct ptx_exec {
     int code; /* of the fault; 0 */
     ptx_span *spans;
     uint64_t random;
+    ptx_marks *marks; /* of global memory, the last used first */
     int nthreads, nwarps;
     size_t shared_size;      /* static with its gaps, and dynamic */
     uint64_t dynamic_shared; /* its address */
@@ -139,6 +142,15 @@ uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned by
 /* The range of an address for an access, or a fault and false. */
 bool ptx_resolve(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address, unsigned bytes,
                  bool write, ptx_span *span);
+
+/* ---- Memory that is only read (ptx_readonly.c) ---- */
+
+/* The allocation of an access: it is marked from now on, if the module reads any such memory. */
+void ptx_add_marks(ptx_exec *exec, uintptr_t host, size_t size);
+/* An access to global memory by ld.global.nc or, write, by a store or an atomic update. */
+void ptx_mark(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes, bool write,
+              const uintptr_t where[PTX_LANES]);
+void ptx_free_marks(ptx_exec *exec);
 
 /* ---- Instructions: each choice gives the function of a form ---- */
 

@@ -252,6 +252,7 @@ struct ptx_module {
     ptx_inst *code;
     size_t ncode, code_room;
     int spans;
+    bool reads_only; /* it has ld.global.nc */
     ptx_var *vars;
     ptx_function *functions;
     int nfunctions;

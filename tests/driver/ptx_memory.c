@@ -83,6 +83,8 @@ static bool in_global(ptx_warp *warp, const ptx_inst *inst, uint64_t address, bo
     if (constant ? write || space == PTX_global : space == PTX_const)
         return false;
     *span = (ptx_span){range.begin, range.end - range.begin, (uintptr_t)range.host, PTX_ABSOLUTE};
+    if (!constant)
+        ptx_add_marks(warp->exec, span->host, span->size);
     return true;
 }
 
@@ -161,17 +163,33 @@ static inline uint64_t address_of(const ptx_warp *warp, const ptx_inst *inst, in
     return ((const ptx_u64 *)(const void *)base)[lane] + (uint64_t)inst->imm;
 }
 
+/* Writes and loads of what is only read leave their marks; false when they contradict. */
+static bool leaves_marks(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes,
+                         bool write, const uintptr_t where[PTX_LANES])
+{
+    ptx_space space = (ptx_space)inst->form.space;
+    bool matters =
+        (write || PTX_HAS(&inst->form, nc)) && (space == PTX_global || space == PTX_generic);
+    if (!matters || !warp->exec->marks)
+        return true;
+    ptx_mark(warp, inst, lanes, bytes, write, where);
+    return warp->exec->code == 0;
+}
+
 uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned bytes, bool write)
 {
     cursor at = cursor_of(warp, &warp->exec->spans[inst->span], bytes);
-    return locate(warp, inst, &at, lane, address_of(warp, inst, lane), bytes, write);
+    uintptr_t where[PTX_LANES] = {0};
+    where[lane] = locate(warp, inst, &at, lane, address_of(warp, inst, lane), bytes, write);
+    bool good = where[lane] && leaves_marks(warp, inst, ptx_bit[lane], bytes, write, where);
+    return good ? where[lane] : 0;
 }
 
 /* The host's addresses of all active lanes; those of the others may be read. Lanes whose addresses are
  * in the remembered range are found without a branch: an offset past the range, or before it, has
  * a sign that the remaining room or the offset itself shows. False after a fault. */
-static bool locate_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes,
-                       bool write, uintptr_t where[PTX_LANES])
+static bool find_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes,
+                     bool write, uintptr_t where[PTX_LANES])
 {
     cursor at = cursor_of(warp, &warp->exec->spans[inst->span], bytes);
     uint64_t address[PTX_LANES], room = at.limit - 1, outside = room, low_bits = 0;
@@ -205,6 +223,13 @@ static bool locate_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, uns
     EACH_LANE (l)
         where[l] = where[ACTIVE(l) ? l : __builtin_ctz(lanes)];
     return true;
+}
+
+static bool locate_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes,
+                       bool write, uintptr_t where[PTX_LANES])
+{
+    return find_all(warp, inst, lanes, bytes, write, where) &&
+           leaves_marks(warp, inst, lanes, bytes, write, where);
 }
 
 /* ---- Loads: a function a type in memory and a register's size ---- */

@@ -69,6 +69,7 @@ static bool parse_form(ptx_parser *p, ptx_inst *inst, const char *opcode)
     inst->fn = op->choose ? op->choose(&inst->form) : NULL;
     if (inst->control == PTX_CHECK)
         inst->span = p->module->spans++;
+    p->module->reads_only |= PTX_HAS(&inst->form, nc);
     if (op->choose == ptx_choose_bar)
         inst->form.flags |= 1u << PTX_HAS_aligned;
     inst->spins = op->choose == ptx_choose_atom || PTX_HAS(&inst->form, volatile) ||

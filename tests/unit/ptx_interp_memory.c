@@ -270,6 +270,22 @@ static void atomic_results(void **state)
     gpu_close(&r.g);
 }
 
+/* Side by side with what is written, memory may be read through the cache for constants. */
+static void read_only(void **state)
+{
+    (void)state;
+    run r;
+    run_it(&r,
+           HEAD KERNEL(
+               "ld.global.nc.u32 %r2, [%d2]; st.global.u32 [%d2+4], %r2; add.u32 %r2, %r2, 1;\n"
+               "red.global.add.u32 [%d2+4], %r2; ld.global.nc.u8 %r3, [%d2+3];\n"),
+           32);
+    for (int t = 0; t < 32; t++)
+        assert_true(r.words[t] == 1ull << 32);
+    gpu_run_well(&r.g, "k", (shape){1, 32, 0, 0, 0}, &r.out);
+    gpu_close(&r.g);
+}
+
 /* ---- Faults ---- */
 
 typedef struct wrong {
@@ -305,6 +321,12 @@ static void faults(void **state)
         {"mov.u64 %d3, l; cvta.local.u64 %d3, %d3; ld.u32 %r2, [%d3+8];", 700, "illegal address"},
         {"ld.global.u32 %r2, [l2+-4];", 700, "illegal global address"},
         {"trap;", 719, "trap"},
+        {"ld.global.nc.u32 %r2, [%d1+4]; st.global.u8 [%d1+7], %r2;", 719,
+         "that ld.global.nc reads"},
+        {"red.global.add.u32 [%d1+12], 1; ld.global.nc.v2.u32 {%r2, %r3}, [%d1+8];", 719,
+         "this launch writes"},
+        {"ld.global.nc.u32 %r2, [%d1+4]; mov.u64 %d3, %d1; st.v2.u32 [%d3], {%r2, %r2};", 719,
+         "reads in this"},
     };
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
         char text[3000];
@@ -332,7 +354,8 @@ int main(void)
         cmocka_unit_test(initial_values),   cmocka_unit_test(addresses),
         cmocka_unit_test(widths),           cmocka_unit_test(packing),
         cmocka_unit_test(shared_and_local), cmocka_unit_test(atomics),
-        cmocka_unit_test(atomic_results),   cmocka_unit_test(faults),
+        cmocka_unit_test(atomic_results),   cmocka_unit_test(read_only),
+        cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
