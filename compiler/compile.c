@@ -35,6 +35,7 @@ typedef struct unit {
     LLVMDIBuilderRef lines;
     const kj_source *source;
     kj_target target;
+    char *complaint; /* LLVM's first, for LLVMDisposeMessage */
 } unit;
 
 static void unit_close(unit *s)
@@ -45,12 +46,22 @@ static void unit_close(unit *s)
     LLVMDisposeDIBuilder(s->lines);
     LLVMDisposeModule(s->module);
     LLVMContextDispose(s->ctx);
+    LLVMDisposeMessage(s->complaint);
+}
+
+/* Without this one LLVM prints errors and ends the process. */
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
+{
+    unit *s = data;
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError && !s->complaint)
+        s->complaint = LLVMGetDiagInfoDescription(info);
 }
 
 static void unit_open(unit *s, const char *name, const kj_source *source)
 {
     memset(s, 0, sizeof *s);
     s->ctx = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(s->ctx, on_diagnostic, s);
     s->module = LLVMModuleCreateWithNameInContext(name, s->ctx);
     s->code = LLVMCreateBuilderInContext(s->ctx);
     s->allocas = LLVMCreateBuilderInContext(s->ctx);
@@ -108,6 +119,10 @@ static char *generate_guarded(kj_arena *arena, const kj_compile_options *options
     }
     char *error = generate(arena, options, stage, s, out, n);
     arena->fail = outer;
+    if (!error && s->complaint) {
+        kj_code_free(out);
+        error = LLVMCreateMessage(s->complaint);
+    }
     return error;
 }
 
