@@ -332,6 +332,7 @@ bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; 
 
 drv_memory *pinned_at(const void *host); /* the living page-locked range around it */
 drv_memory *pinned_next(const drv_memory *after);
+void pinned_sweep(void); /* what queued work could have used; none runs */
 bool pinned_find(uint64_t address, ptx_range *out); /* without the lock */
 
 /* ---- Modules (api_module.c) ---- */

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails driver calls, one at a time: inject.py KJIT WALK DRIVER FILE [first | all]
+"""Fails driver calls, one at a time: inject.py KJIT WALK DRIVER [first | all]
 
-WALK is tests/api/walk.c, FILE a .knl program. What they and other commands do is logged by the driver double. Then each
-call that was made fails with each code that its documentation names: the first, the middle and the last time it is made
-(only the first, or each time), and from the first on. The program must then end with an error and a message, or with
-the very output it has without; never by a signal or late, and the double may tell of nothing misused or left."""
+WALK is tests/api/walk.c. What it and kjit's commands do is logged by the driver double. Then each call that was made
+fails with each code that its documentation names: the first, the middle and the last time it is made (only the first,
+or each time), and from the first on. The program must then end with an error and a message, or with the very output it
+has without; never by a signal or late, and the double may tell of nothing misused or left."""
 import concurrent.futures
 import os
 import pathlib
@@ -155,7 +155,8 @@ def injections(counts, when):
 
 
 def main():
-    kjit, walk, driver, source = sys.argv[1:5]
+    kjit, walk, driver = sys.argv[1:4]
+    source = str(pathlib.Path(__file__).parent / "data" / "inject.knl")
     seen, failed, made = set(), 0, 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = Runs(kjit, walk, driver, source, folder)
@@ -164,7 +165,7 @@ def main():
             if not scenario[2]:
                 counts = {symbol: count for symbol, count in counts.items() if symbol not in seen}
             seen |= set(counts)
-            fails = list(injections(counts, sys.argv[5] if sys.argv[5:] else None))
+            fails = list(injections(counts, sys.argv[4] if sys.argv[4:] else None))
             results = pool.map(lambda fail: runs.run(scenario, f"{number}-{fail}", fail), fails)
             for fail, result in zip(fails, results):
                 made += 1

@@ -60,6 +60,8 @@ void memory_sweep(void)
         unswept = memory->next;
         munmap(memory->map, memory->map_size);
         memory->map = NULL;
+        clock_free(&memory->born);
+        clock_free(&memory->uses);
     }
 }
 

@@ -7,6 +7,7 @@
 enum { KEPT = 4096 }; /* freed blocks whose addresses stay unreadable */
 
 static drv_memory *blocks; /* living, the latest first */
+static drv_memory *ended;  /* given back, and perhaps still used by work */
 static pthread_rwlock_t blocks_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void add(drv_memory *block)
@@ -90,6 +91,32 @@ CUresult do_cuMemHostAlloc(void **out, size_t size, unsigned flags)
     return pinned_new(out, size, flags);
 }
 
+static void unmap(const drv_memory *block)
+{
+    static int kept;
+    if (kept++ < KEPT)
+        mmap(block->map, block->map_size, PROT_NONE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    else
+        munmap(block->map, block->map_size);
+}
+
+void pinned_sweep(void)
+{
+    for (drv_memory **at = &ended; *at;) {
+        drv_memory *block = *at;
+        if (block->pending) {
+            at = &block->next;
+            continue;
+        }
+        *at = block->next;
+        if (block->owner == OWNER_PINNED)
+            unmap(block);
+        clock_free(&block->uses);
+        free(block);
+    }
+}
+
 static CUresult end(drv_memory *block)
 {
     if (block->context != context_current())
@@ -98,25 +125,20 @@ static CUresult end(drv_memory *block)
         misuse(CUDA_ERROR_INVALID_VALUE, "%p is freed and nobody waited for the work that uses it",
                (void *)block->host);
     take_out(block);
+    block->next = ended;
+    ended = block;
+    if (!workers_busy())
+        pinned_sweep();
     return CUDA_SUCCESS;
 }
 
 CUresult do_cuMemFreeHost(void *host)
 {
-    static int kept;
     drv_memory *block = pinned_at(host);
     if (!block || block->owner != OWNER_PINNED || block->host != host)
         return misuse(CUDA_ERROR_INVALID_VALUE,
                       "%p is no page-locked memory of the driver's, or was freed", host);
-    CUresult result = end(block);
-    if (block->pending)
-        return result; /* work still reads it */
-    if (kept++ < KEPT)
-        mmap(block->map, block->map_size, PROT_NONE,
-             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    else
-        munmap(block->map, block->map_size);
-    return result;
+    return end(block);
 }
 
 CUresult do_cuMemHostRegister_v2(void *host, size_t size, unsigned flags)

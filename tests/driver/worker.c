@@ -137,8 +137,10 @@ static void run(drv_op *op, const char *by)
         op_drop(op->after[i]);
     op->nafter = 0;
     op_drop(op);
-    if (--in_work == 0)
+    if (--in_work == 0) {
         memory_sweep();
+        pinned_sweep();
+    }
     call_wake();
 }
 
