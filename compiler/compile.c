@@ -93,8 +93,8 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
         return error;
     if ((error = kj_target_optimise(&s->target, s->module, options)))
         return error;
-    for (int i = 0; i < n && s->target.kind->finish; i++)
-        s->target.kind->finish(arena, s->module, &out[i]);
+    if (s->target.kind->finish)
+        s->target.kind->finish(arena, s->module, out, n);
     if (stage == KJ_STAGE_OPT)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;

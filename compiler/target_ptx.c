@@ -72,7 +72,7 @@ static void move_body(LLVMValueRef from, LLVMValueRef to)
 }
 
 /* The entry again, without the parameters that nothing uses. */
-static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out)
+static void drop_params(kj_arena *arena, LLVMModuleRef module, kj_code *out)
 {
     LLVMValueRef old = LLVMGetNamedFunction(module, out->entry);
     int *args = KJ_NEW_ARRAY(arena, int, (size_t)out->nargs + 1), n = 0;
@@ -106,6 +106,71 @@ static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out)
     LLVMSetValueName2(new, out->entry, strlen(out->entry));
     out->args = args;
     out->nargs = n;
+}
+
+/* ---- Loads that were joined ---- */
+
+/* The elements that a masked load stands for, each loaded alone. */
+static LLVMValueRef expand(LLVMBuilderRef b, LLVMValueRef call)
+{
+    static const char *const kept[] = {"invariant.load", "alias.scope", "noalias"};
+    LLVMTypeRef type = LLVMTypeOf(call), elem = LLVMGetElementType(type);
+    LLVMContextRef ctx = LLVMGetTypeContext(type);
+    LLVMTypeRef word = LLVMInt32TypeInContext(ctx);
+    unsigned last = LLVMGetNumArgOperands(call) - 1;
+    LLVMValueRef at = LLVMGetOperand(call, 0), mask = LLVMGetOperand(call, last - 1);
+    LLVMValueRef all = LLVMGetOperand(call, last);
+    LLVMPositionBuilderBefore(b, call);
+    LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(call));
+    for (unsigned i = 0; i < LLVMGetVectorSize(type); i++) {
+        if (LLVMIsNull(LLVMGetAggregateElement(mask, i)))
+            continue;
+        LLVMValueRef index = LLVMConstInt(word, i, false);
+        LLVMValueRef one = LLVMBuildLoad2(b, elem, LLVMBuildGEP2(b, elem, at, &index, 1, ""), "");
+        for (int k = 0; k < 3; k++) {
+            unsigned id = LLVMGetMDKindIDInContext(ctx, kept[k], (unsigned)strlen(kept[k]));
+            if (LLVMGetMetadata(call, id))
+                LLVMSetMetadata(one, id, LLVMGetMetadata(call, id));
+        }
+        all = LLVMBuildInsertElement(b, all, one, index, "");
+    }
+    return all;
+}
+
+static void tidy_block(LLVMBuilderRef b, LLVMTargetDataRef layout, LLVMBasicBlockRef block)
+{
+    LLVMValueRef next;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        LLVMValueRef f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+        if (LLVMIsALoadInst(i) && LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVectorTypeKind)
+            LLVMSetAlignment(i, LLVMABIAlignmentOfType(layout, LLVMTypeOf(i)));
+        size_t size;
+        if (!f || strncmp(LLVMGetValueName2(f, &size), "llvm.masked.load.", 17) != 0)
+            continue;
+        LLVMReplaceAllUsesWith(i, expand(b, i));
+        LLVMInstructionEraseFromParent(i);
+    }
+}
+
+/* LLVM joins loads of neighbours also where one is missing in between or behind them, and loads
+ * what is there: within 16 bytes of the array, but perhaps not of it. Those are taken apart again,
+ * and what is known of single loads' alignment is forgotten, from which it would be done anew. */
+static void take_apart(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+            tidy_block(b, layout, k);
+    LLVMDisposeBuilder(b);
+}
+
+static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n)
+{
+    take_apart(module);
+    for (int i = 0; i < n; i++)
+        drop_params(arena, module, &out[i]);
 }
 
 /* ---- The target ---- */
