@@ -29,9 +29,8 @@ kjit_status kj_cuda_because(const kj_cuda_driver *driver, kj_cu_result result, k
 kjit_status kj_cuda_failed(kj_device *dev, kj_cu_result result, kj_failure *why, const char *format,
                            ...) __attribute__((format(printf, 4, 5)));
 
-bool kj_cuda_is_end(kj_cu_result result);                        /* of a device? */
-void kj_cuda_note(kj_device *dev, kj_cu_result result);          /* loses the device if it is */
-void kj_cuda_lose(kj_device *dev, kj_cu_result result);          /* whatever it is */
+void kj_cuda_note(kj_device *dev, kj_cu_result result); /* loses the device if the result says so */
+void kj_cuda_lose(kj_device *dev, kj_cu_result result); /* whatever it says */
 kjit_status kj_cuda_gone(const kj_device *dev, kj_failure *why); /* KJIT_LOST, and why */
 
 /* ---- The device (cuda.c) ---- */

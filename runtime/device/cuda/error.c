@@ -42,7 +42,7 @@ static meaning meaning_of(const kj_cuda_driver *driver, kj_cu_result result)
     return m;
 }
 
-bool kj_cuda_is_end(kj_cu_result result)
+static bool is_end(kj_cu_result result)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         if (meanings[i].code == result)
@@ -91,7 +91,7 @@ kjit_status kj_cuda_gone(const kj_device *dev, kj_failure *why)
 
 void kj_cuda_note(kj_device *dev, kj_cu_result result)
 {
-    if (result != KJ_CU_SUCCESS && kj_cuda_is_end(result))
+    if (result != KJ_CU_SUCCESS && is_end(result))
         kj_cuda_lose(dev, result);
 }
 

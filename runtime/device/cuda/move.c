@@ -63,6 +63,8 @@ static const char program[] = ".version 7.0\n"
     AXIS("2", "n2", "d2", "s2")
     AXIS("1", "n1", "d1", "s1")
     AXIS("0", "n0", "d0", "s0")
+    "cvta.to.global.u64 %rd2, %rd2;\n"
+    "cvta.to.global.u64 %rd3, %rd3;\n"
     "setp.eq.s32 %p1, %r5, 1;\n"
     "@%p1 bra $L_size1;\n"
     "setp.eq.s32 %p1, %r5, 2;\n"

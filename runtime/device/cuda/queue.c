@@ -73,21 +73,15 @@ void kj_cuda_launch_begin(kj_device *dev, kj_cuda_launch *launch)
     pthread_mutex_unlock(&dev->lock);
 }
 
-/* Under the lock. */
-static void unlink_launch(kj_device *dev, kj_cuda_launch *launch)
+void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch)
 {
+    pthread_mutex_lock(&dev->lock);
     if (launch->prev)
         launch->prev->next = launch->next;
     else
         dev->launches = launch->next;
     if (launch->next)
         launch->next->prev = launch->prev;
-}
-
-void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch)
-{
-    pthread_mutex_lock(&dev->lock);
-    unlink_launch(dev, launch);
     pthread_mutex_unlock(&dev->lock);
 }
 
@@ -375,6 +369,8 @@ bool kj_cuda_idle(kj_queue *q)
 {
     kj_device *dev = q->dev;
     kj_failure why;
+    if (atomic_load(&dev->pending) == 0)
+        return true;
     bool entered = kj_cuda_enter(dev, &why) == KJIT_OK;
     if (entered || kj_cuda_is_lost(dev))
         kj_cuda_drain(q);
