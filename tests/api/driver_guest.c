@@ -31,7 +31,7 @@ static void use_device(void)
     kjit_array *a, *b;
     double ms;
     kjit_module *mod = module("kernel f(x: i32[]) { let i = grid(1); if i < x.size { x[i] += 1 } }"
-                              "kernel g(x: i32[]) { x[1 << 28] = 1 }");
+                              "kernel g(x: i32[]) { x[1 << 27] = 1 }");
     OK(kjit_stream_create(ctx, &s));
     check_current();
     OK(kjit_event_create(ctx, &e));

@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 static kjit_status run(const char *kernel, kjit_stream *s)
 {
-    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_i64((int64_t)1 << 40)};
+    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_i64(1 << 27)};
     kjit_config config = {.grid = {4}, .block = {256}, .stream = s};
     return kjit_launch(mod, kernel, &config, args, strcmp(kernel, "add") == 0 ? 1 : 2);
 }
