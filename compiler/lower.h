@@ -273,7 +273,7 @@ enum {
     KJ_SCOPE_SCRATCH,
     KJ_SCOPE_ROOT
 }; /* from KJ_SCOPE_ROOT on, a root array each */
-int kj_alias_scope(const kj_tarray *root);
+int kj_alias_scope(const kj_lower *lo, const kj_tarray *root);
 /* Marks a load or store as one of that scope; gives it. */
 LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope);
 

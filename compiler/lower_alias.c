@@ -1,5 +1,6 @@
 /* What accesses cannot touch the same memory, said to LLVM: the launch's arrays (which may overlap
- * one another), the values kept across barriers, each shared, local and const array are apart. */
+ * one another), the values kept across barriers, each shared, local and const array are apart. On a
+ * GPU each of the launch's arrays is apart, too, where the launch has seen to it. */
 #include "lower.h"
 
 #include <string.h>
@@ -13,9 +14,14 @@ static LLVMMetadataRef scope_node(kj_lower *lo, int scope)
     return LLVMMDNodeInContext2(lo->ctx, parts, 2);
 }
 
+static bool has_own_scope(const kj_lower *lo, const kj_tarray *root)
+{
+    return root->space != KJ_GLOBAL || (lo->ptx && lo->kernel->disjoint);
+}
+
 static bool has_scope(const kj_lower *lo, int scope)
 {
-    return scope < KJ_SCOPE_ROOT || lo->kernel->roots[scope - KJ_SCOPE_ROOT]->space != KJ_GLOBAL;
+    return scope < KJ_SCOPE_ROOT || has_own_scope(lo, lo->kernel->roots[scope - KJ_SCOPE_ROOT]);
 }
 
 static LLVMValueRef nodes(kj_lower *lo, LLVMMetadataRef *list, size_t n)
@@ -23,9 +29,9 @@ static LLVMValueRef nodes(kj_lower *lo, LLVMMetadataRef *list, size_t n)
     return LLVMMetadataAsValue(lo->ctx, LLVMMDNodeInContext2(lo->ctx, list, n));
 }
 
-int kj_alias_scope(const kj_tarray *root)
+int kj_alias_scope(const kj_lower *lo, const kj_tarray *root)
 {
-    return root->space == KJ_GLOBAL ? KJ_SCOPE_LAUNCH : KJ_SCOPE_ROOT + root->id;
+    return has_own_scope(lo, root) ? KJ_SCOPE_ROOT + root->id : KJ_SCOPE_LAUNCH;
 }
 
 LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope)

@@ -316,6 +316,19 @@ static void describe_launch(kj_lower *lo)
     }
 }
 
+/* @fastmath: what the language then allows, but for assumptions about infinities and NaN, which a
+ * program that has some after all would pay for with more than their places. */
+static void relax(LLVMValueRef fn)
+{
+    LLVMFastMathFlags flags = LLVMFastMathAllowReassoc | LLVMFastMathNoSignedZeros |
+                              LLVMFastMathAllowReciprocal | LLVMFastMathAllowContract |
+                              LLVMFastMathApproxFunc;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            if (LLVMCanValueUseFastMathFlags(i))
+                LLVMSetFastMathFlags(i, flags);
+}
+
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
     const kj_tkernel *kernel = out->kernel;
@@ -341,4 +354,6 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     LLVMBuildRetVoid(lo.b);
     LLVMBuildBr(lo.allocas, begin);
     kj_lower_seal(&lo);
+    if (kernel->fastmath)
+        relax(lo.fn);
 }
