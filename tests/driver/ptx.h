@@ -3,8 +3,8 @@
  * ptx_load parses a module's text as the driver's compiler would and lays out its variables;
  * ptx_run executes one launch, block after block, 32-lane warps, exact IEEE arithmetic. What it
  * doesn't know is an error that names the line, never a guess. Global memory is the caller's: an
- * address is looked up with ptx_memory, so that every access is checked to the byte. Thread-safe for
- * distinct modules; a module's launches are the caller's to order. */
+ * address (below 1 << 56) is looked up with ptx_memory, so that every access is checked to the
+ * byte. Thread-safe for distinct modules; a module's launches are the caller's to order. */
 #ifndef PTX_H
 #define PTX_H
 
@@ -72,8 +72,9 @@ typedef struct ptx_launch {
 } ptx_launch;
 
 typedef struct ptx_fault {
-    char text
-        [400]; /* "illegal address 0x7f... (4 bytes, store), kernel saxpy, PTX line 40, block (1, 0, 0), thread (3, 0, 0)" */
+    /* "illegal global address 0x7f... (4 bytes, store), kernel saxpy, PTX line 40 (saxpy.knl:9),
+     * block (1, 0, 0), thread (3, 0, 0)" */
+    char text[400];
     unsigned block[3], thread[3];
     int line;
 } ptx_fault;

@@ -44,7 +44,7 @@ static uint64_t add_f32(float a, float b, bool ftz)
     return sum == sum ? bits : 0x7fffffffu;
 }
 
-/* In global memory atom.add.f32 flushes subnormals, in shared memory it keeps them (PTX 9.7.13, atom). */
+/* atom.add.f32 flushes subnormals in global memory and keeps them in shared memory (PTX 9.7.13). */
 static uint64_t add_f32_global(ptx_pick op, uint64_t old, uint64_t b, uint64_t c)
 {
     (void)op, (void)c;

@@ -1,9 +1,9 @@
 /* A warp's lanes, run in groups that stand at the same instruction.
  *
- * The group that is deepest in calls and then at the lowest instruction runs, so that lanes that went
- * apart meet again where their ways do. Lanes may wait for one another all the same (a spin lock), so
- * a group that keeps others from running, most of all with atomic and volatile accesses, loses its
- * turn to one of them now and then. */
+ * The group that is deepest in calls and then at the lowest instruction runs, so that lanes that
+ * went apart meet again where their ways do. Lanes may wait for one another all the same (a spin
+ * lock), so a group that keeps others from running, most of all with atomic and volatile accesses,
+ * loses its turn to one of them now and then. */
 #include <stdlib.h>
 
 #include "ptx_lanes.h"
@@ -57,7 +57,7 @@ static void fill(char *column, unsigned bytes, uint64_t value)
         memcpy(column, &value, 4);
         return;
     }
-    for (unsigned l = 0; l < PTX_LANES && bytes <= 8; l++) {
+    for (unsigned l = 0; l < PTX_LANES; l++) {
         if (bytes == 4)
             memcpy(column + l * 4, &value, 4);
         else if (bytes == 8)
@@ -223,7 +223,8 @@ static void select_group(ptx_warp *warp, int index)
     look_ahead(warp);
 }
 
-bool ptx_settle(ptx_warp *warp)
+/* Joins groups that can run together and picks the one to go on with; false when none runs. */
+static bool settle(ptx_warp *warp)
 {
     int best = -1, running = 0;
     join(warp);
@@ -381,7 +382,7 @@ static void end_lanes(ptx_warp *warp, uint32_t lanes)
     ptx_leave(warp, lanes);
 }
 
-/* What the executor does itself; the group's pc is the instruction's. False at a fault. */
+/* What the executor does itself; the group's pc is the instruction's. */
 static void control(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
 {
     ptx_group *g = &warp->groups[warp->current];
@@ -408,7 +409,8 @@ static void control(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
     }
 }
 
-/* Runs the selected group until it branches apart, meets another, waits, or has used its turns. */
+/* Runs the selected group until it branches apart, meets another, waits, or has used its turns;
+ * those that are left. */
 static int straight(ptx_warp *warp, int turns)
 {
     const ptx_exec *exec = warp->exec;
@@ -453,7 +455,7 @@ static int straight(ptx_warp *warp, int turns)
 
 void ptx_run_warp(ptx_warp *warp, int turns)
 {
-    while (turns > 0 && ptx_settle(warp)) {
+    while (turns > 0 && settle(warp)) {
         int left = straight(warp, turns);
         if (warp->exec->code)
             return;

@@ -1,4 +1,4 @@
-/* A launch in progress: blocks, warps and their lanes; and what the instructions' functions share. */
+/* A launch in progress: blocks, warps and their lanes; what the instructions' functions share. */
 #ifndef PTX_EXEC_H
 #define PTX_EXEC_H
 
@@ -9,8 +9,8 @@
 typedef struct ptx_exec ptx_exec;
 typedef struct ptx_block ptx_block;
 
-/* One activation of a function in a warp: all lanes called from the same place share it, each in its
- * own columns' elements. Two lanes can run together when their frame and instruction are the same. */
+/* One activation of a function in a warp: all lanes called from the same place share it, each with
+ * its own elements of the columns. Lanes of one frame and instruction can run together. */
 typedef struct ptx_frame {
     struct ptx_frame *next; /* of the warp's */
     struct ptx_frame *caller;
@@ -42,7 +42,6 @@ typedef struct ptx_group {
     ptx_frame *frame;
     ptx_state state;
     int barrier;
-    uint32_t hits; /* lanes whose predicate holds, of bar.red */
 } ptx_group;
 
 struct ptx_warp {
@@ -54,7 +53,7 @@ struct ptx_warp {
     ptx_block *block;
     int index;
     ptx_frame *frames;
-    ptx_group groups[PTX_LANES];
+    ptx_group groups[PTX_LANES * 2]; /* some may be empty for a moment */
     int ngroups, current;
     int meets;           /* where the running group meets another */
     uint64_t impatience; /* of groups that could run and do not */
@@ -75,7 +74,7 @@ struct ptx_block {
     int serial; /* which of the launch's blocks it is, counted as they start */
     unsigned id[3];
     ptx_warp *warps;
-    int nwarps, ready;
+    int nwarps;
     unsigned alive; /* threads */
     char *shared;
     ptx_barrier barriers[PTX_BARRIERS];
@@ -122,8 +121,6 @@ void ptx_run_warp(ptx_warp *warp, int turns);
 ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *caller, int site);
 /* Splits the lanes off the group that runs; they go on at pc, in that state. */
 ptx_group *ptx_split(ptx_warp *warp, uint32_t lanes, int pc, ptx_state state);
-/* Joins groups that can run together and picks the one to go on with; false when none runs. */
-bool ptx_settle(ptx_warp *warp);
 
 /* ---- Waiting for one another (ptx_sync.c) ---- */
 
@@ -139,9 +136,6 @@ void ptx_leave(ptx_warp *warp, uint32_t lanes);
 ptx_fn *ptx_choose_access(const ptx_inst *inst, bool store);
 /* The host's address of a lane's access; 0 after a fault. */
 uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned bytes, bool write);
-/* The range of an address for an access, or a fault and false. */
-bool ptx_resolve(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address, unsigned bytes,
-                 bool write, ptx_span *span);
 
 /* ---- Memory that is only read (ptx_readonly.c) ---- */
 

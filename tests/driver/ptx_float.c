@@ -1,6 +1,6 @@
 /* Floating arithmetic, as IEEE has it. A NaN that f32 arithmetic gives is the chips' canonical one;
- * f64 keeps payloads. The plain forms (to nearest, subnormals kept) are vector loops; .ftz, .sat and
- * directed roundings go lane by lane. */
+ * f64 keeps payloads. The plain forms (to nearest, subnormals kept) are vector loops; .ftz, .sat
+ * and directed roundings go lane by lane. */
 #include <fenv.h>
 #include <math.h>
 

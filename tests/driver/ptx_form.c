@@ -1,8 +1,8 @@
 /* An opcode such as setp.lt.and.f32 fitted to the rows of ptx_ops.def.
  *
  * A pattern is the mnemonic and then one part a dot: words separated by |, one of which must be
- * there, or, where the part ends in ?, may be. Types, roundings, picks, spaces and flags that are met
- * are kept in the form; other words are hints that change nothing here. */
+ * there, or, where the part ends in ?, may be. Types, roundings, picks, spaces and flags that are
+ * met are kept in the form; other words are hints that change nothing here. */
 #include <string.h>
 
 #include "ptx_exec.h"
@@ -121,7 +121,7 @@ const ptx_op *ptx_match(const char *opcode, ptx_form *form)
             continue;
         const char *rest = opcode + length + (opcode[length] == '.');
         if (fits(pattern + mnemonic + (pattern[mnemonic] == '.'), rest, form) &&
-            (!ops[i].choose || ops[i].choose(form)))
+            ops[i].choose(form))
             return &ops[i];
     }
     return NULL;

@@ -126,7 +126,7 @@ struct ptx_inst {
     bool guarded, spins; /* spins: it may be what lanes wait with */
     uint8_t flipped;     /* a bit an operand: a predicate read negated */
     uint32_t guard, guard_flip;
-    int64_t imm; /* added to the address; or a barrier's number */
+    int64_t imm; /* added to the address */
     ptx_form form;
     int target; /* an instruction, or of PTX_BRX and PTX_CALL an index */
     int line, loc_file, loc_line;
@@ -167,7 +167,7 @@ typedef struct ptx_var {
     struct ptx_var *next;
     const char *name;
     ptx_space space;
-    bool external, visible;
+    bool external;
     size_t size, align;
     uint64_t address; /* in its space; global and const: what alloc gave */
     char *init;       /* of all its bytes, or NULL: zeros */
@@ -217,8 +217,8 @@ struct ptx_function {
     struct ptx_function *next;
     const char *name;
     bool entry, defined;
-    int index, first, end; /* its instructions */
-    uint32_t frame;        /* bytes of its columns */
+    int index, first; /* first: its first instruction */
+    uint32_t frame;   /* bytes of its columns */
     int registers;
     ptx_constant *constants;
     size_t nconstants, constants_room;
@@ -248,7 +248,6 @@ struct ptx_kernel {
 struct ptx_module {
     ptx_arena arena;
     ptx_memory memory;
-    int version, chip;
     ptx_inst *code;
     size_t ncode, code_room;
     int spans;

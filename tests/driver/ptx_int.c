@@ -106,7 +106,7 @@ BINARY(mul24_u32, u32, u32, u32, (a & 0xffffff) * (b & 0xffffff))
 BINARY(mul24_s32, u32, u32, u32, (uint32_t)signed24(a) * (uint32_t)signed24(b))
 CHOICE(ptx_choose_mul24, [PTX_u32] = mul24_u32, [PTX_s32] = mul24_s32)
 
-/* ---- Division: by zero PTX leaves the result open; chips give all ones, and the dividend as rest ---- */
+/* ---- Division: by zero PTX leaves it open; chips give all ones, and the dividend as rest ---- */
 
 #define DIV_UNSIGNED(T) \
     BINARY(div_##T, T, T, T, b ? a / b : (ptx_##T) - 1) \

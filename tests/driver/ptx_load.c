@@ -1,4 +1,4 @@
-/* A module's text, loaded: parsed, its variables laid out and initialised, its kernels described. */
+/* A module's text, loaded: parsed, variables laid out and initialised, kernels described. */
 #include <stdlib.h>
 #include <string.h>
 

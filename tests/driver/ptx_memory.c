@@ -1,8 +1,8 @@
 /* Loads and stores, checked to the byte.
  *
- * An instruction remembers the range its last address fell in; lanes whose addresses fall in it again
- * are a comparison and an access. The others ask: global memory is the caller's; a block's shared
- * memory is its variables, with gaps between; local and parameter memory are each lane's own. */
+ * An instruction remembers the range its last address fell in; lanes whose addresses fall in it
+ * again are a comparison and an access. The others ask: global memory is the caller's; a block's
+ * shared memory is its variables, with gaps between; local and parameter memory are each lane's. */
 #include "ptx_lanes.h"
 
 /* A remembered range made ready for accesses of a size. */
@@ -117,8 +117,8 @@ static const char *space_name(ptx_space space)
     return names[space];
 }
 
-bool ptx_resolve(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address, unsigned bytes,
-                 bool write, ptx_span *span)
+static bool resolve(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address,
+                    unsigned bytes, bool write, ptx_span *span)
 {
     const char *access = write ? "store" : "load";
     if (address & (bytes - 1)) {
@@ -146,7 +146,7 @@ static inline uintptr_t locate(ptx_warp *warp, const ptx_inst *inst, cursor *at,
     if (__builtin_expect(offset >= at->limit || (address & (bytes - 1)) != 0, 0)) {
         ptx_span *span = &warp->exec->spans[inst->span];
         ptx_span found = {0};
-        if (!ptx_resolve(warp, inst, lane, address, bytes, write, &found))
+        if (!resolve(warp, inst, lane, address, bytes, write, &found))
             return 0;
         *span = found;
         *at = cursor_of(warp, span, bytes);
@@ -185,9 +185,9 @@ uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned by
     return good ? where[lane] : 0;
 }
 
-/* The host's addresses of all active lanes; those of the others may be read. Lanes whose addresses are
- * in the remembered range are found without a branch: an offset past the range, or before it, has
- * a sign that the remaining room or the offset itself shows. False after a fault. */
+/* The host's addresses of all active lanes; those of the others may be read. Lanes whose addresses
+ * are in the remembered range are found without a branch: of an offset past the range, or before
+ * it, the remaining room or the offset itself shows a sign. False after a fault. */
 static bool find_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes,
                      bool write, uintptr_t where[PTX_LANES])
 {
@@ -381,8 +381,5 @@ ptx_fn *ptx_choose_access(const ptx_inst *inst, bool store)
     return (ptx_type_class(type) == 's' ? signed_loads : loads)[memory_log][column_log][vec != 0];
 }
 
-/* The registers' sizes decide (ptx_choose_access). */
-ptx_fn *ptx_choose_memory(const ptx_form *form)
-{
-    return form->space == PTX_const && PTX_HAS(form, volatile) ? NULL : load_u32_u32;
-}
+/* Any, until the registers' sizes decide (ptx_choose_access). */
+CHOICE1(ptx_choose_memory, load_u32_u32)

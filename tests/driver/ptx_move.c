@@ -96,7 +96,7 @@ CHOICE1(ptx_choose_isspacep, isspacep)
 
 /* ---- What changes as it is read ---- */
 
-/* Cycles are instructions of the warp, so that a seed gives the same ones; imm is 32 of %clock_hi. */
+/* Cycles are instructions of the warp, so that a seed gives the same; imm is 32 of %clock_hi. */
 void ptx_read_clock(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
 {
     uint64_t now = warp->steps >> inst->imm;

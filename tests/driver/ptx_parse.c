@@ -1,4 +1,4 @@
-/* PTX text -> a module's variables, functions and instructions: names, directives and function heads. */
+/* PTX text -> a module's variables, functions and instructions: names, directives, heads. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,8 +173,8 @@ static bool parse_version(ptx_parser *p)
         ptx_error(p, p->lexer.line, ".version was not understood");
         return false;
     }
-    p->module->version = major * 10 + minor;
-    if (p->module->version > p->limits->version) {
+    int version = major * 10 + minor;
+    if (version > p->limits->version) {
         ptx_fail(p, 222, p->lexer.line, "Unsupported .version %d.%d; current version is '%d.%d'",
                  major, minor, p->limits->version / 10, p->limits->version % 10);
         return false;
@@ -199,7 +199,6 @@ static bool parse_target(ptx_parser *p)
     bool runs = exact    ? chip == device
                 : family ? chip / 10 == device / 10 && chip <= device
                          : chip <= device;
-    p->module->chip = chip;
     if (!runs) {
         ptx_fail(p, 209, p->lexer.line, ".target %s does not run on sm_%d", text, device);
         return false;
@@ -433,7 +432,6 @@ static void parse_body(ptx_parser *p, ptx_function *f)
     p->loc_line = 0;
     ptx_inst *inst = ptx_new_inst(p);
     inst->control = f->entry ? PTX_EXIT : PTX_RET;
-    f->end = (int)p->module->ncode;
     f->defined = true;
     resolve(p);
 }
@@ -508,15 +506,10 @@ static void parse_item(ptx_parser *p)
         const char *name;
         ptx_space space;
     } spaces[] = {{".global", PTX_global}, {".const", PTX_const}, {".shared", PTX_shared}};
-    bool visible = false, external = false;
-    for (;;) {
-        if (ptx_accept(p, ".visible") || ptx_accept(p, ".weak") || ptx_accept(p, ".common"))
-            visible = true;
-        else if (ptx_accept(p, ".extern"))
-            external = true;
-        else
-            break;
-    }
+    bool external = false;
+    while (ptx_accept(p, ".visible") || ptx_accept(p, ".weak") || ptx_accept(p, ".common") ||
+           ptx_is(&p->lexer, ".extern"))
+        external |= ptx_accept(p, ".extern");
     if (ptx_accept(p, ".entry")) {
         parse_function(p, true);
         return;
@@ -531,7 +524,6 @@ static void parse_item(ptx_parser *p)
             continue;
         ptx_var *var = ptx_parse_variable(p, spaces[i].space, false);
         if (var) {
-            var->visible = visible;
             var->external = external;
         }
         return;

@@ -1,5 +1,5 @@
-/* What the pieces of the parser share. A mistake is noted with its line and the parser goes on at the
- * next statement, so that a log tells of several. */
+/* What the pieces of the parser share. A mistake is noted with its line and the parser goes on at
+ * the next statement, so that a log tells of several. */
 #ifndef PTX_PARSE_H
 #define PTX_PARSE_H
 

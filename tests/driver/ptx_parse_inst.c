@@ -33,17 +33,16 @@ uint32_t ptx_constant_column(ptx_parser *p, unsigned bytes, uint64_t value,
 /* @%p or @!%p */
 static bool parse_guard(ptx_parser *p, ptx_inst *inst)
 {
-    bool negated = ptx_accept(p, "!");
-    bool twice;
-    if (!ptx_parse_predicate(p, &inst->guard, &twice))
+    bool negated;
+    if (!ptx_parse_predicate(p, &inst->guard, &negated))
         return false;
     inst->guarded = true;
     inst->guard_flip = negated ? PTX_FULL : 0;
     return true;
 }
 
-/* A prototype that calls name the same way as labels may follow; only the label matters here. */
-static bool parse_branch_table(ptx_parser *p, ptx_inst *inst)
+/* The label of a branch, or the list of brx.idx: looked up at the function's end. */
+static bool parse_target(ptx_parser *p, ptx_inst *inst)
 {
     const char *name = ptx_take_word(p, "a list of targets");
     if (!name)
@@ -66,7 +65,7 @@ static bool parse_form(ptx_parser *p, ptx_inst *inst, const char *opcode)
         return false;
     }
     inst->control = op->control;
-    inst->fn = op->choose ? op->choose(&inst->form) : NULL;
+    inst->fn = op->choose(&inst->form);
     if (inst->control == PTX_CHECK)
         inst->span = p->module->spans++;
     p->module->reads_only |= PTX_HAS(&inst->form, nc);
@@ -87,9 +86,9 @@ static bool parse_form(ptx_parser *p, ptx_inst *inst, const char *opcode)
         return false;
     }
     if (inst->control == PTX_BRX)
-        return ptx_expect(p, ",") && parse_branch_table(p, inst);
+        return ptx_expect(p, ",") && parse_target(p, inst);
     if (inst->control == PTX_BRA)
-        return parse_branch_table(p, inst);
+        return parse_target(p, inst);
     if (inst->control == PTX_RET && p->function->entry)
         inst->control = PTX_EXIT;
     return true;

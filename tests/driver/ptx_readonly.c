@@ -1,6 +1,6 @@
-/* What ld.global.nc reads, nobody may write while the launch runs: chips may give it from a cache that
- * sees no stores. Each byte of global memory that a launch touches so, or writes, is marked, and
- * memory with both marks is a fault. Only modules that have such loads pay for it. */
+/* What ld.global.nc reads, nobody may write while the launch runs: chips may give it from a cache
+ * that sees no stores. Each byte of global memory that a launch touches so, or writes, is marked,
+ * and memory with both marks is a fault. Only modules that have such loads pay for it. */
 #include <stdlib.h>
 
 #include "ptx_lanes.h"

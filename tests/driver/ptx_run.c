@@ -123,15 +123,15 @@ static bool can_run(const ptx_warp *warp)
     return false;
 }
 
-/* Nobody of the block can run: whoever waits first is told. */
-static void report_stuck(ptx_block *block)
+/* Nobody of the block can run: the first that wait in that state are told; false when none does. */
+static bool report_waiting(ptx_block *block, ptx_state state)
 {
     for (int w = 0; w < block->nwarps; w++) {
         ptx_warp *warp = &block->warps[w];
         for (int i = 0; i < warp->ngroups; i++) {
             const ptx_group *g = &warp->groups[i];
             const ptx_inst *inst = &warp->exec->module->code[g->pc];
-            if (!g->lanes)
+            if (!g->lanes || g->state != state)
                 continue;
             const char *what = inst->control == PTX_SYNC
                                    ? "lanes wait for others of their warp that never come"
@@ -139,9 +139,10 @@ static void report_stuck(ptx_block *block)
                                    ? "divergent barrier: not all threads of the warp come to it"
                                    : "threads wait at a barrier that others never reach";
             ptx_raise(warp, inst, __builtin_ctz(g->lanes), 719, "%s", what);
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 /* One turn of one warp of the block. */
@@ -159,7 +160,8 @@ static void run_block_turn(ptx_exec *exec, ptx_block *block)
                       "no end after %llu instructions", (unsigned long long)warp->steps);
         return;
     }
-    report_stuck(block);
+    if (!report_waiting(block, PTX_WAITS_WARP))
+        report_waiting(block, PTX_WAITS_BLOCK);
 }
 
 /* ---- The grid ---- */

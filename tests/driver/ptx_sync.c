@@ -25,13 +25,14 @@ static uint32_t guarded_lanes(const ptx_warp *warp, const ptx_inst *inst)
 }
 
 /* The others of the group go on. */
-static void wait_here(ptx_warp *warp, uint32_t lanes, ptx_state state)
+static ptx_group *wait_here(ptx_warp *warp, uint32_t lanes, ptx_state state)
 {
     ptx_group *g = &warp->groups[warp->current];
     int pc = g->pc;
     ptx_group *waiting = ptx_split(warp, lanes, pc, state);
     if (waiting != g)
         g->pc = pc + 1;
+    return waiting;
 }
 
 void ptx_meet(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
@@ -77,8 +78,7 @@ static void deliver(ptx_warp *warp, const ptx_group *group, const ptx_barrier *b
     if (!is_reduction(inst))
         return;
     warp->columns = group->frame->columns;
-    uint32_t lanes = guarded_lanes(warp, inst) & group->lanes;
-    lanes = group->lanes & (inst->guarded ? lanes : PTX_FULL);
+    uint32_t lanes = group->lanes;
     if (inst->form.pick[0] == PTX_popc) {
         EACH_LANE (l)
             r[l] = barrier->hits;
@@ -153,10 +153,7 @@ void ptx_barrier_arrive(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
         warp->groups[warp->current].pc++;
     } else {
         barrier->waiting += threads;
-        wait_here(warp, lanes, PTX_WAITS_BLOCK);
-        for (int i = 0; i < warp->ngroups; i++)
-            if (warp->groups[i].lanes == lanes)
-                warp->groups[i].barrier = (int)id;
+        wait_here(warp, lanes, PTX_WAITS_BLOCK)->barrier = (int)id;
     }
     complete(warp->block, (int)id);
 }

@@ -5,7 +5,7 @@
 /* What a lane gets from one that takes no part: PTX leaves it open. */
 #define NOBODYS 0xdeadbeefu
 
-/* PTX 9.7.9, shfl.sync: c holds the last lane of a segment and, from bit 8, the bits that name it. */
+/* PTX 9.7.9: c holds the last lane of a segment and, from bit 8, the bits that name it. */
 static void shfl(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
 {
     uint32_t r[PTX_LANES], valid = 0;

@@ -1,4 +1,4 @@
-/* For tests of the PTX interpreter: a memory, a module in it, launches, and tables of instructions. */
+/* For tests of the PTX interpreter: a memory, a module in it, launches, tables of instructions. */
 #ifndef PTX_INTERP_H
 #define PTX_INTERP_H
 

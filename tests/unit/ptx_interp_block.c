@@ -234,7 +234,7 @@ static void grids(void **state)
     gpu_close(&g);
 }
 
-/* Blocks come in the order of their numbers without a seed, and in others with one; a seed's is its own. */
+/* Without a seed blocks come in the order of their numbers, with one in an order of its own. */
 static void orders(void **state)
 {
     (void)state;

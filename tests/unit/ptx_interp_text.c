@@ -1,4 +1,4 @@
-/* The PTX interpreter: what it takes as a module, what it says of kernels, and texts that are none. */
+/* The PTX interpreter: what it takes as a module, what it says of kernels, texts that are none. */
 #include "ptx_interp.h"
 
 #define KERNEL(body) \

@@ -181,68 +181,67 @@ static void calls_by_address(void **state)
 
 /* ---- Exchanges ---- */
 
+/* The result in %r2, and perhaps a predicate in %p1; the lane is %r1. */
 typedef struct exchange {
-    const char *text; /* %r1: the lane; the result in %r2, a predicate in %p1 */
-    uint32_t values[32];
+    const char *text;
+    uint32_t (*value)(uint32_t lane);
     uint32_t predicate; /* a bit a lane */
 } exchange;
 
-#define SIXTEEN(f, n) \
-    f(n), f(n + 1), f(n + 2), f(n + 3), f(n + 4), f(n + 5), f(n + 6), f(n + 7), f(n + 8), \
-        f(n + 9), f(n + 10), f(n + 11), f(n + 12), f(n + 13), f(n + 14), f(n + 15)
-#define EACH(f) \
+#define VALUE(name, expr) \
+    static uint32_t name(uint32_t l) \
     { \
-        SIXTEEN(f, 0), SIXTEEN(f, 16) \
+        (void)l; \
+        return expr; \
     }
-#define DOWN3(l) ((l) + 3 < 32 ? (l) + 3 : (l))
-#define UP2(l) ((l) >= 2 ? (l)-2 : (l))
-#define XOR5(l) ((l) ^ 5)
-#define FROM7(l) 7
-#define EIGHTHS(l) (((l) & ~7) + 3)
-#define DOWN1_OF_4(l) (((l)&3) == 3 ? (l) : (l) + 1)
-#define UP1_OF_8(l) (((l)&7) == 0 ? (l) : (l)-1)
-#define ODD_SET(l) 0xaaaaaaaau
-#define ZERO(l) 0
-#define ALL_SET(l) 0xffffffffu
-#define SAME_MOD_4(l) (0x11111111u << ((l)&3))
-#define MINUS_31(l) 0xffffffe1u
-#define THIRTYONE(l) 31
-#define SUM(l) 496
-#define OR_ALL(l) 31
+VALUE(down3, l + 3 < 32 ? l + 3 : l)
+VALUE(up2, l >= 2 ? l - 2 : l)
+VALUE(xor5, l ^ 5)
+VALUE(from7, 7)
+VALUE(from3_of_8, (l & 24) + 3)
+VALUE(down1_of_4, (l & 3) == 3 ? l : l + 1)
+VALUE(up1_of_8, (l & 7) == 0 ? l : l - 1)
+VALUE(odd_lanes, 0xaaaaaaaau)
+VALUE(none, 0)
+VALUE(all, 0xffffffffu)
+VALUE(same_mod_4, 0x11111111u << (l & 3))
+VALUE(minus_31, 0xffffffe1u)
+VALUE(thirty_one, 31)
+VALUE(sum, 496)
 
 static void exchanges(void **state)
 {
     (void)state;
     static const exchange table[] = {
-        {"shfl.sync.down.b32 %r2|%p1, %r1, 3, 31, -1", EACH(DOWN3), 0x1fffffff},
-        {"shfl.sync.up.b32 %r2|%p1, %r1, 2, 0, -1", EACH(UP2), 0xfffffffc},
-        {"shfl.sync.bfly.b32 %r2|%p1, %r1, 5, 31, -1", EACH(XOR5), 0xffffffff},
-        {"shfl.sync.idx.b32 %r2|%p1, %r1, 7, 31, -1", EACH(FROM7), 0xffffffff},
-        {"shfl.sync.idx.b32 %r2|%p1, %r1, 3, 0x181f, -1", EACH(EIGHTHS), 0xffffffff},
-        {"shfl.sync.down.b32 %r2|%p1, %r1, 1, 0x1c1f, -1", EACH(DOWN1_OF_4), 0x77777777},
-        {"shfl.sync.up.b32 %r2|%p1, %r1, 1, 0x1800, -1", EACH(UP1_OF_8), 0xfefefefe},
+        {"shfl.sync.down.b32 %r2|%p1, %r1, 3, 31, -1", down3, 0x1fffffff},
+        {"shfl.sync.up.b32 %r2|%p1, %r1, 2, 0, -1", up2, 0xfffffffc},
+        {"shfl.sync.bfly.b32 %r2|%p1, %r1, 5, 31, -1", xor5, 0xffffffff},
+        {"shfl.sync.idx.b32 %r2|%p1, %r1, 7, 31, -1", from7, 0xffffffff},
+        {"shfl.sync.idx.b32 %r2|%p1, %r1, 3, 0x181f, -1", from3_of_8, 0xffffffff},
+        {"shfl.sync.down.b32 %r2|%p1, %r1, 1, 0x1c1f, -1", down1_of_4, 0x77777777},
+        {"shfl.sync.up.b32 %r2|%p1, %r1, 1, 0x1800, -1", up1_of_8, 0xfefefefe},
         {"and.b32 %r3, %r1, 1; setp.ne.u32 %p2, %r3, 0; vote.sync.ballot.b32 %r2, %p2, -1",
-         EACH(ODD_SET), 0},
-        {"setp.lt.u32 %p2, %r1, 99; mov.u32 %r2, 0; vote.sync.all.pred %p1, %p2, -1", EACH(ZERO),
+         odd_lanes, 0},
+        {"setp.lt.u32 %p2, %r1, 99; mov.u32 %r2, 0; vote.sync.all.pred %p1, %p2, -1", none,
          0xffffffff},
-        {"setp.lt.u32 %p2, %r1, 9; mov.u32 %r2, 0; vote.sync.all.pred %p1, %p2, -1", EACH(ZERO), 0},
-        {"setp.eq.u32 %p2, %r1, 9; mov.u32 %r2, 0; vote.sync.any.pred %p1, %p2, -1", EACH(ZERO),
+        {"setp.lt.u32 %p2, %r1, 9; mov.u32 %r2, 0; vote.sync.all.pred %p1, %p2, -1", none, 0},
+        {"setp.eq.u32 %p2, %r1, 9; mov.u32 %r2, 0; vote.sync.any.pred %p1, %p2, -1", none,
          0xffffffff},
-        {"setp.eq.u32 %p2, %r1, 9; mov.u32 %r2, 0; vote.sync.uni.pred %p1, %p2, -1", EACH(ZERO), 0},
-        {"setp.eq.u32 %p2, %r1, 99; mov.u32 %r2, 0; vote.sync.uni.pred %p1, !%p2, -1", EACH(ZERO),
+        {"setp.eq.u32 %p2, %r1, 9; mov.u32 %r2, 0; vote.sync.uni.pred %p1, %p2, -1", none, 0},
+        {"setp.eq.u32 %p2, %r1, 99; mov.u32 %r2, 0; vote.sync.uni.pred %p1, !%p2, -1", none,
          0xffffffff},
-        {"and.b32 %r3, %r1, 3; match.any.sync.b32 %r2, %r3, -1", EACH(SAME_MOD_4), 0},
-        {"and.b32 %r3, %r1, 3; cvt.u64.u32 %d3, %r3; match.any.sync.b64 %r2, %d3, -1",
-         EACH(SAME_MOD_4), 0},
-        {"match.all.sync.b32 %r2|%p1, 5, -1", EACH(ALL_SET), 0xffffffff},
-        {"match.all.sync.b32 %r2|%p1, %r1, -1", EACH(ZERO), 0},
-        {"redux.sync.add.u32 %r2, %r1, -1", EACH(SUM), 0},
-        {"redux.sync.or.b32 %r2, %r1, -1", EACH(OR_ALL), 0},
-        {"neg.s32 %r3, %r1; redux.sync.min.s32 %r2, %r3, -1", EACH(MINUS_31), 0},
-        {"redux.sync.max.u32 %r2, %r1, -1", EACH(THIRTYONE), 0},
-        {"redux.sync.and.b32 %r2, %r1, -1", EACH(ZERO), 0},
-        {"redux.sync.xor.b32 %r2, %r1, -1", EACH(ZERO), 0},
-        {"elect.sync %r2|%p1, -1", EACH(ZERO), 1},
+        {"and.b32 %r3, %r1, 3; match.any.sync.b32 %r2, %r3, -1", same_mod_4, 0},
+        {"and.b32 %r3, %r1, 3; cvt.u64.u32 %d3, %r3; match.any.sync.b64 %r2, %d3, -1", same_mod_4,
+         0},
+        {"match.all.sync.b32 %r2|%p1, 5, -1", all, 0xffffffff},
+        {"match.all.sync.b32 %r2|%p1, %r1, -1", none, 0},
+        {"redux.sync.add.u32 %r2, %r1, -1", sum, 0},
+        {"redux.sync.or.b32 %r2, %r1, -1", thirty_one, 0},
+        {"neg.s32 %r3, %r1; redux.sync.min.s32 %r2, %r3, -1", minus_31, 0},
+        {"redux.sync.max.u32 %r2, %r1, -1", thirty_one, 0},
+        {"redux.sync.and.b32 %r2, %r1, -1", none, 0},
+        {"redux.sync.xor.b32 %r2, %r1, -1", none, 0},
+        {"elect.sync %r2|%p1, -1", none, 1},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char text[2000];
@@ -253,7 +252,7 @@ static void exchanges(void **state)
                    table[i].text);
         run_it(&r, text, 32);
         for (uint32_t t = 0; t < 32; t++)
-            if (r.words[t] != (table[i].values[t] | (uint64_t)(table[i].predicate >> t & 1) << 32))
+            if (r.words[t] != (table[i].value(t) | (uint64_t)(table[i].predicate >> t & 1) << 32))
                 fail_msg("%s in lane %u: 0x%" PRIx64, table[i].text, t, r.words[t]);
         gpu_close(&r.g);
     }
