@@ -1,7 +1,7 @@
 /* The PTX interpreter: state spaces, initial values, atomic updates, and what is caught. */
 #include "ptx_interp.h"
 
-/* A kernel of one pointer parameter: %d1, advanced by 8 bytes a thread in %d2; its number in %r1. */
+/* A kernel of one pointer parameter: %d1, advanced by 8 bytes a thread in %d2; %r1: its number. */
 #define KERNEL(body) \
     ".visible .entry k(.param .u64 out)\n{ .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %d<20>; " \
     ".reg .pred %p<9>;\n" \
