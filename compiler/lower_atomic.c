@@ -51,17 +51,43 @@ static LLVMAtomicRMWBinOp rmw_op(kj_builtin id, kj_dtype type)
         return f ? LLVMAtomicRMWBinOpFMin : s ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
     case KJ_BI_ATOMIC_MAX:
         return f ? LLVMAtomicRMWBinOpFMax : s ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    case KJ_BI_ATOMIC_AND: return LLVMAtomicRMWBinOpAnd;
+    case KJ_BI_ATOMIC_OR: return LLVMAtomicRMWBinOpOr;
+    case KJ_BI_ATOMIC_XOR: return LLVMAtomicRMWBinOpXor;
+    case KJ_BI_ATOMIC_INC: return LLVMAtomicRMWBinOpUIncWrap;
+    case KJ_BI_ATOMIC_DEC: return LLVMAtomicRMWBinOpUDecWrap;
     default: return LLVMAtomicRMWBinOpXchg;
     }
 }
 
-static LLVMValueRef combine(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef a,
-                            LLVMValueRef b)
+/* What stands in memory afterwards. */
+static kj_tile combine(kj_lower *lo, kj_builtin id, kj_tile old, kj_tile v)
 {
-    kj_tile x = kj_tile_scalar(type, a), y = kj_tile_scalar(type, b);
-    if (id == KJ_BI_ATOMIC_ADD)
-        return kj_tile_binary(lo, KJ_OP_ADD, x, y).v[0];
-    return kj_lower_min(lo, x, y, id == KJ_BI_ATOMIC_MAX).v[0];
+    switch (id) {
+    case KJ_BI_ATOMIC_ADD: return kj_tile_binary(lo, KJ_OP_ADD, old, v);
+    case KJ_BI_ATOMIC_AND: return kj_tile_binary(lo, KJ_OP_AND, old, v);
+    case KJ_BI_ATOMIC_OR: return kj_tile_binary(lo, KJ_OP_OR, old, v);
+    case KJ_BI_ATOMIC_XOR: return kj_tile_binary(lo, KJ_OP_XOR, old, v);
+    case KJ_BI_ATOMIC_MIN:
+    case KJ_BI_ATOMIC_MAX: return kj_lower_min(lo, old, v, id == KJ_BI_ATOMIC_MAX);
+    case KJ_BI_ATOMIC_INC:
+    case KJ_BI_ATOMIC_DEC: break;
+    default: return v;
+    }
+    bool up = id == KJ_BI_ATOMIC_INC;
+    kj_tile zero = kj_tile_const(lo, kj_int(v.type, 0)), one = kj_tile_const(lo, kj_int(v.type, 1));
+    kj_tile next = kj_tile_binary(lo, up ? KJ_OP_ADD : KJ_OP_SUB, old, one);
+    kj_tile over = kj_tile_binary(lo, up ? KJ_OP_GE : KJ_OP_GT, old, v);
+    if (up)
+        return kj_tile_select(lo, over, zero, next);
+    over = kj_tile_binary(lo, KJ_OP_OR, over, kj_tile_binary(lo, KJ_OP_EQ, old, zero));
+    return kj_tile_select(lo, over, v, next);
+}
+
+static LLVMValueRef combine_one(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef old,
+                                LLVMValueRef v)
+{
+    return combine(lo, id, kj_tile_scalar(type, old), kj_tile_scalar(type, v)).v[0];
 }
 
 /* A block has one worker on a CPU. */
@@ -69,14 +95,14 @@ static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LL
                                   LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
-    LLVMValueRef next = a;
+    LLVMValueRef next;
     if (id == KJ_BI_ATOMIC_CAS) {
         LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
         LLVMValueRef was = LLVMBuildBitCast(lo->b, old, bits, ""),
                      want = LLVMBuildBitCast(lo->b, a, bits, "");
         next = LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, was, want, ""), b, old, "");
-    } else if (id != KJ_BI_ATOMIC_EXCH) {
-        next = combine(lo, id, type, old, a);
+    } else {
+        next = combine_one(lo, id, type, old, a);
     }
     LLVMBuildStore(lo->b, next, at);
     return old;
@@ -102,9 +128,16 @@ static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef
     return scoped(lo, pair, shared);
 }
 
-/* The least or greatest float, on a GPU, which has no instruction for it: compare and swap until
- * nobody came between. */
-static LLVMValueRef update_extreme(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
+/* Is there no instruction for it? */
+static bool needs_swap(const kj_lower *lo, kj_builtin id, kj_dtype type)
+{
+    if (id == KJ_BI_ATOMIC_INC || id == KJ_BI_ATOMIC_DEC)
+        return !lo->ptx || kj_types[type].bits == 64;
+    return kj_is_float(type) && (id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX);
+}
+
+/* Compares and swaps until nobody came between. */
+static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
                                    LLVMValueRef a, bool shared)
 {
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
@@ -118,7 +151,7 @@ static LLVMValueRef update_extreme(kj_lower *lo, kj_builtin id, kj_dtype type, L
     LLVMPositionBuilderAtEnd(lo->b, loop);
     LLVMValueRef was = LLVMBuildPhi(lo->b, bits, ""),
                  old = LLVMBuildBitCast(lo->b, was, lo->types[type], "");
-    LLVMValueRef next = LLVMBuildBitCast(lo->b, combine(lo, id, type, old, a), bits, "");
+    LLVMValueRef next = LLVMBuildBitCast(lo->b, combine_one(lo, id, type, old, a), bits, "");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, next, was, ""), done, swap);
     LLVMPositionBuilderAtEnd(lo->b, swap);
     LLVMValueRef pair = compare_and_swap(lo, at, was, next, shared);
@@ -132,9 +165,8 @@ static LLVMValueRef update_extreme(kj_lower *lo, kj_builtin id, kj_dtype type, L
 static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
                                   LLVMValueRef a, LLVMValueRef b, bool shared)
 {
-    bool extreme = id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
-    if (lo->ptx && extreme && kj_is_float(type))
-        return update_extreme(lo, id, type, at, a, shared);
+    if (needs_swap(lo, id, type))
+        return update_by_swap(lo, id, type, at, a, shared);
     if (id != KJ_BI_ATOMIC_CAS)
         return scoped(
             lo,
@@ -158,6 +190,13 @@ static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, L
     return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
 }
 
+/* Can values be combined before memory sees them? */
+static bool combines(kj_builtin id)
+{
+    return id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX ||
+           id == KJ_BI_ATOMIC_AND || id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_XOR;
+}
+
 static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
 {
     LLVMTypeRef t = lo->types[type];
@@ -168,8 +207,10 @@ static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
     unsigned bits = kj_types[type].bits;
     uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1,
              top = (uint64_t)1 << (bits - 1);
-    if (id == KJ_BI_ATOMIC_ADD)
+    if (id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_XOR)
         return LLVMConstInt(t, 0, false);
+    if (id == KJ_BI_ATOMIC_AND)
+        return LLVMConstInt(t, ones, false);
     bool sign = kj_is_signed(type);
     if (id == KJ_BI_ATOMIC_MIN)
         return LLVMConstInt(t, sign ? ones >> 1 : ones, false);
@@ -187,8 +228,7 @@ static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
     for (int r = 1; r < v.rows; r++) {
         kj_tile row = sum;
         row.v[0] = v.v[r];
-        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, sum, row)
-                                     : kj_lower_min(lo, sum, row, id == KJ_BI_ATOMIC_MAX);
+        sum = combine(lo, id, sum, row);
     }
     while (sum.lanes > 1) {
         kj_tile half[2];
@@ -204,8 +244,7 @@ static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
                 half[h].v[0] = LLVMBuildExtractElement(lo->b, half[h].v[0],
                                                        LLVMConstInt(lo->i32, 0, false), "");
         }
-        sum = id == KJ_BI_ATOMIC_ADD ? kj_tile_binary(lo, KJ_OP_ADD, half[0], half[1])
-                                     : kj_lower_min(lo, half[0], half[1], id == KJ_BI_ATOMIC_MAX);
+        sum = combine(lo, id, half[0], half[1]);
     }
     return sum.v[0];
 }
@@ -337,8 +376,7 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
         return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], a, b));
     }
     bool one = at.offset.rows == 1 && at.offset.lanes == 1;
-    bool combines = id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX;
-    if (one && combines && !used)
+    if (one && combines(id) && !used)
         return kj_tile_scalar(
             e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
     return update_each(lo, e, &at, args, m, used);

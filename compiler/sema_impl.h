@@ -17,7 +17,7 @@
  *   sema_build.c    typed nodes; sema_sink.c: statement lists, variables, hidden lets
  *   sema_expr.c     expressions; sema_op.c: operators; sema_literal.c: untyped constants
  *   sema_array.c    views, loads; sema_member.c: members
- *   sema_memory.c   shared and local arrays, atomics
+ *   sema_memory.c   shared and local arrays; sema_atomic.c: atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_stmt.c     statements; sema_assign.c: declarations and assignments
  *   sema_run.c      the run block's names; sema_run_call.c: its calls and launches */
@@ -310,7 +310,7 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
  * (nothing is reported). */
 kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 
-/* ---- sema_array.c, sema_member.c, sema_memory.c ---- */
+/* ---- sema_array.c, sema_member.c, sema_memory.c, sema_atomic.c ---- */
 
 kj_operand kj_index_expr(kj_sema *s, const kj_expr *e);
 kj_operand kj_member_expr(kj_sema *s, const kj_expr *e);

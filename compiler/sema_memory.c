@@ -1,4 +1,4 @@
-/* Shared and local arrays, writes and atomics. */
+/* Shared and local arrays, and writes. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -176,61 +176,4 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
                                   a->root->name);
     kj_note(s->diag, m, a->root->span, "declared here");
     return false;
-}
-
-/* ---- Atomics ---- */
-
-static kj_texpr *atomic_value(kj_sema *s, kj_operand v, const kj_tarray *a)
-{
-    return kj_coerce(s, v, a->elem, kj_arena_printf(s->diag->arena, "an element of '%s'", a->name));
-}
-
-static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, const char *name)
-{
-    if (v->kind == KJ_V_ERROR)
-        return false;
-    if (v->kind != KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s",
-                                      name, kj_describe(s, v));
-        if (arg->kind == KJ_E_INDEX)
-            kj_hint(s->diag, m, "write %s(a, i, ...), not %s(a[i], ...)", name, name);
-        return false;
-    }
-    kj_tarray *a = v->u.array;
-    if (a->space == KJ_LOCAL) {
-        kj_sema_error(s, v->span, "atomic-space",
-                      "'%s' is a local array: only its own thread sees it", a->name);
-        return false;
-    }
-    if (kj_types[a->elem].bits < 32) {
-        kj_message *m = kj_sema_error(s, v->span, "atomic-type", "%s does not work on %s", name,
-                                      kj_array_type(s, a->elem, a->ndim));
-        kj_hint(s->diag, m, "atomics work on i32, u32, i64, u64, f32 and f64");
-        return false;
-    }
-    return kj_writable(s, a, arg, v->span);
-}
-
-kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
-{
-    const char *name = kj_builtins[id].name;
-    int wanted = id == KJ_BI_ATOMIC_CAS ? 4 : 3, n = kj_count(e->u.call.args);
-    if (n != wanted) {
-        kj_arity_error(s, e, name, wanted == 4 ? "(a, index, old, new)" : "(a, index, value)",
-                       wanted, wanted);
-        return kj_no_value(e->span);
-    }
-    kj_operand v[4];
-    kj_expr_list(s, e->u.call.args, v, n);
-    if (!atomic_array(s, e->u.call.args, &v[0], name))
-        return kj_no_value(e->span);
-    kj_tarray *a = v[0].u.array;
-    kj_texpr *at = kj_te(s, KJ_TE_ATOMIC, a->elem, e->span);
-    at->u.atomic.id = id;
-    at->u.atomic.array = a;
-    bool ok = kj_element_at(s, e->u.call.args->next, a, &v[1], 1, at->u.atomic.index);
-    for (int i = 2; i < n; i++)
-        ok = (at->u.atomic.args[i - 2] = atomic_value(s, v[i], a)) != NULL && ok;
-    kj_array_used(s, a, true, true);
-    return ok ? kj_scalar(at) : kj_no_value(e->span);
 }

@@ -1,0 +1,105 @@
+/* Calls of atomics: an element's place and the values, by what each atomic works on. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* What is the same as another is written as that: a - v as a + -v, which rounds alike, nanmin as
+ * min, compare_and_swap as cas on the first element. */
+typedef struct atomic {
+    kj_builtin same;
+    enum { ANY, INTEGERS, UNSIGNED } types;
+    int values;
+    bool first, negated;
+} atomic;
+
+static const atomic atomics[KJ_NBUILTINS] = {
+    [KJ_BI_ATOMIC_ADD] = {KJ_BI_ATOMIC_ADD, ANY, 1, false, false},
+    [KJ_BI_ATOMIC_SUB] = {KJ_BI_ATOMIC_ADD, ANY, 1, false, true},
+    [KJ_BI_ATOMIC_MIN] = {KJ_BI_ATOMIC_MIN, ANY, 1, false, false},
+    [KJ_BI_ATOMIC_MAX] = {KJ_BI_ATOMIC_MAX, ANY, 1, false, false},
+    [KJ_BI_ATOMIC_NANMIN] = {KJ_BI_ATOMIC_MIN, ANY, 1, false, false},
+    [KJ_BI_ATOMIC_NANMAX] = {KJ_BI_ATOMIC_MAX, ANY, 1, false, false},
+    [KJ_BI_ATOMIC_AND] = {KJ_BI_ATOMIC_AND, INTEGERS, 1, false, false},
+    [KJ_BI_ATOMIC_OR] = {KJ_BI_ATOMIC_OR, INTEGERS, 1, false, false},
+    [KJ_BI_ATOMIC_XOR] = {KJ_BI_ATOMIC_XOR, INTEGERS, 1, false, false},
+    [KJ_BI_ATOMIC_INC] = {KJ_BI_ATOMIC_INC, UNSIGNED, 1, false, false},
+    [KJ_BI_ATOMIC_DEC] = {KJ_BI_ATOMIC_DEC, UNSIGNED, 1, false, false},
+    [KJ_BI_ATOMIC_EXCH] = {KJ_BI_ATOMIC_EXCH, ANY, 1, false, false},
+    [KJ_BI_ATOMIC_CAS] = {KJ_BI_ATOMIC_CAS, ANY, 2, false, false},
+    [KJ_BI_ATOMIC_COMPARE_AND_SWAP] = {KJ_BI_ATOMIC_CAS, ANY, 2, true, false},
+};
+
+static kj_texpr *atomic_value(kj_sema *s, kj_operand v, const kj_tarray *a)
+{
+    return kj_coerce(s, v, a->elem, kj_arena_printf(s->diag->arena, "an element of '%s'", a->name));
+}
+
+/* The types it works on, in words; NULL when `t` is one of them. */
+static const char *refused(const atomic *what, kj_dtype t)
+{
+    bool wide = t < KJ_NTYPES && kj_types[t].bits >= 32;
+    switch (what->types) {
+    case INTEGERS: return wide && kj_is_int(t) ? NULL : "i32, u32, i64 and u64";
+    case UNSIGNED: return wide && kj_is_int(t) && !kj_is_signed(t) ? NULL : "u32 and u64";
+    default: return wide ? NULL : "i32, u32, i64, u64, f32 and f64";
+    }
+}
+
+static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_builtin id)
+{
+    const char *name = kj_builtins[id].name;
+    if (v->kind == KJ_V_ERROR)
+        return false;
+    if (v->kind != KJ_V_ARRAY) {
+        kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s",
+                                      name, kj_describe(s, v));
+        if (arg->kind == KJ_E_INDEX)
+            kj_hint(s->diag, m, "write %s(a, i, ...), not %s(a[i], ...)", name, name);
+        return false;
+    }
+    kj_tarray *a = v->u.array;
+    if (a->space == KJ_LOCAL) {
+        kj_sema_error(s, v->span, "atomic-space",
+                      "'%s' is a local array: only its own thread sees it", a->name);
+        return false;
+    }
+    const char *types = refused(&atomics[id], a->elem);
+    if (types) {
+        kj_message *m = kj_sema_error(s, v->span, "atomic-type", "%s does not work on %s", name,
+                                      kj_array_type(s, a->elem, a->ndim));
+        kj_hint(s->diag, m, "it works on %s", types);
+        return false;
+    }
+    return kj_writable(s, a, arg, v->span);
+}
+
+kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+{
+    const atomic *what = &atomics[id];
+    int places = what->first ? 1 : 2, wanted = places + what->values, n = kj_count(e->u.call.args);
+    if (n != wanted) {
+        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
+        return kj_no_value(e->span);
+    }
+    kj_operand v[4];
+    kj_expr_list(s, e->u.call.args, v, n);
+    if (!atomic_array(s, e->u.call.args, &v[0], id))
+        return kj_no_value(e->span);
+    kj_tarray *a = v[0].u.array;
+    kj_texpr *at = kj_te(s, KJ_TE_ATOMIC, a->elem, e->span);
+    at->u.atomic.id = what->same;
+    at->u.atomic.array = a;
+    bool ok = true;
+    for (int i = 0; what->first && i < a->ndim; i++)
+        at->u.atomic.index[i] = kj_te_i64(s, 0, e->span);
+    if (!what->first)
+        ok = kj_element_at(s, e->u.call.args->next, a, &v[1], 1, at->u.atomic.index);
+    for (int i = 0; i < what->values; i++) {
+        kj_texpr *value = atomic_value(s, v[places + i], a);
+        ok = ok && value;
+        at->u.atomic.args[i] =
+            ok && what->negated ? kj_te_unary(s, KJ_OP_NEG, value, value->span) : value;
+    }
+    kj_array_used(s, a, true, true);
+    return ok ? kj_scalar(at) : kj_no_value(e->span);
+}
