@@ -19,6 +19,7 @@
  *   lower_alias.c    which accesses cannot meet
  *   lower_stmt.c     statements of one gang under a mask
  *   lower_range.c    the tests of range()
+ *   lower_weigh.c    how much code statements are
  *   fission.c        the kernel cut at its barriers into regions
  *   lower_gang.c     loops over the gangs of a block; variables between regions
  *   lower_block.c    the plan: regions, and what runs once for the block
@@ -298,6 +299,10 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
 kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
                         const kj_tstmt *end, kj_mask m);
 kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
+
+/* ---- lower_weigh.c ---- */
+
+int kj_weigh(const kj_tstmt *s, const kj_tstmt *end); /* of [s, end), about 1 a statement */
 
 /* ---- lower_range.c ---- */
 

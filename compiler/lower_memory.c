@@ -137,8 +137,9 @@ static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset,
 
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
-    kj_access out = {
-        .type = a->elem, .scope = kj_alias_scope(lo, a->root), .offset = lower_offset(lo, a, index, m)};
+    kj_access out = {.type = a->elem,
+                     .scope = kj_alias_scope(lo, a->root),
+                     .offset = lower_offset(lo, a, index, m)};
     if (a->root->space == KJ_LOCAL && lo->ptx)
         out.base = place_local(lo, a->root).base;
     else if (a->root->space == KJ_LOCAL)

@@ -123,7 +123,7 @@ static void replace_dim(kj_lower *lo, LLVMValueRef was, LLVMValueRef now)
                 lo->dims[i][d] = now;
 }
 
-/* Of sizes that a launch has equal one is a parameter; one that it has equal to a number is none. */
+/* Of sizes that a launch has equal one is a parameter; of one that is equal to a number, none. */
 static void share_dims(kj_lower *lo, const kj_texpr *e)
 {
     if (e->kind == KJ_TE_LOGIC && !e->u.logic.is_or) {

@@ -156,42 +156,6 @@ static bool loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop)
     return false;
 }
 
-/* A call of the math library, or a load of bytes, is as much as a few statements. */
-static int weigh_expr(const kj_texpr *e)
-{
-    enum { HEAVY = 4 };
-    const kj_texpr *operands[KJ_MAX_OPERANDS];
-    bool math = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_MATH;
-    bool bytes = e->kind == KJ_TE_LOAD && kj_types[e->type].bits < 32;
-    int n = math || bytes ? HEAVY : 0;
-    for (int i = 0, count = kj_operands(e, operands); i < count; i++)
-        n += weigh_expr(operands[i]);
-    return n;
-}
-
-static int weigh(const kj_tstmt *s, const kj_tstmt *end)
-{
-    int n = 0;
-    for (; s != end; s = s->next) {
-        n += 1;
-        if (s->kind == KJ_TS_DECL && s->u.decl.init)
-            n += weigh_expr(s->u.decl.init);
-        else if (s->kind == KJ_TS_ASSIGN)
-            n += weigh_expr(s->u.assign.value);
-        else if (s->kind == KJ_TS_STORE)
-            n += weigh_expr(s->u.store.value);
-        else if (s->kind == KJ_TS_IF)
-            n += weigh(s->u.if_.yes, NULL) + weigh(s->u.if_.no, NULL);
-        else if (s->kind == KJ_TS_FOR)
-            n += weigh(s->u.for_.body, NULL);
-        else if (s->kind == KJ_TS_WHILE)
-            n += weigh(s->u.while_.body, NULL);
-        else if (s->kind == KJ_TS_INLINE)
-            n += weigh(s->u.block->body, NULL);
-    }
-    return n;
-}
-
 static bool is_exit(const kj_tstmt *s)
 {
     return s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_CONTINUE || s->kind == KJ_TS_LEAVE);
@@ -205,7 +169,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
                    const kj_mask_slot *arrived)
 {
     bool twin = lo->twin;
-    int weight = weigh(s, end);
+    int weight = kj_weigh(s, end);
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
     bool worth = weight <= (lo->masks_cost ? TWIN_MOST : TWIN_CHEAP) && !is_exit(s);
@@ -359,7 +323,7 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
         mask_store(lo, &l->exit.skip, kj_none);
         lo->twin = true;
     }
-    if (l->exit.masked && !twin && weigh(body, NULL) <= TWIN_MOST) {
+    if (l->exit.masked && !twin && kj_weigh(body, NULL) <= TWIN_MOST) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         loop_copy(lo, l, body, kj_all);
@@ -501,7 +465,7 @@ static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         return false;
     kj_dtype type = s->u.for_.var->type;
     uint64_t count = count_values(type, (uint64_t)start, (uint64_t)stop, (uint64_t)step);
-    if (count > 256 || count * (uint64_t)weigh(s->u.for_.body, NULL) > 4096)
+    if (count > 256 || count * (uint64_t)kj_weigh(s->u.for_.body, NULL) > 4096)
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
     for (uint64_t k = 0; k < count; k++) {

@@ -1,6 +1,6 @@
 /* LLVM IR -> code for the CPU this runs on, or for a GPU.
  *
- * What is particular to a target is a kj_target_kind; opening, optimising and emitting are alike. */
+ * What is particular to a target is a kj_target_kind; opening, optimising, emitting are alike. */
 #ifndef KJ_TARGET_H
 #define KJ_TARGET_H
 
