@@ -49,8 +49,8 @@ kjit_status kj_cuda_enter(kj_device *dev, kj_failure *why)
     return kj_cuda_because(dev->cu, result, why, "enter the device's context");
 }
 
-/* What it gives says nothing of the call that ends: the context is not the current one any more, and
- * an error of earlier work is given to those who wait for that. */
+/* What it gives says nothing of the call that ends: the context is not the current one any more,
+ * and an error of earlier work is given to those who wait for that. */
 void kj_cuda_leave(kj_device *dev)
 {
     kj_cu_context left;

@@ -1,10 +1,11 @@
 /* The CUDA device: its own structures, and what its files give each other.
  *
  * Every call enters the device's primary context and leaves it again, so the caller's current
- * context is what it was. Queued work is a list of tasks a queue, in the order in which it was given
- * to the queue's stream; events behind some of them tell how far the device is. Whoever waits, asks
- * or queues more ends the tasks that have been reached: no thread of kjit's own is needed, and the
- * driver's threads only ever copy memory (host functions, which may not call the driver).
+ * context is what it was. Queued work is a list of tasks a queue, in the order in which it was
+ * given to the queue's stream; events behind some of them tell how far the device is. Whoever
+ * waits, asks or queues more ends the tasks that have been reached: no thread of kjit's own is
+ * needed, and the driver's threads only ever copy memory (host functions, which may not call the
+ * driver).
  *
  * After an error that the driver doesn't recover from the device is lost: every call says so, tasks
  * end with that status, and nothing is freed any more, for the context cannot. */
@@ -133,7 +134,7 @@ uint64_t kj_cuda_queued(kj_queue *queue, kj_cuda_task *task, bool exact);
 void kj_cuda_issued(kj_queue *queue);
 /* Ends tasks that have been reached, and doesn't wait. The context is entered. */
 void kj_cuda_drain(kj_queue *queue);
-/* Ends tasks up to the ticket, waiting for them; of all queues, or of the one, which may be gone. */
+/* Ends tasks up to the ticket, waiting for them: of all queues, or of one, which may be gone. */
 void kj_cuda_finish(kj_device *dev, const kj_queue *only, uint64_t ticket);
 /* Waits for a stream; what it gives is an end of the device. The context is entered. */
 kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream);

@@ -1,5 +1,5 @@
-/* Finds the NVIDIA driver, asks it for its entry points and devices: once a process. What goes wrong
- * is kept as a sentence. */
+/* Finds the NVIDIA driver, asks it for its entry points and devices: once a process. What goes
+ * wrong is kept as a sentence. */
 #include <dlfcn.h>
 #include <llvm/Config/llvm-config.h>
 #include <pthread.h>

@@ -59,11 +59,13 @@ static kj_cu_result allow_shared(kj_device *dev, kj_cu_function function)
                                      dev->max_shared - in_code);
 }
 
+/* Shared arrays that are not in the code: all of them, or those whose shapes the launch knows. */
 static bool has_dynamic_shared(const kj_code *code)
 {
     for (int i = 0; i < code->kernel->nroots; i++) {
-        if (code->kernel->roots[i]->space == KJ_SHARED)
-            return code->shared == 0 || code->kernel->roots[i]->static_count == 0;
+        const kj_tarray *root = code->kernel->roots[i];
+        if (root->space == KJ_SHARED && (code->shared == 0 || root->static_count == 0))
+            return true;
     }
     return false;
 }

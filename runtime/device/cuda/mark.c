@@ -7,8 +7,8 @@
 struct kj_mark {
     kj_device *dev;
     kj_cu_event event;
-    /* Of its last record, under the device's lock: the queue, which may be gone, and the ticket there;
-     * 0 when it was reached at once. */
+    /* Of its last record, under the device's lock: the queue, which may be gone, and the ticket
+     * there; NULL when it was reached at once. */
     const kj_queue *queue;
     uint64_t ticket;
     bool recorded;

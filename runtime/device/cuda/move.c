@@ -1,7 +1,8 @@
 /* Strided elements within device memory: moved by a kernel, for the driver's copies know only rows.
  *
  * The kernel takes any strides, and each thread moves one element at a time: element i of the
- * transfer, counted along the axes with the last one fastest, so that neighbours write neighbours. */
+ * transfer, counted along the axes with the last one fastest, so that neighbours write
+ * neighbours. */
 #include "cuda_device.h"
 
 /* An axis of extent 1, as those are that a transfer doesn't have, costs a comparison. */
