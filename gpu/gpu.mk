@@ -3,14 +3,16 @@
 # be part of a shared library).
 #
 #   WITH_DOUBLE=1   with the driver double, to try the bundle where there is no GPU
+#                   (kjit-gpu-bundle-double.tar.gz)
 
 GPU = $(BUILD)/gpu
 GPU_STATIC_LIBS = $(patsubst -lpng,-l:libpng.a,$(patsubst -lz,-l:libz.a,$(patsubst -lzstd,-l:libzstd.a,$(LIBS))))
 GPU_LDFLAGS = $(LDFLAGS_ALL) -s -static-libstdc++ -static-libgcc
 GPU_API = $(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%)
 GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch
+GPU_DOUBLE = $(if $(WITH_DOUBLE),$(BUILD)/tests/driver/libcuda.so.1)
 
-gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) ## pack kjit and its tests for a machine with a GPU
+gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(GPU_DOUBLE) ## pack kjit and its tests for a machine with a GPU
 	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle
 
 $(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
@@ -27,7 +29,7 @@ $(GPU)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 
 $(GPU)/api/%: $(BUILD)/tests/api/% $(GPU)/libkjit.so
 	@mkdir -p $(@D)
-	@$(CC) $(LDFLAGS_ALL) -s -o $@ $<.o -L$(GPU) -lkjit -lcmocka -lm
+	@$(CC) $(LDFLAGS_ALL) -s -o $@ $<.o -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../../lib' -lcmocka -lm
 
 GPU_BENCH_FLAGS = $(CPPFLAGS_ALL) $(WARNINGS) -std=c17 -O2
 

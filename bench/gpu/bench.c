@@ -30,7 +30,7 @@ typedef struct bench {
 static const char usage[] =
     "usage: gpu-bench [options]\n"
     "  --dir=DIR        bench/gpu\n"
-    "  --cuda=DIR       where nvcc's code is: NAME.cubin or NAME.fatbin\n"
+    "  --cuda=DIR       where nvcc's code is: NAME.cubin, .fatbin or .ptx\n"
     "  --rounds=N       interleaved rounds (15)\n"
     "  --only=TEXT      cases whose name contains TEXT\n"
     "  --without=SIDES  leave out sides: nvcc, numba, cupy; separated by commas\n"

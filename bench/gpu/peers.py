@@ -200,7 +200,8 @@ class Numba:
     def matmul(self, n):
         @cuda.jit
         def kernel(a, b, c):
-            ta, tb = cuda.shared.array((32, 32), float32), cuda.shared.array((32, 32), float32)
+            ta = cuda.shared.array((32, 32), float32)
+            tb = cuda.shared.array((32, 32), float32)
             tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
             col, row = cuda.grid(2)
             total = float32(0)
@@ -238,8 +239,10 @@ class Numba:
 
         @cuda.jit
         def kernel(x, y, z, m, ax, ay, az):
-            sx, sy = cuda.shared.array(256, float32), cuda.shared.array(256, float32)
-            sz, sm = cuda.shared.array(256, float32), cuda.shared.array(256, float32)
+            sx = cuda.shared.array(256, float32)
+            sy = cuda.shared.array(256, float32)
+            sz = cuda.shared.array(256, float32)
+            sm = cuda.shared.array(256, float32)
             t, i = cuda.threadIdx.x, cuda.grid(1)
             n = x.size
             xi = x[i] if i < n else float32(0)

@@ -41,13 +41,13 @@ static value argument(const bench_run *run, char what)
     }
 }
 
-/* name.cubin or name.fatbin */
+/* name.cubin, name.fatbin or name.ptx */
 static bool load(bench_side *self, const char *name)
 {
-    static const char *const endings[] = {"cubin", "fatbin"};
+    static const char *const endings[] = {"cubin", "fatbin", "ptx"};
     state *s = self->state;
     char *image = NULL;
-    for (int i = 0; i < 2 && image == NULL; i++) {
+    for (int i = 0; i < 3 && image == NULL; i++) {
         char path[512];
         size_t size;
         snprintf(path, sizeof path, "%s/%s.%s", s->code, name, endings[i]);
