@@ -210,6 +210,7 @@ CUresult do_cuLaunchHostFunc(CUstream in, CUhostFn function, void *user)
         return stream ? misuse(CUDA_ERROR_INVALID_VALUE, "no function") : CUDA_ERROR_INVALID_HANDLE;
     drv_host_op *op = op_new(sizeof *op, stream, "host function");
     op->op.run = run_host;
+    op->op.host = true;
     op->function = function;
     op->user = user;
     op_queue(&op->op);
@@ -225,6 +226,7 @@ CUresult do_cuStreamAddCallback(CUstream in, CUstreamCallback callback, void *us
                       : CUDA_ERROR_INVALID_HANDLE;
     drv_host_op *op = op_new(sizeof *op, stream, "callback");
     op->op.run = run_host;
+    op->op.host = true;
     op->op.always = true;
     op->callback = callback;
     op->user = user;

@@ -16,7 +16,7 @@
  *   KJIT_DOUBLE_POOLS=0        GPUs without stream-ordered allocation
  *   KJIT_DOUBLE_SEED=1         another order and other delays of queued work
  *   KJIT_DOUBLE_SYNC=1         queued work runs within the call that queues it
- *   KJIT_DOUBLE_WORKERS=2      threads that run queued work
+ *   KJIT_DOUBLE_WORKERS=2      threads that run queued work; one more calls host functions
  *   KJIT_DOUBLE_STEPS=n        instructions of one warp before its launch counts as hung (0: never)
  *   KJIT_DOUBLE_NOOP=1         launches do nothing: what is left is the cost of launching
  *   KJIT_DOUBLE_FAIL=list      calls that fail: symbol:nth:code[:always], separated by commas. The
@@ -239,6 +239,7 @@ struct drv_op {
     int refs;
     bool running, done;
     bool hurried; /* somebody waits for it */
+    bool host;    /* a function of the host */
     bool always;  /* runs after an error too, which `status` is then */
     CUresult status;
     double start, ended; /* when it may run, and when it had */

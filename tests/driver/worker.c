@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-static drv_stream *streams; /* those with work */
-static pthread_t *workers;  /* NULL before the first work */
-static int started, in_work;
+static drv_stream *streams;  /* those with work */
+static int started, in_work; /* threads, and those of them that run something */
 static bool ending;
 static uint64_t draws;
+
+enum work_kind { ANY_WORK, DEVICE_WORK, HOST_WORK };
 
 double now(void)
 {
@@ -58,22 +59,23 @@ static bool has_turn(drv_op *op, double time)
     return true;
 }
 
-static drv_op *choose(void)
+static drv_op *choose(enum work_kind kind, double time)
 {
     drv_op *chosen = NULL;
     uint64_t count = 0;
-    double time = now();
     for (drv_stream *s = streams; s; s = s->next) {
+        if (s->first->host ? kind == DEVICE_WORK : kind == HOST_WORK)
+            continue;
         if (has_turn(s->first, time) && draw(++draws << 20) % ++count == 0)
             chosen = s->first;
     }
     return chosen;
 }
 
-/* When the next delay is over; 0: there is none. */
-static double next_start(void)
+/* When the first delay after that time is over; 0: there is none. */
+static double next_start(double time)
 {
-    double first = 0, time = now();
+    double first = 0;
     for (drv_stream *s = streams; s; s = s->next) {
         double start = s->first->start;
         if (!s->first->running && start > time && (first == 0 || start < first))
@@ -144,17 +146,20 @@ static void run(drv_op *op, const char *by)
     call_wake();
 }
 
+/* Thread 0 calls the host functions, so that one which blocks holds up no device. */
 static void *work(void *number)
 {
     char by[16];
     snprintf(by, sizeof by, "W%d", (int)(intptr_t)number);
+    enum work_kind kind = number ? DEVICE_WORK : HOST_WORK;
     call_lock();
     while (!ending) {
-        drv_op *op = choose();
+        double time = now();
+        drv_op *op = choose(kind, time);
         if (op)
             run(op, by);
         else
-            call_wait_until(next_start());
+            call_wait_until(next_start(time));
     }
     started--;
     call_wake();
@@ -167,18 +172,16 @@ static void start_workers(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    workers = calloc((size_t)config()->workers, sizeof *workers);
-    for (int i = 0; i < config()->workers; i++) {
-        if (pthread_create(&workers[i], NULL, work, (void *)(intptr_t)(i + 1)) == 0) {
-            pthread_detach(workers[i]);
-            started++;
+    for (intptr_t i = 0; i <= config()->workers; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, work, (void *)i)) {
+            fprintf(stderr, "driver double: no thread could be started\n");
+            abort();
         }
+        pthread_detach(thread);
+        started++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!started) {
-        fprintf(stderr, "driver double: no thread could be started\n");
-        abort();
-    }
 }
 
 /* Half of the work may start at once, the rest within 0.2 or 3 ms. */
@@ -204,12 +207,12 @@ void worker_accept(drv_op *op)
     }
     if (config()->sync) {
         op_keep(op);
-        for (drv_op *next; !op->done && (next = choose());)
+        for (drv_op *next; !op->done && (next = choose(ANY_WORK, now()));)
             run(next, "W0");
         op_drop(op);
         return;
     }
-    if (!workers)
+    if (!started)
         start_workers();
     op->start = now() + delay(op);
     call_wake();
