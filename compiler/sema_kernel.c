@@ -92,6 +92,8 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
             a->stride[i] = dense_stride(s, a, i, t->ndim - 1, t->ndim - 2);
         else if (layout == KJ_LAYOUT_F)
             a->stride[i] = dense_stride(s, a, i, 0, 1);
+        else if (layout == KJ_LAYOUT_ROWS && i == t->ndim - 1)
+            a->stride[i] = kj_te_i64(s, 1, a->span);
         else
             a->stride[i] = dim(s, a, i, true);
     }

@@ -37,7 +37,12 @@ typedef struct kj_var {
 } kj_var;
 
 typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
-typedef enum kj_layout { KJ_LAYOUT_C, KJ_LAYOUT_F, KJ_LAYOUT_STRIDED } kj_layout;
+/* How an array lies in memory. ROWS: the last axis has stride 1, the others any. */
+typedef enum kj_layout { KJ_LAYOUT_C, KJ_LAYOUT_F, KJ_LAYOUT_STRIDED, KJ_LAYOUT_ROWS } kj_layout;
+static inline bool kj_is_dense(kj_layout layout)
+{
+    return layout == KJ_LAYOUT_C || layout == KJ_LAYOUT_F;
+}
 
 /* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const
  * arrays. */
@@ -50,7 +55,8 @@ typedef struct kj_tarray {
     struct kj_tarray *root;
     kj_texpr *offset;              /* from the root's first element; NULL is 0 */
     kj_texpr *shape[KJ_MAX_NDIM];  /* i64: constants, KJ_TE_DIM of a parameter, or expressions */
-    kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C */
+    kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C
+                                      and KJ_LAYOUT_ROWS */
     kj_layout layout;
     /* of roots: */
     int id;               /* dense among the kernel's roots */

@@ -288,7 +288,7 @@ static void put_stmts(text *t, const kj_tstmt *s)
 
 static void put_params(text *t, const kj_tkernel *k)
 {
-    static const char *const layouts[] = {"", " F", " strided"};
+    static const char *const layouts[] = {"", " F", " strided", " rows"};
     for (int i = 0; i < k->nparams; i++) {
         const kj_tparam *p = &k->params[i];
         put(t, "%s", i ? ", " : "");

@@ -343,7 +343,7 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
     size_t elem = kjit_dtype_size(a->dtype);
     if (a->size == 0)
         return KJIT_OK;
-    if (a->layout != KJ_LAYOUT_STRIDED)
+    if (kj_is_dense(a->layout))
         return kj_file_write(ctx, file, a->data, (size_t)a->size * elem);
     packer p = {.ctx = ctx, .file = file, .a = a, .elem = elem, .piece = malloc(PACK)};
     if (!p.piece)

@@ -20,7 +20,7 @@ static kj_value env_param(void *ctx, int param)
 static int64_t stride_of(const kjit_array *a, int axis)
 {
     int64_t stride = 1;
-    if (a->layout == KJ_LAYOUT_STRIDED)
+    if (!kj_is_dense(a->layout))
         return a->strides[axis] / (int64_t)kjit_dtype_size(a->dtype);
     if (a->layout == KJ_LAYOUT_C)
         for (int i = a->ndim - 1; i > axis; i--)

@@ -56,7 +56,10 @@ kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, s
     }
     if (is_dense(ndim, shape, strides, elem, 'C'))
         return KJ_LAYOUT_C;
-    return is_dense(ndim, shape, strides, elem, 'F') ? KJ_LAYOUT_F : KJ_LAYOUT_STRIDED;
+    if (is_dense(ndim, shape, strides, elem, 'F'))
+        return KJ_LAYOUT_F;
+    bool rows = shape[ndim - 1] == 1 || strides[ndim - 1] == (int64_t)elem;
+    return rows ? KJ_LAYOUT_ROWS : KJ_LAYOUT_STRIDED;
 }
 
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT])
