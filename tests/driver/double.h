@@ -280,7 +280,6 @@ void worker_hurry(drv_op *op);
 uint64_t worker_seed(const drv_op *op);
 bool workers_busy(void); /* something runs */
 void workers_end(void);
-double now(void); /* seconds */
 
 /* ---- Memory (memory.c, pinned.c) ---- */
 

@@ -13,7 +13,7 @@ static uint64_t draws;
 
 enum work_kind { ANY_WORK, DEVICE_WORK, HOST_WORK };
 
-double now(void)
+static double now(void)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);

@@ -1,5 +1,5 @@
-/* Prints what the double's declarations come to. Built with DOUBLE_REAL_CUDA_H it prints what cuda.h's
- * do, and compiles only if the calls in calls.def have cuda.h's parameters. */
+/* Prints what the double's declarations come to. Built with DOUBLE_REAL_CUDA_H it prints what those
+ * of cuda.h do, and compiles only if the calls in calls.def have cuda.h's parameters. */
 #define __CUDA_API_VERSION_INTERNAL /* the older calls too */
 #include "../cu.h"
 #include <stddef.h>

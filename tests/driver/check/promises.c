@@ -259,7 +259,7 @@ static void pool_memory_in_order(void)
 
 static void count_up(void *user)
 {
-    (*(int *)user)++;
+    __atomic_fetch_add((int *)user, 1, __ATOMIC_RELEASE);
 }
 
 /* Whoever is told by a host function has waited for what came before it. */
