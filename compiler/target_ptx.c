@@ -1,5 +1,6 @@
 /* NVIDIA's GPUs as a target: PTX for a chip, in the version that the driver takes. */
 #include <llvm-c/DebugInfo.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm/Config/llvm-config.h>
 #include <pthread.h>
@@ -9,8 +10,13 @@
 #include "ptx_version.h"
 #include "target.h"
 
+/* Addresses of shared, constant and local memory have 32 bits: as it is in the hardware, and half
+ * the arithmetic. To LLVM that is a setting of the process. Ours is not seen outside the library,
+ * where LLVM is part of it. */
 static void initialise(void)
 {
+    static const char *const settings[] = {"kjit", "-nvptx-short-ptr"};
+    LLVMParseCommandLineOptions(2, settings, "");
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();

@@ -258,7 +258,8 @@ struct ptx_module {
     ptx_function **by_index;
     struct ptx_kernel *kernels;
     int nkernels;
-    size_t shared; /* all static shared variables and the gaps between */
+    size_t shared;      /* all static shared variables and the gaps between */
+    uint64_t constants; /* where constants are, without the low 32 bits of their addresses */
     ptx_call *calls;
     size_t ncalls, calls_room;
     ptx_targets **targets;

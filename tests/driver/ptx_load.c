@@ -51,6 +51,8 @@ static bool lay_out(ptx_parser *p)
                 ptx_fail(p, 2, 0, "no memory for '%s'", v->name);
                 return false;
             }
+            if (v->space == PTX_const)
+                m->constants = v->address & ~(uint64_t)UINT32_MAX;
         }
     }
     for (ptx_var *v = m->vars; v; v = v->next)

@@ -155,11 +155,18 @@ static inline uintptr_t locate(ptx_warp *warp, const ptx_inst *inst, cursor *at,
     return at->host + offset + at->stride * (size_t)lane;
 }
 
+/* What an address of 32 bits is short of: constants have 64 here. */
+static inline uint64_t window_of(const ptx_warp *warp, const ptx_inst *inst)
+{
+    return inst->form.space == PTX_const ? warp->exec->module->constants : 0;
+}
+
 static inline uint64_t address_of(const ptx_warp *warp, const ptx_inst *inst, int lane)
 {
     const char *base = warp->columns + inst->base;
     if (inst->base_bytes == 4)
-        return ((const ptx_u32 *)(const void *)base)[lane] + (uint32_t)inst->imm;
+        return window_of(warp, inst) +
+               (((const ptx_u32 *)(const void *)base)[lane] + (uint32_t)inst->imm);
     return ((const ptx_u64 *)(const void *)base)[lane] + (uint64_t)inst->imm;
 }
 
@@ -200,7 +207,7 @@ static bool find_all(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsig
             address[l] = wide[l] + (uint64_t)inst->imm;
     else
         EACH_LANE (l)
-            address[l] = narrow[l] + (uint32_t)inst->imm;
+            address[l] = window_of(warp, inst) + (narrow[l] + (uint32_t)inst->imm);
     if (lanes != PTX_FULL)
         EACH_LANE (l)
             address[l] = ACTIVE(l) ? address[l] : at.begin;

@@ -307,7 +307,7 @@ static bool parse_memory(ptx_parser *p, ptx_inst *inst)
         if (inst->base_bytes != 8 && inst->base_bytes != 4)
             return wrong(p, "an address has 32 or 64 bits");
         if (inst->base_bytes == 4 && inst->form.space != PTX_shared &&
-            inst->form.space != PTX_local)
+            inst->form.space != PTX_local && inst->form.space != PTX_const)
             return wrong(p, "an address in this space has 64 bits");
     } else {
         ptx_space space;
