@@ -4,9 +4,7 @@
 
 #include "cli.h"
 
-/* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape,
- * dtype=f32)") follows the name as it is; "*" is explained by the description. */
-static void call_text(const kjit_builtin_info *b, char *out, size_t size)
+static const char *letter_word(char letter)
 {
     static const struct {
         char letter;
@@ -15,29 +13,38 @@ static void call_text(const kjit_builtin_info *b, char *out, size_t size)
         {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"},
         {'b', "bool"},  {'d', "i32"}, {'l', "i64"},
     };
+    for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
+        if (letters[k].letter == letter)
+            return letters[k].word;
+    }
+    return "";
+}
+
+/* "ff" as "float, float" */
+static size_t put_words(char *out, size_t size, const char *letters, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", letter_word(letters[i]));
+    return n < size ? n : size - 1;
+}
+
+/* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape,
+ * dtype=f32)") follows the name as it is; "*" is explained by the description. */
+static void call_text(const kjit_builtin_info *b, char *out, size_t size)
+{
     const char *p = b->signature;
     if (*p == '(' || *p == '*' || !*p) {
         snprintf(out, size, "%s%s", b->name, *p == '*' ? "" : p);
         return;
     }
-    size_t n = (size_t)snprintf(out, size, "%s", b->name);
-    const char *result = "";
-    for (int i = 0; *p && n < size; p++, i++) {
-        const char *word = "", *before = i > 2 && *p != ')' ? ", " : "";
-        for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
-            if (letters[k].letter == *p)
-                word = letters[k].word;
-        }
-        if (i == 0)
-            result = word;
-        else
-            n += (size_t)snprintf(out + n, size - n, "%s%s%s", before, word,
-                                  *p == '('   ? "("
-                                  : *p == ')' ? ")"
-                                              : "");
-    }
-    if (n < size && *result)
-        snprintf(out + n, size - n, " -> %s", result);
+    char arguments[64], results[40];
+    size_t nresults = strcspn(p, "(");
+    put_words(arguments, sizeof arguments, p + nresults + 1, strcspn(p + nresults + 1, ")"));
+    put_words(results, sizeof results, p, nresults);
+    bool tuple = nresults > 1;
+    snprintf(out, size, "%s(%s) -> %s%s%s", b->name, arguments, tuple ? "(" : "", results,
+             tuple ? ")" : "");
 }
 
 static void accuracy(const kjit_builtin_info *b, char *out, size_t size)
@@ -58,7 +65,7 @@ static void print_cell(const char *text)
 
 static void print_row(const options *o, const kjit_builtin_info *b)
 {
-    char call[160], ulp[48];
+    char call[256], ulp[48];
     call_text(b, call, sizeof call);
     accuracy(b, ulp, sizeof ulp);
     if (!o->markdown) {

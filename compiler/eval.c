@@ -68,10 +68,10 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
         if (!kj_eval(e->u.fma.a, env, &v[0]) || !kj_eval(e->u.fma.b, env, &v[1]) ||
             !kj_eval(e->u.fma.c, env, &v[2]))
             return false;
-        return kj_fold_builtin(KJ_BI_FMA, v, 3, out);
+        return kj_fold_builtin(KJ_BI_FMA, 0, v, 3, out);
     case KJ_TE_CALL:
         return eval_all(env, e->u.call.args, e->u.call.nargs, v) &&
-               kj_fold_builtin(e->u.call.id, v, e->u.call.nargs, out);
+               kj_fold_builtin(e->u.call.id, e->u.call.part, v, e->u.call.nargs, out);
     case KJ_TE_LOAD:
     case KJ_TE_ATOMIC:
     case KJ_TE_INLINE: return false;

@@ -38,14 +38,56 @@ static kj_value fold_ceil_div(kj_value a, kj_value b)
     return kj_fold_binary(KJ_OP_ADD, q, int_result(q.type, 1));
 }
 
-static int popcount(kj_value v)
+/* ---- Bits ---- */
+
+static bool fold_bits(kj_builtin id, kj_value v, kj_value *out)
 {
-    int n = 0;
-    uint64_t bits =
-        kj_types[v.type].bits < 64 ? v.u & (((uint64_t)1 << kj_types[v.type].bits) - 1) : v.u;
-    for (; bits; bits &= bits - 1)
-        n++;
-    return n;
+    unsigned width = kj_types[v.type].bits;
+    uint64_t bits = width < 64 ? v.u & (((uint64_t)1 << width) - 1) : v.u, reversed = 0;
+    unsigned count = 0, highest = 0, lowest = 0;
+    for (unsigned i = 0; i < width; i++) {
+        bool set = bits >> i & 1;
+        count += set;
+        highest = set ? i + 1 : highest;
+        lowest = set && !lowest ? i + 1 : lowest;
+        reversed |= (uint64_t)set << (width - 1 - i);
+    }
+    switch (id) {
+    case KJ_BI_POPC: *out = int_result(v.type, count); return true;
+    case KJ_BI_CLZ: *out = int_result(v.type, width - highest); return true;
+    case KJ_BI_FFS: *out = int_result(v.type, lowest); return true;
+    case KJ_BI_BREV: *out = int_result(v.type, reversed); return true;
+    default: return false;
+    }
+}
+
+/* ---- Floats ---- */
+
+/* The parts of a float, and a float of parts. */
+static bool fold_parts(kj_builtin id, int part, const kj_value *v, kj_value *out)
+{
+    double x = v[0].f, whole, m;
+    bool single = v[0].type == KJ_F32;
+    int e = 0;
+    switch (id) {
+    case KJ_BI_MODF:
+        m = modf(x, &whole);
+        *out = kj_float(v[0].type, part ? whole : m);
+        return true;
+    case KJ_BI_FREXP:
+        m = isfinite(x) ? frexp(x, &e) : x;
+        *out = part ? kj_int(KJ_I32, e) : kj_float(v[0].type, m);
+        return true;
+    case KJ_BI_LDEXP:
+        x = ldexp(x, (int)v[1].i);
+        *out = kj_float(v[0].type, single ? (double)(float)x : x);
+        return true;
+    case KJ_BI_NEXTAFTER:
+        x = single ? (double)nextafterf((float)x, (float)v[1].f) : nextafter(x, v[1].f);
+        *out = kj_float(v[0].type, x);
+        return true;
+    default: return false;
+    }
 }
 
 static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
@@ -70,7 +112,7 @@ static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
     return true;
 }
 
-bool kj_fold_builtin(kj_builtin id, const kj_value *v, int n, kj_value *out)
+bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value *out)
 {
     kj_value low;
     (void)n;
@@ -86,7 +128,7 @@ bool kj_fold_builtin(kj_builtin id, const kj_value *v, int n, kj_value *out)
             *out = kj_is_signed(v[0].type) && v[0].i < 0 ? kj_fold_unary(KJ_OP_NEG, v[0]) : v[0];
         return true;
     case KJ_BI_CEIL_DIV: *out = fold_ceil_div(v[0], v[1]); return true;
-    case KJ_BI_POPC: *out = int_result(v[0].type, (uint64_t)popcount(v[0])); return true;
+    case KJ_BI_SELP: *out = v[0].u ? v[1] : v[2]; return true;
     case KJ_BI_ISNAN:
     case KJ_BI_ISINF:
     case KJ_BI_ISFINITE:
@@ -94,6 +136,9 @@ bool kj_fold_builtin(kj_builtin id, const kj_value *v, int n, kj_value *out)
                                : id == KJ_BI_ISINF ? isinf(v[0].f) != 0
                                                    : isfinite(v[0].f) != 0);
         return true;
-    default: return kj_is_float(v[0].type) && fold_float(id, v, out);
+    default: break;
     }
+    if (kj_is_float(v[0].type))
+        return fold_float(id, v, out) || fold_parts(id, part, v, out);
+    return kj_is_int(v[0].type) && fold_bits(id, v[0], out);
 }

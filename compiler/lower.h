@@ -13,6 +13,7 @@
  *   lower_mask.c     masks
  *   lower_expr.c     expressions
  *   lower_builtin.c  math functions and the like
+ *   lower_parts.c    those that take numbers apart
  *   lower_memory.c   loads, stores
  *   lower_vector.c   vector accesses, gathers and scatters
  *   lower_atomic.c   atomics, and what else runs thread after thread
@@ -227,6 +228,16 @@ LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
 
 kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m);
 kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max);
+
+/* ---- lower_parts.c ---- */
+
+kj_tile kj_lower_clz(kj_lower *lo, kj_tile a);
+kj_tile kj_lower_ffs(kj_lower *lo, kj_tile a);
+/* One of the two results. */
+kj_tile kj_lower_modf(kj_lower *lo, int part, kj_tile x);
+kj_tile kj_lower_frexp(kj_lower *lo, int part, kj_tile x);
+kj_tile kj_lower_ldexp(kj_lower *lo, kj_tile x, kj_tile e); /* e: i32 */
+kj_tile kj_lower_nextafter(kj_lower *lo, kj_tile x, kj_tile y);
 
 /* ---- lower_memory.c ---- */
 

@@ -40,7 +40,7 @@ static kj_tile against_infinity(kj_lower *lo, kj_op op, kj_tile a)
     return kj_tile_binary(lo, op, lower_abs(lo, a), inf);
 }
 
-static kj_tile lower_code(kj_lower *lo, kj_builtin id, const kj_tile *args)
+static kj_tile lower_code(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
 {
     switch (id) {
     case KJ_BI_MIN:
@@ -49,6 +49,13 @@ static kj_tile lower_code(kj_lower *lo, kj_builtin id, const kj_tile *args)
         return kj_lower_min(lo, kj_lower_min(lo, args[0], args[1], true), args[2], false);
     case KJ_BI_ABS: return lower_abs(lo, args[0]);
     case KJ_BI_CEIL_DIV: return lower_ceil_div(lo, args[0], args[1]);
+    case KJ_BI_SELP: return kj_tile_select(lo, args[0], args[1], args[2]);
+    case KJ_BI_CLZ: return kj_lower_clz(lo, args[0]);
+    case KJ_BI_FFS: return kj_lower_ffs(lo, args[0]);
+    case KJ_BI_MODF: return kj_lower_modf(lo, part, args[0]);
+    case KJ_BI_FREXP: return kj_lower_frexp(lo, part, args[0]);
+    case KJ_BI_LDEXP: return kj_lower_ldexp(lo, args[0], args[1]);
+    case KJ_BI_NEXTAFTER: return kj_lower_nextafter(lo, args[0], args[1]);
     case KJ_BI_ISNAN: return kj_tile_binary(lo, KJ_OP_NE, args[0], args[0]);
     case KJ_BI_ISINF: return against_infinity(lo, KJ_OP_EQ, args[0]);
     case KJ_BI_ISFINITE: return against_infinity(lo, KJ_OP_LT, args[0]);
@@ -169,5 +176,5 @@ kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
         return lower_math(lo, e->u.call.id, args, e->u.call.nargs);
     if (info->how == KJ_HOW_LLVM)
         return kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs);
-    return lower_code(lo, e->u.call.id, args);
+    return lower_code(lo, e->u.call.id, e->u.call.part, args);
 }

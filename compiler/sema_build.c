@@ -124,6 +124,12 @@ kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span 
 kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
                      kj_span span)
 {
+    return kj_te_part(s, id, 0, args, nargs, type, span);
+}
+
+kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args, int nargs,
+                     kj_dtype type, kj_span span)
+{
     kj_value values[3] = {{.type = KJ_VOID}}, folded;
     bool constant = true;
     for (int i = 0; i < nargs; i++) {
@@ -131,10 +137,11 @@ kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs
         if (constant)
             values[i] = args[i]->u.value;
     }
-    if (constant && kj_fold_builtin(id, values, nargs, &folded))
+    if (constant && kj_fold_builtin(id, part, values, nargs, &folded))
         return kj_te_const(s, folded, span);
     kj_texpr *e = kj_te(s, KJ_TE_CALL, type, span);
     e->u.call.id = id;
+    e->u.call.part = part;
     e->u.call.nargs = nargs;
     for (int i = 0; i < nargs; i++)
         e->u.call.args[i] = args[i];
@@ -262,7 +269,7 @@ static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *bud
         kj_value ones[3];
         for (int i = 0; i < n; i++)
             ones[i] = kj_fold_convert(kj_int(KJ_I32, 1), parts[i]->type);
-        if (!kj_fold_builtin(e->u.call.id, ones, n, &unused))
+        if (!kj_fold_builtin(e->u.call.id, 0, ones, n, &unused))
             return NULL;
     }
     kj_texpr *made[3] = {NULL, NULL, NULL};

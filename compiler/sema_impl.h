@@ -246,6 +246,9 @@ kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
                      kj_span span);
+/* Result `part` of a builtin that has several. */
+kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args, int nargs,
+                     kj_dtype type, kj_span span);
 /* i64 arithmetic of offsets: drops + 0 and * 1. */
 kj_texpr *kj_i64_add(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_i64_sub(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
@@ -332,8 +335,6 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 /* Walks a function's body once with made-up arguments; generics as given. */
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
-bool kj_fold_builtin(kj_builtin id, const kj_value *args, int n,
-                     kj_value *out); /* fold_builtin.c */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature. */

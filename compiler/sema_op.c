@@ -105,7 +105,7 @@ static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_
 {
     if (kj_is_const(a) && kj_is_const(b) && kj_is_const(c)) {
         kj_value args[3] = {a->u.value, b->u.value, c->u.value}, v;
-        if (kj_fold_builtin(KJ_BI_FMA, args, 3, &v))
+        if (kj_fold_builtin(KJ_BI_FMA, 0, args, 3, &v))
             return kj_te_const(s, v, span);
     }
     kj_texpr *e = kj_te(s, KJ_TE_FMA, a->type, span);

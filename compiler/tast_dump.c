@@ -179,6 +179,8 @@ static void put_expr(text *t, const kj_texpr *e)
     case KJ_TE_LOAD: put_element(t, e->u.load.array, e->u.load.index); break;
     case KJ_TE_CALL:
         put(t, "%s", kj_builtins[e->u.call.id].name);
+        if (strcspn(kj_builtins[e->u.call.id].signature, "(") > 1)
+            put(t, "[%d]", e->u.call.part);
         put_args(t, e->u.call.args, e->u.call.nargs);
         break;
     case KJ_TE_ATOMIC:

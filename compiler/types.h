@@ -107,6 +107,9 @@ kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b);
 kj_value kj_fold_unary(kj_op op, kj_value a);
 /* Conversion as f32(x) does: integers wrap, floats saturate, NaN gives 0. */
 kj_value kj_fold_convert(kj_value v, kj_dtype to);
+/* Result `part` of a builtin with constants (fold_builtin.c); false where it is not exact, or the
+ * device's choice. */
+bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_value *out);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
 

@@ -14,51 +14,53 @@ static double power_of_ten(double x)
     return pow(10, x);
 }
 
+/* sin(pi * x), of exactly what x is beyond an even number. */
+static double sine_of_pi(double x)
+{
+    const double pi = 0x1.921fb54442d18p+1;
+    double rest = remainder(x, 2), size = fabs(rest), sine;
+    if (size <= 0.25)
+        sine = sin(pi * size);
+    else
+        sine = size < 0.75 ? cos(pi * (0.5 - size)) : sin(pi * (1 - size));
+    return copysign(sine, sine == 0 ? x : rest);
+}
+static double cosine_of_pi(double x)
+{
+    const double pi = 0x1.921fb54442d18p+1;
+    double size = fabs(remainder(x, 2));
+    if (size <= 0.25)
+        return cos(pi * size);
+    return size < 0.75 ? sin(pi * (0.5 - size)) : -cos(pi * (1 - size));
+}
+
 /* By the kernel's table: one, two or three floats to a float. */
 static const struct {
     double (*one)(double);
     double (*two)(double, double);
     double (*three)(double, double, double);
 } functions[KJ_NBUILTINS] = {
-    [KJ_BI_SQRT] = {.one = sqrt},
-    [KJ_BI_FABS] = {.one = fabs},
-    [KJ_BI_FLOOR] = {.one = floor},
-    [KJ_BI_CEIL] = {.one = ceil},
-    [KJ_BI_TRUNC] = {.one = trunc},
-    [KJ_BI_RINT] = {.one = rint},
-    [KJ_BI_ROUND] = {.one = round},
-    [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
-    [KJ_BI_CBRT] = {.one = cbrt},
-    [KJ_BI_EXP] = {.one = exp},
-    [KJ_BI_EXP2] = {.one = exp2},
-    [KJ_BI_EXP10] = {.one = power_of_ten},
-    [KJ_BI_EXPM1] = {.one = expm1},
-    [KJ_BI_LOG] = {.one = log},
-    [KJ_BI_LOG2] = {.one = log2},
-    [KJ_BI_LOG10] = {.one = log10},
-    [KJ_BI_LOG1P] = {.one = log1p},
-    [KJ_BI_SIN] = {.one = sin},
-    [KJ_BI_COS] = {.one = cos},
-    [KJ_BI_TAN] = {.one = tan},
-    [KJ_BI_ASIN] = {.one = asin},
-    [KJ_BI_ACOS] = {.one = acos},
-    [KJ_BI_ATAN] = {.one = atan},
-    [KJ_BI_SINH] = {.one = sinh},
-    [KJ_BI_COSH] = {.one = cosh},
-    [KJ_BI_TANH] = {.one = tanh},
-    [KJ_BI_ASINH] = {.one = asinh},
-    [KJ_BI_ACOSH] = {.one = acosh},
-    [KJ_BI_ATANH] = {.one = atanh},
-    [KJ_BI_ERF] = {.one = erf},
-    [KJ_BI_ERFC] = {.one = erfc},
-    [KJ_BI_GAMMA] = {.one = tgamma},
-    [KJ_BI_LGAMMA] = {.one = lgamma},
-    [KJ_BI_COPYSIGN] = {.two = copysign},
-    [KJ_BI_HYPOT] = {.two = hypot},
-    [KJ_BI_POW] = {.two = pow},
-    [KJ_BI_ATAN2] = {.two = atan2},
-    [KJ_BI_FMOD] = {.two = fmod},
-    [KJ_BI_REMAINDER] = {.two = remainder},
+    [KJ_BI_SQRT] = {.one = sqrt},         [KJ_BI_FABS] = {.one = fabs},
+    [KJ_BI_FLOOR] = {.one = floor},       [KJ_BI_CEIL] = {.one = ceil},
+    [KJ_BI_TRUNC] = {.one = trunc},       [KJ_BI_RINT] = {.one = rint},
+    [KJ_BI_ROUND] = {.one = round},       [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
+    [KJ_BI_CBRT] = {.one = cbrt},         [KJ_BI_EXP] = {.one = exp},
+    [KJ_BI_EXP2] = {.one = exp2},         [KJ_BI_EXP10] = {.one = power_of_ten},
+    [KJ_BI_EXPM1] = {.one = expm1},       [KJ_BI_LOG] = {.one = log},
+    [KJ_BI_LOG2] = {.one = log2},         [KJ_BI_LOG10] = {.one = log10},
+    [KJ_BI_LOG1P] = {.one = log1p},       [KJ_BI_SIN] = {.one = sin},
+    [KJ_BI_COS] = {.one = cos},           [KJ_BI_TAN] = {.one = tan},
+    [KJ_BI_SINPI] = {.one = sine_of_pi},  [KJ_BI_COSPI] = {.one = cosine_of_pi},
+    [KJ_BI_ASIN] = {.one = asin},         [KJ_BI_ACOS] = {.one = acos},
+    [KJ_BI_ATAN] = {.one = atan},         [KJ_BI_SINH] = {.one = sinh},
+    [KJ_BI_COSH] = {.one = cosh},         [KJ_BI_TANH] = {.one = tanh},
+    [KJ_BI_ASINH] = {.one = asinh},       [KJ_BI_ACOSH] = {.one = acosh},
+    [KJ_BI_ATANH] = {.one = atanh},       [KJ_BI_ERF] = {.one = erf},
+    [KJ_BI_ERFC] = {.one = erfc},         [KJ_BI_GAMMA] = {.one = tgamma},
+    [KJ_BI_LGAMMA] = {.one = lgamma},     [KJ_BI_NEXTAFTER] = {.two = nextafter},
+    [KJ_BI_COPYSIGN] = {.two = copysign}, [KJ_BI_HYPOT] = {.two = hypot},
+    [KJ_BI_POW] = {.two = pow},           [KJ_BI_ATAN2] = {.two = atan2},
+    [KJ_BI_FMOD] = {.two = fmod},         [KJ_BI_REMAINDER] = {.two = remainder},
     [KJ_BI_FMA] = {.three = fma},
 };
 
@@ -131,6 +133,46 @@ static int count_of(kj_builtin id)
     return open ? (int)strcspn(open + 1, ")") : 0;
 }
 
+/* An int has 64 bits. */
+static bool bits(kj_run *r, kj_span at, kj_builtin id, kj_rvalue v, kj_rvalue *out)
+{
+    if (v.kind == KJ_R_FLOAT)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s works on the bits of an int, not of a float",
+                           kj_builtins[id].name);
+    kj_value folded, value = kj_int(v.dtype == KJIT_U64 ? KJ_U64 : KJ_I64, v.u.i);
+    kj_fold_builtin(id, 0, &value, 1, &folded);
+    *out = v.dtype == KJIT_U64 ? kj_run_uint(folded.u) : kj_run_int(folded.i);
+    return true;
+}
+
+static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalue *out)
+{
+    if (args[1].kind == KJ_R_FLOAT || args[1].dtype == KJIT_U64)
+        return kj_run_fail(r, KJIT_TYPE, at, "ldexp's exponent is an i32");
+    int64_t e = args[1].u.i;
+    e = e > INT32_MAX ? INT32_MAX : e < INT32_MIN ? INT32_MIN : e;
+    *out = kj_run_float(ldexp(kj_run_as_float(args[0]), (int)e));
+    return true;
+}
+
+static bool pair(kj_run *r, kj_span at, kj_builtin id, double x, kj_rvalue *out)
+{
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
+        return false;
+    kj_rvalue *items = out->u.object->u.seq.items;
+    kj_value value = kj_float(KJ_F64, x), first = value, second = value;
+    if (id == KJ_BI_SINCOS) {
+        first.f = sin(x);
+        second.f = cos(x);
+    } else {
+        kj_fold_builtin(id, 0, &value, 1, &first);
+        kj_fold_builtin(id, 1, &value, 1, &second);
+    }
+    items[0] = kj_run_float(first.f);
+    items[1] = id == KJ_BI_FREXP ? kj_run_int(second.i) : kj_run_float(second.f);
+    return true;
+}
+
 static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
                     kj_rvalue *out)
 {
@@ -143,15 +185,20 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
                least(r, at, false, (kj_rvalue[]){low, args[2]}, 2, out);
     case KJ_BI_ABS: return absolute(args[0], out);
     case KJ_BI_CEIL_DIV: return ceil_div(r, at, args[0], args[1], out);
-    case KJ_BI_POPC: {
-        if (args[0].kind == KJ_R_FLOAT)
-            return kj_run_fail(r, KJIT_TYPE, at, "popc counts the bits of an int, not of a float");
-        int64_t bits = 0;
-        for (uint64_t u = (uint64_t)args[0].u.i; u; u &= u - 1)
-            bits++;
-        *out = kj_run_int(bits);
+    case KJ_BI_POPC:
+    case KJ_BI_CLZ:
+    case KJ_BI_FFS:
+    case KJ_BI_BREV: return bits(r, at, id, args[0], out);
+    case KJ_BI_SELP:
+        if (args[0].kind != KJ_R_BOOL)
+            return kj_run_fail(r, KJIT_TYPE, at, "selp chooses by a bool, not by %s",
+                               kj_run_kind_name(args[0]));
+        *out = args[args[0].u.i ? 1 : 2];
         return true;
-    }
+    case KJ_BI_LDEXP: return load_exponent(r, at, args, out);
+    case KJ_BI_SINCOS:
+    case KJ_BI_MODF:
+    case KJ_BI_FREXP: return pair(r, at, id, kj_run_as_float(args[0]), out);
     case KJ_BI_ISNAN: *out = kj_run_bool(isnan(kj_run_as_float(args[0]))); return true;
     case KJ_BI_ISINF: *out = kj_run_bool(isinf(kj_run_as_float(args[0]))); return true;
     case KJ_BI_ISFINITE: *out = kj_run_bool(isfinite(kj_run_as_float(args[0]))); return true;

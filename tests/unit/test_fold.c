@@ -300,7 +300,7 @@ static void what_fits(void **state)
 static void expect_builtin(kj_builtin id, kj_value a, kj_value b, kj_value c, kj_value wanted)
 {
     kj_value args[3] = {a, b, c}, got;
-    assert_true(kj_fold_builtin(id, args, 3, &got));
+    assert_true(kj_fold_builtin(id, 0, args, 3, &got));
     expect(got, wanted);
 }
 
@@ -318,7 +318,18 @@ static void integer_builtins(void **state)
         expect_builtin(KJ_BI_CEIL_DIV, u(t, 8), u(t, 2), none, u(t, 4));
         expect_builtin(KJ_BI_CEIL_DIV, u(t, 8), u(t, 0), none, u(t, 0));
         expect_builtin(KJ_BI_POPC, u(t, UINT64_MAX), none, none, u(t, (uint64_t)kj_types[t].bits));
+        uint64_t bits = kj_types[t].bits;
+        expect_builtin(KJ_BI_CLZ, u(t, 0), none, none, u(t, bits));
+        expect_builtin(KJ_BI_CLZ, u(t, 5), none, none, u(t, bits - 3));
+        expect_builtin(KJ_BI_CLZ, u(t, UINT64_MAX), none, none, u(t, 0));
+        expect_builtin(KJ_BI_FFS, u(t, 0), none, none, u(t, 0));
+        expect_builtin(KJ_BI_FFS, u(t, 12), none, none, u(t, 3));
+        expect_builtin(KJ_BI_FFS, u(t, (uint64_t)1 << (bits - 1)), none, none, u(t, bits));
+        expect_builtin(KJ_BI_BREV, u(t, 1), none, none, u(t, (uint64_t)1 << (bits - 1)));
+        expect_builtin(KJ_BI_BREV, u(t, 6), none, none, u(t, (uint64_t)3 << (bits - 3)));
     }
+    expect_builtin(KJ_BI_SELP, kj_int(KJ_BOOL, 1), u(KJ_I8, 3), u(KJ_I8, 4), u(KJ_I8, 3));
+    expect_builtin(KJ_BI_SELP, kj_int(KJ_BOOL, 0), u(KJ_I8, 3), u(KJ_I8, 4), u(KJ_I8, 4));
     expect_builtin(KJ_BI_CEIL_DIV, kj_int(KJ_I32, -7), kj_int(KJ_I32, 2), none, kj_int(KJ_I32, -3));
     expect_builtin(KJ_BI_CEIL_DIV, kj_int(KJ_I32, 7), kj_int(KJ_I32, -2), none, kj_int(KJ_I32, -3));
     expect_builtin(KJ_BI_ABS, kj_int(KJ_I8, -127), none, none, kj_int(KJ_I8, 127));
@@ -349,8 +360,35 @@ static void float_builtins(void **state)
     expect_builtin(KJ_BI_FMA, e, f, minus,
                    kj_float(KJ_F32, -0x1p-26)); /* the product is not rounded */
     assert_false(
-        kj_fold_builtin(KJ_BI_MIN, zeros, 2, &got));         /* which zero is the device's choice */
-    assert_false(kj_fold_builtin(KJ_BI_SIN, &two, 1, &got)); /* not exact */
+        kj_fold_builtin(KJ_BI_MIN, 0, zeros, 2, &got)); /* which zero is the device's choice */
+    assert_false(kj_fold_builtin(KJ_BI_SIN, 0, &two, 1, &got)); /* not exact */
+}
+
+static void expect_parts(kj_builtin id, kj_value x, kj_value first, kj_value second)
+{
+    kj_value got;
+    assert_true(kj_fold_builtin(id, 0, &x, 1, &got));
+    expect(got, first);
+    assert_true(kj_fold_builtin(id, 1, &x, 1, &got));
+    expect(got, second);
+}
+
+static void builtins_with_parts(void **state)
+{
+    (void)state;
+    kj_value none = kj_int(KJ_I32, 0), one = kj_float(KJ_F32, 1), two = kj_float(KJ_F32, 2);
+    expect_parts(KJ_BI_MODF, kj_float(KJ_F32, -2.5), kj_float(KJ_F32, -0.5), kj_float(KJ_F32, -2));
+    expect_parts(KJ_BI_MODF, kj_float(KJ_F64, INFINITY), kj_float(KJ_F64, 0),
+                 kj_float(KJ_F64, INFINITY));
+    expect_parts(KJ_BI_FREXP, kj_float(KJ_F32, 0x1p-149), kj_float(KJ_F32, 0.5),
+                 kj_int(KJ_I32, -148));
+    expect_parts(KJ_BI_FREXP, kj_float(KJ_F64, -INFINITY), kj_float(KJ_F64, -INFINITY), none);
+    expect_builtin(KJ_BI_LDEXP, one, kj_int(KJ_I32, -149), none, kj_float(KJ_F32, 0x1p-149));
+    expect_builtin(KJ_BI_LDEXP, one, kj_int(KJ_I32, -150), none, kj_float(KJ_F32, 0));
+    expect_builtin(KJ_BI_LDEXP, one, kj_int(KJ_I32, 128), none, kj_float(KJ_F32, INFINITY));
+    expect_builtin(KJ_BI_NEXTAFTER, one, two, none, kj_float(KJ_F32, 1 + 0x1p-23));
+    expect_builtin(KJ_BI_NEXTAFTER, kj_float(KJ_F64, 1), kj_float(KJ_F64, 0), none,
+                   kj_float(KJ_F64, 1 - 0x1p-53));
 }
 
 int main(void)
@@ -368,6 +406,7 @@ int main(void)
         cmocka_unit_test(what_fits),
         cmocka_unit_test(integer_builtins),
         cmocka_unit_test(float_builtins),
+        cmocka_unit_test(builtins_with_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,26 @@ static long double pow_l(long double x, long double y)
     return isinf(x) ? (long double)pow((double)x, (double)y) : powl(x, y);
 }
 
+/* pi * the exact part of x beyond what has no effect. */
+static long double sinpi_l(long double x)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    long double rest = remainderl(x, 2), size = fabsl(rest);
+    long double sine = size <= 0.25L  ? sinl(pi * size)
+                       : size < 0.75L ? cosl(pi * (0.5L - size))
+                                      : sinl(pi * (1 - size));
+    return copysignl(sine, rest);
+}
+
+static long double cospi_l(long double x)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    long double size = fabsl(remainderl(x, 2));
+    return size <= 0.25L  ? cosl(pi * size)
+           : size < 0.75L ? sinl(pi * (0.5L - size))
+                          : -cosl(pi * (1 - size));
+}
+
 typedef struct reference {
     kj_builtin id;
     long double (*one)(long double);
@@ -76,6 +96,8 @@ static const reference references[] = {
     {KJ_BI_SIN, sinl, NULL},
     {KJ_BI_COS, cosl, NULL},
     {KJ_BI_TAN, tanl, NULL},
+    {KJ_BI_SINPI, sinpi_l, NULL},
+    {KJ_BI_COSPI, cospi_l, NULL},
     {KJ_BI_ASIN, asinl, NULL},
     {KJ_BI_ACOS, acosl, NULL},
     {KJ_BI_ATAN, atanl, NULL},
