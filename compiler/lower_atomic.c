@@ -121,11 +121,28 @@ static LLVMValueRef scoped(kj_lower *lo, LLVMValueRef atomic, bool shared)
 }
 
 static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef old,
-                                     LLVMValueRef new, bool shared)
+                                     LLVMValueRef new, bool orders, bool shared)
 {
-    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, old, new, relaxed, relaxed, false);
+    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic,
+                       order = orders ? LLVMAtomicOrderingAcquireRelease : relaxed;
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, old, new, order, relaxed, false);
     return scoped(lo, pair, shared);
+}
+
+/* On a GPU, where memory is seen in any order: locks are made of exchanges, so what a thread did to
+ * memory before one is seen by those who find its value. LLVM writes no order into the instruction
+ * itself. */
+static LLVMValueRef exchange(kj_lower *lo, LLVMValueRef at, LLVMValueRef v, bool shared)
+{
+    LLVMAtomicOrdering both = LLVMAtomicOrderingAcquireRelease;
+    if (lo->ptx)
+        scoped(lo, LLVMBuildFence(lo->b, both, false, ""), shared);
+    LLVMValueRef old = LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpXchg, at, v,
+                                          LLVMAtomicOrderingMonotonic, false);
+    scoped(lo, old, shared);
+    if (lo->ptx)
+        scoped(lo, LLVMBuildFence(lo->b, both, false, ""), shared);
+    return old;
 }
 
 /* Is there no instruction for it? */
@@ -154,7 +171,7 @@ static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, L
     LLVMValueRef next = LLVMBuildBitCast(lo->b, combine_one(lo, id, type, old, a), bits, "");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, next, was, ""), done, swap);
     LLVMPositionBuilderAtEnd(lo->b, swap);
-    LLVMValueRef pair = compare_and_swap(lo, at, was, next, shared);
+    LLVMValueRef pair = compare_and_swap(lo, at, was, next, false, shared);
     LLVMValueRef seen = LLVMBuildExtractValue(lo->b, pair, 0, "");
     LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), done, loop);
     LLVMAddIncoming(was, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){before, swap}, 2);
@@ -167,6 +184,8 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
 {
     if (needs_swap(lo, id, type))
         return update_by_swap(lo, id, type, at, a, shared);
+    if (id == KJ_BI_ATOMIC_EXCH)
+        return exchange(lo, at, a, shared);
     if (id != KJ_BI_ATOMIC_CAS)
         return scoped(
             lo,
@@ -175,7 +194,7 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
     a = LLVMBuildBitCast(lo->b, a, bits, "");
     b = LLVMBuildBitCast(lo->b, b, bits, "");
-    LLVMValueRef pair = compare_and_swap(lo, at, a, b, shared);
+    LLVMValueRef pair = compare_and_swap(lo, at, a, b, lo->ptx, shared);
     return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
 }
 
