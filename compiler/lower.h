@@ -14,6 +14,7 @@
  *   lower_expr.c     expressions
  *   lower_builtin.c  math functions and the like
  *   lower_parts.c    those that take numbers apart
+ *   lower_random.c   random numbers
  *   lower_memory.c   loads, stores
  *   lower_vector.c   vector accesses, gathers and scatters
  *   lower_atomic.c   atomics, and what else runs thread after thread
@@ -228,6 +229,16 @@ LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
 
 kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m);
 kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max);
+/* A function of the math library. */
+kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs);
+
+/* ---- lower_random.c ---- */
+
+kj_tile kj_lower_random(kj_lower *lo, const kj_texpr *e, const kj_tile *args);
+static inline bool kj_is_random(kj_builtin id)
+{
+    return id >= KJ_BI_RANDOM_UNIFORM && id <= KJ_BI_RANDOM_RANDINT;
+}
 
 /* ---- lower_parts.c ---- */
 

@@ -148,7 +148,7 @@ static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lan
     return pieces[0];
 }
 
-static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)
+kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)
 {
     int rows = 1, lanes = 1;
     for (int i = 0; i < nargs; i++) {
@@ -173,8 +173,10 @@ kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
         args[i] = kj_lower_expr(lo, e->u.call.args[i], m);
     const kj_builtin_info *info = &kj_builtins[e->u.call.id];
     if (info->how == KJ_HOW_MATH)
-        return lower_math(lo, e->u.call.id, args, e->u.call.nargs);
+        return kj_lower_math(lo, e->u.call.id, args, e->u.call.nargs);
     if (info->how == KJ_HOW_LLVM)
         return kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs);
+    if (kj_is_random(e->u.call.id))
+        return kj_lower_random(lo, e, args);
     return lower_code(lo, e->u.call.id, e->u.call.part, args);
 }

@@ -19,6 +19,7 @@
  *   sema_array.c    views, loads; sema_member.c: members
  *   sema_memory.c   shared and local arrays; sema_atomic.c: atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
+ *   sema_random.c   calls of the random generator
  *   sema_stmt.c     statements; sema_assign.c: declarations and assignments
  *   sema_run.c      the run block's names; sema_run_call.c: its calls and launches */
 #ifndef KJ_SEMA_IMPL_H
@@ -327,6 +328,8 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
 /* let name = shared.array(...): true when the initialiser is that call (also after an error). */
 bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
 kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
+                          kj_dtype want);                            /* sema_random.c */
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at); /* memory form: sema_const.c */
 
 /* ---- sema_call.c, sema_builtin.c ---- */
