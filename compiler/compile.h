@@ -62,8 +62,8 @@ typedef struct kj_code {
     int64_t
         scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
-    /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes it
-     * is; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
+    /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes
+     * it is; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
      * kj_shared_bytes counts them; the others stand one behind the other in dynamic shared memory,
      * in the order of their ids. */
     const int *args;

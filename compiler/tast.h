@@ -20,7 +20,7 @@
 
 #include "ast.h"
 
-enum { KJ_MAX_NDIM = 6, KJ_SMALL_BITS = 28, KJ_SMALL = 1 << KJ_SMALL_BITS };
+enum { KJ_MAX_NDIM = 6, KJ_SMALL = 1 << 28 };
 
 typedef struct kj_texpr kj_texpr;
 typedef struct kj_tstmt kj_tstmt;
