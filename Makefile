@@ -58,8 +58,10 @@ UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 DOUBLE = $(sort $(wildcard tests/driver/*.c))
 DOUBLE_TESTS = $(sort $(wildcard tests/driver/check/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
+# the measurement of math functions
+ULP = $(sort $(wildcard tests/ulp/*.c))
 
-C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) \
+C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/driver/*.h tests/driver/check/*.h) \
     $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch])
 
@@ -105,7 +107,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format ulp docs bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -137,6 +139,13 @@ valgrind-tests: $(BUILD)/kjit
 
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh
+
+ulp: $(BUILD)/tests/ulp/ulp ## measure the math functions on every f32, and write the table in docs/math.md (hours)
+	$< --all --samples=16777216 > $(BUILD)/ulp.md
+	tools/between.py docs/math.md "largest errors" < $(BUILD)/ulp.md
+
+docs: $(BUILD)/kjit ## write the list of built-in functions in docs/language.md
+	@$< builtins --markdown | tools/between.py docs/language.md "kjit builtins"
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU
 	@BUILD=$(BUILD) bench/cpu/run $(BENCH)
@@ -247,7 +256,7 @@ $(BUILD)/flags: FORCE
 
 # ---- Tests: a unit test sees the compiler's headers, an API test kjit.h and the shared library alone ----
 
-test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS) $(DOUBLE_PROGRAMS) $(BUILD)/tests/driver/libcuda.so.1
+test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/driver/libcuda.so.1
 
 # The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3; any
 # other model of thread-local memory in a library that comes by dlopen is more than LeakSanitizer can follow.
@@ -287,6 +296,12 @@ $(BUILD)/tests/api/%: tests/api/%.c $(BUILD)/libkjit.so
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD)) -lcmocka -lm
+
+$(BUILD)/tests/ulp/ulp: $(ULP) tests/ulp/ulp.h $(BUILD)/libkjit.so
+	@mkdir -p $(@D)
+	@echo "TEST tests/ulp"
+	@$(CC) $(CPPFLAGS_ALL) -I. $(WARNINGS) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(ULP) -L$(BUILD) -lkjit \
+	    -Wl,-rpath,$(abspath $(BUILD)) -lmpfr -lgmp -lm
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
     $(DOUBLE:%.c=$(BUILD)/obj/%.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)

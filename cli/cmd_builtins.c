@@ -30,13 +30,22 @@ static size_t put_words(char *out, size_t size, const char *letters, size_t coun
 }
 
 /* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape,
- * dtype=f32)") follows the name as it is; "*" is explained by the description. */
-static void call_text(const kjit_builtin_info *b, char *out, size_t size)
+ * dtype=f32)") follows the name as it is; "*" is what the description begins with, if that is the
+ * name. Gives the description that is left. */
+static const char *call_text(const kjit_builtin_info *b, char *out, size_t size)
 {
-    const char *p = b->signature;
-    if (*p == '(' || *p == '*' || !*p) {
-        snprintf(out, size, "%s%s", b->name, *p == '*' ? "" : p);
-        return;
+    const char *p = b->signature, *end;
+    size_t length = strlen(b->name);
+    if (*p == '(' || !*p) {
+        snprintf(out, size, "%s%s", b->name, p);
+        return b->doc;
+    }
+    if (*p == '*') {
+        bool shown = strncmp(b->doc, b->name, length) == 0 && b->doc[length] == '(' &&
+                     (end = strstr(b->doc, "): "));
+        int n = shown ? (int)(end + 1 - b->doc) : (int)length;
+        snprintf(out, size, "%.*s", n, shown ? b->doc : b->name);
+        return shown ? end + 3 : b->doc;
     }
     char arguments[64], results[40];
     size_t nresults = strcspn(p, "(");
@@ -45,6 +54,7 @@ static void call_text(const kjit_builtin_info *b, char *out, size_t size)
     bool tuple = nresults > 1;
     snprintf(out, size, "%s(%s) -> %s%s%s", b->name, arguments, tuple ? "(" : "", results,
              tuple ? ")" : "");
+    return b->doc;
 }
 
 static void accuracy(const kjit_builtin_info *b, char *out, size_t size)
@@ -66,19 +76,19 @@ static void print_cell(const char *text)
 static void print_row(const options *o, const kjit_builtin_info *b)
 {
     char call[256], ulp[48];
-    call_text(b, call, sizeof call);
+    const char *doc = call_text(b, call, sizeof call);
     accuracy(b, ulp, sizeof ulp);
     if (!o->markdown) {
         enum { COLUMN = 40 };
         printf("  %-*s%s%*s%s%s%s%s\n", COLUMN, call, strlen(call) < COLUMN ? "" : "\n",
-               strlen(call) < COLUMN ? 0 : COLUMN + 2, "", b->doc, *ulp ? " (" : "", ulp,
+               strlen(call) < COLUMN ? 0 : COLUMN + 2, "", doc, *ulp ? " (" : "", ulp,
                *ulp ? ")" : "");
         return;
     }
     printf("| `");
     print_cell(call);
     printf("` | ");
-    print_cell(b->doc);
+    print_cell(doc);
     printf(" | %s |\n", ulp);
 }
 
@@ -88,7 +98,8 @@ int command_builtins(const options *o)
     const char *group = "";
     for (int i = 0; kjit_builtin(i, &b); i++) {
         if (strcmp(group, b.group) != 0) {
-            printf(o->markdown ? "%s### %s\n\n| | | within |\n|---|---|---|\n" : "%s%s\n",
+            printf(o->markdown ? "%s### %s\n\n| Function | | Largest error |\n|---|---|---|\n"
+                               : "%s%s\n",
                    i > 0 ? "\n" : "", b.group);
             group = b.group;
         }
