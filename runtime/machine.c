@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -112,14 +113,17 @@ static memory_limits memory(void)
 {
     char text[FILE_SIZE];
     uint64_t kib;
+    struct sysinfo all = {0};
     memory_limits m = {UINT64_MAX, UINT64_MAX};
+    if (sysinfo(&all) == 0) { /* there without /proc too */
+        m.limit = (uint64_t)all.totalram * all.mem_unit;
+        m.free = ((uint64_t)all.freeram + all.bufferram + all.freeswap) * all.mem_unit;
+    }
     if (read_text("/proc/meminfo", text)) {
         if (find_number(text, "MemTotal:", &kib))
             m.limit = kib * 1024;
         if (find_number(text, "MemAvailable:", &kib))
-            m.free = kib * 1024;
-        if (find_number(text, "SwapFree:", &kib) && m.free < UINT64_MAX)
-            m.free += kib * 1024;
+            m.free = kib * 1024 + (uint64_t)all.freeswap * all.mem_unit;
     }
     visit_groups("memory", visit_memory, &m);
     return m;
