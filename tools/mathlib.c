@@ -17,6 +17,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
 
 enum { ALIGNMENT = 16 };
 
@@ -154,6 +155,13 @@ static void make_row(maker *mk, const row *r, bool is_double)
     LLVMDisposeModule(m);
 }
 
+/* LLVM 19's has no way to ask for loads and stores too */
+#if LLVM_VERSION_MAJOR >= 20
+#define SCALARIZER "scalarizer<load-store>"
+#else
+#define SCALARIZER "scalarizer"
+#endif
+
 int main(int argc, char **argv)
 {
     if (argc != 4) {
@@ -161,7 +169,7 @@ int main(int argc, char **argv)
     }
     maker mk = {.context = LLVMContextCreate(), .machine = vector_machine()};
     mk.libclc = read_library(mk.context, argv[1], is_wanted);
-    run_passes(mk.libclc, "always-inline,function(lower-switch,scalarizer<load-store>)", NULL);
+    run_passes(mk.libclc, "always-inline,function(lower-switch," SCALARIZER ")", NULL);
     add_own_functions(mk.libclc);
     run_passes(
         mk.libclc,
