@@ -214,14 +214,10 @@ kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref);
 /* The type named by an expression (dtype arguments), or KJ_VOID after an error. */
 kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e);
-/* The type two operands of an operator meet in; KJ_VOID when there is none. */
-kj_dtype kj_common_type(kj_dtype a, kj_dtype b);
-bool kj_converts(kj_dtype from, kj_dtype to); /* implicitly */
 /* The value as a `to`, by the rules of assignment; reports (and gives NULL) otherwise. `what`
  * names the place. */
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what);
 kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const char *what);
-kj_dtype kj_default_type(kj_value literal);
 /* A literal gets its default type; others stay. */
 kj_operand kj_settle(kj_sema *s, kj_operand v);
 /* Must be bool; NULL after an error. */

@@ -113,6 +113,13 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_va
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
 
+/* How types meet (sema_type.c), in kernels and in the run block's array expressions. */
+/* What two operands of an operator become; KJ_VOID when they have no common type. */
+kj_dtype kj_common_type(kj_dtype a, kj_dtype b);
+bool kj_converts(kj_dtype from, kj_dtype to); /* by itself, without loss of range */
+/* The type of a literal that meets none: i32, i64, u64 or f32. */
+kj_dtype kj_default_type(kj_value literal);
+
 static inline kj_value kj_int(kj_dtype t, int64_t i)
 {
     return (kj_value){.type = t, .i = i};

@@ -277,6 +277,12 @@ static kjit_status new_view(kjit_array *a, char *data, int ndim, const int64_t *
     return KJIT_OK;
 }
 
+kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, const int64_t *strides,
+                              kjit_array **out)
+{
+    return new_view(a, a->data, ndim, shape, strides, out);
+}
+
 /* Elements of start:stop:step; all three are within -1 .. extent but for the step. */
 static int64_t slice_count(int64_t start, int64_t stop, int64_t step)
 {

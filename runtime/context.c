@@ -173,6 +173,7 @@ void kjit_context_destroy(kjit_context *ctx)
     if (kj_enter(ctx) != KJIT_OK)
         return;
     ctx->ops->wait(ctx->dev, NULL);
+    kj_lazy_cache_free(ctx);
     kj_context_drop(ctx);
 }
 

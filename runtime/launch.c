@@ -179,8 +179,9 @@ static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook,
         ctx->ops->wait(ctx->dev, stream->queue);
     if (status != KJIT_OK)
         return status;
-    kj_timing timing = {
-        .kind = KJ_TIMING_LAUNCH, .name = b->kernel->decl->name, .ms = kj_now_ms() - start};
+    kj_timing timing = {.kind = KJ_TIMING_LAUNCH,
+                        .name = b->label ? b->label : b->kernel->decl->name,
+                        .ms = kj_now_ms() - start};
     memcpy(timing.grid, b->grid, sizeof timing.grid);
     memcpy(timing.block, b->block, sizeof timing.block);
     hook->report(hook->user, &timing);
@@ -252,7 +253,7 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
                     .aligned = b->aligned,
                     .no_contract = b->kernel->mod->options.no_contract};
     kj_variant *variant;
-    kjit_status status = kj_variant_get(b->kernel, &spec, b->key, &variant);
+    kjit_status status = kj_variant_get(b->kernel, &spec, b->key, b->label, &variant);
     if (status == KJIT_OK && variant->kernel->requires)
         status = kj_check_requires(b, variant);
     size_t scratch = 0;
@@ -284,8 +285,8 @@ static kjit_status enter(kjit_module *mod, const char *name, const kjit_stream *
     return *kernel ? KJIT_OK : kj_no_kernel(mod, name);
 }
 
-kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
-                        const kjit_arg *args, int nargs)
+kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char *label,
+                               const kjit_config *config, const kjit_arg *args, int nargs)
 {
     kj_kernel *k;
     kj_binding b;
@@ -294,12 +295,19 @@ kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config 
         return status;
     if (!config)
         return kj_fail(mod->ctx, KJIT_INVALID, "config is NULL");
+    b.label = label;
     status = kj_check_dims(k, config, &b);
     if (status == KJIT_OK)
         status = kj_bind(k, args, nargs, &b);
     if (status != KJIT_OK || b.grid[0] == 0)
         return status;
     return launch(&b, config->stream);
+}
+
+kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
+                        const kjit_arg *args, int nargs)
+{
+    return kj_launch_labelled(mod, kernel, NULL, config, args, nargs);
 }
 
 /* 256 threads a block, fewer where the kernel asks for that, more where the grid would be too

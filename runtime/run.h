@@ -24,6 +24,7 @@ typedef enum kj_rkind {
     KJ_R_LIST,
     KJ_R_RANGE,
     KJ_R_ARRAY,
+    KJ_R_LAZY, /* an array that was not computed yet: only within an expression of the source */
     KJ_R_STREAM,
     KJ_R_EVENT,
 } kj_rkind;
@@ -32,6 +33,7 @@ typedef struct kj_robject kj_robject;
 
 typedef struct kj_rvalue {
     kj_rkind kind;
+    bool literal; /* a number as it stands in the source: no variable has it */
     kjit_dtype dtype;
     union {
         int64_t i;
@@ -60,6 +62,7 @@ struct kj_robject {
             int64_t start, stop, step;
         } range;
         kjit_array *array;
+        struct kj_lazy *lazy;
         kjit_stream *stream;
         kjit_event *event;
     } u;
@@ -179,6 +182,8 @@ bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n,
                      kj_rvalue *out); /* n times KJ_R_NONE */
 bool kj_run_range(kj_run *r, kj_span at, int64_t start, int64_t stop, int64_t step, kj_rvalue *out);
 bool kj_run_array(kj_run *r, kj_span at, kjit_array *a, kj_rvalue *out);
+bool kj_run_lazy(kj_run *r, kj_span at, const struct kj_lazy *e,
+                 kj_rvalue *out); /* takes its arguments' references */
 bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out);
 bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out);
 bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list,
@@ -202,6 +207,9 @@ void kj_run_leave(kj_run *r, int count);
 /* ---- run_expr.c, run_op.c, run_math.c, run_convert.c: expressions ---- */
 
 bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out);
+/* The same, but an array may come as what is still to compute: KJ_R_LAZY. */
+bool kj_run_eval_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out);
+/* For operands from eval_lazily, the result may be KJ_R_LAZY too. */
 bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
 /* A function of the kernel vocabulary on numbers: -1 when `name` is none of those. */
@@ -230,7 +238,8 @@ typedef struct kj_rplace {
 } kj_rplace;
 bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj_rplace *out);
 bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out);
-bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_rvalue v);
+/* `whole` is the assignment. */
+bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_span whole, kj_rvalue v);
 void kj_run_place_drop(kj_rplace *p);
 /* Item i of a sequence or array, for loops and unpacking; false at the end without a failure
  * recorded. */
@@ -356,6 +365,8 @@ kj_run_builtin kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_devi
     kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host, kj_run_copy_to_device;
 /* run_reduce.c */
 kj_run_builtin kj_run_sum, kj_run_min_max, kj_run_mean, kj_run_all_any;
+/* lazy_node.c */
+kj_run_builtin kj_run_where;
 /* run_stream.c */
 kj_run_builtin kj_run_new_stream, kj_run_new_event, kj_run_synchronize, kj_run_elapsed,
     kj_run_device, kj_run_m_synchronize, kj_run_record, kj_run_wait;

@@ -1,6 +1,6 @@
 /* Calls of a run block: what is called, and its arguments. In: a call; out: what it gives. The
  * builtins are the rows of run_builtins.def: arguments go to the parameters of their signatures. */
-#include "run.h"
+#include "lazy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +45,7 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_M_MEAN] = kj_run_mean,
     [KJ_RUN_M_ALL] = kj_run_all_any,
     [KJ_RUN_M_ANY] = kj_run_all_any,
+    [KJ_RUN_WHERE] = kj_run_where,
     [KJ_RUN_STREAM] = kj_run_new_stream,
     [KJ_RUN_EVENT] = kj_run_new_event,
     [KJ_RUN_SYNCHRONIZE] = kj_run_synchronize,
@@ -63,6 +64,12 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_STR] = kj_run_make_str,
     [KJ_RUN_M_APPEND] = kj_run_m_append,
 };
+
+/* Do its arrays become part of an expression? Then they come as they are: KJ_R_LAZY. */
+static bool takes_expressions(kj_run_id id)
+{
+    return id == KJ_RUN_WHERE;
+}
 
 const char *kj_run_builtin_name(kj_run_id id)
 {
@@ -187,7 +194,7 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_rsignature *s, const 
     int i = e->keyword ? parameter_named(s, e->keyword) : -1;
     if (e->keyword && i < 0)
         return no_such_parameter(r, c, e);
-    if (!kj_run_eval(r, e, &v))
+    if (!(takes_expressions(c->id) ? kj_run_eval_lazily : kj_run_eval)(r, e, &v))
         return false;
     if (v.kind == KJ_R_NONE)
         return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
@@ -253,16 +260,23 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
     enum { MOST = 16 };
     kj_rvalue args[MOST];
     int n = 0;
+    bool arrays = false;
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword)
             return kj_run_fail(r, KJIT_TYPE, arg->keyword_span, "%s has no named parameters",
                                kj_builtins[id].name);
         if (n == MOST)
             return kj_run_fail(r, KJIT_TYPE, arg->span, "too many arguments");
-        if (!kj_run_eval(r, arg, &args[n++]))
+        if (!kj_run_eval_lazily(r, arg, &args[n]))
             return false;
+        arrays |= kj_is_array(args[n++]);
     }
-    return kj_run_math(r, e->span, id, args, n, out); /* numbers only: nothing to drop */
+    if (!arrays)
+        return kj_run_math(r, e->span, id, args, n, out); /* numbers only: nothing to drop */
+    bool ok = kj_lazy_call(r, e->span, id, args, n, out);
+    for (int i = 0; i < n; i++)
+        kj_run_drop(&args[i]);
+    return ok;
 }
 
 static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *out)
@@ -270,13 +284,17 @@ static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *
     const kj_expr *arg = e->u.call.args;
     kj_rvalue v;
     if (!arg || arg->next || arg->keyword)
-        return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts one number",
+        return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts a number or an array",
                            kjit_dtype_name(dtype));
-    if (!kj_run_eval(r, arg, &v))
+    if (!kj_run_eval_lazily(r, arg, &v))
         return false;
     if (v.kind == KJ_R_NONE)
         return kj_run_fail(r, KJIT_TYPE, arg->span, "this call gives no value");
-    return kj_run_cast(r, arg->span, dtype, v, out);
+    if (!kj_is_array(v))
+        return kj_run_cast(r, arg->span, dtype, v, out);
+    bool ok = kj_lazy_cast(r, e->span, (kj_dtype)dtype, v, out);
+    kj_run_drop(&v);
+    return ok;
 }
 
 /* ---- What is called ---- */

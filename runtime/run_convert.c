@@ -8,13 +8,9 @@
 
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)
 {
-    if (!kj_run_is_number(v)) {
-        kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
-                    kjit_dtype_name(to));
-        return v.kind == KJ_R_ARRAY
-                   ? kj_run_hint(r, "array(a, %s) converts the elements", kjit_dtype_name(to))
-                   : false;
-    }
+    if (!kj_run_is_number(v))
+        return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
+                           kjit_dtype_name(to));
     *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
     return true;
 }

@@ -1,6 +1,6 @@
 /* Expressions of a run block, evaluated as they stand in the AST. In: an expression; out: a value
  * with one reference. */
-#include "run.h"
+#include "lazy.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,6 +56,7 @@ static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
     if (r->consts[i].kind == KJ_R_NONE && !evaluate_const(r, item, &r->consts[i]))
         return false;
     *out = r->consts[i];
+    out->literal = kj_run_is_number(*out);
     kj_run_keep(*out);
     return true;
 }
@@ -73,6 +74,7 @@ static bool predefined(const char *name, kj_rvalue *out)
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
         if (strcmp(name, constants[i].name) == 0) {
             *out = kj_run_float(constants[i].value);
+            out->literal = true;
             return true;
         }
     }
@@ -124,10 +126,11 @@ static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue a, b;
-    if (!kj_run_eval(r, e->u.binary.lhs, &a) || !kj_run_eval(r, e->u.binary.rhs, &b))
+    if (!kj_run_eval_lazily(r, e->u.binary.lhs, &a) || !kj_run_eval_lazily(r, e->u.binary.rhs, &b))
         return false;
     if (!kj_run_binary(r, e->span, e->u.binary.op, a, b, out))
         return false;
+    out->literal = a.literal && b.literal;
     kj_run_drop(&a);
     kj_run_drop(&b);
     return true;
@@ -136,26 +139,45 @@ static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate_unary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue a;
-    if (!kj_run_eval(r, e->u.unary.arg, &a) || !kj_run_unary(r, e->span, e->u.unary.op, a, out))
+    if (!kj_run_eval_lazily(r, e->u.unary.arg, &a) ||
+        !kj_run_unary(r, e->span, e->u.unary.op, a, out))
         return false;
+    out->literal = a.literal;
     kj_run_drop(&a);
     return true;
 }
 
-/* a < b <= c: each operand once, until a comparison is false. */
+/* `all and one`, which is for each element where arrays are compared. Takes both references. */
+static bool also(kj_run *r, const kj_expr *e, kj_rvalue one, kj_rvalue *all)
+{
+    kj_rvalue both;
+    if (all->kind == KJ_R_NONE) {
+        *all = one;
+        return true;
+    }
+    if (!kj_run_binary(r, e->span, KJ_OP_AND, *all, one, &both))
+        return false;
+    kj_run_drop(all);
+    kj_run_drop(&one);
+    *all = both;
+    return true;
+}
+
+/* a < b <= c: each operand once, until a comparison of numbers is false. */
 static bool evaluate_chain(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const kj_expr *operand = e->u.chain.operands;
-    kj_rvalue left, right;
+    kj_rvalue left, right, one;
     bool truth = true;
-    if (!kj_run_eval(r, operand, &left))
+    if (!kj_run_eval_lazily(r, operand, &left))
         return false;
     for (int i = 0; i < e->u.chain.nops && truth; i++) {
         operand = operand->next;
-        if (!kj_run_eval(r, operand, &right) ||
-            !kj_run_binary(r, e->span, e->u.chain.ops[i], left, right, out) ||
-            !kj_run_truth(r, e->span, *out, &truth))
+        if (!kj_run_eval_lazily(r, operand, &right) ||
+            !kj_run_binary(r, e->span, e->u.chain.ops[i], left, right, &one) ||
+            !also(r, e, one, out))
             return false;
+        truth = kj_is_array(*out) || out->u.i;
         kj_run_drop(&left);
         left = right;
     }
@@ -184,7 +206,7 @@ static bool evaluate_cond(kj_run *r, const kj_expr *e, kj_rvalue *out)
         !kj_run_truth(r, e->u.cond.test->span, test, &truth))
         return false;
     kj_run_drop(&test);
-    return kj_run_eval(r, truth ? e->u.cond.yes : e->u.cond.no, out);
+    return kj_run_eval_lazily(r, truth ? e->u.cond.yes : e->u.cond.no, out);
 }
 
 /* ---- The rest ---- */
@@ -203,6 +225,7 @@ static bool evaluate_list(kj_run *r, const kj_expr *e, kj_rvalue *out)
             return false;
         if (v.kind == KJ_R_NONE)
             return kj_run_fail(r, KJIT_TYPE, item->span, "this call gives no value");
+        v.literal = false;
         made.u.object->u.seq.items[i] = v;
     }
     *out = made;
@@ -242,12 +265,19 @@ static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
     return true;
 }
 
+static bool literal(kj_rvalue v, kj_rvalue *out)
+{
+    *out = v;
+    out->literal = true;
+    return true;
+}
+
 static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     switch (e->kind) {
-    case KJ_E_INT: *out = kj_run_uint(e->u.integer); return true;
-    case KJ_E_FLOAT: *out = kj_run_float(e->u.real); return true;
-    case KJ_E_BOOL: *out = kj_run_bool(e->u.integer != 0); return true;
+    case KJ_E_INT: return literal(kj_run_uint(e->u.integer), out);
+    case KJ_E_FLOAT: return literal(kj_run_float(e->u.real), out);
+    case KJ_E_BOOL: return literal(kj_run_bool(e->u.integer != 0), out);
     case KJ_E_STRING: return kj_run_string(r, e->span, e->u.string.text, e->u.string.len, out);
     case KJ_E_NAME: return evaluate_name(r, e, out);
     case KJ_E_UNARY: return evaluate_unary(r, e, out);
@@ -266,6 +296,11 @@ static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
 }
 
 bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    return kj_run_eval_lazily(r, e, out) && kj_lazy_finish(r, e->span, out);
+}
+
+bool kj_run_eval_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     *out = kj_run_none();
     if (r->depth >= KJ_RUN_MAX_DEPTH)

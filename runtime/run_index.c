@@ -1,6 +1,6 @@
 /* a[i, j:k] and a.shape, by Python's rules. In: a value and what stands in the brackets; out: a
  * place that can be read and assigned: an item, an element, or a view. */
-#include "run.h"
+#include "lazy.h"
 
 #include <string.h>
 
@@ -183,10 +183,12 @@ static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
     return true;
 }
 
-static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
+static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_span whole, kj_rvalue v)
 {
     if (p->base.u.object->fixed)
         return kj_run_fail(r, KJIT_TYPE, p->at, "the elements of a const cannot be assigned");
+    if (kj_is_array(v) && (p->element || p->one))
+        return kj_run_fail(r, KJIT_TYPE, at, "an array is not an element");
     if (p->element) {
         unsigned char element[8];
         kjit_dtype dtype = kjit_array_dtype(p->base.u.object->u.array);
@@ -195,9 +197,8 @@ static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
         memcpy(p->element, element, kjit_dtype_size(dtype));
         return true;
     }
-    if (v.kind == KJ_R_ARRAY && p->one)
-        return kj_run_fail(r, KJIT_TYPE, at, "an array is not an element");
-    return v.kind == KJ_R_ARRAY ? copy_into(r, at, p->view, v) : fill_view(r, p, at, v);
+    return kj_is_array(v) ? kj_lazy_store(r, at, whole, p->view.u.object->u.array, v)
+                          : fill_view(r, p, at, v);
 }
 
 /* ---- Sequences ---- */
@@ -269,10 +270,10 @@ bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out)
     return item_at(p->base, p->item, out);
 }
 
-bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_rvalue v)
+bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_span whole, kj_rvalue v)
 {
     if (p->base.kind == KJ_R_ARRAY)
-        return set_in_array(r, p, value_at, v);
+        return set_in_array(r, p, value_at, whole, v);
     if (p->base.kind != KJ_R_LIST) {
         kj_run_fail(r, KJIT_TYPE, p->at, "the items of %s cannot be assigned",
                     kj_run_kind_name(p->base));

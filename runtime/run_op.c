@@ -1,20 +1,15 @@
-/* Operators and scalar functions of run blocks. In: values; out: a value.
+/* Operators of run blocks. In: values; out: a value. Those on arrays are lazy_node.c's.
  *
  * Numbers behave as in Python, with 64-bit ints that wrap and IEEE floats: int and float make a
  * float, `/` always makes one, a bool counts as 0 or 1. Integers divided by 0 are an error here,
  * where there is someone to tell. */
-#include "run.h"
+#include "lazy.h"
 
 #include <math.h>
 #include <string.h>
 
 static bool wrong_operands(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b)
 {
-    if (a.kind == KJ_R_ARRAY || b.kind == KJ_R_ARRAY) {
-        kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays in a run block",
-                    kj_ops[op].spelling);
-        return kj_run_hint(r, "write a kernel, a loop over the elements, or assert_close(a, b)");
-    }
     return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s and %s", kj_ops[op].spelling,
                        kj_run_kind_name(a), kj_run_kind_name(b));
 }
@@ -110,6 +105,8 @@ static bool binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rva
 
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 {
+    if (kj_is_array(a))
+        return kj_lazy_unary(r, at, op, a, out);
     if (op == KJ_OP_NOT) {
         bool truth;
         if (!kj_run_truth(r, at, a, &truth))
@@ -154,7 +151,7 @@ static bool equal(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out)
     if (kj_run_is_number(a) && kj_run_is_number(b))
         *out = compare_numbers(number_of(a), number_of(b)) == 0;
     else if (a.kind == KJ_R_ARRAY || b.kind == KJ_R_ARRAY)
-        return wrong_operands(r, at, KJ_OP_EQ, a, b);
+        return kj_run_fail(r, KJIT_TYPE, at, "arrays inside of lists are not compared");
     else if (a.kind != b.kind)
         return true;
     else if (a.kind == KJ_R_TUPLE || a.kind == KJ_R_LIST)
@@ -207,6 +204,8 @@ bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj
 {
     if (kj_run_is_number(a) && kj_run_is_number(b))
         return binary_numbers(r, at, op, a, b, out);
+    if (kj_is_array(a) || kj_is_array(b))
+        return kj_lazy_binary(r, at, op, a, b, out);
     if (op == KJ_OP_EQ || op == KJ_OP_NE) {
         bool same;
         if (!equal(r, at, a, b, &same))

@@ -101,6 +101,7 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
         kj_str_puts(t, ")");
         break;
     case KJ_R_ARRAY: return put_array(r, at, t, v);
+    case KJ_R_LAZY: break; /* an argument is computed */
     case KJ_R_STREAM: kj_str_puts(t, "<stream>"); break;
     case KJ_R_EVENT: kj_str_puts(t, "<event>"); break;
     }

@@ -1,6 +1,6 @@
 /* Statements of a run block. In: a list of statements; out: their effects, and in kj_run.flow how
  * they ended. */
-#include "run.h"
+#include "lazy.h"
 
 /* ---- Unpacking ---- */
 
@@ -44,13 +44,19 @@ static bool bind_names(kj_run *r, kj_span at, const kj_name *names, kj_rvalue v,
 
 /* ---- Declarations and assignments ---- */
 
-static bool evaluate_value(kj_run *r, const kj_expr *e, kj_rvalue *out)
+/* What is assigned to an element or slice need not be an array of its own. */
+static bool evaluate_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
-    if (!kj_run_eval(r, e, out))
+    if (!kj_run_eval_lazily(r, e, out))
         return false;
     if (out->kind == KJ_R_NONE)
         return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
     return true;
+}
+
+static bool evaluate_value(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    return evaluate_lazily(r, e, out) && kj_lazy_finish(r, e->span, out);
 }
 
 static bool declare(kj_run *r, const kj_stmt *s)
@@ -75,11 +81,13 @@ static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
     }
     kj_run_drop(&b->value);
     b->value = v;
+    b->value.literal = false;
     return true;
 }
 
-/* Takes the value's reference. */
-static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_rvalue v)
+/* Takes the value's reference. An array still to compute goes into its place at once; `whole` is
+ * the assignment. */
+static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span whole, kj_rvalue v)
 {
     if (target->kind == KJ_E_NAME)
         return assign_name(r, target, v);
@@ -89,7 +97,8 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_rvalue
     kj_rplace place;
     if (!kj_run_eval(r, target->u.index.base, &base) ||
         !kj_run_place(r, target->span, base, target->u.index.args, &place) ||
-        !kj_run_place_set(r, &place, value_at, v))
+        (base.kind != KJ_R_ARRAY && !kj_lazy_finish(r, value_at, &v)) ||
+        !kj_run_place_set(r, &place, value_at, whole, v))
         return false;
     kj_run_place_drop(&place);
     kj_run_drop(&base);
@@ -105,9 +114,9 @@ static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
     kj_span at = s->u.assign.value->span;
     if (!kj_run_eval(r, target->u.index.base, &base) ||
         !kj_run_place(r, target->span, base, target->u.index.args, &place) ||
-        !kj_run_place_get(r, &place, &old) || !evaluate_value(r, s->u.assign.value, &operand) ||
+        !kj_run_place_get(r, &place, &old) || !evaluate_lazily(r, s->u.assign.value, &operand) ||
         !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) ||
-        !kj_run_place_set(r, &place, at, v))
+        !kj_run_place_set(r, &place, at, s->span, v))
         return false;
     kj_run_place_drop(&place);
     kj_run_drop(&base);
@@ -123,12 +132,18 @@ static bool augment(kj_run *r, const kj_stmt *s)
     kj_rvalue old, operand, v;
     if (target->kind == KJ_E_INDEX)
         return augment_place(r, s, target);
-    if (!kj_run_eval(r, target, &old) || !evaluate_value(r, s->u.assign.value, &operand) ||
+    if (!kj_run_eval(r, target, &old) || !evaluate_lazily(r, s->u.assign.value, &operand) ||
         !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v))
         return false;
-    kj_run_drop(&old);
     kj_run_drop(&operand);
-    return assign(r, target, s->u.assign.value->span, v);
+    if (old.kind == KJ_R_ARRAY && !old.u.object->fixed) { /* in place: whoever has it sees it */
+        bool ok = kj_lazy_store(r, s->u.assign.value->span, s->span, old.u.object->u.array, v);
+        kj_run_drop(&old);
+        kj_run_drop(&v);
+        return ok;
+    }
+    kj_run_drop(&old);
+    return kj_lazy_finish(r, s->span, &v) && assign(r, target, s->u.assign.value->span, s->span, v);
 }
 
 static bool assign_all(kj_run *r, const kj_stmt *s)
@@ -137,10 +152,11 @@ static bool assign_all(kj_run *r, const kj_stmt *s)
     kj_rvalue v;
     if (s->u.assign.augmented)
         return augment(r, s);
-    if (!evaluate_value(r, value, &v))
+    bool whole = !target->next && target->kind == KJ_E_INDEX;
+    if (!(whole ? evaluate_lazily : evaluate_value)(r, value, &v))
         return false;
     if (!target->next)
-        return assign(r, target, value->span, v);
+        return assign(r, target, value->span, s->span, v);
     int n = 0;
     for (const kj_expr *t = target; t; t = t->next)
         n++;
@@ -149,7 +165,7 @@ static bool assign_all(kj_run *r, const kj_stmt *s)
     for (int64_t i = 0; target; target = target->next, i++) {
         kj_rvalue item = v.u.object->u.seq.items[i];
         kj_run_keep(item);
-        if (!assign(r, target, value->span, item))
+        if (!assign(r, target, value->span, value->span, item))
             return false;
     }
     kj_run_drop(&v);

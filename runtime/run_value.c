@@ -1,6 +1,6 @@
 /* Values of a run block and the names that hold them. In: scalars and handles; out: counted
  * references. */
-#include "run.h"
+#include "lazy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,8 @@ void kj_run_free_object(kj_robject *o)
         free(o->u.seq.items);
     else if (o->kind == KJ_R_ARRAY)
         kjit_array_free(o->u.array);
+    else if (o->kind == KJ_R_LAZY)
+        free(o->u.lazy);
     else if (o->kind == KJ_R_STREAM)
         kjit_stream_free(o->u.stream);
     else if (o->kind == KJ_R_EVENT)
@@ -28,7 +30,15 @@ void kj_run_free_object(kj_robject *o)
     free(o);
 }
 
-/* What a sequence holds goes with it. Those that nothing refers to any more wait in a list by
+/* What an object holds. */
+static int64_t items_of(const kj_robject *o, const kj_rvalue **items)
+{
+    bool sequence = o->kind == KJ_R_TUPLE || o->kind == KJ_R_LIST;
+    *items = sequence ? o->u.seq.items : o->kind == KJ_R_LAZY ? o->u.lazy->args : NULL;
+    return sequence ? o->u.seq.n : o->kind == KJ_R_LAZY ? o->u.lazy->n : 0;
+}
+
+/* What an object holds goes with it. Those that nothing refers to any more wait in a list by
  * `next`, out of the ring: lists in lists may be as deep as there is memory. */
 static void free_with_items(kj_robject *o)
 {
@@ -37,9 +47,10 @@ static void free_with_items(kj_robject *o)
     o->next->prev = o->prev;
     *end = NULL;
     while ((o = waiting)) {
-        bool sequence = o->kind == KJ_R_TUPLE || o->kind == KJ_R_LIST;
-        for (int64_t i = 0; sequence && i < o->u.seq.n; i++) {
-            kj_rvalue v = o->u.seq.items[i];
+        const kj_rvalue *items;
+        int64_t n = items_of(o, &items);
+        for (int64_t i = 0; i < n; i++) {
+            kj_rvalue v = items[i];
             if (v.kind < KJ_R_STRING || --v.u.object->refs > 0)
                 continue;
             kj_robject *item = v.u.object;
@@ -160,6 +171,23 @@ bool kj_run_array(kj_run *r, kj_span at, kjit_array *a, kj_rvalue *out)
     return true;
 }
 
+bool kj_run_lazy(kj_run *r, kj_span at, const kj_lazy *e, kj_rvalue *out)
+{
+    kj_lazy *copy = malloc(sizeof *copy);
+    kj_robject *o = copy ? new_object(r, at, KJ_R_LAZY, out) : NULL;
+    if (!o) {
+        for (int i = 0; i < e->n; i++) {
+            kj_rvalue v = e->args[i];
+            kj_run_drop(&v);
+        }
+        free(copy);
+        return kj_run_no_memory(r, at);
+    }
+    *copy = *e;
+    o->u.lazy = copy;
+    return true;
+}
+
 bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out)
 {
     kj_robject *o = new_object(r, at, KJ_R_STREAM, out);
@@ -190,8 +218,8 @@ const char *kj_run_kind_name(kj_rvalue v)
         [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",    [KJ_R_INT] = "an int",
         [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",   [KJ_R_KERNEL] = "a kernel",
         [KJ_R_STRING] = "a string", [KJ_R_TUPLE] = "a tuple",  [KJ_R_LIST] = "a list",
-        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array", [KJ_R_STREAM] = "a stream",
-        [KJ_R_EVENT] = "an event",
+        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array", [KJ_R_LAZY] = "an array",
+        [KJ_R_STREAM] = "a stream", [KJ_R_EVENT] = "an event",
     };
     return names[v.kind];
 }
@@ -239,8 +267,10 @@ bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out)
     case KJ_R_TUPLE:
     case KJ_R_LIST: *out = v.u.object->u.seq.n > 0; return true;
     case KJ_R_ARRAY:
+    case KJ_R_LAZY:
         kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
-        return kj_run_hint(r, "say which elements count: .all() or .any()");
+        return kj_run_hint(r, "say which elements count, .all() or .any(); for each element there "
+                              "are & | ~ and where");
     default:
         return kj_run_fail(r, KJIT_TYPE, at, "%s is neither true nor false", kj_run_kind_name(v));
     }
@@ -260,6 +290,7 @@ bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool 
         r->names = names;
         r->roomnames = room;
     }
+    value.literal = false;
     r->names[r->nnames++] = (kj_rbinding){.name = name, .value = value, .fixed = fixed};
     return true;
 }

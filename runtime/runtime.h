@@ -59,12 +59,15 @@ struct kjit_context {
     pthread_mutex_t lock; /* errors, streams */
     kj_thread_error *errors;
     kjit_stream *streams;
+    struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
+    bool destroyed;             /* its handle is gone: what it would keep nobody would free */
 };
 
 /* KJIT_OK, or KJIT_NO_DEVICE in a forked child, KJIT_INVALID for NULL. */
 kjit_status kj_enter(kjit_context *ctx);
 void kj_context_hold(kjit_context *ctx);
 void kj_context_drop(kjit_context *ctx);
+void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
 
 /* Notes the sentence for the calling thread and gives the status. */
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
@@ -95,6 +98,7 @@ struct kjit_array {
     uintptr_t low, high;            /* the addresses its elements lie in: [low, high) */
     kj_layout layout;               /* of the elements; C where both would do */
     bool aligned;                   /* data and strides are multiples of the element's size */
+    bool overwritten; /* by the launch it is given to, in full: it need not be moved there first */
 };
 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
@@ -108,6 +112,9 @@ void kj_dense_strides(int ndim, const int64_t *shape, size_t elem, char order, i
 kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, size_t elem);
 /* Do the ranges their elements lie in overlap? */
 bool kj_arrays_meet(const kjit_array *a, const kjit_array *b);
+/* A view from the first element of `a` on, of elements that it has. */
+kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, const int64_t *strides,
+                              kjit_array **out);
 /* "(3, 4)" into buf, as Python writes a tuple; gives buf. */
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
@@ -246,9 +253,10 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 /* Runs a step whose allocations in the arena may fail; false when one did. */
 bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data);
 
-/* The variant for a key, compiled if it is new. */
+/* The variant for a key, compiled if it is new; `label` is the kernel's name for timings and
+ * messages, NULL: its own. */
 kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                           kj_variant **out);
+                           const char *label, kj_variant **out);
 void kj_variant_free(kj_variant *variant, kjit_context *ctx);
 
 /* ---- Launches (bind.c, launch.c, stage.c, explain.c) ---- */
@@ -256,6 +264,7 @@ void kj_variant_free(kj_variant *variant, kjit_context *ctx);
 /* A launch as it is bound: what its arguments fix. */
 typedef struct kj_binding {
     kj_kernel *kernel;
+    const char *label; /* the kernel's name for timings and messages; NULL: its own */
     int64_t grid[3], block[3];
     int nconsts, nruntime;
     const kjit_arg *args[KJ_MAX_PARAMS]; /* by parameter */
@@ -268,6 +277,9 @@ typedef struct kj_binding {
     uint64_t key[KJ_MAX_KEY];
 } kj_binding;
 
+/* kjit_launch under another name. */
+kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char *label,
+                               const kjit_config *config, const kjit_arg *args, int nargs);
 kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b);
 kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b);
 kj_eval_env kj_binding_env(kj_binding *b);

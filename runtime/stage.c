@@ -108,8 +108,10 @@ kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_str
     }
     for (int i = 0; i < s->narrays && status == KJIT_OK;)
         status = add_piece(s, b->kernel->mod->ctx, i, &i);
-    for (int i = 0; i < s->narrays && status == KJIT_OK; i++)
-        status = move(&s->arrays[i], false, stream);
+    for (int i = 0; i < s->narrays && status == KJIT_OK; i++) {
+        if (!s->arrays[i].array->overwritten)
+            status = move(&s->arrays[i], false, stream);
+    }
     if (status != KJIT_OK)
         kj_stage_drop(s);
     return status;

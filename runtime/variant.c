@@ -27,6 +27,7 @@ static kj_variant *find(const kj_kernel *kernel, const uint64_t *key, uint64_t h
 typedef struct compilation {
     kj_kernel *kernel;
     const kj_spec *spec;
+    const char *label;
     kj_variant *variant;
     kj_code code;
     bool compiled;
@@ -34,8 +35,10 @@ typedef struct compilation {
 } compilation;
 
 /* A kernel and its place, for a device's messages. */
-static const char *what(kj_arena *arena, const kj_kernel *kernel)
+static const char *what(kj_arena *arena, const kj_kernel *kernel, const char *label)
 {
+    if (label)
+        return kj_arena_printf(arena, "%s", label);
     const kj_source *source = &kernel->mod->source;
     uint32_t line, col;
     kj_line_col(source, kernel->decl->item->name_span.begin, &line, &col);
@@ -52,7 +55,7 @@ static void compile(void *data)
     if (mod->ctx->ops->target)
         mod->ctx->ops->target(mod->ctx->dev, &options);
     kj_diag_init(&diag, arena, &mod->source);
-    c->variant->what = what(arena, c->kernel);
+    c->variant->what = what(arena, c->kernel, c->label);
     c->compiled = kj_compile(arena, &diag, mod->program, c->kernel->decl, c->spec, &options,
                              mod->ctx->ops->stage, &c->code);
     if (!c->compiled)
@@ -104,7 +107,7 @@ void kj_variant_free(kj_variant *variant, kjit_context *ctx)
 
 /* Under the kernel's lock. */
 static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, uint64_t hash,
-                       kj_variant **out)
+                       const char *label, kj_variant **out)
 {
     kjit_context *ctx = kernel->mod->ctx;
     size_t size = (size_t)kernel->key_words * sizeof *key;
@@ -114,7 +117,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     kj_arena_init(&v->arena, NULL);
     v->hash = hash;
     memcpy(v->key, key, size);
-    compilation c = {.kernel = kernel, .spec = spec, .variant = v};
+    compilation c = {.kernel = kernel, .spec = spec, .label = label, .variant = v};
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
     double start = hook ? kj_now_ms() : 0;
     kjit_status status = build(&c);
@@ -124,7 +127,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     }
     if (hook)
         hook->report(hook->user, &(kj_timing){.kind = KJ_TIMING_COMPILE,
-                                              .name = kernel->decl->name,
+                                              .name = label ? label : kernel->decl->name,
                                               .ms = kj_now_ms() - start});
     _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];
     atomic_init(&v->next, atomic_load(bucket));
@@ -134,7 +137,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
 }
 
 kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                           kj_variant **out)
+                           const char *label, kj_variant **out)
 {
     uint64_t hash = hash_key(key, kernel->key_words);
     *out = find(kernel, key, hash);
@@ -144,7 +147,7 @@ kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_
     kjit_status status = KJIT_OK;
     *out = find(kernel, key, hash); /* another thread was first */
     if (!*out)
-        status = add(kernel, spec, key, hash, out);
+        status = add(kernel, spec, key, hash, label, out);
     pthread_mutex_unlock(&kernel->lock);
     return status;
 }

@@ -1,0 +1,134 @@
+/* Whole-array expressions of run blocks, sectioned by file. In: arrays and numbers that operators
+ * and functions work on element by element; out: launches of kernels written for the expression.
+ *
+ * An operator on an array builds a tree, a value of kind KJ_R_LAZY. Where an array is needed the
+ * tree is computed, as one kernel: it never outlives the expression of the source that it stands
+ * for, so nothing its arrays hold changes before. Kernels are made as source text and go through
+ * the module's own pipeline; the text names no value of the run but literals, so it is the key
+ * they are kept by. Types follow the rules of kernels, a number those of a literal. */
+#ifndef KJ_LAZY_H
+#define KJ_LAZY_H
+
+#include "run.h"
+
+/* A tree that would pass these is computed in parts. */
+enum { KJ_LAZY_OPERANDS = 3, KJ_LAZY_LEAVES = 64, KJ_LAZY_DEPTH = 100 };
+
+typedef enum kj_lazy_form {
+    KJ_X_BINARY, /* op */
+    KJ_X_UNARY,  /* op; INVERT of bools is `not` */
+    KJ_X_CALL,   /* builtin */
+    KJ_X_WHERE,  /* args[1] where args[0], else args[2] */
+    KJ_X_CAST,   /* to type */
+} kj_lazy_form;
+
+/* One operation. Its operands are numbers, arrays and further operations. */
+typedef struct kj_lazy {
+    kj_lazy_form form;
+    kj_op op;
+    kj_builtin builtin;
+    kj_dtype type; /* of an element */
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM];
+    int n;
+    kj_rvalue args[KJ_LAZY_OPERANDS];
+    kj_dtype types[KJ_LAZY_OPERANDS]; /* of each argument, as the operation takes it */
+    int leaves, depth;                /* of the tree */
+} kj_lazy;
+
+/* ---- lazy_node.c: trees ---- */
+
+static inline bool kj_is_array(kj_rvalue v)
+{
+    return v.kind == KJ_R_ARRAY || v.kind == KJ_R_LAZY;
+}
+kj_dtype kj_lazy_type(kj_rvalue array);
+int kj_lazy_shape(kj_rvalue array, const int64_t **shape); /* gives the number of axes */
+/* Results are KJ_R_LAZY, one argument at least is an array; the arguments stay the caller's. */
+bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
+bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
+bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                  kj_rvalue *out);
+bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out);
+
+/* ---- lazy_domain.c: what a kernel runs over ---- */
+
+enum { KJ_DOMAIN_AXES = KJIT_MAX_NDIM + 1 }; /* one more, to exchange two */
+
+/* An array in it. */
+typedef struct kj_domain_array {
+    kjit_array *array;
+    int64_t strides[KJ_DOMAIN_AXES]; /* bytes, along each axis of the domain */
+    bool has[KJ_DOMAIN_AXES];        /* else it is the same all along the axis */
+    kjit_array *view; /* what the kernel gets: the axes it has, or one with one element */
+} kj_domain_array;
+
+/* The axes of the result, joined where every array goes on evenly from one into the next. */
+typedef struct kj_domain {
+    int ndim;
+    int64_t shape[KJ_DOMAIN_AXES];
+    int group[KJ_DOMAIN_AXES]; /* axes of different groups stay apart */
+    int narrays;
+    kj_domain_array arrays[KJ_LAZY_LEAVES + 2];
+} kj_domain;
+
+void kj_domain_init(kj_domain *s, int ndim, const int64_t *shape);
+int kj_domain_find(const kj_domain *s, const kjit_array *a); /* narrays: it isn't there */
+/* Its place among the arrays; the same view twice is one. Its axes are the domain's last. */
+int kj_domain_add(kj_domain *s, kjit_array *a);
+/* Drops axes of one element, puts the others in the order of array `by`'s strides (unless that is
+ * -1), joins neighbours. At least one axis is left. */
+void kj_domain_join(kj_domain *s, int by);
+bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s); /* ends with kj_domain_free */
+void kj_domain_free(kj_domain *s);
+
+/* ---- lazy_text.c: trees as source text ---- */
+
+/* A kernel being written, and the arguments of its launch in order. */
+typedef struct kj_lazy_kernel {
+    kj_run *run;
+    kj_span at;    /* for failures */
+    kj_span named; /* the text that timings show */
+    kj_domain domain;
+    kj_str params, lets, body; /* lets: what values need before them */
+    kjit_arg args[2 * KJ_LAZY_LEAVES + 8];
+    int nargs, nscalars, nlets;
+} kj_lazy_kernel;
+
+/* Adds the arrays of a value to the domain. */
+void kj_lazy_gather(kj_domain *s, kj_rvalue v);
+/* Declares the domain's arrays as parameters a0, a1, ... */
+void kj_lazy_params(kj_lazy_kernel *k);
+/* Array i at the position i0, i1, ... */
+void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i);
+/* The value at the position i0, i1, ..., as an expression of type `type`; numbers become
+ * parameters. It stands behind the lets, which kj_lazy_lets puts. */
+void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type);
+void kj_lazy_lets(kj_lazy_kernel *k);
+/* The extent of an axis: "a0.shape[1]". */
+void kj_lazy_extent(const kj_lazy_kernel *k, kj_str *t, int axis);
+
+typedef struct kj_lazy_cache kj_lazy_cache;
+
+/* ---- lazy_cache.c: modules, kept by their text ---- */
+
+/* The module of this source under the run's compile options; ends with kj_module_drop. */
+kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out);
+
+/* ---- lazy_launch.c ---- */
+
+/* Compiles "kernel expr(params) { body }" and launches it. What timings show is the source's text
+ * at k->named, then `what`. */
+bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t block[3],
+                    const char *what);
+void kj_lazy_free(kj_lazy_kernel *k);
+
+/* ---- lazy_map.c: element by element ---- */
+
+/* A tree becomes the array it stands for, in place. Other values stay. */
+bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v);
+/* target[...] = v, as if all of v were computed first. `at` is the value's place, `whole` the
+ * assignment's. */
+bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v);
+
+#endif

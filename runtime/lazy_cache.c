@@ -1,0 +1,102 @@
+/* The modules of expressions, kept by their source text for as long as their context lives. In: a
+ * text; out: its module, compiled the first time it is asked for. */
+#include "lazy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 64 };
+
+typedef struct entry {
+    struct entry *next;
+    kjit_module *mod; /* its source is the key */
+} entry;
+
+struct kj_lazy_cache {
+    entry *buckets[BUCKETS];
+};
+
+static uint64_t hash_text(const kj_str *text)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < text->size; i++)
+        h = (h ^ (unsigned char)text->data[i]) * 1099511628211u;
+    return h ^ h >> 32;
+}
+
+static kjit_module *find(const kj_lazy_cache *cache, const kj_str *text, uint64_t hash)
+{
+    const entry *e = cache ? cache->buckets[hash % BUCKETS] : NULL;
+    while (e && (e->mod->source.size != text->size ||
+                 memcmp(e->mod->source.text, text->data, text->size) != 0))
+        e = e->next;
+    return e ? e->mod : NULL;
+}
+
+/* Modules in the cache hold the context, so a context that was let go of keeps no more of them. */
+static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
+{
+    entry *e = calloc(1, sizeof *e);
+    if (!ctx->lazy)
+        ctx->lazy = calloc(1, sizeof *ctx->lazy);
+    if (!e || !ctx->lazy || ctx->destroyed) { /* it is compiled again the next time */
+        free(e);
+        return;
+    }
+    kj_module_hold(mod);
+    e->mod = mod;
+    e->next = ctx->lazy->buckets[hash % BUCKETS];
+    ctx->lazy->buckets[hash % BUCKETS] = e;
+}
+
+kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
+{
+    kjit_context *ctx = r->ctx;
+    const kj_compile_options *o = &r->module->options;
+    kjit_compile_options options = {.opt_level = o->opt_level,
+                                    .no_contract = o->no_contract,
+                                    .verify = o->verify,
+                                    .libdevice = o->libdevice};
+    kj_str all = {0};
+    kj_str_printf(&all, "# -O%d%s%s %s\n", o->opt_level, o->no_contract ? " --fp-contract=off" : "",
+                  o->verify ? " verified" : "", o->libdevice ? o->libdevice : "");
+    kj_str_add(&all, text->data ? text->data : "", text->size);
+    if (all.failed || text->failed) {
+        kj_str_free(&all);
+        return kj_no_memory(ctx);
+    }
+    uint64_t hash = hash_text(&all);
+    kjit_status status = KJIT_OK;
+    pthread_mutex_lock(&ctx->lock);
+    *out = find(ctx->lazy, &all, hash);
+    if (*out)
+        kj_module_hold(*out);
+    pthread_mutex_unlock(&ctx->lock);
+    if (!*out) {
+        status = kjit_module_compile(ctx, "expression", all.data, all.size, &options, out);
+        pthread_mutex_lock(&ctx->lock);
+        if (status == KJIT_OK && !find(ctx->lazy, &all, hash)) /* no other thread was faster */
+            keep(ctx, *out, hash);
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    kj_str_free(&all);
+    return status;
+}
+
+void kj_lazy_cache_free(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    kj_lazy_cache *cache = ctx->lazy;
+    ctx->lazy = NULL;
+    ctx->destroyed = true;
+    pthread_mutex_unlock(&ctx->lock);
+    for (int b = 0; cache && b < BUCKETS; b++) {
+        while (cache->buckets[b]) {
+            entry *e = cache->buckets[b];
+            cache->buckets[b] = e->next;
+            kj_module_drop(e->mod);
+            free(e);
+        }
+    }
+    free(cache);
+}

@@ -1,0 +1,136 @@
+/* The axes a kernel runs over. In: the shape of a result and the arrays that stretch to it; out: as
+ * few axes as those arrays allow, the fastest last, and a view of each array for the kernel. */
+#include "lazy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void kj_domain_init(kj_domain *s, int ndim, const int64_t *shape)
+{
+    *s = (kj_domain){.ndim = ndim};
+    for (int i = 0; i < ndim; i++)
+        s->shape[i] = shape[i];
+}
+
+static bool same_view(const kjit_array *a, const kjit_array *b)
+{
+    size_t size = (size_t)a->ndim * sizeof *a->shape;
+    return a->data == b->data && a->dtype == b->dtype && a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, size) == 0 && memcmp(a->strides, b->strides, size) == 0;
+}
+
+int kj_domain_find(const kj_domain *s, const kjit_array *a)
+{
+    int i = 0;
+    while (i < s->narrays && !same_view(s->arrays[i].array, a))
+        i++;
+    return i;
+}
+
+int kj_domain_add(kj_domain *s, kjit_array *a)
+{
+    int found = kj_domain_find(s, a);
+    if (found < s->narrays)
+        return found;
+    kj_domain_array *to = &s->arrays[s->narrays];
+    *to = (kj_domain_array){.array = a};
+    for (int i = 0; i < a->ndim; i++) {
+        int axis = s->ndim - a->ndim + i;
+        to->has[axis] = a->shape[i] == s->shape[axis];
+        to->strides[axis] = to->has[axis] ? a->strides[i] : 0;
+    }
+    return s->narrays++;
+}
+
+static void move_axis(kj_domain *s, int from, int to)
+{
+    s->shape[to] = s->shape[from];
+    s->group[to] = s->group[from];
+    for (int i = 0; i < s->narrays; i++) {
+        s->arrays[i].has[to] = s->arrays[i].has[from];
+        s->arrays[i].strides[to] = s->arrays[i].strides[from];
+    }
+}
+
+static void drop_ones(kj_domain *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->ndim; i++) {
+        if (s->shape[i] != 1)
+            move_axis(s, i, n++);
+    }
+    s->ndim = n;
+}
+
+static void sort_axes(kj_domain *s, const kj_domain_array *by)
+{
+    for (int i = 1; i < s->ndim; i++) {
+        for (int j = i; j > 0 && llabs(by->strides[j]) > llabs(by->strides[j - 1]); j--) {
+            move_axis(s, j, KJIT_MAX_NDIM);
+            move_axis(s, j - 1, j);
+            move_axis(s, KJIT_MAX_NDIM, j - 1);
+        }
+    }
+}
+
+/* Does every array that has one of the axes go on from the inner into the outer? */
+static bool joins(const kj_domain *s, int outer, int inner)
+{
+    for (int i = 0; i < s->narrays; i++) {
+        const kj_domain_array *a = &s->arrays[i];
+        if (a->has[outer] != a->has[inner] ||
+            (a->has[outer] && a->strides[outer] != a->strides[inner] * s->shape[inner]))
+            return false;
+    }
+    return s->group[outer] == s->group[inner];
+}
+
+void kj_domain_join(kj_domain *s, int by)
+{
+    drop_ones(s);
+    if (by >= 0)
+        sort_axes(s, &s->arrays[by]);
+    int n = 0;
+    for (int i = 1; i < s->ndim; i++) {
+        if (joins(s, n, i)) {
+            int64_t extent = s->shape[n] * s->shape[i];
+            move_axis(s, i, n);
+            s->shape[n] = extent;
+        } else {
+            move_axis(s, i, ++n);
+        }
+    }
+    s->ndim = s->ndim > 0 ? n + 1 : 0;
+    if (s->ndim > 0)
+        return;
+    s->ndim = 1;
+    s->shape[0] = 1;
+    for (int i = 0; i < s->narrays; i++) {
+        s->arrays[i].has[0] = true;
+        s->arrays[i].strides[0] = (int64_t)kjit_dtype_size(s->arrays[i].array->dtype);
+    }
+}
+
+bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s)
+{
+    for (int i = 0; i < s->narrays; i++) {
+        kj_domain_array *a = &s->arrays[i];
+        int64_t shape[KJIT_MAX_NDIM] = {1}, strides[KJIT_MAX_NDIM] = {0};
+        int n = 0;
+        for (int axis = 0; axis < s->ndim; axis++) {
+            if (!a->has[axis])
+                continue;
+            shape[n] = s->shape[axis];
+            strides[n++] = a->strides[axis];
+        }
+        if (!kj_run_check(r, kj_array_restride(a->array, n ? n : 1, shape, strides, &a->view), at))
+            return false;
+    }
+    return true;
+}
+
+void kj_domain_free(kj_domain *s)
+{
+    for (int i = 0; i < s->narrays; i++)
+        kjit_array_free(s->arrays[i].view);
+}

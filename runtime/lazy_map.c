@@ -1,0 +1,230 @@
+/* Element-wise expressions. In: a tree, and perhaps the array it is stored into; out: one launch
+ * that computes each element and stores it. */
+#include "lazy.h"
+
+#include <string.h>
+
+/* ---- The kernel ---- */
+
+/* Positions along the last two axes are threads', the others blocks'. A block's number says which
+ * of the rows of blocks along the axes it is of, so that no extent is too large for a grid. */
+static void put_positions(kj_lazy_kernel *k)
+{
+    kj_str *t = &k->body;
+    int last = k->domain.ndim - 1;
+    kj_str_puts(t, "let columns = ceil_div(");
+    kj_lazy_extent(k, t, last);
+    kj_str_printf(t,
+                  ", blockDim.x)\n"
+                  "let i%d = blockIdx.x %% columns * blockDim.x + threadIdx.x\n"
+                  "let rows = ceil_div(",
+                  last);
+    kj_lazy_extent(k, t, last - 1);
+    kj_str_printf(t,
+                  ", blockDim.y)\n"
+                  "let b%d = blockIdx.x // columns\n"
+                  "let i%d = b%d %% rows * blockDim.y + threadIdx.y\n",
+                  last - 1, last - 1, last - 1);
+    for (int axis = last - 2; axis >= 0; axis--) {
+        kj_str_printf(t, "let b%d = b%d // ", axis, axis + 1);
+        if (axis == last - 2)
+            kj_str_puts(t, "rows");
+        else
+            kj_lazy_extent(k, t, axis + 1);
+        kj_str_printf(t, "\nlet i%d = b%d", axis, axis);
+        if (axis > 0) {
+            kj_str_puts(t, " % ");
+            kj_lazy_extent(k, t, axis);
+        }
+        kj_str_puts(t, "\n");
+    }
+}
+
+/* The blocks: as wide as the last axis needs, and so high that they have 256 threads. */
+static void choose_blocks(const kj_domain *s, int64_t grid[3], int64_t block[3])
+{
+    enum { THREADS = 256 };
+    block[0] = THREADS;
+    grid[0] = (s->shape[s->ndim - 1] + THREADS - 1) / THREADS;
+    if (s->ndim == 1)
+        return;
+    while (block[0] > 4 && block[0] / 2 >= s->shape[s->ndim - 1])
+        block[0] /= 2;
+    block[1] = THREADS / block[0];
+    grid[0] = (s->shape[s->ndim - 1] + block[0] - 1) / block[0];
+    grid[0] *= (s->shape[s->ndim - 2] + block[1] - 1) / block[1];
+    for (int axis = 0; axis < s->ndim - 2; axis++)
+        grid[0] *= s->shape[axis];
+}
+
+static void put_body(kj_lazy_kernel *k, int to, kj_rvalue v)
+{
+    kj_str *t = &k->body, value = {0};
+    int last = k->domain.ndim - 1;
+    if (last > 0)
+        put_positions(k);
+    else
+        kj_str_puts(t, "let i0 = grid(1)\n");
+    for (int axis = last; axis >= 0 && axis >= last - 1; axis--) {
+        kj_str_printf(t, "%si%d < ", axis == last ? "if " : " and ", axis);
+        kj_lazy_extent(k, t, axis);
+    }
+    kj_str_puts(t, " {\n");
+    kj_lazy_value(k, &value, v, (kj_dtype)k->domain.arrays[to].array->dtype);
+    kj_lazy_lets(k);
+    kj_lazy_element(k, t, to);
+    kj_str_printf(t, " = %s\n}\n", value.data ? value.data : "");
+    t->failed |= value.failed;
+    kj_str_free(&value);
+}
+
+/* Every element of the target gets its value; v is of its shape or stretches to it. */
+static bool map(kj_run *r, kj_span at, kj_span named, kjit_array *target, kj_rvalue v)
+{
+    kj_lazy_kernel k = {.run = r, .at = at, .named = named};
+    int64_t grid[3] = {0}, block[3] = {0};
+    if (target->size == 0)
+        return true;
+    kj_domain_init(&k.domain, target->ndim, target->shape);
+    kj_lazy_gather(&k.domain, v);
+    bool read = kj_domain_find(&k.domain, target) < k.domain.narrays;
+    int to = kj_domain_add(&k.domain, target);
+    kj_domain_join(&k.domain, to);
+    bool ok = kj_domain_views(r, at, &k.domain);
+    if (ok) {
+        k.domain.arrays[to].view->overwritten = !read;
+        kj_lazy_params(&k);
+        put_body(&k, to, v);
+        choose_blocks(&k.domain, grid, block);
+        ok = kj_lazy_launch(&k, grid, block, "");
+    }
+    kj_lazy_free(&k);
+    return ok;
+}
+
+/* ---- New arrays ---- */
+
+/* What the arrays of a tree say of its result. */
+typedef struct place {
+    kjit_memory memory; /* the device's if one is there */
+    bool c, f;          /* one is in C order, in F order only */
+} place;
+
+static void look(kj_rvalue v, int ndim, place *p)
+{
+    if (v.kind == KJ_R_ARRAY) {
+        const kjit_array *a = v.u.object->u.array;
+        if (a->buffer->memory == KJIT_DEVICE)
+            p->memory = KJIT_DEVICE;
+        p->c |= a->ndim == ndim && a->layout != KJ_LAYOUT_F;
+        p->f |= a->ndim == ndim && a->layout == KJ_LAYOUT_F;
+    }
+    for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++)
+        look(v.u.object->u.lazy->args[i], ndim, p);
+}
+
+static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
+{
+    const kj_lazy *e = v->u.object->u.lazy;
+    place p = {.memory = KJIT_HOST};
+    look(*v, e->ndim, &p);
+    kjit_array *made = NULL;
+    kj_rvalue result;
+    if (!kj_run_check(r,
+                      kjit_array_create(r->ctx, (kjit_dtype)e->type, e->ndim, e->shape,
+                                        p.f && !p.c ? 'F' : 'C', p.memory, &made),
+                      at) ||
+        !kj_run_array(r, at, made, &result))
+        return false;
+    if (!map(r, at, named, made, *v)) {
+        kj_run_drop(&result);
+        return false;
+    }
+    kj_run_drop(v);
+    *v = result;
+    return true;
+}
+
+bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v)
+{
+    return v->kind != KJ_R_LAZY || finish(r, at, at, v);
+}
+
+/* ---- Arrays that are there ---- */
+
+/* Does an element of v depend on elements of the target at other places? */
+static bool reads_elsewhere(kj_rvalue v, const kjit_array *target)
+{
+    if (v.kind == KJ_R_ARRAY) {
+        const kjit_array *a = v.u.object->u.array;
+        bool same = a->data == target->data && a->ndim == target->ndim;
+        for (int i = 0; same && i < a->ndim; i++)
+            same = a->shape[i] == target->shape[i] &&
+                   (a->shape[i] == 1 || a->strides[i] == target->strides[i]);
+        return !same && kj_arrays_meet(a, target);
+    }
+    for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++) {
+        if (reads_elsewhere(v.u.object->u.lazy->args[i], target))
+            return true;
+    }
+    return false;
+}
+
+static bool stretches(kj_run *r, kj_span at, kj_rvalue v, const kjit_array *target)
+{
+    const int64_t *shape;
+    int n = kj_lazy_shape(v, &shape);
+    bool fits = n <= target->ndim;
+    for (int i = 1; fits && i <= n; i++)
+        fits = shape[n - i] == target->shape[target->ndim - i] || shape[n - i] == 1;
+    if (fits)
+        return true;
+    char x[KJ_SHAPE_TEXT], y[KJ_SHAPE_TEXT];
+    return kj_run_fail(r, KJIT_SHAPE, at, "the shape %s does not go into the shape %s",
+                       kj_shape_text(n, shape, x), kj_shape_text(target->ndim, target->shape, y));
+}
+
+/* v, in memory of its own. */
+static bool separate(kj_run *r, kj_span at, kj_span whole, kj_rvalue v, kj_rvalue *out)
+{
+    *out = v;
+    kj_run_keep(v);
+    if (v.kind == KJ_R_LAZY)
+        return finish(r, at, whole, out);
+    kjit_array *a = v.u.object->u.array, *copy = NULL;
+    kj_run_drop(out);
+    return kj_run_check(r,
+                        kjit_array_create(r->ctx, a->dtype, a->ndim, a->shape, 'C',
+                                          a->buffer->memory, &copy),
+                        at) &&
+           kj_run_array(r, at, copy, out) && kj_run_check(r, kjit_copy(copy, a, NULL), at);
+}
+
+static bool put(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
+{
+    kjit_array *a = v.kind == KJ_R_ARRAY ? v.u.object->u.array : NULL;
+    if (a && a->dtype == target->dtype && a->ndim == target->ndim &&
+        memcmp(a->shape, target->shape, (size_t)a->ndim * sizeof *a->shape) == 0)
+        return kj_run_check(r, kjit_copy(target, a, NULL), at);
+    return map(r, at, whole, target, v);
+}
+
+bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
+{
+    kj_dtype to = (kj_dtype)target->dtype, from = kj_lazy_type(v);
+    kj_rvalue own;
+    if (!stretches(r, at, v, target))
+        return false;
+    if (!kj_converts(from, to)) {
+        kj_run_fail(r, KJIT_TYPE, at, "an element of the array is %s, not %s", kj_types[to].name,
+                    kj_types[from].name);
+        return kj_run_hint(r, "convert the value: %s(...)", kj_types[to].name);
+    }
+    if (!reads_elsewhere(v, target))
+        return put(r, at, whole, target, v);
+    if (!separate(r, at, whole, v, &own))
+        return false;
+    bool ok = put(r, at, whole, target, own);
+    kj_run_drop(&own);
+    return ok;
+}

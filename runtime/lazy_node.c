@@ -1,0 +1,379 @@
+/* Trees of element-wise operations. In: an operator or function and its operands; out: a node with
+ * the type and shape of the result, or a failure that says which operand does not go. */
+#include "lazy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+kj_dtype kj_lazy_type(kj_rvalue v)
+{
+    return v.kind == KJ_R_LAZY ? v.u.object->u.lazy->type
+                               : (kj_dtype)kjit_array_dtype(v.u.object->u.array);
+}
+
+int kj_lazy_shape(kj_rvalue v, const int64_t **shape)
+{
+    if (v.kind == KJ_R_LAZY) {
+        *shape = v.u.object->u.lazy->shape;
+        return v.u.object->u.lazy->ndim;
+    }
+    *shape = kjit_array_shape(v.u.object->u.array);
+    return kjit_array_ndim(v.u.object->u.array);
+}
+
+/* ---- Shapes ---- */
+
+static bool different_shapes(kj_run *r, kj_span at, int ndim, const int64_t *shape, int n,
+                             const int64_t *other)
+{
+    char x[KJ_SHAPE_TEXT], y[KJ_SHAPE_TEXT];
+    kj_run_fail(r, KJIT_SHAPE, at, "the shapes %s and %s do not go together",
+                kj_shape_text(ndim, shape, x), kj_shape_text(n, other, y));
+    return kj_run_hint(r, "axes meet from the last one on; equal extents do, and 1 and any");
+}
+
+/* The shape that operands stretch to: axes are aligned at the last. */
+static bool broadcast(kj_run *r, kj_span at, kj_lazy *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        const int64_t *shape;
+        int64_t before[KJIT_MAX_NDIM];
+        if (!kj_is_array(e->args[i]))
+            continue;
+        int n = kj_lazy_shape(e->args[i], &shape), ndim = e->ndim > n ? e->ndim : n;
+        memcpy(before, e->shape, sizeof before);
+        for (int k = 1; k <= ndim; k++) {
+            int64_t a = k <= e->ndim ? before[e->ndim - k] : 1, b = k <= n ? shape[n - k] : 1;
+            if (a != b && a != 1 && b != 1)
+                return different_shapes(r, at, e->ndim, before, n, shape);
+            e->shape[ndim - k] = a == 1 ? b : a;
+        }
+        e->ndim = ndim;
+    }
+    return true;
+}
+
+/* ---- Types ---- */
+
+static kj_dtype own_type(kj_rvalue v)
+{
+    return kj_is_array(v) ? kj_lazy_type(v) : v.kind == KJ_R_BOOL ? KJ_BOOL : KJ_VOID;
+}
+
+static const char *describe(kj_rvalue v, char buf[48])
+{
+    if (!kj_is_array(v))
+        return kj_run_kind_name(v);
+    snprintf(buf, 48, "an array of %s", kj_types[kj_lazy_type(v)].name);
+    return buf;
+}
+
+static bool wrong_kind(kj_run *r, kj_span at, const char *what, const char *wanted, kj_rvalue v)
+{
+    char text[48];
+    return kj_run_fail(r, KJIT_TYPE, at, "%s works on %s, not on %s", what, wanted,
+                       describe(v, text));
+}
+
+static bool is_bool(kj_rvalue v)
+{
+    return own_type(v) == KJ_BOOL;
+}
+
+/* Arrays and numbers that can be computed with. */
+static bool numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (is_bool(v[i])) {
+            wrong_kind(r, at, what, "numbers", v[i]);
+            return kj_run_hint(r, "i32(x) makes 0 and 1 of it");
+        }
+        if (kj_is_array(v[i]) || kj_run_is_number(v[i]))
+            continue;
+        wrong_kind(r, at, what, "arrays and numbers", v[i]);
+        return v[i].kind == KJ_R_LIST || v[i].kind == KJ_R_TUPLE
+                   ? kj_run_hint(r, "array(...) makes an array of it")
+                   : false;
+    }
+    return true;
+}
+
+static bool misfit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type)
+{
+    kj_run_fail(r, KJIT_TYPE, at, "%s does not fit %s, the type it meets here",
+                kj_run_short(v).text, kj_types[type].name);
+    return kj_run_hint(r, "convert the array: %s(a)",
+                       kj_types[type].class == KJ_CLASS_FLOAT ? "f64" : "i64");
+}
+
+/* The type that operands meet in; numbers are literals to it. */
+static bool unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
+                  kj_dtype *type)
+{
+    kj_dtype alone = KJ_I32;
+    bool real = false;
+    *type = KJ_VOID;
+    for (int i = 0; i < n; i++) {
+        kj_dtype own = own_type(v[i]), both = *type == KJ_VOID ? own : kj_common_type(*type, own);
+        if (own == KJ_VOID) {
+            real |= v[i].kind == KJ_R_FLOAT;
+            kj_dtype its = kj_default_type(kj_run_to_value(v[i]));
+            alone = its == KJ_I32 ? alone : its;
+        } else if (both == KJ_VOID) {
+            kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for %s and %s", what,
+                        kj_types[*type].name, kj_types[own].name);
+            return kj_run_hint(r, "convert one: %s(a)",
+                               *type == KJ_BOOL || own == KJ_BOOL ? "i32" : "i64");
+        } else {
+            *type = both;
+        }
+    }
+    if (*type == KJ_VOID)
+        *type = real ? KJ_F32 : alone;
+    else if (real && kj_is_int(*type))
+        *type = KJ_F32;
+    for (int i = 0; i < n; i++) {
+        if (own_type(v[i]) != KJ_VOID)
+            continue;
+        if (*type == KJ_BOOL || !kj_value_fits(kj_run_to_value(v[i]), *type))
+            return misfit(r, at, v[i], *type);
+    }
+    return true;
+}
+
+/* ---- Nodes ---- */
+
+static int leaves_of(kj_rvalue v)
+{
+    return v.kind == KJ_R_LAZY ? v.u.object->u.lazy->leaves : 1;
+}
+
+static int depth_of(kj_rvalue v)
+{
+    return v.kind == KJ_R_LAZY ? v.u.object->u.lazy->depth : 0;
+}
+
+/* The node as a value. Operands too large to be part of one kernel are computed first. */
+static bool make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
+{
+    if (!broadcast(r, at, e))
+        return false;
+    int leaves = 0;
+    for (int i = 0; i < e->n; i++)
+        leaves += leaves_of(e->args[i]);
+    bool ok = true;
+    for (int i = 0; i < e->n; i++) {
+        kj_run_keep(e->args[i]);
+        bool large = leaves > KJ_LAZY_LEAVES && leaves_of(e->args[i]) > 1;
+        if (ok && (large || depth_of(e->args[i]) >= KJ_LAZY_DEPTH)) {
+            leaves -= leaves_of(e->args[i]) - 1;
+            ok = kj_lazy_finish(r, at, &e->args[i]);
+        }
+        if (depth_of(e->args[i]) >= e->depth)
+            e->depth = depth_of(e->args[i]) + 1;
+    }
+    e->leaves = leaves;
+    if (ok)
+        return kj_run_lazy(r, at, e, out);
+    for (int i = 0; i < e->n; i++)
+        kj_run_drop(&e->args[i]);
+    return false;
+}
+
+static kj_lazy node(kj_lazy_form form, kj_dtype type, const kj_rvalue *args, int n, kj_dtype as)
+{
+    kj_lazy e = {.form = form, .type = type, .n = n, .depth = 1};
+    for (int i = 0; i < n; i++) {
+        e.args[i] = args[i];
+        e.types[i] = as;
+    }
+    return e;
+}
+
+/* ---- Operators ---- */
+
+static bool no_division(kj_run *r, kj_span at)
+{
+    kj_run_fail(r, KJIT_TYPE, at, "'/' divides floats, and both sides are integers");
+    return kj_run_hint(r, "write '//' for the integer quotient, or convert one side: f32(a)");
+}
+
+static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
+{
+    enum { MAX_POWER = 64 }; /* the most that kernels write as products */
+    kj_dtype type;
+    if (v[1].kind == KJ_R_INT && (uint64_t)v[1].u.i <= MAX_POWER) {
+        kj_lazy e = node(KJ_X_BINARY, kj_lazy_type(v[0]), v, 2, KJ_VOID);
+        e.op = KJ_OP_POW;
+        return make(r, at, &e, out);
+    }
+    if (!unify(r, at, "'**'", v, 2, &type))
+        return false;
+    if (!kj_is_float(type)) {
+        kj_run_fail(r, KJIT_TYPE, at, "'**' on integers needs one exponent, from 0 to %d",
+                    MAX_POWER);
+        return kj_run_hint(r, "f32(a) ** b works, or a shift for powers of two");
+    }
+    kj_lazy e = node(KJ_X_BINARY, type, v, 2, type);
+    e.op = KJ_OP_POW;
+    return make(r, at, &e, out);
+}
+
+static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rvalue *v,
+                  kj_rvalue *out)
+{
+    for (int i = 0; i < 2; i++) {
+        if (v[i].kind == KJ_R_FLOAT || kj_is_float(own_type(v[i])))
+            return wrong_kind(r, at, what, "integers", v[i]);
+    }
+    kj_dtype type = own_type(v[kj_is_array(v[0]) ? 0 : 1]);
+    if (!kj_is_array(v[0]) && !kj_value_fits(kj_run_to_value(v[0]), type))
+        return misfit(r, at, v[0], type);
+    kj_lazy e = node(KJ_X_BINARY, type, v, 2, type);
+    e.op = op;
+    return make(r, at, &e, out);
+}
+
+bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
+{
+    kj_rvalue v[2] = {a, b};
+    kj_op_class class = kj_ops[op].class;
+    bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
+    kj_dtype type = KJ_BOOL;
+    char what[8];
+    snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
+    if (!((equality || class == KJ_OPS_BITS) && is_bool(a) && is_bool(b))) {
+        if (!numbers(r, at, what, v, 2))
+            return false;
+        if (class == KJ_OPS_SHIFT)
+            return shift(r, at, op, what, v, out);
+        if (op == KJ_OP_POW)
+            return power(r, at, v, out);
+        if (!unify(r, at, what, v, 2, &type))
+            return false;
+        if (class == KJ_OPS_BITS && kj_is_float(type))
+            return wrong_kind(r, at, what, "integers and bools", v[kj_is_float(own_type(b))]);
+        if (op == KJ_OP_DIV && !kj_is_float(type))
+            return no_division(r, at);
+    }
+    kj_lazy e = node(KJ_X_BINARY, class == KJ_OPS_COMPARE ? KJ_BOOL : type, v, 2, type);
+    e.op = op;
+    return make(r, at, &e, out);
+}
+
+bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
+{
+    kj_dtype type = kj_lazy_type(a);
+    if (op == KJ_OP_NOT) {
+        kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
+        return kj_run_hint(r, "~a is 'not' for each element");
+    }
+    if (op == KJ_OP_INVERT && kj_is_float(type))
+        return wrong_kind(r, at, "'~'", "integers and bools", a);
+    if (op == KJ_OP_NEG && !numbers(r, at, "'-'", &a, 1))
+        return false;
+    kj_lazy e = node(KJ_X_UNARY, type, &a, 1, type);
+    e.op = op;
+    return make(r, at, &e, out);
+}
+
+bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
+{
+    kj_lazy e = node(KJ_X_CAST, to, &a, 1, kj_lazy_type(a));
+    return make(r, at, &e, out);
+}
+
+/* ---- Functions ---- */
+
+static bool takes(char letter, kj_dtype t)
+{
+    switch (letter) {
+    case 'f': return kj_is_float(t);
+    case 'i': return kj_is_int(t);
+    default: return kj_is_float(t) || kj_is_int(t);
+    }
+}
+
+static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj_rvalue v)
+{
+    kj_run_fail(r, KJIT_TYPE, at, "'%s' takes %s, not %s", kj_builtins[id].name,
+                letter == 'f'   ? "floats"
+                : letter == 'i' ? "integers"
+                                : "numbers",
+                describe(v, (char[48]){0}));
+    return kj_run_hint(r, "convert it: %s(a)", letter == 'f' ? "f32" : "i32");
+}
+
+/* min and max of more than two: two at a time. */
+static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                            kj_rvalue *out)
+{
+    kj_rvalue least = args[0];
+    kj_run_keep(least);
+    for (int i = 1; i < n; i++) {
+        kj_rvalue two[2] = {least, args[i]}, next;
+        bool ok = kj_is_array(least) || kj_is_array(args[i])
+                      ? kj_lazy_call(r, at, id, two, 2, &next)
+                      : kj_run_math(r, at, id, two, 2, &next);
+        kj_run_drop(&least);
+        if (!ok)
+            return false;
+        least = next;
+    }
+    *out = least;
+    return true;
+}
+
+bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                  kj_rvalue *out)
+{
+    const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
+    const char *letters = strchr(signature, '(');
+    int wanted = letters ? (int)strcspn(++letters, ")") : 0;
+    kj_dtype type;
+    char what[40];
+    if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
+        return extreme_of_many(r, at, id, args, n, out);
+    if (n != wanted)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", name, wanted,
+                           wanted == 1 ? "" : "s", n);
+    if (letters - signature != 2 || strspn(letters, "fin") != (size_t)wanted ||
+        !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
+    snprintf(what, sizeof what, "'%s'", name);
+    if (!numbers(r, at, what, args, n) || !unify(r, at, what, args, n, &type))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!takes(letters[i], type))
+            return wrong_argument(r, at, id, letters[i], args[i]);
+    }
+    kj_lazy e = node(KJ_X_CALL, *signature == 'b' ? KJ_BOOL : type, args, n, type);
+    e.builtin = id;
+    return make(r, at, &e, out);
+}
+
+bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_dtype type;
+    const kj_rvalue *v = c->args;
+    if (!is_bool(v[0])) {
+        char text[48];
+        kj_run_fail(r, KJIT_TYPE, c->spans[0], "the condition is bool, not %s",
+                    describe(v[0], text));
+        return kj_is_array(v[0]) ? kj_run_hint(r, "compare: a != 0") : false;
+    }
+    for (int i = 1; i < 3; i++) {
+        if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]))
+            return wrong_kind(r, c->spans[i], "where", "arrays and numbers", v[i]);
+    }
+    if (!kj_is_array(v[0]) && !kj_is_array(v[1]) && !kj_is_array(v[2])) {
+        *out = v[v[0].u.i ? 1 : 2];
+        return true;
+    }
+    if (!unify(r, c->span, "where", v + 1, 2, &type))
+        return false;
+    kj_lazy e = node(KJ_X_WHERE, type, v, 3, type);
+    e.types[0] = KJ_BOOL;
+    return make(r, c->span, &e, out);
+}

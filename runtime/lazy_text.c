@@ -1,0 +1,169 @@
+/* Trees as the source text of a kernel. In: a tree and the domain it is computed over; out: the
+ * expression, the kernel's parameters and the arguments for them. */
+#include "lazy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void kj_lazy_gather(kj_domain *s, kj_rvalue v)
+{
+    if (v.kind == KJ_R_ARRAY)
+        kj_domain_add(s, v.u.object->u.array);
+    for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++)
+        kj_lazy_gather(s, v.u.object->u.lazy->args[i]);
+}
+
+void kj_lazy_params(kj_lazy_kernel *k)
+{
+    for (int i = 0; i < k->domain.narrays; i++) {
+        kjit_array *a = k->domain.arrays[i].view;
+        kj_str_printf(&k->params, "%sa%d: %s[%.*s]", k->nargs ? ", " : "", i,
+                      kjit_dtype_name(a->dtype), a->ndim - 1, ",,,,,");
+        k->args[k->nargs++] = kjit_arg_array(a);
+    }
+}
+
+void kj_lazy_extent(const kj_lazy_kernel *k, kj_str *t, int axis)
+{
+    for (int i = 0; i < k->domain.narrays; i++) {
+        const kj_domain_array *a = &k->domain.arrays[i];
+        int at = 0;
+        if (!a->has[axis])
+            continue;
+        for (int before = 0; before < axis; before++)
+            at += a->has[before];
+        kj_str_printf(t, "a%d.shape[%d]", i, at);
+        return;
+    }
+}
+
+/* ---- Leaves ---- */
+
+void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i)
+{
+    const kj_domain_array *a = &k->domain.arrays[i];
+    const char *before = "[";
+    kj_str_printf(t, "a%d", i);
+    for (int axis = 0; axis < k->domain.ndim; axis++) {
+        if (!a->has[axis])
+            continue;
+        kj_str_printf(t, "%si%d", before, axis);
+        before = ", ";
+    }
+    kj_str_puts(t, *before == '[' ? "[0]" : "]");
+}
+
+static void put_literal(kj_str *t, kj_value v)
+{
+    if (v.type == KJ_BOOL) {
+        kj_str_puts(t, v.b ? "true" : "false");
+    } else if (kj_is_float(v.type)) {
+        char text[40];
+        snprintf(text, sizeof text, "%.17g", v.f);
+        kj_str_puts(t, text);
+        if (!strpbrk(text, ".en")) /* 2: an integer to read */
+            kj_str_puts(t, ".0");
+    } else if (v.type == KJ_I64) {
+        kj_str_printf(t, "%" PRId64, v.i);
+    } else {
+        kj_str_printf(t, "%" PRIu64, v.u);
+    }
+}
+
+/* Literals of the source stand in the text, where the compiler can use them; what the run computed
+ * is a parameter, so that the kernel serves again. */
+static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
+{
+    kj_value value = kj_run_to_value(v);
+    if (type == KJ_VOID) {
+        put_literal(t, value);
+        return;
+    }
+    if (v.literal || value.type == KJ_U64) {
+        kj_str_printf(t, "%s(", kj_types[type].name);
+        put_literal(t, value);
+        kj_str_puts(t, ")");
+        return;
+    }
+    kj_value as = kj_fold_convert(value, type);
+    kj_str_printf(t, "s%d", k->nscalars);
+    kj_str_printf(&k->params, "%ss%d: %s", k->nargs ? ", " : "", k->nscalars++,
+                  kj_types[type].name);
+    k->args[k->nargs++] = type == KJ_BOOL     ? kjit_arg_bool(as.b)
+                          : kj_is_float(type) ? kjit_arg_f64(as.f)
+                                              : kjit_arg_i64(as.i);
+}
+
+/* ---- Operations ---- */
+
+static void put_argument(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, int i)
+{
+    kj_lazy_value(k, t, e->args[i], e->types[i]);
+}
+
+static void put_call(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, const char *name)
+{
+    kj_str_puts(t, name);
+    for (int i = 0; i < e->n; i++) {
+        kj_str_puts(t, i ? ", " : "(");
+        put_argument(k, t, e, i);
+    }
+    kj_str_puts(t, ")");
+}
+
+/* Both sides are computed, as a select is cheaper than turns with some of the threads. */
+static void put_side(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, int i)
+{
+    kj_str side = {0};
+    put_argument(k, &side, e, i);
+    if (kj_is_array(e->args[i])) {
+        kj_str_printf(&k->lets, "let w%d = %s\n", k->nlets, side.data ? side.data : "");
+        kj_str_printf(t, "w%d", k->nlets++);
+    } else {
+        kj_str_puts(t, side.data ? side.data : "");
+    }
+    t->failed |= side.failed;
+    kj_str_free(&side);
+}
+
+void kj_lazy_lets(kj_lazy_kernel *k)
+{
+    kj_str_puts(&k->body, k->lets.data ? k->lets.data : "");
+    k->body.failed |= k->lets.failed;
+    kj_str_free(&k->lets);
+}
+
+void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
+{
+    if (v.kind == KJ_R_ARRAY) {
+        kj_lazy_element(k, t, kj_domain_find(&k->domain, v.u.object->u.array));
+        return;
+    }
+    if (v.kind != KJ_R_LAZY) {
+        put_number(k, t, v, type);
+        return;
+    }
+    const kj_lazy *e = v.u.object->u.lazy;
+    switch (e->form) {
+    case KJ_X_BINARY:
+        kj_str_puts(t, "(");
+        put_argument(k, t, e, 0);
+        kj_str_printf(t, " %s ", kj_ops[e->op].spelling);
+        put_argument(k, t, e, 1);
+        kj_str_puts(t, ")");
+        break;
+    case KJ_X_UNARY: put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling); break;
+    case KJ_X_CALL: put_call(k, t, e, kj_builtins[e->builtin].name); break;
+    case KJ_X_CAST: put_call(k, t, e, kj_types[e->type].name); break;
+    case KJ_X_WHERE:
+        kj_str_puts(t, "(");
+        put_side(k, t, e, 1);
+        kj_str_puts(t, " if ");
+        put_argument(k, t, e, 0);
+        kj_str_puts(t, " else ");
+        put_side(k, t, e, 2);
+        kj_str_puts(t, ")");
+        break;
+    }
+}
