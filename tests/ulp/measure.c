@@ -131,7 +131,7 @@ static void fill(worker *w, int64_t chunk)
     }
 }
 
-/* What looks worse than all before is looked at closely. */
+/* What looks worse than all before, and than correct rounding, is looked at closely. */
 static void compare(worker *w, worst *most)
 {
     const job *j = w->job;
@@ -144,7 +144,8 @@ static void compare(worker *w, worst *most)
                                     : error_f32(got, wide_value(s, args));
         if (error <= most->error)
             continue;
-        error = error_exact(s, j->is_double, got, args);
+        if (error > 0.5)
+            error = error_exact(s, j->is_double, got, args);
         if (error > most->error) {
             most->error = error;
             memcpy(most->args, args, sizeof args);

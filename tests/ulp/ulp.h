@@ -59,6 +59,8 @@ void sample(sampler *from, const subject *s, bool is_double, double *args);
 
 /* ---- measure.c ---- */
 
+/* Where no error is over one half, the result is rounded correctly or exact, and `error` what libm
+ * says of it. */
 typedef struct worst {
     double error;
     double args[MAX_ARGS];
