@@ -44,7 +44,7 @@ COMPILER = $(call in_order,compiler,arena types source diag diag_show \
     sema_call fold fold_builtin tast_walk tast_dump eval \
     uniform fission lower_start lower_entry lower_ptx lower_line lower_block lower_gang lower_stmt lower_weigh \
     lower_range lower_mask lower_expr lower_tile lower_bounds lower_divide lower_memory lower_vector lower_atomic \
-    lower_alias lower_random lower_builtin lower_parts mathlib mathlink ptx_version target target_host target_ptx compile)
+    lower_alias lower_random lower_builtin lower_parts lower_fast mathlib mathlink ptx_version target target_host target_ptx compile)
 # contexts, arrays and files; sources -> launches; run blocks
 RUNTIME = $(call in_order,runtime,status error machine memory devices context layout array copy file io_npy io_png \
     format format_float str stream module bind variant launch stage explain emit \

@@ -93,6 +93,12 @@ static bool set_contract(options *o, const char *value)
     return choose("--fp-contract", value, "on", "off", &o->no_contract);
 }
 
+static bool set_ftz(options *o, const char *value)
+{
+    (void)value;
+    return o->ftz = true;
+}
+
 static bool set_math(options *o, const char *value)
 {
     return choose("--math", value, "builtin", "libdevice", &o->libdevice);
@@ -186,6 +192,8 @@ static const option table[] = {
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
     {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO, set_contract,
      "off: a*b + c rounds twice, not once"},
+    {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO, set_ftz,
+     "a GPU takes subnormal f32 for zeros, for speed"},
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO, set_math,
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,

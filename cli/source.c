@@ -74,7 +74,8 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                               .no_contract = o->no_contract,
                               .verify = o->emit != NULL,
                               .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
-                              .libdevice = libdevice};
+                              .libdevice = libdevice,
+                              .ftz = o->ftz};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;

@@ -84,6 +84,7 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
                               .lines = s->lines,
                               .entry = out[i].entry,
                               .vector = s->target.vector,
+                              .ftz = options->ftz,
                               .source = s->source};
         s->target.kind->lower(arena, &spec, &out[i]);
     }

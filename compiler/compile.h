@@ -25,6 +25,7 @@ typedef struct kj_compile_options {
     /* A GPU in place of the host: "sm_90". ASM and OBJECT are then both PTX text. */
     const char *arch;
     int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
+    bool ftz;        /* a GPU's f32 instructions take subnormal numbers for zeros */
     const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 

@@ -14,6 +14,7 @@
  *   lower_expr.c     expressions
  *   lower_builtin.c  math functions and the like
  *   lower_parts.c    those that take numbers apart
+ *   lower_fast.c     what @fastmath changes
  *   lower_random.c   random numbers
  *   lower_memory.c   loads, stores
  *   lower_vector.c   vector accesses, gathers and scatters
@@ -112,6 +113,7 @@ typedef struct kj_lower {
     kj_exit *exits;
     bool twin;       /* inside one of two copies of a statement */
     bool masks_cost; /* masked accesses are slower than plain ones */
+    bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool ptx; /* a GPU's code: the gang is one thread, and 32-bit integers are half the work */
 
     /* the block */
@@ -250,6 +252,13 @@ kj_tile kj_lower_frexp(kj_lower *lo, int part, kj_tile x);
 kj_tile kj_lower_ldexp(kj_lower *lo, kj_tile x, kj_tile e); /* e: i32 */
 kj_tile kj_lower_nextafter(kj_lower *lo, kj_tile x, kj_tile y);
 
+/* ---- lower_fast.c ---- */
+
+/* Marks an operation that the source writes as one that @fastmath may change; gives it. */
+kj_tile kj_relaxed(kj_lower *lo, kj_tile t);
+/* A math function as @fastmath has it on a GPU; false where it is the library's. */
+bool kj_lower_fast(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
+
 /* ---- lower_memory.c ---- */
 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
@@ -377,6 +386,7 @@ typedef struct kj_entry_spec {
     LLVMDIBuilderRef lines;
     const char *entry;
     int vector;              /* f32 in the target's widest vector register */
+    bool ftz;                /* of a GPU: subnormal f32 are zeros */
     const kj_source *source; /* for places in it */
 } kj_entry_spec;
 

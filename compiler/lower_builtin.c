@@ -172,10 +172,13 @@ kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
     for (int i = 0; i < e->u.call.nargs; i++)
         args[i] = kj_lower_expr(lo, e->u.call.args[i], m);
     const kj_builtin_info *info = &kj_builtins[e->u.call.id];
+    kj_tile fast;
+    if (info->how == KJ_HOW_MATH && kj_lower_fast(lo, e->u.call.id, args, &fast))
+        return fast;
     if (info->how == KJ_HOW_MATH)
         return kj_lower_math(lo, e->u.call.id, args, e->u.call.nargs);
     if (info->how == KJ_HOW_LLVM)
-        return kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs);
+        return kj_relaxed(lo, kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs));
     if (kj_is_random(e->u.call.id))
         return kj_lower_random(lo, e, args);
     return lower_code(lo, e->u.call.id, e->u.call.part, args);

@@ -241,13 +241,15 @@ static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, kj_mask m)
     args[0] = kj_lower_expr(lo, e->u.fma.a, m);
     args[1] = kj_lower_expr(lo, e->u.fma.b, m);
     args[2] = kj_lower_expr(lo, e->u.fma.c, m);
-    return kj_tile_intrinsic(lo, "llvm.fma", args, 3);
+    return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", args, 3));
 }
 
 static kj_tile lower_binary(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     kj_tile lhs = kj_lower_expr(lo, e->u.binary.lhs, m);
-    return kj_tile_binary(lo, e->u.binary.op, lhs, kj_lower_expr(lo, e->u.binary.rhs, m));
+    kj_op op = e->u.binary.op;
+    kj_tile t = kj_tile_binary(lo, op, lhs, kj_lower_expr(lo, e->u.binary.rhs, m));
+    return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
 kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
@@ -257,7 +259,9 @@ kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
     case KJ_TE_VAR: return kj_slot_read(lo, e->u.var);
     case KJ_TE_DIM: return lower_dim(lo, e);
     case KJ_TE_INDEX: return lower_index(lo, e);
-    case KJ_TE_UNARY: return kj_tile_unary(lo, e->u.unary.op, kj_lower_expr(lo, e->u.unary.arg, m));
+    case KJ_TE_UNARY:
+        return kj_relaxed(lo,
+                          kj_tile_unary(lo, e->u.unary.op, kj_lower_expr(lo, e->u.unary.arg, m)));
     case KJ_TE_BINARY: return lower_binary(lo, e, m);
     case KJ_TE_LOGIC: return lower_logic(lo, e, m);
     case KJ_TE_SELECT: return lower_select(lo, e, m);

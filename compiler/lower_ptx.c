@@ -316,17 +316,14 @@ static void describe_launch(kj_lower *lo)
     }
 }
 
-/* @fastmath: what the language then allows, but for assumptions about infinities and NaN, which a
- * program that has some after all would pay for with more than their places. */
-static void relax(LLVMValueRef fn)
+/* --ftz: instructions of f32 are .ftz ones; the toolkit's math library asks for the flag. */
+static void flush(kj_lower *lo)
 {
-    LLVMFastMathFlags flags = LLVMFastMathAllowReassoc | LLVMFastMathNoSignedZeros |
-                              LLVMFastMathAllowReciprocal | LLVMFastMathAllowContract |
-                              LLVMFastMathApproxFunc;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-            if (LLVMCanValueUseFastMathFlags(i))
-                LLVMSetFastMathFlags(i, flags);
+    static const char name[] = "nvvm-reflect-ftz";
+    kj_attribute_text(lo, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
+    if (!LLVMGetModuleFlag(lo->module, name, sizeof name - 1))
+        LLVMAddModuleFlag(lo->module, LLVMModuleFlagBehaviorOverride, name, sizeof name - 1,
+                          LLVMValueAsMetadata(LLVMConstInt(lo->i32, 1, false)));
 }
 
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
@@ -337,11 +334,14 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
                     .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
     kj_lower_start(&lo, arena, kernel, spec);
     lo.ptx = true;
+    lo.ftz = spec->ftz;
     lo.plan = &plan;
     lo.rows = lo.lanes = 1;
     lo.slots = KJ_NEW_ARRAY(arena, kj_slot, (size_t)kernel->nvars + 1);
     out->args = make_function(&lo, spec->entry, &out->nargs);
     describe_launch(&lo);
+    if (lo.ftz)
+        flush(&lo);
     kj_lines_begin(&lo, spec);
     LLVMBasicBlockRef begin = LLVMGetInsertBlock(lo.b);
     take_params(&lo);
@@ -354,6 +354,4 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     LLVMBuildRetVoid(lo.b);
     LLVMBuildBr(lo.allocas, begin);
     kj_lower_seal(&lo);
-    if (kernel->fastmath)
-        relax(lo.fn);
 }

@@ -50,17 +50,19 @@ static void retarget(LLVMModuleRef part, LLVMModuleRef module)
 
 /* ---- The embedded library ---- */
 
-/* Wide vectors are passed in registers only between functions that say so. */
-static void share_widths(LLVMModuleRef module, LLVMValueRef f)
+/* Wide vectors are passed in registers only between functions that say so; subnormal numbers are
+ * the same to all of a module. */
+static void share_attributes(LLVMModuleRef module, LLVMValueRef f)
 {
-    static const char *const widths[] = {"prefer-vector-width", "min-legal-vector-width"};
+    static const char *const shared[] = {"prefer-vector-width", "min-legal-vector-width",
+                                         "denormal-fp-math-f32"};
     LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     LLVMValueRef caller = LLVMGetFirstFunction(module);
     while (LLVMIsDeclaration(caller))
         caller = LLVMGetNextFunction(caller);
-    for (int i = 0; i < 2; i++) {
-        LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(caller, on_function, widths[i],
-                                                           (unsigned)strlen(widths[i]));
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(caller, on_function, shared[i],
+                                                           (unsigned)strlen(shared[i]));
         if (a)
             LLVMAddAttributeAtIndex(f, on_function, a);
     }
@@ -80,7 +82,7 @@ static char *link_embedded(const kj_target *t, LLVMModuleRef module, const kj_ma
         return LLVMCreateMessage("the embedded math library does not link");
     LLVMValueRef f = LLVMGetNamedFunction(module, fn->symbol);
     adapt(t, module, f);
-    share_widths(module, f);
+    share_attributes(module, f);
     return NULL;
 }
 

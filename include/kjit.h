@@ -157,6 +157,7 @@ typedef struct kjit_compile_options {
     /* GPU: bitcode to take math functions from in place of the embedded library, the CUDA toolkit's
      * libdevice.10.bc; NULL: the embedded, with the CPU's results bit for bit. */
     const char *libdevice;
+    int ftz; /* 1: GPU: f32 operations take subnormal numbers for zeros */
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of

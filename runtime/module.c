@@ -83,6 +83,7 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options.opt_level = o->opt_level < 0 || o->opt_level > 3 ? 3 : o->opt_level;
     mod->options.no_contract = o->no_contract != 0;
     mod->options.verify = o->verify != 0;
+    mod->options.ftz = o->ftz != 0;
     mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
     mod->arch = copy_text(&mod->arena, o->arch);
 }
