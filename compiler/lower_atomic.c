@@ -110,15 +110,32 @@ static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LL
 
 /* On a GPU: the threads that take part are those of the block, or of the device. LLVM before 20 has
  * no such scopes, and what it writes then means the device. */
+#if LLVM_VERSION_MAJOR >= 20
 static LLVMValueRef scoped(kj_lower *lo, LLVMValueRef atomic, bool shared)
 {
-#if LLVM_VERSION_MAJOR >= 20
     const char *scope = shared ? "block" : "device";
     if (lo->ptx)
         LLVMSetAtomicSyncScopeID(atomic, LLVMGetSyncScopeID(lo->ctx, scope, strlen(scope)));
-#endif
     return atomic;
 }
+
+static void fence(kj_lower *lo, bool shared)
+{
+    scoped(lo, LLVMBuildFence(lo->b, LLVMAtomicOrderingAcquireRelease, false, ""), shared);
+}
+#else
+static LLVMValueRef scoped(kj_lower *lo, LLVMValueRef atomic, bool shared)
+{
+    (void)lo;
+    (void)shared;
+    return atomic;
+}
+
+static void fence(kj_lower *lo, bool shared)
+{
+    kj_intrinsic(lo, shared ? "llvm.nvvm.membar.cta" : "llvm.nvvm.membar.gl", NULL, 0, NULL, 0);
+}
+#endif
 
 static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef old,
                                      LLVMValueRef new, bool orders, bool shared)
@@ -134,15 +151,13 @@ static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef
  * itself. */
 static LLVMValueRef exchange(kj_lower *lo, LLVMValueRef at, LLVMValueRef v, bool shared)
 {
-    LLVMAtomicOrdering both = LLVMAtomicOrderingAcquireRelease;
     if (lo->ptx)
-        scoped(lo, LLVMBuildFence(lo->b, both, false, ""), shared);
+        fence(lo, shared);
     LLVMValueRef old = LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpXchg, at, v,
                                           LLVMAtomicOrderingMonotonic, false);
-    scoped(lo, old, shared);
     if (lo->ptx)
-        scoped(lo, LLVMBuildFence(lo->b, both, false, ""), shared);
-    return old;
+        fence(lo, shared);
+    return scoped(lo, old, shared);
 }
 
 /* Is there no instruction for it? */

@@ -5,6 +5,7 @@
 #include <llvm/Config/llvm-config.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ptx_version.h"
@@ -172,11 +173,45 @@ static void take_apart(LLVMModuleRef module)
     LLVMDisposeBuilder(b);
 }
 
+/* LLVM before 21 reads what is said of a launch not from the entry's attributes, but from a list of
+ * the module's: the attribute's numbers, each under a name. */
+static void annotate(LLVMModuleRef module, LLVMValueRef fn, const char *attribute,
+                     const char *const names[3])
+{
+    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(fn, on_function, attribute,
+                                                       (unsigned)strlen(attribute));
+    unsigned size;
+    const char *at = a ? LLVMGetStringAttributeValue(a, &size) : NULL;
+    LLVMContextRef ctx = LLVMGetModuleContext(module);
+    for (int i = 0; i < 3 && at && names[i]; i++) {
+        LLVMValueRef number = LLVMConstInt(LLVMInt32TypeInContext(ctx), strtoul(at, NULL, 10), 0);
+        LLVMMetadataRef parts[3] = {LLVMValueAsMetadata(fn),
+                                    LLVMMDStringInContext2(ctx, names[i], strlen(names[i])),
+                                    LLVMValueAsMetadata(number)};
+        LLVMMetadataRef node = LLVMMDNodeInContext2(ctx, parts, 3);
+        LLVMAddNamedMetadataOperand(module, "nvvm.annotations", LLVMMetadataAsValue(ctx, node));
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
+    }
+}
+
+static void annotate_entry(LLVMModuleRef module, const char *entry)
+{
+    LLVMValueRef fn = LLVMGetNamedFunction(module, entry);
+    annotate(module, fn, "nvvm.reqntid", (const char *const[]){"reqntidx", "reqntidy", "reqntidz"});
+    annotate(module, fn, "nvvm.maxntid", (const char *const[]){"maxntidx", NULL, NULL});
+    annotate(module, fn, "nvvm.minctasm", (const char *const[]){"minctasm", NULL, NULL});
+}
+
 static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n)
 {
     take_apart(module);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         drop_params(arena, module, &out[i]);
+        if (LLVM_VERSION_MAJOR < 21)
+            annotate_entry(module, out[i].entry);
+    }
 }
 
 /* ---- The target ---- */
