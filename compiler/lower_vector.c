@@ -5,6 +5,7 @@
  * that run are moved one by one. */
 #include "lower.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <string.h>
 
 static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
@@ -202,6 +203,19 @@ static LLVMValueRef unit_mask(kj_lower *lo, const kj_access *a, int row, kj_mask
     return a->offset.stride < 0 ? reversed(lo, mask, a->offset.lanes) : mask;
 }
 
+/* LLVM 22 makes a load and the selection of its lanes, `v = x[i]` under a condition, one load in the
+ * selection's place, behind stores that follow the load: llvm-project issue 215453. Frozen, the
+ * load's value is not the one that is selected. */
+static LLVMValueRef load_masked(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
+                                LLVMValueRef mask)
+{
+    LLVMTypeRef overloads[2] = {type, lo->ptr};
+    LLVMValueRef v = call_masked(lo, "llvm.masked.load", overloads, at, mask, LLVMConstNull(type),
+                                 0, kj_types[a->type].size);
+    kj_alias_mark(lo, v, a->scope);
+    return LLVM_VERSION_MAJOR >= 22 ? LLVMBuildFreeze(lo->b, v, "") : v;
+}
+
 static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
                               kj_mask m)
 {
@@ -214,9 +228,7 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
     } else if (size < 4) {
         v = load_small(lo, type, at, mask, lanes);
     } else {
-        LLVMTypeRef overloads[2] = {type, lo->ptr};
-        v = call_masked(lo, "llvm.masked.load", overloads, at, mask, LLVMConstNull(type), 0, size);
-        kj_alias_mark(lo, v, a->scope);
+        v = load_masked(lo, a, type, at, mask);
     }
     return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
 }
