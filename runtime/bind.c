@@ -127,20 +127,35 @@ static kjit_status wrong_kind(kj_binding *b, const kj_kernel_param *p, const kji
                 arg_text(arg, text));
 }
 
-/* Do 32 bits hold every index into it? */
+enum { SMALL_SPAN = INT32_MAX - 8 }; /* room for the words around bytes at an array's ends */
+
+/* Do 32 bits hold the strides that an empty array's shape implies? (launch.c takes those) */
+static bool is_small_empty(const kjit_array *a)
+{
+    int64_t stride = 1;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] >= KJ_SMALL || stride >= SMALL_SPAN)
+            return false;
+        stride *= a->shape[i] > 0 ? a->shape[i] : 1;
+    }
+    return stride < SMALL_SPAN;
+}
+
+/* Do 32 bits hold every index into it, and its extents and strides? */
 static bool is_small(const kjit_array *a)
 {
     int64_t span = 0, size = (int64_t)kjit_dtype_size(a->dtype);
+    if (a->size == 0)
+        return is_small_empty(a);
     for (int i = 0; i < a->ndim; i++) {
-        if (a->shape[i] == 0)
-            return true;
         int64_t stride = a->strides[i] / size, reach;
-        if (a->shape[i] >= KJ_SMALL ||
-            __builtin_mul_overflow(a->shape[i] - 1, stride < 0 ? -stride : stride, &reach) ||
+        stride = stride < 0 ? -stride : stride;
+        if (a->shape[i] >= KJ_SMALL || stride >= SMALL_SPAN ||
+            __builtin_mul_overflow(a->shape[i] - 1, stride, &reach) ||
             __builtin_add_overflow(span, reach, &span))
             return false;
     }
-    return span < INT32_MAX - 8; /* room for the words around bytes at its ends */
+    return span < SMALL_SPAN;
 }
 
 static kjit_status bind_array(kj_binding *b, int i)
