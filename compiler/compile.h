@@ -35,12 +35,31 @@ typedef struct kj_compile_options {
 typedef struct kj_host_fault {
     int32_t
         kind; /* 0: none; see kj_fault_kind; the first fault of a launch wins (compare and swap) */
-    uint32_t offset; /* place in the source */
+    uint32_t offset; /* of a divergent barrier: place in the source; of an assert: its site's id */
     int64_t block[3];
-    int64_t arrived, alive; /* divergent barrier: threads of the block */
+    int64_t arrived, alive;           /* divergent barrier: threads of the block */
+    int64_t thread[3];                /* assert */
+    uint64_t values[KJ_MAX_REPORTED]; /* assert: in the low bytes */
 } kj_host_fault;
 
-typedef enum kj_fault_kind { KJ_FAULT_NONE, KJ_FAULT_DIVERGENT_BARRIER } kj_fault_kind;
+typedef enum kj_fault_kind {
+    KJ_FAULT_NONE,
+    KJ_FAULT_DIVERGENT_BARRIER,
+    KJ_FAULT_ASSERT
+} kj_fault_kind;
+
+/* What a launch of a kernel with sites writes, where its last slot (one more than its parameters
+ * have) points to. Each line of print is a record: the site's id, the block's and the thread's
+ * linear number, and the site's values, 8 bytes each. */
+typedef struct kj_report {
+    kj_host_fault fault; /* of a GPU; a CPU has it in the launch */
+    uint64_t used;       /* bytes of records, had they all fitted */
+    uint64_t end;        /* bytes of those that did, if not all; UINT64_MAX at first */
+    uint64_t lost;       /* records that did not */
+    uint64_t words[];    /* KJ_PRINT_BYTES, of a kernel that prints */
+} kj_report;
+
+enum { KJ_PRINT_BYTES = 1 << 20 };
 
 typedef struct kj_host_launch {
     int64_t grid[3];

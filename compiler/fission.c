@@ -324,6 +324,10 @@ static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt 
             break;
         case KJ_TS_INLINE: use_stmts(p, region, s->u.block->body, NULL); break;
         case KJ_TS_ARRAY: p->born[s->u.array->id] = p->loop; break;
+        case KJ_TS_REPORT:
+            for (int i = 0; i < s->u.report.site->nvalues; i++)
+                use_expr(p, region, s->u.report.values[i]);
+            break;
         default: break;
         }
     }

@@ -16,6 +16,7 @@
  *   lower_parts.c    those that take numbers apart
  *   lower_fast.c     what @fastmath changes
  *   lower_random.c   random numbers
+ *   lower_report.c   failed asserts, prints
  *   lower_memory.c   loads, stores
  *   lower_vector.c   vector accesses, gathers and scatters
  *   lower_atomic.c   atomics, and what else runs thread after thread
@@ -133,8 +134,9 @@ typedef struct kj_lower {
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */
-    LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
-    LLVMBasicBlockRef fail;
+    LLVMValueRef first, run;   /* of fused blocks: the first one's x and how many */
+    LLVMBasicBlockRef fail;    /* where a block, or a GPU's thread, ends after a fault */
+    LLVMValueRef report;       /* kj_report of a kernel with sites */
     LLVMValueRef (*scopes)[2]; /* lower_alias.c */
     kj_line line;
 } kj_lower;
@@ -258,6 +260,14 @@ kj_tile kj_lower_nextafter(kj_lower *lo, kj_tile x, kj_tile y);
 kj_tile kj_relaxed(kj_lower *lo, kj_tile t);
 /* A math function as @fastmath has it on a GPU; false where it is the library's. */
 bool kj_lower_fast(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
+
+/* ---- lower_report.c ---- */
+
+/* Claims the launch's fault; gives where it is, for the code after this to fill in: code of whoever
+ * came first. */
+LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
+void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
+kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
 
 /* ---- lower_memory.c ---- */
 

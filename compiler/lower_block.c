@@ -155,31 +155,11 @@ static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
     return LLVMBuildLoad2(lo->b, lo->i64, w.any, "");
 }
 
-static void store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v)
-{
-    LLVMValueRef index = kj_i64(lo, (int64_t)offset);
-    LLVMBuildStore(lo->b, v, LLVMBuildGEP2(lo->b, lo->i8, base, &index, 1, ""));
-}
-
-/* The first fault of a launch is the one reported. */
 static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
 {
-    LLVMValueRef index = kj_i64(lo, (int64_t)offsetof(kj_host_launch, fault));
-    LLVMValueRef fault =
-        LLVMBuildLoad2(lo->b, lo->ptr, LLVMBuildGEP2(lo->b, lo->i8, lo->launch, &index, 1, ""), "");
-    LLVMValueRef kind = LLVMConstInt(lo->i32, KJ_FAULT_DIVERGENT_BARRIER, false),
-                 none = LLVMConstInt(lo->i32, 0, false);
-    LLVMValueRef pair =
-        LLVMBuildAtomicCmpXchg(lo->b, fault, none, kind, LLVMAtomicOrderingAcquireRelease,
-                               LLVMAtomicOrderingMonotonic, false);
-    LLVMBasicBlockRef first = kj_new_block(lo, "first");
-    LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), first, lo->fail);
-    LLVMPositionBuilderAtEnd(lo->b, first);
-    store_field(lo, fault, offsetof(kj_host_fault, offset), LLVMConstInt(lo->i32, at, false));
-    for (int axis = 0; axis < 3; axis++)
-        store_field(lo, fault, offsetof(kj_host_fault, block) + 8 * (size_t)axis, lo->block[axis]);
-    store_field(lo, fault, offsetof(kj_host_fault, arrived), arrived);
-    store_field(lo, fault, offsetof(kj_host_fault, alive), alive);
+    LLVMValueRef fault = kj_fault_begin(lo, KJ_FAULT_DIVERGENT_BARRIER, at);
+    kj_store_field(lo, fault, offsetof(kj_host_fault, arrived), arrived);
+    kj_store_field(lo, fault, offsetof(kj_host_fault, alive), alive);
     LLVMBuildBr(lo->b, lo->fail);
 }
 

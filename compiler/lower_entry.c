@@ -66,6 +66,8 @@ static void load_params(kj_lower *lo)
         }
         slot += 8 * (1 + 2 * ndim);
     }
+    if (lo->kernel->nsites > 0)
+        lo->report = load_launch(lo, lo->ptr, slot);
 }
 
 /* ---- Arrays ---- */

@@ -26,7 +26,7 @@ static int count_slots(const kj_tkernel *k)
     int n = 0;
     for (int i = 0; i < k->nparams; i++)
         n += k->params[i].array ? 1 + 2 * k->params[i].array->ndim : 1;
-    return n;
+    return n + (k->nsites > 0);
 }
 
 static LLVMTypeRef scalar_type(const kj_lower *lo, kj_dtype type)
@@ -47,6 +47,8 @@ static const int *make_function(kj_lower *lo, const char *name, int *count)
         for (int d = 0; a && d < 2 * a->ndim; d++)
             types[n++] = k->small ? lo->i32 : lo->i64;
     }
+    if (k->nsites > 0)
+        types[n++] = data;
     LLVMTypeRef none = LLVMVoidTypeInContext(lo->ctx);
     lo->fn = LLVMAddFunction(lo->module, name, LLVMFunctionType(none, types, (unsigned)n, false));
     LLVMSetFunctionCallConv(lo->fn, PTX_KERNEL);
@@ -104,6 +106,8 @@ static void take_params(kj_lower *lo)
             lo->dims[i][place] = take_param(lo, n++, name);
         }
     }
+    if (lo->kernel->nsites > 0)
+        lo->report = take_param(lo, n, "report");
 }
 
 /* ---- Sizes that are equal ---- */
@@ -350,8 +354,14 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     make_indices(&lo);
     place_const(&lo);
     out->shared = place_shared(&lo);
+    if (kernel->nsites > 0)
+        lo.fail = kj_new_block(&lo, "fail");
     kj_lower_inline(&lo, kernel->body, kj_all);
     LLVMBuildRetVoid(lo.b);
+    if (lo.fail) {
+        LLVMPositionBuilderAtEnd(lo.b, lo.fail);
+        LLVMBuildRetVoid(lo.b);
+    }
     LLVMBuildBr(lo.allocas, begin);
     kj_lower_seal(&lo);
 }

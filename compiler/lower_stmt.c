@@ -158,7 +158,8 @@ static bool loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop)
 
 static bool is_exit(const kj_tstmt *s)
 {
-    return s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_CONTINUE || s->kind == KJ_TS_LEAVE);
+    return s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_CONTINUE || s->kind == KJ_TS_LEAVE ||
+                 s->kind == KJ_TS_REPORT);
 }
 
 /* ---- Statements under part of a mask ---- */
@@ -556,6 +557,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         if (lo->ptx)
             kj_lower_barrier(lo);
         return m;
+    case KJ_TS_REPORT: return kj_lower_report(lo, s, m);
     case KJ_TS_ARRAY: /* placed when it is first used, or with the block */ return m;
     }
     return m;

@@ -255,6 +255,8 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
         kj_emit(s, KJ_TS_BARRIER, e->span)->barrier = true;
         s->sink->barrier = true;
         return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
+    case KJ_BI_ASSERT: return kj_assert_call(s, e);
+    case KJ_BI_PRINT: return kj_print_call(s, e);
     case KJ_BI_SHARED_ARRAY:
     case KJ_BI_LOCAL_ARRAY:
         return refuse_call(s, e, "an array is made by its own declaration",

@@ -20,9 +20,10 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
     kj_operand v = sym->value;
     v.span = span;
     if (v.kind == KJ_V_SCALAR) {
-        kj_texpr *e = v.u.scalar.e;
-        v = kj_scalar(e->kind == KJ_TE_VAR ? kj_te_var(s, e->u.var, span)
-                                           : kj_te_const(s, e->u.value, span));
+        const kj_texpr *leaf = v.u.scalar.e; /* a name, a constant, a size or an index */
+        kj_texpr *e = kj_te(s, leaf->kind, leaf->type, span);
+        e->u = leaf->u;
+        v = kj_scalar(e);
     } else if (v.kind == KJ_V_ARRAY && v.u.array->space == KJ_CONST &&
                v.u.array->root == v.u.array && v.u.array->id < 0) {
         v.u.array = kj_const_array(s, v.u.array);

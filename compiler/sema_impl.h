@@ -20,6 +20,7 @@
  *   sema_memory.c   shared and local arrays; sema_atomic.c: atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_random.c   calls of the random generator
+ *   sema_report.c   assert and print
  *   sema_stmt.c     statements; sema_assign.c: declarations and assignments
  *   sema_run.c      the run block's names; sema_run_call.c: its calls and launches */
 #ifndef KJ_SEMA_IMPL_H
@@ -172,6 +173,8 @@ typedef struct kj_sema {
     int nvars, var_cap;
     kj_tarray **roots;
     int nroots, root_cap;
+    const kj_site **sites;
+    int nsites, site_cap;
     kj_const_use *const_uses;
 } kj_sema;
 
@@ -262,6 +265,7 @@ bool kj_is_constant(const kj_operand *v); /* a literal or a constant scalar */
 
 kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bool mutable);
 kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of);
+void kj_add_site(kj_sema *s, kj_site *site);
 void kj_array_used(kj_sema *s, kj_tarray *a, bool read, bool written);
 
 void kj_sink_open(kj_sema *s, kj_sink *sink);
@@ -325,7 +329,9 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
 bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
 kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
-                          kj_dtype want);                            /* sema_random.c */
+                          kj_dtype want);                /* sema_random.c */
+kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* sema_report.c */
+kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at); /* memory form: sema_const.c */
 
 /* ---- sema_call.c, sema_builtin.c ---- */

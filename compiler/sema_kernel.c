@@ -171,6 +171,10 @@ static void finish(kj_sema *s, kj_tkernel *k)
     k->roots = s->roots;
     k->nroots = s->nroots;
     k->nvars = s->nvars;
+    k->sites = s->sites;
+    k->nsites = s->nsites;
+    for (int i = 0; i < s->nsites; i++)
+        k->prints |= !s->sites[i]->fault;
 }
 
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)

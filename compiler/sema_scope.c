@@ -130,7 +130,6 @@ static const struct {
     {"uint16", "write u16"},
     {"uint32", "write u32"},
     {"uint64", "write u64"},
-    {"print", "kernels cannot print: print in the run block"},
     {"np", "there are no modules: write sqrt(x), f32(x), zeros(n)"},
     {"numpy", "there are no modules: write sqrt(x), f32(x), zeros(n)"},
     {"math", "there are no modules: write sqrt(x), not math.sqrt(x)"},

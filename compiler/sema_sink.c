@@ -59,6 +59,16 @@ kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of)
     return a;
 }
 
+void kj_add_site(kj_sema *s, kj_site *site)
+{
+    site->id = s->nsites;
+    if (s->dead)
+        return;
+    if (s->nsites == s->site_cap)
+        s->sites = grown(s, s->sites, s->nsites, &s->site_cap, sizeof *s->sites);
+    s->sites[s->nsites++] = site;
+}
+
 void kj_array_used(kj_sema *s, kj_tarray *a, bool read, bool written)
 {
     if (s->dead)

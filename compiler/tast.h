@@ -126,6 +126,24 @@ struct kj_tblock {
     uint8_t mark;     /* a lowering's own: how its leaves diverge (uniform.h) */
 };
 
+/* What a thread reports: that an assert failed, or a line of print. Its values are those of the
+ * parts that have a type, in order. */
+typedef struct kj_site_part {
+    const char *text; /* of print: to be written; of an assert: what the value is of */
+    kj_dtype type;    /* KJ_VOID: text alone */
+} kj_site_part;
+
+typedef struct kj_site {
+    int id; /* index in kj_tkernel.sites */
+    kj_span span;
+    bool fault;          /* an assert's: the thread ends */
+    const char *message; /* an assert's, or NULL */
+    const kj_site_part *parts;
+    int nparts, nvalues;
+} kj_site;
+
+enum { KJ_MAX_REPORTED = 16 }; /* values */
+
 typedef enum kj_tstmt_kind {
     KJ_TS_DECL,   /* u.decl: the variable begins here; a NULL init is 0 */
     KJ_TS_ARRAY,  /* u.array: a shared or local array begins here (locals start with unspecified
@@ -142,6 +160,7 @@ typedef enum kj_tstmt_kind {
     KJ_TS_INLINE, /* u.block: an inlined call as a statement; the result variables are declared
                      before it */
     KJ_TS_BARRIER,
+    KJ_TS_REPORT, /* u.report; that of a failed assert ends the thread */
 } kj_tstmt_kind;
 
 struct kj_tstmt {
@@ -162,6 +181,7 @@ struct kj_tstmt {
         struct { kj_texpr *test; kj_tstmt *body; } while_;
         kj_tblock *leave;
         kj_tblock *block;
+        struct { const kj_site *site; kj_texpr **values; } report;
     } u;
     /* clang-format on */
 };
@@ -188,6 +208,9 @@ typedef struct kj_tkernel {
     kj_tblock *body;
     kj_tarray **roots; /* all root arrays, by id */
     int nroots, nvars;
+    const kj_site **sites; /* of its reports, by id */
+    int nsites;
+    bool prints; /* some site is a print's */
     kj_trequire *requires;
     int64_t block[3];     /* from the spec; 0 when unknown */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */

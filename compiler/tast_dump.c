@@ -276,6 +276,10 @@ static void put_stmt(text *t, const kj_tstmt *s)
         put_block(t, s->u.block);
         break;
     case KJ_TS_BARRIER: put(t, "syncthreads()"); break;
+    case KJ_TS_REPORT:
+        put(t, s->u.report.site->fault ? "fail" : "print");
+        put_args(t, s->u.report.values, s->u.report.site->nvalues);
+        break;
     }
 }
 

@@ -172,6 +172,10 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_CONTINUE: leave(w, NULL, f); break;
     case KJ_TS_LEAVE: leave(w, s->u.leave, f); break;
     case KJ_TS_INLINE: walk_block(w, s->u.block, f); break;
+    case KJ_TS_REPORT:
+        for (int i = 0; i < s->u.report.site->nvalues; i++)
+            walk_expr(w, s->u.report.values[i], f);
+        break;
     case KJ_TS_ARRAY:
     case KJ_TS_BARRIER: break;
     }

@@ -135,6 +135,13 @@ KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *ou
 /* Waits for the work of every stream; gives the first failure that nobody has been told. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
+/* Takes what kernels print: whole lines, those of a launch ordered by block and thread. */
+typedef void kjit_print_fn(void *user, const char *text, size_t size);
+/* Without one (NULL) it is dropped. It is called by the calls that wait, on their thread: a launch
+ * or copy without a stream, a synchronisation, freeing a stream or destroying the context; with the
+ * lines of all work that has ended. It may not use the context. */
+KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
+
 /* The calling thread's last failure on this context, "" when there was none; success doesn't clear
  * it. A failure that has a place in the source is the text a terminal shows: "file:line:col: error:
  * ...", the line, a caret, a hint. Valid until the thread's next call on ctx. */

@@ -73,6 +73,7 @@ void kj_context_drop(kjit_context *ctx)
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
     pthread_mutex_destroy(&ctx->lock);
+    kj_str_free(&ctx->printed);
     free(ctx);
 }
 
@@ -131,6 +132,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     ctx->pid = getpid();
     atomic_init(&ctx->refs, 1);
     atomic_init(&ctx->timing, NULL);
+    atomic_init(&ctx->has_printed, false);
     if (pthread_key_create(&ctx->error_key, thread_ended) != 0) {
         free(ctx);
         return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
@@ -174,6 +176,7 @@ void kjit_context_destroy(kjit_context *ctx)
         return;
     ctx->ops->wait(ctx->dev, NULL);
     kj_lazy_cache_free(ctx);
+    kj_print_flush(ctx);
     kj_context_drop(ctx);
 }
 

@@ -73,7 +73,10 @@ kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *
                                kjit_stream *stream)
 {
     const kj_timing_hook *hook = atomic_load(&dst->ctx->timing);
-    return hook ? run_timed(hook, t, dst, src, stream) : run(t, dst, src, stream);
+    kjit_status status = hook ? run_timed(hook, t, dst, src, stream) : run(t, dst, src, stream);
+    if (!stream)
+        kj_print_flush(dst->ctx);
+    return status;
 }
 
 /* Would writing one disturb the other while it is read? One row is moved safely whatever its

@@ -152,6 +152,7 @@ kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant)
 
 typedef struct fault_message {
     kjit_module *mod;
+    const kj_tkernel *kernel;
     const kj_host_fault *fault;
     kj_arena arena;
     char *text;
@@ -172,20 +173,48 @@ static kj_span call_at(const kj_source *source, uint32_t offset)
     return (kj_span){offset, end};
 }
 
-static void write_fault(void *data)
+static void put_barrier(kj_diag *diag, const kj_host_fault *f)
 {
-    fault_message *m = data;
-    const kj_host_fault *f = m->fault;
-    const kj_source *source = &m->mod->source;
-    kj_diag diag;
-    kj_diag_init(&diag, &m->arena, source);
     kj_message *e =
-        kj_error(&diag, call_at(source, f->offset), "divergent-barrier",
+        kj_error(diag, call_at(diag->source, f->offset), "divergent-barrier",
                  "syncthreads() reached by %lld of %lld threads of block (%lld, %lld, %lld)",
                  (long long)f->arrived, (long long)f->alive, (long long)f->block[0],
                  (long long)f->block[1], (long long)f->block[2]);
-    kj_hint(&diag, e,
+    kj_hint(diag, e,
             "all threads of a block that have not returned must reach the same syncthreads()");
+}
+
+/* "x[i] is 7, n is 5" */
+static const char *values_text(kj_arena *arena, const kj_site *site, const uint64_t *values)
+{
+    const char *text = "";
+    char buf[KJ_SCALAR_TEXT];
+    for (int i = 0; i < site->nparts; i++)
+        text = kj_arena_printf(arena, "%s%s%s is %s", text, i ? ", " : "", site->parts[i].text,
+                               kj_scalar_text((kjit_dtype)site->parts[i].type, &values[i], buf));
+    return text;
+}
+
+static void put_assert(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fault *f)
+{
+    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
+    const kj_site *site = kernel->sites[f->offset < (uint32_t)kernel->nsites ? f->offset : 0];
+    const char *values = values_text(diag->arena, site, f->values);
+    kj_error(diag, site->span, "assert", "assertion failed in block %s, thread %s%s%s%s%s%s",
+             kj_shape_text(3, f->block, block), kj_shape_text(3, f->thread, thread),
+             site->message ? ": " : "", site->message ? site->message : "", *values ? " (" : "",
+             values, *values ? ")" : "");
+}
+
+static void write_fault(void *data)
+{
+    fault_message *m = data;
+    kj_diag diag;
+    kj_diag_init(&diag, &m->arena, &m->mod->source);
+    if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
+        put_assert(&diag, m->kernel, m->fault);
+    else
+        put_barrier(&diag, m->fault);
     const char *text = kj_diag_text(&diag);
     size_t n = strlen(text);
     while (n > 0 && text[n - 1] == '\n')
@@ -193,11 +222,19 @@ static void write_fault(void *data)
     m->text = strndup(text, n);
 }
 
-char *kj_fault_text(kjit_module *mod, const kj_host_fault *fault)
+char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
 {
-    fault_message m = {.mod = mod, .fault = fault};
+    fault_message m = {.mod = mod, .kernel = kernel, .fault = fault};
     kj_arena_init(&m.arena, NULL);
     kj_guarded(&m.arena, write_fault, &m);
     kj_arena_free(&m.arena);
     return m.text;
+}
+
+kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
+{
+    char *text = kj_fault_text(mod, kernel, fault);
+    kjit_status status = text ? kj_fail(mod->ctx, KJIT_FAULT, "%s", text) : kj_no_memory(mod->ctx);
+    free(text);
+    return status;
 }

@@ -5,7 +5,7 @@
 
 #include "runtime.h"
 
-enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) };
+enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) + 1 };
 
 /* ---- What launch-time expressions may ask ---- */
 
@@ -89,6 +89,8 @@ static size_t pack(const kj_binding *b, const kj_staged *staged, uint64_t *slots
 typedef struct launch_work {
     kj_work work;
     kjit_module *mod;
+    const kj_tkernel *kernel;
+    kj_reported *reported; /* or NULL */
     kjit_stream *stream;
     int nbuffers;
     kj_buffer *buffers[];
@@ -105,10 +107,13 @@ static void drop_work(launch_work *w)
 static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
     launch_work *w = (launch_work *)work;
+    if (w->reported)
+        kj_report_deliver(w->reported);
     if (status == KJIT_FAULT)
-        kj_stream_failed(w->stream, status, kj_fault_text(w->mod, fault));
+        kj_stream_failed(w->stream, status, kj_fault_text(w->mod, w->kernel, fault));
     else
         kj_stream_ended(w->stream, work, status);
+    kj_report_free(w->reported);
     drop_work(w);
 }
 
@@ -140,41 +145,47 @@ static launch_work *new_work(const kj_binding *b, const kj_staged *staged, kjit_
 
 /* ---- Launching ---- */
 
-static kjit_status fault(kjit_module *mod, const kj_host_fault *f)
-{
-    char *text = kj_fault_text(mod, f);
-    kjit_status status = text ? kj_fail(mod->ctx, KJIT_FAULT, "%s", text) : kj_no_memory(mod->ctx);
-    free(text);
-    return status;
-}
+/* A launch on its way: what it is compiled to, where its host arrays were moved, what it reports
+ * to; the latter two may be NULL. */
+typedef struct flight {
+    const kj_variant *variant;
+    const kj_staged *staged;
+    kj_reported *reported;
+    kjit_stream *stream;
+} flight;
 
-static kjit_status submit(kj_binding *b, const kj_launch_call *call, const kj_staged *staged,
-                          kjit_stream *stream)
+static kjit_status submit(kj_binding *b, const kj_launch_call *call, const flight *way)
 {
+    kjit_stream *stream = way->stream;
     kjit_module *mod = b->kernel->mod;
     kjit_context *ctx = mod->ctx;
     kj_failure why;
     kj_host_fault f;
     launch_work *w = NULL;
-    if (stream && !(w = new_work(b, staged, stream)))
+    if (stream && !(w = new_work(b, way->staged, stream)))
         return kj_no_memory(ctx);
+    if (w) {
+        w->kernel = way->variant->kernel;
+        w->reported = ctx->ops->host_memory ? way->reported : NULL;
+    }
     kjit_status status =
         ctx->ops->launch(ctx->dev, kj_queue_of(stream), call, w ? &w->work : NULL, &f, &why);
     if (status == KJIT_OK)
         return status;
     if (w)
         drop_work(w);
-    return status == KJIT_FAULT ? fault(mod, &f) : kj_fail_why(ctx, status, &why);
+    return status == KJIT_FAULT ? kj_fail_fault(mod, way->variant->kernel, &f)
+                                : kj_fail_why(ctx, status, &why);
 }
 
 static kjit_status submit_timed(kj_binding *b, const kj_timing_hook *hook,
-                                const kj_launch_call *call, const kj_staged *staged,
-                                kjit_stream *stream)
+                                const kj_launch_call *call, const flight *way)
 {
+    kjit_stream *stream = way->stream;
     kjit_context *ctx = b->kernel->mod->ctx;
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     double start = kj_now_ms();
-    kjit_status status = submit(b, call, staged, stream);
+    kjit_status status = submit(b, call, way);
     if (stream)
         ctx->ops->wait(ctx->dev, stream->queue);
     if (status != KJIT_OK)
@@ -208,23 +219,37 @@ static kjit_status shared_size(kj_binding *b, const kj_variant *variant, size_t 
     return KJIT_OK;
 }
 
-/* staged: where host arrays were moved, or NULL. */
-static kjit_status run(kj_binding *b, const kj_variant *variant, size_t scratch,
-                       const kj_staged *staged, kjit_stream *stream)
+static kjit_status fly(kj_binding *b, size_t scratch, const flight *way)
 {
     _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
     kj_host_launch *values = (kj_host_launch *)storage;
     memcpy(values->grid, b->grid, sizeof values->grid);
     memcpy(values->block, b->block, sizeof values->block);
     values->fault = NULL;
-    kj_launch_call call = {.exec = variant->exec,
+    kj_launch_call call = {.exec = way->variant->exec,
                            .values = values,
-                           .nslots = pack(b, staged, values->slots),
+                           .nslots = pack(b, way->staged, values->slots),
                            .scratch = scratch,
-                           .what = variant->what};
+                           .what = way->variant->what};
+    if (way->reported)
+        values->slots[call.nslots++] = kj_report_address(way->reported);
     const kj_timing_hook *hook =
         atomic_load_explicit(&b->kernel->mod->ctx->timing, memory_order_acquire);
-    return hook ? submit_timed(b, hook, &call, staged, stream) : submit(b, &call, staged, stream);
+    return hook ? submit_timed(b, hook, &call, way) : submit(b, &call, way);
+}
+
+/* staged: where host arrays were moved, or NULL. */
+static kjit_status run(kj_binding *b, const kj_variant *variant, size_t scratch,
+                       const kj_staged *staged, kjit_stream *stream)
+{
+    flight way = {.variant = variant, .staged = staged, .stream = stream};
+    kjit_status status = KJIT_OK;
+    if (variant->kernel->nsites > 0)
+        status = kj_report_begin(b->kernel->mod, variant, stream, &way.reported);
+    if (status != KJIT_OK)
+        return status;
+    status = fly(b, scratch, &way);
+    return way.reported ? kj_report_end(way.reported, status) : status;
 }
 
 static kjit_status run_staged(kj_binding *b, const kj_variant *variant, size_t scratch,
@@ -301,7 +326,10 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
         status = kj_bind(k, args, nargs, &b);
     if (status != KJIT_OK || b.grid[0] == 0)
         return status;
-    return launch(&b, config->stream);
+    status = launch(&b, config->stream);
+    if (!config->stream)
+        kj_print_flush(mod->ctx);
+    return status;
 }
 
 kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,

@@ -44,6 +44,19 @@ typedef struct kj_thread_error {
     const char *fallback; /* when there was no memory for the text */
 } kj_thread_error;
 
+/* A growing string; after a failed allocation it stays empty with failed set. */
+typedef struct kj_str {
+    char *data;
+    size_t size, capacity;
+    bool failed;
+} kj_str;
+
+/* Whom the lines of kernels go to. */
+typedef struct kj_printer {
+    kjit_print_fn *print; /* or NULL */
+    void *user;
+} kj_printer;
+
 struct kjit_context {
     const kj_device_ops *ops;
     kj_device *dev;
@@ -61,6 +74,9 @@ struct kjit_context {
     kjit_stream *streams;
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
+    kj_printer printer; /* under the lock, like what waits for it */
+    kj_str printed;
+    atomic_bool has_printed;
 };
 
 /* KJIT_OK, or KJIT_NO_DEVICE in a forked child, KJIT_INVALID for NULL. */
@@ -130,13 +146,6 @@ kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *
 kjit_status kj_array_on_host(kjit_array *a, kjit_array **out);
 
 /* ---- Text (format.c, format_float.c) ---- */
-
-/* A growing string; after a failed allocation it stays empty with failed set. */
-typedef struct kj_str {
-    char *data;
-    size_t size, capacity;
-    bool failed;
-} kj_str;
 
 void kj_str_add(kj_str *t, const char *text, size_t size);
 void kj_str_puts(kj_str *t, const char *text);
@@ -310,6 +319,24 @@ uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
 
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
-char *kj_fault_text(kjit_module *mod, const kj_host_fault *fault);
+char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
+kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
+
+/* ---- What kernels print and assert (report.c) ---- */
+
+/* The report of one launch. */
+typedef struct kj_reported kj_reported;
+kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_stream *stream,
+                            kj_reported **out);
+uint64_t kj_report_address(const kj_reported *r); /* for the launch's last slot */
+/* The launch ended so, or with a stream was queued. Takes the report over; but of a launch queued
+ * on a device with host_memory, whose work delivers and frees it. */
+kjit_status kj_report_end(kj_reported *r, kjit_status status);
+void kj_report_deliver(kj_reported *r); /* what was printed, to the context */
+void kj_report_free(kj_reported *r);
+/* Hands what was printed so far to the context's print function. */
+void kj_print_flush(kjit_context *ctx);
+/* After that, others are to take it; gives those before. */
+kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer);
 
 #endif

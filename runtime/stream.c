@@ -114,6 +114,7 @@ void kjit_stream_free(kjit_stream *s)
         return;
     kjit_context *ctx = s->ctx;
     ctx->ops->queue_free(s->queue);
+    kj_print_flush(ctx);
     unlink_stream(s);
     pthread_mutex_destroy(&s->lock);
     free(s->text);
@@ -127,6 +128,7 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
     if (status != KJIT_OK)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
+    kj_print_flush(s->ctx);
     char *text;
     status = take_failure(s, &text);
     return report(s->ctx, status, text);
@@ -138,6 +140,7 @@ kjit_status kjit_synchronize(kjit_context *ctx)
     if (status != KJIT_OK)
         return status;
     ctx->ops->wait(ctx->dev, NULL);
+    kj_print_flush(ctx);
     char *text = NULL;
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s && status == KJIT_OK; s = s->next)
@@ -227,6 +230,7 @@ kjit_status kjit_event_synchronize(kjit_event *e)
     if (status != KJIT_OK)
         return status;
     e->ctx->ops->mark_wait(e->mark);
+    kj_print_flush(e->ctx);
     return report(e->ctx, KJIT_OK, NULL);
 }
 

@@ -1,0 +1,273 @@
+/* What kernels print and assert. In: a launch of a kernel with sites; out: its lines, sorted by
+ * block and thread, for the context's print function, and a failed assert as the launch's failure.
+ *
+ * A launch has memory of its own for that (kj_report). On a device that does not work on the host's
+ * memory it is copied there before the launch and back behind it, in the launch's stream. Lines
+ * wait in the context until a call that waits for work hands them out: the print function is never
+ * called from a thread the program does not know. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+struct kj_reported {
+    kj_work work; /* of the copy back, in a stream */
+    kjit_module *mod;
+    const kj_variant *variant;
+    kjit_stream *stream;
+    kj_buffer *host, *device; /* device: NULL where that is the host's memory */
+};
+
+/* ---- The print function ---- */
+
+kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
+{
+    kj_print_flush(ctx);
+    pthread_mutex_lock(&ctx->lock);
+    kj_printer before = ctx->printer;
+    ctx->printer = printer;
+    pthread_mutex_unlock(&ctx->lock);
+    return before;
+}
+
+void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
+{
+    if (kj_enter(ctx) == KJIT_OK)
+        kj_print_exchange(ctx, (kj_printer){print, user});
+}
+
+void kj_print_flush(kjit_context *ctx)
+{
+    if (!atomic_load_explicit(&ctx->has_printed, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&ctx->lock);
+    kj_str text = ctx->printed;
+    kj_printer printer = ctx->printer;
+    ctx->printed = (kj_str){0};
+    atomic_store(&ctx->has_printed, false);
+    pthread_mutex_unlock(&ctx->lock);
+    if (printer.print && text.size > 0)
+        printer.print(printer.user, text.data, text.size);
+    kj_str_free(&text);
+}
+
+static void keep_text(kjit_context *ctx, const kj_str *text)
+{
+    if (text->size == 0)
+        return;
+    pthread_mutex_lock(&ctx->lock);
+    if (ctx->printer.print) {
+        kj_str_add(&ctx->printed, text->data, text->size);
+        atomic_store(&ctx->has_printed, true);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+/* ---- Lines ---- */
+
+enum { SITE, BLOCK, THREAD, VALUES }; /* words of a record */
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *x = *(const uint64_t *const *)a, *y = *(const uint64_t *const *)b;
+    for (int i = BLOCK; i <= THREAD; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return x < y ? -1 : x > y; /* a thread's own come in its order */
+}
+
+/* The records up to `end`; gives how many there are. NULL counts them only. */
+static size_t find_lines(const kj_tkernel *k, const uint64_t *at, const uint64_t *end,
+                         const uint64_t **out)
+{
+    size_t n = 0;
+    while (end - at >= VALUES && at[SITE] < (uint64_t)k->nsites) {
+        if (out)
+            out[n] = at;
+        n++;
+        at += VALUES + k->sites[at[SITE]]->nvalues;
+    }
+    return n;
+}
+
+static void put_line(kj_str *t, const kj_site *site, const uint64_t *values)
+{
+    char buf[KJ_SCALAR_TEXT];
+    for (int i = 0; i < site->nparts; i++) {
+        const kj_site_part *p = &site->parts[i];
+        if (p->type == KJ_VOID)
+            kj_str_puts(t, p->text);
+        else
+            kj_str_puts(t, kj_scalar_text((kjit_dtype)p->type, values++, buf));
+    }
+}
+
+static uint64_t bytes_of(const kj_report *report)
+{
+    uint64_t n = report->used < report->end ? report->used : report->end;
+    return n < KJ_PRINT_BYTES ? n : KJ_PRINT_BYTES;
+}
+
+static void put_lines(const kj_reported *r, kj_str *t)
+{
+    const kj_report *report = r->host->data;
+    const kj_tkernel *k = r->variant->kernel;
+    const uint64_t *end = report->words + bytes_of(report) / sizeof *report->words;
+    size_t n = find_lines(k, report->words, end, NULL);
+    const uint64_t **lines = malloc((n + 1) * sizeof *lines);
+    if (!lines)
+        return;
+    find_lines(k, report->words, end, lines);
+    qsort(lines, n, sizeof *lines, compare);
+    for (size_t i = 0; i < n; i++)
+        put_line(t, k->sites[lines[i][SITE]], lines[i] + VALUES);
+    free(lines);
+    if (report->lost > 0)
+        kj_str_printf(t, "(%s printed %llu more lines than fit into %d bytes)\n", r->variant->what,
+                      (unsigned long long)report->lost, (int)KJ_PRINT_BYTES);
+}
+
+void kj_report_deliver(kj_reported *r)
+{
+    kj_str text = {0};
+    if (!r->variant->kernel->prints)
+        return;
+    put_lines(r, &text);
+    keep_text(r->mod->ctx, &text);
+    kj_str_free(&text);
+}
+
+/* ---- A launch's report ---- */
+
+void kj_report_free(kj_reported *r)
+{
+    if (!r)
+        return;
+    if (r->device)
+        kj_buffer_drop(r->device);
+    if (r->host)
+        kj_buffer_drop(r->host);
+    kj_module_drop(r->mod);
+    free(r);
+}
+
+static kj_transfer transfer(void *dst, kjit_memory to, const void *src, kjit_memory from,
+                            size_t size)
+{
+    return (kj_transfer){.dst = dst,
+                         .src = src,
+                         .dst_memory = to,
+                         .src_memory = from,
+                         .size = 1,
+                         .ndim = 1,
+                         .shape = {(int64_t)size},
+                         .dst_stride = {1},
+                         .src_stride = {1}};
+}
+
+/* Bytes from `first` on, back to the host. */
+static kj_transfer back(const kj_reported *r, size_t first, size_t size)
+{
+    return transfer((char *)r->host->data + first, KJIT_HOST, (const char *)r->device->data + first,
+                    KJIT_DEVICE, size);
+}
+
+static kjit_status send(kj_reported *r, size_t size)
+{
+    kjit_status status = kj_buffer_create(r->mod->ctx, KJIT_DEVICE, size, &r->device);
+    if (status != KJIT_OK)
+        return status;
+    kj_transfer t =
+        transfer(r->device->data, KJIT_DEVICE, r->host->data, KJIT_HOST, sizeof(kj_report));
+    return kj_transfer_submit(&t, r->device, r->host, r->stream);
+}
+
+kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_stream *stream,
+                            kj_reported **out)
+{
+    size_t size = sizeof(kj_report) + (variant->kernel->prints ? KJ_PRINT_BYTES : 0);
+    kj_reported *r = calloc(1, sizeof *r);
+    if (!r)
+        return kj_no_memory(mod->ctx);
+    r->mod = mod;
+    r->variant = variant;
+    r->stream = stream;
+    kj_module_hold(mod);
+    kjit_status status = kj_buffer_create(mod->ctx, KJIT_HOST, size, &r->host);
+    if (status == KJIT_OK) {
+        kj_report *report = r->host->data;
+        memset(report, 0, sizeof *report);
+        report->end = UINT64_MAX;
+        if (!mod->ctx->ops->host_memory)
+            status = send(r, size);
+    }
+    if (status == KJIT_OK)
+        *out = r;
+    else
+        kj_report_free(r);
+    return status;
+}
+
+uint64_t kj_report_address(const kj_reported *r)
+{
+    return (uintptr_t)(r->device ? r->device : r->host)->data;
+}
+
+/* ---- From a device with memory of its own ---- */
+
+static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    (void)fault;
+    kj_reported *r = (kj_reported *)work;
+    const kj_report *report = r->host->data;
+    if (status == KJIT_OK)
+        kj_report_deliver(r);
+    if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
+        kj_stream_failed(r->stream, KJIT_FAULT,
+                         kj_fault_text(r->mod, r->variant->kernel, &report->fault));
+    else
+        kj_stream_ended(r->stream, work, status);
+    kj_report_free(r);
+}
+
+static kjit_status fetch_later(kj_reported *r)
+{
+    kjit_context *ctx = r->mod->ctx;
+    kj_failure why;
+    kj_transfer t = back(r, 0, r->host->size);
+    r->work.done = come_back;
+    kjit_status status = ctx->ops->copy(ctx->dev, r->stream->queue, &t, &r->work, &why);
+    if (status == KJIT_OK)
+        return status;
+    kj_report_free(r);
+    return kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status fetch(kj_reported *r)
+{
+    const kj_report *report = r->host->data;
+    kj_transfer t = back(r, 0, sizeof *report);
+    kjit_status status = kj_transfer_submit(&t, r->host, r->device, NULL);
+    if (status == KJIT_OK && report->used > 0) {
+        t = back(r, sizeof *report, bytes_of(report));
+        status = kj_transfer_submit(&t, r->host, r->device, NULL);
+    }
+    if (status == KJIT_OK)
+        kj_report_deliver(r);
+    if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
+        status = kj_fail_fault(r->mod, r->variant->kernel, &report->fault);
+    kj_report_free(r);
+    return status;
+}
+
+kjit_status kj_report_end(kj_reported *r, kjit_status status)
+{
+    if (r->device && status == KJIT_OK)
+        return r->stream ? fetch_later(r) : fetch(r);
+    if (r->stream && status == KJIT_OK)
+        return status; /* the queued launch has it */
+    if (!r->device && !r->stream)
+        kj_report_deliver(r);
+    kj_report_free(r);
+    return status;
+}

@@ -1,0 +1,152 @@
+/* What kernels print and assert, from C: where lines go and when, failed asserts as faults after
+ * which everything goes on, with and without streams. */
+#include "api.h"
+
+static const char source[] =
+    "kernel tell(n: i32) { if grid(1) < 2 { print(\"line\", n, grid(1)) } }\n"
+    "kernel check(x: i32[], most: i32) {\n"
+    "    let i = grid(1)\n"
+    "    assert(x[i] <= most, \"too large\")\n"
+    "    x[i] += 1\n"
+    "    if i == 0 { print(\"checked\", x[i]) }\n"
+    "}\n";
+
+static kjit_module *mod;
+static char text[4096];
+static size_t size;
+
+static void take(void *user, const char *line, size_t n)
+{
+    assert_ptr_equal(user, &size);
+    assert_true(size + n < sizeof text);
+    memcpy(text + size, line, n);
+    text[size += n] = 0;
+}
+
+static int set_up(void **state)
+{
+    if (make_context(state) != 0)
+        return 1;
+    mod = module(source);
+    kjit_set_print(ctx, take, &size);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kjit_module_free(mod);
+    return drop_context(state);
+}
+
+static void expect(const char *wanted)
+{
+    assert_string_equal(text, wanted);
+    size = 0;
+    text[0] = 0;
+}
+
+static kjit_status tell(int64_t n, kjit_stream *s)
+{
+    kjit_arg args[] = {kjit_arg_i64(n)};
+    kjit_config config = {.grid = {2}, .block = {32}, .stream = s};
+    return kjit_launch(mod, "tell", &config, args, 1);
+}
+
+static kjit_status check(kjit_array *a, int64_t most, kjit_stream *s)
+{
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(most)};
+    kjit_config config = {.grid = {2}, .block = {32}, .stream = s};
+    return kjit_launch(mod, "check", &config, args, 2);
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    OK(tell(1, NULL));
+    expect("line 1 0\nline 1 1\n");
+    kjit_set_print(ctx, NULL, NULL);
+    OK(tell(2, NULL));
+    kjit_set_print(ctx, take, &size);
+    expect("");
+}
+
+static void test_stream(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_event *e;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_event_create(ctx, &e));
+    OK(tell(1, s));
+    OK(tell(2, s));
+    expect(""); /* nobody has waited */
+    OK(kjit_stream_synchronize(s));
+    expect("line 1 0\nline 1 1\nline 2 0\nline 2 1\n");
+    OK(tell(3, s));
+    OK(kjit_synchronize(ctx));
+    expect("line 3 0\nline 3 1\n");
+    OK(tell(4, s));
+    OK(tell(5, NULL));
+    expect("line 4 0\nline 4 1\nline 5 0\nline 5 1\n");
+    OK(tell(6, s));
+    kjit_event_free(e);
+    kjit_stream_free(s);
+    expect("line 6 0\nline 6 1\n");
+}
+
+static void test_assert(void **state)
+{
+    (void)state;
+    int32_t x[64] = {0};
+    kjit_array *a = wrap(x, KJIT_I32, 1, SHAPE(64));
+    OK(check(a, 0, NULL));
+    expect("checked 1\n");
+    assert_int_equal(x[63], 1);
+    x[40] = 9;
+    FAILS(check(a, 5, NULL), KJIT_FAULT,
+          "test.knl:4:12: error: assertion failed in block (1, 0, 0), thread (8, 0, 0): too large "
+          "(x[i] is 9, most is 5)");
+    size = 0;
+    text[0] = 0;
+    x[40] = 0;
+    OK(check(a, 9, NULL)); /* the device works on */
+    assert_int_equal(x[40], 1);
+    kjit_array_free(a);
+    size = 0;
+    text[0] = 0;
+}
+
+static void test_assert_in_a_stream(void **state)
+{
+    (void)state;
+    int32_t x[64] = {0};
+    x[3] = 7;
+    kjit_array *a = wrap(x, KJIT_I32, 1, SHAPE(64)), *d;
+    kjit_stream *s, *other;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_stream_create(ctx, &other));
+    OK(kjit_to_device(a, NULL, &d));
+    OK(check(d, 6, s));
+    OK(tell(1, s));
+    OK(tell(2, other));
+    OK(kjit_stream_synchronize(other));
+    FAILS(kjit_stream_synchronize(s), KJIT_FAULT, "thread (3, 0, 0): too large (x[i] is 7");
+    OK(kjit_stream_synchronize(s)); /* it is told once */
+    assert_non_null(strstr(text, "line 1 0\nline 1 1\n"));
+    assert_non_null(strstr(text, "line 2 0\nline 2 1\n"));
+    kjit_stream_free(s);
+    kjit_stream_free(other);
+    kjit_array_free(d);
+    kjit_array_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_assert),
+        cmocka_unit_test(test_assert_in_a_stream),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
