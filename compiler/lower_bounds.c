@@ -5,7 +5,7 @@
  * jump. */
 #include "lower.h"
 
-__extension__ typedef __int128 wide; /* holds every product of two bounds */
+__extension__ typedef __int128 wide; /* holds every bound, and sums of them */
 
 kj_bounds kj_type_bounds(kj_dtype t)
 {
@@ -52,10 +52,19 @@ static void settle(kj_tile *t, wide least, wide most)
     t->bounds = t->wraps ? type : (kj_bounds){(int64_t)least, (uint64_t)max_wide(most, 0)};
 }
 
+/* Of two large u64 it is more than there is room for: then something that no type holds. */
+static wide product(wide a, wide b)
+{
+    wide p, most = (wide)1 << 126;
+    if (__builtin_mul_overflow(a, b, &p))
+        p = (a < 0) != (b < 0) ? -most : most;
+    return p;
+}
+
 static void settle_product(kj_tile *t, kj_bounds a, kj_bounds b)
 {
-    wide corners[4] = {(wide)a.least * b.least, (wide)a.least * (wide)b.most,
-                       (wide)a.most * b.least, (wide)a.most * (wide)b.most};
+    wide corners[4] = {product(a.least, b.least), product(a.least, (wide)b.most),
+                       product((wide)a.most, b.least), product((wide)a.most, (wide)b.most)};
     wide least = corners[0], most = corners[0];
     for (int i = 1; i < 4; i++) {
         least = min_wide(least, corners[i]);
