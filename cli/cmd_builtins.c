@@ -11,7 +11,7 @@ static const char *letter_word(char letter)
         const char *word;
     } letters[] = {
         {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"},
-        {'b', "bool"},  {'d', "i32"}, {'l', "i64"},
+        {'b', "bool"},  {'d', "i32"}, {'l', "i64"},    {'m', "mask"},
     };
     for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
         if (letters[k].letter == letter)
@@ -52,8 +52,8 @@ static const char *call_text(const kjit_builtin_info *b, char *out, size_t size)
     put_words(arguments, sizeof arguments, p + nresults + 1, strcspn(p + nresults + 1, ")"));
     put_words(results, sizeof results, p, nresults);
     bool tuple = nresults > 1;
-    snprintf(out, size, "%s(%s) -> %s%s%s", b->name, arguments, tuple ? "(" : "", results,
-             tuple ? ")" : "");
+    snprintf(out, size, "%s(%s)%s%s%s%s", b->name, arguments, *results ? " -> " : "",
+             tuple ? "(" : "", results, tuple ? ")" : "");
     return b->doc;
 }
 

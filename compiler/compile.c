@@ -69,11 +69,13 @@ static void unit_open(unit *s, const char *name, const kj_source *source)
     s->source = source;
 }
 
-/* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage. */
-static char *generate(kj_arena *arena, const kj_compile_options *options, kj_stage stage, unit *s,
-                      kj_code *out, int n)
+/* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage.
+ * After a message about the source there is no code. */
+static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                      kj_stage stage, unit *s, kj_code *out, int n)
 {
     char *error = kj_target_open(&s->target, options);
+    int errors = diag->errors;
     if (error)
         return error;
     kj_target_describe(&s->target, s->module);
@@ -85,9 +87,12 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
                               .entry = out[i].entry,
                               .vector = s->target.vector,
                               .ftz = options->ftz,
-                              .source = s->source};
+                              .source = s->source,
+                              .diag = diag};
         s->target.kind->lower(arena, &spec, &out[i]);
     }
+    if (diag->errors > errors)
+        return NULL;
     if (stage == KJ_STAGE_LLVM)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     if ((error = kj_link_math(&s->target, s->module, options->libdevice)))
@@ -108,8 +113,8 @@ static char *generate(kj_arena *arena, const kj_compile_options *options, kj_sta
 }
 
 /* `generate`, from which an arena without memory would leave past LLVM's objects. */
-static char *generate_guarded(kj_arena *arena, const kj_compile_options *options, kj_stage stage,
-                              unit *s, kj_code *out, int n)
+static char *generate_guarded(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                              kj_stage stage, unit *s, kj_code *out, int n)
 {
     jmp_buf here, *outer = arena->fail;
     arena->fail = &here;
@@ -118,7 +123,7 @@ static char *generate_guarded(kj_arena *arena, const kj_compile_options *options
         arena->fail = outer;
         longjmp(*outer, 1);
     }
-    char *error = generate(arena, options, stage, s, out, n);
+    char *error = generate(arena, diag, options, stage, s, out, n);
     arena->fail = outer;
     if (!error && s->complaint) {
         kj_code_free(out);
@@ -149,7 +154,7 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
         return keep_trees(arena, out, n);
     unit s;
     unit_open(&s, kernels[0]->name, diag->source);
-    char *error = generate_guarded(arena, options, stage, &s, out, n);
+    char *error = generate_guarded(arena, diag, options, stage, &s, out, n);
     unit_close(&s);
     if (error) {
         const char *text = kj_arena_printf(arena, "%s", error);
@@ -157,7 +162,7 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
         kj_error(diag, kernels[0]->item->name_span, "internal", "cannot compile '%s': %s",
                  kernels[0]->name, text);
     }
-    return !error;
+    return !error && out->bytes;
 }
 
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,

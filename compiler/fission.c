@@ -116,21 +116,28 @@ static bool is_scalar(const planner *p, const kj_tstmt *s)
     return !(p->deps->var[v->id] & KJ_DEP_THREAD) && (!e || is_uniform(p, e));
 }
 
-static bool spins(const kj_tstmt *s, const kj_tstmt *end)
+/* Does a loop wait for what an atomic gives? One that holds an operation of a warp does not: its
+ * threads go through it together anyway. */
+static bool waits(const kj_tstmt *s)
 {
-    for (; s != end; s = s->next) {
-        if ((s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE) && s->mark & KJ_DEP_ATOMIC)
-            return true;
-        if (s->kind == KJ_TS_FOR && spins(s->u.for_.body, NULL))
-            return true;
-        if (s->kind == KJ_TS_WHILE && spins(s->u.while_.body, NULL))
-            return true;
-        if (s->kind == KJ_TS_IF && (spins(s->u.if_.yes, NULL) || spins(s->u.if_.no, NULL)))
-            return true;
-        if (s->kind == KJ_TS_INLINE && spins(s->u.block->body, NULL))
-            return true;
+    return s->mark & KJ_DEP_ATOMIC && !kj_warp_operation(s, s->next);
+}
+
+static const kj_tstmt *find_spin(const kj_tstmt *s, const kj_tstmt *end)
+{
+    const kj_tstmt *found = NULL;
+    for (; s != end && !found; s = s->next) {
+        bool loop = s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE;
+        if (loop && waits(s))
+            found = s;
+        else if (loop)
+            found = find_spin(s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, NULL);
+        else if (s->kind == KJ_TS_IF && !(found = find_spin(s->u.if_.yes, NULL)))
+            found = find_spin(s->u.if_.no, NULL);
+        else if (s->kind == KJ_TS_INLINE)
+            found = find_spin(s->u.block->body, NULL);
     }
-    return false;
+    return found;
 }
 
 /* The statements [s, end) as a region; what sets uniform variables at either end of it runs once,
@@ -149,13 +156,20 @@ static void flush(planner *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
         kj_node *n = add(p, l, KJ_N_REGION, s);
         n->end = stop;
         n->region = p->nregions++;
-        n->scalar = spins(s, stop);
+        n->spin = find_spin(s, stop);
         for (const kj_tstmt *t = s; t != stop; t = t->next)
             n->exits |= escapes_one(p, t) != STAYS;
         s = stop;
     }
     for (; s != end; s = s->next)
         add(p, l, KJ_N_SCALAR, s);
+}
+
+static void plan_barrier(planner *p, list *l, const kj_tstmt *s)
+{
+    kj_node *n = add(p, l, KJ_N_BARRIER, s);
+    if (s->u.barrier.arg)
+        n->region = p->nregions++;
 }
 
 static void plan_if(planner *p, list *l, const kj_tstmt *s)
@@ -204,7 +218,7 @@ static kj_node *plan_list(planner *p, const kj_tstmt *s)
         flush(p, &l, run, s);
         run = s->next;
         switch (s->kind) {
-        case KJ_TS_BARRIER: add(p, &l, KJ_N_BARRIER, s); break;
+        case KJ_TS_BARRIER: plan_barrier(p, &l, s); break;
         case KJ_TS_IF: plan_if(p, &l, s); break;
         case KJ_TS_FOR:
         case KJ_TS_WHILE: plan_loop(p, &l, s); break;
@@ -347,6 +361,9 @@ static void use_nodes(planner *p, const kj_node *n)
             use_stmts(p, BLOCK_LEVEL, s, s->next);
         } else if (n->kind == KJ_N_IF) {
             use_expr(p, region, s->u.if_.test);
+        } else if (n->kind == KJ_N_BARRIER && s->u.barrier.arg) {
+            use_expr(p, region, s->u.barrier.arg);
+            use_var(p, BLOCK_LEVEL, s->u.barrier.result);
         } else if (n->kind == KJ_N_LOOP && s->kind == KJ_TS_WHILE) {
             use_expr(p, region, s->u.while_.test);
         } else if (n->kind == KJ_N_LOOP) {

@@ -26,8 +26,10 @@ typedef struct kj_node {
     const kj_tstmt *stmt, *end;
     bool divergent; /* IF, LOOP, INLINE */
     bool exits;     /* REGION: threads leave constructs outside it */
-    bool scalar;    /* REGION: thread after thread (it spins on an atomic) */
-    int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation */
+    const kj_tstmt
+        *spin;  /* REGION: a loop in it waits for an atomic: thread after thread; or NULL */
+    int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation,
+                   BARRIER: of its argument's; else -1 */
     struct kj_node *yes, *no;
 } kj_node;
 

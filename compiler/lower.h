@@ -17,6 +17,7 @@
  *   lower_fast.c     what @fastmath changes
  *   lower_random.c   random numbers
  *   lower_report.c   failed asserts, prints
+ *   lower_warp.c     operations of a warp, fences
  *   lower_memory.c   loads, stores
  *   lower_vector.c   vector accesses, gathers and scatters
  *   lower_atomic.c   atomics, and what else runs thread after thread
@@ -62,6 +63,7 @@ typedef struct kj_tile {
     bool narrow; /* dense i64 vectors (on a GPU: and scalars) that fit 32 bits: v[] has i32, to be
                     sign-extended */
     kj_bounds bounds; /* integers: least <= value <= most */
+    uint8_t even;     /* integers: each v[] is a multiple of 1 << even */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
@@ -109,6 +111,7 @@ typedef struct kj_lower {
     bool flat;            /* lanes follow the linear thread number instead of x */
     LLVMValueRef x, y, z; /* its first thread, i64 */
     kj_tile thread[3];    /* threadIdx */
+    kj_tile lane;         /* laneid, where the kernel needs it */
     kj_slot *slots;       /* by variable id; of this gang's code */
     LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
     kj_exit *exits;
@@ -191,6 +194,10 @@ static inline bool kj_is_positive(kj_tile t)
 {
     return t.bounds.least > 0;
 }
+static inline bool kj_is_known(kj_tile t) /* a constant */
+{
+    return t.bounds.least == (int64_t)t.bounds.most;
+}
 /* Notes in t, a tile of the result's type, what follows from its being a op b. */
 void kj_know(kj_tile *t, kj_op op, kj_tile a, kj_tile b);
 /* In t, the variable of a loop over range(start, stop, step), what it may be inside the loop; with
@@ -198,6 +205,10 @@ void kj_know(kj_tile *t, kj_op op, kj_tile a, kj_tile b);
 void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool beyond);
 
 /* ---- lower_divide.c ---- */
+
+/* A linear tile divided by a power of two, where no row's lanes have a multiple between them: in
+ * `out` one number, or the remainders, linear again. False where that is not so. */
+bool kj_divide_linear(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
 
 /* a // b, or with `mod` a % b: total, by zero both are 0. The values a and b of the tiles ta and tb
  * have the extents of a row of t. */
@@ -269,6 +280,15 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
 
+/* Two vectors of so many lanes as one. */
+LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes);
+
+/* ---- lower_warp.c ---- */
+
+/* An operation of a warp by the threads of m. */
+kj_tile kj_lower_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
+void kj_lower_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
+
 /* ---- lower_memory.c ---- */
 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
@@ -292,6 +312,9 @@ kj_dtype kj_memory_type(kj_dtype t); /* bools are bytes there */
 
 /* ---- lower_vector.c ---- */
 
+/* The vector at addresses of its own each, of the lanes in `mask`; zeros for the others. */
+LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                       int align);
 /* Row `row` of an access whose lanes differ. */
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
 void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
@@ -398,6 +421,7 @@ typedef struct kj_entry_spec {
     int vector;              /* f32 in the target's widest vector register */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */
     const kj_source *source; /* for places in it */
+    kj_diag *diag;           /* for what a device cannot do */
 } kj_entry_spec;
 
 void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
@@ -424,7 +448,7 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
  * nothing uses; notes them and the bytes of static shared arrays in `out`. */
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 /* All threads of the block wait for each other, here. */
-void kj_lower_barrier(kj_lower *lo);
+void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m);
 /* A float as an integer type: saturating, NaN is 0. */
 LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to);
 

@@ -119,7 +119,7 @@ static void lower_region(kj_lower *lo, const kj_node *n)
 {
     walk w = {.node = n, .any = n->exits ? flag_new(lo) : NULL};
     kj_gang_prepare(lo, n->region);
-    kj_gang_each(lo, n->scalar, gang_region, &w);
+    kj_gang_each(lo, n->spin != NULL, gang_region, &w);
     const kj_level *l = deciding(lo->level);
     if (n->exits && l) {
         LLVMBasicBlockRef some = kj_new_block(lo, "left");
@@ -130,18 +130,23 @@ static void lower_region(kj_lower *lo, const kj_node *n)
 
 /* ---- Barriers ---- */
 
-static void gang_count(kj_lower *lo, kj_mask m, void *arg)
+static void count_join(kj_lower *lo, LLVMValueRef at, kj_mask m)
 {
-    walk *w = arg;
-    m = kj_mask_and(lo, kj_mask_of(kj_context_load(lo, w->yes, KJ_BOOL)), m);
-    LLVMValueRef sum = LLVMBuildLoad2(lo->b, lo->i64, w->any, "");
+    LLVMValueRef sum = LLVMBuildLoad2(lo->b, lo->i64, at, "");
     for (int r = 0; r < lo->rows; r++) {
         LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
         LLVMValueRef bits = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
         kj_tile word = kj_tile_scalar(KJ_I64, LLVMBuildZExt(lo->b, bits, lo->i64, ""));
         sum = LLVMBuildAdd(lo->b, sum, kj_tile_intrinsic(lo, "llvm.ctpop", &word, 1).v[0], "");
     }
-    LLVMBuildStore(lo->b, sum, w->any);
+    LLVMBuildStore(lo->b, sum, at);
+}
+
+static void gang_count(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    kj_mask set = kj_mask_of(kj_context_load(lo, w->yes, KJ_BOOL));
+    count_join(lo, w->any, kj_mask_and(lo, set, m));
 }
 
 static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
@@ -163,7 +168,41 @@ static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMVal
     LLVMBuildBr(lo->b, lo->fail);
 }
 
-static void lower_barrier(kj_lower *lo, const kj_node *n)
+/* Counts the threads whose argument is true; or for syncthreads_and false. */
+static void gang_vote(kj_lower *lo, kj_mask m, void *arg)
+{
+    walk *w = arg;
+    const kj_tstmt *s = w->node->stmt;
+    kj_gang_enter(lo, w->node->region);
+    m = active_mask(lo, m, lo->level);
+    LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "voted");
+    LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    kj_tile vote = kj_lower_expr(lo, s->u.barrier.arg, m);
+    if (s->u.barrier.id == KJ_BI_SYNCTHREADS_AND)
+        vote = kj_tile_unary(lo, KJ_OP_NOT, vote);
+    count_join(lo, w->any, kj_mask_and(lo, kj_mask_of(vote), m));
+    go_on(lo, done);
+}
+
+static void lower_votes(kj_lower *lo, const kj_node *n)
+{
+    const kj_tstmt *s = n->stmt;
+    walk w = {.node = n, .any = kj_alloca(lo, lo->i64, "count")};
+    LLVMBuildStore(lo->b, kj_i64(lo, 0), w.any);
+    kj_gang_each(lo, false, gang_vote, &w);
+    LLVMValueRef count = LLVMBuildLoad2(lo->b, lo->i64, w.any, ""), zero = kj_i64(lo, 0), result;
+    if (s->u.barrier.id == KJ_BI_SYNCTHREADS_COUNT)
+        result = LLVMBuildTrunc(lo->b, count, lo->i32, "");
+    else
+        result =
+            LLVMBuildICmp(lo->b, s->u.barrier.id == KJ_BI_SYNCTHREADS_AND ? LLVMIntEQ : LLVMIntNE,
+                          count, zero, "");
+    LLVMBuildStore(lo->b, result, lo->home[s->u.barrier.result->id].at[0]);
+}
+
+/* All threads that have not returned come here, or none. */
+static void check_barrier(kj_lower *lo, const kj_node *n)
 {
     const kj_level *here = deciding(lo->level), *alive = lo->level;
     while (alive && alive->up)
@@ -179,6 +218,13 @@ static void lower_barrier(kj_lower *lo, const kj_node *n)
     LLVMPositionBuilderAtEnd(lo->b, apart);
     lower_fault(lo, n->stmt->span.begin, arrived, living);
     LLVMPositionBuilderAtEnd(lo->b, met);
+}
+
+static void lower_barrier(kj_lower *lo, const kj_node *n)
+{
+    check_barrier(lo, n);
+    if (n->stmt->u.barrier.arg)
+        lower_votes(lo, n);
 }
 
 /* ---- Conditions ---- */

@@ -1,4 +1,5 @@
-/* What is known of integers: between which bounds a tile's values lie.
+/* What is known of integers: between which bounds a tile's values lie, and which power of two divides
+ * them.
  *
  * Bounds are of the values as the language computes them. A result that may leave its type's range
  * has that range for bounds, and `wraps`: a linear tile's lanes may then lie on both sides of the
@@ -92,9 +93,31 @@ static void know_division(kj_tile *t, kj_op op, kj_bounds a, kj_bounds b)
         settle(t, min_wide(b.least < 0 ? (wide)b.least + 1 : 0, 0), max_wide((wide)b.most - 1, 0));
 }
 
+/* Of constants it follows from the value; they may be one more than signed numbers go, a zero is
+ * every power's multiple. */
+static int evenness(kj_tile t)
+{
+    if (!kj_is_known(t))
+        return t.even;
+    return t.bounds.most ? __builtin_ctzll(t.bounds.most) : 63;
+}
+
+static void know_even(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
+{
+    int x = evenness(a), y = evenness(b), even = 0;
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB)
+        even = x < y ? x : y;
+    else if (op == KJ_OP_MUL)
+        even = x + y;
+    else if (op == KJ_OP_SHL && kj_is_known(b) && counts(*t, b))
+        even = x + (int)b.bounds.most;
+    t->even = (uint8_t)(even < 63 ? even : 63);
+}
+
 void kj_know(kj_tile *t, kj_op op, kj_tile ta, kj_tile tb)
 {
     kj_bounds a = ta.bounds, b = tb.bounds;
+    know_even(t, op, ta, tb);
     switch (op) {
     case KJ_OP_ADD: settle(t, (wide)a.least + b.least, (wide)a.most + (wide)b.most); break;
     case KJ_OP_SUB: settle(t, (wide)a.least - (wide)b.most, (wide)a.most - b.least); break;
@@ -134,4 +157,5 @@ void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool b
         least = most;
     }
     settle(t, down ? min_wide(least, first) : least, up ? max_wide(most, last) : most);
+    know_even(t, KJ_OP_ADD, start, step);
 }

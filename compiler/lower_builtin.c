@@ -88,7 +88,7 @@ static LLVMValueRef part(kj_lower *lo, LLVMValueRef v, int lanes, int first, int
     return LLVMBuildShuffleVector(lo->b, v, zero, LLVMConstVector(index, (unsigned)n), "");
 }
 
-static LLVMValueRef joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
+LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
 {
     LLVMValueRef index[KJ_MAX_LANES];
     for (int l = 0; l < 2 * lanes; l++)
@@ -144,7 +144,7 @@ static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lan
         return part(lo, pieces[0], KJ_MATH_LANES, 0, lanes);
     for (int width = KJ_MATH_LANES; n > 1; width *= 2, n /= 2)
         for (int i = 0; i < n / 2; i++)
-            pieces[i] = joined(lo, pieces[2 * i], pieces[2 * i + 1], width);
+            pieces[i] = kj_joined(lo, pieces[2 * i], pieces[2 * i + 1], width);
     return pieces[0];
 }
 
@@ -177,6 +177,12 @@ kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
         return fast;
     if (info->how == KJ_HOW_MATH)
         return kj_lower_math(lo, e->u.call.id, args, e->u.call.nargs);
+    if (info->how == KJ_HOW_WARP)
+        return kj_lower_warp(lo, e, args, m);
+    if (e->type == KJ_VOID) {
+        kj_lower_fence(lo, e->u.call.id, args);
+        return kj_tile_int(lo, 0);
+    }
     if (info->how == KJ_HOW_LLVM)
         return kj_relaxed(lo, kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs));
     if (kj_is_random(e->u.call.id))

@@ -30,11 +30,52 @@ static LLVMValueRef divide(kj_lower *lo, kj_tile t, LLVMValueRef a, LLVMValueRef
     return is_signed ? LLVMBuildSDiv(lo->b, a, b, "") : LLVMBuildUDiv(lo->b, a, b, "");
 }
 
-/* The exponent of a constant power of two; negative: it is none. */
+/* The exponent of a power of two; negative: it is none. */
+static int exponent(uint64_t v)
+{
+    return v > 0 && (v & (v - 1)) == 0 ? __builtin_ctzll(v) : -1;
+}
+
+/* The same of a constant. */
 static int power_of_two(kj_tile t)
 {
-    uint64_t v = t.bounds.most;
-    return t.bounds.least == (int64_t)v && v > 0 && (v & (v - 1)) == 0 ? __builtin_ctzll(v) : -1;
+    return kj_is_known(t) ? exponent(t.bounds.most) : -1;
+}
+
+/* The exponent of the power of two that a op b divides by, or takes the remainder of. */
+static int divisor(kj_op op, kj_tile a, kj_tile b)
+{
+    if (!kj_is_known(b) || b.lanes > 1)
+        return -1;
+    switch (op) {
+    case KJ_OP_FLOORDIV:
+    case KJ_OP_MOD: return power_of_two(b);
+    case KJ_OP_SHR: return b.bounds.most < kj_types[a.type].bits ? (int)b.bounds.most : -1;
+    case KJ_OP_AND: return exponent(b.bounds.most + 1);
+    default: return -1;
+    }
+}
+
+bool kj_divide_linear(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
+{
+    if (a.form != KJ_LINEAR || a.stride != 1)
+        return false;
+    int shift = divisor(op, a, b), row = __builtin_ctz(a.lanes);
+    if (shift < row || a.even < row)
+        return false;
+    kj_tile first = a;
+    first.form = KJ_DENSE;
+    first.lanes = 1;
+    first.stride = 0;
+    *out = kj_tile_binary(lo, op, first, b);
+    if (op == KJ_OP_MOD || op == KJ_OP_AND) {
+        out->form = KJ_LINEAR;
+        out->lanes = a.lanes;
+        out->stride = 1;
+        out->even = (uint8_t)row;
+        kj_bound(out, 0, ((uint64_t)1 << shift) - 1);
+    }
+    return true;
 }
 
 LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,

@@ -174,12 +174,31 @@ static void make_blocks(kj_lower *lo)
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 1, false));
 }
 
+/* What runs thread after thread cannot hold what a warp's threads do together. */
+static void check_warps(kj_diag *diag, const kj_node *n)
+{
+    for (; n; n = n->next) {
+        const kj_texpr *e = n->spin ? kj_warp_operation(n->stmt, n->end) : NULL;
+        check_warps(diag, n->yes);
+        check_warps(diag, n->no);
+        if (!e)
+            continue;
+        kj_message *m = kj_error(diag, e->span, "warp",
+                                 "the CPU runs one thread after the other here, and '%s' needs a "
+                                 "warp together",
+                                 kj_builtins[e->u.call.id].name);
+        kj_note(diag, m, n->spin->span, "because this loop waits for what an atomic gives");
+        kj_hint(diag, m, "put syncthreads() between the two");
+    }
+}
+
 int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec)
 {
     kj_lower lo;
     kj_lower_start(&lo, arena, kernel, spec);
     lo.vector = spec->vector;
     lo.plan = kj_fission(arena, kernel, lo.deps);
+    check_warps(spec->diag, lo.plan->body);
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
     kj_gang_choose(&lo);
     make_function(&lo, spec->entry);

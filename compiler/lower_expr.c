@@ -125,7 +125,8 @@ static bool is_harmless(const kj_texpr *e, int *budget)
         for (int i = 0; i < e->u.call.nargs; i++)
             if (!is_harmless(e->u.call.args[i], budget))
                 return false;
-        return kj_builtins[e->u.call.id].how != KJ_HOW_MATH && !kj_is_random(e->u.call.id);
+        return kj_builtins[e->u.call.id].how != KJ_HOW_MATH &&
+               kj_builtins[e->u.call.id].how != KJ_HOW_WARP && !kj_is_random(e->u.call.id);
     default: return false;
     }
 }
@@ -175,6 +176,30 @@ static kj_tile lower_logic(kj_lower *lo, const kj_texpr *e, kj_mask m)
     return load_slot(lo, &out, KJ_BOOL);
 }
 
+static bool is_short(const kj_texpr *e, int *budget)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool ok = --*budget >= 0 && e->kind != KJ_TE_INLINE && e->kind != KJ_TE_ATOMIC;
+    for (int i = 0, n = kj_operands(e, operands); i < n && ok; i++)
+        ok = is_short(operands[i], budget);
+    return ok;
+}
+
+/* An element if its index is inside an array: nearly always all of the gang's threads choose that.
+ * For them `e` is evaluated alone, without masks; gives where both ways meet. */
+static LLVMBasicBlockRef choose_all(kj_lower *lo, const kj_texpr *e, kj_tile test,
+                                    const kj_slot *out)
+{
+    LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few"),
+                      done = kj_new_block(lo, "chosen");
+    LLVMBuildCondBr(lo->b, kj_mask_full(lo, kj_mask_of(test)), every, few);
+    LLVMPositionBuilderAtEnd(lo->b, every);
+    store_slot(lo, out, kj_lower_expr(lo, e, kj_all));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, few);
+    return done;
+}
+
 static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     kj_tile test = kj_lower_expr(lo, e->u.select.test, m);
@@ -183,9 +208,17 @@ static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
         return kj_tile_select(lo, test, yes, kj_lower_expr(lo, e->u.select.no, m));
     }
     kj_slot out = result_slot(lo, e);
+    LLVMBasicBlockRef chosen = NULL;
+    int budget = 16;
+    if (test.form == KJ_PREFIX && m.kind == KJ_ALL && is_short(e->u.select.yes, &budget))
+        chosen = choose_all(lo, e->u.select.yes, test, &out);
     test = kj_tile_dense(lo, test);
     evaluate_if(lo, e->u.select.yes, test, m, &out);
     evaluate_if(lo, e->u.select.no, kj_tile_unary(lo, KJ_OP_NOT, test), m, &out);
+    if (chosen) {
+        LLVMBuildBr(lo->b, chosen);
+        LLVMPositionBuilderAtEnd(lo->b, chosen);
+    }
     return load_slot(lo, &out, e->type);
 }
 
@@ -211,6 +244,7 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
     int axis = e->u.index.axis;
     switch (e->u.index.which) {
     case KJ_THREAD_IDX: return lo->thread[axis];
+    case KJ_LANE_ID: return lo->lane;
     case KJ_BLOCK_IDX: return bounded(lo, lo->block[axis], 0, grid_most(lo, axis) - 1);
     case KJ_BLOCK_DIM:
         return lo->extent[axis] ? bounded(lo, lo->extent[axis], 1, 1024)

@@ -34,7 +34,8 @@ static int64_t count_locals(const kj_tkernel *k)
 }
 
 /* Four vector registers a value along x, and as many again by rows: enough independent operations
- * to hide their latency, and rows share what does not depend on them. */
+ * to hide their latency, and rows share what does not depend on them. Where warps are asked for, a
+ * row is one: what a warp has in common is then a scalar. */
 void kj_gang_choose(kj_lower *lo)
 {
     const int64_t *block = lo->kernel->block;
@@ -46,12 +47,13 @@ void kj_gang_choose(kj_lower *lo)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);
     int most = lo->vector * vectors, in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
-    lo->flat = block[0] < 8 && threads > block[0];
+    bool warps = lo->deps->warps;
+    lo->flat = threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
     int64_t along = lo->flat ? threads : block[0];
     int lanes = power_below(along);
     if (lanes < 8 && lanes < along)
         lanes *= 2;
-    lo->gang_lanes = lanes > most ? most : lanes;
+    lo->gang_lanes = warps ? KJ_WARP : lanes > most ? most : lanes;
     lo->gang_rows = 1;
     if (!lo->flat && lo->gang_lanes > 1)
         while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= in_all &&
@@ -83,6 +85,7 @@ static kj_tile along_lanes(kj_lower *lo)
         t.lanes = (uint8_t)lo->lanes;
         t.form = KJ_LINEAR;
         t.stride = 1;
+        t.even = (uint8_t)__builtin_ctz((unsigned)lo->lanes);
     }
     return known_index(t);
 }
@@ -104,8 +107,26 @@ static void flat_index(kj_lower *lo)
     }
 }
 
+/* A gang's row begins with lane 0; a single thread's lane is known by its number. */
+static kj_tile lane_index(kj_lower *lo)
+{
+    kj_tile t = kj_tile_int(lo, 0);
+    if (lo->lanes == 1) {
+        t.v[0] = LLVMBuildAnd(lo->b, lo->x, kj_i64(lo, KJ_WARP - 1), "");
+    } else {
+        t.lanes = KJ_WARP;
+        t.form = KJ_LINEAR;
+        t.stride = 1;
+        t.even = (uint8_t)__builtin_ctz(KJ_WARP);
+    }
+    kj_bound(&t, 0, KJ_WARP - 1);
+    return t;
+}
+
 static void set_index(kj_lower *lo)
 {
+    if (lo->deps->warps)
+        lo->lane = lane_index(lo);
     if (lo->flat) {
         flat_index(lo);
         return;

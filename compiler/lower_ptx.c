@@ -153,10 +153,10 @@ static void share_dims(kj_lower *lo, const kj_texpr *e)
 /* ---- Indices ---- */
 
 /* A special register, below `limit` unless that is 0. */
-static LLVMValueRef read_register(kj_lower *lo, const char *name, int axis, int64_t limit)
+static LLVMValueRef read_register(kj_lower *lo, const char *name, int64_t limit)
 {
     char full[64];
-    snprintf(full, sizeof full, "llvm.nvvm.read.ptx.sreg.%s.%c", name, "xyz"[axis]);
+    snprintf(full, sizeof full, "llvm.nvvm.read.ptx.sreg.%s", name);
     LLVMValueRef v = kj_intrinsic(lo, full, NULL, 0, NULL, 0);
     if (limit > 0) {
         LLVMMetadataRef range[2] = {
@@ -168,13 +168,19 @@ static LLVMValueRef read_register(kj_lower *lo, const char *name, int axis, int6
     return v;
 }
 
+static LLVMValueRef read_axis(kj_lower *lo, const char *name, int axis, int64_t limit)
+{
+    const char *full = kj_arena_printf(lo->arena, "%s.%c", name, "xyz"[axis]);
+    return read_register(lo, full, limit);
+}
+
 static kj_tile thread_index(kj_lower *lo, int axis)
 {
     int64_t threads = lo->kernel->block[axis];
     if (threads == 1)
         return kj_tile_int(lo, 0);
     kj_tile t = kj_tile_like(KJ_I64, 1, 1);
-    t.v[0] = read_register(lo, "tid", axis, threads ? threads : 1024);
+    t.v[0] = read_axis(lo, "tid", axis, threads ? threads : 1024);
     t.narrow = true;
     kj_bound(&t, 0, threads ? (uint64_t)threads - 1 : 1023);
     return t;
@@ -182,24 +188,59 @@ static kj_tile thread_index(kj_lower *lo, int axis)
 
 static void make_indices(kj_lower *lo)
 {
+    if (lo->deps->warps) {
+        lo->lane = kj_tile_like(KJ_I64, 1, 1);
+        lo->lane.v[0] = read_register(lo, "laneid", KJ_WARP);
+        lo->lane.narrow = true;
+        kj_bound(&lo->lane, 0, KJ_WARP - 1);
+    }
     for (int axis = 0; axis < 3; axis++) {
         int64_t threads = lo->kernel->block[axis];
         int64_t blocks = axis > 0 ? 65536 : lo->kernel->small ? KJ_SMALL : INT32_MAX;
         lo->thread[axis] = thread_index(lo, axis);
-        lo->block[axis] = read_register(lo, "ctaid", axis, blocks);
-        lo->grid[axis] = read_register(lo, "nctaid", axis, 0);
-        lo->extent[axis] = threads ? NULL : read_register(lo, "ntid", axis, 1025);
+        lo->block[axis] = read_axis(lo, "ctaid", axis, blocks);
+        lo->grid[axis] = read_axis(lo, "nctaid", axis, 0);
+        lo->extent[axis] = threads ? NULL : read_axis(lo, "ntid", axis, 1025);
     }
 }
 
-void kj_lower_barrier(kj_lower *lo)
+/* The intrinsic called `name`, where LLVM has it, or the one of before, which takes and gives words.
+ */
+static LLVMValueRef call_barrier(kj_lower *lo, const char *name, LLVMValueRef arg)
 {
-    static const char name[] = "llvm.nvvm.barrier.cta.sync.aligned.all"; /* from LLVM 21 */
-    LLVMValueRef number = LLVMConstInt(lo->i32, 0, false);
-    if (LLVMLookupIntrinsicID(name, sizeof name - 1))
-        kj_intrinsic(lo, name, NULL, 0, &number, 1);
-    else
-        kj_intrinsic(lo, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+    static const struct {
+        const char *name, *old;
+    } olds[] = {
+        {"llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier0"},
+        {"llvm.nvvm.barrier.cta.red.popc.aligned.all", "llvm.nvvm.barrier0.popc"},
+        {"llvm.nvvm.barrier.cta.red.and.aligned.all", "llvm.nvvm.barrier0.and"},
+        {"llvm.nvvm.barrier.cta.red.or.aligned.all", "llvm.nvvm.barrier0.or"},
+    };
+    LLVMValueRef args[2] = {LLVMConstInt(lo->i32, 0, false), arg};
+    if (LLVMLookupIntrinsicID(name, strlen(name)))
+        return kj_intrinsic(lo, name, NULL, 0, args, arg ? 2 : 1);
+    const char *old = NULL;
+    for (size_t i = 0; i < sizeof olds / sizeof *olds; i++)
+        if (strcmp(olds[i].name, name) == 0)
+            old = olds[i].old;
+    if (arg)
+        args[0] = LLVMBuildZExt(lo->b, arg, lo->i32, "");
+    return kj_intrinsic(lo, old, NULL, 0, args, arg ? 1 : 0);
+}
+
+void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    const char *name = kj_builtins[s->u.barrier.id].symbol;
+    if (!s->u.barrier.arg) {
+        call_barrier(lo, name, NULL);
+        return;
+    }
+    kj_tile vote = kj_lower_expr(lo, s->u.barrier.arg, m);
+    LLVMValueRef got = call_barrier(lo, name, vote.v[0]);
+    const kj_var *v = s->u.barrier.result;
+    if (v->type == KJ_BOOL && LLVMTypeOf(got) == lo->i32)
+        got = LLVMBuildICmp(lo->b, LLVMIntNE, got, LLVMConstInt(lo->i32, 0, false), "");
+    kj_slot_begin(lo, v, kj_tile_scalar(v->type, got), m);
 }
 
 LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)

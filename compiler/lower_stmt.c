@@ -555,7 +555,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
     case KJ_TS_BARRIER: /* of a block's code: between regions */
         if (lo->ptx)
-            kj_lower_barrier(lo);
+            kj_lower_barrier(lo, s, m);
         return m;
     case KJ_TS_REPORT: return kj_lower_report(lo, s, m);
     case KJ_TS_ARRAY: /* placed when it is first used, or with the block */ return m;

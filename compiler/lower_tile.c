@@ -144,6 +144,7 @@ kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
     }
     t.form = KJ_DENSE;
     t.stride = 0;
+    t.even = 0;
     return t;
 }
 
@@ -375,6 +376,33 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
     return true;
 }
 
+/* linear == uniform where a row begins at a multiple of its lanes: the row of one place, and there
+ * the lane. Behind a test that some lane is it the second is all that is left. */
+static bool linear_equal(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
+{
+    if (b.form == KJ_LINEAR) {
+        kj_tile swap = a;
+        a = b, b = swap;
+    }
+    if ((op != KJ_OP_EQ && op != KJ_OP_NE) || a.form != KJ_LINEAR || a.stride != 1 || b.lanes > 1 ||
+        a.even < __builtin_ctz(a.lanes))
+        return false;
+    LLVMTypeRef type = lo->types[a.type];
+    LLVMValueRef low = LLVMConstInt(type, a.lanes - 1u, false), steps = iota(type, a.lanes, 1);
+    *out = joined(KJ_BOOL, a, b);
+    for (int r = 0; r < out->rows; r++) {
+        LLVMValueRef base = a.v[a.rows == 1 ? 0 : r], at = b.v[b.rows == 1 ? 0 : r];
+        LLVMValueRef lane = kj_splat(lo, LLVMBuildAnd(lo->b, at, low, ""), a.lanes);
+        LLVMValueRef row = LLVMBuildAnd(lo->b, at, LLVMConstNot(low), "");
+        row = LLVMBuildICmp(lo->b, LLVMIntEQ, base, row, "");
+        lane = LLVMBuildICmp(lo->b, LLVMIntEQ, steps, lane, "");
+        out->v[r] = LLVMBuildSelect(lo->b, row, lane, LLVMConstNull(LLVMTypeOf(lane)), "");
+    }
+    if (op == KJ_OP_NE)
+        *out = kj_tile_unary(lo, KJ_OP_NOT, *out);
+    return true;
+}
+
 /* ---- Operators ---- */
 
 void kj_no_wrap(kj_tile t, kj_op op)
@@ -411,7 +439,8 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
 kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 {
     kj_tile out;
-    if (linear_binary(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out) ||
+    if (linear_binary(lo, op, a, b, &out) || kj_divide_linear(lo, op, a, b, &out) ||
+        linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
         narrow_binary(lo, op, a, b, &out))
         return out;
     a = kj_tile_dense(lo, a);
@@ -499,6 +528,7 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
         out.wraps = true;
     }
     kj_bounds all = kj_type_bounds(to);
+    out.even = ints ? a.even : 0;
     if (ints && !a.wraps && a.bounds.least >= all.least && a.bounds.most <= all.most) {
         out.bounds = a.bounds;
         out.wraps = false;

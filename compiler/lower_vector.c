@@ -71,8 +71,8 @@ static LLVMValueRef splat_int(LLVMTypeRef type, int64_t i, int lanes)
     return LLVMConstVector(v, (unsigned)lanes);
 }
 
-static LLVMValueRef gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
-                           int align)
+LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                       int align)
 {
     LLVMTypeRef overloads[2] = {type, LLVMTypeOf(at)};
     return call_masked(lo, "llvm.masked.gather", overloads, at, mask, LLVMConstNull(type), 0,
@@ -89,7 +89,7 @@ static LLVMValueRef gather_words(kj_lower *lo, LLVMTypeRef type, LLVMValueRef ba
                 scalar = LLVMGetElementType(LLVMTypeOf(place));
     LLVMValueRef index = LLVMBuildAShr(lo->b, place, splat_int(scalar, 2, lanes), "");
     LLVMValueRef word =
-        gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
+        kj_gather(lo, words, LLVMBuildGEP2(lo->b, lo->i32, base, &index, 1, ""), mask, 4);
     LLVMValueRef shift = LLVMBuildAnd(lo->b, place, splat_int(scalar, 3, lanes), "");
     shift = LLVMBuildIntCast2(lo->b, LLVMBuildShl(lo->b, shift, splat_int(scalar, 3, lanes), ""),
                               words, false, "");
@@ -272,7 +272,7 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
         return load_unit(lo, a, row, type, m);
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
     return size < 4 ? gather_small(lo, a, row, type, mask)
-                    : gather(lo, type, pointers(lo, a, row), mask, size);
+                    : kj_gather(lo, type, pointers(lo, a, row), mask, size);
 }
 
 void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)

@@ -247,14 +247,6 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     switch (id) {
     case KJ_BI_GRID:
     case KJ_BI_GRIDSIZE: return grid_call(s, e, id == KJ_BI_GRIDSIZE);
-    case KJ_BI_SYNCTHREADS:
-        if (e->u.call.args) {
-            kj_arity_error(s, e, "syncthreads", "()", 0, 0);
-            return kj_no_value(e->span);
-        }
-        kj_emit(s, KJ_TS_BARRIER, e->span)->barrier = true;
-        s->sink->barrier = true;
-        return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
     case KJ_BI_ASSERT: return kj_assert_call(s, e);
     case KJ_BI_PRINT: return kj_print_call(s, e);
     case KJ_BI_SHARED_ARRAY:
@@ -272,6 +264,8 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
         return refuse_call(s, e, "this is no function", "write threadIdx.x, without parentheses");
     default: break;
     }
+    if (kj_is_sync(id))
+        return kj_sync_call(s, e, id);
     if (strcmp(kj_builtins[id].group, "atomic") == 0)
         return kj_atomic_call(s, e, id);
     if (strcmp(kj_builtins[id].group, "random") == 0)

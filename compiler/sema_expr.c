@@ -15,6 +15,10 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
 {
     if (sym->kind == KJ_SYM_CONST)
         kj_const_resolve(s, sym);
+    if (sym->kind == KJ_SYM_BUILTIN && sym->builtin == KJ_BI_LANEID)
+        return kj_scalar(kj_te_index(s, KJ_LANE_ID, 0, span));
+    if (sym->kind == KJ_SYM_BUILTIN && sym->builtin == KJ_BI_WARPSIZE)
+        return kj_scalar(kj_te_i64(s, KJ_WARP, span));
     if (sym->kind != KJ_SYM_VALUE && sym->kind != KJ_SYM_CONST)
         return (kj_operand){.kind = KJ_V_SYMBOL, .span = span, .u.symbol = sym};
     kj_operand v = sym->value;

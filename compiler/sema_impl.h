@@ -21,6 +21,7 @@
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_random.c   calls of the random generator
  *   sema_report.c   assert and print
+ *   sema_sync.c     barriers, fences, warps
  *   sema_stmt.c     statements; sema_assign.c: declarations and assignments
  *   sema_run.c      the run block's names; sema_run_call.c: its calls and launches */
 #ifndef KJ_SEMA_IMPL_H
@@ -334,12 +335,14 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* sema_report.c */
 kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at); /* memory form: sema_const.c */
 
-/* ---- sema_call.c, sema_builtin.c ---- */
+/* ---- sema_call.c, sema_builtin.c, sema_sync.c ---- */
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 /* Walks a function's body once with made-up arguments; generics as given. */
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
+bool kj_is_sync(kj_builtin id);
+kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature. */

@@ -110,12 +110,44 @@ static bool loop_attrs(kj_sema *s, const kj_stmt *st)
     return unroll;
 }
 
+static void leave_unless(kj_sema *s, kj_texpr *test)
+{
+    kj_sink sink;
+    kj_tstmt *made = kj_emit(s, KJ_TS_IF, test->span);
+    made->u.if_.test = kj_te_unary(s, KJ_OP_NOT, test, test->span);
+    kj_sink_open(s, &sink);
+    kj_emit(s, KJ_TS_BREAK, test->span);
+    made->u.if_.yes = kj_sink_close(s, &sink);
+}
+
+/* A condition with a barrier, already walked into the current sink, is part of the body: while true
+ * { ...; if not v { break }; ... } */
+static void while_together(kj_sema *s, const kj_stmt *st, kj_operand v)
+{
+    kj_texpr *test = kj_condition(s, v, "a condition");
+    kj_sink *sink = s->sink;
+    s->frame->loops++;
+    if (test)
+        leave_unless(s, test);
+    block(s, st->u.while_.body, false);
+    s->frame->loops--;
+    kj_tstmt *body = kj_sink_close(s, sink);
+    kj_tstmt *made = kj_emit(s, KJ_TS_WHILE, st->span);
+    made->u.while_.test = kj_te_bool(s, true, st->span);
+    made->u.while_.body = body;
+    mark_barrier(s, made, true);
+}
+
 static void while_stmt(kj_sema *s, const kj_stmt *st)
 {
     loop_attrs(s, st);
     kj_branch branch;
     kj_branch_open(s, &branch, false);
     kj_operand v = kj_expr_value(s, st->u.while_.test, KJ_VOID);
+    if (branch.sink.barrier) {
+        while_together(s, st, v);
+        return;
+    }
     v = kj_branch_close(s, &branch, v, st->u.while_.test->span);
     kj_texpr *test = kj_condition(s, v, "a condition");
     bool barrier = false;

@@ -13,7 +13,9 @@
  *     `let` variables that sema declares where the view is made. An array parameter of a fn is its
  *     argument's view.
  *   - Indices, sizes, strides and offsets are i64, in elements.
- *   - Evaluation order is left to right; only atomics and stores have effects.
+ *   - Evaluation order is left to right; only atomics, stores, and calls of type KJ_VOID (fences
+ *     and the like) have effects. Calls with how == WARP depend on which threads run: they stay
+ *     under the conditions they were written under.
  * Arena-allocated, immutable once built, but for `mark` fields that a lowering owns. */
 #ifndef KJ_TAST_H
 #define KJ_TAST_H
@@ -21,12 +23,13 @@
 #include "ast.h"
 
 enum { KJ_MAX_NDIM = 6, KJ_SMALL = 1 << 28 };
+enum { KJ_WARP = 32 }; /* threads */
 
 typedef struct kj_texpr kj_texpr;
 typedef struct kj_tstmt kj_tstmt;
 
-/* A scalar variable. Each has one declaration (KJ_TS_DECL, a parameter, or a for loop), seen before
- * its uses. */
+/* A scalar variable. Each has one declaration (KJ_TS_DECL, a parameter, a for loop, or a barrier),
+ * seen before its uses. */
 typedef struct kj_var {
     const char *name; /* as written, or a hint for hidden ones ("row.offset") */
     kj_span span;
@@ -67,7 +70,13 @@ typedef struct kj_tarray {
                              launch */
 } kj_tarray;
 
-typedef enum kj_index { KJ_THREAD_IDX, KJ_BLOCK_IDX, KJ_BLOCK_DIM, KJ_GRID_DIM } kj_index;
+typedef enum kj_index {
+    KJ_THREAD_IDX,
+    KJ_BLOCK_IDX,
+    KJ_BLOCK_DIM,
+    KJ_GRID_DIM,
+    KJ_LANE_ID, /* axis 0; of the linear thread number, x fastest, modulo KJ_WARP */
+} kj_index;
 
 typedef enum kj_texpr_kind {
     KJ_TE_CONST,  /* u.value */
@@ -90,6 +99,9 @@ typedef enum kj_texpr_kind {
  * has its array's offset and strides as operands; an inlined call has none. */
 enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);
+/* The first operation of a warp in the statements [s, end), at any depth; NULL when there is none.
+ */
+const kj_texpr *kj_warp_operation(const kj_tstmt *s, const kj_tstmt *end);
 
 typedef struct kj_tblock kj_tblock;
 
@@ -156,11 +168,12 @@ typedef enum kj_tstmt_kind {
     KJ_TS_WHILE,  /* u.while_ */
     KJ_TS_BREAK,  /* of the nearest loop in the same tblock */
     KJ_TS_CONTINUE,
-    KJ_TS_LEAVE,  /* u.leave: ends that block (results were assigned before) */
-    KJ_TS_INLINE, /* u.block: an inlined call as a statement; the result variables are declared
+    KJ_TS_LEAVE,   /* u.leave: ends that block (results were assigned before) */
+    KJ_TS_INLINE,  /* u.block: an inlined call as a statement; the result variables are declared
                      before it */
-    KJ_TS_BARRIER,
-    KJ_TS_REPORT, /* u.report; that of a failed assert ends the thread */
+    KJ_TS_BARRIER, /* u.barrier: with an argument, a bool, also counts or combines what the threads
+                      have for it into `result` */
+    KJ_TS_REPORT,  /* u.report; that of a failed assert ends the thread */
 } kj_tstmt_kind;
 
 struct kj_tstmt {
@@ -182,6 +195,7 @@ struct kj_tstmt {
         kj_tblock *leave;
         kj_tblock *block;
         struct { const kj_site *site; kj_texpr **values; } report;
+        struct { kj_builtin id; kj_texpr *arg; kj_var *result; } barrier;
     } u;
     /* clang-format on */
 };

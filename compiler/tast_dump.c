@@ -119,7 +119,10 @@ static void put_block(text *t, const kj_tblock *b)
 static void put_index(text *t, const kj_texpr *e)
 {
     static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
-    put(t, "%s.%c", names[e->u.index.which], "xyz"[e->u.index.axis]);
+    if (e->u.index.which == KJ_LANE_ID)
+        put(t, "laneid");
+    else
+        put(t, "%s.%c", names[e->u.index.which], "xyz"[e->u.index.axis]);
 }
 
 static void put_operators(text *t, const kj_texpr *e)
@@ -275,7 +278,15 @@ static void put_stmt(text *t, const kj_tstmt *s)
         put(t, "inline ");
         put_block(t, s->u.block);
         break;
-    case KJ_TS_BARRIER: put(t, "syncthreads()"); break;
+    case KJ_TS_BARRIER:
+        if (s->u.barrier.result) {
+            put(t, "let ");
+            put_var(t, s->u.barrier.result);
+            put(t, " = ");
+        }
+        put(t, "%s", kj_builtins[s->u.barrier.id].name);
+        put_args(t, &s->u.barrier.arg, 1);
+        break;
     case KJ_TS_REPORT:
         put(t, s->u.report.site->fault ? "fail" : "print");
         put_args(t, s->u.report.values, s->u.report.site->nvalues);

@@ -1,4 +1,4 @@
-/* The operands of typed expressions, for whoever walks over them. */
+/* The operands of typed expressions, for whoever walks over them; and what many look for. */
 #include "tast.h"
 
 static int add_access(const kj_tarray *a, kj_texpr *const *index, const kj_texpr **out)
@@ -56,4 +56,69 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
         break;
     }
     return n;
+}
+
+/* ---- Operations of a warp ---- */
+
+static const kj_texpr *in_expr(const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS], *found = NULL;
+    if (e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_WARP)
+        return e;
+    if (e->kind == KJ_TE_INLINE)
+        return kj_warp_operation(e->u.inline_.block->body, NULL);
+    for (int i = 0, n = kj_operands(e, operands); i < n && !found; i++)
+        found = in_expr(operands[i]);
+    return found;
+}
+
+static const kj_texpr *in_store(const kj_tstmt *s)
+{
+    const kj_texpr *out[KJ_MAX_OPERANDS], *found = in_expr(s->u.store.value);
+    for (int i = 0, n = add_access(s->u.store.array, s->u.store.index, out); i < n && !found; i++)
+        found = in_expr(out[i]);
+    return found;
+}
+
+static const kj_texpr *in_report(const kj_tstmt *s)
+{
+    const kj_texpr *found = NULL;
+    for (int i = 0; i < s->u.report.site->nvalues && !found; i++)
+        found = in_expr(s->u.report.values[i]);
+    return found;
+}
+
+static const kj_texpr *in_stmt(const kj_tstmt *s)
+{
+    const kj_texpr *found = NULL;
+    switch (s->kind) {
+    case KJ_TS_DECL: return s->u.decl.init ? in_expr(s->u.decl.init) : NULL;
+    case KJ_TS_ASSIGN: return in_expr(s->u.assign.value);
+    case KJ_TS_STORE: return in_store(s);
+    case KJ_TS_EXPR: return in_expr(s->u.expr);
+    case KJ_TS_IF:
+        found = in_expr(s->u.if_.test);
+        found = found ? found : kj_warp_operation(s->u.if_.yes, NULL);
+        return found ? found : kj_warp_operation(s->u.if_.no, NULL);
+    case KJ_TS_FOR:
+        found = in_expr(s->u.for_.start);
+        found = found ? found : in_expr(s->u.for_.stop);
+        found = found ? found : in_expr(s->u.for_.step);
+        return found ? found : kj_warp_operation(s->u.for_.body, NULL);
+    case KJ_TS_WHILE:
+        found = in_expr(s->u.while_.test);
+        return found ? found : kj_warp_operation(s->u.while_.body, NULL);
+    case KJ_TS_INLINE: return kj_warp_operation(s->u.block->body, NULL);
+    case KJ_TS_REPORT: return in_report(s);
+    case KJ_TS_BARRIER: return s->u.barrier.arg ? in_expr(s->u.barrier.arg) : NULL;
+    default: return NULL;
+    }
+}
+
+const kj_texpr *kj_warp_operation(const kj_tstmt *s, const kj_tstmt *end)
+{
+    const kj_texpr *found = NULL;
+    for (; s != end && !found; s = s->next)
+        found = in_stmt(s);
+    return found;
 }

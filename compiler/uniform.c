@@ -85,9 +85,18 @@ static uint8_t element_dep(const kj_tarray *a, uint8_t index)
     return a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index;
 }
 
-static uint8_t index_dep(const kj_texpr *e)
+static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
 {
-    return (uint8_t)(e->u.index.which == KJ_THREAD_IDX ? KJ_DEP_X << e->u.index.axis : 0);
+    switch (e->u.index.which) {
+    case KJ_THREAD_IDX: return (uint8_t)(KJ_DEP_X << e->u.index.axis);
+    case KJ_LANE_ID: return deps->lane;
+    default: return 0;
+    }
+}
+
+static uint8_t call_dep(const kj_texpr *e, uint8_t args)
+{
+    return kj_builtins[e->u.call.id].how == KJ_HOW_WARP ? args | KJ_DEP_THREAD : args;
 }
 
 /* All operands run, whoever the threads are. */
@@ -104,7 +113,12 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
 {
     switch (e->kind) {
     case KJ_TE_VAR: return w->deps->var[e->u.var->id];
-    case KJ_TE_INDEX: return index_dep(e);
+    case KJ_TE_INDEX:
+        w->deps->warps |= e->u.index.which == KJ_LANE_ID;
+        return index_dep(w->deps, e);
+    case KJ_TE_CALL:
+        w->deps->warps |= kj_builtins[e->u.call.id].how == KJ_HOW_WARP;
+        return call_dep(e, walk_operands(w, e, f));
     case KJ_TE_LOGIC: {
         uint8_t dep = walk_expr(w, e->u.logic.lhs, f);
         frame arm = enter(f, dep);
@@ -176,8 +190,13 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         for (int i = 0; i < s->u.report.site->nvalues; i++)
             walk_expr(w, s->u.report.values[i], f);
         break;
-    case KJ_TS_ARRAY:
-    case KJ_TS_BARRIER: break;
+    case KJ_TS_BARRIER:
+        if (s->u.barrier.arg) {
+            walk_expr(w, s->u.barrier.arg, f);
+            declare(w, s->u.barrier.result, 0, f);
+        }
+        break;
+    case KJ_TS_ARRAY: break;
     }
 }
 
@@ -200,6 +219,8 @@ kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
     kj_deps *deps = KJ_NEW(arena, kj_deps);
     size_t n = (size_t)kernel->nvars + 1;
     deps->var = KJ_NEW_ARRAY(arena, uint8_t, n);
+    bool along_x = kernel->block[0] > 0 && kernel->block[0] % KJ_WARP == 0;
+    deps->lane = along_x ? KJ_DEP_X : KJ_DEP_THREAD;
     walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n)};
     walk_kernel(&w, kernel);
     /* Between regions a value that threads share is each one's own, and stored only by those that
@@ -215,7 +236,7 @@ uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
 {
     switch (e->kind) {
     case KJ_TE_VAR: return deps->var[e->u.var->id];
-    case KJ_TE_INDEX: return index_dep(e);
+    case KJ_TE_INDEX: return index_dep(deps, e);
     case KJ_TE_ATOMIC: return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
     case KJ_TE_INLINE: return deps->var[e->u.inline_.result->id];
     default: {
@@ -223,6 +244,8 @@ uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
         uint8_t dep = 0;
         for (int i = 0, n = kj_operands(e, operands); i < n; i++)
             dep |= kj_dep(deps, operands[i]);
+        if (e->kind == KJ_TE_CALL)
+            return call_dep(e, dep);
         return e->kind == KJ_TE_LOAD ? element_dep(e->u.load.array, dep) : dep;
     }
     }

@@ -5,7 +5,8 @@
  * takes the condition's dependence, one assigned in a loop that threads leave at different times
  * takes that of the exits. Barrier placement, scalar or vector code, branch or mask are all decided
  * from these sets. A load from an address is as uniform as the address: threads that could see
- * different values there would race. */
+ * different values there would race. What an operation of a warp gives depends on which threads
+ * there are and run: it may vary along all axes. What a barrier gives is the whole block's. */
 #ifndef KJ_UNIFORM_H
 #define KJ_UNIFORM_H
 
@@ -23,6 +24,8 @@ enum {
 typedef struct kj_deps {
     uint8_t *var; /* by kj_var.id */
     bool atomics; /* the kernel has some */
+    bool warps;   /* it asks for lanes or has operations of a warp: gangs are whole warps */
+    uint8_t lane; /* of laneid */
 } kj_deps;
 
 /* Also fills the `mark` of every loop (its trip count and exits) and tblock (its leaves). */

@@ -31,6 +31,7 @@ static const row rows[] = {
 #define SEMA false
 #define CODE false
 #define LLVM false
+#define WARP false
 #define MATH true
 #define BUILTIN(id, name, group, signature, how, symbol, ulp32, ulp64, doc) \
     {#id, name, symbol, (int)sizeof(signature) - 4, how},

@@ -191,6 +191,11 @@ static double time_once(const bench_case *c, bench_side *side)
     return now_ms() - start;
 }
 
+static bool takes_part(const bench *b, const bench_case *c, int side)
+{
+    return b->open[side] && !(side == SIDE_POCL && c->no_opencl);
+}
+
 /* A side is left out of further rounds when it has three samples and spent two seconds. */
 static void run_rounds(bench *b, bench_row *row)
 {
@@ -198,7 +203,7 @@ static void run_rounds(bench *b, bench_row *row)
     for (int r = 0; r < b->opt.rounds; r++)
         for (int i = 0; i < MAX_SIDES; i++) {
             bench_samples *s = &row->side[i];
-            if (!b->open[i] || (s->count >= 3 && spent[i] > 2000))
+            if (!takes_part(b, row->c, i) || (s->count >= 3 && spent[i] > 2000))
                 continue;
             const double ms = time_once(row->c, &b->sides[i]);
             s->ms[s->count++] = ms;
@@ -214,7 +219,7 @@ static void run_case(bench *b, bench_row *row)
     static const int order[MAX_SIDES] = {SIDE_GCC, SIDE_CLANG, SIDE_POCL, SIDE_KJIT};
     for (int i = 0; i < MAX_SIDES; i++) {
         bench_side *side = &b->sides[order[i]];
-        if (!b->open[order[i]])
+        if (!takes_part(b, c, order[i]))
             continue;
         if (!side->prepare(side, c, b->data))
             die(c->name, side->why);
@@ -223,7 +228,7 @@ static void run_case(bench *b, bench_row *row)
     }
     run_rounds(b, row);
     for (int i = 0; i < MAX_SIDES; i++)
-        if (b->open[i])
+        if (takes_part(b, c, i))
             b->sides[i].release(&b->sides[i]);
     free_arrays(b);
 }

@@ -33,7 +33,8 @@ typedef struct bench_case {
     const char *name, *source, *omp;
     int64_t size;
     double tolerance, stray;
-    double target; /* times the better OpenMP build that is the aim; 0: none is set */
+    double target;  /* times the better OpenMP build that is the aim; 0: none is set */
+    bool no_opencl; /* what it is about is not in OpenCL */
     bench_stage stages[MAX_STAGES];
     bench_buffer buffers[MAX_BUFFERS];
 } bench_case;

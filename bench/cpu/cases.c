@@ -48,6 +48,12 @@ const bench_case bench_cases[] = {
                  .elements = VECTOR / 256}},
      .buffers = {F32(IN, VECTOR), F32(SCRATCH, VECTOR / 256), F32(OUT, 1)}},
 
+    {.name = "reduce warp", .source = "warp", .omp = "omp_reduce", .size = VECTOR, .tolerance = 1e-4, .target = 2,
+     .no_opencl = true,
+     .stages = {{.kernel = "warp_reduce", .args = "01", GRID1(256)},
+                {.kernel = "warp_finish", .args = "12", .grid = {1}, .block = {256}}},
+     .buffers = {F32(IN, VECTOR), F32(SCRATCH, VECTOR / 256), F32(OUT, 1)}},
+
     {.name = "histogram", .source = "histogram", .omp = "omp_histogram", .size = VECTOR, .target = 3.5,
      .stages = {{.kernel = "clear", .args = "1", .grid = {1}, .block = {256}},
                 {.kernel = "histogram", .args = "01", .cl_args = "01n", .grid = {256}, .block = {256}}},

@@ -1,0 +1,378 @@
+/* Operations of a warp's threads together, and fences.
+ *
+ * On a CPU a gang's row of KJ_WARP lanes is a warp, whose threads run in lockstep: a shuffle is one
+ * of vectors, a vote the bits of a mask. Which lanes take part is the mask of those that run; the
+ * one that the source gives only picks from it. A value that the whole warp has is a scalar. What a
+ * lane gets from one that does not run, or from outside the mask, is unspecified. On a GPU each is
+ * the device's instruction. */
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- Fences ---- */
+
+/* A block has one worker on a CPU: for its own threads it is enough that LLVM keeps the order. */
+void kj_lower_fence(kj_lower *lo, kj_builtin id, const kj_tile *args)
+{
+    if (lo->ptx) {
+        bool sleeps = id == KJ_BI_NANOSLEEP;
+        LLVMValueRef ns = sleeps ? kj_tile_vector(lo, args[0], 0, 1) : NULL;
+        kj_intrinsic(lo, kj_builtins[id].symbol, NULL, 0, &ns, sleeps ? 1 : 0);
+    } else if (id != KJ_BI_NANOSLEEP) {
+        bool own = id == KJ_BI_THREADFENCE_BLOCK;
+        LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, own, "");
+    }
+}
+
+/* ---- On a GPU ---- */
+
+/* One of the words that a value is made of goes from lane to lane. */
+static LLVMValueRef shuffle_word(kj_lower *lo, kj_builtin id, LLVMValueRef mask, LLVMValueRef word,
+                                 LLVMValueRef by)
+{
+    unsigned last = id == KJ_BI_SHFL_UP_SYNC ? 0 : KJ_WARP - 1; /* of the segment: the warp */
+    LLVMValueRef args[4] = {mask, word, by, LLVMConstInt(lo->i32, last, false)};
+    return kj_intrinsic(lo, kj_builtins[id].symbol, NULL, 0, args, 4);
+}
+
+static LLVMValueRef shuffle_wide(kj_lower *lo, kj_builtin id, LLVMValueRef mask, LLVMValueRef v,
+                                 LLVMValueRef by)
+{
+    LLVMValueRef half = kj_i64(lo, 32), words[2];
+    words[0] = LLVMBuildTrunc(lo->b, v, lo->i32, "");
+    words[1] = LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, v, half, ""), lo->i32, "");
+    for (int i = 0; i < 2; i++)
+        words[i] = LLVMBuildZExt(lo->b, shuffle_word(lo, id, mask, words[i], by), lo->i64, "");
+    return LLVMBuildOr(lo->b, LLVMBuildShl(lo->b, words[1], half, ""), words[0], "");
+}
+
+static kj_tile ptx_shuffle(kj_lower *lo, kj_builtin id, const LLVMValueRef *args, kj_tile v)
+{
+    kj_tile out = kj_tile_like(v.type, 1, 1);
+    LLVMTypeRef type = LLVMTypeOf(v.v[0]);
+    unsigned bits = v.narrow ? 32 : kj_types[v.type].bits;
+    LLVMValueRef word = LLVMBuildBitCast(lo->b, v.v[0], LLVMIntTypeInContext(lo->ctx, bits), "");
+    if (bits == 64) {
+        word = shuffle_wide(lo, id, args[0], word, args[2]);
+    } else {
+        word = LLVMBuildZExt(lo->b, word, lo->i32, "");
+        word = shuffle_word(lo, id, args[0], word, args[2]);
+        word = LLVMBuildTrunc(lo->b, word, LLVMIntTypeInContext(lo->ctx, bits), "");
+    }
+    out.v[0] = LLVMBuildBitCast(lo->b, word, type, "");
+    if (v.narrow) {
+        out.narrow = true;
+        out.bounds = kj_type_bounds(KJ_I32);
+    }
+    return out;
+}
+
+static kj_tile ptx_match(kj_lower *lo, kj_builtin id, const LLVMValueRef *args, kj_tile v)
+{
+    v = kj_tile_wide(lo, v);
+    unsigned bits = kj_types[v.type].bits;
+    LLVMTypeRef word = bits == 64 ? lo->i64 : lo->i32;
+    LLVMValueRef in[2] = {args[0],
+                          LLVMBuildBitCast(lo->b, v.v[0], LLVMIntTypeInContext(lo->ctx, bits), "")};
+    in[1] = LLVMBuildZExt(lo->b, in[1], word, "");
+    bool all = id == KJ_BI_MATCH_ALL_SYNC;
+    const char *name = kj_arena_printf(lo->arena, "%s.%s%s", kj_builtins[id].symbol,
+                                       bits == 64 ? "i64" : "i32", all ? "p" : "");
+    LLVMValueRef lanes = kj_intrinsic(lo, name, NULL, 0, in, 2);
+    if (all)
+        lanes = LLVMBuildExtractValue(lo->b, lanes, 0, "");
+    return kj_tile_scalar(KJ_U32, lanes);
+}
+
+static kj_tile ptx_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args)
+{
+    LLVMValueRef v[3];
+    int n = e->u.call.nargs;
+    for (int i = 0; i < n; i++)
+        v[i] = args[i].v[0];
+    switch (e->u.call.id) {
+    case KJ_BI_SHFL_SYNC:
+    case KJ_BI_SHFL_UP_SYNC:
+    case KJ_BI_SHFL_DOWN_SYNC:
+    case KJ_BI_SHFL_XOR_SYNC: return ptx_shuffle(lo, e->u.call.id, v, args[1]);
+    case KJ_BI_MATCH_ANY_SYNC:
+    case KJ_BI_MATCH_ALL_SYNC: return ptx_match(lo, e->u.call.id, v, args[1]);
+    default: break;
+    }
+    const char *name = kj_builtins[e->u.call.id].symbol;
+    LLVMValueRef out = kj_intrinsic(lo, name, NULL, 0, v, (unsigned)n);
+    return e->type == KJ_VOID ? kj_tile_int(lo, 0) : kj_tile_scalar(e->type, out);
+}
+
+/* ---- Shuffles ---- */
+
+static LLVMValueRef constant(kj_lower *lo, int i)
+{
+    return LLVMConstInt(lo->i32, (unsigned)i, false);
+}
+
+static LLVMValueRef splat(kj_lower *lo, LLVMValueRef v)
+{
+    return kj_splat(lo, v, KJ_WARP);
+}
+
+static LLVMValueRef shuffled(kj_lower *lo, LLVMValueRef v, const int *from, int n)
+{
+    LLVMValueRef index[KJ_WARP];
+    for (int l = 0; l < n; l++)
+        index[l] = constant(lo, from[l]);
+    LLVMValueRef order = LLVMConstVector(index, (unsigned)n);
+    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)), order, "");
+}
+
+/* Lane l gets that of l + by, l - by or l ^ by, going round. */
+static LLVMValueRef turned(kj_lower *lo, kj_builtin id, LLVMValueRef v, int by)
+{
+    int from[KJ_WARP];
+    for (int l = 0; l < KJ_WARP; l++)
+        from[l] = id == KJ_BI_SHFL_XOR_SYNC    ? l ^ by
+                  : id == KJ_BI_SHFL_DOWN_SYNC ? (l + by) % KJ_WARP
+                                               : (l - by + KJ_WARP) % KJ_WARP;
+    return shuffled(lo, v, from, KJ_WARP);
+}
+
+static LLVMValueRef lanes(kj_lower *lo)
+{
+    LLVMValueRef v[KJ_WARP];
+    for (int l = 0; l < KJ_WARP; l++)
+        v[l] = constant(lo, l);
+    return LLVMConstVector(v, KJ_WARP);
+}
+
+/* By a scalar below KJ_WARP, a bit after the other: of constants, as loops have when they are
+ * unrolled, one shuffle is left. A lane whose partner would be outside the warp keeps its own. */
+static LLVMValueRef shuffle_by(kj_lower *lo, kj_builtin id, LLVMValueRef v, LLVMValueRef by)
+{
+    LLVMValueRef out = v, zero = constant(lo, 0);
+    for (int bit = 1; bit < KJ_WARP; bit *= 2) {
+        LLVMValueRef set = LLVMBuildAnd(lo->b, by, constant(lo, bit), "");
+        set = LLVMBuildICmp(lo->b, LLVMIntNE, set, zero, "");
+        out = LLVMBuildSelect(lo->b, set, turned(lo, id, out, bit), out, "");
+    }
+    if (id == KJ_BI_SHFL_XOR_SYNC)
+        return out;
+    bool up = id == KJ_BI_SHFL_UP_SYNC;
+    LLVMValueRef end = up ? by : LLVMBuildSub(lo->b, constant(lo, KJ_WARP), by, "");
+    LLVMValueRef inside =
+        LLVMBuildICmp(lo->b, up ? LLVMIntUGE : LLVMIntULT, lanes(lo), splat(lo, end), "");
+    return LLVMBuildSelect(lo->b, inside, out, v, "");
+}
+
+/* The lanes that the lanes read, each below KJ_WARP. */
+static LLVMValueRef sources(kj_lower *lo, kj_builtin id, LLVMValueRef by)
+{
+    LLVMValueRef own = lanes(lo), from, inside;
+    switch (id) {
+    case KJ_BI_SHFL_UP_SYNC:
+        from = LLVMBuildSub(lo->b, own, by, "");
+        inside = LLVMBuildICmp(lo->b, LLVMIntUGE, own, by, "");
+        break;
+    case KJ_BI_SHFL_DOWN_SYNC:
+        from = LLVMBuildAdd(lo->b, own, by, "");
+        inside = LLVMBuildICmp(lo->b, LLVMIntULT, from, splat(lo, constant(lo, KJ_WARP)), "");
+        break;
+    case KJ_BI_SHFL_XOR_SYNC: return LLVMBuildXor(lo->b, own, by, "");
+    default: return by;
+    }
+    return LLVMBuildSelect(lo->b, inside, from, own, "");
+}
+
+static LLVMValueRef piece(kj_lower *lo, LLVMValueRef v, int first, int n)
+{
+    int from[KJ_WARP];
+    for (int l = 0; l < n; l++)
+        from[l] = first + l;
+    return shuffled(lo, v, from, n);
+}
+
+/* One of two vectors' lanes each: AVX-512 has it for as many as the index has bits for. */
+static LLVMValueRef look_up(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, LLVMValueRef index)
+{
+    bool wide = LLVMGetVectorSize(LLVMTypeOf(a)) == 8;
+    LLVMValueRef args[3] = {a, index, b};
+    return kj_intrinsic(
+        lo, wide ? "llvm.x86.avx512.vpermi2var.q.512" : "llvm.x86.avx512.vpermi2var.d.512", NULL, 0,
+        args, 3);
+}
+
+/* Lanes first to first + n of v's, a vector register of n, in the order `from`. */
+static LLVMValueRef look_up_piece(kj_lower *lo, LLVMValueRef v, LLVMValueRef from, int first, int n)
+{
+    LLVMValueRef index = piece(lo, from, first, n), found[2];
+    LLVMTypeRef type = LLVMVectorType(LLVMGetElementType(LLVMTypeOf(v)), (unsigned)n);
+    index = LLVMBuildZExt(lo->b, index, type, "");
+    for (int half = 0; half * 2 * n < KJ_WARP; half++)
+        found[half] =
+            look_up(lo, piece(lo, v, half * 2 * n, n), piece(lo, v, half * 2 * n + n, n), index);
+    if (2 * n == KJ_WARP)
+        return found[0];
+    LLVMValueRef high = LLVMConstInt(LLVMGetElementType(type), 2u * (unsigned)n, false);
+    high = LLVMBuildAnd(lo->b, index, kj_splat(lo, high, n), "");
+    high = LLVMBuildICmp(lo->b, LLVMIntNE, high, LLVMConstNull(type), "");
+    return LLVMBuildSelect(lo->b, high, found[1], found[0], "");
+}
+
+/* Integers of 32 or 64 bits in any order: in registers, or through memory. */
+static LLVMValueRef permuted(kj_lower *lo, LLVMValueRef v, LLVMValueRef from)
+{
+    LLVMTypeRef type = LLVMTypeOf(v), elem = LLVMGetElementType(type);
+    int n = elem == lo->i64 ? 8 : 16;
+    if (lo->vector < 16) {
+        LLVMValueRef at = kj_alloca(lo, type, "warp");
+        LLVMBuildStore(lo->b, v, at);
+        at = LLVMBuildGEP2(lo->b, elem, at, &from, 1, "");
+        return kj_gather(lo, type, at, LLVMConstAllOnes(kj_vec(lo, KJ_BOOL, KJ_WARP)),
+                         n == 8 ? 8 : 4);
+    }
+    LLVMValueRef out[KJ_WARP / 8];
+    for (int i = 0; i < KJ_WARP / n; i++)
+        out[i] = look_up_piece(lo, v, from, i * n, n);
+    for (; n < KJ_WARP; n *= 2)
+        for (int i = 0; i < KJ_WARP / n / 2; i++)
+            out[i] = kj_joined(lo, out[2 * i], out[2 * i + 1], n);
+    return out[0];
+}
+
+/* A row, as integers of `bits`, whose lanes read from lanes of their own choice. */
+static LLVMValueRef shuffle_each(kj_lower *lo, LLVMValueRef v, unsigned bits, LLVMValueRef from)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    LLVMTypeRef own = LLVMVectorType(LLVMIntTypeInContext(lo->ctx, bits), KJ_WARP);
+    LLVMTypeRef word = LLVMVectorType(bits == 64 ? lo->i64 : lo->i32, KJ_WARP);
+    v = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, v, own, ""), word, "");
+    v = LLVMBuildTrunc(lo->b, permuted(lo, v, from), own, "");
+    return LLVMBuildBitCast(lo->b, v, type, "");
+}
+
+static kj_tile lower_shuffle(kj_lower *lo, kj_builtin id, kj_tile v, kj_tile by)
+{
+    if (v.lanes == 1)
+        return v;
+    v = kj_tile_dense(lo, v);
+    by = kj_tile_binary(lo, KJ_OP_AND, by, kj_tile_const(lo, kj_int(KJ_U32, KJ_WARP - 1)));
+    bool one = id == KJ_BI_SHFL_SYNC && by.lanes == 1;
+    kj_tile out = kj_tile_like(v.type, v.rows > by.rows ? v.rows : by.rows, one ? 1 : KJ_WARP);
+    if (v.narrow)
+        kj_bound(&out, INT32_MIN, INT32_MAX);
+    for (int r = 0; r < out.rows; r++) {
+        LLVMValueRef x = v.v[v.rows == 1 ? 0 : r], n = by.v[by.rows == 1 ? 0 : r];
+        if (one)
+            out.v[r] = LLVMBuildExtractElement(lo->b, x, n, "");
+        else if (by.lanes == 1)
+            out.v[r] = shuffle_by(lo, id, x, n);
+        else
+            out.v[r] =
+                shuffle_each(lo, x, v.narrow ? 32 : kj_types[v.type].bits, sources(lo, id, n));
+        if (one && v.narrow)
+            out.v[r] = LLVMBuildSExt(lo->b, out.v[r], lo->i64, "");
+    }
+    out.narrow = v.narrow && !one;
+    return out;
+}
+
+/* ---- Votes ---- */
+
+/* The running threads of each row for which p holds, a bit each. */
+static kj_tile ballot(kj_lower *lo, kj_tile p, kj_mask m)
+{
+    m = kj_mask_and(lo, kj_mask_of(p), m);
+    kj_tile out = kj_tile_like(KJ_U32, m.t.rows, 1);
+    for (int r = 0; r < out.rows; r++)
+        out.v[r] = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, KJ_WARP), lo->i32, "");
+    return out;
+}
+
+static kj_tile running(kj_lower *lo, kj_mask m)
+{
+    return ballot(lo, kj_tile_const(lo, kj_int(KJ_BOOL, 1)), m);
+}
+
+static kj_tile lower_vote(kj_lower *lo, kj_builtin id, kj_tile members, kj_tile p, kj_mask m)
+{
+    kj_tile zero = kj_tile_const(lo, kj_int(KJ_U32, 0));
+    kj_tile yes = kj_tile_binary(lo, KJ_OP_AND, ballot(lo, p, m), members);
+    if (id == KJ_BI_BALLOT_SYNC)
+        return yes;
+    if (id == KJ_BI_ANY_SYNC)
+        return kj_tile_binary(lo, KJ_OP_NE, yes, zero);
+    kj_tile no = ballot(lo, kj_tile_unary(lo, KJ_OP_NOT, p), m);
+    kj_tile all = kj_tile_binary(lo, KJ_OP_EQ, kj_tile_binary(lo, KJ_OP_AND, no, members), zero);
+    if (id == KJ_BI_ALL_SYNC)
+        return all;
+    return kj_tile_binary(lo, KJ_OP_OR, all, kj_tile_binary(lo, KJ_OP_EQ, yes, zero));
+}
+
+/* ---- Matches ---- */
+
+/* Of each running lane of a row of integers: the running lanes with the same. A turn for each
+ * different value. */
+static LLVMValueRef match_row(kj_lower *lo, LLVMValueRef v, LLVMValueRef run)
+{
+    LLVMTypeRef words = kj_vec(lo, KJ_U32, KJ_WARP);
+    LLVMValueRef zero = LLVMConstInt(lo->i32, 0, false), at = kj_alloca(lo, words, "match");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "value"),
+                      done = kj_new_block(lo, "matched");
+    LLVMBuildStore(lo->b, LLVMConstNull(words), at);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, run, zero, ""), loop, done);
+    LLVMPositionBuilderAtEnd(lo->b, loop);
+    LLVMValueRef left = LLVMBuildPhi(lo->b, lo->i32, "left");
+    LLVMValueRef args[2] = {left, LLVMConstInt(lo->i1, 1, false)};
+    LLVMValueRef lane = kj_intrinsic(lo, "llvm.cttz", &lo->i32, 1, args, 2);
+    LLVMValueRef key = splat(lo, LLVMBuildExtractElement(lo->b, v, lane, ""));
+    LLVMValueRef same = LLVMBuildICmp(lo->b, LLVMIntEQ, v, key, "");
+    LLVMValueRef bits = LLVMBuildAnd(lo->b, LLVMBuildBitCast(lo->b, same, lo->i32, ""), run, "");
+    LLVMValueRef old = LLVMBuildLoad2(lo->b, words, at, "");
+    LLVMBuildStore(lo->b, LLVMBuildSelect(lo->b, same, splat(lo, bits), old, ""), at);
+    LLVMValueRef rest = LLVMBuildAnd(lo->b, left, LLVMBuildNot(lo->b, bits, ""), "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, zero, ""), loop, done);
+    LLVMAddIncoming(left, (LLVMValueRef[]){run, rest}, (LLVMBasicBlockRef[]){before, loop}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    return LLVMBuildLoad2(lo->b, words, at, "");
+}
+
+static kj_tile lower_match(kj_lower *lo, kj_builtin id, kj_tile members, kj_tile v, kj_mask m)
+{
+    kj_tile run = running(lo, m), group = kj_tile_binary(lo, KJ_OP_AND, run, members),
+            peers = group;
+    if (v.lanes > 1) {
+        v = kj_tile_dense(lo, v);
+        unsigned bits = v.narrow ? 32 : kj_types[v.type].bits;
+        LLVMTypeRef type = LLVMVectorType(LLVMIntTypeInContext(lo->ctx, bits), KJ_WARP);
+        peers = kj_tile_like(KJ_U32, v.rows > run.rows ? v.rows : run.rows, KJ_WARP);
+        for (int r = 0; r < peers.rows; r++) {
+            LLVMValueRef row = LLVMBuildBitCast(lo->b, v.v[v.rows == 1 ? 0 : r], type, "");
+            peers.v[r] = match_row(lo, row, run.v[run.rows == 1 ? 0 : r]);
+        }
+        peers = kj_tile_binary(lo, KJ_OP_AND, peers, members);
+    }
+    if (id == KJ_BI_MATCH_ANY_SYNC)
+        return peers;
+    kj_tile all = kj_tile_binary(lo, KJ_OP_EQ, peers, group);
+    return kj_tile_select(lo, all, group, kj_tile_const(lo, kj_int(KJ_U32, 0)));
+}
+
+kj_tile kj_lower_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m)
+{
+    kj_builtin id = e->u.call.id;
+    if (lo->ptx)
+        return ptx_warp(lo, e, args);
+    switch (id) {
+    case KJ_BI_SHFL_SYNC:
+    case KJ_BI_SHFL_UP_SYNC:
+    case KJ_BI_SHFL_DOWN_SYNC:
+    case KJ_BI_SHFL_XOR_SYNC: return lower_shuffle(lo, id, args[1], args[2]);
+    case KJ_BI_ALL_SYNC:
+    case KJ_BI_ANY_SYNC:
+    case KJ_BI_EQ_SYNC:
+    case KJ_BI_BALLOT_SYNC: return lower_vote(lo, id, args[0], args[1], m);
+    case KJ_BI_MATCH_ANY_SYNC:
+    case KJ_BI_MATCH_ALL_SYNC: return lower_match(lo, id, args[0], args[1], m);
+    case KJ_BI_ACTIVEMASK: return running(lo, m);
+    default: return kj_tile_int(lo, 0); /* syncwarp: the lanes are together already */
+    }
+}

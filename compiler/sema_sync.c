@@ -1,0 +1,141 @@
+/* Calls of what threads do together: barriers, fences, the operations of a warp. Their arguments
+ * have types of their own, a letter of the signature each. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+enum { MAX_ARGS = 3 };
+
+static const char *parameters(kj_builtin id)
+{
+    return strchr(kj_builtins[id].signature, '(') + 1;
+}
+
+/* ---- Arguments ---- */
+
+/* Any integer's low 32 bits. */
+static kj_texpr *mask(kj_sema *s, kj_operand v, const char *name)
+{
+    kj_texpr *e = kj_index_value(s, v, kj_arena_printf(s->diag->arena, "the mask of '%s'", name));
+    if (e && kj_is_const(e) && (e->u.value.i < -1 || e->u.value.i > UINT32_MAX)) {
+        kj_message *m =
+            kj_sema_error(s, v.span, "mask", "a mask has a bit for each of %d lanes", KJ_WARP);
+        kj_hint(s->diag, m, "all of them are 0xffffffff");
+        return NULL;
+    }
+    return e ? kj_te_convert(s, e, KJ_U32, v.span) : NULL;
+}
+
+/* The operand as what `letter` stands for; NULL after an error. */
+static kj_texpr *argument(kj_sema *s, kj_operand v, char letter, const char *name)
+{
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", name);
+    kj_texpr *e;
+    switch (letter) {
+    case 'b':
+        return kj_condition(s, v, kj_arena_printf(s->diag->arena, "the condition of '%s'", name));
+    case 'm': return mask(s, v, name);
+    case 'i':
+        e = kj_index_value(s, v,
+                           kj_arena_printf(s->diag->arena, "the last argument of '%s'", name));
+        return e ? kj_te_convert(s, e, KJ_U32, v.span) : NULL;
+    default:
+        if (kj_no_number(s, &v, what))
+            return NULL;
+        v = kj_settle(s, v);
+        return v.kind == KJ_V_SCALAR ? v.u.scalar.e : NULL;
+    }
+}
+
+/* False after an error. A mask that is left out is all lanes. */
+static bool arguments(kj_sema *s, const kj_expr *e, kj_builtin id, kj_texpr **out)
+{
+    const char *name = kj_builtins[id].name, *letters = parameters(id);
+    int most = (int)strcspn(letters, ")"), least = id == KJ_BI_SYNCWARP ? 0 : most;
+    int n = kj_count(e->u.call.args);
+    if (n < least || n > most) {
+        kj_arity_error(s, e, name, kj_builtin_words(s, id), least, most);
+        return false;
+    }
+    kj_operand v[MAX_ARGS];
+    bool ok = true;
+    kj_expr_list(s, e->u.call.args, v, n);
+    for (int i = 0; i < n; i++)
+        ok = (out[i] = argument(s, v[i], letters[i], name)) != NULL && ok;
+    if (n < most)
+        out[0] = kj_te_const(s, kj_int(KJ_U32, UINT32_MAX), e->span);
+    return ok;
+}
+
+/* ---- Results ---- */
+
+static kj_operand nothing(kj_span span)
+{
+    return (kj_operand){.kind = KJ_V_NONE, .span = span};
+}
+
+static kj_operand barrier(kj_sema *s, kj_builtin id, kj_texpr *arg, kj_span span)
+{
+    kj_texpr *held = arg && kj_has_effect(arg) ? kj_hold(s, arg, "p") : arg;
+    kj_tstmt *st = kj_emit(s, KJ_TS_BARRIER, span);
+    st->barrier = true;
+    s->sink->barrier = true;
+    st->u.barrier.id = id;
+    if (!held)
+        return nothing(span);
+    st->u.barrier.arg = held;
+    st->u.barrier.result =
+        kj_new_var(s, "together", span, id == KJ_BI_SYNCTHREADS_COUNT ? KJ_I32 : KJ_BOOL, false);
+    return kj_scalar(kj_te_var(s, st->u.barrier.result, span));
+}
+
+/* (lanes, true) or (0, false) */
+static kj_operand with_flag(kj_sema *s, kj_texpr *lanes)
+{
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, 2);
+    kj_texpr *held = kj_hold(s, lanes, "lanes");
+    kj_texpr *zero = kj_te_const(s, kj_int(KJ_U32, 0), lanes->span);
+    items[0] = kj_scalar(held);
+    items[1] = kj_scalar(kj_te_binary(s, KJ_OP_NE, held, zero, lanes->span));
+    return (kj_operand){.kind = KJ_V_TUPLE, .span = lanes->span, .u.tuple = {items, 2}};
+}
+
+/* (1 << laneid) - 1 */
+static kj_operand lanes_below(kj_sema *s, kj_span span)
+{
+    kj_texpr *one = kj_te_const(s, kj_int(KJ_U32, 1), span);
+    kj_texpr *lane = kj_te_convert(s, kj_te_index(s, KJ_LANE_ID, 0, span), KJ_U32, span);
+    kj_texpr *own = kj_te_binary(s, KJ_OP_SHL, one, lane, span);
+    return kj_scalar(kj_te_binary(s, KJ_OP_SUB, own, one, span));
+}
+
+bool kj_is_sync(kj_builtin id)
+{
+    const char *group = kj_builtins[id].group;
+    return strcmp(group, "sync") == 0 || strcmp(group, "warp") == 0;
+}
+
+kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+{
+    kj_texpr *args[MAX_ARGS] = {NULL};
+    int n = (int)strcspn(parameters(id), ")");
+    if (!arguments(s, e, id, args))
+        return kj_no_value(e->span);
+    switch (id) {
+    case KJ_BI_SYNCTHREADS:
+    case KJ_BI_SYNCTHREADS_COUNT:
+    case KJ_BI_SYNCTHREADS_AND:
+    case KJ_BI_SYNCTHREADS_OR: return barrier(s, id, args[0], e->span);
+    case KJ_BI_LANEMASK_LT: return lanes_below(s, e->span);
+    case KJ_BI_MATCH_ALL_SYNC: return with_flag(s, kj_te_call(s, id, args, n, KJ_U32, e->span));
+    default: break;
+    }
+    switch (kj_builtins[id].signature[0]) {
+    case 'v':
+        kj_emit(s, KJ_TS_EXPR, e->span)->u.expr = kj_te_call(s, id, args, n, KJ_VOID, e->span);
+        return nothing(e->span);
+    case 'b': return kj_scalar(kj_te_call(s, id, args, n, KJ_BOOL, e->span));
+    case 'm': return kj_scalar(kj_te_call(s, id, args, n, KJ_U32, e->span));
+    default: return kj_scalar(kj_te_call(s, id, args, n, args[1]->type, e->span));
+    }
+}
