@@ -15,6 +15,11 @@ static int signature_args(const char *signature)
     return open ? (int)strcspn(open + 1, ")") : 0;
 }
 
+const char *kj_call_words(kj_builtin id)
+{
+    return strstr(kj_builtins[id].signature, "()") ? "()" : "(...)";
+}
+
 const char *kj_builtin_words(kj_sema *s, kj_builtin id)
 {
     static const char *const names[MAX_ARGS] = {"x", "y", "z"};

@@ -343,6 +343,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
 bool kj_is_sync(kj_builtin id);
 kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature. */

@@ -122,7 +122,6 @@ static const char *native_name(kj_sema *s, const char *name)
         {"bool_", "bool"},
         {"grid", "grid(1)"},
         {"gridsize", "gridsize(1)"},
-        {"syncthreads", "syncthreads()"},
         {"shared", "shared.array(n, f32)"},
         {"local", "local.array(n, f32)"},
         {"atomic", "atomic.add(a, i, v)"},
@@ -137,13 +136,15 @@ static const char *native_name(kj_sema *s, const char *name)
         {"blockIdx", "blockIdx.x"},
         {"blockDim", "blockDim.x"},
         {"gridDim", "gridDim.x"},
+        {"laneid", "laneid"},
+        {"warpsize", "warpsize"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i].theirs) == 0)
             return names[i].ours;
     for (int id = 0; id < KJ_NBUILTINS; id++)
         if (strcmp(name, kj_builtins[id].name) == 0)
-            return kj_arena_printf(s->diag->arena, "%s(...)", name);
+            return kj_arena_printf(s->diag->arena, "%s%s", name, kj_call_words(id));
     return kj_nearest_visible(s, name);
 }
 

@@ -134,7 +134,6 @@ static const struct {
     {"numpy", "there are no modules: write sqrt(x), f32(x), zeros(n)"},
     {"math", "there are no modules: write sqrt(x), not math.sqrt(x)"},
     {"cuda", "there are no modules: write grid(1), threadIdx.x, syncthreads()"},
-    {"__syncthreads", "write syncthreads()"},
     {"atomicAdd", "write atomic.add(a, i, v)"},
     {"f16", "f16 is not there yet: use f32"},
     {"bf16", "bf16 is not there yet: use f32"},
@@ -147,6 +146,12 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
         if (strcmp(habits[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s", habits[i].hint);
+            return true;
+        }
+    }
+    for (int id = 0; id < KJ_NBUILTINS && strncmp(name, "__", 2) == 0; id++) {
+        if (strcmp(kj_builtins[id].name, name + 2) == 0) { /* as CUDA C calls it */
+            kj_hint(s->diag, m, "write %s%s", kj_builtins[id].name, kj_call_words(id));
             return true;
         }
     }
