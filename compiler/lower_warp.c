@@ -255,6 +255,7 @@ static kj_tile lower_shuffle(kj_lower *lo, kj_builtin id, kj_tile v, kj_tile by)
         return v;
     v = kj_tile_dense(lo, v);
     by = kj_tile_binary(lo, KJ_OP_AND, by, kj_tile_const(lo, kj_int(KJ_U32, KJ_WARP - 1)));
+    by = kj_tile_dense(lo, by);
     bool one = id == KJ_BI_SHFL_SYNC && by.lanes == 1;
     kj_tile out = kj_tile_like(v.type, v.rows > by.rows ? v.rows : by.rows, one ? 1 : KJ_WARP);
     if (v.narrow)
