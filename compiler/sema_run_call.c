@@ -60,6 +60,21 @@ static bool has_parameter(const char *signature, const char *wanted)
     return false;
 }
 
+/* Of each argument by name; false after an error. */
+static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
+                           const char *signature)
+{
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
+        if (!arg->keyword || has_parameter(signature, arg->keyword))
+            continue;
+        kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword", "'%s' has no parameter '%s'",
+                                      called, arg->keyword);
+        kj_hint(s->diag, m, "%s%s", called, signature);
+        return false;
+    }
+    return true;
+}
+
 static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
                             const char *signature)
 {
@@ -75,17 +90,10 @@ static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
     }
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         kj_sema_run_expr(s, arg);
-        if (!arg->keyword) {
-            places++;
-        } else if (has_parameter(signature, arg->keyword)) {
-            named++;
-        } else {
-            kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword",
-                                          "'%s' has no parameter '%s'", called, arg->keyword);
-            kj_hint(s->diag, m, "%s%s", called, signature);
-            return;
-        }
+        *(arg->keyword ? &named : &places) += 1;
     }
+    if (!check_keywords(s, call, called, signature))
+        return;
     if (!any && (places + named > most || places + named < least))
         kj_arity_error(s, call, called, signature, least, most);
 }
@@ -96,6 +104,11 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     int wanted = open ? (int)strcspn(open + 1, ")") : 0, n = kj_count(call->u.call.args);
     bool extreme = id == KJ_BI_MIN || id == KJ_BI_MAX;
     kj_sema_run_list(s, call->u.call.args);
+    if (extreme && n > 0 && !call->u.call.args->keyword &&
+        (n == 1 || call->u.call.args->next->keyword)) { /* of an array */
+        check_keywords(s, call, kj_builtins[id].name, run_names[RUN_M_MIN].signature);
+        return;
+    }
     if (n == wanted || (extreme && n > wanted))
         return;
     kj_message *m =

@@ -104,13 +104,20 @@ void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i);
 /* The value at the position i0, i1, ..., as an expression of type `type`; numbers become
  * parameters. It stands behind the lets, which kj_lazy_lets puts. */
 void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type);
-void kj_lazy_lets(kj_lazy_kernel *k);
-/* The extent of an axis: "a0.shape[1]". */
-void kj_lazy_extent(const kj_lazy_kernel *k, kj_str *t, int axis);
+void kj_lazy_lets(kj_lazy_kernel *k, kj_str *t);
 
-typedef struct kj_lazy_cache kj_lazy_cache;
+/* ---- lazy_grid.c: threads and their positions ---- */
+
+/* An axis is named by a letter: its extent is n0, a thread's position i0. */
+void kj_lazy_extents(kj_lazy_kernel *k); /* "let n0 = a0.shape[0]" and so on, for 0, 1, ... */
+void kj_lazy_positions(kj_str *t, const char *axes);
+void kj_lazy_inside(kj_str *t, const char *axes); /* "if i0 < n0 {" */
+/* For the axes of kj_lazy_positions. */
+void kj_lazy_blocks(int n, const int64_t *extents, int64_t grid[3], int64_t block[3]);
 
 /* ---- lazy_cache.c: modules, kept by their text ---- */
+
+typedef struct kj_lazy_cache kj_lazy_cache;
 
 /* The module of this source under the run's compile options; ends with kj_module_drop. */
 kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out);
@@ -125,10 +132,60 @@ void kj_lazy_free(kj_lazy_kernel *k);
 
 /* ---- lazy_map.c: element by element ---- */
 
+/* Where its result is: in the device's memory when one of its arrays is. */
+kjit_memory kj_lazy_memory(kj_rvalue v);
+
 /* A tree becomes the array it stands for, in place. Other values stay. */
 bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v);
 /* target[...] = v, as if all of v were computed first. `at` is the value's place, `whole` the
  * assignment's. */
 bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v);
+
+/* ---- lazy_fold.c: reductions, on the device ---- */
+
+typedef enum kj_fold_op {
+    KJ_FOLD_SUM,
+    KJ_FOLD_MEAN,
+    KJ_FOLD_MIN,
+    KJ_FOLD_MAX,
+    KJ_FOLD_ARGMIN,
+    KJ_FOLD_ARGMAX,
+    KJ_FOLD_ANY,
+    KJ_FOLD_ALL,
+} kj_fold_op;
+
+typedef struct kj_fold {
+    kj_fold_op op;
+    kj_dtype elem; /* of what is reduced */
+    kj_dtype acc;  /* of sums, least ones, ... on the way; of ANY and ALL i32, 0 or 1 */
+    kj_dtype out;
+    int64_t count; /* elements behind a result */
+} kj_fold;
+
+/* Of a chunk: how many elements it has, and over how many sums they are dealt. */
+enum { KJ_FOLD_CHUNK = 8192, KJ_FOLD_LANES = 128 };
+
+/* What a step came to. */
+typedef struct kj_partial {
+    kjit_array *values, *places; /* of one axis; places of ARGMIN and ARGMAX */
+    int ndim;                    /* what they are of */
+    int64_t shape[KJIT_MAX_NDIM];
+    bool reduced[KJIT_MAX_NDIM]; /* still to reduce */
+    kjit_array *shaped[2];       /* as the next step sees them */
+} kj_partial;
+
+bool kj_fold_places(kj_fold_op op);
+/* Reduces the axes that `reduced` says. `result` has one axis, for the positions along the others,
+ * in C order; NULL: one step of it all, and the caller has the rest to do and to free. */
+bool kj_fold_launch(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
+                    kjit_array *result, kj_partial *left);
+void kj_partial_free(kj_partial *p);
+
+/* ---- lazy_reduce.c: reductions as the run block calls them; run_reduce.c: on the host ---- */
+
+/* The numbers of one axis to one, by the steps of kj_fold_launch; places of ARGMIN and ARGMAX, or
+ * NULL: elements in C order. */
+bool kj_fold_on_host(kj_run *r, kj_span at, const kj_fold *f, kjit_array *values,
+                     kjit_array *places, kj_rvalue *out);
 
 #endif

@@ -105,6 +105,7 @@ void kj_domain_join(kj_domain *s, int by)
         return;
     s->ndim = 1;
     s->shape[0] = 1;
+    s->group[0] = 1;
     for (int i = 0; i < s->narrays; i++) {
         s->arrays[i].has[0] = true;
         s->arrays[i].strides[0] = (int64_t)kjit_dtype_size(s->arrays[i].array->dtype);

@@ -6,72 +6,16 @@
 
 /* ---- The kernel ---- */
 
-/* Positions along the last two axes are threads', the others blocks'. A block's number says which
- * of the rows of blocks along the axes it is of, so that no extent is too large for a grid. */
-static void put_positions(kj_lazy_kernel *k)
-{
-    kj_str *t = &k->body;
-    int last = k->domain.ndim - 1;
-    kj_str_puts(t, "let columns = ceil_div(");
-    kj_lazy_extent(k, t, last);
-    kj_str_printf(t,
-                  ", blockDim.x)\n"
-                  "let i%d = blockIdx.x %% columns * blockDim.x + threadIdx.x\n"
-                  "let rows = ceil_div(",
-                  last);
-    kj_lazy_extent(k, t, last - 1);
-    kj_str_printf(t,
-                  ", blockDim.y)\n"
-                  "let b%d = blockIdx.x // columns\n"
-                  "let i%d = b%d %% rows * blockDim.y + threadIdx.y\n",
-                  last - 1, last - 1, last - 1);
-    for (int axis = last - 2; axis >= 0; axis--) {
-        kj_str_printf(t, "let b%d = b%d // ", axis, axis + 1);
-        if (axis == last - 2)
-            kj_str_puts(t, "rows");
-        else
-            kj_lazy_extent(k, t, axis + 1);
-        kj_str_printf(t, "\nlet i%d = b%d", axis, axis);
-        if (axis > 0) {
-            kj_str_puts(t, " % ");
-            kj_lazy_extent(k, t, axis);
-        }
-        kj_str_puts(t, "\n");
-    }
-}
-
-/* The blocks: as wide as the last axis needs, and so high that they have 256 threads. */
-static void choose_blocks(const kj_domain *s, int64_t grid[3], int64_t block[3])
-{
-    enum { THREADS = 256 };
-    block[0] = THREADS;
-    grid[0] = (s->shape[s->ndim - 1] + THREADS - 1) / THREADS;
-    if (s->ndim == 1)
-        return;
-    while (block[0] > 4 && block[0] / 2 >= s->shape[s->ndim - 1])
-        block[0] /= 2;
-    block[1] = THREADS / block[0];
-    grid[0] = (s->shape[s->ndim - 1] + block[0] - 1) / block[0];
-    grid[0] *= (s->shape[s->ndim - 2] + block[1] - 1) / block[1];
-    for (int axis = 0; axis < s->ndim - 2; axis++)
-        grid[0] *= s->shape[axis];
-}
-
 static void put_body(kj_lazy_kernel *k, int to, kj_rvalue v)
 {
     kj_str *t = &k->body, value = {0};
-    int last = k->domain.ndim - 1;
-    if (last > 0)
-        put_positions(k);
-    else
-        kj_str_puts(t, "let i0 = grid(1)\n");
-    for (int axis = last; axis >= 0 && axis >= last - 1; axis--) {
-        kj_str_printf(t, "%si%d < ", axis == last ? "if " : " and ", axis);
-        kj_lazy_extent(k, t, axis);
-    }
-    kj_str_puts(t, " {\n");
+    char axes[KJ_DOMAIN_AXES] = "012345";
+    axes[k->domain.ndim] = 0;
+    kj_lazy_extents(k);
+    kj_lazy_positions(t, axes);
+    kj_lazy_inside(t, axes);
     kj_lazy_value(k, &value, v, (kj_dtype)k->domain.arrays[to].array->dtype);
-    kj_lazy_lets(k);
+    kj_lazy_lets(k, t);
     kj_lazy_element(k, t, to);
     kj_str_printf(t, " = %s\n}\n", value.data ? value.data : "");
     t->failed |= value.failed;
@@ -82,7 +26,7 @@ static void put_body(kj_lazy_kernel *k, int to, kj_rvalue v)
 static bool map(kj_run *r, kj_span at, kj_span named, kjit_array *target, kj_rvalue v)
 {
     kj_lazy_kernel k = {.run = r, .at = at, .named = named};
-    int64_t grid[3] = {0}, block[3] = {0};
+    int64_t grid[3], block[3];
     if (target->size == 0)
         return true;
     kj_domain_init(&k.domain, target->ndim, target->shape);
@@ -95,7 +39,7 @@ static bool map(kj_run *r, kj_span at, kj_span named, kjit_array *target, kj_rva
         k.domain.arrays[to].view->overwritten = !read;
         kj_lazy_params(&k);
         put_body(&k, to, v);
-        choose_blocks(&k.domain, grid, block);
+        kj_lazy_blocks(k.domain.ndim, k.domain.shape, grid, block);
         ok = kj_lazy_launch(&k, grid, block, "");
     }
     kj_lazy_free(&k);
@@ -104,35 +48,41 @@ static bool map(kj_run *r, kj_span at, kj_span named, kjit_array *target, kj_rva
 
 /* ---- New arrays ---- */
 
-/* What the arrays of a tree say of its result. */
-typedef struct place {
-    kjit_memory memory; /* the device's if one is there */
-    bool c, f;          /* one is in C order, in F order only */
-} place;
-
-static void look(kj_rvalue v, int ndim, place *p)
+/* Are its arrays of `ndim` axes in F order? *all: so far; gives whether there was one. */
+static bool look_at_orders(kj_rvalue v, int ndim, bool *all)
 {
-    if (v.kind == KJ_R_ARRAY) {
-        const kjit_array *a = v.u.object->u.array;
-        if (a->buffer->memory == KJIT_DEVICE)
-            p->memory = KJIT_DEVICE;
-        p->c |= a->ndim == ndim && a->layout != KJ_LAYOUT_F;
-        p->f |= a->ndim == ndim && a->layout == KJ_LAYOUT_F;
+    bool any = false;
+    if (v.kind == KJ_R_ARRAY && v.u.object->u.array->ndim == ndim) {
+        any = true;
+        *all = *all && v.u.object->u.array->layout == KJ_LAYOUT_F;
     }
     for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++)
-        look(v.u.object->u.lazy->args[i], ndim, p);
+        any |= look_at_orders(v.u.object->u.lazy->args[i], ndim, all);
+    return any;
+}
+
+kjit_memory kj_lazy_memory(kj_rvalue v)
+{
+    kjit_memory memory = KJIT_HOST;
+    if (v.kind == KJ_R_ARRAY)
+        return v.u.object->u.array->buffer->memory;
+    for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++) {
+        if (kj_lazy_memory(v.u.object->u.lazy->args[i]) == KJIT_DEVICE)
+            memory = KJIT_DEVICE;
+    }
+    return memory;
 }
 
 static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
 {
     const kj_lazy *e = v->u.object->u.lazy;
-    place p = {.memory = KJIT_HOST};
-    look(*v, e->ndim, &p);
+    bool fortran = true;
+    fortran = look_at_orders(*v, e->ndim, &fortran) && fortran;
     kjit_array *made = NULL;
     kj_rvalue result;
     if (!kj_run_check(r,
                       kjit_array_create(r->ctx, (kjit_dtype)e->type, e->ndim, e->shape,
-                                        p.f && !p.c ? 'F' : 'C', p.memory, &made),
+                                        fortran ? 'F' : 'C', kj_lazy_memory(*v), &made),
                       at) ||
         !kj_run_array(r, at, made, &result))
         return false;

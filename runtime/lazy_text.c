@@ -24,20 +24,6 @@ void kj_lazy_params(kj_lazy_kernel *k)
     }
 }
 
-void kj_lazy_extent(const kj_lazy_kernel *k, kj_str *t, int axis)
-{
-    for (int i = 0; i < k->domain.narrays; i++) {
-        const kj_domain_array *a = &k->domain.arrays[i];
-        int at = 0;
-        if (!a->has[axis])
-            continue;
-        for (int before = 0; before < axis; before++)
-            at += a->has[before];
-        kj_str_printf(t, "a%d.shape[%d]", i, at);
-        return;
-    }
-}
-
 /* ---- Leaves ---- */
 
 void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i)
@@ -127,10 +113,10 @@ static void put_side(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, int i)
     kj_str_free(&side);
 }
 
-void kj_lazy_lets(kj_lazy_kernel *k)
+void kj_lazy_lets(kj_lazy_kernel *k, kj_str *t)
 {
-    kj_str_puts(&k->body, k->lets.data ? k->lets.data : "");
-    k->body.failed |= k->lets.failed;
+    kj_str_puts(t, k->lets.data ? k->lets.data : "");
+    t->failed |= k->lets.failed;
     kj_str_free(&k->lets);
 }
 

@@ -363,8 +363,8 @@ kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randin
 /* run_move.c */
 kj_run_builtin kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_device_array,
     kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host, kj_run_copy_to_device;
-/* run_reduce.c */
-kj_run_builtin kj_run_sum, kj_run_min_max, kj_run_mean, kj_run_all_any;
+/* lazy_reduce.c */
+kj_run_builtin kj_run_reduce;
 /* lazy_node.c */
 kj_run_builtin kj_run_where;
 /* run_stream.c */

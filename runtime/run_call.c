@@ -39,12 +39,20 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_SWAP] = kj_run_swap,
     [KJ_RUN_M_COPY_TO_HOST] = kj_run_copy_to_host,
     [KJ_RUN_M_COPY_TO_DEVICE] = kj_run_copy_to_device,
-    [KJ_RUN_M_SUM] = kj_run_sum,
-    [KJ_RUN_M_MIN] = kj_run_min_max,
-    [KJ_RUN_M_MAX] = kj_run_min_max,
-    [KJ_RUN_M_MEAN] = kj_run_mean,
-    [KJ_RUN_M_ALL] = kj_run_all_any,
-    [KJ_RUN_M_ANY] = kj_run_all_any,
+    [KJ_RUN_M_SUM] = kj_run_reduce,
+    [KJ_RUN_M_MEAN] = kj_run_reduce,
+    [KJ_RUN_M_MIN] = kj_run_reduce,
+    [KJ_RUN_M_MAX] = kj_run_reduce,
+    [KJ_RUN_M_ARGMIN] = kj_run_reduce,
+    [KJ_RUN_M_ARGMAX] = kj_run_reduce,
+    [KJ_RUN_M_ALL] = kj_run_reduce,
+    [KJ_RUN_M_ANY] = kj_run_reduce,
+    [KJ_RUN_SUM] = kj_run_reduce,
+    [KJ_RUN_MEAN] = kj_run_reduce,
+    [KJ_RUN_ARGMIN] = kj_run_reduce,
+    [KJ_RUN_ARGMAX] = kj_run_reduce,
+    [KJ_RUN_ALL] = kj_run_reduce,
+    [KJ_RUN_ANY] = kj_run_reduce,
     [KJ_RUN_WHERE] = kj_run_where,
     [KJ_RUN_STREAM] = kj_run_new_stream,
     [KJ_RUN_EVENT] = kj_run_new_event,
@@ -68,7 +76,7 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
 /* Do its arrays become part of an expression? Then they come as they are: KJ_R_LAZY. */
 static bool takes_expressions(kj_run_id id)
 {
-    return id == KJ_RUN_WHERE;
+    return id == KJ_RUN_WHERE || functions[id] == kj_run_reduce;
 }
 
 const char *kj_run_builtin_name(kj_run_id id)
@@ -255,8 +263,30 @@ static bool call_builtin(kj_run *r, const kj_expr *e, int id, kj_rvalue self, kj
     return ok;
 }
 
+/* min(a), max(a, axis=0): a.min(), a.max(axis=0). */
+static bool call_extreme(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out)
+{
+    kj_expr call = *e;
+    kj_rvalue self;
+    if (!kj_run_eval_lazily(r, e->u.call.args, &self))
+        return false;
+    if (!kj_is_array(self))
+        return kj_run_fail(r, KJIT_TYPE, e->u.call.args->span,
+                           "%s of one value works on arrays, not on %s", kj_builtins[id].name,
+                           kj_run_kind_name(self));
+    call.u.call.args = e->u.call.args->next;
+    bool ok = call_builtin(r, &call, id == KJ_BI_MIN ? KJ_RUN_M_MIN : KJ_RUN_M_MAX, self, out);
+    kj_run_drop(&self);
+    return ok;
+}
+
 static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out)
 {
+    const kj_expr *first = e->u.call.args;
+    if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && first && !first->keyword &&
+        (!first->next || first->next->keyword))
+        return call_extreme(r, e, id, out);
+
     enum { MOST = 16 };
     kj_rvalue args[MOST];
     int n = 0;
@@ -344,9 +374,10 @@ static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
             return call_builtin(r, e, dotted, kj_run_none(), out);
     }
     kj_rvalue self;
-    if (!kj_run_eval(r, base, &self))
-        return false;
     int id = kj_run_member_id(name);
+    if (!kj_run_eval_lazily(r, base, &self) ||
+        ((id < 0 || !takes_expressions((kj_run_id)id)) && !kj_lazy_finish(r, base->span, &self)))
+        return false;
     if (self.kind == KJ_R_KERNEL)
         return kj_run_unconfigured(r, e->span, self.u.kernel);
     if (id < 0 || id == KJ_RUN_M_FORALL)

@@ -1,176 +1,143 @@
-/* .sum() .min() .max() .mean() .all() .any(), computed on the host. In: an array; out: a number or
- * a bool. */
-#include "run.h"
+/* Reductions on the host: of arrays that fit a chunk, and of what the device left of larger ones.
+ * In: the elements in order; out: a number. The order of additions is lazy_fold.c's, so a small
+ * array gives the same bits here and there. */
+#include "lazy.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-static bool host_array(kj_run *r, const kj_rcall *c, kj_rvalue *host)
+/* By the type it is computed in: f, or i, of which unsigned types have the bits. */
+typedef struct number {
+    double f;
+    int64_t i;
+    int64_t at;
+} number;
+
+static bool is_less(const kj_fold *f, number a, number b)
 {
-    if (c->self.kind != KJ_R_ARRAY)
-        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
-                           kj_run_builtin_name(c->id) + 1);
-    return kj_run_on_host(r, c->span, c->self, host);
+    if (kj_is_float(f->acc))
+        return a.f < b.f;
+    return kj_is_signed(f->acc) ? a.i < b.i : (uint64_t)a.i < (uint64_t)b.i;
 }
 
-/* Doubles that hold every element exactly? */
-static bool exact_as_double(kjit_dtype dtype)
+static bool is_nan(const kj_fold *f, number v)
 {
-    return dtype != KJIT_I64 && dtype != KJIT_U64;
+    return kj_is_float(f->acc) && isnan(v.f);
 }
 
-/* ---- Sums ---- */
-
-/* A chunk's sum, eight ways beside each other. */
-static double chunk_sum(const double *x, int64_t n)
+static void join_extreme(const kj_fold *f, number *acc, number v)
 {
-    double part[8] = {0};
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; k++)
-            part[k] += x[i + k];
+    bool least = f->op == KJ_FOLD_MIN || f->op == KJ_FOLD_ARGMIN;
+    bool before = acc->at == INT64_MAX || v.at < acc->at;
+    bool better = least ? is_less(f, v, *acc) : is_less(f, *acc, v);
+    bool same = !better && (least ? !is_less(f, *acc, v) : !is_less(f, v, *acc));
+    if (is_nan(f, v) || is_nan(f, *acc)) {
+        better = is_nan(f, v) && !is_nan(f, *acc);
+        same = is_nan(f, v) && is_nan(f, *acc);
     }
-    for (; i < n; i++)
-        part[i % 8] += x[i];
-    return ((part[0] + part[1]) + (part[2] + part[3])) +
-           ((part[4] + part[5]) + (part[6] + part[7]));
+    if (better || (same && before && v.at != INT64_MAX))
+        *acc = v;
 }
 
-/* Chunks are added as a binary counter counts: level l holds the sum of 2^l of them. */
-static double float_sum(kjit_array *a)
+static void join(const kj_fold *f, number *acc, number v)
 {
-    double chunk[KJ_RUN_CHUNK], level[64];
-    uint64_t chunks = 0;
-    kj_rfloats f;
-    kj_run_floats(&f, a, NULL);
-    for (int64_t n; (n = kj_run_next_floats(&f, chunk, NULL)) > 0; chunks++) {
-        double sum = chunk_sum(chunk, n);
-        int l = 0;
-        for (uint64_t bits = chunks; bits & 1; bits >>= 1)
-            sum += level[l++];
-        level[l] = sum;
+    switch (f->op) {
+    case KJ_FOLD_SUM:
+    case KJ_FOLD_MEAN:
+        acc->f += v.f;
+        acc->i = (int64_t)((uint64_t)acc->i + (uint64_t)v.i);
+        break;
+    case KJ_FOLD_ANY: acc->i |= v.i; break;
+    case KJ_FOLD_ALL: acc->i &= v.i; break;
+    default: join_extreme(f, acc, v);
     }
-    double total = 0;
-    for (int l = 0; l < 64; l++) {
-        if (chunks >> l & 1)
-            total += level[l];
-    }
-    return total;
 }
 
-static uint64_t integer_sum(kjit_array *a)
+/* What any element replaces. */
+static number identity(const kj_fold *f)
 {
-    uint64_t sum = 0;
-    kj_rrows w;
-    kj_run_rows(&w, a, NULL);
-    while (kj_run_next_row(&w)) {
-        for (int64_t i = 0; i < w.n; i++)
-            sum += (uint64_t)kj_run_load(kjit_array_dtype(a), w.data[0] + i * w.step[0]).u.i;
-    }
-    return sum;
-}
-
-bool kj_run_sum(kj_run *r, kj_rcall *c, kj_rvalue *out)
-{
-    kj_rvalue host;
-    if (!host_array(r, c, &host))
-        return false;
-    kjit_array *a = host.u.object->u.array;
-    kj_dtype dtype = (kj_dtype)kjit_array_dtype(a);
-    if (kj_is_float(dtype))
-        *out = kj_run_float(float_sum(a));
-    else if (kj_is_signed(dtype))
-        *out = kj_run_int((int64_t)integer_sum(a));
+    bool least = f->op == KJ_FOLD_MIN || f->op == KJ_FOLD_ARGMIN;
+    number n = {.at = INT64_MAX};
+    if (f->op == KJ_FOLD_ALL)
+        n.i = 1;
+    if (f->op < KJ_FOLD_MIN || f->op > KJ_FOLD_ARGMAX)
+        return n;
+    n.f = least ? INFINITY : -INFINITY;
+    if (kj_is_signed(f->acc))
+        n.i = least ? INT64_MAX : INT64_MIN;
     else
-        *out = kj_run_uint(integer_sum(a));
-    kj_run_drop(&host);
-    return true;
+        n.i = least ? -1 : 0;
+    return n;
 }
 
-bool kj_run_mean(kj_run *r, kj_rcall *c, kj_rvalue *out)
+/* Up to a chunk of numbers to one. */
+static number join_chunk(const kj_fold *f, const number *v, int64_t n)
 {
-    kj_rvalue host;
-    if (!host_array(r, c, &host))
-        return false;
-    kjit_array *a = host.u.object->u.array;
-    *out =
-        kj_run_float(float_sum(a) / (double)kjit_array_size(a)); /* NaN for no elements, as NumPy */
-    kj_run_drop(&host);
-    return true;
+    number lanes[KJ_FOLD_LANES];
+    for (int t = 0; t < KJ_FOLD_LANES; t++)
+        lanes[t] = identity(f);
+    for (int64_t e = 0; e < n; e++)
+        join(f, &lanes[e % KJ_FOLD_LANES], v[e]);
+    for (int half = KJ_FOLD_LANES / 2; half > 0; half /= 2) {
+        for (int t = 0; t < half; t++)
+            join(f, &lanes[t], lanes[t + half]);
+    }
+    return lanes[0];
 }
 
-/* ---- Least and greatest ---- */
-
-static double float_extreme(kjit_array *a, bool greatest)
+static kj_rvalue result_of(const kj_fold *f, number n)
 {
-    double chunk[KJ_RUN_CHUNK], best = greatest ? -INFINITY : INFINITY;
-    bool nan = false;
-    kj_rfloats f;
-    kj_run_floats(&f, a, NULL);
-    for (int64_t n; (n = kj_run_next_floats(&f, chunk, NULL)) > 0;) {
-        for (int64_t i = 0; i < n; i++) {
-            nan |= isnan(chunk[i]);
-            if (greatest ? chunk[i] > best : chunk[i] < best)
-                best = chunk[i];
+    switch (f->op) {
+    case KJ_FOLD_MEAN: return kj_run_float(n.f / (double)f->count);
+    case KJ_FOLD_ANY:
+    case KJ_FOLD_ALL: return kj_run_bool(n.i != 0);
+    case KJ_FOLD_ARGMIN:
+    case KJ_FOLD_ARGMAX: return kj_run_int(n.at);
+    case KJ_FOLD_SUM:
+    case KJ_FOLD_MIN:
+    case KJ_FOLD_MAX: break;
+    }
+    if (kj_is_float(f->acc))
+        return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = (kjit_dtype)f->acc, .u.f = n.f};
+    return kj_is_signed(f->acc) ? kj_run_int(n.i) : kj_run_uint((uint64_t)n.i);
+}
+
+static number element(const kj_fold *f, kjit_dtype dtype, const void *p)
+{
+    kj_rvalue v = kj_run_load(dtype, p);
+    number n = {.i = v.kind == KJ_R_FLOAT ? 0 : v.u.i};
+    if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
+        n.i = v.kind == KJ_R_FLOAT ? v.u.f != 0 : v.u.i != 0;
+    else if (kj_is_float(f->acc))
+        n.f = kj_run_as_float(v);
+    return n;
+}
+
+bool kj_fold_on_host(kj_run *r, kj_span at, const kj_fold *f, kjit_array *values,
+                     kjit_array *places, kj_rvalue *out)
+{
+    int64_t n = kjit_array_size(values), e = 0;
+    number *v = malloc(n > 0 ? (size_t)n * sizeof *v : 1);
+    if (!v)
+        return kj_run_no_memory(r, at);
+    kj_rrows w;
+    kj_run_rows(&w, values, NULL);
+    while (kj_run_next_row(&w)) {
+        for (int64_t i = 0; i < w.n; i++, e++) {
+            v[e] = element(f, values->dtype, w.data[0] + i * w.step[0]);
+            v[e].at = e;
         }
     }
-    return nan ? NAN : best;
-}
-
-static kj_rvalue integer_extreme(kjit_array *a, bool greatest)
-{
-    bool is_signed = kj_is_signed((kj_dtype)kjit_array_dtype(a)), first = true;
-    int64_t best = 0;
-    kj_rrows w;
-    kj_run_rows(&w, a, NULL);
-    while (kj_run_next_row(&w)) {
-        for (int64_t i = 0; i < w.n; i++) {
-            int64_t v = kj_run_load(kjit_array_dtype(a), w.data[0] + i * w.step[0]).u.i;
-            bool less = is_signed ? v < best : (uint64_t)v < (uint64_t)best;
-            if (first || (v != best && less != greatest))
-                best = v;
-            first = false;
-        }
-    }
-    return is_signed ? kj_run_int(best) : kj_run_uint((uint64_t)best);
-}
-
-bool kj_run_min_max(kj_run *r, kj_rcall *c, kj_rvalue *out)
-{
-    bool greatest = c->id == KJ_RUN_M_MAX;
-    kj_rvalue host;
-    if (!host_array(r, c, &host))
-        return false;
-    kjit_array *a = host.u.object->u.array;
-    kjit_dtype dtype = kjit_array_dtype(a);
-    if (kjit_array_size(a) == 0)
-        return kj_run_fail(r, KJIT_SHAPE, c->span, "an array without elements has no %s",
-                           greatest ? "greatest" : "least");
-    if (!exact_as_double(dtype))
-        *out = integer_extreme(a, greatest);
-    else if (kj_is_float((kj_dtype)dtype))
-        *out = (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = dtype, .u.f = float_extreme(a, greatest)};
-    else if (dtype == KJIT_BOOL)
-        *out = kj_run_bool(float_extreme(a, greatest) != 0);
-    else
-        *out = kj_run_int((int64_t)float_extreme(a, greatest));
-    kj_run_drop(&host);
-    return true;
-}
-
-bool kj_run_all_any(kj_run *r, kj_rcall *c, kj_rvalue *out)
-{
-    bool any = c->id == KJ_RUN_M_ANY, found = false; /* a true one for any, a false one for all */
-    kj_rvalue host;
-    if (!host_array(r, c, &host))
-        return false;
-    double chunk[KJ_RUN_CHUNK];
-    kj_rfloats f;
-    kj_run_floats(&f, host.u.object->u.array, NULL);
-    for (int64_t n; !found && (n = kj_run_next_floats(&f, chunk, NULL)) > 0;) {
-        for (int64_t i = 0; i < n; i++)
-            found |= (chunk[i] != 0) == any;
-    }
-    *out = kj_run_bool(found == any);
-    kj_run_drop(&host);
+    for (e = 0; places && e < n; e++)
+        v[e].at = ((const int64_t *)kjit_array_data(places))[e];
+    do {
+        int64_t chunks = 0;
+        for (e = 0; e == 0 || e < n; e += KJ_FOLD_CHUNK)
+            v[chunks++] =
+                join_chunk(f, v + e, n - e < KJ_FOLD_CHUNK ? n - e : (int64_t)KJ_FOLD_CHUNK);
+        n = chunks;
+    } while (n > 1);
+    *out = result_of(f, v[0]);
+    free(v);
     return true;
 }

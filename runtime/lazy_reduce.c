@@ -1,0 +1,200 @@
+/* sum, mean, min, max, argmin, argmax, any and all of arrays and expressions, whole or along axes.
+ * In: a call; out: a number, or an array of the axes that stay. */
+#include "lazy.h"
+
+#include <string.h>
+
+static kj_fold_op op_of(kj_run_id id)
+{
+    switch (id) {
+    case KJ_RUN_SUM:
+    case KJ_RUN_M_SUM: return KJ_FOLD_SUM;
+    case KJ_RUN_MEAN:
+    case KJ_RUN_M_MEAN: return KJ_FOLD_MEAN;
+    case KJ_RUN_M_MIN: return KJ_FOLD_MIN;
+    case KJ_RUN_M_MAX: return KJ_FOLD_MAX;
+    case KJ_RUN_ARGMIN:
+    case KJ_RUN_M_ARGMIN: return KJ_FOLD_ARGMIN;
+    case KJ_RUN_ARGMAX:
+    case KJ_RUN_M_ARGMAX: return KJ_FOLD_ARGMAX;
+    case KJ_RUN_ANY:
+    case KJ_RUN_M_ANY: return KJ_FOLD_ANY;
+    default: return KJ_FOLD_ALL;
+    }
+}
+
+/* ---- Types ---- */
+
+/* Sums are made in f64, or exactly in 64 bits. */
+static void choose_types(kj_fold *f)
+{
+    bool real = kj_is_float(f->elem), is_bool = f->elem == KJ_BOOL;
+    kj_dtype wide = is_bool || kj_is_signed(f->elem) ? KJ_I64 : KJ_U64;
+    if (is_bool && (f->op == KJ_FOLD_MIN || f->op == KJ_FOLD_MAX))
+        f->op = f->op == KJ_FOLD_MIN ? KJ_FOLD_ALL : KJ_FOLD_ANY;
+    switch (f->op) {
+    case KJ_FOLD_SUM:
+        f->acc = real ? KJ_F64 : wide;
+        f->out = real ? f->elem : wide;
+        break;
+    case KJ_FOLD_MEAN:
+        f->acc = KJ_F64;
+        f->out = real ? f->elem : KJ_F32;
+        break;
+    case KJ_FOLD_MIN:
+    case KJ_FOLD_MAX: f->acc = f->out = f->elem; break;
+    case KJ_FOLD_ARGMIN:
+    case KJ_FOLD_ARGMAX:
+        f->acc = is_bool ? KJ_U8 : f->elem;
+        f->out = KJ_I64;
+        break;
+    case KJ_FOLD_ANY:
+    case KJ_FOLD_ALL:
+        f->acc = KJ_I32;
+        f->out = KJ_BOOL;
+        break;
+    }
+}
+
+/* ---- Axes ---- */
+
+static bool reduced_axis(kj_run *r, kj_span at, kj_rvalue axis, int ndim, bool *reduced)
+{
+    if (axis.kind != KJ_R_INT)
+        return kj_run_fail(r, KJIT_TYPE, at, "an axis is an int, or several in a tuple, not %s",
+                           kj_run_kind_name(axis));
+    int64_t i = axis.u.i < 0 ? axis.u.i + ndim : axis.u.i;
+    if (axis.dtype == KJIT_U64 || i < 0 || i >= ndim)
+        return kj_run_fail(r, KJIT_SHAPE, at, "there is no axis %s: the array has %d",
+                           kj_run_short(axis).text, ndim);
+    if (reduced[i])
+        return kj_run_fail(r, KJIT_SHAPE, at, "axis %d is given twice", (int)i);
+    reduced[i] = true;
+    return true;
+}
+
+/* Without an axis all are reduced. */
+static bool reduced_axes(kj_run *r, const kj_rcall *c, int arg, int ndim, bool *reduced)
+{
+    kj_rvalue v = c->args[arg];
+    kj_span at = c->spans[arg];
+    for (int i = 0; i < ndim; i++)
+        reduced[i] = !c->given[arg];
+    if (!c->given[arg])
+        return true;
+    if (v.kind != KJ_R_TUPLE)
+        return reduced_axis(r, at, v, ndim, reduced);
+    for (int64_t i = 0; i < v.u.object->u.seq.n; i++) {
+        if (!reduced_axis(r, at, v.u.object->u.seq.items[i], ndim, reduced))
+            return false;
+    }
+    return true;
+}
+
+/* ---- To a number ---- */
+
+static bool on_host(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, kj_rvalue *out)
+{
+    kj_rvalue host;
+    kj_domain d;
+    if (!kj_run_on_host(r, at, v, &host))
+        return false;
+    kjit_array *a = host.u.object->u.array;
+    kj_domain_init(&d, a->ndim, a->shape);
+    kj_domain_add(&d, a);
+    kj_domain_join(&d, kj_fold_places(f->op) ? -1 : 0);
+    bool ok = kj_domain_views(r, at, &d) && kj_fold_on_host(r, at, f, d.arrays[0].view, NULL, out);
+    kj_domain_free(&d);
+    kj_run_drop(&host);
+    return ok;
+}
+
+static bool to_number(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
+                      kj_rvalue *out)
+{
+    if (v.kind == KJ_R_ARRAY && v.u.object->u.array->size <= KJ_FOLD_CHUNK)
+        return on_host(r, at, f, v, out);
+    kj_partial left;
+    kjit_array *values = NULL, *places = NULL;
+    bool ok = kj_fold_launch(r, at, f, v, reduced, NULL, &left) &&
+              kj_run_check(r, kj_array_on_host(left.values, &values), at) &&
+              (!left.places || kj_run_check(r, kj_array_on_host(left.places, &places), at)) &&
+              kj_fold_on_host(r, at, f, values, places, out);
+    kjit_array_free(values);
+    kjit_array_free(places);
+    kj_partial_free(&left);
+    return ok;
+}
+
+/* ---- To an array ---- */
+
+static bool to_array(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
+                     bool keep, kj_rvalue *out)
+{
+    const int64_t *shape;
+    int64_t kept[KJIT_MAX_NDIM], n, stride = (int64_t)kj_types[f->out].size;
+    int ndim = kj_lazy_shape(v, &shape), nkept = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (keep || !reduced[i])
+            kept[nkept++] = reduced[i] ? 1 : shape[i];
+    }
+    if (!kj_run_new_array(r, at, (kjit_dtype)f->out, nkept, kept, kj_lazy_memory(v), out))
+        return false;
+    kjit_array *made = out->u.object->u.array, *flat = NULL;
+    kj_partial left;
+    n = made->size;
+    if (n == 0)
+        return true;
+    bool ok = kj_run_check(r, kj_array_restride(made, 1, &n, &stride, &flat), at) &&
+              kj_fold_launch(r, at, f, v, reduced, flat, &left);
+    kjit_array_free(flat);
+    if (!ok)
+        kj_run_drop(out);
+    return ok;
+}
+
+/* ---- The call ---- */
+
+static bool no_elements(kj_run *r, kj_span at, kj_fold_op op)
+{
+    bool least = op == KJ_FOLD_MIN || op == KJ_FOLD_ARGMIN;
+    return kj_run_fail(r, KJIT_SHAPE, at, "an array without elements has no %s",
+                       least ? "least" : "greatest");
+}
+
+bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    bool method = kj_run_builtin_name(c->id)[0] == '.', reduced[KJIT_MAX_NDIM], keep = false;
+    int first = method ? 0 : 1; /* axis and keepdims */
+    kj_rvalue v = method ? c->self : c->args[0];
+    kj_fold f = {.op = op_of(c->id), .count = 1};
+    const int64_t *shape;
+    if (!kj_is_array(v) && method)
+        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(v),
+                           kj_run_builtin_name(c->id) + 1);
+    if (!kj_is_array(v)) {
+        kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
+                    kj_run_builtin_name(c->id), kj_run_kind_name(v));
+        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
+                   ? kj_run_hint(r, "array(...) makes an array of it")
+                   : false;
+    }
+    int ndim = kj_lazy_shape(v, &shape);
+    bool all = true;
+    if (!reduced_axes(r, c, first, ndim, reduced) ||
+        (c->given[first + 1] && !kj_run_truth(r, c->spans[first + 1], c->args[first + 1], &keep)))
+        return false;
+    f.elem = kj_lazy_type(v);
+    for (int i = 0; i < ndim; i++) {
+        f.count *= reduced[i] ? shape[i] : 1;
+        all = all && reduced[i];
+    }
+    if (f.count == 0 && f.op >= KJ_FOLD_MIN && f.op <= KJ_FOLD_ARGMAX)
+        return no_elements(r, c->span, f.op);
+    if (kj_fold_places(f.op) && c->given[first] && c->args[first].kind == KJ_R_TUPLE)
+        return kj_run_fail(r, KJIT_TYPE, c->spans[first], "%s works along one axis, or none",
+                           kj_run_builtin_name(c->id) + method);
+    choose_types(&f);
+    return all && !keep ? to_number(r, c->span, &f, v, reduced, out)
+                        : to_array(r, c->span, &f, v, reduced, keep, out);
+}
