@@ -1,11 +1,11 @@
-/* Functions of our own for tools/mathlib.c, where libclc's are wrong (measured with
- * tests/unit/mathlib.c):
+/* Functions of our own for tools/mathlib.c, where libclc's are wrong or slow (measured by tests/ulp):
  *
- *   exp exp2 f32        give 0 where the result is below 2^-126        -> exp(x/2)^2 there
- *   erfc lgamma f32     as exp; infinite or far off near 0             -> the f64 function's,
- * rounded pow f64             garbage where |y| > 2^66                       -> y is bounded gamma
- * off by thousands of ulp, wrong sign and range  -> Lanczos' formula, in f64 fmod remainder wrong
- * on subnormals and large quotients        -> exact, and in 16 lanes too
+ * - exp, exp2 of f32: 0 where the result is below 2^-126; here exp(x/2)^2.
+ * - erfc, lgamma of f32: the same, and infinite or far off near 0; here those of f64, rounded.
+ * - pow of f32: looks up tables, which is slow in vectors; here without.
+ * - pow of f64: garbage where |y| > 2^66; here y is bounded.
+ * - gamma: off by thousands of units, of wrong sign and range; here Lanczos' formula, in f64.
+ * - fmod, remainder: wrong on subnormal numbers and large quotients; here exact, in 16 lanes too.
  *
  * Each is straight-line code (but for fmod's loop), so that it widens as libclc's do. */
 #include "tools/mathlib.h"
@@ -189,6 +189,134 @@ static void add_pow(gen *g, const char *name)
     give(g, call(g, "_Z3powdd", (value[]){x, y}, 2));
 }
 
+static value polynomial(gen *g, value x, const double *coefficients, int n)
+{
+    value sum = number(g, coefficients[0]);
+    for (int i = 1; i < n; i++) {
+        sum = fused(g, sum, x, number(g, coefficients[i]));
+    }
+    return sum;
+}
+
+/* ---- pow of f32: 2^(y log2(x)), the logarithm as the sum of two floats ----
+ *
+ * libclc's looks up tables, which vectors gather. A result of 2^150 has an exponent of 8 digits, so that
+ * its logarithm is needed to some 33. */
+
+typedef struct pair {
+    value high, low; /* low is below a unit in high's last place */
+} pair;
+
+static pair exact_product(gen *g, value a, value b)
+{
+    value high = mul(g, a, b);
+    return (pair){high, fused(g, a, b, negate(g, high))};
+}
+
+/* of |a| >= |b|, or a = 0 */
+static pair exact_sum(gen *g, value a, value b)
+{
+    value high = add(g, a, b);
+    return (pair){high, sub(g, b, sub(g, high, a))};
+}
+
+static pair pair_product(gen *g, pair a, pair b)
+{
+    pair p = exact_product(g, a.high, b.high);
+    value cross = fused(g, a.high, b.low, mul(g, a.low, b.high));
+    return (pair){p.high, add(g, p.low, cross)};
+}
+
+/* a number and a smaller pair */
+static pair pair_sum(gen *g, pair a, pair b)
+{
+    pair sum = exact_sum(g, a.high, b.high);
+    return (pair){sum.high, add(g, sum.low, add(g, a.low, b.low))};
+}
+
+static value word(const gen *g, int64_t i)
+{
+    return LLVMConstInt(LLVMInt32TypeInContext(g->context), (uint64_t)i, 1);
+}
+
+/* log2(m) for sqrt(1/2) <= m < sqrt(2): 2/log(2) (s + s^3/3 + s^5/5 ...), s = (m - 1) / (m + 1) */
+static pair log2_near_one(gen *g, value m)
+{
+    static const double tail[] = {0x1.1a819ep-2, 0x1.4808aap-2, 0x1.a617c8p-2, 0x1.2776c6p-1};
+    pair first = {number(g, 0x1.715476p+1), number(g, 0x1.4ae0cp-25)};
+    pair third = {number(g, 0x1.ec709ep-1), number(g, -0x1.e2fe02p-28)};
+    value one = number(g, 1), above = sub(g, m, one), sum = add(g, m, one);
+    value lost = sub(g, m, sub(g, sum, one)), inverse = quotient(g, one, sum);
+    pair s = {mul(g, above, inverse), NULL};
+    value rest = fused(g, negate(g, s.high), sum, above);
+    s.low = mul(g, fused(g, negate(g, s.high), lost, rest), inverse);
+    pair z = pair_product(g, s, s);
+    value q = mul(g, z.high, polynomial(g, z.high, tail, sizeof tail / sizeof *tail));
+    pair u = pair_sum(g, third, (pair){q, number(g, 0)});
+    return pair_product(g, s, pair_sum(g, first, pair_product(g, z, u)));
+}
+
+/* log2 of a > 0, finite */
+static pair log2_pair(gen *g, value a)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->context);
+    value subnormal = below(g, a, number(g, 0x1p-126));
+    value normal = choose(g, subnormal, mul(g, a, number(g, 0x1p24)), a);
+    value bits = LLVMBuildBitCast(g->b, normal, i32, "");
+    value e = LLVMBuildAShr(g->b, LLVMBuildSub(g->b, bits, word(g, 0x3f3504f3), ""), word(g, 23),
+                            ""); /* 0 from sqrt(1/2) on */
+    value m = LLVMBuildSub(g->b, bits, LLVMBuildShl(g->b, e, word(g, 23), ""), "");
+    e = LLVMBuildSub(g->b, e, choose(g, subnormal, word(g, 24), word(g, 0)), "");
+    pair whole = {LLVMBuildSIToFP(g->b, e, g->real, ""), number(g, 0)};
+    return pair_sum(g, whole, log2_near_one(g, LLVMBuildBitCast(g->b, m, g->real, "")));
+}
+
+static value power_of_2_f32(gen *g, value k)
+{
+    value bits = LLVMBuildShl(g->b, LLVMBuildAdd(g->b, k, word(g, 127), ""), word(g, 23), "");
+    return LLVMBuildBitCast(g->b, bits, g->real, "");
+}
+
+/* 2^p, rounded once where it is subnormal: of two factors the first leaves a normal number */
+static value exp2_pair(gen *g, pair p)
+{
+    static const double terms[] = {0x1.449138p-13, 0x1.5f494p-10, 0x1.3b29a8p-7,
+                                   0x1.c6aeccp-5,  0x1.ebfbep-3,  0x1.62e43p-1};
+    value most = number(g, 250), beyond = not_below(g, absolute(g, p.high), most);
+    value high = choose(g, beyond, with_sign(g, most, p.high), p.high);
+    value low = choose(g, beyond, number(g, 0), p.low), whole = nearest(g, high);
+    value r = add(g, sub(g, high, whole), low);
+    value e = fused(g, r, polynomial(g, r, terms, sizeof terms / sizeof *terms), number(g, 1));
+    value n = LLVMBuildFPToSI(g->b, whole, LLVMInt32TypeInContext(g->context), "");
+    n = LLVMBuildFreeze(g->b, n, ""); /* of NaN */
+    value half = LLVMBuildAShr(g->b, n, word(g, 1), "");
+    e = mul(g, e, power_of_2_f32(g, half));
+    return mul(g, e, power_of_2_f32(g, LLVMBuildSub(g->b, n, half, "")));
+}
+
+static void add_pow_f32(gen *g, const char *name)
+{
+    value x = begin(g, name, f32(g), 1, 2), y = LLVMGetParam(g->function, 1);
+    value zero = number(g, 0), one = number(g, 1), inf = number(g, __builtin_inf());
+    value nan = number(g, __builtin_nan("")), a = absolute(g, x);
+    pair log = log2_pair(g, a), p = exact_product(g, y, log.high);
+    value r = exp2_pair(g, (pair){p.high, fused(g, y, log.low, p.low)});
+    value down = below(g, y, zero);
+    r = choose(g, equal(g, a, zero), choose(g, down, inf, zero), r);
+    r = choose(g, equal(g, a, inf), choose(g, down, zero, inf), r);
+    r = choose(g, equal(g, a, one), one, r);
+    /* integers are those that truncation leaves; of these odd are those whose half is none */
+    value half = mul(g, y, number(g, 0.5)), whole = equal(g, truncated(g, y), y);
+    value odd = LLVMBuildAnd(g->b, whole,
+                             LLVMBuildFCmp(g->b, LLVMRealUNE, truncated(g, half), half, ""), "");
+    r = choose(g, odd, with_sign(g, r, x), r);
+    value finite = LLVMBuildAnd(g->b, below(g, x, zero), below(g, a, inf), "");
+    r = choose(g, LLVMBuildAnd(g->b, finite, LLVMBuildNot(g->b, whole, ""), ""), nan, r);
+    r = choose(g, LLVMBuildFCmp(g->b, LLVMRealUNO, x, y, ""), nan, r);
+    value always = LLVMBuildOr(g->b, equal(g, y, zero), equal(g, x, one), "");
+    give(g, choose(g, always, one, r));
+}
+
 /* ---- gamma: gamma(x) = S(x) y^(x - 1/2) e^-y, y = x + G - 1/2, S a ratio of polynomials ---- */
 
 enum { TERMS = 13 };
@@ -207,15 +335,6 @@ static const double lanczos_below[TERMS] = {
     1,        66,        1925,      32670,     357423,   2637558, 13339535,
     45995730, 105258076, 150917976, 120543840, 39916800, 0,
 };
-
-static value polynomial(gen *g, value x, const double *coefficients, int n)
-{
-    value sum = number(g, coefficients[0]);
-    for (int i = 1; i < n; i++) {
-        sum = fused(g, sum, x, number(g, coefficients[i]));
-    }
-    return sum;
-}
 
 /* sin(pi a) for a >= 0: exact reduction to [-1/2, 1/2], then the sign of the nearest integer. */
 static value sine_of_pi(gen *g, value a)
@@ -384,6 +503,7 @@ void add_own_functions(LLVMModuleRef m)
     add_exp(&g, "kj_exp2_f32", "_Z4exp2f", -126);
     add_rounded(&g, "kj_erfc_f32", "_Z4erfcd");
     add_rounded(&g, "kj_lgamma_f32", "_Z6lgammad");
+    add_pow_f32(&g, "kj_pow_f32");
     add_pow(&g, "kj_pow_f64");
     add_gamma(&g, "kj_gamma_f64");
     add_rounded(&g, "kj_gamma_f32", "kj_gamma_f64");

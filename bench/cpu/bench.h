@@ -32,6 +32,7 @@ typedef struct bench_stage {
 typedef struct bench_case {
     const char *name, *source, *omp;
     int64_t size;
+    bool single; /* one thread each: kjit beside a plain loop of C */
     double tolerance, stray;
     double target;  /* times the better OpenMP build that is the aim; 0: none is set */
     bool no_opencl; /* what it is about is not in OpenCL */

@@ -75,6 +75,26 @@ const bench_case bench_cases[] = {
      .stages = {{.kernel = "nbody", .args = "0123456", .cl_args = "0123456n", .grid = {BODIES / 256, 1}, .block = {256}}},
      .buffers = {F32(IN, BODIES), F32(IN, BODIES), F32(IN, BODIES), F32(IN, BODIES), F32(OUT, BODIES), F32(OUT, BODIES),
                  F32(OUT, BODIES)}},
+
+    {.name = "exp", .source = "math", .omp = "omp_exp", .size = VECTOR, .tolerance = 1e-6, .single = true,
+     .no_opencl = true, .target = 0.25,
+     .stages = {{.kernel = "vector_exp", .args = "01", GRID1(256)}},
+     .buffers = {F32(IN, VECTOR), F32(OUT, VECTOR)}},
+
+    {.name = "tanh", .source = "math", .omp = "omp_tanh", .size = VECTOR, .tolerance = 1e-6, .single = true,
+     .no_opencl = true, .target = 0.1,
+     .stages = {{.kernel = "vector_tanh", .args = "01", GRID1(256)}},
+     .buffers = {F32(IN, VECTOR), F32(OUT, VECTOR)}},
+
+    {.name = "sin", .source = "math", .omp = "omp_sin", .size = VECTOR, .tolerance = 1e-6, .single = true,
+     .no_opencl = true, .target = 0.4,
+     .stages = {{.kernel = "vector_sin", .args = "01", GRID1(256)}},
+     .buffers = {F32(IN, VECTOR), F32(OUT, VECTOR)}},
+
+    {.name = "pow", .source = "math", .omp = "omp_pow", .size = VECTOR, .tolerance = 1e-6, .single = true,
+     .no_opencl = true, .target = 0.9,
+     .stages = {{.kernel = "vector_pow", .args = "012", GRID1(256)}},
+     .buffers = {F32(IN, VECTOR), F32(IN, VECTOR), F32(OUT, VECTOR)}},
 };
 
 /* clang-format on */

@@ -8,6 +8,7 @@
 typedef struct state {
     const char *dir;
     kjit_context *ctx;
+    kjit_context *all, *one; /* of all cores, of one */
     kjit_module *mod;
     kjit_array *arrays[MAX_BUFFERS];
     const bench_case *current;
@@ -47,6 +48,7 @@ static kjit_arg bind_arg(const state *s, const bench_case *c, char what)
 static bool prepare(bench_side *self, const bench_case *c, void *const *data)
 {
     state *s = self->state;
+    s->ctx = c->single ? s->one : s->all;
     char *text = bench_read(s->dir, "kernels", c->source, "knl", self->why);
     if (text == NULL)
         return false;
@@ -95,7 +97,8 @@ static void release(bench_side *self)
 static void close_side(bench_side *self)
 {
     state *s = self->state;
-    kjit_context_destroy(s->ctx);
+    kjit_context_destroy(s->all);
+    kjit_context_destroy(s->one);
     free(s);
 }
 
@@ -104,8 +107,10 @@ bool bench_open_kjit(bench_side *side, const char *dir)
     state *s = calloc(1, sizeof *s);
     if (s == NULL)
         return fail(side, "out of memory");
-    const kjit_context_options options = {.device = "cpu"};
-    if (kjit_context_create(&options, &s->ctx, side->why, sizeof side->why) != KJIT_OK) {
+    const kjit_context_options all = {.device = "cpu"}, one = {.device = "cpu", .workers = 1};
+    if (kjit_context_create(&all, &s->all, side->why, sizeof side->why) != KJIT_OK ||
+        kjit_context_create(&one, &s->one, side->why, sizeof side->why) != KJIT_OK) {
+        kjit_context_destroy(s->all);
         free(s);
         return false;
     }
