@@ -149,7 +149,7 @@ struct kj_item {
     kj_span name_span;
     kj_attr *attrs;
     kj_type_ref *type; /* const: NULL if inferred; fn: result, NULL for none */
-    kj_expr *value;    /* const */
+    kj_expr *value;    /* const; NULL: an array that the host fills */
     kj_generic *generics;
     kj_param_decl *params;
     kj_stmt *body;

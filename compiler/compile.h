@@ -107,6 +107,10 @@ void kj_code_free(kj_code *code);
 /* The GPUs there can be code for, oldest first: "sm_75" and so on; NULL past the last. */
 const char *kj_gpu(int i);
 
+/* The name of a GPU's variable for a const array that the host fills. A CPU has the addresses of
+ * those a kernel uses in slots behind the parameters', in the order of its roots. */
+#define KJ_FILLED_SYMBOL "kj_const_%s"
+
 /* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or
  * the sum overflows. */
 int64_t kj_shared_bytes(const kj_tkernel *kernel, const kj_eval_env *env);

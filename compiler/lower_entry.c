@@ -66,6 +66,12 @@ static void load_params(kj_lower *lo)
         }
         slot += 8 * (1 + 2 * ndim);
     }
+    for (int i = 0; i < lo->kernel->nroots; i++) {
+        if (!lo->kernel->roots[i]->filled)
+            continue;
+        lo->roots[i] = load_launch(lo, lo->ptr, slot);
+        slot += 8;
+    }
     if (lo->kernel->nsites > 0)
         lo->report = load_launch(lo, lo->ptr, slot);
 }
@@ -205,7 +211,7 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
     load_params(&lo);
     for (int i = 0; i < kernel->nroots; i++) {
-        if (kernel->roots[i]->space == KJ_CONST)
+        if (kernel->roots[i]->space == KJ_CONST && !kernel->roots[i]->filled)
             kj_lower_const(&lo, kernel->roots[i], 0);
         else if (kernel->roots[i]->space == KJ_LOCAL)
             place_locals(&lo, kernel->roots[i]);

@@ -332,12 +332,30 @@ static int64_t place_shared(kj_lower *lo)
     return known <= SHARED_STATIC ? known : 0;
 }
 
+/* A variable of the module that the host finds by its name. */
+static LLVMValueRef filled_global(kj_lower *lo, const kj_tarray *a, unsigned space)
+{
+    const char *name = kj_arena_printf(lo->arena, KJ_FILLED_SYMBOL, a->name);
+    LLVMTypeRef type =
+        LLVMArrayType2(lo->types[kj_memory_type(a->elem)], (uint64_t)a->static_count);
+    LLVMValueRef g = LLVMGetNamedGlobal(lo->module, name);
+    if (g && LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == space)
+        return g;
+    g = LLVMAddGlobalInAddressSpace(lo->module, type, name, space);
+    LLVMSetInitializer(g, LLVMConstNull(type));
+    LLVMSetExternallyInitialized(g, true);
+    LLVMSetAlignment(g, 64);
+    return g;
+}
+
 static void place_const(kj_lower *lo)
 {
     const kj_tkernel *k = lo->kernel;
     unsigned space = count_bytes(k, KJ_CONST) <= CONST_MOST ? SPACE_CONST : SPACE_GLOBAL;
     for (int i = 0; i < k->nroots; i++)
-        if (k->roots[i]->space == KJ_CONST)
+        if (k->roots[i]->filled)
+            lo->roots[i] = filled_global(lo, k->roots[i], space);
+        else if (k->roots[i]->space == KJ_CONST)
             kj_lower_const(lo, k->roots[i], space);
 }
 

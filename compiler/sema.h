@@ -25,11 +25,15 @@ typedef struct kj_kernel_decl {
     int launch_bounds[2];
 } kj_kernel_decl;
 
+enum { KJ_MAX_FILLED = 64 };
+
 typedef struct kj_program {
     const kj_file *file;
     kj_arena *arena;
     kj_kernel_decl *kernels;
     int nkernels;
+    const kj_tarray **filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
+    int nfilled;
     const kj_item *run;       /* NULL when there is none */
     struct kj_scope *globals; /* sema's own */
 } kj_program;

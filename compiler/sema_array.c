@@ -21,7 +21,7 @@ static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *
 {
     const kj_tarray *root = a->root;
     int64_t at = 0;
-    if (root->space != KJ_CONST || (a->offset && !kj_is_const(a->offset)))
+    if (root->space != KJ_CONST || root->filled || (a->offset && !kj_is_const(a->offset)))
         return false;
     if (a->offset)
         at = a->offset->u.value.i;

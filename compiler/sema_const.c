@@ -150,6 +150,45 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
     return true;
 }
 
+static kj_tarray *new_array(kj_sema *s, const kj_item *item, kj_dtype elem, int ndim,
+                            const int64_t *shape, const void *data)
+{
+    kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
+    *a = (kj_tarray){.name = item->name,
+                     .span = item->name_span,
+                     .elem = elem,
+                     .ndim = ndim,
+                     .space = KJ_CONST,
+                     .layout = KJ_LAYOUT_C,
+                     .id = -1,
+                     .param = -1,
+                     .data = data,
+                     .static_count = 1};
+    a->root = a;
+    for (int i = ndim - 1; i >= 0; i--) {
+        a->shape[i] = kj_te_i64(s, shape[i], item->name_span);
+        a->stride[i] = kj_te_i64(s, a->static_count, item->name_span);
+        a->static_count *= shape[i];
+    }
+    return a;
+}
+
+/* The element type and extents that are declared; false after an error. */
+static bool declared(kj_sema *s, const kj_item *item, kj_dtype *elem, int64_t *shape, int *ndim)
+{
+    if (!item->type->name) {
+        kj_sema_error(s, item->type->span, "type-mismatch",
+                      "a constant is a scalar or an array, not a tuple");
+        return false;
+    }
+    kj_type_ref scalar = *item->type;
+    scalar.ndim = 0;
+    scalar.extents = NULL;
+    kj_type t = kj_resolve_type(s, &scalar);
+    *elem = t.dtype;
+    return t.kind != KJ_T_ERROR && declared_shape(s, item->type, shape, ndim);
+}
+
 /* One past the greatest 32-bit element count is more than a source file holds: products cannot
  * overflow. */
 static kj_tarray *const_array(kj_sema *s, const kj_item *item)
@@ -159,20 +198,8 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
     filling f = {.elem = KJ_VOID,
                  .what = kj_arena_printf(s->diag->arena, "an element of '%s'", item->name),
                  .ok = true};
-    if (item->type) {
-        if (!item->type->name) {
-            kj_sema_error(s, item->type->span, "type-mismatch",
-                          "a constant is a scalar or an array, not a tuple");
-            return NULL;
-        }
-        kj_type_ref scalar = *item->type;
-        scalar.ndim = 0;
-        scalar.extents = NULL;
-        kj_type t = kj_resolve_type(s, &scalar);
-        if (t.kind == KJ_T_ERROR || !declared_shape(s, item->type, shape, &ndim))
-            return NULL;
-        f.elem = t.dtype;
-    }
+    if (item->type && !declared(s, item, &f.elem, shape, &ndim))
+        return NULL;
     if (!list_shape(s, item->value, shape, 0, &ndim))
         return NULL;
     for (int i = 0; i < ndim; i++)
@@ -186,22 +213,50 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
     char *data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
     for (int64_t i = 0; i < count; i++)
         write_value(data, i, kj_fold_convert(f.values[i], f.elem));
-    kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
-    *a = (kj_tarray){.name = item->name,
-                     .span = item->name_span,
-                     .elem = f.elem,
-                     .ndim = ndim,
-                     .space = KJ_CONST,
-                     .layout = KJ_LAYOUT_C,
-                     .id = -1,
-                     .param = -1,
-                     .data = data,
-                     .static_count = count};
-    a->root = a;
-    for (int i = ndim - 1, stride = 1; i >= 0; stride *= (int)shape[i--]) {
-        a->shape[i] = kj_te_i64(s, shape[i], item->name_span);
-        a->stride[i] = kj_te_i64(s, stride, item->name_span);
+    return new_array(s, item, f.elem, ndim, shape, data);
+}
+
+/* const lut: f32[256] */
+static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
+{
+    enum { MOST = 1 << 28 }; /* elements */
+    int64_t shape[KJ_MAX_NDIM] = {-1, -1, -1, -1, -1, -1}, count = 1;
+    int ndim;
+    kj_dtype elem;
+    if (item->type->name && item->type->ndim == 0) {
+        kj_message *m =
+            kj_sema_error(s, item->span, "const-value", "'%s' has no value", item->name);
+        kj_hint(s->diag, m, "only an array may be left to the host: const %s: %s[256]", item->name,
+                item->type->name);
+        return NULL;
     }
+    if (!declared(s, item, &elem, shape, &ndim))
+        return NULL;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) {
+            kj_message *m = kj_sema_error(s, item->type->span, "extent",
+                                          "an array that the host fills says its extents");
+            kj_hint(s->diag, m, "write const %s: %s[%s]", item->name, item->type->name,
+                    ndim == 1 ? "256" : "16, 16");
+            return NULL;
+        }
+        if (shape[i] > MOST || (count *= shape[i]) > MOST) {
+            kj_sema_error(s, item->type->span, "extent",
+                          "an array that the host fills has at most %d elements", (int)MOST);
+            return NULL;
+        }
+    }
+    kj_program *p = s->made;
+    if (p->nfilled == KJ_MAX_FILLED) {
+        kj_sema_error(s, item->name_span, "too-many",
+                      "a file has at most %d arrays that the host fills", KJ_MAX_FILLED);
+        return NULL;
+    }
+    if (!p->filled)
+        p->filled = KJ_NEW_ARRAY(s->arena, const kj_tarray *, KJ_MAX_FILLED);
+    kj_tarray *a = new_array(s, item, elem, ndim, shape, NULL);
+    p->filled[p->nfilled++] = a;
+    a->filled = p->nfilled;
     return a;
 }
 
@@ -224,8 +279,8 @@ kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source)
 
 static kj_operand const_value(kj_sema *s, const kj_item *item)
 {
-    if (item->value->kind == KJ_E_LIST) {
-        kj_tarray *a = const_array(s, item);
+    if (!item->value || item->value->kind == KJ_E_LIST) {
+        kj_tarray *a = item->value ? const_array(s, item) : filled_array(s, item);
         return a ? (kj_operand){.kind = KJ_V_ARRAY, .span = item->name_span, .u.array = a}
                  : kj_no_value(item->name_span);
     }

@@ -157,6 +157,7 @@ typedef struct kj_sema {
     kj_arena *arena;
     kj_diag *diag;
     const kj_program *program;
+    kj_program *made; /* the same while it is being made, and with it all constants */
     kj_scope *scope;
     kj_sink *sink;
     kj_frame *frame;

@@ -234,7 +234,7 @@ kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file)
     p->file = file;
     p->arena = arena;
     p->globals = kj_scope_new(arena, kj_predefined(arena));
-    kj_sema s = {.arena = arena, .diag = diag, .program = p, .scope = p->globals};
+    kj_sema s = {.arena = arena, .diag = diag, .program = p, .made = p, .scope = p->globals};
     kj_sink sink;
     kj_sink_open(&s, &sink);
     declare_items(&s, p);

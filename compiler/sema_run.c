@@ -155,7 +155,8 @@ static void check_target(kj_sema *s, const kj_expr *target)
         return;
     }
     const kj_symbol *sym = kj_sema_run_find(s, target->u.name, target->span);
-    if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR))
+    if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR) ||
+        (sym->kind == KJ_SYM_CONST && !sym->item->value))
         return;
     kj_role role = sym->kind == KJ_SYM_VALUE ? sym->role : KJ_ROLE_CONST;
     kj_message *m;

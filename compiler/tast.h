@@ -62,10 +62,11 @@ typedef struct kj_tarray {
                                       and KJ_LAYOUT_ROWS */
     kj_layout layout;
     /* of roots: */
-    int id;               /* dense among the kernel's roots */
-    int param;            /* index in kj_tkernel.params, or -1 */
-    bool read, written;   /* by any load, store, atomic in the kernel */
-    const void *data;     /* const arrays: the elements, C order, in memory form */
+    int id;             /* dense among the kernel's roots */
+    int param;          /* index in kj_tkernel.params, or -1 */
+    bool read, written; /* by any load, store, atomic in the kernel */
+    const void *data;   /* const arrays: the elements, C order, in memory form; NULL with filled */
+    int filled; /* const arrays that the host fills: 1 + index in kj_program.filled, else 0 */
     int64_t static_count; /* shared, local, const: elements; 0 when the shape is known only at the
                              launch */
 } kj_tarray;

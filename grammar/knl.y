@@ -138,6 +138,7 @@ eol: NEWLINE | ";" ;
 
 item:
     "const" NAME opt_type "=" expr eol      { $$ = kj_make_const(p, @$, $2, @2, $3, $5); }
+|   "const" NAME ":" type eol   { $$ = kj_make_const(p, @$, $2, @2, $4, NULL); }
 |   "fn" NAME signature block   { $$ = kj_make_function(p, @$, KJ_I_FN, $2, @2, $3, $4); }
 |   "kernel" NAME signature block     { $$ = kj_make_function(p, @$, KJ_I_KERNEL, $2, @2, $3, $4); }
 |   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }

@@ -185,6 +185,11 @@ KJIT_API const char *kjit_module_log_json(kjit_module *mod);
  * module's. */
 KJIT_API int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max);
 
+/* Fills `const name: f32[256]`, a const array without a value, from an array of its type and shape:
+ * for launches from then on. Waits for all queued work; may be done again. No launch of the module
+ * may be made at the same time. */
+KJIT_API kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array *array);
+
 /* Kernel names, in the file's order; NULL past the last. */
 KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);

@@ -87,6 +87,10 @@ typedef struct kj_device_ops {
     /* The compiler's log, if there is one, is the failure's text. */
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
     void (*unload)(kj_device *dev, kj_exec *exec);
+    /* Fills the code's variable of that name (KJ_FILLED_SYMBOL); no work is under way. NULL with
+     * host_memory. */
+    kjit_status (*fill)(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
+                        size_t size, kj_failure *why);
     /* Machine code of PTX text, for free(); and what loaded code takes of the device for a block of
      * that many threads. Both NULL where there is no such thing. */
     kjit_status (*assemble)(kj_device *dev, const char *ptx, void **out, size_t *size,

@@ -154,6 +154,8 @@ typedef struct fault_message {
     kjit_module *mod;
     const kj_tkernel *kernel;
     const kj_host_fault *fault;
+    const kj_tarray *unfilled; /* not NULL: not a fault, but that */
+    const char *launched;
     kj_arena arena;
     char *text;
 } fault_message;
@@ -206,12 +208,21 @@ static void put_assert(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fa
              values, *values ? ")" : "");
 }
 
+static void put_unfilled(kj_diag *diag, const kj_tarray *a, const char *kernel)
+{
+    kj_message *e = kj_error(diag, a->span, "unfilled",
+                             "'%s' has no elements yet, and kernel '%s' reads it", a->name, kernel);
+    kj_hint(diag, e, "assign an array to it in the run block, or call kjit_module_set_const");
+}
+
 static void write_fault(void *data)
 {
     fault_message *m = data;
     kj_diag diag;
     kj_diag_init(&diag, &m->arena, &m->mod->source);
-    if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
+    if (m->unfilled)
+        put_unfilled(&diag, m->unfilled, m->launched);
+    else if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
         put_assert(&diag, m->kernel, m->fault);
     else
         put_barrier(&diag, m->fault);
@@ -222,19 +233,33 @@ static void write_fault(void *data)
     m->text = strndup(text, n);
 }
 
+static char *text_of(fault_message *m)
+{
+    kj_arena_init(&m->arena, NULL);
+    kj_guarded(&m->arena, write_fault, m);
+    kj_arena_free(&m->arena);
+    return m->text;
+}
+
 char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
 {
-    fault_message m = {.mod = mod, .kernel = kernel, .fault = fault};
-    kj_arena_init(&m.arena, NULL);
-    kj_guarded(&m.arena, write_fault, &m);
-    kj_arena_free(&m.arena);
-    return m.text;
+    return text_of(&(fault_message){.mod = mod, .kernel = kernel, .fault = fault});
+}
+
+static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
+{
+    status = text ? kj_fail(ctx, status, "%s", text) : kj_no_memory(ctx);
+    free(text);
+    return status;
+}
+
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel)
+{
+    fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
+    return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
 }
 
 kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
 {
-    char *text = kj_fault_text(mod, kernel, fault);
-    kjit_status status = text ? kj_fail(mod->ctx, KJIT_FAULT, "%s", text) : kj_no_memory(mod->ctx);
-    free(text);
-    return status;
+    return give(mod->ctx, KJIT_FAULT, kj_fault_text(mod, kernel, fault));
 }

@@ -5,7 +5,7 @@
 
 #include "runtime.h"
 
-enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) + 1 };
+enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) + KJ_MAX_FILLED + 1 };
 
 /* ---- What launch-time expressions may ask ---- */
 
@@ -231,6 +231,9 @@ static kjit_status fly(kj_binding *b, size_t scratch, const flight *way)
                            .nslots = pack(b, way->staged, values->slots),
                            .scratch = scratch,
                            .what = way->variant->what};
+    if (b->kernel->mod->ctx->ops->host_memory)
+        call.nslots +=
+            kj_filled_slots(b->kernel->mod, way->variant->kernel, values->slots + call.nslots);
     if (way->reported)
         values->slots[call.nslots++] = kj_report_address(way->reported);
     const kj_timing_hook *hook =
@@ -281,6 +284,8 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
     kjit_status status = kj_variant_get(b->kernel, &spec, b->key, b->label, &variant);
     if (status == KJIT_OK && variant->kernel->requires)
         status = kj_check_requires(b, variant);
+    if (status == KJIT_OK && b->kernel->mod->program->nfilled > 0)
+        status = kj_filled_ready(b->kernel->mod, variant);
     size_t scratch = 0;
     if (status == KJIT_OK)
         status = shared_size(b, variant, &scratch);

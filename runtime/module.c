@@ -52,6 +52,7 @@ static int key_words(const kj_kernel_decl *decl)
 static void list_kernels(kjit_module *mod)
 {
     mod->nkernels = mod->program->nkernels;
+    mod->filled = KJ_NEW_ARRAY(&mod->arena, kj_filled, (size_t)mod->program->nfilled + 1);
     mod->kernels = KJ_NEW_ARRAY(&mod->arena, kj_kernel, (size_t)mod->nkernels);
     for (int i = 0; i < mod->nkernels; i++) {
         kj_kernel *k = &mod->kernels[i];
@@ -145,6 +146,7 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     mod->ctx = ctx;
     kj_context_hold(ctx);
     atomic_init(&mod->refs, 1);
+    pthread_mutex_init(&mod->fill_lock, NULL);
     kj_arena_init(&mod->arena, NULL);
     source_text text = {mod, name ? name : "<source>", source ? source : "", size, options};
     if (size > KJ_SOURCE_MAX)
@@ -227,6 +229,8 @@ void kj_module_drop(kjit_module *mod)
         }
         pthread_mutex_destroy(&k->lock);
     }
+    kj_filled_free(mod);
+    pthread_mutex_destroy(&mod->fill_lock);
     kj_arena_free(&mod->arena);
     free(mod);
     kj_context_drop(ctx);

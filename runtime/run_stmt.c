@@ -2,6 +2,8 @@
  * they ended. */
 #include "lazy.h"
 
+#include <string.h>
+
 /* ---- Unpacking ---- */
 
 static int count_names(const kj_name *names)
@@ -70,9 +72,33 @@ static bool declare(kj_run *r, const kj_stmt *s)
     return bind_names(r, s->u.let.init->span, s->u.let.names, v, !s->u.let.mutable);
 }
 
-static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
+/* An array as it is, a list in the elements' type. */
+static bool fill_const(kj_run *r, const kj_tarray *a, kj_span at, kj_rvalue v)
+{
+    if (v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE) {
+        kj_rcall c = {.id = KJ_RUN_ARRAY, .span = at, .given = {true, true}, .spans = {at, at}};
+        kj_rvalue made;
+        c.args[0] = v;
+        c.args[1] = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)a->elem};
+        if (!kj_run_make_array(r, &c, &made))
+            return false;
+        kj_run_drop(&v);
+        v = made;
+    }
+    if (v.kind != KJ_R_ARRAY)
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' is filled from an array or a list, not %s",
+                           a->name, kj_run_kind_name(v));
+    kjit_status status = kjit_module_set_const(r->module, a->name, v.u.object->u.array);
+    kj_run_drop(&v);
+    return kj_run_check(r, status, at);
+}
+
+static bool assign_name(kj_run *r, const kj_expr *target, kj_span value_at, kj_rvalue v)
 {
     kj_rbinding *b = kj_run_binding_of(r, target->u.name);
+    for (int i = 0; !b && i < r->program->nfilled; i++)
+        if (strcmp(r->program->filled[i]->name, target->u.name) == 0)
+            return fill_const(r, r->program->filled[i], value_at, v);
     if (!b)
         return kj_run_fail(r, KJIT_NOT_FOUND, target->span, "'%s' is not declared", target->u.name);
     if (b->fixed) {
@@ -90,7 +116,7 @@ static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
 static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span whole, kj_rvalue v)
 {
     if (target->kind == KJ_E_NAME)
-        return assign_name(r, target, v);
+        return assign_name(r, target, value_at, v);
     if (target->kind != KJ_E_INDEX)
         return kj_run_fail(r, KJIT_TYPE, target->span, "this cannot be assigned");
     kj_rvalue base;

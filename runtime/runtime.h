@@ -74,7 +74,7 @@ struct kjit_context {
     kjit_stream *streams;
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
-    kj_printer printer; /* under the lock, like what waits for it */
+    kj_printer printer;         /* under the lock, like what waits for it */
     kj_str printed;
     atomic_bool has_printed;
 };
@@ -214,6 +214,7 @@ typedef struct kj_variant {
     kj_exec *exec;
     kj_arena arena;
     const char *what; /* "kernel 'scale' (scale.knl:7)" */
+    uint64_t *filled; /* by index: the version that the code's variable has */
     int64_t scratch;  /* bytes before the shared arrays */
     int64_t shared;   /* bytes of shared arrays; -1: by the launch's values */
     uint64_t hash;
@@ -236,6 +237,12 @@ typedef struct kj_kernel {
     _Atomic(kj_variant *) buckets[KJ_BUCKETS];
 } kj_kernel;
 
+/* A const array that the host fills: of kj_program.filled. */
+typedef struct kj_filled {
+    kjit_array *array; /* its elements in C order, on the host; NULL until it is filled */
+    uint64_t version;
+} kj_filled;
+
 struct kjit_module {
     kjit_context *ctx;
     atomic_int refs;
@@ -249,6 +256,8 @@ struct kjit_module {
     const kj_program *program; /* NULL when there were errors */
     kj_kernel *kernels;
     int nkernels;
+    pthread_mutex_t fill_lock;
+    kj_filled *filled;
     const char *log, *log_json;
     const kj_message **messages; /* in the order of their places */
     int nmessages;
@@ -320,7 +329,17 @@ uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
 char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
+/* A const array that the host was to fill before the kernel was launched. */
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel);
 kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
+
+/* ---- Const arrays that the host fills (filled.c) ---- */
+
+/* Before a launch: KJIT_LAUNCH when one that the kernel uses was never filled. */
+kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant);
+/* For a CPU's slots: the addresses of those the kernel uses; gives how many. */
+size_t kj_filled_slots(kjit_module *mod, const kj_tkernel *kernel, uint64_t *slots);
+void kj_filled_free(kjit_module *mod);
 
 /* ---- What kernels print and assert (report.c) ---- */
 

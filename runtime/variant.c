@@ -55,6 +55,7 @@ static void compile(void *data)
     if (mod->ctx->ops->target)
         mod->ctx->ops->target(mod->ctx->dev, &options);
     kj_diag_init(&diag, arena, &mod->source);
+    c->variant->filled = KJ_NEW_ARRAY(arena, uint64_t, (size_t)mod->program->nfilled + 1);
     c->variant->what = what(arena, c->kernel, c->label);
     c->compiled = kj_compile(arena, &diag, mod->program, c->kernel->decl, c->spec, &options,
                              mod->ctx->ops->stage, &c->code);

@@ -198,6 +198,7 @@ const kj_device_ops kj_cuda_device = {
     .target = cuda_target,
     .load = kj_cuda_load,
     .unload = kj_cuda_unload,
+    .fill = kj_cuda_fill,
     .assemble = kj_cuda_assemble,
     .inspect = kj_cuda_inspect,
     .launch = kj_cuda_launch_run,

@@ -183,6 +183,8 @@ struct kj_exec {
 
 kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
 void kj_cuda_unload(kj_device *dev, kj_exec *exec);
+kjit_status kj_cuda_fill(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
+                         size_t size, kj_failure *why);
 kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t *size,
                              kj_failure *why);
 kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,

@@ -131,6 +131,25 @@ void kj_cuda_unload(kj_device *dev, kj_exec *exec)
     free(exec);
 }
 
+kjit_status kj_cuda_fill(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
+                         size_t size, kj_failure *why)
+{
+    kj_cu_address at;
+    size_t there;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = dev->cu->ModuleGetGlobal(&at, &there, exec->module, symbol);
+    if (result == KJ_CU_SUCCESS)
+        result = dev->cu->MemcpyHtoDAsync(at, data, size < there ? size : there, dev->stream);
+    if (result == KJ_CU_SUCCESS)
+        result = kj_cuda_sync(dev, dev->stream);
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "fill a const array");
+    kj_cuda_leave(dev);
+    return status;
+}
+
 /* ---- Machine code ---- */
 
 /* In the device's context; the driver's copy goes with the link. */
