@@ -320,14 +320,13 @@ static const char *what(const kj_expr *e)
     case KJ_E_CALL: return "the result of a call";
     case KJ_E_TUPLE:
     case KJ_E_LIST: return "a list of values";
-    case KJ_E_MEMBER: return "a property";
     default: return "the result of an operator";
     }
 }
 
 static void check_target(kj_parser *p, const kj_expr *e)
 {
-    if (e->kind == KJ_E_NAME || e->kind == KJ_E_INDEX)
+    if (e->kind == KJ_E_NAME || e->kind == KJ_E_INDEX || e->kind == KJ_E_MEMBER)
         return;
     kj_message *m =
         kj_error(p->diag, e->span, "assign-target", "%s cannot be assigned to", what(e));

@@ -185,7 +185,7 @@ int64_t kj_shared_bytes(const kj_tkernel *kernel, const kj_eval_env *env)
         const kj_tarray *a = kernel->roots[i];
         if (a->space != KJ_SHARED)
             continue;
-        int64_t bytes = kj_types[a->elem].size;
+        int64_t bytes = kj_elem_size(a);
         for (int d = 0; d < a->ndim; d++) {
             kj_value v;
             if (!kj_eval(a->shape[d], env, &v) || v.i < 0 ||

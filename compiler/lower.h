@@ -20,6 +20,7 @@
  *   lower_warp.c     operations of a warp, fences
  *   lower_memory.c   loads, stores
  *   lower_vector.c   vector accesses, gathers and scatters
+ *   lower_group.c    vector accesses of elements of several scalars
  *   lower_atomic.c   atomics, and what else runs thread after thread
  *   lower_alias.c    which accesses cannot meet
  *   lower_stmt.c     statements of one gang under a mask
@@ -305,10 +306,12 @@ typedef struct kj_access {
     bool constant; /* nothing changes the array */
     LLVMValueRef base;
     kj_tile offset;
+    int group, part; /* lanes are neighbouring elements of `group` scalars; 0: they are not */
 } kj_access;
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
-kj_dtype kj_memory_type(kj_dtype t); /* bools are bytes there */
+kj_dtype kj_memory_type(kj_dtype t);                           /* bools are bytes there */
+LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a); /* in memory */
 
 /* ---- lower_vector.c ---- */
 
@@ -318,6 +321,19 @@ LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValu
 /* Row `row` of an access whose lanes differ. */
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
 void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* LLVM's masked accesses of a vector at a pointer. */
+LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
+                            LLVMValueRef mask);
+LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
+                             int align);
+
+/* ---- lower_group.c ---- */
+
+/* kj_load_row of an access with a group. */
+LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+/* Stores all parts of an element, where that is what the statements from `s` on do: gives the last
+ * of them, or NULL. */
+const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 
 /* ---- lower_atomic.c ---- */
 

@@ -80,7 +80,7 @@ static void load_params(kj_lower *lo)
 
 static void place_locals(kj_lower *lo, const kj_tarray *a)
 {
-    int64_t size = a->static_count * kj_types[a->elem].size;
+    int64_t size = a->static_count * kj_elem_size(a);
     if (size * lo->gang_rows * lo->gang_lanes > LOCAL_ON_STACK)
         lo->plan->crossing[a->id] = true;
     if (lo->plan->crossing[a->id])
@@ -96,7 +96,7 @@ static void place_shared(kj_lower *lo, LLVMValueRef offset)
         if (a->space != KJ_SHARED)
             continue;
         lo->roots[i] = LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &offset, 1, a->name);
-        kj_tile bytes = kj_tile_int(lo, kj_types[a->elem].size);
+        kj_tile bytes = kj_tile_int(lo, kj_elem_size(a));
         for (int d = 0; d < a->ndim; d++)
             bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, kj_lower_expr(lo, a->shape[d], kj_all));
         LLVMValueRef end =

@@ -18,18 +18,33 @@ static int power_below(int64_t n)
 static bool is_wide(const kj_tkernel *k)
 {
     for (int i = 0; i < k->nroots; i++)
-        if (kj_types[k->roots[i]->elem].bits == 64)
+        if (kj_unit(k->roots[i]) == 8)
             return true;
     return false;
 }
 
-/* Elements of local arrays a thread: in registers they share these with everything else. */
+static int parts_of(const kj_tarray *a)
+{
+    return a->of ? kj_count_parts(a->of) : 1;
+}
+
+/* Scalars in the largest elements: all of them are in registers together. */
+static int most_parts(const kj_tkernel *k)
+{
+    int n = 1;
+    for (int i = 0; i < k->nroots; i++)
+        if (parts_of(k->roots[i]) > n)
+            n = parts_of(k->roots[i]);
+    return n;
+}
+
+/* Scalars of local arrays a thread: in registers they share these with everything else. */
 static int64_t count_locals(const kj_tkernel *k)
 {
     int64_t n = 0;
     for (int i = 0; i < k->nroots; i++)
         if (k->roots[i]->space == KJ_LOCAL)
-            n += k->roots[i]->static_count;
+            n += k->roots[i]->static_count * parts_of(k->roots[i]);
     return n;
 }
 
@@ -42,7 +57,8 @@ void kj_gang_choose(kj_lower *lo)
     int64_t threads = block[0] * block[1] * block[2];
     int64_t locals = count_locals(lo->kernel);
     lo->masks_cost = lo->vector < 16; /* AVX-512 masks words for nothing */
-    int vectors = is_wide(lo->kernel) ? 2 : 4;
+    int vectors = is_wide(lo->kernel) ? 2 : 4, parts = most_parts(lo->kernel);
+    vectors = parts < vectors ? vectors / parts : 1;
     if (locals > 4)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);
     int most = lo->vector * vectors, in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;

@@ -74,12 +74,19 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 
+LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a)
+{
+    if (!a->of)
+        return lo->types[kj_memory_type(a->elem)];
+    return LLVMArrayType2(lo->types[kj_memory_type(a->of->elem)], (uint64_t)a->of->n);
+}
+
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)
 {
     return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(type)], base, &index, 1, "");
 }
 
-/* Where a local array lives: element e of row r, lane l is at base[e * pitch + start + r * width +
+/* Where a local array lives: scalar e of row r, lane l is at base[e * pitch + start + r * width +
  * l]. */
 typedef struct local_place {
     LLVMValueRef base, start;
@@ -110,9 +117,8 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
     LLVMValueRef *at = &lo->locals[root->id];
     int64_t pitch = lo->rows * lo->lanes;
     if (!*at) {
-        LLVMTypeRef elem = lo->types[kj_memory_type(root->elem)];
-        *at =
-            kj_alloca(lo, LLVMArrayType2(elem, (uint64_t)(root->static_count * pitch)), root->name);
+        uint64_t count = (uint64_t)(root->static_count * pitch);
+        *at = kj_alloca(lo, LLVMArrayType2(kj_element_type(lo, root), count), root->name);
         LLVMSetAlignment(*at, 64);
     }
     return (local_place){*at, kj_i64(lo, 0), pitch, lo->lanes};
@@ -146,6 +152,11 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
         out.offset = local_offset(lo, a->root, out.offset, &out.base);
     else
         out.base = lo->roots[a->root->id];
+    if (a->whole && a->root->space != KJ_LOCAL && out.offset.form == KJ_LINEAR &&
+        out.offset.stride == a->whole->of->n) {
+        out.group = a->whole->of->n;
+        out.part = a->part;
+    }
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
     return out;
 }

@@ -74,7 +74,7 @@ static LLVMValueRef take_param(kj_lower *lo, unsigned i, const char *name)
 static void describe_array(kj_lower *lo, unsigned param, const kj_tarray *a)
 {
     LLVMAttributeIndex at = 1 + param;
-    int size = kj_types[a->elem].size;
+    int size = kj_unit(a);
     kj_attribute(lo, at, "align", lo->kernel->aligned ? ALIGNED : (uint64_t)size);
     if (!a->written)
         kj_attribute(lo, at, "readonly", 0);
@@ -270,7 +270,7 @@ LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)
 
 static int64_t static_bytes(const kj_tarray *a)
 {
-    int64_t bytes = a->static_count * kj_types[a->elem].size;
+    int64_t bytes = a->static_count * kj_elem_size(a);
     return (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
 }
 
@@ -298,7 +298,7 @@ static LLVMValueRef shared_global(kj_lower *lo, LLVMTypeRef elem, int64_t count,
 /* The bytes of an array whose shape the launch decides, an i32: no block has more. */
 static LLVMValueRef dynamic_bytes(kj_lower *lo, const kj_tarray *a)
 {
-    kj_tile bytes = kj_tile_const(lo, kj_int(KJ_I32, kj_types[a->elem].size));
+    kj_tile bytes = kj_tile_const(lo, kj_int(KJ_I32, kj_elem_size(a)));
     for (int d = 0; d < a->ndim; d++) {
         kj_tile extent = kj_tile_convert(lo, kj_lower_expr(lo, a->shape[d], kj_all), KJ_I32);
         bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, extent);
@@ -320,8 +320,7 @@ static int64_t place_shared(kj_lower *lo)
         if (a->space != KJ_SHARED)
             continue;
         if (a->static_count > 0 && known <= SHARED_STATIC) {
-            LLVMTypeRef elem = lo->types[kj_memory_type(a->elem)];
-            lo->roots[i] = shared_global(lo, elem, a->static_count, a->name);
+            lo->roots[i] = shared_global(lo, kj_element_type(lo, a), a->static_count, a->name);
             continue;
         }
         if (!dynamic)
@@ -336,8 +335,7 @@ static int64_t place_shared(kj_lower *lo)
 static LLVMValueRef filled_global(kj_lower *lo, const kj_tarray *a, unsigned space)
 {
     const char *name = kj_arena_printf(lo->arena, KJ_FILLED_SYMBOL, a->name);
-    LLVMTypeRef type =
-        LLVMArrayType2(lo->types[kj_memory_type(a->elem)], (uint64_t)a->static_count);
+    LLVMTypeRef type = LLVMArrayType2(lo->i8, (uint64_t)(a->static_count * kj_elem_size(a)));
     LLVMValueRef g = LLVMGetNamedGlobal(lo->module, name);
     if (g && LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == space)
         return g;

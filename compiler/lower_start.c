@@ -74,11 +74,13 @@ static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
 
 void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
 {
-    size_t n = (size_t)a->static_count, size = kj_types[a->elem].size;
+    kj_dtype type = a->of ? a->of->elem : a->elem;
+    size_t size = kj_types[type].size;
+    size_t n = (size_t)a->static_count * (size_t)kj_elem_size(a) / size;
     LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n + 1);
     for (size_t i = 0; i < n; i++)
-        v[i] = const_element(lo, a->elem, (const char *)a->data + i * size);
-    LLVMTypeRef elem = a->elem == KJ_BOOL ? lo->i8 : lo->types[a->elem];
+        v[i] = const_element(lo, type, (const char *)a->data + i * size);
+    LLVMTypeRef elem = lo->types[kj_memory_type(type)];
     LLVMValueRef all = LLVMConstArray2(elem, v, n),
                  global = LLVMAddGlobalInAddressSpace(lo->module, LLVMTypeOf(all), a->name, space);
     LLVMSetInitializer(global, all);

@@ -566,6 +566,11 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
 {
     for (; s != end && m.kind != KJ_NONE; s = s->next) {
+        const kj_tstmt *last = kj_lower_group(lo, s, end, m);
+        if (last) {
+            s = last;
+            continue;
+        }
         kj_mask after = lower_stmt(lo, s, m);
         if (after.kind == KJ_SOME && s->next != end && loses(s, s->next, false))
             return lower_rest(lo, s->next, end, m, after);

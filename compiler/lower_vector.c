@@ -35,6 +35,13 @@ static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *ove
     return call;
 }
 
+LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
+                             int align)
+{
+    LLVMTypeRef overloads[2] = {LLVMTypeOf(v), lo->ptr};
+    return call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, align);
+}
+
 static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
 {
     LLVMValueRef index[KJ_MAX_LANES];
@@ -186,9 +193,7 @@ static void store_running(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMVal
         LLVMBuildStore(lo->b, v, buffer);
         copy_running(lo, LLVMGetElementType(LLVMTypeOf(v)), buffer, at, r.bits);
     } else {
-        LLVMTypeRef overloads[2] = {LLVMTypeOf(v), lo->ptr};
-        LLVMValueRef part = call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, size);
-        kj_alias_mark(lo, part, a->scope);
+        kj_alias_mark(lo, kj_masked_store(lo, v, at, mask, size), a->scope);
     }
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.done);
@@ -206,8 +211,8 @@ static LLVMValueRef unit_mask(kj_lower *lo, const kj_access *a, int row, kj_mask
 /* LLVM 22 makes a load and the selection of its lanes, `v = x[i]` under a condition, one load in the
  * selection's place, behind stores that follow the load: llvm-project issue 215453. Frozen, the
  * load's value is not the one that is selected. */
-static LLVMValueRef load_masked(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
-                                LLVMValueRef mask)
+LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
+                            LLVMValueRef mask)
 {
     LLVMTypeRef overloads[2] = {type, lo->ptr};
     LLVMValueRef v = call_masked(lo, "llvm.masked.load", overloads, at, mask, LLVMConstNull(type),
@@ -228,7 +233,7 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
     } else if (size < 4) {
         v = load_small(lo, type, at, mask, lanes);
     } else {
-        v = load_masked(lo, a, type, at, mask);
+        v = kj_masked_load(lo, a, type, at, mask);
     }
     return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
 }
@@ -270,6 +275,8 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
     LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
     if (is_unit(a->offset))
         return load_unit(lo, a, row, type, m);
+    if (a->group && (size >= 4 || m.kind == KJ_ALL))
+        return kj_load_group(lo, a, row, m);
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
     return size < 4 ? gather_small(lo, a, row, type, mask)
                     : kj_gather(lo, type, pointers(lo, a, row), mask, size);

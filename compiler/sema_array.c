@@ -33,7 +33,7 @@ static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *
             return false;
         at += k * a->stride[i]->u.value.i;
     }
-    if (at < 0 || at >= root->static_count)
+    if (at < 0 || at >= root->static_count * kj_elem_size(root) / kj_elem_size(a))
         return false;
     *out = kj_value_read(root->data, a->elem, at);
     return true;
@@ -204,6 +204,9 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
     *view = (kj_tarray){.name = name,
                         .span = span,
                         .elem = base->elem,
+                        .of = base->of,
+                        .whole = base->whole,
+                        .part = base->part,
                         .space = base->space,
                         .root = base->root,
                         .id = -1,
@@ -235,6 +238,16 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
     return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
 }
 
+static kj_operand element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
+{
+    kj_operand v = {.kind = KJ_V_PLACE, .span = span};
+    v.u.place.array = a;
+    v.u.place.index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
+    for (int i = 0; i < a->ndim; i++)
+        v.u.place.index[i] = index[i];
+    return v;
+}
+
 static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
 {
     int n = kj_count(e->u.index.args);
@@ -260,7 +273,7 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
     kj_expr_list(s, arg, v, n);
     int nat = spread(v, n, at);
     if (nat >= base->ndim)
-        return kj_element_at(s, e, base, v, n, index) ? kj_scalar(kj_load(s, base, index, e->span))
+        return kj_element_at(s, e, base, v, n, index) ? element(s, base, index, e->span)
                                                       : kj_no_value(e->span);
     for (int i = 0; i < nat; i++)
         if (!select_index(s, at[i], base, i, &sel[i]))
@@ -292,11 +305,68 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     return t->u.tuple.items[i.i];
 }
 
+kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n)
+{
+    const kj_expr *arg = e->u.index.args;
+    if (!arg || arg->next || arg->kind == KJ_E_SLICE) {
+        kj_sema_error(s, e->span, "index-count", "%s has one index", kj_describe(s, v));
+        return NULL;
+    }
+    kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "an index");
+    if (!i || !kj_is_const(i) || (i->u.value.i >= 0 && i->u.value.i < n))
+        return i;
+    kj_sema_error(s, arg->span, "index-range", "index %lld is outside of %s, which has %d elements",
+                  (long long)i->u.value.i, kj_describe(s, v), n);
+    return NULL;
+}
+
+/* v[i] of a vector. */
+static kj_operand index_vector(kj_sema *s, const kj_expr *e, const kj_operand *v)
+{
+    kj_texpr *i = kj_vector_index(s, e, v, v->u.tuple.n);
+    return i ? kj_part_at(s, v, i, e->span) : kj_no_value(e->span);
+}
+
+/* a[i][k] of an array of vectors: the parts are an axis more. */
+static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand *v)
+{
+    kj_tarray *a = v->u.place.array;
+    kj_texpr *i = kj_vector_index(s, e, v, a->of->n);
+    kj_operand out = *v;
+    if (!i)
+        return kj_no_value(e->span);
+    if (kj_is_const(i)) {
+        out.u.place.array = kj_part_view(s, a, &a->of->fields[i->u.value.i]);
+        return out;
+    }
+    kj_tarray *view = kj_part_view(s, a, &a->of->fields[0]);
+    view->whole = NULL;
+    view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
+    view->stride[view->ndim++] = kj_te_i64(s, 1, e->span);
+    out.u.place.array = view;
+    out.u.place.index[view->ndim - 1] = i;
+    return out;
+}
+
 kj_operand kj_index_expr(kj_sema *s, const kj_expr *e)
 {
-    kj_operand base = kj_expr_any(s, e->u.index.base, KJ_VOID);
+    return kj_place_value(s, kj_index_place(s, e));
+}
+
+kj_operand kj_index_place(kj_sema *s, const kj_expr *e)
+{
+    return kj_index_of(s, e, kj_place_expr(s, e->u.index.base));
+}
+
+kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
+{
+    if (base.kind == KJ_V_PLACE && base.u.place.array->of && base.u.place.array->ndim < KJ_MAX_NDIM)
+        return part_of_element(s, e, &base);
+    base = kj_place_value(s, base);
     if (base.kind == KJ_V_ARRAY)
         return index_array(s, e, base.u.array);
+    if (kj_is_aggregate(&base))
+        return index_vector(s, e, &base);
     if (base.kind == KJ_V_TUPLE)
         return index_tuple(s, e, &base);
     if (base.kind == KJ_V_ERROR)

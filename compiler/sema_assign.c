@@ -3,6 +3,13 @@
 
 /* ---- let and var ---- */
 
+static const char *part_name(kj_sema *s, const char *name, const kj_operand *v, int i)
+{
+    if (v->u.tuple.of)
+        return kj_arena_printf(s->arena, "%s.%s", name, v->u.tuple.of->fields[i].name);
+    return kj_arena_printf(s->arena, "%s.%d", name, i);
+}
+
 /* A new variable for a value, or for an immutable one the constant itself. Tuples become a
  * variable a component. */
 static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v)
@@ -18,8 +25,7 @@ static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool muta
     if (v.kind == KJ_V_TUPLE) {
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
         for (int i = 0; i < v.u.tuple.n; i++)
-            items[i] = declared(s, kj_arena_printf(s->arena, "%s.%d", name, i), span, mutable,
-                                v.u.tuple.items[i]);
+            items[i] = declared(s, part_name(s, name, &v, i), span, mutable, v.u.tuple.items[i]);
         v.u.tuple.items = items;
     }
     if (v.kind == KJ_V_ARRAY && mutable) {
@@ -128,6 +134,11 @@ static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const c
     }
     if (to->kind != KJ_V_TUPLE || v.kind == KJ_V_ERROR)
         return;
+    if (to->u.tuple.of) {
+        v = kj_coerce_aggregate(s, v, to->u.tuple.of, what);
+        if (v.kind == KJ_V_ERROR)
+            return;
+    }
     if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->u.tuple.n) {
         kj_sema_error(s, v.span, "tuple-arity", "%s is %s, not %s", what, kj_describe(s, to),
                       kj_describe(s, &v));
@@ -137,25 +148,40 @@ static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const c
         assign_value(s, &to->u.tuple.items[i], v.u.tuple.items[i], what);
 }
 
-/* An element being assigned: where it is. */
+/* ---- Parts and elements ---- */
+
+/* What is assigned: an element of an array, or variables; of a vector's, the one with the number
+ * `chosen`, when that is not NULL. */
 typedef struct place {
-    kj_tarray *array;
-    kj_operand index[KJ_MAX_NDIM];
+    kj_operand at;
+    kj_texpr *chosen;
 } place;
 
-static bool element_place(kj_sema *s, const kj_expr *target, place *p)
+/* The name that a[i].x and v.y begin with, or NULL. */
+static const kj_expr *root_name(const kj_expr *target)
 {
-    const kj_expr *base = target->u.index.base;
-    kj_operand array = kj_expr_value(s, base, KJ_VOID), v[KJ_MAX_NDIM];
-    kj_texpr *index[KJ_MAX_NDIM];
+    while (target->kind == KJ_E_INDEX || target->kind == KJ_E_MEMBER)
+        target = target->kind == KJ_E_INDEX ? target->u.index.base : target->u.member.base;
+    return target->kind == KJ_E_NAME ? target : NULL;
+}
+
+/* v[i] of a variable, where i is known to the thread only. */
+static bool chosen_part(kj_sema *s, const kj_expr *target, const kj_operand *base, place *p)
+{
+    kj_texpr *i = kj_vector_index(s, target, base, base->u.tuple.n);
+    p->at = *base;
+    if (i && kj_is_const(i))
+        p->at = kj_part_at(s, base, i, target->span);
+    else if (i)
+        p->chosen = kj_hold(s, i, "index");
+    return i && p->at.kind != KJ_V_ERROR;
+}
+
+/* a[i] */
+static bool element_place(kj_sema *s, const kj_expr *target, kj_tarray *a, place *p)
+{
+    kj_operand v[KJ_MAX_NDIM];
     int n = kj_count(target->u.index.args);
-    if (array.kind == KJ_V_ERROR)
-        return false;
-    if (array.kind != KJ_V_ARRAY) {
-        kj_sema_error(s, base->span, "not-an-array", "this is %s, not an array",
-                      kj_describe(s, &array));
-        return false;
-    }
     for (const kj_expr *arg = target->u.index.args; arg; arg = arg->next) {
         if (arg->kind == KJ_E_SLICE) {
             kj_message *m = kj_sema_error(s, arg->span, "index-count",
@@ -167,52 +193,138 @@ static bool element_place(kj_sema *s, const kj_expr *target, place *p)
     if (n > KJ_MAX_NDIM)
         n = KJ_MAX_NDIM;
     kj_expr_list(s, target->u.index.args, v, n);
-    p->array = array.u.array;
-    if (!kj_element_at(s, target, p->array, v, n, index))
+    p->at = (kj_operand){.kind = KJ_V_PLACE, .span = target->span};
+    p->at.u.place.array = a;
+    p->at.u.place.index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
+    return kj_element_at(s, target, a, v, n, p->at.u.place.index);
+}
+
+static bool is_place(kj_sema *s, const kj_expr *target, const place *p, bool of_variable)
+{
+    if (of_variable && (p->at.kind == KJ_V_SCALAR || kj_is_aggregate(&p->at)))
+        return true;
+    if (p->at.kind == KJ_V_PLACE) {
+        const kj_expr *root = root_name(target);
+        return kj_writable(s, p->at.u.place.array, root ? root : target, target->span);
+    }
+    if (p->at.kind != KJ_V_ERROR)
+        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+    return false;
+}
+
+static bool find_place(kj_sema *s, const kj_expr *target, place *p)
+{
+    const kj_expr *root = root_name(target);
+    const kj_symbol *sym = root ? kj_scope_find(s->scope, root->u.name) : NULL;
+    *p = (place){.at = kj_no_value(target->span)};
+    bool of_variable = sym && sym->kind == KJ_SYM_VALUE && kj_is_aggregate(&sym->value);
+    if (of_variable && !variable(s, root))
         return false;
-    for (int i = 0; i < p->array->ndim; i++)
-        p->index[i] = kj_scalar(index[i]);
-    return kj_writable(s, p->array, base, target->span);
+    if (target->kind == KJ_E_MEMBER) {
+        p->at = kj_place_expr(s, target);
+        return is_place(s, target, p, of_variable);
+    }
+    const kj_expr *e = target->u.index.base;
+    kj_operand base = kj_place_expr(s, e);
+    if (kj_is_aggregate(&base) && of_variable)
+        return chosen_part(s, target, &base, p);
+    if (base.kind == KJ_V_PLACE && base.u.place.array->of)
+        p->at = kj_index_of(s, target, base);
+    else if (base.kind == KJ_V_ARRAY)
+        return element_place(s, target, base.u.array, p) && is_place(s, target, p, false);
+    else if (kj_is_aggregate(&base))
+        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+    else if (base.kind != KJ_V_ERROR)
+        kj_sema_error(s, e->span, "not-an-array", "this is %s, not an array",
+                      kj_describe(s, &base));
+    return p->at.kind != KJ_V_ERROR && is_place(s, target, p, of_variable);
+}
+
+static kj_operand read_place(kj_sema *s, const place *p, kj_span span)
+{
+    if (p->chosen)
+        return kj_part_at(s, &p->at, p->chosen, span);
+    return kj_place_value(s, p->at);
+}
+
+static void assign_chosen(kj_sema *s, const place *p, kj_operand v, const char *what)
+{
+    kj_texpr *e = kj_coerce(s, v, p->at.u.tuple.of->elem, what);
+    if (!e)
+        return;
+    e = kj_hold(s, e, "value");
+    for (int k = 0; k < p->at.u.tuple.n; k++) {
+        kj_texpr *old = p->at.u.tuple.items[k].u.scalar.e,
+                 *select = kj_te(s, KJ_TE_SELECT, old->type, v.span);
+        select->u.select.test =
+            kj_te_binary(s, KJ_OP_EQ, p->chosen, kj_te_i64(s, k, v.span), v.span);
+        select->u.select.yes = e;
+        select->u.select.no = old;
+        kj_emit_assign(s, old->u.var, select, v.span);
+    }
 }
 
 static void store(kj_sema *s, const place *p, kj_operand v, kj_span span)
 {
-    kj_texpr *e = kj_coerce(s, v, p->array->elem,
-                            kj_arena_printf(s->diag->arena, "an element of '%s'", p->array->name));
-    if (!e)
+    if (p->at.kind != KJ_V_PLACE) {
+        if (p->chosen)
+            assign_chosen(s, p, v, "a part of this vector");
+        else
+            assign_value(s, &p->at, v, "this");
         return;
-    kj_tstmt *st = kj_emit(s, KJ_TS_STORE, span);
-    st->u.store.array = p->array;
-    for (int i = 0; i < p->array->ndim; i++)
-        st->u.store.index[i] = p->index[i].u.scalar.e;
-    st->u.store.value = e;
-    kj_array_used(s, p->array, false, true);
+    }
+    kj_tarray *a = p->at.u.place.array;
+    const char *what = kj_arena_printf(s->diag->arena, "an element of '%s'", a->name);
+    v = a->of ? kj_coerce_aggregate(s, v, a->of, what) : kj_scalar(kj_coerce(s, v, a->elem, what));
+    if (v.kind != KJ_V_ERROR)
+        kj_store_element(s, a, p->at.u.place.index, v, span);
 }
 
-/* a[i] = v and a[i] op= v */
-static void assign_element(kj_sema *s, const kj_stmt *st, const kj_expr *target)
+static kj_dtype scalar_type(const place *p)
+{
+    if (p->chosen)
+        return p->at.u.tuple.of->elem;
+    if (p->at.kind == KJ_V_PLACE)
+        return p->at.u.place.array->elem;
+    return kj_type_of(&p->at);
+}
+
+/* What was evaluated before other statements stays as it was then. */
+static void spill_place(kj_sema *s, place *p, kj_tstmt ***at)
+{
+    for (int i = 0; p->at.kind == KJ_V_PLACE && i < p->at.u.place.array->ndim; i++) {
+        kj_operand index = kj_scalar(p->at.u.place.index[i]);
+        kj_spill(s, &index, at);
+        p->at.u.place.index[i] = index.u.scalar.e;
+    }
+}
+
+/* a[i] = v, a[i].x op= v and the like */
+static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 {
     place p;
     kj_operand old = {.kind = KJ_V_ERROR}, v;
-    bool ok = element_place(s, target, &p);
-    kj_texpr *index[KJ_MAX_NDIM];
+    bool ok = find_place(s, target, &p);
     if (ok && st->u.assign.augmented) {
-        for (int i = 0; i < p.array->ndim; i++)
-            p.index[i] = kj_scalar(index[i] = kj_hold(s, p.index[i].u.scalar.e, "index"));
-        old = kj_scalar(kj_load(s, p.array, index, target->span));
+        for (int i = 0; p.at.kind == KJ_V_PLACE && i < p.at.u.place.array->ndim; i++)
+            p.at.u.place.index[i] = kj_hold(s, p.at.u.place.index[i], "index");
+        old = read_place(s, &p, target->span);
     }
     kj_tstmt **at = s->sink->tail;
-    v = kj_expr_value(s, st->u.assign.value, ok ? p.array->elem : KJ_VOID);
+    v = kj_expr_value(s, st->u.assign.value, ok ? scalar_type(&p) : KJ_VOID);
     if (!ok)
         return;
     if (s->sink->tail != at) {
-        for (int i = 0; i < p.array->ndim; i++)
-            kj_spill(s, &p.index[i], &at);
+        spill_place(s, &p, &at);
         kj_spill(s, &old, &at);
     }
     if (st->u.assign.augmented) {
         v = kj_binary(s, st->u.assign.op, old, v, st->span);
         v.span = st->u.assign.value->span;
+    }
+    if (v.kind == KJ_V_TUPLE) { /* all parts read before the first is assigned */
+        kj_tstmt **end = s->sink->tail;
+        kj_spill(s, &v, &end);
     }
     store(s, &p, v, st->span);
 }
@@ -231,7 +343,8 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
             kj_spill(s, &old, &at);
         v = kj_binary(s, st->u.assign.op, old, v, st->span);
         v.span = st->u.assign.value->span;
-    } else if (v.kind == KJ_V_TUPLE) { /* t = (t[1], t[0]): all read before the first is assigned */
+    }
+    if (v.kind == KJ_V_TUPLE) { /* t = (t[1], t[0]): all read before the first is assigned */
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &v, &end);
     }
@@ -249,7 +362,8 @@ static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span 
             assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
         break;
     case KJ_E_INDEX:
-        if (element_place(s, target, &p))
+    case KJ_E_MEMBER:
+        if (find_place(s, target, &p))
             store(s, &p, v, span);
         break;
     default: kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned"); break;
@@ -285,8 +399,8 @@ void kj_assign_stmt(kj_sema *s, const kj_stmt *st)
         assign_several(s, st, n);
     else if (target->kind == KJ_E_NAME)
         assign_name(s, st, target);
-    else if (target->kind == KJ_E_INDEX)
-        assign_element(s, st, target);
+    else if (target->kind == KJ_E_INDEX || target->kind == KJ_E_MEMBER)
+        assign_part(s, st, target);
     else
         assign_one(s, target, kj_expr_value(s, st->u.assign.value, KJ_VOID), st->span);
 }

@@ -67,7 +67,11 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj
     if (types) {
         kj_message *m = kj_sema_error(s, v->span, "atomic-type", "%s does not work on %s", name,
                                       kj_array_type(s, a->elem, a->ndim));
-        kj_hint(s->diag, m, "it works on %s", types);
+        if (a->of)
+            kj_hint(s->diag, m, "name a field: %s(%s.%s, i, ...)", name, a->name,
+                    a->of->fields[0].name);
+        else
+            kj_hint(s->diag, m, "it works on %s", types);
         return false;
     }
     return kj_writable(s, a, arg, v->span);

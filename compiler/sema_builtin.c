@@ -55,7 +55,7 @@ static bool letter_takes(char letter, kj_dtype t)
 static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *v, int n,
                           kj_span span, kj_operand *out)
 {
-    kj_value values[MAX_ARGS], folded;
+    kj_value values[MAX_ARGS] = {{.type = KJ_VOID}}, folded;
     char letter = letters[0];
     bool real = letter == 'f', wide = false;
     for (int i = 0; i < n; i++) {
@@ -171,15 +171,29 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
 {
     const kj_builtin_info *info = &kj_builtins[id];
     int n = kj_count(e->u.call.args), wanted = signature_args(info->signature);
-    int results = signature_results(info->signature);
-    const char *letters = strchr(info->signature, '(') + 1;
-    kj_operand v[MAX_ARGS], folded;
-    kj_texpr *args[MAX_ARGS];
+    kj_operand v[MAX_ARGS];
     if (n != wanted) {
         kj_arity_error(s, e, info->name, kj_builtin_words(s, id), wanted, wanted);
         return kj_no_value(e->span);
     }
     kj_expr_list(s, e->u.call.args, v, n);
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == KJ_V_ERROR)
+            return v[i];
+    for (int i = 0; i < n; i++)
+        if (kj_is_aggregate(&v[i]))
+            return kj_aggregate_builtin(s, e, id, v, n);
+    return kj_apply_builtin(s, e, id, want, v, n);
+}
+
+kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                            kj_operand *v, int n)
+{
+    const kj_builtin_info *info = &kj_builtins[id];
+    const char *letters = strchr(info->signature, '(') + 1;
+    int results = signature_results(info->signature);
+    kj_operand folded;
+    kj_texpr *args[MAX_ARGS];
     if (!check_numbers(s, id, letters, v, n))
         return kj_no_value(e->span);
     if (fold_literals(id, letters, v, n, e->span, &folded))
@@ -195,7 +209,7 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
         args[i] = kj_hold(s, args[i], info->name);
     for (int i = 0; i < results; i++)
         items[i] = result_part(s, e, id, i, args, n, result_type(info->signature[i], common));
-    return (kj_operand){.kind = KJ_V_TUPLE, .span = e->span, .u.tuple = {items, results}};
+    return kj_tuple(items, results, NULL, e->span);
 }
 
 /* ---- grid(n), gridsize(n) ---- */
@@ -228,7 +242,7 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
     }
     if (n.i == 1)
         return items[0];
-    return (kj_operand){.kind = KJ_V_TUPLE, .span = e->span, .u.tuple = {items, (int)n.i}};
+    return kj_tuple(items, (int)n.i, NULL, e->span);
 }
 
 /* ---- The rest ---- */
@@ -259,6 +273,9 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
         return refuse_call(s, e, "an array is made by its own declaration",
                            id == KJ_BI_SHARED_ARRAY ? "write let tile = shared.array(shape, f32)"
                                                     : "write let a = local.array(shape, f32)");
+    case KJ_BI_DOT:
+    case KJ_BI_ALL:
+    case KJ_BI_ANY: return kj_vector_call(s, e, id);
     case KJ_BI_RANGE:
         return refuse_call(s, e, "range stands only in a for loop",
                            "write for i in range(n) { ... }");
@@ -312,7 +329,9 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         switch (sym->kind) {
         case KJ_SYM_FN: return kj_fn_call(s, e, sym);
         case KJ_SYM_BUILTIN: return builtin_call(s, e, sym->builtin, want);
-        case KJ_SYM_TYPE: return conversion(s, e, sym->type);
+        case KJ_SYM_TYPE:
+            return kj_aggregate_of(sym->type) ? kj_construct(s, e, kj_aggregate_of(sym->type))
+                                              : conversion(s, e, sym->type);
         case KJ_SYM_KERNEL:
             return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
                                "kernels are launched from the run block; code to share is a fn");

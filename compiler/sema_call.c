@@ -77,9 +77,11 @@ static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_ope
                   bool arrays)
 {
     int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
-    if (g < 0 || v->kind != (arrays ? KJ_V_ARRAY : KJ_V_SCALAR) || (p->type->ndim > 0) != arrays)
+    kj_dtype own = v->kind == KJ_V_ARRAY ? v->u.array->elem : kj_type_of(v);
+    if (g < 0 || own == KJ_VOID || (v->kind == KJ_V_ARRAY) != arrays ||
+        (p->type->ndim > 0) != arrays)
         return true;
-    kj_dtype own = arrays ? v->u.array->elem : v->u.scalar.e->type, old = in->generics[g];
+    kj_dtype old = in->generics[g];
     if (old == KJ_VOID || old == own) {
         in->generics[g] = own;
         in->from[g] = in->from[g] ? in->from[g] : p;
@@ -207,33 +209,63 @@ static bool is_direct(const kj_item *item)
 
 static int count_scalars(const kj_type *t)
 {
-    int n = t->kind == KJ_T_SCALAR;
+    int n = t->kind == KJ_T_AGGREGATE ? kj_count_parts(t->of) : t->kind == KJ_T_SCALAR;
     for (int i = 0; i < t->n; i++)
         n += count_scalars(&t->parts[i]);
     return n;
 }
 
+/* The result variables, one after the other. */
+typedef struct results {
+    kj_frame *frame;
+    int at;
+} results;
+
+static kj_texpr *declare_result(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    results *r = ctx;
+    kj_frame *f = r->frame;
+    const char *name = kj_arena_printf(s->arena, "%s.result", f->item->name);
+    kj_var *v = kj_new_var(s, name, f->call, part->type, true);
+    (void)offset;
+    kj_emit_decl(s, v, NULL, f->call);
+    f->results[r->at++] = v;
+    return kj_te_var(s, v, f->call);
+}
+
+static kj_texpr *read_result(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    results *r = ctx;
+    (void)part, (void)offset;
+    return kj_te_var(s, r->frame->results[r->at++], r->frame->call);
+}
+
 static void declare_results(kj_sema *s, kj_frame *f, const kj_type *t, int *at)
 {
-    if (t->kind == KJ_T_SCALAR) {
-        kj_var *v = kj_new_var(s, kj_arena_printf(s->arena, "%s.result", f->item->name), f->call,
-                               t->dtype, true);
-        kj_emit_decl(s, v, NULL, f->call);
-        f->results[(*at)++] = v;
-    }
+    results r = {f, *at};
+    if (t->kind == KJ_T_SCALAR)
+        declare_result(s, &r, &(kj_field){.type = t->dtype}, 0);
+    else if (t->kind == KJ_T_AGGREGATE)
+        kj_build(s, t->of, declare_result, &r, f->call);
+    *at = r.at;
     for (int i = 0; i < t->n; i++)
         declare_results(s, f, &t->parts[i], at);
 }
 
 /* The result variables as the operand that the type describes. */
-static kj_operand read_results(kj_sema *s, const kj_frame *f, const kj_type *t, int *at)
+static kj_operand read_results(kj_sema *s, kj_frame *f, const kj_type *t, int *at)
 {
-    if (t->kind == KJ_T_SCALAR)
-        return kj_scalar(kj_te_var(s, f->results[(*at)++], f->call));
+    results r = {f, *at};
+    if (t->kind == KJ_T_SCALAR || t->kind == KJ_T_AGGREGATE) {
+        kj_operand v = t->of ? kj_build(s, t->of, read_result, &r, f->call)
+                             : kj_scalar(read_result(s, &r, NULL, 0));
+        *at = r.at;
+        return v;
+    }
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)t->n + 1);
     for (int i = 0; i < t->n; i++)
         items[i] = read_results(s, f, &t->parts[i], at);
-    return (kj_operand){.kind = KJ_V_TUPLE, .span = f->call, .u.tuple = {items, t->n}};
+    return kj_tuple(items, t->n, NULL, f->call);
 }
 
 static void walk_body(kj_sema *s, kj_frame *f)
@@ -398,16 +430,23 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 
 /* ---- A function alone ---- */
 
+static kj_texpr *any_scalar(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    const kj_param_decl *p = ctx;
+    kj_var *var = kj_new_var(s, p->name, p->span, part->type, false);
+    (void)offset;
+    var->param = 0; /* it may be what a launch knows */
+    return kj_te_var(s, var, p->span);
+}
+
 /* An argument that stands for any: a variable a scalar, a root of unknown strides an array. */
 static kj_operand any_value(kj_sema *s, const kj_type *t, const kj_param_decl *p)
 {
     kj_operand v = {.kind = KJ_V_TUPLE, .span = p->span};
-    kj_var *var;
+    kj_param_decl own = *p;
     switch (t->kind) {
-    case KJ_T_SCALAR:
-        var = kj_new_var(s, p->name, p->span, t->dtype, false);
-        var->param = 0; /* it may be what a launch knows */
-        return kj_scalar(kj_te_var(s, var, p->span));
+    case KJ_T_SCALAR: return kj_scalar(any_scalar(s, &own, &(kj_field){.type = t->dtype}, 0));
+    case KJ_T_AGGREGATE: return kj_build(s, t->of, any_scalar, &own, p->span);
     case KJ_T_ARRAY:
         v.kind = KJ_V_ARRAY;
         v.u.array = kj_param_array(s, p->name, p->span, t, KJ_LAYOUT_STRIDED, 0);

@@ -53,6 +53,36 @@ static void write_value(void *data, int64_t at, kj_value v)
     memcpy(to, from, size);
 }
 
+/* ---- Aggregates ---- */
+
+static bool all_constant(const kj_operand *v)
+{
+    if (v->kind != KJ_V_TUPLE)
+        return kj_is_constant(v);
+    for (int i = 0; i < v->u.tuple.n; i++)
+        if (!all_constant(&v->u.tuple.items[i]))
+            return false;
+    return true;
+}
+
+/* A value of that type (any aggregate's where it is NULL) whose parts are constants. */
+static kj_operand const_aggregate(kj_sema *s, const kj_expr *e, const kj_aggregate *of,
+                                  const char *what)
+{
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_operand v = kj_expr_value(s, e, KJ_VOID);
+    if (of)
+        v = kj_coerce_aggregate(s, v, of, what);
+    bool extra = kj_sink_close(s, &sink) != NULL;
+    if (v.kind == KJ_V_ERROR || (!extra && all_constant(&v)))
+        return v;
+    kj_message *m =
+        kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);
+    kj_hint(s->diag, m, "literals, constants and const parameters are");
+    return kj_no_value(e->span);
+}
+
 /* ---- Lists ---- */
 
 /* The shape of a nested list, each list as long as its first neighbour; false after an error. */
@@ -93,17 +123,41 @@ static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, 
 
 typedef struct filling {
     kj_dtype elem; /* KJ_VOID: being inferred */
-    kj_value *values;
+    const kj_aggregate *of;
+    kj_value *values; /* scalars */
+    char *data;       /* aggregates, in memory form */
     int64_t n;
     const char *what;
     bool ok;
 } filling;
+
+static void write_parts(const kj_operand *v, char *to)
+{
+    for (int i = 0; i < v->u.tuple.n; i++) {
+        const kj_operand *part = &v->u.tuple.items[i];
+        char *at = to + v->u.tuple.of->fields[i].offset;
+        if (part->kind == KJ_V_TUPLE)
+            write_parts(part, at);
+        else
+            write_value(at, 0, part->u.scalar.e->u.value);
+    }
+}
+
+static bool fill_aggregate(kj_sema *s, const kj_expr *e, filling *f)
+{
+    kj_operand v = const_aggregate(s, e, f->of, f->what);
+    if (v.kind != KJ_V_ERROR)
+        write_parts(&v, f->data + f->n++ * f->of->size);
+    return v.kind != KJ_V_ERROR;
+}
 
 static void fill(kj_sema *s, const kj_expr *e, filling *f)
 {
     for (const kj_expr *item = e->u.list.items; item; item = item->next) {
         if (item->kind == KJ_E_LIST)
             fill(s, item, f);
+        else if (f->of)
+            f->ok = fill_aggregate(s, item, f) && f->ok;
         else if (!kj_expr_const(s, item, f->elem, f->what, &f->values[f->n++]))
             f->ok = false;
     }
@@ -150,13 +204,14 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
     return true;
 }
 
-static kj_tarray *new_array(kj_sema *s, const kj_item *item, kj_dtype elem, int ndim,
-                            const int64_t *shape, const void *data)
+static kj_tarray *new_array(kj_sema *s, const kj_item *item, kj_dtype elem, const kj_aggregate *of,
+                            int ndim, const int64_t *shape, const void *data)
 {
     kj_tarray *a = KJ_NEW(s->arena, kj_tarray);
     *a = (kj_tarray){.name = item->name,
                      .span = item->name_span,
                      .elem = elem,
+                     .of = of,
                      .ndim = ndim,
                      .space = KJ_CONST,
                      .layout = KJ_LAYOUT_C,
@@ -165,28 +220,29 @@ static kj_tarray *new_array(kj_sema *s, const kj_item *item, kj_dtype elem, int 
                      .data = data,
                      .static_count = 1};
     a->root = a;
+    int64_t units = kj_elem_size(a) / kj_unit(a);
     for (int i = ndim - 1; i >= 0; i--) {
         a->shape[i] = kj_te_i64(s, shape[i], item->name_span);
-        a->stride[i] = kj_te_i64(s, a->static_count, item->name_span);
+        a->stride[i] = kj_te_i64(s, a->static_count * units, item->name_span);
         a->static_count *= shape[i];
     }
     return a;
 }
 
-/* The element type and extents that are declared; false after an error. */
-static bool declared(kj_sema *s, const kj_item *item, kj_dtype *elem, int64_t *shape, int *ndim)
+/* The element type; shape and ndim are what is declared of extents. */
+static kj_type declared(kj_sema *s, const kj_item *item, int64_t *shape, int *ndim)
 {
+    const kj_type none = {.kind = KJ_T_ERROR};
     if (!item->type->name) {
         kj_sema_error(s, item->type->span, "type-mismatch",
                       "a constant is a scalar or an array, not a tuple");
-        return false;
+        return none;
     }
     kj_type_ref scalar = *item->type;
     scalar.ndim = 0;
     scalar.extents = NULL;
     kj_type t = kj_resolve_type(s, &scalar);
-    *elem = t.dtype;
-    return t.kind != KJ_T_ERROR && declared_shape(s, item->type, shape, ndim);
+    return t.kind != KJ_T_ERROR && declared_shape(s, item->type, shape, ndim) ? t : none;
 }
 
 /* One past the greatest 32-bit element count is more than a source file holds: products cannot
@@ -198,22 +254,31 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
     filling f = {.elem = KJ_VOID,
                  .what = kj_arena_printf(s->diag->arena, "an element of '%s'", item->name),
                  .ok = true};
-    if (item->type && !declared(s, item, &f.elem, shape, &ndim))
-        return NULL;
+    if (item->type) {
+        kj_type t = declared(s, item, shape, &ndim);
+        if (t.kind == KJ_T_ERROR)
+            return NULL;
+        f.elem = t.dtype;
+        f.of = t.of;
+    }
     if (!list_shape(s, item->value, shape, 0, &ndim))
         return NULL;
     for (int i = 0; i < ndim; i++)
         count *= shape[i];
-    f.values = KJ_NEW_ARRAY(s->arena, kj_value, (size_t)count + 1);
+    if (f.of)
+        f.data = kj_arena_calloc(s->arena, (size_t)count, (size_t)f.of->size);
+    else
+        f.values = KJ_NEW_ARRAY(s->arena, kj_value, (size_t)count + 1);
     fill(s, item->value, &f);
     if (!f.ok)
         return NULL;
     if (f.elem == KJ_VOID)
         f.elem = inferred(&f);
-    char *data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
-    for (int64_t i = 0; i < count; i++)
-        write_value(data, i, kj_fold_convert(f.values[i], f.elem));
-    return new_array(s, item, f.elem, ndim, shape, data);
+    if (!f.data)
+        f.data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
+    for (int64_t i = 0; i < count && !f.of; i++)
+        write_value(f.data, i, kj_fold_convert(f.values[i], f.elem));
+    return new_array(s, item, f.elem, f.of, ndim, shape, f.data);
 }
 
 /* const lut: f32[256] */
@@ -222,7 +287,6 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
     enum { MOST = 1 << 28 }; /* elements */
     int64_t shape[KJ_MAX_NDIM] = {-1, -1, -1, -1, -1, -1}, count = 1;
     int ndim;
-    kj_dtype elem;
     if (item->type->name && item->type->ndim == 0) {
         kj_message *m =
             kj_sema_error(s, item->span, "const-value", "'%s' has no value", item->name);
@@ -230,7 +294,8 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
                 item->type->name);
         return NULL;
     }
-    if (!declared(s, item, &elem, shape, &ndim))
+    kj_type t = declared(s, item, shape, &ndim);
+    if (t.kind == KJ_T_ERROR)
         return NULL;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
@@ -254,7 +319,7 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
     }
     if (!p->filled)
         p->filled = KJ_NEW_ARRAY(s->arena, const kj_tarray *, KJ_MAX_FILLED);
-    kj_tarray *a = new_array(s, item, elem, ndim, shape, NULL);
+    kj_tarray *a = new_array(s, item, t.dtype, t.of, ndim, shape, NULL);
     p->filled[p->nfilled++] = a;
     a->filled = p->nfilled;
     return a;
@@ -293,6 +358,8 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
                                           "'%s' is an array and needs a list", item->name);
             kj_hint(s->diag, m, "write [1.0, 2.0, ...]");
         }
+        if (t.kind == KJ_T_AGGREGATE)
+            return const_aggregate(s, item->value, t.of, "a constant");
         if (t.kind != KJ_T_SCALAR)
             return kj_no_value(item->name_span);
         type = t.dtype;
@@ -304,6 +371,8 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
     kj_sink_close(s, &sink);
     if (type == KJ_VOID && (untyped.kind == KJ_V_LITERAL || untyped.kind == KJ_V_ERROR))
         return untyped; /* stays untyped */
+    if (kj_is_aggregate(&untyped))
+        return const_aggregate(s, item->value, NULL, "a constant");
     if (!kj_expr_const(s, item->value, type, "a constant", &v))
         return kj_no_value(item->name_span);
     return kj_scalar(kj_te_const(s, v, item->name_span));

@@ -98,7 +98,7 @@ static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
     for (int i = 0; i < n; i++)
         if (items[i].kind == KJ_V_ERROR)
             return kj_no_value(e->span);
-    return (kj_operand){.kind = KJ_V_TUPLE, .span = e->span, .u.tuple = {items, n}};
+    return kj_tuple(items, n, NULL, e->span);
 }
 
 /* a < b < c: a < b and b < c, with b evaluated once and c only when it is needed. */
@@ -167,21 +167,82 @@ static bool is_choosable(kj_sema *s, const kj_operand *v)
     return false;
 }
 
+/* The chosen one of two; both are of one type, as an aggregate's arms must be. */
+static kj_operand choose_known(kj_sema *s, kj_operand *v, bool first)
+{
+    bool typed = kj_is_aggregate(&v[0]);
+    const kj_aggregate *of = v[typed ? 0 : 1].u.tuple.of;
+    kj_operand other = v[typed ? 1 : 0];
+    if (other.kind != KJ_V_ERROR)
+        other = kj_coerce_aggregate(s, other, of, "the other choice");
+    if (other.kind == KJ_V_ERROR)
+        return other;
+    v[typed ? 1 : 0] = other;
+    return v[first ? 0 : 1];
+}
+
+static kj_texpr *choice_variable(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    const kj_expr *e = ctx;
+    kj_var *var = kj_new_var(s, "choice", e->span, part->type, true);
+    (void)offset;
+    kj_emit_decl(s, var, NULL, e->span);
+    return kj_te_var(s, var, e->span);
+}
+
+static void assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v)
+{
+    if (to->kind == KJ_V_SCALAR)
+        kj_emit_assign(s, to->u.scalar.e->u.var, v->u.scalar.e, v->span);
+    for (int i = 0; to->kind == KJ_V_TUPLE && i < to->u.tuple.n; i++)
+        assign_parts(s, &to->u.tuple.items[i], &v->u.tuple.items[i]);
+}
+
+/* An if statement that assigns variables, a part each; before[i]: what v[i] needs computed. */
+static kj_operand choose_aggregate(kj_sema *s, const kj_expr *e, kj_texpr *test, kj_operand *v,
+                                   kj_tstmt **before)
+{
+    kj_expr place = *e;
+    kj_operand out = choose_known(s, v, true);
+    if (out.kind == KJ_V_ERROR)
+        return out;
+    out = kj_build(s, out.u.tuple.of, choice_variable, &place, e->span);
+    for (int i = 0; i < 2; i++) {
+        kj_sink sink;
+        kj_sink_open(s, &sink);
+        kj_splice(s, before[i], false);
+        assign_parts(s, &out, &v[i]);
+        before[i] = kj_sink_close(s, &sink);
+    }
+    kj_tstmt *st = kj_emit(s, KJ_TS_IF, e->span);
+    st->u.if_.test = test;
+    st->u.if_.yes = before[0];
+    st->u.if_.no = before[1];
+    return out;
+}
+
 static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_texpr *test = kj_condition(s, kj_expr_value(s, e->u.cond.test, KJ_VOID), "a condition");
     bool known = test && kj_is_const(test), taken = known && test->u.value.u != 0;
     const kj_expr *arms[2] = {e->u.cond.yes, e->u.cond.no};
     kj_operand v[2];
+    kj_tstmt *before[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
         if (known && (i == 0) == taken) {
             v[i] = kj_expr_value(s, arms[i], want);
-        } else {
-            kj_branch branch;
-            kj_branch_open(s, &branch, known);
-            v[i] = kj_branch_close(s, &branch, kj_expr_value(s, arms[i], want), arms[i]->span);
+            continue;
         }
+        kj_branch branch;
+        kj_branch_open(s, &branch, known);
+        v[i] = kj_expr_value(s, arms[i], want);
+        if (kj_is_aggregate(&v[i]) && !known && !branch.sink.barrier)
+            before[i] = kj_sink_close(s, &branch.sink);
+        else
+            v[i] = kj_branch_close(s, &branch, v[i], arms[i]->span);
     }
+    if (test && (kj_is_aggregate(&v[0]) || kj_is_aggregate(&v[1])))
+        return known ? choose_known(s, v, taken) : choose_aggregate(s, e, test, v, before);
     if (!test || !is_choosable(s, &v[0]) || !is_choosable(s, &v[1]))
         return kj_no_value(e->span);
     kj_operand *chosen = &v[taken ? 0 : 1];
@@ -237,7 +298,7 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     return kj_no_value(e->span);
 }
 
-kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want)
+static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
 {
     if (s->too_big)
         return kj_no_value(e->span);
@@ -247,10 +308,22 @@ kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want)
         s->depth--;
         return kj_no_value(e->span);
     }
-    kj_operand v = expr(s, e, want);
+    kj_operand v = place && e->kind == KJ_E_INDEX    ? kj_index_place(s, e)
+                   : place && e->kind == KJ_E_MEMBER ? kj_member_place(s, e)
+                                                     : expr(s, e, want);
     v.span = e->span;
     s->depth--;
     return v;
+}
+
+kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    return any(s, e, want, false);
+}
+
+kj_operand kj_place_expr(kj_sema *s, const kj_expr *e)
+{
+    return any(s, e, KJ_VOID, true);
 }
 
 kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)

@@ -17,6 +17,7 @@
  *   sema_build.c    typed nodes; sema_sink.c: statement lists, variables, hidden lets
  *   sema_expr.c     expressions; sema_op.c: operators; sema_literal.c: untyped constants
  *   sema_array.c    views, loads; sema_member.c: members
+ *   sema_aggregate.c  values of several scalars; sema_vector.c: arithmetic on small vectors
  *   sema_memory.c   shared and local arrays; sema_atomic.c: atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_random.c   calls of the random generator
@@ -45,8 +46,9 @@ typedef enum kj_operand_kind {
     KJ_V_NONE,    /* a call without a result */
     KJ_V_LITERAL, /* u.literal: an untyped constant, held as I64, U64 (over i64) or F64 */
     KJ_V_SCALAR,  /* u.scalar */
-    KJ_V_TUPLE,   /* u.tuple */
+    KJ_V_TUPLE,   /* u.tuple; also a value of an aggregate type, an item a part */
     KJ_V_ARRAY,   /* u.array */
+    KJ_V_PLACE,   /* u.place: an element of an array, neither read nor assigned yet */
     KJ_V_SYMBOL,  /* u.symbol: what is no value: a type, function, builtin, kernel */
 } kj_operand_kind;
 
@@ -61,8 +63,13 @@ typedef struct kj_operand {
         struct {
             struct kj_operand *items;
             int n;
+            const kj_aggregate *of; /* NULL: no more than a tuple; else items are typed */
         } tuple;
         kj_tarray *array;
+        struct {
+            kj_tarray *array;
+            kj_texpr **index;
+        } place;
         const kj_symbol *symbol;
     } u;
 } kj_operand;
@@ -104,8 +111,9 @@ struct kj_symbol {
 
 /* A type as declared. */
 typedef struct kj_type {
-    enum { KJ_T_ERROR, KJ_T_NONE, KJ_T_SCALAR, KJ_T_ARRAY, KJ_T_TUPLE } kind;
+    enum { KJ_T_ERROR, KJ_T_NONE, KJ_T_SCALAR, KJ_T_AGGREGATE, KJ_T_ARRAY, KJ_T_TUPLE } kind;
     kj_dtype dtype;
+    const kj_aggregate *of; /* that dtype is; NULL: a scalar */
     int ndim;
     struct kj_type *parts;
     int n;
@@ -193,7 +201,6 @@ const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
 const char *kj_literal_text(kj_sema *s, kj_value v);
 const char *kj_role_text(kj_role role);
-const char *kj_type_name(kj_dtype t);
 
 /* ---- sema_scope.c ---- */
 
@@ -262,6 +269,15 @@ bool kj_is_stable(const kj_texpr *e); /* the same before and after any statement
 bool kj_has_effect(const kj_texpr *e);
 
 kj_operand kj_scalar(kj_texpr *e); /* KJ_V_ERROR for NULL */
+/* of: the type of a value of several scalars, or NULL. */
+static inline kj_operand kj_tuple(kj_operand *items, int n, const kj_aggregate *of, kj_span span)
+{
+    kj_operand v = {.kind = KJ_V_TUPLE, .span = span};
+    v.u.tuple.items = items;
+    v.u.tuple.n = n;
+    v.u.tuple.of = of;
+    return v;
+}
 kj_operand kj_literal(kj_value v, kj_span span);
 bool kj_is_constant(const kj_operand *v); /* a literal or a constant scalar */
 
@@ -320,6 +336,12 @@ kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 
 kj_operand kj_index_expr(kj_sema *s, const kj_expr *e);
 kj_operand kj_member_expr(kj_sema *s, const kj_expr *e);
+/* The same, but elements of arrays, and parts of them, stay places; other expressions are values. */
+kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
+kj_operand kj_index_place(kj_sema *s, const kj_expr *e);
+kj_operand kj_member_place(kj_sema *s, const kj_expr *e);
+/* What an operator [] is written behind, evaluated: the rest of kj_index_place. */
+kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base);
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
 /* Evaluated indices (or one tuple of them) as those of one element; false after an error. */
 bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
@@ -336,7 +358,46 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* sema_report.c */
 kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at); /* memory form: sema_const.c */
 
+/* ---- sema_aggregate.c, sema_vector.c ---- */
+
+bool kj_is_aggregate(const kj_operand *v);
+/* The type of a scalar or a value of several; KJ_VOID for what has none of its own. */
+kj_dtype kj_type_of(const kj_operand *v);
+/* A value whose scalars `make` gives, in order; `offset`: a scalar's, in bytes. */
+typedef kj_texpr *kj_make_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset);
+kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx,
+                    kj_span span);
+/* The part that a name behind a dot means; NULL after an error. */
+const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member);
+/* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
+kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n);
+/* Part i of a value; of a vector also one whose number (i64) the thread knows. */
+kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span);
+/* The array of one part of the elements. */
+kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part);
+/* An element, read; a place, read; and what is no place, as it is. */
+kj_operand kj_load_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
+kj_operand kj_place_value(kj_sema *s, kj_operand v);
+/* value: of the element's type, and evaluated. */
+void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_operand value,
+                      kj_span span);
+/* Parts that may be used again and again. */
+kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name);
+kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to, const char *what);
+kj_operand kj_aggregate_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
+/* f32x4(...), ...: the call of a type. */
+kj_operand kj_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
+/* A builtin of numbers, one of whose arguments is an aggregate. */
+kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v, int n);
+/* dot, all, any */
+kj_operand kj_vector_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+
 /* ---- sema_call.c, sema_builtin.c, sema_sync.c ---- */
+
+/* A builtin that is more than a name for sema, applied to evaluated arguments. */
+kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                            kj_operand *v, int n);
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
@@ -377,7 +438,8 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e);
 void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 /* The rows of run_builtins.def: how many, and name i; NULL past the last. */
 const char *kj_sema_run_builtin(int i);
-bool kj_is_run_name(const char *name); /* a function of the run block? */
+bool kj_is_run_name(const char *name);   /* a function of the run block? */
+bool kj_is_run_member(const char *name); /* a member that all arrays have? */
 const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 #endif

@@ -66,12 +66,19 @@ static kj_texpr *dim(kj_sema *s, kj_tarray *a, int axis, bool stride)
     return e;
 }
 
-/* The stride along `axis` when axis `unit` has stride 1 and `next` is the one beside it. */
+/* The stride from one element to the next. */
+static kj_texpr *unit_stride(kj_sema *s, const kj_tarray *a)
+{
+    return kj_te_i64(s, kj_elem_size(a) / kj_unit(a), a->span);
+}
+
+/* The stride along `axis` when axis `unit` is dense and `next` is the one beside it. */
 static kj_texpr *dense_stride(kj_sema *s, kj_tarray *a, int axis, int unit, int next)
 {
     if (axis == unit)
-        return kj_te_i64(s, 1, a->span);
-    return axis == next ? a->shape[unit] : dim(s, a, axis, true);
+        return unit_stride(s, a);
+    return axis == next ? kj_i64_mul(s, a->shape[unit], unit_stride(s, a), a->span)
+                        : dim(s, a, axis, true);
 }
 
 kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
@@ -80,6 +87,7 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
     kj_tarray made = {.name = name,
                       .span = span,
                       .elem = t->dtype,
+                      .of = t->of,
                       .ndim = t->ndim,
                       .space = KJ_GLOBAL,
                       .layout = layout,
@@ -93,7 +101,7 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
         else if (layout == KJ_LAYOUT_F)
             a->stride[i] = dense_stride(s, a, i, 0, 1);
         else if (layout == KJ_LAYOUT_ROWS && i == t->ndim - 1)
-            a->stride[i] = kj_te_i64(s, 1, a->span);
+            a->stride[i] = unit_stride(s, a);
         else
             a->stride[i] = dim(s, a, i, true);
     }
@@ -108,21 +116,48 @@ static kj_operand const_param(kj_sema *s, const kj_spec *spec, int nth, const kj
     return kj_scalar(kj_te_const(s, kj_fold_convert(spec->consts[nth], t->dtype), p->span));
 }
 
+static kj_texpr *scalar_param(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    const kj_param_decl *p = ctx;
+    kj_tkernel *k = s->kernel;
+    const char *name = p->name;
+    (void)offset;
+    if (part->name)
+        name = kj_arena_printf(s->arena, "%s.%s", name, part->name);
+    kj_var *var = kj_new_var(s, name, p->span, part->type, false);
+    var->param = k->nparams;
+    k->params[k->nparams++] = (kj_tparam){.name = name, .var = var};
+    return kj_te_var(s, var, p->span);
+}
+
+/* Parameters of the typed kernel: of several scalars each is one. */
+static size_t count_params(const kj_kernel_decl *decl, const kj_spec *spec)
+{
+    size_t n = 1;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        kj_dtype type = p->generic >= 0 ? spec->generics[p->generic] : p->type;
+        const kj_aggregate *of = p->ndim == 0 ? kj_aggregate_of(type) : NULL;
+        n += of ? (size_t)kj_count_parts(of) : 1;
+    }
+    return n;
+}
+
 static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
 {
     kj_tkernel *k = s->kernel;
     int i = 0, nconst = 0;
-    k->params = KJ_NEW_ARRAY(s->arena, kj_tparam, (size_t)decl->nparams + 1);
+    k->params = KJ_NEW_ARRAY(s->arena, kj_tparam, count_params(decl, spec));
     for (const kj_param_decl *p = decl->item->params; p; p = p->next, i++) {
         kj_type t = kj_resolve_type(s, p->type);
         kj_operand v = kj_no_value(p->span);
+        kj_param_decl own = *p;
         if (p->is_const) {
             v = const_param(s, spec, nconst++, &t, p);
         } else if (t.kind == KJ_T_SCALAR) {
-            kj_var *var = kj_new_var(s, p->name, p->span, t.dtype, false);
-            var->param = k->nparams;
-            k->params[k->nparams++] = (kj_tparam){.name = p->name, .var = var};
-            v = kj_scalar(kj_te_var(s, var, p->span));
+            v = kj_scalar(scalar_param(s, &own, &(kj_field){.type = t.dtype}, 0));
+        } else if (t.kind == KJ_T_AGGREGATE) {
+            v = kj_build(s, t.of, scalar_param, &own, p->span);
         } else if (t.kind == KJ_T_ARRAY) {
             kj_layout layout = spec->layouts ? spec->layouts[i] : KJ_LAYOUT_C;
             v = (kj_operand){.kind = KJ_V_ARRAY, .span = p->span};

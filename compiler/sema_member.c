@@ -75,7 +75,35 @@ static kj_operand extents(kj_sema *s, kj_texpr *const *e, int n, kj_span span)
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
     for (int i = 0; i < n; i++)
         items[i] = kj_scalar(e[i]);
-    return (kj_operand){.kind = KJ_V_TUPLE, .span = span, .u.tuple = {items, n}};
+    return kj_tuple(items, n, NULL, span);
+}
+
+/* They count elements. */
+static kj_operand strides(kj_sema *s, const kj_tarray *a, kj_span span)
+{
+    kj_texpr *e[KJ_MAX_NDIM];
+    int64_t units = kj_elem_size(a) / kj_unit(a);
+    for (int i = 0; i < a->ndim; i++)
+        e[i] = units == 1
+                   ? a->stride[i]
+                   : kj_te_binary(s, KJ_OP_FLOORDIV, a->stride[i], kj_te_i64(s, units, span), span);
+    return extents(s, e, a->ndim, span);
+}
+
+/* A field of the elements of an array: a view; of one of them: its place. */
+static kj_operand element_field(kj_sema *s, const kj_expr *e, kj_operand v)
+{
+    bool one = v.kind == KJ_V_PLACE;
+    kj_tarray *a = one ? v.u.place.array : v.u.array;
+    const kj_field *part = kj_part_named(s, a->of, e);
+    if (!part)
+        return kj_no_value(e->span);
+    kj_tarray *view = kj_part_view(s, a, part);
+    if (one)
+        v.u.place.array = view;
+    else
+        v.u.array = view;
+    return v;
 }
 
 static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
@@ -84,11 +112,13 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
     if (strcmp(name, "shape") == 0)
         return extents(s, a->shape, a->ndim, e->span);
     if (strcmp(name, "strides") == 0)
-        return extents(s, a->stride, a->ndim, e->span);
+        return strides(s, a, e->span);
     if (strcmp(name, "size") == 0)
         return kj_scalar(array_size(s, a, e->span));
     if (strcmp(name, "ndim") == 0)
         return kj_literal_integer((uint64_t)a->ndim, e->span);
+    if (a->of)
+        return element_field(s, e, (kj_operand){.kind = KJ_V_ARRAY, .span = e->span, .u.array = a});
     return unknown_member(s, e, "an array", "shape, size, ndim, strides");
 }
 
@@ -159,7 +189,19 @@ static kj_operand module_member(kj_sema *s, const kj_expr *e)
     return kj_no_value(e->span);
 }
 
+static kj_operand value_field(kj_sema *s, const kj_expr *e, const kj_operand *v)
+{
+    const kj_aggregate *of = v->u.tuple.of;
+    const kj_field *part = kj_part_named(s, of, e);
+    return part ? v->u.tuple.items[part - of->fields] : kj_no_value(e->span);
+}
+
 kj_operand kj_member_expr(kj_sema *s, const kj_expr *e)
+{
+    return kj_place_value(s, kj_member_place(s, e));
+}
+
+kj_operand kj_member_place(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
     kj_symbol *dotted = kj_named(s, e);
@@ -168,9 +210,14 @@ kj_operand kj_member_expr(kj_sema *s, const kj_expr *e)
     if (base->kind == KJ_E_NAME && is_module(base->u.name) &&
         !kj_scope_find(s->scope, base->u.name))
         return module_member(s, e);
-    kj_operand v = kj_expr_any(s, base, KJ_VOID);
+    kj_operand v = kj_place_expr(s, base);
+    if (v.kind == KJ_V_PLACE && !v.u.place.array->of)
+        v = kj_place_value(s, v);
+    if (kj_is_aggregate(&v))
+        return value_field(s, e, &v);
     switch (v.kind) {
     case KJ_V_ARRAY: return array_member(s, e, v.u.array);
+    case KJ_V_PLACE: return element_field(s, e, v);
     case KJ_V_SYMBOL: return symbol_member(s, e, v.u.symbol);
     case KJ_V_ERROR: return v;
     default:

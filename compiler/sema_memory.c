@@ -111,7 +111,7 @@ static int64_t element_count(kj_sema *s, const kj_tarray *a, int64_t most)
         } else if (__builtin_mul_overflow(count, a->shape[i]->u.value.i, &count) || count > most) {
             kj_sema_error(s, a->span, "array-size",
                           "'%s' is larger than the %lld bytes that are allowed", a->name,
-                          (long long)(most * kj_types[a->elem].size));
+                          (long long)(most * kj_elem_size(a)));
             return -1;
         }
     }
@@ -136,13 +136,14 @@ bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
     kj_operand value = kj_no_value(name->span);
     if (array_arguments(s, init, callee->name, args) && shape_of(s, args[0], shared, &a))
         a.elem = kj_dtype_argument(s, args[1]);
+    a.of = kj_aggregate_of(a.elem);
     if (a.elem != KJ_VOID) {
         int64_t most = shared ? INT32_MAX : KJ_MAX_LOCAL_BYTES;
-        a.static_count = element_count(s, &a, most / kj_types[a.elem].size);
+        a.static_count = element_count(s, &a, most / kj_elem_size(&a));
     }
     if (a.elem != KJ_VOID && a.static_count >= 0) {
         a.layout = KJ_LAYOUT_C;
-        a.stride[a.ndim - 1] = kj_te_i64(s, 1, name->span);
+        a.stride[a.ndim - 1] = kj_te_i64(s, kj_elem_size(&a) / kj_unit(&a), name->span);
         for (int i = a.ndim - 2; i >= 0; i--)
             a.stride[i] = kj_hold(s, kj_i64_mul(s, a.shape[i + 1], a.stride[i + 1], name->span),
                                   kj_arena_printf(s->arena, "%s.stride%d", name->name, i));

@@ -39,11 +39,6 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise)
     return kj_arena_printf(s->diag->arena, "%.*s", len, text);
 }
 
-const char *kj_type_name(kj_dtype t)
-{
-    return t < KJ_NTYPES ? kj_types[t].name : "nothing";
-}
-
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim)
 {
     const char *commas = ",,,,,,";
@@ -79,7 +74,10 @@ const char *kj_describe(kj_sema *s, const kj_operand *v)
     switch (v->kind) {
     case KJ_V_LITERAL: return kj_is_float(v->u.literal.type) ? "a float" : "an integer";
     case KJ_V_SCALAR: return kj_type_name(v->u.scalar.e->type);
-    case KJ_V_TUPLE: return kj_arena_printf(s->diag->arena, "a tuple of %d", v->u.tuple.n);
+    case KJ_V_TUPLE:
+        return v->u.tuple.of ? v->u.tuple.of->name
+                             : kj_arena_printf(s->diag->arena, "a tuple of %d", v->u.tuple.n);
+    case KJ_V_PLACE: return kj_type_name(v->u.place.array->elem);
     case KJ_V_ARRAY: return kj_array_type(s, v->u.array->elem, v->u.array->ndim);
     case KJ_V_NONE: return "nothing";
     default: return "no value";

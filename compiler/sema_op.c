@@ -282,6 +282,8 @@ kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span s
         return kj_no_value(span);
     if (a.kind == KJ_V_LITERAL && b.kind == KJ_V_LITERAL)
         return kj_literal_binary(s, op, a, b, span);
+    if (kj_is_aggregate(&a) || kj_is_aggregate(&b))
+        return kj_aggregate_binary(s, op, a, b, span);
     if (class == KJ_OPS_COMPARE)
         return comparison(s, op, v, span);
     if (class == KJ_OPS_SHIFT)
@@ -303,6 +305,8 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     }
     if (a.kind == KJ_V_LITERAL)
         return kj_literal_unary(s, op, a, span);
+    if (kj_is_aggregate(&a))
+        return kj_aggregate_unary(s, op, a, span);
     if (op == KJ_OP_INVERT && is_bool(&a)) {
         kj_message *m =
             kj_sema_error(s, span, "not-a-number", "'~' works on integers, not on bool");

@@ -77,19 +77,21 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
     if (t.kind == KJ_T_TUPLE)
         kj_sema_error(s, p->type->span, "parameter-type",
                       "a kernel's parameters are scalars and arrays, not tuples");
-    if (t.kind == KJ_T_SCALAR || t.kind == KJ_T_ARRAY)
+    if (t.kind == KJ_T_SCALAR || t.kind == KJ_T_AGGREGATE || t.kind == KJ_T_ARRAY)
         out->type = t.dtype;
     if (p->is_const && out->ndim) {
         kj_message *m =
             kj_sema_error(s, p->span, "const-parameter", "a const parameter is a scalar");
         kj_hint(s->diag, m, "declare a const array at the top of the file");
+    } else if (p->is_const && t.of) {
+        kj_sema_error(s, p->span, "const-parameter", "a const parameter is a number or a bool");
     }
     if (!p->is_const && p->init) {
         kj_message *m = kj_sema_error(s, p->init->span, "const-parameter",
                                       "only const parameters have defaults");
         kj_hint(s->diag, m, "write const %s: ...", p->name);
     }
-    if (p->is_const && p->init && !out->ndim) {
+    if (p->is_const && p->init && !out->ndim && !t.of) {
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
         out->has_default = kj_expr_const(s, p->init, out->type, what, &out->init);
     }

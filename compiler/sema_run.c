@@ -55,6 +55,10 @@ static kj_scope *run_scope(kj_sema *s)
     }
     for (int t = 0; t < KJ_NTYPES; t++)
         add_name(s, scope, kj_types[t].name, strlen(kj_types[t].name), KJ_SYM_TYPE, t);
+#define AGGREGATE(id, number, text, kind, elem, n) \
+    add_name(s, scope, text, strlen(text), KJ_SYM_TYPE, number);
+#include "aggregates.def"
+#undef AGGREGATE
     add_name(s, scope, "inf", 3, KJ_SYM_VALUE, 0);
     add_name(s, scope, "nan", 3, KJ_SYM_VALUE, 0);
     add_name(s, scope, "pi", 2, KJ_SYM_VALUE, 0);
@@ -146,7 +150,8 @@ static void declare_run_names(kj_sema *s, const kj_name *name, kj_role role)
 
 static void check_target(kj_sema *s, const kj_expr *target)
 {
-    if (target->kind == KJ_E_INDEX) {
+    bool field = target->kind == KJ_E_MEMBER && !kj_is_run_member(target->u.member.name);
+    if (target->kind == KJ_E_INDEX || field) {
         kj_sema_run_expr(s, target);
         return;
     }

@@ -226,10 +226,17 @@ static int member_index(const char *name)
     return -1;
 }
 
+bool kj_is_run_member(const char *name)
+{
+    return member_index(name) >= 0;
+}
+
 static void unknown_member(kj_sema *s, const kj_expr *e)
 {
     const char *names[NRUN];
     size_t n = 0;
+    if (kj_is_field_name(e->u.member.name))
+        return;
     for (int i = 0; i < NRUN; i++)
         if (run_names[i].name[0] == '.')
             names[n++] = run_names[i].name + 1;
@@ -357,7 +364,9 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     } else if (sym->kind == KJ_SYM_FN) {
         kj_sema_run_name(s, callee);
     } else if (sym->kind == KJ_SYM_TYPE) {
-        if (kj_count(e->u.call.args) != 1)
+        const kj_aggregate *of = kj_aggregate_of(sym->type);
+        int n = kj_count(e->u.call.args);
+        if (n != 1 && !(of && n == of->n))
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {
         kj_sema_error(s, callee->span, "call", "'%s' is not a function", sym->name);

@@ -173,10 +173,15 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 {
     kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
-    const char *names[KJ_NTYPES];
-    for (int t = 0; t < KJ_NTYPES; t++)
-        names[t] = kj_types[t].name;
-    const char *near = kj_nearest(name, names, KJ_NTYPES);
+    static const char *const names[] = {
+#define TYPE(id, text, class, bits, npy) text,
+#include "types.def"
+#undef TYPE
+#define AGGREGATE(id, number, text, kind, elem, n) text,
+#include "aggregates.def"
+#undef AGGREGATE
+    };
+    const char *near = kj_nearest(name, names, sizeof names / sizeof *names);
     if (hint_habit(s, m, name))
         return;
     if (near)
@@ -201,6 +206,11 @@ kj_scope *kj_predefined(kj_arena *arena)
         const char *name = kj_intern(arena, kj_types[t].name, strlen(kj_types[t].name));
         kj_scope_add(arena, scope, name, none, KJ_SYM_TYPE)->type = (kj_dtype)t;
     }
+#define AGGREGATE(id, number, text, kind, elem, n) \
+    kj_scope_add(arena, scope, kj_intern(arena, text, strlen(text)), none, KJ_SYM_TYPE)->type = \
+        KJ_##id;
+#include "aggregates.def"
+#undef AGGREGATE
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const char *text = kj_builtins[id].name, *dot = strchr(text, '.');
         const char *name = kj_intern(arena, text, dot ? (size_t)(dot - text) : strlen(text));

@@ -51,8 +51,9 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
                 kj_array_type(s, t.dtype, t.ndim));
         return t;
     }
+    t.of = kj_aggregate_of(t.dtype);
     if (t.dtype != KJ_VOID)
-        t.kind = t.ndim ? KJ_T_ARRAY : KJ_T_SCALAR;
+        t.kind = t.ndim ? KJ_T_ARRAY : t.of ? KJ_T_AGGREGATE : KJ_T_SCALAR;
     return t;
 }
 
@@ -75,7 +76,7 @@ bool kj_type_in_bound(kj_dtype t, const char *bound)
         return kj_is_int(t);
     if (strcmp(bound, "float") == 0)
         return kj_is_float(t);
-    return kj_is_int(t) || kj_is_float(t);
+    return !kj_is_scalar(t) || kj_is_int(t) || kj_is_float(t);
 }
 
 /* ---- Which types meet in which ---- */
@@ -216,6 +217,8 @@ kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const cha
         return kj_no_value(v.span);
     if (to->kind == KJ_T_SCALAR)
         return kj_scalar(kj_coerce(s, v, to->dtype, what));
+    if (to->kind == KJ_T_AGGREGATE)
+        return kj_coerce_aggregate(s, v, to->of, what);
     if (to->kind == KJ_T_ARRAY)
         return coerce_array(s, v, to, what);
     if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->n) {
@@ -264,6 +267,8 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
         kj_hint(s->diag, m, "write true or false");
     else if (v.kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v.span, "..."));
+    else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
+        kj_hint(s->diag, m, "write all(%s), or any(...)", kj_source_text(s, v.span, "..."));
     return NULL;
 }
 

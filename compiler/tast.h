@@ -13,6 +13,10 @@
  *     `let` variables that sema declares where the view is made. An array parameter of a fn is its
  *     argument's view.
  *   - Indices, sizes, strides and offsets are i64, in elements.
+ *   - No values of several scalars (kj_aggregate): a variable is one variable a part, a part of an
+ *     array's elements a view whose offset and strides count scalars of its own type, and a load or
+ *     store of an element one of each part. Only roots have such elements; their own strides count
+ *     what the elements are aligned to (kj_unit).
  *   - Evaluation order is left to right; only atomics, stores, and calls of type KJ_VOID (fences
  *     and the like) have effects. Calls with how == WARP depend on which threads run: they stay
  *     under the conditions they were written under.
@@ -22,7 +26,7 @@
 
 #include "ast.h"
 
-enum { KJ_MAX_NDIM = 6, KJ_SMALL = 1 << 28 };
+enum { KJ_SMALL = 1 << 28 };
 enum { KJ_WARP = 32 }; /* threads */
 
 typedef struct kj_texpr kj_texpr;
@@ -53,6 +57,7 @@ typedef struct kj_tarray {
     const char *name;
     kj_span span;
     kj_dtype elem;
+    const kj_aggregate *of; /* the element type, where that is no scalar */
     int ndim;
     kj_space space;
     struct kj_tarray *root;
@@ -61,6 +66,9 @@ typedef struct kj_tarray {
     kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C
                                       and KJ_LAYOUT_ROWS */
     kj_layout layout;
+    /* The part'th of the equal scalars of each element of `whole`, or NULL. */
+    const struct kj_tarray *whole;
+    int part;
     /* of roots: */
     int id;             /* dense among the kernel's roots */
     int param;          /* index in kj_tkernel.params, or -1 */
@@ -70,6 +78,16 @@ typedef struct kj_tarray {
     int64_t static_count; /* shared, local, const: elements; 0 when the shape is known only at the
                              launch */
 } kj_tarray;
+
+/* Bytes of an element, and those that offset and strides count. */
+static inline int64_t kj_elem_size(const kj_tarray *a)
+{
+    return a->of ? a->of->size : kj_types[a->elem].size;
+}
+static inline int kj_unit(const kj_tarray *a)
+{
+    return a->of ? a->of->align : kj_types[a->elem].size;
+}
 
 typedef enum kj_index {
     KJ_THREAD_IDX,

@@ -34,11 +34,95 @@ const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 #undef BUILTIN
 };
 
+/* ---- Types of several scalars ---- */
+
+enum {
+#define TYPE(id, name, class, bits, npy) BYTES_##id = (bits) / 8,
+#include "types.def"
+#undef TYPE
+};
+
+#define FIELD(text, id, i) \
+    { \
+        .name = text, .type = KJ_##id, .offset = (i)*BYTES_##id \
+    }
+#define FIELDS_VECTOR(id) FIELD("x", id, 0), FIELD("y", id, 1), FIELD("z", id, 2), FIELD("w", id, 3)
+#define FIELDS_COMPLEX(id) FIELD("real", id, 0), FIELD("imag", id, 1)
+
+#define AGGREGATE(id, number, text, family, of, count) \
+    static const kj_field fields_##id[] = {FIELDS_##family(of)};
+#include "aggregates.def"
+#undef AGGREGATE
+
+static const kj_aggregate aggregates[] = {
+#define AGGREGATE(id, number, text, family, of, count) \
+    {.kind = KJ_##family, \
+     .name = text, \
+     .type = KJ_##id, \
+     .size = (count)*BYTES_##of, \
+     .align = BYTES_##of, \
+     .least = BYTES_##of, \
+     .n = count, \
+     .fields = fields_##id, \
+     .elem = KJ_##of},
+#include "aggregates.def"
+#undef AGGREGATE
+};
+
+enum { NAGGREGATES = sizeof aggregates / sizeof *aggregates };
+
+const kj_aggregate *kj_aggregate_of(kj_dtype t)
+{
+    for (int i = 0; i < NAGGREGATES; i++) {
+        if (aggregates[i].type == t)
+            return &aggregates[i];
+    }
+    return NULL;
+}
+
+bool kj_is_field_name(const char *name)
+{
+    for (int i = 0; i < NAGGREGATES; i++)
+        for (int k = 0; k < aggregates[i].n; k++)
+            if (strcmp(aggregates[i].fields[k].name, name) == 0)
+                return true;
+    return false;
+}
+
+int kj_count_parts(const kj_aggregate *of)
+{
+    int n = 0;
+    for (int i = 0; i < of->n; i++)
+        n += of->fields[i].of ? kj_count_parts(of->fields[i].of) : 1;
+    return n;
+}
+
+const kj_aggregate *kj_vector_of(kj_dtype elem, int n)
+{
+    for (int i = 0; i < NAGGREGATES; i++) {
+        if (aggregates[i].kind == KJ_VECTOR && aggregates[i].elem == elem && aggregates[i].n == n)
+            return &aggregates[i];
+    }
+    return NULL;
+}
+
 kj_dtype kj_type_named(const char *name)
 {
     for (int t = 0; t < KJ_NTYPES; t++) {
         if (strcmp(kj_types[t].name, name) == 0)
             return (kj_dtype)t;
     }
+    for (int i = 0; i < NAGGREGATES; i++) {
+        if (strcmp(aggregates[i].name, name) == 0)
+            return aggregates[i].type;
+    }
     return KJ_VOID;
+}
+
+const char *kj_type_name(kj_dtype t)
+{
+    const kj_aggregate *of = kj_aggregate_of(t);
+    if (of)
+        return of->name;
+    return kj_is_scalar(t) ? kj_types[t].name : "nothing";
 }

@@ -9,8 +9,11 @@ typedef enum kj_dtype {
 #define TYPE(id, name, class, bits, npy) KJ_##id,
 #include "types.def"
 #undef TYPE
-    KJ_NTYPES,
-    KJ_VOID = KJ_NTYPES,
+    KJ_NTYPES, /* scalars are below; from here on types of several scalars */
+#define AGGREGATE(id, number, name, kind, elem, n) KJ_##id = number,
+#include "aggregates.def"
+#undef AGGREGATE
+    KJ_VOID = 63,
 } kj_dtype;
 
 typedef enum kj_class { KJ_CLASS_BOOL, KJ_CLASS_INT, KJ_CLASS_UINT, KJ_CLASS_FLOAT } kj_class;
@@ -37,6 +40,11 @@ static inline bool kj_is_int(kj_dtype t)
            (kj_types[t].class == KJ_CLASS_INT || kj_types[t].class == KJ_CLASS_UINT);
 }
 
+static inline bool kj_is_scalar(kj_dtype t)
+{
+    return t < KJ_NTYPES;
+}
+
 /* Of an integer type: the least b with |any value| <= 2^b. 64 for the others. */
 static inline uint8_t kj_magnitude_bits(kj_dtype t)
 {
@@ -45,8 +53,44 @@ static inline uint8_t kj_magnitude_bits(kj_dtype t)
     return (uint8_t)(kj_is_signed(t) ? kj_types[t].bits - 1 : kj_types[t].bits);
 }
 
-/* The type called `name`, or KJ_VOID. */
+/* The type called `name`, or KJ_VOID; and back, "nothing" for that. */
 kj_dtype kj_type_named(const char *name);
+const char *kj_type_name(kj_dtype t);
+
+/* ---- Types of several scalars ---- */
+
+enum { KJ_MAX_NDIM = 6 };
+
+typedef enum kj_aggregate_kind { KJ_VECTOR, KJ_COMPLEX } kj_aggregate_kind;
+
+typedef struct kj_aggregate kj_aggregate;
+
+/* A part of one: a scalar when `of` is NULL. */
+typedef struct kj_field {
+    const char *name;
+    kj_dtype type;
+    const kj_aggregate *of;
+    int64_t offset; /* bytes */
+} kj_field;
+
+/* Laid out as C does: each part at a multiple of its alignment, the size one of the largest. */
+struct kj_aggregate {
+    kj_aggregate_kind kind;
+    const char *name;
+    kj_dtype type;
+    int64_t size;
+    int align, least; /* bytes: of the whole; of the smallest scalar in it */
+    int n;            /* parts */
+    const kj_field *fields;
+    kj_dtype elem; /* of the scalars */
+};
+
+/* NULL when `t` is a scalar. */
+const kj_aggregate *kj_aggregate_of(kj_dtype t);
+bool kj_is_field_name(const char *name);    /* of any */
+int kj_count_parts(const kj_aggregate *of); /* scalars in all */
+/* The vector of n scalars; NULL when there is none. */
+const kj_aggregate *kj_vector_of(kj_dtype elem, int n);
 
 typedef enum kj_op {
 #define BINARY(id, spelling, class) KJ_OP_##id,

@@ -76,7 +76,8 @@ KJIT_API const char *kjit_version(void);                      /* "0.1.0" */
 
 /* ---- Types ---- */
 
-/* Scalar types; bool is one byte, 0 or 1. The numbers are kept for ever. */
+/* Element types. bool is one byte, 0 or 1. A small vector is its scalars one behind the other (x, y,
+ * z, w), aligned as one of them is. The numbers are kept for ever. */
 typedef enum kjit_dtype {
     KJIT_BOOL = 0,
     KJIT_I8 = 1,
@@ -88,7 +89,15 @@ typedef enum kjit_dtype {
     KJIT_U32 = 7,
     KJIT_U64 = 8,
     KJIT_F32 = 9,
-    KJIT_F64 = 10
+    KJIT_F64 = 10,
+    KJIT_F32X2 = 16,
+    KJIT_F32X4 = 17,
+    KJIT_F64X2 = 18,
+    KJIT_I32X2 = 19,
+    KJIT_I32X4 = 20,
+    KJIT_U8X4 = 21,
+    KJIT_U32X2 = 22,
+    KJIT_U32X4 = 23
 } kjit_dtype;
 
 KJIT_API size_t kjit_dtype_size(kjit_dtype dtype);      /* bytes; 0 for no type */
@@ -242,6 +251,12 @@ KJIT_API kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const
                                       const int64_t *step, kjit_array **out);
 /* A view without axis `axis`, at `index`. */
 KJIT_API kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **out);
+/* A view of the same memory as elements of another type: vectors as their scalars, with one axis
+ * more, the last; or scalars as vectors of that type, which takes the last axis: its elements lie
+ * side by side, as many as a vector has. The array's own type is a plain view. */
+KJIT_API kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out);
+/* A view of one field of each element: "x" to "w" of vectors. */
+KJIT_API kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out);
 /* The memory goes with its last array, view and queued work. */
 KJIT_API void kjit_array_free(kjit_array *a);
 
@@ -264,7 +279,7 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
 
 /* Files, by the path's ending (a load of any other is taken for .npy).
  * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what
- * NumPy writes.
+ * NumPy writes. An array of vectors is one of their scalars there, with one axis more, the last.
  * .png: grey as u8 [h, w], colour as u8 [h, w, 3]; what is read of other kinds (palettes, 16 bits,
  * alpha) becomes one of these, and f32, f64 or bool [h, w] is saved as grey from its least value to
  * its largest.
@@ -313,7 +328,8 @@ typedef enum kjit_arg_kind {
     KJIT_ARG_ARRAY,
     KJIT_ARG_INT,
     KJIT_ARG_FLOAT,
-    KJIT_ARG_BOOL
+    KJIT_ARG_BOOL,
+    KJIT_ARG_VALUE
 } kjit_arg_kind;
 
 /* One argument: arrays as they are, numbers converted to the parameter's type. What that type
@@ -328,7 +344,9 @@ typedef struct kjit_arg {
         kjit_array *array;
         int64_t i;
         double f;
+        const void *value; /* of KJIT_ARG_VALUE: an element, read by the launch */
     } u;
+    kjit_dtype dtype; /* of KJIT_ARG_VALUE: its type, the parameter's */
 } kjit_arg;
 
 static inline kjit_arg kjit_arg_array(kjit_array *a)
@@ -361,6 +379,16 @@ static inline kjit_arg kjit_arg_bool(int b)
     arg.kind = KJIT_ARG_BOOL;
     arg.name = NULL;
     arg.u.i = b != 0;
+    return arg;
+}
+/* A vector, in memory. */
+static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_VALUE;
+    arg.name = NULL;
+    arg.u.value = value;
+    arg.dtype = dtype;
     return arg;
 }
 static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)

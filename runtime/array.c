@@ -97,14 +97,14 @@ kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size,
 
 /* ---- Arrays ---- */
 
-static bool is_aligned(const kjit_array *a, size_t elem)
+static bool is_aligned(const kjit_array *a)
 {
     uintptr_t bits = a->size > 0 ? (uintptr_t)a->data : 0;
     for (int i = 0; a->size > 0 && i < a->ndim; i++) {
         if (a->shape[i] > 1)
             bits |= (uintptr_t)a->strides[i];
     }
-    return bits % elem == 0; /* sizes are powers of 2 */
+    return bits % (uintptr_t)kj_array_align(a) == 0; /* alignments are powers of 2 */
 }
 
 /* Where the elements lie; the strides were checked to stay within an address space. */
@@ -136,6 +136,7 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
     a->buffer = buffer;
     a->data = data;
     a->dtype = dtype;
+    a->of = kj_aggregate_of((kj_dtype)dtype);
     a->ndim = ndim;
     if (ndim > 0) {
         memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
@@ -143,7 +144,7 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
     }
     kj_shape_count(ndim, shape, elem, &a->size);
     a->layout = kj_layout_of(ndim, shape, strides, elem);
-    a->aligned = is_aligned(a, elem);
+    a->aligned = is_aligned(a);
     set_range(a, elem);
     return a;
 }
@@ -267,10 +268,10 @@ void kjit_array_free(kjit_array *a)
 
 /* ---- Views ---- */
 
-static kjit_status new_view(kjit_array *a, char *data, int ndim, const int64_t *shape,
-                            const int64_t *strides, kjit_array **out)
+kjit_status kj_array_view(kjit_array *a, char *data, kjit_dtype dtype, int ndim,
+                          const int64_t *shape, const int64_t *strides, kjit_array **out)
 {
-    *out = new_array(a->buffer, data, a->dtype, ndim, shape, strides);
+    *out = new_array(a->buffer, data, dtype, ndim, shape, strides);
     if (!*out)
         return kj_no_memory(a->ctx);
     kj_buffer_hold(a->buffer);
@@ -280,7 +281,7 @@ static kjit_status new_view(kjit_array *a, char *data, int ndim, const int64_t *
 kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, const int64_t *strides,
                               kjit_array **out)
 {
-    return new_view(a, a->data, ndim, shape, strides, out);
+    return kj_array_view(a, a->data, a->dtype, ndim, shape, strides, out);
 }
 
 /* Elements of start:stop:step; all three are within -1 .. extent but for the step. */
@@ -322,7 +323,7 @@ kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t 
         if (a->size > 0)
             data += from * a->strides[i];
     }
-    return new_view(a, data, a->ndim, shape, strides, out);
+    return kj_array_view(a, data, a->dtype, a->ndim, shape, strides, out);
 }
 
 kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **out)
@@ -348,7 +349,7 @@ kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **o
         strides[k++] = a->strides[i];
     }
     char *data = a->size > 0 ? a->data + index * a->strides[axis] : a->data;
-    return new_view(a, data, a->ndim - 1, shape, strides, out);
+    return kj_array_view(a, data, a->dtype, a->ndim - 1, shape, strides, out);
 }
 
 /* ---- What an array is ---- */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "format.h"
 
 /* "f32[,]" or "T[,] with T = f32" */
 static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char buf[96])
@@ -14,12 +14,12 @@ static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char
     for (int i = 0; i < p->generic; i++)
         g = g->next;
     if (p->generic < 0)
-        snprintf(buf, 96, "%s%s", kj_types[p->type].name, dims[p->ndim]);
+        snprintf(buf, 96, "%s%s", kj_type_name(p->type), dims[p->ndim]);
     else if (b->generics[p->generic] == KJ_VOID)
         snprintf(buf, 96, "%.40s%s", g->name, dims[p->ndim]);
     else
         snprintf(buf, 96, "%.40s%s with %.30s = %s", g->name, dims[p->ndim], g->name,
-                 kj_types[b->generics[p->generic]].name);
+                 kj_type_name(b->generics[p->generic]));
     return buf;
 }
 
@@ -85,7 +85,8 @@ static bool allows(const char *bound, kj_dtype type)
         return true;
     if (strcmp(bound, "float") == 0)
         return kj_is_float(type);
-    return kj_is_int(type) || (strcmp(bound, "number") == 0 && kj_is_float(type));
+    return kj_is_int(type) ||
+           (strcmp(bound, "number") == 0 && (kj_is_float(type) || !kj_is_scalar(type)));
 }
 
 static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype type)
@@ -95,10 +96,16 @@ static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype
         g = g->next;
     if (!allows(g->bound, type))
         return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name,
-                    kj_types[type].name, g->name,
+                    kj_type_name(type), g->name,
                     strcmp(g->bound, "number") == 0 ? "number" : g->bound);
     b->generics[p->generic] = type;
     return KJIT_OK;
+}
+
+static const char *type_name(kjit_dtype dtype)
+{
+    const char *name = kjit_dtype_name(dtype);
+    return name ? name : "none";
 }
 
 static const char *arg_text(const kjit_arg *arg, char buf[96])
@@ -116,6 +123,7 @@ static const char *arg_text(const kjit_arg *arg, char buf[96])
         return buf;
     }
     case KJIT_ARG_BOOL: return arg->u.i ? "true" : "false";
+    case KJIT_ARG_VALUE: snprintf(buf, 96, "a value of type %s", type_name(arg->dtype)); return buf;
     }
     return "an argument of no kind";
 }
@@ -144,7 +152,7 @@ static bool is_small_empty(const kjit_array *a)
 /* Do 32 bits hold every index into it, and its extents and strides? */
 static bool is_small(const kjit_array *a)
 {
-    int64_t span = 0, size = (int64_t)kjit_dtype_size(a->dtype);
+    int64_t span = 0, size = a->of ? a->of->least : kj_types[a->dtype].size;
     if (a->size == 0)
         return is_small_empty(a);
     for (int i = 0; i < a->ndim; i++) {
@@ -184,11 +192,78 @@ static kjit_status bind_array(kj_binding *b, int i)
     }
     if (!a->aligned)
         return FAIL(b, KJIT_INVALID,
-                    "the array for '%s' is not aligned to its elements of %zu bytes: copy it first",
-                    NAME(b), p->name, kjit_dtype_size(a->dtype));
+                    "the array for '%s' is not aligned to %d bytes as its elements are: copy it "
+                    "first",
+                    NAME(b), p->name, kj_array_align(a));
     b->layouts[i] = a->layout;
     b->small = b->small && is_small(a);
     return KJIT_OK;
+}
+
+static kj_dtype param_type(const kj_binding *b, const kj_kernel_param *p)
+{
+    return p->generic >= 0 ? b->generics[p->generic] : p->type;
+}
+
+static kjit_status bind_value(kj_binding *b, int i)
+{
+    const kj_kernel_param *p = &b->kernel->decl->params[i];
+    const kjit_arg *arg = b->args[i];
+    if (!arg->u.value)
+        return FAIL(b, KJIT_INVALID, "the value for '%s' is NULL", NAME(b), p->name);
+    if (!kj_aggregate_of((kj_dtype)arg->dtype))
+        return wrong_kind(b, p, arg);
+    if (param_type(b, p) == KJ_VOID)
+        return fix_generic(b, p, (kj_dtype)arg->dtype);
+    return param_type(b, p) == (kj_dtype)arg->dtype ? KJIT_OK : wrong_kind(b, p, arg);
+}
+
+static bool add_parts(kj_binding *b, int param, const kj_aggregate *of, int64_t offset)
+{
+    for (int i = 0; i < of->n; i++) {
+        kj_field part = of->fields[i];
+        part.offset += offset;
+        if (part.of && !add_parts(b, param, part.of, part.offset))
+            return false;
+        if (part.of)
+            continue;
+        if (b->nruntime == KJ_MAX_PARAMS)
+            return false;
+        b->parts[b->nruntime] = part;
+        b->runtime[b->nruntime++] = param;
+    }
+    return true;
+}
+
+/* Which parameter, or which part of it, each parameter of the typed kernel is. */
+static kjit_status list_runtime(kj_binding *b)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    b->nruntime = 0;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        const kj_aggregate *of = p->ndim == 0 ? kj_aggregate_of(param_type(b, p)) : NULL;
+        bool room = b->nruntime < KJ_MAX_PARAMS;
+        if (p->is_const)
+            continue;
+        if (room && of)
+            room = add_parts(b, i, of, 0);
+        else if (room)
+            b->runtime[b->nruntime++] = i;
+        if (!room)
+            return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters",
+                        NAME(b), KJ_MAX_PARAMS);
+    }
+    return KJIT_OK;
+}
+
+kj_value kj_binding_scalar(const kj_binding *b, int i)
+{
+    int param = b->runtime[i];
+    if (!b->args[param] || b->args[param]->kind != KJIT_ARG_VALUE)
+        return b->scalars[param];
+    const kj_field *part = &b->parts[i];
+    return kj_element((kjit_dtype)part->type, (const char *)b->args[param]->u.value + part->offset);
 }
 
 /* What the addresses of the arrays allow. Host arrays that a device gets copies of keep their place
@@ -243,8 +318,10 @@ static kjit_status infer_generic(kj_binding *b, int generic)
 static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg,
                            kj_value *out)
 {
-    kj_dtype to = p->generic >= 0 ? b->generics[p->generic] : p->type;
+    kj_dtype to = param_type(b, p);
     char type[96], text[96];
+    if (kj_aggregate_of(to))
+        return wrong_kind(b, p, arg);
     if (to == KJ_BOOL
             ? arg->kind != KJIT_ARG_BOOL
             : arg->kind != KJIT_ARG_INT && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
@@ -269,7 +346,7 @@ static kjit_status bind_numbers(kj_binding *b)
     const kj_kernel_decl *decl = b->kernel->decl;
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
-        if (p->ndim > 0)
+        if (p->ndim > 0 || (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE))
             continue;
         kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
         if (!b->args[i]) {
@@ -311,7 +388,7 @@ static void make_key(kj_binding *b)
                 (uint64_t)b->block[2] << 40;
     unsigned at = 64;
     for (int i = 0; i < decl->ngenerics; i++)
-        pack(b->key, &at, (uint64_t)b->generics[i], 4);
+        pack(b->key, &at, (uint64_t)b->generics[i], 8);
     for (int i = 0; i < decl->nparams; i++) {
         if (decl->params[i].ndim > 0)
             pack(b->key, &at, (uint64_t)b->layouts[i], 2);
@@ -328,7 +405,6 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     b->nconsts = 0;
     b->small = true;
     b->disjoint = b->aligned = kernel->mod->ctx->ops->variants;
-    b->nruntime = 0;
     if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
         return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
                     KJ_MAX_PARAMS);
@@ -337,10 +413,10 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     kjit_status status = place_args(b, args, nargs);
     for (int i = 0; i < decl->nparams && status == KJIT_OK; i++) {
         const kj_kernel_param *p = &decl->params[i];
-        if (!p->is_const)
-            b->runtime[b->nruntime++] = i;
         if (p->ndim > 0)
             status = bind_array(b, i);
+        else if (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE)
+            status = bind_value(b, i);
         else if (b->args[i] && b->args[i]->kind == KJIT_ARG_ARRAY)
             status = b->args[i]->u.array
                          ? wrong_kind(b, p, b->args[i])
@@ -352,6 +428,8 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     }
     if (status == KJIT_OK)
         status = bind_numbers(b);
+    if (status == KJIT_OK)
+        status = list_runtime(b);
     if (status != KJIT_OK)
         return status;
     if (kernel->mod->ctx->ops->variants)

@@ -33,16 +33,17 @@ typedef struct kj_work {
     const char *why;
 } kj_work;
 
-/* Elements of `size` bytes from one place to another, axis by axis; strides are in bytes and may be
+/* Elements of `size` bytes (1, 2, 4 or 8) from one place to another, axis by axis; strides are in bytes and may be
  * negative or 0. Made by kj_transfer_init: no axis has extent 1 or 0, axes that lie densely in both
  * are one. */
+enum { KJ_MAX_AXES = KJIT_MAX_NDIM + 1 };
 typedef struct kj_transfer {
     char *dst;
     const char *src;
     kjit_memory dst_memory, src_memory;
     size_t size;
     int ndim;
-    int64_t shape[KJIT_MAX_NDIM], dst_stride[KJIT_MAX_NDIM], src_stride[KJIT_MAX_NDIM];
+    int64_t shape[KJ_MAX_AXES], dst_stride[KJ_MAX_AXES], src_stride[KJ_MAX_AXES];
 } kj_transfer;
 
 /* A launch: `values` has grid, block and `nslots` slots; its fault pointer is the device's to

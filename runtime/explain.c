@@ -36,6 +36,21 @@ static const char *value_text(kj_value v, char buf[KJ_SCALAR_TEXT])
                           &v.u, buf);
 }
 
+/* "v is (1.0, 2.0)" */
+static void add_parts(subjects *s, int param)
+{
+    char number[KJ_SCALAR_TEXT];
+    const char *before = "(";
+    kj_str_printf(&s->text, "%s is ", s->b->kernel->decl->params[param].name);
+    for (int i = 0; i < s->b->nruntime; i++) {
+        if (s->b->runtime[i] != param)
+            continue;
+        kj_str_printf(&s->text, "%s%s", before, value_text(kj_binding_scalar(s->b, i), number));
+        before = ", ";
+    }
+    kj_str_puts(&s->text, ")");
+}
+
 static void add_param(subjects *s, int i)
 {
     const kj_kernel_decl *decl = s->b->kernel->decl;
@@ -48,6 +63,10 @@ static void add_param(subjects *s, int i)
         const kjit_array *a = s->b->args[i]->u.array;
         kj_str_printf(&s->text, "%s.shape is %s", decl->params[i].name,
                       kj_shape_text(a->ndim, a->shape, shape));
+        return;
+    }
+    if (s->b->args[i] && s->b->args[i]->kind == KJIT_ARG_VALUE) {
+        add_parts(s, i);
         return;
     }
     int nth = 0;

@@ -23,7 +23,7 @@ static kjit_status check(kjit_context *ctx, const kj_tarray *a, const kjit_array
         return kj_fail(ctx, KJIT_INVALID, "the array belongs to another context");
     if ((kj_dtype)from->dtype != a->elem)
         return kj_fail(ctx, KJIT_TYPE, "'%s' has elements of %s, not %s", a->name,
-                       kj_types[a->elem].name, kjit_dtype_name(from->dtype));
+                       kj_type_name(a->elem), kjit_dtype_name(from->dtype));
     if (from->ndim != a->ndim || memcmp(from->shape, shape, (size_t)a->ndim * sizeof *shape) != 0)
         return kj_fail(ctx, KJIT_SHAPE, "'%s' has the shape %s, not %s", a->name,
                        kj_shape_text(a->ndim, shape, wanted),
@@ -98,7 +98,7 @@ static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_tarray *root)
         return kj_no_memory(ctx);
     ctx->ops->wait(ctx->dev, NULL); /* what reads the old elements */
     kjit_status status = ctx->ops->fill(ctx->dev, v->exec, symbol.data, f->array->data,
-                                        (size_t)f->array->size * kj_types[root->elem].size, &why);
+                                        (size_t)(f->array->size * kj_elem_size(root)), &why);
     kj_str_free(&symbol);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);

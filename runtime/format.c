@@ -51,6 +51,7 @@ kj_value kj_element(kjit_dtype dtype, const void *element)
         LOAD(F32, float, f)
         LOAD(F64, double, f)
 #undef LOAD
+    default: break;
     }
     return v;
 }
@@ -284,6 +285,8 @@ kjit_status kjit_array_format(kjit_array *a, char **out)
         return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
     kjit_array *host;
     status = kj_array_on_host(a, &host);
+    if (status == KJIT_OK)
+        status = kj_array_numbers(&host);
     if (status != KJIT_OK)
         return status;
     kj_str text = {0};

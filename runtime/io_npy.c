@@ -284,20 +284,28 @@ kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out)
 
 /* ---- Writing ---- */
 
+/* Are the elements written in the order they have in memory, the first axis fastest? (The parts of
+ * vectors are an axis, and the last one's stride is the least.) */
+static bool is_fortran(const kjit_array *a)
+{
+    return a->layout == KJ_LAYOUT_F && !a->of;
+}
+
 static void write_header(kj_str *t, const kjit_array *a)
 {
-    const kj_type_info *type = &kj_types[a->dtype];
-    bool fortran = a->layout == KJ_LAYOUT_F;
+    const kj_type_info *type = &kj_types[a->of ? a->of->elem : (kj_dtype)a->dtype];
+    bool fortran = is_fortran(a);
     char growing[24] = "";
     kj_str dict = {0};
     kj_str_printf(&dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
                   type->size == 1 ? '|' : '<', type->npy, fortran ? "True" : "False");
-    for (int i = 0; i < a->ndim; i++)
+    int ndim = a->ndim + kj_is_vectors(a);
+    for (int i = 0; i < ndim; i++)
         kj_str_printf(&dict,
-                      a->ndim == 1 ? "%lld,"
-                      : i          ? ", %lld"
-                                   : "%lld",
-                      (long long)a->shape[i]);
+                      ndim == 1 ? "%lld,"
+                      : i       ? ", %lld"
+                                : "%lld",
+                      (long long)(i < a->ndim ? a->shape[i] : a->of->n));
     kj_str_puts(&dict, "), }");
     if (a->ndim > 0) { /* NumPy leaves room for the axis that appending makes longer */
         int64_t axis = a->shape[fortran ? a->ndim - 1 : 0];
@@ -340,10 +348,10 @@ static kjit_status pack(packer *p, int axis, const char *at)
 
 static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kjit_array *a)
 {
-    size_t elem = kjit_dtype_size(a->dtype);
+    size_t elem = kj_array_elem(a);
     if (a->size == 0)
         return KJIT_OK;
-    if (kj_is_dense(a->layout))
+    if (a->layout == KJ_LAYOUT_C || is_fortran(a))
         return kj_file_write(ctx, file, a->data, (size_t)a->size * elem);
     packer p = {.ctx = ctx, .file = file, .a = a, .elem = elem, .piece = malloc(PACK)};
     if (!p.piece)

@@ -11,17 +11,17 @@ enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) + KJ_MAX_FILLED + 1 }
 
 static kj_value env_param(void *ctx, int param)
 {
-    kj_binding *b = ctx;
-    return b->scalars[b->runtime[param]];
+    return kj_binding_scalar(ctx, param);
 }
 
-/* Strides in elements. Dense layouts give the strides their shape implies: what an array says of an
- * axis with one element, or of an empty array, is not to be believed. */
+/* Strides in elements; in what those are aligned to, where they are several scalars. Dense layouts
+ * give the strides their shape implies: what an array says of an axis with one element, or of an
+ * empty array, is not to be believed. */
 static int64_t stride_of(const kjit_array *a, int axis)
 {
-    int64_t stride = 1;
+    int64_t stride = (int64_t)kj_array_elem(a) / kj_array_align(a);
     if (!kj_is_dense(a->layout))
-        return a->strides[axis] / (int64_t)kjit_dtype_size(a->dtype);
+        return a->strides[axis] / kj_array_align(a);
     if (a->layout == KJ_LAYOUT_C)
         for (int i = a->ndim - 1; i > axis; i--)
             stride = (int64_t)((uint64_t)stride * (uint64_t)a->shape[i]);
@@ -70,7 +70,7 @@ static size_t pack(const kj_binding *b, const kj_staged *staged, uint64_t *slots
     for (int i = 0; i < b->nruntime; i++) {
         int param = b->runtime[i];
         if (b->kernel->decl->params[param].ndim == 0) {
-            slots[n++] = scalar_slot(b->scalars[param]);
+            slots[n++] = scalar_slot(kj_binding_scalar(b, i));
             continue;
         }
         const kjit_array *a = b->args[param]->u.array;

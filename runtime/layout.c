@@ -107,15 +107,26 @@ static void join_axes(kj_transfer *t)
         t->ndim = n + 1;
 }
 
+/* Elements of several scalars are moved piece by piece, along an axis of their own. */
+static void add_pieces(kj_transfer *t, int size)
+{
+    t->shape[0] = (int64_t)t->size / size;
+    t->dst_stride[0] = t->src_stride[0] = size;
+    t->size = (size_t)size;
+    t->ndim = t->shape[0] > 1;
+}
+
 bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src)
 {
     *t = (kj_transfer){.dst = dst->data,
                        .src = src->data,
                        .dst_memory = dst->buffer->memory,
                        .src_memory = src->buffer->memory,
-                       .size = kjit_dtype_size(dst->dtype)};
+                       .size = kj_array_elem(dst)};
     if (dst->size == 0)
         return false;
+    if (dst->of)
+        add_pieces(t, dst->aligned && src->aligned ? kj_array_align(dst) : 1);
     for (int i = 0; i < dst->ndim; i++) {
         if (dst->shape[i] == 1)
             continue;

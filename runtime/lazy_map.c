@@ -159,7 +159,7 @@ static bool put(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rva
     return map(r, at, whole, target, v);
 }
 
-bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
+static bool store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
 {
     kj_dtype to = (kj_dtype)target->dtype, from = kj_lazy_type(v);
     kj_rvalue own;
@@ -175,6 +175,23 @@ bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_
     if (!separate(r, at, whole, v, &own))
         return false;
     bool ok = put(r, at, whole, target, own);
+    kj_run_drop(&own);
+    return ok;
+}
+
+bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
+{
+    kjit_array *numbers = NULL;
+    kj_rvalue own = v;
+    if (v.kind != KJ_R_ARRAY)
+        kj_run_keep(v);
+    else if (!kj_run_numbers(r, at, v, &own))
+        return false;
+    if (kj_is_vectors(target) &&
+        !kj_run_check(r, kjit_array_view(target, (kjit_dtype)target->of->elem, &numbers), at))
+        return false;
+    bool ok = store(r, at, whole, numbers ? numbers : target, own);
+    kjit_array_free(numbers);
     kj_run_drop(&own);
     return ok;
 }

@@ -22,6 +22,28 @@ int kj_lazy_shape(kj_rvalue v, const int64_t **shape)
     return kjit_array_ndim(v.u.object->u.array);
 }
 
+/* ---- Operands ---- */
+
+/* References of one's own to the operands; vectors count as their numbers, one axis more. */
+static bool take(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rvalue *own)
+{
+    for (int i = 0; i < n; i++) {
+        own[i] = v[i];
+        if (v[i].kind != KJ_R_ARRAY)
+            kj_run_keep(v[i]);
+        else if (!kj_run_numbers(r, at, v[i], &own[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool taken(kj_rvalue *own, int n, bool ok)
+{
+    for (int i = 0; i < n; i++)
+        kj_run_drop(&own[i]);
+    return ok;
+}
+
 /* ---- Shapes ---- */
 
 static bool different_shapes(kj_run *r, kj_span at, int ndim, const int64_t *shape, int n,
@@ -235,15 +257,14 @@ static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rv
     return make(r, at, &e, out);
 }
 
-bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
+static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalue *out)
 {
-    kj_rvalue v[2] = {a, b};
     kj_op_class class = kj_ops[op].class;
     bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
     kj_dtype type = KJ_BOOL;
     char what[8];
     snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
-    if (!((equality || class == KJ_OPS_BITS) && is_bool(a) && is_bool(b))) {
+    if (!((equality || class == KJ_OPS_BITS) && is_bool(v[0]) && is_bool(v[1]))) {
         if (!numbers(r, at, what, v, 2))
             return false;
         if (class == KJ_OPS_SHIFT)
@@ -253,7 +274,7 @@ bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, k
         if (!unify(r, at, what, v, 2, &type))
             return false;
         if (class == KJ_OPS_BITS && kj_is_float(type))
-            return wrong_kind(r, at, what, "integers and bools", v[kj_is_float(own_type(b))]);
+            return wrong_kind(r, at, what, "integers and bools", v[kj_is_float(own_type(v[1]))]);
         if (op == KJ_OP_DIV && !kj_is_float(type))
             return no_division(r, at);
     }
@@ -262,7 +283,13 @@ bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, k
     return make(r, at, &e, out);
 }
 
-bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
+bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
+{
+    kj_rvalue own[2];
+    return take(r, at, (kj_rvalue[]){a, b}, 2, own) && taken(own, 2, binary(r, at, op, own, out));
+}
+
+static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 {
     kj_dtype type = kj_lazy_type(a);
     if (op == KJ_OP_NOT) {
@@ -278,10 +305,22 @@ bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
     return make(r, at, &e, out);
 }
 
-bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
+bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
+{
+    kj_rvalue own;
+    return take(r, at, &a, 1, &own) && taken(&own, 1, unary(r, at, op, own, out));
+}
+
+static bool cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
 {
     kj_lazy e = node(KJ_X_CAST, to, &a, 1, kj_lazy_type(a));
     return make(r, at, &e, out);
+}
+
+bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
+{
+    kj_rvalue own;
+    return take(r, at, &a, 1, &own) && taken(&own, 1, cast(r, at, to, own, out));
 }
 
 /* ---- Functions ---- */
@@ -325,19 +364,13 @@ static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalu
     return true;
 }
 
-bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
-                  kj_rvalue *out)
+static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
     const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
     const char *letters = strchr(signature, '(');
     int wanted = letters ? (int)strcspn(++letters, ")") : 0;
     kj_dtype type;
     char what[40];
-    if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
-        return extreme_of_many(r, at, id, args, n, out);
-    if (n != wanted)
-        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", name, wanted,
-                           wanted == 1 ? "" : "s", n);
     if (letters - signature != 2 || strspn(letters, "fin") != (size_t)wanted ||
         !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
@@ -353,10 +386,26 @@ bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, i
     return make(r, at, &e, out);
 }
 
-bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
+bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                  kj_rvalue *out)
+{
+    const char *letters = strchr(kj_builtins[id].signature, '(');
+    int wanted = letters ? (int)strcspn(letters + 1, ")") : 0;
+    kj_rvalue own[KJ_LAZY_OPERANDS];
+    if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
+        return extreme_of_many(r, at, id, args, n, out);
+    if (n != wanted)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", kj_builtins[id].name,
+                           wanted, wanted == 1 ? "" : "s", n);
+    if (n > KJ_LAZY_OPERANDS)
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays",
+                           kj_builtins[id].name);
+    return take(r, at, args, n, own) && taken(own, n, call(r, at, id, own, n, out));
+}
+
+static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *out)
 {
     kj_dtype type;
-    const kj_rvalue *v = c->args;
     if (!is_bool(v[0])) {
         char text[48];
         kj_run_fail(r, KJIT_TYPE, c->spans[0], "the condition is bool, not %s",
@@ -369,6 +418,7 @@ bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
     }
     if (!kj_is_array(v[0]) && !kj_is_array(v[1]) && !kj_is_array(v[2])) {
         *out = v[v[0].u.i ? 1 : 2];
+        kj_run_keep(*out);
         return true;
     }
     if (!unify(r, c->span, "where", v + 1, 2, &type))
@@ -376,4 +426,10 @@ bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kj_lazy e = node(KJ_X_WHERE, type, v, 3, type);
     e.types[0] = KJ_BOOL;
     return make(r, c->span, &e, out);
+}
+
+bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue own[3];
+    return take(r, c->span, c->args, 3, own) && taken(own, 3, where(r, c, own, out));
 }

@@ -162,23 +162,12 @@ static bool no_elements(kj_run *r, kj_span at, kj_fold_op op)
                        least ? "least" : "greatest");
 }
 
-bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
+static bool reduce(kj_run *r, kj_rcall *c, bool method, kj_rvalue v, kj_rvalue *out)
 {
-    bool method = kj_run_builtin_name(c->id)[0] == '.', reduced[KJIT_MAX_NDIM], keep = false;
     int first = method ? 0 : 1; /* axis and keepdims */
-    kj_rvalue v = method ? c->self : c->args[0];
+    bool reduced[KJIT_MAX_NDIM], keep = false;
     kj_fold f = {.op = op_of(c->id), .count = 1};
     const int64_t *shape;
-    if (!kj_is_array(v) && method)
-        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(v),
-                           kj_run_builtin_name(c->id) + 1);
-    if (!kj_is_array(v)) {
-        kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
-                    kj_run_builtin_name(c->id), kj_run_kind_name(v));
-        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
-                   ? kj_run_hint(r, "array(...) makes an array of it")
-                   : false;
-    }
     int ndim = kj_lazy_shape(v, &shape);
     bool all = true;
     if (!reduced_axes(r, c, first, ndim, reduced) ||
@@ -197,4 +186,27 @@ bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
     choose_types(&f);
     return all && !keep ? to_number(r, c->span, &f, v, reduced, out)
                         : to_array(r, c->span, &f, v, reduced, keep, out);
+}
+
+bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    bool method = kj_run_builtin_name(c->id)[0] == '.';
+    kj_rvalue v = method ? c->self : c->args[0], own = v;
+    if (!kj_is_array(v) && method)
+        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(v),
+                           kj_run_builtin_name(c->id) + 1);
+    if (!kj_is_array(v)) {
+        kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
+                    kj_run_builtin_name(c->id), kj_run_kind_name(v));
+        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
+                   ? kj_run_hint(r, "array(...) makes an array of it")
+                   : false;
+    }
+    if (v.kind == KJ_R_LAZY)
+        kj_run_keep(v);
+    else if (!kj_run_numbers(r, c->span, v, &own))
+        return false;
+    bool ok = reduce(r, c, method, own, out);
+    kj_run_drop(&own);
+    return ok;
 }

@@ -46,7 +46,7 @@ static void list_messages(kjit_module *mod)
  * them). */
 static int key_words(const kj_kernel_decl *decl)
 {
-    return 1 + (4 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
+    return 1 + (8 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
 }
 
 static void list_kernels(kjit_module *mod)

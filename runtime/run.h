@@ -231,12 +231,15 @@ bool kj_run_statements(kj_run *r, const kj_stmt *s); /* r->flow says how they en
 typedef struct kj_rplace {
     kj_rvalue base;
     kj_span at;
-    int64_t item;   /* of a sequence, string or range */
-    char *element;  /* in a host array */
-    kj_rvalue view; /* else: a view of an array, or KJ_R_NONE */
-    bool one;       /* the view is one element, every extent 1 */
+    int64_t item;      /* of a sequence, string or range */
+    char *element;     /* in a host array */
+    kj_rvalue view;    /* else: a view of an array, or KJ_R_NONE */
+    kj_rvalue numbers; /* an array: what `base` then is, a reference of the place's own */
+    bool one;          /* the view is one element, every extent 1 */
 } kj_rplace;
 bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj_rplace *out);
+/* A field of an array's elements, base.x, as a place. */
+bool kj_run_field_place(kj_run *r, const kj_expr *target, kj_rvalue base, kj_rplace *out);
 bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out);
 /* `whole` is the assignment. */
 bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_span whole, kj_rvalue v);
@@ -245,6 +248,8 @@ void kj_run_place_drop(kj_rplace *p);
  * recorded. */
 bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *out);
 bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
+/* a.x, where there is no attribute of that name. */
+bool kj_run_field(kj_run *r, const kj_expr *member, kj_rvalue base, kj_rvalue *out);
 
 /* ---- run_call.c: calls ---- */
 
@@ -296,8 +301,10 @@ void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n,
 /* start, start + step, ... as elements of a new array, of a type that holds them; no bools. */
 void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step);
 void kj_run_fill(kjit_array *a, const unsigned char element[8]);
-/* The array itself if it is in host memory (a new reference), else a copy there. All queued work
- * has ended. */
+/* The array itself (a new reference), or vectors seen as their scalars, with one axis more. */
+bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
+/* The same in host memory: in its own place if it is there, else a copy. All queued work has
+ * ended. */
 bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
 bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape,
                       kjit_memory memory, kj_rvalue *out);
@@ -358,11 +365,14 @@ kj_run_builtin kj_run_make_filled, kj_run_make_like, kj_run_make_full, kj_run_ma
     kj_run_make_linspace;
 /* run_list.c */
 kj_run_builtin kj_run_make_array;
+/* array(items, dtype) */
+bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype, kj_rvalue *out);
 /* run_random.c */
 kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randint;
 /* run_move.c */
-kj_run_builtin kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_device_array,
-    kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host, kj_run_copy_to_device;
+kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_to_device,
+    kj_run_device_array, kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host,
+    kj_run_copy_to_device;
 /* lazy_reduce.c */
 kj_run_builtin kj_run_reduce;
 /* lazy_node.c */

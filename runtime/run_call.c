@@ -39,6 +39,7 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_SWAP] = kj_run_swap,
     [KJ_RUN_M_COPY_TO_HOST] = kj_run_copy_to_host,
     [KJ_RUN_M_COPY_TO_DEVICE] = kj_run_copy_to_device,
+    [KJ_RUN_M_VIEW] = kj_run_view,
     [KJ_RUN_M_SUM] = kj_run_reduce,
     [KJ_RUN_M_MEAN] = kj_run_reduce,
     [KJ_RUN_M_MIN] = kj_run_reduce,
@@ -309,10 +310,34 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
     return ok;
 }
 
+/* f32x4(1, 2, 3, 4), f32x4(1): here a tuple. */
+static bool call_vector(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_rvalue *out)
+{
+    int n = 0;
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
+        n++;
+    if (n != 1 && n != of->n)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "%s takes 1 or %d numbers", of->name, of->n);
+    if (!kj_run_sequence(r, e->span, KJ_R_TUPLE, of->n, out))
+        return false;
+    const kj_expr *arg = e->u.call.args;
+    for (int i = 0; i < of->n; i++) {
+        kj_rvalue v;
+        if (!kj_run_eval(r, arg, &v) ||
+            !kj_run_cast(r, arg->span, (kjit_dtype)of->elem, v, &out->u.object->u.seq.items[i]))
+            return false;
+        if (n > 1)
+            arg = arg->next;
+    }
+    return true;
+}
+
 static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *out)
 {
     const kj_expr *arg = e->u.call.args;
     kj_rvalue v;
+    if (kj_aggregate_of((kj_dtype)dtype))
+        return call_vector(r, e, kj_aggregate_of((kj_dtype)dtype), out);
     if (!arg || arg->next || arg->keyword)
         return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts a number or an array",
                            kjit_dtype_name(dtype));

@@ -8,7 +8,7 @@
 
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)
 {
-    if (!kj_run_is_number(v))
+    if (!kj_run_is_number(v) || !kj_is_scalar((kj_dtype)to))
         return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
                            kjit_dtype_name(to));
     *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
@@ -17,9 +17,9 @@ bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *o
 
 static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what, kj_rvalue *v)
 {
-    const char *name = kj_types[to].name;
+    const char *name = kj_type_name(to);
     bool is_bool = v->kind == KJ_R_BOOL;
-    if (!kj_run_is_number(*v) || is_bool != (to == KJ_BOOL) ||
+    if (!kj_run_is_number(*v) || !kj_is_scalar(to) || is_bool != (to == KJ_BOOL) ||
         (v->kind == KJ_R_FLOAT && !kj_is_float(to)))
         return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s does not fit", what, name,
                            kj_run_kind_name(*v));

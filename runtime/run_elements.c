@@ -105,6 +105,7 @@ kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
     }
     case KJIT_F64: memcpy(&v.f, p, sizeof v.f); break;
     case KJIT_BOOL: v.u = *(const unsigned char *)p != 0; break;
+    default: break;
     }
     return kj_run_from_value(v);
 }
@@ -184,6 +185,7 @@ void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n
         for (int64_t i = 0; i < n; i++, p += step)
             out[i] = *p != 0;
         break;
+    default: break;
     }
 }
 
@@ -233,7 +235,7 @@ void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int6
             ((type *)p)[i] = (type)(int64_t)v; \
         break;
         EACH_NUMBER(STORE_LINE)
-    case KJIT_BOOL: break;
+    default: break;
     }
 }
 
@@ -255,16 +257,29 @@ void kj_run_fill(kjit_array *a, const unsigned char element[8])
     }
 }
 
-bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
+bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
 {
-    if (kjit_array_memory(a.u.object->u.array) == KJIT_HOST) {
+    kjit_array *view = NULL, *from = a.u.object->u.array;
+    if (!kj_is_vectors(from)) {
         kj_run_keep(a);
         *out = a;
-        return kj_run_check(r, kjit_synchronize(r->ctx), at);
+        return true;
     }
+    bool fixed = a.u.object->fixed;
+    if (!kj_run_check(r, kjit_array_view(from, (kjit_dtype)from->of->elem, &view), at) ||
+        !kj_run_array(r, at, view, out))
+        return false;
+    out->u.object->fixed = fixed;
+    return true;
+}
+
+bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
+{
+    if (kjit_array_memory(a.u.object->u.array) == KJIT_HOST)
+        return kj_run_check(r, kjit_synchronize(r->ctx), at) && kj_run_numbers(r, at, a, out);
     kjit_array *host = NULL;
     return kj_run_check(r, kj_array_on_host(a.u.object->u.array, &host), at) &&
-           kj_run_array(r, at, host, out);
+           kj_run_check(r, kj_array_numbers(&host), at) && kj_run_array(r, at, host, out);
 }
 
 bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape,

@@ -17,15 +17,9 @@ static bool make_fixed(kj_rvalue v)
 /* `const W: f32[] = [...]`: the list as an array; the extents are checked, or taken from it. */
 static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
 {
-    kj_rcall c = {.id = KJ_RUN_ARRAY, .span = item->value->span};
-    c.args[0] = *v;
-    c.args[1] =
-        (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)kj_type_named(item->type->name)};
-    c.given[0] = c.given[1] = true;
-    c.spans[0] = item->value->span;
-    c.spans[1] = item->type->span;
     kj_rvalue made;
-    if (!kj_run_make_array(r, &c, &made))
+    if (!kj_run_items_array(r, item->value->span, *v, (kjit_dtype)kj_type_named(item->type->name),
+                            &made))
         return false;
     kj_run_drop(v);
     *v = made;
@@ -260,10 +254,8 @@ static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
     int id = kj_run_member_id(e->u.member.name);
     if (!kj_run_eval(r, e->u.member.base, &base))
         return false;
-    if (id < 0)
-        return kj_run_fail(r, KJIT_NOT_FOUND, e->u.member.name_span, "%s has no '%s'",
-                           kj_run_kind_name(base), e->u.member.name);
-    if (!kj_run_attribute(r, e->u.member.name_span, (kj_run_id)id, base, out))
+    if (id < 0 ? !kj_run_field(r, e, base, out)
+               : !kj_run_attribute(r, e->u.member.name_span, (kj_run_id)id, base, out))
         return false;
     kj_run_drop(&base);
     return true;

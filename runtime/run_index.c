@@ -115,6 +115,9 @@ static bool make_view(kj_run *r, kj_rplace *p, int ndim, const axis_range *axes)
 
 static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
 {
+    if (!kj_run_numbers(r, p->at, p->base, &p->numbers))
+        return false;
+    p->base = p->numbers;
     kjit_array *a = p->base.u.object->u.array;
     int ndim = kjit_array_ndim(a), n = 0;
     const int64_t *shape = kjit_array_shape(a);
@@ -158,7 +161,12 @@ static bool device_element(kj_run *r, kj_rplace *p, kj_rvalue *out)
 
 static bool copy_into(kj_run *r, kj_span at, kj_rvalue to, kj_rvalue from)
 {
-    return kj_run_check(r, kjit_copy(to.u.object->u.array, from.u.object->u.array, NULL), at);
+    kj_rvalue numbers;
+    if (!kj_run_numbers(r, at, from, &numbers) ||
+        !kj_run_check(r, kjit_copy(to.u.object->u.array, numbers.u.object->u.array, NULL), at))
+        return false;
+    kj_run_drop(&numbers);
+    return true;
 }
 
 /* a[...] = scalar. Device memory gets a filled host array. */
@@ -183,6 +191,17 @@ static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
     return true;
 }
 
+/* a[...] = (1, 2, 3): as an array of these numbers. */
+static bool copy_items(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue items)
+{
+    kj_rvalue made;
+    if (!kj_run_items_array(r, at, items, kjit_array_dtype(p->view.u.object->u.array), &made) ||
+        !copy_into(r, at, p->view, made))
+        return false;
+    kj_run_drop(&made);
+    return true;
+}
+
 static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_span whole, kj_rvalue v)
 {
     if (p->base.u.object->fixed)
@@ -197,6 +216,8 @@ static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_span whole, kj_
         memcpy(p->element, element, kjit_dtype_size(dtype));
         return true;
     }
+    if (v.kind == KJ_R_TUPLE || v.kind == KJ_R_LIST)
+        return copy_items(r, p, at, v);
     return kj_is_array(v) ? kj_lazy_store(r, at, whole, p->view.u.object->u.array, v)
                           : fill_view(r, p, at, v);
 }
@@ -230,7 +251,7 @@ static bool place_in_sequence(kj_run *r, const kj_expr *args, int64_t n, kj_rpla
 
 bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj_rplace *out)
 {
-    *out = (kj_rplace){.base = base, .at = at, .view = kj_run_none()};
+    *out = (kj_rplace){.base = base, .at = at, .view = kj_run_none(), .numbers = kj_run_none()};
     switch (base.kind) {
     case KJ_R_ARRAY: return place_in_array(r, args, out);
     case KJ_R_TUPLE:
@@ -238,6 +259,12 @@ bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj
     case KJ_R_RANGE: return place_in_sequence(r, args, kj_run_range_count(base.u.object), out);
     default: return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be indexed", kj_run_kind_name(base));
     }
+}
+
+bool kj_run_field_place(kj_run *r, const kj_expr *target, kj_rvalue base, kj_rplace *out)
+{
+    *out = (kj_rplace){.base = base, .at = target->span, .numbers = kj_run_none()};
+    return kj_run_field(r, target, base, &out->view);
 }
 
 /* Item i of what is no array; i is within it. */
@@ -290,6 +317,7 @@ bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_span whole, 
 void kj_run_place_drop(kj_rplace *p)
 {
     kj_run_drop(&p->view);
+    kj_run_drop(&p->numbers);
 }
 
 bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *out)
@@ -316,6 +344,20 @@ bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *ou
 }
 
 /* ---- Attributes ---- */
+
+bool kj_run_field(kj_run *r, const kj_expr *member, kj_rvalue base, kj_rvalue *out)
+{
+    const char *name = member->u.member.name;
+    kj_span at = member->u.member.name_span;
+    kjit_array *field = NULL;
+    if (base.kind != KJ_R_ARRAY || !base.u.object->u.array->of)
+        return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
+    if (!kj_run_check(r, kjit_array_field(base.u.object->u.array, name, &field), at) ||
+        !kj_run_array(r, at, field, out))
+        return false;
+    out->u.object->fixed = base.u.object->fixed;
+    return true;
+}
 
 static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64_t divisor,
                      kj_rvalue *out)

@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool kj_run_unconfigured(kj_run *r, kj_span at, const kj_kernel_decl *kernel)
 {
@@ -55,6 +56,31 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
         return kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s",
                            kj_run_kind_name(*hold));
     *out = hold->u.object->u.stream;
+    return true;
+}
+
+/* The aggregate that argument `nth` is for, which `places` others by place come before; or NULL. */
+static const kj_aggregate *value_wanted(const kj_kernel_decl *kernel, const kj_expr *e, int places)
+{
+    for (int i = 0; i < kernel->nparams; i++) {
+        const kj_kernel_param *p = &kernel->params[i];
+        if (e->keyword ? strcmp(p->name, e->keyword) == 0 : i == places)
+            return p->ndim == 0 && p->generic < 0 ? kj_aggregate_of(p->type) : NULL;
+    }
+    return NULL;
+}
+
+/* A tuple or list for a parameter of several scalars: an array without axes, in its place. */
+static bool value_argument(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_rvalue *v,
+                           kjit_arg *out)
+{
+    kj_rvalue made;
+    if (!kj_run_items_array(r, e->span, *v, (kjit_dtype)of->type, &made))
+        return false;
+    kj_run_drop(v);
+    *v = made;
+    *out = kjit_arg_value((kjit_dtype)of->type, kjit_array_data(made.u.object->u.array));
+    out->name = e->keyword;
     return true;
 }
 
@@ -127,9 +153,15 @@ static bool bracket_config(kj_run *r, const kj_expr *index, config *c)
 static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c,
                    kj_rvalue *values, kjit_arg *args)
 {
-    int n = 0;
+    int n = 0, places = 0;
     for (const kj_expr *e = call->u.call.args; e; e = e->next, n++) {
-        if (!kj_run_eval(r, e, &values[n]) || !argument(r, e, values[n], &args[n]))
+        if (!kj_run_eval(r, e, &values[n]))
+            return false;
+        const kj_aggregate *of = value_wanted(kernel, e, places);
+        bool items = values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST;
+        places += !e->keyword;
+        if (of && items ? !value_argument(r, e, of, &values[n], &args[n])
+                        : !argument(r, e, values[n], &args[n]))
             return false;
     }
     kjit_status status =

@@ -103,22 +103,51 @@ static bool converted(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out)
     return true;
 }
 
+/* Numbers, the last axis of which makes vectors. */
+static bool as_vectors(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue *numbers)
+{
+    kjit_array *view = NULL;
+    if (!kj_run_check(r, kjit_array_view(numbers->u.object->u.array, dtype, &view), at))
+        return false;
+    kjit_array_free(numbers->u.object->u.array);
+    numbers->u.object->u.array = view;
+    return true;
+}
+
+bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype, kj_rvalue *out)
+{
+    kj_rcall c = {.id = KJ_RUN_ARRAY, .span = at};
+    c.args[0] = items;
+    c.args[1] = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = dtype};
+    c.given[0] = c.given[1] = true;
+    c.spans[0] = c.spans[1] = at;
+    return kj_run_make_array(r, &c, out);
+}
+
 bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_span at = c->spans[0];
     if (c->args[0].kind == KJ_R_ARRAY) {
         kjit_dtype to = kjit_array_dtype(c->args[0].u.object->u.array);
-        return kj_run_arg_dtype(r, c, 1, &to) && converted(r, c, to, out);
+        if (!kj_run_arg_dtype(r, c, 1, &to))
+            return false;
+        const kj_aggregate *of = kj_aggregate_of((kj_dtype)to);
+        return converted(r, c, of ? (kjit_dtype)of->elem : to, out) &&
+               (!of || as_vectors(r, at, to, out));
     }
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
-    kjit_dtype dtype = KJIT_F32;
+    kjit_dtype dtype = KJIT_F32, vector;
     bool any = false;
     if (!shape_of(r, at, c->args[0], &ndim, shape) ||
         !scan(r, at, c->args[0], 0, shape, ndim, &dtype, &any) ||
-        !kj_run_arg_dtype(r, c, 1, &dtype) ||
-        !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
+        !kj_run_arg_dtype(r, c, 1, &dtype))
+        return false;
+    const kj_aggregate *of = kj_aggregate_of((kj_dtype)(vector = dtype));
+    if (of)
+        dtype = (kjit_dtype)of->elem;
+    if (!kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
         return false;
     char *p = kjit_array_data(out->u.object->u.array);
-    return store(r, at, c->args[0], dtype, &p);
+    return store(r, at, c->args[0], dtype, &p) && (!of || as_vectors(r, c->span, vector, out));
 }

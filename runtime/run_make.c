@@ -15,9 +15,12 @@ static kjit_array *array_of(kj_rvalue v)
 static bool fill(kj_run *r, kj_span at, kj_rvalue array, kj_rvalue value)
 {
     unsigned char element[8];
-    if (!kj_run_pack(r, at, kjit_array_dtype(array_of(array)), value, element))
+    kj_rvalue numbers;
+    if (!kj_run_numbers(r, at, array, &numbers) ||
+        !kj_run_pack(r, at, kjit_array_dtype(array_of(numbers)), value, element))
         return false;
-    kj_run_fill(array_of(array), element);
+    kj_run_fill(array_of(numbers), element);
+    kj_run_drop(&numbers);
     return true;
 }
 

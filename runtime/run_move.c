@@ -15,6 +15,18 @@ static bool self_array(kj_run *r, const kj_rcall *c, kjit_array **out)
     return true;
 }
 
+bool kj_run_view(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_array *a = NULL, *view = NULL;
+    kjit_dtype dtype = KJIT_F32;
+    if (!self_array(r, c, &a) || !kj_run_arg_dtype(r, c, 0, &dtype) ||
+        !kj_run_check(r, kjit_array_view(a, dtype, &view), c->span) ||
+        !kj_run_array(r, c->span, view, out))
+        return false;
+    out->u.object->fixed = c->self.u.object->fixed;
+    return true;
+}
+
 bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;

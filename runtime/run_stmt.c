@@ -111,18 +111,27 @@ static bool assign_name(kj_run *r, const kj_expr *target, kj_span value_at, kj_r
     return true;
 }
 
+/* Of a[i] or a.x; base and place are the caller's to drop. */
+static bool find_place(kj_run *r, const kj_expr *target, kj_rvalue *base, kj_rplace *place)
+{
+    if (target->kind == KJ_E_INDEX)
+        return kj_run_eval(r, target->u.index.base, base) &&
+               kj_run_place(r, target->span, *base, target->u.index.args, place);
+    if (target->kind == KJ_E_MEMBER)
+        return kj_run_eval(r, target->u.member.base, base) &&
+               kj_run_field_place(r, target, *base, place);
+    return kj_run_fail(r, KJIT_TYPE, target->span, "this cannot be assigned");
+}
+
 /* Takes the value's reference. An array still to compute goes into its place at once; `whole` is
  * the assignment. */
 static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span whole, kj_rvalue v)
 {
     if (target->kind == KJ_E_NAME)
         return assign_name(r, target, value_at, v);
-    if (target->kind != KJ_E_INDEX)
-        return kj_run_fail(r, KJIT_TYPE, target->span, "this cannot be assigned");
     kj_rvalue base;
     kj_rplace place;
-    if (!kj_run_eval(r, target->u.index.base, &base) ||
-        !kj_run_place(r, target->span, base, target->u.index.args, &place) ||
+    if (!find_place(r, target, &base, &place) ||
         (base.kind != KJ_R_ARRAY && !kj_lazy_finish(r, value_at, &v)) ||
         !kj_run_place_set(r, &place, value_at, whole, v))
         return false;
@@ -132,15 +141,14 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span w
     return true;
 }
 
-/* a[i] op= v: the place is found once. */
+/* a[i] op= v, a.x op= v: the place is found once. */
 static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
 {
     kj_rvalue base, old, operand, v;
     kj_rplace place;
     kj_span at = s->u.assign.value->span;
-    if (!kj_run_eval(r, target->u.index.base, &base) ||
-        !kj_run_place(r, target->span, base, target->u.index.args, &place) ||
-        !kj_run_place_get(r, &place, &old) || !evaluate_lazily(r, s->u.assign.value, &operand) ||
+    if (!find_place(r, target, &base, &place) || !kj_run_place_get(r, &place, &old) ||
+        !evaluate_lazily(r, s->u.assign.value, &operand) ||
         !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) ||
         !kj_run_place_set(r, &place, at, s->span, v))
         return false;
@@ -156,7 +164,7 @@ static bool augment(kj_run *r, const kj_stmt *s)
 {
     const kj_expr *target = s->u.assign.targets;
     kj_rvalue old, operand, v;
-    if (target->kind == KJ_E_INDEX)
+    if (target->kind != KJ_E_NAME)
         return augment_place(r, s, target);
     if (!kj_run_eval(r, target, &old) || !evaluate_lazily(r, s->u.assign.value, &operand) ||
         !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v))

@@ -91,7 +91,7 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
 
-/* ---- Arrays (array.c, layout.c, copy.c) ---- */
+/* ---- Arrays (array.c, array_view.c, layout.c, copy.c) ---- */
 
 typedef struct kj_buffer {
     atomic_int refs;
@@ -107,15 +107,29 @@ struct kjit_array {
     kj_buffer *buffer;
     char *data;
     kjit_dtype dtype;
+    const kj_aggregate *of; /* what dtype is; NULL: a scalar */
     int ndim;
     int64_t size; /* elements */
     int64_t shape[KJIT_MAX_NDIM];
     int64_t strides[KJIT_MAX_NDIM]; /* bytes */
     uintptr_t low, high;            /* the addresses its elements lie in: [low, high) */
     kj_layout layout;               /* of the elements; C where both would do */
-    bool aligned;                   /* data and strides are multiples of the element's size */
+    bool aligned;     /* data and strides are multiples of what elements are aligned to */
     bool overwritten; /* by the launch it is given to, in full: it need not be moved there first */
 };
+
+static inline size_t kj_array_elem(const kjit_array *a) /* bytes of an element */
+{
+    return a->of ? (size_t)a->of->size : kj_types[a->dtype].size;
+}
+static inline int kj_array_align(const kjit_array *a)
+{
+    return a->of ? a->of->align : kj_types[a->dtype].size;
+}
+static inline bool kj_is_vectors(const kjit_array *a)
+{
+    return a->of && a->of->kind == KJ_VECTOR;
+}
 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
 void kj_buffer_hold(kj_buffer *buffer);
@@ -135,6 +149,10 @@ kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, con
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
 
+/* A view of a's memory, from `data` on. */
+kjit_status kj_array_view(kjit_array *a, char *data, kjit_dtype dtype, int ndim,
+                          const int64_t *shape, const int64_t *strides, kjit_array **out);
+
 /* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to
  * move. */
 bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src);
@@ -144,6 +162,9 @@ kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *
 /* An array whose elements the host can read where they are: `a` itself, held, or a copy. All queued
  * work has ended. */
 kjit_status kj_array_on_host(kjit_array *a, kjit_array **out);
+/* Puts a view of vectors as their scalars in place of the array, and leaves others; when that
+ * fails, *a is freed and NULL. */
+kjit_status kj_array_numbers(kjit_array **a);
 
 /* ---- Text (format.c, format_float.c) ---- */
 
@@ -224,7 +245,7 @@ typedef struct kj_variant {
 enum {
     KJ_BUCKETS = 32,
     KJ_MAX_PARAMS = 256,
-    KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (6 * KJ_MAX_PARAMS + 63) / 64
+    KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (10 * KJ_MAX_PARAMS + 63) / 64
 };
 
 /* A kernel as the launch sees it. */
@@ -292,6 +313,7 @@ typedef struct kj_binding {
     kj_layout layouts[KJ_MAX_PARAMS];
     bool small, disjoint, aligned; /* as in kj_spec */
     int runtime[KJ_MAX_PARAMS];    /* parameter of each kj_tkernel.params */
+    kj_field parts[KJ_MAX_PARAMS]; /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
     uint64_t key[KJ_MAX_KEY];
 } kj_binding;
 
@@ -301,6 +323,8 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
 kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b);
 kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b);
 kj_eval_env kj_binding_env(kj_binding *b);
+/* A scalar of kj_tkernel.params. */
+kj_value kj_binding_scalar(const kj_binding *b, int i);
 
 /* A launch's host arrays on a device without host_memory. */
 typedef struct kj_staged_array {

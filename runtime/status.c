@@ -39,14 +39,24 @@ const char *kjit_version(void)
     _Static_assert((int)KJIT_##id == (int)KJ_##id, "kjit_dtype and types.def differ");
 #include "types.def"
 #undef TYPE
+#define AGGREGATE(id, number, name, kind, elem, n) \
+    _Static_assert((int)KJIT_##id == (int)KJ_##id, "kjit_dtype and aggregates.def differ");
+#include "aggregates.def"
+#undef AGGREGATE
 
 size_t kjit_dtype_size(kjit_dtype dtype)
 {
+    const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
+    if (of)
+        return (size_t)of->size;
     return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].size : 0;
 }
 
 const char *kjit_dtype_name(kjit_dtype dtype)
 {
+    const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
+    if (of)
+        return of->name;
     return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].name : NULL;
 }
 

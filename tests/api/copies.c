@@ -40,7 +40,7 @@ static const shape shapes[] = {
      5},
 };
 
-static const kjit_dtype dtypes[] = {KJIT_U8, KJIT_I16, KJIT_F32, KJIT_F64};
+static const kjit_dtype dtypes[] = {KJIT_U8, KJIT_I16, KJIT_F32, KJIT_U8X4};
 
 static unsigned char *host[2], *result, *expected;
 static kjit_array *device[2];
@@ -139,10 +139,12 @@ static void check_all(kjit_memory to, kjit_memory from, kjit_stream *stream)
         for (int d = 0; d < s->nviews; d++) {
             for (int v = 0; v < s->nviews; v++)
                 check_copy(to, &s->views[d], from, &s->views[v],
-                           dtypes[(i + (size_t)d + (size_t)v) % 3], s, stream);
+                           dtypes[(i + (size_t)d + (size_t)v) % 4], s, stream);
         }
-        if (i % 2 == 1)
+        if (i % 2 == 1) {
             check_copy(to, &s->views[1], from, &s->views[2], KJIT_F64, s, stream);
+            check_copy(to, &s->views[2], from, &s->views[1], KJIT_F32X2, s, stream);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ typedef struct boxes {
     kj_transfer whole; /* larger strides on the device outside, none negative */
     char *stage, *aside;
     int axis;
-    int64_t rows, at[KJIT_MAX_NDIM];
+    int64_t rows, at[KJ_MAX_AXES];
     bool over;
 } boxes;
 

@@ -32,11 +32,11 @@ static const char program[] = ".version 7.0\n"
                               ".visible .entry kj_move(.param .u64 dst, .param .u64 src, .param "
                               ".u64 count, .param .u32 size,\n"
                               ".param .u64 n0, .param .u64 n1, .param .u64 n2, .param .u64 n3, "
-                              ".param .u64 n4, .param .u64 n5,\n"
+                              ".param .u64 n4, .param .u64 n5, .param .u64 n6,\n"
                               ".param .u64 d0, .param .u64 d1, .param .u64 d2, .param .u64 d3, "
-                              ".param .u64 d4, .param .u64 d5,\n"
+                              ".param .u64 d4, .param .u64 d5, .param .u64 d6,\n"
                               ".param .u64 s0, .param .u64 s1, .param .u64 s2, .param .u64 s3, "
-                              ".param .u64 s4, .param .u64 s5)\n"
+                              ".param .u64 s4, .param .u64 s5, .param .u64 s6)\n"
                               "{\n"
                               ".reg .pred %p<3>;\n"
                               ".reg .b16 %rs<2>;\n"
@@ -58,6 +58,7 @@ static const char program[] = ".version 7.0\n"
                               "mov.u64 %rd1, %rd8;\n"
                               "ld.param.u64 %rd2, [dst];\n"
                               "ld.param.u64 %rd3, [src];\n" /* clang-format off */
+    AXIS("6", "n6", "d6", "s6")
     AXIS("5", "n5", "d5", "s5")
     AXIS("4", "n4", "d4", "s4")
     AXIS("3", "n3", "d3", "s3")
@@ -118,17 +119,17 @@ static kj_cu_result move_elements(kj_device *dev, kj_cu_stream stream, const kj_
     if (result != KJ_CU_SUCCESS)
         return result;
     const void *dst = t->dst, *src = t->src;
-    int64_t count = 1, shape[KJIT_MAX_NDIM], dst_stride[KJIT_MAX_NDIM], src_stride[KJIT_MAX_NDIM];
+    int64_t count = 1, shape[KJ_MAX_AXES], dst_stride[KJ_MAX_AXES], src_stride[KJ_MAX_AXES];
     unsigned size = (unsigned)t->size;
-    void *params[4 + 3 * KJIT_MAX_NDIM] = {&dst, &src, &count, &size};
-    for (int i = 0; i < KJIT_MAX_NDIM; i++) {
+    void *params[4 + 3 * KJ_MAX_AXES] = {&dst, &src, &count, &size};
+    for (int i = 0; i < KJ_MAX_AXES; i++) {
         shape[i] = i < t->ndim ? t->shape[i] : 1;
         dst_stride[i] = i < t->ndim ? t->dst_stride[i] : 0;
         src_stride[i] = i < t->ndim ? t->src_stride[i] : 0;
         count *= shape[i];
         params[4 + i] = &shape[i];
-        params[4 + KJIT_MAX_NDIM + i] = &dst_stride[i];
-        params[4 + 2 * KJIT_MAX_NDIM + i] = &src_stride[i];
+        params[4 + KJ_MAX_AXES + i] = &dst_stride[i];
+        params[4 + 2 * KJ_MAX_AXES + i] = &src_stride[i];
     }
     int64_t blocks = (count + BLOCK - 1) / BLOCK,
             most = (int64_t)dev->multiprocessors * BLOCKS_A_MULTIPROCESSOR;

@@ -1,0 +1,165 @@
+/* Elements of several equal scalars (small vectors, complex numbers), one behind the other in
+ * memory: a row of a gang accesses them as they lie, and sorts the parts by shuffles.
+ *
+ * A load takes all parts of the row's elements and picks its own: the loads of the other parts are
+ * then the same, and LLVM makes them one. The stores of all parts of an element are one statement
+ * after another; found so, they are one store. */
+#include "lower.h"
+
+#include <string.h>
+
+/* Lanes that are shuffled at a time: a vector register of them, or all. */
+static int chunk_of(const kj_lower *lo, const kj_access *a)
+{
+    int chunk = lo->vector * 4 / kj_types[a->type].size, lanes = a->offset.lanes;
+    int n = lanes / chunk;
+    return n * chunk == lanes && (n & (n - 1)) == 0 ? chunk : lanes;
+}
+
+static LLVMValueRef shuffled(kj_lower *lo, LLVMValueRef v, LLVMValueRef w, const int *places, int n)
+{
+    LLVMValueRef index[4 * KJ_MAX_LANES];
+    for (int i = 0; i < n; i++)
+        index[i] = LLVMConstInt(lo->i32, (unsigned)places[i], false);
+    return LLVMBuildShuffleVector(lo->b, v, w ? w : LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(index, (unsigned)n), "");
+}
+
+/* n elements of v from `first` on, `step` apart. */
+static LLVMValueRef picked(kj_lower *lo, LLVMValueRef v, int first, int step, int n)
+{
+    int places[KJ_MAX_LANES];
+    for (int i = 0; i < n; i++)
+        places[i] = first + i * step;
+    return shuffled(lo, v, NULL, places, n);
+}
+
+/* n vectors of `lanes` elements behind each other; n is a power of two. */
+static LLVMValueRef joined(kj_lower *lo, LLVMValueRef *v, int n, int lanes)
+{
+    for (; n > 1; n /= 2, lanes *= 2) {
+        int places[2 * KJ_MAX_LANES];
+        for (int i = 0; i < 2 * lanes; i++)
+            places[i] = i;
+        for (int k = 0; k < n / 2; k++)
+            v[k] = shuffled(lo, v[2 * k], v[2 * k + 1], places, 2 * lanes);
+    }
+    return v[0];
+}
+
+/* A lane's bit for each part of its element. */
+static LLVMValueRef spread_mask(kj_lower *lo, LLVMValueRef mask, int first, int lanes, int parts)
+{
+    int places[4 * KJ_MAX_LANES];
+    for (int i = 0; i < lanes * parts; i++)
+        places[i] = first + i / parts;
+    return shuffled(lo, mask, NULL, places, lanes * parts);
+}
+
+/* The address of the row's first element, and of the one `lane` elements behind it. */
+static LLVMValueRef address(kj_lower *lo, const kj_access *a, int row, int lane)
+{
+    LLVMValueRef first = a->offset.v[a->offset.rows == 1 ? 0 : row];
+    first = LLVMBuildAdd(lo->b, first, kj_i64(lo, lane * a->group - a->part), "");
+    return kj_lower_element(lo, a->type, a->base, first);
+}
+
+LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+{
+    int lanes = a->offset.lanes, chunk = chunk_of(lo, a), n = 0;
+    LLVMValueRef mask = m.kind == KJ_ALL ? NULL : kj_mask_row(lo, m, row, lanes);
+    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), chunk * a->group);
+    LLVMValueRef out[KJ_MAX_LANES];
+    for (int first = 0; first < lanes; first += chunk) {
+        LLVMValueRef at = address(lo, a, row, first), all;
+        if (mask) {
+            LLVMValueRef bits = spread_mask(lo, mask, first, chunk, a->group);
+            all = kj_masked_load(lo, a, type, at, bits);
+        } else {
+            all = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
+            LLVMSetAlignment(all, kj_types[a->type].size);
+        }
+        out[n++] = picked(lo, all, a->part, a->group, chunk);
+    }
+    return joined(lo, out, n, chunk);
+}
+
+/* ---- Stores ---- */
+
+/* The statement that stores the last part of an element, when from `s` on all of them are stored
+ * one after the other; else NULL. */
+static const kj_tstmt *last_part(const kj_tstmt *s, const kj_tstmt *end)
+{
+    const kj_tarray *a = s->u.store.array;
+    if (!a->whole || a->part != 0)
+        return NULL;
+    const kj_tstmt *last = s;
+    for (int k = 1; k < a->whole->of->n; k++) {
+        last = last->next;
+        if (last == end || !last || last->kind != KJ_TS_STORE ||
+            last->u.store.array->whole != a->whole || last->u.store.array->part != k)
+            return NULL;
+        for (int i = 0; i < a->ndim; i++)
+            if (last->u.store.index[i] != s->u.store.index[i])
+                return NULL;
+    }
+    return last;
+}
+
+/* `chunk` lanes from `first` on of n parts, as they lie in memory. */
+static LLVMValueRef interleaved(kj_lower *lo, const LLVMValueRef *parts, int n, int first,
+                                int chunk)
+{
+    LLVMValueRef v[4];
+    int places[4 * KJ_MAX_LANES];
+    for (int k = 0; k < n; k++)
+        v[k] = picked(lo, parts[k], first, 1, chunk);
+    LLVMValueRef all = joined(lo, v, n, chunk);
+    for (int i = 0; i < chunk * n; i++)
+        places[i] = i % n * chunk + i / n;
+    return shuffled(lo, all, NULL, places, chunk * n);
+}
+
+static void store_row(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
+                      kj_mask m)
+{
+    int lanes = a->offset.lanes, chunk = chunk_of(lo, a), size = kj_types[a->type].size;
+    LLVMValueRef mask = m.kind == KJ_ALL ? NULL : kj_mask_row(lo, m, row, lanes);
+    for (int first = 0; first < lanes; first += chunk) {
+        LLVMValueRef all = interleaved(lo, parts, a->group, first, chunk);
+        LLVMValueRef at = address(lo, a, row, first), store;
+        if (mask) {
+            LLVMValueRef bits = spread_mask(lo, mask, first, chunk, a->group);
+            store = kj_masked_store(lo, all, at, bits, size);
+        } else {
+            store = LLVMBuildStore(lo->b, all, at);
+            LLVMSetAlignment(store, (unsigned)size);
+        }
+        kj_alias_mark(lo, store, a->scope);
+    }
+}
+
+const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+{
+    const kj_tstmt *last = lo->lanes > 1 && s->kind == KJ_TS_STORE ? last_part(s, end) : NULL;
+    if (!last)
+        return NULL;
+    kj_access a = kj_lower_access(lo, s->u.store.array, s->u.store.index, m);
+    if (!a.group || (kj_types[a.type].size < 4 && m.kind != KJ_ALL))
+        return NULL;
+    kj_tile v[4];
+    int rows = a.offset.rows;
+    for (int k = 0; k < a.group; k++, s = s->next) {
+        v[k] = kj_tile_wide(lo, kj_lower_expr(lo, s->u.store.value, m));
+        rows = v[k].rows > rows ? v[k].rows : rows;
+    }
+    if (rows == 1)
+        m = kj_mask_reduce(lo, m, 1, a.offset.lanes);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef parts[4];
+        for (int k = 0; k < a.group; k++)
+            parts[k] = kj_tile_vector(lo, v[k], r, a.offset.lanes);
+        store_row(lo, &a, r, parts, m);
+    }
+    return last;
+}

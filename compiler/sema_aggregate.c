@@ -1,0 +1,220 @@
+/* Values of several scalars: small vectors and complex numbers.
+ *
+ * Such a value is a tuple that knows its type: an item a part, each a scalar expression that may be
+ * used again (a constant, a variable, a hidden let), except where an operator has just made it. An
+ * element of an array stays a place until it is read or assigned, so that a[i].x touches x only. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+bool kj_is_aggregate(const kj_operand *v)
+{
+    return v->kind == KJ_V_TUPLE && v->u.tuple.of;
+}
+
+kj_dtype kj_type_of(const kj_operand *v)
+{
+    if (v->kind == KJ_V_SCALAR)
+        return v->u.scalar.e->type;
+    return kj_is_aggregate(v) ? v->u.tuple.of->type : KJ_VOID;
+}
+
+/* ---- Making values ---- */
+
+static kj_operand build(kj_sema *s, const kj_aggregate *of, int64_t offset, kj_make_part *make,
+                        void *ctx, kj_span span)
+{
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n + 1);
+    for (int i = 0; i < of->n; i++) {
+        const kj_field *part = &of->fields[i];
+        int64_t at = offset + part->offset;
+        items[i] =
+            part->of ? build(s, part->of, at, make, ctx, span) : kj_scalar(make(s, ctx, part, at));
+        if (items[i].kind == KJ_V_ERROR)
+            return kj_no_value(span);
+    }
+    return kj_tuple(items, of->n, of, span);
+}
+
+kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx, kj_span span)
+{
+    return build(s, of, 0, make, ctx, span);
+}
+
+kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name)
+{
+    if (v.kind == KJ_V_SCALAR)
+        return kj_scalar(kj_hold(s, v.u.scalar.e, name));
+    if (v.kind != KJ_V_TUPLE)
+        return v;
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
+    for (int i = 0; i < v.u.tuple.n; i++)
+        items[i] = kj_hold_value(s, v.u.tuple.items[i], name);
+    v.u.tuple.items = items;
+    return v;
+}
+
+/* ---- Parts ---- */
+
+const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member)
+{
+    const char *name = member->u.member.name, *list = "";
+    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)of->n + 1);
+    for (int i = 0; i < of->n; i++) {
+        names[i] = of->fields[i].name;
+        if (strcmp(names[i], name) == 0)
+            return &of->fields[i];
+        list = kj_arena_printf(s->diag->arena, "%s%s%s", list, i ? ", " : "", names[i]);
+    }
+    kj_message *m = kj_sema_error(s, member->u.member.name_span, "unknown-member",
+                                  "%s has no field '%s'", of->name, name);
+    const char *near = kj_nearest(name, names, (size_t)of->n);
+    if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    else
+        kj_hint(s->diag, m, "fields: %s", list);
+    return NULL;
+}
+
+kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span)
+{
+    int n = v->u.tuple.n;
+    if (kj_is_const(i))
+        return v->u.tuple.items[i->u.value.i];
+    i = kj_hold(s, i, "index");
+    kj_texpr *chosen = kj_hold(s, v->u.tuple.items[n - 1].u.scalar.e, "part");
+    for (int k = n - 2; k >= 0; k--) {
+        kj_texpr *select = kj_te(s, KJ_TE_SELECT, chosen->type, span);
+        select->u.select.test = kj_te_binary(s, KJ_OP_EQ, i, kj_te_i64(s, k, span), span);
+        select->u.select.yes = kj_hold(s, v->u.tuple.items[k].u.scalar.e, "part");
+        select->u.select.no = chosen;
+        chosen = select;
+    }
+    return kj_scalar(chosen);
+}
+
+/* ---- In arrays ---- */
+
+/* What counts units of `a` counts those of its part. */
+static kj_texpr *rescaled(kj_sema *s, const kj_tarray *a, const kj_tarray *view, kj_texpr *e)
+{
+    return e ? kj_i64_mul(s, e, kj_te_i64(s, kj_unit(a) / kj_unit(view), a->span), a->span) : NULL;
+}
+
+kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
+{
+    kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
+    *view = (kj_tarray){.name = kj_arena_printf(s->arena, "%s.%s", a->name, part->name),
+                        .span = a->span,
+                        .elem = part->type,
+                        .of = part->of,
+                        .ndim = a->ndim,
+                        .space = a->space,
+                        .root = a->root,
+                        .layout = KJ_LAYOUT_STRIDED,
+                        .whole = a,
+                        .part = (int)(part->offset / a->of->least),
+                        .id = -1,
+                        .param = -1};
+    view->offset = kj_i64_add(s, rescaled(s, a, view, a->offset),
+                              kj_te_i64(s, part->offset / kj_unit(view), a->span), a->span);
+    for (int i = 0; i < a->ndim; i++) {
+        view->shape[i] = a->shape[i];
+        view->stride[i] = rescaled(s, a, view, a->stride[i]);
+    }
+    return view;
+}
+
+typedef struct element {
+    kj_tarray *array;
+    kj_texpr *const *index;
+    kj_span span;
+} element;
+
+static kj_texpr *load_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    const element *at = ctx;
+    kj_field own = *part;
+    own.offset = offset;
+    kj_tarray *view = kj_part_view(s, at->array, &own);
+    return kj_hold(s, kj_load(s, view, at->index, at->span), view->name);
+}
+
+kj_operand kj_load_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
+{
+    if (!a->of)
+        return kj_scalar(kj_load(s, a, index, span));
+    kj_texpr *held[KJ_MAX_NDIM];
+    for (int i = 0; i < a->ndim; i++)
+        held[i] = kj_hold(s, index[i], "index");
+    element at = {a, held, span};
+    return kj_build(s, a->of, load_part, &at, span);
+}
+
+kj_operand kj_place_value(kj_sema *s, kj_operand v)
+{
+    return v.kind == KJ_V_PLACE ? kj_load_element(s, v.u.place.array, v.u.place.index, v.span) : v;
+}
+
+static void store_part(kj_sema *s, const element *at, const kj_operand *v, const kj_field *part,
+                       int64_t offset)
+{
+    if (part && part->of) {
+        for (int i = 0; i < part->of->n; i++)
+            store_part(s, at, &v->u.tuple.items[i], &part->of->fields[i],
+                       offset + part->of->fields[i].offset);
+        return;
+    }
+    kj_tarray *array = at->array;
+    if (part) {
+        kj_field own = *part;
+        own.offset = offset;
+        array = kj_part_view(s, array, &own);
+    }
+    kj_tstmt *st = kj_emit(s, KJ_TS_STORE, at->span);
+    st->u.store.array = array;
+    for (int i = 0; i < array->ndim; i++)
+        st->u.store.index[i] = at->index[i];
+    st->u.store.value = v->u.scalar.e;
+}
+
+void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_operand v, kj_span span)
+{
+    kj_texpr *held[KJ_MAX_NDIM];
+    for (int i = 0; i < a->ndim; i++)
+        held[i] = a->of ? kj_hold(s, index[i], "index") : index[i];
+    element at = {a, held, span};
+    kj_field whole = {.of = a->of};
+    if (a->of) /* all is read before the first part is written */
+        v = kj_hold_value(s, v, "value");
+    store_part(s, &at, &v, a->of ? &whole : NULL, 0);
+    kj_array_used(s, a, false, true);
+}
+
+/* ---- Conversions ---- */
+
+kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to, const char *what)
+{
+    if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && v.u.tuple.of == to))
+        return v;
+    kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what, to->name,
+                                  kj_describe(s, &v));
+    const char *text = kj_source_text(s, v.span, "...");
+    if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL || kj_is_aggregate(&v))
+        kj_hint(s->diag, m, "write %s(%s)", to->name, text);
+    return kj_no_value(v.span);
+}
+
+/* ---- Operators, calls ---- */
+
+kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
+{
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)a.u.tuple.n);
+    for (int i = 0; i < a.u.tuple.n; i++) {
+        items[i] = kj_unary(s, op, a.u.tuple.items[i], span);
+        if (items[i].kind == KJ_V_ERROR)
+            return kj_no_value(span);
+    }
+    a.u.tuple.items = items;
+    return a;
+}

@@ -1,0 +1,89 @@
+/* Arrays seen as elements of another type, and one field of their elements: views, like slices. */
+#include <string.h>
+
+#include "runtime.h"
+
+static const char *type_name(kjit_dtype dtype)
+{
+    const char *name = kjit_dtype_name(dtype);
+    return name ? name : "a type that does not exist";
+}
+
+/* Vectors as their scalars. */
+static kjit_status view_parts(kjit_array *a, kjit_array **out)
+{
+    int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
+    if (a->ndim == KJIT_MAX_NDIM)
+        return kj_fail(a->ctx, KJIT_SHAPE,
+                       "an array of %s with %d dimensions has no view with one more", a->of->name,
+                       a->ndim);
+    memcpy(shape, a->shape, sizeof shape);
+    memcpy(strides, a->strides, sizeof strides);
+    shape[a->ndim] = a->of->n;
+    strides[a->ndim] = kj_types[a->of->elem].size;
+    return kj_array_view(a, a->data, (kjit_dtype)a->of->elem, a->ndim + 1, shape, strides, out);
+}
+
+/* Scalars as vectors. */
+static kjit_status view_whole(kjit_array *a, const kj_aggregate *to, kjit_array **out)
+{
+    int last = a->ndim - 1;
+    if (last < 0 || a->shape[last] != to->n)
+        return kj_fail(a->ctx, KJIT_SHAPE, "a view as %s takes a last axis of %d elements",
+                       to->name, to->n);
+    if (a->strides[last] != kj_types[to->elem].size)
+        return kj_fail(a->ctx, KJIT_SHAPE,
+                       "a view as %s takes elements that lie side by side along the last axis: "
+                       "copy the array first",
+                       to->name);
+    return kj_array_view(a, a->data, (kjit_dtype)to->type, last, a->shape, a->strides, out);
+}
+
+kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
+    const kj_aggregate *to = kj_aggregate_of((kj_dtype)dtype);
+    if (dtype == a->dtype)
+        return kj_array_view(a, a->data, dtype, a->ndim, a->shape, a->strides, out);
+    if (a->of && (kj_dtype)dtype == a->of->elem)
+        return view_parts(a, out);
+    if (to && (kj_dtype)a->dtype == to->elem)
+        return view_whole(a, to, out);
+    return kj_fail(a->ctx, KJIT_TYPE, "an array of %s has no view as %s", type_name(a->dtype),
+                   type_name(dtype));
+}
+
+kjit_status kj_array_numbers(kjit_array **a)
+{
+    if (!kj_is_vectors(*a))
+        return KJIT_OK;
+    kjit_array *view = NULL;
+    kjit_status status = view_parts(*a, &view);
+    kjit_array_free(*a);
+    *a = view;
+    return status;
+}
+
+kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!out || !name)
+        return kj_fail(a->ctx, KJIT_INVALID, out ? "name is NULL" : "out is NULL");
+    for (int i = 0; a->of && i < a->of->n; i++) {
+        const kj_field *f = &a->of->fields[i];
+        if (strcmp(f->name, name) == 0)
+            return kj_array_view(a, a->data + (a->size > 0 ? f->offset : 0), (kjit_dtype)f->type,
+                                 a->ndim, a->shape, a->strides, out);
+    }
+    return kj_fail(a->ctx, KJIT_NOT_FOUND, "%s has no field '%.100s'", type_name(a->dtype), name);
+}
