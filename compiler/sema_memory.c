@@ -5,16 +5,44 @@
 
 /* ---- let name = shared.array(shape, dtype) ---- */
 
-/* The arguments shape and dtype, by place or by name; false after an error. */
-static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
-                            const kj_expr *out[2])
+/* All arrays begin at multiples of so many bytes: an alignment that is asked for is there. */
+enum { ARRAY_ALIGN = 64 };
+
+static bool check_alignment(kj_sema *s, const kj_expr *e)
 {
-    static const char *const names[] = {"shape", "dtype"};
+    kj_value v;
+    if (!kj_expr_const(s, e, KJ_I32, "an alignment", &v))
+        return false;
+    if (v.i >= 1 && v.i <= ARRAY_ALIGN && (v.i & (v.i - 1)) == 0)
+        return true;
+    kj_sema_error(s, e->span, "alignment", "an alignment is a power of two up to %d, not %lld",
+                  ARRAY_ALIGN, (long long)v.i);
+    return false;
+}
+
+enum { SHAPE, DTYPE, ALIGNMENT, NARGS };
+
+/* Of argument `arg`, the `place`th of those without a name; NARGS when there is none such. */
+static int argument_place(const kj_expr *arg, int place)
+{
+    static const char *const names[NARGS] = {"shape", "dtype", "alignment"};
+    int i = 0;
+    if (!arg->keyword)
+        return place < NARGS ? place : NARGS;
+    while (i < NARGS && strcmp(arg->keyword, names[i]) != 0)
+        i++;
+    return i;
+}
+
+/* The arguments by place or by name; false after an error. */
+static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
+                            const kj_expr *out[NARGS])
+{
     int place = 0;
-    out[0] = out[1] = NULL;
+    memset(out, 0, NARGS * sizeof *out);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
-        int i = arg->keyword ? (strcmp(arg->keyword, "dtype") == 0) : place++;
-        if (i > 1 || (arg->keyword && strcmp(arg->keyword, names[i]) != 0) || out[i]) {
+        int i = argument_place(arg, arg->keyword ? 0 : place++);
+        if (i == NARGS || out[i]) {
             kj_message *m = kj_sema_error(s, arg->span, "argument-count",
                                           "%s has no place for this argument", name);
             kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
@@ -22,8 +50,8 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
         }
         out[i] = arg;
     }
-    if (out[0] && out[1])
-        return true;
+    if (out[SHAPE] && out[DTYPE])
+        return !out[ALIGNMENT] || check_alignment(s, out[ALIGNMENT]);
     kj_message *m =
         kj_sema_error(s, call->span, "argument-count", "%s needs a shape and a type", name);
     kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
@@ -127,15 +155,15 @@ bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
         (callee->builtin != KJ_BI_SHARED_ARRAY && callee->builtin != KJ_BI_LOCAL_ARRAY))
         return false;
     bool shared = callee->builtin == KJ_BI_SHARED_ARRAY;
-    const kj_expr *args[2];
+    const kj_expr *args[NARGS];
     kj_tarray a = {.name = name->name,
                    .span = name->span,
                    .space = shared ? KJ_SHARED : KJ_LOCAL,
                    .param = -1,
                    .elem = KJ_VOID};
     kj_operand value = kj_no_value(name->span);
-    if (array_arguments(s, init, callee->name, args) && shape_of(s, args[0], shared, &a))
-        a.elem = kj_dtype_argument(s, args[1]);
+    if (array_arguments(s, init, callee->name, args) && shape_of(s, args[SHAPE], shared, &a))
+        a.elem = kj_dtype_argument(s, args[DTYPE]);
     a.of = kj_aggregate_of(a.elem);
     if (a.elem != KJ_VOID) {
         int64_t most = shared ? INT32_MAX : KJ_MAX_LOCAL_BYTES;
