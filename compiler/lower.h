@@ -19,6 +19,7 @@
  *   lower_report.c   failed asserts, prints
  *   lower_warp.c     operations of a warp, fences
  *   lower_memory.c   loads, stores
+ *   lower_cache.c    accesses with hints for a GPU's caches
  *   lower_vector.c   vector accesses, gathers and scatters
  *   lower_group.c    vector accesses of elements of several scalars
  *   lower_atomic.c   atomics, and what else runs thread after thread
@@ -306,12 +307,19 @@ typedef struct kj_access {
     bool constant; /* nothing changes the array */
     LLVMValueRef base;
     kj_tile offset;
-    int group, part; /* lanes are neighbouring elements of `group` scalars; 0: they are not */
+    int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
+    const char *cache; /* of a GPU's global memory: kj_tarray.cache */
 } kj_access;
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
 kj_dtype kj_memory_type(kj_dtype t);                           /* bools are bytes there */
 LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a); /* in memory */
+
+/* ---- lower_cache.c ---- */
+
+/* A scalar of a GPU's global memory, by an instruction that says how it is cached (a->cache). */
+LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at);
+void kj_cached_store(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at);
 
 /* ---- lower_vector.c ---- */
 

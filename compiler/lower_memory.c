@@ -158,6 +158,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
         out.part = a->part;
     }
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
+    out.cache = a->root->space == KJ_GLOBAL && lo->ptx ? a->cache : NULL;
     return out;
 }
 
@@ -176,6 +177,8 @@ static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_ma
 {
     LLVMTypeRef type = lo->types[kj_memory_type(a->type)];
     LLVMValueRef at = kj_lower_element(lo, a->type, a->base, a->offset.v[row]);
+    if (a->cache)
+        return kj_cached_load(lo, a, at);
     bool chosen = a->offset.rows > 1 && m.kind == KJ_SOME;
     if (chosen) {
         LLVMValueRef nowhere = kj_alloca(lo, type, "nowhere");
@@ -242,8 +245,11 @@ static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, k
     LLVMValueRef value = v.lanes == 1 ? v.v[v.rows == 1 ? 0 : row] : last_lane(lo, v, row, m);
     LLVMValueRef at =
         kj_lower_element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
-    LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, value, at), a->scope),
-                     kj_types[a->type].size);
+    if (a->cache)
+        kj_cached_store(lo, a, value, at);
+    else
+        LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, value, at), a->scope),
+                         kj_types[a->type].size);
     if (done) {
         LLVMBuildBr(lo->b, done);
         LLVMPositionBuilderAtEnd(lo->b, done);

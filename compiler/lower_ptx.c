@@ -375,6 +375,10 @@ static void describe_launch(kj_lower *lo)
         snprintf(text, sizeof text, "%d", k->launch_bounds[1]);
         kj_attribute_text(lo, "nvvm.minctasm", text);
     }
+    if (k->max_registers) {
+        snprintf(text, sizeof text, "%d", k->max_registers);
+        kj_attribute_text(lo, "nvvm.maxnreg", text);
+    }
 }
 
 /* --ftz: instructions of f32 are .ftz ones; the toolkit's math library asks for the flag. */

@@ -114,6 +114,7 @@ kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
                         .layout = KJ_LAYOUT_STRIDED,
                         .whole = a,
                         .part = (int)(part->offset / a->of->least),
+                        .cache = a->cache,
                         .id = -1,
                         .param = -1};
     view->offset = kj_i64_add(s, rescaled(s, a, view, a->offset),

@@ -1,4 +1,5 @@
-/* Calls of atomics: an element's place and the values, by what each atomic works on. */
+/* Calls that name an element, f(a, i, ...): atomics, by what each works on, and accesses with a hint
+ * for the caches. */
 #include <string.h>
 
 #include "sema_impl.h"
@@ -45,18 +46,24 @@ static const char *refused(const atomic *what, kj_dtype t)
     }
 }
 
+/* The first argument, `arg`, has to be an array. */
+static bool array_first(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_builtin id)
+{
+    const char *name = kj_builtins[id].name, *more = strncmp(name, "ld", 2) == 0 ? "" : ", ...";
+    if (v->kind == KJ_V_ARRAY || v->kind == KJ_V_ERROR)
+        return v->kind == KJ_V_ARRAY;
+    kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s",
+                                  name, kj_describe(s, v));
+    if (arg->kind == KJ_E_INDEX)
+        kj_hint(s->diag, m, "write %s(a, i%s), not %s(a[i]%s)", name, more, name, more);
+    return false;
+}
+
 static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_builtin id)
 {
     const char *name = kj_builtins[id].name;
-    if (v->kind == KJ_V_ERROR)
+    if (!array_first(s, arg, v, id))
         return false;
-    if (v->kind != KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s",
-                                      name, kj_describe(s, v));
-        if (arg->kind == KJ_E_INDEX)
-            kj_hint(s->diag, m, "write %s(a, i, ...), not %s(a[i], ...)", name, name);
-        return false;
-    }
     kj_tarray *a = v->u.array;
     if (a->space == KJ_LOCAL) {
         kj_sema_error(s, v->span, "atomic-space",
@@ -106,4 +113,34 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     }
     kj_array_used(s, a, true, true);
     return ok ? kj_scalar(at) : kj_no_value(e->span);
+}
+
+/* ldcg(a, i), stcs(a, i, v): an access of a view that differs in its `cache` only. */
+kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+{
+    const kj_expr *args = e->u.call.args;
+    bool stores = strncmp(kj_builtins[id].name, "st", 2) == 0;
+    int n = kj_count(args), wanted = stores ? 3 : 2;
+    if (n != wanted) {
+        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
+        return kj_no_value(e->span);
+    }
+    kj_operand v[3];
+    kj_texpr *index[KJ_MAX_NDIM];
+    kj_expr_list(s, args, v, n);
+    if (!array_first(s, args, &v[0], id) ||
+        !kj_element_at(s, args->next, v[0].u.array, &v[1], 1, index))
+        return kj_no_value(e->span);
+    kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
+    *view = *v[0].u.array;
+    view->cache = kj_builtins[id].symbol;
+    if (!stores)
+        return kj_load_element(s, view, index, e->span);
+    const char *what = kj_arena_printf(s->diag->arena, "an element of '%s'", view->name);
+    v[2] = view->of ? kj_coerce_aggregate(s, v[2], view->of, what)
+                    : kj_scalar(kj_coerce(s, v[2], view->elem, what));
+    if (v[2].kind == KJ_V_ERROR || !kj_writable(s, view, args, v[0].span))
+        return kj_no_value(e->span);
+    kj_store_element(s, view, index, v[2], e->span);
+    return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
 }

@@ -290,6 +290,8 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
         return kj_sync_call(s, e, id);
     if (strcmp(kj_builtins[id].group, "atomic") == 0)
         return kj_atomic_call(s, e, id);
+    if (strcmp(kj_builtins[id].group, "cache") == 0)
+        return kj_cache_call(s, e, id);
     if (strcmp(kj_builtins[id].group, "random") == 0)
         return kj_random_call(s, e, id, want);
     return plain_builtin(s, e, id, want);

@@ -352,6 +352,7 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
 /* let name = shared.array(...): true when the initialiser is that call (also after an error). */
 bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
 kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
                           kj_dtype want);                /* sema_random.c */
 kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* sema_report.c */
@@ -424,7 +425,8 @@ bool kj_always_returns(const kj_stmt *list);
 
 void kj_const_resolve(kj_sema *s, kj_symbol *sym);
 kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's own root for it */
-bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastmath);
+/* Notes the kernel's attributes in `k`; false after an error. */
+bool kj_kernel_attrs(kj_sema *s, const kj_item *item, kj_tkernel *k);
 kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
                           kj_layout layout, int param);
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec);

@@ -5,51 +5,65 @@
 
 /* ---- Attributes ---- */
 
-static void read_bounds(kj_sema *s, const kj_attr *attr, int bounds[2])
+/* An attribute's number, from 1 to `most`; false after an error that says so with `range`. */
+static bool read_number(kj_sema *s, const kj_expr *arg, int most, const char *range, int *out)
 {
-    int i = 0;
-    for (const kj_expr *arg = attr->args; arg; arg = arg->next, i++) {
-        kj_value v;
-        if (i == 2) {
-            kj_sema_error(s, attr->span, "attribute",
-                          "@launch_bounds takes the most threads and the least blocks");
-            return;
-        }
-        if (!kj_expr_const(s, arg, KJ_I32, "a launch bound", &v))
-            return;
-        if (v.i < 1 || (i == 0 && v.i > 1024)) {
-            kj_sema_error(s, arg->span, "attribute",
-                          i == 0 ? "a block has 1 to 1024 threads, not %lld"
-                                 : "at least 1 block is meant, not %lld",
-                          (long long)v.i);
-            return;
-        }
-        bounds[i] = (int)v.i;
+    kj_value v;
+    if (!kj_expr_const(s, arg, KJ_I32, "this number", &v))
+        return false;
+    if (v.i < 1 || v.i > most) {
+        kj_sema_error(s, arg->span, "attribute", "%s, not %lld", range, (long long)v.i);
+        return false;
     }
-    if (i == 0)
-        kj_sema_error(s, attr->span, "attribute",
-                      "@launch_bounds needs the most threads of a block");
+    *out = (int)v.i;
+    return true;
 }
 
-bool kj_kernel_attrs(kj_sema *s, const kj_item *item, int bounds[2], bool *fastmath)
+static void read_bounds(kj_sema *s, const kj_attr *attr, int bounds[2])
 {
-    static const char *const known[] = {"launch_bounds", "fastmath"};
+    const kj_expr *threads = attr->args, *blocks = threads ? threads->next : NULL;
+    if (!threads)
+        kj_sema_error(s, attr->span, "attribute",
+                      "@launch_bounds needs the most threads of a block");
+    else if (blocks && blocks->next)
+        kj_sema_error(s, attr->span, "attribute",
+                      "@launch_bounds takes the most threads and the least blocks");
+    else if (read_number(s, threads, 1024, "a block has 1 to 1024 threads", &bounds[0]) && blocks)
+        read_number(s, blocks, INT32_MAX, "at least 1 block is meant", &bounds[1]);
+}
+
+static void read_registers(kj_sema *s, const kj_attr *attr, int *most)
+{
+    if (!attr->args || attr->args->next)
+        kj_sema_error(s, attr->span, "attribute",
+                      "@max_registers takes the most registers of a thread");
+    else
+        read_number(s, attr->args, 255, "a thread has 1 to 255 registers", most);
+}
+
+bool kj_kernel_attrs(kj_sema *s, const kj_item *item, kj_tkernel *k)
+{
+    static const char *const known[] = {"launch_bounds", "max_registers", "fastmath"};
     int before = s->diag->errors;
     for (const kj_attr *attr = item->attrs; attr; attr = attr->next) {
         if (strcmp(attr->name, "launch_bounds") == 0) {
-            read_bounds(s, attr, bounds);
+            read_bounds(s, attr, k->launch_bounds);
+        } else if (strcmp(attr->name, "max_registers") == 0) {
+            read_registers(s, attr, &k->max_registers);
         } else if (strcmp(attr->name, "fastmath") == 0 && !attr->args) {
-            *fastmath = true;
+            k->fastmath = true;
         } else if (strcmp(attr->name, "fastmath") == 0) {
             kj_sema_error(s, attr->args->span, "attribute", "@fastmath takes no arguments");
         } else {
             kj_message *m = kj_sema_error(s, attr->span, "attribute",
                                           "'@%s' is no attribute of a kernel", attr->name);
-            const char *near = kj_nearest(attr->name, known, 2);
+            const char *near = kj_nearest(attr->name, known, sizeof known / sizeof *known);
             if (near)
                 kj_hint(s->diag, m, "did you mean '@%s'?", near);
             else
-                kj_hint(s->diag, m, "a kernel takes @launch_bounds(threads, blocks) and @fastmath");
+                kj_hint(s->diag, m,
+                        "a kernel takes @launch_bounds(threads, blocks), "
+                        "@max_registers(most) and @fastmath");
         }
     }
     return s->diag->errors == before;
@@ -230,7 +244,7 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     s->spec = spec;
     s->frame = &f;
     s->scope = kj_scope_new(s->arena, s->program->globals);
-    kj_kernel_attrs(s, item, k->launch_bounds, &k->fastmath);
+    kj_kernel_attrs(s, item, k);
     int i = 0;
     for (const kj_generic *g = item->generics; g; g = g->next, i++) {
         kj_declare(s, g->name, g->span, KJ_SYM_TYPE)->type = spec->generics[i];

@@ -99,7 +99,7 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
 
 static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *decl)
 {
-    bool fastmath = false;
+    kj_tkernel noted = {0};
     *decl = (kj_kernel_decl){.name = item->name, .item = item, .generics = item->generics};
     for (const kj_generic *g = item->generics; g; g = g->next)
         decl->ngenerics++;
@@ -111,7 +111,8 @@ static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *dec
         describe_param(s, item, p, &decl->params[i++]);
         decl->nconsts += p->is_const;
     }
-    kj_kernel_attrs(s, item, decl->launch_bounds, &fastmath);
+    kj_kernel_attrs(s, item, &noted);
+    memcpy(decl->launch_bounds, noted.launch_bounds, sizeof decl->launch_bounds);
 }
 
 static void describe_kernels(kj_sema *s, kj_program *p)

@@ -179,8 +179,8 @@ static void annotate(LLVMModuleRef module, LLVMValueRef fn, const char *attribut
                      const char *const names[3])
 {
     LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(fn, on_function, attribute,
-                                                       (unsigned)strlen(attribute));
+    LLVMAttributeRef a =
+        LLVMGetStringAttributeAtIndex(fn, on_function, attribute, (unsigned)strlen(attribute));
     unsigned size;
     const char *at = a ? LLVMGetStringAttributeValue(a, &size) : NULL;
     LLVMContextRef ctx = LLVMGetModuleContext(module);
@@ -202,6 +202,7 @@ static void annotate_entry(LLVMModuleRef module, const char *entry)
     annotate(module, fn, "nvvm.reqntid", (const char *const[]){"reqntidx", "reqntidy", "reqntidz"});
     annotate(module, fn, "nvvm.maxntid", (const char *const[]){"maxntidx", NULL, NULL});
     annotate(module, fn, "nvvm.minctasm", (const char *const[]){"minctasm", NULL, NULL});
+    annotate(module, fn, "nvvm.maxnreg", (const char *const[]){"maxnreg", NULL, NULL});
 }
 
 static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n)

@@ -69,6 +69,7 @@ typedef struct kj_tarray {
     /* The part'th of the equal scalars of each element of `whole`, or NULL. */
     const struct kj_tarray *whole;
     int part;
+    const char *cache; /* how a GPU caches what is accessed, as in "ld.cg"; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */
     int param;          /* index in kj_tkernel.params, or -1 */
@@ -247,6 +248,7 @@ typedef struct kj_tkernel {
     kj_trequire *requires;
     int64_t block[3];     /* from the spec; 0 when unknown */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
+    int max_registers;    /* of a thread; 0 when not given */
     bool fastmath;
     bool small, disjoint, aligned; /* from the spec */
 } kj_tkernel;

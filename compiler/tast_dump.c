@@ -78,6 +78,8 @@ static void put_var(text *t, const kj_var *v)
 static void put_element(text *t, const kj_tarray *a, kj_texpr *const *index)
 {
     put(t, "%s", a->root->name);
+    if (a->cache)
+        put(t, ".%s", a->cache);
     if (a->root != a) {
         put(t, "{");
         if (a->offset)
@@ -326,6 +328,8 @@ const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *k)
     text t = {.arena = arena};
     if (k->launch_bounds[0])
         put(&t, "@launch_bounds(%d, %d) ", k->launch_bounds[0], k->launch_bounds[1]);
+    if (k->max_registers)
+        put(&t, "@max_registers(%d) ", k->max_registers);
     put(&t, "%skernel %s(", k->fastmath ? "@fastmath " : "", k->name);
     put_params(&t, k);
     put(&t, ")%s%s {", k->body->leaves ? " leaves" : "", k->body->barrier ? " barrier" : "");

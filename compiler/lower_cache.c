@@ -1,0 +1,71 @@
+/* Accesses that say how a GPU is to cache them: ld.global.cg and the like, which LLVM has no words
+ * for. What goes in is an address and perhaps a value, what comes out one instruction as text. */
+#include "lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { READS = 1, WRITES = 2 }; /* LLVM's memory(argmem: ...) */
+
+/* The instruction moves `a->type` as bits; registers have 16 at least. */
+static LLVMTypeRef register_type(kj_lower *lo, const kj_access *a)
+{
+    unsigned bits = 8u * kj_types[a->type].size;
+    return LLVMIntTypeInContext(lo->ctx, bits < 16 ? 16 : bits);
+}
+
+static const char *register_letter(const kj_access *a)
+{
+    int size = kj_types[a->type].size;
+    return size == 8 ? "l" : size == 4 ? "r" : "h";
+}
+
+static void attribute(kj_lower *lo, LLVMValueRef call, const char *name, uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(lo->ctx, kind, value));
+}
+
+/* `effect`: what it does to the memory it is given; 0 for any: then it stays where it is. */
+static LLVMValueRef instruction(kj_lower *lo, const kj_access *a, const char *text,
+                                const char *constraints, LLVMTypeRef type, LLVMValueRef *args,
+                                unsigned n, uint64_t effect)
+{
+    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                         true, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef call = LLVMBuildCall2(lo->b, type, code, args, n, "");
+    attribute(lo, call, "nounwind", 0);
+    attribute(lo, call, "willreturn", 0);
+    if (effect) {
+        attribute(lo, call, "memory", effect);
+        kj_alias_mark(lo, call, a->scope);
+    }
+    return call;
+}
+
+LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at)
+{
+    char text[48], constraints[8];
+    LLVMTypeRef word = register_type(lo, a), pointer = LLVMTypeOf(at),
+                type = LLVMFunctionType(word, &pointer, 1, false);
+    snprintf(text, sizeof text, "ld.global.%s.b%d $0, [$1];", a->cache, 8 * kj_types[a->type].size);
+    snprintf(constraints, sizeof constraints, "=%s,l", register_letter(a));
+    bool again = strcmp(a->cache, "cv") == 0;
+    LLVMValueRef v = instruction(lo, a, text, constraints, type, &at, 1, again ? 0 : READS);
+    LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, 8u * kj_types[a->type].size);
+    return LLVMBuildBitCast(lo->b, LLVMBuildTrunc(lo->b, v, bits, ""),
+                            lo->types[kj_memory_type(a->type)], "");
+}
+
+void kj_cached_store(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at)
+{
+    char text[48], constraints[8];
+    LLVMTypeRef word = register_type(lo, a), types[2] = {LLVMTypeOf(at), word},
+                type = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), types, 2, false),
+                bits = LLVMIntTypeInContext(lo->ctx, 8u * kj_types[a->type].size);
+    snprintf(text, sizeof text, "st.global.%s.b%d [$0], $1;", a->cache, 8 * kj_types[a->type].size);
+    snprintf(constraints, sizeof constraints, "l,%s", register_letter(a));
+    v = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, v, bits, ""), word, "");
+    instruction(lo, a, text, constraints, type, (LLVMValueRef[]){at, v}, 2, WRITES);
+}
