@@ -99,6 +99,9 @@ typedef struct kj_lazy_kernel {
 void kj_lazy_gather(kj_domain *s, kj_rvalue v);
 /* Declares the domain's arrays as parameters a0, a1, ... */
 void kj_lazy_params(kj_lazy_kernel *k);
+/* One more parameter; one for an array of one axis. */
+void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg);
+void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a);
 /* Array i at the position i0, i1, ... */
 void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i);
 /* The value at the position i0, i1, ..., as an expression of type `type`; numbers become
@@ -112,8 +115,17 @@ void kj_lazy_lets(kj_lazy_kernel *k, kj_str *t);
 void kj_lazy_extents(kj_lazy_kernel *k); /* "let n0 = a0.shape[0]" and so on, for 0, 1, ... */
 void kj_lazy_positions(kj_str *t, const char *axes);
 void kj_lazy_inside(kj_str *t, const char *axes); /* "if i0 < n0 {" */
+/* The positions along several axes from one number over them all, and that number from them. */
+void kj_lazy_indices(kj_str *t, const char *axes, const char *number);
+void kj_lazy_number(kj_str *t, const char *axes, const char *name);
 /* For the axes of kj_lazy_positions. */
 void kj_lazy_blocks(int n, const int64_t *extents, int64_t grid[3], int64_t block[3]);
+/* An axis is done in chunks: those of threads that take one each are named c, and stand before the
+ * last of the axes that are kept. */
+void kj_lazy_chunk_axes(const char *kept, int64_t chunks, char axes[KJ_DOMAIN_AXES + 2]);
+/* threads: of the block that takes a chunk; 0: a thread does. */
+void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, int threads,
+                          int64_t grid[3], int64_t block[3]);
 
 /* ---- lazy_cache.c: modules, kept by their text ---- */
 
@@ -181,11 +193,20 @@ bool kj_fold_launch(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const 
                     kjit_array *result, kj_partial *left);
 void kj_partial_free(kj_partial *p);
 
+/* ---- lazy_scan.c: cumulative sums, on the device ---- */
+
+/* target: of the value's shape, in C order. */
+bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
+                    kjit_array *target);
+
 /* ---- lazy_reduce.c: reductions as the run block calls them; run_reduce.c: on the host ---- */
 
 /* The numbers of one axis to one, by the steps of kj_fold_launch; places of ARGMIN and ARGMAX, or
  * NULL: elements in C order. */
 bool kj_fold_on_host(kj_run *r, kj_span at, const kj_fold *f, kjit_array *values,
                      kjit_array *places, kj_rvalue *out);
+
+/* Of f->op and f->elem the other types. Sums are made in f64, or exactly in 64 bits. */
+void kj_fold_types(kj_fold *f);
 
 #endif

@@ -9,7 +9,6 @@
 #include "lazy.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 bool kj_fold_places(kj_fold_op op)
@@ -126,22 +125,6 @@ static void look_at_axes(step *s)
     s->chunks = s->length > chunk ? (s->length - 1) / chunk + 1 : 1;
 }
 
-/* The positions along several axes from one number over them all. */
-static void put_indices(kj_str *t, const char *axes, const char *number)
-{
-    int last = (int)strlen(axes) - 1;
-    if (last == 0)
-        kj_str_printf(t, "let i%c = %s\n", axes[0], number);
-    for (int i = last; last > 0 && i >= 0; i--) {
-        if (i < last)
-            kj_str_printf(t, "let q%c = %s%c // n%c\n", axes[i], i == last - 1 ? number : "q",
-                          i == last - 1 ? ' ' : axes[i + 1], axes[i + 1]);
-        kj_str_printf(t, "let i%c = %s%c", axes[i], i == last ? number : "q",
-                      i == last ? ' ' : axes[i]);
-        kj_str_printf(t, i > 0 ? " %% n%c\n" : "\n", axes[i]);
-    }
-}
-
 /* The element's number in C order along all axes that are reduced, now and later. */
 static void put_place(const step *s, kj_str *t)
 {
@@ -160,7 +143,7 @@ static void put_place(const step *s, kj_str *t)
 static void put_turn(step *s, kj_str *t)
 {
     kj_str value = {0};
-    put_indices(t, s->reduced, "e");
+    kj_lazy_indices(t, s->reduced, "e");
     if (s->value.kind == KJ_R_NONE) {
         kj_str_puts(t, "let v = ");
         kj_lazy_element(&s->k, t, 0);
@@ -254,7 +237,7 @@ static void put_block_body(step *s)
     kj_str_puts(t, "let t = threadIdx.x\n"
                    "let to = blockIdx.x\n");
     if (*s->kept)
-        put_indices(t, s->kept, s->chunks > 1 ? "to // chunks" : "to");
+        kj_lazy_indices(t, s->kept, s->chunks > 1 ? "to // chunks" : "to");
     put_start(s);
     /* Full chunks have turns without a test. */
     kj_str_printf(t,
@@ -282,30 +265,16 @@ static void put_block_body(step *s)
 
 /* ---- A chunk a thread ---- */
 
-/* The axes of the step's threads: the kept ones, with that of chunks, c, before the last. */
-static void thread_axes(const step *s, char axes[KJ_DOMAIN_AXES + 2])
-{
-    int last = (int)strlen(s->kept) - 1;
-    snprintf(axes, KJ_DOMAIN_AXES + 2, "%.*s%s%c", last, s->kept, s->chunks > 1 ? "c" : "",
-             s->kept[last]);
-}
-
 static void put_thread_body(step *s)
 {
     kj_str *t = &s->k.body;
     char axes[KJ_DOMAIN_AXES + 2];
-    thread_axes(s, axes);
+    kj_lazy_chunk_axes(s->kept, s->chunks, axes);
     if (s->chunks > 1)
         kj_str_puts(t, "let nc = chunks\n");
     kj_lazy_positions(t, axes);
     kj_lazy_inside(t, axes);
-    kj_str_puts(t, "let to = ");
-    for (int i = 0; i < (int)strlen(axes) - 1; i++)
-        kj_str_puts(t, "(");
-    kj_str_printf(t, "i%c", axes[0]);
-    for (int i = 1; axes[i]; i++)
-        kj_str_printf(t, ") * n%c + i%c", axes[i], axes[i]);
-    kj_str_puts(t, "\n");
+    kj_lazy_number(t, axes, "to");
     put_start(s);
     kj_str_printf(t,
                   s->chunks > 1 ? "for e in range(ic * %d, min(ic * %d + %d, length)) {\n"
@@ -317,57 +286,27 @@ static void put_thread_body(step *s)
     kj_str_puts(t, "}\n");
 }
 
-static void choose_threads(const step *s, int64_t grid[3], int64_t block[3])
-{
-    char axes[KJ_DOMAIN_AXES + 2];
-    int64_t extents[KJ_DOMAIN_AXES + 1];
-    if (s->block) {
-        for (int i = 0; i < 3; i++)
-            grid[i] = block[i] = 1;
-        grid[0] = s->results * s->chunks;
-        block[0] = LANES;
-        return;
-    }
-    thread_axes(s, axes);
-    for (int i = 0; axes[i]; i++)
-        extents[i] = axes[i] == 'c' ? s->chunks : s->k.domain.shape[axes[i] - '0'];
-    kj_lazy_blocks((int)strlen(axes), extents, grid, block);
-}
-
 /* ---- Steps ---- */
-
-static void add_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg)
-{
-    kj_str_printf(&k->params, ", %s: %s", name, type);
-    k->args[k->nargs++] = arg;
-}
-
-static void add_target(kj_lazy_kernel *k, const char *name, kjit_array *a)
-{
-    char type[16];
-    snprintf(type, sizeof type, "%s[]", kjit_dtype_name(a->dtype));
-    a->overwritten = true;
-    add_parameter(k, name, type, kjit_arg_array(a));
-}
 
 static bool launch(step *s, const kj_partial *to)
 {
     kj_lazy_kernel *k = &s->k;
     int64_t grid[3], block[3];
     kj_lazy_params(k);
-    add_target(k, "out", to->values);
+    to->values->overwritten = true;
+    kj_lazy_flat(k, "out", to->values);
     if (to->places)
-        add_target(k, "places", to->places);
+        kj_lazy_flat(k, "places", to->places);
     if (s->chunks > 1)
-        add_parameter(k, "chunks", "i64", kjit_arg_i64(s->chunks));
+        kj_lazy_parameter(k, "chunks", "i64", kjit_arg_i64(s->chunks));
     else if (s->last && s->fold->op == KJ_FOLD_MEAN)
-        add_parameter(k, "count", "i64", kjit_arg_i64(s->fold->count));
+        kj_lazy_parameter(k, "count", "i64", kjit_arg_i64(s->fold->count));
     kj_lazy_extents(k);
     if (s->block)
         put_block_body(s);
     else
         put_thread_body(s);
-    choose_threads(s, grid, block);
+    kj_lazy_chunk_blocks(&k->domain, s->kept, s->chunks, s->block ? LANES : 0, grid, block);
     return kj_lazy_launch(k, grid, block, s->value.kind == KJ_R_NONE ? ", what is left" : "");
 }
 

@@ -2,6 +2,7 @@
  * launch, and the text by which a thread finds its position i0, i1, ... */
 #include "lazy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void kj_lazy_extents(kj_lazy_kernel *k)
@@ -53,6 +54,32 @@ void kj_lazy_inside(kj_str *t, const char *axes)
     kj_str_puts(t, " {\n");
 }
 
+void kj_lazy_indices(kj_str *t, const char *axes, const char *number)
+{
+    int last = (int)strlen(axes) - 1;
+    if (last == 0)
+        kj_str_printf(t, "let i%c = %s\n", axes[0], number);
+    for (int i = last; last > 0 && i >= 0; i--) {
+        if (i < last)
+            kj_str_printf(t, "let q%c = %s%c // n%c\n", axes[i], i == last - 1 ? number : "q",
+                          i == last - 1 ? ' ' : axes[i + 1], axes[i + 1]);
+        kj_str_printf(t, "let i%c = %s%c", axes[i], i == last ? number : "q",
+                      i == last ? ' ' : axes[i]);
+        kj_str_printf(t, i > 0 ? " %% n%c\n" : "\n", axes[i]);
+    }
+}
+
+void kj_lazy_number(kj_str *t, const char *axes, const char *name)
+{
+    kj_str_printf(t, "let %s = ", name);
+    for (size_t i = 1; i < strlen(axes); i++)
+        kj_str_puts(t, "(");
+    kj_str_printf(t, "i%c", axes[0]);
+    for (int i = 1; axes[i]; i++)
+        kj_str_printf(t, ") * n%c + i%c", axes[i], axes[i]);
+    kj_str_puts(t, "\n");
+}
+
 /* Blocks are as wide as the last axis needs, and so high that they have 256 threads. */
 void kj_lazy_blocks(int n, const int64_t *extents, int64_t grid[3], int64_t block[3])
 {
@@ -69,4 +96,29 @@ void kj_lazy_blocks(int n, const int64_t *extents, int64_t grid[3], int64_t bloc
         grid[0] *= extents[n - 2] / block[1] + (extents[n - 2] % block[1] != 0);
     for (int i = 0; i < n - 2; i++)
         grid[0] *= extents[i];
+}
+
+void kj_lazy_chunk_axes(const char *kept, int64_t chunks, char axes[KJ_DOMAIN_AXES + 2])
+{
+    int last = (int)strlen(kept) - 1;
+    snprintf(axes, KJ_DOMAIN_AXES + 2, "%.*s%s%c", last, kept, chunks > 1 ? "c" : "", kept[last]);
+}
+
+void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, int threads,
+                          int64_t grid[3], int64_t block[3])
+{
+    char axes[KJ_DOMAIN_AXES + 2];
+    int64_t extents[KJ_DOMAIN_AXES + 1];
+    if (threads == 0) {
+        kj_lazy_chunk_axes(kept, chunks, axes);
+        for (int i = 0; axes[i]; i++)
+            extents[i] = axes[i] == 'c' ? chunks : d->shape[axes[i] - '0'];
+        kj_lazy_blocks((int)strlen(axes), extents, grid, block);
+        return;
+    }
+    block[0] = threads;
+    grid[0] = chunks;
+    grid[1] = grid[2] = block[1] = block[2] = 1;
+    for (int i = 0; kept[i]; i++)
+        grid[0] *= d->shape[kept[i] - '0'];
 }

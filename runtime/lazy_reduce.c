@@ -1,5 +1,5 @@
-/* sum, mean, min, max, argmin, argmax, any and all of arrays and expressions, whole or along axes.
- * In: a call; out: a number, or an array of the axes that stay. */
+/* sum, mean, min, max, argmin, argmax, any and all of arrays and expressions, whole or along axes,
+ * and cumsum. In: a call; out: a number, or an array. */
 #include "lazy.h"
 
 #include <string.h>
@@ -25,8 +25,7 @@ static kj_fold_op op_of(kj_run_id id)
 
 /* ---- Types ---- */
 
-/* Sums are made in f64, or exactly in 64 bits. */
-static void choose_types(kj_fold *f)
+void kj_fold_types(kj_fold *f)
 {
     bool real = kj_is_float(f->elem), is_bool = f->elem == KJ_BOOL;
     kj_dtype wide = is_bool || kj_is_signed(f->elem) ? KJ_I64 : KJ_U64;
@@ -58,7 +57,7 @@ static void choose_types(kj_fold *f)
 
 /* ---- Axes ---- */
 
-static bool reduced_axis(kj_run *r, kj_span at, kj_rvalue axis, int ndim, bool *reduced)
+static bool chosen_axis(kj_run *r, kj_span at, kj_rvalue axis, int ndim, bool *reduced)
 {
     if (axis.kind != KJ_R_INT)
         return kj_run_fail(r, KJIT_TYPE, at, "an axis is an int, or several in a tuple, not %s",
@@ -83,9 +82,9 @@ static bool reduced_axes(kj_run *r, const kj_rcall *c, int arg, int ndim, bool *
     if (!c->given[arg])
         return true;
     if (v.kind != KJ_R_TUPLE)
-        return reduced_axis(r, at, v, ndim, reduced);
+        return chosen_axis(r, at, v, ndim, reduced);
     for (int64_t i = 0; i < v.u.object->u.seq.n; i++) {
-        if (!reduced_axis(r, at, v.u.object->u.seq.items[i], ndim, reduced))
+        if (!chosen_axis(r, at, v.u.object->u.seq.items[i], ndim, reduced))
             return false;
     }
     return true;
@@ -162,8 +161,16 @@ static bool no_elements(kj_run *r, kj_span at, kj_fold_op op)
                        least ? "least" : "greatest");
 }
 
-static bool reduce(kj_run *r, kj_rcall *c, bool method, kj_rvalue v, kj_rvalue *out)
+static bool one_axis(kj_run *r, const kj_rcall *c, int arg)
 {
+    const char *name = kj_run_builtin_name(c->id);
+    return kj_run_fail(r, KJIT_TYPE, c->spans[arg], "%s works along one axis, or none",
+                       name + (*name == '.'));
+}
+
+static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
+{
+    bool method = kj_run_builtin_name(c->id)[0] == '.';
     int first = method ? 0 : 1; /* axis and keepdims */
     bool reduced[KJIT_MAX_NDIM], keep = false;
     kj_fold f = {.op = op_of(c->id), .count = 1};
@@ -181,17 +188,18 @@ static bool reduce(kj_run *r, kj_rcall *c, bool method, kj_rvalue v, kj_rvalue *
     if (f.count == 0 && f.op >= KJ_FOLD_MIN && f.op <= KJ_FOLD_ARGMAX)
         return no_elements(r, c->span, f.op);
     if (kj_fold_places(f.op) && c->given[first] && c->args[first].kind == KJ_R_TUPLE)
-        return kj_run_fail(r, KJIT_TYPE, c->spans[first], "%s works along one axis, or none",
-                           kj_run_builtin_name(c->id) + method);
-    choose_types(&f);
+        return one_axis(r, c, first);
+    kj_fold_types(&f);
     return all && !keep ? to_number(r, c->span, &f, v, reduced, out)
                         : to_array(r, c->span, &f, v, reduced, keep, out);
 }
 
-bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
+/* What a call works on, of numbers; the reference is the caller's. */
+static bool operand(kj_run *r, const kj_rcall *c, kj_rvalue *own)
 {
     bool method = kj_run_builtin_name(c->id)[0] == '.';
-    kj_rvalue v = method ? c->self : c->args[0], own = v;
+    kj_rvalue v = method ? c->self : c->args[0];
+    *own = v;
     if (!kj_is_array(v) && method)
         return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(v),
                            kj_run_builtin_name(c->id) + 1);
@@ -204,9 +212,79 @@ bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
     }
     if (v.kind == KJ_R_LAZY)
         kj_run_keep(v);
-    else if (!kj_run_numbers(r, c->span, v, &own))
+    return v.kind == KJ_R_LAZY || kj_run_numbers(r, c->span, v, own);
+}
+
+bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue own;
+    if (!operand(r, c, &own))
         return false;
-    bool ok = reduce(r, c, method, own, out);
+    bool ok = reduce(r, c, own, out);
+    kj_run_drop(&own);
+    return ok;
+}
+
+/* ---- Cumulative sums ---- */
+
+/* All elements as one axis, in C order: an array then, unless it is one axis already. */
+static bool flatten(kj_run *r, kj_span at, kj_rvalue *v)
+{
+    const int64_t *shape;
+    kjit_array *a, *flat = NULL;
+    kj_rvalue dense;
+    if (kj_lazy_shape(*v, &shape) == 1)
+        return true;
+    if (!kj_lazy_finish(r, at, v))
+        return false;
+    a = v->u.object->u.array;
+    if (a->layout != KJ_LAYOUT_C) {
+        if (!kj_run_new_array(r, at, a->dtype, a->ndim, a->shape, a->buffer->memory, &dense) ||
+            !kj_run_check(r, kjit_copy(dense.u.object->u.array, a, NULL), at))
+            return false;
+        kj_run_drop(v);
+        *v = dense;
+        a = v->u.object->u.array;
+    }
+    int64_t stride = (int64_t)kjit_dtype_size(a->dtype);
+    bool ok = kj_run_check(r, kj_array_restride(a, 1, &a->size, &stride, &flat), at) &&
+              kj_run_array(r, at, flat, &dense);
+    if (ok) {
+        kj_run_drop(v);
+        *v = dense;
+    }
+    return ok;
+}
+
+static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_rvalue *v, kj_rvalue *out)
+{
+    const int64_t *shape;
+    bool chosen[KJIT_MAX_NDIM] = {false};
+    int axis = 0, ndim = kj_lazy_shape(*v, &shape);
+    if (c->args[arg].kind == KJ_R_TUPLE)
+        return one_axis(r, c, arg);
+    if (c->given[arg] ? !chosen_axis(r, c->spans[arg], c->args[arg], ndim, chosen)
+                      : !flatten(r, c->span, v))
+        return false;
+    ndim = kj_lazy_shape(*v, &shape);
+    while (axis < ndim - 1 && !chosen[axis])
+        axis++;
+    kj_fold f = {.op = KJ_FOLD_SUM, .elem = kj_lazy_type(*v)};
+    kj_fold_types(&f);
+    if (!kj_run_new_array(r, c->span, (kjit_dtype)f.out, ndim, shape, kj_lazy_memory(*v), out))
+        return false;
+    if (kj_scan_launch(r, c->span, &f, *v, axis, out->u.object->u.array))
+        return true;
+    kj_run_drop(out);
+    return false;
+}
+
+bool kj_run_cumsum(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue own;
+    if (!operand(r, c, &own))
+        return false;
+    bool ok = cumulate(r, c, c->id == KJ_RUN_CUMSUM, &own, out);
     kj_run_drop(&own);
     return ok;
 }

@@ -24,6 +24,19 @@ void kj_lazy_params(kj_lazy_kernel *k)
     }
 }
 
+void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg)
+{
+    kj_str_printf(&k->params, ", %s: %s", name, type);
+    k->args[k->nargs++] = arg;
+}
+
+void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a)
+{
+    char type[16];
+    snprintf(type, sizeof type, "%s[]", kjit_dtype_name(a->dtype));
+    kj_lazy_parameter(k, name, type, kjit_arg_array(a));
+}
+
 /* ---- Leaves ---- */
 
 void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i)

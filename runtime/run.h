@@ -374,7 +374,7 @@ kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_to_device
     kj_run_device_array, kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host,
     kj_run_copy_to_device;
 /* lazy_reduce.c */
-kj_run_builtin kj_run_reduce;
+kj_run_builtin kj_run_reduce, kj_run_cumsum;
 /* lazy_node.c */
 kj_run_builtin kj_run_where;
 /* run_stream.c */

@@ -48,6 +48,8 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_M_ARGMAX] = kj_run_reduce,
     [KJ_RUN_M_ALL] = kj_run_reduce,
     [KJ_RUN_M_ANY] = kj_run_reduce,
+    [KJ_RUN_M_CUMSUM] = kj_run_cumsum,
+    [KJ_RUN_CUMSUM] = kj_run_cumsum,
     [KJ_RUN_SUM] = kj_run_reduce,
     [KJ_RUN_MEAN] = kj_run_reduce,
     [KJ_RUN_ARGMIN] = kj_run_reduce,
@@ -77,7 +79,7 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
 /* Do its arrays become part of an expression? Then they come as they are: KJ_R_LAZY. */
 static bool takes_expressions(kj_run_id id)
 {
-    return id == KJ_RUN_WHERE || functions[id] == kj_run_reduce;
+    return id == KJ_RUN_WHERE || functions[id] == kj_run_reduce || functions[id] == kj_run_cumsum;
 }
 
 const char *kj_run_builtin_name(kj_run_id id)

@@ -1,0 +1,266 @@
+/* Kernels of cumulative sums. In: what is summed, and along which axis; out: launches that leave at
+ * each position the sum of the elements up to it.
+ *
+ * The axis is done in chunks, whose sums come first where it has several: they are cumulated
+ * themselves, and each is what its chunk begins with. Where the axis is the fastest a block takes a
+ * chunk, tile by tile: a thread sums its stretch of a tile, and the threads' sums are cumulated in
+ * rounds; else a thread takes a chunk. The order of additions is fixed by the shape alone, as that
+ * of reductions is. */
+#include "lazy.h"
+
+#include <string.h>
+
+/* A tile: STRETCH elements a thread, odd for the sake of shared memory's banks. A thread's chunk is
+ * RUN elements, or all of them where there are MANY threads without that. */
+enum { LANES = 128, STRETCH = 17, TILE = LANES * STRETCH, TILES = 4, CHUNK = TILES * TILE };
+enum { RUN = 128, MANY = 16384 };
+
+/* One launch: of the sums up to each element, or, without a target, of the chunks' sums. */
+typedef struct pass {
+    kj_lazy_kernel k;
+    const kj_fold *types;
+    kj_rvalue value;
+    int target;     /* array of the domain; -1: the chunks' sums */
+    bool exclusive; /* without the element itself */
+    bool block;     /* a block a chunk, else a thread */
+    char axis;      /* of the domain; 0: there is none, it has one element */
+    char kept[KJ_DOMAIN_AXES + 1];
+    int64_t chunks, lines;
+    int64_t inner; /* positions along the last kept axis, beside which threads' chunks lie */
+} pass;
+
+/* ---- The kernels ---- */
+
+/* "let x = ...", the element at the position. */
+static void put_element(pass *p, kj_str *t)
+{
+    kj_str value = {0};
+    kj_lazy_value(&p->k, &value, p->value, p->types->elem);
+    kj_lazy_lets(&p->k, t);
+    kj_str_printf(t, "let x = %s(%s)\n", kj_types[p->types->acc].name,
+                  value.data ? value.data : "");
+    t->failed |= value.failed;
+    kj_str_free(&value);
+}
+
+static void put_store(pass *p, const char *sum)
+{
+    kj_lazy_element(&p->k, &p->k.body, p->target);
+    kj_str_printf(&p->k.body, " = %s(%s)\n",
+                  kjit_dtype_name(p->k.domain.arrays[p->target].array->dtype), sum);
+}
+
+/* What the chunk begins with; `to` is its number. */
+static void put_start(pass *p, const char *name)
+{
+    kj_str_printf(&p->k.body, "var %s: %s = %s\n", name, kj_types[p->types->acc].name,
+                  p->target >= 0 && p->chunks > 1 ? "sums[to]" : "0");
+}
+
+/* The tile's elements become the sums up to them, and `carry` the sum with all of them. */
+static void put_tile_sums(pass *p)
+{
+    kj_str *t = &p->k.body;
+    const char *acc = kj_types[p->types->acc].name;
+    kj_str_printf(t, "var sum: %s = 0\n", acc);
+    const char *keep = p->target < 0 ? "" : "tile[t * stretch + j] = sum\n";
+    kj_str_printf(t,
+                  "let stretch = %d\n"
+                  "for j in range(stretch) {\n"
+                  "let x = tile[t * stretch + j]\n"
+                  "%ssum += x\n%s"
+                  "}\n",
+                  STRETCH, p->exclusive ? keep : "", p->exclusive ? "" : keep);
+    kj_str_printf(t,
+                  "ends[t] = sum\n"
+                  "syncthreads()\n"
+                  "var d = 1\n"
+                  "while d < %d {\n"
+                  "var before: %s = 0\n"
+                  "if t >= d { before = ends[t - d] }\n"
+                  "syncthreads()\n"
+                  "ends[t] += before\n"
+                  "syncthreads()\n"
+                  "d *= 2\n"
+                  "}\n",
+                  LANES, acc);
+    if (p->target >= 0)
+        kj_str_puts(t, "var before = carry\n"
+                       "if t > 0 { before += ends[t - 1] }\n"
+                       "for j in range(stretch) { tile[t * stretch + j] += before }\n");
+    kj_str_printf(t,
+                  "carry += ends[%d]\n"
+                  "syncthreads()\n",
+                  LANES - 1);
+}
+
+static void put_block_body(pass *p)
+{
+    kj_str *t = &p->k.body;
+    const char *acc = kj_types[p->types->acc].name;
+    kj_str_printf(t,
+                  "let t = threadIdx.x\n"
+                  "let to = blockIdx.x\n"
+                  "let tile = shared.array(%d, %s)\n"
+                  "let ends = shared.array(%d, %s)\n"
+                  "let first = %s * %d\n"
+                  "let end = min(first + %d, n%c)\n",
+                  TILE, acc, LANES, acc, p->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK,
+                  p->axis);
+    if (*p->kept)
+        kj_lazy_indices(t, p->kept, p->chunks > 1 ? "to // chunks" : "to");
+    put_start(p, "carry");
+    kj_str_printf(t,
+                  "for start in range(first, end, %d) {\n"
+                  "for k in range(0, %d, %d) {\n"
+                  "let i%c = start + k + t\n"
+                  "var term: %s = 0\n"
+                  "if i%c < end {\n",
+                  TILE, TILE, LANES, p->axis, acc, p->axis);
+    put_element(p, t);
+    kj_str_puts(t, "term = x\n"
+                   "}\n"
+                   "tile[k + t] = term\n"
+                   "}\n"
+                   "syncthreads()\n");
+    put_tile_sums(p);
+    if (p->target >= 0) {
+        kj_str_printf(t,
+                      "for k in range(0, %d, %d) {\n"
+                      "let i%c = start + k + t\n"
+                      "if i%c < end { ",
+                      TILE, LANES, p->axis, p->axis);
+        put_store(p, "tile[k + t]");
+        kj_str_puts(t, "}\n"
+                       "}\n"
+                       "syncthreads()\n");
+    }
+    kj_str_puts(t, "}\n");
+    if (p->target < 0)
+        kj_str_puts(t, "if t == 0 { sums[to] = carry }\n");
+}
+
+static void put_thread_body(pass *p)
+{
+    kj_str *t = &p->k.body;
+    char axes[KJ_DOMAIN_AXES + 2];
+    kj_lazy_chunk_axes(p->kept, p->chunks, axes);
+    if (p->chunks > 1)
+        kj_str_puts(t, "let nc = chunks\n");
+    kj_lazy_positions(t, axes);
+    kj_lazy_inside(t, axes);
+    kj_lazy_number(t, axes, "to");
+    put_start(p, "sum");
+    if (p->chunks > 1)
+        kj_str_printf(t, "for i%c in range(ic * %d, min(ic * %d + %d, n%c)) {\n", p->axis, RUN, RUN,
+                      RUN, p->axis);
+    else if (!p->axis)
+        kj_str_puts(t, "for once in range(1) {\n");
+    else
+        kj_str_printf(t, "for i%c in range(n%c) {\n", p->axis, p->axis);
+    put_element(p, t);
+    if (p->exclusive)
+        put_store(p, "sum");
+    kj_str_puts(t, "sum += x\n");
+    if (p->target >= 0 && !p->exclusive)
+        put_store(p, "sum");
+    kj_str_puts(t, "}\n");
+    if (p->target < 0)
+        kj_str_puts(t, "sums[to] = sum\n");
+    kj_str_puts(t, "}\n");
+}
+
+/* ---- Passes ---- */
+
+static bool begin(pass *p, int axis, kjit_array *target)
+{
+    const int64_t *shape;
+    kj_domain *d = &p->k.domain;
+    int ndim = kj_lazy_shape(p->value, &shape), nkept = 0;
+    kj_domain_init(d, ndim, shape);
+    d->group[axis] = 1;
+    kj_lazy_gather(d, p->value);
+    p->target = target ? kj_domain_add(d, target) : -1;
+    kj_domain_join(d, -1);
+    int64_t length = 1;
+    p->lines = p->inner = 1;
+    for (int i = 0; i < d->ndim; i++) {
+        if (d->group[i]) {
+            p->axis = (char)('0' + i);
+            length = d->shape[i];
+            continue;
+        }
+        p->kept[nkept++] = (char)('0' + i);
+        p->inner = d->shape[i];
+        p->lines *= d->shape[i];
+    }
+    p->block = d->group[d->ndim - 1] && (length > RUN || p->lines == 1);
+    int64_t chunk = p->block ? CHUNK : p->lines < MANY ? RUN : length;
+    p->chunks = length > chunk ? (length - 1) / chunk + 1 : 1;
+    p->inner = p->block ? 1 : p->inner;
+    return kj_domain_views(p->k.run, p->k.at, d);
+}
+
+static bool launch(pass *p, kjit_array *sums, const char *what)
+{
+    int64_t grid[3], block[3];
+    kj_lazy_kernel *k = &p->k;
+    kj_lazy_params(k);
+    if (p->chunks > 1) {
+        kj_lazy_flat(k, "sums", sums);
+        kj_lazy_parameter(k, "chunks", "i64", kjit_arg_i64(p->chunks));
+    }
+    kj_lazy_extents(k);
+    if (p->block)
+        put_block_body(p);
+    else
+        put_thread_body(p);
+    kj_lazy_chunk_blocks(&k->domain, p->kept, p->chunks, p->block ? LANES : 0, grid, block);
+    return kj_lazy_launch(k, grid, block, what);
+}
+
+static bool scan(pass *p, int axis, kjit_array *target, const char *what);
+
+/* For each chunk the sum of those before it, which are of the same line. */
+static bool sums_before(const pass *whole, int axis, kjit_array **out)
+{
+    kj_run *r = whole->k.run;
+    kj_span at = whole->k.at;
+    kj_fold types = {.elem = whole->types->acc, .acc = whole->types->acc};
+    pass p = {.k = {.run = r, .at = at, .named = at}, .types = whole->types, .value = whole->value};
+    pass next = {.k = p.k, .types = &types, .exclusive = true};
+    int64_t n = whole->lines * whole->chunks, size = (int64_t)kj_types[types.acc].size;
+    int64_t shape[3] = {whole->lines / whole->inner, whole->chunks, whole->inner};
+    int64_t strides[3] = {whole->chunks * whole->inner * size, whole->inner * size, size};
+    kjit_array *shaped = NULL;
+    bool ok =
+        kj_run_check(r,
+                     kjit_array_create(r->ctx, (kjit_dtype)types.acc, 1, &n, 'C', KJIT_DEVICE, out),
+                     at) &&
+        begin(&p, axis, NULL) && launch(&p, *out, ", sums of chunks") &&
+        kj_run_check(r, kj_array_restride(*out, 3, shape, strides, &shaped), at) &&
+        kj_run_array(r, at, shaped, &next.value) && scan(&next, 1, shaped, ", sums before them");
+    kj_run_drop(&next.value);
+    kj_lazy_free(&p.k);
+    return ok;
+}
+
+static bool scan(pass *p, int axis, kjit_array *target, const char *what)
+{
+    kjit_array *sums = NULL;
+    bool ok = begin(p, axis, target) && (p->chunks == 1 || sums_before(p, axis, &sums));
+    if (ok) {
+        p->k.domain.arrays[p->target].view->overwritten = !p->exclusive;
+        ok = launch(p, sums, what);
+    }
+    kjit_array_free(sums);
+    kj_lazy_free(&p->k);
+    return ok;
+}
+
+bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
+                    kjit_array *target)
+{
+    pass p = {.k = {.run = r, .at = at, .named = at}, .types = types, .value = v};
+    return target->size == 0 || scan(&p, axis, target, "");
+}
