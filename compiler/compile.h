@@ -45,7 +45,8 @@ typedef struct kj_host_fault {
 typedef enum kj_fault_kind {
     KJ_FAULT_NONE,
     KJ_FAULT_DIVERGENT_BARRIER,
-    KJ_FAULT_ASSERT
+    KJ_FAULT_ASSERT,
+    KJ_FAULT_GRID_BARRIER /* the CPU's: `alive` blocks, of which `arrived` wait and none runs */
 } kj_fault_kind;
 
 /* What a launch of a kernel with sites writes, where its last slot (one more than its parameters
@@ -70,9 +71,19 @@ typedef struct kj_host_launch {
 
 /* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned
  * memory of kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0.
- * Gives non-zero when launch->fault was set: stop. */
+ * A kernel with grid_sync() is given one block at a time, and each block memory of its own, whose
+ * first 8 bytes are 0 at first: a block that waits is called again when all blocks do. */
+typedef enum kj_host_end {
+    KJ_HOST_DONE,
+    KJ_HOST_FAULT, /* launch->fault was set: stop */
+    KJ_HOST_WAITS,
+} kj_host_end;
 typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, int64_t last,
                                  void *shared);
+
+/* In the place of a slot: the address of 4 bytes that are 0 before the first launch of a kernel
+ * with grid_sync(), and that no other launch uses at the same time. */
+enum { KJ_ARG_COUNTER = -1 };
 
 /* Code for one specialisation. Owned by the caller: kj_code_free. */
 typedef struct kj_code {
@@ -83,7 +94,7 @@ typedef struct kj_code {
         scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
     /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes
-     * it is; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
+     * it is, or KJ_ARG_COUNTER; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
      * kj_shared_bytes counts them; the others stand one behind the other in dynamic shared memory,
      * in the order of their ids. */
     const int *args;

@@ -31,6 +31,7 @@
  *   lower_gang.c     loops over the gangs of a block; variables between regions
  *   lower_block.c    the plan: regions, and what runs once for the block
  *   lower_entry.c    the CPU's entry function: parameters, shared memory, loop over blocks
+ *   lower_grid.c     barriers of the whole grid
  *   lower_ptx.c      a GPU's: one thread
  *   lower_line.c     places in the source, for a GPU's tools
  *   lower_start.c    what entries begin and end with */
@@ -89,6 +90,8 @@ typedef struct kj_exit kj_exit; /* lower_stmt.c */
 
 typedef struct kj_level kj_level; /* lower_block.c */
 
+typedef struct kj_kept kj_kept; /* lower_grid.c */
+
 /* The place in the source that a GPU's instructions are of: offset and line number go together. */
 typedef struct kj_line {
     const kj_source *source; /* NULL: places are not noted */
@@ -139,9 +142,14 @@ typedef struct kj_lower {
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */
-    LLVMValueRef first, run;   /* of fused blocks: the first one's x and how many */
-    LLVMBasicBlockRef fail;    /* where a block, or a GPU's thread, ends after a fault */
-    LLVMValueRef report;       /* kj_report of a kernel with sites */
+    LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
+    LLVMBasicBlockRef fail;  /* where a block, or a GPU's thread, ends after a fault */
+    LLVMValueRef report;     /* kj_report of a kernel with sites */
+    LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
+    LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
+    kj_kept *kept;           /* and what it finds again there */
+    int64_t kept_end;
+    int nwaits;
     LLVMValueRef (*scopes)[2]; /* lower_alias.c */
     kj_line line;
 } kj_lower;
@@ -281,6 +289,8 @@ bool kj_lower_fast(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *ou
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
+/* Makes an atomic one of all blocks, on a GPU; gives it. */
+LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic);
 
 /* Two vectors of so many lanes as one. */
 LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes);
@@ -434,6 +444,21 @@ void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done);
  * is NULL; with `again` only for its next iteration. */
 void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
 
+/* ---- lower_grid.c ---- */
+
+/* A variable of code that runs once for the block, for now and behind grid_sync(). */
+LLVMValueRef kj_kept_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
+/* Keeps a scalar likewise, where that is needed: then `at` is not NULL. */
+void kj_kept_value(kj_lower *lo, kj_tile t, LLVMValueRef *at);
+kj_tile kj_kept_read(kj_lower *lo, kj_tile t, LLVMValueRef at);
+/* Of a CPU's entry: before anything has scratch memory; where a block begins or goes on; where it
+ * waits. */
+void kj_grid_open(kj_lower *lo);
+void kj_grid_resume(kj_lower *lo);
+void kj_grid_wait(kj_lower *lo);
+/* Of a GPU's. */
+void kj_grid_barrier(kj_lower *lo);
+
 /* ---- lower_start.c ---- */
 
 /* Where an entry goes, and for what. */
@@ -471,7 +496,8 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
 /* Adds a GPU's entry for out->kernel. Its parameters are all of the launch's slots, also those that
  * nothing uses; notes them and the bytes of static shared arrays in `out`. */
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
-/* All threads of the block wait for each other, here. */
+void kj_block_barrier(kj_lower *lo); /* syncthreads() */
+/* All threads of the block, or of the grid, wait for each other, here. */
 void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m);
 /* A float as an integer type: saturating, NaN is 0. */
 LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to);

@@ -78,7 +78,7 @@ typedef struct walk {
 
 static LLVMValueRef flag_new(kj_lower *lo)
 {
-    LLVMValueRef at = kj_alloca(lo, lo->i1, "any");
+    LLVMValueRef at = kj_kept_alloca(lo, lo->i1, "any");
     LLVMBuildStore(lo->b, LLVMConstInt(lo->i1, 0, false), at);
     return at;
 }
@@ -223,7 +223,9 @@ static void check_barrier(kj_lower *lo, const kj_node *n)
 static void lower_barrier(kj_lower *lo, const kj_node *n)
 {
     check_barrier(lo, n);
-    if (n->stmt->u.barrier.arg)
+    if (n->stmt->u.barrier.id == KJ_BI_GRID_SYNC)
+        kj_grid_wait(lo);
+    else if (n->stmt->u.barrier.arg)
         lower_votes(lo, n);
 }
 
@@ -296,7 +298,7 @@ static void lower_if(kj_lower *lo, const kj_node *n)
 {
     if (!n->divergent) {
         LLVMValueRef test = kj_lower_expr(lo, n->stmt->u.if_.test, kj_all).v[0];
-        LLVMValueRef kept = kj_alloca(lo, lo->i1, "test");
+        LLVMValueRef kept = kj_kept_alloca(lo, lo->i1, "test");
         LLVMBuildStore(lo->b, test, kept);
         lower_arm(lo, n->yes, test, -1);
         if (n->no)
@@ -351,12 +353,17 @@ static void lower_uniform_for(kj_lower *lo, const kj_node *n)
     kj_tile start = kj_lower_expr(lo, s->u.for_.start, kj_all),
             stop = kj_lower_expr(lo, s->u.for_.stop, kj_all);
     kj_tile step = kj_lower_expr(lo, s->u.for_.step, kj_all);
+    LLVMValueRef kept_stop, kept_step;
+    kj_kept_value(lo, stop, &kept_stop);
+    kj_kept_value(lo, step, &kept_step);
     kj_level level = open_level(lo, n);
     LLVMBasicBlockRef head = kj_new_block(lo, "for"), body = kj_new_block(lo, "do"),
                       done = kj_new_block(lo, "endfor");
     level.end = done;
     LLVMBuildStore(lo->b, start.v[0], at);
     go_on(lo, head);
+    stop = kj_kept_read(lo, stop, kept_stop);
+    step = kj_kept_read(lo, step, kept_step);
     kj_tile i = kj_tile_scalar(type, LLVMBuildLoad2(lo->b, lo->types[type], at, ""));
     LLVMBuildCondBr(lo->b, kj_in_range(lo, i, stop, step).v[0], body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
@@ -365,6 +372,8 @@ static void lower_uniform_for(kj_lower *lo, const kj_node *n)
     lo->level = level.up;
     go_on(lo, level.next);
     i.v[0] = LLVMBuildLoad2(lo->b, lo->types[type], at, "");
+    stop = kj_kept_read(lo, stop, kept_stop);
+    step = kj_kept_read(lo, step, kept_step);
     if (!kj_is_unit_step(step)) {
         LLVMBasicBlockRef on = kj_new_block(lo, "step");
         LLVMBuildCondBr(lo->b, kj_step_fits(lo, i, stop, step).v[0], on, done);

@@ -117,7 +117,8 @@ static void place_variables(kj_lower *lo)
         if (!p->var || p->home != KJ_HOME_BLOCK)
             continue;
         LLVMTypeRef type = lo->types[p->var->type];
-        lo->home[id] = (kj_slot){.rows = 1, .lanes = 1, .at = {kj_alloca(lo, type, p->var->name)}};
+        lo->home[id] =
+            (kj_slot){.rows = 1, .lanes = 1, .at = {kj_kept_alloca(lo, type, p->var->name)}};
         LLVMBuildStore(lo->b, LLVMConstNull(type), lo->home[id].at[0]);
     }
 }
@@ -166,6 +167,7 @@ static void make_blocks(kj_lower *lo)
     /* the size of scratch is known when all is lowered */
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
     place_shared(lo, later);
+    kj_grid_resume(lo);
     kj_lower_plan(lo, next);
     LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));
     LLVMInstructionEraseFromParent(later);
@@ -175,9 +177,9 @@ static void make_blocks(kj_lower *lo)
     LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following},
                     (LLVMBasicBlockRef[]){before, next}, 2);
     LLVMPositionBuilderAtEnd(lo->b, end);
-    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 0, false));
+    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_DONE, false));
     LLVMPositionBuilderAtEnd(lo->b, lo->fail);
-    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, 1, false));
+    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_FAULT, false));
 }
 
 /* What runs thread after thread cannot hold what a warp's threads do together. */
@@ -207,6 +209,7 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
     check_warps(spec->diag, lo.plan->body);
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
     kj_gang_choose(&lo);
+    kj_grid_open(&lo);
     make_function(&lo, spec->entry);
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
     load_params(&lo);

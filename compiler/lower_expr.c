@@ -92,9 +92,9 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
         store_slot(lo, s, t);
         return;
     }
-    s->known = true;
-    s->tile = t;
     kj_home_store(lo, v, t, m);
+    s->known = !(lo->resume && s == &lo->home[v->id]); /* code that goes on knows no values */
+    s->tile = t;
 }
 
 /* ---- Conditional evaluation ---- */

@@ -26,7 +26,7 @@ static int count_slots(const kj_tkernel *k)
     int n = 0;
     for (int i = 0; i < k->nparams; i++)
         n += k->params[i].array ? 1 + 2 * k->params[i].array->ndim : 1;
-    return n + (k->nsites > 0);
+    return n + (k->nsites > 0) + (k->grid_sync != NULL);
 }
 
 static LLVMTypeRef scalar_type(const kj_lower *lo, kj_dtype type)
@@ -49,6 +49,8 @@ static const int *make_function(kj_lower *lo, const char *name, int *count)
     }
     if (k->nsites > 0)
         types[n++] = data;
+    if (k->grid_sync)
+        types[n++] = data;
     LLVMTypeRef none = LLVMVoidTypeInContext(lo->ctx);
     lo->fn = LLVMAddFunction(lo->module, name, LLVMFunctionType(none, types, (unsigned)n, false));
     LLVMSetFunctionCallConv(lo->fn, PTX_KERNEL);
@@ -58,6 +60,8 @@ static const int *make_function(kj_lower *lo, const char *name, int *count)
     int *slots = KJ_NEW_ARRAY(lo->arena, int, (size_t)most + 1);
     for (int i = 0; i < most; i++)
         slots[i] = i;
+    if (k->grid_sync)
+        slots[most - 1] = KJ_ARG_COUNTER;
     *count = most;
     return slots;
 }
@@ -107,7 +111,9 @@ static void take_params(kj_lower *lo)
         }
     }
     if (lo->kernel->nsites > 0)
-        lo->report = take_param(lo, n, "report");
+        lo->report = take_param(lo, n++, "report");
+    if (lo->kernel->grid_sync)
+        lo->counter = take_param(lo, n, "counter");
 }
 
 /* ---- Sizes that are equal ---- */
@@ -228,8 +234,17 @@ static LLVMValueRef call_barrier(kj_lower *lo, const char *name, LLVMValueRef ar
     return kj_intrinsic(lo, old, NULL, 0, args, arg ? 1 : 0);
 }
 
+void kj_block_barrier(kj_lower *lo)
+{
+    call_barrier(lo, kj_builtins[KJ_BI_SYNCTHREADS].symbol, NULL);
+}
+
 void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
+    if (s->u.barrier.id == KJ_BI_GRID_SYNC) {
+        kj_grid_barrier(lo);
+        return;
+    }
     const char *name = kj_builtins[s->u.barrier.id].symbol;
     if (!s->u.barrier.arg) {
         call_barrier(lo, name, NULL);

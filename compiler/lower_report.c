@@ -26,8 +26,8 @@ static LLVMValueRef wide(kj_lower *lo, LLVMValueRef v)
     return LLVMTypeOf(v) == lo->i64 ? v : LLVMBuildZExt(lo->b, v, lo->i64, "");
 }
 
-/* Of all blocks, on a GPU; LLVM before 20 means that anyway. */
-static LLVMValueRef device_wide(kj_lower *lo, LLVMValueRef atomic)
+/* LLVM before 20 means that anyway. */
+LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic)
 {
 #if LLVM_VERSION_MAJOR >= 20
     if (lo->ptx)
@@ -48,7 +48,7 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, fault, LLVMConstInt(lo->i32, 0, false),
                                                LLVMConstInt(lo->i32, (unsigned)kind, false),
                                                relaxed, relaxed, false);
-    device_wide(lo, pair);
+    kj_device_wide(lo, pair);
     LLVMBasicBlockRef first = kj_new_block(lo, "first");
     LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), first, lo->fail);
     LLVMPositionBuilderAtEnd(lo->b, first);
@@ -126,8 +126,8 @@ static LLVMValueRef block_number(kj_lower *lo)
 
 static LLVMValueRef update(kj_lower *lo, LLVMAtomicRMWBinOp op, size_t offset, LLVMValueRef v)
 {
-    return device_wide(lo, LLVMBuildAtomicRMW(lo->b, op, field(lo, lo->report, offset), v,
-                                              LLVMAtomicOrderingMonotonic, false));
+    return kj_device_wide(lo, LLVMBuildAtomicRMW(lo->b, op, field(lo, lo->report, offset), v,
+                                                 LLVMAtomicOrderingMonotonic, false));
 }
 
 static void write_line(kj_lower *lo, const report *r, int row, LLVMValueRef lane)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sema_impl.h"
+#include "uniform.h"
 
 /* ---- Attributes ---- */
 
@@ -231,6 +232,7 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     const kj_item *item = decl->item;
     kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
     kj_frame f = {.item = item, .fn = -1, .call = item->name_span, .result = {.kind = KJ_T_NONE}};
+    int before = s->diag->errors;
     k->name = item->name;
     k->span = item->name_span;
     memcpy(k->block, spec->block, sizeof k->block);
@@ -262,6 +264,8 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     k->body->barrier = sink.barrier;
     k->body->body = kj_sink_close(s, &sink);
     finish(s, k);
+    if (k->grid_sync && s->diag->errors == before)
+        kj_check_grid(s->arena, s->diag, k);
     s->frame = NULL;
     s->kernel = NULL;
     return k;

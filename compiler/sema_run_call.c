@@ -191,6 +191,18 @@ static const kj_kernel_decl *kernel_of(kj_sema *s, const kj_expr *e)
     return sym && sym->kind == KJ_SYM_KERNEL ? kj_kernel_named(s->program, sym->name) : NULL;
 }
 
+/* k.forall(n) and k.max_cooperative_blocks(block), which are called in turn: the row, or -1. */
+static int kernel_member(const kj_expr *callee)
+{
+    static const int rows[] = {RUN_M_FORALL, RUN_M_MAX_COOPERATIVE_BLOCKS};
+    if (callee->kind != KJ_E_CALL || callee->u.call.callee->kind != KJ_E_MEMBER)
+        return -1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(callee->u.call.callee->u.member.name, run_names[rows[i]].name + 1) == 0)
+            return rows[i];
+    return -1;
+}
+
 /* k[grid, block](...) or k.forall(n)(...): true when the call is a launch. */
 static bool check_launch_call(kj_sema *s, const kj_expr *e)
 {
@@ -206,10 +218,10 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
                     "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)", k->name,
                     k->name);
         }
-    } else if (callee->kind == KJ_E_CALL && callee->u.call.callee->kind == KJ_E_MEMBER &&
-               strcmp(callee->u.call.callee->u.member.name, "forall") == 0 &&
+    } else if (kernel_member(callee) >= 0 &&
                (k = kernel_of(s, callee->u.call.callee->u.member.base))) {
-        check_signature(s, callee, "forall", run_names[RUN_M_FORALL].signature);
+        int row = kernel_member(callee);
+        check_signature(s, callee, run_names[row].name + 1, run_names[row].signature);
     }
     if (k)
         check_launch(s, e, k);

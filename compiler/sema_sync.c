@@ -81,6 +81,8 @@ static kj_operand barrier(kj_sema *s, kj_builtin id, kj_texpr *arg, kj_span span
     st->barrier = true;
     s->sink->barrier = true;
     st->u.barrier.id = id;
+    if (id == KJ_BI_GRID_SYNC && s->kernel && !s->kernel->grid_sync)
+        s->kernel->grid_sync = st;
     if (!held)
         return nothing(span);
     st->u.barrier.arg = held;
@@ -125,7 +127,8 @@ kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     case KJ_BI_SYNCTHREADS:
     case KJ_BI_SYNCTHREADS_COUNT:
     case KJ_BI_SYNCTHREADS_AND:
-    case KJ_BI_SYNCTHREADS_OR: return barrier(s, id, args[0], e->span);
+    case KJ_BI_SYNCTHREADS_OR:
+    case KJ_BI_GRID_SYNC: return barrier(s, id, args[0], e->span);
     case KJ_BI_LANEMASK_LT: return lanes_below(s, e->span);
     case KJ_BI_MATCH_ALL_SYNC: return with_flag(s, kj_te_call(s, id, args, n, KJ_U32, e->span));
     default: break;

@@ -244,7 +244,8 @@ typedef struct kj_tkernel {
     int nroots, nvars;
     const kj_site **sites; /* of its reports, by id */
     int nsites;
-    bool prints; /* some site is a print's */
+    bool prints;               /* some site is a print's */
+    const kj_tstmt *grid_sync; /* its first grid_sync(); NULL: blocks don't wait for one another */
     kj_trequire *requires;
     int64_t block[3];     /* from the spec; 0 when unknown */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */

@@ -13,6 +13,10 @@ typedef struct frame {
     uint8_t *mark;      /* its dependence, kept from one walk to the next */
     bool loop;
     int depth;
+    kj_span span;    /* of what decides who runs */
+    uint8_t own;     /* what that depends on, leaving aside */
+    uint8_t left;    /* of a block: that of those who have left it so far, in this walk */
+    kj_span leaving; /* and where they did */
 } frame;
 
 typedef struct walk {
@@ -20,14 +24,15 @@ typedef struct walk {
     int *depth; /* of each variable's declaration, by id */
     bool spins; /* some loop waits for an atomic's result */
     bool changed;
+    kj_diag *diag; /* for grid_sync(); NULL in walks that only collect */
 } walk;
 
 static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f);
 static void walk_stmts(walk *w, kj_tstmt *s, frame *f);
 
-static frame enter(frame *up, uint8_t dep)
+static frame enter(frame *up, uint8_t dep, kj_span span)
 {
-    return (frame){.up = up, .dep = dep, .depth = up ? up->depth + 1 : 1};
+    return (frame){.up = up, .dep = dep, .depth = up ? up->depth + 1 : 1, .span = span, .own = dep};
 }
 
 static void join(walk *w, uint8_t *to, uint8_t dep)
@@ -52,12 +57,15 @@ static void assign(walk *w, const kj_var *v, uint8_t dep, const frame *f)
 }
 
 /* Threads leave for `target` (NULL: the nearest loop); every construct on the way sees them go. */
-static void leave(walk *w, const void *target, frame *f)
+static void leave(walk *w, const void *target, frame *f, kj_span span)
 {
     uint8_t dep = 0;
     for (; f; f = f->up) {
         if (f->mark)
             join(w, f->mark, dep);
+        if ((f->left | dep) != f->left)
+            f->leaving = span;
+        f->left |= dep;
         if (target ? f->target == target : f->loop)
             return;
         dep |= f->dep;
@@ -66,7 +74,8 @@ static void leave(walk *w, const void *target, frame *f)
 
 static void walk_block(walk *w, kj_tblock *b, frame *up)
 {
-    frame f = enter(up, b->mark);
+    frame f = enter(up, b->mark, b->span);
+    f.own = 0;
     f.target = b;
     f.mark = &b->mark;
     walk_stmts(w, b->body, &f);
@@ -82,6 +91,8 @@ static uint8_t walk_index(walk *w, const kj_tarray *a, kj_texpr *const *index, f
 
 static uint8_t element_dep(const kj_tarray *a, uint8_t index)
 {
+    if (a->root->space == KJ_SHARED)
+        return index | KJ_DEP_BLOCK;
     return a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index;
 }
 
@@ -89,6 +100,7 @@ static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
 {
     switch (e->u.index.which) {
     case KJ_THREAD_IDX: return (uint8_t)(KJ_DEP_X << e->u.index.axis);
+    case KJ_BLOCK_IDX: return KJ_DEP_BLOCK;
     case KJ_LANE_ID: return deps->lane;
     default: return 0;
     }
@@ -121,12 +133,12 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         return call_dep(e, walk_operands(w, e, f));
     case KJ_TE_LOGIC: {
         uint8_t dep = walk_expr(w, e->u.logic.lhs, f);
-        frame arm = enter(f, dep);
+        frame arm = enter(f, dep, e->u.logic.lhs->span);
         return dep | walk_expr(w, e->u.logic.rhs, &arm);
     }
     case KJ_TE_SELECT: {
         uint8_t dep = walk_expr(w, e->u.select.test, f);
-        frame arm = enter(f, dep);
+        frame arm = enter(f, dep, e->u.select.test->span);
         return dep | walk_expr(w, e->u.select.yes, &arm) | walk_expr(w, e->u.select.no, &arm);
     }
     case KJ_TE_LOAD: return element_dep(e->u.load.array, walk_operands(w, e, f));
@@ -145,21 +157,57 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
 
 static void walk_loop(walk *w, kj_tstmt *s, frame *up)
 {
+    uint8_t own = 0;
     if (s->kind == KJ_TS_FOR) {
         uint8_t step = walk_expr(w, s->u.for_.start, up) | walk_expr(w, s->u.for_.step, up);
-        join(w, &s->mark, step | walk_expr(w, s->u.for_.stop, up));
+        own = step | walk_expr(w, s->u.for_.stop, up);
+        join(w, &s->mark, own);
         /* Around a barrier a loop that threads leave one by one counts for each of them. */
         declare(w, s->u.for_.var, s->barrier ? step | s->mark : step, up);
     }
-    frame f = enter(up, s->mark);
+    kj_span span = s->kind == KJ_TS_FOR ? s->u.for_.stop->span : s->u.while_.test->span;
+    frame f = enter(up, s->mark, span);
     f.target = s;
     f.mark = &s->mark;
     f.loop = true;
     if (s->kind == KJ_TS_WHILE)
-        join(w, &s->mark, walk_expr(w, s->u.while_.test, &f));
+        own = walk_expr(w, s->u.while_.test, &f);
+    join(w, &s->mark, own);
+    f.own = own;
     f.dep = s->mark;
     w->spins |= (s->mark & KJ_DEP_ATOMIC) != 0;
     walk_stmts(w, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, &f);
+}
+
+/* ---- Barriers of the grid ---- */
+
+enum { NOT_THE_GRIDS = KJ_DEP_THREAD | KJ_DEP_ATOMIC | KJ_DEP_BLOCK };
+
+/* How those differ whom the construct lets come to the statement being walked. A loop is left for
+ * all its turns; what leaves a body behind the statement does not matter. */
+static uint8_t parting(const frame *f)
+{
+    bool body = f->target && !f->loop;
+    return (body ? f->left : f->dep) & NOT_THE_GRIDS;
+}
+
+static void check_grid_sync(walk *w, const kj_tstmt *s, const frame *f)
+{
+    while (f && !parting(f))
+        f = f->up;
+    if (!f)
+        return;
+    const char *whom = parting(f) == KJ_DEP_BLOCK ? "blocks" : "threads";
+    kj_message *m = kj_error(w->diag, s->span, "grid-barrier",
+                             "not all %s of the grid may come to this grid_sync()", whom);
+    if (f->own & NOT_THE_GRIDS)
+        kj_note(w->diag, m, f->span, "this may differ between %s", whom);
+    else if (f->left & NOT_THE_GRIDS)
+        kj_note(w->diag, m, f->leaving, "some %s may leave here", whom);
+    else
+        kj_note(w->diag, m, f->span, "some %s may leave this loop before others", whom);
+    kj_hint(w->diag, m,
+            "put only the work under the condition: all threads of the grid go to grid_sync()");
 }
 
 static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
@@ -175,7 +223,7 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         break;
     case KJ_TS_EXPR: walk_expr(w, s->u.expr, f); break;
     case KJ_TS_IF: {
-        frame arm = enter(f, walk_expr(w, s->u.if_.test, f));
+        frame arm = enter(f, walk_expr(w, s->u.if_.test, f), s->u.if_.test->span);
         walk_stmts(w, s->u.if_.yes, &arm);
         walk_stmts(w, s->u.if_.no, &arm);
         break;
@@ -183,8 +231,8 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_FOR:
     case KJ_TS_WHILE: walk_loop(w, s, f); break;
     case KJ_TS_BREAK:
-    case KJ_TS_CONTINUE: leave(w, NULL, f); break;
-    case KJ_TS_LEAVE: leave(w, s->u.leave, f); break;
+    case KJ_TS_CONTINUE: leave(w, NULL, f, s->span); break;
+    case KJ_TS_LEAVE: leave(w, s->u.leave, f, s->span); break;
     case KJ_TS_INLINE: walk_block(w, s->u.block, f); break;
     case KJ_TS_REPORT:
         for (int i = 0; i < s->u.report.site->nvalues; i++)
@@ -193,8 +241,10 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_BARRIER:
         if (s->u.barrier.arg) {
             walk_expr(w, s->u.barrier.arg, f);
-            declare(w, s->u.barrier.result, 0, f);
+            declare(w, s->u.barrier.result, KJ_DEP_BLOCK, f);
         }
+        if (w->diag && s->u.barrier.id == KJ_BI_GRID_SYNC)
+            check_grid_sync(w, s, f);
         break;
     case KJ_TS_ARRAY: break;
     }
@@ -214,7 +264,7 @@ static void walk_kernel(walk *w, const kj_tkernel *kernel)
     } while (w->changed);
 }
 
-kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
+static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag)
 {
     kj_deps *deps = KJ_NEW(arena, kj_deps);
     size_t n = (size_t)kernel->nvars + 1;
@@ -229,7 +279,20 @@ kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
         if (deps->var[v] & KJ_DEP_THREAD)
             deps->var[v] |= KJ_DEP_THREAD;
     walk_kernel(&w, kernel);
+    w.diag = diag;
+    if (diag)
+        walk_kernel(&w, kernel);
     return deps;
+}
+
+kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel)
+{
+    return analyse(arena, kernel, NULL);
+}
+
+void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel)
+{
+    analyse(arena, kernel, diag);
 }
 
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)

@@ -6,7 +6,9 @@
  * takes that of the exits. Barrier placement, scalar or vector code, branch or mask are all decided
  * from these sets. A load from an address is as uniform as the address: threads that could see
  * different values there would race. What an operation of a warp gives depends on which threads
- * there are and run: it may vary along all axes. What a barrier gives is the whole block's. */
+ * there are and run: it may vary along all axes. What a barrier gives is the whole block's.
+ *
+ * What is the same for a block may differ between blocks; the same rules say what does not. */
 #ifndef KJ_UNIFORM_H
 #define KJ_UNIFORM_H
 
@@ -19,6 +21,7 @@ enum {
     KJ_DEP_THREAD = 7,
     KJ_DEP_ATOMIC =
         8, /* may depend on an atomic's result: a loop on it is run thread by thread (spin locks) */
+    KJ_DEP_BLOCK = 16, /* the same for a block's threads, but not for all blocks */
 };
 
 typedef struct kj_deps {
@@ -30,6 +33,9 @@ typedef struct kj_deps {
 
 /* Also fills the `mark` of every loop (its trip count and exits) and tblock (its leaves). */
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);
+
+/* An error for each grid_sync() that not all threads of the grid come to together. */
+void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
 
 /* The dependence of an expression. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);

@@ -408,6 +408,13 @@ KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kji
 KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n,
                                         kjit_stream *stream, const kjit_arg *args, int nargs);
 
+/* The blocks that a grid of a kernel with grid_sync() may have at most, launched with these arguments
+ * and blocks of this shape: all of them are resident at once. A launch of more is KJIT_LAUNCH. On
+ * the CPU it is as many as keep 1 GiB of shared memory and of values that live across barriers. */
+KJIT_API kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
+                                                 const int64_t block[3], const kjit_arg *args,
+                                                 int nargs, int64_t *out);
+
 /* ---- Run blocks ---- */
 
 typedef struct kjit_run_options {

@@ -98,6 +98,10 @@ typedef struct kj_device_ops {
                             kj_failure *why);
     kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
                            kj_failure *why);
+    /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel with
+     * grid_sync() may have. */
+    kjit_status (*resident)(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
+                            int64_t *out, kj_failure *why);
     /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to
      * work->done. */
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,

@@ -175,6 +175,8 @@ typedef struct fault_message {
     const kj_host_fault *fault;
     const kj_tarray *unfilled; /* not NULL: not a fault, but that */
     const char *launched;
+    const kj_binding *crowd; /* likewise: of more blocks than `most` */
+    int64_t most;
     kj_arena arena;
     char *text;
 } fault_message;
@@ -203,6 +205,27 @@ static void put_barrier(kj_diag *diag, const kj_host_fault *f)
                  (long long)f->block[1], (long long)f->block[2]);
     kj_hint(diag, e,
             "all threads of a block that have not returned must reach the same syncthreads()");
+}
+
+static void put_grid_barrier(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fault *f)
+{
+    kj_message *e = kj_error(diag, kernel->grid_sync->span, "grid-barrier",
+                             "%lld of %lld blocks wait at grid_sync(), and the others have ended",
+                             (long long)f->arrived, (long long)f->alive);
+    kj_hint(diag, e, "do blocks read something around it that others write at the same time?");
+}
+
+static void put_crowd(kj_diag *diag, const kj_tkernel *kernel, const kj_binding *b, int64_t most)
+{
+    kj_message *e = kj_error(
+        diag, kernel->grid_sync->span, "grid-size",
+        "a grid of %lld blocks of %lld threads cannot wait here: the device holds %lld of them",
+        (long long)(b->grid[0] * b->grid[1] * b->grid[2]),
+        (long long)(b->block[0] * b->block[1] * b->block[2]), (long long)most);
+    kj_hint(diag, e,
+            "launch fewer, and let each thread do more: step by gridsize(1); "
+            "%s.max_cooperative_blocks(block)(...) gives how many",
+            kernel->name);
 }
 
 /* "x[i] is 7, n is 5" */
@@ -241,6 +264,10 @@ static void write_fault(void *data)
     kj_diag_init(&diag, &m->arena, &m->mod->source);
     if (m->unfilled)
         put_unfilled(&diag, m->unfilled, m->launched);
+    else if (m->crowd)
+        put_crowd(&diag, m->kernel, m->crowd, m->most);
+    else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
+        put_grid_barrier(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
         put_assert(&diag, m->kernel, m->fault);
     else
@@ -275,6 +302,13 @@ static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel)
 {
     fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
+    return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
+}
+
+kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t most)
+{
+    kjit_module *mod = b->kernel->mod;
+    fault_message m = {.mod = mod, .kernel = kernel, .crowd = b, .most = most};
     return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
 }
 

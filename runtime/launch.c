@@ -269,9 +269,8 @@ static kjit_status run_staged(kj_binding *b, const kj_variant *variant, size_t s
     return status;
 }
 
-static kjit_status launch(kj_binding *b, kjit_stream *stream)
+static kjit_status find_variant(kj_binding *b, kj_variant **out)
 {
-    kjit_context *ctx = b->kernel->mod->ctx;
     kj_spec spec = {.generics = b->generics,
                     .consts = b->consts,
                     .layouts = b->layouts,
@@ -280,8 +279,34 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
                     .disjoint = b->disjoint,
                     .aligned = b->aligned,
                     .no_contract = b->kernel->mod->options.no_contract};
+    return kj_variant_get(b->kernel, &spec, b->key, b->label, out);
+}
+
+/* How many blocks a grid of the variant may have, all of them being resident. */
+static kjit_status count_resident(kj_binding *b, const kj_variant *variant, size_t scratch,
+                                  int64_t *out)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    int threads = (int)(b->block[0] * b->block[1] * b->block[2]);
+    kj_failure why;
+    kjit_status status = ctx->ops->resident(ctx->dev, variant->exec, threads, scratch, out, &why);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status check_resident(kj_binding *b, const kj_variant *variant, size_t scratch)
+{
+    int64_t most, blocks = b->grid[0] * b->grid[1];
+    kjit_status status = count_resident(b, variant, scratch, &most);
+    if (status == KJIT_OK && (blocks > most || blocks * b->grid[2] > most))
+        return kj_fail_crowd(b, variant->kernel, most);
+    return status;
+}
+
+static kjit_status launch(kj_binding *b, kjit_stream *stream)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
     kj_variant *variant;
-    kjit_status status = kj_variant_get(b->kernel, &spec, b->key, b->label, &variant);
+    kjit_status status = find_variant(b, &variant);
     if (status == KJIT_OK && variant->kernel->requires)
         status = kj_check_requires(b, variant);
     if (status == KJIT_OK && b->kernel->mod->program->nfilled > 0)
@@ -289,6 +314,8 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
     size_t scratch = 0;
     if (status == KJIT_OK)
         status = shared_size(b, variant, &scratch);
+    if (status == KJIT_OK && variant->kernel->grid_sync)
+        status = check_resident(b, variant, scratch);
     if (status != KJIT_OK)
         return status;
     if (!ctx->ops->host_memory && kj_stage_needed(b, variant))
@@ -341,6 +368,31 @@ kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config 
                         const kjit_arg *args, int nargs)
 {
     return kj_launch_labelled(mod, kernel, NULL, config, args, nargs);
+}
+
+kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
+                                        const int64_t block[3], const kjit_arg *args, int nargs,
+                                        int64_t *out)
+{
+    kj_kernel *k;
+    kj_binding b;
+    kjit_status status = enter(mod, kernel, NULL, args, nargs, &k);
+    if (status != KJIT_OK)
+        return status;
+    if (!block || !out)
+        return kj_fail(mod->ctx, KJIT_INVALID, "the block or the result's place is NULL");
+    kjit_config config = {.grid = {1}, .block = {block[0], block[1], block[2]}};
+    b.label = NULL;
+    status = kj_check_dims(k, &config, &b);
+    if (status == KJIT_OK)
+        status = kj_bind(k, args, nargs, &b);
+    kj_variant *variant = NULL;
+    if (status == KJIT_OK)
+        status = find_variant(&b, &variant);
+    size_t scratch = 0;
+    if (status == KJIT_OK)
+        status = shared_size(&b, variant, &scratch);
+    return status == KJIT_OK ? count_resident(&b, variant, scratch, out) : status;
 }
 
 /* 256 threads a block, fewer where the kernel asks for that, more where the grid would be too

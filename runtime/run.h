@@ -344,8 +344,8 @@ bool kj_run_digest(kj_run *r);
 
 /* ---- run_launch.c ---- */
 
-/* k[grid, block](...) and k.forall(n)(...): `config` is the callee. */
-bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel);
+/* k[grid, block](...), k.forall(n)(...), or k.max_cooperative_blocks(block)(...), an int. */
+bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, kj_rvalue *out);
 bool kj_run_unconfigured(kj_run *r, kj_span at,
                          const kj_kernel_decl *kernel); /* fails: says how to launch it */
 

@@ -407,7 +407,7 @@ static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
         return false;
     if (self.kind == KJ_R_KERNEL)
         return kj_run_unconfigured(r, e->span, self.u.kernel);
-    if (id < 0 || id == KJ_RUN_M_FORALL)
+    if (id < 0 || id == KJ_RUN_M_FORALL || id == KJ_RUN_M_MAX_COOPERATIVE_BLOCKS)
         return kj_run_fail(r, KJIT_NOT_FOUND, member->u.member.name_span, "%s has no '%s'",
                            kj_run_kind_name(self), name);
     if (!functions[id]) {
@@ -420,15 +420,23 @@ static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
     return true;
 }
 
-/* The kernel of k[grid, block](...) and k.forall(n)(...), or NULL. */
+/* k.forall(n) or k.max_cooperative_blocks(block)? */
+static bool is_kernel_member(const kj_expr *callee)
+{
+    if (callee->kind != KJ_E_CALL || callee->u.call.callee->kind != KJ_E_MEMBER)
+        return false;
+    const char *name = callee->u.call.callee->u.member.name;
+    return strcmp(name, "forall") == 0 || strcmp(name, "max_cooperative_blocks") == 0;
+}
+
+/* The kernel of k[grid, block](...) and the like, or NULL. */
 static bool configured_kernel(kj_run *r, const kj_expr *callee, const kj_kernel_decl **out)
 {
     const kj_expr *base = NULL;
     *out = NULL;
     if (callee->kind == KJ_E_INDEX)
         base = callee->u.index.base;
-    else if (callee->kind == KJ_E_CALL && callee->u.call.callee->kind == KJ_E_MEMBER &&
-             strcmp(callee->u.call.callee->u.member.name, "forall") == 0)
+    else if (is_kernel_member(callee))
         base = callee->u.call.callee->u.member.base;
     if (!base || base->kind == KJ_E_CALL) /* no call gives a kernel: don't run it twice */
         return true;
@@ -453,7 +461,7 @@ bool kj_run_eval_call(kj_run *r, const kj_expr *e, kj_rvalue *out)
     if (!configured_kernel(r, callee, &kernel))
         return false;
     if (kernel)
-        return kj_run_launch(r, e, kernel);
+        return kj_run_launch(r, e, kernel, out);
     kj_rvalue value;
     if (!kj_run_eval(r, callee, &value) || !call_value(r, e, value, out))
         return false;

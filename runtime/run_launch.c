@@ -1,5 +1,6 @@
 /* Launches of a run block: k[grid, block, stream](args...) and k.forall(n, stream)(args...). In:
- * the call and its kernel; out: a launch. */
+ * the call and its kernel; out: a launch. What k.max_cooperative_blocks(block)(args...) asks of a
+ * launch goes the same way. */
 #include "run.h"
 
 #include <stdlib.h>
@@ -109,7 +110,7 @@ static bool argument(kj_run *r, const kj_expr *e, kj_rvalue v, kjit_arg *out)
 /* How a launch is configured. */
 typedef struct config {
     kjit_config launch;
-    bool forall;
+    enum { LAUNCH, FORALL, COUNT } kind;
     int64_t n;
     kj_rvalue stream;
 } config;
@@ -118,7 +119,7 @@ static bool forall_config(kj_run *r, const kj_expr *call, config *c)
 {
     const kj_expr *n = call->u.call.args, *stream = n ? n->next : NULL;
     kj_rvalue v;
-    c->forall = true;
+    c->kind = FORALL;
     if (!n || n->keyword || (stream && stream->next))
         return kj_run_fail(r, KJIT_LAUNCH, call->span,
                            "forall takes the number of threads, and perhaps a stream");
@@ -130,6 +131,22 @@ static bool forall_config(kj_run *r, const kj_expr *call, config *c)
                            v.kind == KJ_R_INT ? kj_run_short(v).text : kj_run_kind_name(v));
     c->n = v.u.i;
     return !stream || stream_of(r, stream, &c->stream, &c->launch.stream);
+}
+
+static bool count_config(kj_run *r, const kj_expr *call, config *c)
+{
+    const kj_expr *block = call->u.call.args;
+    c->kind = COUNT;
+    if (!block || block->keyword || block->next)
+        return kj_run_fail(r, KJIT_LAUNCH, call->span,
+                           "max_cooperative_blocks takes the shape of a block");
+    return dimensions(r, block, true, c->launch.block);
+}
+
+static bool call_config(kj_run *r, const kj_expr *call, config *c)
+{
+    bool forall = strcmp(call->u.call.callee->u.member.name, "forall") == 0;
+    return (forall ? forall_config : count_config)(r, call, c);
 }
 
 static bool bracket_config(kj_run *r, const kj_expr *index, config *c)
@@ -150,8 +167,26 @@ static bool bracket_config(kj_run *r, const kj_expr *index, config *c)
            (!stream || stream_of(r, stream, &c->stream, &c->launch.stream));
 }
 
+static kjit_status carry_out(kj_run *r, const kj_kernel_decl *kernel, const config *c,
+                             const kjit_arg *args, int n, kj_rvalue *out)
+{
+    int64_t blocks;
+    kjit_status status;
+    switch (c->kind) {
+    case FORALL:
+        return kjit_launch_forall(r->module, kernel->name, c->n, c->launch.stream, args, n);
+    case COUNT:
+        status =
+            kjit_max_cooperative_blocks(r->module, kernel->name, c->launch.block, args, n, &blocks);
+        if (status == KJIT_OK)
+            *out = kj_run_int(blocks);
+        return status;
+    default: return kjit_launch(r->module, kernel->name, &c->launch, args, n);
+    }
+}
+
 static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c,
-                   kj_rvalue *values, kjit_arg *args)
+                   kj_rvalue *values, kjit_arg *args, kj_rvalue *out)
 {
     int n = 0, places = 0;
     for (const kj_expr *e = call->u.call.args; e; e = e->next, n++) {
@@ -164,9 +199,7 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
                         : !argument(r, e, values[n], &args[n]))
             return false;
     }
-    kjit_status status =
-        c->forall ? kjit_launch_forall(r->module, kernel->name, c->n, c->launch.stream, args, n)
-                  : kjit_launch(r->module, kernel->name, &c->launch, args, n);
+    kjit_status status = carry_out(r, kernel, c, args, n, out);
     r->launching = status != KJIT_OK;
     bool ok = kj_run_check(r, status, call->span);
     for (int i = 0; i < n; i++)
@@ -174,19 +207,18 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
     return ok;
 }
 
-bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel)
+bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, kj_rvalue *out)
 {
     const kj_expr *callee = call->u.call.callee;
     config c = {.stream = kj_run_none()};
-    if (!(callee->kind == KJ_E_INDEX ? bracket_config(r, callee, &c)
-                                     : forall_config(r, callee, &c)))
+    if (!(callee->kind == KJ_E_INDEX ? bracket_config(r, callee, &c) : call_config(r, callee, &c)))
         return false;
     size_t n = 1;
     for (const kj_expr *e = call->u.call.args; e; e = e->next)
         n++;
     kj_rvalue *values = calloc(n, sizeof *values);
     kjit_arg *args = calloc(n, sizeof *args);
-    bool ok = values && args ? launch(r, call, kernel, &c, values, args)
+    bool ok = values && args ? launch(r, call, kernel, &c, values, args, out)
                              : kj_run_no_memory(r, call->span);
     free(values);
     free(args);

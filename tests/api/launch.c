@@ -42,6 +42,8 @@ static const char source[] =
     "kernel shared_n(x: i32[], n: i64) { let t = shared.array(n, i32)\n"
     "    t[threadIdx.x] = i32(threadIdx.x); syncthreads(); x[threadIdx.x] = t[n - 1 - threadIdx.x] "
     "}\n"
+    "kernel meet(x: i32[], n: i64) { let t = shared.array(n, i32); t[0] = 0\n"
+    "    atomic.add(x, 0, 1); grid_sync(); x[1 + grid(1)] = x[0] + t[0] }\n"
     "kernel diverge(x: i32[]) {\n"
     "    if threadIdx.x < 17 {\n"
     "        syncthreads()\n"
@@ -379,6 +381,26 @@ static void test_modules(void **state)
     kjit_module_free(NULL);
 }
 
+static void test_cooperative(void **state)
+{
+    int64_t most, fewer;
+    const int64_t block[3] = {32, 1, 1};
+    (void)state;
+    OK(kjit_max_cooperative_blocks(mod, "meet", block, ARGS(A(i32s), I(16)), &most));
+    OK(kjit_max_cooperative_blocks(mod, "meet", block, ARGS(A(i32s), I(8000)), &fewer));
+    assert_true(fewer > 0 && fewer < most);
+    FAILS(kjit_max_cooperative_blocks(mod, "meet", NULL, ARGS(A(i32s), I(16)), &most), KJIT_INVALID,
+          "block");
+    FAILS(kjit_max_cooperative_blocks(mod, "meet", (int64_t[3]){2000}, ARGS(A(i32s), I(16)), &most),
+          KJIT_LAUNCH, "block");
+    FAILS(kjit_launch(mod, "meet", CONFIG(most + 1, 32), ARGS(A(i32s), I(16))), KJIT_LAUNCH,
+          "the device holds");
+    ints[0] = 0;
+    OK(kjit_launch(mod, "meet", CONFIG(5, 8), ARGS(A(i32s), I(16))));
+    for (int i = 0; i <= 40; i++)
+        assert_int_equal(ints[i], 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,7 +409,7 @@ int main(void)
         cmocka_unit_test(test_dimensions),      cmocka_unit_test(test_every_thread),
         cmocka_unit_test(test_layouts),         cmocka_unit_test(test_requires),
         cmocka_unit_test(test_shared),          cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_modules),         cmocka_unit_test(test_cooperative),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     drop_folder();

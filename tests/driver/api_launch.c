@@ -102,6 +102,21 @@ static void add_uses(drv_launch_op *launch, const drv_function *f)
     }
 }
 
+static int blocks_per_multiprocessor(const drv_function *f, int threads, size_t shared)
+{
+    const drv_chip *chip = config()->chip;
+    int warps = (threads + 31) / 32, registers = (function_registers(f) * 32 + 255) / 256 * 256;
+    size_t reserved = chip->sm >= 80 ? 1024 : 0;
+    size_t bytes = (f->info->shared + shared + reserved + 127) / 128 * 128;
+    int blocks = chip->blocks;
+    int by_threads = chip->threads / 32 / warps, by_registers = 65536 / registers / warps;
+    blocks = by_threads < blocks ? by_threads : blocks;
+    blocks = by_registers < blocks ? by_registers : blocks;
+    if (bytes && chip->shared / (int)bytes < blocks)
+        blocks = chip->shared / (int)bytes;
+    return blocks;
+}
+
 /* ---- Launching ---- */
 
 static CUresult run_launch(drv_op *op)
@@ -123,16 +138,32 @@ static void finish_launch(drv_op *op, CUresult status)
         note("%s: %s", error_name(status) ? error_name(status) : "fault", launch->fault.text);
 }
 
-CUresult do_cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                           unsigned by, unsigned bz, unsigned shared, CUstream in, void **params,
-                           void **extra)
+/* How a launch is made. */
+typedef struct drv_shape {
+    unsigned grid[3], block[3], shared;
+    bool cooperative;
+} drv_shape;
+
+static CUresult check_resident(const drv_function *f, const drv_shape *s)
+{
+    unsigned threads = s->block[0] * s->block[1] * s->block[2];
+    int most = blocks_per_multiprocessor(f, (int)threads, s->shared);
+    uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+    return blocks <= (uint64_t)most * (unsigned)config()->chip->multiprocessors
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+static CUresult launch(CUfunction handle, const drv_shape *s, CUstream in, void **params,
+                       void **extra)
 {
     const drv_function *function = object_here(handle, KIND_FUNCTION);
     drv_stream *stream = stream_find(in);
     if (!function || !stream)
         return CUDA_ERROR_INVALID_HANDLE;
-    const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
-    CUresult result = check_sizes(function, grid, block, shared);
+    CUresult result = check_sizes(function, s->grid, s->block, s->shared);
+    if (!result && s->cooperative)
+        result = check_resident(function, s);
     if (result)
         return result;
     drv_launch_op *op =
@@ -145,9 +176,10 @@ CUresult do_cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned
     op->module = function->module;
     op->launch = (ptx_launch){.kernel = function->kernel,
                               .params = op->params,
-                              .grid = {gx, gy, gz},
-                              .block = {bx, by, bz},
-                              .dynamic_shared = shared,
+                              .grid = {s->grid[0], s->grid[1], s->grid[2]},
+                              .block = {s->block[0], s->block[1], s->block[2]},
+                              .dynamic_shared = s->shared,
+                              .cooperative = s->cooperative,
                               .seed = worker_seed(&op->op),
                               .steps = config()->steps};
     op->op.run = run_launch;
@@ -161,22 +193,23 @@ CUresult do_cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned
     return CUDA_SUCCESS;
 }
 
-/* ---- Occupancy ---- */
-
-static int blocks_per_multiprocessor(const drv_function *f, int threads, size_t shared)
+CUresult do_cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                           unsigned by, unsigned bz, unsigned shared, CUstream in, void **params,
+                           void **extra)
 {
-    const drv_chip *chip = config()->chip;
-    int warps = (threads + 31) / 32, registers = (function_registers(f) * 32 + 255) / 256 * 256;
-    size_t reserved = chip->sm >= 80 ? 1024 : 0;
-    size_t bytes = (f->info->shared + shared + reserved + 127) / 128 * 128;
-    int blocks = chip->blocks;
-    int by_threads = chip->threads / 32 / warps, by_registers = 65536 / registers / warps;
-    blocks = by_threads < blocks ? by_threads : blocks;
-    blocks = by_registers < blocks ? by_registers : blocks;
-    if (bytes && chip->shared / (int)bytes < blocks)
-        blocks = chip->shared / (int)bytes;
-    return blocks;
+    drv_shape s = {{gx, gy, gz}, {bx, by, bz}, shared, false};
+    return launch(handle, &s, in, params, extra);
 }
+
+CUresult do_cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz,
+                                      unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                      CUstream in, void **params)
+{
+    drv_shape s = {{gx, gy, gz}, {bx, by, bz}, shared, true};
+    return launch(handle, &s, in, params, NULL);
+}
+
+/* ---- Occupancy ---- */
 
 CUresult do_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads,
                                                         size_t shared)

@@ -202,8 +202,9 @@ static void start_next(ptx_exec *exec, ptx_block *block, const order *o, uint64_
 static void run_grid(ptx_exec *exec)
 {
     order o = make_order(exec);
-    ptx_block blocks[RESIDENT] = {0};
-    int resident = o.count < RESIDENT ? (int)o.count : RESIDENT;
+    bool all = exec->launch->cooperative || o.count < RESIDENT;
+    int resident = all ? (int)o.count : RESIDENT;
+    ptx_block *blocks = must(calloc((size_t)resident, sizeof *blocks));
     uint64_t started = 0, ended = 0;
     for (int i = 0; i < resident; i++) {
         make_block(exec, &blocks[i]);
@@ -222,6 +223,7 @@ static void run_grid(ptx_exec *exec)
     }
     for (int i = 0; i < resident; i++)
         free_block(&blocks[i]);
+    free(blocks);
 }
 
 int ptx_run(const ptx_launch *launch, ptx_fault *fault)

@@ -138,12 +138,20 @@ typedef struct launch_task {
     kj_host_launch *values; /* behind the task */
 } launch_task;
 
+static kjit_status run(kj_device *dev, kj_exec *exec, const kj_host_launch *values, size_t scratch,
+                       kj_failure *why)
+{
+    return (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(dev->pool, exec->entry, values,
+                                                              scratch, &exec->cost, why);
+}
+
 static void run_launch(kj_task *task)
 {
     launch_task *t = (launch_task *)task;
     kj_failure why;
-    kjit_status status =
-        kj_pool_run(t->dev->pool, t->exec->entry, t->values, t->scratch, &t->exec->cost, &why);
+    kjit_status status = run(t->dev, t->exec, t->values, t->scratch, &why);
+    if (status != KJIT_OK && status != KJIT_FAULT)
+        t->work->why = why.text;
     t->work->done(t->work, status, &t->fault);
 }
 
@@ -176,8 +184,17 @@ static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_c
     kj_queue_wait(dev, NULL);
     fault->kind = KJ_FAULT_NONE;
     call->values->fault = fault;
-    return kj_pool_run(dev->pool, call->exec->entry, call->values, call->scratch, &call->exec->cost,
-                       why);
+    return run(dev, call->exec, call->values, call->scratch, why);
+}
+
+/* So that a grid cannot take all memory by mistake. */
+static kjit_status cpu_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
+                                int64_t *out, kj_failure *why)
+{
+    enum { MOST_BYTES = 1 << 30 };
+    (void)dev, (void)exec, (void)threads, (void)why;
+    *out = MOST_BYTES / (int64_t)(scratch ? scratch : 1);
+    return KJIT_OK;
 }
 
 const kj_device_ops kj_cpu_device = {
@@ -197,6 +214,7 @@ const kj_device_ops kj_cpu_device = {
     .copy = cpu_copy,
     .load = kj_cpu_load,
     .unload = kj_unload,
+    .resident = cpu_resident,
     .launch = cpu_launch,
     .queue_create = kj_queue_create,
     .queue_free = kj_queue_free,

@@ -22,6 +22,10 @@ int kj_pool_workers(const kj_pool *pool);
  * first. KJIT_FAULT when a block reported one. */
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                         size_t scratch, atomic_uint *cost, kj_failure *why);
+/* The same for a kernel with grid_sync(): all blocks run up to the barrier, then all go on. Each has
+ * `scratch` bytes of its own. */
+kjit_status kj_pool_run_grid(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
+                             size_t scratch, atomic_uint *cost, kj_failure *why);
 
 /* ---- Queues and marks (queue.c) ---- */
 
@@ -75,6 +79,7 @@ void kj_unload(kj_device *dev, kj_exec *exec);
 
 struct kj_exec {
     kj_host_entry entry;
+    bool grid_sync;   /* the kernel has one */
     atomic_uint cost; /* of a block, in ns: the pool's */
     struct dylib *code;
 };

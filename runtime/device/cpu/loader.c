@@ -193,6 +193,7 @@ kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_f
     pthread_mutex_lock(&dev->loader.lock);
     kjit_status status = link_object(&dev->loader, code, exec, why);
     pthread_mutex_unlock(&dev->loader.lock);
+    exec->grid_sync = code->kernel->grid_sync != NULL;
     if (status == KJIT_OK)
         *out = exec;
     else

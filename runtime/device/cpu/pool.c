@@ -44,11 +44,23 @@ typedef struct scratch {
     size_t size;
 } scratch;
 
+/* Blocks that wait for one another: their memory, and how many wait. */
+typedef struct grid {
+    char *memory;
+    size_t size; /* of a block's */
+    atomic_uint_fast64_t waiting;
+} grid;
+
+typedef struct job {
+    kj_host_entry entry;
+    const kj_host_launch *values;
+    grid *grid; /* or NULL: a worker's memory is its blocks' */
+} job;
+
 typedef struct slot {
     _Alignas(LINE) atomic_uint state;
     atomic_bool taken;
-    kj_host_entry entry;
-    const kj_host_launch *values;
+    job job;
     size_t scratch_size;
     uint64_t blocks, chunk;
     scratch own; /* of the launching thread, while it has the slot */
@@ -141,13 +153,28 @@ static bool grow(scratch *s, size_t size)
     return true;
 }
 
-/* Kernels see the default rounding and denormals whatever the program has set for its thread. */
-static void run_blocks(kj_host_entry entry, const kj_host_launch *values, uint64_t first,
-                       uint64_t last, void *memory, atomic_bool *faulted)
+static int32_t run_waiting(const job *j, uint64_t first, uint64_t last)
 {
-    if (entry(values, (int64_t)first, (int64_t)last, memory) != 0)
+    uint64_t waiting = 0;
+    int32_t end = KJ_HOST_DONE;
+    for (uint64_t b = first; b < last && end != KJ_HOST_FAULT; b++) {
+        end = j->entry(j->values, (int64_t)b, (int64_t)b + 1, j->grid->memory + b * j->grid->size);
+        waiting += end == KJ_HOST_WAITS;
+    }
+    atomic_fetch_add_explicit(&j->grid->waiting, waiting, memory_order_relaxed);
+    return end;
+}
+
+static void run_blocks(const job *j, uint64_t first, uint64_t last, void *memory,
+                       atomic_bool *faulted)
+{
+    int32_t end = j->grid ? run_waiting(j, first, last)
+                          : j->entry(j->values, (int64_t)first, (int64_t)last, memory);
+    if (end == KJ_HOST_FAULT)
         atomic_store_explicit(faulted, true, memory_order_relaxed);
 }
+
+/* Kernels see the default rounding and denormals whatever the program has set for its thread. */
 
 #if defined(__x86_64__)
 typedef unsigned float_state;
@@ -185,7 +212,7 @@ static uint64_t run_chunk(slot *s, void *memory)
     if (first >= s->blocks)
         return 0;
     uint64_t last = s->blocks - first < s->chunk ? s->blocks : first + s->chunk;
-    run_blocks(s->entry, s->values, first, last, memory, &s->faulted);
+    run_blocks(&s->job, first, last, memory, &s->faulted);
     return last - first;
 }
 
@@ -286,8 +313,8 @@ static void close_slot(slot *s)
 }
 
 /* On the calling thread alone: one chunk, or no slot is free. */
-static kjit_status run_alone(slot *s, kj_host_entry entry, const kj_host_launch *values,
-                             size_t scratch_size, uint64_t blocks, kj_failure *why)
+static kjit_status run_alone(slot *s, const job *j, size_t scratch_size, uint64_t blocks,
+                             kj_failure *why)
 {
     scratch own = {0};
     scratch *memory = s ? &s->own : &own;
@@ -297,7 +324,7 @@ static kjit_status run_alone(slot *s, kj_host_entry entry, const kj_host_launch 
     atomic_bool faulted;
     atomic_init(&faulted, false);
     float_state state = float_enter();
-    run_blocks(entry, values, 0, blocks, memory->data, &faulted);
+    run_blocks(j, 0, blocks, memory->data, &faulted);
     float_leave(state);
     free(own.data);
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
@@ -384,31 +411,77 @@ static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_fail
     return atomic_load_explicit(&s->faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
 
-kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
-                        size_t scratch_size, atomic_uint *cost, kj_failure *why)
+static uint64_t count_blocks(const kj_host_launch *values)
 {
-    uint64_t blocks =
-        (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
+    return (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
+}
+
+static kjit_status run(kj_pool *pool, const job *j, size_t scratch_size, atomic_uint *cost,
+                       kj_failure *why)
+{
+    uint64_t blocks = count_blocks(j->values);
     uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
     uint64_t chunk = blocks / parts ? blocks / parts : 1;
     bool alone = pool->nworkers == 0 || blocks <= chunk;
     if (alone && scratch_size == 0)
-        return run_alone(NULL, entry, values, 0, blocks, why);
+        return run_alone(NULL, j, 0, blocks, why);
     slot *s = take_slot(pool);
     if (!s)
-        return run_alone(NULL, entry, values, scratch_size, blocks, why);
+        return run_alone(NULL, j, scratch_size, blocks, why);
     kjit_status status;
     if (alone) {
-        status = run_alone(s, entry, values, scratch_size, blocks, why);
+        status = run_alone(s, j, scratch_size, blocks, why);
     } else {
-        s->entry = entry;
-        s->values = values;
+        s->job = *j;
         s->scratch_size = scratch_size;
         s->blocks = blocks;
         s->chunk = chunk;
         status = run_shared(pool, s, cost, why);
     }
     atomic_store_explicit(&s->taken, false, memory_order_release);
+    return status;
+}
+
+kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
+                        size_t scratch_size, atomic_uint *cost, kj_failure *why)
+{
+    job j = {entry, values, NULL};
+    return run(pool, &j, scratch_size, cost, why);
+}
+
+/* Turn after turn, until no block waits. */
+static kjit_status run_turns(kj_pool *pool, const job *j, atomic_uint *cost, kj_failure *why)
+{
+    uint64_t blocks = count_blocks(j->values), waiting;
+    do {
+        atomic_store_explicit(&j->grid->waiting, 0, memory_order_relaxed);
+        kjit_status status = run(pool, j, 0, cost, why);
+        if (status != KJIT_OK)
+            return status;
+        waiting = atomic_load_explicit(&j->grid->waiting, memory_order_relaxed);
+    } while (waiting == blocks);
+    if (waiting == 0)
+        return KJIT_OK;
+    *j->values->fault = (kj_host_fault){
+        .kind = KJ_FAULT_GRID_BARRIER, .arrived = (int64_t)waiting, .alive = (int64_t)blocks};
+    return KJIT_FAULT;
+}
+
+kjit_status kj_pool_run_grid(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
+                             size_t scratch_size, atomic_uint *cost, kj_failure *why)
+{
+    uint64_t blocks = count_blocks(values);
+    grid g = {.size = scratch_size};
+    void *memory;
+    kjit_status status = kj_memory_alloc(blocks * scratch_size, &memory, why);
+    if (status != KJIT_OK)
+        return status;
+    g.memory = memory;
+    for (uint64_t b = 0; b < blocks; b++) /* all wait at the beginning */
+        memset(g.memory + b * scratch_size, 0, sizeof(uint64_t));
+    job j = {entry, values, &g};
+    status = run_turns(pool, &j, cost, why);
+    kj_memory_free(memory, blocks * scratch_size);
     return status;
 }
 

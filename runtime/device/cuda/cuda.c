@@ -67,6 +67,7 @@ static kj_cu_result ask(kj_device *dev)
     } questions[] = {
         {KJ_CU_DEVICE_MULTIPROCESSOR_COUNT, &dev->multiprocessors},
         {KJ_CU_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR, &dev->multiprocessor_threads},
+        {KJ_CU_DEVICE_COOPERATIVE_LAUNCH, &dev->cooperative},
         {KJ_CU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &dev->max_shared},
     };
     kj_cu_result result = KJ_CU_SUCCESS;
@@ -123,7 +124,7 @@ static kjit_status cuda_open(int ordinal, int workers, kj_device **out, kj_failu
     dev->cu = cu;
     dev->device = cu->devices[ordinal].device;
     dev->capability = cu->devices[ordinal].capability;
-    pthread_mutex_init(&dev->mover_lock, NULL);
+    pthread_mutex_init(&dev->first_lock, NULL);
     pthread_mutex_init(&dev->lock, NULL);
     pthread_cond_init(&dev->ended, NULL);
     kj_cu_result result = ask(dev);
@@ -136,7 +137,7 @@ static kjit_status cuda_open(int ordinal, int workers, kj_device **out, kj_failu
     }
     pthread_cond_destroy(&dev->ended);
     pthread_mutex_destroy(&dev->lock);
-    pthread_mutex_destroy(&dev->mover_lock);
+    pthread_mutex_destroy(&dev->first_lock);
     free(dev);
     return status;
 }
@@ -149,6 +150,8 @@ static void cuda_close(kj_device *dev)
         kj_cuda_mover_free(dev);
         kj_cuda_stages_free(dev);
         kj_cuda_pool_close(dev);
+        if (dev->counter)
+            kj_cuda_note(dev, dev->cu->MemFree(dev->counter));
         kj_cuda_note(dev, dev->cu->StreamDestroy(dev->memory_stream));
         kj_cuda_note(dev, dev->cu->StreamDestroy(dev->stream));
     }
@@ -163,7 +166,7 @@ static void cuda_close(kj_device *dev)
     }
     pthread_cond_destroy(&dev->ended);
     pthread_mutex_destroy(&dev->lock);
-    pthread_mutex_destroy(&dev->mover_lock);
+    pthread_mutex_destroy(&dev->first_lock);
     free(dev);
 }
 
@@ -201,6 +204,7 @@ const kj_device_ops kj_cuda_device = {
     .fill = kj_cuda_fill,
     .assemble = kj_cuda_assemble,
     .inspect = kj_cuda_inspect,
+    .resident = kj_cuda_resident,
     .launch = kj_cuda_launch_run,
     .queue_create = kj_cuda_queue_create,
     .queue_free = kj_cuda_queue_free,

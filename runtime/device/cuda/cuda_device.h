@@ -54,12 +54,14 @@ struct kj_device {
     kj_cu_device device;
     kj_cu_context context;
     int capability, multiprocessors, multiprocessor_threads;
+    int cooperative;            /* grids may wait for all of their blocks */
     int max_shared;             /* bytes a block can have */
     kj_cu_stream stream;        /* of calls without a queue */
+    kj_cu_address counter;      /* of its kernels with grid_sync(); 0 before the first */
     kj_cu_stream memory_stream; /* orders what the pool gives and takes; it never has work */
     kj_cu_pool pool;            /* NULL where the device has none */
 
-    pthread_mutex_t mover_lock; /* while the kernel of move.c is loaded, at its first use */
+    pthread_mutex_t first_lock; /* while something is made at its first use */
     kj_cu_module mover_module;
     kj_cu_function mover;
 
@@ -120,6 +122,7 @@ struct kj_queue {
     kj_cu_stream stream;
     pthread_mutex_t issue;     /* held from the first driver call of a task until it is listed */
     int unmarked;              /* tasks listed since an event was recorded; under `issue` */
+    kj_cu_address counter;     /* as the device's; under `issue` */
     void *stage;               /* of copies in this stream, one after the other; under `issue` */
     kj_cuda_task *head, *tail; /* under the device's lock, as is what follows */
     bool draining;             /* some thread ends its tasks */
@@ -177,8 +180,9 @@ struct kj_exec {
     kj_cu_module module;
     kj_cu_function function;
     int64_t shared; /* bytes of shared arrays that are in the code */
+    bool grid_sync; /* the kernel has one */
     int nargs;
-    int args[]; /* slot of each parameter */
+    int args[]; /* slot of each parameter, or KJ_ARG_COUNTER */
 };
 
 kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
@@ -189,6 +193,8 @@ kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t
                              kj_failure *why);
 kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
                             kj_failure *why);
+kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
+                             int64_t *out, kj_failure *why);
 kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                                kj_work *work, kj_host_fault *fault, kj_failure *why);
 

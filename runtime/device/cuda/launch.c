@@ -30,14 +30,41 @@ static kjit_status refused(kj_device *dev, const kj_launch_call *call, kj_cu_res
     return kj_cuda_failed(dev, result, why, "launch %s", name_of(call));
 }
 
-static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, const kj_launch_call *call)
+/* The counter of a stream's kernels with grid_sync(), which they leave as they find it: made for the
+ * first of them. */
+static kj_cu_result ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
+                                  kj_cu_address *counter)
+{
+    static const unsigned zero = 0;
+    kj_cu_address made;
+    if (!exec->grid_sync || *counter)
+        return KJ_CU_SUCCESS;
+    kj_cu_result result = dev->cu->MemAlloc(&made, sizeof zero);
+    if (result != KJ_CU_SUCCESS)
+        return result;
+    result = dev->cu->MemcpyHtoDAsync(made, &zero, sizeof zero, stream);
+    if (result == KJ_CU_SUCCESS)
+        *counter = made;
+    else
+        kj_cuda_note(dev, dev->cu->MemFree(made));
+    return result;
+}
+
+static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
+                           const kj_launch_call *call)
 {
     const kj_exec *exec = call->exec;
     const int64_t *grid = call->values->grid, *block = call->values->block;
     int64_t dynamic = (int64_t)call->scratch - exec->shared;
     void *params[KJ_CUDA_MAX_ARGS];
     for (int i = 0; i < exec->nargs; i++)
-        params[i] = &call->values->slots[exec->args[i]];
+        params[i] =
+            exec->args[i] == KJ_ARG_COUNTER ? (void *)counter : &call->values->slots[exec->args[i]];
+    if (exec->grid_sync)
+        return dev->cu->LaunchCooperativeKernel(
+            exec->function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2],
+            (unsigned)block[0], (unsigned)block[1], (unsigned)block[2], (unsigned)dynamic, stream,
+            params);
     return dev->cu->LaunchKernel(exec->function, (unsigned)grid[0], (unsigned)grid[1],
                                  (unsigned)grid[2], (unsigned)block[0], (unsigned)block[1],
                                  (unsigned)block[2], (unsigned)dynamic, stream, params, NULL);
@@ -51,7 +78,11 @@ static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_fai
     if (status != KJIT_OK)
         return status;
     kj_cuda_launch_begin(dev, &note);
-    kj_cu_result result = launch(dev, dev->stream, call);
+    pthread_mutex_lock(&dev->first_lock);
+    kj_cu_result result = ready_counter(dev, dev->stream, call->exec, &dev->counter);
+    pthread_mutex_unlock(&dev->first_lock);
+    if (result == KJ_CU_SUCCESS)
+        result = launch(dev, dev->stream, &dev->counter, call);
     if (result != KJ_CU_SUCCESS) {
         status = refused(dev, call, result, why);
     } else {
@@ -74,7 +105,9 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
         pthread_mutex_lock(&q->issue);
-        kj_cu_result result = launch(dev, q->stream, call);
+        kj_cu_result result = ready_counter(dev, q->stream, call->exec, &q->counter);
+        if (result == KJ_CU_SUCCESS)
+            result = launch(dev, q->stream, &q->counter, call);
         if (result == KJ_CU_SUCCESS)
             kj_cuda_queued(q, task, false);
         kj_cuda_issued(q);
@@ -95,5 +128,9 @@ kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_
         return kj_because(why, KJIT_LAUNCH,
                           "%s needs %zu bytes of shared memory for a block; this GPU has %d",
                           name_of(call), call->scratch, dev->max_shared);
+    if (call->exec->grid_sync && (!dev->cooperative || !dev->cu->LaunchCooperativeKernel))
+        return kj_because(why, KJIT_NO_DEVICE,
+                          "%s has a grid_sync(), and the %s has no cooperative launches",
+                          name_of(call), dev->cooperative ? "driver" : "device");
     return queue ? launch_queued(queue, call, work, why) : launch_now(dev, call, why);
 }

@@ -106,6 +106,7 @@ kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_
     if (!exec)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     exec->shared = code->shared;
+    exec->grid_sync = code->kernel->grid_sync != NULL;
     exec->nargs = code->nargs;
     if (size > 0)
         memcpy(exec->args, code->args, size);
@@ -218,6 +219,22 @@ static kj_cu_result ask(kj_device *dev, kj_cu_function function, int threads, kj
     out->shared = shared;
     out->constant = constant;
     return dev->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&out->blocks, function, threads, 0);
+}
+
+kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
+                             int64_t *out, kj_failure *why)
+{
+    int blocks = 0;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = dev->cu->OccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, exec->function, threads, (size_t)((int64_t)scratch - exec->shared));
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "ask how many blocks are resident");
+    kj_cuda_leave(dev);
+    *out = (int64_t)blocks * dev->multiprocessors;
+    return status;
 }
 
 kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,

@@ -88,7 +88,7 @@ static const char program[] = ".version 7.0\n"
 static kj_cu_result get_mover(kj_device *dev, kj_cu_function *out)
 {
     kj_cu_result result = KJ_CU_SUCCESS;
-    pthread_mutex_lock(&dev->mover_lock);
+    pthread_mutex_lock(&dev->first_lock);
     if (!dev->mover) {
         kj_cu_module module;
         result = dev->cu->ModuleLoadDataEx(&module, program, 0, NULL, NULL);
@@ -101,7 +101,7 @@ static kj_cu_result get_mover(kj_device *dev, kj_cu_function *out)
         }
     }
     *out = dev->mover;
-    pthread_mutex_unlock(&dev->mover_lock);
+    pthread_mutex_unlock(&dev->first_lock);
     return result;
 }
 

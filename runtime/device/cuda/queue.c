@@ -348,6 +348,8 @@ void kj_cuda_queue_free(kj_queue *q)
     pthread_mutex_unlock(&dev->lock);
     kj_cuda_stage_give(dev, q->stage);
     if (kj_cuda_enter(dev, &why) == KJIT_OK) {
+        if (q->counter)
+            kj_cuda_note(dev, dev->cu->MemFree(q->counter));
         kj_cuda_note(dev, dev->cu->StreamDestroy(q->stream));
         kj_cuda_leave(dev);
     }

@@ -341,6 +341,23 @@ static void failures_are_injected(void)
     finish();
 }
 
+static void grids_are_resident(void)
+{
+    int most;
+    unsigned n = COUNT;
+    start();
+    CUdeviceptr p = allocate(BYTES);
+    void *params[] = {&p, &n};
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&most, function, 64, 0));
+    EXPECT(most == 32); /* of 132 */
+    OK(cuLaunchCooperativeKernel(function, 32 * 132, 1, 1, 64, 1, 1, 0, stream, params));
+    EXPECT(cuLaunchCooperativeKernel(function, 32 * 132 + 1, 1, 1, 64, 1, 1, 0, stream, params) ==
+           CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemFree_v2(p));
+    finish();
+}
+
 static void injected_faults_stay(void)
 {
     start();
@@ -456,6 +473,7 @@ static const check_case cases[] = {
     PROMISE(faults_stay),
     {"failures_are_injected", failures_are_injected, NULL,
      "KJIT_DOUBLE_FAIL=cuMemAlloc:2:2,cuMemFree_v2:1:1:always"},
+    PROMISE(grids_are_resident),
     {"injected_faults_stay", injected_faults_stay, NULL, "KJIT_DOUBLE_FAIL=cuLaunchKernel:1:719"},
     {"calls_have_versions", calls_have_versions, NULL, "KJIT_DOUBLE_CUDA=11080"},
     {"old_driver", old_driver, NULL, "KJIT_DOUBLE_CUDA=11010"},

@@ -1,0 +1,188 @@
+/* Barriers of the whole grid.
+ *
+ * A GPU's blocks, all resident, count themselves in memory of the launch's. A CPU runs any number
+ * of blocks on few threads: a block that comes to the barrier returns from the entry, and is called
+ * again when all have come. Each block then has scratch memory of its own. It begins with the
+ * number of the barrier where the block waits, 0 before the first; what runs once for the block
+ * has its variables saved there, too. */
+#include "lower.h"
+
+#include <stddef.h>
+
+/* ---- On a CPU ---- */
+
+struct kj_kept {
+    kj_kept *next;
+    LLVMTypeRef type;
+    LLVMValueRef at;
+    int64_t saved; /* offset in scratch memory */
+};
+
+static bool blocks_return(const kj_lower *lo)
+{
+    return lo->kernel->grid_sync && !lo->ptx;
+}
+
+static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)
+{
+    LLVMValueRef index = kj_i64(lo, offset);
+    return LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &index, 1, "");
+}
+
+/* 8 bytes, in lines of 64. */
+static int64_t place(kj_lower *lo)
+{
+    enum { LINE = 64 };
+    if (lo->kept_end % LINE == 0) {
+        lo->kept_end = lo->scratch;
+        lo->scratch += LINE;
+    }
+    lo->kept_end += 8;
+    return lo->kept_end - 8;
+}
+
+LLVMValueRef kj_kept_alloca(kj_lower *lo, LLVMTypeRef type, const char *name)
+{
+    LLVMValueRef at = kj_alloca(lo, type, name);
+    if (blocks_return(lo)) {
+        kj_kept *k = KJ_NEW(lo->arena, kj_kept);
+        *k = (kj_kept){.next = lo->kept, .type = type, .at = at, .saved = place(lo)};
+        lo->kept = k;
+    }
+    return at;
+}
+
+void kj_kept_value(kj_lower *lo, kj_tile t, LLVMValueRef *at)
+{
+    *at = NULL;
+    if (blocks_return(lo) && !LLVMIsConstant(t.v[0])) {
+        *at = kj_kept_alloca(lo, LLVMTypeOf(t.v[0]), "kept");
+        LLVMBuildStore(lo->b, t.v[0], *at);
+    }
+}
+
+kj_tile kj_kept_read(kj_lower *lo, kj_tile t, LLVMValueRef at)
+{
+    if (at)
+        t.v[0] = LLVMBuildLoad2(lo->b, LLVMGetAllocatedType(at), at, "");
+    return t;
+}
+
+void kj_grid_open(kj_lower *lo)
+{
+    if (lo->kernel->grid_sync)
+        place(lo);
+}
+
+void kj_grid_resume(kj_lower *lo)
+{
+    if (!lo->kernel->grid_sync)
+        return;
+    LLVMValueRef barrier = LLVMBuildLoad2(lo->b, lo->i32, scratch_at(lo, 0), "barrier");
+    LLVMBasicBlockRef begin = kj_new_block(lo, "begin");
+    lo->resume = LLVMBuildSwitch(lo->b, barrier, begin, 1);
+    LLVMPositionBuilderAtEnd(lo->b, begin);
+}
+
+void kj_grid_wait(kj_lower *lo)
+{
+    LLVMValueRef number = LLVMConstInt(lo->i32, (unsigned)++lo->nwaits, false);
+    LLVMBasicBlockRef resume = kj_new_block(lo, "resume");
+    for (const kj_kept *k = lo->kept; k; k = k->next)
+        LLVMBuildStore(lo->b, LLVMBuildLoad2(lo->b, k->type, k->at, ""), scratch_at(lo, k->saved));
+    LLVMBuildStore(lo->b, number, scratch_at(lo, 0));
+    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_WAITS, false));
+    LLVMAddCase(lo->resume, number, resume);
+    LLVMPositionBuilderAtEnd(lo->b, resume);
+    for (const kj_kept *k = lo->kept; k; k = k->next)
+        LLVMBuildStore(lo->b, LLVMBuildLoad2(lo->b, k->type, scratch_at(lo, k->saved), ""), k->at);
+}
+
+/* ---- On a GPU ---- */
+
+static LLVMValueRef any_bits(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
+{
+    return a ? LLVMBuildOr(lo->b, a, b, "") : b;
+}
+
+/* Is this the block's first thread? */
+static LLVMValueRef is_first_thread(kj_lower *lo)
+{
+    LLVMValueRef bits = NULL, zero = LLVMConstInt(lo->i32, 0, false);
+    for (int axis = 0; axis < 3; axis++)
+        if (lo->kernel->block[axis] != 1)
+            bits = any_bits(lo, bits, lo->thread[axis].v[0]);
+    return LLVMBuildICmp(lo->b, LLVMIntEQ, bits ? bits : zero, zero, "");
+}
+
+/* The first block adds what is missing to 2^31 when all others have added 1: the highest bit flips
+ * when all have come, and the others are 0 again. */
+static LLVMValueRef contribution(kj_lower *lo)
+{
+    LLVMValueRef blocks = LLVMConstInt(lo->i32, 1, false), bits = NULL, one = blocks;
+    for (int axis = 0; axis < 3; axis++) {
+        blocks = LLVMBuildMul(lo->b, blocks, lo->grid[axis], "");
+        bits = any_bits(lo, bits, lo->block[axis]);
+    }
+    LLVMValueRef first = LLVMBuildICmp(lo->b, LLVMIntEQ, bits, LLVMConstNull(lo->i32), "");
+    LLVMValueRef rest = LLVMConstInt(lo->i32, 0x80000001u, false);
+    return LLVMBuildSelect(lo->b, first, LLVMBuildSub(lo->b, rest, blocks, ""), one, "");
+}
+
+static LLVMValueRef load_volatile(kj_lower *lo, LLVMValueRef at)
+{
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, lo->i32, at, "");
+    LLVMSetVolatile(v, true);
+    return v;
+}
+
+/* Has some thread ended with a fault? Its block may not come. */
+static LLVMValueRef has_fault(kj_lower *lo)
+{
+    return LLVMBuildICmp(lo->b, LLVMIntNE, load_volatile(lo, lo->report), LLVMConstNull(lo->i32),
+                         "");
+}
+
+static bool has_asserts(const kj_tkernel *k)
+{
+    for (int i = 0; i < k->nsites; i++)
+        if (k->sites[i]->fault)
+            return true;
+    return false;
+}
+
+/* What the block's first thread does for it. */
+static void arrive(kj_lower *lo)
+{
+    kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
+    LLVMValueRef before = kj_device_wide(
+        lo, LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpAdd, lo->counter, contribution(lo),
+                               LLVMAtomicOrderingMonotonic, false));
+    LLVMBasicBlockRef wait = kj_new_block(lo, "wait"), met = kj_new_block(lo, "met");
+    LLVMBuildBr(lo->b, wait);
+    LLVMPositionBuilderAtEnd(lo->b, wait);
+    LLVMValueRef flipped = LLVMBuildXor(lo->b, before, load_volatile(lo, lo->counter), "");
+    LLVMValueRef done = LLVMBuildICmp(lo->b, LLVMIntSLT, flipped, LLVMConstNull(lo->i32), "");
+    if (has_asserts(lo->kernel))
+        done = LLVMBuildOr(lo->b, done, has_fault(lo), "");
+    LLVMBuildCondBr(lo->b, done, met, wait);
+    LLVMPositionBuilderAtEnd(lo->b, met);
+    kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
+}
+
+void kj_grid_barrier(kj_lower *lo)
+{
+    LLVMBasicBlockRef first = kj_new_block(lo, "first"), all = kj_new_block(lo, "all");
+    kj_block_barrier(lo);
+    LLVMBuildCondBr(lo->b, is_first_thread(lo), first, all);
+    LLVMPositionBuilderAtEnd(lo->b, first);
+    arrive(lo);
+    LLVMBuildBr(lo->b, all);
+    LLVMPositionBuilderAtEnd(lo->b, all);
+    kj_block_barrier(lo);
+    if (has_asserts(lo->kernel)) {
+        LLVMBasicBlockRef on = kj_new_block(lo, "on");
+        LLVMBuildCondBr(lo->b, has_fault(lo), lo->fail, on);
+        LLVMPositionBuilderAtEnd(lo->b, on);
+    }
+}
