@@ -47,8 +47,43 @@ static kj_texpr *argument(kj_sema *s, kj_operand v, char letter, const char *nam
     }
 }
 
-/* False after an error. A mask that is left out is all lanes. */
-static bool arguments(kj_sema *s, const kj_expr *e, kj_builtin id, kj_texpr **out)
+static bool is_shuffle(kj_builtin id)
+{
+    return kj_builtins[id].signature[0] == 'n';
+}
+
+static bool is_bool(const kj_operand *v)
+{
+    return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
+}
+
+/* What a shuffle moves: a number, a bool, or what has parts. */
+static kj_operand movable(kj_sema *s, kj_operand v, const char *name)
+{
+    return kj_is_aggregate(&v) || is_bool(&v) ? v : kj_scalar(argument(s, v, 'n', name));
+}
+
+/* What a shuffle gives of `v`: part by part where it has several, a bool as a number. */
+static kj_operand shuffled(kj_sema *s, kj_builtin id, kj_texpr *const *others, const kj_operand *v,
+                           kj_span span)
+{
+    if (v->kind == KJ_V_TUPLE) {
+        int n = v->u.tuple.n;
+        kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
+        for (int i = 0; i < n; i++)
+            items[i] = shuffled(s, id, others, &v->u.tuple.items[i], span);
+        return kj_hold_value(s, kj_tuple(items, n, v->u.tuple.of, span), "shuffled");
+    }
+    bool flag = is_bool(v);
+    kj_texpr *e = flag ? kj_te_convert(s, v->u.scalar.e, KJ_U32, span) : v->u.scalar.e,
+             *args[MAX_ARGS] = {others[0], e, others[2]},
+             *got = kj_te_call(s, id, args, MAX_ARGS, e->type, span);
+    return kj_scalar(flag ? kj_te_convert(s, got, KJ_BOOL, span) : got);
+}
+
+/* False after an error. A mask that is left out is all lanes. What is shuffled is in *value. */
+static bool arguments(kj_sema *s, const kj_expr *e, kj_builtin id, kj_texpr **out,
+                      kj_operand *value)
 {
     const char *name = kj_builtins[id].name, *letters = parameters(id);
     int most = (int)strcspn(letters, ")"), least = id == KJ_BI_SYNCWARP ? 0 : most;
@@ -60,8 +95,12 @@ static bool arguments(kj_sema *s, const kj_expr *e, kj_builtin id, kj_texpr **ou
     kj_operand v[MAX_ARGS];
     bool ok = true;
     kj_expr_list(s, e->u.call.args, v, n);
-    for (int i = 0; i < n; i++)
-        ok = (out[i] = argument(s, v[i], letters[i], name)) != NULL && ok;
+    for (int i = 0; i < n; i++) {
+        if (letters[i] == 'n' && is_shuffle(id))
+            ok = (*value = movable(s, v[i], name)).kind != KJ_V_ERROR && ok;
+        else
+            ok = (out[i] = argument(s, v[i], letters[i], name)) != NULL && ok;
+    }
     if (n < most)
         out[0] = kj_te_const(s, kj_int(KJ_U32, UINT32_MAX), e->span);
     return ok;
@@ -120,9 +159,14 @@ bool kj_is_sync(kj_builtin id)
 kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id)
 {
     kj_texpr *args[MAX_ARGS] = {NULL};
+    kj_operand value = {.kind = KJ_V_NONE};
     int n = (int)strcspn(parameters(id), ")");
-    if (!arguments(s, e, id, args))
+    if (!arguments(s, e, id, args, &value))
         return kj_no_value(e->span);
+    for (int i = 0; i < n && value.kind == KJ_V_TUPLE; i += 2)
+        args[i] = kj_hold(s, args[i], "argument");
+    if (is_shuffle(id))
+        return shuffled(s, id, args, &value, e->span);
     switch (id) {
     case KJ_BI_SYNCTHREADS:
     case KJ_BI_SYNCTHREADS_COUNT:
@@ -138,7 +182,6 @@ kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id)
         kj_emit(s, KJ_TS_EXPR, e->span)->u.expr = kj_te_call(s, id, args, n, KJ_VOID, e->span);
         return nothing(e->span);
     case 'b': return kj_scalar(kj_te_call(s, id, args, n, KJ_BOOL, e->span));
-    case 'm': return kj_scalar(kj_te_call(s, id, args, n, KJ_U32, e->span));
-    default: return kj_scalar(kj_te_call(s, id, args, n, args[1]->type, e->span));
+    default: return kj_scalar(kj_te_call(s, id, args, n, KJ_U32, e->span));
     }
 }
