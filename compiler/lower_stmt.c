@@ -340,10 +340,15 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
  * loop. */
 static kj_mask loop_close(kj_lower *lo, loop *l)
 {
+    LLVMValueRef back;
     if (l->exit.masked)
-        LLVMBuildCondBr(lo->b, kj_mask_any(lo, kj_mask_load(lo, &l->live)), l->head, l->exit.done);
+        back = LLVMBuildCondBr(lo->b, kj_mask_any(lo, kj_mask_load(lo, &l->live)), l->head,
+                               l->exit.done);
     else
-        LLVMBuildBr(lo->b, l->head);
+        back = LLVMBuildBr(lo->b, l->head);
+    const kj_tstmt *s = l->exit.target;
+    if (s->kind == KJ_TS_FOR && s->u.for_.unroll)
+        kj_loop_hint(lo, back, "llvm.loop.unroll.enable");
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));
