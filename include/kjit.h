@@ -403,8 +403,8 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
  * compiled, but the arguments are checked. */
 KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
                                  const kjit_arg *args, int nargs);
-/* One thread an element: the block size is chosen, the grid covers n; the kernel checks grid(1)
- * against its sizes. */
+/* One thread an element: the block size is chosen (by occupancy, on a GPU), the grid covers n; the
+ * kernel checks grid(1) against its sizes. */
 KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n,
                                         kjit_stream *stream, const kjit_arg *args, int nargs);
 

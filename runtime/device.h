@@ -93,11 +93,12 @@ typedef struct kj_device_ops {
     kjit_status (*fill)(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
                         size_t size, kj_failure *why);
     /* Machine code of PTX text, for free(); and what loaded code takes of the device for a block of
-     * that many threads. Both NULL where there is no such thing. */
+     * that many threads and bytes of shared memory (0: those in the code). Both NULL where there is
+     * no such thing. */
     kjit_status (*assemble)(kj_device *dev, const char *ptx, void **out, size_t *size,
                             kj_failure *why);
-    kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
-                           kj_failure *why);
+    kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, size_t shared,
+                           kjit_kernel_info *out, kj_failure *why);
     /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel with
      * grid_sync() may have. */
     kjit_status (*resident)(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,

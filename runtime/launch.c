@@ -269,6 +269,7 @@ static kjit_status run_staged(kj_binding *b, const kj_variant *variant, size_t s
     return status;
 }
 
+/* The code for the binding's arguments and block. */
 static kjit_status find_variant(kj_binding *b, kj_variant **out)
 {
     kj_spec spec = {.generics = b->generics,
@@ -342,6 +343,15 @@ static kjit_status enter(kjit_module *mod, const char *name, const kjit_stream *
     return *kernel ? KJIT_OK : kj_no_kernel(mod, name);
 }
 
+/* Launches; without a stream the call waits, also for what the kernel prints. */
+static kjit_status finish(kj_binding *b, kjit_stream *stream)
+{
+    kjit_status status = launch(b, stream);
+    if (!stream)
+        kj_print_flush(b->kernel->mod->ctx);
+    return status;
+}
+
 kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char *label,
                                const kjit_config *config, const kjit_arg *args, int nargs)
 {
@@ -358,10 +368,7 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
         status = kj_bind(k, args, nargs, &b);
     if (status != KJIT_OK || b.grid[0] == 0)
         return status;
-    status = launch(&b, config->stream);
-    if (!config->stream)
-        kj_print_flush(mod->ctx);
-    return status;
+    return finish(&b, config->stream);
 }
 
 kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
@@ -395,9 +402,11 @@ kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
     return status == KJIT_OK ? count_resident(&b, variant, scratch, out) : status;
 }
 
-/* 256 threads a block, fewer where the kernel asks for that, more where the grid would be too
+/* ---- For all of so many elements ---- */
+
+/* Threads a block: 256, fewer where the kernel asks for that, more where the grid would be too
  * large. */
-static int64_t choose_block(const kj_kernel *k, int64_t n)
+static int64_t usual_block(const kj_kernel *k, int64_t n)
 {
     const kj_device_ops *ops = k->mod->ctx->ops;
     int64_t block = n / 256 < ops->max_grid[0] ? 256 : ops->max_threads;
@@ -405,18 +414,88 @@ static int64_t choose_block(const kj_kernel *k, int64_t n)
     return bound > 0 && bound < block ? bound : block;
 }
 
+static kjit_status bind_for_all(kj_kernel *k, int64_t n, int64_t block, kjit_stream *stream,
+                                const kjit_arg *args, int nargs, kj_binding *b)
+{
+    kjit_config config = {
+        .grid = {n / block + (n % block != 0)}, .block = {block}, .stream = stream};
+    b->label = NULL;
+    kjit_status status = kj_check_dims(k, &config, b);
+    return status == KJIT_OK ? kj_bind(k, args, nargs, b) : status;
+}
+
+/* The part of a multiprocessor's threads that run together in blocks of the binding's size; 0 when
+ * the device cannot tell. */
+static double occupancy(kj_binding *b, const kj_variant *variant)
+{
+    const kj_device_ops *ops = b->kernel->mod->ctx->ops;
+    kjit_kernel_info info;
+    kj_failure why;
+    size_t scratch;
+    bool known = shared_size(b, variant, &scratch) == KJIT_OK &&
+                 ops->inspect(b->kernel->mod->ctx->dev, variant->exec, (int)b->block[0], scratch,
+                              &info, &why) == KJIT_OK;
+    return known ? info.occupancy : 0;
+}
+
+/* Where less than half of a multiprocessor's threads would run together in blocks of the usual
+ * size, another one may be better: small ones share registers out, large ones share what a block
+ * has. Each that is tried is compiled. */
+static int64_t choose_block(const kj_binding *usual, kj_variant *variant, int64_t n,
+                            const kjit_arg *args, int nargs)
+{
+    static const int64_t sizes[] = {128, 512, 1024, 64};
+    kj_binding b = *usual;
+    double best = occupancy(&b, variant);
+    int64_t chosen = b.block[0], most = b.kernel->decl->launch_bounds[0];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && best < 0.5; i++) {
+        if (most > 0 && sizes[i] > most)
+            continue;
+        bool fits = bind_for_all(b.kernel, n, sizes[i], NULL, args, nargs, &b) == KJIT_OK &&
+                    find_variant(&b, &variant) == KJIT_OK &&
+                    (!variant->kernel->requires || kj_check_requires(&b, variant) == KJIT_OK);
+        double part = fits ? occupancy(&b, variant) : 0;
+        if (part > best) {
+            best = part;
+            chosen = sizes[i];
+        }
+    }
+    return chosen;
+}
+
+/* A variant of the usual size knows what was chosen in its place. */
+static kjit_status bind_chosen(kj_binding *b, int64_t n, kjit_stream *stream, const kjit_arg *args,
+                               int nargs)
+{
+    kj_variant *variant;
+    kjit_status status = find_variant(b, &variant);
+    if (status != KJIT_OK)
+        return status;
+    int64_t block = atomic_load_explicit(&variant->for_all, memory_order_relaxed);
+    if (block == 0) {
+        block = choose_block(b, variant, n, args, nargs);
+        atomic_store_explicit(&variant->for_all, block, memory_order_relaxed);
+    }
+    if (block == b->block[0])
+        return KJIT_OK;
+    return bind_for_all(b->kernel, n, block, stream, args, nargs, b);
+}
+
 kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, kjit_stream *stream,
                                const kjit_arg *args, int nargs)
 {
     kj_kernel *k;
+    kj_binding b;
     kjit_status status = enter(mod, kernel, stream, args, nargs, &k);
     if (status != KJIT_OK)
         return status;
     if (n < 0)
         return kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s': a launch for all of %lld elements",
                        kernel, (long long)n);
-    int64_t block = choose_block(k, n);
-    kjit_config config = {
-        .grid = {n / block + (n % block != 0)}, .block = {block}, .stream = stream};
-    return kjit_launch(mod, kernel, &config, args, nargs);
+    status = bind_for_all(k, n, usual_block(k, n), stream, args, nargs, &b);
+    if (status != KJIT_OK || n == 0)
+        return status;
+    if (mod->ctx->ops->inspect)
+        status = bind_chosen(&b, n, stream, args, nargs);
+    return status == KJIT_OK ? finish(&b, stream) : status;
 }

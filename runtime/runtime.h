@@ -234,10 +234,12 @@ typedef struct kj_variant {
     const kj_tkernel *kernel;
     kj_exec *exec;
     kj_arena arena;
-    const char *what; /* "kernel 'scale' (scale.knl:7)" */
-    uint64_t *filled; /* by index: the version that the code's variable has */
-    int64_t scratch;  /* bytes before the shared arrays */
-    int64_t shared;   /* bytes of shared arrays; -1: by the launch's values */
+    const char *what;        /* "kernel 'scale' (scale.knl:7)" */
+    uint64_t *filled;        /* by index: the version that the code's variable has */
+    int64_t scratch;         /* bytes before the shared arrays */
+    int64_t shared;          /* bytes of shared arrays; -1: by the launch's values */
+    _Atomic int64_t for_all; /* threads of a block that kjit_launch_forall takes in place of this
+                                variant's; 0: it was not asked yet */
     uint64_t hash;
     uint64_t key[];
 } kj_variant;

@@ -191,8 +191,8 @@ kjit_status kj_cuda_fill(kj_device *dev, kj_exec *exec, const char *symbol, cons
                          size_t size, kj_failure *why);
 kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t *size,
                              kj_failure *why);
-kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
-                            kj_failure *why);
+kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, size_t shared,
+                            kjit_kernel_info *out, kj_failure *why);
 kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
                              int64_t *out, kj_failure *why);
 kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,

@@ -198,7 +198,8 @@ kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t
 /* ---- What code takes ---- */
 
 /* In the device's context. */
-static kj_cu_result ask(kj_device *dev, kj_cu_function function, int threads, kjit_kernel_info *out)
+static kj_cu_result ask(kj_device *dev, kj_cu_function function, int threads, size_t dynamic,
+                        kjit_kernel_info *out)
 {
     int local, shared, constant;
     const struct {
@@ -218,7 +219,8 @@ static kj_cu_result ask(kj_device *dev, kj_cu_function function, int threads, kj
     out->local = local;
     out->shared = shared;
     out->constant = constant;
-    return dev->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&out->blocks, function, threads, 0);
+    return dev->cu->OccupancyMaxActiveBlocksPerMultiprocessor(&out->blocks, function, threads,
+                                                              dynamic);
 }
 
 kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
@@ -237,15 +239,16 @@ kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, s
     return status;
 }
 
-kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, kjit_kernel_info *out,
-                            kj_failure *why)
+kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, size_t shared,
+                            kjit_kernel_info *out, kj_failure *why)
 {
     enum { WARP = 32 };
+    size_t own = (size_t)exec->shared, dynamic = shared > own ? shared - own : 0;
     kjit_status status = kj_cuda_enter(dev, why);
     if (status != KJIT_OK)
         return status;
     *out = (kjit_kernel_info){0};
-    kj_cu_result result = ask(dev, exec->function, threads, out);
+    kj_cu_result result = ask(dev, exec->function, threads, dynamic, out);
     if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "ask what a kernel takes");
     kj_cuda_leave(dev);
