@@ -57,6 +57,14 @@ try: # a container may have no terminals to give
     config.available_features.add("terminal")
 except OSError:
     pass
+with open("/proc/meminfo") as memory: # what is free, less what a container may not have
+    free = [int(line.split()[1]) << 10 for line in memory if line.startswith("MemAvailable")]
+for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    if os.path.exists(path):
+        limit = open(path).read().strip()
+        free += [int(limit)] if limit.isdigit() else []
+if free and min(free) >= 6 << 30:
+    config.available_features.add("6-GiB-of-memory")
 if os.path.exists(f"{build}/tests/driver/libcuda.so.1"):
     config.available_features.add("double")
 if os.environ.get("KJIT_SAN") == "1":
