@@ -368,6 +368,8 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
         kj_message *m = kj_error(p->diag, span, "no-effect", "this statement has no effect");
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
+        else if (e->kind == KJ_E_NAME && strcmp(e->u.name, "pass") == 0)
+            kj_hint(p->diag, m, "leave it out: a block may be empty");
         else if (e->kind == KJ_E_NAME && span.begin == e->span.begin)
             kj_hint(p->diag, m, "a call has parentheses: %s()", e->u.name);
     }

@@ -111,7 +111,7 @@ static kj_symbol *variable(kj_sema *s, const kj_expr *target)
 {
     kj_symbol *sym = kj_scope_find(s->scope, target->u.name);
     if (!sym) {
-        kj_undeclared(s, target->u.name, target->span);
+        kj_undeclared_target(s, target->u.name, target->span);
         return NULL;
     }
     if (sym->kind == KJ_SYM_VALUE && sym->value.kind == KJ_V_ERROR)

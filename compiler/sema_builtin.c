@@ -167,16 +167,9 @@ static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int p
     return kj_scalar(kj_te_part(s, id, part, args, n, type, e->span));
 }
 
-static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want, kj_operand *v,
+                        int n)
 {
-    const kj_builtin_info *info = &kj_builtins[id];
-    int n = kj_count(e->u.call.args), wanted = signature_args(info->signature);
-    kj_operand v[MAX_ARGS];
-    if (n != wanted) {
-        kj_arity_error(s, e, info->name, kj_builtin_words(s, id), wanted, wanted);
-        return kj_no_value(e->span);
-    }
-    kj_expr_list(s, e->u.call.args, v, n);
     for (int i = 0; i < n; i++)
         if (v[i].kind == KJ_V_ERROR)
             return v[i];
@@ -184,6 +177,23 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
         if (kj_is_aggregate(&v[i]))
             return kj_aggregate_builtin(s, e, id, v, n);
     return kj_apply_builtin(s, e, id, want, v, n);
+}
+
+static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+{
+    const kj_builtin_info *info = &kj_builtins[id];
+    int n = kj_count(e->u.call.args), wanted = signature_args(info->signature);
+    bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* one after the other */
+    if (n != wanted && !more) {
+        kj_arity_error(s, e, info->name, kj_builtin_words(s, id), wanted, wanted);
+        return kj_no_value(e->span);
+    }
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    kj_expr_list(s, e->u.call.args, v, n);
+    kj_operand result = apply(s, e, id, want, v, wanted);
+    for (int i = wanted; i < n; i++)
+        result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, wanted);
+    return result;
 }
 
 kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,

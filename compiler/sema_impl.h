@@ -216,6 +216,7 @@ kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind
 void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value);
 /* Reports an undeclared name, with the best hint there is. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
+void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
 /* The nearest visible name, or NULL. */
 const char *kj_nearest_visible(kj_sema *s, const char *name);

@@ -168,6 +168,9 @@ static const char *native_name(kj_sema *s, const char *name)
         {"gridDim", "gridDim.x"},
         {"laneid", "laneid"},
         {"warpsize", "warpsize"},
+        {"pi", "pi"},
+        {"inf", "inf"},
+        {"nan", "nan"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i].theirs) == 0)

@@ -135,6 +135,8 @@ static const struct {
     {"math", "there are no modules: write sqrt(x), not math.sqrt(x)"},
     {"cuda", "there are no modules: write grid(1), threadIdx.x, syncthreads()"},
     {"atomicAdd", "write atomic.add(a, i, v)"},
+    {"divmod", "write a // b and a % b"},
+    {"enumerate", "write for i in range(a.size), and a[i]"},
     {"f16", "f16 is not there yet: use f32"},
     {"bf16", "bf16 is not there yet: use f32"},
     {"c64", "complex types are not there yet: use two f32 arrays"},
@@ -158,16 +160,33 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
+/* Gives the message, and whether it has a hint. */
+static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **m)
+{
+    *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
+    const char *near = kj_nearest_visible(s, name);
+    if (hint_habit(s, *m, name))
+        return true;
+    if (!s->in_run && kj_is_run_name(name))
+        kj_hint(s->diag, *m, "'%s' belongs to the run block", name);
+    else if (near)
+        kj_hint(s->diag, *m, "did you mean '%s'?", near);
+    else
+        return false;
+    return true;
+}
+
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
-    kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
-    const char *near = kj_nearest_visible(s, name);
-    if (hint_habit(s, m, name))
-        return;
-    if (!s->in_run && kj_is_run_name(name))
-        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
-    else if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    kj_message *m;
+    undeclared(s, name, span, &m);
+}
+
+void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
+{
+    kj_message *m;
+    if (!undeclared(s, name, span, &m))
+        kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
 }
 
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
