@@ -297,7 +297,7 @@ static void report(const mistake *x)
         at_item(x);
     else if (wants(x, "let"))
         at_statement(x);
-    else if (wants(x, "@"))
+    else if (wants(x, "@") && !wants(x, "*"))
         expected(x, "'for' or 'while'");
     else if (wants(x, "integer"))
         at_expression(x);

@@ -280,6 +280,11 @@ kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span s
     kj_op_class class = kj_ops[op].class;
     if (a.kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)
         return kj_no_value(span);
+    if (class == KJ_OPS_ARRAYS) {
+        kj_sema_error(s, span, "operator", "'%s' multiplies whole arrays, in a run block",
+                      kj_ops[op].spelling);
+        return kj_no_value(span);
+    }
     if (a.kind == KJ_V_LITERAL && b.kind == KJ_V_LITERAL)
         return kj_literal_binary(s, op, a, b, span);
     if (kj_is_aggregate(&a) || kj_is_aggregate(&b))

@@ -104,6 +104,7 @@ typedef enum kj_op_class {
     KJ_OPS_FLOATS,
     KJ_OPS_BITS,
     KJ_OPS_SHIFT,
+    KJ_OPS_ARRAYS,
     KJ_OPS_COMPARE,
     KJ_OPS_LOGIC
 } kj_op_class;

@@ -119,7 +119,7 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %left "&"
 %left "<<" ">>"
 %left "+" "-"
-%left "*" "/" "//" "%"
+%left "*" "/" "//" "%" "@"
 
 %%
 
@@ -321,6 +321,7 @@ arith:
 |   arith "*" arith             { $$ = kj_make_binary(p, @$, KJ_OP_MUL, @2, $1, $3); }
 |   arith "/" arith             { $$ = kj_make_binary(p, @$, KJ_OP_DIV, @2, $1, $3); }
 |   arith "//" arith            { $$ = kj_make_binary(p, @$, KJ_OP_FLOORDIV, @2, $1, $3); }
+|   arith "@" arith             { $$ = kj_make_binary(p, @$, KJ_OP_MATMUL, @2, $1, $3); }
 |   arith "%" arith             { $$ = kj_make_binary(p, @$, KJ_OP_MOD, @2, $1, $3); }
 ;
 

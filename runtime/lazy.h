@@ -44,6 +44,13 @@ static inline bool kj_is_array(kj_rvalue v)
 }
 kj_dtype kj_lazy_type(kj_rvalue array);
 int kj_lazy_shape(kj_rvalue array, const int64_t **shape); /* gives the number of axes */
+/* References of one's own to operands, in which vectors count as their numbers, one axis more; and
+ * the end of them, which gives `ok`. */
+bool kj_lazy_take(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rvalue *own);
+bool kj_lazy_taken(kj_rvalue *own, int n, bool ok);
+/* The type that operands of `what` meet in; fails where they are no numbers. */
+bool kj_lazy_common(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
+                    kj_dtype *type);
 /* Results are KJ_R_LAZY, one argument at least is an array; the arguments stay the caller's. */
 bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
@@ -199,7 +206,15 @@ void kj_partial_free(kj_partial *p);
 bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
                     kjit_array *target);
 
+/* ---- lazy_matmul.c: A @ B ---- */
+
+bool kj_lazy_matmul(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
+
 /* ---- lazy_reduce.c: reductions as the run block calls them; run_reduce.c: on the host ---- */
+
+/* To a number where all axes are reduced and none is kept, else to an array. */
+bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
+                   bool keep, kj_rvalue *out);
 
 /* The numbers of one axis to one, by the steps of kj_fold_launch; places of ARGMIN and ARGMAX, or
  * NULL: elements in C order. */

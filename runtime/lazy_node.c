@@ -24,8 +24,7 @@ int kj_lazy_shape(kj_rvalue v, const int64_t **shape)
 
 /* ---- Operands ---- */
 
-/* References of one's own to the operands; vectors count as their numbers, one axis more. */
-static bool take(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rvalue *own)
+bool kj_lazy_take(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rvalue *own)
 {
     for (int i = 0; i < n; i++) {
         own[i] = v[i];
@@ -37,7 +36,7 @@ static bool take(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rvalue *ow
     return true;
 }
 
-static bool taken(kj_rvalue *own, int n, bool ok)
+bool kj_lazy_taken(kj_rvalue *own, int n, bool ok)
 {
     for (int i = 0; i < n; i++)
         kj_run_drop(&own[i]);
@@ -164,6 +163,12 @@ static bool unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, i
     return true;
 }
 
+bool kj_lazy_common(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
+                    kj_dtype *type)
+{
+    return numbers(r, at, what, v, n) && unify(r, at, what, v, n, type);
+}
+
 /* ---- Nodes ---- */
 
 static int leaves_of(kj_rvalue v)
@@ -286,7 +291,7 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
 bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
     kj_rvalue own[2];
-    return take(r, at, (kj_rvalue[]){a, b}, 2, own) && taken(own, 2, binary(r, at, op, own, out));
+    return kj_lazy_take(r, at, (kj_rvalue[]){a, b}, 2, own) && kj_lazy_taken(own, 2, binary(r, at, op, own, out));
 }
 
 static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
@@ -308,7 +313,7 @@ static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 {
     kj_rvalue own;
-    return take(r, at, &a, 1, &own) && taken(&own, 1, unary(r, at, op, own, out));
+    return kj_lazy_take(r, at, &a, 1, &own) && kj_lazy_taken(&own, 1, unary(r, at, op, own, out));
 }
 
 static bool cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
@@ -320,7 +325,7 @@ static bool cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out
 bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
 {
     kj_rvalue own;
-    return take(r, at, &a, 1, &own) && taken(&own, 1, cast(r, at, to, own, out));
+    return kj_lazy_take(r, at, &a, 1, &own) && kj_lazy_taken(&own, 1, cast(r, at, to, own, out));
 }
 
 /* ---- Functions ---- */
@@ -375,7 +380,7 @@ static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
         !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
     snprintf(what, sizeof what, "'%s'", name);
-    if (!numbers(r, at, what, args, n) || !unify(r, at, what, args, n, &type))
+    if (!kj_lazy_common(r, at, what, args, n, &type))
         return false;
     for (int i = 0; i < n; i++) {
         if (!takes(letters[i], type))
@@ -400,7 +405,7 @@ bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, i
     if (n > KJ_LAZY_OPERANDS)
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays",
                            kj_builtins[id].name);
-    return take(r, at, args, n, own) && taken(own, n, call(r, at, id, own, n, out));
+    return kj_lazy_take(r, at, args, n, own) && kj_lazy_taken(own, n, call(r, at, id, own, n, out));
 }
 
 static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *out)
@@ -431,5 +436,5 @@ static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *o
 bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue own[3];
-    return take(r, c->span, c->args, 3, own) && taken(own, 3, where(r, c, own, out));
+    return kj_lazy_take(r, c->span, c->args, 3, own) && kj_lazy_taken(own, 3, where(r, c, own, out));
 }

@@ -152,6 +152,18 @@ static bool to_array(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const
     return ok;
 }
 
+bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
+                   bool keep, kj_rvalue *out)
+{
+    const int64_t *shape;
+    int ndim = kj_lazy_shape(v, &shape);
+    bool all = true;
+    for (int i = 0; i < ndim; i++)
+        all = all && reduced[i];
+    return all && !keep ? to_number(r, at, f, v, reduced, out)
+                        : to_array(r, at, f, v, reduced, keep, out);
+}
+
 /* ---- The call ---- */
 
 static bool no_elements(kj_run *r, kj_span at, kj_fold_op op)
@@ -176,22 +188,18 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
     kj_fold f = {.op = op_of(c->id), .count = 1};
     const int64_t *shape;
     int ndim = kj_lazy_shape(v, &shape);
-    bool all = true;
     if (!reduced_axes(r, c, first, ndim, reduced) ||
         (c->given[first + 1] && !kj_run_truth(r, c->spans[first + 1], c->args[first + 1], &keep)))
         return false;
     f.elem = kj_lazy_type(v);
-    for (int i = 0; i < ndim; i++) {
+    for (int i = 0; i < ndim; i++)
         f.count *= reduced[i] ? shape[i] : 1;
-        all = all && reduced[i];
-    }
     if (f.count == 0 && f.op >= KJ_FOLD_MIN && f.op <= KJ_FOLD_ARGMAX)
         return no_elements(r, c->span, f.op);
     if (kj_fold_places(f.op) && c->given[first] && c->args[first].kind == KJ_R_TUPLE)
         return one_axis(r, c, first);
     kj_fold_types(&f);
-    return all && !keep ? to_number(r, c->span, &f, v, reduced, out)
-                        : to_array(r, c->span, &f, v, reduced, keep, out);
+    return kj_fold_value(r, c->span, &f, v, reduced, keep, out);
 }
 
 /* What a call works on, of numbers; the reference is the caller's. */

@@ -369,6 +369,27 @@ static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64
     return true;
 }
 
+/* As numbers: vectors have one axis more. */
+static bool transposed(kj_run *r, kj_span at, kj_rvalue base, kj_rvalue *out)
+{
+    int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
+    kj_rvalue numbers;
+    kjit_array *view = NULL;
+    if (!kj_run_numbers(r, at, base, &numbers))
+        return false;
+    kjit_array *a = numbers.u.object->u.array;
+    for (int i = 0; i < a->ndim; i++) {
+        shape[i] = a->shape[a->ndim - 1 - i];
+        strides[i] = a->strides[a->ndim - 1 - i];
+    }
+    bool ok = kj_run_check(r, kj_array_restride(a, a->ndim, shape, strides, &view), at) &&
+              kj_run_array(r, at, view, out);
+    if (ok)
+        out->u.object->fixed = base.u.object->fixed;
+    kj_run_drop(&numbers);
+    return ok;
+}
+
 bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out)
 {
     const char *name = kj_run_builtin_name(id) + 1;
@@ -380,6 +401,7 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
     case KJ_RUN_M_STRIDES:
         return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a),
                         (int64_t)kjit_dtype_size(kjit_array_dtype(a)), out);
+    case KJ_RUN_M_T: return transposed(r, at, base, out);
     case KJ_RUN_M_SIZE: *out = kj_run_int(kjit_array_size(a)); return true;
     case KJ_RUN_M_NDIM: *out = kj_run_int(kjit_array_ndim(a)); return true;
     case KJ_RUN_M_DTYPE:

@@ -202,6 +202,8 @@ static bool concatenate(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rval
 
 bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
+    if (op == KJ_OP_MATMUL)
+        return kj_lazy_matmul(r, at, a, b, out);
     if (kj_run_is_number(a) && kj_run_is_number(b))
         return binary_numbers(r, at, op, a, b, out);
     if (kj_is_array(a) || kj_is_array(b))
