@@ -32,14 +32,24 @@ static void unreserve(kjit_context *ctx, kjit_memory memory, size_t size)
         atomic_fetch_sub(&ctx->reserved, size);
 }
 
+static kjit_status new_memory(kjit_context *ctx, kjit_memory memory, size_t size, void **out,
+                              kj_failure *why)
+{
+    return memory == KJIT_HOST ? kj_memory_alloc(size, out, why)
+                               : ctx->ops->alloc(ctx->dev, size, out, why);
+}
+
 static kjit_status alloc_memory(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
 {
     kjit_status status = reserve(ctx, memory, size);
     if (status != KJIT_OK)
         return status;
+    if (kj_spare_take(ctx, memory, size, out))
+        return KJIT_OK;
     kj_failure why;
-    status = memory == KJIT_HOST ? kj_memory_alloc(size, out, &why)
-                                 : ctx->ops->alloc(ctx->dev, size, out, &why);
+    status = new_memory(ctx, memory, size, out, &why);
+    if (status == KJIT_NO_MEMORY && kj_spares_empty(ctx))
+        status = new_memory(ctx, memory, size, out, &why);
     if (status == KJIT_OK)
         return status;
     unreserve(ctx, memory, size);
@@ -48,10 +58,8 @@ static kjit_status alloc_memory(kjit_context *ctx, kjit_memory memory, size_t si
 
 static void free_memory(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
 {
-    if (memory == KJIT_HOST)
-        kj_memory_free(data, size);
-    else
-        ctx->ops->release(ctx->dev, data, size);
+    if (!kj_spare_keep(ctx, memory, data, size))
+        kj_memory_release(ctx, memory, data, size);
     unreserve(ctx, memory, size);
 }
 

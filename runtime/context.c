@@ -73,6 +73,7 @@ void kj_context_drop(kjit_context *ctx)
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
     pthread_mutex_destroy(&ctx->lock);
+    pthread_mutex_destroy(&ctx->spares.lock);
     kj_str_free(&ctx->printed);
     free(ctx);
 }
@@ -145,6 +146,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     }
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
+    pthread_mutex_init(&ctx->spares.lock, NULL);
     ctx->alive = alive_page();
     *out = ctx;
     return KJIT_OK;

@@ -156,6 +156,8 @@ kjit_memory kj_lazy_memory(kj_rvalue v);
 
 /* A tree becomes the array it stands for, in place. Other values stay. */
 bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v);
+/* The same for a name that holds `old`: in its array where that fits and nobody else has it. */
+bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v);
 /* target[...] = v, as if all of v were computed first. `at` is the value's place, `whole` the
  * assignment's. */
 bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v);

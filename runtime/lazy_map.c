@@ -73,16 +73,21 @@ kjit_memory kj_lazy_memory(kj_rvalue v)
     return memory;
 }
 
+static bool in_fortran_order(kj_rvalue v)
+{
+    bool all = true;
+    return look_at_orders(v, v.u.object->u.lazy->ndim, &all) && all;
+}
+
 static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
 {
     const kj_lazy *e = v->u.object->u.lazy;
-    bool fortran = true;
-    fortran = look_at_orders(*v, e->ndim, &fortran) && fortran;
     kjit_array *made = NULL;
     kj_rvalue result;
     if (!kj_run_check(r,
                       kjit_array_create(r->ctx, (kjit_dtype)e->type, e->ndim, e->shape,
-                                        fortran ? 'F' : 'C', kj_lazy_memory(*v), &made),
+                                        in_fortran_order(*v) ? 'F' : 'C', kj_lazy_memory(*v),
+                                        &made),
                       at) ||
         !kj_run_array(r, at, made, &result))
         return false;
@@ -98,6 +103,47 @@ static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
 bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v)
 {
     return v->kind != KJ_R_LAZY || finish(r, at, at, v);
+}
+
+/* How often the tree has the array; false where part of the tree is another's, too. */
+static bool count_uses(kj_rvalue v, const kj_robject *array, int64_t *uses)
+{
+    if (v.kind == KJ_R_ARRAY)
+        *uses += v.u.object == array;
+    if (v.kind != KJ_R_LAZY)
+        return true;
+    bool ok = v.u.object->refs == 1;
+    for (int i = 0; ok && i < v.u.object->u.lazy->n; i++)
+        ok = count_uses(v.u.object->u.lazy->args[i], array, uses);
+    return ok;
+}
+
+/* May v be computed where `old` is, which only a name and v itself have? */
+static bool replaces(kj_rvalue v, kj_rvalue old)
+{
+    int64_t uses = 0;
+    if (old.kind != KJ_R_ARRAY || old.u.object->fixed || !count_uses(v, old.u.object, &uses) ||
+        old.u.object->refs != 1 + uses)
+        return false;
+    const kjit_array *a = old.u.object->u.array;
+    const kj_lazy *e = v.u.object->u.lazy;
+    return a->buffer->refs == 1 && a->buffer->owned && a->dtype == (kjit_dtype)e->type &&
+           a->ndim == e->ndim &&
+           memcmp(a->shape, e->shape, (size_t)e->ndim * sizeof *e->shape) == 0 &&
+           a->layout == (in_fortran_order(v) ? KJ_LAYOUT_F : KJ_LAYOUT_C) &&
+           a->buffer->memory == kj_lazy_memory(v);
+}
+
+bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v)
+{
+    if (v->kind != KJ_R_LAZY || !replaces(*v, old))
+        return kj_lazy_finish(r, at, v);
+    if (!map(r, at, at, old.u.object->u.array, *v))
+        return false;
+    kj_run_drop(v);
+    kj_run_keep(old);
+    *v = old;
+    return true;
 }
 
 /* ---- Arrays that are there ---- */

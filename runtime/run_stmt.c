@@ -187,7 +187,11 @@ static bool assign_all(kj_run *r, const kj_stmt *s)
     if (s->u.assign.augmented)
         return augment(r, s);
     bool whole = !target->next && target->kind == KJ_E_INDEX;
-    if (!(whole ? evaluate_lazily : evaluate_value)(r, value, &v))
+    if (!evaluate_lazily(r, value, &v))
+        return false;
+    const kj_rbinding *b = target->kind == KJ_E_NAME ? kj_run_binding_of(r, target->u.name) : NULL;
+    if (b && !b->fixed && !target->next ? !kj_lazy_replace(r, value->span, b->value, &v)
+                                        : !whole && !kj_lazy_finish(r, value->span, &v))
         return false;
     if (!target->next)
         return assign(r, target, value->span, s->span, v);

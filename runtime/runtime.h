@@ -57,6 +57,22 @@ typedef struct kj_printer {
     void *user;
 } kj_printer;
 
+/* What spare.c keeps, the oldest first. */
+enum { KJ_SPARES = 8 };
+
+typedef struct kj_spare {
+    void *data;
+    size_t size;
+    kjit_memory memory;
+} kj_spare;
+
+typedef struct kj_spares {
+    pthread_mutex_t lock;
+    int runs, n; /* run blocks that run */
+    size_t bytes;
+    kj_spare kept[KJ_SPARES];
+} kj_spares;
+
 struct kjit_context {
     const kj_device_ops *ops;
     kj_device *dev;
@@ -74,6 +90,7 @@ struct kjit_context {
     kjit_stream *streams;
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
+    kj_spares spares;
     kj_printer printer;         /* under the lock, like what waits for it */
     kj_str printed;
     atomic_bool has_printed;
@@ -90,6 +107,17 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
     __attribute__((format(printf, 3, 4)));
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
+
+/* ---- Memory of arrays, used again (spare.c) ---- */
+
+/* A run block begins, and ends. */
+void kj_spares_begin(kjit_context *ctx);
+void kj_spares_end(kjit_context *ctx);
+bool kj_spares_empty(kjit_context *ctx); /* gives all back to the system; was there something? */
+/* False: it is not kept, the caller releases it. */
+bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
+bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out);
+void kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
 
 /* ---- Arrays (array.c, array_view.c, layout.c, copy.c) ---- */
 

@@ -1,0 +1,95 @@
+/* Memory that run blocks use again. In: buffers whose last array has gone; out: the same memory for
+ * the next array of that size, whose pages need not be fetched and cleared by the system again.
+ *
+ * It is kept only while a run block runs; elsewhere freeing gives back at once. */
+#include <string.h>
+
+#include "runtime.h"
+
+enum { SMALLEST = 1 << 16 };
+
+static size_t most(const kjit_context *ctx)
+{
+    return (size_t)(ctx->memory / 8);
+}
+
+void kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
+{
+    if (memory == KJIT_HOST)
+        kj_memory_free(data, size);
+    else
+        ctx->ops->release(ctx->dev, data, size);
+}
+
+/* Takes number i out of the list. */
+static kj_spare take_out(kj_spares *s, int i)
+{
+    kj_spare spare = s->kept[i];
+    s->n--;
+    s->bytes -= spare.size;
+    memmove(&s->kept[i], &s->kept[i + 1], (size_t)(s->n - i) * sizeof *s->kept);
+    return spare;
+}
+
+static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
+{
+    while (ctx->spares.n > most_left || ctx->spares.bytes > most_bytes) {
+        kj_spare oldest = take_out(&ctx->spares, 0);
+        kj_memory_release(ctx, oldest.memory, oldest.data, oldest.size);
+    }
+}
+
+void kj_spares_begin(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->spares.lock);
+    ctx->spares.runs++;
+    pthread_mutex_unlock(&ctx->spares.lock);
+}
+
+void kj_spares_end(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->spares.lock);
+    if (--ctx->spares.runs == 0)
+        let_go(ctx, 0, 0);
+    pthread_mutex_unlock(&ctx->spares.lock);
+}
+
+bool kj_spares_empty(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->spares.lock);
+    bool any = ctx->spares.n > 0;
+    let_go(ctx, 0, 0);
+    pthread_mutex_unlock(&ctx->spares.lock);
+    return any;
+}
+
+bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
+{
+    kj_spares *s = &ctx->spares;
+    if (size < SMALLEST || size > most(ctx))
+        return false;
+    pthread_mutex_lock(&s->lock);
+    bool keep = s->runs > 0;
+    if (keep) {
+        let_go(ctx, KJ_SPARES - 1, most(ctx) - size);
+        s->kept[s->n++] = (kj_spare){.data = data, .size = size, .memory = memory};
+        s->bytes += size;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return keep;
+}
+
+bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
+{
+    kj_spares *s = &ctx->spares;
+    if (size < SMALLEST)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    int i = s->n - 1;
+    while (i >= 0 && (s->kept[i].size != size || s->kept[i].memory != memory))
+        i--;
+    if (i >= 0)
+        *out = take_out(s, i).data;
+    pthread_mutex_unlock(&s->lock);
+    return i >= 0;
+}
