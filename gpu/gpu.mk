@@ -33,10 +33,10 @@ $(GPU)/api/%: $(BUILD)/tests/api/% $(GPU)/libkjit.so
 
 GPU_BENCH_FLAGS = $(CPPFLAGS_ALL) $(WARNINGS) -std=c17 -O2
 
-$(GPU)/gpu-bench: $(filter-out bench/gpu/launch.c,$(wildcard bench/gpu/*.c)) $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
+$(GPU)/gpu-bench: $(filter-out bench/gpu/launch.c,$(wildcard bench/gpu/*.c)) bench/common.c bench/common.h $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
 	@echo "LINK $@"
 	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl
 
-$(GPU)/gpu-launch: bench/gpu/launch.c bench/gpu/driver.c $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
+$(GPU)/gpu-launch: bench/gpu/launch.c bench/gpu/driver.c bench/common.c bench/common.h $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
 	@echo "LINK $@"
 	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl

@@ -7,10 +7,10 @@
 
 enum { MAX_ROUNDS = 201 };
 
-static const bench_case cases[] = {{"vecadd", "256", false},
-                                   {"matmul", "32,32", false},
-                                   {"nbody", "256", false},
-                                   {"pricing", "256", true}};
+static const bench_case cases[] = {{"vecadd", "../gpu/cuda/vecadd.cu", "256", false},
+                                   {"matmul", "cuda/matmul.cu", "32,32", false},
+                                   {"nbody", "../gpu/cuda/nbody.cu", "256", false},
+                                   {"pricing", "cuda/pricing.cu", "256", true}};
 enum { NCASES = sizeof cases / sizeof *cases };
 
 /* A group of columns: kjit beside the peer that has an aim, and one more. */
@@ -74,18 +74,6 @@ static void run_case(bench_sides *sides, const bool open[NSIDES], const bench_ca
         }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return values[count / 2];
-}
-
 /* ---- Tables ---- */
 
 enum { CELL = 32 };
@@ -115,7 +103,7 @@ static double put_time(samples *s, char cell[CELL])
         snprintf(cell, CELL, "not here");
         return 0;
     }
-    const double cpu = median(s->cpu, s->count), wall = median(s->wall, s->count);
+    const double cpu = bench_median(s->cpu, s->count), wall = bench_median(s->wall, s->count);
     snprintf(cell, CELL, "%.1f (%.1f)", cpu, wall);
     return cpu;
 }
@@ -150,32 +138,23 @@ static bool put_case(const group *g, const bench_case *c, samples result[NSIDES]
 
 /* ---- The program ---- */
 
-static bool take(const char *arg, const char *name, const char **value)
-{
-    const size_t length = strlen(name);
-    if (strncmp(arg, name, length) != 0)
-        return false;
-    *value = arg + length;
-    return true;
-}
-
 static options parse(int argc, char **argv)
 {
     options opt = {.paths = {.dir = "bench/compile", .build = "build", .out = "build/bench"},
                    .rounds = 21};
     for (int i = 1; i < argc; i++) {
         const char *rounds = NULL;
-        if (take(argv[i], "--rounds=", &rounds))
+        if (bench_take(argv[i], "--rounds=", &rounds))
             opt.rounds = (int)strtol(rounds, NULL, 10);
         else if (strcmp(argv[i], "--markdown") == 0)
             opt.markdown = true;
         else if (strcmp(argv[i], "--strict") == 0)
             opt.strict = true;
-        else if (!take(argv[i], "--dir=", &opt.paths.dir) &&
-                 !take(argv[i], "--build=", &opt.paths.build) &&
-                 !take(argv[i], "--out=", &opt.paths.out) &&
-                 !take(argv[i], "--nvrtc=", &opt.paths.nvrtc) &&
-                 !take(argv[i], "--only=", &opt.only)) {
+        else if (!bench_take(argv[i], "--dir=", &opt.paths.dir) &&
+                 !bench_take(argv[i], "--build=", &opt.paths.build) &&
+                 !bench_take(argv[i], "--out=", &opt.paths.out) &&
+                 !bench_take(argv[i], "--nvrtc=", &opt.paths.nvrtc) &&
+                 !bench_take(argv[i], "--only=", &opt.only)) {
             fputs(usage, stderr);
             exit(2);
         }

@@ -4,11 +4,14 @@
 
 #include <stdbool.h>
 
+#include "../common.h"
+
 #define BENCH_ARCH "90"
 
-/* kernels/<name>.knl and cuda/<name>.cu are one algorithm. */
+/* kernels/<name>.knl and the CUDA C are one algorithm. */
 typedef struct bench_case {
     const char *name;
+    const char *cuda;  /* from bench/compile: some are the GPU benchmark's */
     const char *block; /* what kjit compiles for */
     bool math;         /* calls functions of a math library */
 } bench_case;
@@ -17,8 +20,6 @@ typedef struct bench_case {
 typedef struct bench_time {
     double cpu, wall;
 } bench_time;
-
-enum { WHY_SIZE = 2048 };
 
 /* Where things are: bench/compile, the build directory, a place for files, NVRTC's library (NULL: the usual places). */
 typedef struct bench_paths {

@@ -1,7 +1,6 @@
 #include "nvrtc.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +36,12 @@ static void *open_library(const char *path)
     return handle;
 }
 
-nvrtc *nvrtc_open(const char *path, char why[NVRTC_WHY])
+nvrtc *nvrtc_open(const char *path, char why[WHY_SIZE])
 {
     nvrtc *lib = calloc(1, sizeof *lib);
     void *handle = lib != NULL ? open_library(path) : NULL;
     if (handle == NULL) {
-        snprintf(why, NVRTC_WHY, "libnvrtc was not found");
+        snprintf(why, WHY_SIZE, "libnvrtc was not found");
         free(lib);
         return NULL;
     }
@@ -61,7 +60,7 @@ nvrtc *nvrtc_open(const char *path, char why[NVRTC_WHY])
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *symbol = dlsym(handle, symbols[i].name);
         if (symbol == NULL) {
-            snprintf(why, NVRTC_WHY, "libnvrtc has no %s", symbols[i].name);
+            snprintf(why, WHY_SIZE, "libnvrtc has no %s", symbols[i].name);
             nvrtc_close(lib);
             return NULL;
         }
@@ -95,18 +94,18 @@ static char *take_ptx(const nvrtc *lib, program p)
     return text;
 }
 
-static void take_log(const nvrtc *lib, program p, char why[NVRTC_WHY])
+static void take_log(const nvrtc *lib, program p, char why[WHY_SIZE])
 {
     size_t size = 0;
-    snprintf(why, NVRTC_WHY, "NVRTC does not compile it");
+    snprintf(why, WHY_SIZE, "NVRTC does not compile it");
     char *text = lib->log_size(p, &size) == 0 ? malloc(size) : NULL;
     if (text != NULL && lib->log(p, text) == 0)
-        snprintf(why, NVRTC_WHY, "%s", text);
+        snprintf(why, WHY_SIZE, "%s", text);
     free(text);
 }
 
 char *nvrtc_compile(const nvrtc *lib, const char *text, const char *name, const char *arch,
-                    char why[NVRTC_WHY])
+                    char why[WHY_SIZE])
 {
     char target[64];
     int major, minor;
@@ -116,7 +115,7 @@ char *nvrtc_compile(const nvrtc *lib, const char *text, const char *name, const 
     const char *options[] = {target, "--no-cache"};
     program p = NULL;
     if (lib->create(&p, text, name, 0, NULL, NULL) != 0) {
-        snprintf(why, NVRTC_WHY, "NVRTC makes no program");
+        snprintf(why, WHY_SIZE, "NVRTC makes no program");
         return NULL;
     }
     char *ptx = NULL;
@@ -126,19 +125,4 @@ char *nvrtc_compile(const nvrtc *lib, const char *text, const char *name, const 
         take_log(lib, p, why);
     lib->destroy(&p);
     return ptx;
-}
-
-char *read_text(const char *path, char why[NVRTC_WHY])
-{
-    enum { LIMIT = 1 << 16 };
-    FILE *f = fopen(path, "rb");
-    char *text = calloc(1, LIMIT);
-    if (f == NULL || text == NULL || fread(text, 1, LIMIT - 1, f) == 0) {
-        snprintf(why, NVRTC_WHY, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (f != NULL)
-        fclose(f);
-    return text;
 }

@@ -4,20 +4,17 @@
 
 #include <stdbool.h>
 
-enum { NVRTC_WHY = 2048 };
+#include "../common.h"
 
 typedef struct nvrtc nvrtc;
 
 /* path: the library, or NULL for the usual names and places. NULL with a sentence in `why` when there is none. */
-nvrtc *nvrtc_open(const char *path, char why[NVRTC_WHY]);
+nvrtc *nvrtc_open(const char *path, char why[WHY_SIZE]);
 void nvrtc_close(nvrtc *lib);
 void nvrtc_version(const nvrtc *lib, int *major, int *minor);
 
 /* CUDA C text to PTX for arch ("compute_90"), for free(); NULL with the compiler's log in `why`. */
 char *nvrtc_compile(const nvrtc *lib, const char *text, const char *name, const char *arch,
-                    char why[NVRTC_WHY]);
-
-/* A file's content, for free(); NULL with a sentence in `why`. */
-char *read_text(const char *path, char why[NVRTC_WHY]);
+                    char why[WHY_SIZE]);
 
 #endif

@@ -72,7 +72,7 @@ static bool by_process(const bench_sides *s, int side, const bench_case *c, benc
     char knl[PATH_SIZE], cu[PATH_SIZE], command[PATH_SIZE], block[64];
     char once[PATH_SIZE], ptx[PATH_SIZE];
     snprintf(knl, sizeof knl, "%s/kernels/%s.knl", s->paths.dir, c->name);
-    snprintf(cu, sizeof cu, "%s/cuda/%s.cu", s->paths.dir, c->name);
+    snprintf(cu, sizeof cu, "%s/%s", s->paths.dir, c->cuda);
     snprintf(command, sizeof command, "%s/kjit", s->paths.build);
     snprintf(once, sizeof once, "%s/nvrtc", s->paths.out);
     snprintf(block, sizeof block, "--block=%s", c->block);
@@ -86,7 +86,8 @@ static bool by_process(const bench_sides *s, int side, const bench_case *c, benc
         snprintf(why, WHY_SIZE, "%s failed", commands[side][0]);
         return false;
     }
-    char *text = read_text(ptx, why);
+    size_t size;
+    char *text = bench_file(ptx, &size, why);
     const bool good = text != NULL && has_entry(text, why);
     free(text);
     return good;
@@ -119,9 +120,12 @@ static bool in_process(const bench_sides *s, int side, const bench_case *c, benc
 {
     char path[PATH_SIZE];
     const bool kjit = side == KJIT_WARM;
-    snprintf(path, sizeof path, "%s/%s/%s.%s", s->paths.dir, kjit ? "kernels" : "cuda", c->name,
-             kjit ? "knl" : "cu");
-    char *text = read_text(path, why);
+    size_t size;
+    if (kjit)
+        snprintf(path, sizeof path, "%s/kernels/%s.knl", s->paths.dir, c->name);
+    else
+        snprintf(path, sizeof path, "%s/%s", s->paths.dir, c->cuda);
+    char *text = bench_file(path, &size, why);
     if (text == NULL)
         return false;
     const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,7 +1,6 @@
 /* The CPU benchmark: every case by kjit, the two OpenMP builds and PoCL, interleaved, on the same arrays, with equal
  * results. `run` builds and starts it. The times are those of whole launches, from the call until the result is
  * there; compilation and first touches come before. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,31 +39,6 @@ static _Noreturn void die(const char *what, const char *why)
 {
     fprintf(stderr, "bench: %s: %s\n", what, why);
     exit(1);
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-char *bench_read(const char *dir, const char *sub, const char *stem, const char *ext,
-                 char why[WHY_SIZE])
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s/%s.%s", dir, sub, stem, ext);
-    FILE *f = fopen(path, "rb");
-    enum { LIMIT = 1 << 16 };
-    char *text = calloc(1, LIMIT);
-    if (f == NULL || text == NULL || fread(text, 1, LIMIT - 1, f) == 0) {
-        snprintf(why, WHY_SIZE, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (f != NULL)
-        fclose(f);
-    return text;
 }
 
 /* ---- Arrays ---- */
@@ -185,10 +159,10 @@ static void check(bench *b, const bench_case *c, bench_side *side)
 static double time_once(const bench_case *c, bench_side *side)
 {
     nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); /* the side before goes to sleep */
-    const double start = now_ms();
+    const double start = bench_now_ms();
     if (!side->run(side))
         die(c->name, side->why);
-    return now_ms() - start;
+    return bench_now_ms() - start;
 }
 
 static bool takes_part(const bench *b, const bench_case *c, int side)
@@ -247,23 +221,13 @@ static void set_environment(void)
     setenv("KMP_BLOCKTIME", "0", 1);
 }
 
-static bool wanted(const options *opt, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = opt->without; at != NULL && *at != '\0';
-         at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return false;
-    return true;
-}
-
 static void open_sides(bench *b)
 {
     static const char *const names[MAX_SIDES] = {"kjit", "gcc", "clang", "pocl"};
     for (int i = 0; i < MAX_SIDES; i++) {
         bench_side *side = &b->sides[i];
         side->name = names[i];
-        if (!wanted(&b->opt, side->name))
+        if (bench_listed(b->opt.without, side->name))
             continue;
         switch (i) {
         case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->opt.dir); break;
@@ -283,29 +247,22 @@ static void open_sides(bench *b)
         die("OpenMP", "neither gcc's nor clang's build is there");
 }
 
-static bool take(const char *arg, const char *name, const char **value)
-{
-    const size_t length = strlen(name);
-    if (strncmp(arg, name, length) != 0)
-        return false;
-    *value = arg + length;
-    return true;
-}
-
 static options parse(int argc, char **argv)
 {
     options opt = {.dir = "bench/cpu", .rounds = 15};
     for (int i = 1; i < argc; i++) {
         const char *rounds = NULL;
-        if (take(argv[i], "--rounds=", &rounds))
+        if (bench_take(argv[i], "--rounds=", &rounds))
             opt.rounds = (int)strtol(rounds, NULL, 10);
         else if (strcmp(argv[i], "--markdown") == 0)
             opt.markdown = true;
         else if (strcmp(argv[i], "--strict") == 0)
             opt.strict = true;
-        else if (!take(argv[i], "--dir=", &opt.dir) && !take(argv[i], "--gcc=", &opt.omp[0]) &&
-                 !take(argv[i], "--clang=", &opt.omp[1]) && !take(argv[i], "--only=", &opt.only) &&
-                 !take(argv[i], "--without=", &opt.without)) {
+        else if (!bench_take(argv[i], "--dir=", &opt.dir) &&
+                 !bench_take(argv[i], "--gcc=", &opt.omp[0]) &&
+                 !bench_take(argv[i], "--clang=", &opt.omp[1]) &&
+                 !bench_take(argv[i], "--only=", &opt.only) &&
+                 !bench_take(argv[i], "--without=", &opt.without)) {
             fputs(usage, stderr);
             exit(2);
         }

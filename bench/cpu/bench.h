@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common.h"
 #include "kjit.h"
 
 enum { MAX_BUFFERS = 7, MAX_STAGES = 2, MAX_ARGS = 8 };
@@ -48,7 +49,6 @@ size_t bench_bytes(const bench_buffer *b);
 
 /* Someone who runs the cases. `prepare` compiles and binds the arrays; `run` does the whole case and returns when it is
  * done; `release` undoes prepare and may follow a failed one. Both give false with a sentence in `why`. */
-enum { WHY_SIZE = 1024 };
 
 typedef struct bench_side bench_side;
 struct bench_side {
@@ -65,9 +65,5 @@ struct bench_side {
 bool bench_open_kjit(bench_side *side, const char *dir);
 bool bench_open_omp(bench_side *side, const char *path);
 bool bench_open_opencl(bench_side *side, const char *dir);
-
-/* The content of dir/sub/stem.ext, for free(); NULL with a sentence in why. */
-char *bench_read(const char *dir, const char *sub, const char *stem, const char *ext,
-                 char why[WHY_SIZE]);
 
 #endif

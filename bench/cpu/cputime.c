@@ -7,17 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common.h"
+
 enum { MAX_RUNS = 1000 };
 
 static double milliseconds(struct timeval t)
 {
     return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* The CPU time of one run; negative when it failed. */
@@ -55,8 +51,8 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    qsort(ms, (size_t)runs, sizeof ms[0], compare);
-    printf("%7.2f (%.2f) ", ms[runs / 2], ms[0]);
+    const double median = bench_median(ms, runs);
+    printf("%7.2f (%.2f) ", median, ms[0]);
     for (int i = 3; i < argc; i++)
         printf(" %s", argv[i]);
     putchar('\n');

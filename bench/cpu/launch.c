@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../common.h"
 #include "kjit.h"
 
 enum { BATCHES = 31, HOT = 1000, COLD = 51 };
@@ -21,39 +22,20 @@ static void check(kjit_status status)
     exit(1);
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *samples, int n)
-{
-    qsort(samples, (size_t)n, sizeof *samples, compare);
-    return samples[n / 2];
-}
-
 static double hot(kjit_module *mod, const kjit_config *config, const kjit_arg *arg)
 {
     double ns[BATCHES];
     for (int i = -1; i < BATCHES; i++) { /* the first batch compiles and warms up */
-        const double start = now_ns();
+        const double start = bench_now_ms();
         for (int j = 0; j < HOT; j++)
             check(kjit_launch(mod, "empty", config, arg, 1));
-        const double spent = (now_ns() - start) / HOT;
+        const double spent = (bench_now_ms() - start) * 1e6 / HOT;
         if (config->stream != NULL)
             check(kjit_stream_synchronize(config->stream));
         if (i >= 0)
             ns[i] = spent;
     }
-    return median(ns, BATCHES);
+    return bench_median(ns, BATCHES);
 }
 
 static double cold(kjit_module *mod, const kjit_config *config, const kjit_arg *arg)
@@ -61,13 +43,13 @@ static double cold(kjit_module *mod, const kjit_config *config, const kjit_arg *
     double ns[COLD];
     for (int i = 0; i < COLD; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-        const double start = now_ns();
+        const double start = bench_now_ms();
         check(kjit_launch(mod, "empty", config, arg, 1));
-        ns[i] = now_ns() - start;
+        ns[i] = (bench_now_ms() - start) * 1e6;
         if (config->stream != NULL)
             check(kjit_stream_synchronize(config->stream));
     }
-    return median(ns, COLD);
+    return bench_median(ns, COLD);
 }
 
 int main(void)

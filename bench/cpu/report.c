@@ -10,12 +10,6 @@ enum { COLUMNS = 8, CELL = 32 };
 
 typedef char line[COLUMNS][CELL];
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const bench_samples *s)
 {
     return s->count > 0 ? s->ms[s->count / 2] : 0;
@@ -35,7 +29,7 @@ static void fill(line cells, bench_row *row, int *missed)
     snprintf(cells[0], CELL, "%s", row->c->name);
     for (int i = 0; i < MAX_SIDES; i++) {
         bench_samples *s = &row->side[i];
-        qsort(s->ms, (size_t)s->count, sizeof s->ms[0], compare);
+        bench_median(s->ms, s->count); /* sorts */
         if (s->count > 0)
             snprintf(cells[1 + i], CELL, "%.2f (%.2f)", median(s), s->ms[0]);
         else

@@ -49,7 +49,10 @@ static bool prepare(bench_side *self, const bench_case *c, void *const *data)
 {
     state *s = self->state;
     s->ctx = c->single ? s->one : s->all;
-    char *text = bench_read(s->dir, "kernels", c->source, "knl", self->why);
+    char path[512];
+    size_t size;
+    snprintf(path, sizeof path, "%s/kernels/%s.knl", s->dir, c->source);
+    char *text = bench_file(path, &size, self->why);
     if (text == NULL)
         return false;
     const kjit_status status =

@@ -60,7 +60,10 @@ static bool find_device(bench_side *self, state *s)
 static bool build(bench_side *self, const bench_case *c)
 {
     state *s = self->state;
-    char *text = bench_read(s->dir, "opencl", c->source, "cl", self->why);
+    char path[512];
+    size_t size;
+    snprintf(path, sizeof path, "%s/opencl/%s.cl", s->dir, c->source);
+    char *text = bench_file(path, &size, self->why);
     if (text == NULL)
         return false;
     int32_t code = CL_SUCCESS;

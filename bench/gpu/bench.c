@@ -1,6 +1,5 @@
 /* The GPU benchmark: every case by kjit, by nvcc's code, and by Numba and CuPy where python3 has them, interleaved, with
  * equal results. Times are the GPU's own, by events round several launches in a stream; compilation comes before. */
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,22 +46,6 @@ static void check(bench *b, kjit_status status)
 {
     if (status != KJIT_OK)
         die(b->run.c != NULL ? b->run.c->name : "kjit", kjit_last_error(b->ctx));
-}
-
-char *bench_read(const char *path, size_t *size, char why[WHY_SIZE])
-{
-    enum { LIMIT = 1 << 22 };
-    FILE *f = fopen(path, "rb");
-    char *text = calloc(1, LIMIT);
-    *size = f != NULL && text != NULL ? fread(text, 1, LIMIT - 1, f) : 0;
-    if (*size == 0) {
-        snprintf(why, WHY_SIZE, "%s: %s", path, f == NULL ? strerror(errno) : "nothing in it");
-        free(text);
-        text = NULL;
-    }
-    if (f != NULL)
-        fclose(f);
-    return text;
 }
 
 /* ---- Arrays ---- */
@@ -234,16 +217,6 @@ static void run_case(bench *b, bench_row *row)
 
 /* ---- The program ---- */
 
-static bool wanted(const options *opt, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = opt->without; at != NULL && *at != '\0';
-         at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return false;
-    return true;
-}
-
 static void open_sides(bench *b)
 {
     static const char *const names[MAX_SIDES] = {"kjit", "nvcc", "numba", "cupy"};
@@ -252,7 +225,7 @@ static void open_sides(bench *b)
     for (int i = 0; i < MAX_SIDES; i++) {
         bench_side *side = &b->sides[i];
         side->name = names[i];
-        if (i != SIDE_KJIT && !wanted(&b->opt, names[i]))
+        if (i != SIDE_KJIT && bench_listed(b->opt.without, names[i]))
             continue;
         switch (i) {
         case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->ctx, b->opt.dir); break;
@@ -266,29 +239,21 @@ static void open_sides(bench *b)
     }
 }
 
-static bool take(const char *arg, const char *name, const char **value)
-{
-    const size_t length = strlen(name);
-    if (strncmp(arg, name, length) != 0)
-        return false;
-    *value = arg + length;
-    return true;
-}
-
 static options parse(int argc, char **argv)
 {
     options opt = {.dir = "bench/gpu", .rounds = 15};
     for (int i = 1; i < argc; i++) {
         const char *rounds = NULL;
-        if (take(argv[i], "--rounds=", &rounds))
+        if (bench_take(argv[i], "--rounds=", &rounds))
             opt.rounds = (int)strtol(rounds, NULL, 10);
         else if (strcmp(argv[i], "--markdown") == 0)
             opt.markdown = true;
         else if (strcmp(argv[i], "--small") == 0)
             opt.small = true;
-        else if (!take(argv[i], "--dir=", &opt.dir) && !take(argv[i], "--cuda=", &opt.cuda) &&
-                 !take(argv[i], "--only=", &opt.only) &&
-                 !take(argv[i], "--without=", &opt.without)) {
+        else if (!bench_take(argv[i], "--dir=", &opt.dir) &&
+                 !bench_take(argv[i], "--cuda=", &opt.cuda) &&
+                 !bench_take(argv[i], "--only=", &opt.only) &&
+                 !bench_take(argv[i], "--without=", &opt.without)) {
             fputs(usage, stderr);
             exit(2);
         }

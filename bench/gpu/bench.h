@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common.h"
 #include "driver.h"
 #include "kjit.h"
 
@@ -59,8 +60,6 @@ typedef struct bench_run {
  * gives the milliseconds one takes on the GPU; with NULL for ms it only runs. A side with arrays of its own gives the
  * result's checksum, the others NULL. Those that can fail give false with a sentence in `why`, "" when the side
  * has no such case. */
-enum { WHY_SIZE = 1024 };
-
 typedef struct bench_side bench_side;
 struct bench_side {
     const char *name;
@@ -77,8 +76,5 @@ struct bench_side {
 bool bench_open_kjit(bench_side *side, kjit_context *ctx, const char *dir);
 bool bench_open_cuda(bench_side *side, driver *d, const char *code);
 bool bench_open_python(bench_side *side, const char *script, const char *package);
-
-/* A file's content and its size, for free(); NULL with a sentence in why. */
-char *bench_read(const char *path, size_t *size, char why[WHY_SIZE]);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../common.h"
 #include "driver.h"
 #include "kjit.h"
 
@@ -64,25 +64,18 @@ static void check_driver(int status)
         die("driver", text);
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static double time_kjit(bench *b, const row *r)
 {
     const kjit_arg x = kjit_arg_array(b->x);
     const kjit_arg args[] = {x, x, x, kjit_arg_i64(1), kjit_arg_f64(0.5), kjit_arg_f64(0.25)};
     const kjit_config config = {.grid = {1}, .block = {128}, .stream = b->stream};
-    const double start = now_ns();
+    const double start = bench_now_ms();
     for (int i = 0; i < BATCH; i++) {
         check(b, kjit_launch(b->mod, r->kernel, &config, args, r->nargs));
         if (r->wait)
             check(b, kjit_stream_synchronize(b->stream));
     }
-    const double spent = now_ns() - start;
+    const double spent = (bench_now_ms() - start) * 1e6;
     check(b, kjit_stream_synchronize(b->stream));
     return spent / BATCH;
 }
@@ -96,21 +89,15 @@ static double time_raw(bench *b, const row *r)
     float a = 0.5F, c = 0.25F;
     void *params[] = {&x, &x, &x, &n, &a, &c};
     check_driver(d->function(&function, b->module, r->kernel));
-    const double start = now_ns();
+    const double start = bench_now_ms();
     for (int i = 0; i < BATCH; i++) {
         check_driver(d->launch(function, 1, 1, 1, 128, 1, 1, 0, d->stream, params, NULL));
         if (r->wait)
             check_driver(d->stream_wait(d->stream));
     }
-    const double spent = now_ns() - start;
+    const double spent = (bench_now_ms() - start) * 1e6;
     check_driver(d->stream_wait(d->stream));
     return spent / BATCH;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void run(bench *b, const row *r)
@@ -123,9 +110,7 @@ static void run(bench *b, const row *r)
             raw[i] = d;
         }
     }
-    qsort(kjit, (size_t)b->rounds, sizeof *kjit, compare);
-    qsort(raw, (size_t)b->rounds, sizeof *raw, compare);
-    const double k = kjit[b->rounds / 2], d = raw[b->rounds / 2];
+    const double k = bench_median(kjit, b->rounds), d = bench_median(raw, b->rounds);
     printf(b->markdown ? "| %-30s | %10.0f | %14.0f | %10.0f |\n" : "%-30s %10.0f %14.0f %10.0f\n",
            r->title, k, d, k - d);
 }

@@ -10,18 +10,9 @@ enum { COLUMNS = 10, CELL = 32 };
 
 static const int width[COLUMNS] = {14, 9, 12, 9, 9, 9, 9, 9, 9, 9};
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(bench_samples *s)
 {
-    if (s->count == 0)
-        return 0;
-    qsort(s->ms, (size_t)s->count, sizeof s->ms[0], compare);
-    return s->ms[s->count / 2];
+    return bench_median(s->ms, s->count);
 }
 
 static void put_row(char cells[COLUMNS][CELL], bool markdown)

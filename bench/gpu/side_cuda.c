@@ -51,7 +51,7 @@ static bool load(bench_side *self, const char *name)
         char path[512];
         size_t size;
         snprintf(path, sizeof path, "%s/%s.%s", s->code, name, endings[i]);
-        image = bench_read(path, &size, self->why);
+        image = bench_file(path, &size, self->why);
     }
     if (image == NULL)
         return false;

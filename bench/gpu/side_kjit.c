@@ -37,7 +37,7 @@ static bool prepare(bench_side *self, const bench_run *run)
     char path[512];
     size_t size;
     snprintf(path, sizeof path, "%s/../%s.knl", s->dir, run->c->source);
-    char *text = bench_read(path, &size, self->why);
+    char *text = bench_file(path, &size, self->why);
     if (text == NULL)
         return false;
     const kjit_status status = kjit_module_compile(s->ctx, path, text, size, NULL, &s->mod);

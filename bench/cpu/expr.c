@@ -1,0 +1,173 @@
+/* Expressions of whole arrays in run blocks, beside kernels written by hand and OpenMP: kernels/expr.knl says which. Its
+ * run block does the work and prints who is next; here is taken how long it is until the next line, and here the
+ * OpenMP functions run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench.h"
+
+enum { CASES = 8, WHO = 3, ROUNDS = 101 };
+
+static const char *const who[WHO] = {"by hand", "expression", "OpenMP"};
+
+typedef struct row {
+    char name[32];
+    double ms[WHO][ROUNDS];
+    int count[WHO];
+} row;
+
+typedef struct state {
+    bench_side omp;
+    bool has_omp;
+    void *data[3];
+    row rows[CASES];
+    int nrows;
+    row *open; /* what is being measured: rows' who */
+    int side;
+    double start;
+} state;
+
+static const bench_case functions[] = {
+    {.name = "saxpy", .omp = "omp_saxpy", .size = 1 << 24},
+    {.name = "sum", .omp = "omp_reduce", .size = 1 << 24},
+    {.name = "matmul 512", .omp = "omp_matmul_tuned", .size = 512},
+    {.name = "matmul 1024", .omp = "omp_matmul_tuned", .size = 1024},
+};
+
+static row *row_named(state *s, const char *name, size_t length)
+{
+    for (int i = 0; i < s->nrows; i++)
+        if (strlen(s->rows[i].name) == length && memcmp(s->rows[i].name, name, length) == 0)
+            return &s->rows[i];
+    if (s->nrows == CASES || length >= sizeof s->rows[0].name)
+        return NULL;
+    memcpy(s->rows[s->nrows].name, name, length);
+    return &s->rows[s->nrows++];
+}
+
+/* The first time is not counted: it compiles, and touches pages. */
+static void note(row *r, int side, double ms)
+{
+    if (r->count[side] <= ROUNDS && r->count[side]++ > 0)
+        r->ms[side][r->count[side] - 2] = ms;
+}
+
+static void run_omp(state *s, row *r)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (!s->has_omp || strcmp(functions[i].name, r->name) != 0 ||
+            !s->omp.prepare(&s->omp, &functions[i], s->data))
+            continue;
+        const double start = bench_now_ms();
+        s->omp.run(&s->omp);
+        note(r, 2, bench_now_ms() - start);
+    }
+}
+
+/* A line: what ran since the one before has ended. */
+static void write_line(void *user, const char *text, size_t size)
+{
+    state *s = user;
+    const double now = bench_now_ms();
+    if (s->open != NULL)
+        note(s->open, s->side, now - s->start);
+    s->open = NULL;
+    const char *colon = memchr(text, ':', size);
+    row *r = colon != NULL ? row_named(s, text, (size_t)(colon - text)) : NULL;
+    for (int i = 0; r != NULL && i < WHO; i++) {
+        if (strncmp(colon + 2, who[i], strlen(who[i])) == 0)
+            s->side = i;
+    }
+    if (r != NULL && s->side == 2)
+        run_omp(s, r);
+    else
+        s->open = r;
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); /* the threads go to sleep */
+    s->start = bench_now_ms();
+}
+
+static double median(row *r, int side, char *cell, size_t size)
+{
+    const int n = r->count[side] - 1;
+    snprintf(cell, size, "-");
+    if (n < 1)
+        return 0;
+    const double ms = bench_median(r->ms[side], n);
+    snprintf(cell, size, "%.2f (%.2f)", ms, r->ms[side][0]);
+    return ms;
+}
+
+static void report(state *s)
+{
+    static const double aim = 1.2;
+    printf("%-18s %16s %16s %16s %10s %5s %9s\n", "median ms (min)", "expression", who[0], who[2],
+           "/ by hand", "aim", "/ OpenMP");
+    for (int i = 0; i < s->nrows; i++) {
+        char cells[WHO][32], ratio[2][16] = {"-", "-"};
+        double ms[WHO];
+        for (int k = 0; k < WHO; k++)
+            ms[k] = median(&s->rows[i], k, cells[k], sizeof cells[k]);
+        for (int k = 0; k < WHO; k += 2)
+            if (ms[k] > 0)
+                snprintf(ratio[k / 2], sizeof ratio[0], "%.2f", ms[1] / ms[k]);
+        printf("%-18s %16s %16s %16s %10s %5.2f %9s%s\n", s->rows[i].name, cells[1], cells[0],
+               cells[2], ratio[0], aim, ratio[1], ms[1] > aim * ms[0] ? "  missed" : "");
+    }
+}
+
+static char *source(const char *dir, char why[WHY_SIZE])
+{
+    static const char *const parts[] = {"saxpy", "reduce", "matmul", "expr"};
+    enum { LIMIT = 1 << 16 };
+    char *all = calloc(1, LIMIT);
+    for (int i = 0; all != NULL && i < 4; i++) {
+        char path[512];
+        size_t size;
+        snprintf(path, sizeof path, "%s/kernels/%s.knl", dir, parts[i]);
+        char *text = bench_file(path, &size, why);
+        if (text == NULL || strlen(all) + strlen(text) >= LIMIT) {
+            free(text);
+            free(all);
+            return NULL;
+        }
+        strcat(all, text);
+        free(text);
+    }
+    return all;
+}
+
+/* usage: expr DIR [OMP.so] */
+int main(int argc, char **argv)
+{
+    static state s;
+    kjit_context *ctx;
+    kjit_module *mod = NULL;
+    char *text = argc > 1 ? source(argv[1], s.omp.why) : NULL;
+    s.has_omp = argc > 2 && bench_open_omp(&s.omp, argv[2]);
+    for (int i = 0; i < 3; i++)
+        s.data[i] = calloc(1 << 24, sizeof(float));
+    const kjit_context_options options = {.device = "cpu"};
+    if (text == NULL ||
+        kjit_context_create(&options, &ctx, s.omp.why, sizeof s.omp.why) != KJIT_OK) {
+        fprintf(stderr, "expr: %s\n", s.omp.why);
+        return 1;
+    }
+    const kjit_run_options run = {.write = write_line, .user = &s};
+    kjit_status status = kjit_module_compile(ctx, "expr.knl", text, strlen(text), NULL, &mod);
+    if (status == KJIT_OK)
+        status = kjit_run(mod, &run);
+    if (status != KJIT_OK)
+        fprintf(stderr, "expr: %s\n",
+                mod != NULL && status == KJIT_COMPILE ? kjit_module_log(mod)
+                                                      : kjit_last_error(ctx));
+    else
+        report(&s);
+    kjit_module_free(mod);
+    kjit_context_destroy(ctx);
+    for (int i = 0; i < 3; i++)
+        free(s.data[i]);
+    free(text);
+    return status == KJIT_OK ? 0 : 1;
+}
