@@ -112,14 +112,20 @@ typedef struct axes {
     char m, k, n;
 } axes;
 
-/* A piece of array i into its tile, with axes y and x of the domain. Neighbouring threads take
- * neighbours in memory. */
+/* Are elements along y nearer to each other than along x? Then neighbouring threads go along y, and
+ * the tile's rows are one longer, for the sake of shared memory's banks. */
+static bool is_turned(const kj_lazy_kernel *k, int i, int y, int x)
+{
+    const kj_domain_array *a = &k->domain.arrays[i];
+    return llabs(a->strides[y - '0']) < llabs(a->strides[x - '0']);
+}
+
+/* A piece of array i into its tile, with axes y and x of the domain. */
 static void put_load(kj_lazy_kernel *k, int i, int y, int x, const char *from_y, const char *from_x,
                      const int extent[2], const char *guard, const char *type)
 {
-    const kj_domain_array *a = &k->domain.arrays[i];
     kj_str *t = &k->body;
-    bool turned = llabs(a->strides[y - '0']) < llabs(a->strides[x - '0']);
+    bool turned = is_turned(k, i, y, x);
     kj_str_printf(t,
                   "for v in range(0, %d, %d) {\n"
                   "for u in range(0, %d, %d) {\n"
@@ -171,7 +177,8 @@ static void put_head(kj_lazy_kernel *k, axes a, kj_dtype type)
                   "@unroll for r in range(%d) {\n"
                   "@unroll for s in range(%d) { sum[r, s] = 0 }\n"
                   "}\n",
-                  SIDE, DEPTH, name, DEPTH, SIDE, name, EACH, EACH, name, EACH, EACH);
+                  SIDE, DEPTH + is_turned(k, 0, a.m, a.k), name, DEPTH,
+                  SIDE + is_turned(k, 1, a.k, a.n), name, EACH, EACH, name, EACH, EACH);
 }
 
 static void put_body(kj_lazy_kernel *k, axes a, kj_dtype type)
