@@ -177,7 +177,7 @@ static const char *native_name(kj_sema *s, const char *name)
             return names[i].ours;
     for (int id = 0; id < KJ_NBUILTINS; id++)
         if (strcmp(name, kj_builtins[id].name) == 0)
-            return kj_arena_printf(s->diag->arena, "%s%s", name, kj_call_words(id));
+            return kj_arena_printf(s->diag->arena, "%s%s", name, kj_call_words((kj_builtin)id));
     return kj_nearest_visible(s, name);
 }
 

@@ -153,7 +153,7 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
     }
     for (int id = 0; id < KJ_NBUILTINS && strncmp(name, "__", 2) == 0; id++) {
         if (strcmp(kj_builtins[id].name, name + 2) == 0) { /* as CUDA C calls it */
-            kj_hint(s->diag, m, "write %s%s", kj_builtins[id].name, kj_call_words(id));
+            kj_hint(s->diag, m, "write %s%s", kj_builtins[id].name, kj_call_words((kj_builtin)id));
             return true;
         }
     }

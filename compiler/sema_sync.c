@@ -138,7 +138,7 @@ static kj_operand with_flag(kj_sema *s, kj_texpr *lanes)
     kj_texpr *zero = kj_te_const(s, kj_int(KJ_U32, 0), lanes->span);
     items[0] = kj_scalar(held);
     items[1] = kj_scalar(kj_te_binary(s, KJ_OP_NE, held, zero, lanes->span));
-    return (kj_operand){.kind = KJ_V_TUPLE, .span = lanes->span, .u.tuple = {items, 2}};
+    return kj_tuple(items, 2, NULL, lanes->span);
 }
 
 /* (1 << laneid) - 1 */
