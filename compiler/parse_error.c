@@ -11,6 +11,7 @@
 
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
 #define BRACE_PLACE "the '{' of a block stands on the line of its header"
+#define CONST_PLACE "constant arrays stand at the top of a file: const W: f32[] = [1, 2]"
 
 typedef struct mistake {
     kj_parser *p;
@@ -173,6 +174,10 @@ static void at_expression(const mistake *x)
         hint(x, m, "there is no '++': write i += 1");
     else if (adjacent(p, KJ_TK_MINUS))
         hint(x, m, "there is no '--': write i -= 1");
+    else if (is(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[')
+        hint(x, m, "types of arrays are written f32[], with two axes f32[,]"); /* not f32[:, :] */
+    else if (is(x, "const"))
+        hint(x, m, CONST_PLACE);
     else if (is(x, "end of line") && p->prev != KJ_TK_ASSIGN)
         hint(x, m, GOES_ON);
 }
@@ -234,7 +239,10 @@ static void at_name(const mistake *x)
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         keyword &= !is(x, classes[i]);
     if (keyword) {
-        kj_error(x->p->diag, x->at, "syntax", "%s is a keyword and cannot be a name", x->text);
+        kj_message *m =
+            kj_error(x->p->diag, x->at, "syntax", "%s is a keyword and cannot be a name", x->text);
+        if (is(x, "const") && x->p->prev == KJ_TK_DOT)
+            hint(x, m, CONST_PLACE);
         return;
     }
     kj_message *m = expected(x, "a name");

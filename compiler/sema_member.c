@@ -168,6 +168,8 @@ static const char *native_name(kj_sema *s, const char *name)
         {"gridDim", "gridDim.x"},
         {"laneid", "laneid"},
         {"warpsize", "warpsize"},
+        {"cg", "grid_sync()"},
+        {"random", "random.uniform(seed, i)"},
         {"pi", "pi"},
         {"inf", "inf"},
         {"nan", "nan"},
