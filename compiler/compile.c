@@ -86,6 +86,8 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
                               .lines = s->lines,
                               .entry = out[i].entry,
                               .vector = s->target.vector,
+                              .f16c = s->target.f16c,
+                              .sm = s->target.sm,
                               .ftz = options->ftz,
                               .source = s->source,
                               .diag = diag};

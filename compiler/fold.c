@@ -1,13 +1,13 @@
 /* The language's arithmetic on constants: two values in, the value every device would compute
  * out.
  *
- * Everything is total. Integers are computed in uint64_t and wrapped to their width; f32 is
- * rounded after each operation. `**` exists here for constant expressions; kernels get products
- * or a call of pow. */
+ * Everything is total. Integers are computed in uint64_t and wrapped to their width; floats are
+ * rounded after each operation, f16 and bf16 from a double, which has enough digits for that. `**`
+ * exists here for constant expressions; kernels get products or a call of pow. */
 #include <float.h>
 #include <math.h>
 
-#include "types.h"
+#include "half.h"
 
 static kj_value boolean(bool b)
 {
@@ -29,7 +29,7 @@ static kj_value wrap(kj_dtype t, uint64_t u)
 
 static kj_value real(kj_dtype t, double f)
 {
-    return kj_float(t, t == KJ_F32 ? (double)(float)f : f);
+    return kj_float(t, kj_is_half(t) ? kj_half_round(t, f) : t == KJ_F32 ? (double)(float)f : f);
 }
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -131,6 +131,17 @@ static kj_value fold_f64(kj_op op, double a, double b)
     return kj_float(KJ_F64, a - product);
 }
 
+static kj_value fold_half(kj_op op, kj_dtype type, double a, double b)
+{
+    if (op != KJ_OP_FLOORDIV && op != KJ_OP_MOD)
+        return real(type,
+                    op == KJ_OP_POW ? (double)powf((float)a, (float)b) : fold_f64(op, a, b).f);
+    double whole = floor(real(type, a / b).f);
+    if (op == KJ_OP_FLOORDIV)
+        return kj_float(type, whole);
+    return real(type, a - real(type, whole * b).f);
+}
+
 static kj_value fold_int(kj_op op, kj_value a, kj_value b)
 {
     switch (op) {
@@ -160,6 +171,8 @@ kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b)
         return fold_f32(op, (float)a.f, (float)b.f);
     if (a.type == KJ_F64)
         return fold_f64(op, a.f, b.f);
+    if (kj_is_half(a.type))
+        return fold_half(op, a.type, a.f, b.f);
     if (a.type == KJ_BOOL)
         return boolean((op == KJ_OP_AND ? a.u & b.u : op == KJ_OP_OR ? a.u | b.u : a.u ^ b.u) != 0);
     return fold_int(op, a, b);
@@ -201,6 +214,8 @@ kj_value kj_fold_convert(kj_value v, kj_dtype to)
     if (kj_is_float(to)) {
         if (from_float)
             return real(to, v.f);
+        if (kj_is_half(to))
+            return kj_float(to, kj_half_of_int(to, kj_is_signed(v.type), v.u));
         if (to == KJ_F32) /* from the integer itself: rounded once */
             return kj_float(to, kj_is_signed(v.type) ? (double)(float)v.i : (double)(float)v.u);
         return kj_float(to, kj_is_signed(v.type) ? (double)v.i : (double)v.u);
@@ -213,9 +228,9 @@ bool kj_value_fits(kj_value v, kj_dtype to)
     if (to >= KJ_NTYPES)
         return false;
     if (kj_is_float(to)) {
-        if (!kj_is_float(v.type) || to == KJ_F64 || isnan(v.f) || isinf(v.f))
+        if (kj_is_float(v.type) && !isfinite(v.f))
             return true;
-        return isfinite((float)v.f);
+        return isfinite(kj_fold_convert(v, to).f);
     }
     if (kj_is_float(v.type)) {
         if (to == KJ_BOOL)

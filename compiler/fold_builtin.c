@@ -2,6 +2,7 @@
  * compiler. */
 #include <math.h>
 
+#include "half.h"
 #include "sema_impl.h"
 
 static kj_value int_result(kj_dtype type, uint64_t u)
@@ -80,10 +81,12 @@ static bool fold_parts(kj_builtin id, int part, const kj_value *v, kj_value *out
         return true;
     case KJ_BI_LDEXP:
         x = ldexp(x, (int)v[1].i);
-        *out = kj_float(v[0].type, single ? (double)(float)x : x);
+        *out = kj_fold_convert(kj_float(KJ_F64, x), v[0].type);
         return true;
     case KJ_BI_NEXTAFTER:
-        x = single ? (double)nextafterf((float)x, (float)v[1].f) : nextafter(x, v[1].f);
+        x = kj_is_half(v[0].type) ? kj_half_next(v[0].type, x, v[1].f)
+            : single              ? (double)nextafterf((float)x, (float)v[1].f)
+                                  : nextafter(x, v[1].f);
         *out = kj_float(v[0].type, x);
         return true;
     default: return false;
@@ -93,9 +96,10 @@ static bool fold_parts(kj_builtin id, int part, const kj_value *v, kj_value *out
 static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
 {
     double x = v[0].f, y;
-    bool single = v[0].type == KJ_F32;
+    kj_dtype type = v[0].type;
+    bool single = type == KJ_F32;
     switch (id) {
-    case KJ_BI_SQRT: y = single ? (double)sqrtf((float)x) : sqrt(x); break;
+    case KJ_BI_SQRT: y = kj_fold_convert(kj_float(KJ_F64, sqrt(x)), type).f; break;
     case KJ_BI_FABS: y = fabs(x); break;
     case KJ_BI_FLOOR: y = floor(x); break;
     case KJ_BI_CEIL: y = ceil(x); break;
@@ -104,11 +108,13 @@ static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
     case KJ_BI_ROUND: y = round(x); break;
     case KJ_BI_COPYSIGN: y = copysign(x, v[1].f); break;
     case KJ_BI_FMA:
-        y = single ? (double)fmaf((float)x, (float)v[1].f, (float)v[2].f) : fma(x, v[1].f, v[2].f);
+        y = kj_is_half(type) ? kj_half_fma(type, x, v[1].f, v[2].f)
+            : single         ? (double)fmaf((float)x, (float)v[1].f, (float)v[2].f)
+                             : fma(x, v[1].f, v[2].f);
         break;
     default: return false;
     }
-    *out = kj_float(v[0].type, y);
+    *out = kj_float(type, y);
     return true;
 }
 

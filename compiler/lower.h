@@ -8,6 +8,7 @@
  * condition a branch: plain one-thread code.
  *
  *   lower_tile.c     tiles: broadcasting and arithmetic
+ *   lower_half.c     f16 and bf16
  *   lower_bounds.c   what is known of integers
  *   lower_divide.c   integer division
  *   lower_mask.c     masks
@@ -108,7 +109,7 @@ typedef struct kj_lower {
     LLVMModuleRef module;
     LLVMBuilderRef b, allocas;
     LLVMValueRef fn;
-    LLVMTypeRef types[KJ_NTYPES]; /* as values: bool is i1 */
+    LLVMTypeRef types[KJ_NTYPES]; /* as values: bool is i1, f16 and bf16 are i16 */
     LLVMTypeRef i1, i8, i32, i64, ptr;
 
     /* the gang */
@@ -123,6 +124,8 @@ typedef struct kj_lower {
     bool twin;       /* inside one of two copies of a statement */
     bool masks_cost; /* masked accesses are slower than plain ones */
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
+    bool f16c;       /* the CPU converts f16 */
+    int sm;          /* the GPU's generation: 75, 90 */
     bool ptx; /* a GPU's code: the gang is one thread, and 32-bit integers are half the work */
 
     /* the block */
@@ -177,6 +180,10 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b);
 kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a);
 kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to);
 kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no);
+/* The same bits as another type of that size. */
+kj_tile kj_tile_recast(kj_lower *lo, kj_tile t, kj_dtype to);
+/* An operator on floats of LLVM's. */
+LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b);
 /* Notes that a scalar a op b, just made, does not leave its type's range. */
 void kj_no_wrap(kj_tile t, kj_op op);
 kj_tile kj_tile_wide(kj_lower *lo, kj_tile t);   /* dense, and not narrow */
@@ -189,6 +196,17 @@ kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, i
 /* The extents that dependence `dep` gives a value in this gang. */
 int kj_rows_of(const kj_lower *lo, uint8_t dep);
 int kj_lanes_of(const kj_lower *lo, uint8_t dep);
+
+/* ---- lower_half.c: what tiles of f16 and bf16 are to those above ---- */
+
+kj_tile kj_half_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b);
+kj_tile kj_half_negate(kj_lower *lo, kj_tile a);
+kj_tile kj_half_convert(kj_lower *lo, kj_tile a, kj_dtype to); /* one of the types is a half */
+kj_tile kj_half_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs);
+kj_tile kj_half_widen(kj_lower *lo, kj_tile a); /* f32 where it is a half, else itself */
+/* Has the target instructions for sums; on which type of LLVM's? */
+bool kj_half_adds(const kj_lower *lo, kj_dtype type);
+LLVMTypeRef kj_half_type(kj_lower *lo, kj_dtype type, int lanes);
 
 /* ---- lower_bounds.c ---- */
 
@@ -468,6 +486,8 @@ typedef struct kj_entry_spec {
     LLVMDIBuilderRef lines;
     const char *entry;
     int vector;              /* f32 in the target's widest vector register */
+    bool f16c;               /* of a CPU: it converts f16 */
+    int sm;                  /* of a GPU: its generation */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */
     const kj_source *source; /* for places in it */
     kj_diag *diag;           /* for what a device cannot do */

@@ -165,6 +165,8 @@ static bool needs_swap(const kj_lower *lo, kj_builtin id, kj_dtype type)
 {
     if (id == KJ_BI_ATOMIC_INC || id == KJ_BI_ATOMIC_DEC)
         return !lo->ptx || kj_types[type].bits == 64;
+    if (kj_is_half(type) && id == KJ_BI_ATOMIC_ADD)
+        return !kj_half_adds(lo, type);
     return kj_is_float(type) && (id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX);
 }
 
@@ -201,11 +203,14 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
         return update_by_swap(lo, id, type, at, a, shared);
     if (id == KJ_BI_ATOMIC_EXCH)
         return exchange(lo, at, a, shared);
-    if (id != KJ_BI_ATOMIC_CAS)
-        return scoped(
-            lo,
-            LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, LLVMAtomicOrderingMonotonic, false),
-            shared);
+    if (id != KJ_BI_ATOMIC_CAS) {
+        LLVMTypeRef own = LLVMTypeOf(a);
+        if (kj_is_half(type))
+            a = LLVMBuildBitCast(lo->b, a, kj_half_type(lo, type, 1), "");
+        LLVMValueRef old =
+            LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, LLVMAtomicOrderingMonotonic, false);
+        return LLVMBuildBitCast(lo->b, scoped(lo, old, shared), own, "");
+    }
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
     a = LLVMBuildBitCast(lo->b, a, bits, "");
     b = LLVMBuildBitCast(lo->b, b, bits, "");
@@ -235,9 +240,10 @@ static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
 {
     LLVMTypeRef t = lo->types[type];
     if (kj_is_float(type))
-        return id == KJ_BI_ATOMIC_ADD
-                   ? LLVMConstReal(t, -0.0)
-                   : LLVMConstReal(t, id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0 : -1.0 / 0.0);
+        return kj_tile_const(lo, kj_float(type, id == KJ_BI_ATOMIC_ADD   ? -0.0
+                                                : id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0
+                                                                         : -1.0 / 0.0))
+            .v[0];
     unsigned bits = kj_types[type].bits;
     uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1,
              top = (uint64_t)1 << (bits - 1);

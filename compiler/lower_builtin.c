@@ -166,12 +166,34 @@ kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int narg
     return out;
 }
 
+/* Functions that f16 and bf16 share with f32: of the library, and what takes numbers apart. */
+static bool in_f32(kj_builtin id)
+{
+    return kj_builtins[id].how == KJ_HOW_MATH || id == KJ_BI_MODF || id == KJ_BI_FREXP ||
+           id == KJ_BI_LDEXP;
+}
+
+static kj_tile call_in_f32(kj_lower *lo, const kj_texpr *e, kj_tile *args)
+{
+    kj_builtin id = e->u.call.id;
+    kj_tile out;
+    for (int i = 0; i < e->u.call.nargs; i++)
+        args[i] = kj_half_widen(lo, args[i]);
+    if (kj_builtins[id].how != KJ_HOW_MATH)
+        out = lower_code(lo, id, e->u.call.part, args);
+    else if (!kj_lower_fast(lo, id, args, &out))
+        out = kj_lower_math(lo, id, args, e->u.call.nargs);
+    return kj_tile_convert(lo, out, e->type);
+}
+
 kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     kj_tile args[3];
     for (int i = 0; i < e->u.call.nargs; i++)
         args[i] = kj_lower_expr(lo, e->u.call.args[i], m);
     const kj_builtin_info *info = &kj_builtins[e->u.call.id];
+    if (in_f32(e->u.call.id) && kj_is_half(args[0].type))
+        return call_in_f32(lo, e, args);
     kj_tile fast;
     if (info->how == KJ_HOW_MATH && kj_lower_fast(lo, e->u.call.id, args, &fast))
         return fast;

@@ -41,7 +41,12 @@ typedef struct format {
 
 static format format_of(kj_dtype type)
 {
-    return type == KJ_F32 ? (format){KJ_I32, 23, 127} : (format){KJ_I64, 52, 1023};
+    switch (type) {
+    case KJ_F16: return (format){KJ_I16, 10, 15};
+    case KJ_BF16: return (format){KJ_I16, 7, 127};
+    case KJ_F32: return (format){KJ_I32, 23, 127};
+    default: return (format){KJ_I64, 52, 1023};
+    }
 }
 
 static kj_tile real(kj_lower *lo, kj_dtype type, double x)
@@ -52,16 +57,6 @@ static kj_tile real(kj_lower *lo, kj_dtype type, double x)
 static kj_tile integer(kj_lower *lo, kj_dtype type, int64_t i)
 {
     return kj_tile_const(lo, kj_int(type, i));
-}
-
-/* The same bits as another type of that size. */
-static kj_tile recast(kj_lower *lo, kj_tile t, kj_dtype to)
-{
-    kj_tile out = kj_tile_like(to, t.rows, t.lanes);
-    for (int r = 0; r < t.rows; r++)
-        out.v[r] =
-            LLVMBuildBitCast(lo->b, kj_tile_vector(lo, t, r, t.lanes), kj_vec(lo, to, t.lanes), "");
-    return out;
 }
 
 static kj_tile with_sign(kj_lower *lo, kj_tile a, kj_tile sign)
@@ -91,7 +86,7 @@ kj_tile kj_lower_frexp(kj_lower *lo, int part, kj_tile x)
     kj_tile size = magnitude(lo, x), zero = real(lo, x.type, 0);
     kj_tile subnormal = kj_tile_binary(lo, KJ_OP_LT, size, real(lo, x.type, ldexp(1, 1 - f.bias)));
     kj_tile scaled = kj_tile_binary(lo, KJ_OP_MUL, x, real(lo, x.type, (double)one));
-    kj_tile bits = recast(lo, kj_tile_select(lo, subnormal, scaled, x), f.bits);
+    kj_tile bits = kj_tile_recast(lo, kj_tile_select(lo, subnormal, scaled, x), f.bits);
     kj_tile usual = kj_tile_binary(lo, KJ_OP_AND,
                                    kj_tile_binary(lo, KJ_OP_LT, size, real(lo, x.type, INFINITY)),
                                    kj_tile_binary(lo, KJ_OP_NE, x, zero));
@@ -100,7 +95,7 @@ kj_tile kj_lower_frexp(kj_lower *lo, int part, kj_tile x)
         int64_t half = (f.bias - 1) * one, field = (2 * (int64_t)f.bias + 1) * one;
         bits = kj_tile_binary(lo, KJ_OP_AND, bits, integer(lo, f.bits, ~field));
         bits = kj_tile_binary(lo, KJ_OP_OR, bits, integer(lo, f.bits, half));
-        return kj_tile_select(lo, usual, recast(lo, bits, x.type), x);
+        return kj_tile_select(lo, usual, kj_tile_recast(lo, bits, x.type), x);
     }
     kj_tile e = kj_tile_binary(lo, KJ_OP_SHR, bits, integer(lo, f.bits, f.fraction));
     e = kj_tile_binary(lo, KJ_OP_AND, e, integer(lo, f.bits, 2 * (int64_t)f.bias + 1));
@@ -137,7 +132,7 @@ kj_tile kj_lower_ldexp(kj_lower *lo, kj_tile x, kj_tile e)
     e = kj_lower_min(lo, e, integer(lo, KJ_I32, least), true);
     e = kj_tile_convert(lo, kj_tile_binary(lo, KJ_OP_ADD, e, integer(lo, KJ_I32, most)), f.bits);
     e = kj_tile_binary(lo, KJ_OP_SHL, e, integer(lo, f.bits, f.fraction));
-    return kj_tile_binary(lo, KJ_OP_MUL, x, recast(lo, e, x.type));
+    return kj_tile_binary(lo, KJ_OP_MUL, x, kj_tile_recast(lo, e, x.type));
 }
 
 /* Beyond 0 the numbers of one sign are in the order of their bits. */
@@ -148,7 +143,8 @@ kj_tile kj_lower_nextafter(kj_lower *lo, kj_tile x, kj_tile y)
     kj_tile away = kj_tile_binary(lo, KJ_OP_EQ, kj_tile_binary(lo, KJ_OP_LT, x, y),
                                   kj_tile_binary(lo, KJ_OP_LT, zero, x));
     kj_tile step = kj_tile_select(lo, away, one, integer(lo, f.bits, -1));
-    kj_tile next = recast(lo, kj_tile_binary(lo, KJ_OP_ADD, recast(lo, x, f.bits), step), x.type);
+    kj_tile next = kj_tile_recast(
+        lo, kj_tile_binary(lo, KJ_OP_ADD, kj_tile_recast(lo, x, f.bits), step), x.type);
     kj_tile least = with_sign(lo, real(lo, x.type, ldexp(1, 1 - f.bias - f.fraction)), y);
     next = kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_EQ, x, zero), least, next);
     next = kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_EQ, x, y), y, next);

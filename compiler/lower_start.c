@@ -12,7 +12,7 @@ static void make_types(kj_lower *lo)
     lo->ptr = LLVMPointerTypeInContext(lo->ctx, 0);
     for (int t = 0; t < KJ_NTYPES; t++) {
         const kj_type_info *info = &kj_types[t];
-        if (info->class == KJ_CLASS_FLOAT)
+        if (info->class == KJ_CLASS_FLOAT && info->bits > 16)
             lo->types[t] = info->bits == 64 ? LLVMDoubleTypeInContext(lo->ctx)
                                             : LLVMFloatTypeInContext(lo->ctx);
         else
@@ -26,6 +26,8 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
 {
     size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;
     *lo = (kj_lower){.arena = arena, .kernel = kernel, .module = spec->module};
+    lo->f16c = spec->f16c;
+    lo->sm = spec->sm;
     lo->ctx = LLVMGetModuleContext(lo->module);
     lo->b = spec->code;
     lo->allocas = spec->allocas;

@@ -3,6 +3,7 @@
  * Index arithmetic stays scalar as long as it is linear in the lane, and a comparison of a linear
  * tile with a uniform bound is kept as the count of lanes it holds for. That is what makes `i =
  * grid(1); if i < n { x[i] ... }` vector loads behind one scalar test. */
+#include "half.h"
 #include "lower.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -34,6 +35,8 @@ kj_tile kj_tile_scalar(kj_dtype t, LLVMValueRef v)
 kj_tile kj_tile_const(kj_lower *lo, kj_value v)
 {
     LLVMTypeRef type = lo->types[v.type];
+    if (kj_is_half(v.type))
+        return kj_tile_scalar(v.type, LLVMConstInt(type, kj_half_write(v.type, v.f), false));
     if (kj_is_float(v.type))
         return kj_tile_scalar(v.type, LLVMConstReal(type, v.f));
     kj_tile t = kj_tile_scalar(v.type, LLVMConstInt(type, v.type == KJ_BOOL ? v.u & 1 : v.u, true));
@@ -201,7 +204,7 @@ static LLVMValueRef float_floor(kj_lower *lo, LLVMValueRef x)
     return kj_intrinsic(lo, "llvm.floor", &type, 1, &x, 1);
 }
 
-static LLVMValueRef float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b)
+LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef B = lo->b;
     switch (op) {
@@ -443,6 +446,8 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
         linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
         narrow_binary(lo, op, a, b, &out))
         return out;
+    if (kj_is_half(a.type))
+        return kj_half_binary(lo, op, a, b);
     a = kj_tile_dense(lo, a);
     b = kj_tile_dense(lo, b);
     out = joined(is_compare(op) ? KJ_BOOL : a.type, a, b);
@@ -450,7 +455,7 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
         LLVMValueRef x = kj_tile_vector(lo, a, r, out.lanes),
                      y = kj_tile_vector(lo, b, r, out.lanes);
         if (kj_is_float(a.type))
-            out.v[r] = float_binary(lo, op, x, y);
+            out.v[r] = kj_float_binary(lo, op, x, y);
         else if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)
             out.v[r] = kj_floor_div(lo, out, a, b, x, y, op == KJ_OP_MOD);
         else
@@ -467,6 +472,8 @@ kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
         kj_tile zero = kj_tile_const(lo, kj_int(a.type, 0));
         return kj_tile_binary(lo, KJ_OP_SUB, zero, a);
     }
+    if (kj_is_half(a.type))
+        return kj_half_negate(lo, a);
     a = kj_tile_dense(lo, a);
     if (a.narrow)
         return as_narrow(lo, kj_tile_unary(lo, op, as_i32(lo, a)));
@@ -508,6 +515,8 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
 {
     if (a.type == to)
         return a;
+    if (kj_is_half(a.type) || kj_is_half(to))
+        return kj_half_convert(lo, a, to);
     bool ints = kj_is_int(a.type) && kj_is_int(to);
     bool narrowing = ints && kj_types[to].bits <= kj_types[a.type].bits;
     bool keep = a.form == KJ_LINEAR && ints && (narrowing || !a.wraps);
@@ -557,8 +566,19 @@ kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
     return out;
 }
 
+kj_tile kj_tile_recast(kj_lower *lo, kj_tile t, kj_dtype to)
+{
+    kj_tile out = kj_tile_like(to, t.rows, t.lanes);
+    for (int r = 0; r < t.rows; r++)
+        out.v[r] =
+            LLVMBuildBitCast(lo->b, kj_tile_vector(lo, t, r, t.lanes), kj_vec(lo, to, t.lanes), "");
+    return out;
+}
+
 kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs)
 {
+    if (kj_is_half(args[0].type))
+        return kj_half_intrinsic(lo, name, args, nargs);
     kj_tile out = kj_tile_like(args[0].type, 1, 1);
     for (int i = 0; i < nargs; i++)
         out = joined(out.type, out, args[i]);

@@ -42,7 +42,7 @@ static const char *refused(const atomic *what, kj_dtype t)
     switch (what->types) {
     case INTEGERS: return wide && kj_is_int(t) ? NULL : "i32, u32, i64 and u64";
     case UNSIGNED: return wide && kj_is_int(t) && !kj_is_signed(t) ? NULL : "u32 and u64";
-    default: return wide ? NULL : "i32, u32, i64, u64, f32 and f64";
+    default: return wide || kj_is_float(t) ? NULL : "i32, u32, i64, u64 and floats";
     }
 }
 

@@ -4,55 +4,6 @@
 
 #include "sema_impl.h"
 
-/* ---- Elements in memory form ---- */
-
-kj_value kj_value_read(const void *data, kj_dtype type, int64_t at)
-{
-    size_t size = kj_types[type].size;
-    const char *from = (const char *)data + (size_t)at * size;
-    if (type == KJ_F32) {
-        float f;
-        memcpy(&f, from, sizeof f);
-        return kj_float(type, (double)f);
-    }
-    kj_value v = {.type = KJ_U64, .u = 0};
-    uint8_t bytes[8];
-    memcpy(bytes, from, size);
-    if (type == KJ_F64) {
-        memcpy(&v.f, bytes, sizeof v.f);
-        v.type = type;
-        return v;
-    }
-    uint64_t u8;
-    uint32_t u4;
-    uint16_t u2;
-    if (size == 8)
-        memcpy(&u8, bytes, 8), v.u = u8;
-    else if (size == 4)
-        memcpy(&u4, bytes, 4), v.u = u4;
-    else if (size == 2)
-        memcpy(&u2, bytes, 2), v.u = u2;
-    else
-        v.u = bytes[0];
-    return kj_fold_convert(v, type); /* extends the sign */
-}
-
-static void write_value(void *data, int64_t at, kj_value v)
-{
-    size_t size = kj_types[v.type].size;
-    char *to = (char *)data + (size_t)at * size;
-    float f = kj_is_float(v.type) ? (float)v.f : 0;
-    uint32_t u4 = (uint32_t)v.u;
-    uint16_t u2 = (uint16_t)v.u;
-    uint8_t u1 = (uint8_t)v.u;
-    const void *from = v.type == KJ_F32 ? (const void *)&f
-                       : size == 8      ? (const void *)&v.u
-                       : size == 4      ? (const void *)&u4
-                       : size == 2      ? (const void *)&u2
-                                        : (const void *)&u1;
-    memcpy(to, from, size);
-}
-
 /* ---- Aggregates ---- */
 
 static bool all_constant(const kj_operand *v)
@@ -139,7 +90,7 @@ static void write_parts(const kj_operand *v, char *to)
         if (part->kind == KJ_V_TUPLE)
             write_parts(part, at);
         else
-            write_value(at, 0, part->u.scalar.e->u.value);
+            kj_value_write(at, 0, part->u.scalar.e->u.value);
     }
 }
 
@@ -277,7 +228,7 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
     if (!f.data)
         f.data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
     for (int64_t i = 0; i < count && !f.of; i++)
-        write_value(f.data, i, kj_fold_convert(f.values[i], f.elem));
+        kj_value_write(f.data, i, kj_fold_convert(f.values[i], f.elem));
     return new_array(s, item, f.elem, f.of, ndim, shape, f.data);
 }
 

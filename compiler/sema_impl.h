@@ -358,7 +358,6 @@ kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
                           kj_dtype want);                /* sema_random.c */
 kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* sema_report.c */
 kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
-kj_value kj_value_read(const void *data, kj_dtype type, int64_t at); /* memory form: sema_const.c */
 
 /* ---- sema_aggregate.c, sema_vector.c ---- */
 

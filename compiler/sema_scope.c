@@ -120,6 +120,9 @@ static const struct {
     {"int", "write i32 or i64"},
     {"float", "write f32 or f64"},
     {"double", "write f64"},
+    {"half", "write f16"},
+    {"float16", "write f16"},
+    {"bfloat16", "write bf16"},
     {"float32", "write f32"},
     {"float64", "write f64"},
     {"int8", "write i8"},
@@ -137,8 +140,6 @@ static const struct {
     {"atomicAdd", "write atomic.add(a, i, v)"},
     {"divmod", "write a // b and a % b"},
     {"enumerate", "write for i in range(a.size), and a[i]"},
-    {"f16", "f16 is not there yet: use f32"},
-    {"bf16", "bf16 is not there yet: use f32"},
     {"c64", "complex types are not there yet: use two f32 arrays"},
     {"c128", "complex types are not there yet: use two f64 arrays"},
 };
@@ -206,7 +207,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
     if (near)
         kj_hint(s->diag, m, "did you mean '%s'?", near);
     else
-        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f32 and f64");
+        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
 }
 
 static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)

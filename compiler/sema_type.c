@@ -14,7 +14,7 @@ static kj_dtype resolve_name(kj_sema *s, const char *name, kj_span span)
     }
     if (sym->kind != KJ_SYM_TYPE) {
         kj_message *m = kj_sema_error(s, span, "not-a-type", "'%s' is not a type", name);
-        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f32 and f64");
+        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
         return KJ_VOID;
     }
     return sym->type;
@@ -64,7 +64,7 @@ kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)
     if (e->kind == KJ_E_MEMBER && kj_expr_any(s, e, KJ_VOID).kind == KJ_V_ERROR)
         return KJ_VOID; /* np.float32: said what to write */
     kj_message *m = kj_sema_error(s, e->span, "not-a-type", "a type is expected here");
-    kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f32 and f64");
+    kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
     return KJ_VOID;
 }
 
@@ -98,6 +98,8 @@ kj_dtype kj_common_type(kj_dtype a, kj_dtype b)
         return KJ_VOID;
     if (kj_is_float(a) != kj_is_float(b))
         return kj_is_float(a) ? a : b;
+    if (kj_is_half(a) && kj_is_half(b))
+        return KJ_F32; /* none of the two holds the other */
     if (kj_types[a].class == kj_types[b].class)
         return kj_types[a].bits > kj_types[b].bits ? a : b;
     kj_dtype with_sign = kj_is_signed(a) ? a : b, without = kj_is_signed(a) ? b : a;
@@ -112,6 +114,8 @@ bool kj_converts(kj_dtype from, kj_dtype to)
         return true;
     if (from >= KJ_NTYPES || to >= KJ_NTYPES || from == KJ_BOOL || to == KJ_BOOL)
         return false;
+    if (to == KJ_F16 && kj_is_int(from))
+        return kj_magnitude_bits(from) <= 15;
     if (kj_is_float(to))
         return !kj_is_float(from) || kj_types[to].bits > kj_types[from].bits;
     if (kj_is_float(from))
@@ -159,7 +163,7 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
                                       kj_literal_text(s, lit), kj_type_name(to));
         kj_value wrapped = kj_fold_convert(lit, to);
         if (kj_is_float(to))
-            kj_hint(s->diag, m, "f64 reaches about 1.8e308");
+            kj_hint(s->diag, m, to == KJ_F16 ? "f16 reaches 65504" : "f64 reaches about 1.8e308");
         else
             kj_hint(s->diag, m, "%s is %s", conversion(s, to, v->span),
                     kj_literal_text(s, wrapped));

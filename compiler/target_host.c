@@ -30,6 +30,7 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
     else
         t->features = LLVMGetHostCPUFeatures();
     t->vector = vector_width(t->features);
+    t->f16c = strstr(t->features, "+f16c") != NULL;
     return kj_target_machine(t,
                              options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess);
 }

@@ -51,6 +51,7 @@ static char *open_ptx(kj_target *t, const kj_compile_options *options)
     t->cpu = LLVMCreateMessage(options->arch);
     t->features = LLVMCreateMessage(features);
     t->vector = 1;
+    t->sm = atoi(options->arch + strlen("sm_"));
     return kj_target_machine(t, options->opt_level == 0 ? LLVMCodeGenLevelNone
                                                         : LLVMCodeGenLevelDefault);
 }

@@ -30,6 +30,10 @@ static inline bool kj_is_float(kj_dtype t)
 {
     return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_FLOAT;
 }
+static inline bool kj_is_half(kj_dtype t) /* f16, bf16 */
+{
+    return kj_is_float(t) && kj_types[t].bits == 16;
+}
 static inline bool kj_is_signed(kj_dtype t)
 {
     return t < KJ_NTYPES && kj_types[t].class == KJ_CLASS_INT;
@@ -133,7 +137,7 @@ typedef struct kj_builtin_info {
 
 extern const kj_builtin_info kj_builtins[KJ_NBUILTINS];
 
-/* A scalar constant. Integers are kept sign- or zero-extended to 64 bits, f32 as the double of
+/* A scalar constant. Integers are kept sign- or zero-extended to 64 bits, floats as the double of
  * equal value. */
 typedef struct kj_value {
     kj_dtype type;
@@ -157,6 +161,10 @@ kj_value kj_fold_convert(kj_value v, kj_dtype to);
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_value *out);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
+
+/* Element `at` of an array in memory, and back (element.c). */
+kj_value kj_value_read(const void *data, kj_dtype type, int64_t at);
+void kj_value_write(void *data, int64_t at, kj_value v);
 
 /* How types meet (sema_type.c), in kernels and in the run block's array expressions. */
 /* What two operands of an operator become; KJ_VOID when they have no common type. */

@@ -90,6 +90,8 @@ typedef enum kjit_dtype {
     KJIT_U64 = 8,
     KJIT_F32 = 9,
     KJIT_F64 = 10,
+    KJIT_F16 = 11,
+    KJIT_BF16 = 12,
     KJIT_F32X2 = 16,
     KJIT_F32X4 = 17,
     KJIT_F64X2 = 18,
@@ -281,7 +283,7 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what
  * NumPy writes. An array of vectors is one of their scalars there, with one axis more, the last.
  * .png: grey as u8 [h, w], colour as u8 [h, w, 3]; what is read of other kinds (palettes, 16 bits,
- * alpha) becomes one of these, and f32, f64 or bool [h, w] is saved as grey from its least value to
+ * alpha) becomes one of these, and floats or bool [h, w] are saved as grey from its least value to
  * its largest.
  * A save writes a temporary file beside the target and renames it: a failure leaves nothing
  * half-written. Targets that are no regular files are refused, links are followed. Both come after

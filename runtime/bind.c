@@ -263,7 +263,7 @@ kj_value kj_binding_scalar(const kj_binding *b, int i)
     if (!b->args[param] || b->args[param]->kind != KJIT_ARG_VALUE)
         return b->scalars[param];
     const kj_field *part = &b->parts[i];
-    return kj_element((kjit_dtype)part->type, (const char *)b->args[param]->u.value + part->offset);
+    return kj_value_read((const char *)b->args[param]->u.value + part->offset, part->type, 0);
 }
 
 /* What the addresses of the arrays allow. Host arrays that a device gets copies of keep their place
@@ -331,10 +331,7 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
         return KJIT_OK;
     }
     kj_value v = arg->kind == KJIT_ARG_INT ? kj_int(KJ_I64, arg->u.i) : kj_float(KJ_F64, arg->u.f);
-    bool fits = kj_is_float(to)
-                    ? arg->kind == KJIT_ARG_INT || !isfinite(arg->u.f) || kj_value_fits(v, to)
-                    : kj_value_fits(v, to);
-    if (!fits)
+    if (!kj_value_fits(v, to))
         return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(arg, text),
                     p->name, type_text(b, p, type));
     *out = kj_fold_convert(v, to);

@@ -25,15 +25,9 @@ static void separate(subjects *s)
 
 static const char *value_text(kj_value v, char buf[KJ_SCALAR_TEXT])
 {
-    float f = (float)v.f;
-    if (v.type == KJ_F32)
-        return kj_scalar_text(KJIT_F32, &f, buf);
-    if (kj_is_signed(v.type))
-        return kj_scalar_text(KJIT_I64, &v.i, buf);
-    return kj_scalar_text(v.type == KJ_F64    ? KJIT_F64
-                          : v.type == KJ_BOOL ? KJIT_BOOL
-                                              : KJIT_U64,
-                          &v.u, buf);
+    uint64_t element = 0;
+    kj_value_write(&element, 0, v);
+    return kj_scalar_text((kjit_dtype)v.type, &element, buf);
 }
 
 /* "v is (1.0, 2.0)" */

@@ -2,9 +2,9 @@
  * ends.
  *
  * The rules are those of NumPy's default print options: floats with the fewest digits that tell
- * them apart, at most 8 after the point; exponents when a size reaches 1e8 (f32: 1e6), falls below
- * 1e-4 or sizes span more than 1000; over 1000 elements only 3 at each end of an axis; lines of
- * 75. */
+ * them apart, at most 8 after the point; exponents when a size reaches 1e8 (f32, bf16: 1e6; f16:
+ * 1e3), falls below 1e-4 or sizes span more than 1000; over 1000 elements only 3 at each end of an
+ * axis; lines of 75. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,32 +28,9 @@ typedef struct printer {
     size_t skip;           /* columns of it that are written already */
 } printer;
 
-kj_value kj_element(kjit_dtype dtype, const void *element)
+static double float_at(const printer *p, const char *at)
 {
-    kj_value v = {.type = (kj_dtype)dtype};
-    switch (dtype) {
-#define LOAD(id, ctype, field) \
-    case KJIT_##id: { \
-        ctype x; \
-        memcpy(&x, element, sizeof x); \
-        v.field = x; \
-        break; \
-    }
-        LOAD(BOOL, uint8_t, u)
-        LOAD(I8, int8_t, i)
-        LOAD(I16, int16_t, i)
-        LOAD(I32, int32_t, i)
-        LOAD(I64, int64_t, i)
-        LOAD(U8, uint8_t, u)
-        LOAD(U16, uint16_t, u)
-        LOAD(U32, uint32_t, u)
-        LOAD(U64, uint64_t, u)
-        LOAD(F32, float, f)
-        LOAD(F64, double, f)
-#undef LOAD
-    default: break;
-    }
-    return v;
+    return kj_value_read(at, (kj_dtype)p->a->dtype, 0).f;
 }
 
 /* ---- The elements that are shown ---- */
@@ -93,7 +70,7 @@ static void measure_word(printer *p, const char *at)
 
 static void measure_range(printer *p, const char *at)
 {
-    double v = kj_element(p->a->dtype, at).f, size = fabs(v);
+    double v = float_at(p, at), size = fabs(v);
     if (!isfinite(v)) {
         p->any_other = true;
         p->any_neginf |= isinf(v) && v < 0;
@@ -110,12 +87,12 @@ static void measure_range(printer *p, const char *at)
 
 static void measure_digits(printer *p, const char *at)
 {
-    double v = kj_element(p->a->dtype, at).f;
+    double v = float_at(p, at);
     if (!isfinite(v))
         return;
     kj_decimal d;
     char buf[WORD];
-    kj_rounded(v, p->a->dtype == KJIT_F32, PRECISION, !p->exponents, &d);
+    kj_rounded(v, (kj_dtype)p->a->dtype, PRECISION, !p->exponents, &d);
     if (p->exponents) {
         most(&p->left, 1 + d.negative);
         most(&p->fraction, d.n - 1);
@@ -132,10 +109,11 @@ static bool wants_exponents(const printer *p)
 {
     if (p->largest == 0)
         return false;
-    if (p->a->dtype == KJIT_F32)
-        return p->largest >= 1e6 || p->least < (double)1e-4f ||
-               (float)p->largest / (float)p->least > 1000.0f;
-    return p->largest >= 1e8 || p->least < 1e-4 || p->largest / p->least > 1000.0;
+    kj_dtype type = (kj_dtype)p->a->dtype;
+    double most = type == KJ_F16 ? 1e3 : type == KJ_F64 ? 1e8 : 1e6;
+    kj_value largest = kj_float(type, p->largest), least = kj_float(type, p->least);
+    return p->largest >= most || p->least < kj_fold_convert(kj_float(KJ_F64, 1e-4), type).f ||
+           kj_fold_binary(KJ_OP_DIV, largest, least).f > 1000;
 }
 
 /* Finds the common form of the elements. */
@@ -165,21 +143,21 @@ static void measure(printer *p)
 static void put_word(const printer *p, const char *at, char buf[WORD])
 {
     char text[WORD];
-    double v = kj_is_float((kj_dtype)p->a->dtype) ? kj_element(p->a->dtype, at).f : NAN;
+    double v = kj_is_float((kj_dtype)p->a->dtype) ? float_at(p, at) : NAN;
     if (!isfinite(v)) { /* integers and bools too */
         snprintf(buf, WORD, "%*s", p->width, kj_scalar_text(p->a->dtype, at, text));
         return;
     }
     kj_decimal d;
     if (p->exponents) {
-        kj_rounded(v, p->a->dtype == KJIT_F32, p->fraction, false, &d);
+        kj_rounded(v, (kj_dtype)p->a->dtype, p->fraction, false, &d);
         if (d.n <= p->fraction)
             kj_exact(v, p->fraction + 1, &d);
         kj_decimal_scientific(&d, p->fraction, p->exponent, text);
         snprintf(buf, WORD, "%*s", p->width, text);
         return;
     }
-    kj_rounded(v, p->a->dtype == KJIT_F32, PRECISION, true, &d);
+    kj_rounded(v, (kj_dtype)p->a->dtype, PRECISION, true, &d);
     int len = kj_decimal_positional(&d, text), whole = (int)strcspn(text, ".");
     memset(buf, ' ', (size_t)p->width);
     memcpy(buf + p->left - whole, text, (size_t)len);

@@ -21,9 +21,16 @@ static int take_digits(const char *text, char *digits, int *exponent)
     return n;
 }
 
+static double read_back(const char *text, kj_dtype type)
+{
+    if (type == KJ_F32)
+        return (double)strtof(text, NULL);
+    return kj_fold_convert(kj_float(KJ_F64, strtod(text, NULL)), type).f;
+}
+
 /* Could the neighbour in the last digit be nearer to what reads back? Below a power of 2 values lie
  * twice as dense, so the nearest decimal of few digits may miss while the next one does not. */
-static bool bump_reads_back(char *digits, int n, int exponent, double v, bool is_f32)
+static bool bump_reads_back(char *digits, int n, int exponent, double v, kj_dtype type)
 {
     char text[40];
     int i = n - 1;
@@ -36,8 +43,7 @@ static bool bump_reads_back(char *digits, int n, int exponent, double v, bool is
     bumped[i]++;
     memset(bumped + i + 1, '0', (size_t)(n - 1 - i));
     snprintf(text, sizeof text, "%.*se%d", n, bumped, exponent - (n - 1));
-    double back = is_f32 ? (double)strtof(text, NULL) : strtod(text, NULL);
-    if (back != v)
+    if (read_back(text, type) != v)
         return false;
     memcpy(digits, bumped, (size_t)n);
     return true;
@@ -49,25 +55,24 @@ static void trim_zeros(kj_decimal *d)
         d->n--;
 }
 
-void kj_shortest(double v, bool is_f32, kj_decimal *d)
+void kj_shortest(double v, kj_dtype type, kj_decimal *d)
 {
     char text[64];
-    int most = is_f32 ? 9 : 17;
+    int most = type == KJ_F64 ? 17 : type == KJ_F32 ? 9 : 5;
     d->negative = signbit(v);
     v = fabs(v);
     for (int n = 1; n <= most; n++) {
         snprintf(text, sizeof text, "%.*e", n - 1, v);
         d->n = take_digits(text, d->digits, &d->exponent);
-        double back = is_f32 ? (double)strtof(text, NULL) : strtod(text, NULL);
-        if (back == v || bump_reads_back(d->digits, d->n, d->exponent, v, is_f32))
+        if (read_back(text, type) == v || bump_reads_back(d->digits, d->n, d->exponent, v, type))
             break;
     }
     trim_zeros(d);
 }
 
-void kj_rounded(double v, bool is_f32, int precision, bool fractional, kj_decimal *d)
+void kj_rounded(double v, kj_dtype type, int precision, bool fractional, kj_decimal *d)
 {
-    kj_shortest(v, is_f32, d);
+    kj_shortest(v, type, d);
     int kept = fractional ? d->exponent + 1 + precision : 1 + precision;
     if (d->n <= kept)
         return;
@@ -117,16 +122,17 @@ int kj_decimal_scientific(const kj_decimal *d, int fraction, int exponent_digits
     return at + sprintf(buf + at, "e%c%0*d", e < 0 ? '-' : '+', exponent_digits, e < 0 ? -e : e);
 }
 
-static const char *float_text(double v, bool is_f32, char buf[KJ_SCALAR_TEXT])
+static const char *float_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
 {
     if (isnan(v))
         return strcpy(buf, "nan");
     if (isinf(v))
         return strcpy(buf, v < 0 ? "-inf" : "inf");
     kj_decimal d;
-    kj_shortest(v, is_f32, &d);
+    kj_shortest(v, type, &d);
     double size = fabs(v);
-    if (v == 0 || (size >= 1e-4 && size < (is_f32 ? 1e6 : 1e16))) {
+    double most = type == KJ_F16 ? 1e3 : type == KJ_F64 ? 1e16 : 1e6;
+    if (v == 0 || (size >= 1e-4 && size < most)) {
         int at = kj_decimal_positional(&d, buf);
         if (buf[at - 1] == '.')
             strcpy(buf + at, "0");
@@ -141,10 +147,10 @@ static const char *float_text(double v, bool is_f32, char buf[KJ_SCALAR_TEXT])
 
 const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
 {
-    kj_value v = kj_element(dtype, element);
     kj_dtype type = (kj_dtype)dtype;
+    kj_value v = kj_value_read(element, type, 0);
     if (kj_is_float(type))
-        return float_text(v.f, dtype == KJIT_F32, buf);
+        return float_text(v.f, type, buf);
     if (type == KJ_BOOL)
         return strcpy(buf, v.u ? "True" : "False");
     if (kj_is_signed(type))

@@ -172,14 +172,7 @@ static kjit_status write_picture(const kjit_array *a, const char *path)
 static double real_at(const kjit_array *a, int64_t i, int64_t j)
 {
     const char *at = a->data + i * a->strides[0] + j * a->strides[1];
-    float f;
-    double d;
-    if (a->dtype == KJIT_F32) {
-        memcpy(&f, at, sizeof f);
-        return f;
-    }
-    memcpy(&d, at, sizeof d);
-    return d;
+    return kj_value_read(at, (kj_dtype)a->dtype, 0).f;
 }
 
 /* Floats and bools to grey: the least finite value is black, the largest white; NaN is black. */
@@ -213,7 +206,7 @@ static void shade(const kjit_array *a, kjit_array *grey)
 kjit_status kj_png_save(kjit_array *a, const char *path)
 {
     kjit_context *ctx = a->ctx;
-    bool shaded = a->dtype == KJIT_F32 || a->dtype == KJIT_F64 || a->dtype == KJIT_BOOL;
+    bool shaded = kj_is_float((kj_dtype)a->dtype) || a->dtype == KJIT_BOOL;
     char text[KJ_SHAPE_TEXT];
     kj_shape_text(a->ndim, a->shape, text);
     if (shaded ? a->ndim != 2
@@ -221,7 +214,7 @@ kjit_status kj_png_save(kjit_array *a, const char *path)
         return kj_fail(
             ctx, KJIT_TYPE,
             "cannot save %s of shape %s as a picture: it takes u8 (h, w) or (h, w, 3), or "
-            "f32, f64 or bool (h, w), which become shades of grey",
+            "floats or bool (h, w), which become shades of grey",
             kjit_dtype_name(a->dtype), text);
     if (a->size == 0 || a->shape[0] > INT32_MAX || a->shape[1] > INT32_MAX)
         return kj_fail(ctx, KJIT_SHAPE, "cannot save shape %s as a picture", text);

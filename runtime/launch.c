@@ -53,14 +53,9 @@ kj_eval_env kj_binding_env(kj_binding *b)
 
 static uint64_t scalar_slot(kj_value v)
 {
-    uint64_t slot = v.u;
-    if (v.type == KJ_F32) {
-        float f = (float)v.f;
-        slot = 0;
-        memcpy(&slot, &f, sizeof f);
-    } else if (v.type == KJ_F64) {
-        memcpy(&slot, &v.f, sizeof slot);
-    }
+    uint64_t slot = kj_is_float(v.type) ? 0 : v.u;
+    if (kj_is_float(v.type))
+        kj_value_write(&slot, 0, v);
     return slot;
 }
 

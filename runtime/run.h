@@ -16,7 +16,7 @@ typedef enum kj_rkind {
     KJ_R_NONE,   /* what a statement-like call gives */
     KJ_R_BOOL,   /* u.i: 0 or 1 */
     KJ_R_INT,    /* u.i; dtype KJIT_U64: the bits of an unsigned number, of 2^63 and above */
-    KJ_R_FLOAT,  /* u.f; dtype KJIT_F32: an f32's value, printed with f32's digits */
+    KJ_R_FLOAT,  /* u.f; dtype: the type whose digits it is printed with */
     KJ_R_DTYPE,  /* dtype */
     KJ_R_KERNEL, /* u.kernel */
     KJ_R_STRING, /* from here on u.object */

@@ -1,6 +1,7 @@
 /* What --digest says: a line for each array of the block's outermost scope, to compare the results
  * of two runs. In: the names that are left at the end; out: text for print's writer. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "run.h"
@@ -18,15 +19,13 @@ static uint64_t element_bits(kjit_dtype dtype, const char *p)
     uint16_t h;
     uint32_t w;
     uint64_t d;
+    if (kj_is_float((kj_dtype)dtype) && isnan(kj_value_read(p, (kj_dtype)dtype, 0).f))
+        return UINT64_MAX;
     switch (kjit_dtype_size(dtype)) {
     case 1: memcpy(&b, p, sizeof b); return b;
     case 2: memcpy(&h, p, sizeof h); return h;
-    case 4:
-        memcpy(&w, p, sizeof w);
-        return dtype == KJIT_F32 && (w & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : w;
-    default:
-        memcpy(&d, p, sizeof d);
-        return dtype == KJIT_F64 && (d & INT64_MAX) > 0x7ff0000000000000u ? 0x7ff8000000000000u : d;
+    case 4: memcpy(&w, p, sizeof w); return w;
+    default: memcpy(&d, p, sizeof d); return d;
     }
 }
 

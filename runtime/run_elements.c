@@ -64,79 +64,9 @@ bool kj_run_next_row(kj_rrows *w)
 
 /* ---- One element ---- */
 
-/* Calls M(KJIT_type, C type) for each dtype but bool. */
-/* clang-format off */
-#define EACH_NUMBER(M) \
-    M(I8, int8_t) M(I16, int16_t) M(I32, int32_t) M(I64, int64_t) \
-    M(U8, uint8_t) M(U16, uint16_t) M(U32, uint32_t) M(U64, uint64_t) M(F32, float) M(F64, double)
-/* clang-format on */
-
 kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
 {
-    kj_value v = {.type = (kj_dtype)dtype};
-    switch (dtype) {
-#define LOAD_SIGNED(id, type) \
-    case KJIT_##id: { \
-        type t; \
-        memcpy(&t, p, sizeof t); \
-        v.i = t; \
-        break; \
-    }
-#define LOAD_UNSIGNED(id, type) \
-    case KJIT_##id: { \
-        type t; \
-        memcpy(&t, p, sizeof t); \
-        v.u = t; \
-        break; \
-    }
-        LOAD_SIGNED(I8, int8_t)
-        LOAD_SIGNED(I16, int16_t)
-        LOAD_SIGNED(I32, int32_t)
-        LOAD_SIGNED(I64, int64_t)
-        LOAD_UNSIGNED(U8, uint8_t)
-        LOAD_UNSIGNED(U16, uint16_t)
-        LOAD_UNSIGNED(U32, uint32_t)
-        LOAD_UNSIGNED(U64, uint64_t)
-    case KJIT_F32: {
-        float f;
-        memcpy(&f, p, sizeof f);
-        v.f = (double)f;
-        break;
-    }
-    case KJIT_F64: memcpy(&v.f, p, sizeof v.f); break;
-    case KJIT_BOOL: v.u = *(const unsigned char *)p != 0; break;
-    default: break;
-    }
-    return kj_run_from_value(v);
-}
-
-static void pack_value(kj_value v, unsigned char out[8])
-{
-    if (v.type == KJ_F32) {
-        float f = (float)v.f;
-        memcpy(out, &f, sizeof f);
-        return;
-    }
-    /* The low bytes of the 64-bit form are the element, in the machine's order. */
-    uint64_t bits = v.type == KJ_BOOL ? v.b : v.u;
-    switch (kj_types[v.type].size) {
-    case 1: {
-        uint8_t b = (uint8_t)bits;
-        memcpy(out, &b, sizeof b);
-        break;
-    }
-    case 2: {
-        uint16_t b = (uint16_t)bits;
-        memcpy(out, &b, sizeof b);
-        break;
-    }
-    case 4: {
-        uint32_t b = (uint32_t)bits;
-        memcpy(out, &b, sizeof b);
-        break;
-    }
-    default: memcpy(out, &bits, sizeof bits);
-    }
+    return kj_run_from_value(kj_value_read(p, (kj_dtype)dtype, 0));
 }
 
 bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned char out[8])
@@ -163,11 +93,18 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned 
         kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
         return kj_run_hint(r, "%s(x) takes the low bits", name);
     }
-    pack_value(kj_fold_convert(value, to), out);
+    kj_value_write(out, 0, kj_fold_convert(value, to));
     return true;
 }
 
 /* ---- Many elements ---- */
+
+/* Calls M(KJIT_type, C type) for each dtype that C has, but bool. */
+/* clang-format off */
+#define EACH_NUMBER(M) \
+    M(I8, int8_t) M(I16, int16_t) M(I32, int32_t) M(I64, int64_t) \
+    M(U8, uint8_t) M(U16, uint16_t) M(U32, uint32_t) M(U64, uint64_t) M(F32, float) M(F64, double)
+/* clang-format on */
 
 void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n, double *out)
 {
@@ -185,7 +122,9 @@ void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n
         for (int64_t i = 0; i < n; i++, p += step)
             out[i] = *p != 0;
         break;
-    default: break;
+    default:
+        for (int64_t i = 0; i < n; i++, p += step)
+            out[i] = kj_value_read(p, (kj_dtype)dtype, 0).f;
     }
 }
 
@@ -219,10 +158,8 @@ void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n, const double *fro
         memcpy(p, from, (size_t)n * sizeof *from);
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
-        float f = (float)from[i];
-        memcpy(p + i * (int64_t)sizeof f, &f, sizeof f);
-    }
+    for (int64_t i = 0; i < n; i++)
+        kj_value_write(p, i, kj_float((kj_dtype)dtype, from[i]));
 }
 
 void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step)
@@ -235,7 +172,9 @@ void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int6
             ((type *)p)[i] = (type)(int64_t)v; \
         break;
         EACH_NUMBER(STORE_LINE)
-    default: break;
+    default:
+        for (int64_t i = 0; i < n; i++, v += by)
+            kj_value_write(p, i, kj_fold_convert(kj_int(KJ_I64, (int64_t)v), (kj_dtype)dtype));
     }
 }
 

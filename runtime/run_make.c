@@ -136,7 +136,7 @@ bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_is_float((kj_dtype)dtype)) {
         kj_run_fail(r, KJIT_TYPE, c->span, "arange of floats does not make %s",
                     kjit_dtype_name(dtype));
-        return kj_run_hint(r, "give it ints, or an f32 or f64 type");
+        return kj_run_hint(r, "give it ints, or a float type");
     }
     if ((c->given[0] && !kj_run_arg_float(r, c, 0, &start)) || !kj_run_arg_float(r, c, 1, &stop) ||
         (c->given[2] && !kj_run_arg_float(r, c, 2, &step)))
@@ -160,7 +160,7 @@ bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
         !kj_run_arg_int(r, c, 2, &n) || !kj_run_arg_dtype(r, c, 3, &dtype))
         return false;
     if (!kj_is_float((kj_dtype)dtype))
-        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "linspace makes f32 or f64, not %s",
+        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "linspace makes floats, not %s",
                            kjit_dtype_name(dtype));
     if (n < 0)
         return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "%lld is no extent", (long long)n);

@@ -124,7 +124,7 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
     else
         *out = kj_run_from_value(kj_fold_unary(op, number_of(a)));
     if (a.kind == KJ_R_FLOAT)
-        out->dtype = a.dtype; /* exact: still an f32 */
+        out->dtype = a.dtype; /* exact: still of its type */
     return true;
 }
 

@@ -63,16 +63,12 @@ static bool put_array(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
 /* `buf` is at least KJ_SCALAR_TEXT long. */
 static const char *number_text(kj_rvalue v, char *buf)
 {
-    unsigned char bytes[8];
-    float single = (float)v.u.f;
-    kjit_dtype dtype = v.kind == KJ_R_BOOL ? KJIT_BOOL : v.dtype;
-    if (v.kind == KJ_R_BOOL)
-        bytes[0] = v.u.i != 0;
-    else if (dtype == KJIT_F32)
-        memcpy(bytes, &single, sizeof single);
-    else
-        memcpy(bytes, &v.u, 8);
-    return kj_scalar_text(dtype, bytes, buf);
+    uint64_t element = 0;
+    kj_value value = kj_run_to_value(v);
+    if (v.kind == KJ_R_FLOAT)
+        value.type = (kj_dtype)v.dtype;
+    kj_value_write(&element, 0, value);
+    return kj_scalar_text((kjit_dtype)value.type, &element, buf);
 }
 
 bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted)

@@ -6,10 +6,11 @@
  * 2, ...: each b gives four words w0 .. w3. Element i in C order is made from
  *
  *   uniform f32   word i % 4 of b = i / 4:  u = (w >> 8) / 2^24
+ *   uniform f16   the same word:  u = (w >> 21) / 2^11; bf16: u = (w >> 24) / 2^8
  *   uniform f64   words 2 * (i % 2) and the next, of b = i / 2, as v = w[k] + 2^32 w[k + 1]:
  *                 u = (v >> 11) / 2^53
  *                 then low + (high - low) * u in f64, rounded to the type
- *   normal        pairs by Box-Muller from b = i / 2, f32 and f64 alike:
+ *   normal        pairs by Box-Muller from b = i / 2, all types alike:
  *                 u = ((v0 >> 11) + 1) / 2^53 of words 0 and 1, t = (v1 >> 11) / 2^53 of words 2
  *                 and 3, r = sqrt(-2 ln u): r cos(2 pi t) for even i, r sin(2 pi t) for odd i;
  *                 then mean + std * z in f64, rounded to the type
@@ -139,14 +140,30 @@ enum { CHUNK = 1024 }; /* elements made at a time; a multiple of 4 */
 
 typedef void fill_chunk(uint64_t seed, int64_t first, int64_t n, double *out);
 
-static void uniform_single(uint64_t seed, int64_t first, int64_t n, double *out)
+/* The upper bits of a word each, as many as a type has digits. */
+static void uniform_words(uint64_t seed, int64_t first, int64_t n, int bits, double *out)
 {
     uint32_t w[4];
     for (int64_t i = 0; i < n; i++) {
         if (i % 4 == 0)
             words_of(seed, (uint64_t)(first + i) / 4, w);
-        out[i] = (double)(w[i % 4] >> 8) * 0x1p-24;
+        out[i] = ldexp(w[i % 4] >> (32 - bits), -bits);
     }
+}
+
+static void uniform_single(uint64_t seed, int64_t first, int64_t n, double *out)
+{
+    uniform_words(seed, first, n, 24, out);
+}
+
+static void uniform_f16(uint64_t seed, int64_t first, int64_t n, double *out)
+{
+    uniform_words(seed, first, n, 11, out);
+}
+
+static void uniform_bf16(uint64_t seed, int64_t first, int64_t n, double *out)
+{
+    uniform_words(seed, first, n, 8, out);
 }
 
 static void uniform_double(uint64_t seed, int64_t first, int64_t n, double *out)
@@ -183,7 +200,7 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
     if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !seed_of(r, c, 2, &seed))
         return false;
     if (!kj_is_float((kj_dtype)dtype)) {
-        kj_run_fail(r, KJIT_TYPE, c->spans[1], "%s makes f32 or f64, not %s",
+        kj_run_fail(r, KJIT_TYPE, c->spans[1], "%s makes floats, not %s",
                     kj_run_builtin_name(c->id), kjit_dtype_name(dtype));
         return kj_run_hint(r, "random.randint(low, high, shape, dtype) makes integers");
     }
@@ -209,8 +226,11 @@ bool kj_run_random_uniform(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_run_arg_dtype(r, c, 1, &dtype) || (c->given[3] && !kj_run_arg_float(r, c, 3, &low)) ||
         (c->given[4] && !kj_run_arg_float(r, c, 4, &high)))
         return false;
-    return random_floats(r, c, dtype == KJIT_F32 ? uniform_single : uniform_double, dtype, low,
-                         high - low, out);
+    fill_chunk *fill = dtype == KJIT_F16    ? uniform_f16
+                       : dtype == KJIT_BF16 ? uniform_bf16
+                       : dtype == KJIT_F32  ? uniform_single
+                                            : uniform_double;
+    return random_floats(r, c, fill, dtype, low, high - low, out);
 }
 
 bool kj_run_random_normal(kj_run *r, kj_rcall *c, kj_rvalue *out)

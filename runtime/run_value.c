@@ -248,8 +248,7 @@ kj_value kj_run_to_value(kj_rvalue v)
 kj_rvalue kj_run_from_value(kj_value v)
 {
     if (kj_is_float(v.type))
-        return (kj_rvalue){
-            .kind = KJ_R_FLOAT, .dtype = v.type == KJ_F32 ? KJIT_F32 : KJIT_F64, .u.f = v.f};
+        return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = (kjit_dtype)v.type, .u.f = v.f};
     if (v.type == KJ_BOOL)
         return kj_run_bool(v.b);
     return kj_is_signed(v.type) ? kj_run_int(v.i) : kj_run_uint(v.u);
