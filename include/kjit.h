@@ -99,7 +99,11 @@ typedef enum kjit_dtype {
     KJIT_I32X4 = 20,
     KJIT_U8X4 = 21,
     KJIT_U32X2 = 22,
-    KJIT_U32X4 = 23
+    KJIT_U32X4 = 23,
+    KJIT_F16X2 = 24,
+    KJIT_F16X4 = 25,
+    KJIT_BF16X2 = 26,
+    KJIT_BF16X4 = 27
 } kjit_dtype;
 
 KJIT_API size_t kjit_dtype_size(kjit_dtype dtype);      /* bytes; 0 for no type */

@@ -10,6 +10,8 @@ static const struct {
     {KJIT_F64X2, KJIT_F64, "f64x2", 2}, {KJIT_I32X2, KJIT_I32, "i32x2", 2},
     {KJIT_I32X4, KJIT_I32, "i32x4", 4}, {KJIT_U8X4, KJIT_U8, "u8x4", 4},
     {KJIT_U32X2, KJIT_U32, "u32x2", 2}, {KJIT_U32X4, KJIT_U32, "u32x4", 4},
+    {KJIT_F16X2, KJIT_F16, "f16x2", 2}, {KJIT_F16X4, KJIT_F16, "f16x4", 4},
+    {KJIT_BF16X2, KJIT_BF16, "bf16x2", 2}, {KJIT_BF16X4, KJIT_BF16, "bf16x4", 4},
 };
 
 static void test_types(void **state)
@@ -34,7 +36,7 @@ static void test_types(void **state)
     }
     assert_int_equal(kjit_dtype_size((kjit_dtype)15), 0);
     assert_int_equal(kjit_dtype_size((kjit_dtype)63), 0);
-    assert_null(kjit_dtype_name((kjit_dtype)24));
+    assert_null(kjit_dtype_name((kjit_dtype)63));
 }
 
 static void test_views_refused(void **state)
