@@ -15,6 +15,11 @@ static kj_tile integer(kj_lower *lo, kj_dtype type, int64_t i)
     return kj_tile_const(lo, kj_int(type, i));
 }
 
+static kj_tile real(kj_lower *lo, double x)
+{
+    return kj_tile_const(lo, kj_float(KJ_F32, x));
+}
+
 static kj_tile with(kj_lower *lo, kj_op op, kj_tile a, int64_t i)
 {
     return kj_tile_binary(lo, op, a, integer(lo, a.type, i));
@@ -54,8 +59,8 @@ static kj_tile narrow_native(kj_lower *lo, kj_tile a, kj_dtype to)
 static kj_tile widen_f16(kj_lower *lo, kj_tile bits)
 {
     kj_tile size = with(lo, KJ_OP_SHL, with(lo, KJ_OP_AND, bits, 0x7fff), 13);
-    kj_tile moved = kj_tile_binary(lo, KJ_OP_MUL, kj_tile_recast(lo, size, KJ_F32),
-                                   kj_tile_const(lo, kj_float(KJ_F32, 0x1p112)));
+    kj_tile moved =
+        kj_tile_binary(lo, KJ_OP_MUL, kj_tile_recast(lo, size, KJ_F32), real(lo, 0x1p112));
     moved = kj_tile_recast(lo, moved, KJ_U32);
     kj_tile endless = with(lo, KJ_OP_GE, size, 0x0f800000);
     moved = kj_tile_select(lo, endless, with(lo, KJ_OP_OR, moved, 0x7f800000), moved);
@@ -91,8 +96,7 @@ static kj_tile round_off(kj_lower *lo, kj_tile bits, int n)
  * that of subnormal numbers. */
 static kj_tile narrow_f16(kj_lower *lo, kj_tile size)
 {
-    kj_tile half = kj_tile_const(lo, kj_float(KJ_F32, 0.5));
-    kj_tile small = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_recast(lo, size, KJ_F32), half);
+    kj_tile small = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_recast(lo, size, KJ_F32), real(lo, 0.5));
     small = with(lo, KJ_OP_SUB, kj_tile_recast(lo, small, KJ_U32), 0x3f000000);
     kj_tile usual = round_off(lo, with(lo, KJ_OP_SUB, size, 112 << 23), 13);
     kj_tile out = kj_tile_select(lo, with(lo, KJ_OP_LT, size, 113 << 23), small, usual);
@@ -243,10 +247,48 @@ kj_tile kj_half_negate(kj_lower *lo, kj_tile a)
     return kj_tile_recast(lo, with(lo, KJ_OP_XOR, kj_tile_recast(lo, a, KJ_U16), 0x8000), a.type);
 }
 
-/* The product is exact: of f16 in f32, of bf16, whose exponents need more room, in f64. */
+static kj_tile size_of(kj_lower *lo, kj_tile a)
+{
+    return with(lo, KJ_OP_AND, kj_tile_recast(lo, a, KJ_U32), INT32_MAX);
+}
+
+/* Neither 0 nor infinite nor NaN. */
+static kj_tile is_regular(kj_lower *lo, kj_tile a)
+{
+    return with(lo, KJ_OP_LT, with(lo, KJ_OP_SUB, size_of(lo, a), 1), 0x7f7fffff);
+}
+
+/* The product of two regular numbers is one too, whatever is added to it. */
+static kj_tile regular_product(kj_lower *lo, kj_tile a, kj_tile b)
+{
+    kj_tile product = kj_tile_binary(lo, KJ_OP_MUL, a, b), size = size_of(lo, product);
+    size = kj_lower_min(lo, size, integer(lo, KJ_U32, 1), true);
+    size = kj_lower_min(lo, size, integer(lo, KJ_U32, 0x7f000000), false);
+    kj_tile bits = kj_tile_recast(lo, product, KJ_U32);
+    kj_tile sign = with(lo, KJ_OP_AND, bits, 0x80000000);
+    kj_tile both = kj_tile_binary(lo, KJ_OP_AND, is_regular(lo, a), is_regular(lo, b));
+    bits = kj_tile_select(lo, both, kj_tile_binary(lo, KJ_OP_OR, size, sign), bits);
+    return kj_tile_recast(lo, bits, KJ_F32);
+}
+
+/* a * b + c in f32, rounded to odd. Products are exact, but those of bf16 at the ends of the range.
+ * Of too small ones the sign is all that c leaves, or what they would be rounded to; too large
+ * ones, which c may bring back, are scaled down with it. */
+static kj_tile odd_fma(kj_lower *lo, kj_dtype type, kj_tile a, kj_tile b, kj_tile c)
+{
+    kj_tile product = kj_tile_binary(lo, KJ_OP_MUL, a, b), one = real(lo, 1);
+    if (type == KJ_F16)
+        return odd_sum(lo, product, c);
+    kj_tile large = with(lo, KJ_OP_GT, size_of(lo, product), (int64_t)(127 + 100) << 23);
+    kj_tile down = kj_tile_select(lo, large, real(lo, 0x1p-16), one);
+    product = regular_product(lo, kj_tile_binary(lo, KJ_OP_MUL, a, down), b);
+    kj_tile sum = odd_sum(lo, product, kj_tile_binary(lo, KJ_OP_MUL, c, down));
+    return kj_tile_binary(lo, KJ_OP_MUL, sum, kj_tile_select(lo, large, real(lo, 0x1p16), one));
+}
+
 static kj_tile fused(kj_lower *lo, const kj_tile *args)
 {
-    kj_dtype type = args[0].type, wide = type == KJ_F16 ? KJ_F32 : KJ_F64;
+    kj_dtype type = args[0].type;
     if (lo->ptx && (type == KJ_F16 || lo->sm >= 80)) {
         LLVMValueRef v[3];
         LLVMTypeRef half = kj_half_type(lo, type, 1);
@@ -256,9 +298,8 @@ static kj_tile fused(kj_lower *lo, const kj_tile *args)
     }
     kj_tile x[3];
     for (int i = 0; i < 3; i++)
-        x[i] = kj_tile_convert(lo, widen(lo, args[i]), wide);
-    kj_tile sum = odd_sum(lo, kj_tile_binary(lo, KJ_OP_MUL, x[0], x[1]), x[2]);
-    return kj_tile_convert(lo, sum, type);
+        x[i] = widen(lo, args[i]);
+    return narrow(lo, odd_fma(lo, type, x[0], x[1], x[2]), type);
 }
 
 kj_tile kj_half_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs)
