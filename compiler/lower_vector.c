@@ -166,16 +166,19 @@ static LLVMValueRef load_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, 
 {
     LLVMValueRef buffer = kj_alloca(lo, type, "row");
     row_branch r = branch_full(lo, mask, lanes);
-    LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
-    LLVMSetAlignment(v, 1);
-    LLVMBuildStore(lo->b, v, buffer);
+    LLVMValueRef v[2] = {LLVMBuildLoad2(lo->b, type, at, "")};
+    LLVMSetAlignment(v[0], 1);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
     LLVMBuildStore(lo->b, LLVMConstNull(type), buffer);
     copy_running(lo, LLVMGetElementType(type), at, buffer, r.bits);
+    v[1] = LLVMBuildLoad2(lo->b, type, buffer, "");
+    LLVMBasicBlockRef from[2] = {r.every, LLVMGetInsertBlock(lo->b)};
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.done);
-    return LLVMBuildLoad2(lo->b, type, buffer, "");
+    LLVMValueRef row = LLVMBuildPhi(lo->b, type, "");
+    LLVMAddIncoming(row, v, from, 2);
+    return row;
 }
 
 /* Also words are stored faster without a mask. */

@@ -76,8 +76,9 @@ KJIT_API const char *kjit_version(void);                      /* "0.1.0" */
 
 /* ---- Types ---- */
 
-/* Element types. bool is one byte, 0 or 1. A small vector is its scalars one behind the other (x, y,
- * z, w), aligned as one of them is. The numbers are kept for ever. */
+/* Element types. bool is one byte, 0 or 1; f16 is IEEE's half, bf16 the upper half of an f32. A
+ * small vector is its scalars one behind the other (x, y, z, w), aligned as one of them is. The
+ * numbers are kept for ever. */
 typedef enum kjit_dtype {
     KJIT_BOOL = 0,
     KJIT_I8 = 1,
