@@ -59,14 +59,14 @@ static void add_side(kj_sema *s, report *r, kj_texpr *value, kj_span span, const
         add_value(r, kj_arena_printf(s->arena, "%s", kj_source_text(s, span, otherwise)), value);
 }
 
-/* What of a condition that does not hold was evaluated and may be once more. */
-static void add_sides(kj_sema *s, report *r, const kj_texpr *test)
+/* What of a condition that came out as `holds` was evaluated and may be once more. */
+static void add_sides(kj_sema *s, report *r, const kj_texpr *test, bool holds)
 {
-    if (test->kind == KJ_TE_UNARY)
-        test = test->u.unary.arg;
-    if (test->kind == KJ_TE_LOGIC && test->u.logic.is_or) {
-        add_sides(s, r, test->u.logic.lhs);
-        add_sides(s, r, test->u.logic.rhs);
+    if (test->kind == KJ_TE_UNARY) {
+        add_sides(s, r, test->u.unary.arg, !holds);
+    } else if (test->kind == KJ_TE_LOGIC && test->u.logic.is_or != holds) {
+        add_sides(s, r, test->u.logic.lhs, holds);
+        add_sides(s, r, test->u.logic.rhs, holds);
     } else if (is_comparison(test)) {
         add_side(s, r, test->u.binary.lhs, test->u.binary.lhs->span, "the left side");
         add_side(s, r, test->u.binary.rhs, test->u.binary.rhs->span, "the right side");
@@ -97,7 +97,7 @@ static void emit_assert(kj_sema *s, kj_texpr *test, const char *message)
     test = hold_sides(s, test);
     report r = new_report(s, test->span, true, SIDES);
     r.site->message = message;
-    add_sides(s, &r, test);
+    add_sides(s, &r, test, false);
     kj_sink sink;
     kj_sink_open(s, &sink);
     emit_report(s, &r);
