@@ -5,6 +5,7 @@
 #include "lower.h"
 
 #include <llvm/Config/llvm-config.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- One thread after another ---- */
@@ -240,10 +241,7 @@ static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
 {
     LLVMTypeRef t = lo->types[type];
     if (kj_is_float(type))
-        return kj_tile_const(lo, kj_float(type, id == KJ_BI_ATOMIC_ADD   ? -0.0
-                                                : id == KJ_BI_ATOMIC_MIN ? 1.0 / 0.0
-                                                                         : -1.0 / 0.0))
-            .v[0];
+        return kj_tile_const(lo, kj_float(type, id == KJ_BI_ATOMIC_ADD ? -0.0 : (double)NAN)).v[0];
     unsigned bits = kj_types[type].bits;
     uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1,
              top = (uint64_t)1 << (bits - 1);
