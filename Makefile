@@ -131,7 +131,8 @@ endif
 
 # A few tests under valgrind, which sees what compiled kernels do too. Its older versions cannot read all debug
 # information there is, so it gets none.
-VALGRIND_TESTS = tests/error/json.test tests/error/syntax tests/samples/vecadd.test tests/samples/reduce.test
+VALGRIND_TESTS = tests/error/json.test tests/error/syntax tests/samples/vecadd.test tests/samples/reduce.test \
+    tests/regression/report_of_an_ended_launch.knl
 
 valgrind-tests: $(BUILD)/kjit
 	@mkdir -p $(BUILD)/valgrind

@@ -247,7 +247,9 @@ static kjit_status run(kj_binding *b, const kj_variant *variant, size_t scratch,
     if (status != KJIT_OK)
         return status;
     status = fly(b, scratch, &way);
-    return way.reported ? kj_report_end(way.reported, status) : status;
+    /* A queued launch on the host has the report, and may have ended already. */
+    bool gone = stream && status == KJIT_OK && b->kernel->mod->ctx->ops->host_memory;
+    return way.reported && !gone ? kj_report_end(way.reported, status) : status;
 }
 
 static kjit_status run_staged(kj_binding *b, const kj_variant *variant, size_t scratch,

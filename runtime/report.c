@@ -264,8 +264,6 @@ kjit_status kj_report_end(kj_reported *r, kjit_status status)
 {
     if (r->device && status == KJIT_OK)
         return r->stream ? fetch_later(r) : fetch(r);
-    if (r->stream && status == KJIT_OK)
-        return status; /* the queued launch has it */
     if (!r->device && !r->stream)
         kj_report_deliver(r);
     kj_report_free(r);
