@@ -152,7 +152,11 @@ void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
         put_argument(k, t, e, 1);
         kj_str_puts(t, ")");
         break;
-    case KJ_X_UNARY: put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling); break;
+    case KJ_X_UNARY:
+        kj_str_puts(t, "(");
+        put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling);
+        kj_str_puts(t, ")");
+        break;
     case KJ_X_CALL: put_call(k, t, e, kj_builtins[e->builtin].name); break;
     case KJ_X_CAST: put_call(k, t, e, kj_types[e->type].name); break;
     case KJ_X_WHERE:
