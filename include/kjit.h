@@ -155,7 +155,7 @@ KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 typedef void kjit_print_fn(void *user, const char *text, size_t size);
 /* Without one (NULL) it is dropped. It is called by the calls that wait, on their thread: a launch
  * or copy without a stream, a synchronisation, freeing a stream or destroying the context; with the
- * lines of all work that has ended. It may not use the context. */
+ * lines of all work that has ended; by one thread at a time. It may not use the context. */
 KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
 
 /* The calling thread's last failure on this context, "" when there was none; success doesn't clear
@@ -442,7 +442,9 @@ typedef struct kjit_run_options {
 
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
  * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (then there is
- * no place); KJIT_NOT_FOUND: there is no run block, and the sentence has one to add. */
+ * no place); KJIT_NOT_FOUND: there is no run block, and the sentence has one to add. Runs in one
+ * context take turns, as each has a `write` of its own: none of the functions above may start
+ * another. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
 
 /* ---- The language's own reference ---- */

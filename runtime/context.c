@@ -74,6 +74,8 @@ void kj_context_drop(kjit_context *ctx)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->spares.lock);
+    pthread_mutex_destroy(&ctx->print_lock);
+    pthread_mutex_destroy(&ctx->run_lock);
     kj_str_free(&ctx->printed);
     free(ctx);
 }
@@ -147,6 +149,8 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->spares.lock, NULL);
+    pthread_mutex_init(&ctx->print_lock, NULL);
+    pthread_mutex_init(&ctx->run_lock, NULL);
     ctx->alive = alive_page();
     *out = ctx;
     return KJIT_OK;

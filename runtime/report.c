@@ -20,26 +20,9 @@ struct kj_reported {
 
 /* ---- The print function ---- */
 
-kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
+/* Under the print lock. */
+static void flush(kjit_context *ctx)
 {
-    kj_print_flush(ctx);
-    pthread_mutex_lock(&ctx->lock);
-    kj_printer before = ctx->printer;
-    ctx->printer = printer;
-    pthread_mutex_unlock(&ctx->lock);
-    return before;
-}
-
-void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
-{
-    if (kj_enter(ctx) == KJIT_OK)
-        kj_print_exchange(ctx, (kj_printer){print, user});
-}
-
-void kj_print_flush(kjit_context *ctx)
-{
-    if (!atomic_load_explicit(&ctx->has_printed, memory_order_acquire))
-        return;
     pthread_mutex_lock(&ctx->lock);
     kj_str text = ctx->printed;
     kj_printer printer = ctx->printer;
@@ -49,6 +32,33 @@ void kj_print_flush(kjit_context *ctx)
     if (printer.print && text.size > 0)
         printer.print(printer.user, text.data, text.size);
     kj_str_free(&text);
+}
+
+void kj_print_flush(kjit_context *ctx)
+{
+    if (!atomic_load_explicit(&ctx->has_printed, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&ctx->print_lock);
+    flush(ctx);
+    pthread_mutex_unlock(&ctx->print_lock);
+}
+
+kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
+{
+    pthread_mutex_lock(&ctx->print_lock);
+    flush(ctx);
+    pthread_mutex_lock(&ctx->lock);
+    kj_printer before = ctx->printer;
+    ctx->printer = printer;
+    pthread_mutex_unlock(&ctx->lock);
+    pthread_mutex_unlock(&ctx->print_lock);
+    return before;
+}
+
+void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
+{
+    if (kj_enter(ctx) == KJIT_OK)
+        kj_print_exchange(ctx, (kj_printer){print, user});
 }
 
 static void keep_text(kjit_context *ctx, const kj_str *text)

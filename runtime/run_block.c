@@ -168,6 +168,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         free(r);
         return kj_no_memory(mod->ctx);
     }
+    pthread_mutex_lock(&r->ctx->run_lock);
     kj_printer ours = {r->options->write, r->options->user};
     kj_printer before = kj_print_exchange(r->ctx, ours);
     kj_run_time_begin(r);
@@ -175,6 +176,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     run_block(r);
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
+    pthread_mutex_unlock(&r->ctx->run_lock);
     if (r->status != KJIT_OK)
         status = give_failure(r);
     end(r);

@@ -94,6 +94,8 @@ struct kjit_context {
     kj_printer printer;         /* under the lock, like what waits for it */
     kj_str printed;
     atomic_bool has_printed;
+    pthread_mutex_t print_lock; /* held while the print function is called or exchanged */
+    pthread_mutex_t run_lock;   /* run blocks take turns: each has its own print function */
 };
 
 /* KJIT_OK, or KJIT_NO_DEVICE in a forked child, KJIT_INVALID for NULL. */

@@ -2,6 +2,7 @@
 #include "api.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 /* What a run wrote and reported. */
@@ -143,20 +144,51 @@ static void *run_often(void *data)
     return data;
 }
 
-static void runs_beside_each_other(void **state)
+static void in_threads(void *(*work)(void *), kjit_module *mod)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
-    kjit_module *mod = module(SOURCE);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, run_often, mod), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, work, mod), 0);
     for (int i = 0; i < THREADS; i++) {
         void *done;
         pthread_join(threads[i], &done);
         assert_ptr_equal(done, mod);
     }
     kjit_module_free(mod);
+}
+
+static void runs_beside_each_other(void **state)
+{
+    (void)state;
+    in_threads(run_often, module(SOURCE));
+}
+
+static void *run_kernels(void *data)
+{
+    kjit_module *mod = data;
+    static atomic_int threads;
+    char n[16], wanted[32];
+    int self = atomic_fetch_add(&threads, 1);
+    snprintf(n, sizeof n, "n=%d", self);
+    snprintf(wanted, sizeof wanted, "%d 0\n%d 1\n", self, self);
+    for (int i = 0; i < 50; i++) {
+        record r = {0};
+        kjit_run_options options = recording(&r);
+        options.params = (const char *const[]){n};
+        options.nparams = 1;
+        if (kjit_run(mod, &options) != KJIT_OK || strcmp(r.text, wanted) != 0)
+            return NULL;
+    }
+    return data;
+}
+
+/* Each gets its own kernels' lines. */
+static void kernels_print_beside_each_other(void **state)
+{
+    (void)state;
+    in_threads(run_kernels, module("kernel k(n: i32) { print(n, grid(1)) }\n"
+                                   "run { param n = 0\n k[1, 2](n) }"));
 }
 
 /* Runs that fail and runs that end leave nothing behind. */
@@ -185,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(params_and_output), cmocka_unit_test(statuses),
         cmocka_unit_test(interrupted),       cmocka_unit_test(runs_beside_each_other),
+        cmocka_unit_test(interrupted),       cmocka_unit_test(kernels_print_beside_each_other),
         cmocka_unit_test(memory_stays_flat),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
