@@ -50,17 +50,21 @@ static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool
     drop(fo);
 }
 
-static void all_sizes(const char *source)
+static void sizes_of(const char *source, int n, const kjit_dtype *types)
 {
-    static const kjit_dtype types[] = {KJIT_U8, KJIT_I16, KJIT_F32, KJIT_F64};
     static const int blocks[] = {1, 31, 64, 256};
     kjit_module *mod = module(source);
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < n; t++)
         for (int b = 0; b < 4; b++)
             for (int s = 0; s < NSIZES; s++)
                 for (int low = 0; low < 2; low++)
                     launch_1d(mod, types[t], sizes[s], blocks[b], low);
     kjit_module_free(mod);
+}
+
+static void all_sizes(const char *source)
+{
+    sizes_of(source, 4, (const kjit_dtype[]){KJIT_U8, KJIT_I16, KJIT_F32, KJIT_F64});
 }
 
 static void guarded(void **state)
@@ -119,6 +123,27 @@ static void reversed_and_gathered(void **state)
               "        out[j] = x[j] + x[g]\n"
               "    }\n"
               "}\n");
+}
+
+static void vectors(void **state)
+{
+    (void)state;
+    sizes_of("kernel k<T: number>(x: T[], out: T[]) {\n"
+             "    let i = grid(1)\n"
+             "    if i < out.size {\n"
+             "        var s = x[i] + 1\n"
+             "        if i > 0 { s += x[i - 1] }\n"
+             "        out[i] = s + x[(i * 7) % x.size]\n"
+             "        let j = x.size - 1 - i\n"
+             "        x[j] = x[j] * 2\n"
+             "    }\n"
+             "}\n",
+             4, (const kjit_dtype[]){KJIT_F32X2, KJIT_I32X4, KJIT_U8X4, KJIT_F64X2});
+    sizes_of("kernel k(x: f32x4[], out: f32x4[]) {\n"
+             "    let i = grid(1)\n"
+             "    if i < out.size { out[i].y = x[i].w + x[x.size - 1 - i].x }\n"
+             "}\n",
+             1, (const kjit_dtype[]){KJIT_F32X4});
 }
 
 static void loops(void **state)
@@ -203,6 +228,7 @@ int main(void)
         cmocka_unit_test(neighbours),
         cmocka_unit_test(short_circuit),
         cmocka_unit_test(reversed_and_gathered),
+        cmocka_unit_test(vectors),
         cmocka_unit_test(loops),
         cmocka_unit_test(barriers),
         cmocka_unit_test(blocks_2d),
