@@ -58,28 +58,47 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype
     return fits;
 }
 
-static bool convert_tuple(kj_run *r, kj_span at, const kj_type_ref *type, const char *what,
-                          kj_rvalue *v)
+/* The tuple gets items of its own, to be converted. */
+static bool own_items(kj_run *r, kj_span at, kj_rvalue *v)
 {
-    int64_t n = 0;
-    for (const kj_type_ref *part = type->parts; part; part = part->next)
-        n++;
-    if (v->kind != KJ_R_TUPLE || v->u.object->u.seq.n != n)
-        return kj_run_fail(r, KJIT_TYPE, at, "%s is a tuple of %lld", what, (long long)n);
+    const kj_robject *from = v->u.object;
     kj_rvalue made;
-    if (!kj_run_sequence(r, at, KJ_R_TUPLE, n, &made))
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, from->u.seq.n, &made))
         return false;
-    int64_t i = 0;
-    for (const kj_type_ref *part = type->parts; part; part = part->next, i++) {
-        kj_rvalue *item = &made.u.object->u.seq.items[i];
-        *item = v->u.object->u.seq.items[i];
-        kj_run_keep(*item);
-        if (!kj_run_convert(r, at, part, what, item))
-            return false;
+    for (int64_t i = 0; i < from->u.seq.n; i++) {
+        made.u.object->u.seq.items[i] = from->u.seq.items[i];
+        kj_run_keep(from->u.seq.items[i]);
     }
     kj_run_drop(v);
     *v = made;
     return true;
+}
+
+static bool convert_tuple(kj_run *r, kj_span at, const kj_type_ref *type, const char *what,
+                          kj_rvalue *v)
+{
+    int64_t n = 0, i = 0;
+    for (const kj_type_ref *part = type->parts; part; part = part->next)
+        n++;
+    if (v->kind != KJ_R_TUPLE || v->u.object->u.seq.n != n)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is a tuple of %lld", what, (long long)n);
+    bool ok = own_items(r, at, v);
+    for (const kj_type_ref *part = type->parts; part && ok; part = part->next)
+        ok = kj_run_convert(r, at, part, what, &v->u.object->u.seq.items[i++]);
+    return ok;
+}
+
+/* A vector is a tuple of numbers here. */
+static bool convert_vector(kj_run *r, kj_span at, const kj_aggregate *of, const char *what,
+                           kj_rvalue *v)
+{
+    if (v->kind != KJ_R_TUPLE || v->u.object->u.seq.n != of->n)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s, a tuple of %d numbers", what,
+                           of->name, of->n);
+    bool ok = own_items(r, at, v);
+    for (int i = 0; i < of->n && ok; i++)
+        ok = convert_scalar(r, at, of->elem, what, &v->u.object->u.seq.items[i]);
+    return ok;
 }
 
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v)
@@ -89,6 +108,9 @@ bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *
     kj_dtype to = kj_type_named(type->name);
     if (to == KJ_VOID)
         return kj_run_fail(r, KJIT_TYPE, type->span, "there is no type '%s'", type->name);
+    const kj_aggregate *of = kj_aggregate_of(to);
+    if (type->ndim == 0 && of && of->kind == KJ_VECTOR)
+        return convert_vector(r, at, of, what, v);
     if (type->ndim == 0)
         return convert_scalar(r, at, to, what, v);
     return check_array(r, at, type, to, what, *v);
