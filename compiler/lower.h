@@ -305,6 +305,8 @@ bool kj_lower_fast(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *ou
 /* Claims the launch's fault; gives where it is, for the code after this to fill in: code of whoever
  * came first. */
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
+/* Ends when some thread has failed: it may hold the lock that a loop waits for. */
+void kj_fault_poll(kj_lower *lo);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
 /* Makes an atomic one of all blocks, on a GPU; gives it. */

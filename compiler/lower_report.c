@@ -38,12 +38,17 @@ LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic)
     return atomic;
 }
 
+static LLVMValueRef fault_of(kj_lower *lo)
+{
+    if (lo->ptx)
+        return lo->report;
+    LLVMValueRef at = field(lo, lo->launch, offsetof(kj_host_launch, fault));
+    return LLVMBuildLoad2(lo->b, lo->ptr, at, "");
+}
+
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
 {
-    LLVMValueRef fault = lo->report;
-    if (!lo->ptx)
-        fault = LLVMBuildLoad2(lo->b, lo->ptr,
-                               field(lo, lo->launch, offsetof(kj_host_launch, fault)), "");
+    LLVMValueRef fault = fault_of(lo);
     LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, fault, LLVMConstInt(lo->i32, 0, false),
                                                LLVMConstInt(lo->i32, (unsigned)kind, false),
@@ -58,6 +63,20 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
         kj_store_field(lo, fault, offsetof(kj_host_fault, block) + 8 * (size_t)axis,
                        wide(lo, lo->block[axis]));
     return fault;
+}
+
+void kj_fault_poll(kj_lower *lo)
+{
+    if (lo->ptx ? !lo->report : lo->kernel->nsites == 0 && !lo->plan->barrier)
+        return;
+    LLVMBasicBlockRef on = kj_new_block(lo, "on");
+    LLVMValueRef kind = LLVMBuildLoad2(lo->b, lo->i32, fault_of(lo), "");
+    LLVMSetOrdering(kind, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(kind, 4);
+    kj_device_wide(lo, kind);
+    kind = LLVMBuildICmp(lo->b, LLVMIntEQ, kind, LLVMConstInt(lo->i32, KJ_FAULT_NONE, false), "");
+    LLVMBuildCondBr(lo->b, kind, on, lo->fail);
+    LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
 /* ---- Of one thread ---- */

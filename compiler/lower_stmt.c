@@ -361,6 +361,8 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     loop_open(lo, &l, s, m);
     kj_mask live = loop_live(lo, &l);
     live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
+    if (s->mark & KJ_DEP_ATOMIC)
+        kj_fault_poll(lo);
     loop_body(lo, &l, s->u.while_.body, live);
     return loop_close(lo, &l);
 }
