@@ -56,9 +56,11 @@ kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
     kjit_compile_options options = {.opt_level = o->opt_level,
                                     .no_contract = o->no_contract,
                                     .verify = o->verify,
-                                    .libdevice = o->libdevice};
+                                    .libdevice = o->libdevice,
+                                    .ftz = o->ftz};
     kj_str all = {0};
-    kj_str_printf(&all, "# -O%d%s%s %s\n", o->opt_level, o->no_contract ? " --fp-contract=off" : "",
+    kj_str_printf(&all, "# -O%d%s%s%s %s\n", o->opt_level,
+                  o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
                   o->verify ? " verified" : "", o->libdevice ? o->libdevice : "");
     kj_str_add(&all, text->data ? text->data : "", text->size);
     if (all.failed || text->failed) {
