@@ -44,15 +44,15 @@ COMPILER = $(call in_order,compiler,arena types source diag diag_show \
     sema_call fold fold_builtin tast_walk tast_dump eval \
     uniform fission lower_start lower_entry lower_ptx lower_line lower_block lower_gang lower_stmt lower_weigh \
     lower_range lower_mask lower_expr lower_tile lower_bounds lower_divide lower_memory lower_vector lower_group lower_atomic \
-    lower_alias lower_warp lower_random lower_report lower_builtin lower_parts lower_fast mathlib mathlink ptx_version target target_host \
+    lower_alias lower_warp lower_random lower_report lower_builtin lower_parts lower_fast mathlib mathlink ptx_version identity target target_host \
     target_ptx compile)
 # contexts, arrays and files; sources -> launches; run blocks
 RUNTIME = $(call in_order,runtime,status error machine memory devices context layout array array_view copy file io_npy io_png \
-    format format_float str stream module bind variant launch stage explain filled report emit \
+    format format_float str stream module bind store cache cache_list variant launch stage explain filled report emit \
     run_block run_param run_stmt run_expr run_op run_index run_call run_args run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
 CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory queue mark copy move load launch)
-CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins)
+CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins cmd_cache)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 # the driver double and its PTX interpreter
@@ -249,6 +249,17 @@ $(BUILD)/gen/mathlib.o: $(BUILD)/gen/mathlib.bin
 	@$(CC) -c -o $@ $(@:.o=.s)
 
 $(BUILD)/obj/compiler/mathlib.o: $(BUILD)/gen/mathlib.inc
+
+# What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives.
+IDENTITY_FILES = $(sort $(COMPILER) $(wildcard compiler/*.h compiler/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
+
+$(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
+	@{ cat $(IDENTITY_FILES); $(LLVM_CONFIG) --version --libdir --link-$(LLVM_LINK) --libs; \
+	    stat -Lc '%s %Y' $$($(LLVM_CONFIG) --link-$(LLVM_LINK) --libfiles $(LLVM_COMPONENTS)); } | sha256sum | \
+	    sed -n 's/^\(.\{32\}\).*/#define KJ_IDENTITY "\1"/p' > $@
+	@echo '#define KJ_LLVM_IS_SHARED $(if $(filter shared,$(LLVM_LINK)),1,0)' >> $@
+
+$(BUILD)/obj/compiler/identity.o: $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE

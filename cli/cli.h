@@ -45,7 +45,8 @@ enum {
     IN_INFO = 8,
     IN_DEVICES = 16,
     IN_BUILTINS = 32,
-    IN_ALL = 63,
+    IN_CACHE = 64,
+    IN_ALL = 127,
 };
 
 /* ---- options.c ---- */
@@ -58,7 +59,7 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
-    const char *device, *emit, *kernel, *out, *arch;
+    const char *device, *emit, *kernel, *out, *arch, *cache;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, help;
@@ -139,5 +140,6 @@ int command_build(const options *o);
 int command_info(const options *o);
 int command_devices(const options *o);
 int command_builtins(const options *o);
+int command_cache(const options *o);
 
 #endif

@@ -70,6 +70,22 @@ static const command commands[] = {
             "The GPU's driver says it, and where there is none ptxas, for sm_80 or --arch.\n",
     },
     {
+        .name = "cache",
+        .arguments = "list|clear|explain [FILE]",
+        .summary = "show or remove compiled code that was kept",
+        .bit = IN_CACHE,
+        .min_files = 1,
+        .max_files = 2,
+        .run = command_cache,
+        .more = "  list          every entry, the last used first\n"
+                "  clear         remove all\n"
+                "  explain FILE  the entries of the file's kernels: would a run now use them, and\n"
+                "                if not, why\n"
+                "\n"
+                "The directory is --cache, else $KJIT_CACHE_DIR, else kjit in $XDG_CACHE_HOME, else\n"
+                "~/.cache/kjit; 'off' is none. $KJIT_CACHE_SIZE limits it (512M).\n",
+    },
+    {
         .name = "devices",
         .arguments = "",
         .summary = "list the devices of this machine",

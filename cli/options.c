@@ -154,6 +154,12 @@ static bool set_arch(options *o, const char *value)
     return true;
 }
 
+static bool set_cache(options *o, const char *value)
+{
+    o->cache = value;
+    return true;
+}
+
 static bool set_out(options *o, const char *value)
 {
     o->out = value;
@@ -178,7 +184,7 @@ static const option table[] = {
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
     {"--digest", NULL, IN_RUN, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
-    {"--device", "DEVICE", IN_RUN, set_device,
+    {"--device", "DEVICE", IN_RUN | IN_CACHE, set_device,
      "auto (the default: a GPU if there is one), cpu, cuda, cuda:1"},
     {"--workers", "N", IN_RUN, set_workers, "threads of the CPU device (default: one a core)"},
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
@@ -188,16 +194,18 @@ static const option table[] = {
     {"--arch", "sm_XY", IN_BUILD | IN_INFO, set_arch,
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
-    {"-O", "LEVEL", IN_RUN | IN_BUILD | IN_INFO, set_level,
+    {"-O", "LEVEL", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_level,
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
-    {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO, set_contract,
+    {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO, set_ftz,
+    {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
-    {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO, set_math,
+    {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors in the source are shown; json: an object a line"},
+    {"--cache", "DIR|off", IN_RUN | IN_CACHE, set_cache,
+     "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--help", NULL, IN_ALL, set_help, "this"},
     {"-h", NULL, IN_ALL, set_help, NULL},

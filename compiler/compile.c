@@ -142,29 +142,48 @@ static bool keep_trees(kj_arena *arena, kj_code *out, int n)
     return keep(out, text, strlen(text));
 }
 
-bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
-                    const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
-                    const kj_compile_options *options, kj_stage stage, kj_code *out)
+bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                   const kj_kernel_decl *kernel, const kj_spec *spec, kj_code *out)
 {
-    for (int i = 0; i < n; i++) {
-        out[i] = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernels[i]->name)};
-        out[i].kernel = kj_sema_kernel(arena, diag, program, kernels[i], &specs[i]);
-        if (!out[i].kernel)
-            return false;
-    }
-    if (stage == KJ_STAGE_TAST)
-        return keep_trees(arena, out, n);
+    *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
+    out->kernel = kj_sema_kernel(arena, diag, program, kernel, spec);
+    return out->kernel != NULL;
+}
+
+/* Code of n kernels in one module. */
+static bool generate_all(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                         kj_stage stage, kj_code *out, int n)
+{
+    const kj_tkernel *first = out[0].kernel;
     unit s;
-    unit_open(&s, kernels[0]->name, diag->source);
+    unit_open(&s, first->name, diag->source);
     char *error = generate_guarded(arena, diag, options, stage, &s, out, n);
     unit_close(&s);
     if (error) {
         const char *text = kj_arena_printf(arena, "%s", error);
         LLVMDisposeMessage(error);
-        kj_error(diag, kernels[0]->item->name_span, "internal", "cannot compile '%s': %s",
-                 kernels[0]->name, text);
+        kj_error(diag, first->span, "internal", "cannot compile '%s': %s", first->name, text);
     }
     return !error && out->bytes;
+}
+
+bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
+                 kj_code *code)
+{
+    return generate_all(arena, diag, options, stage, code, 1);
+}
+
+bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                    const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
+                    const kj_compile_options *options, kj_stage stage, kj_code *out)
+{
+    for (int i = 0; i < n; i++) {
+        if (!kj_specialise(arena, diag, program, kernels[i], &specs[i], &out[i]))
+            return false;
+    }
+    if (stage == KJ_STAGE_TAST)
+        return keep_trees(arena, out, n);
+    return generate_all(arena, diag, options, stage, out, n);
 }
 
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,

@@ -108,12 +108,27 @@ typedef struct kj_code {
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_kernel_decl *kernel, const kj_spec *spec,
                 const kj_compile_options *options, kj_stage stage, kj_code *out);
+/* kj_compile in two steps, between which code that was kept from another time can take the place of
+ * the second: the typed kernel, which with the entry is all that a launch needs beside the code; and
+ * the code. */
+bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                   const kj_kernel_decl *kernel, const kj_spec *spec, kj_code *out);
+bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
+                 kj_code *code);
 /* Compiles n kernels, at least one, into one module. out[i] is what kernel i came to; the bytes are
  * the first's, of them all. */
 bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
                     const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
                     const kj_compile_options *options, kj_stage stage, kj_code *out);
 void kj_code_free(kj_code *code);
+
+/* Everything but source, specialisation and options that code depends on: the compiler and the LLVM
+ * it was made with; and the target's features. One line each. */
+const char *kj_identity(kj_arena *arena);
+const char *kj_target_name(kj_arena *arena, const kj_compile_options *options);
+
+/* Makes LLVM ready for this machine's code, as compiling for it does. */
+void kj_host_ready(void);
 
 /* The GPUs there can be code for, oldest first: "sm_75" and so on; NULL past the last. */
 const char *kj_gpu(int i);

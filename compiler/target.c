@@ -12,6 +12,11 @@ char *kj_target_open(kj_target *t, const kj_compile_options *options)
     return t->kind->open(t, options);
 }
 
+const char *kj_target_name(kj_arena *arena, const kj_compile_options *options)
+{
+    return (options->arch ? &kj_ptx_target : &kj_host_target)->name(arena, options);
+}
+
 char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level)
 {
     LLVMTargetRef target;

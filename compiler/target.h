@@ -25,6 +25,8 @@ typedef struct kj_target {
 struct kj_target_kind {
     /* Fills the target but for its kind. */
     char *(*open)(kj_target *t, const kj_compile_options *options);
+    /* kj_target_name. */
+    const char *(*name)(kj_arena *arena, const kj_compile_options *options);
     /* Adds the kernel's entry to the module and notes in `out` what a launch must know. */
     void (*lower)(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
     /* Of LLVM's passes, for optimisation levels 0 to 3. */

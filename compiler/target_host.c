@@ -11,6 +11,12 @@ static void initialise(void)
     LLVMInitializeNativeAsmPrinter();
 }
 
+void kj_host_ready(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, initialise);
+}
+
 static int vector_width(const char *features)
 {
     if (strstr(features, "+avx512f"))
@@ -20,8 +26,7 @@ static int vector_width(const char *features)
 
 static char *open_host(kj_target *t, const kj_compile_options *options)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, initialise);
+    kj_host_ready();
     t->triple = LLVMGetDefaultTargetTriple();
     bool given = options->cpu != NULL;
     t->cpu = given ? LLVMCreateMessage(options->cpu) : LLVMGetHostCPUName();
@@ -33,6 +38,18 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
     t->f16c = strstr(t->features, "+f16c") != NULL;
     return kj_target_machine(t,
                              options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess);
+}
+
+static const char *name(kj_arena *arena, const kj_compile_options *options)
+{
+    if (options->cpu)
+        return kj_arena_printf(arena, "%s %s", options->cpu,
+                               options->features ? options->features : "");
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    const char *both = kj_arena_printf(arena, "%s %s", cpu, features);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    return both;
 }
 
 static void lower(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
@@ -54,6 +71,7 @@ static const char pipeline[] =
 
 const kj_target_kind kj_host_target = {
     .open = open_host,
+    .name = name,
     .lower = lower,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
 };

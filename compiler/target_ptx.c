@@ -56,6 +56,12 @@ static char *open_ptx(kj_target *t, const kj_compile_options *options)
                                                         : LLVMCodeGenLevelDefault);
 }
 
+static const char *name(kj_arena *arena, const kj_compile_options *options)
+{
+    return kj_arena_printf(arena, "%s PTX %d", options->arch,
+                           kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR));
+}
+
 /* ---- The parameters that are used ---- */
 
 static void copy_attributes(LLVMValueRef from, LLVMAttributeIndex at, LLVMValueRef to,
@@ -233,6 +239,7 @@ static const char pipeline[] =
 
 const kj_target_kind kj_ptx_target = {
     .open = open_ptx,
+    .name = name,
     .lower = kj_lower_ptx,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
     .finish = finish,

@@ -21,8 +21,8 @@
  * its context, queued work its arrays and its module. Handles may be freed in any order.
  * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it
  * can make its own.
- * The library writes to no file or terminal it was not asked to, installs no handlers and never
- * ends the process. */
+ * The library writes to no file or terminal it was not asked to, but for its cache of compiled code
+ * (kjit_context_options.cache); it installs no handlers and never ends the process. */
 #ifndef KJIT_H
 #define KJIT_H
 
@@ -138,6 +138,10 @@ KJIT_API const char *kjit_device_absent(const char *kind);
 typedef struct kjit_context_options {
     const char *device; /* "auto" (also NULL): the first of kjit_devices; "cpu", "cuda", "cuda:1" */
     int workers;        /* CPU device: worker threads; 0: one a core available to the process */
+    /* Directory where compiled code is kept for other contexts and processes; NULL: $KJIT_CACHE_DIR,
+     * else kjit in $XDG_CACHE_HOME, else ~/.cache/kjit; "" or "off": nowhere. One that cannot be
+     * used is as if there were none. */
+    const char *cache;
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
@@ -421,6 +425,37 @@ KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, in
 KJIT_API kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
                                                  const int64_t block[3], const kjit_arg *args,
                                                  int nargs, int64_t *out);
+
+/* ---- The cache of compiled code ---- */
+
+/* Launches keep what they compile in the context's cache (kjit_context_options.cache) and take it
+ * from there, whichever process made it: a hit does no compilation. An entry is used only if all is
+ * as it was: the source's bytes, the options, the specialisation, this library and its LLVM, the
+ * processor and its features. $KJIT_CACHE_SIZE limits the directory ("512M", the default). */
+typedef struct kjit_cache_info {
+    const char *directory; /* NULL: none can be named */
+    const char *off;       /* why nothing is kept, as "it belongs to another user"; or NULL */
+    uint64_t limit;        /* bytes; beyond it the entries used longest ago are removed */
+} kjit_cache_info;
+
+typedef struct kjit_cache_entry {
+    const char *file, *kernel, *variant; /* variant: "block (256, 1, 1), T = f32" */
+    uint64_t size;                       /* bytes */
+    int64_t used;                        /* when last, in seconds since 1970 */
+    const char
+        *unusable; /* why a module's launches cannot use it, "the source has changed"; or NULL */
+} kjit_cache_entry;
+
+/* The texts are the context's. */
+KJIT_API kjit_status kjit_cache_describe(kjit_context *ctx, kjit_cache_info *out);
+/* Shows every entry, the last used first; with a module those of its kernels, from a file of the
+ * same name or the same source, and whether its launches can use them. The entry is valid during
+ * the call of `visit`. */
+KJIT_API kjit_status kjit_cache_list(kjit_context *ctx, kjit_module *mod,
+                                     void (*visit)(void *user, const kjit_cache_entry *entry),
+                                     void *user);
+/* Removes all entries; *removed, when not NULL, is how many. */
+KJIT_API kjit_status kjit_cache_clear(kjit_context *ctx, int *removed);
 
 /* ---- Run blocks ---- */
 

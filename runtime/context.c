@@ -77,6 +77,9 @@ void kj_context_drop(kjit_context *ctx)
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
     kj_str_free(&ctx->printed);
+    if (ctx->store_opened)
+        kj_store_close(&ctx->store);
+    free(ctx->cache_path);
     free(ctx);
 }
 
@@ -140,9 +143,14 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
         free(ctx);
         return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
     }
-    status = ops->open(ordinal, options->workers, &ctx->dev, why);
+    ctx->cache_path = options->cache ? strdup(options->cache) : NULL;
+    if (options->cache && !ctx->cache_path)
+        status = kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    else
+        status = ops->open(ordinal, options->workers, &ctx->dev, why);
     if (status != KJIT_OK) {
         pthread_key_delete(ctx->error_key);
+        free(ctx->cache_path);
         free(ctx);
         return status;
     }

@@ -19,11 +19,12 @@ static void put_timing(kj_str *t, const kj_timing *timing)
 {
     static const char *const kinds[] = {
         [KJ_TIMING_COMPILE] = "compile",
+        [KJ_TIMING_LOAD] = "load",
         [KJ_TIMING_LAUNCH] = "launch",
         [KJ_TIMING_COPY] = "copy",
     };
     kj_str what = {0};
-    if (timing->kind == KJ_TIMING_COMPILE) {
+    if (timing->kind == KJ_TIMING_COMPILE || timing->kind == KJ_TIMING_LOAD) {
         kj_str_puts(&what, timing->name);
     } else if (timing->kind == KJ_TIMING_LAUNCH) {
         kj_str_printf(&what, "%s[", timing->name);

@@ -13,10 +13,16 @@
 #include <sys/types.h>
 
 #include "device.h"
+#include "store.h"
 
 /* ---- Contexts and errors (context.c, error.c) ---- */
 
-typedef enum kj_timing_kind { KJ_TIMING_COMPILE, KJ_TIMING_LAUNCH, KJ_TIMING_COPY } kj_timing_kind;
+typedef enum kj_timing_kind {
+    KJ_TIMING_COMPILE,
+    KJ_TIMING_LOAD, /* of code from the cache */
+    KJ_TIMING_LAUNCH,
+    KJ_TIMING_COPY
+} kj_timing_kind;
 
 /* One launch or copy that has ended, or the compilation that a launch began with. */
 typedef struct kj_timing {
@@ -85,9 +91,12 @@ struct kjit_context {
     atomic_size_t reserved; /* bytes of it promised to arrays */
     _Atomic(const kj_timing_hook *) timing;
     pthread_key_t error_key;
-    pthread_mutex_t lock; /* errors, streams */
+    pthread_mutex_t lock; /* errors, streams, opening the store */
     kj_thread_error *errors;
     kjit_stream *streams;
+    char *cache_path; /* of compiled code, or NULL */
+    kj_store store;   /* of compiled code */
+    bool store_opened;
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;

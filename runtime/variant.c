@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "cache.h"
 
 static uint64_t hash_key(const uint64_t *key, int n)
 {
@@ -29,9 +29,10 @@ typedef struct compilation {
     const kj_spec *spec;
     const char *label;
     kj_variant *variant;
+    kj_cached cached;
     kj_code code;
-    bool compiled;
-    const char *errors; /* in the variant's arena */
+    bool compiled, kept; /* kept: it came from the cache */
+    const char *errors;  /* in the variant's arena */
 } compilation;
 
 /* A kernel and its place, for a device's messages. */
@@ -43,6 +44,25 @@ static const char *what(kj_arena *arena, const kj_kernel *kernel, const char *la
     uint32_t line, col;
     kj_line_col(source, kernel->decl->item->name_span.begin, &line, &col);
     return kj_arena_printf(arena, "kernel '%s' (%s:%u)", kernel->decl->name, source->name, line);
+}
+
+/* The code of the typed kernel: from the cache, else compiled, and then kept there. */
+static bool find_code(compilation *c, kj_diag *diag, const kj_compile_options *options)
+{
+    kjit_module *mod = c->kernel->mod;
+    kj_arena *arena = &c->variant->arena;
+    kj_cached_begin(&c->cached, c->kernel, c->spec, c->variant->key, options, arena);
+    c->kept = kj_cached_get(&c->cached, arena, &c->code);
+    if (c->kept)
+        return true;
+    kj_cached_lock(&c->cached);
+    c->kept = kj_cached_get(&c->cached, arena, &c->code);
+    if (c->kept)
+        return true;
+    if (!kj_generate(arena, diag, options, mod->ctx->ops->stage, &c->code))
+        return false;
+    kj_cached_put(&c->cached, &c->code);
+    return true;
 }
 
 static void compile(void *data)
@@ -57,8 +77,8 @@ static void compile(void *data)
     kj_diag_init(&diag, arena, &mod->source);
     c->variant->filled = KJ_NEW_ARRAY(arena, uint64_t, (size_t)mod->program->nfilled + 1);
     c->variant->what = what(arena, c->kernel, c->label);
-    c->compiled = kj_compile(arena, &diag, mod->program, c->kernel->decl, c->spec, &options,
-                             mod->ctx->ops->stage, &c->code);
+    c->compiled = kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, &c->code) &&
+                  find_code(c, &diag, &options);
     if (!c->compiled)
         c->errors = kj_diag_text(&diag);
 }
@@ -81,7 +101,9 @@ static kjit_status build(compilation *c)
 {
     kjit_context *ctx = c->kernel->mod->ctx;
     kj_variant *v = c->variant;
-    if (!kj_guarded(&v->arena, compile, c))
+    bool ended = kj_guarded(&v->arena, compile, c);
+    kj_cached_end(&c->cached);
+    if (!ended)
         return kj_no_memory(ctx);
     if (!c->compiled) {
         size_t n = strlen(c->errors);
@@ -118,7 +140,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     kj_arena_init(&v->arena, NULL);
     v->hash = hash;
     memcpy(v->key, key, size);
-    compilation c = {.kernel = kernel, .spec = spec, .label = label, .variant = v};
+    compilation c = {
+        .kernel = kernel, .spec = spec, .label = label, .variant = v, .cached = {.lock = -1}};
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
     double start = hook ? kj_now_ms() : 0;
     kjit_status status = build(&c);
@@ -127,7 +150,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
         return status;
     }
     if (hook)
-        hook->report(hook->user, &(kj_timing){.kind = KJ_TIMING_COMPILE,
+        hook->report(hook->user, &(kj_timing){.kind = c.kept ? KJ_TIMING_LOAD : KJ_TIMING_COMPILE,
                                               .name = label ? label : kernel->decl->name,
                                               .ms = kj_now_ms() - start});
     _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];

@@ -72,10 +72,10 @@ static void drop_report(void *user, LLVMErrorRef error)
     LLVMConsumeError(error);
 }
 
-/* LLVM's native target was initialised by whoever compiled the code. */
 static kjit_status make_jit(kj_loader *loader, kj_failure *why)
 {
     LLVMOrcLLJITRef jit;
+    kj_host_ready();
     LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit, NULL);
     if (error)
         return failed(error, "make the linker", why);

@@ -1,0 +1,181 @@
+/* The cache of compiled code. In: a specialisation; out: its code from an earlier compilation, by
+ * this process or another.
+ *
+ * A key is text: a line for each thing that code depends on, then the source. Whoever reads a value
+ * checks each length in it. */
+#include "cache.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Keys ---- */
+
+#define SOURCE_LINE "\nsource\n"
+
+enum { SOURCE_MOST = 1 << 20 }; /* bytes; code of longer ones is not kept */
+
+void kj_cache_origin(kj_str *t, const kj_compile_options *o, kj_arena *arena)
+{
+    struct stat st;
+    kj_str_printf(t, "build %s\ntarget %s\noptions -O%d%s%s", kj_identity(arena),
+                  kj_target_name(arena, o), o->opt_level,
+                  o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "");
+    if (o->libdevice && stat(o->libdevice, &st) == 0)
+        kj_str_printf(t, " --math=libdevice %s %lld %lld.%09ld", o->libdevice,
+                      (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    kj_str_puts(t, "\n");
+}
+
+static void put_key(kj_str *t, const kj_kernel *kernel, const uint64_t *key)
+{
+    const kj_source *source = &kernel->mod->source;
+    kj_str_printf(t, "kernel %s\nvariant", kernel->decl->name);
+    for (int i = 0; i < kernel->key_words; i++)
+        kj_str_printf(t, " %" PRIx64, key[i]);
+    kj_str_puts(t, SOURCE_LINE);
+    kj_str_add(t, source->text, source->size);
+}
+
+static void put_value(kj_text *t, kj_value v)
+{
+    if (v.type == KJ_BOOL)
+        kj_text_printf(t, v.u ? "true" : "false");
+    else if (kj_is_float(v.type))
+        kj_text_printf(t, "%g", v.f);
+    else
+        kj_text_printf(t, "%" PRId64, v.i);
+}
+
+/* "block (16, 16, 1), T = f32, TILE = 16": what a launch fixes, for people. */
+static void put_variant(kj_text *t, const kj_kernel_decl *decl, const kj_spec *spec)
+{
+    kj_text_printf(t, "block (%" PRId64 ", %" PRId64 ", %" PRId64 ")", spec->block[0],
+                   spec->block[1], spec->block[2]);
+    int n = 0;
+    for (const kj_generic *g = decl->generics; g; g = g->next)
+        kj_text_printf(t, ", %s = %s", g->name, kj_type_name(spec->generics[n++]));
+    n = 0;
+    for (int i = 0; i < decl->nparams; i++) {
+        if (!decl->params[i].is_const)
+            continue;
+        kj_text_printf(t, ", %s = ", decl->params[i].name);
+        put_value(t, spec->consts[n++]);
+    }
+}
+
+/* ---- The store ---- */
+
+const kj_store *kj_cache_store(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    if (!ctx->store_opened)
+        kj_store_open(&ctx->store, ctx->cache_path);
+    ctx->store_opened = true;
+    pthread_mutex_unlock(&ctx->lock);
+    return &ctx->store;
+}
+
+/* ---- One kernel's code ---- */
+
+void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
+                     const kj_compile_options *options, kj_arena *arena)
+{
+    const kj_source *source = &kernel->mod->source;
+    *c = (kj_cached){.lock = -1};
+    const kj_store *store = kj_cache_store(kernel->mod->ctx);
+    if (options->verify || source->size > SOURCE_MOST || store->dir < 0)
+        return;
+    kj_cache_origin(&c->key, options, arena);
+    put_key(&c->key, kernel, key);
+    c->label.arena = arena;
+    kj_text_put(&c->label, source->name, strlen(source->name) + 1);
+    put_variant(&c->label, kernel->decl, spec);
+    if (!c->key.failed)
+        c->store = store;
+}
+
+void kj_cached_lock(kj_cached *c)
+{
+    if (c->store)
+        c->lock = kj_store_lock(c->store, c->key.data, c->key.size);
+}
+
+void kj_cached_end(kj_cached *c)
+{
+    kj_store_unlock(c->lock);
+    kj_str_free(&c->key);
+    free(c->stored.file);
+}
+
+/* What a value begins with; the label, the arguments and the code follow. */
+typedef struct prefix {
+    int64_t scratch, shared;
+    uint32_t label_size, nargs;
+} prefix;
+
+bool kj_cache_parse(const kj_stored *s, kj_cache_value *out)
+{
+    prefix p;
+    size_t left = s->value_size;
+    if (left < sizeof p)
+        return false;
+    memcpy(&p, s->value, sizeof p);
+    left -= sizeof p;
+    if (p.label_size > left || p.nargs > (left - p.label_size) / sizeof(int))
+        return false;
+    const char *label = s->value + sizeof p, *end = memchr(label, 0, p.label_size);
+    if (!end || label[p.label_size - 1] != 0)
+        return false;
+    *out = (kj_cache_value){.scratch = p.scratch,
+                            .shared = p.shared,
+                            .file = label,
+                            .variant = end + 1 < label + p.label_size ? end + 1 : end,
+                            .args = label + p.label_size,
+                            .nargs = p.nargs,
+                            .code = label + p.label_size + p.nargs * sizeof(int),
+                            .code_size = left - p.label_size - p.nargs * sizeof(int)};
+    return true;
+}
+
+bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
+{
+    kj_cache_value v;
+    if (!c->store || !kj_store_get(c->store, c->key.data, c->key.size, &c->stored) ||
+        !kj_cache_parse(&c->stored, &v))
+        return false;
+    int *args = KJ_NEW_ARRAY(arena, int, v.nargs + 1);
+    memcpy(args, v.args, v.nargs * sizeof *args);
+    char *code = malloc(v.code_size + 1);
+    if (!code)
+        return false;
+    memcpy(code, v.code, v.code_size);
+    code[v.code_size] = 0;
+    out->bytes = code;
+    out->size = v.code_size;
+    out->scratch = v.scratch;
+    out->shared = v.shared;
+    out->args = args;
+    out->nargs = (int)v.nargs;
+    return true;
+}
+
+void kj_cached_put(const kj_cached *c, const kj_code *code)
+{
+    if (!c->store)
+        return;
+    kj_str t = {0};
+    prefix p = {.scratch = code->scratch,
+                .shared = code->shared,
+                .label_size = (uint32_t)c->label.len + 1,
+                .nargs = (uint32_t)code->nargs};
+    kj_str_add(&t, (const char *)&p, sizeof p);
+    kj_str_add(&t, c->label.text, c->label.len + 1);
+    if (code->nargs > 0)
+        kj_str_add(&t, (const char *)code->args, (size_t)code->nargs * sizeof *code->args);
+    kj_str_add(&t, code->bytes, code->size);
+    if (!t.failed)
+        kj_store_put(c->store, c->key.data, c->key.size, t.data, t.size);
+    kj_str_free(&t);
+}
