@@ -24,6 +24,7 @@ static const char *letter_word(char letter)
 static size_t put_words(char *out, size_t size, const char *letters, size_t count)
 {
     size_t n = 0;
+    *out = 0;
     for (size_t i = 0; i < count && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", letter_word(letters[i]));
     return n < size ? n : size - 1;

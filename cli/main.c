@@ -77,13 +77,14 @@ static const command commands[] = {
         .min_files = 1,
         .max_files = 2,
         .run = command_cache,
-        .more = "  list          every entry, the last used first\n"
-                "  clear         remove all\n"
-                "  explain FILE  the entries of the file's kernels: would a run now use them, and\n"
-                "                if not, why\n"
-                "\n"
-                "The directory is --cache, else $KJIT_CACHE_DIR, else kjit in $XDG_CACHE_HOME, else\n"
-                "~/.cache/kjit; 'off' is none. $KJIT_CACHE_SIZE limits it (512M).\n",
+        .more =
+            "  list          every entry, the last used first\n"
+            "  clear         remove all\n"
+            "  explain FILE  the entries of the file's kernels: would a run now use them, and\n"
+            "                if not, why\n"
+            "\n"
+            "The directory is --cache, else $KJIT_CACHE_DIR, else kjit in $XDG_CACHE_HOME, else\n"
+            "~/.cache/kjit; 'off' is none. $KJIT_CACHE_SIZE limits it (512M).\n",
     },
     {
         .name = "devices",

@@ -154,7 +154,7 @@ static kj_value check_value(const kj_kernel_param *p, const kj_dtype *generics)
     if (p->has_default)
         return p->init;
     kj_dtype type = p->generic >= 0 ? generics[p->generic] : p->type;
-    return kj_fold_convert(kj_int(KJ_I32, 1), type == KJ_VOID ? KJ_I32 : type);
+    return kj_fold_convert(kj_int(KJ_I32, 1), kj_is_scalar(type) ? type : KJ_I32);
 }
 
 static void check_kernel(kj_sema *s, const kj_kernel_decl *decl, const kj_dtype *generics)

@@ -117,7 +117,7 @@ bool kj_fold_on_host(kj_run *r, kj_span at, const kj_fold *f, kjit_array *values
                      kjit_array *places, kj_rvalue *out)
 {
     int64_t n = kjit_array_size(values), e = 0;
-    number *v = malloc(n > 0 ? (size_t)n * sizeof *v : 1);
+    number *v = malloc((size_t)(n > 0 ? n : 1) * sizeof *v);
     if (!v)
         return kj_run_no_memory(r, at);
     kj_rrows w;
