@@ -8,6 +8,7 @@
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+CMAKEDIR = $(LIBDIR)/cmake/kjit
 VERSION := $(shell sed -n 's/^\#define KJIT_VERSION_[A-Z]* //p' include/kjit.h | paste -sd.)
 LLVM_LINK ?= static
 CC = gcc
@@ -108,7 +109,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps install uninstall lint format ulp docs bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -146,8 +147,9 @@ ulp: $(BUILD)/tests/ulp/ulp ## measure the math functions on every f32, and writ
 	$< --all --samples=16777216 > $(BUILD)/ulp.md
 	tools/between.py docs/math.md "largest errors" < $(BUILD)/ulp.md
 
-docs: $(BUILD)/kjit ## write the list of built-in functions in docs/language.md
+docs: $(BUILD)/kjit ## write what is generated: the built-in functions in docs/language.md, docs/api.md
 	@$< builtins --markdown | tools/between.py docs/language.md "kjit builtins"
+	@tools/reference.py api include/kjit.h > docs/api.md
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU
 	@BUILD=$(BUILD) bench/cpu/run $(BENCH)
@@ -158,22 +160,50 @@ bench-compile: all ## kjit beside NVRTC and nvcc, from text to PTX
 bench-ptx: all ## kjit's GPU code beside nvcc's, by ptxas
 	@BUILD=$(BUILD) bench/ptx/run $(BENCH)
 
+# Manual pages, of what the command and the header say.
+man: $(BUILD)/man/kjit.1 $(BUILD)/man/kjit.3 ## write the manual pages kjit(1) and kjit(3) in $(BUILD)/man
+
+$(BUILD)/man/kjit.1: $(BUILD)/kjit tools/reference.py
+	@mkdir -p $(@D)
+	@tools/reference.py command $< > $@
+
+$(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
+	@mkdir -p $(@D)
+	@tools/reference.py man $< > $@
+
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
-install: all ## install the command, the libraries, kjit.h and kjit.pc (PREFIX, DESTDIR)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(LIBDIR)/pkgconfig
+INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
+    $(LIBDIR)/pkgconfig/kjit.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
+    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3
+
+install: all man ## install the command, the libraries, kjit.h, manual pages, files for pkg-config and CMake (PREFIX, DESTDIR)
+	install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
 	install -m 644 include/kjit.h $(DESTDIR)$(PREFIX)/include/kjit.h
 	install -m 644 $(BUILD)/libkjit.a $(DESTDIR)$(LIBDIR)/libkjit.a
 	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
+	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
+	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3
+	for file in kjit-config kjit-config-version; do \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@INCLUDEDIR@|$(PREFIX)/include|' -e 's|@LIBS@|$(LIBS)|' \
+	        tools/$$file.cmake > $(DESTDIR)$(CMAKEDIR)/$$file.cmake; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: kjit' \
 	    'Description: Compile and launch array kernels at run time' 'Version: $(VERSION)' \
 	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lkjit' 'Libs.private: $(LIBS) -lstdc++ -pthread' \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/kjit.pc
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(PREFIX)/include/kjit.h $(DESTDIR)$(LIBDIR)/libkjit.a \
-	    $(DESTDIR)$(LIBDIR)/libkjit.so $(DESTDIR)$(LIBDIR)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/pkgconfig/kjit.pc
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir $(DESTDIR)$(CMAKEDIR)
+
+# kjit, libkjit0 and libkjit-dev, by Debian's own tools
+deb: all man ## make Debian packages, in $(BUILD)/deb
+	@rm -rf $(BUILD)/deb
+	@$(MAKE) BUILD=$(BUILD) DESTDIR=$(BUILD)/deb/tree PREFIX=/usr \
+	    LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) install > $(BUILD)/deb.log
+	@tools/deb.sh $(BUILD)/deb/tree $(BUILD)/deb $(VERSION)
+	@rm -rf $(BUILD)/deb/tree
 
 lint: $(GENERATED) $(BUILD)/gen/mathlib.inc ## warnings as errors (gcc and clang), budgets, formatting
 	@CHECK='$(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -pthread' CC=$(CC) tools/lint.sh

@@ -71,7 +71,7 @@ static const command commands[] = {
     },
     {
         .name = "cache",
-        .arguments = "list|clear|explain [FILE]",
+        .arguments = "list|clear|explain FILE",
         .summary = "show or remove compiled code that was kept",
         .bit = IN_CACHE,
         .min_files = 1,

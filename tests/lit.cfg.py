@@ -36,7 +36,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "XDG_CACHE
         config.environment[name] = os.environ[name]
 
 # For REQUIRES: and UNSUPPORTED: lines.
-for tool in ("ptxas", "valgrind", "clang", "pkg-config"):
+for tool in ("ptxas", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps"):
     found = shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin")
     if found:
         config.available_features.add(tool)

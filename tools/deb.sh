@@ -1,0 +1,66 @@
+#!/bin/sh
+# Debian packages of an installed tree: tools/deb.sh TREE OUT VERSION. TREE has what `make install PREFIX=/usr` puts
+# there; OUT gets kjit, libkjit0 and libkjit-dev, packed as COMPRESSION says (xz; none). What they depend on is found by
+# dpkg-shlibdeps.
+set -eu
+cd "$(dirname "$0")/.."
+tree=$1 out=$2 version=$3
+for tool in dpkg-deb dpkg-shlibdeps dpkg-gencontrol; do
+    command -v $tool >/dev/null || { echo "kjit: $tool is missing: install dpkg-dev" >&2; exit 1; }
+done
+arch=$(dpkg --print-architecture)
+lib=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+work=$out/work
+rm -rf "$work"
+mkdir -p "$work/debian"
+cp tools/debian/control tools/debian/copyright "$work/debian"
+date=$(date -R ${SOURCE_DATE_EPOCH:+-d @$SOURCE_DATE_EPOCH})
+cat > "$work/debian/changelog" <<END
+kjit ($version) unstable; urgency=medium
+
+  * Version $version.
+
+ -- kjit contributors <kjit@localhost>  $date
+END
+
+put() { # package, files under the tree
+    package=$1
+    shift
+    root=$work/debian/$package
+    for file in "$@"; do
+        mkdir -p "$root/$(dirname "$file")"
+        cp -a "$tree/$file" "$root/$file"
+    done
+    doc=$root/usr/share/doc/$package
+    mkdir -p "$doc" "$root/DEBIAN"
+    cp tools/debian/copyright "$doc"
+    gzip -9n < "$work/debian/changelog" > "$doc/changelog.gz"
+    find "$root/usr/share/man" -type f ! -name '*.gz' -exec gzip -9n {} + 2>/dev/null || true
+    # the programs in it, without their symbols
+    find "$root" -type f \( -name 'lib*.so.*' -o -path '*/bin/*' \) -exec strip --strip-unneeded {} +
+    find "$root" -name '*.a' -exec strip --strip-debug {} +
+}
+
+pack() { # package
+    package=$1
+    (
+        cd "$work"
+        programs=$(find "debian/$package" -type f \( -name 'lib*.so.*' -o -path '*/bin/*' \))
+        [ -z "$programs" ] || dpkg-shlibdeps -O --ignore-missing-info $programs > debian/$package.substvars 2>/dev/null
+        dpkg-gencontrol -p"$package" -Pdebian/$package -Tdebian/$package.substvars >/dev/null
+    )
+    chmod -R u+w,go=rX "$work/debian/$package"
+    dpkg-deb "-Z${COMPRESSION:-xz}" --root-owner-group --build "$work/debian/$package" "$out/${package}_${version}_$arch.deb" >/dev/null
+    echo "$out/${package}_${version}_$arch.deb"
+}
+
+put libkjit0 "$lib/libkjit.so.0"
+echo "libkjit 0 libkjit0 (>= $version)" > "$work/debian/libkjit0/DEBIAN/shlibs"
+printf 'activate-noawait ldconfig\n' > "$work/debian/libkjit0/DEBIAN/triggers"
+put libkjit-dev "$lib/libkjit.so" "$lib/libkjit.a" "$lib/pkgconfig/kjit.pc" "$lib/cmake/kjit/kjit-config.cmake" \
+    "$lib/cmake/kjit/kjit-config-version.cmake" usr/include/kjit.h usr/share/man/man3/kjit.3
+put kjit usr/bin/kjit usr/share/man/man1/kjit.1
+for package in libkjit0 libkjit-dev kjit; do
+    pack $package
+done
+rm -rf "$work"
