@@ -41,7 +41,7 @@ GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 COMPILER = $(call in_order,compiler,arena types source diag diag_show \
     layout literal ast_build parse_error ast_dump \
     sema_program sema_kernel sema_run sema_run_call sema_message sema_scope sema_type sema_const sema_literal \
-    sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \
+    sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_complex sema_cmath sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \
     sema_call fold fold_builtin tast_walk tast_dump eval \
     uniform fission lower_start lower_entry lower_ptx lower_line lower_block lower_gang lower_stmt lower_weigh \
     lower_range lower_mask lower_expr lower_tile lower_bounds lower_divide lower_memory lower_vector lower_group lower_atomic \

@@ -10,8 +10,8 @@ static const char *letter_word(char letter)
         char letter;
         const char *word;
     } letters[] = {
-        {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"},
-        {'b', "bool"},  {'d', "i32"}, {'l', "i64"},    {'m', "mask"},
+        {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"},     {'b', "bool"},
+        {'d', "i32"},   {'l', "i64"}, {'m', "mask"},   {'z', "complex"},
     };
     for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
         if (letters[k].letter == letter)

@@ -32,6 +32,7 @@ typedef struct kj_type_ref {
 typedef enum kj_expr_kind {
     KJ_E_INT,    /* u.integer; a literal over u64 is an error of the lexer */
     KJ_E_FLOAT,  /* u.real */
+    KJ_E_IMAG,   /* u.real: 2.5j */
     KJ_E_BOOL,   /* u.integer: 0 or 1 */
     KJ_E_STRING, /* u.string: escapes resolved */
     KJ_E_NAME,   /* u.name */
@@ -135,7 +136,7 @@ typedef struct kj_generic {
     struct kj_generic *next;
     const char *name;
     kj_span span;
-    const char *bound; /* "int", "float", "number", or NULL for any element type */
+    const char *bound; /* "int", "float", "complex", "number", or NULL for any element type */
     kj_span bound_span;
 } kj_generic;
 

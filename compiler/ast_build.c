@@ -58,6 +58,13 @@ kj_expr *kj_make_float(kj_parser *p, kj_span span, double value)
     return e;
 }
 
+kj_expr *kj_make_imaginary(kj_parser *p, kj_span span, double value)
+{
+    kj_expr *e = expr_above(p, span, KJ_E_IMAG, 0);
+    e->u.real = value;
+    return e;
+}
+
 kj_expr *kj_make_bool(kj_parser *p, kj_span span, bool value)
 {
     kj_expr *e = expr_above(p, span, KJ_E_BOOL, 0);
@@ -315,6 +322,7 @@ static const char *what(const kj_expr *e)
     switch (e->kind) {
     case KJ_E_INT:
     case KJ_E_FLOAT:
+    case KJ_E_IMAG:
     case KJ_E_BOOL:
     case KJ_E_STRING: return "a literal";
     case KJ_E_CALL: return "the result of a call";

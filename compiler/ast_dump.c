@@ -61,6 +61,7 @@ static void dump_leaf(dump *d, const kj_expr *e)
     switch (e->kind) {
     case KJ_E_INT: kj_text_printf(&d->text, "int %llu\n", (unsigned long long)e->u.integer); break;
     case KJ_E_FLOAT: kj_text_printf(&d->text, "float %.15g\n", e->u.real); break;
+    case KJ_E_IMAG: kj_text_printf(&d->text, "imaginary %.15g\n", e->u.real); break;
     case KJ_E_BOOL: kj_text_printf(&d->text, "bool %s\n", e->u.integer ? "true" : "false"); break;
     case KJ_E_STRING: dump_string(d, e->u.string.text, e->u.string.len); break;
     default: kj_text_printf(&d->text, "name %s\n", e->u.name); break;
@@ -123,6 +124,7 @@ static void dump_expr(dump *d, const char *role, const kj_expr *e)
     switch (e->kind) {
     case KJ_E_INT:
     case KJ_E_FLOAT:
+    case KJ_E_IMAG:
     case KJ_E_BOOL:
     case KJ_E_STRING:
     case KJ_E_NAME: dump_leaf(d, e); return;

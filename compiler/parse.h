@@ -95,6 +95,7 @@ typedef struct kj_signature {
 
 kj_expr *kj_make_int(kj_parser *p, kj_span span, uint64_t value);
 kj_expr *kj_make_float(kj_parser *p, kj_span span, double value);
+kj_expr *kj_make_imaginary(kj_parser *p, kj_span span, double value);
 kj_expr *kj_make_bool(kj_parser *p, kj_span span, bool value);
 kj_expr *kj_make_string(kj_parser *p, kj_span span, kj_string value);
 kj_expr *kj_make_name(kj_parser *p, kj_span span, const char *name);

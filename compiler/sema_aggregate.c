@@ -198,6 +198,8 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
 {
     if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && v.u.tuple.of == to))
         return v;
+    if (to->kind == KJ_COMPLEX && kj_becomes_complex(s, &v, to, what))
+        return v;
     kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what, to->name,
                                   kj_describe(s, &v));
     const char *text = kj_source_text(s, v.span, "...");

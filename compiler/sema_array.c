@@ -92,7 +92,7 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
 /* Evaluated indices, a tuple alone spread out. Gives their number, -1 after an error. */
 static int spread(kj_operand *v, int n, kj_operand out[KJ_MAX_NDIM])
 {
-    if (n == 1 && v[0].kind == KJ_V_TUPLE) {
+    if (n == 1 && v[0].kind == KJ_V_TUPLE && !kj_is_complex(&v[0])) {
         n = v[0].u.tuple.n;
         v = v[0].u.tuple.items;
     }
@@ -360,14 +360,15 @@ kj_operand kj_index_place(kj_sema *s, const kj_expr *e)
 
 kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
 {
-    if (base.kind == KJ_V_PLACE && base.u.place.array->of && base.u.place.array->ndim < KJ_MAX_NDIM)
+    if (base.kind == KJ_V_PLACE && base.u.place.array->of &&
+        base.u.place.array->of->kind == KJ_VECTOR && base.u.place.array->ndim < KJ_MAX_NDIM)
         return part_of_element(s, e, &base);
     base = kj_place_value(s, base);
     if (base.kind == KJ_V_ARRAY)
         return index_array(s, e, base.u.array);
-    if (kj_is_aggregate(&base))
+    if (kj_is_aggregate(&base) && !kj_is_complex(&base))
         return index_vector(s, e, &base);
-    if (base.kind == KJ_V_TUPLE)
+    if (base.kind == KJ_V_TUPLE && !base.u.tuple.of)
         return index_tuple(s, e, &base);
     if (base.kind == KJ_V_ERROR)
         return base;

@@ -69,8 +69,7 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
         kj_array_decl(s, name, st->u.let.init))
         return;
     s->naming = name->next ? NULL : name->name;
-    kj_operand v =
-        kj_expr_value(s, st->u.let.init, type.kind == KJ_T_SCALAR ? type.dtype : KJ_VOID);
+    kj_operand v = kj_expr_value(s, st->u.let.init, kj_wanted(&type));
     s->naming = NULL;
     if (type.kind == KJ_T_NONE)
         v = kj_settle(s, v);
@@ -226,7 +225,7 @@ static bool find_place(kj_sema *s, const kj_expr *target, place *p)
     }
     const kj_expr *e = target->u.index.base;
     kj_operand base = kj_place_expr(s, e);
-    if (kj_is_aggregate(&base) && of_variable)
+    if (kj_is_aggregate(&base) && of_variable && !kj_is_complex(&base))
         return chosen_part(s, target, &base, p);
     if (base.kind == KJ_V_PLACE && base.u.place.array->of)
         p->at = kj_index_of(s, target, base);
@@ -332,7 +331,7 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 {
     kj_symbol *sym = variable(s, target);
-    kj_dtype want = sym && sym->value.kind == KJ_V_SCALAR ? sym->value.u.scalar.e->type : KJ_VOID;
+    kj_dtype want = sym ? kj_type_of(&sym->value) : KJ_VOID;
     kj_operand old = sym ? kj_symbol_value(s, sym, target->span) : kj_no_value(target->span);
     kj_tstmt **at = s->sink->tail;
     kj_operand v = kj_expr_value(s, st->u.assign.value, want);

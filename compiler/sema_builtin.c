@@ -174,6 +174,9 @@ static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype wa
         if (v[i].kind == KJ_V_ERROR)
             return v[i];
     for (int i = 0; i < n; i++)
+        if (kj_is_complex(&v[i]))
+            return kj_complex_builtin(s, e, id, want, v, n);
+    for (int i = 0; i < n; i++)
         if (kj_is_aggregate(&v[i]))
             return kj_aggregate_builtin(s, e, id, v, n);
     return kj_apply_builtin(s, e, id, want, v, n);
@@ -286,6 +289,10 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     case KJ_BI_DOT:
     case KJ_BI_ALL:
     case KJ_BI_ANY: return kj_vector_call(s, e, id);
+    case KJ_BI_CONJ:
+    case KJ_BI_PHASE:
+    case KJ_BI_POLAR:
+    case KJ_BI_RECT: return kj_complex_call(s, e, id, want);
     case KJ_BI_RANGE:
         return refuse_call(s, e, "range stands only in a for loop",
                            "write for i in range(n) { ... }");
@@ -327,6 +334,9 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
         if (v.kind == KJ_V_ARRAY)
             kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to),
                     kj_source_text(s, v.span, "a"));
+        if (kj_is_complex(&v))
+            kj_hint(s->diag, m, "convert a part: %s(%s.real)", kj_type_name(to),
+                    kj_source_text(s, v.span, "z"));
     }
     return kj_no_value(e->span);
 }

@@ -168,9 +168,13 @@ static bool is_choosable(kj_sema *s, const kj_operand *v)
 }
 
 /* The chosen one of two; both are of one type, as an aggregate's arms must be. */
-static kj_operand choose_known(kj_sema *s, kj_operand *v, bool first)
+static kj_operand choose_known(kj_sema *s, kj_operand *v, bool first, kj_dtype want)
 {
     bool typed = kj_is_aggregate(&v[0]);
+    if (kj_is_complex(&v[0]) || kj_is_complex(&v[1]))
+        return kj_complex_unify(s, v, 2, want, v[0].span, "a conditional expression")
+                   ? v[first ? 0 : 1]
+                   : kj_no_value(v[0].span);
     const kj_aggregate *of = v[typed ? 0 : 1].u.tuple.of;
     kj_operand other = v[typed ? 1 : 0];
     if (other.kind != KJ_V_ERROR)
@@ -200,10 +204,10 @@ static void assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v)
 
 /* An if statement that assigns variables, a part each; before[i]: what v[i] needs computed. */
 static kj_operand choose_aggregate(kj_sema *s, const kj_expr *e, kj_texpr *test, kj_operand *v,
-                                   kj_tstmt **before)
+                                   kj_tstmt **before, kj_dtype want)
 {
     kj_expr place = *e;
-    kj_operand out = choose_known(s, v, true);
+    kj_operand out = choose_known(s, v, true, want);
     if (out.kind == KJ_V_ERROR)
         return out;
     out = kj_build(s, out.u.tuple.of, choice_variable, &place, e->span);
@@ -242,7 +246,8 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
             v[i] = kj_branch_close(s, &branch, v[i], arms[i]->span);
     }
     if (test && (kj_is_aggregate(&v[0]) || kj_is_aggregate(&v[1])))
-        return known ? choose_known(s, v, taken) : choose_aggregate(s, e, test, v, before);
+        return known ? choose_known(s, v, taken, want)
+                     : choose_aggregate(s, e, test, v, before, want);
     if (!test || !is_choosable(s, &v[0]) || !is_choosable(s, &v[1]))
         return kj_no_value(e->span);
     kj_operand *chosen = &v[taken ? 0 : 1];
@@ -276,6 +281,9 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     switch (e->kind) {
     case KJ_E_INT: return kj_literal_integer(e->u.integer, e->span);
     case KJ_E_FLOAT: return kj_literal(kj_float(KJ_F64, e->u.real), e->span);
+    case KJ_E_IMAG:
+        return kj_complex(s, kj_literal(kj_float(KJ_F64, 0), e->span),
+                          kj_literal(kj_float(KJ_F64, e->u.real), e->span), e->span);
     case KJ_E_BOOL: return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
     case KJ_E_STRING:
         return refuse(s, e, "a kernel has no strings", "strings belong to the run block");
@@ -368,8 +376,10 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
     kj_sink_open(s, &sink);
     kj_operand v = kj_expr_value(s, e, type);
     bool extra = kj_sink_close(s, &sink) != NULL;
-    if (v.kind == KJ_V_ERROR)
+    if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && type != KJ_VOID)) {
+        kj_coerce(s, v, type, what);
         return false;
+    }
     if (extra || !kj_is_constant(&v)) {
         kj_message *m =
             kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);

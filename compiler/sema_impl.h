@@ -18,6 +18,7 @@
  *   sema_expr.c     expressions; sema_op.c: operators; sema_literal.c: untyped constants
  *   sema_array.c    views, loads; sema_member.c: members
  *   sema_aggregate.c  values of several scalars; sema_vector.c: arithmetic on small vectors
+ *   sema_complex.c  arithmetic on complex numbers; sema_cmath.c: functions of them
  *   sema_memory.c   shared and local arrays; sema_atomic.c: atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_random.c   calls of the random generator
@@ -238,6 +239,11 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
 /* Any integer as i64; NULL after an error about what, "an index". */
 kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what);
 bool kj_type_in_bound(kj_dtype t, const char *bound);
+/* What a place of that type asks of an expression. */
+static inline kj_dtype kj_wanted(const kj_type *t)
+{
+    return t->kind == KJ_T_SCALAR || t->kind == KJ_T_AGGREGATE ? t->dtype : KJ_VOID;
+}
 
 /* ---- sema_build.c ---- */
 
@@ -393,6 +399,30 @@ kj_operand kj_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
 kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v, int n);
 /* dot, all, any */
 kj_operand kj_vector_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+
+/* ---- sema_complex.c, sema_cmath.c ---- */
+
+bool kj_is_complex(const kj_operand *v);
+/* Of two parts of one type that complex numbers have, or of two literals. */
+kj_operand kj_complex(kj_sema *s, kj_operand re, kj_operand im, kj_span span);
+/* Brings complex and real numbers to one complex type (that of `want`, when all are literals);
+ * false after an error. */
+bool kj_complex_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span,
+                      const char *what);
+/* *v as a `to`, where that widens; false where it doesn't, and *v is as it was. */
+bool kj_becomes_complex(kj_sema *s, kj_operand *v, const kj_aggregate *to, const char *what);
+kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate *of, kj_operand *v,
+                                int n);
+kj_operand kj_complex_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+kj_operand kj_complex_power(kj_sema *s, kj_operand a, kj_operand b, kj_dtype want, kj_span span);
+kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span);
+kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                              kj_operand *v, int n);
+/* conj, phase, polar, rect */
+kj_operand kj_complex_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want);
+/* Of scalars: a builtin of one argument; one of two, both evaluated, to be used again. */
+kj_operand kj_real_call(kj_sema *s, kj_builtin id, kj_operand v);
+kj_operand kj_choose(kj_sema *s, kj_operand test, kj_operand yes, kj_operand no);
 
 /* ---- sema_call.c, sema_builtin.c, sema_sync.c ---- */
 

@@ -287,6 +287,8 @@ kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span s
     }
     if (a.kind == KJ_V_LITERAL && b.kind == KJ_V_LITERAL)
         return kj_literal_binary(s, op, a, b, span);
+    if (kj_is_complex(&a) || kj_is_complex(&b))
+        return kj_complex_binary(s, op, a, b, span);
     if (kj_is_aggregate(&a) || kj_is_aggregate(&b))
         return kj_aggregate_binary(s, op, a, b, span);
     if (class == KJ_OPS_COMPARE)

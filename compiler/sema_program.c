@@ -49,16 +49,16 @@ static int generic_of(const kj_item *item, const kj_type_ref *ref)
 
 static void check_generics(kj_sema *s, const kj_item *item)
 {
-    static const char *const bounds[] = {"int", "float", "number"};
+    static const char *const bounds[] = {"int", "float", "complex", "number"};
     for (const kj_generic *g = item->generics; g; g = g->next) {
         bool known = !g->bound;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++)
             known = known || strcmp(g->bound, bounds[i]) == 0;
         if (known)
             continue;
         kj_message *m = kj_sema_error(s, g->bound_span, "generic-bound",
                                       "'%s' is not a bound of types", g->bound);
-        kj_hint(s->diag, m, "bounds are int, float and number");
+        kj_hint(s->diag, m, "bounds are int, float, complex and number");
     }
 }
 
@@ -127,8 +127,16 @@ static void describe_kernels(kj_sema *s, kj_program *p)
 /* ---- Bodies ---- */
 
 /* Types that stand for all a bound allows; the narrow integers are checked where they are used. */
-static const kj_dtype typical[] = {KJ_F32, KJ_F64, KJ_I32, KJ_I64, KJ_U32, KJ_U64, KJ_BOOL};
+static const kj_dtype typical[] = {KJ_F32, KJ_F64,  KJ_I32, KJ_I64, KJ_U32,
+                                   KJ_U64, KJ_BOOL, KJ_C64, KJ_C128};
 enum { NTYPICAL = sizeof typical / sizeof *typical };
+
+/* Complex numbers are tried only where nothing else is meant: <T: number> may compare. */
+static bool is_tried(kj_dtype t, const char *bound)
+{
+    return kj_type_in_bound(t, bound) &&
+           (!kj_is_complex_type(t) || (bound && strcmp(bound, "complex") == 0));
+}
 
 /* Every generic takes the n-th typical type that its bound allows (from the start again when
  * there are fewer). False when n is past the end for all of them. */
@@ -138,11 +146,11 @@ static bool nth_types(const kj_generic *g, int n, kj_dtype *out)
     for (; g; g = g->next) {
         int allowed = 0, seen = 0;
         for (int i = 0; i < NTYPICAL; i++)
-            allowed += kj_type_in_bound(typical[i], g->bound);
+            allowed += is_tried(typical[i], g->bound);
         more |= n < allowed;
         *out = KJ_F32;
         for (int i = 0; i < NTYPICAL && allowed; i++)
-            if (kj_type_in_bound(typical[i], g->bound) && seen++ == n % allowed)
+            if (is_tried(typical[i], g->bound) && seen++ == n % allowed)
                 *out = typical[i];
         out++;
     }

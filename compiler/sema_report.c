@@ -143,6 +143,13 @@ static void add_text(kj_sema *s, report *r, const char *text)
 static bool print_value(kj_sema *s, report *r, kj_operand v)
 {
     v = kj_settle(s, v);
+    if (kj_is_complex(&v) && r->site->nvalues + 2 <= KJ_MAX_REPORTED) {
+        v = kj_hold_value(s, v, "printed");
+        r->parts[r->site->nparts++] = (kj_site_part){NULL, v.u.tuple.of->type};
+        for (int i = 0; i < 2; i++)
+            r->values[r->site->nvalues++] = v.u.tuple.items[i].u.scalar.e;
+        return true;
+    }
     if (v.kind == KJ_V_TUPLE) {
         add_text(s, r, "(");
         for (int i = 0; i < v.u.tuple.n; i++) {

@@ -19,7 +19,7 @@ static bool works_on_numbers(kj_builtin id)
 {
     const char *group = kj_builtins[id].group;
     return strcmp(group, "arithmetic") == 0 || strcmp(group, "bits") == 0 ||
-           strcmp(group, "math") == 0;
+           strcmp(group, "math") == 0 || strcmp(group, "complex") == 0;
 }
 
 static void add_name(kj_sema *s, kj_scope *scope, const char *name, size_t len, kj_symbol_kind kind,
@@ -105,6 +105,7 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
     switch (e->kind) {
     case KJ_E_INT:
     case KJ_E_FLOAT:
+    case KJ_E_IMAG:
     case KJ_E_BOOL:
     case KJ_E_STRING: break;
     case KJ_E_NAME: kj_sema_run_name(s, e); break;

@@ -140,8 +140,11 @@ static const struct {
     {"atomicAdd", "write atomic.add(a, i, v)"},
     {"divmod", "write a // b and a % b"},
     {"enumerate", "write for i in range(a.size), and a[i]"},
-    {"c64", "complex types are not there yet: use two f32 arrays"},
-    {"c128", "complex types are not there yet: use two f64 arrays"},
+    {"complex", "write c64 or c128"},
+    {"complex64", "write c64"},
+    {"complex128", "write c128"},
+    {"conjugate", "write conj(z)"},
+    {"angle", "write phase(z)"},
 };
 
 static bool hint_habit(kj_sema *s, kj_message *m, const char *name)

@@ -295,7 +295,7 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
         kj_note(s->diag, m, f->item->type->span, "declared here");
         return kj_no_value(st->span);
     }
-    kj_operand v = kj_expr_value(s, st->u.expr, t->kind == KJ_T_SCALAR ? t->dtype : KJ_VOID);
+    kj_operand v = kj_expr_value(s, st->u.expr, kj_wanted(t));
     if (v.kind == KJ_V_ERROR || t->kind == KJ_T_ERROR)
         return kj_no_value(st->span);
     if (t->kind == KJ_T_NONE) {

@@ -76,6 +76,8 @@ bool kj_type_in_bound(kj_dtype t, const char *bound)
         return kj_is_int(t);
     if (strcmp(bound, "float") == 0)
         return kj_is_float(t);
+    if (strcmp(bound, "complex") == 0)
+        return kj_is_complex_type(t);
     return !kj_is_scalar(t) || kj_is_int(t) || kj_is_float(t);
 }
 
@@ -90,10 +92,24 @@ static kj_dtype signed_of(int bits)
                         : KJ_VOID;
 }
 
+/* Of a complex type that of its parts. */
+static kj_dtype part_type(kj_dtype t, bool *complex)
+{
+    *complex = kj_is_complex_type(t);
+    return *complex ? kj_aggregate_of(t)->elem : t;
+}
+
 kj_dtype kj_common_type(kj_dtype a, kj_dtype b)
 {
+    bool complex[2];
     if (a == b)
         return a;
+    a = part_type(a, &complex[0]);
+    b = part_type(b, &complex[1]);
+    if (complex[0] || complex[1]) {
+        kj_dtype part = kj_common_type(a, b);
+        return part == KJ_VOID ? part : kj_complex_of(part)->type;
+    }
     if (a >= KJ_NTYPES || b >= KJ_NTYPES || a == KJ_BOOL || b == KJ_BOOL)
         return KJ_VOID;
     if (kj_is_float(a) != kj_is_float(b))
@@ -110,8 +126,12 @@ kj_dtype kj_common_type(kj_dtype a, kj_dtype b)
 
 bool kj_converts(kj_dtype from, kj_dtype to)
 {
+    bool complex[2];
     if (from == to)
         return true;
+    kj_dtype parts[2] = {part_type(from, &complex[0]), part_type(to, &complex[1])};
+    if (complex[1])
+        return kj_converts(parts[0], parts[1]);
     if (from >= KJ_NTYPES || to >= KJ_NTYPES || from == KJ_BOOL || to == KJ_BOOL)
         return false;
     if (to == KJ_F16 && kj_is_int(from))
@@ -195,6 +215,9 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
         if (v.kind == KJ_V_ARRAY)
             kj_hint(s->diag, m, "an element has %d %s", v.u.array->ndim,
                     v.u.array->ndim == 1 ? "index" : "indices");
+        if (kj_is_complex(&v))
+            kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",
+                    kj_source_text(s, v.span, "z"));
         return NULL;
     }
     if (!kj_converts(v.u.scalar.e->type, to)) {
@@ -243,6 +266,8 @@ kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const cha
 
 kj_operand kj_settle(kj_sema *s, kj_operand v)
 {
+    if (kj_is_complex(&v) && v.u.tuple.of == &kj_complex_literal)
+        return kj_coerce_aggregate(s, v, kj_complex_of(KJ_F32), "this");
     if (v.kind == KJ_V_LITERAL)
         return kj_scalar(kj_coerce(s, v, kj_default_type(v.u.literal), "this"));
     if (v.kind == KJ_V_SCALAR)
@@ -269,7 +294,7 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
         kj_sema_error(s, v.span, "not-bool", "%s is bool, not %s", what, kj_describe(s, &v));
     if (v.kind == KJ_V_LITERAL)
         kj_hint(s->diag, m, "write true or false");
-    else if (v.kind == KJ_V_SCALAR)
+    else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
         kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v.span, "..."));
     else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
         kj_hint(s->diag, m, "write all(%s), or any(...)", kj_source_text(s, v.span, "..."));

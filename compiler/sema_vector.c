@@ -194,6 +194,8 @@ kj_operand kj_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
         }
     }
     kj_expr_list(s, e->u.call.args, v, nargs < MOST_PARTS ? nargs : MOST_PARTS);
+    if (of->kind == KJ_COMPLEX)
+        return kj_construct_complex(s, e, of, v, nargs);
     for (int i = 0; i < nargs && nargs <= of->n; i++) {
         if (v[i].kind == KJ_V_ERROR)
             return v[i];

@@ -159,7 +159,7 @@ struct kj_tblock {
 };
 
 /* What a thread reports: that an assert failed, or a line of print. Its values are those of the
- * parts that have a type, in order. */
+ * parts that have a type, in order: two of a complex one. */
 typedef struct kj_site_part {
     const char *text; /* of print: to be written; of an assert: what the value is of */
     kj_dtype type;    /* KJ_VOID: text alone */

@@ -106,6 +106,22 @@ const kj_aggregate *kj_vector_of(kj_dtype elem, int n)
     return NULL;
 }
 
+const kj_aggregate *kj_complex_of(kj_dtype elem)
+{
+    for (int i = 0; i < NAGGREGATES; i++) {
+        if (aggregates[i].kind == KJ_COMPLEX && aggregates[i].elem == elem)
+            return &aggregates[i];
+    }
+    return NULL;
+}
+
+const kj_aggregate kj_complex_literal = {.kind = KJ_COMPLEX,
+                                         .name = "a complex number",
+                                         .type = KJ_VOID,
+                                         .n = 2,
+                                         .fields = fields_C128,
+                                         .elem = KJ_VOID};
+
 kj_dtype kj_type_named(const char *name)
 {
     for (int t = 0; t < KJ_NTYPES; t++) {

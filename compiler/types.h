@@ -95,6 +95,14 @@ bool kj_is_field_name(const char *name);    /* of any */
 int kj_count_parts(const kj_aggregate *of); /* scalars in all */
 /* The vector of n scalars; NULL when there is none. */
 const kj_aggregate *kj_vector_of(kj_dtype elem, int n);
+const kj_aggregate *kj_complex_of(kj_dtype elem);
+static inline bool kj_is_complex_type(kj_dtype t)
+{
+    const kj_aggregate *of = kj_aggregate_of(t);
+    return of && of->kind == KJ_COMPLEX;
+}
+/* What 2.5j is until it meets a type: its parts are literals. */
+extern const kj_aggregate kj_complex_literal;
 
 typedef enum kj_op {
 #define BINARY(id, spelling, class) KJ_OP_##id,

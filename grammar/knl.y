@@ -75,6 +75,7 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %token <name> NAME "name"
 %token <integer> INT "integer"
 %token <real> FLOAT "number"
+%token <real> IMAGINARY "imaginary number"
 %token <string> STRING "string"
 
 %token CONST "const" FN "fn" KERNEL "kernel" RUN "run"
@@ -345,6 +346,7 @@ primary:
     NAME                        { $$ = kj_make_name(p, @$, $1); }
 |   INT                         { $$ = kj_make_int(p, @$, $1); }
 |   FLOAT                       { $$ = kj_make_float(p, @$, $1); }
+|   IMAGINARY                   { $$ = kj_make_imaginary(p, @$, $1); }
 |   STRING                      { $$ = kj_make_string(p, @$, $1); }
 |   "true"                      { $$ = kj_make_bool(p, @$, true); }
 |   "false"                     { $$ = kj_make_bool(p, @$, false); }

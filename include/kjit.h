@@ -77,8 +77,8 @@ KJIT_API const char *kjit_version(void);                      /* "0.1.0" */
 /* ---- Types ---- */
 
 /* Element types. bool is one byte, 0 or 1; f16 is IEEE's half, bf16 the upper half of an f32. A
- * small vector is its scalars one behind the other (x, y, z, w), aligned as one of them is. The
- * numbers are kept for ever. */
+ * small vector is its scalars one behind the other (x, y, z, w), aligned as one of them is, and a
+ * complex number its parts (real, imag). The numbers are kept for ever. */
 typedef enum kjit_dtype {
     KJIT_BOOL = 0,
     KJIT_I8 = 1,
@@ -93,6 +93,8 @@ typedef enum kjit_dtype {
     KJIT_F64 = 10,
     KJIT_F16 = 11,
     KJIT_BF16 = 12,
+    KJIT_C64 = 13,
+    KJIT_C128 = 14,
     KJIT_F32X2 = 16,
     KJIT_F32X4 = 17,
     KJIT_F64X2 = 18,
@@ -266,7 +268,7 @@ KJIT_API kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_
  * more, the last; or scalars as vectors of that type, which takes the last axis: its elements lie
  * side by side, as many as a vector has. The array's own type is a plain view. */
 KJIT_API kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out);
-/* A view of one field of each element: "x" to "w" of vectors. */
+/* A view of one field of each element: "x" to "w" of vectors, "real" and "imag". */
 KJIT_API kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out);
 /* The memory goes with its last array, view and queued work. */
 KJIT_API void kjit_array_free(kjit_array *a);
@@ -392,7 +394,8 @@ static inline kjit_arg kjit_arg_bool(int b)
     arg.u.i = b != 0;
     return arg;
 }
-/* A vector, in memory. */
+/* A vector or complex number, in memory. A complex parameter takes either complex type, and real
+ * numbers too. */
 static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
 {
     kjit_arg arg;

@@ -83,6 +83,8 @@ static bool allows(const char *bound, kj_dtype type)
 {
     if (!bound)
         return true;
+    if (strcmp(bound, "complex") == 0)
+        return kj_is_complex_type(type);
     if (strcmp(bound, "float") == 0)
         return kj_is_float(type);
     return kj_is_int(type) ||
@@ -215,7 +217,8 @@ static kjit_status bind_value(kj_binding *b, int i)
         return wrong_kind(b, p, arg);
     if (param_type(b, p) == KJ_VOID)
         return fix_generic(b, p, (kj_dtype)arg->dtype);
-    return param_type(b, p) == (kj_dtype)arg->dtype ? KJIT_OK : wrong_kind(b, p, arg);
+    bool complex = kj_is_complex_type(param_type(b, p)) && kj_is_complex_type((kj_dtype)arg->dtype);
+    return complex || param_type(b, p) == (kj_dtype)arg->dtype ? KJIT_OK : wrong_kind(b, p, arg);
 }
 
 static bool add_parts(kj_binding *b, int param, const kj_aggregate *of, int64_t offset)
@@ -260,10 +263,18 @@ static kjit_status list_runtime(kj_binding *b)
 kj_value kj_binding_scalar(const kj_binding *b, int i)
 {
     int param = b->runtime[i];
-    if (!b->args[param] || b->args[param]->kind != KJIT_ARG_VALUE)
-        return b->scalars[param];
+    const kjit_arg *arg = b->args[param];
     const kj_field *part = &b->parts[i];
-    return kj_value_read((const char *)b->args[param]->u.value + part->offset, part->type, 0);
+    const kj_kernel_param *p = &b->kernel->decl->params[param];
+    bool complex = p->ndim == 0 && kj_is_complex_type(param_type(b, p));
+    if (!arg || arg->kind != KJIT_ARG_VALUE)
+        return complex && part->offset > 0 ? kj_float(part->type, 0) : b->scalars[param];
+    if (!complex)
+        return kj_value_read((const char *)arg->u.value + part->offset, part->type, 0);
+    const kj_aggregate *own = kj_aggregate_of((kj_dtype)arg->dtype);
+    const kj_field *from = &own->fields[part->offset > 0];
+    return kj_fold_convert(kj_value_read((const char *)arg->u.value + from->offset, from->type, 0),
+                           part->type);
 }
 
 /* What the addresses of the arrays allow. Host arrays that a device gets copies of keep their place
@@ -310,6 +321,8 @@ static kjit_status infer_generic(kj_binding *b, int generic)
         return FAIL(b, KJIT_TYPE, "no argument says what the type %s is", NAME(b), g->name);
     if (g->bound && strcmp(g->bound, "float") == 0 && kj_is_int(type))
         type = KJ_F32;
+    if (g->bound && strcmp(g->bound, "complex") == 0)
+        type = KJ_C64;
     return fix_generic(b, of, type);
 }
 
@@ -320,6 +333,8 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
 {
     kj_dtype to = param_type(b, p);
     char type[96], text[96];
+    if (kj_is_complex_type(to)) /* the real part of it */
+        to = kj_aggregate_of(to)->elem;
     if (kj_aggregate_of(to))
         return wrong_kind(b, p, arg);
     if (to == KJ_BOOL
@@ -345,6 +360,9 @@ static kjit_status bind_numbers(kj_binding *b)
         const kj_kernel_param *p = &decl->params[i];
         if (p->ndim > 0 || (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE))
             continue;
+        if (p->is_const && !kj_is_scalar(param_type(b, p)))
+            return FAIL(b, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",
+                        NAME(b), p->name, kj_type_name(param_type(b, p)));
         kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
         if (!b->args[i]) {
             *to = kj_fold_convert(p->init, p->generic >= 0 ? b->generics[p->generic] : p->type);
@@ -408,11 +426,14 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     for (int i = 0; i < decl->ngenerics; i++)
         b->generics[i] = KJ_VOID;
     kjit_status status = place_args(b, args, nargs);
+    for (int i = 0; i < decl->nparams && status == KJIT_OK; i++)
+        if (decl->params[i].ndim > 0)
+            status = bind_array(b, i);
     for (int i = 0; i < decl->nparams && status == KJIT_OK; i++) {
         const kj_kernel_param *p = &decl->params[i];
         if (p->ndim > 0)
-            status = bind_array(b, i);
-        else if (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE)
+            continue;
+        if (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE)
             status = bind_value(b, i);
         else if (b->args[i] && b->args[i]->kind == KJIT_ARG_ARRAY)
             status = b->args[i]->u.array

@@ -21,6 +21,8 @@ typedef struct emission {
 /* A type that stands for all that a bound allows. */
 static kj_dtype representative(const char *bound)
 {
+    if (bound && strcmp(bound, "complex") == 0)
+        return KJ_C64;
     return bound && strcmp(bound, "int") == 0 ? KJ_I32 : KJ_F32;
 }
 
@@ -42,7 +44,8 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
             continue;
         kj_dtype type = p->generic >= 0 ? generics[p->generic] : p->type;
         kj_value one = type == KJ_BOOL ? (kj_value){.type = KJ_BOOL, .u = 1} : kj_int(KJ_I64, 1);
-        consts[n++] = kj_fold_convert(p->has_default ? p->init : one, type);
+        consts[n++] =
+            kj_fold_convert(p->has_default ? p->init : one, kj_is_scalar(type) ? type : KJ_I32);
     }
     return (kj_spec){.generics = generics,
                      .consts = consts,

@@ -30,15 +30,27 @@ static const char *value_text(kj_value v, char buf[KJ_SCALAR_TEXT])
     return kj_scalar_text((kjit_dtype)v.type, &element, buf);
 }
 
-/* "v is (1.0, 2.0)" */
+static kj_dtype param_type(const subjects *s, int param)
+{
+    const kj_kernel_param *p = &s->b->kernel->decl->params[param];
+    return p->generic >= 0 ? s->b->generics[p->generic] : p->type;
+}
+
+/* "v is (1.0, 2.0)", "z is (1+2j)" */
 static void add_parts(subjects *s, int param)
 {
     char number[KJ_SCALAR_TEXT];
     const char *before = "(";
+    bool complex = kj_is_complex_type(param_type(s, param));
     kj_str_printf(&s->text, "%s is ", s->b->kernel->decl->params[param].name);
     for (int i = 0; i < s->b->nruntime; i++) {
         if (s->b->runtime[i] != param)
             continue;
+        if (complex) {
+            kj_value re = kj_binding_scalar(s->b, i), im = kj_binding_scalar(s->b, i + 1);
+            kj_str_puts(&s->text, kj_complex_text(re.f, im.f, re.type, number));
+            return;
+        }
         kj_str_printf(&s->text, "%s%s", before, value_text(kj_binding_scalar(s->b, i), number));
         before = ", ";
     }
@@ -59,7 +71,7 @@ static void add_param(subjects *s, int i)
                       kj_shape_text(a->ndim, a->shape, shape));
         return;
     }
-    if (s->b->args[i] && s->b->args[i]->kind == KJIT_ARG_VALUE) {
+    if (kj_aggregate_of(param_type(s, i))) {
         add_parts(s, i);
         return;
     }

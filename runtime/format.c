@@ -14,23 +14,32 @@
 
 enum { PRECISION = 8, THRESHOLD = 1000, EDGE = 3, LINE = 75, WORD = 128 };
 
-typedef struct printer {
-    const kjit_array *a;
-    kj_str *out;
-    bool summary;
-    int width; /* of every word */
+/* The form of numbers: of the elements, or of one part of complex ones. */
+typedef struct form {
+    kjit_dtype dtype;
+    int64_t offset; /* bytes, in an element */
+    bool plus;      /* a sign always: of imaginary parts */
+    int width;      /* of every one */
     bool exponents;
     int left, right;        /* positional: columns before and after the point */
     int fraction, exponent; /* scientific: digits of each part */
     bool any_finite, any_other, any_neginf;
     double largest, least; /* non-zero finite sizes */
-    kj_str line;           /* of a row, being filled */
-    size_t skip;           /* columns of it that are written already */
+} form;
+
+typedef struct printer {
+    const kjit_array *a;
+    kj_str *out;
+    bool summary;
+    form forms[2];
+    int nforms;
+    kj_str line; /* of a row, being filled */
+    size_t skip; /* columns of it that are written already */
 } printer;
 
-static double float_at(const printer *p, const char *at)
+static double float_at(const form *f, const char *at)
 {
-    return kj_value_read(at, (kj_dtype)p->a->dtype, 0).f;
+    return kj_value_read(at, (kj_dtype)f->dtype, 0).f;
 }
 
 /* ---- The elements that are shown ---- */
@@ -40,19 +49,19 @@ static bool cut(const printer *p, int axis)
     return p->summary && p->a->shape[axis] > 2 * EDGE;
 }
 
-/* Calls visit with each element that will be shown. */
-static void each_shown(printer *p, int axis, const char *at,
-                       void (*visit)(printer *p, const char *at))
+/* Calls visit with each element that will be shown, or the part of it. */
+static void each_shown(const printer *p, form *f, int axis, const char *at,
+                       void (*visit)(form *f, const char *at))
 {
     if (axis == p->a->ndim) {
-        visit(p, at);
+        visit(f, at + f->offset);
         return;
     }
     int64_t n = p->a->shape[axis];
     for (int64_t i = 0; i < n; i++) {
         if (cut(p, axis) && i == EDGE)
             i = n - EDGE;
-        each_shown(p, axis + 1, at + i * p->a->strides[axis], visit);
+        each_shown(p, f, axis + 1, at + i * p->a->strides[axis], visit);
     }
 }
 
@@ -62,106 +71,138 @@ static void most(int *of, int n)
         *of = n;
 }
 
-static void measure_word(printer *p, const char *at)
+static void measure_word(form *f, const char *at)
 {
     char buf[KJ_SCALAR_TEXT];
-    most(&p->width, (int)strlen(kj_scalar_text(p->a->dtype, at, buf)));
+    most(&f->width, (int)strlen(kj_scalar_text(f->dtype, at, buf)));
 }
 
-static void measure_range(printer *p, const char *at)
+static void measure_range(form *f, const char *at)
 {
-    double v = float_at(p, at), size = fabs(v);
+    double v = float_at(f, at), size = fabs(v);
     if (!isfinite(v)) {
-        p->any_other = true;
-        p->any_neginf |= isinf(v) && v < 0;
+        f->any_other = true;
+        f->any_neginf |= isinf(v) && v < 0;
         return;
     }
-    p->any_finite = true;
+    f->any_finite = true;
     if (size == 0)
         return;
-    if (p->largest == 0 || size > p->largest)
-        p->largest = size;
-    if (p->least == 0 || size < p->least)
-        p->least = size;
+    if (f->largest == 0 || size > f->largest)
+        f->largest = size;
+    if (f->least == 0 || size < f->least)
+        f->least = size;
 }
 
-static void measure_digits(printer *p, const char *at)
+static void measure_digits(form *f, const char *at)
 {
-    double v = float_at(p, at);
+    double v = float_at(f, at);
     if (!isfinite(v))
         return;
     kj_decimal d;
     char buf[WORD];
-    kj_rounded(v, (kj_dtype)p->a->dtype, PRECISION, !p->exponents, &d);
-    if (p->exponents) {
-        most(&p->left, 1 + d.negative);
-        most(&p->fraction, d.n - 1);
-        most(&p->exponent, abs(d.exponent) >= 100 ? 3 : 2);
+    kj_rounded(v, (kj_dtype)f->dtype, PRECISION, !f->exponents, &d);
+    int sign = f->plus && !d.negative;
+    if (f->exponents) {
+        most(&f->left, 1 + d.negative + sign);
+        most(&f->fraction, d.n - 1);
+        most(&f->exponent, abs(d.exponent) >= 100 ? 3 : 2);
     } else {
         int len = kj_decimal_positional(&d, buf), whole = (int)strcspn(buf, ".");
-        most(&p->left, whole);
-        most(&p->right, len - whole - 1);
+        most(&f->left, whole + sign);
+        most(&f->right, len - whole - 1);
     }
 }
 
 /* Values are compared in their own type, as NumPy does. */
-static bool wants_exponents(const printer *p)
+static bool wants_exponents(const form *f)
 {
-    if (p->largest == 0)
+    if (f->largest == 0)
         return false;
-    kj_dtype type = (kj_dtype)p->a->dtype;
+    kj_dtype type = (kj_dtype)f->dtype;
     double most = type == KJ_F16 ? 1e3 : type == KJ_F64 ? 1e8 : 1e6;
-    kj_value largest = kj_float(type, p->largest), least = kj_float(type, p->least);
-    return p->largest >= most || p->least < kj_fold_convert(kj_float(KJ_F64, 1e-4), type).f ||
+    kj_value largest = kj_float(type, f->largest), least = kj_float(type, f->least);
+    return f->largest >= most || f->least < kj_fold_convert(kj_float(KJ_F64, 1e-4), type).f ||
            kj_fold_binary(KJ_OP_DIV, largest, least).f > 1000;
 }
 
-/* Finds the common form of the elements. */
-static void measure(printer *p)
+/* Finds the common form of the elements, or of their part. */
+static void measure(const printer *p, form *f)
 {
-    kj_dtype type = (kj_dtype)p->a->dtype;
+    kj_dtype type = (kj_dtype)f->dtype;
     if (!kj_is_float(type)) {
-        each_shown(p, 0, p->a->data, measure_word);
+        each_shown(p, f, 0, p->a->data, measure_word);
         if (type == KJ_BOOL)
-            most(&p->width, 5); /* " True" */
+            most(&f->width, 5); /* " True" */
         return;
     }
-    each_shown(p, 0, p->a->data, measure_range);
-    p->exponents = wants_exponents(p);
-    each_shown(p, 0, p->a->data, measure_digits);
-    if (p->exponents)
-        p->right = p->exponent + 2 + p->fraction; /* "ddde+xx" after the point */
-    if (p->any_other) {
-        most(&p->left, 3 - (p->right + 1));
-        most(&p->left, 3 + p->any_neginf - (p->right + 1));
+    each_shown(p, f, 0, p->a->data, measure_range);
+    f->exponents = wants_exponents(f);
+    each_shown(p, f, 0, p->a->data, measure_digits);
+    if (f->exponents)
+        f->right = f->exponent + 2 + f->fraction; /* "ddde+xx" after the point */
+    if (f->any_other) {
+        most(&f->left, 3 - (f->right + 1));
+        most(&f->left, 3 + (f->any_neginf || f->plus) - (f->right + 1));
     }
-    p->width = p->left + 1 + p->right;
+    f->width = f->left + 1 + f->right;
+}
+
+static void measure_all(printer *p)
+{
+    const kj_aggregate *of = p->a->of;
+    p->nforms = of ? of->n : 1;
+    for (int i = 0; i < p->nforms; i++) {
+        p->forms[i] = (form){.dtype = of ? (kjit_dtype)of->elem : p->a->dtype,
+                             .offset = of ? of->fields[i].offset : 0,
+                             .plus = i > 0};
+        measure(p, &p->forms[i]);
+    }
 }
 
 /* ---- Words and rows ---- */
 
-static void put_word(const printer *p, const char *at, char buf[WORD])
+static void put_number(const form *f, const char *at, char buf[WORD])
 {
     char text[WORD];
-    double v = kj_is_float((kj_dtype)p->a->dtype) ? float_at(p, at) : NAN;
-    if (!isfinite(v)) { /* integers and bools too */
-        snprintf(buf, WORD, "%*s", p->width, kj_scalar_text(p->a->dtype, at, text));
-        return;
-    }
+    double v = kj_is_float((kj_dtype)f->dtype) ? float_at(f, at) : NAN;
     kj_decimal d;
-    if (p->exponents) {
-        kj_rounded(v, (kj_dtype)p->a->dtype, p->fraction, false, &d);
-        if (d.n <= p->fraction)
-            kj_exact(v, p->fraction + 1, &d);
-        kj_decimal_scientific(&d, p->fraction, p->exponent, text);
-        snprintf(buf, WORD, "%*s", p->width, text);
+    if (!isfinite(v)) { /* integers and bools too */
+        kj_scalar_text(f->dtype, at, text + 1);
+        text[0] = '+';
+        snprintf(buf, WORD, "%*s", f->width, text + !(f->plus && text[1] != '-'));
         return;
     }
-    kj_rounded(v, (kj_dtype)p->a->dtype, PRECISION, true, &d);
-    int len = kj_decimal_positional(&d, text), whole = (int)strcspn(text, ".");
-    memset(buf, ' ', (size_t)p->width);
-    memcpy(buf + p->left - whole, text, (size_t)len);
-    buf[p->width] = '\0';
+    text[0] = '+';
+    if (f->exponents) {
+        kj_rounded(v, (kj_dtype)f->dtype, f->fraction, false, &d);
+        if (d.n <= f->fraction)
+            kj_exact(v, f->fraction + 1, &d);
+        kj_decimal_scientific(&d, f->fraction, f->exponent, text + 1);
+        snprintf(buf, WORD, "%*s", f->width, text + !(f->plus && !d.negative));
+        return;
+    }
+    kj_rounded(v, (kj_dtype)f->dtype, PRECISION, true, &d);
+    kj_decimal_positional(&d, text + 1);
+    const char *shown = text + !(f->plus && !d.negative);
+    memset(buf, ' ', (size_t)f->width);
+    memcpy(buf + f->left - strcspn(shown, "."), shown, strlen(shown));
+    buf[f->width] = '\0';
+}
+
+/* The j of an imaginary part stands at its last digit, before the spaces. */
+static void put_word(const printer *p, const char *at, char buf[WORD])
+{
+    char part[WORD];
+    put_number(&p->forms[0], at, buf);
+    if (p->nforms == 1)
+        return;
+    put_number(&p->forms[1], at + p->forms[1].offset, part);
+    int n = (int)strlen(part), digits = n;
+    while (digits > 0 && part[digits - 1] == ' ')
+        digits--;
+    size_t length = strlen(buf);
+    snprintf(buf + length, WORD - length, "%.*sj%*s", digits, part, n - digits, "");
 }
 
 static void spaces(kj_str *t, int n)
@@ -245,7 +286,7 @@ static void put_array(const kjit_array *a, kj_str *out)
         kj_str_puts(out, kj_scalar_text(a->dtype, a->data, buf));
     } else {
         printer p = {.a = a, .out = out, .summary = a->size > THRESHOLD};
-        measure(&p);
+        measure_all(&p);
         put_axis(&p, 0, a->data, 1, LINE);
         out->failed |= p.line.failed;
         kj_str_free(&p.line);

@@ -145,8 +145,34 @@ static const char *float_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
     return buf;
 }
 
+/* Without ".0". */
+static const char *part_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
+{
+    float_text(v, type, buf);
+    size_t n = strlen(buf);
+    if (n > 2 && strcmp(buf + n - 2, ".0") == 0)
+        buf[n - 2] = '\0';
+    return buf;
+}
+
+const char *kj_complex_text(double re, double im, kj_dtype part, char buf[KJ_SCALAR_TEXT])
+{
+    char x[KJ_SCALAR_TEXT], y[KJ_SCALAR_TEXT];
+    part_text(re, part, x);
+    part_text(im, part, y);
+    if (re == 0 && !signbit(re))
+        snprintf(buf, KJ_SCALAR_TEXT, "%.30sj", y);
+    else
+        snprintf(buf, KJ_SCALAR_TEXT, "(%.28s%s%.28sj)", x, *y == '-' ? "" : "+", y);
+    return buf;
+}
+
 const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
 {
+    const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
+    if (of)
+        return kj_complex_text(kj_value_read(element, of->elem, 0).f,
+                               kj_value_read(element, of->elem, 1).f, of->elem, buf);
     kj_dtype type = (kj_dtype)dtype;
     kj_value v = kj_value_read(element, type, 0);
     if (kj_is_float(type))

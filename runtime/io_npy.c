@@ -115,6 +115,9 @@ static kjit_status take_shape(reader *r, header *h)
     return KJIT_OK;
 }
 
+/* c64 and c128 there. */
+static const char *const complex_names[] = {"c8", "c16"};
+
 static kjit_status take_dtype(reader *r, header *h)
 {
     char descr[32];
@@ -129,6 +132,14 @@ static kjit_status take_dtype(reader *r, header *h)
             continue;
         h->dtype = (kjit_dtype)i;
         h->swapped = order == '>' && kj_types[i].size > 1;
+        return KJIT_OK;
+    }
+    for (int i = 0; i < 2; i++) {
+        const kj_aggregate *of = kj_complex_of(i ? KJ_F64 : KJ_F32);
+        if (strcmp(type, complex_names[i]) != 0)
+            continue;
+        h->dtype = (kjit_dtype)of->type;
+        h->swapped = order == '>';
         return KJIT_OK;
     }
     return kj_fail(r->ctx, KJIT_TYPE,
@@ -262,7 +273,8 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
         return status;
     }
     if (h->swapped)
-        swap_bytes(a->data, count, elem);
+        swap_bytes(a->data, a->of ? a->of->n * count : count,
+                   a->of ? elem / (size_t)a->of->n : elem);
     for (int64_t i = 0; h->dtype == KJIT_BOOL && i < count; i++)
         a->data[i] = a->data[i] != 0;
     *out = a;
@@ -288,17 +300,18 @@ kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out)
  * vectors are an axis, and the last one's stride is the least.) */
 static bool is_fortran(const kjit_array *a)
 {
-    return a->layout == KJ_LAYOUT_F && !a->of;
+    return a->layout == KJ_LAYOUT_F && !kj_is_vectors(a);
 }
 
 static void write_header(kj_str *t, const kjit_array *a)
 {
     const kj_type_info *type = &kj_types[a->of ? a->of->elem : (kj_dtype)a->dtype];
-    bool fortran = is_fortran(a);
+    bool fortran = is_fortran(a), complex = a->of && a->of->kind == KJ_COMPLEX;
+    const char *npy = complex ? complex_names[a->of->elem == KJ_F64] : type->npy;
     char growing[24] = "";
     kj_str dict = {0};
     kj_str_printf(&dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
-                  type->size == 1 ? '|' : '<', type->npy, fortran ? "True" : "False");
+                  type->size == 1 ? '|' : '<', npy, fortran ? "True" : "False");
     int ndim = a->ndim + kj_is_vectors(a);
     for (int i = 0; i < ndim; i++)
         kj_str_printf(&dict,

@@ -32,7 +32,7 @@ static bool is_least(kj_fold_op op)
 static void put_identity(kj_str *t, const kj_fold *f)
 {
     bool least = is_least(f->op);
-    uint8_t bits = kj_types[f->acc].bits;
+    uint8_t bits = kj_is_scalar(f->acc) ? kj_types[f->acc].bits : 0;
     if (is_sum(f->op) || f->op == KJ_FOLD_ANY)
         kj_str_puts(t, kj_is_float(f->acc) ? "0.0" : "0");
     else if (f->op == KJ_FOLD_ALL)
@@ -49,7 +49,7 @@ static void put_identity(kj_str *t, const kj_fold *f)
 /* An element, of the type it has, as a number to join. */
 static void put_element(kj_str *t, const kj_fold *f, const char *value)
 {
-    const char *acc = kj_types[f->acc].name;
+    const char *acc = kj_type_name(f->acc);
     if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
         kj_str_printf(t, "i32(%s%s)", value, f->elem == KJ_BOOL ? "" : " != 0");
     else
@@ -171,7 +171,7 @@ static void put_start(step *s)
     kj_str_puts(t, "let length: i64 = 1");
     for (const char *axis = s->reduced; *axis; axis++)
         kj_str_printf(t, " * n%c", *axis);
-    kj_str_printf(t, "\nvar acc: %s = ", kj_types[s->fold->acc].name);
+    kj_str_printf(t, "\nvar acc: %s = ", kj_type_name(s->fold->acc));
     put_identity(t, s->fold);
     kj_str_puts(t, "\n");
     if (kj_fold_places(s->fold->op))
@@ -186,11 +186,11 @@ static void put_result(step *s)
     if (!s->last)
         kj_str_puts(t, "out[to] = acc\n");
     else if (f->op == KJ_FOLD_MEAN)
-        kj_str_printf(t, "out[to] = %s(acc / f64(count))\n", kj_types[f->out].name);
+        kj_str_printf(t, "out[to] = %s(acc / f64(count))\n", kj_type_name(f->out));
     else if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
         kj_str_puts(t, "out[to] = acc != 0\n");
     else
-        kj_str_printf(t, "out[to] = %s(%s)\n", kj_types[f->out].name,
+        kj_str_printf(t, "out[to] = %s(%s)\n", kj_type_name(f->out),
                       kj_fold_places(f->op) ? "at" : "acc");
     if (!s->last && kj_fold_places(f->op))
         kj_str_puts(t, "places[to] = at\n");
@@ -203,7 +203,7 @@ static void put_tree(step *s)
 {
     kj_str *t = &s->k.body;
     bool places = kj_fold_places(s->fold->op);
-    kj_str_printf(t, "let shared_acc = shared.array(%d, %s)\n", LANES, kj_types[s->fold->acc].name);
+    kj_str_printf(t, "let shared_acc = shared.array(%d, %s)\n", LANES, kj_type_name(s->fold->acc));
     kj_str_puts(t, "shared_acc[t] = acc\n");
     if (places)
         kj_str_printf(t,

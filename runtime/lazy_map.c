@@ -212,9 +212,9 @@ static bool store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_r
     if (!stretches(r, at, v, target))
         return false;
     if (!kj_converts(from, to)) {
-        kj_run_fail(r, KJIT_TYPE, at, "an element of the array is %s, not %s", kj_types[to].name,
-                    kj_types[from].name);
-        return kj_run_hint(r, "convert the value: %s(...)", kj_types[to].name);
+        kj_run_fail(r, KJIT_TYPE, at, "an element of the array is %s, not %s", kj_type_name(to),
+                    kj_type_name(from));
+        return kj_run_hint(r, "convert the value: %s(...)", kj_type_name(to));
     }
     if (!reads_elsewhere(v, target))
         return put(r, at, whole, target, v);

@@ -86,7 +86,7 @@ static const char *describe(kj_rvalue v, char buf[48])
 {
     if (!kj_is_array(v))
         return kj_run_kind_name(v);
-    snprintf(buf, 48, "an array of %s", kj_types[kj_lazy_type(v)].name);
+    snprintf(buf, 48, "an array of %s", kj_type_name(kj_lazy_type(v)));
     return buf;
 }
 
@@ -110,7 +110,7 @@ static bool numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v,
             wrong_kind(r, at, what, "numbers", v[i]);
             return kj_run_hint(r, "i32(x) makes 0 and 1 of it");
         }
-        if (kj_is_array(v[i]) || kj_run_is_number(v[i]))
+        if (kj_is_array(v[i]) || kj_run_is_number(v[i]) || kj_run_is_complex(v[i]))
             continue;
         wrong_kind(r, at, what, "arrays and numbers", v[i]);
         return v[i].kind == KJ_R_LIST || v[i].kind == KJ_R_TUPLE
@@ -123,9 +123,29 @@ static bool numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v,
 static bool misfit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type)
 {
     kj_run_fail(r, KJIT_TYPE, at, "%s does not fit %s, the type it meets here",
-                kj_run_short(v).text, kj_types[type].name);
+                kj_run_short(v).text, kj_type_name(type));
     return kj_run_hint(r, "convert the array: %s(a)",
-                       kj_types[type].class == KJ_CLASS_FLOAT ? "f64" : "i64");
+                       kj_is_complex_type(type) ? "c128"
+                       : kj_is_float(type)      ? "f64"
+                                                : "i64");
+}
+
+static bool is_complex(kj_rvalue v)
+{
+    return kj_is_array(v) ? kj_is_complex_type(kj_lazy_type(v)) : kj_run_is_complex(v);
+}
+
+/* Does the type hold the number? */
+static bool holds(kj_dtype type, kj_rvalue v)
+{
+    if (kj_is_complex_type(type))
+        type = kj_aggregate_of(type)->elem;
+    if (type == KJ_BOOL)
+        return false;
+    if (kj_run_is_complex(v))
+        return kj_value_fits(kj_float(KJ_F64, v.u.f), type) &&
+               kj_value_fits(kj_float(KJ_F64, v.imag), type);
+    return kj_value_fits(kj_run_to_value(v), type);
 }
 
 /* The type that operands meet in; numbers are literals to it. */
@@ -133,17 +153,19 @@ static bool unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, i
                   kj_dtype *type)
 {
     kj_dtype alone = KJ_I32;
-    bool real = false;
+    bool real = false, complex = false;
     *type = KJ_VOID;
     for (int i = 0; i < n; i++) {
         kj_dtype own = own_type(v[i]), both = *type == KJ_VOID ? own : kj_common_type(*type, own);
-        if (own == KJ_VOID) {
+        if (kj_run_is_complex(v[i])) {
+            complex = true;
+        } else if (own == KJ_VOID) {
             real |= v[i].kind == KJ_R_FLOAT;
             kj_dtype its = kj_default_type(kj_run_to_value(v[i]));
             alone = its == KJ_I32 ? alone : its;
         } else if (both == KJ_VOID) {
             kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for %s and %s", what,
-                        kj_types[*type].name, kj_types[own].name);
+                        kj_type_name(*type), kj_type_name(own));
             return kj_run_hint(r, "convert one: %s(a)",
                                *type == KJ_BOOL || own == KJ_BOOL ? "i32" : "i64");
         } else {
@@ -151,13 +173,13 @@ static bool unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, i
         }
     }
     if (*type == KJ_VOID)
-        *type = real ? KJ_F32 : alone;
+        *type = complex ? KJ_C64 : real ? KJ_F32 : alone;
+    else if (complex && *type != KJ_BOOL)
+        *type = kj_common_type(*type, KJ_C64);
     else if (real && kj_is_int(*type))
         *type = KJ_F32;
     for (int i = 0; i < n; i++) {
-        if (own_type(v[i]) != KJ_VOID)
-            continue;
-        if (*type == KJ_BOOL || !kj_value_fits(kj_run_to_value(v[i]), *type))
+        if (own_type(v[i]) == KJ_VOID && !holds(*type, v[i]))
             return misfit(r, at, v[i], *type);
     }
     return true;
@@ -237,7 +259,7 @@ static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
     }
     if (!unify(r, at, "'**'", v, 2, &type))
         return false;
-    if (!kj_is_float(type)) {
+    if (!kj_is_float(type) && !kj_is_complex_type(type)) {
         kj_run_fail(r, KJIT_TYPE, at, "'**' on integers needs one exponent, from 0 to %d",
                     MAX_POWER);
         return kj_run_hint(r, "f32(a) ** b works, or a shift for powers of two");
@@ -272,6 +294,9 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
     if (!((equality || class == KJ_OPS_BITS) && is_bool(v[0]) && is_bool(v[1]))) {
         if (!numbers(r, at, what, v, 2))
             return false;
+        bool complex = is_complex(v[0]) || is_complex(v[1]);
+        if (complex && op > KJ_OP_DIV && op != KJ_OP_POW && !equality)
+            return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex numbers", what);
         if (class == KJ_OPS_SHIFT)
             return shift(r, at, op, what, v, out);
         if (op == KJ_OP_POW)
@@ -280,7 +305,7 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
             return false;
         if (class == KJ_OPS_BITS && kj_is_float(type))
             return wrong_kind(r, at, what, "integers and bools", v[kj_is_float(own_type(v[1]))]);
-        if (op == KJ_OP_DIV && !kj_is_float(type))
+        if (op == KJ_OP_DIV && !kj_is_float(type) && !complex)
             return no_division(r, at);
     }
     kj_lazy e = node(KJ_X_BINARY, class == KJ_OPS_COMPARE ? KJ_BOOL : type, v, 2, type);
@@ -291,7 +316,8 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
 bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
     kj_rvalue own[2];
-    return kj_lazy_take(r, at, (kj_rvalue[]){a, b}, 2, own) && kj_lazy_taken(own, 2, binary(r, at, op, own, out));
+    return kj_lazy_take(r, at, (kj_rvalue[]){a, b}, 2, own) &&
+           kj_lazy_taken(own, 2, binary(r, at, op, own, out));
 }
 
 static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
@@ -301,7 +327,7 @@ static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
         return kj_run_hint(r, "~a is 'not' for each element");
     }
-    if (op == KJ_OP_INVERT && kj_is_float(type))
+    if (op == KJ_OP_INVERT && (kj_is_float(type) || is_complex(a)))
         return wrong_kind(r, at, "'~'", "integers and bools", a);
     if (op == KJ_OP_NEG && !numbers(r, at, "'-'", &a, 1))
         return false;
@@ -318,6 +344,10 @@ bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 
 static bool cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
 {
+    if (is_complex(a) && !kj_is_complex_type(to)) {
+        kj_run_fail(r, KJIT_TYPE, at, "complex numbers are not converted to %s", kj_type_name(to));
+        return kj_run_hint(r, "convert a part: %s(a.real)", kj_type_name(to));
+    }
     kj_lazy e = node(KJ_X_CAST, to, &a, 1, kj_lazy_type(a));
     return make(r, at, &e, out);
 }
@@ -369,8 +399,50 @@ static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalu
     return true;
 }
 
+/* A function of complex numbers, or that makes them. */
+static bool complex_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                         kj_rvalue *out)
+{
+    kj_dtype type, part;
+    char what[40];
+    snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
+    if (!numbers(r, at, what, args, n) || !unify(r, at, what, args, n, &type))
+        return false;
+    type = kj_common_type(type, KJ_C64);
+    part = kj_aggregate_of(type)->elem;
+    kj_lazy e = node(KJ_X_CALL, type, args, n, id == KJ_BI_RECT ? part : type);
+    e.builtin = id;
+    switch (id) {
+    case KJ_BI_ABS:
+    case KJ_BI_PHASE: e.type = part; break;
+    case KJ_BI_ISNAN:
+    case KJ_BI_ISINF:
+    case KJ_BI_ISFINITE: e.type = KJ_BOOL; break;
+    case KJ_BI_CONJ:
+    case KJ_BI_RECT:
+    case KJ_BI_POW:
+    case KJ_BI_EXP:
+    case KJ_BI_LOG:
+    case KJ_BI_SQRT:
+    case KJ_BI_SIN:
+    case KJ_BI_COS:
+    case KJ_BI_TAN:
+    case KJ_BI_SINH:
+    case KJ_BI_COSH:
+    case KJ_BI_TANH: break;
+    default: return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what);
+    }
+    for (int i = 0; i < n && id == KJ_BI_RECT; i++)
+        if (is_complex(args[i]))
+            return kj_run_fail(r, KJIT_TYPE, at, "'rect' takes real numbers, not complex ones");
+    return make(r, at, &e, out);
+}
+
 static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
+    for (int i = 0; i < n; i++)
+        if (is_complex(args[i]) || strcmp(kj_builtins[id].group, "complex") == 0)
+            return complex_call(r, at, id, args, n, out);
     const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
     const char *letters = strchr(signature, '(');
     int wanted = letters ? (int)strcspn(++letters, ")") : 0;
@@ -418,7 +490,7 @@ static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *o
         return kj_is_array(v[0]) ? kj_run_hint(r, "compare: a != 0") : false;
     }
     for (int i = 1; i < 3; i++) {
-        if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]))
+        if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]) && !kj_run_is_complex(v[i]))
             return wrong_kind(r, c->spans[i], "where", "arrays and numbers", v[i]);
     }
     if (!kj_is_array(v[0]) && !kj_is_array(v[1]) && !kj_is_array(v[2])) {
@@ -436,5 +508,6 @@ static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *o
 bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue own[3];
-    return kj_lazy_take(r, c->span, c->args, 3, own) && kj_lazy_taken(own, 3, where(r, c, own, out));
+    return kj_lazy_take(r, c->span, c->args, 3, own) &&
+           kj_lazy_taken(own, 3, where(r, c, own, out));
 }

@@ -27,17 +27,19 @@ static kj_fold_op op_of(kj_run_id id)
 
 void kj_fold_types(kj_fold *f)
 {
-    bool real = kj_is_float(f->elem), is_bool = f->elem == KJ_BOOL;
+    bool complex = kj_is_complex_type(f->elem), real = kj_is_float(f->elem) || complex,
+         is_bool = f->elem == KJ_BOOL;
+    kj_dtype exact = complex ? KJ_C128 : KJ_F64;
     kj_dtype wide = is_bool || kj_is_signed(f->elem) ? KJ_I64 : KJ_U64;
     if (is_bool && (f->op == KJ_FOLD_MIN || f->op == KJ_FOLD_MAX))
         f->op = f->op == KJ_FOLD_MIN ? KJ_FOLD_ALL : KJ_FOLD_ANY;
     switch (f->op) {
     case KJ_FOLD_SUM:
-        f->acc = real ? KJ_F64 : wide;
+        f->acc = real ? exact : wide;
         f->out = real ? f->elem : wide;
         break;
     case KJ_FOLD_MEAN:
-        f->acc = KJ_F64;
+        f->acc = exact;
         f->out = real ? f->elem : KJ_F32;
         break;
     case KJ_FOLD_MIN:
@@ -131,7 +133,7 @@ static bool to_array(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const
                      bool keep, kj_rvalue *out)
 {
     const int64_t *shape;
-    int64_t kept[KJIT_MAX_NDIM], n, stride = (int64_t)kj_types[f->out].size;
+    int64_t kept[KJIT_MAX_NDIM], n, stride = (int64_t)kjit_dtype_size((kjit_dtype)f->out);
     int ndim = kj_lazy_shape(v, &shape), nkept = 0;
     for (int i = 0; i < ndim; i++) {
         if (keep || !reduced[i])
@@ -173,6 +175,12 @@ static bool no_elements(kj_run *r, kj_span at, kj_fold_op op)
                        least ? "least" : "greatest");
 }
 
+static bool no_order(kj_run *r, kj_span at)
+{
+    kj_run_fail(r, KJIT_TYPE, at, "complex numbers have no order");
+    return kj_run_hint(r, "compare abs(a), a.real or a.imag");
+}
+
 static bool one_axis(kj_run *r, const kj_rcall *c, int arg)
 {
     const char *name = kj_run_builtin_name(c->id);
@@ -198,6 +206,8 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
         return no_elements(r, c->span, f.op);
     if (kj_fold_places(f.op) && c->given[first] && c->args[first].kind == KJ_R_TUPLE)
         return one_axis(r, c, first);
+    if (kj_is_complex_type(f.elem) && f.op >= KJ_FOLD_MIN && f.op <= KJ_FOLD_ARGMAX)
+        return no_order(r, c->span);
     kj_fold_types(&f);
     return kj_fold_value(r, c->span, &f, v, reduced, keep, out);
 }

@@ -37,8 +37,7 @@ static void put_element(pass *p, kj_str *t)
     kj_str value = {0};
     kj_lazy_value(&p->k, &value, p->value, p->types->elem);
     kj_lazy_lets(&p->k, t);
-    kj_str_printf(t, "let x = %s(%s)\n", kj_types[p->types->acc].name,
-                  value.data ? value.data : "");
+    kj_str_printf(t, "let x = %s(%s)\n", kj_type_name(p->types->acc), value.data ? value.data : "");
     t->failed |= value.failed;
     kj_str_free(&value);
 }
@@ -53,7 +52,7 @@ static void put_store(pass *p, const char *sum)
 /* What the chunk begins with; `to` is its number. */
 static void put_start(pass *p, const char *name)
 {
-    kj_str_printf(&p->k.body, "var %s: %s = %s\n", name, kj_types[p->types->acc].name,
+    kj_str_printf(&p->k.body, "var %s: %s = %s\n", name, kj_type_name(p->types->acc),
                   p->target >= 0 && p->chunks > 1 ? "sums[to]" : "0");
 }
 
@@ -61,7 +60,7 @@ static void put_start(pass *p, const char *name)
 static void put_tile_sums(pass *p)
 {
     kj_str *t = &p->k.body;
-    const char *acc = kj_types[p->types->acc].name;
+    const char *acc = kj_type_name(p->types->acc);
     kj_str_printf(t, "var sum: %s = 0\n", acc);
     const char *keep = p->target < 0 ? "" : "tile[t * stretch + j] = sum\n";
     kj_str_printf(t,
@@ -97,7 +96,7 @@ static void put_tile_sums(pass *p)
 static void put_block_body(pass *p)
 {
     kj_str *t = &p->k.body;
-    const char *acc = kj_types[p->types->acc].name;
+    const char *acc = kj_type_name(p->types->acc);
     kj_str_printf(t,
                   "let t = threadIdx.x\n"
                   "let to = blockIdx.x\n"
@@ -229,7 +228,8 @@ static bool sums_before(const pass *whole, int axis, kjit_array **out)
     kj_fold types = {.elem = whole->types->acc, .acc = whole->types->acc};
     pass p = {.k = {.run = r, .at = at, .named = at}, .types = whole->types, .value = whole->value};
     pass next = {.k = p.k, .types = &types, .exclusive = true};
-    int64_t n = whole->lines * whole->chunks, size = (int64_t)kj_types[types.acc].size;
+    int64_t n = whole->lines * whole->chunks,
+            size = (int64_t)kjit_dtype_size((kjit_dtype)types.acc);
     int64_t shape[3] = {whole->lines / whole->inner, whole->chunks, whole->inner};
     int64_t strides[3] = {whole->chunks * whole->inner * size, whole->inner * size, size};
     kjit_array *shaped = NULL;

@@ -70,10 +70,32 @@ static void put_literal(kj_str *t, kj_value v)
     }
 }
 
+static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type);
+
+/* c64(re, im): a number each part. */
+static void put_complex(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
+{
+    kj_rvalue parts[2] = {kj_run_float(v.u.f), kj_run_float(v.imag)};
+    const kj_aggregate *of = kj_aggregate_of(type == KJ_VOID ? KJ_C64 : type);
+    kj_str_puts(t, of->name);
+    for (int i = 0; i < 2; i++) {
+        parts[i].literal = v.literal;
+        kj_str_puts(t, i ? ", " : "(");
+        put_number(k, t, parts[i], of->elem);
+    }
+    kj_str_puts(t, ")");
+}
+
 /* Literals of the source stand in the text, where the compiler can use them; what the run computed
  * is a parameter, so that the kernel serves again. */
 static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
 {
+    if (kj_run_is_complex(v)) {
+        put_complex(k, t, v, type);
+        return;
+    }
+    if (kj_is_complex_type(type)) /* real ones scale */
+        type = kj_aggregate_of(type)->elem;
     kj_value value = kj_run_to_value(v);
     if (type == KJ_VOID) {
         put_literal(t, value);
@@ -158,7 +180,7 @@ void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
         kj_str_puts(t, ")");
         break;
     case KJ_X_CALL: put_call(k, t, e, kj_builtins[e->builtin].name); break;
-    case KJ_X_CAST: put_call(k, t, e, kj_types[e->type].name); break;
+    case KJ_X_CAST: put_call(k, t, e, kj_type_name(e->type)); break;
     case KJ_X_WHERE:
         kj_str_puts(t, "(");
         put_side(k, t, e, 1);

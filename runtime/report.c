@@ -100,15 +100,25 @@ static size_t find_lines(const kj_tkernel *k, const uint64_t *at, const uint64_t
     return n;
 }
 
+/* The text of a value; gives how many words it has. */
+static int value_text(kj_dtype type, const uint64_t *words, char buf[KJ_SCALAR_TEXT])
+{
+    const kj_aggregate *of = kj_aggregate_of(type);
+    char z[16];
+    for (int i = 0; of && i < of->n; i++)
+        memcpy(z + of->fields[i].offset, &words[i], kj_types[of->elem].size);
+    kj_scalar_text((kjit_dtype)type, of ? (const void *)z : words, buf);
+    return of ? of->n : 1;
+}
+
 static void put_line(kj_str *t, const kj_site *site, const uint64_t *values)
 {
     char buf[KJ_SCALAR_TEXT];
     for (int i = 0; i < site->nparts; i++) {
         const kj_site_part *p = &site->parts[i];
-        if (p->type == KJ_VOID)
-            kj_str_puts(t, p->text);
-        else
-            kj_str_puts(t, kj_scalar_text((kjit_dtype)p->type, values++, buf));
+        if (p->type != KJ_VOID)
+            values += value_text(p->type, values, buf);
+        kj_str_puts(t, p->type == KJ_VOID ? p->text : buf);
     }
 }
 

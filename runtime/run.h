@@ -13,13 +13,14 @@
 #include "runtime.h"
 
 typedef enum kj_rkind {
-    KJ_R_NONE,   /* what a statement-like call gives */
-    KJ_R_BOOL,   /* u.i: 0 or 1 */
-    KJ_R_INT,    /* u.i; dtype KJIT_U64: the bits of an unsigned number, of 2^63 and above */
-    KJ_R_FLOAT,  /* u.f; dtype: the type whose digits it is printed with */
-    KJ_R_DTYPE,  /* dtype */
-    KJ_R_KERNEL, /* u.kernel */
-    KJ_R_STRING, /* from here on u.object */
+    KJ_R_NONE,    /* what a statement-like call gives */
+    KJ_R_BOOL,    /* u.i: 0 or 1 */
+    KJ_R_INT,     /* u.i; dtype KJIT_U64: the bits of an unsigned number, of 2^63 and above */
+    KJ_R_FLOAT,   /* u.f; dtype: the type whose digits it is printed with */
+    KJ_R_COMPLEX, /* u.f and imag; dtype KJIT_C64: of f32 values */
+    KJ_R_DTYPE,   /* dtype */
+    KJ_R_KERNEL,  /* u.kernel */
+    KJ_R_STRING,  /* from here on u.object */
     KJ_R_TUPLE,
     KJ_R_LIST,
     KJ_R_RANGE,
@@ -41,6 +42,7 @@ typedef struct kj_rvalue {
         const kj_kernel_decl *kernel;
         kj_robject *object;
     } u;
+    double imag;
 } kj_rvalue;
 
 struct kj_robject {
@@ -190,8 +192,8 @@ bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list,
                    kj_rvalue item);        /* takes the item's reference */
 const char *kj_run_kind_name(kj_rvalue v); /* "an int", "a string": for messages */
 int64_t kj_run_range_count(const kj_robject *range);
-bool kj_run_is_number(kj_rvalue v); /* bool, int or float */
-double kj_run_as_float(kj_rvalue number);
+bool kj_run_is_number(kj_rvalue v);       /* bool, int or float */
+double kj_run_as_float(kj_rvalue number); /* of a complex one the real part */
 /* A number as kj_value (I64, U64, F64, BOOL), and back (floats keep f32's digits, unsigned ones
  * theirs). */
 kj_value kj_run_to_value(kj_rvalue number);
@@ -220,6 +222,18 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v);
 /* The conversion f32(x) spells. */
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out);
+
+/* ---- run_complex.c ---- */
+
+kj_rvalue kj_run_complex(double re, double im);
+bool kj_run_is_complex(kj_rvalue v);
+/* A complex or other number as KJIT_C64 or KJIT_C128. */
+kj_rvalue kj_run_to_complex(kjit_dtype dtype, kj_rvalue v);
+/* kj_run_binary and kj_run_math of numbers, one of them complex; and complex functions of any. */
+bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b,
+                           kj_rvalue *out);
+bool kj_run_complex_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                         kj_rvalue *out);
 
 /* ---- run_stmt.c ---- */
 
@@ -294,13 +308,15 @@ int64_t kj_run_next_floats(kj_rfloats *f, double *a, double *b);
 
 kj_rvalue kj_run_load(kjit_dtype dtype, const void *p);
 /* The value's bytes as an element; fails when the type does not hold it. */
-bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned char out[8]);
+enum { KJ_RUN_ELEMENT = 16 }; /* bytes of the largest element that is one number */
+bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
+                 unsigned char out[KJ_RUN_ELEMENT]);
 void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n, double *out);
 void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n,
                          const double *from); /* float types, dense */
 /* start, start + step, ... as elements of a new array, of a type that holds them; no bools. */
 void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step);
-void kj_run_fill(kjit_array *a, const unsigned char element[8]);
+void kj_run_fill(kjit_array *a, const unsigned char element[KJ_RUN_ELEMENT]);
 /* The array itself (a new reference), or vectors seen as their scalars, with one axis more. */
 bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
 /* The same in host memory: in its own place if it is there, else a copy. All queued work has

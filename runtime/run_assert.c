@@ -1,9 +1,11 @@
 /* assert and assert_close. In: what should hold; out: nothing, or a failure with the values. */
 #include "run.h"
 
+#include <complex.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- assert ---- */
 
@@ -80,14 +82,14 @@ typedef struct comparison {
 } comparison;
 
 /* Compares the next element: NaN equals NaN, an infinity itself. */
-static void compare(comparison *k, long double a, long double b)
+static void compare(comparison *k, long double complex a, long double complex b)
 {
     int64_t at = k->seen++;
-    if (a == b || (isnan(a) && isnan(b)))
+    if (a == b || (a != a && b != b))
         return;
-    long double difference = fabsl(a - b),
-                allowed = (long double)k->atol + (long double)k->rtol * fabsl(b);
-    if (difference <= allowed && !isinf(a) && !isinf(b))
+    long double difference = cabsl(a - b),
+                allowed = (long double)k->atol + (long double)k->rtol * cabsl(b);
+    if (difference <= allowed && !isinf(cabsl(a)) && !isinf(cabsl(b)))
         return;
     double excess =
         isnan(difference) || isinf(difference) ? INFINITY : (double)(difference - allowed);
@@ -99,17 +101,23 @@ static void compare(comparison *k, long double a, long double b)
     k->excess = excess;
 }
 
-static long double wide(kj_rvalue v)
+static long double complex wide(kj_rvalue v)
 {
+    long double parts[2] = {(long double)v.u.f, (long double)v.imag};
+    long double complex z;
+    memcpy(&z, parts, sizeof z);
+    if (v.kind == KJ_R_COMPLEX)
+        return z;
     if (v.kind == KJ_R_FLOAT)
         return (long double)v.u.f;
     return v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (long double)(uint64_t)v.u.i
                                                      : (long double)v.u.i;
 }
 
+/* Do doubles not hold an element? */
 static bool is_wide(kjit_dtype dtype)
 {
-    return dtype == KJIT_I64 || dtype == KJIT_U64;
+    return dtype == KJIT_I64 || dtype == KJIT_U64 || kj_is_complex_type((kj_dtype)dtype);
 }
 
 /* Two arrays; or one array and a number, `first`: the array is a. */
@@ -144,7 +152,8 @@ static void compare_to_number(comparison *k, kjit_array *a, kj_rvalue number, bo
     kj_run_rows(&w, a, NULL);
     while (kj_run_next_row(&w)) {
         for (int64_t i = 0; i < w.n; i++) {
-            long double x = wide(kj_run_load(kjit_array_dtype(a), w.data[0] + i * w.step[0]));
+            long double complex x =
+                wide(kj_run_load(kjit_array_dtype(a), w.data[0] + i * w.step[0]));
             compare(k, number_first ? wide(number) : x, number_first ? x : wide(number));
         }
     }
@@ -216,7 +225,7 @@ static bool side(kj_run *r, const kj_rcall *c, int i, kj_rvalue *out)
     *out = c->args[i];
     if (out->kind == KJ_R_ARRAY)
         return kj_run_on_host(r, c->spans[i], c->args[i], out);
-    if (kj_run_is_number(*out))
+    if (kj_run_is_number(*out) || kj_run_is_complex(*out))
         return true;
     return kj_run_fail(r, KJIT_TYPE, c->spans[i],
                        "assert_close compares arrays and numbers, not %s", kj_run_kind_name(*out));

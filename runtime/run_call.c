@@ -312,6 +312,24 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
     return ok;
 }
 
+/* c64(re, im) */
+static bool call_complex(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *out)
+{
+    const kj_expr *arg = e->u.call.args;
+    double parts[2];
+    for (int i = 0; i < 2; i++, arg = arg->next) {
+        kj_rvalue v;
+        if (!kj_run_eval(r, arg, &v))
+            return false;
+        if (!kj_run_is_number(v))
+            return kj_run_fail(r, KJIT_TYPE, arg->span, "a part of %s is a real number, not %s",
+                               kjit_dtype_name(dtype), kj_run_kind_name(v));
+        parts[i] = kj_run_as_float(v);
+    }
+    *out = kj_run_to_complex(dtype, kj_run_complex(parts[0], parts[1]));
+    return true;
+}
+
 /* f32x4(1, 2, 3, 4), f32x4(1): here a tuple. */
 static bool call_vector(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_rvalue *out)
 {
@@ -338,7 +356,10 @@ static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *
 {
     const kj_expr *arg = e->u.call.args;
     kj_rvalue v;
-    if (kj_aggregate_of((kj_dtype)dtype))
+    bool complex = kj_is_complex_type((kj_dtype)dtype);
+    if (complex && arg && arg->next && !arg->next->next && !arg->keyword && !arg->next->keyword)
+        return call_complex(r, e, dtype, out);
+    if (kj_aggregate_of((kj_dtype)dtype) && !complex)
         return call_vector(r, e, kj_aggregate_of((kj_dtype)dtype), out);
     if (!arg || arg->next || arg->keyword)
         return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts a number or an array",

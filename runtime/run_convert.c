@@ -8,6 +8,10 @@
 
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)
 {
+    if (kj_is_complex_type((kj_dtype)to) && (kj_run_is_number(v) || kj_run_is_complex(v))) {
+        *out = kj_run_to_complex(to, v);
+        return true;
+    }
     if (!kj_run_is_number(v) || !kj_is_scalar((kj_dtype)to))
         return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
                            kjit_dtype_name(to));
@@ -19,6 +23,10 @@ static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what,
 {
     const char *name = kj_type_name(to);
     bool is_bool = v->kind == KJ_R_BOOL;
+    if (kj_is_complex_type(to) && !is_bool && (kj_run_is_number(*v) || kj_run_is_complex(*v))) {
+        *v = kj_run_to_complex((kjit_dtype)to, *v);
+        return true;
+    }
     if (!kj_run_is_number(*v) || !kj_is_scalar(to) || is_bool != (to == KJ_BOOL) ||
         (v->kind == KJ_R_FLOAT && !kj_is_float(to)))
         return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s does not fit", what, name,

@@ -29,6 +29,15 @@ static uint64_t element_bits(kjit_dtype dtype, const char *p)
     }
 }
 
+static uint64_t mixed_element(uint64_t hash, const kjit_array *a, const char *p)
+{
+    if (!a->of)
+        return mixed(hash, element_bits(a->dtype, p));
+    for (int i = 0; i < a->of->n; i++)
+        hash = mixed(hash, element_bits((kjit_dtype)a->of->elem, p + a->of->fields[i].offset));
+    return hash;
+}
+
 static uint64_t digest(kjit_array *host)
 {
     uint64_t hash = 0x9e3779b97f4a7c15u;
@@ -36,7 +45,7 @@ static uint64_t digest(kjit_array *host)
     kj_run_rows(&w, host, NULL);
     while (kj_run_next_row(&w)) {
         for (int64_t i = 0; i < w.n; i++)
-            hash = mixed(hash, element_bits(host->dtype, w.data[0] + i * w.step[0]));
+            hash = mixed_element(hash, host, w.data[0] + i * w.step[0]);
     }
     return hash;
 }

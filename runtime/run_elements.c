@@ -66,16 +66,30 @@ bool kj_run_next_row(kj_rrows *w)
 
 kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
 {
-    return kj_run_from_value(kj_value_read(p, (kj_dtype)dtype, 0));
+    const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
+    if (!of)
+        return kj_run_from_value(kj_value_read(p, (kj_dtype)dtype, 0));
+    kj_rvalue z = kj_run_complex(kj_value_read(p, of->elem, 0).f, kj_value_read(p, of->elem, 1).f);
+    z.dtype = dtype;
+    return z;
 }
 
-bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v, unsigned char out[8])
+bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
+                 unsigned char out[KJ_RUN_ELEMENT])
 {
     kj_dtype to = (kj_dtype)dtype;
     const char *name = kjit_dtype_name(dtype);
-    if (!kj_run_is_number(v))
-        return kj_run_fail(r, KJIT_TYPE, at, "%s is not an element of type %s", kj_run_kind_name(v),
-                           name);
+    const kj_aggregate *of = kj_aggregate_of(to);
+    if (of && v.kind != KJ_R_BOOL && (kj_run_is_number(v) || kj_run_is_complex(v))) {
+        kj_rvalue z = kj_run_to_complex(dtype, v);
+        kj_value_write(out, 0, kj_float(of->elem, z.u.f));
+        kj_value_write(out, 1, kj_float(of->elem, z.imag));
+        return true;
+    }
+    if (!kj_run_is_number(v) || of) {
+        kj_run_fail(r, KJIT_TYPE, at, "%s is not an element of type %s", kj_run_kind_name(v), name);
+        return kj_run_is_complex(v) ? kj_run_hint(r, "its .real, .imag or abs(z) is") : false;
+    }
     if (dtype == KJIT_BOOL && v.kind != KJ_R_BOOL) {
         kj_run_fail(r, KJIT_TYPE, at, "%s %s is not an element of type bool", kj_run_kind_name(v),
                     kj_run_short(v).text);
@@ -178,11 +192,11 @@ void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int6
     }
 }
 
-void kj_run_fill(kjit_array *a, const unsigned char element[8])
+void kj_run_fill(kjit_array *a, const unsigned char element[KJ_RUN_ELEMENT])
 {
     kj_rrows w;
     size_t size = kjit_dtype_size(kjit_array_dtype(a));
-    unsigned char zero[8] = {0};
+    unsigned char zero[KJ_RUN_ELEMENT] = {0};
     bool bytes = size == 1 || memcmp(element, zero, size) == 0;
     kj_run_rows(&w, a, NULL);
     while (kj_run_next_row(&w)) {

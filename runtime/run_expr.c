@@ -50,7 +50,7 @@ static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
     if (r->consts[i].kind == KJ_R_NONE && !evaluate_const(r, item, &r->consts[i]))
         return false;
     *out = r->consts[i];
-    out->literal = kj_run_is_number(*out);
+    out->literal = kj_run_is_number(*out) || kj_run_is_complex(*out);
     kj_run_keep(*out);
     return true;
 }
@@ -273,6 +273,7 @@ static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
     switch (e->kind) {
     case KJ_E_INT: return literal(kj_run_uint(e->u.integer), out);
     case KJ_E_FLOAT: return literal(kj_run_float(e->u.real), out);
+    case KJ_E_IMAG: return literal(kj_run_complex(0, e->u.real), out);
     case KJ_E_BOOL: return literal(kj_run_bool(e->u.integer != 0), out);
     case KJ_E_STRING: return kj_run_string(r, e->span, e->u.string.text, e->u.string.len, out);
     case KJ_E_NAME: return evaluate_name(r, e, out);

@@ -172,7 +172,7 @@ static bool copy_into(kj_run *r, kj_span at, kj_rvalue to, kj_rvalue from)
 /* a[...] = scalar. Device memory gets a filled host array. */
 static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
 {
-    unsigned char element[8];
+    unsigned char element[KJ_RUN_ELEMENT];
     kjit_array *view = p->view.u.object->u.array;
     if (!kj_run_pack(r, at, kjit_array_dtype(view), v, element))
         return false;
@@ -209,7 +209,7 @@ static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_span whole, kj_
     if (kj_is_array(v) && (p->element || p->one))
         return kj_run_fail(r, KJIT_TYPE, at, "an array is not an element");
     if (p->element) {
-        unsigned char element[8];
+        unsigned char element[KJ_RUN_ELEMENT];
         kjit_dtype dtype = kjit_array_dtype(p->base.u.object->u.array);
         if (!kj_run_pack(r, at, dtype, v, element))
             return false;
@@ -350,6 +350,11 @@ bool kj_run_field(kj_run *r, const kj_expr *member, kj_rvalue base, kj_rvalue *o
     const char *name = member->u.member.name;
     kj_span at = member->u.member.name_span;
     kjit_array *field = NULL;
+    if (base.kind == KJ_R_COMPLEX && (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0)) {
+        *out = kj_run_float(name[0] == 'r' ? base.u.f : base.imag);
+        out->dtype = base.dtype == KJIT_C64 ? KJIT_F32 : KJIT_F64;
+        return true;
+    }
     if (base.kind != KJ_R_ARRAY || !base.u.object->u.array->of)
         return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
     if (!kj_run_check(r, kjit_array_field(base.u.object->u.array, name, &field), at) ||

@@ -71,16 +71,39 @@ static const kj_aggregate *value_wanted(const kj_kernel_decl *kernel, const kj_e
     return NULL;
 }
 
-/* A tuple or list for a parameter of several scalars: an array without axes, in its place. */
-static bool value_argument(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_rvalue *v,
+/* What a complex number is given as: all its digits where the parameter or arrays say the type. */
+static kjit_dtype complex_wanted(const kj_kernel_decl *kernel, const kj_expr *e, int places)
+{
+    int generic = -1;
+    for (int i = 0; i < kernel->nparams; i++) {
+        const kj_kernel_param *p = &kernel->params[i];
+        if (e->keyword ? strcmp(p->name, e->keyword) == 0 : i == places)
+            generic = p->generic;
+    }
+    for (int i = 0; generic >= 0 && i < kernel->nparams; i++)
+        if (kernel->params[i].generic == generic && kernel->params[i].ndim > 0)
+            return KJIT_C128;
+    return generic < 0 ? KJIT_C128 : KJIT_C64;
+}
+
+/* A complex number, or a tuple or list for a parameter of several scalars: an array without axes,
+ * in its place. */
+static bool value_argument(kj_run *r, const kj_expr *e, kjit_dtype type, kj_rvalue *v,
                            kjit_arg *out)
 {
     kj_rvalue made;
-    if (!kj_run_items_array(r, e->span, *v, (kjit_dtype)of->type, &made))
+    unsigned char element[KJ_RUN_ELEMENT];
+    if (kj_run_is_complex(*v)) {
+        if (!kj_run_pack(r, e->span, type, *v, element) ||
+            !kj_run_new_array(r, e->span, type, 0, NULL, KJIT_HOST, &made))
+            return false;
+        kj_run_fill(made.u.object->u.array, element);
+    } else if (!kj_run_items_array(r, e->span, *v, type, &made)) {
         return false;
+    }
     kj_run_drop(v);
     *v = made;
-    *out = kjit_arg_value((kjit_dtype)of->type, kjit_array_data(made.u.object->u.array));
+    *out = kjit_arg_value(type, kjit_array_data(made.u.object->u.array));
     out->name = e->keyword;
     return true;
 }
@@ -193,10 +216,14 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
         if (!kj_run_eval(r, e, &values[n]))
             return false;
         const kj_aggregate *of = value_wanted(kernel, e, places);
-        bool items = values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST;
+        bool complex = kj_run_is_complex(values[n]),
+             items = of && (values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST);
+        kjit_dtype type = complex ? complex_wanted(kernel, e, places)
+                          : items ? (kjit_dtype)of->type
+                                  : KJIT_BOOL;
         places += !e->keyword;
-        if (of && items ? !value_argument(r, e, of, &values[n], &args[n])
-                        : !argument(r, e, values[n], &args[n]))
+        if (complex || items ? !value_argument(r, e, type, &values[n], &args[n])
+                             : !argument(r, e, values[n], &args[n]))
             return false;
     }
     kjit_status status = carry_out(r, kernel, c, args, n, out);

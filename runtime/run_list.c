@@ -22,17 +22,18 @@ static bool shape_of(kj_run *r, kj_span at, kj_rvalue v, int *ndim, int64_t shap
                                     kj_run_kind_name(v));
 }
 
-/* What the numbers have in common: 0 none yet, then bool, i32, i64, u64, f32. */
+/* What the numbers have in common: 0 none yet, then bool, i32, i64, u64, f32, c64. */
 static bool scan(kj_run *r, kj_span at, kj_rvalue v, int depth, const int64_t *shape, int ndim,
                  kjit_dtype *dtype, bool *any)
 {
     if (depth == ndim) {
-        if (!kj_run_is_number(v))
+        if (!kj_run_is_number(v) && !kj_run_is_complex(v))
             return kj_run_fail(r, is_sequence(v) ? KJIT_SHAPE : KJIT_TYPE, at,
                                is_sequence(v) ? "the lists are not of one length"
                                               : "%s is no element of an array",
                                kj_run_kind_name(v));
-        kjit_dtype type = v.kind == KJ_R_FLOAT                       ? KJIT_F32
+        kjit_dtype type = v.kind == KJ_R_COMPLEX                     ? KJIT_C64
+                          : v.kind == KJ_R_FLOAT                     ? KJIT_F32
                           : v.kind == KJ_R_BOOL                      ? KJIT_BOOL
                           : v.dtype == KJIT_U64                      ? KJIT_U64
                           : v.u.i >= INT32_MIN && v.u.i <= INT32_MAX ? KJIT_I32
@@ -62,7 +63,7 @@ static bool store(kj_run *r, kj_span at, kj_rvalue v, kjit_dtype dtype, char **p
         }
         return true;
     }
-    unsigned char element[8];
+    unsigned char element[KJ_RUN_ELEMENT];
     if (!kj_run_pack(r, at, dtype, v, element))
         return false;
     memcpy(*p, element, kjit_dtype_size(dtype));
@@ -90,7 +91,7 @@ static bool converted(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out)
         kj_run_rows(&w, from, NULL);
         while (kj_run_next_row(&w)) {
             for (int64_t i = 0; i < w.n; i++, p += size) {
-                unsigned char element[8];
+                unsigned char element[KJ_RUN_ELEMENT];
                 kj_rvalue v = kj_run_load(kjit_array_dtype(from), w.data[0] + i * w.step[0]);
                 if (!kj_run_cast(r, c->span, dtype, v, &v) ||
                     !kj_run_pack(r, c->span, dtype, v, element))
@@ -114,6 +115,13 @@ static bool as_vectors(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue *numbe
     return true;
 }
 
+/* NULL for a type whose elements are single numbers. */
+static const kj_aggregate *vector_type(kjit_dtype dtype)
+{
+    const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
+    return of && of->kind == KJ_VECTOR ? of : NULL;
+}
+
 bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype, kj_rvalue *out)
 {
     kj_rcall c = {.id = KJ_RUN_ARRAY, .span = at};
@@ -131,7 +139,7 @@ bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
         kjit_dtype to = kjit_array_dtype(c->args[0].u.object->u.array);
         if (!kj_run_arg_dtype(r, c, 1, &to))
             return false;
-        const kj_aggregate *of = kj_aggregate_of((kj_dtype)to);
+        const kj_aggregate *of = vector_type(to);
         return converted(r, c, of ? (kjit_dtype)of->elem : to, out) &&
                (!of || as_vectors(r, at, to, out));
     }
@@ -143,7 +151,7 @@ bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
         !scan(r, at, c->args[0], 0, shape, ndim, &dtype, &any) ||
         !kj_run_arg_dtype(r, c, 1, &dtype))
         return false;
-    const kj_aggregate *of = kj_aggregate_of((kj_dtype)(vector = dtype));
+    const kj_aggregate *of = vector_type(vector = dtype);
     if (of)
         dtype = (kjit_dtype)of->elem;
     if (!kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))

@@ -14,7 +14,7 @@ static kjit_array *array_of(kj_rvalue v)
 
 static bool fill(kj_run *r, kj_span at, kj_rvalue array, kj_rvalue value)
 {
-    unsigned char element[8];
+    unsigned char element[KJ_RUN_ELEMENT];
     kj_rvalue numbers;
     if (!kj_run_numbers(r, at, array, &numbers) ||
         !kj_run_pack(r, at, kjit_array_dtype(array_of(numbers)), value, element))
@@ -58,6 +58,8 @@ bool kj_run_make_like(kj_run *r, kj_rcall *c, kj_rvalue *out)
 /* The type an array takes from a number: bool, i32 where it fits, f32. */
 static kjit_dtype type_for(kj_rvalue v)
 {
+    if (v.kind == KJ_R_COMPLEX)
+        return KJIT_C64;
     if (v.kind == KJ_R_FLOAT)
         return KJIT_F32;
     if (v.kind == KJ_R_BOOL)
@@ -95,7 +97,7 @@ static bool arange_ints(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out
         type_for(kj_run_int(last)) == KJIT_I32 ? type_for(kj_run_int(start)) : KJIT_I64;
     if (!c->given[3])
         dtype = wide;
-    unsigned char element[8];
+    unsigned char element[KJ_RUN_ELEMENT];
     if (n > 0 && (!kj_run_pack(r, c->span, dtype, kj_run_int(start), element) ||
                   !kj_run_pack(r, c->span, dtype, kj_run_int(last), element)))
         return false;

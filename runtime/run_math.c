@@ -66,7 +66,7 @@ static const struct {
 
 int kj_run_math_id(const char *name)
 {
-    static const char *const groups[] = {"arithmetic", "bits", "math"};
+    static const char *const groups[] = {"arithmetic", "bits", "math", "complex"};
     for (int i = 0; i < KJ_NBUILTINS; i++) {
         if (strcmp(kj_builtins[i].name, name) != 0)
             continue;
@@ -211,15 +211,19 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
 {
     const char *name = kj_builtins[id].name;
     int wanted = count_of(id);
+    bool complex = strcmp(kj_builtins[id].group, "complex") == 0;
     bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* as in Python */
     if (n != wanted && !more)
         return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", name, wanted,
                            wanted == 1 ? "" : "s", n);
     for (int i = 0; i < n; i++) {
-        if (!kj_run_is_number(args[i]))
+        complex |= kj_run_is_complex(args[i]);
+        if (!kj_run_is_number(args[i]) && !kj_run_is_complex(args[i]))
             return kj_run_fail(r, KJIT_TYPE, at, "%s works on numbers, not on %s", name,
                                kj_run_kind_name(args[i]));
     }
+    if (complex)
+        return kj_run_complex_math(r, at, id, args, n, out);
     if (functions[id].one)
         *out = kj_run_float(functions[id].one(kj_run_as_float(args[0])));
     else if (functions[id].two)

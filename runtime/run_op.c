@@ -114,6 +114,12 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         *out = kj_run_bool(!truth);
         return true;
     }
+    if (kj_run_is_complex(a) && op == KJ_OP_NEG) {
+        *out = a;
+        out->u.f = -a.u.f;
+        out->imag = -a.imag;
+        return true;
+    }
     if (!kj_run_is_number(a) || (op == KJ_OP_INVERT && a.kind == KJ_R_FLOAT))
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s", kj_ops[op].spelling,
                            kj_run_kind_name(a));
@@ -129,6 +135,13 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 }
 
 /* ---- Sequences and the rest ---- */
+
+/* Numbers, one of them complex. */
+static bool is_complex_pair(kj_rvalue a, kj_rvalue b)
+{
+    return (kj_run_is_complex(a) && (kj_run_is_complex(b) || kj_run_is_number(b))) ||
+           (kj_run_is_complex(b) && kj_run_is_number(a));
+}
 
 static bool equal(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out);
 
@@ -150,6 +163,8 @@ static bool equal(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out)
     *out = false;
     if (kj_run_is_number(a) && kj_run_is_number(b))
         *out = compare_numbers(number_of(a), number_of(b)) == 0;
+    else if (is_complex_pair(a, b))
+        *out = kj_run_as_float(a) == kj_run_as_float(b) && a.imag == b.imag;
     else if (a.kind == KJ_R_ARRAY || b.kind == KJ_R_ARRAY)
         return kj_run_fail(r, KJIT_TYPE, at, "arrays inside of lists are not compared");
     else if (a.kind != b.kind)
@@ -206,6 +221,8 @@ bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj
         return kj_lazy_matmul(r, at, a, b, out);
     if (kj_run_is_number(a) && kj_run_is_number(b))
         return binary_numbers(r, at, op, a, b, out);
+    if (is_complex_pair(a, b))
+        return kj_run_complex_binary(r, at, op, a, b, out);
     if (kj_is_array(a) || kj_is_array(b))
         return kj_lazy_binary(r, at, op, a, b, out);
     if (op == KJ_OP_EQ || op == KJ_OP_NE) {

@@ -64,6 +64,8 @@ static bool put_array(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
 static const char *number_text(kj_rvalue v, char *buf)
 {
     uint64_t element = 0;
+    if (v.kind == KJ_R_COMPLEX)
+        return kj_complex_text(v.u.f, v.imag, kj_aggregate_of((kj_dtype)v.dtype)->elem, buf);
     kj_value value = kj_run_to_value(v);
     if (v.kind == KJ_R_FLOAT)
         value.type = (kj_dtype)v.dtype;
@@ -78,6 +80,7 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
     case KJ_R_NONE: kj_str_puts(t, "None"); break;
     case KJ_R_BOOL:
     case KJ_R_INT:
+    case KJ_R_COMPLEX:
     case KJ_R_FLOAT: kj_str_puts(t, number_text(v, buf)); break;
     case KJ_R_DTYPE: kj_str_puts(t, kjit_dtype_name(v.dtype)); break;
     case KJ_R_KERNEL: kj_str_printf(t, "<kernel %s>", v.u.kernel->name); break;
@@ -107,7 +110,7 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
 kj_rshort kj_run_short(kj_rvalue v)
 {
     kj_rshort out;
-    if (kj_run_is_number(v))
+    if (kj_run_is_number(v) || kj_run_is_complex(v))
         number_text(v, out.text);
     else
         snprintf(out.text, sizeof out.text, "%s", kj_run_kind_name(v));

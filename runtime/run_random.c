@@ -267,7 +267,7 @@ bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_is_int((kj_dtype)dtype))
         return kj_run_fail(r, KJIT_TYPE, c->spans[3], "random.randint makes integers, not %s",
                            kjit_dtype_name(dtype));
-    unsigned char element[8];
+    unsigned char element[KJ_RUN_ELEMENT];
     if (!kj_run_pack(r, c->spans[0], dtype, kj_run_int(low), element) ||
         !kj_run_pack(r, c->spans[1], dtype, kj_run_int(high - 1), element) ||
         !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* By the type it is computed in: f, or i, of which unsigned types have the bits. */
+/* By the type it is computed in: f (and imag), or i, of which unsigned types have the bits. */
 typedef struct number {
-    double f;
+    double f, imag;
     int64_t i;
     int64_t at;
 } number;
@@ -45,6 +45,7 @@ static void join(const kj_fold *f, number *acc, number v)
     case KJ_FOLD_SUM:
     case KJ_FOLD_MEAN:
         acc->f += v.f;
+        acc->imag += v.imag;
         acc->i = (int64_t)((uint64_t)acc->i + (uint64_t)v.i);
         break;
     case KJ_FOLD_ANY: acc->i |= v.i; break;
@@ -88,7 +89,10 @@ static number join_chunk(const kj_fold *f, const number *v, int64_t n)
 static kj_rvalue result_of(const kj_fold *f, number n)
 {
     switch (f->op) {
-    case KJ_FOLD_MEAN: return kj_run_float(n.f / (double)f->count);
+    case KJ_FOLD_MEAN:
+        if (kj_is_complex_type(f->acc))
+            return kj_run_complex(n.f / (double)f->count, n.imag / (double)f->count);
+        return kj_run_float(n.f / (double)f->count);
     case KJ_FOLD_ANY:
     case KJ_FOLD_ALL: return kj_run_bool(n.i != 0);
     case KJ_FOLD_ARGMIN:
@@ -97,6 +101,8 @@ static kj_rvalue result_of(const kj_fold *f, number n)
     case KJ_FOLD_MIN:
     case KJ_FOLD_MAX: break;
     }
+    if (kj_is_complex_type(f->acc))
+        return kj_run_complex(n.f, n.imag);
     if (kj_is_float(f->acc))
         return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = (kjit_dtype)f->acc, .u.f = n.f};
     return kj_is_signed(f->acc) ? kj_run_int(n.i) : kj_run_uint((uint64_t)n.i);
@@ -105,9 +111,12 @@ static kj_rvalue result_of(const kj_fold *f, number n)
 static number element(const kj_fold *f, kjit_dtype dtype, const void *p)
 {
     kj_rvalue v = kj_run_load(dtype, p);
-    number n = {.i = v.kind == KJ_R_FLOAT ? 0 : v.u.i};
+    bool complex = kj_run_is_complex(v);
+    number n = {.i = v.kind == KJ_R_FLOAT || complex ? 0 : v.u.i, .imag = v.imag};
     if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
-        n.i = v.kind == KJ_R_FLOAT ? v.u.f != 0 : v.u.i != 0;
+        n.i = v.kind == KJ_R_FLOAT || complex ? v.u.f != 0 || v.imag != 0 : v.u.i != 0;
+    else if (complex)
+        n.f = v.u.f;
     else if (kj_is_float(f->acc))
         n.f = kj_run_as_float(v);
     return n;

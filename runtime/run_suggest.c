@@ -40,7 +40,8 @@ static int grid_axes(const kj_kernel_decl *kernel)
 static void put_array(kj_str *t, const kj_kernel_decl *kernel, const kj_kernel_param *p, int seed)
 {
     kj_dtype type = type_of(kernel, p);
-    const char *name = kj_types[type].name;
+    const char *name = kj_type_name(type);
+    bool number = kj_is_float(type) || kj_is_int(type);
     kj_str_puts(t, "    let ");
     put_name(t, kernel, p->name);
     kj_str_puts(t, kj_is_float(type) ? " = random.uniform("
@@ -49,7 +50,7 @@ static void put_array(kj_str *t, const kj_kernel_decl *kernel, const kj_kernel_p
     for (int i = 0; i < p->ndim; i++)
         kj_str_printf(t, "%s%sn", p->ndim > 1 && i == 0 ? "(" : "", i > 0 ? ", " : "");
     kj_str_printf(t, "%s, %s", p->ndim > 1 ? ")" : "", name);
-    if (type != KJ_BOOL)
+    if (number)
         kj_str_printf(t, ", seed=%d", seed);
     kj_str_puts(t, ")\n");
 }
@@ -64,6 +65,8 @@ static void put_argument(kj_str *t, const kj_kernel_decl *kernel, const kj_kerne
         kj_str_puts(t, "true");
     else if (kj_is_float(type))
         kj_str_puts(t, "1.0");
+    else if (!kj_is_scalar(type))
+        kj_str_printf(t, "%s(1)", kj_type_name(type));
     else
         kj_str_puts(t, kj_types[type].size == 1 ? "1" : "n");
 }

@@ -215,11 +215,14 @@ bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out)
 const char *kj_run_kind_name(kj_rvalue v)
 {
     static const char *const names[] = {
-        [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",    [KJ_R_INT] = "an int",
-        [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",   [KJ_R_KERNEL] = "a kernel",
-        [KJ_R_STRING] = "a string", [KJ_R_TUPLE] = "a tuple",  [KJ_R_LIST] = "a list",
-        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array", [KJ_R_LAZY] = "an array",
-        [KJ_R_STREAM] = "a stream", [KJ_R_EVENT] = "an event",
+        [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",
+        [KJ_R_INT] = "an int",      [KJ_R_COMPLEX] = "a complex number",
+        [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",
+        [KJ_R_KERNEL] = "a kernel", [KJ_R_STRING] = "a string",
+        [KJ_R_TUPLE] = "a tuple",   [KJ_R_LIST] = "a list",
+        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array",
+        [KJ_R_LAZY] = "an array",   [KJ_R_STREAM] = "a stream",
+        [KJ_R_EVENT] = "an event",
     };
     return names[v.kind];
 }
@@ -231,7 +234,7 @@ bool kj_run_is_number(kj_rvalue v)
 
 double kj_run_as_float(kj_rvalue v)
 {
-    if (v.kind == KJ_R_FLOAT)
+    if (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX)
         return v.u.f;
     return v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (double)(uint64_t)v.u.i : (double)v.u.i;
 }
@@ -262,6 +265,7 @@ bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out)
     case KJ_R_FLOAT:
         *out = v.u.f != 0; /* NaN is true, as in Python */
         return true;
+    case KJ_R_COMPLEX: *out = v.u.f != 0 || v.imag != 0; return true;
     case KJ_R_STRING: *out = v.u.object->u.string.len > 0; return true;
     case KJ_R_TUPLE:
     case KJ_R_LIST: *out = v.u.object->u.seq.n > 0; return true;

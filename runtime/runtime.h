@@ -100,7 +100,7 @@ struct kjit_context {
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;
-    kj_printer printer;         /* under the lock, like what waits for it */
+    kj_printer printer; /* under the lock, like what waits for it */
     kj_str printed;
     atomic_bool has_printed;
     pthread_mutex_t print_lock; /* held while the print function is called or exchanged */
@@ -216,6 +216,8 @@ void kj_str_free(kj_str *t);
 enum { KJ_SCALAR_TEXT = 64 };
 /* One element as NumPy prints a scalar: "0.1", "1e-05", "True"; gives buf. */
 const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT]);
+/* "(1+2j)", as Python does. */
+const char *kj_complex_text(double re, double im, kj_dtype part, char buf[KJ_SCALAR_TEXT]);
 
 /* ---- Files (file.c) ---- */
 

@@ -151,7 +151,7 @@ static void test_hostile_headers(void **state)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'x': 1}", KJIT_FORMAT, "unknown"},
         {"{'descr': '<f4', 'descr': '<f4', 'shape': (2,)}", KJIT_FORMAT, "repeated"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", KJIT_TYPE, "'|O'"},
-        {"{'descr': '<c16', 'fortran_order': False, 'shape': (2,)}", KJIT_TYPE, "'<c16'"},
+        {"{'descr': '<c32', 'fortran_order': False, 'shape': (2,)}", KJIT_TYPE, "'<c32'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", KJIT_TYPE, "''"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", KJIT_TYPE, "records"},
         {"{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}", KJIT_FORMAT, "fortran_order"},

@@ -6,11 +6,11 @@ static const struct {
     const char *name;
     int n;
 } types[] = {
-    {KJIT_F32X2, KJIT_F32, "f32x2", 2}, {KJIT_F32X4, KJIT_F32, "f32x4", 4},
-    {KJIT_F64X2, KJIT_F64, "f64x2", 2}, {KJIT_I32X2, KJIT_I32, "i32x2", 2},
-    {KJIT_I32X4, KJIT_I32, "i32x4", 4}, {KJIT_U8X4, KJIT_U8, "u8x4", 4},
-    {KJIT_U32X2, KJIT_U32, "u32x2", 2}, {KJIT_U32X4, KJIT_U32, "u32x4", 4},
-    {KJIT_F16X2, KJIT_F16, "f16x2", 2}, {KJIT_F16X4, KJIT_F16, "f16x4", 4},
+    {KJIT_F32X2, KJIT_F32, "f32x2", 2},    {KJIT_F32X4, KJIT_F32, "f32x4", 4},
+    {KJIT_F64X2, KJIT_F64, "f64x2", 2},    {KJIT_I32X2, KJIT_I32, "i32x2", 2},
+    {KJIT_I32X4, KJIT_I32, "i32x4", 4},    {KJIT_U8X4, KJIT_U8, "u8x4", 4},
+    {KJIT_U32X2, KJIT_U32, "u32x2", 2},    {KJIT_U32X4, KJIT_U32, "u32x4", 4},
+    {KJIT_F16X2, KJIT_F16, "f16x2", 2},    {KJIT_F16X4, KJIT_F16, "f16x4", 4},
     {KJIT_BF16X2, KJIT_BF16, "bf16x2", 2}, {KJIT_BF16X4, KJIT_BF16, "bf16x4", 4},
 };
 
@@ -127,7 +127,7 @@ static void test_launch(void **state)
     FAILS(kjit_launch(mod, "k", &config, args, 5), KJIT_TYPE, "'v' takes f32x4, not the float 1.0");
     args[0] = kjit_arg_value(KJIT_F32X4, v);
     args[1] = kjit_arg_value(KJIT_F32X2, v);
-    FAILS(kjit_launch(mod, "k", &config, args, 5), KJIT_TYPE, "'last' takes T[] with T = f32x2");
+    FAILS(kjit_launch(mod, "k", &config, args, 5), KJIT_TYPE, "'t' takes T with T = u8x4");
     args[1] = kjit_arg_value(KJIT_F32, v);
     FAILS(kjit_launch(mod, "k", &config, args, 5), KJIT_TYPE, "'t' takes T");
     for (int i = 2; i < 5; i++)

@@ -1,0 +1,324 @@
+/* Functions of complex numbers, as expressions of their parts and the math library's functions of
+ * real ones. What they promise is in docs/language.md. */
+#include <math.h>
+
+#include "sema_impl.h"
+
+/* A call's place, and the type of the parts. */
+typedef struct calc {
+    kj_sema *s;
+    kj_span span;
+    bool single;
+} calc;
+
+/* ---- Real arithmetic ---- */
+
+static kj_operand num(const calc *c, double f)
+{
+    kj_dtype type = c->single ? KJ_F32 : KJ_F64;
+    return kj_scalar(kj_te_const(c->s, kj_fold_convert(kj_float(KJ_F64, f), type), c->span));
+}
+
+static kj_operand op(const calc *c, kj_op o, kj_operand a, kj_operand b)
+{
+    kj_operand v = kj_binary(c->s, o, a, b, c->span);
+    return kj_scalar(kj_hold(c->s, v.u.scalar.e, "part"));
+}
+
+static kj_operand add(const calc *c, kj_operand a, kj_operand b)
+{
+    return op(c, KJ_OP_ADD, a, b);
+}
+
+static kj_operand sub(const calc *c, kj_operand a, kj_operand b)
+{
+    return op(c, KJ_OP_SUB, a, b);
+}
+
+static kj_operand mul(const calc *c, kj_operand a, kj_operand b)
+{
+    return op(c, KJ_OP_MUL, a, b);
+}
+
+static kj_operand quot(const calc *c, kj_operand a, kj_operand b)
+{
+    return op(c, KJ_OP_DIV, a, b);
+}
+
+/* a * b + d, rounded once unless --fp-contract=off. */
+static kj_operand muladd(const calc *c, kj_operand a, kj_operand b, kj_operand d)
+{
+    return op(c, KJ_OP_ADD, kj_binary(c->s, KJ_OP_MUL, a, b, c->span), d);
+}
+
+static kj_operand neg(const calc *c, kj_operand a)
+{
+    return kj_unary(c->s, KJ_OP_NEG, a, c->span);
+}
+
+static kj_operand call(const calc *c, kj_builtin id, kj_operand a)
+{
+    kj_operand v = kj_real_call(c->s, id, a);
+    return kj_scalar(kj_hold(c->s, v.u.scalar.e, "part"));
+}
+
+static kj_operand call2(const calc *c, kj_builtin id, kj_operand a, kj_operand b)
+{
+    kj_texpr *args[2] = {a.u.scalar.e, b.u.scalar.e};
+    return kj_scalar(kj_hold(c->s, kj_te_call(c->s, id, args, 2, args[0]->type, c->span), "part"));
+}
+
+static kj_operand less(const calc *c, kj_operand a, kj_operand b)
+{
+    return kj_binary(c->s, KJ_OP_LT, a, b, c->span);
+}
+
+static kj_operand equal(const calc *c, kj_operand a, kj_operand b)
+{
+    return kj_binary(c->s, KJ_OP_EQ, a, b, c->span);
+}
+
+static kj_operand logic(const calc *c, bool is_or, kj_operand a, kj_operand b)
+{
+    return kj_scalar(
+        kj_te_binary(c->s, is_or ? KJ_OP_OR : KJ_OP_AND, a.u.scalar.e, b.u.scalar.e, c->span));
+}
+
+static kj_operand choose(const calc *c, kj_operand test, kj_operand yes, kj_operand no)
+{
+    return kj_choose(c->s, test, yes, no);
+}
+
+/* a * b, and 0 where one of them is 0, whatever the other. */
+static kj_operand times(const calc *c, kj_operand a, kj_operand b)
+{
+    kj_operand p = mul(c, a, b), zero = num(c, 0);
+    kj_operand none = logic(c, true, equal(c, a, zero), equal(c, b, zero));
+    kj_operand nan = kj_binary(c->s, KJ_OP_NE, p, p, c->span);
+    return choose(c, logic(c, false, nan, none), zero, p);
+}
+
+/* ---- Functions ---- */
+
+/* What is left of x after a step towards 0, where the exponential alone could overflow though the
+ * result does not; *scale: what its exponential is to be multiplied by. */
+static kj_operand stepped(const calc *c, kj_operand x, bool both, kj_operand *scale)
+{
+    double limit = c->single ? 80 : 700, step = c->single ? 64 : 512;
+    kj_operand size = both ? call(c, KJ_BI_FABS, x) : x;
+    kj_operand far = less(c, num(c, limit), size);
+    far = kj_scalar(kj_hold(c->s, far.u.scalar.e, "far"));
+    *scale = choose(c, far, num(c, exp(step)), num(c, 1));
+    kj_operand by = choose(c, far, num(c, step), num(c, 0));
+    return sub(c, x, both ? call2(c, KJ_BI_COPYSIGN, by, x) : by);
+}
+
+static kj_operand complex_exp(const calc *c, kj_operand x, kj_operand y)
+{
+    kj_operand scale, e = call(c, KJ_BI_EXP, stepped(c, x, false, &scale));
+    return kj_complex(c->s, mul(c, times(c, e, call(c, KJ_BI_COS, y)), scale),
+                      mul(c, times(c, e, call(c, KJ_BI_SIN, y)), scale), c->span);
+}
+
+/* sinh x cos y + i cosh x sin y, or cosh x cos y + i sinh x sin y */
+static kj_operand hyperbolic(const calc *c, kj_operand x, kj_operand y, bool cosine)
+{
+    kj_operand scale, t = stepped(c, x, true, &scale);
+    kj_operand sinh = call(c, KJ_BI_SINH, t), cosh = call(c, KJ_BI_COSH, t);
+    kj_operand cos = call(c, KJ_BI_COS, y), sin = call(c, KJ_BI_SIN, y);
+    return kj_complex(c->s, mul(c, times(c, cosine ? cosh : sinh, cos), scale),
+                      mul(c, times(c, cosine ? sinh : cosh, sin), scale), c->span);
+}
+
+/* With t = tanh x, u = tan y: (t (1 + u*u) + i u / cosh(x)**2) / (1 + (t*u)**2) */
+static kj_operand complex_tanh(const calc *c, kj_operand x, kj_operand y)
+{
+    kj_operand one = num(c, 1), t = call(c, KJ_BI_TANH, x), u = call(c, KJ_BI_TAN, y);
+    kj_operand tu = mul(c, t, u), narrow = quot(c, one, call(c, KJ_BI_COSH, x));
+    kj_operand below = muladd(c, tu, tu, one);
+    kj_operand re = quot(c, mul(c, t, muladd(c, u, u, one)), below);
+    return kj_complex(c->s, re, mul(c, mul(c, quot(c, u, below), narrow), narrow), c->span);
+}
+
+/* f(i z) / i and the like: sin, cos and tan of x + iy are these of y + ix, parts exchanged. */
+static kj_operand exchanged(const calc *c, kj_operand z)
+{
+    return kj_complex(c->s, z.u.tuple.items[1], z.u.tuple.items[0], c->span);
+}
+
+static kj_operand conjugate(const calc *c, kj_operand z)
+{
+    return kj_complex(c->s, z.u.tuple.items[0], neg(c, z.u.tuple.items[1]), c->span);
+}
+
+/* Are the parts so large that |z| may overflow? */
+static kj_operand is_huge(const calc *c, kj_operand size)
+{
+    kj_operand huge = less(c, num(c, c->single ? 0x1p125 : 0x1p1021), size);
+    return kj_scalar(kj_hold(c->s, huge.u.scalar.e, "huge"));
+}
+
+/* log |z|. Near 1 by log1p(|z|**2 - 1) / 2. */
+static kj_operand log_abs(const calc *c, kj_operand x, kj_operand y)
+{
+    kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
+    kj_operand a = call2(c, KJ_BI_MAX, ax, ay), b = call2(c, KJ_BI_MIN, ax, ay);
+    kj_operand huge = is_huge(c, a), one = num(c, 1), half = num(c, 0.5);
+    kj_operand scale = choose(c, huge, half, one);
+    kj_operand h = call2(c, KJ_BI_HYPOT, mul(c, ax, scale), mul(c, ay, scale));
+    kj_operand far = add(c, call(c, KJ_BI_LOG, h), choose(c, huge, num(c, log(2)), num(c, 0)));
+    kj_operand more = muladd(c, b, b, mul(c, sub(c, a, one), add(c, a, one)));
+    kj_operand near = logic(c, false, less(c, num(c, 0.71), h), less(c, h, num(c, 1.73)));
+    return choose(c, near, mul(c, half, call(c, KJ_BI_LOG1P, more)), far);
+}
+
+static kj_operand complex_log(const calc *c, kj_operand x, kj_operand y)
+{
+    return kj_complex(c->s, log_abs(c, x, y), call2(c, KJ_BI_ATAN2, y, x), c->span);
+}
+
+/* With s = sqrt((|x| + |z|) / 2): s + i y/2s, or |y|/2s + i s with y's sign where x < 0. What is
+ * huge or tiny is scaled by a power of 4 first. */
+static kj_operand complex_sqrt(const calc *c, kj_operand x, kj_operand y)
+{
+    kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
+    kj_operand size = call2(c, KJ_BI_MAX, ax, ay), one = num(c, 1), half = num(c, 0.5);
+    kj_operand huge = is_huge(c, size);
+    kj_operand tiny = less(c, size, num(c, c->single ? 0x1p-100 : 0x1p-950));
+    tiny = kj_scalar(kj_hold(c->s, tiny.u.scalar.e, "tiny"));
+    kj_operand up = choose(c, huge, num(c, 0x1p-4), choose(c, tiny, num(c, 0x1p60), one));
+    kj_operand down = choose(c, huge, num(c, 0x1p2), choose(c, tiny, num(c, 0x1p-30), one));
+    kj_operand sx = mul(c, ax, up), sy = mul(c, ay, up);
+    kj_operand s = call(c, KJ_BI_SQRT, mul(c, half, add(c, sx, call2(c, KJ_BI_HYPOT, sx, sy))));
+    kj_operand t = quot(c, mul(c, half, sy), s);
+    kj_operand none = equal(c, size, num(c, 0)), all = equal(c, ay, num(c, INFINITY));
+    t = choose(c, logic(c, true, none, all), ay, t);
+    s = mul(c, s, down);
+    t = mul(c, t, down);
+    kj_operand left = less(c, x, num(c, 0));
+    left = kj_scalar(kj_hold(c->s, left.u.scalar.e, "left"));
+    return kj_complex(c->s, choose(c, left, t, s),
+                      call2(c, KJ_BI_COPYSIGN, choose(c, left, s, t), y), c->span);
+}
+
+static kj_operand to_polar(const calc *c, kj_operand x, kj_operand y)
+{
+    kj_operand *items = KJ_NEW_ARRAY(c->s->arena, kj_operand, 2);
+    items[0] = call2(c, KJ_BI_HYPOT, x, y);
+    items[1] = call2(c, KJ_BI_ATAN2, y, x);
+    return kj_tuple(items, 2, NULL, c->span);
+}
+
+static kj_operand from_polar(const calc *c, kj_operand r, kj_operand phi)
+{
+    return kj_complex(c->s, times(c, r, call(c, KJ_BI_COS, phi)),
+                      times(c, r, call(c, KJ_BI_SIN, phi)), c->span);
+}
+
+/* The length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|. */
+kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span)
+{
+    z = kj_hold_value(s, z, "base");
+    w = kj_hold_value(s, w, "exponent");
+    kj_operand x = w.u.tuple.items[0], y = w.u.tuple.items[1];
+    calc c = {s, span, x.u.scalar.e->type == KJ_F32};
+    kj_operand r = call2(&c, KJ_BI_HYPOT, z.u.tuple.items[0], z.u.tuple.items[1]);
+    kj_operand phi = call2(&c, KJ_BI_ATAN2, z.u.tuple.items[1], z.u.tuple.items[0]);
+    kj_operand length = call2(&c, KJ_BI_POW, r, x);
+    if (real)
+        return from_polar(&c, length, mul(&c, x, phi));
+    length = mul(&c, length, call(&c, KJ_BI_EXP, mul(&c, neg(&c, y), phi)));
+    kj_operand turn = mul(&c, y, log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]));
+    return from_polar(&c, length, muladd(&c, x, phi, turn));
+}
+
+/* ---- Calls ---- */
+
+/* isnan, isinf: of either part; isfinite: of both. */
+static kj_operand tested(const calc *c, kj_builtin id, kj_operand x, kj_operand y)
+{
+    return logic(c, id != KJ_BI_ISFINITE, kj_real_call(c->s, id, x), kj_real_call(c->s, id, y));
+}
+
+static kj_operand unary(const calc *c, kj_builtin id, kj_operand z)
+{
+    kj_operand x = z.u.tuple.items[0], y = z.u.tuple.items[1];
+    switch (id) {
+    case KJ_BI_ABS: return call2(c, KJ_BI_HYPOT, x, y);
+    case KJ_BI_PHASE: return call2(c, KJ_BI_ATAN2, y, x);
+    case KJ_BI_POLAR: return to_polar(c, x, y);
+    case KJ_BI_CONJ: return conjugate(c, z);
+    case KJ_BI_EXP: return complex_exp(c, x, y);
+    case KJ_BI_LOG: return complex_log(c, x, y);
+    case KJ_BI_SQRT: return complex_sqrt(c, x, y);
+    case KJ_BI_SINH:
+    case KJ_BI_COSH: return hyperbolic(c, x, y, id == KJ_BI_COSH);
+    case KJ_BI_TANH: return complex_tanh(c, x, y);
+    case KJ_BI_SIN: return exchanged(c, hyperbolic(c, y, x, false));
+    case KJ_BI_COS: return conjugate(c, hyperbolic(c, y, x, true));
+    case KJ_BI_TAN: return exchanged(c, complex_tanh(c, y, x));
+    case KJ_BI_ISNAN:
+    case KJ_BI_ISINF:
+    case KJ_BI_ISFINITE: return tested(c, id, x, y);
+    default: return (kj_operand){.kind = KJ_V_NONE};
+    }
+}
+
+kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                              kj_operand *v, int n)
+{
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
+    if (id == KJ_BI_POW)
+        return kj_complex_power(s, v[0], v[1], want, e->span);
+    kj_texpr *test = id == KJ_BI_SELP ? kj_condition(s, v[0], "the condition of 'selp'") : NULL;
+    int first = id == KJ_BI_SELP;
+    if ((first && !test) || !kj_complex_unify(s, v + first, n - first, want, e->span, what))
+        return kj_no_value(e->span);
+    for (int i = first; i < n; i++)
+        v[i] = kj_hold_value(s, v[i], "z");
+    calc c = {s, e->span, v[n - 1].u.tuple.items[0].u.scalar.e->type == KJ_F32};
+    if (test) {
+        kj_operand held = kj_scalar(kj_hold(s, test, "c")), part[2];
+        for (int i = 0; i < 2; i++)
+            part[i] = choose(&c, held, v[1].u.tuple.items[i], v[2].u.tuple.items[i]);
+        return kj_complex(s, part[0], part[1], e->span);
+    }
+    kj_operand out = n == 1 ? unary(&c, id, v[0]) : (kj_operand){.kind = KJ_V_NONE};
+    if (out.kind != KJ_V_NONE)
+        return out;
+    kj_message *m =
+        kj_sema_error(s, e->span, "not-complex", "%s does not work on complex numbers", what);
+    if (id == KJ_BI_MIN || id == KJ_BI_MAX || id == KJ_BI_CLAMP)
+        kj_hint(s->diag, m, "they have no order: compare abs(z), z.real or z.imag");
+    return kj_no_value(e->span);
+}
+
+static kj_operand rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *v)
+{
+    if (kj_no_number(s, &v[0], "'rect'") || kj_no_number(s, &v[1], "'rect'"))
+        return kj_no_value(e->span);
+    if (!kj_complex_unify(s, v, 2, want, e->span, "'rect'"))
+        return kj_no_value(e->span);
+    calc c = {s, e->span, v[0].u.tuple.items[0].u.scalar.e->type == KJ_F32};
+    kj_operand r = v[0].u.tuple.items[0], phi = v[1].u.tuple.items[0];
+    return from_polar(&c, kj_scalar(kj_hold(s, r.u.scalar.e, "r")),
+                      kj_scalar(kj_hold(s, phi.u.scalar.e, "phi")));
+}
+
+/* conj, phase, polar, rect */
+kj_operand kj_complex_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+{
+    kj_operand v[2];
+    int n = kj_count(e->u.call.args), wanted = id == KJ_BI_RECT ? 2 : 1;
+    if (n != wanted) {
+        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
+        return kj_no_value(e->span);
+    }
+    kj_expr_list(s, e->u.call.args, v, n);
+    if (id == KJ_BI_RECT)
+        return rect(s, e, want, v);
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == KJ_V_ERROR)
+            return v[i];
+    return kj_complex_builtin(s, e, id, want, v, n);
+}

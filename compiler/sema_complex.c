@@ -1,0 +1,332 @@
+/* Complex numbers: construction, conversions, operators. A value is its two parts; a real number
+ * beside it keeps to one, so that 2 * z multiplies each part and inf * z makes no NaN of a 0.
+ *
+ * 2.5j has no type yet: it is a complex value of kj_complex_literal, whose parts are literals. */
+#include "sema_impl.h"
+
+enum { MAX_POWER = 64 };
+
+/* A complex number of two parts, or a real one. */
+typedef struct number {
+    kj_operand part[2];
+    int n;
+} number;
+
+static bool is_literal(const kj_operand *v)
+{
+    return v->kind == KJ_V_LITERAL || (kj_is_aggregate(v) && v->u.tuple.of == &kj_complex_literal);
+}
+
+bool kj_is_complex(const kj_operand *v)
+{
+    return kj_is_aggregate(v) && v->u.tuple.of->kind == KJ_COMPLEX;
+}
+
+kj_operand kj_complex(kj_sema *s, kj_operand re, kj_operand im, kj_span span)
+{
+    if (re.kind == KJ_V_ERROR || im.kind == KJ_V_ERROR)
+        return kj_no_value(span);
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, 2);
+    items[0] = re;
+    items[1] = im;
+    return kj_tuple(
+        items, 2,
+        re.kind == KJ_V_LITERAL ? &kj_complex_literal : kj_complex_of(re.u.scalar.e->type), span);
+}
+
+static kj_operand literal(double f, kj_span span)
+{
+    return kj_literal(kj_float(KJ_F64, f), span);
+}
+
+/* ---- Common types ---- */
+
+static bool take(kj_sema *s, const kj_operand *v, number *x, const char *what)
+{
+    bool complex = kj_is_complex(v);
+    if (!complex && kj_no_number(s, v, what))
+        return false;
+    for (int i = 0; i < 2; i++)
+        x->part[i] = complex ? v->u.tuple.items[i] : *v;
+    x->n = complex ? 2 : 1;
+    return true;
+}
+
+/* All parts in one type that complex numbers have, where one of the numbers has a type or `want`
+ * asks for it. */
+static bool unify(kj_sema *s, number *x, int n, kj_dtype want, kj_span span, const char *what)
+{
+    kj_operand v[6];
+    int count = 0, literals = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < x[i].n; k++) {
+            literals += x[i].part[k].kind == KJ_V_LITERAL;
+            v[count++] = x[i].part[k];
+        }
+    if (literals == count && want == KJ_VOID)
+        return true;
+    if (!kj_unify(s, v, count, want, span, what))
+        return false;
+    kj_dtype elem = v[0].u.scalar.e->type;
+    count = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < x[i].n; k++, count++) {
+            x[i].part[k] = v[count];
+            if (!kj_complex_of(elem))
+                x[i].part[k] =
+                    kj_scalar(kj_te_convert(s, v[count].u.scalar.e, KJ_F32, v[count].span));
+        }
+    return true;
+}
+
+static kj_dtype elem_of(kj_dtype want)
+{
+    return want == KJ_F64 || want == KJ_C128 ? KJ_F64 : KJ_F32;
+}
+
+bool kj_complex_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span,
+                      const char *what)
+{
+    number x[3];
+    for (int i = 0; i < n; i++) {
+        if (!take(s, &v[i], &x[i], what))
+            return false;
+        if (x[i].n == 1)
+            x[i].part[1] = literal(0, v[i].span);
+        x[i].n = 2;
+    }
+    if (!unify(s, x, n, elem_of(want), span, what))
+        return false;
+    for (int i = 0; i < n; i++)
+        v[i] = kj_complex(s, x[i].part[0], x[i].part[1], v[i].span);
+    return true;
+}
+
+bool kj_becomes_complex(kj_sema *s, kj_operand *v, const kj_aggregate *to, const char *what)
+{
+    const kj_operand old = *v;
+    bool complex = kj_is_complex(v);
+    if (!is_literal(v) && !kj_converts(kj_type_of(v), to->type))
+        return false;
+    *v =
+        kj_complex(s, kj_scalar(kj_coerce(s, complex ? old.u.tuple.items[0] : old, to->elem, what)),
+                   kj_scalar(kj_coerce(s, complex ? old.u.tuple.items[1] : literal(0, old.span),
+                                       to->elem, what)),
+                   old.span);
+    return true;
+}
+
+/* ---- Construction ---- */
+
+static kj_operand converted(kj_sema *s, const kj_operand *v, kj_dtype to)
+{
+    return v->kind == KJ_V_LITERAL
+               ? kj_scalar(kj_te_const(s, kj_fold_convert(v->u.literal, to), v->span))
+               : kj_scalar(kj_hold(s, kj_te_convert(s, v->u.scalar.e, to, v->span), "part"));
+}
+
+kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate *of, kj_operand *v,
+                                int n)
+{
+    number x[2];
+    if (n < 1 || n > 2) {
+        kj_arity_error(s, e, of->name, "(real, imag), (x) of a number", 1, 2);
+        return kj_no_value(e->span);
+    }
+    for (int i = 0; i < n; i++)
+        if (!take(s, &v[i], &x[i], of->name))
+            return kj_no_value(e->span);
+    if (n == 2 && (x[0].n == 2 || x[1].n == 2)) {
+        kj_sema_error(s, v[x[0].n == 2 ? 0 : 1].span, "type-mismatch",
+                      "a part of %s is a real number, not complex", of->name);
+        return kj_no_value(e->span);
+    }
+    kj_operand none = literal(0, e->span);
+    return kj_complex(s, converted(s, &x[0].part[0], of->elem),
+                      converted(s,
+                                n == 2        ? &x[1].part[0]
+                                : x[0].n == 2 ? &x[0].part[1]
+                                              : &none,
+                                of->elem),
+                      e->span);
+}
+
+/* ---- Operators ---- */
+
+static kj_operand held(kj_sema *s, kj_operand v)
+{
+    return v.kind == KJ_V_SCALAR ? kj_scalar(kj_hold(s, v.u.scalar.e, "part")) : v;
+}
+
+kj_operand kj_real_call(kj_sema *s, kj_builtin id, kj_operand v)
+{
+    kj_texpr *e = v.u.scalar.e;
+    kj_dtype type = kj_builtins[id].signature[0] == 'b' ? KJ_BOOL : e->type;
+    return kj_scalar(kj_te_call(s, id, &e, 1, type, e->span));
+}
+
+kj_operand kj_choose(kj_sema *s, kj_operand test, kj_operand yes, kj_operand no)
+{
+    kj_texpr *e = test.u.scalar.e;
+    if (kj_is_const(e))
+        return e->u.value.u ? yes : no;
+    kj_texpr *select = kj_te(s, KJ_TE_SELECT, yes.u.scalar.e->type, e->span);
+    select->u.select.yes = kj_hold(s, yes.u.scalar.e, "part");
+    select->u.select.no = kj_hold(s, no.u.scalar.e, "part");
+    select->u.select.test = e;
+    return kj_scalar(kj_hold(s, select, "part"));
+}
+
+static kj_operand sum(kj_sema *s, kj_op op, const number *a, const number *b, kj_span span)
+{
+    kj_operand re = kj_binary(s, op, a->part[0], b->part[0], span), im = a->part[1];
+    if (a->n == 2 && b->n == 2)
+        im = kj_binary(s, op, a->part[1], b->part[1], span);
+    else if (b->n == 2)
+        im = op == KJ_OP_SUB ? kj_unary(s, KJ_OP_NEG, b->part[1], span) : b->part[1];
+    return kj_complex(s, re, im, span);
+}
+
+/* Both parts of z, op x. */
+static kj_operand scaled(kj_sema *s, kj_op op, const number *z, kj_operand x, kj_span span)
+{
+    return kj_complex(s, kj_binary(s, op, z->part[0], x, span),
+                      kj_binary(s, op, z->part[1], x, span), span);
+}
+
+static kj_operand product(kj_sema *s, number *a, number *b, kj_span span)
+{
+    for (int i = 0; i < 2; i++) {
+        a->part[i] = held(s, a->part[i]);
+        b->part[i] = held(s, b->part[i]);
+    }
+    if (b->n == 1)
+        return scaled(s, KJ_OP_MUL, a, b->part[0], span);
+    if (a->n == 1)
+        return scaled(s, KJ_OP_MUL, b, a->part[0], span);
+    kj_operand p[4]; /* re * re, im * im, re * im, im * re */
+    for (int i = 0; i < 4; i++)
+        p[i] = kj_binary(s, KJ_OP_MUL, a->part[i % 2], b->part[i == 1 || i == 2], span);
+    return kj_complex(s, kj_binary(s, KJ_OP_SUB, p[0], p[1], span),
+                      kj_binary(s, KJ_OP_ADD, p[2], p[3], span), span);
+}
+
+/* (a + bi) / (c + di) by Smith's method: with |c| >= |d| it is ((a + b*r) + (b - a*r)i) / (c + d*r)
+ * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. */
+static kj_operand quotient(kj_sema *s, const number *x, const number *y, kj_span span)
+{
+    kj_operand a = held(s, x->part[0]), b = held(s, x->part[1]), c = held(s, y->part[0]),
+               d = held(s, y->part[1]);
+    kj_operand turned = held(s, kj_binary(s, KJ_OP_LT, kj_real_call(s, KJ_BI_FABS, c),
+                                          kj_real_call(s, KJ_BI_FABS, d), span));
+    kj_operand p = kj_choose(s, turned, b, a),
+               q = kj_choose(s, turned, kj_unary(s, KJ_OP_NEG, a, span), b),
+               u = kj_choose(s, turned, d, c),
+               v = kj_choose(s, turned, kj_unary(s, KJ_OP_NEG, c, span), d);
+    kj_operand r = kj_choose(s, kj_binary(s, KJ_OP_EQ, u, literal(0, span), span), v,
+                             kj_binary(s, KJ_OP_DIV, v, u, span));
+    number over = {.n = 2};
+    over.part[0] = kj_binary(s, KJ_OP_ADD, p, kj_binary(s, KJ_OP_MUL, q, r, span), span);
+    over.part[1] = kj_binary(s, KJ_OP_SUB, q, kj_binary(s, KJ_OP_MUL, p, r, span), span);
+    kj_operand below = kj_binary(s, KJ_OP_ADD, u, kj_binary(s, KJ_OP_MUL, v, r, span), span);
+    return scaled(s, KJ_OP_DIV, &over, held(s, below), span);
+}
+
+/* x[0] / x[1]; of literals in f64, and a literal again. */
+static kj_operand divided(kj_sema *s, number *x, kj_span span)
+{
+    if (x[1].n == 1)
+        return scaled(s, KJ_OP_DIV, &x[0], held(s, x[1].part[0]), span);
+    bool literals = x[1].part[0].kind == KJ_V_LITERAL;
+    if (x[0].n == 1)
+        x[0].part[1] = literal(0, span);
+    x[0].n = 2;
+    if (!unify(s, x, 2, literals ? KJ_F64 : KJ_VOID, span, "'/'"))
+        return kj_no_value(span);
+    kj_operand z = quotient(s, &x[0], &x[1], span);
+    if (!literals || z.kind == KJ_V_ERROR)
+        return z;
+    return kj_complex(s, literal(z.u.tuple.items[0].u.scalar.e->u.value.f, span),
+                      literal(z.u.tuple.items[1].u.scalar.e->u.value.f, span), span);
+}
+
+static kj_operand equality(kj_sema *s, kj_op op, const number *x, kj_span span)
+{
+    kj_operand zero = literal(0, span), v[2];
+    for (int i = 0; i < 2; i++)
+        v[i] = kj_binary(s, op, x[0].n > i ? x[0].part[i] : zero, x[1].n > i ? x[1].part[i] : zero,
+                         span);
+    if (v[0].kind != KJ_V_SCALAR || v[1].kind != KJ_V_SCALAR)
+        return kj_no_value(span);
+    return kj_scalar(kj_te_binary(s, op == KJ_OP_NE ? KJ_OP_OR : KJ_OP_AND, v[0].u.scalar.e,
+                                  v[1].u.scalar.e, span));
+}
+
+kj_operand kj_complex_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)
+{
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
+    number x[2];
+    bool known = op <= KJ_OP_DIV || op == KJ_OP_POW || op == KJ_OP_EQ || op == KJ_OP_NE;
+    if (!known) {
+        kj_message *m =
+            kj_sema_error(s, span, "not-complex", "%s does not work on complex numbers", what);
+        if (kj_ops[op].class == KJ_OPS_COMPARE)
+            kj_hint(s->diag, m, "they have no order: compare abs(z), z.real or z.imag");
+        return kj_no_value(span);
+    }
+    if (!take(s, &a, &x[0], what) || !take(s, &b, &x[1], what))
+        return kj_no_value(span);
+    if (op == KJ_OP_POW)
+        return kj_complex_power(s, a, b, KJ_VOID, span);
+    if (!unify(s, x, 2, KJ_VOID, span, what))
+        return kj_no_value(span);
+    switch (op) {
+    case KJ_OP_ADD:
+    case KJ_OP_SUB: return sum(s, op, &x[0], &x[1], span);
+    case KJ_OP_MUL: return product(s, &x[0], &x[1], span);
+    case KJ_OP_DIV: return divided(s, x, span);
+    default: return equality(s, op, x, span);
+    }
+}
+
+/* ---- Powers ---- */
+
+/* The integer that the exponent is, where products do; false for others. */
+static bool whole(const kj_operand *v, int *n)
+{
+    const kj_value *x = v->kind == KJ_V_LITERAL ? &v->u.literal
+                        : v->kind == KJ_V_SCALAR && kj_is_const(v->u.scalar.e)
+                            ? &v->u.scalar.e->u.value
+                            : NULL;
+    if (!x || !kj_is_int(x->type) || x->i < -MAX_POWER || x->i > MAX_POWER)
+        return false;
+    *n = (int)x->i;
+    return true;
+}
+
+static kj_operand products(kj_sema *s, kj_operand z, int n, kj_span span)
+{
+    kj_operand all = kj_literal(kj_int(KJ_I64, 1), span), square = kj_hold_value(s, z, "base");
+    bool inverse = n < 0;
+    for (n = inverse ? -n : n; n; n >>= 1) {
+        if (n & 1)
+            all = all.kind == KJ_V_LITERAL ? square : kj_binary(s, KJ_OP_MUL, all, square, span);
+        if (n > 1)
+            square = kj_hold_value(s, kj_binary(s, KJ_OP_MUL, square, square, span), "square");
+    }
+    if (inverse)
+        return kj_binary(s, KJ_OP_DIV, literal(1, span), all, span);
+    return all.kind == KJ_V_LITERAL ? kj_coerce_aggregate(s, all, z.u.tuple.of, "this") : all;
+}
+
+kj_operand kj_complex_power(kj_sema *s, kj_operand a, kj_operand b, kj_dtype want, kj_span span)
+{
+    int n;
+    if (kj_is_complex(&a) && whole(&b, &n))
+        return products(s, kj_settle(s, a), n, span);
+    bool real = !kj_is_complex(&b);
+    kj_operand v[2] = {a, b};
+    if (!kj_complex_unify(s, v, 2, want, span, "'**'"))
+        return kj_no_value(span);
+    return kj_complex_pow(s, v[0], v[1], real, span);
+}
