@@ -202,4 +202,33 @@ static inline void check_row(const row *r)
             check_row(&(rows)[i_]); \
     } while (0)
 
+/* ---- Kernels of one pointer ---- */
+
+/* %d1: the parameter; %r1: the thread; %d2: its 8 bytes of what %d1 points to. */
+#define BEGIN \
+    "{ .reg .b16 %h<9>; .reg .b32 %r<30>; .reg .b64 %d<20>; .reg .b128 %q<3>; .reg .pred %p<9>;\n" \
+    "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 8, %d1;\n"
+#define KERNEL(body) ".visible .entry k(.param .u64 out)\n" BEGIN body "ret; }\n"
+
+typedef struct run {
+    gpu g;
+    uint64_t out;
+    uint64_t *words;
+} run;
+
+enum { WORDS = 4096 };
+
+static inline void start(run *r, const char *text)
+{
+    gpu_open(&r->g, text);
+    r->out = gpu_alloc(&r->g, WORDS * 8);
+    r->words = gpu_at(&r->g, r->out);
+}
+
+static inline void run_it(run *r, const char *text, unsigned threads)
+{
+    start(r, text);
+    gpu_run_well(&r->g, "k", (shape){1, threads, 0, 5, 0}, &r->out);
+}
+
 #endif

@@ -1,28 +1,6 @@
 /* The PTX interpreter: barriers, locks, the order of blocks and warps, and what never ends. */
 #include "ptx_interp.h"
 
-/* As for memory: out in %d1, the thread in %r1, its 8 bytes of out at %d2. */
-#define KERNEL(body) \
-    ".visible .entry k(.param .u64 out)\n" \
-    "{ .reg .b16 %h<9>; .reg .b32 %r<30>; .reg .b64 %d<20>; .reg .pred %p<9>;\n" \
-    "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 8, %d1;\n" body \
-    "ret; }\n"
-
-typedef struct run {
-    gpu g;
-    uint64_t out;
-    uint64_t *words;
-} run;
-
-enum { WORDS = 4096 };
-
-static void start(run *r, const char *text)
-{
-    gpu_open(&r->g, text);
-    r->out = gpu_alloc(&r->g, WORDS * 8);
-    r->words = gpu_at(&r->g, r->out);
-}
-
 /* ---- Barriers ---- */
 
 /* Every thread reads what the thread that mirrors it wrote, a hundred times over. */

@@ -1,34 +1,6 @@
 /* The PTX interpreter: state spaces, initial values, atomic updates, and what is caught. */
 #include "ptx_interp.h"
 
-/* A kernel of one pointer parameter: %d1, advanced by 8 bytes a thread in %d2; %r1: its number. */
-#define KERNEL(body) \
-    ".visible .entry k(.param .u64 out)\n{ .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %d<20>; " \
-    ".reg .pred %p<9>;\n" \
-    ".reg .b128 %q<3>;\nld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 8, " \
-    "%d1;\n" body "ret; }\n"
-
-typedef struct run {
-    gpu g;
-    uint64_t out;
-    uint64_t *words;
-} run;
-
-enum { WORDS = 64 };
-
-static void start(run *r, const char *text)
-{
-    gpu_open(&r->g, text);
-    r->out = gpu_alloc(&r->g, WORDS * 8);
-    r->words = gpu_at(&r->g, r->out);
-}
-
-static void run_it(run *r, const char *text, unsigned threads)
-{
-    start(r, text);
-    gpu_run_well(&r->g, "k", (shape){1, threads, 0, 0, 0}, &r->out);
-}
-
 /* ---- Initial values ---- */
 
 static void initial_values(void **state)
@@ -299,11 +271,11 @@ static void faults(void **state)
     (void)state;
     static const wrong wrongs[] = {
         {"ld.global.u32 %r2, [%d1+509];", 716, "misaligned global address"},
-        {"ld.global.u32 %r2, [%d1+512];", 700, "illegal global address"},
+        {"ld.global.u32 %r2, [%d1+32768];", 700, "illegal global address"},
         {"ld.global.u32 %r2, [%d1+-4];", 700, "(4 bytes, load)"},
-        {"st.global.u64 [%d1+512], %d1;", 700, "(8 bytes, store)"},
+        {"st.global.u64 [%d1+32768], %d1;", 700, "(8 bytes, store)"},
         {"ld.global.v2.u32 {%r2, %r3}, [%d1+508];", 716, "(8 bytes, load)"},
-        {"ld.global.u8 %r2, [%d1+512];", 700, "(1 bytes, load)"},
+        {"ld.global.u8 %r2, [%d1+32768];", 700, "(1 bytes, load)"},
         {"mov.u64 %d3, 0; ld.global.u32 %r2, [%d3];", 700, "0x0 "},
         {"mov.u64 %d3, 0; atom.global.add.u32 %r2, [%d3], 1;", 700, "0x0 "},
         {"mov.u64 %d3, 0; ld.u32 %r2, [%d3];", 700, "0x0 "},
@@ -341,8 +313,8 @@ static void faults(void **state)
         if (code != wrongs[i].code || !strstr(r.g.fault.text, wrongs[i].text))
             fail_msg("%s: %d %s", wrongs[i].body, code, r.g.fault.text);
         assert_non_null(
-            strstr(r.g.fault.text, "kernel k, PTX line 13, block (0, 0, 0), thread (5, 0, 0)"));
-        assert_int_equal(r.g.fault.line, 13);
+            strstr(r.g.fault.text, "kernel k, PTX line 12, block (0, 0, 0), thread (5, 0, 0)"));
+        assert_int_equal(r.g.fault.line, 12);
         assert_int_equal(r.g.fault.thread[0], 5);
         gpu_close(&r.g);
     }

@@ -1,7 +1,7 @@
 /* The PTX interpreter: what it takes as a module, what it says of kernels, texts that are none. */
 #include "ptx_interp.h"
 
-#define KERNEL(body) \
+#define PLAIN(body) \
     ".visible .entry k(.param .u64 out)\n{ .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred " \
     "%p<3>;\n" body "\nret; }\n"
 
@@ -71,7 +71,7 @@ static void mistakes(void **state)
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
         char text[1000];
         gpu g;
-        gpu_insert(text, sizeof text, HEAD ".global .u32 g;\n" KERNEL("$"), wrongs[i].body);
+        gpu_insert(text, sizeof text, HEAD ".global .u32 g;\n" PLAIN("$"), wrongs[i].body);
         gpu_load(&g, text, 90, 84);
         if (g.code != 218 || !strstr(g.log, wrongs[i].log))
             fail_msg("%s: %d %s", wrongs[i].body, g.code, g.log);
@@ -84,8 +84,8 @@ static void several_mistakes(void **state)
     (void)state;
     gpu g;
     gpu_load(&g,
-             HEAD KERNEL("one.two;\nadd.s32 %r1, %r2, %r3;\nthree %r1, four;") ".global .u32 g = "
-                                                                               "none;\n.what;\n",
+             HEAD PLAIN("one.two;\nadd.s32 %r1, %r2, %r3;\nthree %r1, four;") ".global .u32 g = "
+                                                                              "none;\n.what;\n",
              90, 84);
     assert_string_equal(g.log, "PTX line 6: 'one.two' is not known to the double\n"
                                "PTX line 8: 'three' is not known to the double\n"
@@ -96,7 +96,7 @@ static void several_mistakes(void **state)
     assert_non_null(strstr(g.log, "'none' has no address"));
     assert_int_equal(g.count, 0);
     gpu_close(&g);
-    gpu_load(&g, HEAD ".func far();\n" KERNEL("call far;"), 90, 84);
+    gpu_load(&g, HEAD ".func far();\n" PLAIN("call far;"), 90, 84);
     assert_non_null(strstr(g.log, "Unresolved extern function 'far'"));
     gpu_close(&g);
 }

@@ -1,33 +1,6 @@
 /* The PTX interpreter: lanes that part and meet, calls, values exchanged in a warp. */
 #include "ptx_interp.h"
 
-/* As for memory: out in %d1, the thread in %r1, its 8 bytes of out at %d2. */
-#define BEGIN \
-    "{ .reg .b16 %h<9>; .reg .b32 %r<30>; .reg .b64 %d<20>; .reg .pred %p<9>;\n" \
-    "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 8, %d1;\n"
-#define KERNEL(body) ".visible .entry k(.param .u64 out)\n" BEGIN body "ret; }\n"
-
-typedef struct run {
-    gpu g;
-    uint64_t out;
-    uint64_t *words;
-} run;
-
-enum { WORDS = 256 };
-
-static void start(run *r, const char *text)
-{
-    gpu_open(&r->g, text);
-    r->out = gpu_alloc(&r->g, WORDS * 8);
-    r->words = gpu_at(&r->g, r->out);
-}
-
-static void run_it(run *r, const char *text, unsigned threads)
-{
-    start(r, text);
-    gpu_run_well(&r->g, "k", (shape){1, threads, 0, 5, 0}, &r->out);
-}
-
 /* ---- Parting and meeting ---- */
 
 static void branches(void **state)
