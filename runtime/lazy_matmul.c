@@ -3,11 +3,13 @@
  * Products with a vector are sums of products, made as sum makes them, in f64. Those of matrices
  * are a kernel in which a block takes a tile of the result and goes along the axis that is summed
  * over: pieces of both operands come into shared memory, and a thread has 4 x 4 sums in registers.
- * An element's products are added in order of that axis, in the elements' type. */
+ * An element's products are added in order of that axis, in the elements' type; where the axis is
+ * long and the result small, in pieces of it, which are joined as sum does. */
 #include "lazy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Shapes ---- */
 
@@ -102,15 +104,61 @@ static bool sum_of_products(product *p, kj_rvalue *out)
     return ok;
 }
 
-/* ---- The kernel ---- */
+/* ---- The kernels ---- */
 
-enum { SIDE = 64, DEPTH = 32, THREADS = 16, EACH = SIDE / THREADS };
+enum { SIDE = 64, DEPTH = 32, THREADS = 16, EACH = SIDE / THREADS, THIN = 16 };
+enum {
+    PIECE = 4096,
+    FEW = 65536
+}; /* of the depth, where it is long and the result has few elements */
 
 /* Axes of the domain: those of a stack of matrices, then rows, depth and columns. */
 typedef struct axes {
     int stack;
     char m, k, n;
+    bool thin;   /* a thread an element: most of a tile would be empty */
+    bool pieces; /* the first of the stack's are pieces of the depth */
 } axes;
+
+static void stack_axes(axes a, char letters[KJ_DOMAIN_AXES + 1])
+{
+    snprintf(letters, KJ_DOMAIN_AXES + 1, "%.*s", a.stack, "0123456");
+}
+
+/* Which part of the depth is summed here. */
+static void put_range(kj_lazy_kernel *k, axes a)
+{
+    if (a.pieces)
+        kj_str_printf(&k->body,
+                      "let first = i0 * %d\n"
+                      "let last = min(first + %d, n%c)\n",
+                      PIECE, PIECE, a.k);
+    else
+        kj_str_printf(&k->body, "let first = 0\nlet last = n%c\n", a.k);
+}
+
+static void put_thin_body(kj_lazy_kernel *k, axes a, kj_dtype type)
+{
+    kj_str *t = &k->body;
+    const char *name = kj_types[type].name;
+    char letters[KJ_DOMAIN_AXES + 3];
+    stack_axes(a, letters);
+    snprintf(letters + a.stack, 3, "%c%c", a.m, a.n);
+    kj_lazy_extents(k);
+    kj_lazy_positions(t, letters);
+    kj_lazy_inside(t, letters);
+    put_range(k, a);
+    kj_str_printf(t,
+                  "var sum: %s = 0\n"
+                  "for i%c in range(first, last) { sum += %s(",
+                  name, a.k, name);
+    kj_lazy_element(k, t, 0);
+    kj_str_printf(t, ") * %s(", name);
+    kj_lazy_element(k, t, 1);
+    kj_str_puts(t, ") }\n");
+    kj_lazy_element(k, t, 2);
+    kj_str_puts(t, " = sum\n}\n");
+}
 
 /* Are elements along y nearer to each other than along x? Then neighbouring threads go along y, and
  * the tile's rows are one longer, for the sake of shared memory's banks. */
@@ -164,10 +212,11 @@ static void put_head(kj_lazy_kernel *k, axes a, kj_dtype type)
                   "let top = blockIdx.x // across %% down * %d\n"
                   "let number = blockIdx.x // across // down\n",
                   a.n, SIDE, a.m, SIDE, SIDE, SIDE);
-    char stack[KJ_DOMAIN_AXES + 1] = "0123456";
-    stack[a.stack] = 0;
+    char stack[KJ_DOMAIN_AXES + 1];
+    stack_axes(a, stack);
     if (a.stack > 0)
         kj_lazy_indices(t, stack, "number");
+    put_range(k, a);
     kj_str_printf(t,
                   "let t0 = shared.array((%d, %d), %s)\n"
                   "let t1 = shared.array((%d, %d), %s)\n"
@@ -181,16 +230,16 @@ static void put_head(kj_lazy_kernel *k, axes a, kj_dtype type)
                   SIDE + is_turned(k, 1, a.k, a.n), name, EACH, EACH, name, EACH, EACH);
 }
 
-static void put_body(kj_lazy_kernel *k, axes a, kj_dtype type)
+static void put_tile_body(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
     kj_str *t = &k->body;
     kj_lazy_extents(k);
     put_head(k, a, type);
     kj_str_printf(t,
                   "let inside = top + %d <= n%c and left + %d <= n%c\n"
-                  "for start in range(0, n%c, %d) {\n"
+                  "for start in range(first, last, %d) {\n"
                   "if inside and start + %d <= n%c {\n",
-                  SIDE, a.m, SIDE, a.n, a.k, DEPTH, DEPTH, a.k);
+                  SIDE, a.m, SIDE, a.n, DEPTH, DEPTH, a.k);
     put_loads(k, a, type, false);
     kj_str_puts(t, "} else {\n");
     put_loads(k, a, type, true);
@@ -231,17 +280,40 @@ static void place(kj_domain *d, int stack, kjit_array *a, int y, int x)
     }
 }
 
-static bool launch(const product *p, const int64_t *shape, int ndim, kjit_array *out)
+static void choose_threads(const kj_domain *d, axes a, int64_t grid[3], int64_t block[3])
+{
+    int64_t extents[KJ_DOMAIN_AXES], rows = d->shape[a.m - '0'], columns = d->shape[a.n - '0'];
+    for (int i = 0; i < a.stack; i++)
+        extents[i] = d->shape[i];
+    extents[a.stack] = rows;
+    extents[a.stack + 1] = columns;
+    if (a.thin) {
+        kj_lazy_blocks(a.stack + 2, extents, grid, block);
+        return;
+    }
+    grid[0] = ((rows - 1) / SIDE + 1) * ((columns - 1) / SIDE + 1);
+    block[0] = block[1] = THREADS;
+    grid[1] = grid[2] = block[2] = 1;
+    for (int i = 0; i < a.stack; i++)
+        grid[0] *= extents[i];
+}
+
+/* shape: of `out`, in which pieces come first. */
+static bool launch(const product *p, const int64_t *shape, int ndim, bool pieces, kjit_array *out)
 {
     kj_lazy_kernel k = {.run = p->r, .at = p->at, .named = p->at};
     char first = (char)('0' + ndim - 2);
-    axes a = {.stack = ndim - 2, .m = first, .k = (char)(first + 1), .n = (char)(first + 2)};
-    int64_t grid[3] = {1, 1, 1}, block[3] = {THREADS, THREADS, 1};
-    int64_t rows = shape[ndim - 2], columns = shape[ndim - 1];
+    int64_t grid[3], block[3], depth = p->shape[0][p->ndim[0] - 1];
+    axes a = {.stack = ndim - 2,
+              .m = first,
+              .k = (char)(first + 1),
+              .n = (char)(first + 2),
+              .thin = shape[ndim - 2] <= THIN || shape[ndim - 1] <= THIN || depth <= THIN,
+              .pieces = pieces};
     kj_domain *d = &k.domain;
     kj_domain_init(d, ndim - 1, shape);
-    d->shape[d->ndim++] = p->shape[0][p->ndim[0] - 1];
-    d->shape[d->ndim++] = columns;
+    d->shape[d->ndim++] = depth;
+    d->shape[d->ndim++] = shape[ndim - 1];
     place(d, a.stack, p->v[0].u.object->u.array, a.m, a.k);
     place(d, a.stack, p->v[1].u.object->u.array, a.k, a.n);
     place(d, a.stack, out, a.m, a.n);
@@ -249,20 +321,36 @@ static bool launch(const product *p, const int64_t *shape, int ndim, kjit_array 
     if (ok) {
         d->arrays[2].view->overwritten = true;
         kj_lazy_params(&k);
-        put_body(&k, a, p->type);
-        grid[0] = ((rows - 1) / SIDE + 1) * ((columns - 1) / SIDE + 1);
-        for (int i = 0; i < a.stack; i++)
-            grid[0] *= shape[i];
-        ok = kj_lazy_launch(&k, grid, block, "");
+        (a.thin ? put_thin_body : put_tile_body)(&k, a, p->type);
+        choose_threads(d, a, grid, block);
+        ok = kj_lazy_launch(&k, grid, block, pieces ? ", pieces" : "");
     }
     kj_lazy_free(&k);
     return ok;
 }
 
-static bool matrices(product *p, kj_rvalue *out)
+/* A result of its own for each piece of the depth; their sum, made as sum makes it, is the
+ * product. */
+static bool in_pieces(const product *p, const int64_t *shape, int ndim, kjit_memory memory,
+                      kj_rvalue *out)
 {
-    int ndim = p->ndim[0] > p->ndim[1] ? p->ndim[0] : p->ndim[1];
-    int64_t shape[KJIT_MAX_NDIM];
+    int64_t all[KJIT_MAX_NDIM] = {(p->shape[0][p->ndim[0] - 1] - 1) / PIECE + 1};
+    bool reduced[KJIT_MAX_NDIM] = {true};
+    kj_fold f = {.op = KJ_FOLD_SUM, .elem = p->type, .count = all[0]};
+    kj_rvalue parts;
+    kj_fold_types(&f);
+    f.out = p->type;
+    memcpy(all + 1, shape, (size_t)ndim * sizeof *all);
+    if (!kj_run_new_array(p->r, p->at, (kjit_dtype)p->type, ndim + 1, all, memory, &parts))
+        return false;
+    bool ok = launch(p, all, ndim + 1, true, parts.u.object->u.array) &&
+              kj_fold_value(p->r, p->at, &f, parts, reduced, false, out);
+    kj_run_drop(&parts);
+    return ok;
+}
+
+static bool result_shape(const product *p, int ndim, int64_t *shape)
+{
     for (int i = 0; i < ndim - 2; i++) {
         int64_t of[2] = {1, 1};
         for (int k = 0; k < 2; k++) {
@@ -275,13 +363,25 @@ static bool matrices(product *p, kj_rvalue *out)
     }
     shape[ndim - 2] = p->shape[0][p->ndim[0] - 2];
     shape[ndim - 1] = p->shape[1][p->ndim[1] - 1];
+    return true;
+}
+
+static bool matrices(product *p, kj_rvalue *out)
+{
+    int ndim = p->ndim[0] > p->ndim[1] ? p->ndim[0] : p->ndim[1];
+    int64_t shape[KJIT_MAX_NDIM], size = 1;
     bool device = kj_lazy_memory(p->v[0]) == KJIT_DEVICE || kj_lazy_memory(p->v[1]) == KJIT_DEVICE;
-    if (!finish(p, 0) || !finish(p, 1) ||
-        !kj_run_new_array(p->r, p->at, (kjit_dtype)p->type, ndim, shape,
-                          device ? KJIT_DEVICE : KJIT_HOST, out))
+    kjit_memory memory = device ? KJIT_DEVICE : KJIT_HOST;
+    if (!result_shape(p, ndim, shape) || !finish(p, 0) || !finish(p, 1))
+        return false;
+    for (int i = 0; i < ndim && size <= FEW; i++)
+        size *= shape[i];
+    if (size > 0 && size <= FEW && ndim < KJIT_MAX_NDIM && p->shape[0][p->ndim[0] - 1] >= 2 * PIECE)
+        return in_pieces(p, shape, ndim, memory, out);
+    if (!kj_run_new_array(p->r, p->at, (kjit_dtype)p->type, ndim, shape, memory, out))
         return false;
     kjit_array *made = out->u.object->u.array;
-    if (made->size == 0 || launch(p, shape, ndim, made))
+    if (made->size == 0 || launch(p, shape, ndim, false, made))
         return true;
     kj_run_drop(out);
     return false;

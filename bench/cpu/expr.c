@@ -1,6 +1,6 @@
-/* Expressions of whole arrays in run blocks, beside kernels written by hand and OpenMP: kernels/expr.knl says which. Its
- * run block does the work and prints who is next; here is taken how long it is until the next line, and here the
- * OpenMP functions run. */
+/* Expressions of whole arrays in run blocks, beside kernels written by hand and OpenMP:
+ * kernels/expr.knl says which. Its run block does the work and prints who is next; here is taken
+ * how long it is until the next line, and here the OpenMP functions run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
