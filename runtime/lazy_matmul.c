@@ -3,8 +3,8 @@
  * Products with a vector are sums of products, made as sum makes them, in f64. Those of matrices
  * are a kernel in which a block takes a tile of the result and goes along the axis that is summed
  * over: pieces of both operands come into shared memory, and a thread has 4 x 4 sums in registers.
- * An element's products are added in order of that axis, in the elements' type; where the axis is
- * long and the result small, in pieces of it, which are joined as sum does. */
+ * An element's products are added in order of that axis, in the elements' type (f32 for halves);
+ * where the axis is long and the result small, in pieces of it, which are joined as sum does. */
 #include "lazy.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 typedef struct product {
     kj_run *r;
     kj_span at;
-    kj_dtype type;
+    kj_dtype type, acc; /* of the result, and of sums on the way */
     kj_rvalue v[2];
     int ndim[2];
     const int64_t *shape[2];
@@ -50,6 +50,7 @@ static bool look_at_operands(product *p)
     }
     if (!kj_lazy_common(p->r, p->at, "'@'", p->v, 2, &p->type))
         return false;
+    p->acc = kj_is_float(p->type) && kj_types[p->type].size < 4 ? KJ_F32 : p->type;
     int64_t across = p->shape[0][p->ndim[0] - 1];
     return p->shape[1][p->ndim[1] > 1 ? p->ndim[1] - 2 : 0] == across || misfit(p, false);
 }
@@ -137,6 +138,12 @@ static void put_range(kj_lazy_kernel *k, axes a)
         kj_str_printf(&k->body, "let first = 0\nlet last = n%c\n", a.k);
 }
 
+static void put_store(kj_lazy_kernel *k, const char *sum)
+{
+    kj_lazy_element(k, &k->body, 2);
+    kj_str_printf(&k->body, " = %s(%s)\n", kjit_dtype_name(k->domain.arrays[2].array->dtype), sum);
+}
+
 static void put_thin_body(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
     kj_str *t = &k->body;
@@ -156,8 +163,8 @@ static void put_thin_body(kj_lazy_kernel *k, axes a, kj_dtype type)
     kj_str_printf(t, ") * %s(", name);
     kj_lazy_element(k, t, 1);
     kj_str_puts(t, ") }\n");
-    kj_lazy_element(k, t, 2);
-    kj_str_puts(t, " = sum\n}\n");
+    put_store(k, "sum");
+    kj_str_puts(t, "}\n");
 }
 
 /* Are elements along y nearer to each other than along x? Then neighbouring threads go along y, and
@@ -260,8 +267,8 @@ static void put_tile_body(kj_lazy_kernel *k, axes a, kj_dtype type)
                   "if i%c < n%c and i%c < n%c {\n",
                   DEPTH, EACH, EACH, THREADS, THREADS, EACH, EACH, a.m, THREADS, a.n, THREADS, a.m,
                   a.m, a.n, a.n);
-    kj_lazy_element(k, t, 2);
-    kj_str_puts(t, " = sum[r, s]\n}\n}\n}\n");
+    put_store(k, "sum[r, s]");
+    kj_str_puts(t, "}\n}\n}\n");
 }
 
 /* ---- Matrices ---- */
@@ -321,7 +328,7 @@ static bool launch(const product *p, const int64_t *shape, int ndim, bool pieces
     if (ok) {
         d->arrays[2].view->overwritten = true;
         kj_lazy_params(&k);
-        (a.thin ? put_thin_body : put_tile_body)(&k, a, p->type);
+        (a.thin ? put_thin_body : put_tile_body)(&k, a, p->acc);
         choose_threads(d, a, grid, block);
         ok = kj_lazy_launch(&k, grid, block, pieces ? ", pieces" : "");
     }
@@ -336,12 +343,12 @@ static bool in_pieces(const product *p, const int64_t *shape, int ndim, kjit_mem
 {
     int64_t all[KJIT_MAX_NDIM] = {(p->shape[0][p->ndim[0] - 1] - 1) / PIECE + 1};
     bool reduced[KJIT_MAX_NDIM] = {true};
-    kj_fold f = {.op = KJ_FOLD_SUM, .elem = p->type, .count = all[0]};
+    kj_fold f = {.op = KJ_FOLD_SUM, .elem = p->acc, .count = all[0]};
     kj_rvalue parts;
     kj_fold_types(&f);
     f.out = p->type;
     memcpy(all + 1, shape, (size_t)ndim * sizeof *all);
-    if (!kj_run_new_array(p->r, p->at, (kjit_dtype)p->type, ndim + 1, all, memory, &parts))
+    if (!kj_run_new_array(p->r, p->at, (kjit_dtype)p->acc, ndim + 1, all, memory, &parts))
         return false;
     bool ok = launch(p, all, ndim + 1, true, parts.u.object->u.array) &&
               kj_fold_value(p->r, p->at, &f, parts, reduced, false, out);
