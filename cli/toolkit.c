@@ -44,6 +44,7 @@ const char *find_libdevice(void)
 /* Files of one run of ptxas, in a folder of their own. */
 typedef struct scratch {
     char folder[4000], ptx[4096], cubin[4096];
+    bool linked; /* the text calls what is linked to it afterwards */
 } scratch;
 
 static bool scratch_open(scratch *s, const char *ptx, size_t size)
@@ -83,8 +84,14 @@ static int start(const char *program, const scratch *s, const char *arch, pid_t 
     int ends[2];
     char option[40];
     snprintf(option, sizeof option, "-arch=%s", arch);
-    char *argv[] = {
-        "ptxas", "-v", option, "-o", (char *)(uintptr_t)s->cubin, (char *)(uintptr_t)s->ptx, NULL};
+    char *argv[] = {"ptxas",
+                    "-v",
+                    option,
+                    "-o",
+                    (char *)(uintptr_t)s->cubin,
+                    (char *)(uintptr_t)s->ptx,
+                    s->linked ? "-c" : NULL,
+                    NULL};
     if (pipe(ends) != 0)
         return errno;
     posix_spawn_file_actions_t actions;
@@ -158,6 +165,7 @@ int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out)
     *out = (assembly){0};
     if (!scratch_open(&s, ptx, size))
         return EXIT_FAILED;
+    s.linked = strstr(ptx, ".extern .func") != NULL;
     int code = EXIT_FAILED, error = start_anywhere(&s, arch, &process, &log);
     if (error == 0)
         code = finish(&s, process, log, out);

@@ -101,6 +101,7 @@ typedef enum kj_stmt_kind {
     KJ_S_CONTINUE,
     KJ_S_RETURN,   /* u.expr: NULL, an expression or a tuple */
     KJ_S_REQUIRES, /* u.expr */
+    KJ_S_LAUNCH,   /* u.expr: the call of a kernel, of kernels */
     KJ_S_PARAM,    /* u.let: param name [: type] = init, of run blocks */
 } kj_stmt_kind;
 

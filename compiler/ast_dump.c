@@ -270,6 +270,7 @@ static void dump_stmt(dump *d, const kj_stmt *s)
     case KJ_S_CONTINUE: dump_simple(d, "continue", NULL); break;
     case KJ_S_RETURN: dump_simple(d, "return", s->u.expr); break;
     case KJ_S_REQUIRES: dump_simple(d, "requires", s->u.expr); break;
+    case KJ_S_LAUNCH: dump_simple(d, "launch", s->u.expr); break;
     }
 }
 

@@ -69,6 +69,18 @@ static void unit_open(unit *s, const char *name, const kj_source *source)
     s->source = source;
 }
 
+/* Names the entries of the kernels that kernel i launches: kj_step$1, ... ; n are named already. */
+static int name_children(kj_arena *arena, kj_code *out, int n)
+{
+    for (kj_child *c = out->kernel->children; c; c = c->next, out->nchildren++)
+        c->entry = kj_arena_printf(arena, "kj_%s$%d", c->decl->name, ++n);
+    out->children = KJ_NEW_ARRAY(arena, kj_code, (size_t)out->nchildren + 1);
+    int i = 0;
+    for (const kj_child *c = out->kernel->children; c; c = c->next)
+        out->children[i++] = (kj_code){.entry = c->entry, .kernel = c->kernel};
+    return n;
+}
+
 /* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage.
  * After a message about the source there is no code. */
 static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
@@ -79,19 +91,22 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     if (error)
         return error;
     kj_target_describe(&s->target, s->module);
+    kj_entry_spec spec = {.module = s->module,
+                          .code = s->code,
+                          .allocas = s->allocas,
+                          .lines = s->lines,
+                          .vector = s->target.vector,
+                          .f16c = s->target.f16c,
+                          .sm = s->target.sm,
+                          .ftz = options->ftz,
+                          .source = s->source,
+                          .diag = diag};
     for (int i = 0; i < n; i++) {
-        kj_entry_spec spec = {.module = s->module,
-                              .code = s->code,
-                              .allocas = s->allocas,
-                              .lines = s->lines,
-                              .entry = out[i].entry,
-                              .vector = s->target.vector,
-                              .f16c = s->target.f16c,
-                              .sm = s->target.sm,
-                              .ftz = options->ftz,
-                              .source = s->source,
-                              .diag = diag};
-        s->target.kind->lower(arena, &spec, &out[i]);
+        for (int k = -1; k < out[i].nchildren; k++) {
+            kj_code *code = k < 0 ? &out[i] : &out[i].children[k];
+            spec.entry = code->entry;
+            s->target.kind->lower(arena, &spec, code);
+        }
     }
     if (diag->errors > errors)
         return NULL;
@@ -138,16 +153,29 @@ static bool keep_trees(kj_arena *arena, kj_code *out, int n)
 {
     const char *text = "";
     for (int i = 0; i < n; i++)
-        text = kj_arena_printf(arena, "%s%s", text, kj_tast_dump(arena, out[i].kernel));
+        for (int k = -1; k < out[i].nchildren; k++)
+            text = kj_arena_printf(
+                arena, "%s%s", text,
+                kj_tast_dump(arena, k < 0 ? out[i].kernel : out[i].children[k].kernel));
     return keep(out, text, strlen(text));
+}
+
+/* *children counts the launched kernels of a module, for their names. */
+static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                       const kj_kernel_decl *kernel, const kj_spec *spec, int *children,
+                       kj_code *out)
+{
+    *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
+    out->kernel = kj_sema_kernel(arena, diag, program, kernel, spec);
+    if (out->kernel)
+        *children = name_children(arena, out, *children);
+    return out->kernel != NULL;
 }
 
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    const kj_kernel_decl *kernel, const kj_spec *spec, kj_code *out)
 {
-    *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
-    out->kernel = kj_sema_kernel(arena, diag, program, kernel, spec);
-    return out->kernel != NULL;
+    return specialise(arena, diag, program, kernel, spec, &(int){0}, out);
 }
 
 /* Code of n kernels in one module. */
@@ -177,8 +205,8 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
                     const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
                     const kj_compile_options *options, kj_stage stage, kj_code *out)
 {
-    for (int i = 0; i < n; i++) {
-        if (!kj_specialise(arena, diag, program, kernels[i], &specs[i], &out[i]))
+    for (int i = 0, children = 0; i < n; i++) {
+        if (!specialise(arena, diag, program, kernels[i], &specs[i], &children, &out[i]))
             return false;
     }
     if (stage == KJ_STAGE_TAST)

@@ -62,10 +62,19 @@ typedef struct kj_report {
 
 enum { KJ_PRINT_BYTES = 1 << 20 };
 
+/* Whom a kernel tells of the grids that it launches. `child` is kj_child.id, `slots` all of the
+ * child's. Gives 0, or why there will be no launch (KJ_LAUNCH_...). */
+typedef struct kj_host_spawner kj_host_spawner;
+struct kj_host_spawner {
+    int32_t (*spawn)(kj_host_spawner *spawner, int32_t child, const int64_t grid[3],
+                     const uint64_t *slots);
+};
+
 typedef struct kj_host_launch {
     int64_t grid[3];
     int64_t block[3];
     kj_host_fault *fault;
+    kj_host_spawner *spawner; /* of a kernel that launches others, and its children */
     uint64_t slots[];
 } kj_host_launch;
 
@@ -100,6 +109,10 @@ typedef struct kj_code {
     const int *args;
     int nargs;
     int64_t shared;
+    /* The kernels that this one launches, and they, by kj_child.id from 1 on; of them `entry`,
+     * `scratch`, `kernel`, `shared` and `nargs`, the slots; in the arena. */
+    struct kj_code *children;
+    int nchildren;
 } kj_code;
 
 /* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with
@@ -129,6 +142,9 @@ const char *kj_target_name(kj_arena *arena, const kj_compile_options *options);
 
 /* Makes LLVM ready for this machine's code, as compiling for it does. */
 void kj_host_ready(void);
+
+/* In PTX that is to be linked with CUDA's device runtime. */
+#define KJ_DEVRT_SYMBOL "__cudaCDP2LaunchDeviceV2"
 
 /* The GPUs there can be code for, oldest first: "sm_75" and so on; NULL past the last. */
 const char *kj_gpu(int i);

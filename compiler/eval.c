@@ -43,6 +43,7 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
         *out = kj_int(KJ_I64,
                       env->dim(env->ctx, e->u.dim.array->param, e->u.dim.axis, e->u.dim.stride));
         return true;
+    case KJ_TE_ADDRESS: return false;
     case KJ_TE_INDEX: return eval_index(e, env, out);
     case KJ_TE_UNARY:
         if (!kj_eval(e->u.unary.arg, env, v))

@@ -338,6 +338,12 @@ static void use_stmts(planner *p, int region, const kj_tstmt *s, const kj_tstmt 
             break;
         case KJ_TS_INLINE: use_stmts(p, region, s->u.block->body, NULL); break;
         case KJ_TS_ARRAY: p->born[s->u.array->id] = p->loop; break;
+        case KJ_TS_LAUNCH:
+            for (int i = 0; i < s->u.launch.nvalues; i++)
+                use_expr(p, region, s->u.launch.values[i]);
+            use_var(p, region, s->u.launch.result);
+            write_var(p, region, s->u.launch.result);
+            break;
         case KJ_TS_REPORT:
             for (int i = 0; i < s->u.report.site->nvalues; i++)
                 use_expr(p, region, s->u.report.values[i]);
@@ -389,6 +395,7 @@ static bool can_repeat(const planner *p, const kj_texpr *e, int budget)
     switch (e->kind) {
     case KJ_TE_CONST:
     case KJ_TE_DIM:
+    case KJ_TE_ADDRESS:
     case KJ_TE_INDEX: return true;
     case KJ_TE_VAR: {
         const kj_var *v = e->u.var;

@@ -33,6 +33,7 @@
  *   lower_block.c    the plan: regions, and what runs once for the block
  *   lower_entry.c    the CPU's entry function: parameters, shared memory, loop over blocks
  *   lower_grid.c     barriers of the whole grid
+ *   lower_launch.c   launches by kernels
  *   lower_ptx.c      a GPU's: one thread
  *   lower_line.c     places in the source, for a GPU's tools
  *   lower_start.c    what entries begin and end with */
@@ -309,6 +310,10 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
 void kj_fault_poll(kj_lower *lo);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
+/* A value of every thread, and one thread's; the threads of a row that run, a bit each. */
+kj_tile kj_tile_full(kj_lower *lo, kj_tile t);
+LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane);
+LLVMValueRef kj_row_bits(kj_lower *lo, kj_mask m, int row);
 /* Makes an atomic one of all blocks, on a GPU; gives it. */
 LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic);
 
@@ -478,6 +483,11 @@ void kj_grid_resume(kj_lower *lo);
 void kj_grid_wait(kj_lower *lo);
 /* Of a GPU's. */
 void kj_grid_barrier(kj_lower *lo);
+
+/* ---- lower_launch.c ---- */
+
+void kj_lower_launch(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
 
 /* ---- lower_start.c ---- */
 

@@ -108,6 +108,7 @@ static bool is_harmless(const kj_texpr *e, int *budget)
     case KJ_TE_CONST:
     case KJ_TE_VAR:
     case KJ_TE_DIM:
+    case KJ_TE_ADDRESS:
     case KJ_TE_INDEX: return true;
     case KJ_TE_UNARY:
     case KJ_TE_CONVERT: return is_harmless(e->u.unary.arg, budget);
@@ -292,6 +293,7 @@ kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
     case KJ_TE_CONST: return kj_tile_const(lo, e->u.value);
     case KJ_TE_VAR: return kj_slot_read(lo, e->u.var);
     case KJ_TE_DIM: return lower_dim(lo, e);
+    case KJ_TE_ADDRESS: return kj_lower_address(lo, e->u.dim.array);
     case KJ_TE_INDEX: return lower_index(lo, e);
     case KJ_TE_UNARY:
         return kj_relaxed(lo,

@@ -52,7 +52,14 @@ static const int *make_function(kj_lower *lo, const char *name, int *count)
     if (k->grid_sync)
         types[n++] = data;
     LLVMTypeRef none = LLVMVoidTypeInContext(lo->ctx);
+    LLVMValueRef promised = LLVMGetNamedFunction(lo->module, name); /* by who launches it */
+    if (promised)
+        LLVMSetValueName2(promised, "", 0);
     lo->fn = LLVMAddFunction(lo->module, name, LLVMFunctionType(none, types, (unsigned)n, false));
+    if (promised) {
+        LLVMReplaceAllUsesWith(promised, lo->fn);
+        LLVMDeleteFunction(promised);
+    }
     LLVMSetFunctionCallConv(lo->fn, PTX_KERNEL);
     kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
     LLVMPositionBuilderAtEnd(lo->allocas, kj_new_block(lo, "entry"));

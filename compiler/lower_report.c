@@ -87,7 +87,7 @@ typedef struct report {
     kj_tile values[KJ_MAX_REPORTED], thread[3];
 } report;
 
-static LLVMValueRef lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane)
+LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane)
 {
     return lo->lanes == 1 ? t->v[row] : LLVMBuildExtractElement(lo->b, t->v[row], lane, "");
 }
@@ -96,7 +96,7 @@ static void store_values(kj_lower *lo, const report *r, int row, LLVMValueRef la
                          LLVMValueRef base, size_t offset)
 {
     for (int i = 0; i < r->site->nvalues; i++) {
-        LLVMValueRef v = lane_of(lo, &r->values[i], row, lane);
+        LLVMValueRef v = kj_lane_of(lo, &r->values[i], row, lane);
         if (r->values[i].type == KJ_BOOL)
             v = LLVMBuildZExt(lo->b, v, lo->i8, "");
         kj_store_field(lo, base, offset + 8 * (size_t)i, v);
@@ -108,7 +108,7 @@ static void write_fault(kj_lower *lo, const report *r, int row, LLVMValueRef lan
     LLVMValueRef fault = kj_fault_begin(lo, KJ_FAULT_ASSERT, (uint32_t)r->site->id);
     for (int axis = 0; axis < 3; axis++)
         kj_store_field(lo, fault, offsetof(kj_host_fault, thread) + 8 * (size_t)axis,
-                       lane_of(lo, &r->thread[axis], row, lane));
+                       kj_lane_of(lo, &r->thread[axis], row, lane));
     store_values(lo, r, row, lane, fault, offsetof(kj_host_fault, values));
     LLVMBuildBr(lo->b, lo->fail);
 }
@@ -126,7 +126,7 @@ static LLVMValueRef thread_number(kj_lower *lo, const report *r, int row, LLVMVa
 {
     LLVMValueRef at[3], extent[3];
     for (int axis = 0; axis < 3; axis++) {
-        at[axis] = lane_of(lo, &r->thread[axis], row, lane);
+        at[axis] = kj_lane_of(lo, &r->thread[axis], row, lane);
         extent[axis] =
             lo->extent[axis] ? wide(lo, lo->extent[axis]) : kj_i64(lo, lo->kernel->block[axis]);
     }
@@ -175,8 +175,7 @@ static void write_line(kj_lower *lo, const report *r, int row, LLVMValueRef lane
 
 /* ---- Of a gang ---- */
 
-/* The threads of a row that run, a bit each. */
-static LLVMValueRef row_bits(kj_lower *lo, kj_mask m, int row)
+LLVMValueRef kj_row_bits(kj_lower *lo, kj_mask m, int row)
 {
     LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
     LLVMValueRef bits = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, row, lo->lanes), type, "");
@@ -187,7 +186,7 @@ static LLVMValueRef row_bits(kj_lower *lo, kj_mask m, int row)
 static kj_mask lower_failure(kj_lower *lo, const report *r, kj_mask m)
 {
     for (int row = 0; row < lo->rows; row++) {
-        LLVMValueRef bits = row_bits(lo, m, row);
+        LLVMValueRef bits = kj_row_bits(lo, m, row);
         LLVMValueRef args[2] = {bits, LLVMConstInt(lo->i1, 1, false)};
         LLVMBasicBlockRef here = kj_new_block(lo, "failed"), next = kj_new_block(lo, "next");
         LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), ""), here,
@@ -207,13 +206,13 @@ static void lower_lines(kj_lower *lo, const report *r, kj_mask m)
             write_line(lo, r, row, NULL);
             continue;
         }
-        kj_bit_loop l = kj_bits_begin(lo, row_bits(lo, m, row), true);
+        kj_bit_loop l = kj_bits_begin(lo, kj_row_bits(lo, m, row), true);
         write_line(lo, r, row, l.thread);
         kj_bits_end(lo, &l);
     }
 }
 
-static kj_tile spread(kj_lower *lo, kj_tile t)
+kj_tile kj_tile_full(kj_lower *lo, kj_tile t)
 {
     return kj_tile_spread(lo, kj_tile_wide(lo, t), lo->rows, lo->lanes);
 }
@@ -222,9 +221,9 @@ kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     report r = {.site = s->u.report.site};
     for (int i = 0; i < r.site->nvalues; i++)
-        r.values[i] = spread(lo, kj_lower_expr(lo, s->u.report.values[i], m));
+        r.values[i] = kj_tile_full(lo, kj_lower_expr(lo, s->u.report.values[i], m));
     for (int axis = 0; axis < 3; axis++)
-        r.thread[axis] = spread(lo, lo->thread[axis]);
+        r.thread[axis] = kj_tile_full(lo, lo->thread[axis]);
     if (r.site->fault)
         return lower_failure(lo, &r, m);
     lower_lines(lo, &r, m);

@@ -565,6 +565,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
             kj_lower_barrier(lo, s, m);
         return m;
     case KJ_TS_REPORT: return kj_lower_report(lo, s, m);
+    case KJ_TS_LAUNCH: kj_lower_launch(lo, s, m); return m;
     case KJ_TS_ARRAY: /* placed when it is first used, or with the block */ return m;
     }
     return m;

@@ -137,7 +137,7 @@ kj_stmt *kj_make_assign(kj_parser *p, kj_span span, kj_exprs targets, kj_expr *v
 kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, kj_span op_span,
                         kj_expr *value);
 kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values);
-/* break, continue, return, requires */
+/* break, continue, return, requires, launch */
 kj_stmt *kj_make_stmt(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_expr *e);
 kj_stmt *kj_make_if(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no);
 /* The else part that an elif is: an if alone. */

@@ -120,8 +120,9 @@ static const char *hint_for_word(const char *word)
 }
 
 static const char *const item_words[] = {"const", "fn", "kernel", "run"};
-static const char *const stmt_words[] = {"let",   "var",      "if",     "elif",     "else", "for",
-                                         "while", "continue", "return", "requires", "param"};
+static const char *const stmt_words[] = {"let",    "var",      "if",     "elif",
+                                         "else",   "for",      "while",  "continue",
+                                         "return", "requires", "launch", "param"};
 
 /* Hints about a name that stands where a keyword might. */
 static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words,

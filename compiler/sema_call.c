@@ -396,6 +396,29 @@ static bool no_keywords(kj_sema *s, const kj_expr *e, const char *name)
     return true;
 }
 
+/* Generics known by nothing yet. */
+static void open_generics(kj_sema *s, instance *in)
+{
+    int n = count_generics(in->item);
+    in->generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
+    in->from = KJ_NEW_ARRAY(s->arena, const kj_param_decl *, (size_t)n + 1);
+    for (int i = 0; i < n; i++)
+        in->generics[i] = KJ_VOID;
+}
+
+bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const kj_expr *e,
+                   kj_dtype *generics, kj_type **types)
+{
+    instance in = {.item = item};
+    open_generics(s, &in);
+    if (!infer(s, &in, v, e) || !open_instance(s, &in))
+        return false;
+    for (int i = 0; i < count_generics(item); i++)
+        generics[i] = in.generics[i];
+    *types = in.types;
+    return true;
+}
+
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 {
     instance in = {.item = fn->item};
@@ -418,11 +441,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
             return kj_no_value(e->span);
     if (s->broken[fn->index] || s->too_big)
         return kj_no_value(e->span);
-    int ngenerics = count_generics(fn->item);
-    in.generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)ngenerics + 1);
-    in.from = KJ_NEW_ARRAY(s->arena, const kj_param_decl *, (size_t)ngenerics + 1);
-    for (int i = 0; i < ngenerics; i++)
-        in.generics[i] = KJ_VOID;
+    open_generics(s, &in);
     if (!infer(s, &in, v, e) || !open_instance(s, &in) || !bind(s, &in, v))
         return kj_no_value(e->span);
     return run_body(s, &in, fn->index, e->span);

@@ -24,6 +24,7 @@
  *   sema_random.c   calls of the random generator
  *   sema_report.c   assert and print
  *   sema_sync.c     barriers, fences, warps
+ *   sema_launch.c   launches by kernels
  *   sema_stmt.c     statements; sema_assign.c: declarations and assignments
  *   sema_run.c      the run block's names; sema_run_call.c: its calls and launches */
 #ifndef KJ_SEMA_IMPL_H
@@ -186,6 +187,8 @@ typedef struct kj_sema {
     int nroots, root_cap;
     const kj_site **sites;
     int nsites, site_cap;
+    kj_tkernel *family; /* the kernel that the host launches; NULL when bodies are only checked */
+    int child;          /* the kernel's number in it: 0, or kj_child.id */
     kj_const_use *const_uses;
 } kj_sema;
 
@@ -364,6 +367,15 @@ kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
                           kj_dtype want);                /* sema_random.c */
 kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* sema_report.c */
 kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
+/* Ends the thread, and the launch, unless the test holds; `failed` is kj_site's, and when it is NULL
+ * the values of the test are told. */
+void kj_emit_assert(kj_sema *s, kj_texpr *test, const char *failed, const char *message);
+typedef struct kj_fail_words {
+    const char *failed, *message;
+    const char *const *values; /* what each is called */
+} kj_fail_words;
+/* The same without a test. */
+void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **values, int n);
 
 /* ---- sema_aggregate.c, sema_vector.c ---- */
 
@@ -434,6 +446,10 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 /* Walks a function's body once with made-up arguments; generics as given. */
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
+/* What the arguments, one a parameter, make of an item's generics; and the parameters' types.
+ * False after an error. */
+bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const kj_expr *e,
+                   kj_dtype *generics, kj_type **types);
 bool kj_is_sync(kj_builtin id);
 kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
@@ -442,6 +458,12 @@ const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature. */
 void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,
                     int least, int most);
+
+/* ---- sema_launch.c ---- */
+
+void kj_launch_stmt(kj_sema *s, const kj_stmt *st);
+/* Can a kernel launch this one, which is built now? Reports why not. */
+bool kj_child_check(kj_diag *diag, const kj_child *child);
 
 /* ---- sema_stmt.c, sema_assign.c ---- */
 

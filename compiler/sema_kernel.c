@@ -185,6 +185,14 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
 
 /* ---- requires ---- */
 
+/* Of a kernel that kernels launch: its threads see to it. */
+static void assert_require(kj_sema *s, const kj_stmt *st)
+{
+    kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.expr, KJ_VOID), "a requirement");
+    if (test)
+        kj_emit_assert(s, test, "requirement not met", NULL);
+}
+
 static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)
 {
     kj_sink sink;
@@ -214,6 +222,14 @@ static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)
 
 /* ---- The whole ---- */
 
+static void give_sites(const kj_sema *s, kj_tkernel *k)
+{
+    k->sites = s->sites;
+    k->nsites = s->nsites;
+    for (int i = 0; i < s->nsites; i++)
+        k->prints |= !s->sites[i]->fault;
+}
+
 static void finish(kj_sema *s, kj_tkernel *k)
 {
     for (int i = 0; i < s->nvars; i++)
@@ -221,10 +237,7 @@ static void finish(kj_sema *s, kj_tkernel *k)
     k->roots = s->roots;
     k->nroots = s->nroots;
     k->nvars = s->nvars;
-    k->sites = s->sites;
-    k->nsites = s->nsites;
-    for (int i = 0; i < s->nsites; i++)
-        k->prints |= !s->sites[i]->fault;
+    give_sites(s, k);
 }
 
 kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
@@ -246,6 +259,8 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     s->spec = spec;
     s->frame = &f;
     s->scope = kj_scope_new(s->arena, s->program->globals);
+    if (s->child == 0 && s->family)
+        s->family = k;
     kj_kernel_attrs(s, item, k);
     int i = 0;
     for (const kj_generic *g = item->generics; g; g = g->next, i++) {
@@ -256,15 +271,20 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     declare_params(s, decl, spec);
     kj_trequire **tail = &k->requires;
     const kj_stmt *st = item->body;
-    for (; st && st->kind == KJ_S_REQUIRES; st = st->next)
+    for (; !s->child && st && st->kind == KJ_S_REQUIRES; st = st->next)
         add_require(s, st, &tail);
     kj_sink sink;
     kj_sink_open(s, &sink);
+    for (; st && st->kind == KJ_S_REQUIRES; st = st->next)
+        assert_require(s, st);
     kj_stmts(s, st, true);
     k->body->barrier = sink.barrier;
     k->body->body = kj_sink_close(s, &sink);
     finish(s, k);
-    if (k->grid_sync && s->diag->errors == before)
+    if (k->grid_sync && k->launches)
+        kj_sema_error(s, k->grid_sync->span, "launch",
+                      "a kernel that launches others has no grid_sync()");
+    else if (k->grid_sync && s->diag->errors == before)
         kj_check_grid(s->arena, s->diag, k);
     s->frame = NULL;
     s->kernel = NULL;
@@ -279,6 +299,43 @@ const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name)
     return NULL;
 }
 
+/* Sites are numbered through the family, which reports in one place. */
+static kj_tkernel *build_member(kj_sema *family, const kj_kernel_decl *decl, const kj_spec *spec,
+                                int child)
+{
+    kj_sema s = {.arena = family->arena,
+                 .diag = family->diag,
+                 .program = family->program,
+                 .broken = family->broken,
+                 .nfns = family->nfns,
+                 .sites = family->sites,
+                 .nsites = family->nsites,
+                 .site_cap = family->site_cap,
+                 .family = family->family,
+                 .child = child};
+    kj_tkernel *k = kj_kernel_build(&s, decl, spec);
+    family->sites = s.sites;
+    family->nsites = s.nsites;
+    family->site_cap = s.site_cap;
+    family->family = s.family;
+    return k;
+}
+
+/* The kernels that k launches, and those they launch; false after an error. */
+static bool build_children(kj_sema *family, kj_tkernel *k)
+{
+    int before = family->diag->errors;
+    for (kj_child *c = k->children; c; c = c->next) {
+        c->kernel = build_member(family, c->decl, &c->spec, c->id);
+        if (family->diag->errors > before || !kj_child_check(family->diag, c))
+            return false;
+    }
+    for (kj_child *c = k->children; c; c = c->next)
+        give_sites(family, c->kernel);
+    give_sites(family, k);
+    return true;
+}
+
 kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program,
                            const kj_kernel_decl *kernel, const kj_spec *spec)
 {
@@ -287,6 +344,8 @@ kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *pro
     for (const kj_item *item = program->file->items; item; item = item->next)
         s.nfns += item->kind == KJ_I_FN;
     s.broken = KJ_NEW_ARRAY(arena, bool, (size_t)s.nfns + 1);
-    kj_tkernel *k = kj_kernel_build(&s, kernel, spec);
-    return diag->errors == before ? k : NULL;
+    kj_tkernel unmade = {0};
+    s.family = &unmade;
+    kj_tkernel *k = build_member(&s, kernel, spec, 0);
+    return diag->errors == before && build_children(&s, k) ? k : NULL;
 }

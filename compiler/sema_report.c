@@ -20,7 +20,7 @@ static report new_report(kj_sema *s, kj_span span, bool fault, int cap)
     report r = {.site = KJ_NEW(s->arena, kj_site), .cap = cap};
     r.parts = KJ_NEW_ARRAY(s->arena, kj_site_part, (size_t)cap);
     r.values = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_REPORTED);
-    *r.site = (kj_site){.span = span, .fault = fault, .parts = r.parts};
+    *r.site = (kj_site){.span = span, .fault = fault, .parts = r.parts, .child = s->child};
     return r;
 }
 
@@ -85,26 +85,38 @@ static kj_texpr *hold_sides(kj_sema *s, kj_texpr *test)
     return held;
 }
 
-static void emit_assert(kj_sema *s, kj_texpr *test, const char *message)
+void kj_emit_assert(kj_sema *s, kj_texpr *test, const char *failed, const char *message)
 {
     if (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
-        emit_assert(s, test->u.logic.lhs, message);
-        emit_assert(s, test->u.logic.rhs, message);
+        kj_emit_assert(s, test->u.logic.lhs, failed, message);
+        kj_emit_assert(s, test->u.logic.rhs, failed, message);
         return;
     }
     if (kj_is_const(test) && test->u.value.u)
         return;
     test = hold_sides(s, test);
     report r = new_report(s, test->span, true, SIDES);
+    r.site->failed = failed;
     r.site->message = message;
-    add_sides(s, &r, test, false);
+    if (!failed)
+        add_sides(s, &r, test, false);
     kj_sink sink;
     kj_sink_open(s, &sink);
     emit_report(s, &r);
-    kj_tstmt *failed = kj_sink_close(s, &sink);
+    kj_tstmt *reported = kj_sink_close(s, &sink);
     kj_tstmt *made = kj_emit(s, KJ_TS_IF, test->span);
     made->u.if_.test = kj_te_unary(s, KJ_OP_NOT, test, test->span);
-    made->u.if_.yes = failed;
+    made->u.if_.yes = reported;
+}
+
+void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **values, int n)
+{
+    report r = new_report(s, span, true, n);
+    r.site->failed = words.failed;
+    r.site->message = words.message;
+    for (int i = 0; i < n; i++)
+        add_value(&r, words.values[i], values[i]);
+    emit_report(s, &r);
 }
 
 kj_operand kj_assert_call(kj_sema *s, const kj_expr *e)
@@ -124,7 +136,7 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e)
     kj_texpr *test = kj_condition(s, kj_expr_value(s, arg, KJ_VOID), "a condition");
     if (!test)
         return kj_no_value(e->span);
-    emit_assert(s, test, arg->next ? string_of(s, arg->next) : NULL);
+    kj_emit_assert(s, test, NULL, arg->next ? string_of(s, arg->next) : NULL);
     return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
 }
 

@@ -247,6 +247,11 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
     case KJ_S_REQUIRES:
         kj_sema_error(s, st->span, "misplaced", "'requires' stands at the head of a kernel");
         break;
+    case KJ_S_LAUNCH:
+        kj_hint(s->diag,
+                kj_sema_error(s, st->span, "misplaced", "'launch' is for launches by kernels"),
+                "leave the word out");
+        break;
     }
 }
 

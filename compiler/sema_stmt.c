@@ -389,6 +389,7 @@ static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
     case KJ_S_BREAK:
     case KJ_S_CONTINUE: loop_exit(s, st); break;
     case KJ_S_RETURN: return_stmt(s, st, tail); break;
+    case KJ_S_LAUNCH: kj_launch_stmt(s, st); break;
     case KJ_S_REQUIRES:
     case KJ_S_PARAM: misplaced(s, st); break;
     }

@@ -216,9 +216,12 @@ static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n)
 {
     take_apart(module);
     for (int i = 0; i < n; i++) {
-        drop_params(arena, module, &out[i]);
-        if (LLVM_VERSION_MAJOR < 21)
-            annotate_entry(module, out[i].entry);
+        drop_params(arena, module, &out[i]); /* a child has what those who launch it give */
+        if (LLVM_VERSION_MAJOR >= 21)
+            continue;
+        annotate_entry(module, out[i].entry);
+        for (int k = 0; k < out[i].nchildren; k++)
+            annotate_entry(module, out[i].children[k].entry);
     }
 }
 

@@ -112,6 +112,7 @@ typedef enum kj_texpr_kind {
     KJ_TE_LOAD,    /* u.load */
     KJ_TE_CALL,    /* u.call: a builtin with how != SEMA that is no atomic */
     KJ_TE_ATOMIC,  /* u.atomic: the old value */
+    KJ_TE_ADDRESS, /* u.dim.array: of the root's first element, an i64; in launches by kernels */
     KJ_TE_INLINE,  /* u.inline_: runs the block, then is the value of `result` */
 } kj_texpr_kind;
 
@@ -169,7 +170,9 @@ typedef struct kj_site {
     int id; /* index in kj_tkernel.sites */
     kj_span span;
     bool fault;          /* an assert's: the thread ends */
+    const char *failed;  /* of a fault, what it is: NULL: "assertion failed" */
     const char *message; /* an assert's, or NULL */
+    int child;           /* of which kernel of the launch: 0, or kj_child.id */
     const kj_site_part *parts;
     int nparts, nvalues;
 } kj_site;
@@ -194,6 +197,8 @@ typedef enum kj_tstmt_kind {
     KJ_TS_BARRIER, /* u.barrier: with an argument, a bool, also counts or combines what the threads
                       have for it into `result` */
     KJ_TS_REPORT,  /* u.report; that of a failed assert ends the thread */
+    KJ_TS_LAUNCH,  /* u.launch: its values are the grid's three extents and the child's slots but
+                      the last, the report; the result an i32, 0 or why there is no launch */
 } kj_tstmt_kind;
 
 struct kj_tstmt {
@@ -216,6 +221,7 @@ struct kj_tstmt {
         kj_tblock *block;
         struct { const kj_site *site; kj_texpr **values; } report;
         struct { kj_builtin id; kj_texpr *arg; kj_var *result; } barrier;
+        struct { const struct kj_child *child; kj_texpr **values; int nvalues; kj_var *result; } launch;
     } u;
     /* clang-format on */
 };
@@ -244,7 +250,10 @@ typedef struct kj_tkernel {
     int nroots, nvars;
     const kj_site **sites; /* of its reports, by id */
     int nsites;
-    bool prints;               /* some site is a print's */
+    bool prints; /* some site is a print's */
+    struct kj_child
+        *children; /* kernels that it launches, and they; of the one that the host does */
+    bool launches;
     const kj_tstmt *grid_sync; /* its first grid_sync(); NULL: blocks don't wait for one another */
     kj_trequire *requires;
     int64_t block[3];     /* from the spec; 0 when unknown */
@@ -266,6 +275,21 @@ typedef struct kj_spec {
     bool disjoint;    /* no two array arguments share memory */
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
 } kj_spec;
+
+/* One specialisation of a kernel that kernels launch. */
+typedef struct kj_child {
+    struct kj_child *next;
+    int id; /* from 1 on */
+    const struct kj_kernel_decl *decl;
+    kj_spec spec;
+    kj_span span; /* of the first launch */
+    kj_tkernel *kernel;
+    const char *entry; /* compile.c's */
+} kj_child;
+
+/* Why a launch by a kernel fails: numbers of CUDA's device runtime. */
+enum { KJ_LAUNCH_NO_MEMORY = 2, KJ_LAUNCH_TOO_DEEP = 65, KJ_LAUNCH_TOO_MANY = 69 };
+enum { KJ_MAX_LAUNCH_DEPTH = 24 }; /* of launches by kernels: the host's has 0 */
 
 /* The typed AST as an indented listing, for --emit=tast and tests. */
 const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *kernel);

@@ -166,6 +166,7 @@ static void put_expr(text *t, const kj_texpr *e)
         put(t, "%s.%s[%d]", e->u.dim.array->name, e->u.dim.stride ? "strides" : "shape",
             e->u.dim.axis);
         break;
+    case KJ_TE_ADDRESS: put(t, "address(%s)", e->u.dim.array->name); break;
     case KJ_TE_INDEX: put_index(t, e); break;
     case KJ_TE_UNARY:
     case KJ_TE_BINARY:
@@ -237,6 +238,14 @@ static void put_loop(text *t, const kj_tstmt *s)
     put_body(t, s->u.for_.body, s->barrier);
 }
 
+/* A variable that a statement declares beside what it does. */
+static void put_result(text *t, const kj_var *v)
+{
+    put(t, "let ");
+    put_var(t, v);
+    put(t, " = ");
+}
+
 static void put_stmt(text *t, const kj_tstmt *s)
 {
     line(t);
@@ -281,13 +290,15 @@ static void put_stmt(text *t, const kj_tstmt *s)
         put_block(t, s->u.block);
         break;
     case KJ_TS_BARRIER:
-        if (s->u.barrier.result) {
-            put(t, "let ");
-            put_var(t, s->u.barrier.result);
-            put(t, " = ");
-        }
+        if (s->u.barrier.result)
+            put_result(t, s->u.barrier.result);
         put(t, "%s", kj_builtins[s->u.barrier.id].name);
         put_args(t, &s->u.barrier.arg, 1);
+        break;
+    case KJ_TS_LAUNCH:
+        put_result(t, s->u.launch.result);
+        put(t, "launch %s", s->u.launch.child ? s->u.launch.child->decl->name : "");
+        put_args(t, s->u.launch.values, s->u.launch.nvalues);
         break;
     case KJ_TS_REPORT:
         put(t, s->u.report.site->fault ? "fail" : "print");

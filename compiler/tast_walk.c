@@ -20,6 +20,7 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
     case KJ_TE_CONST:
     case KJ_TE_VAR:
     case KJ_TE_DIM:
+    case KJ_TE_ADDRESS:
     case KJ_TE_INDEX:
     case KJ_TE_INLINE: break;
     case KJ_TE_UNARY:
@@ -80,11 +81,11 @@ static const kj_texpr *in_store(const kj_tstmt *s)
     return found;
 }
 
-static const kj_texpr *in_report(const kj_tstmt *s)
+static const kj_texpr *in_values(kj_texpr *const *values, int n)
 {
     const kj_texpr *found = NULL;
-    for (int i = 0; i < s->u.report.site->nvalues && !found; i++)
-        found = in_expr(s->u.report.values[i]);
+    for (int i = 0; i < n && !found; i++)
+        found = in_expr(values[i]);
     return found;
 }
 
@@ -109,7 +110,8 @@ static const kj_texpr *in_stmt(const kj_tstmt *s)
         found = in_expr(s->u.while_.test);
         return found ? found : kj_warp_operation(s->u.while_.body, NULL);
     case KJ_TS_INLINE: return kj_warp_operation(s->u.block->body, NULL);
-    case KJ_TS_REPORT: return in_report(s);
+    case KJ_TS_REPORT: return in_values(s->u.report.values, s->u.report.site->nvalues);
+    case KJ_TS_LAUNCH: return in_values(s->u.launch.values, s->u.launch.nvalues);
     case KJ_TS_BARRIER: return s->u.barrier.arg ? in_expr(s->u.barrier.arg) : NULL;
     default: return NULL;
     }

@@ -238,6 +238,11 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         for (int i = 0; i < s->u.report.site->nvalues; i++)
             walk_expr(w, s->u.report.values[i], f);
         break;
+    case KJ_TS_LAUNCH:
+        for (int i = 0; i < s->u.launch.nvalues; i++)
+            walk_expr(w, s->u.launch.values[i], f);
+        declare(w, s->u.launch.result, KJ_DEP_THREAD, f);
+        break;
     case KJ_TS_BARRIER:
         if (s->u.barrier.arg) {
             walk_expr(w, s->u.barrier.arg, f);

@@ -79,7 +79,7 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %token <string> STRING "string"
 
 %token CONST "const" FN "fn" KERNEL "kernel" RUN "run"
-%token LET "let" VAR "var" REQUIRES "requires" PARAM "param"
+%token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
 %token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
 %token AND "and" OR "or" NOT "not" TRUE "true" FALSE "false"
@@ -234,6 +234,7 @@ stmt:
 |   "return"                    { $$ = kj_make_stmt(p, @$, KJ_S_RETURN, NULL); }
 |   "return" value              { $$ = kj_make_stmt(p, @$, KJ_S_RETURN, $2); }
 |   "requires" expr             { $$ = kj_make_stmt(p, @$, KJ_S_REQUIRES, $2); }
+|   "launch" expr               { $$ = kj_make_stmt(p, @$, KJ_S_LAUNCH, $2); }
 |   error                       { $$ = NULL; }
 ;
 

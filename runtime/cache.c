@@ -109,11 +109,15 @@ void kj_cached_end(kj_cached *c)
     free(c->stored.file);
 }
 
-/* What a value begins with; the label, the arguments and the code follow. */
+/* A value: the prefix, the label, a `numbers` of the kernel and of each that it launches, its
+ * arguments, the code. */
 typedef struct prefix {
-    int64_t scratch, shared;
-    uint32_t label_size, nargs;
+    uint32_t label_size, nchildren, nargs;
 } prefix;
+
+typedef struct numbers {
+    int64_t scratch, shared, nargs;
+} numbers;
 
 bool kj_cache_parse(const kj_stored *s, kj_cache_value *out)
 {
@@ -123,27 +127,44 @@ bool kj_cache_parse(const kj_stored *s, kj_cache_value *out)
         return false;
     memcpy(&p, s->value, sizeof p);
     left -= sizeof p;
-    if (p.label_size > left || p.nargs > (left - p.label_size) / sizeof(int))
-        return false;
-    const char *label = s->value + sizeof p, *end = memchr(label, 0, p.label_size);
+    const char *label = s->value + sizeof p;
+    const char *end = p.label_size <= left ? memchr(label, 0, p.label_size) : NULL;
     if (!end || label[p.label_size - 1] != 0)
         return false;
-    *out = (kj_cache_value){.scratch = p.scratch,
-                            .shared = p.shared,
-                            .file = label,
-                            .variant = end + 1 < label + p.label_size ? end + 1 : end,
-                            .args = label + p.label_size,
+    left -= p.label_size;
+    if (p.nchildren >= left / sizeof(numbers))
+        return false;
+    left -= (p.nchildren + (size_t)1) * sizeof(numbers);
+    if (p.nargs > left / sizeof(int))
+        return false;
+    left -= p.nargs * sizeof(int);
+    const char *list = label + p.label_size;
+    const char *args = list + (p.nchildren + (size_t)1) * sizeof(numbers);
+    *out = (kj_cache_value){.file = label,
+                            .variant = end + 1 < list ? end + 1 : end,
+                            .numbers = list,
+                            .nchildren = p.nchildren,
+                            .args = args,
                             .nargs = p.nargs,
-                            .code = label + p.label_size + p.nargs * sizeof(int),
-                            .code_size = left - p.label_size - p.nargs * sizeof(int)};
+                            .code = args + p.nargs * sizeof(int),
+                            .code_size = left};
     return true;
+}
+
+static void get_numbers(const char *list, size_t i, kj_code *out)
+{
+    numbers n;
+    memcpy(&n, list + i * sizeof n, sizeof n);
+    out->scratch = n.scratch;
+    out->shared = n.shared;
+    out->nargs = (int)n.nargs;
 }
 
 bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
 {
     kj_cache_value v;
     if (!c->store || !kj_store_get(c->store, c->key.data, c->key.size, &c->stored) ||
-        !kj_cache_parse(&c->stored, &v))
+        !kj_cache_parse(&c->stored, &v) || v.nchildren != (size_t)out->nchildren)
         return false;
     int *args = KJ_NEW_ARRAY(arena, int, v.nargs + 1);
     memcpy(args, v.args, v.nargs * sizeof *args);
@@ -152,13 +173,19 @@ bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
         return false;
     memcpy(code, v.code, v.code_size);
     code[v.code_size] = 0;
+    get_numbers(v.numbers, 0, out);
+    for (size_t i = 0; i < v.nchildren; i++)
+        get_numbers(v.numbers, i + 1, &out->children[i]);
     out->bytes = code;
     out->size = v.code_size;
-    out->scratch = v.scratch;
-    out->shared = v.shared;
     out->args = args;
-    out->nargs = (int)v.nargs;
     return true;
+}
+
+static void put_numbers(kj_str *t, const kj_code *code)
+{
+    numbers n = {.scratch = code->scratch, .shared = code->shared, .nargs = code->nargs};
+    kj_str_add(t, (const char *)&n, sizeof n);
 }
 
 void kj_cached_put(const kj_cached *c, const kj_code *code)
@@ -166,13 +193,16 @@ void kj_cached_put(const kj_cached *c, const kj_code *code)
     if (!c->store)
         return;
     kj_str t = {0};
-    prefix p = {.scratch = code->scratch,
-                .shared = code->shared,
-                .label_size = (uint32_t)c->label.len + 1,
-                .nargs = (uint32_t)code->nargs};
+    bool has_args = code->args != NULL;
+    prefix p = {.label_size = (uint32_t)c->label.len + 1,
+                .nchildren = (uint32_t)code->nchildren,
+                .nargs = has_args ? (uint32_t)code->nargs : 0};
     kj_str_add(&t, (const char *)&p, sizeof p);
     kj_str_add(&t, c->label.text, c->label.len + 1);
-    if (code->nargs > 0)
+    put_numbers(&t, code);
+    for (int i = 0; i < code->nchildren; i++)
+        put_numbers(&t, &code->children[i]);
+    if (has_args)
         kj_str_add(&t, (const char *)code->args, (size_t)code->nargs * sizeof *code->args);
     kj_str_add(&t, code->bytes, code->size);
     if (!t.failed)

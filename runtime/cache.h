@@ -29,10 +29,9 @@ void kj_cached_end(kj_cached *c);
 
 /* What is in the value of a file that was found; false if it is none of ours. */
 typedef struct kj_cache_value {
-    int64_t scratch, shared;
     const char *file, *variant; /* of the label */
-    const char *args, *code;
-    size_t nargs, code_size;
+    const char *numbers, *args, *code;
+    size_t nchildren, nargs, code_size;
 } kj_cache_value;
 bool kj_cache_parse(const kj_stored *stored, kj_cache_value *out);
 

@@ -181,6 +181,7 @@ typedef struct fault_message {
     const kj_host_fault *fault;
     const kj_tarray *unfilled; /* not NULL: not a fault, but that */
     const char *launched;
+    const char *lacking;     /* likewise: why the kernel cannot launch others */
     const kj_binding *crowd; /* likewise: of more blocks than `most` */
     int64_t most;
     kj_arena arena;
@@ -245,15 +246,31 @@ static const char *values_text(kj_arena *arena, const kj_site *site, const uint6
     return text;
 }
 
+/* What the number means that a launch gave. */
+static const char *launch_text(uint64_t status)
+{
+    switch ((int32_t)status) {
+    case KJ_LAUNCH_NO_MEMORY: return "out of memory";
+    case KJ_LAUNCH_TOO_DEEP: return "launches by launched kernels are more than 24 deep";
+    case KJ_LAUNCH_TOO_MANY: return "too many launches are waiting";
+    default: return NULL;
+    }
+}
+
 static void put_assert(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fault *f)
 {
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
     const kj_site *site = kernel->sites[f->offset < (uint32_t)kernel->nsites ? f->offset : 0];
     const char *values = values_text(diag->arena, site, f->values);
-    kj_error(diag, site->span, "assert", "assertion failed in block %s, thread %s%s%s%s%s%s",
-             kj_shape_text(3, f->block, block), kj_shape_text(3, f->thread, thread),
-             site->message ? ": " : "", site->message ? site->message : "", *values ? " (" : "",
-             values, *values ? ")" : "");
+    const char *message = site->message;
+    if (site->failed && !message && site->nvalues == 1) {
+        message = launch_text(f->values[0]);
+        values = message ? "" : values;
+    }
+    kj_error(diag, site->span, "assert", "%s in block %s, thread %s%s%s%s%s%s",
+             site->failed ? site->failed : "assertion failed", kj_shape_text(3, f->block, block),
+             kj_shape_text(3, f->thread, thread), message ? ": " : "", message ? message : "",
+             *values ? " (" : "", values, *values ? ")" : "");
 }
 
 static void put_unfilled(kj_diag *diag, const kj_tarray *a, const char *kernel)
@@ -270,6 +287,8 @@ static void write_fault(void *data)
     kj_diag_init(&diag, &m->arena, &m->mod->source);
     if (m->unfilled)
         put_unfilled(&diag, m->unfilled, m->launched);
+    else if (m->lacking)
+        kj_error(&diag, m->kernel->children->span, "launch", "%s", m->lacking);
     else if (m->crowd)
         put_crowd(&diag, m->kernel, m->crowd, m->most);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
@@ -309,6 +328,12 @@ kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const cha
 {
     fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
     return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
+}
+
+kjit_status kj_fail_launching(kjit_module *mod, const kj_tkernel *kernel, const char *why)
+{
+    fault_message m = {.mod = mod, .kernel = kernel, .lacking = why};
+    return give(mod->ctx, KJIT_NO_DEVICE, text_of(&m));
 }
 
 kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t most)

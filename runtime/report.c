@@ -1,5 +1,6 @@
 /* What kernels print and assert. In: a launch of a kernel with sites; out: its lines, sorted by
- * block and thread, for the context's print function, and a failed assert as the launch's failure.
+ * block and thread (those of kernels that a kernel launched behind its own), for the context's print
+ * function, and a failed assert as the launch's failure.
  *
  * A launch has memory of its own for that (kj_report). On a device that does not work on the host's
  * memory it is copied there before the launch and back behind it, in the launch's stream. Lines
@@ -77,9 +78,17 @@ static void keep_text(kjit_context *ctx, const kj_str *text)
 
 enum { SITE, BLOCK, THREAD, VALUES }; /* words of a record */
 
+typedef struct line {
+    int child; /* kj_site's */
+    const uint64_t *at;
+} line;
+
 static int compare(const void *a, const void *b)
 {
-    const uint64_t *x = *(const uint64_t *const *)a, *y = *(const uint64_t *const *)b;
+    const line *l = a, *m = b;
+    const uint64_t *x = l->at, *y = m->at;
+    if (l->child != m->child)
+        return l->child < m->child ? -1 : 1;
     for (int i = BLOCK; i <= THREAD; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
@@ -87,13 +96,12 @@ static int compare(const void *a, const void *b)
 }
 
 /* The records up to `end`; gives how many there are. NULL counts them only. */
-static size_t find_lines(const kj_tkernel *k, const uint64_t *at, const uint64_t *end,
-                         const uint64_t **out)
+static size_t find_lines(const kj_tkernel *k, const uint64_t *at, const uint64_t *end, line *out)
 {
     size_t n = 0;
     while (end - at >= VALUES && at[SITE] < (uint64_t)k->nsites) {
         if (out)
-            out[n] = at;
+            out[n] = (line){k->sites[at[SITE]]->child, at};
         n++;
         at += VALUES + k->sites[at[SITE]]->nvalues;
     }
@@ -134,13 +142,13 @@ static void put_lines(const kj_reported *r, kj_str *t)
     const kj_tkernel *k = r->variant->kernel;
     const uint64_t *end = report->words + bytes_of(report) / sizeof *report->words;
     size_t n = find_lines(k, report->words, end, NULL);
-    const uint64_t **lines = malloc((n + 1) * sizeof *lines);
+    line *lines = malloc((n + 1) * sizeof *lines);
     if (!lines)
         return;
     find_lines(k, report->words, end, lines);
     qsort(lines, n, sizeof *lines, compare);
     for (size_t i = 0; i < n; i++)
-        put_line(t, k->sites[lines[i][SITE]], lines[i] + VALUES);
+        put_line(t, k->sites[lines[i].at[SITE]], lines[i].at + VALUES);
     free(lines);
     if (report->lost > 0)
         kj_str_printf(t, "(%s printed %llu more lines than fit into %d bytes)\n", r->variant->what,

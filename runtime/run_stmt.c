@@ -312,7 +312,8 @@ static bool statement(kj_run *r, const kj_stmt *s)
     case KJ_S_BREAK: r->flow = KJ_FLOW_BREAK; return true;
     case KJ_S_CONTINUE: r->flow = KJ_FLOW_CONTINUE; return true;
     case KJ_S_RETURN: r->flow = KJ_FLOW_RETURN; return true;
-    case KJ_S_REQUIRES: break;
+    case KJ_S_REQUIRES:
+    case KJ_S_LAUNCH: break;
     }
     return kj_run_fail(r, KJIT_TYPE, s->span, "'requires' stands at the head of a kernel");
 }

@@ -397,6 +397,8 @@ kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
 char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
 /* A const array that the host was to fill before the kernel was launched. */
+/* The device cannot do what a kernel launches. */
+kjit_status kj_fail_launching(kjit_module *mod, const kj_tkernel *kernel, const char *why);
 /* More blocks than `most` at a grid_sync(). */
 kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t most);
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel);

@@ -117,6 +117,8 @@ static kjit_status build(compilation *c)
     v->shared = fixed_shared(v->kernel);
     kjit_status status = ctx->ops->load(ctx->dev, &c->code, &v->exec, &why);
     kj_code_free(&c->code);
+    if (status == KJIT_NO_DEVICE && v->kernel->children)
+        return kj_fail_launching(c->kernel->mod, v->kernel, why.text);
     return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }
 

@@ -8,6 +8,7 @@ enum { MACHINE_CUDA = 190 };
 
 typedef struct drv_image {
     Elf64_Ehdr header;
+    bool devrt;    /* the device runtime was linked to it */
     uint64_t size; /* of the text, with its final 0 */
     char text[];
 } drv_image;
@@ -16,9 +17,10 @@ typedef struct drv_link {
     drv_object object;
     jit_logs logs;
     drv_image *image;
+    bool devrt;
 } drv_link;
 
-const char *image_text(const void *data, CUresult *result)
+const char *image_text(const void *data, bool *devrt, CUresult *result)
 {
     const drv_image *image = data;
     if (memcmp(data, ELFMAG, SELFMAG))
@@ -32,6 +34,7 @@ const char *image_text(const void *data, CUresult *result)
                          image->header.e_flags, config()->chip->sm);
         return NULL;
     }
+    *devrt = image->devrt;
     return image->text;
 }
 
@@ -50,11 +53,11 @@ CUresult do_cuLinkCreate_v2(unsigned count, CUjit_option *options, void **values
     return CUDA_SUCCESS;
 }
 
-/* The text is checked as loading would. */
+/* The text is checked as loading would; what is missing in it, when the link is complete. */
 static CUresult assemble(drv_link *link, const char *text, size_t size)
 {
     CUmodule handle = NULL;
-    CUresult result = module_load(&handle, text, &link->logs);
+    CUresult result = module_load(&handle, text, true, &link->logs);
     if (result)
         return result;
     do_cuModuleUnload(handle);
@@ -80,9 +83,15 @@ CUresult do_cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void *data
     (void)values;
     if (!link)
         return CUDA_ERROR_INVALID_HANDLE;
+    bool library = type == CU_JIT_INPUT_LIBRARY && size >= 8 && !memcmp(data, "!<arch>\n", 8);
+    if (library && link->image && !link->devrt) {
+        link->devrt = true;
+        return CUDA_SUCCESS;
+    }
     if (!data || type != CU_JIT_INPUT_PTX || count || link->image)
         return misuse(CUDA_ERROR_INVALID_VALUE,
-                      "other than one PTX text without options is not modelled");
+                      "other than one PTX text without options, and then perhaps the device "
+                      "runtime's library, is not modelled");
     if (size == 0 || ((const char *)data)[size - 1])
         return misuse(CUDA_ERROR_INVALID_VALUE, "the size of the text must count its final 0");
     return assemble(link, data, size);
@@ -90,11 +99,17 @@ CUresult do_cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void *data
 
 CUresult do_cuLinkComplete(CUlinkState handle, void **cubin, size_t *size)
 {
-    const drv_link *link = object_here(handle, KIND_LINK);
+    CUmodule module = NULL;
+    drv_link *link = object_here(handle, KIND_LINK);
     if (!link)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!cubin || !size || !link->image)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the image, or nothing was added");
+    CUresult result = module_load(&module, link->image->text, link->devrt, &link->logs);
+    if (result)
+        return result;
+    do_cuModuleUnload(module);
+    link->image->devrt = link->devrt;
     *cubin = link->image;
     *size = sizeof *link->image + link->image->size;
     return CUDA_SUCCESS;

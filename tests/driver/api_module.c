@@ -76,20 +76,20 @@ static void end_variable(void *ctx, uint64_t address)
     memory_give_back(found);
 }
 
-CUresult module_load(CUmodule *out, const void *image, const jit_logs *logs)
+CUresult module_load(CUmodule *out, const void *image, bool devrt, const jit_logs *logs)
 {
     char log[4096] = "";
     int code = 0;
     if (!out || !image)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no image, or no place for the module");
     CUresult result = CUDA_SUCCESS;
-    const char *text = image_text(image, &result);
+    const char *text = image_text(image, &devrt, &result);
     if (!text)
         return result;
     drv_module *made = object_new(sizeof *made, KIND_MODULE, context_current());
     made->memory = (ptx_memory){made, memory_find, new_variable, end_variable};
     pthread_mutex_init(&made->launching, NULL);
-    const ptx_limits limits = {config()->chip->sm, config_ptx(config()->version)};
+    const ptx_limits limits = {config()->chip->sm, config_ptx(config()->version), devrt};
     made->ptx = ptx_load(text, &limits, &made->memory, log, sizeof log, &code);
     jit_say(logs, log);
     if (made->ptx) {
@@ -103,7 +103,7 @@ CUresult module_load(CUmodule *out, const void *image, const jit_logs *logs)
 
 CUresult do_cuModuleLoadData(CUmodule *out, const void *image)
 {
-    return module_load(out, image, &(jit_logs){0});
+    return module_load(out, image, false, &(jit_logs){0});
 }
 
 CUresult do_cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count,
@@ -111,7 +111,7 @@ CUresult do_cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count,
 {
     jit_logs logs;
     CUresult result = jit_read(count, options, values, &logs);
-    return result ? result : module_load(out, image, &logs);
+    return result ? result : module_load(out, image, false, &logs);
 }
 
 CUresult do_cuModuleUnload(CUmodule handle)

@@ -367,9 +367,10 @@ typedef struct jit_logs {
 
 CUresult jit_read(unsigned count, const CUjit_option *options, void **values, jit_logs *out);
 void jit_say(const jit_logs *logs, const char *error);
-CUresult module_load(CUmodule *out, const void *image, const jit_logs *logs);
+/* devrt: the device runtime is linked to it, as it is to images that say so. */
+CUresult module_load(CUmodule *out, const void *image, bool devrt, const jit_logs *logs);
 /* The PTX text of what a program loads; NULL with the code the driver gives. */
-const char *image_text(const void *image, CUresult *result); /* api_link.c */
+const char *image_text(const void *image, bool *devrt, CUresult *result); /* api_link.c */
 int function_registers(const drv_function *function);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct ptx_kernel ptx_kernel;
 /* The chip and the newest PTX that the simulated driver takes: 90 for sm_90, 84 for PTX 8.4. */
 typedef struct ptx_limits {
     int chip, version;
+    bool devrt; /* the device runtime is linked to it: kernels may launch kernels */
 } ptx_limits;
 
 /* NULL with the code the driver gives (CUDA_ERROR_INVALID_PTX 218, _UNSUPPORTED_PTX_VERSION 222,
@@ -67,6 +68,7 @@ typedef struct ptx_launch {
     const void *params; /* param_size bytes */
     unsigned grid[3], block[3];
     size_t dynamic_shared;
+    int depth;        /* of launches by kernels; 0 for the host's */
     bool cooperative; /* all blocks run at once; else a few */
     uint64_t seed;    /* of the order in which blocks and warps run */
     uint64_t steps;   /* most instructions of one warp before it counts as hung; 0: no limit */

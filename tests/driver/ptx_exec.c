@@ -341,6 +341,11 @@ static void call(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
         int first = __builtin_ctz(lanes);
         const ptx_function *f = callee_of(warp, inst, call, first);
         uint32_t together = 0;
+        if (f && f->devrt && sizes_fit(call, f)) {
+            if (ptx_call_devrt(warp, inst, call, lanes))
+                warp->groups[warp->current].pc = site + 1;
+            return;
+        }
         if (!f || !f->defined || !sizes_fit(call, f)) {
             ptx_raise(warp, inst, first, 719, "a call of no function of that kind");
             return;

@@ -90,6 +90,7 @@ typedef struct ptx_span {
 } ptx_span;
 
 typedef struct ptx_marks ptx_marks;
+typedef struct ptx_pending ptx_pending;
 
 struct ptx_exec {
     const ptx_launch *launch;
@@ -104,6 +105,8 @@ struct ptx_exec {
     size_t shared_size;      /* static with its gaps, and dynamic */
     uint64_t dynamic_shared; /* its address */
     int serial;
+    ptx_pending *pending; /* launches by the kernel, the last first */
+    unsigned npending;
 };
 
 /* ---- Faults (ptx_run.c) ---- */
@@ -121,6 +124,15 @@ void ptx_run_warp(ptx_warp *warp, int turns);
 ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *caller, int site);
 /* Splits the lanes off the group that runs; they go on at pc, in that state. */
 ptx_group *ptx_split(ptx_warp *warp, uint32_t lanes, int pc, ptx_state state);
+
+/* ---- Launches by kernels (ptx_launch.c) ---- */
+
+/* Calls a function of the device runtime; false after a fault. */
+bool ptx_call_devrt(ptx_warp *warp, const ptx_inst *inst, const ptx_call *call, uint32_t lanes);
+/* The parameters of a launch that has not been made yet. */
+bool ptx_find_buffer(const ptx_exec *exec, uint64_t address, ptx_span *span);
+/* Runs what the grid, which has ended, has launched; frees it all. */
+void ptx_run_pending(ptx_exec *exec);
 
 /* ---- Waiting for one another (ptx_sync.c) ---- */
 

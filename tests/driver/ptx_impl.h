@@ -16,6 +16,8 @@ enum { PTX_LANES = 32, PTX_ERRORS = 20, PTX_BARRIERS = 16 };
 #define PTX_SHARED_WINDOW 0x0100000000000000u
 #define PTX_LOCAL_WINDOW 0x0200000000000000u
 #define PTX_CODE_WINDOW 0x0400000000000000u
+/* Part of global memory: parameters of launches by kernels. */
+#define PTX_LAUNCH_WINDOW 0x0080000000000000u
 /* Parameter memory: a launch's is below, a thread's own (of calls) from here on. */
 #define PTX_CALL_PARAMS 0x100000u
 /* Where a block's shared memory starts: not at 0, so that a forgotten base shows. */
@@ -213,10 +215,14 @@ typedef struct ptx_call {
     ptx_var **args, **results;
 } ptx_call;
 
+/* Functions of CUDA's device runtime. */
+typedef enum ptx_devrt { PTX_NO_DEVRT, PTX_GET_BUFFER, PTX_LAUNCH } ptx_devrt;
+
 struct ptx_function {
     struct ptx_function *next;
     const char *name;
     bool entry, defined;
+    ptx_devrt devrt;
     int index, first; /* first: its first instruction */
     uint32_t frame;   /* bytes of its columns */
     int registers;

@@ -166,6 +166,24 @@ static void describe(ptx_module *m, ptx_kernel *kernel, const ptx_function *f)
     free(t.shared);
 }
 
+/* Does the device runtime, which is linked, have the function? */
+static bool is_devrt(const ptx_parser *p, ptx_function *f)
+{
+    static const char *const names[] = {[PTX_GET_BUFFER] = "__cudaCDP2GetParameterBufferV2",
+                                        [PTX_LAUNCH] = "__cudaCDP2LaunchDeviceV2"};
+    static const size_t sizes[][6] = {
+        [PTX_GET_BUFFER] = {8, 8, 12, 12, 4}, [PTX_LAUNCH] = {4, 8, 8}}; /* the result's first */
+    for (ptx_devrt id = PTX_GET_BUFFER; id <= PTX_LAUNCH && p->limits->devrt; id++) {
+        bool same = strcmp(f->name, names[id]) == 0 && f->nresults == 1 && f->nparams <= 4 &&
+                    f->results[0]->size == sizes[id][0] && sizes[id][f->nparams + 1] == 0;
+        for (int k = 0; same && k < f->nparams; k++)
+            same = f->params[k]->size == sizes[id][k + 1];
+        if (same)
+            f->devrt = id;
+    }
+    return f->devrt != PTX_NO_DEVRT;
+}
+
 static bool make_kernels(ptx_parser *p)
 {
     ptx_module *m = p->module;
@@ -174,7 +192,7 @@ static bool make_kernels(ptx_parser *p)
         m->by_index[f->index] = f;
     for (ptx_function *f = m->functions; f; f = f->next)
         for (size_t i = 0; i < f->ncalls; i++)
-            if (!f->calls[i]->defined)
+            if (!f->calls[i]->defined && !is_devrt(p, f->calls[i]))
                 ptx_error(p, 0, "Unresolved extern function '%s'", f->calls[i]->name);
     m->kernels = ptx_new(&m->arena, (size_t)m->nfunctions * sizeof *m->kernels + 1);
     for (int i = 0; i < m->nfunctions; i++)

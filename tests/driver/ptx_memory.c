@@ -75,6 +75,8 @@ static bool in_global(ptx_warp *warp, const ptx_inst *inst, uint64_t address, bo
     const ptx_memory *memory = &warp->exec->module->memory;
     ptx_space space = (ptx_space)inst->form.space;
     ptx_range range;
+    if (address >= PTX_LAUNCH_WINDOW)
+        return ptx_find_buffer(warp->exec, address, span);
     if (!memory->find(memory->ctx, address, &range))
         return false;
     bool constant = false;

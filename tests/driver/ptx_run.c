@@ -239,6 +239,7 @@ int ptx_run(const ptx_launch *launch, ptx_fault *fault)
     exec.random = launch->seed;
     exec.spans = must(calloc((size_t)module->spans + 1, sizeof *exec.spans));
     run_grid(&exec);
+    ptx_run_pending(&exec);
     ptx_free_marks(&exec);
     free(exec.spans);
     return exec.code;

@@ -31,7 +31,8 @@ def check(kjit, ptxas, arch, path, folder):
         return "local memory, and no local array in the source"
     text = pathlib.Path(folder, f"{abs(hash(path))}.ptx")
     text.write_text(ptx)
-    assembled = subprocess.run([ptxas, f"-arch={arch}", "-o", os.devnull, text], capture_output=True, text=True)
+    part = ["-c"] if ".extern .func" in ptx else []  # to be linked with the device runtime
+    assembled = subprocess.run([ptxas, *part, f"-arch={arch}", "-o", os.devnull, text], capture_output=True, text=True)
     return assembled.stdout + assembled.stderr if assembled.returncode != 0 else None
 
 

@@ -82,7 +82,7 @@ static inline void *gpu_at(gpu *g, uint64_t address)
 /* A module for a driver of that chip and version; g->code says whether it was taken. */
 static inline void gpu_load(gpu *g, const char *text, int chip, int version)
 {
-    ptx_limits limits = {chip, version};
+    ptx_limits limits = {.chip = chip, .version = version};
     *g = (gpu){.next = 0x7f0000000000};
     g->memory = (ptx_memory){g, gpu_find, gpu_take, gpu_release};
     g->module = ptx_load(text, &limits, &g->memory, g->log, sizeof g->log, &g->code);

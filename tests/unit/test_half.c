@@ -81,7 +81,8 @@ static void call(const kj_code *code, arrays *a)
     assert_null(LLVMOrcLLJITLookup(jit, &entry, code->entry));
     kj_host_fault fault = {0};
     kj_host_launch *launch = calloc(1, sizeof *launch + 3 * ARRAYS * sizeof(uint64_t));
-    *launch = (kj_host_launch){{ALL / BLOCK, 1, 1}, {BLOCK, 1, 1}, &fault};
+    *launch =
+        (kj_host_launch){.grid = {ALL / BLOCK, 1, 1}, .block = {BLOCK, 1, 1}, .fault = &fault};
     for (int i = 0; i < ARRAYS; i++) {
         launch->slots[3 * i] = (uint64_t)(uintptr_t)data[i];
         launch->slots[3 * i + 1] = ALL;

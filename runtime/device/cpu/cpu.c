@@ -138,9 +138,11 @@ typedef struct launch_task {
     kj_host_launch *values; /* behind the task */
 } launch_task;
 
-static kjit_status run(kj_device *dev, kj_exec *exec, const kj_host_launch *values, size_t scratch,
+static kjit_status run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
                        kj_failure *why)
 {
+    if (exec->children)
+        return kj_pool_run_family(dev->pool, exec, values, scratch, why);
     return (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(dev->pool, exec->entry, values,
                                                               scratch, &exec->cost, why);
 }

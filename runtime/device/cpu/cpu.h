@@ -17,15 +17,33 @@ kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why);
 void kj_pool_free(kj_pool *pool);
 int kj_pool_workers(const kj_pool *pool);
 
+/* Work in pieces, blocks: `run` does those from first to last in a worker's memory, on any thread;
+ * false when one failed, and no others are begun. */
+typedef struct kj_job {
+    bool (*run)(void *ctx, uint64_t first, uint64_t last, void *memory);
+    void *ctx;
+    uint64_t blocks;
+} kj_job;
+kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch, atomic_uint *cost,
+                            kj_failure *why);
+uint64_t kj_count_blocks(const kj_host_launch *values); /* of its grid */
+
 /* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once.
  * `values->fault` is set by the caller. `cost` is the kernel's: what a block took before, 0 at
  * first. KJIT_FAULT when a block reported one. */
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                         size_t scratch, atomic_uint *cost, kj_failure *why);
-/* The same for a kernel with grid_sync(): all blocks run up to the barrier, then all go on. Each has
- * `scratch` bytes of its own. */
+
+/* ---- Grids whose blocks wait for one another (grid.c) ---- */
+
+/* Each block has `scratch` bytes of its own. */
 kjit_status kj_pool_run_grid(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                              size_t scratch, atomic_uint *cost, kj_failure *why);
+
+/* ---- Kernels that launch kernels (children.c) ---- */
+
+kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *values, size_t scratch,
+                               kj_failure *why);
 
 /* ---- Queues and marks (queue.c) ---- */
 
@@ -77,11 +95,19 @@ void kj_loader_destroy(kj_loader *loader);
 kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
 void kj_unload(kj_device *dev, kj_exec *exec);
 
+/* A kernel that the exec's launches, or one of these. */
+typedef struct kj_child_entry {
+    kj_host_entry entry;
+    size_t scratch, nslots;
+    int64_t block[3];
+} kj_child_entry;
+
 struct kj_exec {
     kj_host_entry entry;
     bool grid_sync;   /* the kernel has one */
     atomic_uint cost; /* of a block, in ns: the pool's */
     struct dylib *code;
+    kj_child_entry *children; /* NULL: it launches none */
 };
 
 /* ---- The device (cpu.c) ---- */

@@ -163,6 +163,31 @@ static kjit_status look_up(kj_loader *loader, dylib *d, const char *name, kj_hos
     return KJIT_OK;
 }
 
+static size_t count_slots(const kj_tkernel *k)
+{
+    size_t n = 1; /* the report */
+    for (int i = 0; i < k->nparams; i++)
+        n += k->params[i].array ? 1 + 2 * (size_t)k->params[i].array->ndim : 1;
+    return n;
+}
+
+static kjit_status find_children(kj_loader *loader, const kj_code *code, kj_exec *exec,
+                                 kj_failure *why)
+{
+    exec->children = calloc((size_t)code->nchildren, sizeof *exec->children);
+    kjit_status status =
+        exec->children ? KJIT_OK : kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    for (int i = 0; i < code->nchildren && status == KJIT_OK; i++) {
+        const kj_code *child = &code->children[i];
+        kj_child_entry *c = &exec->children[i];
+        c->scratch = (size_t)(child->scratch + kj_shared_bytes(child->kernel, NULL));
+        c->nslots = count_slots(child->kernel);
+        memcpy(c->block, child->kernel->block, sizeof c->block);
+        status = look_up(loader, exec->code, child->entry, &c->entry, why);
+    }
+    return status;
+}
+
 static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *exec,
                                kj_failure *why)
 {
@@ -180,6 +205,8 @@ static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *
         status = error ? failed(error, "load the compiled kernel", why)
                        : look_up(loader, exec->code, code->entry, &exec->entry, why);
     }
+    if (status == KJIT_OK && code->nchildren > 0)
+        status = find_children(loader, code, exec, why);
     if (status != KJIT_OK)
         clear_dylib(loader, exec->code);
     return status;
@@ -194,10 +221,12 @@ kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_f
     kjit_status status = link_object(&dev->loader, code, exec, why);
     pthread_mutex_unlock(&dev->loader.lock);
     exec->grid_sync = code->kernel->grid_sync != NULL;
-    if (status == KJIT_OK)
+    if (status == KJIT_OK) {
         *out = exec;
-    else
+    } else {
+        free(exec->children);
         free(exec);
+    }
     return status;
 }
 
@@ -208,5 +237,6 @@ void kj_unload(kj_device *dev, kj_exec *exec)
     pthread_mutex_lock(&dev->loader.lock);
     clear_dylib(&dev->loader, exec->code);
     pthread_mutex_unlock(&dev->loader.lock);
+    free(exec->children);
     free(exec);
 }

@@ -44,25 +44,12 @@ typedef struct scratch {
     size_t size;
 } scratch;
 
-/* Blocks that wait for one another: their memory, and how many wait. */
-typedef struct grid {
-    char *memory;
-    size_t size; /* of a block's */
-    atomic_uint_fast64_t waiting;
-} grid;
-
-typedef struct job {
-    kj_host_entry entry;
-    const kj_host_launch *values;
-    grid *grid; /* or NULL: a worker's memory is its blocks' */
-} job;
-
 typedef struct slot {
     _Alignas(LINE) atomic_uint state;
     atomic_bool taken;
-    job job;
+    kj_job job;
     size_t scratch_size;
-    uint64_t blocks, chunk;
+    uint64_t chunk;
     scratch own; /* of the launching thread, while it has the slot */
     _Alignas(LINE) atomic_uint_fast64_t next;
     atomic_bool faulted;
@@ -153,24 +140,10 @@ static bool grow(scratch *s, size_t size)
     return true;
 }
 
-static int32_t run_waiting(const job *j, uint64_t first, uint64_t last)
-{
-    uint64_t waiting = 0;
-    int32_t end = KJ_HOST_DONE;
-    for (uint64_t b = first; b < last && end != KJ_HOST_FAULT; b++) {
-        end = j->entry(j->values, (int64_t)b, (int64_t)b + 1, j->grid->memory + b * j->grid->size);
-        waiting += end == KJ_HOST_WAITS;
-    }
-    atomic_fetch_add_explicit(&j->grid->waiting, waiting, memory_order_relaxed);
-    return end;
-}
-
-static void run_blocks(const job *j, uint64_t first, uint64_t last, void *memory,
+static void run_blocks(const kj_job *job, uint64_t first, uint64_t last, void *memory,
                        atomic_bool *faulted)
 {
-    int32_t end = j->grid ? run_waiting(j, first, last)
-                          : j->entry(j->values, (int64_t)first, (int64_t)last, memory);
-    if (end == KJ_HOST_FAULT)
+    if (!job->run(job->ctx, first, last, memory))
         atomic_store_explicit(faulted, true, memory_order_relaxed);
 }
 
@@ -209,9 +182,9 @@ static uint64_t run_chunk(slot *s, void *memory)
     if (atomic_load_explicit(&s->faulted, memory_order_relaxed))
         return 0;
     uint64_t first = atomic_fetch_add_explicit(&s->next, s->chunk, memory_order_relaxed);
-    if (first >= s->blocks)
+    if (first >= s->job.blocks)
         return 0;
-    uint64_t last = s->blocks - first < s->chunk ? s->blocks : first + s->chunk;
+    uint64_t last = s->job.blocks - first < s->chunk ? s->job.blocks : first + s->chunk;
     run_blocks(&s->job, first, last, memory, &s->faulted);
     return last - first;
 }
@@ -251,7 +224,7 @@ static void help(worker *w)
         slot *s = &w->pool->slots[(w->first + i) % SLOTS];
         if (!join(s))
             continue;
-        if (atomic_load_explicit(&s->next, memory_order_relaxed) < s->blocks &&
+        if (atomic_load_explicit(&s->next, memory_order_relaxed) < s->job.blocks &&
             grow(&w->own, s->scratch_size))
             work(s, w->own.data);
         leave(s);
@@ -313,8 +286,7 @@ static void close_slot(slot *s)
 }
 
 /* On the calling thread alone: one chunk, or no slot is free. */
-static kjit_status run_alone(slot *s, const job *j, size_t scratch_size, uint64_t blocks,
-                             kj_failure *why)
+static kjit_status run_alone(slot *s, const kj_job *job, size_t scratch_size, kj_failure *why)
 {
     scratch own = {0};
     scratch *memory = s ? &s->own : &own;
@@ -324,7 +296,7 @@ static kjit_status run_alone(slot *s, const job *j, size_t scratch_size, uint64_
     atomic_bool faulted;
     atomic_init(&faulted, false);
     float_state state = float_enter();
-    run_blocks(j, 0, blocks, memory->data, &faulted);
+    run_blocks(job, 0, job->blocks, memory->data, &faulted);
     float_leave(state);
     free(own.data);
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
@@ -344,9 +316,9 @@ static void learn(atomic_uint *cost, int64_t ns, uint64_t blocks)
 /* The launching thread's part. */
 static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
 {
-    uint64_t chunks = (s->blocks + s->chunk - 1) / s->chunk, blocks = 0, n;
+    uint64_t chunks = (s->job.blocks + s->chunk - 1) / s->chunk, blocks = 0, n;
     int wanted = chunks - 1 < (uint64_t)pool->nworkers ? (int)chunks - 1 : pool->nworkers;
-    uint64_t estimate = atomic_load_explicit(cost, memory_order_relaxed) * s->blocks;
+    uint64_t estimate = atomic_load_explicit(cost, memory_order_relaxed) * s->job.blocks;
     bool alone = estimate > 0 && estimate < SMALL_NS && atomic_load(&pool->sleepers) > 0;
     if (!alone)
         announce(pool, wanted);
@@ -411,30 +383,23 @@ static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_fail
     return atomic_load_explicit(&s->faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
 
-static uint64_t count_blocks(const kj_host_launch *values)
+kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch_size,
+                            atomic_uint *cost, kj_failure *why)
 {
-    return (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
-}
-
-static kjit_status run(kj_pool *pool, const job *j, size_t scratch_size, atomic_uint *cost,
-                       kj_failure *why)
-{
-    uint64_t blocks = count_blocks(j->values);
     uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
-    uint64_t chunk = blocks / parts ? blocks / parts : 1;
-    bool alone = pool->nworkers == 0 || blocks <= chunk;
+    uint64_t chunk = job->blocks / parts ? job->blocks / parts : 1;
+    bool alone = pool->nworkers == 0 || job->blocks <= chunk;
     if (alone && scratch_size == 0)
-        return run_alone(NULL, j, 0, blocks, why);
+        return run_alone(NULL, job, 0, why);
     slot *s = take_slot(pool);
     if (!s)
-        return run_alone(NULL, j, scratch_size, blocks, why);
+        return run_alone(NULL, job, scratch_size, why);
     kjit_status status;
     if (alone) {
-        status = run_alone(s, j, scratch_size, blocks, why);
+        status = run_alone(s, job, scratch_size, why);
     } else {
-        s->job = *j;
+        s->job = *job;
         s->scratch_size = scratch_size;
-        s->blocks = blocks;
         s->chunk = chunk;
         status = run_shared(pool, s, cost, why);
     }
@@ -442,47 +407,28 @@ static kjit_status run(kj_pool *pool, const job *j, size_t scratch_size, atomic_
     return status;
 }
 
+uint64_t kj_count_blocks(const kj_host_launch *values)
+{
+    return (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
+}
+
+typedef struct grid {
+    kj_host_entry entry;
+    const kj_host_launch *values;
+} grid;
+
+static bool run_grid(void *ctx, uint64_t first, uint64_t last, void *memory)
+{
+    const grid *g = ctx;
+    return g->entry(g->values, (int64_t)first, (int64_t)last, memory) != KJ_HOST_FAULT;
+}
+
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                         size_t scratch_size, atomic_uint *cost, kj_failure *why)
 {
-    job j = {entry, values, NULL};
-    return run(pool, &j, scratch_size, cost, why);
-}
-
-/* Turn after turn, until no block waits. */
-static kjit_status run_turns(kj_pool *pool, const job *j, atomic_uint *cost, kj_failure *why)
-{
-    uint64_t blocks = count_blocks(j->values), waiting;
-    do {
-        atomic_store_explicit(&j->grid->waiting, 0, memory_order_relaxed);
-        kjit_status status = run(pool, j, 0, cost, why);
-        if (status != KJIT_OK)
-            return status;
-        waiting = atomic_load_explicit(&j->grid->waiting, memory_order_relaxed);
-    } while (waiting == blocks);
-    if (waiting == 0)
-        return KJIT_OK;
-    *j->values->fault = (kj_host_fault){
-        .kind = KJ_FAULT_GRID_BARRIER, .arrived = (int64_t)waiting, .alive = (int64_t)blocks};
-    return KJIT_FAULT;
-}
-
-kjit_status kj_pool_run_grid(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
-                             size_t scratch_size, atomic_uint *cost, kj_failure *why)
-{
-    uint64_t blocks = count_blocks(values);
-    grid g = {.size = scratch_size};
-    void *memory;
-    kjit_status status = kj_memory_alloc(blocks * scratch_size, &memory, why);
-    if (status != KJIT_OK)
-        return status;
-    g.memory = memory;
-    for (uint64_t b = 0; b < blocks; b++) /* all wait at the beginning */
-        memset(g.memory + b * scratch_size, 0, sizeof(uint64_t));
-    job j = {entry, values, &g};
-    status = run_turns(pool, &j, cost, why);
-    kj_memory_free(memory, blocks * scratch_size);
-    return status;
+    grid g = {entry, values};
+    kj_job job = {run_grid, &g, kj_count_blocks(values)};
+    return kj_pool_run_job(pool, &job, scratch_size, cost, why);
 }
 
 /* ---- Making and ending ---- */

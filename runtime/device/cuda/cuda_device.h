@@ -172,6 +172,11 @@ kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_tra
                                void *aside, size_t room);
 void kj_cuda_mover_free(kj_device *dev);
 
+/* ---- The device runtime (devrt.c) ---- */
+
+/* The library, for free(). */
+kjit_status kj_cuda_devrt(const kj_cuda_driver *cu, char **data, size_t *size, kj_failure *why);
+
 /* ---- Code and launches (load.c, launch.c) ---- */
 
 enum { KJ_CUDA_MAX_ARGS = 4096 };

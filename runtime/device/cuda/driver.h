@@ -61,7 +61,7 @@ enum {
 };
 
 typedef unsigned kj_cu_jit_input;
-enum { KJ_CU_JIT_INPUT_PTX = 1 };
+enum { KJ_CU_JIT_INPUT_PTX = 1, KJ_CU_JIT_INPUT_LIBRARY = 4 };
 
 enum { KJ_CU_STREAM_NON_BLOCKING = 1, KJ_CU_EVENT_DEFAULT = 0, KJ_CU_EVENT_DISABLE_TIMING = 2 };
 

@@ -45,6 +45,73 @@ static kjit_status refused(kj_device *dev, kj_cu_result result, jit_log *log, co
     return status;
 }
 
+/* ---- Machine code ---- */
+
+/* Adds the text, and behind it the device runtime if the text calls it, and links them. */
+static kj_cu_result add_and_link(const kj_cuda_driver *cu, kj_cu_link link, const char *ptx,
+                                 char *devrt, size_t devrt_size, void **cubin, size_t *size)
+{
+    kj_cu_result result = cu->LinkAddData(link, KJ_CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx,
+                                          strlen(ptx) + 1, "kernels.ptx", 0, NULL, NULL);
+    if (result == KJ_CU_SUCCESS && devrt)
+        result = cu->LinkAddData(link, KJ_CU_JIT_INPUT_LIBRARY, devrt, devrt_size, "cudadevrt", 0,
+                                 NULL, NULL);
+    return result == KJ_CU_SUCCESS ? cu->LinkComplete(link, cubin, size) : result;
+}
+
+/* In the device's context; the driver's copy goes with the link. */
+static kjit_status link_with(kj_device *dev, const char *ptx, char *devrt, size_t devrt_size,
+                             void **out, size_t *size, kj_failure *why)
+{
+    const kj_cuda_driver *cu = dev->cu;
+    static const char doing[] = "assemble the code";
+    jit_log log;
+    kj_cu_link link;
+    void *cubin;
+    log_init(&log);
+    kj_cu_result result = cu->LinkCreate(NOPTIONS, log.options, log.values, &link);
+    if (result != KJ_CU_SUCCESS)
+        return kj_cuda_failed(dev, result, why, "%s", doing);
+    result = add_and_link(cu, link, ptx, devrt, devrt_size, &cubin, size);
+    kjit_status status = KJIT_OK;
+    if (result != KJ_CU_SUCCESS)
+        status = refused(dev, result, &log, doing, "", why);
+    else if (!(*out = malloc(*size)))
+        status = kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    else
+        memcpy(*out, cubin, *size);
+    kj_cuda_note(dev, cu->LinkDestroy(link));
+    return status;
+}
+
+static kjit_status link_ptx(kj_device *dev, const char *ptx, void **out, size_t *size,
+                            kj_failure *why)
+{
+    const kj_cuda_driver *cu = dev->cu;
+    char *devrt = NULL;
+    size_t devrt_size = 0;
+    if (!cu->LinkCreate || !cu->LinkAddData || !cu->LinkComplete || !cu->LinkDestroy)
+        return kj_because(why, KJIT_NO_DEVICE, "the driver has no assembler");
+    kjit_status status = KJIT_OK;
+    if (strstr(ptx, KJ_DEVRT_SYMBOL))
+        status = kj_cuda_devrt(cu, &devrt, &devrt_size, why);
+    if (status == KJIT_OK)
+        status = link_with(dev, ptx, devrt, devrt_size, out, size, why);
+    free(devrt);
+    return status;
+}
+
+kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t *size,
+                             kj_failure *why)
+{
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    status = link_ptx(dev, ptx, out, size, why);
+    kj_cuda_leave(dev);
+    return status;
+}
+
 /* ---- Loading ---- */
 
 /* Lets launches ask for all the shared memory a block of the device can have. */
@@ -70,20 +137,20 @@ static bool has_dynamic_shared(const kj_code *code)
     return false;
 }
 
-/* In the device's context. */
-static kjit_status load_module(kj_device *dev, const kj_code *code, kj_exec *exec, kj_failure *why)
+/* In the device's context. `image` is PTX, or machine code. */
+static kjit_status load_image(kj_device *dev, const kj_code *code, const void *image, kj_exec *exec,
+                              kj_failure *why)
 {
     const kj_cuda_driver *cu = dev->cu;
     const char *name = code->kernel->name;
     jit_log log;
     log_init(&log);
     kj_cu_result result =
-        cu->ModuleLoadDataEx(&exec->module, code->bytes, NOPTIONS, log.options, log.values);
+        cu->ModuleLoadDataEx(&exec->module, image, NOPTIONS, log.options, log.values);
     if (result == KJ_CU_OUT_OF_MEMORY) {
         kj_cuda_scrape(dev);
         log_init(&log);
-        result =
-            cu->ModuleLoadDataEx(&exec->module, code->bytes, NOPTIONS, log.options, log.values);
+        result = cu->ModuleLoadDataEx(&exec->module, image, NOPTIONS, log.options, log.values);
     }
     if (result != KJ_CU_SUCCESS)
         return refused(dev, result, &log, "load kernel ", name, why);
@@ -94,6 +161,19 @@ static kjit_status load_module(kj_device *dev, const kj_code *code, kj_exec *exe
         return KJIT_OK;
     kj_cuda_note(dev, cu->ModuleUnload(exec->module));
     return kj_cuda_failed(dev, result, why, "load kernel %s", name);
+}
+
+static kjit_status load_module(kj_device *dev, const kj_code *code, kj_exec *exec, kj_failure *why)
+{
+    void *linked = NULL;
+    size_t size;
+    kjit_status status = KJIT_OK;
+    if (code->nchildren > 0)
+        status = link_ptx(dev, code->bytes, &linked, &size, why);
+    if (status == KJIT_OK)
+        status = load_image(dev, code, linked ? linked : code->bytes, exec, why);
+    free(linked);
+    return status;
 }
 
 kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why)
@@ -147,50 +227,6 @@ kjit_status kj_cuda_fill(kj_device *dev, kj_exec *exec, const char *symbol, cons
         result = kj_cuda_sync(dev, dev->stream);
     if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "fill a const array");
-    kj_cuda_leave(dev);
-    return status;
-}
-
-/* ---- Machine code ---- */
-
-/* In the device's context; the driver's copy goes with the link. */
-static kjit_status link_ptx(kj_device *dev, const char *ptx, void **out, size_t *size,
-                            kj_failure *why)
-{
-    const kj_cuda_driver *cu = dev->cu;
-    static const char doing[] = "assemble the code";
-    jit_log log;
-    kj_cu_link link;
-    void *cubin;
-    log_init(&log);
-    kj_cu_result result = cu->LinkCreate(NOPTIONS, log.options, log.values, &link);
-    if (result != KJ_CU_SUCCESS)
-        return kj_cuda_failed(dev, result, why, "%s", doing);
-    result = cu->LinkAddData(link, KJ_CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, strlen(ptx) + 1,
-                             "kernels.ptx", 0, NULL, NULL);
-    if (result == KJ_CU_SUCCESS)
-        result = cu->LinkComplete(link, &cubin, size);
-    kjit_status status = KJIT_OK;
-    if (result != KJ_CU_SUCCESS)
-        status = refused(dev, result, &log, doing, "", why);
-    else if (!(*out = malloc(*size)))
-        status = kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    else
-        memcpy(*out, cubin, *size);
-    kj_cuda_note(dev, cu->LinkDestroy(link));
-    return status;
-}
-
-kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t *size,
-                             kj_failure *why)
-{
-    const kj_cuda_driver *cu = dev->cu;
-    if (!cu->LinkCreate || !cu->LinkAddData || !cu->LinkComplete || !cu->LinkDestroy)
-        return kj_because(why, KJIT_NO_DEVICE, "the driver has no assembler");
-    kjit_status status = kj_cuda_enter(dev, why);
-    if (status != KJIT_OK)
-        return status;
-    status = link_ptx(dev, ptx, out, size, why);
     kj_cuda_leave(dev);
     return status;
 }

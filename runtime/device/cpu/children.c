@@ -1,0 +1,156 @@
+/* Grids that kernels launch.
+ *
+ * They run when the grid that launched them has ended: all grids of a generation together, their
+ * blocks one row of work for the pool, and then those that they launched, until there are none. The
+ * launch that the host made ends behind the last. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+
+enum { MOST_BYTES = 1 << 30 }; /* of a generation's launches */
+
+typedef struct launched {
+    struct launched *next;
+    const kj_child_entry *child;
+    kj_host_launch *values; /* behind this */
+} launched;
+
+/* A generation, and what it is told to launch: the next one. */
+typedef struct generation {
+    kj_host_spawner spawner; /* first: the code's pointer is to both */
+    const kj_exec *exec;
+    kj_host_fault *fault;
+    int depth; /* of its grids: the host's launch has 0 */
+    pthread_mutex_t lock;
+    launched *first, **tail;
+    size_t count, bytes;
+} generation;
+
+/* The grids of a generation as one row of blocks. */
+typedef struct row {
+    launched **grids;
+    uint64_t *begin; /* of each grid, its first block's place in the row; and the end */
+    size_t count;
+} row;
+
+static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t extents[3],
+                     const uint64_t *slots)
+{
+    generation *g = (generation *)spawner;
+    const kj_child_entry *c = &g->exec->children[child - 1];
+    if (g->depth >= KJ_MAX_LAUNCH_DEPTH)
+        return KJ_LAUNCH_TOO_DEEP;
+    size_t size = sizeof(launched) + sizeof(kj_host_launch) + c->nslots * sizeof *slots;
+    launched *l = malloc(size);
+    if (!l)
+        return KJ_LAUNCH_NO_MEMORY;
+    *l = (launched){.child = c, .values = (kj_host_launch *)(l + 1)};
+    l->values->fault = g->fault;
+    memcpy(l->values->grid, extents, sizeof l->values->grid);
+    memcpy(l->values->block, c->block, sizeof l->values->block);
+    memcpy(l->values->slots, slots, c->nslots * sizeof *slots);
+    pthread_mutex_lock(&g->lock);
+    bool fits = g->bytes + size <= MOST_BYTES;
+    if (fits) {
+        *g->tail = l;
+        g->tail = &l->next;
+        g->count++;
+        g->bytes += size;
+    }
+    pthread_mutex_unlock(&g->lock);
+    if (!fits)
+        free(l);
+    return fits ? 0 : KJ_LAUNCH_TOO_MANY;
+}
+
+static void open_generation(generation *g, const kj_exec *exec, kj_host_fault *fault, int depth)
+{
+    *g = (generation){.spawner.spawn = spawn, .exec = exec, .fault = fault, .depth = depth};
+    g->tail = &g->first;
+    pthread_mutex_init(&g->lock, NULL);
+}
+
+static void close_generation(generation *g)
+{
+    for (launched *l = g->first, *next; l; l = next) {
+        next = l->next;
+        free(l);
+    }
+    pthread_mutex_destroy(&g->lock);
+}
+
+/* The grid that a place in the row is of. */
+static size_t grid_at(const row *r, uint64_t place)
+{
+    size_t low = 0, high = r->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (r->begin[middle] <= place)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool run_row(void *ctx, uint64_t first, uint64_t last, void *memory)
+{
+    const row *r = ctx;
+    bool runs = true;
+    for (size_t i = grid_at(r, first); i < r->count && r->begin[i] < last && runs; i++) {
+        uint64_t from = first > r->begin[i] ? first : r->begin[i];
+        uint64_t to = last < r->begin[i + 1] ? last : r->begin[i + 1];
+        const launched *l = r->grids[i];
+        runs = l->child->entry(l->values, (int64_t)(from - r->begin[i]),
+                               (int64_t)(to - r->begin[i]), memory) != KJ_HOST_FAULT;
+    }
+    return runs;
+}
+
+/* Runs the grids of a list; they tell `next` what they launch. */
+static kjit_status run_generation(kj_pool *pool, const generation *g, generation *next,
+                                  kj_failure *why)
+{
+    row r = {.grids = calloc(g->count, sizeof *r.grids),
+             .begin = calloc(g->count + 1, sizeof *r.begin)};
+    size_t scratch = 0;
+    atomic_uint cost;
+    kjit_status status = KJIT_OK;
+    atomic_init(&cost, 0);
+    if (!r.grids || !r.begin)
+        status =
+            kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu launches by kernels", g->count);
+    for (launched *l = g->first; l && status == KJIT_OK; l = l->next) {
+        l->values->spawner = &next->spawner;
+        scratch = l->child->scratch > scratch ? l->child->scratch : scratch;
+        r.grids[r.count] = l;
+        r.begin[r.count + 1] = r.begin[r.count] + kj_count_blocks(l->values);
+        r.count++;
+    }
+    if (status == KJIT_OK) {
+        kj_job job = {run_row, &r, r.begin[r.count]};
+        status = kj_pool_run_job(pool, &job, scratch, &cost, why);
+    }
+    free(r.grids);
+    free(r.begin);
+    return status;
+}
+
+kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *values, size_t scratch,
+                               kj_failure *why)
+{
+    generation of[2], *now = &of[0], *next = &of[1];
+    open_generation(now, exec, values->fault, 0);
+    values->spawner = &now->spawner;
+    kjit_status status = kj_pool_run(pool, exec->entry, values, scratch, &exec->cost, why);
+    for (int depth = 1; status == KJIT_OK && now->count > 0; depth++) {
+        open_generation(next, exec, values->fault, depth);
+        status = run_generation(pool, now, next, why);
+        close_generation(now);
+        now = next;
+        next = &of[depth % 2 == 0];
+    }
+    close_generation(now);
+    return status;
+}
