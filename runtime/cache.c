@@ -179,6 +179,7 @@ bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
     out->bytes = code;
     out->size = v.code_size;
     out->args = args;
+    out->nargs = (int)v.nargs;
     return true;
 }
 
