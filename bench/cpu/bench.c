@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "report.h"
 
@@ -209,18 +208,6 @@ static void run_case(bench *b, bench_row *row)
 
 /* ---- The program ---- */
 
-/* All runtimes use the cores the process has; none spins between its own runs, when the others want the cores. */
-static void set_environment(void)
-{
-    char cores[16];
-    snprintf(cores, sizeof cores, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-    setenv("OMP_NUM_THREADS", cores, 0);
-    setenv("OMP_DYNAMIC", "false", 1);
-    setenv("OMP_WAIT_POLICY", "passive", 1);
-    setenv("GOMP_SPINCOUNT", "0", 1);
-    setenv("KMP_BLOCKTIME", "0", 1);
-}
-
 static void open_sides(bench *b)
 {
     static const char *const names[MAX_SIDES] = {"kjit", "gcc", "clang", "pocl"};
@@ -279,7 +266,6 @@ int main(int argc, char **argv)
     if (b == NULL || rows == NULL)
         die("bench", "out of memory");
     b->opt = parse(argc, argv);
-    set_environment();
     open_sides(b);
     int nrows = 0;
     for (int i = 0; i < bench_ncases; i++) {
