@@ -337,7 +337,7 @@ kj_rshort kj_run_short(kj_rvalue v);
 
 /* ---- run_param.c: params and their overrides, --save ---- */
 
-/* "5", "-0x1f", "2.5e3", "true", "inf": an int, float or bool; else KJ_R_NONE. The text ends with a
+/* "5", "-0x1f", "2.5e3", "1+2j", "true", "inf": an int, float, complex number or bool; else KJ_R_NONE. The text ends with a
  * NUL. */
 kj_rvalue kj_run_parse_number(const char *text, size_t len);
 

@@ -131,8 +131,13 @@ bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
         return false;
     for (int i = 0; i < 3; i++)
         floats |= c->given[i] && c->args[i].kind == KJ_R_FLOAT;
-    if (dtype == KJIT_BOOL)
-        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "arange does not make bools");
+    if (dtype == KJIT_BOOL || !kj_is_scalar((kj_dtype)dtype)) {
+        kj_run_fail(r, KJIT_TYPE, c->spans[3], "arange does not make %s",
+                    dtype == KJIT_BOOL ? "bools" : kjit_dtype_name(dtype));
+        return kj_is_complex_type((kj_dtype)dtype)
+                   ? kj_run_hint(r, "convert it: %s(arange(n))", kjit_dtype_name(dtype))
+                   : false;
+    }
     if (!floats)
         return arange_ints(r, c, dtype, out);
     if (!kj_is_float((kj_dtype)dtype)) {

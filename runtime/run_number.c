@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,27 @@ static bool parse_float(const char *p, const char *end, bool minus, kj_rvalue *o
     return true;
 }
 
+/* "1+2j", "-0.5j": the last sign that belongs to no exponent stands before the imaginary part. */
+static kj_rvalue parse_complex(const char *text, size_t len)
+{
+    enum { MOST = 100 };
+    char parts[2][MOST] = {"0", ""};
+    size_t at = len - 1;
+    if (len < 2 || len > MOST || text[len - 1] != 'j')
+        return kj_run_none();
+    while (at > 0 &&
+           ((text[at] != '+' && text[at] != '-') || tolower((unsigned char)text[at - 1]) == 'e'))
+        at--;
+    if (at > 0)
+        snprintf(parts[0], MOST, "%.*s", (int)at, text);
+    snprintf(parts[1], MOST, "%.*s", (int)(len - 1 - at), text + at);
+    kj_rvalue re = kj_run_parse_number(parts[0], strlen(parts[0])),
+              im = kj_run_parse_number(parts[1], strlen(parts[1]));
+    bool numbers = (re.kind == KJ_R_INT || re.kind == KJ_R_FLOAT) &&
+                   (im.kind == KJ_R_INT || im.kind == KJ_R_FLOAT);
+    return numbers ? kj_run_complex(kj_run_as_float(re), kj_run_as_float(im)) : kj_run_none();
+}
+
 kj_rvalue kj_run_parse_number(const char *text, size_t len)
 {
     static const struct {
@@ -88,6 +110,8 @@ kj_rvalue kj_run_parse_number(const char *text, size_t len)
         if (strcmp(text, bools[i].text) == 0)
             return kj_run_bool(bools[i].value);
     }
+    if (len > 0 && text[len - 1] == 'j')
+        return parse_complex(text, len);
     bool minus = *text == '-';
     if (minus || *text == '+')
         text++;

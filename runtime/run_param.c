@@ -135,7 +135,8 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
     return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
 }
 
-/* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats. */
+/* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats, and both
+ * are complex. */
 static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted,
                        kj_rvalue *out)
 {
@@ -144,6 +145,8 @@ static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind w
         v = kj_run_int((int64_t)v.u.f);
     if (wanted == KJ_R_FLOAT && v.kind == KJ_R_INT)
         v = kj_run_float(kj_run_as_float(v));
+    if (wanted == KJ_R_COMPLEX && (v.kind == KJ_R_INT || v.kind == KJ_R_FLOAT))
+        v = kj_run_complex(kj_run_as_float(v), 0);
     if (v.kind != wanted)
         return wrong_kind(r, name, text, wanted);
     *out = v;
@@ -155,10 +158,11 @@ static bool kind_of_type(const kj_type_ref *type, kj_rkind *out)
     kj_dtype t = type->name ? kj_type_named(type->name) : KJ_VOID;
     if (t == KJ_VOID)
         return false;
-    *out = type->ndim > 0   ? KJ_R_ARRAY
-           : t == KJ_BOOL   ? KJ_R_BOOL
-           : kj_is_float(t) ? KJ_R_FLOAT
-                            : KJ_R_INT;
+    *out = type->ndim > 0          ? KJ_R_ARRAY
+           : t == KJ_BOOL          ? KJ_R_BOOL
+           : kj_is_float(t)        ? KJ_R_FLOAT
+           : kj_is_complex_type(t) ? KJ_R_COMPLEX
+                                   : KJ_R_INT;
     return true;
 }
 
@@ -182,7 +186,7 @@ static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rva
             return wrong_kind(r, name, text, wanted);
         return load_override(r, text + 1, out);
     }
-    if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT)
+    if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT && wanted != KJ_R_COMPLEX)
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "param '%s' is %s: it cannot be given here", name,
                            kj_run_kind_name((kj_rvalue){.kind = wanted}));
