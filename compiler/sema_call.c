@@ -101,15 +101,22 @@ static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_ope
     return false;
 }
 
-/* A generic that only literals speak of takes their type alone: f32 when one of them is a float. */
+/* A generic that only literals speak of takes their type alone: f32 when one of them is a float,
+ * complex when one of them is imaginary. */
 static void learn_literals(instance *in, const kj_operand *v)
 {
     int i = 0;
     for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
         int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
-        if (g < 0 || p->type->ndim || v[i].kind != KJ_V_LITERAL ||
+        bool complex = kj_is_complex(&v[i]) && v[i].u.tuple.of == &kj_complex_literal;
+        if (g < 0 || p->type->ndim || (v[i].kind != KJ_V_LITERAL && !complex) ||
             (in->from[g] && in->from[g]->type->ndim))
             continue;
+        if (complex) {
+            in->generics[g] =
+                in->generics[g] == KJ_VOID ? KJ_C64 : kj_common_type(in->generics[g], KJ_C64);
+            continue;
+        }
         kj_dtype own = kj_default_type(v[i].u.literal);
         if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
             in->generics[g] = own;

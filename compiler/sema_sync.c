@@ -60,7 +60,8 @@ static bool is_bool(const kj_operand *v)
 /* What a shuffle moves: a number, a bool, or what has parts. */
 static kj_operand movable(kj_sema *s, kj_operand v, const char *name)
 {
-    return kj_is_aggregate(&v) || is_bool(&v) ? v : kj_scalar(argument(s, v, 'n', name));
+    return kj_is_aggregate(&v) || is_bool(&v) ? kj_settle(s, v)
+                                              : kj_scalar(argument(s, v, 'n', name));
 }
 
 /* What a shuffle gives of `v`: part by part where it has several, a bool as a number. */
