@@ -314,9 +314,9 @@ static const char *needs_host(kj_diag *diag, const kj_tkernel *k)
     for (int i = 0; i < k->nroots; i++) {
         const kj_tarray *a = k->roots[i];
         if (a->space == KJ_SHARED && a->static_count == 0)
-            return kj_arena_printf(
-                diag->arena, "the shape of its shared array '%s' is known only at the launch",
-                a->name);
+            return kj_arena_printf(diag->arena,
+                                   "the shape of its shared array '%s' is known only at the launch",
+                                   a->name);
         if (a->filled)
             return kj_arena_printf(diag->arena, "the host fills its const array '%s'", a->name);
     }
