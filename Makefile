@@ -38,19 +38,19 @@ in_order = $(wildcard $(2:%=$(1)/%.c)) $(filter-out $(2:%=$(1)/%.c),$(sort $(wil
 # text -> tokens -> AST
 GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 # memory, tables and messages; text -> AST; AST -> typed AST; typed AST -> LLVM IR; IR -> code
-COMPILER = $(call in_order,compiler,arena types source diag diag_show \
+COMPILER = $(call in_order,compiler,arena types records source diag diag_show \
     layout literal ast_build parse_error ast_dump \
     sema_program sema_kernel sema_run sema_run_call sema_message sema_scope sema_type sema_const sema_literal \
-    sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_complex sema_cmath sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \
+    sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_complex sema_cmath sema_record sema_fixed sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \
     sema_call fold fold_builtin tast_walk tast_dump eval \
     uniform fission lower_start lower_entry lower_ptx lower_line lower_block lower_gang lower_stmt lower_weigh \
     lower_range lower_mask lower_expr lower_tile lower_bounds lower_divide lower_memory lower_vector lower_group lower_atomic \
     lower_alias lower_warp lower_random lower_report lower_builtin lower_parts lower_fast mathlib mathlink ptx_version identity target target_host \
     target_ptx compile)
 # contexts, arrays and files; sources -> launches; run blocks
-RUNTIME = $(call in_order,runtime,status error machine memory devices context layout array array_view copy file io_npy io_png \
+RUNTIME = $(call in_order,runtime,status error machine memory devices context layout array array_view record copy file io_npy io_npy_record io_png \
     format format_float str stream module bind store cache cache_list variant launch stage explain filled report emit \
-    run_block run_param run_stmt run_expr run_op run_index run_call run_args run_value run_convert run_number)
+    run_block run_param run_stmt run_expr run_op run_index run_record run_call run_args run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
 CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory queue mark copy move load launch)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins cmd_cache)

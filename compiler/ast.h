@@ -141,7 +141,13 @@ typedef struct kj_generic {
     kj_span bound_span;
 } kj_generic;
 
-typedef enum kj_item_kind { KJ_I_CONST, KJ_I_FN, KJ_I_KERNEL, KJ_I_RUN } kj_item_kind;
+typedef enum kj_item_kind {
+    KJ_I_CONST,
+    KJ_I_FN,
+    KJ_I_KERNEL,
+    KJ_I_RECORD,
+    KJ_I_RUN,
+} kj_item_kind;
 
 struct kj_item {
     kj_item_kind kind;
@@ -153,7 +159,7 @@ struct kj_item {
     kj_type_ref *type; /* const: NULL if inferred; fn: result, NULL for none */
     kj_expr *value;    /* const; NULL: an array that the host fills */
     kj_generic *generics;
-    kj_param_decl *params;
+    kj_param_decl *params; /* record: the fields */
     kj_stmt *body;
     kj_span end; /* the closing brace */
 };

@@ -509,6 +509,13 @@ kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const c
     return i;
 }
 
+kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                        kj_params fields)
+{
+    kj_signature signature = {.params = fields.first};
+    return kj_make_function(p, span, KJ_I_RECORD, name, name_span, signature, (kj_block){0});
+}
+
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body)
 {
     return kj_make_function(p, span, KJ_I_RUN, NULL, name_span, (kj_signature){0}, body);

@@ -290,7 +290,9 @@ static void dump_stmts(dump *d, const char *role, const kj_stmt *list)
 static void dump_item(dump *d, const kj_item *item)
 {
     static const char *const kinds[] = {
-        [KJ_I_CONST] = "const", [KJ_I_FN] = "fn", [KJ_I_KERNEL] = "kernel", [KJ_I_RUN] = "run"};
+        [KJ_I_CONST] = "const",   [KJ_I_FN] = "fn",   [KJ_I_KERNEL] = "kernel",
+        [KJ_I_RECORD] = "record", [KJ_I_RUN] = "run",
+    };
     begin(d, NULL);
     kj_text_printf(&d->text, "%s%s%s\n", kinds[item->kind], item->name ? " " : "",
                    item->name ? item->name : "");
@@ -303,7 +305,8 @@ static void dump_item(dump *d, const kj_item *item)
     }
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         begin(d, NULL);
-        kj_text_printf(&d->text, "param %s%s\n", p->is_const ? "const " : "", p->name);
+        kj_text_printf(&d->text, "%s %s%s\n", item->kind == KJ_I_RECORD ? "field" : "param",
+                       p->is_const ? "const " : "", p->name);
         d->level++;
         dump_type(d, NULL, p->type);
         dump_expr(d, "default", p->init);

@@ -153,9 +153,18 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
     return of_item && first ? supply_braces(p, token, span) : token;
 }
 
+/* `record` is a word of its own only where an item begins. */
+static bool begins_record(const kj_parser *p, kj_span span)
+{
+    bool first = !p->token || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON ||
+                 p->token == KJ_TK_RBRACE;
+    return first && !p->nopen && word_at(p->source->text + span.begin, "record");
+}
+
 static int account(kj_parser *p, int token, kj_span *span)
 {
     switch (token) {
+    case KJ_TK_NAME: return begins_record(p, *span) ? KJ_TK_RECORD : token;
     case KJ_TK_LPAREN: push(p, '(', *span); return token;
     case KJ_TK_LBRACKET: push(p, '[', *span); return token;
     case KJ_TK_LBRACE:

@@ -347,7 +347,8 @@ typedef struct kj_access {
 } kj_access;
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
-kj_dtype kj_memory_type(kj_dtype t);                           /* bools are bytes there */
+kj_dtype kj_memory_type(kj_dtype t);       /* bools are bytes there */
+kj_dtype kj_unit_type(const kj_tarray *a); /* what elements consist of, integers for records */
 LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a); /* in memory */
 
 /* ---- lower_cache.c ---- */

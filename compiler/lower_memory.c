@@ -74,11 +74,24 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 
+kj_dtype kj_unit_type(const kj_tarray *a)
+{
+    if (!kj_is_record(a->of))
+        return kj_memory_type(a->of ? a->of->elem : a->elem);
+    switch (kj_unit(a)) {
+    case 1: return KJ_U8;
+    case 2: return KJ_U16;
+    case 4: return KJ_U32;
+    default: return KJ_U64;
+    }
+}
+
 LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a)
 {
     if (!a->of)
         return lo->types[kj_memory_type(a->elem)];
-    return LLVMArrayType2(lo->types[kj_memory_type(a->of->elem)], (uint64_t)a->of->n);
+    int64_t units = kj_elem_size(a) / kj_unit(a);
+    return LLVMArrayType2(lo->types[kj_unit_type(a)], (uint64_t)units);
 }
 
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)

@@ -76,7 +76,7 @@ static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
 
 void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
 {
-    kj_dtype type = a->of ? a->of->elem : a->elem;
+    kj_dtype type = kj_is_record(a->of) ? kj_unit_type(a) : a->of ? a->of->elem : a->elem;
     size_t size = kj_types[type].size;
     size_t n = (size_t)a->static_count * (size_t)kj_elem_size(a) / size;
     LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n + 1);

@@ -159,6 +159,8 @@ kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span nam
                        kj_type_ref *type, kj_expr *value);
 kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
                           kj_span name_span, kj_signature signature, kj_block body);
+kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                        kj_params fields);
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 

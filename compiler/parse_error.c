@@ -80,6 +80,7 @@ static kj_message *expected(const mistake *x, const char *wanted)
 static const char *hint_for_word(const char *word)
 {
 #define FUNCTIONS "functions are written 'fn name(x: f32) -> f32 { ... }'"
+#define RECORDS "records are written 'record Name { x: f32, y: f32 }'"
 #define KERNELS "kernels are written 'kernel name(x: f32[]) { ... }'"
 #define VARIABLES "variables are declared with 'let' (fixed) or 'var': "
     static const struct {
@@ -102,15 +103,15 @@ static const char *hint_for_word(const char *word)
         {"print", "print is a function: print(x)"},
         {"import", "a file is a program by itself: all builtins are there"},
         {"from", "a file is a program by itself: all builtins are there"},
-        {"struct", "there are no records yet"},
-        {"record", "there are no records yet"},
-        {"class", "there are no classes"},
+        {"struct", RECORDS},
+        {"class", RECORDS},
         {"pass", "an empty block is written { }"},
         {"elseif", "write 'elif'"},
         {"elsif", "write 'elif'"},
     };
 #undef FUNCTIONS
 #undef KERNELS
+#undef RECORDS
 #undef VARIABLES
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(word, words[i].word) == 0)
@@ -119,7 +120,8 @@ static const char *hint_for_word(const char *word)
     return NULL;
 }
 
-static const char *const item_words[] = {"const", "fn", "kernel", "run"};
+#define ITEMS "'const', 'fn', 'kernel', 'record' or 'run'"
+static const char *const item_words[] = {"const", "fn", "kernel", "record", "run"};
 static const char *const stmt_words[] = {"let",    "var",      "if",     "elif",
                                          "else",   "for",      "while",  "continue",
                                          "return", "requires", "launch", "param"};
@@ -146,13 +148,13 @@ static void at_item(const mistake *x)
         return;
     }
     if (is(x, "let") || is(x, "var") || is(x, "param")) {
-        kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
+        kj_message *m = expected(x, ITEMS);
         hint(x, m,
              is(x, "param") ? "a param stands in the run block"
                             : "a file's constants are declared with 'const'");
         return;
     }
-    kj_message *m = expected(x, "'const', 'fn', 'kernel' or 'run'");
+    kj_message *m = expected(x, ITEMS);
     if (is(x, ".") && x->p->before_prev == KJ_TK_AT)
         hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
     else if (is(x, "name"))
@@ -274,12 +276,13 @@ static void at_tokens(const mistake *x)
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = expected(x, list);
+    bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
     if (wants(x, "=") && is(x, "end of line"))
         hint(x, m, "a value is given at the declaration");
     else if (wants(x, "{") && is(x, "end of line"))
         hint(x, m, BRACE_PLACE);
     else if (wants(x, ":") && x->n == 1)
-        hint(x, m, "a parameter has a type: x: f32");
+        hint(x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
 }
 
 /* A bracket was open when a token came that shows it should have been closed. */
@@ -310,6 +313,10 @@ static void report(const mistake *x)
         expected(x, "'for' or 'while'");
     else if (wants(x, "integer"))
         at_expression(x);
+    else if (wants(x, "}") && wants(x, "name"))
+        expected(x, "a field, as in x: f32");
+    else if (wants(x, "}") && wants(x, ",") && !wants(x, "*"))
+        expected(x, "',' or the end of the line");
     else if (wants(x, "*") || wants(x, "end of line"))
         at_operator(x);
     else if (wants(x, "name") && wants(x, "("))

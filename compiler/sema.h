@@ -30,6 +30,9 @@ enum { KJ_MAX_FILLED = 64 };
 typedef struct kj_program {
     const kj_file *file;
     kj_arena *arena;
+    kj_records *records;           /* all that are known */
+    const kj_aggregate **declared; /* the file's own */
+    int ndeclared;
     kj_kernel_decl *kernels;
     int nkernels;
     const kj_tarray **filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
@@ -40,8 +43,12 @@ typedef struct kj_program {
 
 /* Resolves the file's declarations and checks every function and kernel body (generic ones with
  * each type their bound allows, const parameters with their defaults or 1) and the run block's
- * names. Errors go to diag; the program is usable when diag->errors is 0. */
-kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file);
+ * names. Errors go to diag; the program is usable when diag->errors is 0. Its records are put into
+ * `records`, which must outlive it. */
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file,
+                            kj_records *records);
+/* The record that the file declares by that name, or NULL. */
+const kj_aggregate *kj_record_named(const kj_program *program, const char *name);
 
 /* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after
  * errors. */

@@ -76,21 +76,34 @@ const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr 
     return NULL;
 }
 
-kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span)
+kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, kj_span span)
 {
-    int n = v->u.tuple.n;
-    if (kj_is_const(i))
-        return v->u.tuple.items[i->u.value.i];
-    i = kj_hold(s, i, "index");
-    kj_texpr *chosen = kj_hold(s, v->u.tuple.items[n - 1].u.scalar.e, "part");
+    if (at->kind == KJ_V_TUPLE) {
+        kj_operand out = *at, *same = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
+        out.u.tuple.items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)at->u.tuple.n);
+        for (int part = 0; part < at->u.tuple.n; part++) {
+            for (int k = 0; k < n; k++)
+                same[k] = at[k].u.tuple.items[part];
+            out.u.tuple.items[part] = kj_choose_part(s, same, n, i, span);
+        }
+        return out;
+    }
+    kj_texpr *chosen = kj_hold(s, at[n - 1].u.scalar.e, "part");
     for (int k = n - 2; k >= 0; k--) {
         kj_texpr *select = kj_te(s, KJ_TE_SELECT, chosen->type, span);
         select->u.select.test = kj_te_binary(s, KJ_OP_EQ, i, kj_te_i64(s, k, span), span);
-        select->u.select.yes = kj_hold(s, v->u.tuple.items[k].u.scalar.e, "part");
+        select->u.select.yes = kj_hold(s, at[k].u.scalar.e, "part");
         select->u.select.no = chosen;
         chosen = select;
     }
     return kj_scalar(chosen);
+}
+
+kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span)
+{
+    if (kj_is_const(i))
+        return v->u.tuple.items[i->u.value.i];
+    return kj_choose_part(s, v->u.tuple.items, v->u.tuple.n, kj_hold(s, i, "index"), span);
 }
 
 /* ---- In arrays ---- */
@@ -104,7 +117,9 @@ static kj_texpr *rescaled(kj_sema *s, const kj_tarray *a, const kj_tarray *view,
 kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
 {
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
-    *view = (kj_tarray){.name = kj_arena_printf(s->arena, "%s.%s", a->name, part->name),
+    bool equal = kj_is_uniform(a->of);
+    *view = (kj_tarray){.name = part->name ? kj_arena_printf(s->arena, "%s.%s", a->name, part->name)
+                                           : a->name,
                         .span = a->span,
                         .elem = part->type,
                         .of = part->of,
@@ -112,8 +127,8 @@ kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
                         .space = a->space,
                         .root = a->root,
                         .layout = KJ_LAYOUT_STRIDED,
-                        .whole = a,
-                        .part = (int)(part->offset / a->of->least),
+                        .whole = equal ? a : NULL,
+                        .part = equal ? (int)(part->offset / a->of->least) : 0,
                         .cache = a->cache,
                         .id = -1,
                         .param = -1};
@@ -154,7 +169,11 @@ kj_operand kj_load_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_
 
 kj_operand kj_place_value(kj_sema *s, kj_operand v)
 {
-    return v.kind == KJ_V_PLACE ? kj_load_element(s, v.u.place.array, v.u.place.index, v.span) : v;
+    if (v.kind != KJ_V_PLACE)
+        return v;
+    return kj_is_fixed(v.u.place.array->of)
+               ? kj_fixed_place(s, &v)
+               : kj_load_element(s, v.u.place.array, v.u.place.index, v.span);
 }
 
 static void store_part(kj_sema *s, const element *at, const kj_operand *v, const kj_field *part,
@@ -196,14 +215,18 @@ void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_opera
 
 kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to, const char *what)
 {
-    if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && v.u.tuple.of == to))
+    if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && kj_same_aggregate(v.u.tuple.of, to)))
         return v;
     if (to->kind == KJ_COMPLEX && kj_becomes_complex(s, &v, to, what))
         return v;
+    if (kj_is_fixed(to))
+        return kj_fixed_value(s, v, to, what);
     kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what, to->name,
                                   kj_describe(s, &v));
     const char *text = kj_source_text(s, v.span, "...");
-    if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL || kj_is_aggregate(&v))
+    if (kj_is_record(to))
+        kj_hint(s->diag, m, "write %s(...) with its fields", to->name);
+    else if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL || kj_is_aggregate(&v))
         kj_hint(s->diag, m, "write %s(%s)", to->name, text);
     return kj_no_value(v.span);
 }
@@ -212,6 +235,11 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
 
 kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
 {
+    if (kj_is_record(a.u.tuple.of) || kj_is_fixed(a.u.tuple.of)) {
+        kj_sema_error(s, span, "type-mismatch", "'%s' works on numbers, not on %s",
+                      kj_ops[op].spelling, a.u.tuple.of->name);
+        return kj_no_value(span);
+    }
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)a.u.tuple.n);
     for (int i = 0; i < a.u.tuple.n; i++) {
         items[i] = kj_unary(s, op, a.u.tuple.items[i], span);

@@ -320,10 +320,22 @@ kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int
     return NULL;
 }
 
-/* v[i] of a vector. */
-static kj_operand index_vector(kj_sema *s, const kj_expr *e, const kj_operand *v)
+kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
-    kj_texpr *i = kj_vector_index(s, e, v, v->u.tuple.n);
+    const kj_aggregate *of = v->u.tuple.of;
+    if (kj_is_fixed(of))
+        return kj_fixed_index(s, e, of);
+    if (!kj_is_record(of))
+        return kj_vector_index(s, e, v, of->n);
+    kj_message *m = kj_sema_error(s, e->span, "not-an-array", "this is %s, not an array", of->name);
+    kj_hint(s->diag, m, "a field is written .%s", of->fields[0].name);
+    return NULL;
+}
+
+/* v[i] of a vector, or of an array in a record. */
+static kj_operand index_value(kj_sema *s, const kj_expr *e, const kj_operand *v)
+{
+    kj_texpr *i = kj_part_index(s, e, v);
     return i ? kj_part_at(s, v, i, e->span) : kj_no_value(e->span);
 }
 
@@ -360,14 +372,14 @@ kj_operand kj_index_place(kj_sema *s, const kj_expr *e)
 
 kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
 {
-    if (base.kind == KJ_V_PLACE && base.u.place.array->of &&
-        base.u.place.array->of->kind == KJ_VECTOR && base.u.place.array->ndim < KJ_MAX_NDIM)
+    if (base.kind == KJ_V_PLACE && kj_is_vector(base.u.place.array->of) &&
+        base.u.place.array->ndim < KJ_MAX_NDIM)
         return part_of_element(s, e, &base);
     base = kj_place_value(s, base);
     if (base.kind == KJ_V_ARRAY)
         return index_array(s, e, base.u.array);
     if (kj_is_aggregate(&base) && !kj_is_complex(&base))
-        return index_vector(s, e, &base);
+        return index_value(s, e, &base);
     if (base.kind == KJ_V_TUPLE && !base.u.tuple.of)
         return index_tuple(s, e, &base);
     if (base.kind == KJ_V_ERROR)

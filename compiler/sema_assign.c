@@ -5,7 +5,7 @@
 
 static const char *part_name(kj_sema *s, const char *name, const kj_operand *v, int i)
 {
-    if (v->u.tuple.of)
+    if (v->u.tuple.of && v->u.tuple.of->fields[i].name)
         return kj_arena_printf(s->arena, "%s.%s", name, v->u.tuple.of->fields[i].name);
     return kj_arena_printf(s->arena, "%s.%d", name, i);
 }
@@ -149,12 +149,18 @@ static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const c
 
 /* ---- Parts and elements ---- */
 
-/* What is assigned: an element of an array, or variables; of a vector's, the one with the number
- * `chosen`, when that is not NULL. */
+/* What is assigned: an element of an array, or variables; of n alike the one whose number is
+ * `chosen`. */
 typedef struct place {
-    kj_operand at;
-    kj_texpr *chosen;
+    kj_operand *at;
+    int n;
+    kj_texpr *chosen; /* NULL: n is 1 */
 } place;
+
+static bool is_element(const place *p)
+{
+    return p->at->kind == KJ_V_PLACE;
+}
 
 /* The name that a[i].x and v.y begin with, or NULL. */
 static const kj_expr *root_name(const kj_expr *target)
@@ -164,16 +170,62 @@ static const kj_expr *root_name(const kj_expr *target)
     return target->kind == KJ_E_NAME ? target : NULL;
 }
 
-/* v[i] of a variable, where i is known to the thread only. */
-static bool chosen_part(kj_sema *s, const kj_expr *target, const kj_operand *base, place *p)
+/* v.x of a variable. */
+static bool field_place(kj_sema *s, const kj_expr *target, place *p)
 {
-    kj_texpr *i = kj_vector_index(s, target, base, base->u.tuple.n);
-    p->at = *base;
-    if (i && kj_is_const(i))
-        p->at = kj_part_at(s, base, i, target->span);
-    else if (i)
-        p->chosen = kj_hold(s, i, "index");
-    return i && p->at.kind != KJ_V_ERROR;
+    const kj_aggregate *of = p->at->kind == KJ_V_TUPLE ? p->at->u.tuple.of : NULL;
+    if (!of || kj_is_fixed(of)) {
+        kj_sema_error(s, target->u.member.name_span, "unknown-member", "%s has no members",
+                      kj_describe(s, p->at));
+        return false;
+    }
+    const kj_field *part = kj_part_named(s, of, target);
+    for (int i = 0; part && i < p->n; i++)
+        p->at[i] = p->at[i].u.tuple.items[part - of->fields];
+    return part != NULL;
+}
+
+/* v[i] of a variable: where i is known to the thread only, one of all parts. */
+static bool part_place(kj_sema *s, const kj_expr *target, place *p)
+{
+    if (kj_is_complex(p->at)) {
+        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+        return false;
+    }
+    if (!kj_is_aggregate(p->at)) {
+        kj_sema_error(s, target->u.index.base->span, "not-an-array", "this is %s, not an array",
+                      kj_describe(s, p->at));
+        return false;
+    }
+    int parts = p->at->u.tuple.n;
+    kj_texpr *i = kj_part_index(s, target, p->at);
+    if (!i)
+        return false;
+    if (kj_is_const(i)) {
+        for (int k = 0; k < p->n; k++)
+            p->at[k] = p->at[k].u.tuple.items[i->u.value.i];
+        return true;
+    }
+    kj_operand *all = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)(p->n * parts));
+    for (int k = 0; k < p->n * parts; k++)
+        all[k] = p->at[k / parts].u.tuple.items[k % parts];
+    if (p->chosen)
+        i = kj_i64_add(s, kj_i64_mul(s, p->chosen, kj_te_i64(s, parts, target->span), target->span),
+                       i, target->span);
+    *p = (place){all, p->n * parts, kj_hold(s, i, "index")};
+    return true;
+}
+
+/* What v.x[i].y means of the variable v. */
+static bool variable_place(kj_sema *s, const kj_expr *target, const kj_operand *v, place *p)
+{
+    if (target->kind == KJ_E_MEMBER)
+        return variable_place(s, target->u.member.base, v, p) && field_place(s, target, p);
+    if (target->kind == KJ_E_INDEX)
+        return variable_place(s, target->u.index.base, v, p) && part_place(s, target, p);
+    *p = (place){KJ_NEW(s->arena, kj_operand), 1, NULL};
+    *p->at = *v;
+    return true;
 }
 
 /* a[i] */
@@ -192,21 +244,20 @@ static bool element_place(kj_sema *s, const kj_expr *target, kj_tarray *a, place
     if (n > KJ_MAX_NDIM)
         n = KJ_MAX_NDIM;
     kj_expr_list(s, target->u.index.args, v, n);
-    p->at = (kj_operand){.kind = KJ_V_PLACE, .span = target->span};
-    p->at.u.place.array = a;
-    p->at.u.place.index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
-    return kj_element_at(s, target, a, v, n, p->at.u.place.index);
+    *p->at = (kj_operand){.kind = KJ_V_PLACE, .span = target->span};
+    p->at->u.place.array = a;
+    p->at->u.place.index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
+    return kj_element_at(s, target, a, v, n, p->at->u.place.index);
 }
 
-static bool is_place(kj_sema *s, const kj_expr *target, const place *p, bool of_variable)
+/* Something that is in memory and may be written? */
+static bool is_place(kj_sema *s, const kj_expr *target, const place *p)
 {
-    if (of_variable && (p->at.kind == KJ_V_SCALAR || kj_is_aggregate(&p->at)))
-        return true;
-    if (p->at.kind == KJ_V_PLACE) {
+    if (is_element(p)) {
         const kj_expr *root = root_name(target);
-        return kj_writable(s, p->at.u.place.array, root ? root : target, target->span);
+        return kj_writable(s, p->at->u.place.array, root ? root : target, target->span);
     }
-    if (p->at.kind != KJ_V_ERROR)
+    if (p->at->kind != KJ_V_ERROR)
         kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
     return false;
 }
@@ -215,86 +266,96 @@ static bool find_place(kj_sema *s, const kj_expr *target, place *p)
 {
     const kj_expr *root = root_name(target);
     const kj_symbol *sym = root ? kj_scope_find(s->scope, root->u.name) : NULL;
-    *p = (place){.at = kj_no_value(target->span)};
-    bool of_variable = sym && sym->kind == KJ_SYM_VALUE && kj_is_aggregate(&sym->value);
-    if (of_variable && !variable(s, root))
-        return false;
+    if (sym && sym->kind == KJ_SYM_VALUE && kj_is_aggregate(&sym->value))
+        return variable(s, root) && variable_place(s, target, &sym->value, p);
+    *p = (place){KJ_NEW(s->arena, kj_operand), 1, NULL};
     if (target->kind == KJ_E_MEMBER) {
-        p->at = kj_place_expr(s, target);
-        return is_place(s, target, p, of_variable);
+        *p->at = kj_place_expr(s, target);
+        return is_place(s, target, p);
     }
     const kj_expr *e = target->u.index.base;
     kj_operand base = kj_place_expr(s, e);
-    if (kj_is_aggregate(&base) && of_variable && !kj_is_complex(&base))
-        return chosen_part(s, target, &base, p);
+    if (base.kind == KJ_V_PLACE && kj_is_fixed(base.u.place.array->of))
+        base = kj_place_value(s, base);
+    *p->at = kj_no_value(target->span);
     if (base.kind == KJ_V_PLACE && base.u.place.array->of)
-        p->at = kj_index_of(s, target, base);
+        *p->at = kj_index_of(s, target, base);
     else if (base.kind == KJ_V_ARRAY)
-        return element_place(s, target, base.u.array, p) && is_place(s, target, p, false);
+        return element_place(s, target, base.u.array, p) && is_place(s, target, p);
     else if (kj_is_aggregate(&base))
         kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
     else if (base.kind != KJ_V_ERROR)
         kj_sema_error(s, e->span, "not-an-array", "this is %s, not an array",
                       kj_describe(s, &base));
-    return p->at.kind != KJ_V_ERROR && is_place(s, target, p, of_variable);
+    return p->at->kind != KJ_V_ERROR && is_place(s, target, p);
 }
 
 static kj_operand read_place(kj_sema *s, const place *p, kj_span span)
 {
     if (p->chosen)
-        return kj_part_at(s, &p->at, p->chosen, span);
-    return kj_place_value(s, p->at);
+        return kj_choose_part(s, p->at, p->n, p->chosen, span);
+    return kj_place_value(s, *p->at);
+}
+
+/* The value where k is the number that was chosen. */
+static void assign_where(kj_sema *s, kj_texpr *chosen, int k, const kj_operand *to,
+                         const kj_operand *v)
+{
+    for (int i = 0; to->kind == KJ_V_TUPLE && i < to->u.tuple.n; i++)
+        assign_where(s, chosen, k, &to->u.tuple.items[i], &v->u.tuple.items[i]);
+    if (to->kind != KJ_V_SCALAR)
+        return;
+    kj_texpr *old = to->u.scalar.e, *select = kj_te(s, KJ_TE_SELECT, old->type, v->span);
+    select->u.select.test = kj_te_binary(s, KJ_OP_EQ, chosen, kj_te_i64(s, k, v->span), v->span);
+    select->u.select.yes = v->u.scalar.e;
+    select->u.select.no = old;
+    kj_emit_assign(s, old->u.var, select, v->span);
+}
+
+static kj_operand as_type(kj_sema *s, kj_operand v, const kj_aggregate *of, kj_dtype type,
+                          const char *what)
+{
+    return of ? kj_coerce_aggregate(s, v, of, what) : kj_scalar(kj_coerce(s, v, type, what));
 }
 
 static void assign_chosen(kj_sema *s, const place *p, kj_operand v, const char *what)
 {
-    kj_texpr *e = kj_coerce(s, v, p->at.u.tuple.of->elem, what);
-    if (!e)
+    v = as_type(s, v, kj_is_aggregate(p->at) ? p->at->u.tuple.of : NULL, kj_type_of(p->at), what);
+    if (v.kind == KJ_V_ERROR)
         return;
-    e = kj_hold(s, e, "value");
-    for (int k = 0; k < p->at.u.tuple.n; k++) {
-        kj_texpr *old = p->at.u.tuple.items[k].u.scalar.e,
-                 *select = kj_te(s, KJ_TE_SELECT, old->type, v.span);
-        select->u.select.test =
-            kj_te_binary(s, KJ_OP_EQ, p->chosen, kj_te_i64(s, k, v.span), v.span);
-        select->u.select.yes = e;
-        select->u.select.no = old;
-        kj_emit_assign(s, old->u.var, select, v.span);
-    }
+    v = kj_hold_value(s, v, "value");
+    for (int k = 0; k < p->n; k++)
+        assign_where(s, p->chosen, k, &p->at[k], &v);
 }
 
 static void store(kj_sema *s, const place *p, kj_operand v, kj_span span)
 {
-    if (p->at.kind != KJ_V_PLACE) {
+    if (!is_element(p)) {
         if (p->chosen)
-            assign_chosen(s, p, v, "a part of this vector");
+            assign_chosen(s, p, v, "this part");
         else
-            assign_value(s, &p->at, v, "this");
+            assign_value(s, p->at, v, "this");
         return;
     }
-    kj_tarray *a = p->at.u.place.array;
+    kj_tarray *a = p->at->u.place.array;
     const char *what = kj_arena_printf(s->diag->arena, "an element of '%s'", a->name);
-    v = a->of ? kj_coerce_aggregate(s, v, a->of, what) : kj_scalar(kj_coerce(s, v, a->elem, what));
+    v = as_type(s, v, a->of, a->elem, what);
     if (v.kind != KJ_V_ERROR)
-        kj_store_element(s, a, p->at.u.place.index, v, span);
+        kj_store_element(s, a, p->at->u.place.index, v, span);
 }
 
 static kj_dtype scalar_type(const place *p)
 {
-    if (p->chosen)
-        return p->at.u.tuple.of->elem;
-    if (p->at.kind == KJ_V_PLACE)
-        return p->at.u.place.array->elem;
-    return kj_type_of(&p->at);
+    return is_element(p) ? p->at->u.place.array->elem : kj_type_of(p->at);
 }
 
 /* What was evaluated before other statements stays as it was then. */
 static void spill_place(kj_sema *s, place *p, kj_tstmt ***at)
 {
-    for (int i = 0; p->at.kind == KJ_V_PLACE && i < p->at.u.place.array->ndim; i++) {
-        kj_operand index = kj_scalar(p->at.u.place.index[i]);
+    for (int i = 0; is_element(p) && i < p->at->u.place.array->ndim; i++) {
+        kj_operand index = kj_scalar(p->at->u.place.index[i]);
         kj_spill(s, &index, at);
-        p->at.u.place.index[i] = index.u.scalar.e;
+        p->at->u.place.index[i] = index.u.scalar.e;
     }
 }
 
@@ -305,8 +366,8 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     kj_operand old = {.kind = KJ_V_ERROR}, v;
     bool ok = find_place(s, target, &p);
     if (ok && st->u.assign.augmented) {
-        for (int i = 0; p.at.kind == KJ_V_PLACE && i < p.at.u.place.array->ndim; i++)
-            p.at.u.place.index[i] = kj_hold(s, p.at.u.place.index[i], "index");
+        for (int i = 0; is_element(&p) && i < p.at->u.place.array->ndim; i++)
+            p.at->u.place.index[i] = kj_hold(s, p.at->u.place.index[i], "index");
         old = read_place(s, &p, target->span);
     }
     kj_tstmt **at = s->sink->tail;

@@ -341,6 +341,14 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
     return kj_no_value(e->span);
 }
 
+static kj_operand construction(kj_sema *s, const kj_expr *e, kj_dtype to)
+{
+    const kj_aggregate *of = kj_sema_aggregate(s, to);
+    if (kj_is_record(of))
+        return kj_record_construct(s, e, of);
+    return of ? kj_construct(s, e, of) : conversion(s, e, to);
+}
+
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
@@ -352,8 +360,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         case KJ_SYM_FN: return kj_fn_call(s, e, sym);
         case KJ_SYM_BUILTIN: return builtin_call(s, e, sym->builtin, want);
         case KJ_SYM_TYPE:
-            return kj_aggregate_of(sym->type) ? kj_construct(s, e, kj_aggregate_of(sym->type))
-                                              : conversion(s, e, sym->type);
+            return sym->type == KJ_VOID ? kj_no_value(e->span) : construction(s, e, sym->type);
         case KJ_SYM_KERNEL:
             return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
                                "kernels are launched from the run block; code to share is a fn");

@@ -94,10 +94,11 @@ static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_ope
         return true;
     }
     kj_message *m = kj_sema_error(s, v->span, "generic-conflict", "%s is %s by '%s' and %s by '%s'",
-                                  p->type->name, kj_type_name(old), in->from[g]->name,
-                                  kj_type_name(own), p->name);
+                                  p->type->name, kj_sema_type_name(s, old), in->from[g]->name,
+                                  kj_sema_type_name(s, own), p->name);
     if (!arrays)
-        kj_hint(s->diag, m, "write %s(%s)", kj_type_name(old), kj_source_text(s, v->span, "..."));
+        kj_hint(s->diag, m, "write %s(%s)", kj_sema_type_name(s, old),
+                kj_source_text(s, v->span, "..."));
     return false;
 }
 
@@ -134,9 +135,9 @@ static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
             return false;
         }
         if (!kj_type_in_bound(in->generics[i], g->bound)) {
-            kj_message *m = kj_sema_error(s, e->span, "generic-bound",
-                                          "%s would be %s, and '%s' takes %s types only", g->name,
-                                          kj_type_name(in->generics[i]), in->item->name, g->bound);
+            kj_message *m = kj_sema_error(
+                s, e->span, "generic-bound", "%s would be %s, and '%s' takes %s types only",
+                g->name, kj_sema_type_name(s, in->generics[i]), in->item->name, g->bound);
             kj_note(s->diag, m, g->bound_span, "declared here");
             return false;
         }
@@ -162,7 +163,7 @@ static const char *bindings_text(kj_sema *s, const instance *in)
     int i = 0;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
         text = kj_arena_printf(s->diag->arena, "%s%s%s = %s", text ? text : "", text ? ", " : "",
-                               g->name, kj_type_name(in->generics[i]));
+                               g->name, kj_sema_type_name(s, in->generics[i]));
     return text;
 }
 

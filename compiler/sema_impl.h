@@ -19,6 +19,7 @@
  *   sema_array.c    views, loads; sema_member.c: members
  *   sema_aggregate.c  values of several scalars; sema_vector.c: arithmetic on small vectors
  *   sema_complex.c  arithmetic on complex numbers; sema_cmath.c: functions of them
+ *   sema_record.c   records declared and made; sema_fixed.c: arrays in their fields
  *   sema_memory.c   shared and local arrays; sema_atomic.c: atomics
  *   sema_call.c     calls of functions, inlined; sema_builtin.c: calls of builtins
  *   sema_random.c   calls of the random generator
@@ -106,9 +107,9 @@ struct kj_symbol {
     kj_operand value;     /* VALUE, CONST */
     kj_dtype type;        /* TYPE */
     kj_builtin builtin;   /* BUILTIN */
-    const kj_item *item;  /* CONST, FN, KERNEL */
+    const kj_item *item;  /* CONST, FN, KERNEL; TYPE: a record's, else NULL */
     int index;            /* FN: dense */
-    kj_progress progress; /* CONST */
+    kj_progress progress; /* CONST, records */
 };
 
 /* A type as declared. */
@@ -190,6 +191,7 @@ typedef struct kj_sema {
     kj_tkernel *family; /* the kernel that the host launches; NULL when bodies are only checked */
     int child;          /* the kernel's number in it: 0, or kj_child.id */
     kj_const_use *const_uses;
+    struct kj_record_frame *laying; /* the record being laid out, or NULL */
 } kj_sema;
 
 /* ---- sema_message.c ---- */
@@ -203,6 +205,10 @@ kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
 const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
 const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
+static inline const char *kj_sema_type_name(const kj_sema *s, kj_dtype t)
+{
+    return kj_type_name_in(s->program->records, t);
+}
 const char *kj_literal_text(kj_sema *s, kj_value v);
 const char *kj_role_text(kj_role role);
 
@@ -390,7 +396,9 @@ kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void
 const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member);
 /* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
 kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n);
-/* Part i of a value; of a vector also one whose number (i64) the thread knows. */
+/* The same of a vector or an array in a record; other values are refused. */
+kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
+/* Part i of a value; of equal parts also one whose number (i64) the thread knows. */
 kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span);
 /* The array of one part of the elements. */
 kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part);
@@ -409,6 +417,8 @@ kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
 kj_operand kj_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
 /* A builtin of numbers, one of whose arguments is an aggregate. */
 kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v, int n);
+/* at[i], i (i64) known to the thread only: scalars, or values of one type. */
+kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, kj_span span);
 /* dot, all, any */
 kj_operand kj_vector_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 
@@ -435,6 +445,23 @@ kj_operand kj_complex_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype
 /* Of scalars: a builtin of one argument; one of two, both evaluated, to be used again. */
 kj_operand kj_real_call(kj_sema *s, kj_builtin id, kj_operand v);
 kj_operand kj_choose(kj_sema *s, kj_operand test, kj_operand yes, kj_operand no);
+
+/* ---- sema_record.c, sema_fixed.c ---- */
+
+static inline const kj_aggregate *kj_sema_aggregate(const kj_sema *s, kj_dtype t)
+{
+    return kj_aggregate_in(s->program->records, t);
+}
+/* Lays out what a record's symbol declares, if that wasn't done. */
+void kj_record_resolve(kj_sema *s, kj_symbol *sym);
+kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
+/* An array whose elements are KJ_FIXED, with their axes behind its own; one such element. */
+kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span);
+kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place);
+/* The number (i64) of the part that v[i, j] means; NULL after an error. */
+kj_texpr *kj_fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
+/* Nested tuples, or an array of that shape, as a value of that type. */
+kj_operand kj_fixed_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
 
 /* ---- sema_call.c, sema_builtin.c, sema_sync.c ---- */
 

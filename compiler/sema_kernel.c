@@ -146,13 +146,13 @@ static kj_texpr *scalar_param(kj_sema *s, void *ctx, const kj_field *part, int64
 }
 
 /* Parameters of the typed kernel: of several scalars each is one. */
-static size_t count_params(const kj_kernel_decl *decl, const kj_spec *spec)
+static size_t count_params(kj_records *records, const kj_kernel_decl *decl, const kj_spec *spec)
 {
     size_t n = 1;
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
         kj_dtype type = p->generic >= 0 ? spec->generics[p->generic] : p->type;
-        const kj_aggregate *of = p->ndim == 0 ? kj_aggregate_of(type) : NULL;
+        const kj_aggregate *of = p->ndim == 0 ? kj_aggregate_in(records, type) : NULL;
         n += of ? (size_t)kj_count_parts(of) : 1;
     }
     return n;
@@ -162,7 +162,7 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
 {
     kj_tkernel *k = s->kernel;
     int i = 0, nconst = 0;
-    k->params = KJ_NEW_ARRAY(s->arena, kj_tparam, count_params(decl, spec));
+    k->params = KJ_NEW_ARRAY(s->arena, kj_tparam, count_params(s->program->records, decl, spec));
     for (const kj_param_decl *p = decl->item->params; p; p = p->next, i++) {
         kj_type t = kj_resolve_type(s, p->type);
         kj_operand v = kj_no_value(p->span);
@@ -265,8 +265,9 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     int i = 0;
     for (const kj_generic *g = item->generics; g; g = g->next, i++) {
         kj_declare(s, g->name, g->span, KJ_SYM_TYPE)->type = spec->generics[i];
-        f.bindings = kj_arena_printf(s->diag->arena, "%s%s%s = %s", i ? f.bindings : "",
-                                     i ? ", " : "", g->name, kj_type_name(spec->generics[i]));
+        f.bindings =
+            kj_arena_printf(s->diag->arena, "%s%s%s = %s", i ? f.bindings : "", i ? ", " : "",
+                            g->name, kj_sema_type_name(s, spec->generics[i]));
     }
     declare_params(s, decl, spec);
     kj_trequire **tail = &k->requires;

@@ -99,6 +99,8 @@ static kj_operand element_field(kj_sema *s, const kj_expr *e, kj_operand v)
     if (!part)
         return kj_no_value(e->span);
     kj_tarray *view = kj_part_view(s, a, part);
+    if (!one && kj_is_fixed(view->of))
+        return kj_fixed_view(s, view, e->span);
     if (one)
         v.u.place.array = view;
     else
@@ -222,7 +224,9 @@ kj_operand kj_member_place(kj_sema *s, const kj_expr *e)
     kj_operand v = kj_place_expr(s, base);
     if (v.kind == KJ_V_PLACE && !v.u.place.array->of)
         v = kj_place_value(s, v);
-    if (kj_is_aggregate(&v))
+    if (v.kind == KJ_V_PLACE && kj_is_fixed(v.u.place.array->of))
+        v = kj_place_value(s, v);
+    if (kj_is_aggregate(&v) && !kj_is_fixed(v.u.tuple.of))
         return value_field(s, e, &v);
     switch (v.kind) {
     case KJ_V_ARRAY: return array_member(s, e, v.u.array);

@@ -164,7 +164,7 @@ bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
     kj_operand value = kj_no_value(name->span);
     if (array_arguments(s, init, callee->name, args) && shape_of(s, args[SHAPE], shared, &a))
         a.elem = kj_dtype_argument(s, args[DTYPE]);
-    a.of = kj_aggregate_of(a.elem);
+    a.of = kj_sema_aggregate(s, a.elem);
     if (a.elem != KJ_VOID) {
         int64_t most = shared ? INT32_MAX : KJ_MAX_LOCAL_BYTES;
         a.static_count = element_count(s, &a, most / kj_elem_size(&a));

@@ -42,8 +42,8 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise)
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim)
 {
     const char *commas = ",,,,,,";
-    return kj_arena_printf(s->diag->arena, "%s[%.*s]", kj_type_name(elem), ndim > 0 ? ndim - 1 : 0,
-                           commas);
+    return kj_arena_printf(s->diag->arena, "%s[%.*s]", kj_sema_type_name(s, elem),
+                           ndim > 0 ? ndim - 1 : 0, commas);
 }
 
 const char *kj_literal_text(kj_sema *s, kj_value v)
@@ -77,7 +77,10 @@ const char *kj_describe(kj_sema *s, const kj_operand *v)
     case KJ_V_TUPLE:
         return v->u.tuple.of ? v->u.tuple.of->name
                              : kj_arena_printf(s->diag->arena, "a tuple of %d", v->u.tuple.n);
-    case KJ_V_PLACE: return kj_type_name(v->u.place.array->elem);
+    case KJ_V_PLACE: {
+        const kj_tarray *a = v->u.place.array;
+        return a->of ? a->of->name : kj_type_name(a->elem);
+    }
     case KJ_V_ARRAY: return kj_array_type(s, v->u.array->elem, v->u.array->ndim);
     case KJ_V_NONE: return "nothing";
     default: return "no value";

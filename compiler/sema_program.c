@@ -7,6 +7,7 @@
 
 static void declare_items(kj_sema *s, kj_program *p)
 {
+    size_t nrecords = 0;
     for (const kj_item *item = p->file->items; item; item = item->next) {
         if (item->kind == KJ_I_RUN) {
             if (p->run) {
@@ -19,16 +20,22 @@ static void declare_items(kj_sema *s, kj_program *p)
             }
             continue;
         }
-        kj_symbol_kind kind = item->kind == KJ_I_CONST ? KJ_SYM_CONST
-                              : item->kind == KJ_I_FN  ? KJ_SYM_FN
-                                                       : KJ_SYM_KERNEL;
+        kj_symbol_kind kind = item->kind == KJ_I_CONST    ? KJ_SYM_CONST
+                              : item->kind == KJ_I_FN     ? KJ_SYM_FN
+                              : item->kind == KJ_I_RECORD ? KJ_SYM_TYPE
+                                                          : KJ_SYM_KERNEL;
+        if (kind == KJ_SYM_TYPE && kj_type_named(item->name) != KJ_VOID)
+            kj_sema_error(s, item->name_span, "redeclared", "'%s' is a type already", item->name);
         kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
         sym->item = item;
         sym->role = KJ_ROLE_CONST;
+        sym->type = KJ_VOID; /* a record's comes when it is laid out */
+        nrecords += kind == KJ_SYM_TYPE;
         if (kind == KJ_SYM_FN)
             sym->index = s->nfns++;
         p->nkernels += kind == KJ_SYM_KERNEL;
     }
+    p->declared = KJ_NEW_ARRAY(s->arena, const kj_aggregate *, nrecords + 1);
 }
 
 /* The symbol that an item declared; NULL when a later one of the same name took its place. */
@@ -239,20 +246,41 @@ static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn,
     }
 }
 
-kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file)
+static void resolve_items(kj_sema *s, const kj_program *p)
+{
+    for (const kj_item *item = p->file->items; item; item = item->next) {
+        kj_symbol *sym = item->name ? symbol_of(p, item) : NULL;
+        if (sym && item->kind == KJ_I_CONST)
+            kj_const_resolve(s, sym);
+        else if (sym && item->kind == KJ_I_RECORD)
+            kj_record_resolve(s, sym);
+        if (item->kind == KJ_I_RECORD && item->attrs)
+            kj_sema_error(s, item->attrs->span, "attribute", "a record has no attributes");
+    }
+}
+
+const kj_aggregate *kj_record_named(const kj_program *p, const char *name)
+{
+    for (int i = 0; i < p->ndeclared; i++)
+        if (strcmp(p->declared[i]->name, name) == 0)
+            return p->declared[i];
+    return NULL;
+}
+
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file,
+                            kj_records *records)
 {
     kj_program *p = KJ_NEW(arena, kj_program);
     p->file = file;
     p->arena = arena;
+    p->records = records;
     p->globals = kj_scope_new(arena, kj_predefined(arena));
     kj_sema s = {.arena = arena, .diag = diag, .program = p, .made = p, .scope = p->globals};
     kj_sink sink;
     kj_sink_open(&s, &sink);
     declare_items(&s, p);
     s.broken = KJ_NEW_ARRAY(arena, bool, (size_t)s.nfns + 1);
-    for (const kj_item *item = file->items; item; item = item->next)
-        if (item->kind == KJ_I_CONST && symbol_of(p, item))
-            kj_const_resolve(&s, symbol_of(p, item));
+    resolve_items(&s, p);
     describe_kernels(&s, p);
     int kernel = 0;
     for (const kj_item *item = file->items; item && !s.too_big; item = item->next) {

@@ -243,11 +243,25 @@ bool kj_is_run_member(const char *name)
     return member_index(name) >= 0;
 }
 
+/* The names of all records' fields; gives how many. */
+static size_t record_fields(const kj_sema *s, const char **out)
+{
+    size_t n = 0;
+    for (int i = 0; i < s->program->ndeclared; i++)
+        for (int k = 0; k < s->program->declared[i]->n; k++, n++)
+            if (out)
+                out[n] = s->program->declared[i]->fields[k].name;
+    return n;
+}
+
 static void unknown_member(kj_sema *s, const kj_expr *e)
 {
-    const char *names[NRUN];
-    size_t n = 0;
-    if (kj_is_field_name(e->u.member.name))
+    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, NRUN + record_fields(s, NULL));
+    size_t n = record_fields(s, names);
+    bool known = kj_is_field_name(e->u.member.name);
+    for (size_t i = 0; i < n; i++)
+        known = known || strcmp(names[i], e->u.member.name) == 0;
+    if (known)
         return;
     for (int i = 0; i < NRUN; i++)
         if (run_names[i].name[0] == '.')
@@ -376,9 +390,9 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     } else if (sym->kind == KJ_SYM_FN) {
         kj_sema_run_name(s, callee);
     } else if (sym->kind == KJ_SYM_TYPE) {
-        const kj_aggregate *of = kj_aggregate_of(sym->type);
+        const kj_aggregate *of = kj_sema_aggregate(s, sym->type);
         int n = kj_count(e->u.call.args);
-        if (n != 1 && !(of && n == of->n))
+        if (n != 1 && !(of && n == of->n) && !sym->item)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {
         kj_sema_error(s, callee->span, "call", "'%s' is not a function", sym->name);

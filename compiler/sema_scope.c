@@ -196,7 +196,7 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 {
     kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
-    static const char *const names[] = {
+    static const char *const own[] = {
 #define TYPE(id, text, class, bits, npy) text,
 #include "types.def"
 #undef TYPE
@@ -204,7 +204,15 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 #include "aggregates.def"
 #undef AGGREGATE
     };
-    const char *near = kj_nearest(name, names, sizeof names / sizeof *names);
+    size_t n = sizeof own / sizeof *own, records = 0;
+    for (const kj_item *item = s->program->file->items; item; item = item->next)
+        records += item->kind == KJ_I_RECORD;
+    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, n + records);
+    memcpy(names, own, sizeof own);
+    for (const kj_item *item = s->program->file->items; item; item = item->next)
+        if (item->kind == KJ_I_RECORD)
+            names[n++] = item->name;
+    const char *near = kj_nearest(name, names, n);
     if (hint_habit(s, m, name))
         return;
     if (near)

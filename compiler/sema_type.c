@@ -7,7 +7,7 @@
 
 static kj_dtype resolve_name(kj_sema *s, const char *name, kj_span span)
 {
-    const kj_symbol *sym = kj_scope_find(s->scope, name);
+    kj_symbol *sym = kj_scope_find(s->scope, name);
     if (!sym) {
         kj_undeclared_type(s, name, span);
         return KJ_VOID;
@@ -17,6 +17,8 @@ static kj_dtype resolve_name(kj_sema *s, const char *name, kj_span span)
         kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
         return KJ_VOID;
     }
+    if (sym->item)
+        kj_record_resolve(s, sym);
     return sym->type;
 }
 
@@ -46,12 +48,13 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
     }
     if (ref->extents && t.dtype != KJ_VOID) {
         kj_message *m =
-            kj_sema_error(s, ref->span, "extents", "extents belong to const arrays only");
+            kj_sema_error(s, ref->span, "extents",
+                          "extents belong to const arrays and to fields of records only");
         kj_hint(s->diag, m, "write %s; the launch knows the shape",
                 kj_array_type(s, t.dtype, t.ndim));
         return t;
     }
-    t.of = kj_aggregate_of(t.dtype);
+    t.of = kj_sema_aggregate(s, t.dtype);
     if (t.dtype != KJ_VOID)
         t.kind = t.ndim ? KJ_T_ARRAY : t.of ? KJ_T_AGGREGATE : KJ_T_SCALAR;
     return t;
@@ -78,7 +81,7 @@ bool kj_type_in_bound(kj_dtype t, const char *bound)
         return kj_is_float(t);
     if (strcmp(bound, "complex") == 0)
         return kj_is_complex_type(t);
-    return !kj_is_scalar(t) || kj_is_int(t) || kj_is_float(t);
+    return (!kj_is_scalar(t) && t < KJ_FIRST_RECORD) || kj_is_int(t) || kj_is_float(t);
 }
 
 /* ---- Which types meet in which ---- */
@@ -155,7 +158,7 @@ kj_dtype kj_default_type(kj_value v)
 /* "f32(x)" with the source's own text where that is short. */
 static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
 {
-    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_type_name(to),
+    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_sema_type_name(s, to),
                            kj_source_text(s, span, "..."));
 }
 

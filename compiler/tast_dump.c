@@ -206,7 +206,7 @@ static void put_expr(text *t, const kj_texpr *e)
 static void put_shape(text *t, const kj_tarray *a)
 {
     static const char *const spaces[] = {"", "shared ", "local ", "const "};
-    put(t, "%s%s: %s[", spaces[a->space], a->name, kj_type_name(a->elem));
+    put(t, "%s%s: %s[", spaces[a->space], a->name, a->of ? a->of->name : kj_type_name(a->elem));
     for (int i = 0; i < a->ndim; i++) {
         put(t, "%s", i ? ", " : "");
         if (a->param < 0)
@@ -327,8 +327,9 @@ static void put_params(text *t, const kj_tkernel *k)
             put(t, ": %s", kj_types[p->var->type].name);
             continue;
         }
-        put(t, "%s: %s[%.*s]%s", p->name, kj_type_name(p->array->elem), p->array->ndim - 1, ",,,,,",
-            layouts[p->array->layout]);
+        put(t, "%s: %s[%.*s]%s", p->name,
+            p->array->of ? p->array->of->name : kj_type_name(p->array->elem), p->array->ndim - 1,
+            ",,,,,", layouts[p->array->layout]);
         if (p->array->read || p->array->written)
             put(t, " %s%s", p->array->read ? "r" : "", p->array->written ? "w" : "");
     }

@@ -122,6 +122,14 @@ const kj_aggregate kj_complex_literal = {.kind = KJ_COMPLEX,
                                          .fields = fields_C128,
                                          .elem = KJ_VOID};
 
+bool kj_same_aggregate(const kj_aggregate *a, const kj_aggregate *b)
+{
+    if (!kj_is_fixed(a) || !kj_is_fixed(b))
+        return a == b;
+    return a->elem == b->elem && a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
 kj_dtype kj_type_named(const char *name)
 {
     for (int t = 0; t < KJ_NTYPES; t++) {

@@ -14,6 +14,8 @@ typedef enum kj_dtype {
 #include "aggregates.def"
 #undef AGGREGATE
     KJ_VOID = 63,
+    KJ_FIRST_RECORD = 64, /* from here on the program's records */
+    KJ_LAST_RECORD = 0xffff,
 } kj_dtype;
 
 typedef enum kj_class { KJ_CLASS_BOOL, KJ_CLASS_INT, KJ_CLASS_UINT, KJ_CLASS_FLOAT } kj_class;
@@ -65,14 +67,19 @@ const char *kj_type_name(kj_dtype t);
 
 enum { KJ_MAX_NDIM = 6 };
 
-typedef enum kj_aggregate_kind { KJ_VECTOR, KJ_COMPLEX } kj_aggregate_kind;
+typedef enum kj_aggregate_kind {
+    KJ_VECTOR,
+    KJ_COMPLEX,
+    KJ_RECORD,
+    KJ_FIXED, /* a field of several elements, f32[3, 3]: its parts are these, in C order */
+} kj_aggregate_kind;
 
 typedef struct kj_aggregate kj_aggregate;
 
 /* A part of one: a scalar when `of` is NULL. */
 typedef struct kj_field {
-    const char *name;
-    kj_dtype type;
+    const char *name; /* NULL: an element of a KJ_FIXED */
+    kj_dtype type;    /* KJ_VOID: a KJ_FIXED */
     const kj_aggregate *of;
     int64_t offset; /* bytes */
 } kj_field;
@@ -86,10 +93,30 @@ struct kj_aggregate {
     int align, least; /* bytes: of the whole; of the smallest scalar in it */
     int n;            /* parts */
     const kj_field *fields;
-    kj_dtype elem; /* of the scalars */
+    kj_dtype elem; /* of the parts where they are equal, else KJ_VOID */
+    int ndim;      /* of a KJ_FIXED */
+    int64_t shape[KJ_MAX_NDIM];
 };
 
-/* NULL when `t` is a scalar. */
+static inline bool kj_is_vector(const kj_aggregate *of)
+{
+    return of && of->kind == KJ_VECTOR;
+}
+/* Scalars of one type, and no more. */
+static inline bool kj_is_uniform(const kj_aggregate *of)
+{
+    return of && (of->kind == KJ_VECTOR || of->kind == KJ_COMPLEX);
+}
+static inline bool kj_is_record(const kj_aggregate *of)
+{
+    return of && of->kind == KJ_RECORD;
+}
+static inline bool kj_is_fixed(const kj_aggregate *of)
+{
+    return of && of->kind == KJ_FIXED;
+}
+
+/* Of a row of aggregates.def; NULL for others. */
 const kj_aggregate *kj_aggregate_of(kj_dtype t);
 bool kj_is_field_name(const char *name);    /* of any */
 int kj_count_parts(const kj_aggregate *of); /* scalars in all */
@@ -103,6 +130,27 @@ static inline bool kj_is_complex_type(kj_dtype t)
 }
 /* What 2.5j is until it meets a type: its parts are literals. */
 extern const kj_aggregate kj_complex_literal;
+/* One and the same type? */
+bool kj_same_aggregate(const kj_aggregate *a, const kj_aggregate *b);
+
+/* ---- Records (records.c) ---- */
+
+/* Those that the sources of a context declare: equal ones once, each with a number, kept as long as
+ * this is. Any thread may ask. */
+typedef struct kj_records kj_records;
+enum { KJ_MAX_RECORD_PARTS = 4096, KJ_MAX_RECORD_BYTES = 1 << 16 };
+kj_records *kj_records_new(void);
+void kj_records_free(kj_records *r);
+/* The one that is equal to `made`, whose type is not looked at, by name and fields: that seen
+ * before, or a copy. NULL when there is no memory, or no number left. */
+const kj_aggregate *kj_records_add(kj_records *r, const kj_aggregate *made);
+/* What a type is, the rows of aggregates.def included; NULL when it is a scalar. */
+const kj_aggregate *kj_aggregate_in(kj_records *r, kj_dtype t);
+const char *kj_type_name_in(kj_records *r, kj_dtype t);
+/* Do elements lie in memory alike, fields called alike? Where not, `why` says what differs first,
+ * as "field 'pos.x' is f32 in A and f64 in B". */
+enum { KJ_DIFFERENCE_TEXT = 400 };
+bool kj_same_layout(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DIFFERENCE_TEXT]);
 
 typedef enum kj_op {
 #define BINARY(id, spelling, class) KJ_OP_##id,

@@ -78,7 +78,7 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %token <real> IMAGINARY "imaginary number"
 %token <string> STRING "string"
 
-%token CONST "const" FN "fn" KERNEL "kernel" RUN "run"
+%token CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
 %token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
@@ -107,8 +107,8 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %nterm <flag> let
 %nterm <attrs> attrs
 %nterm <exprs> attr_args
-%nterm <params> params param_list
-%nterm <param> param
+%nterm <params> params param_list fields
+%nterm <param> param field
 %nterm <flag> opt_const
 %nterm <expr> opt_default
 %nterm <generics> generics generic_list
@@ -142,8 +142,23 @@ item:
 |   "const" NAME ":" type eol   { $$ = kj_make_const(p, @$, $2, @2, $4, NULL); }
 |   "fn" NAME signature block   { $$ = kj_make_function(p, @$, KJ_I_FN, $2, @2, $3, $4); }
 |   "kernel" NAME signature block     { $$ = kj_make_function(p, @$, KJ_I_KERNEL, $2, @2, $3, $4); }
+|   "record" NAME "{" fields "}"             { $$ = kj_make_record(p, @$, $2, @2, $4); }
+|   "record" NAME "{" fields field "}"
+                                { $$ = kj_make_record(p, @$, $2, @2, kj_param_append($4, $5)); }
+|   "record" NAME "{" fields error "}"       { $$ = kj_make_record(p, @$, $2, @2, $4); yyerrok; }
 |   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }
 ;
+
+/* A comma or a line end is behind each field. */
+fields:
+    %empty                      { $$ = (kj_params){0}; }
+|   fields eol
+|   fields field eol            { $$ = kj_param_append($1, $2); }
+|   fields field ","            { $$ = kj_param_append($1, $2); }
+|   fields error eol            { yyerrok; }
+;
+
+field: NAME ":" type            { $$ = kj_make_param(p, @1, false, $1, $3, NULL); } ;
 
 signature:
     generics "(" params ")" result          { $$ = (kj_signature){$1.first, $3.first, $5}; }

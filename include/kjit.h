@@ -106,11 +106,13 @@ typedef enum kjit_dtype {
     KJIT_F16X2 = 24,
     KJIT_F16X4 = 25,
     KJIT_BF16X2 = 26,
-    KJIT_BF16X4 = 27
+    KJIT_BF16X4 = 27,
+    KJIT_FIRST_RECORD = 64, /* from here on the records of a context's modules: see kjit_record */
+    KJIT_LAST_RECORD = 0xffff
 } kjit_dtype;
 
-KJIT_API size_t kjit_dtype_size(kjit_dtype dtype);      /* bytes; 0 for no type */
-KJIT_API const char *kjit_dtype_name(kjit_dtype dtype); /* "f32"; NULL for no type */
+KJIT_API size_t kjit_dtype_size(kjit_dtype dtype);      /* bytes; 0 for no type, and for records */
+KJIT_API const char *kjit_dtype_name(kjit_dtype dtype); /* "f32"; NULL for these */
 
 #define KJIT_MAX_NDIM 6
 
@@ -242,6 +244,32 @@ typedef struct kjit_kernel_info {
 KJIT_API kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel,
                                              const int64_t block[3], kjit_kernel_info *out);
 
+/* ---- Records ---- */
+
+/* `record P { ... }` of a source is laid out as a C compiler lays out a struct of the same fields
+ * in the same order: an array of P may wrap an array of such structs. Its number is the context's:
+ * modules that declare a record of the same name and fields have one type. A launch also takes
+ * records of another name, where the fields have the same names, types and offsets. */
+typedef struct kjit_record {
+    const char *name;
+    size_t size, align; /* bytes */
+    int nfields;
+} kjit_record;
+
+typedef struct kjit_field {
+    const char *name;
+    kjit_dtype dtype; /* of the field, or of the elements of an array in the record */
+    size_t offset;    /* bytes from the record's beginning */
+    int ndim;         /* 0: one value; else an array in C order */
+    int64_t shape[KJIT_MAX_NDIM];
+} kjit_field;
+
+/* The record of that name in the module's source: KJIT_NOT_FOUND where there is none. */
+KJIT_API kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *out);
+/* What a record is, and its fields, i from 0 on. The names are the context's. */
+KJIT_API kjit_status kjit_record_info(kjit_context *ctx, kjit_dtype dtype, kjit_record *out);
+KJIT_API kjit_status kjit_record_field(kjit_context *ctx, kjit_dtype dtype, int i, kjit_field *out);
+
 /* ---- Arrays ---- */
 
 typedef enum kjit_memory { KJIT_HOST = 0, KJIT_DEVICE = 1 } kjit_memory;
@@ -268,7 +296,8 @@ KJIT_API kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_
  * more, the last; or scalars as vectors of that type, which takes the last axis: its elements lie
  * side by side, as many as a vector has. The array's own type is a plain view. */
 KJIT_API kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out);
-/* A view of one field of each element: "x" to "w" of vectors, "real" and "imag". */
+/* A view of one field of each element: "x" to "w" of vectors, "real" and "imag", a record's by its
+ * name. Of an array in the record the view has its axes behind the array's own. */
 KJIT_API kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out);
 /* The memory goes with its last array, view and queued work. */
 KJIT_API void kjit_array_free(kjit_array *a);
@@ -300,6 +329,11 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * half-written. Targets that are no regular files are refused, links are followed. Both come after
  * all work queued before. */
 KJIT_API kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out);
+/* A .npy file of records as elements of that type. Its fields must be the record's, by name, type
+ * and shape; their order, the gaps between them and their bytes' order may be others. What is saved
+ * is as NumPy writes a structured dtype with these offsets, and zeros in the gaps. */
+KJIT_API kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dtype dtype,
+                                             kjit_array **out);
 KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 
 /* The elements as NumPy 2.4 prints them, after all work queued before; *out is for free(). */
@@ -394,8 +428,8 @@ static inline kjit_arg kjit_arg_bool(int b)
     arg.u.i = b != 0;
     return arg;
 }
-/* A vector or complex number, in memory. A complex parameter takes either complex type, and real
- * numbers too. */
+/* A vector, complex number or record, in memory. A complex parameter takes either complex type,
+ * and real numbers too. */
 static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
 {
     kjit_arg arg;

@@ -139,12 +139,12 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
     kjit_array *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    size_t elem = kjit_dtype_size(dtype);
+    size_t elem = kj_dtype_size(buffer->ctx, dtype);
     a->ctx = buffer->ctx;
     a->buffer = buffer;
     a->data = data;
     a->dtype = dtype;
-    a->of = kj_aggregate_of((kj_dtype)dtype);
+    a->of = kj_dtype_aggregate(buffer->ctx, dtype);
     a->ndim = ndim;
     if (ndim > 0) {
         memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
@@ -161,7 +161,7 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
 static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
                          kjit_memory memory, int64_t *count)
 {
-    size_t elem = kjit_dtype_size(dtype);
+    size_t elem = kj_dtype_size(ctx, dtype);
     if (elem == 0)
         return kj_fail(ctx, KJIT_TYPE, "%d is no element type", (int)dtype);
     if (ndim < 0 || ndim > KJIT_MAX_NDIM)
@@ -200,7 +200,7 @@ kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, con
     status = check(ctx, dtype, ndim, shape, memory, &count);
     if (status != KJIT_OK)
         return status;
-    size_t elem = kjit_dtype_size(dtype);
+    size_t elem = kj_dtype_size(ctx, dtype);
     int64_t strides[KJIT_MAX_NDIM];
     kj_dense_strides(ndim, shape, elem, order, strides);
     kj_buffer *buffer;
@@ -247,7 +247,7 @@ kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int
     status = check(ctx, dtype, ndim, shape, memory, &count);
     if (status != KJIT_OK)
         return status;
-    size_t elem = kjit_dtype_size(dtype);
+    size_t elem = kj_dtype_size(ctx, dtype);
     if (!strides) {
         kj_dense_strides(ndim, shape, elem, 'C', dense);
         strides = dense;

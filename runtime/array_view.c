@@ -3,9 +3,9 @@
 
 #include "runtime.h"
 
-static const char *type_name(kjit_dtype dtype)
+static const char *type_name(kjit_context *ctx, kjit_dtype dtype)
 {
-    const char *name = kjit_dtype_name(dtype);
+    const char *name = kj_dtype_name(ctx, dtype);
     return name ? name : "a type that does not exist";
 }
 
@@ -55,8 +55,8 @@ kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out)
         return view_parts(a, out);
     if (to && (kj_dtype)a->dtype == to->elem)
         return view_whole(a, to, out);
-    return kj_fail(a->ctx, KJIT_TYPE, "an array of %s has no view as %s", type_name(a->dtype),
-                   type_name(dtype));
+    return kj_fail(a->ctx, KJIT_TYPE, "an array of %s has no view as %s",
+                   type_name(a->ctx, a->dtype), type_name(a->ctx, dtype));
 }
 
 kjit_status kj_array_numbers(kjit_array **a)
@@ -70,6 +70,43 @@ kjit_status kj_array_numbers(kjit_array **a)
     return status;
 }
 
+/* An array in the field is axes behind a's own. */
+static kjit_status view_field(kjit_array *a, const kj_field *f, kjit_array **out)
+{
+    char *data = a->data + (a->size > 0 ? f->offset : 0);
+    if (!kj_is_fixed(f->of))
+        return kj_array_view(a, data, (kjit_dtype)f->type, a->ndim, a->shape, a->strides, out);
+    int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
+    int ndim = a->ndim + f->of->ndim;
+    if (ndim > KJIT_MAX_NDIM)
+        return kj_fail(a->ctx, KJIT_SHAPE, "'%s' would be an array of %d dimensions: at most %d",
+                       f->name, ndim, KJIT_MAX_NDIM);
+    memcpy(shape, a->shape, sizeof shape);
+    memcpy(strides, a->strides, sizeof strides);
+    int64_t stride = f->of->size / f->of->n;
+    for (int i = ndim - 1; i >= a->ndim; i--) {
+        shape[i] = f->of->shape[i - a->ndim];
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+    return kj_array_view(a, data, (kjit_dtype)f->of->elem, ndim, shape, strides, out);
+}
+
+static kjit_status no_field(kjit_array *a, const char *name)
+{
+    enum { MOST = 64 };
+    const char *names[MOST], *near = NULL;
+    int n = 0;
+    for (; a->of && n < MOST && n < a->of->n; n++)
+        names[n] = a->of->fields[n].name;
+    near = kj_nearest(name, names, (size_t)n);
+    if (near)
+        return kj_fail(a->ctx, KJIT_NOT_FOUND, "%s has no field '%.100s'; did you mean '%s'?",
+                       type_name(a->ctx, a->dtype), name, near);
+    return kj_fail(a->ctx, KJIT_NOT_FOUND, "%s has no field '%.100s'", type_name(a->ctx, a->dtype),
+                   name);
+}
+
 kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out)
 {
     if (out)
@@ -80,10 +117,8 @@ kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out)
     if (!out || !name)
         return kj_fail(a->ctx, KJIT_INVALID, out ? "name is NULL" : "out is NULL");
     for (int i = 0; a->of && i < a->of->n; i++) {
-        const kj_field *f = &a->of->fields[i];
-        if (strcmp(f->name, name) == 0)
-            return kj_array_view(a, a->data + (a->size > 0 ? f->offset : 0), (kjit_dtype)f->type,
-                                 a->ndim, a->shape, a->strides, out);
+        if (strcmp(a->of->fields[i].name, name) == 0)
+            return view_field(a, &a->of->fields[i], out);
     }
-    return kj_fail(a->ctx, KJIT_NOT_FOUND, "%s has no field '%.100s'", type_name(a->dtype), name);
+    return no_field(a, name);
 }

@@ -11,15 +11,16 @@ static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char
 {
     static const char *const dims[] = {"", "[]", "[,]", "[,,]", "[,,,]", "[,,,,]", "[,,,,,]"};
     const kj_generic *g = b->kernel->decl->generics;
+    kj_records *records = b->kernel->mod->ctx->records;
     for (int i = 0; i < p->generic; i++)
         g = g->next;
     if (p->generic < 0)
-        snprintf(buf, 96, "%s%s", kj_type_name(p->type), dims[p->ndim]);
+        snprintf(buf, 96, "%.80s%s", kj_type_name_in(records, p->type), dims[p->ndim]);
     else if (b->generics[p->generic] == KJ_VOID)
         snprintf(buf, 96, "%.40s%s", g->name, dims[p->ndim]);
     else
         snprintf(buf, 96, "%.40s%s with %.30s = %s", g->name, dims[p->ndim], g->name,
-                 kj_type_name(b->generics[p->generic]));
+                 kj_type_name_in(records, b->generics[p->generic]));
     return buf;
 }
 
@@ -88,7 +89,8 @@ static bool allows(const char *bound, kj_dtype type)
     if (strcmp(bound, "float") == 0)
         return kj_is_float(type);
     return kj_is_int(type) ||
-           (strcmp(bound, "number") == 0 && (kj_is_float(type) || !kj_is_scalar(type)));
+           (strcmp(bound, "number") == 0 &&
+            (kj_is_float(type) || (!kj_is_scalar(type) && type < KJ_FIRST_RECORD)));
 }
 
 static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype type)
@@ -98,24 +100,20 @@ static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype
         g = g->next;
     if (!allows(g->bound, type))
         return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name,
-                    kj_type_name(type), g->name,
+                    kj_type_name_in(b->kernel->mod->ctx->records, type), g->name,
                     strcmp(g->bound, "number") == 0 ? "number" : g->bound);
     b->generics[p->generic] = type;
     return KJIT_OK;
 }
 
-static const char *type_name(kjit_dtype dtype)
+static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[96])
 {
-    const char *name = kjit_dtype_name(dtype);
-    return name ? name : "none";
-}
-
-static const char *arg_text(const kjit_arg *arg, char buf[96])
-{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    const char *name;
     char shape[KJ_SHAPE_TEXT];
     switch (arg->kind) {
     case KJIT_ARG_ARRAY:
-        snprintf(buf, 96, "an array of %s, shape %.60s", kjit_dtype_name(arg->u.array->dtype),
+        snprintf(buf, 96, "an array of %.20s, shape %.50s", kj_dtype_name(ctx, arg->u.array->dtype),
                  kj_shape_text(arg->u.array->ndim, arg->u.array->shape, shape));
         return buf;
     case KJIT_ARG_INT: snprintf(buf, 96, "the integer %lld", (long long)arg->u.i); return buf;
@@ -125,7 +123,10 @@ static const char *arg_text(const kjit_arg *arg, char buf[96])
         return buf;
     }
     case KJIT_ARG_BOOL: return arg->u.i ? "true" : "false";
-    case KJIT_ARG_VALUE: snprintf(buf, 96, "a value of type %s", type_name(arg->dtype)); return buf;
+    case KJIT_ARG_VALUE:
+        name = kj_dtype_name(ctx, arg->dtype);
+        snprintf(buf, 96, "a value of type %.70s", name ? name : "none");
+        return buf;
     }
     return "an argument of no kind";
 }
@@ -134,7 +135,26 @@ static kjit_status wrong_kind(kj_binding *b, const kj_kernel_param *p, const kji
 {
     char type[96], text[96];
     return FAIL(b, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
-                arg_text(arg, text));
+                arg_text(b, arg, text));
+}
+
+/* Is an argument's type the one that is wanted? Another module's records are where they lie in
+ * memory alike. */
+static kjit_status check_type(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg,
+                              kj_dtype wanted, kjit_dtype given)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    const kj_aggregate *x = kj_aggregate_in(ctx->records, wanted),
+                       *y = kj_dtype_aggregate(ctx, given);
+    char type[96], why[KJ_DIFFERENCE_TEXT];
+    if (wanted == (kj_dtype)given)
+        return KJIT_OK;
+    if (!kj_is_record(x) || !kj_is_record(y))
+        return wrong_kind(b, p, arg);
+    if (kj_same_layout(x, y, why))
+        return KJIT_OK;
+    return FAIL(b, KJIT_TYPE, "'%s' takes %s, and not these: %s", NAME(b), p->name,
+                type_text(b, p, type), why);
 }
 
 enum { SMALL_SPAN = INT32_MAX - 8 }; /* room for the words around bytes at an array's ends */
@@ -168,6 +188,11 @@ static bool is_small(const kjit_array *a)
     return span < SMALL_SPAN;
 }
 
+static kj_dtype param_type(const kj_binding *b, const kj_kernel_param *p)
+{
+    return p->generic >= 0 ? b->generics[p->generic] : p->type;
+}
+
 static kjit_status bind_array(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
@@ -183,15 +208,12 @@ static kjit_status bind_array(kj_binding *b, int i)
                     p->name);
     if (a->ndim != p->ndim)
         return FAIL(b, KJIT_SHAPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
-                    arg_text(arg, text));
-    kj_dtype wanted = p->generic >= 0 ? b->generics[p->generic] : p->type;
-    if (wanted == KJ_VOID) {
-        kjit_status status = fix_generic(b, p, (kj_dtype)a->dtype);
-        if (status != KJIT_OK)
-            return status;
-    } else if (wanted != (kj_dtype)a->dtype) {
-        return wrong_kind(b, p, arg);
-    }
+                    arg_text(b, arg, text));
+    kj_dtype wanted = param_type(b, p);
+    kjit_status status = wanted == KJ_VOID ? fix_generic(b, p, (kj_dtype)a->dtype)
+                                           : check_type(b, p, arg, wanted, a->dtype);
+    if (status != KJIT_OK)
+        return status;
     if (!a->aligned)
         return FAIL(b, KJIT_INVALID,
                     "the array for '%s' is not aligned to %d bytes as its elements are: copy it "
@@ -202,23 +224,19 @@ static kjit_status bind_array(kj_binding *b, int i)
     return KJIT_OK;
 }
 
-static kj_dtype param_type(const kj_binding *b, const kj_kernel_param *p)
-{
-    return p->generic >= 0 ? b->generics[p->generic] : p->type;
-}
-
 static kjit_status bind_value(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
     const kjit_arg *arg = b->args[i];
     if (!arg->u.value)
         return FAIL(b, KJIT_INVALID, "the value for '%s' is NULL", NAME(b), p->name);
-    if (!kj_aggregate_of((kj_dtype)arg->dtype))
+    if (!kj_dtype_aggregate(b->kernel->mod->ctx, arg->dtype))
         return wrong_kind(b, p, arg);
     if (param_type(b, p) == KJ_VOID)
         return fix_generic(b, p, (kj_dtype)arg->dtype);
-    bool complex = kj_is_complex_type(param_type(b, p)) && kj_is_complex_type((kj_dtype)arg->dtype);
-    return complex || param_type(b, p) == (kj_dtype)arg->dtype ? KJIT_OK : wrong_kind(b, p, arg);
+    if (kj_is_complex_type(param_type(b, p)) && kj_is_complex_type((kj_dtype)arg->dtype))
+        return KJIT_OK;
+    return check_type(b, p, arg, param_type(b, p), arg->dtype);
 }
 
 static bool add_parts(kj_binding *b, int param, const kj_aggregate *of, int64_t offset)
@@ -245,7 +263,8 @@ static kjit_status list_runtime(kj_binding *b)
     b->nruntime = 0;
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
-        const kj_aggregate *of = p->ndim == 0 ? kj_aggregate_of(param_type(b, p)) : NULL;
+        const kj_aggregate *of =
+            p->ndim == 0 ? kj_aggregate_in(b->kernel->mod->ctx->records, param_type(b, p)) : NULL;
         bool room = b->nruntime < KJ_MAX_PARAMS;
         if (p->is_const)
             continue;
@@ -335,7 +354,7 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
     char type[96], text[96];
     if (kj_is_complex_type(to)) /* the real part of it */
         to = kj_aggregate_of(to)->elem;
-    if (kj_aggregate_of(to))
+    if (!kj_is_scalar(to))
         return wrong_kind(b, p, arg);
     if (to == KJ_BOOL
             ? arg->kind != KJIT_ARG_BOOL
@@ -347,7 +366,7 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
     }
     kj_value v = arg->kind == KJIT_ARG_INT ? kj_int(KJ_I64, arg->u.i) : kj_float(KJ_F64, arg->u.f);
     if (!kj_value_fits(v, to))
-        return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(arg, text),
+        return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(b, arg, text),
                     p->name, type_text(b, p, type));
     *out = kj_fold_convert(v, to);
     return KJIT_OK;
@@ -403,7 +422,7 @@ static void make_key(kj_binding *b)
                 (uint64_t)b->block[2] << 40;
     unsigned at = 64;
     for (int i = 0; i < decl->ngenerics; i++)
-        pack(b->key, &at, (uint64_t)b->generics[i], 8);
+        pack(b->key, &at, (uint64_t)b->generics[i], 16);
     for (int i = 0; i < decl->nparams; i++) {
         if (decl->params[i].ndim > 0)
             pack(b->key, &at, (uint64_t)b->layouts[i], 2);

@@ -4,6 +4,7 @@
  * A key is text: a line for each thing that code depends on, then the source. Whoever reads a value
  * checks each length in it. */
 #include "cache.h"
+#include "npy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,12 +29,20 @@ void kj_cache_origin(kj_str *t, const kj_compile_options *o, kj_arena *arena)
     kj_str_puts(t, "\n");
 }
 
-static void put_key(kj_str *t, const kj_kernel *kernel, const uint64_t *key)
+/* Numbers of records are a context's own: what such a type is stands beside them. */
+static void put_key(kj_str *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key)
 {
     const kj_source *source = &kernel->mod->source;
     kj_str_printf(t, "kernel %s\nvariant", kernel->decl->name);
     for (int i = 0; i < kernel->key_words; i++)
         kj_str_printf(t, " %" PRIx64, key[i]);
+    for (int i = 0; i < kernel->decl->ngenerics; i++) {
+        const kj_aggregate *of = kj_aggregate_in(kernel->mod->ctx->records, spec->generics[i]);
+        if (!kj_is_record(of))
+            continue;
+        kj_str_printf(t, " %s ", of->name);
+        kj_npy_put_record(t, of);
+    }
     kj_str_puts(t, SOURCE_LINE);
     kj_str_add(t, source->text, source->size);
 }
@@ -49,13 +58,15 @@ static void put_value(kj_text *t, kj_value v)
 }
 
 /* "block (16, 16, 1), T = f32, TILE = 16": what a launch fixes, for people. */
-static void put_variant(kj_text *t, const kj_kernel_decl *decl, const kj_spec *spec)
+static void put_variant(kj_text *t, const kj_kernel *kernel, const kj_spec *spec)
 {
+    const kj_kernel_decl *decl = kernel->decl;
     kj_text_printf(t, "block (%" PRId64 ", %" PRId64 ", %" PRId64 ")", spec->block[0],
                    spec->block[1], spec->block[2]);
     int n = 0;
     for (const kj_generic *g = decl->generics; g; g = g->next)
-        kj_text_printf(t, ", %s = %s", g->name, kj_type_name(spec->generics[n++]));
+        kj_text_printf(t, ", %s = %s", g->name,
+                       kj_type_name_in(kernel->mod->ctx->records, spec->generics[n++]));
     n = 0;
     for (int i = 0; i < decl->nparams; i++) {
         if (!decl->params[i].is_const)
@@ -88,10 +99,10 @@ void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const
     if (options->verify || source->size > SOURCE_MOST || store->dir < 0)
         return;
     kj_cache_origin(&c->key, options, arena);
-    put_key(&c->key, kernel, key);
+    put_key(&c->key, kernel, spec, key);
     c->label.arena = arena;
     kj_text_put(&c->label, source->name, strlen(source->name) + 1);
-    put_variant(&c->label, kernel->decl, spec);
+    put_variant(&c->label, kernel, spec);
     if (!c->key.failed)
         c->store = store;
 }

@@ -80,6 +80,7 @@ void kj_context_drop(kjit_context *ctx)
     if (ctx->store_opened)
         kj_store_close(&ctx->store);
     free(ctx->cache_path);
+    kj_records_free(ctx->records);
     free(ctx);
 }
 
@@ -144,12 +145,14 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
         return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
     }
     ctx->cache_path = options->cache ? strdup(options->cache) : NULL;
-    if (options->cache && !ctx->cache_path)
+    ctx->records = kj_records_new();
+    if (!ctx->records || (options->cache && !ctx->cache_path))
         status = kj_because(why, KJIT_NO_MEMORY, "out of memory");
     else
         status = ops->open(ordinal, options->workers, &ctx->dev, why);
     if (status != KJIT_OK) {
         pthread_key_delete(ctx->error_key);
+        kj_records_free(ctx->records);
         free(ctx->cache_path);
         free(ctx);
         return status;

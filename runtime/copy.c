@@ -116,7 +116,7 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
                        "a copy's arrays and stream belong to different contexts");
     if (dst->dtype != src->dtype)
         return kj_fail(ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ",
-                       kjit_dtype_name(src->dtype), kjit_dtype_name(dst->dtype));
+                       kj_dtype_name(src->ctx, src->dtype), kj_dtype_name(src->ctx, dst->dtype));
     char from[KJ_SHAPE_TEXT], to[KJ_SHAPE_TEXT];
     if (dst->ndim != src->ndim ||
         memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof *dst->shape) != 0)

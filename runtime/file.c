@@ -130,16 +130,37 @@ bool kj_ends_with(const char *path, const char *end)
     return n > m && strcasecmp(path + n - m, end) == 0;
 }
 
+static kjit_status load(kjit_context *ctx, const char *path, const kj_aggregate *record,
+                        kjit_array **out)
+{
+    if (!out || !path)
+        return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
+    return kj_ends_with(path, ".png") && !record ? kj_png_load(ctx, path, out)
+                                                 : kj_npy_load(ctx, path, record, out);
+}
+
 kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_enter(ctx);
+    return status == KJIT_OK ? load(ctx, path, NULL, out) : status;
+}
+
+kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dtype dtype,
+                                    kjit_array **out)
 {
     if (out)
         *out = NULL;
     kjit_status status = kj_enter(ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out || !path)
-        return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
-    return kj_ends_with(path, ".png") ? kj_png_load(ctx, path, out) : kj_npy_load(ctx, path, out);
+    const kj_aggregate *of = kj_dtype_aggregate(ctx, dtype);
+    const char *name = kj_dtype_name(ctx, dtype);
+    if (!kj_is_record(of))
+        return kj_fail(ctx, KJIT_TYPE, "the type of a file's records is a record, not %s",
+                       name ? name : "none");
+    return load(ctx, path, of, out);
 }
 
 kjit_status kj_file_kind(kjit_context *ctx, const char *path)

@@ -23,7 +23,8 @@ static kjit_status check(kjit_context *ctx, const kj_tarray *a, const kjit_array
         return kj_fail(ctx, KJIT_INVALID, "the array belongs to another context");
     if ((kj_dtype)from->dtype != a->elem)
         return kj_fail(ctx, KJIT_TYPE, "'%s' has elements of %s, not %s", a->name,
-                       kj_type_name(a->elem), kjit_dtype_name(from->dtype));
+                       a->of ? a->of->name : kj_type_name(a->elem),
+                       kj_dtype_name(ctx, from->dtype));
     if (from->ndim != a->ndim || memcmp(from->shape, shape, (size_t)a->ndim * sizeof *shape) != 0)
         return kj_fail(ctx, KJIT_SHAPE, "'%s' has the shape %s, not %s", a->name,
                        kj_shape_text(a->ndim, shape, wanted),

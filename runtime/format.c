@@ -31,10 +31,15 @@ typedef struct printer {
     const kjit_array *a;
     kj_str *out;
     bool summary;
+    int cuts; /* axes that a summary cuts */
     form forms[2];
     int nforms;
     kj_str line; /* of a row, being filled */
     size_t skip; /* columns of it that are written already */
+    /* of records: */
+    struct printer *fields; /* each of a view of the field */
+    int nfields;
+    int64_t offset; /* of this field in its record */
 } printer;
 
 static double float_at(const form *f, const char *at)
@@ -46,7 +51,7 @@ static double float_at(const form *f, const char *at)
 
 static bool cut(const printer *p, int axis)
 {
-    return p->summary && p->a->shape[axis] > 2 * EDGE;
+    return p->summary && axis < p->cuts && p->a->shape[axis] > 2 * EDGE;
 }
 
 /* Calls visit with each element that will be shown, or the part of it. */
@@ -132,7 +137,7 @@ static void measure(const printer *p, form *f)
     kj_dtype type = (kj_dtype)f->dtype;
     if (!kj_is_float(type)) {
         each_shown(p, f, 0, p->a->data, measure_word);
-        if (type == KJ_BOOL)
+        if (type == KJ_BOOL && p->a->ndim > 0)
             most(&f->width, 5); /* " True" */
         return;
     }
@@ -205,6 +210,41 @@ static void put_word(const printer *p, const char *at, char buf[WORD])
     snprintf(buf + length, WORD - length, "%.*sj%*s", digits, part, n - digits, "");
 }
 
+/* ---- Records: (1., [0, 2]), each field in a form of its own ---- */
+
+static void put_element(const printer *p, const char *at, kj_str *t);
+
+/* The elements of an array in a record, along its axis `axis`. */
+static void put_list(const printer *p, int axis, const char *at, kj_str *t)
+{
+    if (axis == p->a->ndim) {
+        put_element(p, at, t);
+        return;
+    }
+    kj_str_puts(t, "[");
+    for (int64_t i = 0; i < p->a->shape[axis]; i++) {
+        kj_str_puts(t, i > 0 ? ", " : "");
+        put_list(p, axis + 1, at + i * p->a->strides[axis], t);
+    }
+    kj_str_puts(t, "]");
+}
+
+static void put_element(const printer *p, const char *at, kj_str *t)
+{
+    char word[WORD];
+    if (!p->nfields) {
+        put_word(p, at, word);
+        kj_str_puts(t, word);
+        return;
+    }
+    kj_str_puts(t, "(");
+    for (int i = 0; i < p->nfields; i++) {
+        kj_str_puts(t, i > 0 ? ", " : "");
+        put_list(&p->fields[i], p->a->ndim, at + p->fields[i].offset, t);
+    }
+    kj_str_puts(t, p->nfields == 1 ? ",)" : ")");
+}
+
 static void spaces(kj_str *t, int n)
 {
     kj_str_printf(t, "%*s", n, "");
@@ -234,7 +274,6 @@ static void extend(printer *p, const char *word, int width, int indent)
 /* One row; `indent` columns are already on its first line. */
 static void put_row(printer *p, const char *at, int indent, int width)
 {
-    char word[WORD];
     int64_t n = p->a->shape[p->a->ndim - 1], stride = p->a->strides[p->a->ndim - 1];
     bool first = true;
     spaces(&p->line, indent);
@@ -247,8 +286,11 @@ static void put_row(printer *p, const char *at, int indent, int width)
             kj_str_puts(&p->line, " ");
             i = n - EDGE;
         }
-        put_word(p, at + i * stride, word);
-        extend(p, word, width - 1, indent);
+        kj_str word = {0};
+        put_element(p, at + i * stride, &word);
+        extend(p, word.data ? word.data : "", width - 1, indent);
+        p->out->failed |= word.failed;
+        kj_str_free(&word);
         first = false;
     }
     put_line(p);
@@ -277,20 +319,62 @@ static void put_axis(printer *p, int axis, const char *at, int indent, int width
     kj_str_puts(p->out, "]");
 }
 
-static void put_array(const kjit_array *a, kj_str *out)
+static void free_printer(printer *p)
 {
-    char buf[KJ_SCALAR_TEXT];
+    for (int i = 0; i < p->nfields; i++) {
+        kjit_array_free((kjit_array *)(uintptr_t)p->fields[i].a);
+        free_printer(&p->fields[i]);
+    }
+    free(p->fields);
+    kj_str_free(&p->line);
+}
+
+/* Finds the forms of the elements, and of their fields. */
+static kjit_status prepare(printer *p, kjit_array *a, bool summary, int cuts)
+{
+    p->a = a;
+    p->summary = summary;
+    p->cuts = cuts;
+    if (!kj_is_record(a->of)) {
+        measure_all(p);
+        return KJIT_OK;
+    }
+    kjit_status status = KJIT_OK;
+    p->fields = calloc((size_t)a->of->n, sizeof *p->fields);
+    if (!p->fields)
+        return kj_no_memory(a->ctx);
+    for (int i = 0; i < a->of->n && status == KJIT_OK; i++) {
+        kjit_array *field = NULL;
+        printer *own = &p->fields[i];
+        status = kjit_array_field(a, a->of->fields[i].name, &field);
+        if (status == KJIT_OK)
+            status = kj_array_numbers(&field);
+        if (status != KJIT_OK)
+            break;
+        own->offset = a->of->fields[i].offset;
+        p->nfields++;
+        status = prepare(own, field, summary, cuts);
+    }
+    return status;
+}
+
+static kjit_status put_array(kjit_array *a, kj_str *out)
+{
     if (a->size == 0) {
         kj_str_puts(out, "[]");
-    } else if (a->ndim == 0) {
-        kj_str_puts(out, kj_scalar_text(a->dtype, a->data, buf));
-    } else {
-        printer p = {.a = a, .out = out, .summary = a->size > THRESHOLD};
-        measure_all(&p);
-        put_axis(&p, 0, a->data, 1, LINE);
-        out->failed |= p.line.failed;
-        kj_str_free(&p.line);
+        return KJIT_OK;
     }
+    printer p = {.out = out};
+    kjit_status status = prepare(&p, a, a->size > THRESHOLD, a->ndim);
+    if (status == KJIT_OK && a->ndim > 0)
+        put_axis(&p, 0, a->data, 1, LINE);
+    else if (status == KJIT_OK && p.nfields)
+        put_element(&p, a->data, out);
+    else if (status == KJIT_OK)
+        kj_str_puts(out, kj_scalar_text(a->dtype, a->data, (char[KJ_SCALAR_TEXT]){0}));
+    out->failed |= p.line.failed;
+    free_printer(&p);
+    return status;
 }
 
 kjit_status kjit_array_format(kjit_array *a, char **out)
@@ -309,11 +393,11 @@ kjit_status kjit_array_format(kjit_array *a, char **out)
     if (status != KJIT_OK)
         return status;
     kj_str text = {0};
-    put_array(host, &text);
+    status = put_array(host, &text);
     kjit_array_free(host);
-    if (text.failed) {
+    if (status != KJIT_OK || text.failed) {
         kj_str_free(&text);
-        return kj_no_memory(a->ctx);
+        return status != KJIT_OK ? status : kj_no_memory(a->ctx);
     }
     *out = text.data;
     return KJIT_OK;

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime.h"
+#include "npy.h"
 
-enum { PREAMBLE = 12, MAX_HEADER = 1 << 16, PACK = 1 << 20, GROWTH_DIGITS = 21 };
+enum { PREAMBLE = 12, MAX_HEADER = 1 << 20, PACK = 1 << 20, GROWTH_DIGITS = 21 };
 
 static const char magic[] = "\x93NUMPY";
 
@@ -23,28 +23,23 @@ typedef struct header {
     bool swapped, fortran;
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
+    kj_npy_records records; /* of: the record that is wanted, or NULL */
 } header;
 
 /* ---- The header: a Python dict of a string, a bool and a tuple of integers ---- */
 
-typedef struct reader {
-    kjit_context *ctx;
-    const char *path;
-    const char *at, *end;
-} reader;
-
-static kjit_status bad(const reader *r, const char *what)
+kjit_status kj_npy_bad(const kj_npy_reader *r, const char *what)
 {
     return kj_fail(r->ctx, KJIT_FORMAT, "'%s' is not a readable .npy file: %s", r->path, what);
 }
 
-static void skip_space(reader *r)
+static void skip_space(kj_npy_reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
 }
 
-static bool take(reader *r, char c)
+bool kj_npy_take(kj_npy_reader *r, char c)
 {
     skip_space(r);
     if (r->at == r->end || *r->at != c)
@@ -53,7 +48,7 @@ static bool take(reader *r, char c)
     return true;
 }
 
-static bool take_word(reader *r, const char *word)
+static bool take_word(kj_npy_reader *r, const char *word)
 {
     skip_space(r);
     size_t n = strlen(word);
@@ -63,8 +58,7 @@ static bool take_word(reader *r, const char *word)
     return true;
 }
 
-/* A quoted string without escapes into buf. */
-static bool take_string(reader *r, char *buf, size_t size)
+bool kj_npy_take_string(kj_npy_reader *r, char *buf, size_t size)
 {
     skip_space(r);
     if (r->at == r->end || (*r->at != '\'' && *r->at != '"'))
@@ -80,7 +74,7 @@ static bool take_string(reader *r, char *buf, size_t size)
     return r->at++ < r->end;
 }
 
-static bool take_extent(reader *r, int64_t *out)
+bool kj_npy_take_extent(kj_npy_reader *r, int64_t *out)
 {
     skip_space(r);
     const char *start = r->at;
@@ -96,19 +90,19 @@ static bool take_extent(reader *r, int64_t *out)
     return any;
 }
 
-static kjit_status take_shape(reader *r, header *h)
+static kjit_status take_shape(kj_npy_reader *r, header *h)
 {
-    if (!take(r, '('))
-        return bad(r, "the shape is no tuple");
-    while (!take(r, ')')) {
+    if (!kj_npy_take(r, '('))
+        return kj_npy_bad(r, "the shape is no tuple");
+    while (!kj_npy_take(r, ')')) {
         if (h->ndim == KJIT_MAX_NDIM)
             return kj_fail(r->ctx, KJIT_SHAPE, "'%s' has more than %d dimensions", r->path,
                            KJIT_MAX_NDIM);
-        if (!take_extent(r, &h->shape[h->ndim++]))
-            return bad(r, "the shape holds something else than sizes");
-        if (!take(r, ',')) {
-            if (!take(r, ')'))
-                return bad(r, "the shape is not closed");
+        if (!kj_npy_take_extent(r, &h->shape[h->ndim++]))
+            return kj_npy_bad(r, "the shape holds something else than sizes");
+        if (!kj_npy_take(r, ',')) {
+            if (!kj_npy_take(r, ')'))
+                return kj_npy_bad(r, "the shape is not closed");
             break;
         }
     }
@@ -118,45 +112,66 @@ static kjit_status take_shape(reader *r, header *h)
 /* c64 and c128 there. */
 static const char *const complex_names[] = {"c8", "c16"};
 
-static kjit_status take_dtype(reader *r, header *h)
+bool kj_npy_scalar(const char *descr, kj_dtype *out, bool *swapped)
 {
-    char descr[32];
-    if (take(r, '[') || take(r, '('))
-        return kj_fail(r->ctx, KJIT_TYPE, "'%s' holds records, which kjit does not read", r->path);
-    if (!take_string(r, descr, sizeof descr))
-        return bad(r, "the element type is no string");
     char order = descr[0];
     const char *type = strchr("<>|=", order) && order ? descr + 1 : descr;
     for (int i = 0; i < (int)KJ_NTYPES; i++) {
         if (strcmp(type, kj_types[i].npy) != 0)
             continue;
-        h->dtype = (kjit_dtype)i;
-        h->swapped = order == '>' && kj_types[i].size > 1;
-        return KJIT_OK;
+        *out = (kj_dtype)i;
+        *swapped = order == '>' && kj_types[i].size > 1;
+        return true;
     }
     for (int i = 0; i < 2; i++) {
-        const kj_aggregate *of = kj_complex_of(i ? KJ_F64 : KJ_F32);
         if (strcmp(type, complex_names[i]) != 0)
             continue;
-        h->dtype = (kjit_dtype)of->type;
-        h->swapped = order == '>';
-        return KJIT_OK;
+        *out = kj_complex_of(i ? KJ_F64 : KJ_F32)->type;
+        *swapped = order == '>';
+        return true;
     }
-    return kj_fail(r->ctx, KJIT_TYPE,
-                   "'%s' has elements of NumPy's type '%s', which kjit does not have", r->path,
-                   descr);
+    return false;
 }
 
-static kjit_status take_header(reader *r, header *h)
+static kjit_status take_list(kj_npy_reader *r, header *h)
+{
+    if (!h->records.of)
+        return kj_fail(r->ctx, KJIT_TYPE,
+                       "'%s' holds records: say of which type, as in load(\"%s\", Particle)",
+                       r->path, r->path);
+    h->dtype = (kjit_dtype)h->records.of->type;
+    return kj_npy_take_records(r, &h->records);
+}
+
+static kjit_status take_dtype(kj_npy_reader *r, header *h)
+{
+    char descr[32];
+    kj_dtype type;
+    if (kj_npy_take(r, '['))
+        return take_list(r, h);
+    if (!kj_npy_take_string(r, descr, sizeof descr))
+        return kj_npy_bad(r, "the element type is no string");
+    if (!kj_npy_scalar(descr, &type, &h->swapped))
+        return kj_fail(r->ctx, KJIT_TYPE,
+                       "'%s' has elements of NumPy's type '%s', which kjit does not have", r->path,
+                       descr);
+    h->dtype = (kjit_dtype)type;
+    if (!h->records.of)
+        return KJIT_OK;
+    return kj_fail(r->ctx, KJIT_TYPE, "'%s' has elements of %s, not records", r->path,
+                   kj_type_name(type));
+}
+
+static kjit_status take_header(kj_npy_reader *r, header *h)
 {
     bool descr = false, order = false, shape = false;
     char key[32];
     kjit_status status = KJIT_OK;
-    if (!take(r, '{'))
-        return bad(r, "the header is no dict");
-    while (!take(r, '}')) {
-        if (!take_string(r, key, sizeof key) || !take(r, ':'))
-            return bad(r, "the header is no dict");
+    if (!kj_npy_take(r, '{'))
+        return kj_npy_bad(r, "the header is no dict");
+    while (!kj_npy_take(r, '}')) {
+        if (!kj_npy_take_string(r, key, sizeof key) || !kj_npy_take(r, ':'))
+            return kj_npy_bad(r, "the header is no dict");
         if (strcmp(key, "descr") == 0 && !descr) {
             status = take_dtype(r, h);
             descr = true;
@@ -164,22 +179,22 @@ static kjit_status take_header(reader *r, header *h)
             h->fortran = take_word(r, "True");
             order = true;
             if (!h->fortran && !take_word(r, "False"))
-                return bad(r, "fortran_order is neither True nor False");
+                return kj_npy_bad(r, "fortran_order is neither True nor False");
         } else if (strcmp(key, "shape") == 0 && !shape) {
             status = take_shape(r, h);
             shape = true;
         } else {
-            return bad(r, "the header has an unknown or a repeated key");
+            return kj_npy_bad(r, "the header has an unknown or a repeated key");
         }
         if (status != KJIT_OK)
             return status;
-        if (!take(r, ',')) {
-            if (!take(r, '}'))
-                return bad(r, "the header is not closed");
+        if (!kj_npy_take(r, ',')) {
+            if (!kj_npy_take(r, '}'))
+                return kj_npy_bad(r, "the header is not closed");
             break;
         }
     }
-    return descr && order && shape ? KJIT_OK : bad(r, "the header lacks a key");
+    return descr && order && shape ? KJIT_OK : kj_npy_bad(r, "the header lacks a key");
 }
 
 static uint32_t little(const unsigned char *bytes, int n)
@@ -194,32 +209,33 @@ static uint32_t little(const unsigned char *bytes, int n)
 static kjit_status read_header(kjit_context *ctx, const char *path, int fd, header *h)
 {
     unsigned char start[PREAMBLE];
-    reader r = {.ctx = ctx, .path = path};
+    kj_npy_reader r = {.ctx = ctx, .path = path};
     int64_t got = kj_file_read(fd, start, 10);
     if (got < 0)
         return kj_file_error(ctx, "read", path);
     if (got < 10 || memcmp(start, magic, 6) != 0)
         return kj_ends_with(path, ".npy")
-                   ? bad(&r, "it does not begin as one")
+                   ? kj_npy_bad(&r, "it does not begin as one")
                    : kj_fail(ctx, KJIT_FORMAT, "'%s' is neither a .npy nor a .png file", path);
     int major = start[6];
     if (major < 1 || major > 3)
-        return bad(&r, "its version is unknown");
+        return kj_npy_bad(&r, "its version is unknown");
     uint32_t length = little(start + 8, 2);
     if (major > 1) {
         if (kj_file_read(fd, start + 10, 2) != 2)
-            return bad(&r, "it is truncated");
+            return kj_npy_bad(&r, "it is truncated");
         length = little(start + 8, 4);
     }
     if (length > MAX_HEADER)
-        return bad(&r, "its header is too long");
+        return kj_npy_bad(&r, "its header is too long");
     char *text = malloc(length ? length : 1);
     if (!text)
         return kj_no_memory(ctx);
     got = kj_file_read(fd, text, length);
     r.at = text;
     r.end = text + length;
-    kjit_status status = got == (int64_t)length ? take_header(&r, h) : bad(&r, "it is truncated");
+    kjit_status status =
+        got == (int64_t)length ? take_header(&r, h) : kj_npy_bad(&r, "it is truncated");
     free(text);
     return status;
 }
@@ -234,7 +250,7 @@ static kjit_status read_header(kjit_context *ctx, const char *path, int fd, head
         memcpy((char *)data + i * (int64_t)sizeof v, &v, sizeof v); \
     }
 
-static void swap_bytes(void *data, int64_t n, size_t size)
+void kj_npy_swap(void *data, int64_t n, size_t size)
 {
     switch (size) {
     case 2: SWAP(16) break;
@@ -246,7 +262,7 @@ static void swap_bytes(void *data, int64_t n, size_t size)
 static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, const header *h,
                                  kjit_array **out)
 {
-    size_t elem = kjit_dtype_size(h->dtype);
+    size_t elem = h->records.of ? (size_t)h->records.size : kjit_dtype_size(h->dtype);
     struct stat st;
     int64_t count;
     char shape[KJ_SHAPE_TEXT];
@@ -264,16 +280,21 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
         kjit_array_create(ctx, h->dtype, h->ndim, h->shape, h->fortran ? 'F' : 'C', KJIT_HOST, &a);
     if (status != KJIT_OK)
         return status;
-    int64_t got = kj_file_read(fd, a->data, (size_t)bytes);
-    if (got != bytes) {
+    int64_t got = bytes;
+    if (h->records.of)
+        status = kj_npy_read_records(ctx, path, fd, &h->records, a);
+    else
+        got = kj_file_read(fd, a->data, (size_t)bytes);
+    if (got != bytes)
         status = got < 0 ? kj_file_error(ctx, "read", path)
                          : kj_fail(ctx, KJIT_FORMAT, "'%s' is truncated: %lld of %lld bytes", path,
                                    (long long)got, (long long)bytes);
+    if (status != KJIT_OK) {
         kjit_array_free(a);
         return status;
     }
     if (h->swapped)
-        swap_bytes(a->data, a->of ? a->of->n * count : count,
+        kj_npy_swap(a->data, a->of ? a->of->n * count : count,
                    a->of ? elem / (size_t)a->of->n : elem);
     for (int64_t i = 0; h->dtype == KJIT_BOOL && i < count; i++)
         a->data[i] = a->data[i] != 0;
@@ -281,15 +302,17 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
     return KJIT_OK;
 }
 
-kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out)
+kjit_status kj_npy_load(kjit_context *ctx, const char *path, const kj_aggregate *record,
+                        kjit_array **out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return kj_file_error(ctx, "read", path);
-    header h = {0};
+    header h = {.records.of = record};
     kjit_status status = read_header(ctx, path, fd, &h);
     if (status == KJIT_OK)
         status = read_elements(ctx, path, fd, &h, out);
+    kj_npy_records_free(&h.records);
     close(fd);
     return status;
 }
@@ -297,21 +320,31 @@ kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out)
 /* ---- Writing ---- */
 
 /* Are the elements written in the order they have in memory, the first axis fastest? (The parts of
- * vectors are an axis, and the last one's stride is the least.) */
+ * vectors are an axis, and the last one's stride is the least. Records are always in C order.) */
 static bool is_fortran(const kjit_array *a)
 {
-    return a->layout == KJ_LAYOUT_F && !kj_is_vectors(a);
+    return a->layout == KJ_LAYOUT_F && !kj_is_vectors(a) && !kj_is_record(a->of);
+}
+
+void kj_npy_put_type(kj_str *t, kj_dtype type)
+{
+    if (kj_is_complex_type(type))
+        kj_str_printf(t, "'<%s'", complex_names[kj_aggregate_of(type)->elem == KJ_F64]);
+    else
+        kj_str_printf(t, "'%c%s'", kj_types[type].size == 1 ? '|' : '<', kj_types[type].npy);
 }
 
 static void write_header(kj_str *t, const kjit_array *a)
 {
-    const kj_type_info *type = &kj_types[a->of ? a->of->elem : (kj_dtype)a->dtype];
-    bool fortran = is_fortran(a), complex = a->of && a->of->kind == KJ_COMPLEX;
-    const char *npy = complex ? complex_names[a->of->elem == KJ_F64] : type->npy;
+    bool fortran = is_fortran(a);
     char growing[24] = "";
     kj_str dict = {0};
-    kj_str_printf(&dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
-                  type->size == 1 ? '|' : '<', npy, fortran ? "True" : "False");
+    kj_str_puts(&dict, "{'descr': ");
+    if (kj_is_record(a->of))
+        kj_npy_put_record(&dict, a->of);
+    else
+        kj_npy_put_type(&dict, kj_is_vectors(a) ? a->of->elem : (kj_dtype)a->dtype);
+    kj_str_printf(&dict, ", 'fortran_order': %s, 'shape': (", fortran ? "True" : "False");
     int ndim = a->ndim + kj_is_vectors(a);
     for (int i = 0; i < ndim; i++)
         kj_str_printf(&dict,
@@ -325,9 +358,16 @@ static void write_header(kj_str *t, const kjit_array *a)
         int digits = snprintf(growing, sizeof growing, "%lld", (long long)axis);
         kj_str_printf(&dict, "%*s", GROWTH_DIGITS - digits, "");
     }
-    size_t length = (10 + dict.size + 1 + 63) / 64 * 64 - 10;
+    size_t start = 10, length = (start + dict.size + 1 + 63) / 64 * 64 - start;
+    if (length > UINT16_MAX) { /* version 2 */
+        start = 12;
+        length = (start + dict.size + 1 + 63) / 64 * 64 - start;
+    }
+    const char bytes[] = {start == 12 ? 2 : 1,   0,
+                          (char)(length & 0xff), (char)(length >> 8 & 0xff),
+                          (char)(length >> 16),  0};
     kj_str_add(t, magic, 6);
-    kj_str_add(t, (const char[]){1, 0, (char)(length & 0xff), (char)(length >> 8)}, 4);
+    kj_str_add(t, bytes, start - 6);
     kj_str_printf(t, "%s%*s\n", dict.data ? dict.data : "", (int)(length - dict.size - 1), "");
     t->failed |= dict.failed;
     kj_str_free(&dict);
@@ -346,6 +386,8 @@ static kjit_status pack(packer *p, int axis, const char *at)
 {
     if (axis == p->a->ndim) {
         memcpy(p->piece + p->used, at, p->elem);
+        if (kj_is_record(p->a->of))
+            kj_npy_zero_gaps(p->a->of, p->piece + p->used);
         p->used += p->elem;
         if (p->used + p->elem <= PACK)
             return KJIT_OK;
@@ -364,7 +406,7 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
     size_t elem = kj_array_elem(a);
     if (a->size == 0)
         return KJIT_OK;
-    if (a->layout == KJ_LAYOUT_C || is_fortran(a))
+    if ((a->layout == KJ_LAYOUT_C || is_fortran(a)) && !kj_is_record(a->of))
         return kj_file_write(ctx, file, a->data, (size_t)a->size * elem);
     packer p = {.ctx = ctx, .file = file, .a = a, .elem = elem, .piece = malloc(PACK)};
     if (!p.piece)

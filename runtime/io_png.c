@@ -215,7 +215,7 @@ kjit_status kj_png_save(kjit_array *a, const char *path)
             ctx, KJIT_TYPE,
             "cannot save %s of shape %s as a picture: it takes u8 (h, w) or (h, w, 3), or "
             "floats or bool (h, w), which become shades of grey",
-            kjit_dtype_name(a->dtype), text);
+            kj_dtype_name(a->ctx, a->dtype), text);
     if (a->size == 0 || a->shape[0] > INT32_MAX || a->shape[1] > INT32_MAX)
         return kj_fail(ctx, KJIT_SHAPE, "cannot save shape %s as a picture", text);
     if (!shaded && a->layout == KJ_LAYOUT_C)

@@ -46,7 +46,7 @@ static void list_messages(kjit_module *mod)
  * them). */
 static int key_words(const kj_kernel_decl *decl)
 {
-    return 1 + (8 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
+    return 1 + (16 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
 }
 
 static void list_kernels(kjit_module *mod)
@@ -104,7 +104,7 @@ static void analyse(void *data)
     mod->file = kj_parse(arena, &mod->diag);
     mod->parsed = mod->diag.errors == 0;
     if (mod->diag.errors == 0)
-        mod->program = kj_sema_program(arena, &mod->diag, mod->file);
+        mod->program = kj_sema_program(arena, &mod->diag, mod->file, mod->ctx->records);
     if (mod->diag.errors > 0)
         mod->program = NULL;
     mod->log = kj_diag_text(&mod->diag);

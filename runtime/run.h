@@ -220,6 +220,8 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
                  kj_rvalue *out);
 /* The value as the declared type, in place. `what` names it in messages. */
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v);
+/* A type by its name, one of the file's records too: KJ_VOID where there is none. */
+kjit_dtype kj_run_type(const kj_run *r, const char *name);
 /* The conversion f32(x) spells. */
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out);
 
@@ -317,13 +319,31 @@ void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n,
 /* start, start + step, ... as elements of a new array, of a type that holds them; no bools. */
 void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step);
 void kj_run_fill(kjit_array *a, const unsigned char element[KJ_RUN_ELEMENT]);
-/* The array itself (a new reference), or vectors seen as their scalars, with one axis more. */
+/* The array itself (a new reference), or vectors seen as their scalars, with one axis more; records
+ * are refused. */
 bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
-/* The same in host memory: in its own place if it is there, else a copy. All queued work has
- * ended. */
+/* The same in host memory, and records as they are: in its own place if it is there, else a copy.
+ * All queued work has ended. */
 bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
 bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape,
                       kjit_memory memory, kj_rvalue *out);
+
+/* ---- run_record.c: records, each an array without axes ---- */
+
+bool kj_run_is_record(kj_rvalue v); /* or many */
+/* Refuses records where numbers are meant. */
+bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v);
+/* A new record from another, or from a tuple or list of its fields' values. */
+bool kj_run_record_of(kj_run *r, kj_span at, const kj_aggregate *of, kj_rvalue v, kj_rvalue *out);
+bool kj_run_record_call(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_rvalue *out);
+/* The value as a field, at `to`; `what` names it. */
+bool kj_run_record_field(kj_run *r, kj_span at, const char *what, const kj_field *f, kj_rvalue v,
+                         char *to);
+/* A new array of a list's records. */
+bool kj_run_record_list(kj_run *r, kj_span at, kj_rvalue list, const kj_aggregate *of,
+                        kj_rvalue *out);
+/* To all elements of an array of records: one record, or as many. */
+bool kj_run_record_store(kj_run *r, kj_span at, kjit_array *to, kj_rvalue v);
 
 /* ---- run_print.c: values as text ---- */
 

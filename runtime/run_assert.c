@@ -224,7 +224,8 @@ static bool side(kj_run *r, const kj_rcall *c, int i, kj_rvalue *out)
 {
     *out = c->args[i];
     if (out->kind == KJ_R_ARRAY)
-        return kj_run_on_host(r, c->spans[i], c->args[i], out);
+        return kj_run_no_records(r, c->spans[i], *out) &&
+               kj_run_on_host(r, c->spans[i], c->args[i], out);
     if (kj_run_is_number(*out) || kj_run_is_complex(*out))
         return true;
     return kj_run_fail(r, KJIT_TYPE, c->spans[i],

@@ -355,12 +355,13 @@ static bool call_vector(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_
 static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *out)
 {
     const kj_expr *arg = e->u.call.args;
+    const kj_aggregate *of = kj_dtype_aggregate(r->ctx, dtype);
     kj_rvalue v;
     bool complex = kj_is_complex_type((kj_dtype)dtype);
     if (complex && arg && arg->next && !arg->next->next && !arg->keyword && !arg->next->keyword)
         return call_complex(r, e, dtype, out);
-    if (kj_aggregate_of((kj_dtype)dtype) && !complex)
-        return call_vector(r, e, kj_aggregate_of((kj_dtype)dtype), out);
+    if (of && !complex)
+        return kj_is_record(of) ? kj_run_record_call(r, e, of, out) : call_vector(r, e, of, out);
     if (!arg || arg->next || arg->keyword)
         return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts a number or an array",
                            kjit_dtype_name(dtype));

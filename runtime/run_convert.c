@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+kjit_dtype kj_run_type(const kj_run *r, const char *name)
+{
+    const kj_aggregate *record = kj_record_named(r->program, name);
+    return (kjit_dtype)(record ? record->type : kj_type_named(name));
+}
+
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)
 {
     if (kj_is_complex_type((kj_dtype)to) && (kj_run_is_number(v) || kj_run_is_complex(v))) {
@@ -14,14 +20,14 @@ bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *o
     }
     if (!kj_run_is_number(v) || !kj_is_scalar((kj_dtype)to))
         return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
-                           kjit_dtype_name(to));
+                           kj_dtype_name(r->ctx, to));
     *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
     return true;
 }
 
 static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what, kj_rvalue *v)
 {
-    const char *name = kj_type_name(to);
+    const char *name = kj_dtype_name(r->ctx, (kjit_dtype)to);
     bool is_bool = v->kind == KJ_R_BOOL;
     if (kj_is_complex_type(to) && !is_bool && (kj_run_is_number(*v) || kj_run_is_complex(*v))) {
         *v = kj_run_to_complex((kjit_dtype)to, *v);
@@ -39,6 +45,19 @@ static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what,
     return true;
 }
 
+/* A record of that type stays what it is, an array's element too; a tuple becomes one. */
+static bool convert_record(kj_run *r, kj_span at, const kj_aggregate *of, kj_rvalue *v)
+{
+    kj_rvalue made;
+    if (kj_run_is_record(*v) && v->u.object->u.array->of == of && v->u.object->u.array->ndim == 0)
+        return true;
+    if (!kj_run_record_of(r, at, of, *v, &made))
+        return false;
+    kj_run_drop(v);
+    *v = made;
+    return true;
+}
+
 static void put_type(kj_str *t, const char *name, int ndim)
 {
     kj_str_printf(t, "%s[%.*s]", name, ndim - 1, ",,,,,");
@@ -53,7 +72,7 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype
     if (v.kind == KJ_R_ARRAY) {
         kjit_array *a = v.u.object->u.array;
         fits = (kj_dtype)kjit_array_dtype(a) == elem && kjit_array_ndim(a) == type->ndim;
-        put_type(&got, kjit_dtype_name(kjit_array_dtype(a)), kjit_array_ndim(a));
+        put_type(&got, kj_dtype_name(r->ctx, kjit_array_dtype(a)), kjit_array_ndim(a));
     } else {
         kj_str_puts(&got, kj_run_kind_name(v));
     }
@@ -113,11 +132,13 @@ bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *
 {
     if (!type->name)
         return convert_tuple(r, at, type, what, v);
-    kj_dtype to = kj_type_named(type->name);
+    kj_dtype to = (kj_dtype)kj_run_type(r, type->name);
     if (to == KJ_VOID)
         return kj_run_fail(r, KJIT_TYPE, type->span, "there is no type '%s'", type->name);
-    const kj_aggregate *of = kj_aggregate_of(to);
-    if (type->ndim == 0 && of && of->kind == KJ_VECTOR)
+    const kj_aggregate *of = kj_dtype_aggregate(r->ctx, (kjit_dtype)to);
+    if (type->ndim == 0 && kj_is_record(of))
+        return convert_record(r, at, of, v);
+    if (type->ndim == 0 && kj_is_vector(of))
         return convert_vector(r, at, of, what, v);
     if (type->ndim == 0)
         return convert_scalar(r, at, to, what, v);

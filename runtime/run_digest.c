@@ -29,12 +29,15 @@ static uint64_t element_bits(kjit_dtype dtype, const char *p)
     }
 }
 
-static uint64_t mixed_element(uint64_t hash, const kjit_array *a, const char *p)
+/* Of a record all scalars, but not what lies between them. */
+static uint64_t mixed_element(uint64_t hash, kjit_dtype dtype, const kj_aggregate *of,
+                              const char *p)
 {
-    if (!a->of)
-        return mixed(hash, element_bits(a->dtype, p));
-    for (int i = 0; i < a->of->n; i++)
-        hash = mixed(hash, element_bits((kjit_dtype)a->of->elem, p + a->of->fields[i].offset));
+    if (!of)
+        return mixed(hash, element_bits(dtype, p));
+    for (int i = 0; i < of->n; i++)
+        hash = mixed_element(hash, (kjit_dtype)of->fields[i].type, of->fields[i].of,
+                             p + of->fields[i].offset);
     return hash;
 }
 
@@ -45,7 +48,7 @@ static uint64_t digest(kjit_array *host)
     kj_run_rows(&w, host, NULL);
     while (kj_run_next_row(&w)) {
         for (int64_t i = 0; i < w.n; i++)
-            hash = mixed_element(hash, host, w.data[0] + i * w.step[0]);
+            hash = mixed_element(hash, host->dtype, host->of, w.data[0] + i * w.step[0]);
     }
     return hash;
 }
@@ -61,8 +64,9 @@ bool kj_run_digest(kj_run *r)
         if (!kj_run_on_host(r, kj_run_nowhere, r->names[i].value, &host))
             return false;
         kjit_array *a = host.u.object->u.array;
-        kj_str_printf(&t, "%s %s %s %016" PRIx64 "\n", r->names[i].name, kjit_dtype_name(a->dtype),
-                      kj_shape_text(a->ndim, a->shape, shape), digest(a));
+        kj_str_printf(&t, "%s %s %s %016" PRIx64 "\n", r->names[i].name,
+                      kj_dtype_name(r->ctx, a->dtype), kj_shape_text(a->ndim, a->shape, shape),
+                      digest(a));
         if (!t.failed)
             r->options->write(r->options->user, t.data, t.size);
         kj_run_drop(&host);

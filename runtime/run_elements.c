@@ -78,9 +78,10 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
                  unsigned char out[KJ_RUN_ELEMENT])
 {
     kj_dtype to = (kj_dtype)dtype;
-    const char *name = kjit_dtype_name(dtype);
-    const kj_aggregate *of = kj_aggregate_of(to);
-    if (of && v.kind != KJ_R_BOOL && (kj_run_is_number(v) || kj_run_is_complex(v))) {
+    const char *name = kj_dtype_name(r->ctx, dtype);
+    const kj_aggregate *of = kj_dtype_aggregate(r->ctx, dtype);
+    bool complex = kj_is_complex_type(to);
+    if (complex && v.kind != KJ_R_BOOL && (kj_run_is_number(v) || kj_run_is_complex(v))) {
         kj_rvalue z = kj_run_to_complex(dtype, v);
         kj_value_write(out, 0, kj_float(of->elem, z.u.f));
         kj_value_write(out, 1, kj_float(of->elem, z.imag));
@@ -213,6 +214,8 @@ void kj_run_fill(kjit_array *a, const unsigned char element[KJ_RUN_ELEMENT])
 bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
 {
     kjit_array *view = NULL, *from = a.u.object->u.array;
+    if (!kj_run_no_records(r, at, a))
+        return false;
     if (!kj_is_vectors(from)) {
         kj_run_keep(a);
         *out = a;
@@ -228,8 +231,15 @@ bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
 
 bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
 {
-    if (kjit_array_memory(a.u.object->u.array) == KJIT_HOST)
-        return kj_run_check(r, kjit_synchronize(r->ctx), at) && kj_run_numbers(r, at, a, out);
+    if (kjit_array_memory(a.u.object->u.array) == KJIT_HOST) {
+        if (!kj_run_check(r, kjit_synchronize(r->ctx), at))
+            return false;
+        if (!kj_run_is_record(a))
+            return kj_run_numbers(r, at, a, out);
+        kj_run_keep(a);
+        *out = a;
+        return true;
+    }
     kjit_array *host = NULL;
     return kj_run_check(r, kj_array_on_host(a.u.object->u.array, &host), at) &&
            kj_run_check(r, kj_array_numbers(&host), at) && kj_run_array(r, at, host, out);

@@ -18,8 +18,7 @@ static bool make_fixed(kj_rvalue v)
 static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
 {
     kj_rvalue made;
-    if (!kj_run_items_array(r, item->value->span, *v, (kjit_dtype)kj_type_named(item->type->name),
-                            &made))
+    if (!kj_run_items_array(r, item->value->span, *v, kj_run_type(r, item->type->name), &made))
         return false;
     kj_run_drop(v);
     *v = made;
@@ -39,10 +38,10 @@ static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
     r->nnames = names;
     r->roomnames = room;
     if (!ok || !item->type)
-        return ok;
+        return ok && make_fixed(*out);
     if (item->type->name && item->type->ndim > 0)
         return const_array(r, item, out);
-    return kj_run_convert(r, item->value->span, item->type, item->name, out);
+    return kj_run_convert(r, item->value->span, item->type, item->name, out) && make_fixed(*out);
 }
 
 static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
@@ -55,7 +54,7 @@ static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
     return true;
 }
 
-static bool predefined(const char *name, kj_rvalue *out)
+static bool predefined(kj_run *r, const char *name, kj_rvalue *out)
 {
     static const struct {
         const char *name;
@@ -72,7 +71,7 @@ static bool predefined(const char *name, kj_rvalue *out)
             return true;
         }
     }
-    kj_dtype type = kj_type_named(name);
+    kj_dtype type = (kj_dtype)kj_run_type(r, name);
     if (type != KJ_VOID)
         *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = (kjit_dtype)type};
     return type != KJ_VOID;
@@ -107,10 +106,10 @@ static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
     }
     int i = 0;
     for (const kj_item *item = r->program->file->items; item; item = item->next, i++) {
-        if (item->name == name)
+        if (item->name == name && item->kind != KJ_I_RECORD)
             return item_value(r, e, item, i, out);
     }
-    if (predefined(name, out))
+    if (predefined(r, name, out))
         return true;
     if (kj_run_callable(r, name) >= 0) {
         kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is a function", name);

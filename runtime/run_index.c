@@ -99,7 +99,7 @@ static bool make_view(kj_run *r, kj_rplace *p, int ndim, const axis_range *axes)
                       p->at) ||
         !kj_run_array(r, p->at, view, &p->view))
         return false;
-    p->one = singles == ndim;
+    p->one = singles == ndim && !kj_run_is_record(p->base);
     p->view.u.object->fixed = p->base.u.object->fixed;
     for (int i = ndim - 1; i >= 0 && !p->one; i--) {
         if (!axes[i].single)
@@ -115,9 +115,11 @@ static bool make_view(kj_run *r, kj_rplace *p, int ndim, const axis_range *axes)
 
 static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
 {
-    if (!kj_run_numbers(r, p->at, p->base, &p->numbers))
+    bool records = kj_run_is_record(p->base);
+    if (!records && !kj_run_numbers(r, p->at, p->base, &p->numbers))
         return false;
-    p->base = p->numbers;
+    if (!records)
+        p->base = p->numbers;
     kjit_array *a = p->base.u.object->u.array;
     int ndim = kjit_array_ndim(a), n = 0;
     const int64_t *shape = kjit_array_shape(a);
@@ -139,7 +141,7 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
         axes[i] = (axis_range){.start = 0, .stop = shape[i], .step = 1};
         element = false;
     }
-    if (!element || kjit_array_memory(a) != KJIT_HOST)
+    if (!element || records || kjit_array_memory(a) != KJIT_HOST)
         return make_view(r, p, ndim, axes);
     p->element = kjit_array_data(a);
     for (int i = 0; i < ndim; i++)
@@ -206,6 +208,8 @@ static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_span whole, kj_
 {
     if (p->base.u.object->fixed)
         return kj_run_fail(r, KJIT_TYPE, p->at, "the elements of a const cannot be assigned");
+    if (kj_run_is_record(p->view))
+        return kj_run_record_store(r, at, p->view.u.object->u.array, v);
     if (kj_is_array(v) && (p->element || p->one))
         return kj_run_fail(r, KJIT_TYPE, at, "an array is not an element");
     if (p->element) {
@@ -261,10 +265,42 @@ bool kj_run_place(kj_run *r, kj_span at, kj_rvalue base, const kj_expr *args, kj
     }
 }
 
+/* A field of all elements. */
+static bool view_field(kj_run *r, const kj_expr *member, kj_rvalue base, kj_rvalue *out)
+{
+    const char *name = member->u.member.name;
+    kj_span at = member->u.member.name_span;
+    kjit_array *field = NULL;
+    *out = kj_run_none();
+    if (base.kind != KJ_R_ARRAY || !base.u.object->u.array->of)
+        return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
+    if (!kj_run_check(r, kjit_array_field(base.u.object->u.array, name, &field), at) ||
+        !kj_run_array(r, at, field, out))
+        return false;
+    out->u.object->fixed = base.u.object->fixed;
+    return true;
+}
+
+/* The field of one record, where that is a number. */
+static bool is_number(kj_rvalue field)
+{
+    const kjit_array *a = field.u.object->u.array;
+    return a->ndim == 0 && (!a->of || a->of->kind == KJ_COMPLEX);
+}
+
 bool kj_run_field_place(kj_run *r, const kj_expr *target, kj_rvalue base, kj_rplace *out)
 {
     *out = (kj_rplace){.base = base, .at = target->span, .numbers = kj_run_none()};
-    return kj_run_field(r, target, base, &out->view);
+    kj_rvalue field;
+    if (!view_field(r, target, base, &field))
+        return false;
+    out->view = field;
+    if (!kj_run_is_record(field) && !kj_run_numbers(r, target->span, field, &out->view))
+        return false;
+    if (!kj_run_is_record(field))
+        kj_run_drop(&field);
+    out->one = is_number(out->view);
+    return true;
 }
 
 /* Item i of what is no array; i is within it. */
@@ -348,19 +384,18 @@ bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *ou
 bool kj_run_field(kj_run *r, const kj_expr *member, kj_rvalue base, kj_rvalue *out)
 {
     const char *name = member->u.member.name;
-    kj_span at = member->u.member.name_span;
-    kjit_array *field = NULL;
     if (base.kind == KJ_R_COMPLEX && (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0)) {
         *out = kj_run_float(name[0] == 'r' ? base.u.f : base.imag);
         out->dtype = base.dtype == KJIT_C64 ? KJIT_F32 : KJIT_F64;
         return true;
     }
-    if (base.kind != KJ_R_ARRAY || !base.u.object->u.array->of)
-        return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
-    if (!kj_run_check(r, kjit_array_field(base.u.object->u.array, name, &field), at) ||
-        !kj_run_array(r, at, field, out))
+    kj_rplace p = {.at = member->span};
+    if (!view_field(r, member, base, out) || !is_number(*out))
+        return out->kind == KJ_R_ARRAY;
+    p.view = *out;
+    if (!device_element(r, &p, out))
         return false;
-    out->u.object->fixed = base.u.object->fixed;
+    kj_run_drop(&p.view);
     return true;
 }
 
@@ -404,8 +439,8 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
     switch (id) {
     case KJ_RUN_M_SHAPE: return tuple_of(r, at, kjit_array_ndim(a), kjit_array_shape(a), 1, out);
     case KJ_RUN_M_STRIDES:
-        return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a),
-                        (int64_t)kjit_dtype_size(kjit_array_dtype(a)), out);
+        return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a), (int64_t)kj_array_elem(a),
+                        out);
     case KJ_RUN_M_T: return transposed(r, at, base, out);
     case KJ_RUN_M_SIZE: *out = kj_run_int(kjit_array_size(a)); return true;
     case KJ_RUN_M_NDIM: *out = kj_run_int(kjit_array_ndim(a)); return true;

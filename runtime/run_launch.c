@@ -60,13 +60,18 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
     return true;
 }
 
-/* The aggregate that argument `nth` is for, which `places` others by place come before; or NULL. */
-static const kj_aggregate *value_wanted(const kj_kernel_decl *kernel, const kj_expr *e, int places)
+/* The aggregate that the argument `v` is for, which `places` others by place come before; or
+ * NULL. */
+static const kj_aggregate *value_wanted(kj_records *records, const kj_kernel_decl *kernel,
+                                        const kj_expr *e, int places, const kj_rvalue *v)
 {
     for (int i = 0; i < kernel->nparams; i++) {
         const kj_kernel_param *p = &kernel->params[i];
         if (e->keyword ? strcmp(p->name, e->keyword) == 0 : i == places)
-            return p->ndim == 0 && p->generic < 0 ? kj_aggregate_of(p->type) : NULL;
+            return p->ndim > 0            ? NULL
+                   : p->generic < 0       ? kj_aggregate_in(records, p->type)
+                   : kj_run_is_record(*v) ? v->u.object->u.array->of
+                                          : NULL;
     }
     return NULL;
 }
@@ -93,7 +98,11 @@ static bool value_argument(kj_run *r, const kj_expr *e, kjit_dtype type, kj_rval
 {
     kj_rvalue made;
     unsigned char element[KJ_RUN_ELEMENT];
-    if (kj_run_is_complex(*v)) {
+    const kj_aggregate *record = kj_dtype_aggregate(r->ctx, type);
+    if (kj_is_record(record)) {
+        if (!kj_run_record_of(r, e->span, record, *v, &made))
+            return false;
+    } else if (kj_run_is_complex(*v)) {
         if (!kj_run_pack(r, e->span, type, *v, element) ||
             !kj_run_new_array(r, e->span, type, 0, NULL, KJIT_HOST, &made))
             return false;
@@ -215,9 +224,10 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
     for (const kj_expr *e = call->u.call.args; e; e = e->next, n++) {
         if (!kj_run_eval(r, e, &values[n]))
             return false;
-        const kj_aggregate *of = value_wanted(kernel, e, places);
-        bool complex = kj_run_is_complex(values[n]),
-             items = of && (values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST);
+        const kj_aggregate *of = value_wanted(r->ctx->records, kernel, e, places, &values[n]);
+        bool complex = kj_run_is_complex(values[n]);
+        bool items = of && (values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST ||
+                            (kj_run_is_record(values[n]) && values[n].u.object->u.array->ndim == 0));
         kjit_dtype type = complex ? complex_wanted(kernel, e, places)
                           : items ? (kjit_dtype)of->type
                                   : KJIT_BOOL;

@@ -132,12 +132,28 @@ bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype
     return kj_run_make_array(r, &c, out);
 }
 
+/* A new array of records, from a list of them or from others. */
+static bool records(kj_run *r, const kj_rcall *c, const kj_aggregate *of, kj_rvalue *out)
+{
+    kj_span at = c->spans[0];
+    if (c->args[0].kind == KJ_R_LIST)
+        return kj_run_record_list(r, at, c->args[0], of, out);
+    if (!kj_run_is_record(c->args[0]))
+        return kj_run_record_of(r, at, of, c->args[0], out);
+    kjit_array *from = c->args[0].u.object->u.array;
+    return kj_run_new_array(r, at, (kjit_dtype)of->type, from->ndim, from->shape, KJIT_HOST, out) &&
+           kj_run_record_store(r, at, out->u.object->u.array, c->args[0]);
+}
+
 bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_span at = c->spans[0];
+    if (c->given[1] && c->args[1].kind == KJ_R_DTYPE &&
+        kj_is_record(kj_dtype_aggregate(r->ctx, c->args[1].dtype)))
+        return records(r, c, kj_dtype_aggregate(r->ctx, c->args[1].dtype), out);
     if (c->args[0].kind == KJ_R_ARRAY) {
         kjit_dtype to = kjit_array_dtype(c->args[0].u.object->u.array);
-        if (!kj_run_arg_dtype(r, c, 1, &to))
+        if (!kj_run_no_records(r, at, c->args[0]) || !kj_run_arg_dtype(r, c, 1, &to))
             return false;
         const kj_aggregate *of = vector_type(to);
         return converted(r, c, of ? (kjit_dtype)of->elem : to, out) &&

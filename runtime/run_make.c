@@ -16,6 +16,8 @@ static bool fill(kj_run *r, kj_span at, kj_rvalue array, kj_rvalue value)
 {
     unsigned char element[KJ_RUN_ELEMENT];
     kj_rvalue numbers;
+    if (kj_run_is_record(array))
+        return kj_run_record_store(r, at, array_of(array), value);
     if (!kj_run_numbers(r, at, array, &numbers) ||
         !kj_run_pack(r, at, kjit_array_dtype(array_of(numbers)), value, element))
         return false;
@@ -27,7 +29,15 @@ static bool fill(kj_run *r, kj_span at, kj_rvalue array, kj_rvalue value)
 /* The 0 or 1 of zeros and ones, for the dtype. */
 static bool fill_with(kj_run *r, kj_span at, kj_rvalue array, bool one)
 {
-    bool is_bool = kjit_array_dtype(array_of(array)) == KJIT_BOOL;
+    kjit_array *a = array_of(array);
+    bool is_bool = kjit_array_dtype(a) == KJIT_BOOL;
+    if (kj_is_record(a->of) && one)
+        return kj_run_fail(r, KJIT_TYPE, at, "there is no 1 of %s: give its fields values",
+                           a->of->name);
+    if (kj_is_record(a->of)) {
+        memset(a->data, 0, (size_t)a->size * kj_array_elem(a));
+        return true;
+    }
     return fill(r, at, array, is_bool ? kj_run_bool(one) : kj_run_int(one));
 }
 
@@ -60,6 +70,8 @@ static kjit_dtype type_for(kj_rvalue v)
 {
     if (v.kind == KJ_R_COMPLEX)
         return KJIT_C64;
+    if (kj_run_is_record(v))
+        return kjit_array_dtype(array_of(v));
     if (v.kind == KJ_R_FLOAT)
         return KJIT_F32;
     if (v.kind == KJ_R_BOOL)
@@ -142,7 +154,7 @@ bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
         return arange_ints(r, c, dtype, out);
     if (!kj_is_float((kj_dtype)dtype)) {
         kj_run_fail(r, KJIT_TYPE, c->span, "arange of floats does not make %s",
-                    kjit_dtype_name(dtype));
+                    kj_dtype_name(r->ctx, dtype));
         return kj_run_hint(r, "give it ints, or a float type");
     }
     if ((c->given[0] && !kj_run_arg_float(r, c, 0, &start)) || !kj_run_arg_float(r, c, 1, &stop) ||
@@ -168,7 +180,7 @@ bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
         return false;
     if (!kj_is_float((kj_dtype)dtype))
         return kj_run_fail(r, KJIT_TYPE, c->spans[3], "linspace makes floats, not %s",
-                           kjit_dtype_name(dtype));
+                           kj_dtype_name(r->ctx, dtype));
     if (n < 0)
         return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "%lld is no extent", (long long)n);
     if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))

@@ -31,8 +31,13 @@ bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     kjit_array *a = NULL;
-    return kj_run_arg_text(r, c, 0, &path) &&
-           kj_run_check(r, kjit_array_load(r->ctx, path, &a), c->span) &&
+    kjit_dtype dtype = KJIT_F32;
+    if (!kj_run_arg_text(r, c, 0, &path) || !kj_run_arg_dtype(r, c, 1, &dtype))
+        return false;
+    return kj_run_check(r,
+                        c->given[1] ? kjit_array_load_records(r->ctx, path, dtype, &a)
+                                    : kjit_array_load(r->ctx, path, &a),
+                        c->span) &&
            kj_run_array(r, c->span, a, out);
 }
 

@@ -153,9 +153,9 @@ static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind w
     return true;
 }
 
-static bool kind_of_type(const kj_type_ref *type, kj_rkind *out)
+static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out)
 {
-    kj_dtype t = type->name ? kj_type_named(type->name) : KJ_VOID;
+    kj_dtype t = type->name ? (kj_dtype)kj_run_type(r, type->name) : KJ_VOID;
     if (t == KJ_VOID)
         return false;
     *out = type->ndim > 0          ? KJ_R_ARRAY
@@ -166,10 +166,15 @@ static bool kind_of_type(const kj_type_ref *type, kj_rkind *out)
     return true;
 }
 
-static bool load_override(kj_run *r, const char *path, kj_rvalue *out)
+/* A file of records is read as the type that the param is declared with. */
+static bool load_override(kj_run *r, const kj_type_ref *type, const char *path, kj_rvalue *out)
 {
     kjit_array *a = NULL;
-    return kj_run_check(r, kjit_array_load(r->ctx, path, &a), kj_run_nowhere) &&
+    const kj_aggregate *of = type && type->name ? kj_record_named(r->program, type->name) : NULL;
+    return kj_run_check(r,
+                        of ? kjit_array_load_records(r->ctx, path, (kjit_dtype)of->type, &a)
+                           : kjit_array_load(r->ctx, path, &a),
+                        kj_run_nowhere) &&
            kj_run_array(r, kj_run_nowhere, a, out);
 }
 
@@ -177,14 +182,15 @@ static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rva
 {
     const char *name = s->u.let.names->name;
     kj_rkind wanted;
-    if ((!s->u.let.type || !kind_of_type(s->u.let.type, &wanted)) && !default_kind(r, s, &wanted))
+    if ((!s->u.let.type || !kind_of_type(r, s->u.let.type, &wanted)) &&
+        !default_kind(r, s, &wanted))
         return false;
     if (wanted == KJ_R_STRING)
         return kj_run_string(r, kj_run_nowhere, text, strlen(text), out);
     if (wanted == KJ_R_ARRAY) {
         if (*text != '@')
             return wrong_kind(r, name, text, wanted);
-        return load_override(r, text + 1, out);
+        return load_override(r, s->u.let.type, text + 1, out);
     }
     if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT && wanted != KJ_R_COMPLEX)
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,

@@ -82,7 +82,7 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
     case KJ_R_INT:
     case KJ_R_COMPLEX:
     case KJ_R_FLOAT: kj_str_puts(t, number_text(v, buf)); break;
-    case KJ_R_DTYPE: kj_str_puts(t, kjit_dtype_name(v.dtype)); break;
+    case KJ_R_DTYPE: kj_str_puts(t, kj_dtype_name(r->ctx, v.dtype)); break;
     case KJ_R_KERNEL: kj_str_printf(t, "<kernel %s>", v.u.kernel->name); break;
     case KJ_R_STRING:
         if (quoted)

@@ -201,7 +201,7 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
         return false;
     if (!kj_is_float((kj_dtype)dtype)) {
         kj_run_fail(r, KJIT_TYPE, c->spans[1], "%s makes floats, not %s",
-                    kj_run_builtin_name(c->id), kjit_dtype_name(dtype));
+                    kj_run_builtin_name(c->id), kj_dtype_name(r->ctx, dtype));
         return kj_run_hint(r, "random.randint(low, high, shape, dtype) makes integers");
     }
     if (!kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
@@ -266,7 +266,7 @@ bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
                            (long long)low, (long long)high);
     if (!kj_is_int((kj_dtype)dtype))
         return kj_run_fail(r, KJIT_TYPE, c->spans[3], "random.randint makes integers, not %s",
-                           kjit_dtype_name(dtype));
+                           kj_dtype_name(r->ctx, dtype));
     unsigned char element[KJ_RUN_ELEMENT];
     if (!kj_run_pack(r, c->spans[0], dtype, kj_run_int(low), element) ||
         !kj_run_pack(r, c->spans[1], dtype, kj_run_int(high - 1), element) ||

@@ -37,10 +37,11 @@ static int grid_axes(const kj_kernel_decl *kernel)
     return axes > 3 ? 3 : axes;
 }
 
-static void put_array(kj_str *t, const kj_kernel_decl *kernel, const kj_kernel_param *p, int seed)
+static void put_array(kj_str *t, kj_records *records, const kj_kernel_decl *kernel,
+                      const kj_kernel_param *p, int seed)
 {
     kj_dtype type = type_of(kernel, p);
-    const char *name = kj_type_name(type);
+    const char *name = kj_type_name_in(records, type);
     bool number = kj_is_float(type) || kj_is_int(type);
     kj_str_puts(t, "    let ");
     put_name(t, kernel, p->name);
@@ -56,11 +57,15 @@ static void put_array(kj_str *t, const kj_kernel_decl *kernel, const kj_kernel_p
 }
 
 /* Integers are sizes more often than not. */
-static void put_argument(kj_str *t, const kj_kernel_decl *kernel, const kj_kernel_param *p)
+static void put_argument(kj_str *t, kj_records *records, const kj_kernel_decl *kernel,
+                         const kj_kernel_param *p)
 {
     kj_dtype type = type_of(kernel, p);
+    const kj_aggregate *of = kj_aggregate_in(records, type);
     if (p->ndim > 0)
         put_name(t, kernel, p->name);
+    else if (of)
+        kj_str_printf(t, "%s(%s)", of->name, kj_is_record(of) ? "" : "1");
     else if (type == KJ_BOOL)
         kj_str_puts(t, "true");
     else if (kj_is_float(type))
@@ -71,7 +76,7 @@ static void put_argument(kj_str *t, const kj_kernel_decl *kernel, const kj_kerne
         kj_str_puts(t, kj_types[type].size == 1 ? "1" : "n");
 }
 
-static void put_launch(kj_str *t, const kj_kernel_decl *kernel)
+static void put_launch(kj_str *t, kj_records *records, const kj_kernel_decl *kernel)
 {
     static const char *const configs[] = {
         "ceil_div(n, 256), 256",
@@ -90,7 +95,7 @@ static void put_launch(kj_str *t, const kj_kernel_decl *kernel)
         if (p->is_const)
             continue;
         kj_str_puts(t, separator);
-        put_argument(t, kernel, p);
+        put_argument(t, records, kernel, p);
         separator = ", ";
     }
     for (int i = 0; i < kernel->nparams; i++) {
@@ -128,9 +133,9 @@ void kj_run_suggest(const kj_program *program, kj_str *t)
         if (kernel->params[i].ndim == 0 || kernel->params[i].is_const)
             continue;
         shown = &kernel->params[i];
-        put_array(t, kernel, shown, ++arrays);
+        put_array(t, program->records, kernel, shown, ++arrays);
     }
-    put_launch(t, kernel);
+    put_launch(t, program->records, kernel);
     if (shown) {
         kj_str_puts(t, "    print(");
         put_name(t, kernel, shown->name);

@@ -98,6 +98,7 @@ struct kjit_context {
     kj_store store;   /* of compiled code */
     bool store_opened;
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
+    kj_records *records;        /* of its modules */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;
     kj_printer printer; /* under the lock, like what waits for it */
@@ -157,6 +158,14 @@ struct kjit_array {
     bool overwritten; /* by the launch it is given to, in full: it need not be moved there first */
 };
 
+/* What a type is in a context, which has records of its own; NULL: a scalar, or no type. */
+static inline const kj_aggregate *kj_dtype_aggregate(kjit_context *ctx, kjit_dtype dtype)
+{
+    return kj_aggregate_in(ctx->records, (kj_dtype)dtype);
+}
+size_t kj_dtype_size(kjit_context *ctx, kjit_dtype dtype);      /* 0 for no type */
+const char *kj_dtype_name(kjit_context *ctx, kjit_dtype dtype); /* NULL for no type */
+
 static inline size_t kj_array_elem(const kjit_array *a) /* bytes of an element */
 {
     return a->of ? (size_t)a->of->size : kj_types[a->dtype].size;
@@ -167,7 +176,7 @@ static inline int kj_array_align(const kjit_array *a)
 }
 static inline bool kj_is_vectors(const kjit_array *a)
 {
-    return a->of && a->of->kind == KJ_VECTOR;
+    return kj_is_vector(a->of);
 }
 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
@@ -239,7 +248,9 @@ int64_t kj_file_read(int fd, void *data, size_t size);
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
 kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arrays are saved by? */
-kjit_status kj_npy_load(kjit_context *ctx, const char *path, kjit_array **out);
+/* record: what its elements are to be, or NULL: a file of numbers. */
+kjit_status kj_npy_load(kjit_context *ctx, const char *path, const kj_aggregate *record,
+                        kjit_array **out);
 kjit_status kj_npy_save(kjit_array *host, const char *path);
 kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out);
 kjit_status kj_png_save(kjit_array *host, const char *path);
@@ -288,7 +299,7 @@ typedef struct kj_variant {
 enum {
     KJ_BUCKETS = 32,
     KJ_MAX_PARAMS = 256,
-    KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (10 * KJ_MAX_PARAMS + 63) / 64
+    KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (18 * KJ_MAX_PARAMS + 63) / 64
 };
 
 /* A kernel as the launch sees it. */

@@ -52,6 +52,18 @@ size_t kjit_dtype_size(kjit_dtype dtype)
     return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].size : 0;
 }
 
+size_t kj_dtype_size(kjit_context *ctx, kjit_dtype dtype)
+{
+    const kj_aggregate *of = kj_dtype_aggregate(ctx, dtype);
+    return of ? (size_t)of->size : kjit_dtype_size(dtype);
+}
+
+const char *kj_dtype_name(kjit_context *ctx, kjit_dtype dtype)
+{
+    const kj_aggregate *of = kj_dtype_aggregate(ctx, dtype);
+    return of ? of->name : kjit_dtype_name(dtype);
+}
+
 const char *kjit_dtype_name(kjit_dtype dtype)
 {
     const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);

@@ -106,7 +106,8 @@ static void run_kernel(kj_dtype type, arrays *a)
     kj_code code;
     snprintf(text, sizeof text, source, name, name, name, name, name, name);
     parse_text(&p, text);
-    const kj_program *program = kj_sema_program(&p.arena, &p.diag, p.file);
+    kj_records *records = kj_records_new();
+    const kj_program *program = kj_sema_program(&p.arena, &p.diag, p.file, records);
     assert_int_equal(p.diag.errors, 0);
     kj_spec spec = {.block = {BLOCK, 1, 1}, .small = true, .disjoint = true, .layouts = layouts};
     kj_compile_options options = {.opt_level = 3, .verify = true, .cpu = "x86-64"};
@@ -115,6 +116,7 @@ static void run_kernel(kj_dtype type, arrays *a)
     call(&code, a);
     kj_code_free(&code);
     close_text(&p);
+    kj_records_free(records);
 }
 
 static bool same(kj_dtype type, uint16_t a, uint16_t b)

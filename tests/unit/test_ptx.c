@@ -8,6 +8,7 @@
 
 typedef struct built {
     parsed p;
+    kj_records *records;
     kj_code code;
     bool ok;
 } built;
@@ -17,7 +18,9 @@ static void build(built *b, const char *text, kj_spec spec, kj_compile_options o
 {
     static const kj_layout layouts[8] = {KJ_LAYOUT_C};
     parse_text(&b->p, text);
-    const kj_program *program = kj_sema_program(&b->p.arena, &b->p.diag, b->p.file);
+    b->records = kj_records_new();
+    assert_non_null(b->records);
+    const kj_program *program = kj_sema_program(&b->p.arena, &b->p.diag, b->p.file, b->records);
     assert_int_equal(b->p.diag.errors, 0);
     if (!spec.layouts)
         spec.layouts = layouts;
@@ -33,6 +36,7 @@ static void done(built *b)
     if (b->ok)
         kj_code_free(&b->code);
     close_text(&b->p);
+    kj_records_free(b->records);
 }
 
 static bool has(const built *b, const char *what)

@@ -1,0 +1,175 @@
+/* Arrays in fields of records, vel: f32[3]. In memory they are views: p.vel has an axis more than
+ * p, and p[i].vel is that view's row i. In a value they are its parts. */
+#include "sema_impl.h"
+
+/* ---- In memory ---- */
+
+/* The axes that the elements have behind the first n, which count the units of `view`. */
+static void add_axes(kj_sema *s, kj_tarray *view, const kj_aggregate *of)
+{
+    view->elem = of->elem;
+    view->of = of->fields[0].of;
+    view->whole = NULL;
+    int64_t stride = kj_elem_size(view) / kj_unit(view);
+    for (int i = of->ndim - 1; i >= 0; i--) {
+        view->shape[view->ndim + i] = kj_te_i64(s, of->shape[i], view->span);
+        view->stride[view->ndim + i] = kj_te_i64(s, stride, view->span);
+        stride *= of->shape[i];
+    }
+    view->ndim += of->ndim;
+}
+
+kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span)
+{
+    if (a->ndim + a->of->ndim > KJ_MAX_NDIM) {
+        kj_sema_error(s, span, "too-many-axes", "'%s' would have %d axes: an array has at most %d",
+                      a->name, a->ndim + a->of->ndim, KJ_MAX_NDIM);
+        return kj_no_value(span);
+    }
+    kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
+    *view = *a;
+    add_axes(s, view, a->of);
+    return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
+}
+
+kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place)
+{
+    kj_tarray *a = place->u.place.array, *view = KJ_NEW(s->arena, kj_tarray);
+    *view = *a;
+    for (int i = 0; i < a->ndim; i++)
+        view->offset = kj_i64_add(s, view->offset,
+                                  kj_i64_mul(s, place->u.place.index[i], a->stride[i], place->span),
+                                  place->span);
+    if (view->offset)
+        view->offset = kj_hold(s, view->offset, kj_arena_printf(s->arena, "%s.offset", a->name));
+    view->ndim = 0;
+    view->layout = KJ_LAYOUT_C;
+    add_axes(s, view, a->of);
+    return (kj_operand){.kind = KJ_V_ARRAY, .span = place->span, .u.array = view};
+}
+
+/* ---- Indices into a value ---- */
+
+kj_texpr *kj_fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
+{
+    kj_operand v[KJ_MAX_NDIM];
+    int n = kj_count(e->u.index.args);
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
+        n = arg->kind == KJ_E_SLICE ? -1 : n;
+    if (n != of->ndim) {
+        kj_message *m = kj_sema_error(s, e->span, "index-count", "a value of %s has %d %s",
+                                      of->name, of->ndim, of->ndim == 1 ? "index" : "indices");
+        if (n < 0)
+            kj_hint(s->diag, m, "views are of what is in memory, as p[i].v[:2] is");
+        return NULL;
+    }
+    kj_expr_list(s, e->u.index.args, v, n);
+    kj_texpr *at = NULL;
+    for (int i = 0; i < n; i++) {
+        kj_texpr *k = kj_index_value(s, v[i], "an index");
+        if (!k)
+            return NULL;
+        if (kj_is_const(k) && (k->u.value.i < 0 || k->u.value.i >= of->shape[i])) {
+            kj_sema_error(s, v[i].span, "index-range",
+                          "index %lld is outside axis %d of %s, which has %lld elements",
+                          (long long)k->u.value.i, i, of->name, (long long)of->shape[i]);
+            return NULL;
+        }
+        k = kj_hold(s, k, "index");
+        at = at ? kj_i64_add(s, kj_i64_mul(s, at, kj_te_i64(s, of->shape[i], e->span), e->span), k,
+                             e->span)
+                : k;
+    }
+    return kj_hold(s, at, "index");
+}
+
+/* ---- Values of them ---- */
+
+/* The flat list of what is given. */
+typedef struct filling {
+    const kj_aggregate *of;
+    kj_operand *items;
+    int n;
+    const char *what;
+} filling;
+
+static bool add_item(kj_sema *s, filling *f, kj_operand v)
+{
+    const kj_field *part = &f->of->fields[f->n];
+    kj_type type = {part->of ? KJ_T_AGGREGATE : KJ_T_SCALAR, part->type, part->of, 0, NULL, 0};
+    v = kj_coerce_type(s, v, &type, kj_arena_printf(s->diag->arena, "an element of %s", f->what));
+    f->items[f->n++] = v;
+    return v.kind != KJ_V_ERROR;
+}
+
+static kj_operand mismatch(kj_sema *s, const filling *f, const kj_operand *v)
+{
+    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, not %s", f->what,
+                                  f->of->name, kj_describe(s, v));
+    if (f->of->ndim == 1 && f->of->n <= 4)
+        kj_hint(s->diag, m, "write (%s)",
+                f->of->n == 1   ? "a,"
+                : f->of->n == 2 ? "a, b"
+                : f->of->n == 3 ? "a, b, c"
+                                : "a, b, c, d");
+    return kj_no_value(v->span);
+}
+
+/* ((a, b), (c, d)): tuples as the axes go. */
+static bool fits(const kj_operand *v, const kj_aggregate *of, int axis)
+{
+    if (axis == of->ndim)
+        return true;
+    if (v->kind != KJ_V_TUPLE || v->u.tuple.of || v->u.tuple.n != of->shape[axis])
+        return false;
+    for (int i = 0; i < v->u.tuple.n; i++)
+        if (!fits(&v->u.tuple.items[i], of, axis + 1))
+            return false;
+    return true;
+}
+
+static bool from_tuple(kj_sema *s, filling *f, const kj_operand *v, int axis)
+{
+    bool ok = true;
+    if (axis == f->of->ndim)
+        return add_item(s, f, *v);
+    for (int i = 0; ok && i < v->u.tuple.n; i++)
+        ok = from_tuple(s, f, &v->u.tuple.items[i], axis + 1);
+    return ok;
+}
+
+static bool is_alike(const kj_tarray *a, const kj_aggregate *of)
+{
+    bool same = a->ndim == of->ndim && a->elem == of->elem;
+    for (int i = 0; same && i < of->ndim; i++)
+        same = kj_is_const_i64(a->shape[i], of->shape[i]);
+    return same;
+}
+
+/* A view of the same shape, read. */
+static bool from_array(kj_sema *s, filling *f, kj_tarray *a, kj_texpr **index, int axis,
+                       kj_span span)
+{
+    bool ok = true;
+    if (axis == a->ndim)
+        return add_item(s, f, kj_hold_value(s, kj_load_element(s, a, index, span), a->name));
+    for (int64_t i = 0; ok && i < f->of->shape[axis]; i++) {
+        index[axis] = kj_te_i64(s, i, span);
+        ok = from_array(s, f, a, index, axis + 1, span);
+    }
+    return ok;
+}
+
+kj_operand kj_fixed_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what)
+{
+    filling f = {of, KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n), 0, what};
+    kj_texpr *index[KJ_MAX_NDIM];
+    bool ok;
+    if (fits(&v, of, 0))
+        ok = from_tuple(s, &f, &v, 0);
+    else if (v.kind == KJ_V_ARRAY && is_alike(v.u.array, of))
+        ok = from_array(s, &f, v.u.array, index, 0, v.span);
+    else
+        return mismatch(s, &f, &v);
+    return ok ? kj_tuple(f.items, of->n, of, v.span) : kj_no_value(v.span);
+}

@@ -1,0 +1,298 @@
+/* Records: their fields resolved, and laid out as C does; and values of them made. */
+#include <string.h>
+
+#include "sema_impl.h"
+
+/* A record being laid out, in those that need it. */
+struct kj_record_frame {
+    struct kj_record_frame *up;
+    const kj_symbol *sym;
+};
+
+/* ---- Fields ---- */
+
+static int64_t rounded_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static bool too_large(kj_sema *s, kj_span at)
+{
+    kj_sema_error(s, at, "record-size", "a record has at most %d bytes and %d scalars",
+                  KJ_MAX_RECORD_BYTES, KJ_MAX_RECORD_PARTS);
+    return false;
+}
+
+static bool extents_of(kj_sema *s, const kj_type_ref *ref, kj_aggregate *fixed)
+{
+    int64_t count = 1;
+    for (const kj_expr *e = ref->extents; e; e = e->next) {
+        kj_value v;
+        if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
+            return false;
+        if (v.i < 1) {
+            kj_sema_error(s, e->span, "extent", "an extent is at least 1, not %lld",
+                          (long long)v.i);
+            return false;
+        }
+        if (v.i > KJ_MAX_RECORD_PARTS || (count *= v.i) > KJ_MAX_RECORD_PARTS)
+            return too_large(s, ref->span);
+        fixed->shape[fixed->ndim++] = v.i;
+    }
+    fixed->n = (int)count;
+    return true;
+}
+
+static int64_t size_of(const kj_field *f)
+{
+    return f->of ? f->of->size : kj_types[f->type].size;
+}
+
+static int align_of(const kj_field *f)
+{
+    return f->of ? f->of->align : kj_types[f->type].size;
+}
+
+static int least_of(const kj_field *f)
+{
+    return f->of ? f->of->least : kj_types[f->type].size;
+}
+
+/* f32[3, 3] of f32: the elements one behind the other. */
+static bool make_fixed(kj_sema *s, const kj_type_ref *ref, kj_field *field)
+{
+    kj_aggregate *fixed = KJ_NEW(s->arena, kj_aggregate);
+    *fixed = (kj_aggregate){.kind = KJ_FIXED,
+                            .type = KJ_VOID,
+                            .align = align_of(field),
+                            .least = least_of(field),
+                            .elem = field->type};
+    if (!extents_of(s, ref, fixed))
+        return false;
+    fixed->size = fixed->n * size_of(field);
+    if (fixed->size > KJ_MAX_RECORD_BYTES)
+        return too_large(s, ref->span);
+    fixed->name = kj_sema_type_name(s, field->type);
+    for (int i = 0; i < fixed->ndim; i++)
+        fixed->name = kj_arena_printf(s->arena, "%s%s%lld", fixed->name, i ? ", " : "[",
+                                      (long long)fixed->shape[i]);
+    fixed->name = kj_arena_printf(s->arena, "%s]", fixed->name);
+    kj_field *items = KJ_NEW_ARRAY(s->arena, kj_field, (size_t)fixed->n);
+    for (int i = 0; i < fixed->n; i++)
+        items[i] = (kj_field){.type = field->type, .of = field->of, .offset = i * size_of(field)};
+    fixed->fields = items;
+    field->of = fixed;
+    field->type = KJ_VOID;
+    return true;
+}
+
+static bool field_type(kj_sema *s, const kj_type_ref *ref, kj_field *field)
+{
+    if (!ref)
+        return false;
+    if (!ref->name || (ref->ndim && !ref->extents) || ref->ndim > KJ_MAX_NDIM) {
+        kj_message *m =
+            kj_sema_error(s, ref->span, "field-type",
+                          "a field is a scalar, a vector, a record or a fixed array of these");
+        kj_hint(s->diag, m, "a fixed array says its extents: %s[3]", ref->name ? ref->name : "f32");
+        return false;
+    }
+    kj_type_ref one = *ref;
+    one.ndim = 0;
+    one.extents = NULL;
+    kj_type t = kj_resolve_type(s, &one);
+    if (t.kind == KJ_T_ERROR)
+        return false;
+    field->type = t.dtype;
+    field->of = t.of;
+    return !ref->ndim || make_fixed(s, ref, field);
+}
+
+static bool is_repeated(kj_sema *s, const kj_item *item, const kj_param_decl *p)
+{
+    for (const kj_param_decl *before = item->params; before != p; before = before->next) {
+        if (before->name != p->name)
+            continue;
+        kj_message *m = kj_sema_error(s, p->span, "redeclared", "'%s' has two fields '%s'",
+                                      item->name, p->name);
+        kj_note(s->diag, m, before->span, "declared here");
+        return true;
+    }
+    return false;
+}
+
+/* ---- Layout ---- */
+
+/* The record that an item declares; NULL after an error. */
+static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
+{
+    int n = 0;
+    bool ok = true;
+    for (const kj_param_decl *p = item->params; p; p = p->next)
+        n++;
+    kj_field *fields = KJ_NEW_ARRAY(s->arena, kj_field, (size_t)n + 1);
+    kj_aggregate of = {.kind = KJ_RECORD, .name = item->name, .align = 1, .fields = fields};
+    of.elem = KJ_VOID;
+    of.least = 8;
+    for (const kj_param_decl *p = item->params; p; p = p->next) {
+        kj_field *f = &fields[of.n];
+        if (is_repeated(s, item, p) || !field_type(s, p->type, f)) {
+            ok = false;
+            continue;
+        }
+        f->name = p->name;
+        f->offset = rounded_up(of.size, align_of(f));
+        of.size = f->offset + size_of(f);
+        of.align = align_of(f) > of.align ? align_of(f) : of.align;
+        of.least = least_of(f) < of.least ? least_of(f) : of.least;
+        of.n++;
+        if (of.size > KJ_MAX_RECORD_BYTES || kj_count_parts(&of) > KJ_MAX_RECORD_PARTS)
+            return too_large(s, item->name_span), NULL;
+    }
+    if (ok && n == 0)
+        kj_sema_error(s, item->name_span, "no-fields", "'%s' has no fields", item->name);
+    if (!ok || n == 0)
+        return NULL;
+    of.size = rounded_up(of.size, of.align);
+    const kj_aggregate *kept = kj_records_add(s->program->records, &of);
+    if (!kept)
+        kj_sema_error(s, item->name_span, "too-many", "there is no room for the record '%s'",
+                      item->name);
+    return kept;
+}
+
+/* Reports A -> B -> A. */
+static void refuse_cycle(kj_sema *s, const kj_symbol *sym)
+{
+    const char *cycle = sym->name;
+    const struct kj_record_frame *f = s->laying;
+    for (; f->sym != sym; f = f->up)
+        cycle = kj_arena_printf(s->diag->arena, "%s -> %s", f->sym->name, cycle);
+    cycle = kj_arena_printf(s->diag->arena, "%s -> %s", sym->name, cycle);
+    kj_message *m =
+        kj_sema_error(s, sym->span, "recursion", "a record cannot hold itself: %s", cycle);
+    kj_hint(s->diag, m, "keep the number of the other element, as in next: i32");
+}
+
+void kj_record_resolve(kj_sema *s, kj_symbol *sym)
+{
+    if (sym->progress == KJ_BUSY)
+        refuse_cycle(s, sym);
+    if (sym->progress != KJ_UNSEEN)
+        return;
+    kj_scope *scope = s->scope;
+    kj_frame *frame = s->frame;
+    struct kj_record_frame own = {s->laying, sym};
+    sym->progress = KJ_BUSY;
+    s->scope = s->program->globals;
+    s->frame = NULL;
+    s->laying = &own;
+    if (++s->depth > KJ_MAX_NESTING) {
+        kj_sema_error(s, sym->span, "too-deep", "records are nested too deeply");
+    } else {
+        const kj_aggregate *of = lay_out(s, sym->item);
+        if (of) {
+            sym->type = of->type;
+            s->made->declared[s->made->ndeclared++] = of;
+        }
+    }
+    s->depth--;
+    s->laying = own.up;
+    s->frame = frame;
+    s->scope = scope;
+    sym->progress = KJ_DONE;
+}
+
+/* ---- Particle(pos, mass=1): every field, by place or by name; or none: zeros ---- */
+
+static kj_texpr *zero_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+{
+    (void)offset;
+    return kj_te_const(s, kj_fold_convert(kj_int(KJ_I64, 0), part->type), *(const kj_span *)ctx);
+}
+
+static const char *fields_text(kj_sema *s, const kj_aggregate *of)
+{
+    const char *text = "";
+    for (int i = 0; i < of->n; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "", of->fields[i].name);
+    return text;
+}
+
+/* The argument's field; -1 after an error. */
+static int field_of(kj_sema *s, const kj_expr *arg, const kj_aggregate *of, int place)
+{
+    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)of->n + 1);
+    if (!arg->keyword)
+        return place;
+    for (int i = 0; i < of->n; i++) {
+        names[i] = of->fields[i].name;
+        if (strcmp(names[i], arg->keyword) == 0)
+            return i;
+    }
+    kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword", "%s has no field '%s'", of->name,
+                                  arg->keyword);
+    const char *near = kj_nearest(arg->keyword, names, (size_t)of->n);
+    if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    else
+        kj_hint(s->diag, m, "fields: %s", fields_text(s, of));
+    return -1;
+}
+
+static bool refuse_count(kj_sema *s, const kj_expr *e, const kj_aggregate *of, const char *missing)
+{
+    kj_message *m =
+        missing ? kj_sema_error(s, e->span, "argument-count", "the field '%s' of %s is missing",
+                                missing, of->name)
+                : kj_sema_error(s, e->span, "argument-count", "%s has %d field%s, not %d", of->name,
+                                of->n, of->n == 1 ? "" : "s", kj_count(e->u.call.args));
+    kj_hint(s->diag, m, "%s(%s), or %s() for zeros", of->name, fields_text(s, of), of->name);
+    return false;
+}
+
+static bool place_arguments(kj_sema *s, const kj_expr *e, const kj_aggregate *of,
+                            const kj_operand *v, kj_operand *items)
+{
+    bool *given = KJ_NEW_ARRAY(s->arena, bool, (size_t)of->n);
+    int place = 0, n = 0;
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next, n++) {
+        int i = field_of(s, arg, of, place);
+        place += !arg->keyword;
+        if (i < 0)
+            return false;
+        if (i >= of->n)
+            return refuse_count(s, e, of, NULL);
+        const kj_field *f = &of->fields[i];
+        if (given[i]) {
+            kj_sema_error(s, arg->keyword ? arg->keyword_span : arg->span, "keyword",
+                          "the field '%s' is given twice", f->name);
+            return false;
+        }
+        given[i] = true;
+        kj_type type = {f->of ? KJ_T_AGGREGATE : KJ_T_SCALAR, f->type, f->of, 0, NULL, 0};
+        items[i] = kj_coerce_type(s, v[n], &type,
+                                  kj_arena_printf(s->diag->arena, "the field '%s'", f->name));
+        if (items[i].kind == KJ_V_ERROR)
+            return false;
+        items[i] = kj_hold_value(s, items[i], f->name);
+    }
+    for (int i = 0; i < of->n; i++)
+        if (!given[i])
+            return refuse_count(s, e, of, of->fields[i].name);
+    return true;
+}
+
+kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
+{
+    int n = kj_count(e->u.call.args);
+    kj_span span = e->span;
+    if (n == 0)
+        return kj_build(s, of, zero_part, &span, span);
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n);
+    kj_expr_list(s, e->u.call.args, v, n);
+    if (!place_arguments(s, e, of, v, items))
+        return kj_no_value(span);
+    return kj_tuple(items, of->n, of, span);
+}
