@@ -71,7 +71,7 @@ static void add_param(subjects *s, int i)
                       kj_shape_text(a->ndim, a->shape, shape));
         return;
     }
-    if (kj_aggregate_of(param_type(s, i))) {
+    if (!kj_is_scalar(param_type(s, i))) {
         add_parts(s, i);
         return;
     }
