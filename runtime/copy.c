@@ -171,5 +171,6 @@ kjit_status kj_array_on_host(kjit_array *a, kjit_array **out)
     if (a->buffer->memory == KJIT_DEVICE && !ctx->ops->host_memory)
         return kjit_to_host(a, NULL, out);
     ctx->ops->wait(ctx->dev, NULL);
+    kj_print_flush(ctx); /* as the copy from a device does */
     return kjit_array_slice(a, NULL, NULL, NULL, out);
 }

@@ -262,6 +262,8 @@ static kjit_status run_staged(kj_binding *b, const kj_variant *variant, size_t s
     status = run(b, variant, scratch, &staged, stream);
     if (status == KJIT_OK)
         status = kj_stage_out(&staged, stream);
+    else if (status == KJIT_FAULT) /* what was written until then is there, as on a CPU */
+        kj_stage_out(&staged, stream);
     kj_stage_drop(&staged);
     return status;
 }

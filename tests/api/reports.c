@@ -9,7 +9,8 @@ static const char source[] =
     "    assert(x[i] <= most, \"too large\")\n"
     "    x[i] += 1\n"
     "    if i == 0 { print(\"checked\", x[i]) }\n"
-    "}\n";
+    "}\n"
+    "kernel mark(x: i32[]) { x[0] = 5; assert(x[1] > 0) }\n";
 
 static kjit_module *mod;
 static char text[4096];
@@ -116,6 +117,36 @@ static void test_assert(void **state)
     text[0] = 0;
 }
 
+/* What a kernel did until it failed was done, on every device and with every array. */
+static void test_what_was_done(void **state)
+{
+    (void)state;
+    int32_t x[2] = {0};
+    kjit_array *a = wrap(x, KJIT_I32, 1, SHAPE(2));
+    kjit_arg args[] = {kjit_arg_array(a)};
+    kjit_config config = {.grid = {1}, .block = {1}};
+    FAILS(kjit_launch(mod, "mark", &config, args, 1), KJIT_FAULT, "x[1] is 0");
+    assert_int_equal(x[0], 5);
+    kjit_array_free(a);
+}
+
+/* Reading an array of the device's, here to print it, waits: the lines of kernels come before. */
+static void test_reading_waits(void **state)
+{
+    (void)state;
+    char *shown;
+    kjit_stream *s;
+    kjit_array *d;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(1), 'C', KJIT_DEVICE, &d));
+    OK(kjit_stream_create(ctx, &s));
+    OK(tell(7, s));
+    OK(kjit_array_format(d, &shown));
+    expect("line 7 0\nline 7 1\n");
+    free(shown);
+    kjit_stream_free(s);
+    kjit_array_free(d);
+}
+
 static void test_assert_in_a_stream(void **state)
 {
     (void)state;
@@ -143,10 +174,9 @@ static void test_assert_in_a_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_assert),
-        cmocka_unit_test(test_assert_in_a_stream),
+        cmocka_unit_test(test_lines),         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_assert),        cmocka_unit_test(test_what_was_done),
+        cmocka_unit_test(test_reading_waits), cmocka_unit_test(test_assert_in_a_stream),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
