@@ -295,7 +295,7 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
     }
     if (h->swapped)
         kj_npy_swap(a->data, a->of ? a->of->n * count : count,
-                   a->of ? elem / (size_t)a->of->n : elem);
+                    a->of ? elem / (size_t)a->of->n : elem);
     for (int64_t i = 0; h->dtype == KJIT_BOOL && i < count; i++)
         a->data[i] = a->data[i] != 0;
     *out = a;

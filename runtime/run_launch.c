@@ -226,8 +226,9 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
             return false;
         const kj_aggregate *of = value_wanted(r->ctx->records, kernel, e, places, &values[n]);
         bool complex = kj_run_is_complex(values[n]);
-        bool items = of && (values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST ||
-                            (kj_run_is_record(values[n]) && values[n].u.object->u.array->ndim == 0));
+        bool items =
+            of && (values[n].kind == KJ_R_TUPLE || values[n].kind == KJ_R_LIST ||
+                   (kj_run_is_record(values[n]) && values[n].u.object->u.array->ndim == 0));
         kjit_dtype type = complex ? complex_wanted(kernel, e, places)
                           : items ? (kjit_dtype)of->type
                                   : KJIT_BOOL;
