@@ -143,7 +143,7 @@ valgrind-tests: $(BUILD)/kjit
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh
 
-ulp: $(BUILD)/tests/ulp/ulp ## measure the math functions on every f32, and write the table in docs/math.md (hours)
+ulp: $(BUILD)/tests/ulp/ulp ## measure the math functions on every f32, and write the table in docs/math.md (an hour or two)
 	$< --all --samples=16777216 > $(BUILD)/ulp.md
 	tools/between.py docs/math.md "largest errors" < $(BUILD)/ulp.md
 
