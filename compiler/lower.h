@@ -306,7 +306,9 @@ bool kj_lower_fast(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *ou
 /* Claims the launch's fault; gives where it is, for the code after this to fill in: code of whoever
  * came first. */
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
-/* Ends when some thread has failed: it may hold the lock that a loop waits for. */
+/* Has some thread failed, so that others may wait for it in vain? An i1. */
+LLVMValueRef kj_has_fault(kj_lower *lo);
+/* Ends when some thread has: it may hold the lock that a loop waits for. */
 void kj_fault_poll(kj_lower *lo);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
@@ -317,6 +319,8 @@ LLVMValueRef kj_row_bits(kj_lower *lo, kj_mask m, int row);
 /* Makes an atomic one of all blocks, on a GPU; gives it. */
 LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic);
 
+/* The n elements at these places of two vectors behind each other; `b` may be NULL. */
+LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int *places, int n);
 /* Two vectors of so many lanes as one. */
 LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes);
 

@@ -88,12 +88,21 @@ static LLVMValueRef part(kj_lower *lo, LLVMValueRef v, int lanes, int first, int
     return LLVMBuildShuffleVector(lo->b, v, zero, LLVMConstVector(index, (unsigned)n), "");
 }
 
+LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int *places, int n)
+{
+    LLVMValueRef index[4 * KJ_MAX_LANES];
+    for (int i = 0; i < n; i++)
+        index[i] = LLVMConstInt(lo->i32, (unsigned)places[i], false);
+    return LLVMBuildShuffleVector(lo->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(index, (unsigned)n), "");
+}
+
 LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
 {
-    LLVMValueRef index[KJ_MAX_LANES];
+    int places[2 * KJ_MAX_LANES];
     for (int l = 0; l < 2 * lanes; l++)
-        index[l] = LLVMConstInt(lo->i32, (unsigned)l, false);
-    return LLVMBuildShuffleVector(lo->b, a, b, LLVMConstVector(index, 2u * (unsigned)lanes), "");
+        places[l] = l;
+    return kj_shuffled(lo, a, b, places, 2 * lanes);
 }
 
 /* A row through the scalar function, lane after lane: for algorithms that loop until a thread's own

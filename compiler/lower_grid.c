@@ -136,13 +136,6 @@ static LLVMValueRef load_volatile(kj_lower *lo, LLVMValueRef at)
     return v;
 }
 
-/* Has some thread ended with a fault? Its block may not come. */
-static LLVMValueRef has_fault(kj_lower *lo)
-{
-    return LLVMBuildICmp(lo->b, LLVMIntNE, load_volatile(lo, lo->report), LLVMConstNull(lo->i32),
-                         "");
-}
-
 static bool has_asserts(const kj_tkernel *k)
 {
     for (int i = 0; i < k->nsites; i++)
@@ -164,7 +157,7 @@ static void arrive(kj_lower *lo)
     LLVMValueRef flipped = LLVMBuildXor(lo->b, before, load_volatile(lo, lo->counter), "");
     LLVMValueRef done = LLVMBuildICmp(lo->b, LLVMIntSLT, flipped, LLVMConstNull(lo->i32), "");
     if (has_asserts(lo->kernel))
-        done = LLVMBuildOr(lo->b, done, has_fault(lo), "");
+        done = LLVMBuildOr(lo->b, done, kj_has_fault(lo), "");
     LLVMBuildCondBr(lo->b, done, met, wait);
     LLVMPositionBuilderAtEnd(lo->b, met);
     kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
@@ -182,7 +175,7 @@ void kj_grid_barrier(kj_lower *lo)
     kj_block_barrier(lo);
     if (has_asserts(lo->kernel)) {
         LLVMBasicBlockRef on = kj_new_block(lo, "on");
-        LLVMBuildCondBr(lo->b, has_fault(lo), lo->fail, on);
+        LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
         LLVMPositionBuilderAtEnd(lo->b, on);
     }
 }

@@ -16,33 +16,21 @@ static int chunk_of(const kj_lower *lo, const kj_access *a)
     return n * chunk == lanes && (n & (n - 1)) == 0 ? chunk : lanes;
 }
 
-static LLVMValueRef shuffled(kj_lower *lo, LLVMValueRef v, LLVMValueRef w, const int *places, int n)
-{
-    LLVMValueRef index[4 * KJ_MAX_LANES];
-    for (int i = 0; i < n; i++)
-        index[i] = LLVMConstInt(lo->i32, (unsigned)places[i], false);
-    return LLVMBuildShuffleVector(lo->b, v, w ? w : LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(index, (unsigned)n), "");
-}
-
 /* n elements of v from `first` on, `step` apart. */
 static LLVMValueRef picked(kj_lower *lo, LLVMValueRef v, int first, int step, int n)
 {
     int places[KJ_MAX_LANES];
     for (int i = 0; i < n; i++)
         places[i] = first + i * step;
-    return shuffled(lo, v, NULL, places, n);
+    return kj_shuffled(lo, v, NULL, places, n);
 }
 
 /* n vectors of `lanes` elements behind each other; n is a power of two. */
 static LLVMValueRef joined(kj_lower *lo, LLVMValueRef *v, int n, int lanes)
 {
     for (; n > 1; n /= 2, lanes *= 2) {
-        int places[2 * KJ_MAX_LANES];
-        for (int i = 0; i < 2 * lanes; i++)
-            places[i] = i;
         for (int k = 0; k < n / 2; k++)
-            v[k] = shuffled(lo, v[2 * k], v[2 * k + 1], places, 2 * lanes);
+            v[k] = kj_joined(lo, v[2 * k], v[2 * k + 1], lanes);
     }
     return v[0];
 }
@@ -53,7 +41,7 @@ static LLVMValueRef spread_mask(kj_lower *lo, LLVMValueRef mask, int first, int 
     int places[4 * KJ_MAX_LANES];
     for (int i = 0; i < lanes * parts; i++)
         places[i] = first + i / parts;
-    return shuffled(lo, mask, NULL, places, lanes * parts);
+    return kj_shuffled(lo, mask, NULL, places, lanes * parts);
 }
 
 /* The address of the row's first element, and of the one `lane` elements behind it. */
@@ -117,7 +105,7 @@ static LLVMValueRef interleaved(kj_lower *lo, const LLVMValueRef *parts, int n, 
     LLVMValueRef all = joined(lo, v, n, chunk);
     for (int i = 0; i < chunk * n; i++)
         places[i] = i % n * chunk + i / n;
-    return shuffled(lo, all, NULL, places, chunk * n);
+    return kj_shuffled(lo, all, NULL, places, chunk * n);
 }
 
 static void store_row(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,

@@ -65,17 +65,21 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
     return fault;
 }
 
+LLVMValueRef kj_has_fault(kj_lower *lo)
+{
+    LLVMValueRef kind = LLVMBuildLoad2(lo->b, lo->i32, fault_of(lo), "");
+    LLVMSetOrdering(kind, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(kind, 4);
+    kj_device_wide(lo, kind);
+    return LLVMBuildICmp(lo->b, LLVMIntNE, kind, LLVMConstInt(lo->i32, KJ_FAULT_NONE, false), "");
+}
+
 void kj_fault_poll(kj_lower *lo)
 {
     if (lo->ptx ? !lo->report : lo->kernel->nsites == 0 && !lo->plan->barrier)
         return;
     LLVMBasicBlockRef on = kj_new_block(lo, "on");
-    LLVMValueRef kind = LLVMBuildLoad2(lo->b, lo->i32, fault_of(lo), "");
-    LLVMSetOrdering(kind, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(kind, 4);
-    kj_device_wide(lo, kind);
-    kind = LLVMBuildICmp(lo->b, LLVMIntEQ, kind, LLVMConstInt(lo->i32, KJ_FAULT_NONE, false), "");
-    LLVMBuildCondBr(lo->b, kind, on, lo->fail);
+    LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 

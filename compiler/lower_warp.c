@@ -116,15 +116,6 @@ static LLVMValueRef splat(kj_lower *lo, LLVMValueRef v)
     return kj_splat(lo, v, KJ_WARP);
 }
 
-static LLVMValueRef shuffled(kj_lower *lo, LLVMValueRef v, const int *from, int n)
-{
-    LLVMValueRef index[KJ_WARP];
-    for (int l = 0; l < n; l++)
-        index[l] = constant(lo, from[l]);
-    LLVMValueRef order = LLVMConstVector(index, (unsigned)n);
-    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(LLVMTypeOf(v)), order, "");
-}
-
 /* Lane l gets that of l + by, l - by or l ^ by, going round. */
 static LLVMValueRef turned(kj_lower *lo, kj_builtin id, LLVMValueRef v, int by)
 {
@@ -133,7 +124,7 @@ static LLVMValueRef turned(kj_lower *lo, kj_builtin id, LLVMValueRef v, int by)
         from[l] = id == KJ_BI_SHFL_XOR_SYNC    ? l ^ by
                   : id == KJ_BI_SHFL_DOWN_SYNC ? (l + by) % KJ_WARP
                                                : (l - by + KJ_WARP) % KJ_WARP;
-    return shuffled(lo, v, from, KJ_WARP);
+    return kj_shuffled(lo, v, NULL, from, KJ_WARP);
 }
 
 static LLVMValueRef lanes(kj_lower *lo)
@@ -187,7 +178,7 @@ static LLVMValueRef piece(kj_lower *lo, LLVMValueRef v, int first, int n)
     int from[KJ_WARP];
     for (int l = 0; l < n; l++)
         from[l] = first + l;
-    return shuffled(lo, v, from, n);
+    return kj_shuffled(lo, v, NULL, from, n);
 }
 
 /* One of two vectors' lanes each: AVX-512 has it for as many as the index has bits for. */

@@ -381,7 +381,8 @@ static kjit_status bind_numbers(kj_binding *b)
             continue;
         if (p->is_const && !kj_is_scalar(param_type(b, p)))
             return FAIL(b, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",
-                        NAME(b), p->name, kj_type_name(param_type(b, p)));
+                        NAME(b), p->name,
+                        kj_type_name_in(b->kernel->mod->ctx->records, param_type(b, p)));
         kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
         if (!b->args[i]) {
             *to = kj_fold_convert(p->init, p->generic >= 0 ? b->generics[p->generic] : p->type);
