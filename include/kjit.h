@@ -146,6 +146,10 @@ typedef struct kjit_context_options {
      * else kjit in $XDG_CACHE_HOME, else ~/.cache/kjit; "" or "off": nowhere. One that cannot be
      * used is as if there were none. */
     const char *cache;
+    /* Deferred deallocation: see kjit_deallocate_pending. */
+    int max_pending_count;    /* 0: $KJIT_MAX_PENDING_DEALLOCS_COUNT, else 10; negative: none */
+    double max_pending_ratio; /* of the device's memory; 0: $KJIT_MAX_PENDING_DEALLOCS_RATIO, else
+                                 0.2; negative: none */
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
@@ -156,14 +160,15 @@ KJIT_API kjit_status kjit_context_create(const kjit_context_options *options, kj
  * arrays, modules, streams and events has been freed too. */
 KJIT_API void kjit_context_destroy(kjit_context *ctx);
 KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out);
-/* Waits for the work of every stream; gives the first failure that nobody has been told. */
+/* Waits for the work of every stream; gives the first failure that nobody has been told: of work,
+ * else of a deallocation. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
 /* Takes what kernels print: whole lines, those of a launch ordered by block and thread. */
 typedef void kjit_print_fn(void *user, const char *text, size_t size);
 /* Without one (NULL) it is dropped. It is called by the calls that wait, on their thread: a launch
- * or copy without a stream, a synchronisation, freeing a stream or destroying the context; with the
- * lines of all work that has ended; by one thread at a time. It may not use the context. */
+ * or copy without a stream, a synchronisation, destroying the context; with the lines of all work
+ * that has ended; by one thread at a time. It may not use the context. */
 KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
 
 /* The calling thread's last failure on this context, "" when there was none; success doesn't clear
@@ -339,6 +344,41 @@ KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 /* The elements as NumPy 2.4 prints them, after all work queued before; *out is for free(). */
 KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
 
+/* ---- Memory ---- */
+
+/* Deferred deallocation. What has lost its last reference is not given back to the device at once,
+ * for that may wait for the device's work, but put into one of two queues of the context: one for
+ * the memory of arrays (not KJIT_HOST: that goes at once), one for modules, streams and events,
+ * which count 0 bytes. When then a queue has more than max_pending_count items or more than
+ * max_pending_ratio times the device's memory in bytes (kjit_context_options), all of it is given
+ * back, in order, by that call; what queued work let go of, by the next call that frees or
+ * allocates. That waits for the streams that were freed. When memory runs out all work is waited
+ * for, both queues are emptied, and the allocation is tried once more. Destroying the context
+ * empties both. A deallocation that fails keeps none of the others from being done. */
+
+typedef struct kjit_memory_info {
+    uint64_t free, total; /* bytes of the device's memory, whoever uses it */
+    uint64_t used;        /* bytes of the arrays in it that this context has made */
+    /* Bytes of the pool that they are taken from: what it has of the device, what of that is in use
+     * and the most that ever was. 0 where there is no pool. */
+    uint64_t pool_reserved, pool_used, pool_highest;
+    uint64_t pending_bytes;                /* that wait for being given back */
+    int pending_memory, pending_resources; /* items of the two queues */
+    int max_pending_count;                 /* the limits */
+    uint64_t max_pending_bytes;
+    uint64_t failed_deallocations; /* ever */
+} kjit_memory_info;
+
+KJIT_API kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out);
+/* Gives all that is pending back now, unless kjit_defer_cleanup_begin keeps it. The status is the
+ * first failure of a deallocation, this or an earlier one, that nobody has been told. */
+KJIT_API kjit_status kjit_deallocate_pending(kjit_context *ctx);
+/* Between the two nothing is given back, whatever is pending, even when memory runs out. They nest,
+ * and are the context's: any thread may end it. The end only ends it: the next call that frees or
+ * allocates empties what is over its limit. KJIT_INVALID for an end without a beginning. */
+KJIT_API kjit_status kjit_defer_cleanup_begin(kjit_context *ctx);
+KJIT_API kjit_status kjit_defer_cleanup_end(kjit_context *ctx);
+
 /* ---- Streams and events ---- */
 
 /* Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is
@@ -346,7 +386,8 @@ KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
  * the call waits for all work queued before on every stream, runs, and has finished on return. */
 
 KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
-KJIT_API void kjit_stream_free(kjit_stream *s); /* waits until its work has run */
+/* Does not wait: the work in it runs on. */
+KJIT_API void kjit_stream_free(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
 /* Later work of the stream (NULL: of the caller) waits for the event's last record before this

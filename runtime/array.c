@@ -13,7 +13,7 @@ void kj_buffer_hold(kj_buffer *buffer)
 
 /* Host memory is handed out untouched, so what is promised in all is counted against what the
  * machine has. */
-static kjit_status reserve(kjit_context *ctx, kjit_memory memory, size_t size)
+static kjit_status reserve(kjit_context *ctx, kjit_memory memory, size_t size, kj_failure *why)
 {
     if (memory == KJIT_DEVICE && !ctx->ops->host_memory)
         return KJIT_OK;
@@ -21,9 +21,9 @@ static kjit_status reserve(kjit_context *ctx, kjit_memory memory, size_t size)
     if (size <= ctx->memory && before <= ctx->memory - size)
         return KJIT_OK;
     atomic_fetch_sub(&ctx->reserved, size);
-    return kj_fail(ctx, KJIT_NO_MEMORY,
-                   "out of memory: an array of %zu bytes, %zu in use, %llu in all", size, before,
-                   (unsigned long long)ctx->memory);
+    return kj_because(why, KJIT_NO_MEMORY,
+                      "out of memory: an array of %zu bytes, %zu in use, %llu in all", size, before,
+                      (unsigned long long)ctx->memory);
 }
 
 static void unreserve(kjit_context *ctx, kjit_memory memory, size_t size)
@@ -39,28 +39,62 @@ static kjit_status new_memory(kjit_context *ctx, kjit_memory memory, size_t size
                                : ctx->ops->alloc(ctx->dev, size, out, why);
 }
 
-static kjit_status alloc_memory(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
+/* Tried once. */
+static kjit_status try_alloc(kjit_context *ctx, kjit_memory memory, size_t size, void **out,
+                             kj_failure *why)
 {
-    kjit_status status = reserve(ctx, memory, size);
+    kjit_status status = reserve(ctx, memory, size, why);
+    if (status != KJIT_OK || kj_spare_take(ctx, memory, size, out))
+        return status;
+    status = new_memory(ctx, memory, size, out, why);
     if (status != KJIT_OK)
-        return status;
-    if (kj_spare_take(ctx, memory, size, out))
-        return KJIT_OK;
-    kj_failure why;
-    status = new_memory(ctx, memory, size, out, &why);
-    if (status == KJIT_NO_MEMORY && kj_spares_empty(ctx))
-        status = new_memory(ctx, memory, size, out, &why);
-    if (status == KJIT_OK)
-        return status;
-    unreserve(ctx, memory, size);
-    return kj_fail_why(ctx, status, &why);
+        unreserve(ctx, memory, size);
+    return status;
 }
 
-static void free_memory(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
+/* Memory has run out: gives back all that nothing uses. */
+static void make_room(kjit_context *ctx)
 {
-    if (!kj_spare_keep(ctx, memory, data, size))
-        kj_memory_release(ctx, memory, data, size);
+    kj_failure why;
+    ctx->ops->wait(ctx->dev, NULL); /* queued work lets go of what it holds */
+    kj_spares_empty(ctx);
+    kj_pending_flush(ctx);
+    if (ctx->ops->trim)
+        ctx->ops->trim(ctx->dev, 0, &why); /* if it cannot, the next attempt tells */
+}
+
+static kjit_status alloc_memory(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
+{
+    kj_failure why;
+    kj_pending_check(ctx);
+    kjit_status status = try_alloc(ctx, memory, size, out, &why);
+    if (status == KJIT_NO_MEMORY) {
+        make_room(ctx);
+        status = try_alloc(ctx, memory, size, out, &why);
+    }
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status free_memory(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
+                               kj_failure *why)
+{
+    kjit_status status = kj_memory_release(ctx, memory, data, size, why);
     unreserve(ctx, memory, size);
+    return status;
+}
+
+static kjit_status free_buffer(kj_pending *item, kj_failure *why)
+{
+    kj_buffer *b = (kj_buffer *)item;
+    kjit_status status = free_memory(b->ctx, b->memory, b->data, b->size, why);
+    free(b);
+    return status;
+}
+
+/* How much of the device's memory arrays have; what is pending is no array's. */
+static size_t used_of(const kj_buffer *buffer)
+{
+    return buffer->owned && buffer->memory == KJIT_DEVICE ? buffer->size : 0;
 }
 
 void kj_buffer_drop(kj_buffer *buffer)
@@ -68,8 +102,19 @@ void kj_buffer_drop(kj_buffer *buffer)
     if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
         return;
     kjit_context *ctx = buffer->ctx;
-    if (buffer->owned)
-        free_memory(ctx, buffer->memory, buffer->data, buffer->size);
+    kjit_memory memory = buffer->memory;
+    atomic_fetch_sub(&ctx->used, used_of(buffer));
+    if (buffer->owned) {
+        if (kj_spare_keep(ctx, memory, buffer->data, buffer->size)) {
+            unreserve(ctx, memory, buffer->size);
+        } else if (memory != KJIT_HOST) {
+            kj_pending_add(ctx, KJ_PENDING_MEMORY, &buffer->pending);
+            return;
+        } else {
+            kj_failure why;
+            free_memory(ctx, memory, buffer->data, buffer->size, &why); /* it cannot fail */
+        }
+    }
     free(buffer);
     kj_context_drop(ctx);
 }
@@ -81,11 +126,13 @@ static kj_buffer *new_buffer(kjit_context *ctx, kjit_memory memory, void *data, 
     if (!buffer)
         return NULL;
     atomic_init(&buffer->refs, 1);
+    buffer->pending = (kj_pending){.size = size, .deallocate = free_buffer};
     buffer->ctx = ctx;
     buffer->memory = memory;
     buffer->data = data;
     buffer->size = size;
     buffer->owned = owned;
+    atomic_fetch_add(&ctx->used, used_of(buffer));
     kj_context_hold(ctx);
     return buffer;
 }
@@ -93,13 +140,16 @@ static kj_buffer *new_buffer(kjit_context *ctx, kjit_memory memory, void *data, 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out)
 {
     void *data = NULL;
+    kj_failure why;
     kjit_status status = alloc_memory(ctx, memory, size, &data);
     if (status != KJIT_OK)
         return status;
     *out = new_buffer(ctx, memory, data, size, true);
     if (*out)
         return KJIT_OK;
-    free_memory(ctx, memory, data, size);
+    status = free_memory(ctx, memory, data, size, &why);
+    if (status != KJIT_OK)
+        kj_pending_failed(ctx, status, &why);
     return kj_no_memory(ctx);
 }
 
@@ -266,12 +316,21 @@ kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int
     return kj_no_memory(ctx);
 }
 
+void kj_array_drop(kjit_array *a)
+{
+    if (a)
+        kj_buffer_drop(a->buffer);
+    free(a);
+}
+
 void kjit_array_free(kjit_array *a)
 {
     if (!a || kj_enter(a->ctx) != KJIT_OK)
         return;
-    kj_buffer_drop(a->buffer);
-    free(a);
+    kjit_context *ctx = a->ctx;
+    kj_context_hold(ctx);
+    kj_array_drop(a);
+    kj_freed(ctx);
 }
 
 /* ---- Views ---- */

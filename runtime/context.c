@@ -76,6 +76,7 @@ void kj_context_drop(kjit_context *ctx)
     pthread_mutex_destroy(&ctx->spares.lock);
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
+    kj_pendings_destroy(&ctx->pendings);
     kj_str_free(&ctx->printed);
     if (ctx->store_opened)
         kj_store_close(&ctx->store);
@@ -150,6 +151,13 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
         status = kj_because(why, KJIT_NO_MEMORY, "out of memory");
     else
         status = ops->open(ordinal, options->workers, &ctx->dev, why);
+    if (status == KJIT_OK) {
+        kjit_device_info info;
+        ops->describe(ctx->dev, ordinal, &info);
+        status = kj_pendings_init(&ctx->pendings, options, info.memory, why);
+        if (status != KJIT_OK)
+            ops->close(ctx->dev);
+    }
     if (status != KJIT_OK) {
         pthread_key_delete(ctx->error_key);
         kj_records_free(ctx->records);
@@ -193,6 +201,7 @@ void kjit_context_destroy(kjit_context *ctx)
         return;
     ctx->ops->wait(ctx->dev, NULL);
     kj_lazy_cache_free(ctx);
+    kj_pending_close(ctx);
     kj_print_flush(ctx);
     kj_context_drop(ctx);
 }

@@ -75,9 +75,17 @@ typedef struct kj_device_ops {
     /* Why every call fails with KJIT_LOST from now on; NULL while the device works. May be NULL. */
     const char *(*lost)(const kj_device *dev);
 
+    /* What gives something back has done so when it fails, as far as it could be done. On a device
+     * that was lost it does nothing, and does not fail. */
+
     /* At a multiple of 256 bytes on a device without host_memory. */
     kjit_status (*alloc)(kj_device *dev, size_t size, void **out, kj_failure *why);
-    void (*release)(kj_device *dev, void *memory, size_t size);
+    kjit_status (*release)(kj_device *dev, void *memory, size_t size, kj_failure *why);
+    /* Memory that it keeps without using it, beyond `keep` bytes, goes back to the system. NULL
+     * where it keeps none. */
+    kjit_status (*trim)(kj_device *dev, size_t keep, kj_failure *why);
+    /* What is free, in all, and of its pool. */
+    kjit_status (*memory)(kj_device *dev, kjit_memory_info *out, kj_failure *why);
     /* The transfer is copied; `work` may be NULL without a queue. */
     kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
                         kj_failure *why);
@@ -87,7 +95,7 @@ typedef struct kj_device_ops {
     void (*target)(const kj_device *dev, kj_compile_options *options);
     /* The compiler's log, if there is one, is the failure's text. */
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
-    void (*unload)(kj_device *dev, kj_exec *exec);
+    kjit_status (*unload)(kj_device *dev, kj_exec *exec, kj_failure *why);
     /* Fills the code's variable of that name (KJ_FILLED_SYMBOL); no work is under way. NULL with
      * host_memory. */
     kjit_status (*fill)(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
@@ -109,13 +117,13 @@ typedef struct kj_device_ops {
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
 
     kjit_status (*queue_create)(kj_device *dev, kj_queue **out, kj_failure *why);
-    void (*queue_free)(kj_queue *queue); /* after its work */
+    kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */
     void (*wait)(kj_device *dev,
                  kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
     bool (*idle)(kj_queue *queue);
 
     kjit_status (*mark_create)(kj_device *dev, kj_mark **out, kj_failure *why);
-    void (*mark_free)(kj_mark *mark);
+    kjit_status (*mark_free)(kj_mark *mark, kj_failure *why);
     kjit_status (*mark_record)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
     void (*mark_wait)(kj_mark *mark); /* until its last record so far has been reached */
     /* Later work of the queue waits for the mark's last record so far. */

@@ -301,6 +301,10 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
     int64_t threads = e.block[0] * e.block[1] * e.block[2];
     *out = (kjit_kernel_info){0};
     status = ctx->ops->inspect(ctx->dev, e.exec, (int)threads, 0, out, &e.why);
-    ctx->ops->unload(ctx->dev, e.exec);
-    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &e.why);
+    if (status != KJIT_OK)
+        kj_fail_why(ctx, status, &e.why);
+    kjit_status freed = ctx->ops->unload(ctx->dev, e.exec, &e.why);
+    if (freed != KJIT_OK)
+        kj_pending_failed(ctx, freed, &e.why);
+    return status;
 }

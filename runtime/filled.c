@@ -135,5 +135,5 @@ size_t kj_filled_slots(kjit_module *mod, const kj_tkernel *kernel, uint64_t *slo
 void kj_filled_free(kjit_module *mod)
 {
     for (int i = 0; mod->filled && i < mod->program->nfilled; i++)
-        kjit_array_free(mod->filled[i].array);
+        kj_array_drop(mod->filled[i].array);
 }

@@ -213,18 +213,21 @@ void kj_module_hold(kjit_module *mod)
     atomic_fetch_add_explicit(&mod->refs, 1, memory_order_relaxed);
 }
 
-void kj_module_drop(kjit_module *mod)
+/* Frees a module; the status is the first failure of unloading its code. */
+static kjit_status free_module(kj_pending *item, kj_failure *why)
 {
-    if (atomic_fetch_sub_explicit(&mod->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    kjit_context *ctx = mod->ctx;
+    kjit_module *mod = (kjit_module *)item;
+    kjit_status first = KJIT_OK;
+    kj_failure other;
     for (int i = 0; i < mod->nkernels; i++) {
         kj_kernel *k = &mod->kernels[i];
         for (int b = 0; b < KJ_BUCKETS; b++) {
             kj_variant *v = atomic_load(&k->buckets[b]), *next;
             for (; v; v = next) {
                 next = atomic_load(&v->next);
-                kj_variant_free(v, ctx);
+                kjit_status status = kj_variant_free(v, mod->ctx, first == KJIT_OK ? why : &other);
+                if (first == KJIT_OK)
+                    first = status;
             }
         }
         pthread_mutex_destroy(&k->lock);
@@ -233,13 +236,44 @@ void kj_module_drop(kjit_module *mod)
     pthread_mutex_destroy(&mod->fill_lock);
     kj_arena_free(&mod->arena);
     free(mod);
+    return first;
+}
+
+/* Was code of it loaded? */
+static bool has_code(const kjit_module *mod)
+{
+    for (int i = 0; i < mod->nkernels; i++) {
+        for (int b = 0; b < KJ_BUCKETS; b++) {
+            if (atomic_load_explicit(&mod->kernels[i].buckets[b], memory_order_relaxed))
+                return true;
+        }
+    }
+    return false;
+}
+
+void kj_module_drop(kjit_module *mod)
+{
+    if (atomic_fetch_sub_explicit(&mod->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    kjit_context *ctx = mod->ctx;
+    if (has_code(mod)) {
+        mod->pending.deallocate = free_module;
+        kj_pending_add(ctx, KJ_PENDING_RESOURCES, &mod->pending);
+        return;
+    }
+    kj_failure why;
+    free_module(&mod->pending, &why); /* without code it cannot fail */
     kj_context_drop(ctx);
 }
 
 void kjit_module_free(kjit_module *mod)
 {
-    if (mod && kj_enter(mod->ctx) == KJIT_OK)
-        kj_module_drop(mod);
+    if (!mod || kj_enter(mod->ctx) != KJIT_OK)
+        return;
+    kjit_context *ctx = mod->ctx;
+    kj_context_hold(ctx);
+    kj_module_drop(mod);
+    kj_freed(ctx);
 }
 
 /* ---- What a module is ---- */

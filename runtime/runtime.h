@@ -79,6 +79,39 @@ typedef struct kj_spares {
     kj_spare kept[KJ_SPARES];
 } kj_spares;
 
+/* Something that has lost its last reference: the first member of what it is (pending.c). */
+typedef struct kj_pending {
+    struct kj_pending *next;
+    size_t size; /* bytes of device memory */
+    /* Gives it back and frees it; after a failure too. */
+    kjit_status (*deallocate)(struct kj_pending *item, kj_failure *why);
+} kj_pending;
+
+typedef enum kj_pending_kind {
+    KJ_PENDING_MEMORY,
+    KJ_PENDING_RESOURCES, /* modules, streams, events */
+    KJ_PENDING_KINDS
+} kj_pending_kind;
+
+typedef struct kj_pending_queue {
+    kj_pending *first, *last;
+    int count;
+    size_t bytes;
+} kj_pending_queue;
+
+typedef struct kj_pendings {
+    pthread_mutex_t lock;     /* of all below; never held while something is given back */
+    pthread_mutex_t flushing; /* held while queues are emptied */
+    kj_pending_queue queues[KJ_PENDING_KINDS];
+    int max_count;
+    size_t max_bytes;
+    int deferred;       /* times that defer_cleanup is open */
+    bool closed;        /* the context was destroyed */
+    kjit_status status; /* the first failure that nobody was told */
+    kj_failure why;
+    uint64_t failed;
+} kj_pendings;
+
 struct kjit_context {
     const kj_device_ops *ops;
     kj_device *dev;
@@ -89,6 +122,7 @@ struct kjit_context {
     pid_t pid;
     uint64_t memory;        /* bytes of host memory there are */
     atomic_size_t reserved; /* bytes of it promised to arrays */
+    atomic_size_t used;     /* bytes of arrays' memory of the device */
     _Atomic(const kj_timing_hook *) timing;
     pthread_key_t error_key;
     pthread_mutex_t lock; /* errors, streams, opening the store */
@@ -101,6 +135,7 @@ struct kjit_context {
     kj_records *records;        /* of its modules */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;
+    kj_pendings pendings;
     kj_printer printer; /* under the lock, like what waits for it */
     kj_str printed;
     atomic_bool has_printed;
@@ -120,6 +155,24 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
 
+/* ---- Deferred deallocation (pending.c) ---- */
+
+/* memory: bytes of the device. */
+kjit_status kj_pendings_init(kj_pendings *p, const kjit_context_options *options, uint64_t memory,
+                             kj_failure *why);
+void kj_pendings_destroy(kj_pendings *p);
+/* Takes an item over, with its hold on the context. It gives nothing back: any thread may. */
+void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item);
+/* Empties what is over its limit: for calls of users that allocate, and by kj_freed for those that
+ * free; these hold the context before they let go of anything. */
+void kj_pending_check(kjit_context *ctx);
+void kj_freed(kjit_context *ctx);         /* and drops that hold */
+bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
+void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
+/* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
+void kj_pending_failed(kjit_context *ctx, kjit_status status, const kj_failure *why);
+kjit_status kj_pending_failure(kjit_context *ctx);
+
 /* ---- Memory of arrays, used again (spare.c) ---- */
 
 /* A run block begins, and ends. */
@@ -129,11 +182,13 @@ bool kj_spares_empty(kjit_context *ctx); /* gives all back to the system; was th
 /* False: it is not kept, the caller releases it. */
 bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
 bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out);
-void kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
+kjit_status kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
+                              kj_failure *why);
 
 /* ---- Arrays (array.c, array_view.c, layout.c, copy.c) ---- */
 
 typedef struct kj_buffer {
+    kj_pending pending;
     atomic_int refs;
     kjit_context *ctx;
     kjit_memory memory;
@@ -181,7 +236,7 @@ static inline bool kj_is_vectors(const kjit_array *a)
 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
 void kj_buffer_hold(kj_buffer *buffer);
-void kj_buffer_drop(kj_buffer *buffer);
+void kj_buffer_drop(kj_buffer *buffer); /* on any thread */
 
 /* Elements of a shape; false when an extent is negative or the bytes pass PTRDIFF_MAX. */
 bool kj_shape_count(int ndim, const int64_t *shape, size_t elem, int64_t *count);
@@ -197,6 +252,8 @@ kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, con
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
 
+/* kjit_array_free on any thread: it gives nothing back. */
+void kj_array_drop(kjit_array *a);
 /* A view of a's memory, from `data` on. */
 kjit_status kj_array_view(kjit_array *a, char *data, kjit_dtype dtype, int ndim,
                           const int64_t *shape, const int64_t *strides, kjit_array **out);
@@ -258,6 +315,7 @@ kjit_status kj_png_save(kjit_array *host, const char *path);
 /* ---- Streams (stream.c) ---- */
 
 struct kjit_stream {
+    kj_pending pending;
     kjit_context *ctx;
     kj_queue *queue;
     kjit_stream *next, *prev; /* of the context */
@@ -267,6 +325,7 @@ struct kjit_stream {
 };
 
 struct kjit_event {
+    kj_pending pending;
     kjit_context *ctx;
     kj_mark *mark;
 };
@@ -319,6 +378,7 @@ typedef struct kj_filled {
 } kj_filled;
 
 struct kjit_module {
+    kj_pending pending;
     kjit_context *ctx;
     atomic_int refs;
     kj_compile_options options; /* of launches */
@@ -339,7 +399,7 @@ struct kjit_module {
 };
 
 void kj_module_hold(kjit_module *mod);
-void kj_module_drop(kjit_module *mod);
+void kj_module_drop(kjit_module *mod);                         /* on any thread */
 kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */
 kjit_status kj_no_kernel(kjit_module *mod, const char *name);
@@ -350,7 +410,7 @@ bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data);
  * messages, NULL: its own. */
 kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
                            const char *label, kj_variant **out);
-void kj_variant_free(kj_variant *variant, kjit_context *ctx);
+kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why);
 
 /* ---- Launches (bind.c, launch.c, stage.c, explain.c) ---- */
 

@@ -13,12 +13,13 @@ static size_t most(const kjit_context *ctx)
     return (size_t)(ctx->memory / 8);
 }
 
-void kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
+kjit_status kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
+                              kj_failure *why)
 {
-    if (memory == KJIT_HOST)
-        kj_memory_free(data, size);
-    else
-        ctx->ops->release(ctx->dev, data, size);
+    if (memory != KJIT_HOST)
+        return ctx->ops->release(ctx->dev, data, size, why);
+    kj_memory_free(data, size);
+    return KJIT_OK;
 }
 
 /* Takes number i out of the list. */
@@ -33,9 +34,12 @@ static kj_spare take_out(kj_spares *s, int i)
 
 static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
 {
+    kj_failure why;
     while (ctx->spares.n > most_left || ctx->spares.bytes > most_bytes) {
         kj_spare oldest = take_out(&ctx->spares, 0);
-        kj_memory_release(ctx, oldest.memory, oldest.data, oldest.size);
+        kjit_status status = kj_memory_release(ctx, oldest.memory, oldest.data, oldest.size, &why);
+        if (status != KJIT_OK)
+            kj_pending_failed(ctx, status, &why);
     }
 }
 

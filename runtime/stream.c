@@ -82,6 +82,17 @@ static void unlink_stream(kjit_stream *s)
     pthread_mutex_unlock(&s->ctx->lock);
 }
 
+static kjit_status free_stream(kj_pending *item, kj_failure *why)
+{
+    kjit_stream *s = (kjit_stream *)item;
+    kjit_status status = s->ctx->ops->queue_free(s->queue, why);
+    unlink_stream(s);
+    pthread_mutex_destroy(&s->lock);
+    free(s->text);
+    free(s);
+    return status;
+}
+
 kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
 {
     if (out)
@@ -101,6 +112,7 @@ kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
         return kj_fail_why(ctx, status, &why);
     }
     s->ctx = ctx;
+    s->pending.deallocate = free_stream;
     pthread_mutex_init(&s->lock, NULL);
     kj_context_hold(ctx);
     link_stream(s);
@@ -113,13 +125,9 @@ void kjit_stream_free(kjit_stream *s)
     if (!s || kj_enter(s->ctx) != KJIT_OK)
         return;
     kjit_context *ctx = s->ctx;
-    ctx->ops->queue_free(s->queue);
-    kj_print_flush(ctx);
-    unlink_stream(s);
-    pthread_mutex_destroy(&s->lock);
-    free(s->text);
-    free(s);
-    kj_context_drop(ctx);
+    kj_context_hold(ctx);
+    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &s->pending);
+    kj_freed(ctx);
 }
 
 kjit_status kjit_stream_synchronize(kjit_stream *s)
@@ -146,6 +154,11 @@ kjit_status kjit_synchronize(kjit_context *ctx)
     for (kjit_stream *s = ctx->streams; s && status == KJIT_OK; s = s->next)
         status = take_failure(s, &text);
     pthread_mutex_unlock(&ctx->lock);
+    if (status == KJIT_OK) {
+        status = kj_pending_failure(ctx);
+        if (status != KJIT_OK)
+            return status;
+    }
     return report(ctx, status, text);
 }
 
@@ -158,6 +171,14 @@ kjit_status kjit_stream_query(kjit_stream *s, int *done)
         return kj_fail(s->ctx, KJIT_INVALID, "done is NULL");
     *done = s->ctx->ops->idle(s->queue);
     return KJIT_OK;
+}
+
+static kjit_status free_event(kj_pending *item, kj_failure *why)
+{
+    kjit_event *e = (kjit_event *)item;
+    kjit_status status = e->ctx->ops->mark_free(e->mark, why);
+    free(e);
+    return status;
 }
 
 kjit_status kjit_event_create(kjit_context *ctx, kjit_event **out)
@@ -179,6 +200,7 @@ kjit_status kjit_event_create(kjit_context *ctx, kjit_event **out)
         return kj_fail_why(ctx, status, &why);
     }
     e->ctx = ctx;
+    e->pending.deallocate = free_event;
     kj_context_hold(ctx);
     *out = e;
     return KJIT_OK;
@@ -189,9 +211,9 @@ void kjit_event_free(kjit_event *e)
     if (!e || kj_enter(e->ctx) != KJIT_OK)
         return;
     kjit_context *ctx = e->ctx;
-    ctx->ops->mark_free(e->mark);
-    free(e);
-    kj_context_drop(ctx);
+    kj_context_hold(ctx);
+    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &e->pending);
+    kj_freed(ctx);
 }
 
 /* What recording and waiting ask of their arguments; the stream may be NULL. */

@@ -122,12 +122,14 @@ static kjit_status build(compilation *c)
     return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }
 
-void kj_variant_free(kj_variant *variant, kjit_context *ctx)
+kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why)
 {
+    kjit_status status = KJIT_OK;
     if (variant->exec)
-        ctx->ops->unload(ctx->dev, variant->exec);
+        status = ctx->ops->unload(ctx->dev, variant->exec, why);
     kj_arena_free(&variant->arena);
     free(variant);
+    return status;
 }
 
 /* Under the kernel's lock. */
@@ -148,7 +150,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     double start = hook ? kj_now_ms() : 0;
     kjit_status status = build(&c);
     if (status != KJIT_OK) {
-        kj_variant_free(v, ctx);
+        kj_failure why;
+        kj_variant_free(v, ctx, &why); /* it has no code */
         return status;
     }
     if (hook)

@@ -248,6 +248,7 @@ static void test_many(void **state)
     }
     for (int i = 0; i < STREAMS; i++)
         kjit_stream_free(s[i]);
+    OK(kjit_synchronize(ctx));
 }
 
 int main(void)

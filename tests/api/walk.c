@@ -120,8 +120,11 @@ static int inspect(void)
 {
     kjit_device_info info;
     kjit_kernel_info kernel;
+    kjit_memory_info memory;
     size_t size;
     TRY(kjit_context_device(ctx, &info));
+    TRY(kjit_context_memory(ctx, &memory));
+    TRY(kjit_deallocate_pending(ctx));
     if (strcmp(info.kind, "cpu") == 0)
         return 0;
     TRY(kjit_module_kernel_info(mod, "add", NULL, &kernel));

@@ -40,6 +40,7 @@ DOCUMENTED = {
     "cuMemPoolCreate": (1, 2, 3, 800, 801),
     "cuMemPoolDestroy": (1,),
     "cuMemPoolSetAttribute": (1,),
+    "cuMemPoolGetAttribute": (1,),
     "cuMemPoolTrimTo": (1, 3),
     "cuMemHostAlloc": (1, 2, *BEFORE, *FAULTS),
     "cuMemFreeHost": (1, *BEFORE, *FAULTS),

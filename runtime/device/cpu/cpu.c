@@ -87,10 +87,19 @@ static kjit_status cpu_alloc(kj_device *dev, size_t size, void **out, kj_failure
     return kj_memory_alloc(size, out, why);
 }
 
-static void cpu_release(kj_device *dev, void *memory, size_t size)
+static kjit_status cpu_release(kj_device *dev, void *memory, size_t size, kj_failure *why)
 {
-    (void)dev;
+    (void)dev, (void)why;
     kj_memory_free(memory, size);
+    return KJIT_OK;
+}
+
+static kjit_status cpu_memory(kj_device *dev, kjit_memory_info *out, kj_failure *why)
+{
+    (void)dev, (void)why;
+    out->total = kj_machine_memory();
+    out->free = kj_machine_memory_free();
+    return KJIT_OK;
 }
 
 /* ---- Copies ---- */
@@ -213,6 +222,7 @@ const kj_device_ops kj_cpu_device = {
     .close = cpu_close,
     .alloc = cpu_alloc,
     .release = cpu_release,
+    .memory = cpu_memory,
     .copy = cpu_copy,
     .load = kj_cpu_load,
     .unload = kj_unload,

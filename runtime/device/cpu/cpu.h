@@ -67,14 +67,14 @@ typedef struct kj_task {
 } kj_task;
 
 kjit_status kj_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
-void kj_queue_free(kj_queue *queue);
+kjit_status kj_queue_free(kj_queue *queue, kj_failure *why);
 kjit_status kj_queue_add(kj_queue *queue, kj_task *task,
                          kj_failure *why); /* takes the task over if it succeeds */
 void kj_queue_wait(kj_device *dev, kj_queue *queue);
 bool kj_queue_idle(kj_queue *queue);
 
 kjit_status kj_mark_create(kj_device *dev, kj_mark **out, kj_failure *why);
-void kj_mark_free(kj_mark *mark);
+kjit_status kj_mark_free(kj_mark *mark, kj_failure *why);
 kjit_status kj_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 void kj_mark_wait(kj_mark *mark);
 kjit_status kj_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
@@ -93,7 +93,7 @@ typedef struct kj_loader {
 void kj_loader_init(kj_loader *loader);
 void kj_loader_destroy(kj_loader *loader);
 kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
-void kj_unload(kj_device *dev, kj_exec *exec);
+kjit_status kj_unload(kj_device *dev, kj_exec *exec, kj_failure *why);
 
 /* A kernel that the exec's launches, or one of these. */
 typedef struct kj_child_entry {

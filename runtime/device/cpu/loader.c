@@ -230,13 +230,15 @@ kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_f
     return status;
 }
 
-void kj_unload(kj_device *dev, kj_exec *exec)
+kjit_status kj_unload(kj_device *dev, kj_exec *exec, kj_failure *why)
 {
+    (void)why;
     if (!exec)
-        return;
+        return KJIT_OK;
     pthread_mutex_lock(&dev->loader.lock);
     clear_dylib(&dev->loader, exec->code);
     pthread_mutex_unlock(&dev->loader.lock);
     free(exec->children);
     free(exec);
+    return KJIT_OK;
 }

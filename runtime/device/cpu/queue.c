@@ -113,8 +113,9 @@ kjit_status kj_queue_create(kj_device *dev, kj_queue **out, kj_failure *why)
     return KJIT_OK;
 }
 
-void kj_queue_free(kj_queue *q)
+kjit_status kj_queue_free(kj_queue *q, kj_failure *why)
 {
+    (void)why;
     pthread_mutex_lock(&q->all->lock);
     q->ending = true;
     pthread_cond_signal(&q->ready);
@@ -131,6 +132,7 @@ void kj_queue_free(kj_queue *q)
     pthread_mutex_unlock(&q->all->lock);
     pthread_cond_destroy(&q->ready);
     free(q);
+    return KJIT_OK;
 }
 
 kjit_status kj_queue_add(kj_queue *q, kj_task *task, kj_failure *why)
@@ -257,12 +259,14 @@ kjit_status kj_mark_create(kj_device *dev, kj_mark **out, kj_failure *why)
     return KJIT_OK;
 }
 
-void kj_mark_free(kj_mark *mark)
+kjit_status kj_mark_free(kj_mark *mark, kj_failure *why)
 {
+    (void)why;
     kj_queues *all = mark->all;
     pthread_mutex_lock(&all->lock);
     drop(mark);
     pthread_mutex_unlock(&all->lock);
+    return KJIT_OK;
 }
 
 kjit_status kj_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)

@@ -203,7 +203,7 @@ static kjit_status make_plan(kj_device *dev, const kj_transfer *t, plan *p, kj_f
     }
     kjit_status status = KJIT_OK;
     if (p->room > 0) {
-        status = kj_cuda_alloc(dev, p->room, &aside, why);
+        status = kj_cuda_aside(dev, p->room, &aside, why);
         if (status == KJIT_OK)
             p->aside = aside;
     }
@@ -278,7 +278,7 @@ static kjit_status copy_now(kj_device *dev, const kj_transfer *t, kj_failure *wh
         if (result != KJ_CU_SUCCESS)
             status = kj_cuda_failed(dev, result, why, "copy");
     }
-    kj_cuda_release(dev, p.aside, p.room);
+    kj_cuda_aside_drop(dev, p.aside);
     kj_cuda_leave(dev);
     return status;
 }
@@ -319,7 +319,7 @@ static void end_copy(kj_device *dev, kj_cuda_task *task, bool lost)
         resting = RESTING;
         sched_yield();
     }
-    kj_cuda_release(dev, c->plan.aside, c->plan.room);
+    kj_cuda_aside_drop(dev, c->plan.aside);
 }
 
 static kj_cu_result queue_boxes(kj_queue *q, copy_task *c)

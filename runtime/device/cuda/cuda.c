@@ -49,6 +49,15 @@ kjit_status kj_cuda_enter(kj_device *dev, kj_failure *why)
     return kj_cuda_because(dev->cu, result, why, "enter the device's context");
 }
 
+bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why)
+{
+    *status = kj_cuda_is_lost(dev) ? KJIT_LOST : kj_cuda_enter(dev, why);
+    bool entered = *status == KJIT_OK;
+    if (*status == KJIT_LOST)
+        *status = KJIT_OK;
+    return entered;
+}
+
 /* What it gives says nothing of the call that ends: the context is not the current one any more,
  * and an error of earlier work is given to those who wait for that. */
 void kj_cuda_leave(kj_device *dev)
@@ -197,6 +206,8 @@ const kj_device_ops kj_cuda_device = {
     .lost = cuda_lost,
     .alloc = kj_cuda_alloc,
     .release = kj_cuda_release,
+    .trim = kj_cuda_trim,
+    .memory = kj_cuda_memory,
     .copy = kj_cuda_copy,
     .target = cuda_target,
     .load = kj_cuda_load,

@@ -86,21 +86,29 @@ static inline bool kj_cuda_is_lost(const kj_device *dev)
 /* Makes the device's context current; fails when it is lost. Ends with kj_cuda_leave. */
 kjit_status kj_cuda_enter(kj_device *dev, kj_failure *why);
 void kj_cuda_leave(kj_device *dev);
+/* The same for giving something back. When it fails there is nothing to leave, and *status says
+ * how: a device that was lost has nothing to be given back, which is KJIT_OK. */
+bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why);
 
 /* ---- Memory (memory.c) ---- */
 
 enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go through */
 
 kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *why);
-void kj_cuda_release(kj_device *dev, void *memory, size_t size);
+kjit_status kj_cuda_release(kj_device *dev, void *memory, size_t size, kj_failure *why);
+kjit_status kj_cuda_trim(kj_device *dev, size_t keep, kj_failure *why);
+kjit_status kj_cuda_memory(kj_device *dev, kjit_memory_info *out, kj_failure *why);
+/* Waits for all queued work and gives what the pool doesn't use back to the driver. */
+void kj_cuda_scrape(kj_device *dev);
+/* Memory for the device's own work; when it has run out it is tried once more after that. */
+kjit_status kj_cuda_aside(kj_device *dev, size_t size, void **out, kj_failure *why);
+void kj_cuda_aside_drop(kj_device *dev, void *memory);
 /* The device's context is entered. */
 kj_cu_result kj_cuda_pool_open(kj_device *dev);
 void kj_cuda_pool_close(kj_device *dev);
 kj_cu_result kj_cuda_stage_take(kj_device *dev, void **out);
 void kj_cuda_stage_give(kj_device *dev, void *stage); /* NULL is nothing */
 void kj_cuda_stages_free(kj_device *dev);
-/* Waits for all queued work and gives unused memory of the pool back to the driver. */
-void kj_cuda_scrape(kj_device *dev);
 
 /* ---- Queues and marks (queue.c, mark.c) ---- */
 
@@ -148,12 +156,12 @@ void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch);
 void kj_cuda_events_free(kj_device *dev, bool entered);
 
 kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
-void kj_cuda_queue_free(kj_queue *queue);
+kjit_status kj_cuda_queue_free(kj_queue *queue, kj_failure *why);
 void kj_cuda_wait(kj_device *dev, kj_queue *queue);
 bool kj_cuda_idle(kj_queue *queue);
 
 kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why);
-void kj_cuda_mark_free(kj_mark *mark);
+kjit_status kj_cuda_mark_free(kj_mark *mark, kj_failure *why);
 kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 void kj_cuda_mark_wait(kj_mark *mark);
 kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
@@ -191,7 +199,7 @@ struct kj_exec {
 };
 
 kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
-void kj_cuda_unload(kj_device *dev, kj_exec *exec);
+kjit_status kj_cuda_unload(kj_device *dev, kj_exec *exec, kj_failure *why);
 kjit_status kj_cuda_fill(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
                          size_t size, kj_failure *why);
 kjit_status kj_cuda_assemble(kj_device *dev, const char *ptx, void **out, size_t *size,

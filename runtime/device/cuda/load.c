@@ -202,14 +202,17 @@ kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_
     return status;
 }
 
-void kj_cuda_unload(kj_device *dev, kj_exec *exec)
+kjit_status kj_cuda_unload(kj_device *dev, kj_exec *exec, kj_failure *why)
 {
-    kj_failure why;
-    if (kj_cuda_enter(dev, &why) == KJIT_OK) {
-        kj_cuda_note(dev, dev->cu->ModuleUnload(exec->module));
+    kjit_status status;
+    if (kj_cuda_enter_to_free(dev, &status, why)) {
+        kj_cu_result result = dev->cu->ModuleUnload(exec->module);
+        if (result != KJ_CU_SUCCESS)
+            status = kj_cuda_failed(dev, result, why, "unload code");
         kj_cuda_leave(dev);
     }
     free(exec);
+    return status;
 }
 
 kjit_status kj_cuda_fill(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,

@@ -34,14 +34,18 @@ kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why)
     return status;
 }
 
-void kj_cuda_mark_free(kj_mark *mark)
+kjit_status kj_cuda_mark_free(kj_mark *mark, kj_failure *why)
 {
-    kj_failure why;
-    if (kj_cuda_enter(mark->dev, &why) == KJIT_OK) {
-        kj_cuda_note(mark->dev, mark->dev->cu->EventDestroy(mark->event));
-        kj_cuda_leave(mark->dev);
+    kj_device *dev = mark->dev;
+    kjit_status status;
+    if (kj_cuda_enter_to_free(dev, &status, why)) {
+        kj_cu_result result = dev->cu->EventDestroy(mark->event);
+        if (result != KJ_CU_SUCCESS)
+            status = kj_cuda_failed(dev, result, why, "free an event");
+        kj_cuda_leave(dev);
     }
     free(mark);
+    return status;
 }
 
 static void note_record(kj_mark *mark, const kj_queue *queue, uint64_t ticket)

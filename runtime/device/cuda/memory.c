@@ -38,13 +38,62 @@ void kj_cuda_pool_close(kj_device *dev)
     kj_cuda_note(dev, dev->cu->MemPoolDestroy(dev->pool));
 }
 
+kjit_status kj_cuda_trim(kj_device *dev, size_t keep, kj_failure *why)
+{
+    if (!dev->pool)
+        return KJIT_OK;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = dev->cu->StreamSynchronize(dev->memory_stream);
+    if (result == KJ_CU_SUCCESS)
+        result = dev->cu->MemPoolTrimTo(dev->pool, keep);
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "trim the pool of memory");
+    kj_cuda_leave(dev);
+    return status;
+}
+
 void kj_cuda_scrape(kj_device *dev)
 {
+    kj_failure why;
     kj_cuda_wait(dev, NULL);
-    if (!dev->pool || kj_cuda_is_lost(dev))
-        return;
-    kj_cuda_note(dev, dev->cu->StreamSynchronize(dev->memory_stream));
-    kj_cuda_note(dev, dev->cu->MemPoolTrimTo(dev->pool, 0));
+    kj_cuda_trim(dev, 0, &why); /* if it cannot, the next attempt tells */
+}
+
+/* What the pool has, where the driver tells. */
+static kj_cu_result ask_pool(kj_device *dev, kjit_memory_info *out)
+{
+    const struct {
+        kj_cu_pool_attribute attribute;
+        uint64_t *value;
+    } questions[] = {{KJ_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &out->pool_reserved},
+                     {KJ_CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &out->pool_used},
+                     {KJ_CU_MEMPOOL_ATTR_USED_MEM_HIGH, &out->pool_highest}};
+    kj_cu_result result = KJ_CU_SUCCESS;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions && result == KJ_CU_SUCCESS; i++)
+        result =
+            dev->cu->MemPoolGetAttribute(dev->pool, questions[i].attribute, questions[i].value);
+    return result;
+}
+
+kjit_status kj_cuda_memory(kj_device *dev, kjit_memory_info *out, kj_failure *why)
+{
+    size_t left, total;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = dev->cu->MemGetInfo(&left, &total);
+    if (result == KJ_CU_SUCCESS && dev->pool && dev->cu->MemPoolGetAttribute)
+        result = ask_pool(dev, out);
+    if (result == KJ_CU_SUCCESS) {
+        out->free = left;
+        out->total = total;
+    } else {
+        status = kj_cuda_failed(dev, result, why, "ask what memory there is");
+    }
+    kj_cuda_leave(dev);
+    return status;
 }
 
 /* ---- Allocation ---- */
@@ -81,10 +130,6 @@ kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *w
     if (status != KJIT_OK)
         return status;
     kj_cu_result result = size ? take(dev, size, &address) : KJ_CU_SUCCESS;
-    if (result == KJ_CU_OUT_OF_MEMORY) {
-        kj_cuda_scrape(dev);
-        result = take(dev, size, &address);
-    }
     if (result == KJ_CU_OUT_OF_MEMORY)
         status = no_memory(dev, size, why);
     else if (result != KJ_CU_SUCCESS)
@@ -95,16 +140,33 @@ kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *w
     return status;
 }
 
-void kj_cuda_release(kj_device *dev, void *memory, size_t size)
+kjit_status kj_cuda_release(kj_device *dev, void *memory, size_t size, kj_failure *why)
+{
+    kj_cu_address address = (kj_cu_address)(uintptr_t)memory;
+    kjit_status status = KJIT_OK;
+    if (!memory || !kj_cuda_enter_to_free(dev, &status, why))
+        return status;
+    kj_cu_result result =
+        dev->pool ? dev->cu->MemFreeAsync(address, dev->memory_stream) : dev->cu->MemFree(address);
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "free %zu bytes of device memory", size);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+kjit_status kj_cuda_aside(kj_device *dev, size_t size, void **out, kj_failure *why)
+{
+    kjit_status status = kj_cuda_alloc(dev, size, out, why);
+    if (status != KJIT_NO_MEMORY)
+        return status;
+    kj_cuda_scrape(dev);
+    return kj_cuda_alloc(dev, size, out, why);
+}
+
+void kj_cuda_aside_drop(kj_device *dev, void *memory)
 {
     kj_failure why;
-    kj_cu_address address = (kj_cu_address)(uintptr_t)memory;
-    (void)size;
-    if (!memory || kj_cuda_enter(dev, &why) != KJIT_OK)
-        return;
-    kj_cuda_note(dev, dev->pool ? dev->cu->MemFreeAsync(address, dev->memory_stream)
-                                : dev->cu->MemFree(address));
-    kj_cuda_leave(dev);
+    kj_cuda_release(dev, memory, 0, &why); /* who fails here has nobody to tell */
 }
 
 /* ---- Page-locked memory ---- */

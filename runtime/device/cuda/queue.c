@@ -331,10 +331,10 @@ kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue **out, kj_failure *why
     return KJIT_OK;
 }
 
-void kj_cuda_queue_free(kj_queue *q)
+kjit_status kj_cuda_queue_free(kj_queue *q, kj_failure *why)
 {
     kj_device *dev = q->dev;
-    kj_failure why;
+    kjit_status status;
     kj_cuda_finish(dev, q, UINT64_MAX);
     pthread_mutex_lock(&dev->lock);
     while (q->draining)
@@ -347,14 +347,18 @@ void kj_cuda_queue_free(kj_queue *q)
         q->next->prev = q->prev;
     pthread_mutex_unlock(&dev->lock);
     kj_cuda_stage_give(dev, q->stage);
-    if (kj_cuda_enter(dev, &why) == KJIT_OK) {
-        if (q->counter)
-            kj_cuda_note(dev, dev->cu->MemFree(q->counter));
-        kj_cuda_note(dev, dev->cu->StreamDestroy(q->stream));
+    if (kj_cuda_enter_to_free(dev, &status, why)) {
+        kj_cu_result result = q->counter ? dev->cu->MemFree(q->counter) : KJ_CU_SUCCESS;
+        kj_cu_result end = dev->cu->StreamDestroy(q->stream);
+        if (result == KJ_CU_SUCCESS)
+            result = end;
+        if (result != KJ_CU_SUCCESS)
+            status = kj_cuda_failed(dev, result, why, "free a stream");
         kj_cuda_leave(dev);
     }
     pthread_mutex_destroy(&q->issue);
     free(q);
+    return status;
 }
 
 void kj_cuda_wait(kj_device *dev, kj_queue *queue)

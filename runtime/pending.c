@@ -1,0 +1,249 @@
+/* Deferred deallocation. In: what has lost its last reference; out: it is given back to the device,
+ * many at a time.
+ *
+ * A context has two queues: one of arrays' memory, one of modules, streams and events. A queue that
+ * is over a limit is emptied, in order, by the calls of users that free or allocate: never by a
+ * thread that ends queued work, which would wait for itself. What waits here keeps its hold on the
+ * context; after kjit_context_destroy nothing waits longer than until such a call. */
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* ---- Limits ---- */
+
+enum { DEFAULT_COUNT = 10 };
+static const double DEFAULT_RATIO = 0.2;
+
+/* What the environment says; what isn't a number from 0 on says nothing. */
+static double variable(const char *name, double otherwise)
+{
+    const char *text = secure_getenv(name);
+    bool number = text && *text >= '0' && *text <= '9' && !strpbrk(text, "xX");
+    locale_t c = number ? newlocale(LC_ALL_MASK, "C", NULL) : NULL;
+    char *end;
+    if (!c)
+        return otherwise;
+    double value = strtod_l(text, &end, c);
+    freelocale(c);
+    return *end || !isfinite(value) ? otherwise : value;
+}
+
+static size_t bytes_of(double ratio, uint64_t memory)
+{
+    double bytes = ratio * (double)memory;
+    return bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+kjit_status kj_pendings_init(kj_pendings *p, const kjit_context_options *options, uint64_t memory,
+                             kj_failure *why)
+{
+    double ratio = options->max_pending_ratio;
+    int count = options->max_pending_count;
+    if (isnan(ratio))
+        return kj_because(why, KJIT_INVALID, "max_pending_ratio is not a number");
+    if (count == 0) {
+        double most = variable("KJIT_MAX_PENDING_DEALLOCS_COUNT", DEFAULT_COUNT);
+        count = most < INT_MAX ? (int)most : INT_MAX;
+    }
+    if (ratio == 0)
+        ratio = variable("KJIT_MAX_PENDING_DEALLOCS_RATIO", DEFAULT_RATIO);
+    p->max_count = count > 0 ? count : 0;
+    p->max_bytes = ratio > 0 ? bytes_of(ratio, memory) : 0;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->flushing, NULL);
+    return KJIT_OK;
+}
+
+void kj_pendings_destroy(kj_pendings *p)
+{
+    pthread_mutex_destroy(&p->lock);
+    pthread_mutex_destroy(&p->flushing);
+}
+
+/* ---- The queues ---- */
+
+void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item)
+{
+    kj_pendings *p = &ctx->pendings;
+    kj_pending_queue *q = &p->queues[kind];
+    item->next = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (q->last)
+        q->last->next = item;
+    else
+        q->first = item;
+    q->last = item;
+    q->count++;
+    q->bytes += item->size;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void kj_pending_failed(kjit_context *ctx, kjit_status status, const kj_failure *why)
+{
+    kj_pendings *p = &ctx->pendings;
+    pthread_mutex_lock(&p->lock);
+    if (p->status == KJIT_OK) {
+        p->status = status;
+        p->why = *why;
+    }
+    p->failed++;
+    pthread_mutex_unlock(&p->lock);
+}
+
+kjit_status kj_pending_failure(kjit_context *ctx)
+{
+    kj_failure why;
+    kj_pendings *p = &ctx->pendings;
+    pthread_mutex_lock(&p->lock);
+    kjit_status status = p->status;
+    if (status != KJIT_OK)
+        why = p->why;
+    p->status = KJIT_OK;
+    pthread_mutex_unlock(&p->lock);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+}
+
+/* Gives the first item of what was taken out of a queue back, and goes on with the next. */
+static kj_pending *deallocate(kjit_context *ctx, kj_pending *item)
+{
+    kj_failure why;
+    kj_pending *next = item->next;
+    kjit_status status = item->deallocate(item, &why);
+    if (status != KJIT_OK)
+        kj_pending_failed(ctx, status, &why);
+    kj_context_drop(ctx);
+    return next;
+}
+
+/* Has the queue to be emptied? All are after the context was destroyed. Under the lock. */
+static bool due(const kj_pendings *p, const kj_pending_queue *q, bool all)
+{
+    if (!q->first || (p->deferred > 0 && !p->closed))
+        return false;
+    return all || p->closed || q->count > p->max_count || q->bytes > p->max_bytes;
+}
+
+/* Empties the queues that have to be. Streams end their work here, whose last references make new
+ * items. The caller holds the context. */
+static bool flush(kjit_context *ctx, bool all)
+{
+    kj_pendings *p = &ctx->pendings;
+    bool any = false;
+    for (int kind = 0; kind < KJ_PENDING_KINDS;) {
+        kj_pending_queue *q = &p->queues[kind];
+        pthread_mutex_lock(&p->lock);
+        kj_pending *item = due(p, q, all) ? q->first : NULL;
+        if (item)
+            *q = (kj_pending_queue){0};
+        pthread_mutex_unlock(&p->lock);
+        kind = item ? 0 : kind + 1;
+        any |= item != NULL;
+        while (item)
+            item = deallocate(ctx, item);
+    }
+    return any;
+}
+
+bool kj_pending_flush(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->pendings.flushing);
+    bool any = flush(ctx, true);
+    pthread_mutex_unlock(&ctx->pendings.flushing);
+    return any;
+}
+
+void kj_pending_check(kjit_context *ctx)
+{
+    kj_pendings *p = &ctx->pendings;
+    pthread_mutex_lock(&p->lock);
+    bool closed = p->closed, any = false;
+    for (int i = 0; i < KJ_PENDING_KINDS; i++)
+        any |= due(p, &p->queues[i], false);
+    pthread_mutex_unlock(&p->lock);
+    if (!any)
+        return;
+    if (closed)
+        pthread_mutex_lock(&p->flushing);
+    else if (pthread_mutex_trylock(&p->flushing) != 0)
+        return; /* another thread is at it, or one that this one waits for */
+    flush(ctx, false);
+    pthread_mutex_unlock(&p->flushing);
+}
+
+void kj_freed(kjit_context *ctx)
+{
+    kj_pending_check(ctx);
+    kj_context_drop(ctx);
+}
+
+void kj_pending_close(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->pendings.lock);
+    ctx->pendings.closed = true;
+    pthread_mutex_unlock(&ctx->pendings.lock);
+    kj_pending_flush(ctx);
+}
+
+/* ---- For users ---- */
+
+kjit_status kjit_deallocate_pending(kjit_context *ctx)
+{
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    kj_pending_flush(ctx);
+    return kj_pending_failure(ctx);
+}
+
+kjit_status kjit_defer_cleanup_begin(kjit_context *ctx)
+{
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    pthread_mutex_lock(&ctx->pendings.lock);
+    ctx->pendings.deferred++;
+    pthread_mutex_unlock(&ctx->pendings.lock);
+    return KJIT_OK;
+}
+
+kjit_status kjit_defer_cleanup_end(kjit_context *ctx)
+{
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    pthread_mutex_lock(&ctx->pendings.lock);
+    bool open = ctx->pendings.deferred > 0;
+    if (open)
+        ctx->pendings.deferred--;
+    pthread_mutex_unlock(&ctx->pendings.lock);
+    return open ? KJIT_OK : kj_fail(ctx, KJIT_INVALID, "no defer_cleanup is open");
+}
+
+kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
+{
+    kj_failure why;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    *out = (kjit_memory_info){0};
+    status = ctx->ops->memory(ctx->dev, out, &why);
+    if (status != KJIT_OK)
+        return kj_fail_why(ctx, status, &why);
+    kj_pendings *p = &ctx->pendings;
+    pthread_mutex_lock(&p->lock);
+    out->pending_bytes = p->queues[KJ_PENDING_MEMORY].bytes;
+    out->pending_memory = p->queues[KJ_PENDING_MEMORY].count;
+    out->pending_resources = p->queues[KJ_PENDING_RESOURCES].count;
+    out->max_pending_count = p->max_count;
+    out->max_pending_bytes = p->max_bytes;
+    out->failed_deallocations = p->failed;
+    pthread_mutex_unlock(&p->lock);
+    out->used = atomic_load(&ctx->used);
+    return KJIT_OK;
+}
