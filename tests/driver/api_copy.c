@@ -10,6 +10,7 @@ typedef struct drv_side {
     uint64_t address; /* of the first byte */
     size_t pitch, slice;
     drv_memory *memory; /* the allocation or page-locked block around it; NULL: the program's own */
+    const drv_context *context; /* that it must be of; NULL: the current one */
 } drv_side;
 
 typedef struct drv_box {
@@ -39,9 +40,7 @@ static bool check_side(drv_side *side, const drv_box *box, const char *what)
         return false;
     }
     if (side->device) {
-        side->memory = pinned_at((const void *)(uintptr_t)side->address);
-        if (!side->memory)
-            side->memory = memory_range(side->address, reach(side, box), what);
+        side->memory = memory_on_device(side->address, reach(side, box), what);
         if (!side->memory)
             return false;
     } else if (memory_is_device(side->address) || side->address < 4096) {
@@ -59,7 +58,9 @@ static bool check_side(drv_side *side, const drv_box *box, const char *what)
                (unsigned long long)m->begin);
         return false;
     }
-    if (m && m->context->device != context_current()->device) {
+    const drv_context *wanted = side->context ? side->context : context_current();
+    if (m && m->context->device != wanted->device &&
+        !context_current()->peers[m->context->device]) {
         misuse(CUDA_ERROR_INVALID_CONTEXT, "%s %#llx is of another context", what,
                (unsigned long long)side->address);
         return false;
@@ -124,6 +125,9 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
     if (!check_side(&box->dst, box, "destination") || !check_side(&box->src, box, "source"))
         return CUDA_ERROR_INVALID_VALUE;
     bool to_host = !box->dst.device, from_pageable = !box->src.device && !box->src.memory;
+    if ((from_pageable || (to_host && !box->dst.memory)) &&
+        capture_refuses(stream, "copy of memory that is not page-locked"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (from_pageable && !async) {
         CUresult result = stream_wait(stream);
         if (result)
@@ -134,6 +138,7 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
                box->width * box->height * box->depth, "HD"[box->src.device], "HD"[box->dst.device]);
     made->box = *box;
     made->op.run = run_copy;
+    made->op.replays = true;
     made->op.finish = finish_copy;
     if (box->dst.memory)
         op_uses(&made->op, box->dst.memory);
@@ -146,8 +151,9 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
     }
     drv_op *op = op_keep(&made->op);
     op_queue(op);
-    bool wait = (!async && (to_host || !box->src.device) && !(from_pageable && !to_host)) ||
-                (to_host && !box->src.device);
+    bool wait = !stream->capture &&
+                ((!async && (to_host || !box->src.device) && !(from_pageable && !to_host)) ||
+                 (to_host && !box->src.device));
     CUresult result = wait ? op_wait(op) : CUDA_SUCCESS;
     op_drop(op);
     return result;
@@ -215,6 +221,35 @@ CUresult do_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t size, 
 CUresult do_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
 {
     return copy_line(any_side(dst), any_side(src), size, stream, true);
+}
+
+static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_in, CUdeviceptr src, CUcontext src_in,
+                          size_t size, CUstream stream, bool async)
+{
+    drv_context *to = object_find(dst_in, KIND_CONTEXT), *from = object_find(src_in, KIND_CONTEXT);
+    if (!to || !from)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    drv_side sides[2] = {device_side(dst), device_side(src)};
+    sides[0].context = to;
+    sides[1].context = from;
+    if (!async) { /* it waits for all work of both, and that for it */
+        context_wait(to);
+        context_wait(from);
+    }
+    CUresult result = copy_line(sides[0], sides[1], size, stream, async);
+    return result || async ? result : context_wait(context_current());
+}
+
+CUresult do_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_in, CUdeviceptr src, CUcontext src_in,
+                         size_t size)
+{
+    return copy_peer(dst, dst_in, src, src_in, size, NULL, false);
+}
+
+CUresult do_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_in, CUdeviceptr src, CUcontext src_in,
+                              size_t size, CUstream stream)
+{
+    return copy_peer(dst, dst_in, src, src_in, size, stream, true);
 }
 
 /* The side that a descriptor of a 2-D or 3-D copy names; false after recording a misuse. */

@@ -33,11 +33,12 @@ static CUresult fill(CUdeviceptr dst, size_t width, unsigned value, size_t count
         return misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is not aligned to %zu bytes", dst, width);
     if (count > SIZE_MAX / width)
         return misuse(CUDA_ERROR_INVALID_VALUE, "%zu elements", count);
-    drv_memory *memory = memory_range(dst, width * count, "destination");
+    drv_memory *memory = memory_on_device(dst, width * count, "destination");
     if (!memory)
         return CUDA_ERROR_INVALID_VALUE;
     drv_fill_op *made = op_new(sizeof *made, stream, "fill %zu bytes", width * count);
     made->op.run = run_fill;
+    made->op.replays = true;
     made->address = dst;
     made->value = value;
     made->width = width;

@@ -98,6 +98,11 @@ static void add_uses(drv_launch_op *launch, const drv_function *f)
                    f->name, i + 1, (unsigned long long)value, (unsigned long long)found->ended);
             continue;
         }
+        if (memory_is_device(value) && found->context->device != context_current()->device &&
+            !context_current()->peers[found->context->device])
+            misuse(CUDA_ERROR_INVALID_VALUE,
+                   "%s: parameter %d, %#llx, is of device %d, whose memory this one cannot reach",
+                   f->name, i + 1, (unsigned long long)value, found->context->device);
         op_uses(&launch->op, found);
     }
 }
@@ -133,7 +138,6 @@ static CUresult run_launch(drv_op *op)
 static void finish_launch(drv_op *op, CUresult status)
 {
     drv_launch_op *launch = (drv_launch_op *)op;
-    launch->module->pending--;
     if (status && launch->fault.text[0])
         note("%s: %s", error_name(status) ? error_name(status) : "fault", launch->fault.text);
 }
@@ -184,12 +188,10 @@ static CUresult launch(CUfunction handle, const drv_shape *s, CUstream in, void 
                               .steps = config()->steps};
     op->op.run = run_launch;
     op->op.finish = finish_launch;
-    op->module->pending++;
+    op->op.replays = true;
+    op_uses_module(&op->op, op->module);
     add_uses(op, function);
-    op_keep(&op->op);
     op_queue(&op->op);
-    clock_add(&op->module->uses, &op->op);
-    op_drop(&op->op);
     return CUDA_SUCCESS;
 }
 

@@ -27,8 +27,9 @@ drv_memory *memory_to_free(CUdeviceptr address)
     drv_memory *found = memory_range(address, 0, "address");
     if (!found)
         return NULL;
-    if (found->begin != address || found->owner == OWNER_MODULE) {
-        misuse(CUDA_ERROR_INVALID_VALUE, "%#llx is inside the %zu bytes at %#llx, or a module's",
+    if (found->begin != address || found->owner == OWNER_MODULE || found->owner == OWNER_IPC) {
+        misuse(CUDA_ERROR_INVALID_VALUE,
+               "%#llx is inside the %zu bytes at %#llx, or a module's, or another process's",
                address, found->size, (unsigned long long)found->begin);
         return NULL;
     }
@@ -43,6 +44,9 @@ CUresult do_cuMemFree_v2(CUdeviceptr address)
 {
     if (address == 0)
         return CUDA_SUCCESS;
+    drv_memory *managed = pinned_at((const void *)(uintptr_t)address);
+    if (managed && managed->owner == OWNER_MANAGED && managed->begin == address)
+        return pinned_end(managed);
     drv_memory *found = memory_to_free(address);
     if (!found)
         return CUDA_ERROR_INVALID_VALUE;
@@ -53,6 +57,58 @@ CUresult do_cuMemFree_v2(CUdeviceptr address)
     memory_give_back(found);
     return CUDA_SUCCESS;
 }
+
+drv_memory *memory_on_device(uint64_t address, size_t size, const char *what)
+{
+    drv_memory *found = pinned_at((const void *)(uintptr_t)address);
+    if (found && size > found->begin + found->size - address) {
+        misuse(CUDA_ERROR_INVALID_VALUE,
+               "%s: %zu bytes at %#llx reach past the %zu page-locked bytes at %#llx", what, size,
+               (unsigned long long)address, found->size, (unsigned long long)found->begin);
+        return NULL;
+    }
+    return found ? found : memory_range(address, size, what);
+}
+
+/* ---- Managed memory: the host's, which the device reaches too ---- */
+
+CUresult do_cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned flags)
+{
+    void *made;
+    if (!out || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address, or flags %#x", flags);
+    if (!config()->managed)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = pinned_new(OWNER_MANAGED, &made, size, 0);
+    if (!result)
+        *out = (uintptr_t)made;
+    return result;
+}
+
+/* Of memory that all devices reach at any time it is but a hint. */
+CUresult do_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t size,
+                                   unsigned flags)
+{
+    drv_stream *stream = stream_find(handle);
+    drv_memory *found = pinned_at((const void *)(uintptr_t)address);
+    if (!stream)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!found || found->owner != OWNER_MANAGED || found->begin != address ||
+        (size && size != found->size) ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+         flags != CU_MEM_ATTACH_SINGLE))
+        return misuse(CUDA_ERROR_INVALID_VALUE,
+                      "%zu bytes at %#llx are no managed memory, or flags %#x", size, address,
+                      flags);
+    if (capture_refuses(stream, "attachment"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    drv_op *op = op_new(sizeof *op, stream, "attach %#llx", address);
+    op_uses(op, found);
+    op_queue(op);
+    return CUDA_SUCCESS;
+}
+
+/* ---- What an address is ---- */
 
 CUresult do_cuMemGetAddressRange_v2(CUdeviceptr *begin, size_t *size, CUdeviceptr address)
 {
@@ -75,6 +131,7 @@ CUresult do_cuPointerGetAttribute(void *out, CUpointer_attribute attribute, CUde
     bool device = found != NULL;
     if (!found)
         found = pinned_at((const void *)(uintptr_t)address);
+    bool managed = found && found->owner == OWNER_MANAGED;
     if (!out)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the attribute");
     if (!found)
@@ -82,7 +139,7 @@ CUresult do_cuPointerGetAttribute(void *out, CUpointer_attribute attribute, CUde
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)out = object_handle(found->context); break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *(unsigned *)out = device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+        *(unsigned *)out = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)out = address; break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -90,7 +147,7 @@ CUresult do_cuPointerGetAttribute(void *out, CUpointer_attribute attribute, CUde
             return CUDA_ERROR_INVALID_VALUE;
         *(void **)out = (void *)(uintptr_t)address;
         break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = 0; break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)out = managed; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out = found->context->device; break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)out = found->begin; break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)out = found->size; break;

@@ -166,6 +166,8 @@ static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stre
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address, or no bytes");
     if (!config()->pools)
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (capture_refuses(stream, "allocation"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     drv_memory *made = memory_new(stream->object.context, size, 256, OWNER_POOL);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -213,6 +215,8 @@ CUresult do_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
         return CUDA_ERROR_INVALID_VALUE;
     if (!found->pool)
         return misuse(CUDA_ERROR_INVALID_VALUE, "%#llx was not allocated in stream order", address);
+    if (capture_refuses(stream, "free"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     memory_end(found);
     drv_op *op = op_new(sizeof *op, stream, "free %#llx", address);
     op->frees = found;

@@ -41,7 +41,10 @@ CUresult do_cuStreamDestroy_v2(CUstream handle)
 CUresult do_cuStreamSynchronize(CUstream handle)
 {
     drv_stream *stream = stream_find(handle);
-    return stream ? stream_wait(stream) : CUDA_ERROR_INVALID_HANDLE;
+    if (!stream)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return capture_refuses(stream, "wait for it") ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                                  : stream_wait(stream);
 }
 
 CUresult do_cuStreamQuery(CUstream handle)
@@ -49,6 +52,8 @@ CUresult do_cuStreamQuery(CUstream handle)
     drv_stream *stream = stream_find(handle);
     if (!stream)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (capture_refuses(stream, "query"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return stream_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -97,6 +102,8 @@ CUresult do_cuEventRecord(CUevent handle, CUstream in)
     drv_stream *stream = stream_find(in);
     if (!event || !stream)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (capture_refuses(stream, "events"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     drv_op *op = op_new(sizeof *op, stream, "event %llu", (unsigned long long)event->object.number);
     op_drop(event->op);
     event->op = op_keep(op);
@@ -129,6 +136,8 @@ CUresult do_cuStreamWaitEvent(CUstream in, CUevent handle, unsigned flags)
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags)
         return misuse(CUDA_ERROR_INVALID_VALUE, "flags are %u, not 0", flags);
+    if (capture_refuses(stream, "wait for events"))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (!event->op)
         return CUDA_SUCCESS;
     drv_op *op =
@@ -196,8 +205,8 @@ static CUresult run_host(drv_op *op)
     if (host->function)
         host->function(host->user);
     else
-        host->callback(op->stream->object.builtin ? NULL : object_handle(op->stream), op->status,
-                       host->user);
+        host->callback(op->stream->object.builtin ? op->stream->alias : object_handle(op->stream),
+                       op->status, host->user);
     here->in_host_function = false;
     return CUDA_SUCCESS;
 }
@@ -211,6 +220,7 @@ CUresult do_cuLaunchHostFunc(CUstream in, CUhostFn function, void *user)
     drv_host_op *op = op_new(sizeof *op, stream, "host function");
     op->op.run = run_host;
     op->op.host = true;
+    op->op.replays = true;
     op->function = function;
     op->user = user;
     op_queue(&op->op);

@@ -97,6 +97,8 @@ static CUresult check(const call_row *row)
         return CUDA_SUCCESS;
     if (!context_current())
         return misuse(CUDA_ERROR_INVALID_CONTEXT, "no context is current");
+    if ((row->flags & UNSAFE) && capture_forbids())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return context_current()->error;
 }
 

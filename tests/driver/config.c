@@ -46,6 +46,8 @@ static void read_environment(void)
     given.seed = number("KJIT_DOUBLE_SEED", 1);
     given.steps = number("KJIT_DOUBLE_STEPS", 1000000000);
     given.pools = number("KJIT_DOUBLE_POOLS", 1) && given.version >= 11020;
+    given.managed = number("KJIT_DOUBLE_MANAGED", 1) != 0;
+    given.peers = number("KJIT_DOUBLE_PEERS", 1) != 0;
     given.sync = number("KJIT_DOUBLE_SYNC", 0) != 0;
     given.noop = number("KJIT_DOUBLE_NOOP", 0) != 0;
     given.fail = getenv("KJIT_DOUBLE_FAIL");

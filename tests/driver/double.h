@@ -14,6 +14,8 @@
  *   KJIT_DOUBLE_DEVICES=1      how many GPUs
  *   KJIT_DOUBLE_MEMORY=bytes   of memory each (default 8 GiB)
  *   KJIT_DOUBLE_POOLS=0        GPUs without stream-ordered allocation
+ *   KJIT_DOUBLE_MANAGED=0      GPUs without managed memory
+ *   KJIT_DOUBLE_PEERS=0        GPUs that cannot reach one another's memory
  *   KJIT_DOUBLE_SEED=1         another order and other delays of queued work
  *   KJIT_DOUBLE_SYNC=1         queued work runs within the call that queues it
  *   KJIT_DOUBLE_WORKERS=2      threads that run queued work; one more calls host functions
@@ -57,7 +59,7 @@ typedef struct drv_settings {
     int version, devices, workers, exit_status;
     size_t memory;
     uint64_t seed, steps;
-    bool pools, sync, noop;
+    bool pools, managed, peers, sync, noop;
     const char *fail, *log, *report;
 } drv_settings;
 
@@ -69,11 +71,12 @@ int config_ptx(int cuda_version);
 
 /* What a call needs before it is carried out, and what injected failures must know of it. */
 typedef enum call_flags {
-    ANY = 0,   /* nothing */
-    INIT = 1,  /* cuInit */
-    CTX = 2,   /* a current context without an error */
-    WAITS = 4, /* it waits for queued work */
-    FREES = 8  /* it gives something back */
+    ANY = 0,    /* nothing */
+    INIT = 1,   /* cuInit */
+    CTX = 2,    /* a current context without an error */
+    WAITS = 4,  /* it waits for queued work */
+    FREES = 8,  /* it gives something back */
+    UNSAFE = 16 /* not while a stream is captured whose mode forbids it */
 } call_flags;
 
 typedef struct call_row {
@@ -123,12 +126,15 @@ typedef enum drv_kind {
     KIND_FUNCTION,
     KIND_POOL,
     KIND_LINK,
+    KIND_GRAPH,
+    KIND_EXEC,
     KIND_COUNT
 } drv_kind;
 
 typedef struct drv_context drv_context;
 typedef struct drv_op drv_op;
 typedef struct drv_memory drv_memory;
+typedef struct drv_module drv_module;
 
 typedef struct drv_object {
     drv_kind kind;
@@ -188,8 +194,10 @@ struct drv_context {
     int retained; /* of a primary context */
     bool primary;
     CUresult error; /* what every later call returns */
+    bool peers[64]; /* by device: those whose memory its work may use */
     struct drv_stream *legacy, *streams;
-    drv_clock departed; /* the work of streams that were destroyed */
+    drv_clock departed;         /* the work of streams that were destroyed */
+    struct drv_own_stream *own; /* the streams of threads */
 };
 
 drv_thread *thread_self(void);
@@ -218,11 +226,13 @@ const char *error_text(CUresult code);
 
 typedef struct drv_stream {
     drv_object object;
-    bool blocking; /* waits for the legacy stream and it for this */
+    bool blocking;  /* waits for the legacy stream and it for this */
+    CUstream alias; /* what a builtin one is called */
     unsigned flags;
     int priority;
-    drv_op *first, *last;       /* not yet done */
-    drv_op *tail;               /* the last that was queued, done or not */
+    drv_op *first, *last; /* not yet done */
+    drv_op *tail;         /* the last that was queued, done or not */
+    struct drv_capture *capture;
     uint64_t turns, seen;       /* of its work: queued, and known by the host to have ended */
     struct drv_stream *next;    /* of the streams with work */
     struct drv_stream *sibling; /* of the context's living streams */
@@ -240,13 +250,15 @@ struct drv_op {
     bool running, done;
     bool hurried; /* somebody waits for it */
     bool host;    /* a function of the host */
+    bool replays; /* it may be part of a graph */
     bool always;  /* runs after an error too, which `status` is then */
     CUresult status;
     double start, ended; /* when it may run, and when it had */
     char what[96];
     struct use {
         struct use *next;
-        drv_memory *memory;
+        drv_memory *memory; /* or */
+        drv_module *module;
     } * uses;
     drv_memory *frees;           /* in stream order */
     CUresult (*run)(drv_op *op); /* without the lock; an error becomes the context's */
@@ -254,7 +266,8 @@ struct drv_op {
 };
 
 drv_stream *stream_new(drv_context *context, unsigned flags, int priority);
-/* NULL for a handle that is none, after recording that. */
+/* NULL for a handle that is none, or the legacy stream that may not be used now, after recording
+ * that. */
 drv_stream *stream_find(CUstream handle);
 /* Whether its work has ended, which the host then knows. */
 bool stream_idle(drv_stream *stream);
@@ -268,6 +281,8 @@ void *op_new(size_t size, drv_stream *stream, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void op_after(drv_op *op, drv_op *earlier); /* `earlier` may be NULL or done */
 void op_uses(drv_op *op, drv_memory *memory);
+void op_uses_module(drv_op *op, drv_module *module);
+void op_uses_end(drv_op *op);
 void op_queue(drv_op *op);
 CUresult op_wait(drv_op *op);
 bool op_done(drv_op *op); /* which the host then knows */
@@ -279,7 +294,20 @@ void worker_accept(drv_op *op);
 void worker_hurry(drv_op *op);
 uint64_t worker_seed(const drv_op *op);
 bool workers_busy(void); /* something runs */
+void workers_rest(void); /* waits until no work of the device does */
 void workers_end(void);
+
+/* ---- Captures and graphs (api_graph.c) ---- */
+
+/* Work for a stream that is captured: takes the caller's reference. */
+void capture_add(drv_op *op);
+/* Is the stream captured? Then that, which no capture may have, is told and the capture spoilt. */
+bool capture_refuses(drv_stream *stream, const char *what);
+/* Would legacy work wait for a stream that is captured? That is told. */
+bool capture_is_implied(const drv_context *context);
+/* May the running call, which is UNSAFE, not be made now? */
+bool capture_forbids(void);
+void capture_drop(drv_stream *stream); /* the stream ends */
 
 /* ---- Memory (memory.c, pinned.c) ---- */
 
@@ -288,7 +316,9 @@ typedef enum drv_owner {
     OWNER_POOL,
     OWNER_MODULE,
     OWNER_PINNED,
-    OWNER_REGISTERED
+    OWNER_REGISTERED,
+    OWNER_MANAGED,
+    OWNER_IPC /* another process's */
 } drv_owner;
 
 /* A range of addresses, never used twice but for the host's own. */
@@ -306,6 +336,10 @@ struct drv_memory {
     bool freed;           /* the program has given it back */
     int pending;          /* pieces of queued work that use it */
     drv_clock born, uses; /* the work that allocated it; that used it last in each stream */
+    bool shared;          /* with other processes, by a file: */
+    int file;
+    uint64_t inode;
+    int opens; /* of another process's */
     uint64_t made, ended;
     drv_memory *next; /* of pinned.c's list */
 };
@@ -319,6 +353,10 @@ void memory_end(drv_memory *memory);       /* the program has given it back */
 void memory_give_back(drv_memory *memory); /* and the device */
 bool memory_map(drv_memory *memory);       /* the host memory behind it */
 void memory_sweep(void);                   /* what kernels could have reached; none runs */
+/* Its memory is a file's from now on. False: there is none to be had. */
+bool memory_share(drv_memory *memory);
+/* The memory of such a file; takes it over. */
+drv_memory *memory_open(drv_context *context, size_t size, int file);
 size_t memory_used(int device);
 drv_memory *memory_next(const drv_memory *after); /* all of device memory there ever was */
 bool memory_is_device(uint64_t address);
@@ -326,18 +364,22 @@ drv_memory *memory_at(uint64_t address); /* the range around it, ended or not; N
 /* NULL, after recording why, unless all of the range is in one living allocation. */
 drv_memory *memory_range(uint64_t address, size_t size, const char *what);
 drv_memory *memory_to_free(CUdeviceptr address); /* api_memory.c; likewise */
-void pool_take_back(drv_memory *memory);         /* memory_give_back\'s part in api_pool.c */
+/* The same for what the device reaches on the host too. */
+drv_memory *memory_on_device(uint64_t address, size_t size, const char *what);
+void pool_take_back(drv_memory *memory); /* memory_give_back\'s part in api_pool.c */
 int pool_device(const drv_object *pool);
 bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; without the lock */
 
 drv_memory *pinned_at(const void *host); /* the living page-locked range around it */
 drv_memory *pinned_next(const drv_memory *after);
+CUresult pinned_end(drv_memory *block); /* the program has given it back */
+CUresult pinned_new(drv_owner owner, void **out, size_t size, unsigned flags);
 void pinned_sweep(void); /* what queued work could have used; none runs */
 bool pinned_find(uint64_t address, ptx_range *out); /* without the lock */
 
 /* ---- Modules (api_module.c) ---- */
 
-typedef struct drv_module {
+struct drv_module {
     drv_object object;
     ptx_module *ptx;
     ptx_memory memory;
@@ -345,7 +387,7 @@ typedef struct drv_module {
     drv_clock uses;
     pthread_mutex_t launching; /* one launch at a time */
     struct drv_function *functions;
-} drv_module;
+};
 
 typedef struct drv_function {
     drv_object object;

@@ -12,7 +12,7 @@ const char *object_kind(drv_kind kind)
     static const char *const names[] = {
         [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",     [KIND_EVENT] = "event",
         [KIND_MODULE] = "module",   [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",
-        [KIND_LINK] = "link",
+        [KIND_LINK] = "link",       [KIND_GRAPH] = "graph",       [KIND_EXEC] = "executable graph",
     };
     return names[kind];
 }

@@ -27,8 +27,9 @@ static void left_memory(const drv_context *context)
     }
     for (drv_memory *m = pinned_next(NULL); m; m = pinned_next(m)) {
         if (m->context == context)
-            leak("%zu bytes of page-locked memory at %p, made by call %llu", m->size,
-                 (void *)m->host, (unsigned long long)m->made);
+            leak("%zu bytes of %s memory at %p, made by call %llu", m->size,
+                 m->owner == OWNER_MANAGED ? "managed" : "page-locked", (void *)m->host,
+                 (unsigned long long)m->made);
     }
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const uint64_t FIRST = 0x0001000000000000, LAST = 0x0002000000000000;
 enum { UNIT = 512, PAGE = 4096 };
@@ -44,6 +46,37 @@ bool memory_map(drv_memory *memory)
     return true;
 }
 
+/* The file has all between the guard pages, from its beginning on. */
+static bool map_file(drv_memory *memory, int file)
+{
+    struct stat about;
+    size_t inner = memory->map_size - 2 * (size_t)PAGE;
+    char *at = (char *)memory->map + PAGE;
+    if (fstat(file, &about) || (size_t)about.st_size < inner ||
+        mmap(at, inner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+        return false;
+    memory->shared = true;
+    memory->file = file;
+    memory->inode = about.st_ino;
+    return true;
+}
+
+bool memory_share(drv_memory *memory)
+{
+    if (memory->shared)
+        return true;
+    size_t inner = memory->map_size - 2 * (size_t)PAGE;
+    int file = memfd_create("kjit driver double", MFD_CLOEXEC);
+    if (file < 0)
+        return false;
+    if (ftruncate(file, (off_t)inner) == 0 &&
+        pwrite(file, (char *)memory->map + PAGE, inner, 0) == (ssize_t)inner &&
+        map_file(memory, file))
+        return true;
+    close(file);
+    return false;
+}
+
 static void unmap(drv_memory *memory)
 {
     pthread_rwlock_wrlock(&table_lock);
@@ -60,6 +93,8 @@ void memory_sweep(void)
         unswept = memory->next;
         munmap(memory->map, memory->map_size);
         memory->map = NULL;
+        if (memory->shared)
+            close(memory->file);
         clock_free(&memory->born);
         clock_free(&memory->uses);
     }
@@ -67,11 +102,9 @@ void memory_sweep(void)
 
 /* ---- Allocations ---- */
 
-drv_memory *memory_new(drv_context *context, size_t size, size_t align, drv_owner owner)
+static drv_memory *add(drv_context *context, size_t size, size_t align, drv_owner owner)
 {
     size_t whole = round_up(size, UNIT);
-    if (whole < size || whole > config()->memory - used[context->device])
-        return NULL;
     drv_memory *made = calloc(1, sizeof *made);
     *made = (drv_memory){.owner = owner, .size = size, .context = context, .made = call_number()};
     if (!next_address)
@@ -85,7 +118,6 @@ drv_memory *memory_new(drv_context *context, size_t size, size_t align, drv_owne
         return NULL;
     }
     next_address = round_up(made->begin + size + GAP, GAP);
-    used[context->device] += whole;
     pthread_rwlock_wrlock(&table_lock);
     if (count == room) {
         room = room ? 2 * room : 256;
@@ -95,6 +127,30 @@ drv_memory *memory_new(drv_context *context, size_t size, size_t align, drv_owne
     made->live = owner != OWNER_POOL;
     pthread_rwlock_unlock(&table_lock);
     return made;
+}
+
+drv_memory *memory_new(drv_context *context, size_t size, size_t align, drv_owner owner)
+{
+    size_t whole = round_up(size, UNIT);
+    if (whole < size || whole > config()->memory - used[context->device])
+        return NULL;
+    drv_memory *made = add(context, size, align, owner);
+    if (made)
+        used[context->device] += whole;
+    return made;
+}
+
+drv_memory *memory_open(drv_context *context, size_t size, int file)
+{
+    drv_memory *made = add(context, size, 256, OWNER_IPC);
+    if (made && map_file(made, file))
+        return made;
+    close(file);
+    if (made) {
+        memory_end(made);
+        memory_give_back(made);
+    }
+    return NULL;
 }
 
 void memory_show(drv_memory *memory)
@@ -112,7 +168,8 @@ void memory_end(drv_memory *memory)
 
 void memory_give_back(drv_memory *memory)
 {
-    used[memory->context->device] -= round_up(memory->size, UNIT);
+    if (memory->owner != OWNER_IPC)
+        used[memory->context->device] -= round_up(memory->size, UNIT);
     if (memory->pool)
         pool_take_back(memory);
     unmap(memory);

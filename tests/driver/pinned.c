@@ -56,7 +56,7 @@ bool pinned_find(uint64_t address, ptx_range *out)
     return found != NULL;
 }
 
-static CUresult pinned_new(void **out, size_t size, unsigned flags)
+CUresult pinned_new(drv_owner owner, void **out, size_t size, unsigned flags)
 {
     if (!out || size == 0)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address, or no bytes");
@@ -67,7 +67,7 @@ static CUresult pinned_new(void **out, size_t size, unsigned flags)
         return CUDA_ERROR_OUT_OF_MEMORY;
     drv_memory *made = calloc(1, sizeof *made);
     *made = (drv_memory){
-        .owner = OWNER_PINNED, .size = size, .context = context_current(), .made = call_number()};
+        .owner = owner, .size = size, .context = context_current(), .made = call_number()};
     made->begin =
         (uint64_t) - (int64_t)((size + 255) & ~(size_t)255); /* its end at the guard page */
     made->flags = flags;
@@ -83,12 +83,12 @@ static CUresult pinned_new(void **out, size_t size, unsigned flags)
 
 CUresult do_cuMemAllocHost_v2(void **out, size_t size)
 {
-    return pinned_new(out, size, 0);
+    return pinned_new(OWNER_PINNED, out, size, 0);
 }
 
 CUresult do_cuMemHostAlloc(void **out, size_t size, unsigned flags)
 {
-    return pinned_new(out, size, flags);
+    return pinned_new(OWNER_PINNED, out, size, flags);
 }
 
 static void unmap(const drv_memory *block)
@@ -110,14 +110,14 @@ void pinned_sweep(void)
             continue;
         }
         *at = block->next;
-        if (block->owner == OWNER_PINNED)
+        if (block->owner != OWNER_REGISTERED)
             unmap(block);
         clock_free(&block->uses);
         free(block);
     }
 }
 
-static CUresult end(drv_memory *block)
+CUresult pinned_end(drv_memory *block)
 {
     if (block->context != context_current())
         misuse(CUDA_ERROR_INVALID_CONTEXT, "%p is of another context", (void *)block->host);
@@ -138,7 +138,7 @@ CUresult do_cuMemFreeHost(void *host)
     if (!block || block->owner != OWNER_PINNED || block->host != host)
         return misuse(CUDA_ERROR_INVALID_VALUE,
                       "%p is no page-locked memory of the driver's, or was freed", host);
-    return end(block);
+    return pinned_end(block);
 }
 
 CUresult do_cuMemHostRegister_v2(void *host, size_t size, unsigned flags)
@@ -170,7 +170,7 @@ CUresult do_cuMemHostUnregister(void *host)
     drv_memory *block = pinned_at(host);
     if (!block || block->owner != OWNER_REGISTERED || block->host != host)
         return misuse(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not registered", host);
-    return end(block);
+    return pinned_end(block);
 }
 
 CUresult do_cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *host, unsigned flags)

@@ -7,6 +7,12 @@ static uint64_t ops_made;
 
 /* ---- Streams ---- */
 
+struct drv_own_stream {
+    struct drv_own_stream *next;
+    int thread;
+    drv_stream *stream;
+};
+
 drv_stream *stream_new(drv_context *context, unsigned flags, int priority)
 {
     drv_stream *made = object_new(sizeof *made, KIND_STREAM, context);
@@ -18,14 +24,30 @@ drv_stream *stream_new(drv_context *context, unsigned flags, int priority)
     return made;
 }
 
+/* The calling thread's, from its first use until the context ends. */
+static drv_stream *own_stream(drv_context *context)
+{
+    struct drv_own_stream *own = context->own;
+    while (own && own->thread != thread_self()->number)
+        own = own->next;
+    if (!own) {
+        own = malloc(sizeof *own);
+        *own = (struct drv_own_stream){.next = context->own, .thread = thread_self()->number};
+        own->stream = stream_new(context, CU_STREAM_DEFAULT, 0);
+        own->stream->object.builtin = true;
+        own->stream->alias = CU_STREAM_PER_THREAD;
+        context->own = own;
+    }
+    return own->stream;
+}
+
 drv_stream *stream_find(CUstream handle)
 {
+    drv_context *context = context_current();
     if (!handle || handle == CU_STREAM_LEGACY)
-        return context_current()->legacy;
-    if (handle == CU_STREAM_PER_THREAD) {
-        misuse(CUDA_ERROR_INVALID_HANDLE, "the stream of a thread is not modelled");
-        return NULL;
-    }
+        return capture_is_implied(context) ? NULL : context->legacy;
+    if (handle == CU_STREAM_PER_THREAD)
+        return own_stream(context);
     return object_here(handle, KIND_STREAM);
 }
 
@@ -33,6 +55,7 @@ drv_stream *stream_find(CUstream handle)
 void stream_end(drv_stream *stream)
 {
     drv_context *context = stream->object.context;
+    capture_drop(stream);
     for (drv_stream **at = &context->streams; *at; at = &(*at)->sibling) {
         if (*at == stream) {
             *at = stream->sibling;
@@ -100,6 +123,24 @@ void op_uses(drv_op *op, drv_memory *memory)
     memory->pending++;
 }
 
+void op_uses_module(drv_op *op, drv_module *module)
+{
+    struct use *use = malloc(sizeof *use);
+    *use = (struct use){.next = op->uses, .module = module};
+    op->uses = use;
+    module->pending++;
+}
+
+void op_uses_end(drv_op *op)
+{
+    while (op->uses) {
+        struct use *use = op->uses;
+        op->uses = use->next;
+        use->memory ? use->memory->pending-- : use->module->pending--;
+        free(use);
+    }
+}
+
 /* The legacy stream's work waits for all that was queued in the streams that are not non-blocking,
  * and theirs for it. */
 static void add_legacy_order(drv_op *op)
@@ -127,6 +168,10 @@ static void check_order(drv_op *op)
 {
     for (const struct use *use = op->uses; use; use = use->next) {
         drv_memory *memory = use->memory;
+        if (!memory) {
+            clock_add(&use->module->uses, op);
+            continue;
+        }
         if (clock_missing(&op->clock, &memory->born))
             misuse(CUDA_ERROR_INVALID_VALUE,
                    "%s: nothing orders it after the allocation of %#llx (call %llu)", op->what,
@@ -143,6 +188,10 @@ static void check_order(drv_op *op)
 void op_queue(drv_op *op)
 {
     drv_stream *stream = op->stream;
+    if (stream->capture) {
+        capture_add(op);
+        return;
+    }
     add_legacy_order(op);
     if (stream->tail)
         clock_join(&op->clock, &stream->tail->clock);

@@ -30,6 +30,18 @@ bool workers_busy(void)
     return in_work > 0;
 }
 
+void workers_rest(void)
+{
+    for (const drv_stream *s = streams; s;) {
+        if (s->first->running && !s->first->host) {
+            call_wait();
+            s = streams;
+        } else {
+            s = s->next;
+        }
+    }
+}
+
 /* splitmix64 */
 static uint64_t draw(uint64_t number)
 {
@@ -101,16 +113,6 @@ static void leave_stream(drv_op *op)
     }
 }
 
-static void drop_uses(drv_op *op)
-{
-    while (op->uses) {
-        struct use *use = op->uses;
-        op->uses = use->next;
-        use->memory->pending--;
-        free(use);
-    }
-}
-
 static void run(drv_op *op, const char *by)
 {
     drv_context *context = op->stream->object.context;
@@ -131,7 +133,7 @@ static void run(drv_op *op, const char *by)
         op->finish(op, context->error);
     log_line("run %llu %s end %s stream %llu = %d", number, by, op->what, stream,
              (int)context->error);
-    drop_uses(op);
+    op_uses_end(op);
     op->ended = now();
     op->done = true;
     leave_stream(op);

@@ -21,7 +21,7 @@ typedef struct check_case {
     const char *name;
     void (*run)(void);
     const char *line;
-    const char *environment; /* "KJIT_DOUBLE_CUDA=12000", or NULL */
+    const char *environment; /* "KJIT_DOUBLE_CUDA=12000 ...", or NULL */
 } check_case;
 
 #define MISTAKE(name, line) \
@@ -64,10 +64,10 @@ static inline int check_run(const char *program, const check_case *c, char *repo
     pid_t child = fork();
     if (child == 0) {
         setenv("KJIT_DOUBLE_REPORT", path, 1);
-        if (c->environment) {
-            char name[64];
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(c->environment, "="), c->environment);
-            setenv(name, strchr(c->environment, '=') + 1, 1);
+        for (const char *at = c->environment; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+            char name[64], value[256];
+            if (sscanf(at, "%63[^=]=%255[^ ]", name, value) == 2)
+                setenv(name, value, 1);
         }
         execl(program, program, c->name, (char *)NULL);
         _exit(127);

@@ -77,6 +77,23 @@ static void leave_pool(void)
     finish();
 }
 
+static void leave_managed(void)
+{
+    CUdeviceptr p;
+    start();
+    OK(cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL));
+    finish();
+}
+
+static void leave_graph(void)
+{
+    CUgraph graph;
+    start();
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuStreamEndCapture(stream, &graph));
+    finish();
+}
+
 static void leave_context(void)
 {
     start();
@@ -125,6 +142,8 @@ static const check_case cases[] = {
     MISTAKE(leave_module, "leak: module"),
     MISTAKE(leave_link, "leak: link"),
     MISTAKE(leave_pool, "leak: pool"),
+    MISTAKE(leave_managed, "leak: 4096 bytes of managed memory"),
+    MISTAKE(leave_graph, "leak: graph"),
     MISTAKE(leave_context, "leak: context"),
     MISTAKE(pop_forgotten, "leak: 1 contexts on the stack of thread T1"),
     MISTAKE(pop_forgotten_in_thread, "leak: thread T2 ended with 1 contexts on its stack"),

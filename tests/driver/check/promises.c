@@ -298,6 +298,34 @@ static void times_are_measured(void)
     finish();
 }
 
+/* Each thread has a stream of its own, ordered with the default one. */
+static void *fill_by_thread(void *address)
+{
+    CUdeviceptr p = *(CUdeviceptr *)address;
+    OK(cuCtxPushCurrent_v2(context));
+    OK(cuMemsetD32Async(p, 5, COUNT, CU_STREAM_PER_THREAD));
+    OK(cuCtxPopCurrent_v2(NULL));
+    return NULL;
+}
+
+static void threads_have_streams(void)
+{
+    unsigned values[COUNT];
+    pthread_t thread;
+    start();
+    CUdeviceptr p = allocate(BYTES);
+    close_gate(CU_STREAM_PER_THREAD);
+    pthread_create(&thread, NULL, fill_by_thread, &p);
+    pthread_join(thread, NULL);
+    EXPECT(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY);
+    open_gate();
+    OK(cuMemcpyDtoH_v2(values, p, BYTES));
+    EXPECT(all(values, 5));
+    OK(cuStreamQuery(CU_STREAM_PER_THREAD));
+    OK(cuMemFree_v2(p));
+    finish();
+}
+
 /* ---- Errors ---- */
 
 static void callback(CUstream in, CUresult status, void *user)
@@ -470,6 +498,7 @@ static const check_case cases[] = {
     PROMISE(pool_memory_in_order),
     PROMISE(host_function_tells),
     PROMISE(times_are_measured),
+    PROMISE(threads_have_streams),
     PROMISE(faults_stay),
     {"failures_are_injected", failures_are_injected, NULL,
      "KJIT_DOUBLE_FAIL=cuMemAlloc:2:2,cuMemFree_v2:1:1:always"},
