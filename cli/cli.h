@@ -62,7 +62,7 @@ struct options {
     const char *device, *emit, *kernel, *out, *arch, *cache;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
-    bool time, digest, no_contract, ftz, libdevice, json, markdown, help;
+    bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
     bool gpu; /* the command is about a GPU's code: set by it */
 };
 

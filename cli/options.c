@@ -172,6 +172,12 @@ static bool set_markdown(options *o, const char *value)
     return o->markdown = true;
 }
 
+static bool set_attributes(options *o, const char *value)
+{
+    (void)value;
+    return o->attributes = true;
+}
+
 static bool set_help(options *o, const char *value)
 {
     (void)value;
@@ -207,6 +213,8 @@ static const option table[] = {
     {"--cache", "DIR|off", IN_RUN | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
+    {"--attributes", NULL, IN_DEVICES, set_attributes,
+     "tell also what each of them has and can do"},
     {"--help", NULL, IN_ALL, set_help, "this"},
     {"-h", NULL, IN_ALL, set_help, NULL},
 };

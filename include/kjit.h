@@ -164,6 +164,55 @@ KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *ou
  * else of a deallocation. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
+/* What devices are like: every attribute, its number (kept for ever) and what it is. */
+#define KJIT_ATTRIBUTE_MAP(X) \
+    X(MAX_THREADS_PER_BLOCK, 1, "threads a block may have") \
+    X(MAX_BLOCK_X, 2, "block.x at most") \
+    X(MAX_BLOCK_Y, 3, "block.y at most") \
+    X(MAX_BLOCK_Z, 4, "block.z at most") \
+    X(MAX_GRID_X, 5, "grid.x at most") \
+    X(MAX_GRID_Y, 6, "grid.y at most") \
+    X(MAX_GRID_Z, 7, "grid.z at most") \
+    X(WARP_SIZE, 8, "threads of a warp") \
+    X(MULTIPROCESSORS, 9, "multiprocessors, or worker threads") \
+    X(THREADS_PER_MULTIPROCESSOR, 10, "threads a multiprocessor holds at once") \
+    X(BLOCKS_PER_MULTIPROCESSOR, 11, "blocks a multiprocessor holds at once") \
+    X(SHARED_PER_BLOCK, 12, "bytes of shared memory a block may have") \
+    X(SHARED_PER_BLOCK_OPTIN, 13, "the same where a launch asks for more, as kjit's do") \
+    X(SHARED_PER_MULTIPROCESSOR, 14, "bytes of shared memory of a multiprocessor") \
+    X(REGISTERS_PER_BLOCK, 15, "32-bit registers a block may have") \
+    X(REGISTERS_PER_MULTIPROCESSOR, 16, "32-bit registers of a multiprocessor") \
+    X(CONSTANT_MEMORY, 17, "bytes of constant memory") \
+    X(L2_CACHE, 18, "bytes of the second-level cache") \
+    X(CLOCK, 19, "kHz of the multiprocessors") \
+    X(MEMORY_CLOCK, 20, "kHz of the memory") \
+    X(MEMORY_BUS_WIDTH, 21, "bits between chip and memory") \
+    X(CAPABILITY_MAJOR, 22, "compute capability: 9 of 9.0") \
+    X(CAPABILITY_MINOR, 23, "compute capability: 0 of 9.0") \
+    X(ASYNC_ENGINES, 24, "copies that run beside kernels") \
+    X(CONCURRENT_KERNELS, 25, "1: kernels of different streams run at once") \
+    X(COOPERATIVE_LAUNCH, 26, "1: kernels may have grid_sync()") \
+    X(MEMORY_POOLS, 27, "1: memory is allocated in a stream's order") \
+    X(MANAGED_MEMORY, 28, "1: there is memory that moves to who uses it") \
+    X(CONCURRENT_MANAGED_ACCESS, 29, "1: which host and device may use at once") \
+    X(CAN_MAP_HOST_MEMORY, 30, "1: kernels work on page-locked host memory") \
+    X(UNIFIED_ADDRESSING, 31, "1: host and device share one address space") \
+    X(INTEGRATED, 32, "1: its memory is the host's") \
+    X(ECC, 33, "1: its memory corrects errors") \
+    X(PCI_DOMAIN, 34, "the domain of its PCI bus") \
+    X(PCI_BUS, 35, "its PCI bus") \
+    X(PCI_DEVICE, 36, "its number on that bus")
+
+typedef enum kjit_attribute {
+#define KJIT_ATTRIBUTE_ENUM(name, number, text) KJIT_ATTRIBUTE_##name = number,
+    KJIT_ATTRIBUTE_MAP(KJIT_ATTRIBUTE_ENUM)
+#undef KJIT_ATTRIBUTE_ENUM
+} kjit_attribute;
+
+/* KJIT_NO_DEVICE for what the device doesn't have: a CPU has no registers a block. */
+KJIT_API kjit_status kjit_device_attribute(kjit_context *ctx, kjit_attribute attribute,
+                                           int64_t *out);
+
 /* Takes what kernels print: whole lines, those of a launch ordered by block and thread. */
 typedef void kjit_print_fn(void *user, const char *text, size_t size);
 /* Without one (NULL) it is dropped. It is called by the calls that wait, on their thread: a launch

@@ -69,6 +69,9 @@ typedef struct kj_device_ops {
     const char *(*absent)(void);
     /* What a device is like; `dev` may be NULL when it isn't open. */
     void (*describe)(const kj_device *dev, int ordinal, kjit_device_info *out);
+    /* KJIT_NO_DEVICE where it has no such thing, and nothing in *why. */
+    kjit_status (*attribute)(kj_device *dev, kjit_attribute attribute, int64_t *out,
+                             kj_failure *why);
     /* workers: of kjit_context_options. */
     kjit_status (*open)(int ordinal, int workers, kj_device **out, kj_failure *why);
     void (*close)(kj_device *dev); /* all work has ended, all that was made is freed */

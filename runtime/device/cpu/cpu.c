@@ -56,6 +56,38 @@ static void cpu_describe(const kj_device *dev, int ordinal, kjit_device_info *ou
              out->units == 1 ? "" : "s", vector_isa());
 }
 
+extern const kj_device_ops kj_cpu_device;
+
+static kjit_status cpu_attribute(kj_device *dev, kjit_attribute attribute, int64_t *out,
+                                 kj_failure *why)
+{
+    const kj_device_ops *ops = &kj_cpu_device;
+    (void)why;
+    switch (attribute) {
+    case KJIT_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *out = ops->max_threads; break;
+    case KJIT_ATTRIBUTE_MAX_BLOCK_X: *out = ops->max_block[0]; break;
+    case KJIT_ATTRIBUTE_MAX_BLOCK_Y: *out = ops->max_block[1]; break;
+    case KJIT_ATTRIBUTE_MAX_BLOCK_Z: *out = ops->max_block[2]; break;
+    case KJIT_ATTRIBUTE_MAX_GRID_X: *out = ops->max_grid[0]; break;
+    case KJIT_ATTRIBUTE_MAX_GRID_Y: *out = ops->max_grid[1]; break;
+    case KJIT_ATTRIBUTE_MAX_GRID_Z: *out = ops->max_grid[2]; break;
+    case KJIT_ATTRIBUTE_WARP_SIZE: *out = 32; break;
+    case KJIT_ATTRIBUTE_MULTIPROCESSORS: *out = kj_pool_workers(dev->pool); break;
+    case KJIT_ATTRIBUTE_SHARED_PER_BLOCK:
+    case KJIT_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN: *out = ops->max_shared; break;
+    case KJIT_ATTRIBUTE_CONCURRENT_KERNELS:
+    case KJIT_ATTRIBUTE_COOPERATIVE_LAUNCH:
+    case KJIT_ATTRIBUTE_MANAGED_MEMORY:
+    case KJIT_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case KJIT_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case KJIT_ATTRIBUTE_UNIFIED_ADDRESSING:
+    case KJIT_ATTRIBUTE_INTEGRATED: *out = 1; break;
+    case KJIT_ATTRIBUTE_MEMORY_POOLS: *out = 0; break;
+    default: return KJIT_NO_DEVICE;
+    }
+    return KJIT_OK;
+}
+
 static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failure *why)
 {
     (void)ordinal;
@@ -218,6 +250,7 @@ const kj_device_ops kj_cpu_device = {
     .max_shared = 227 << 10,
     .count = cpu_count,
     .describe = cpu_describe,
+    .attribute = cpu_attribute,
     .open = cpu_open,
     .close = cpu_close,
     .alloc = cpu_alloc,

@@ -184,6 +184,24 @@ static const char *cuda_lost(const kj_device *dev)
     return kj_cuda_is_lost(dev) ? dev->lost_text : NULL;
 }
 
+static kjit_status cuda_attribute(kj_device *dev, kjit_attribute attribute, int64_t *out,
+                                  kj_failure *why)
+{
+    static const kj_cu_device_attribute drivers[] = {
+#define ATTRIBUTE(name, drivers, number) [KJIT_ATTRIBUTE_##name] = KJ_CU_DEVICE_##drivers,
+#include "attribute.def"
+#undef ATTRIBUTE
+    };
+    int value;
+    if (kj_cuda_is_lost(dev))
+        return kj_cuda_gone(dev, why);
+    kj_cu_result result = dev->cu->DeviceGetAttribute(&value, drivers[attribute], dev->device);
+    if (result != KJ_CU_SUCCESS)
+        return kj_cuda_failed(dev, result, why, "ask what the device is like");
+    *out = value;
+    return KJIT_OK;
+}
+
 static void cuda_target(const kj_device *dev, kj_compile_options *options)
 {
     options->arch = kj_cuda_target(dev->cu, dev->capability);
@@ -201,6 +219,7 @@ const kj_device_ops kj_cuda_device = {
     .count = cuda_count,
     .absent = kj_cuda_absent,
     .describe = cuda_describe,
+    .attribute = cuda_attribute,
     .open = cuda_open,
     .close = cuda_close,
     .lost = cuda_lost,

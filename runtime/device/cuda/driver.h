@@ -32,13 +32,9 @@ enum {
 
 typedef unsigned kj_cu_device_attribute;
 enum {
-    KJ_CU_DEVICE_MULTIPROCESSOR_COUNT = 16,
-    KJ_CU_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
-    KJ_CU_DEVICE_COMPUTE_CAPABILITY_MAJOR = 75,
-    KJ_CU_DEVICE_COMPUTE_CAPABILITY_MINOR = 76,
-    KJ_CU_DEVICE_COOPERATIVE_LAUNCH = 95,
-    KJ_CU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
-    KJ_CU_DEVICE_MEMORY_POOLS_SUPPORTED = 115
+#define ATTRIBUTE(name, drivers, number) KJ_CU_DEVICE_##drivers = number,
+#include "attribute.def"
+#undef ATTRIBUTE
 };
 
 typedef unsigned kj_cu_function_attribute;
