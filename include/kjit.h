@@ -339,6 +339,14 @@ KJIT_API kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int 
 KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
                                      const int64_t *shape, const int64_t *strides,
                                      kjit_memory memory, kjit_array **out);
+/* The same over memory that something else owns: `deleter`, when not NULL, is called with `owner`,
+ * once, when the last array, view and queued work over it has gone; not when this call fails. That
+ * may be within any call and on any thread, also one of the library's: it may free kjit's handles,
+ * but not launch, copy or wait. */
+KJIT_API kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype,
+                                           int ndim, const int64_t *shape, const int64_t *strides,
+                                           kjit_memory memory, void *owner,
+                                           void (*deleter)(void *owner), kjit_array **out);
 /* A view: per axis start, stop, step as in Python after clipping: start and stop are within -1 ..
  * extent, the step may be negative. NULL for a list: whole axes, step 1. Shares the memory and
  * keeps it alive. */
@@ -346,6 +354,20 @@ KJIT_API kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const
                                       const int64_t *step, kjit_array **out);
 /* A view without axis `axis`, at `index`. */
 KJIT_API kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **out);
+/* A view of another shape: the elements in C or F order (order 'C' or 'F') fill it in the same
+ * order. One extent may be -1: what is left over. KJIT_SHAPE when the number of elements differs,
+ * and when the elements would have to be moved: any dense array can be reshaped in its own order,
+ * others where NumPy would not copy either. */
+KJIT_API kjit_status kjit_array_reshape(kjit_array *a, int ndim, const int64_t *shape, char order,
+                                        kjit_array **out);
+/* A view with one axis, of all elements in C or F order; as kjit_array_reshape. */
+KJIT_API kjit_status kjit_array_ravel(kjit_array *a, char order, kjit_array **out);
+/* A view whose axis i is the array's axes[i]: [ndim], each axis once; NULL: in reverse. */
+KJIT_API kjit_status kjit_array_transpose(kjit_array *a, const int *axes, kjit_array **out);
+/* Views of `section` elements each, the last of what is left, of an array with one axis: *n is how
+ * many there are, out gets the first `max` of them, NULL behind the last. On failure out has none. */
+KJIT_API kjit_status kjit_array_split(kjit_array *a, int64_t section, kjit_array **out, int64_t max,
+                                      int64_t *n);
 /* A view of the same memory as elements of another type: vectors as their scalars, with one axis
  * more, the last; or scalars as vectors of that type, which takes the last axis: its elements lie
  * side by side, as many as a vector has. The array's own type is a plain view. */
@@ -361,9 +383,18 @@ KJIT_API int kjit_array_ndim(const kjit_array *a);
 KJIT_API int64_t kjit_array_size(const kjit_array *a);           /* elements */
 KJIT_API const int64_t *kjit_array_shape(const kjit_array *a);   /* [ndim] */
 KJIT_API const int64_t *kjit_array_strides(const kjit_array *a); /* [ndim], bytes */
+/* Do the elements lie densely in C or F order ('C', 'F')? An array without elements, or axes longer
+ * than 1, does in both. */
+KJIT_API int kjit_array_is_contiguous(const kjit_array *a, char order);
 KJIT_API kjit_memory kjit_array_memory(const kjit_array *a);
 /* The first element; an address of the device's for KJIT_DEVICE. */
 KJIT_API void *kjit_array_data(const kjit_array *a);
+
+/* One element: its bytes, of the array's dtype, at `value` (any alignment); index [ndim], each from
+ * 0 to the extent less 1, NULL for an array without axes. After all work queued before, and done on
+ * return. */
+KJIT_API kjit_status kjit_array_get(kjit_array *a, const int64_t *index, void *value);
+KJIT_API kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *value);
 
 /* Copies all elements between arrays of one dtype and shape, any layouts, overlapping or not, host
  * or device. With a stream it is queued (wrapped memory must live until it ran); without (NULL) it

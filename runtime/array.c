@@ -115,6 +115,8 @@ void kj_buffer_drop(kj_buffer *buffer)
             free_memory(ctx, memory, buffer->data, buffer->size, &why); /* it cannot fail */
         }
     }
+    if (buffer->deleter)
+        buffer->deleter(buffer->owner);
     free(buffer);
     kj_context_drop(ctx);
 }
@@ -282,9 +284,9 @@ static bool span_fits(const void *data, int ndim, const int64_t *shape, const in
     return low >= 0 && !__builtin_add_overflow(high, (int64_t)elem, &end);
 }
 
-kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
-                            const int64_t *shape, const int64_t *strides, kjit_memory memory,
-                            kjit_array **out)
+kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                                  const int64_t *shape, const int64_t *strides, kjit_memory memory,
+                                  void *owner, void (*deleter)(void *owner), kjit_array **out)
 {
     kjit_status status = kj_enter(ctx);
     if (out)
@@ -310,10 +312,20 @@ kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int
     if (!buffer)
         return kj_no_memory(ctx);
     *out = new_array(buffer, data, dtype, ndim, shape, strides);
-    if (*out)
-        return KJIT_OK;
-    kj_buffer_drop(buffer);
-    return kj_no_memory(ctx);
+    if (!*out) {
+        kj_buffer_drop(buffer);
+        return kj_no_memory(ctx);
+    }
+    buffer->owner = owner;
+    buffer->deleter = deleter;
+    return KJIT_OK;
+}
+
+kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                            const int64_t *shape, const int64_t *strides, kjit_memory memory,
+                            kjit_array **out)
+{
+    return kjit_array_wrap_owned(ctx, data, dtype, ndim, shape, strides, memory, NULL, NULL, out);
 }
 
 void kj_array_drop(kjit_array *a)

@@ -185,7 +185,7 @@ bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **ou
 kjit_status kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
                               kj_failure *why);
 
-/* ---- Arrays (array.c, array_view.c, layout.c, copy.c) ---- */
+/* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, layout.c, copy.c) ---- */
 
 typedef struct kj_buffer {
     kj_pending pending;
@@ -195,6 +195,8 @@ typedef struct kj_buffer {
     void *data;
     size_t size;
     bool owned;
+    void *owner; /* of wrapped memory: what `deleter`, when not NULL, is called with at the end */
+    void (*deleter)(void *owner);
 } kj_buffer;
 
 struct kjit_array {

@@ -1,0 +1,70 @@
+/* One element of an array, wherever its memory is: read into and written from the caller's. */
+#include "runtime.h"
+
+/* The element at an index, as an array without axes. */
+static kjit_status element(const kjit_array *a, const int64_t *index, const void *value,
+                           kjit_array *out)
+{
+    char *data = a->data;
+    if (!value)
+        return kj_fail(a->ctx, KJIT_INVALID, "value is NULL");
+    if (!index && a->ndim > 0)
+        return kj_fail(a->ctx, KJIT_INVALID, "index is NULL");
+    for (int i = 0; i < a->ndim; i++) {
+        if (index[i] < 0 || index[i] >= a->shape[i])
+            return kj_fail(a->ctx, KJIT_SHAPE,
+                           "index %lld is outside of axis %d with %lld elements",
+                           (long long)index[i], i, (long long)a->shape[i]);
+    }
+    for (int i = 0; i < a->ndim; i++)
+        data += index[i] * a->strides[i];
+    *out = *a;
+    out->ndim = 0;
+    out->size = 1;
+    out->data = data;
+    return KJIT_OK;
+}
+
+/* The caller's memory, as an array like the element. */
+static kjit_array outside(const kjit_array *item, void *value, kj_buffer *buffer)
+{
+    kjit_array a = *item;
+    *buffer = (kj_buffer){.ctx = item->ctx, .memory = KJIT_HOST, .data = value};
+    a.buffer = buffer;
+    a.data = value;
+    a.aligned = (uintptr_t)value % (uintptr_t)kj_array_align(item) == 0;
+    return a;
+}
+
+static kjit_status move(const kjit_array *dst, const kjit_array *src)
+{
+    kj_transfer t;
+    kj_transfer_init(&t, dst, src);
+    return kj_transfer_submit(&t, dst->buffer, src->buffer, NULL);
+}
+
+kjit_status kjit_array_get(kjit_array *a, const int64_t *index, void *value)
+{
+    kjit_array item;
+    kj_buffer buffer;
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status == KJIT_OK)
+        status = element(a, index, value, &item);
+    if (status != KJIT_OK)
+        return status;
+    kjit_array to = outside(&item, value, &buffer);
+    return move(&to, &item);
+}
+
+kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *value)
+{
+    kjit_array item;
+    kj_buffer buffer;
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status == KJIT_OK)
+        status = element(a, index, value, &item);
+    if (status != KJIT_OK)
+        return status;
+    kjit_array from = outside(&item, (void *)(uintptr_t)value, &buffer);
+    return move(&item, &from);
+}
