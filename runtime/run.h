@@ -409,6 +409,8 @@ kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randin
 kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_to_device,
     kj_run_device_array, kj_run_device_array_like, kj_run_copy, kj_run_swap, kj_run_copy_to_host,
     kj_run_copy_to_device;
+/* run_shape.c */
+kj_run_builtin kj_run_reshape, kj_run_ravel, kj_run_split, kj_run_is_contiguous;
 /* lazy_reduce.c */
 kj_run_builtin kj_run_reduce, kj_run_cumsum;
 /* lazy_node.c */

@@ -50,13 +50,34 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
            kj_run_check(r, kjit_array_save(a, path), c->span);
 }
 
+/* Device memory for the elements of an array, in its order. */
+static kjit_status device_like(kjit_array *a, kjit_array **out)
+{
+    bool columns = !kjit_array_is_contiguous(a, 'C') && kjit_array_is_contiguous(a, 'F');
+    return kjit_array_create(a->ctx, a->dtype, a->ndim, a->shape, columns ? 'F' : 'C', KJIT_DEVICE,
+                             out);
+}
+
 bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_array *from = NULL, *to = NULL;
     kjit_stream *stream;
-    return kj_run_arg_array(r, c, 0, &from) && kj_run_arg_stream(r, c, 1, &stream) &&
-           kj_run_check(r, kjit_to_device(from, stream, &to), c->span) &&
-           kj_run_array(r, c->span, to, out);
+    bool copies = true;
+    if (!kj_run_arg_array(r, c, 0, &from) || !kj_run_arg_stream(r, c, 1, &stream) ||
+        (c->given[2] && !kj_run_truth(r, c->spans[2], c->args[2], &copies)) ||
+        (c->given[3] && !kj_run_arg_array(r, c, 3, &to)))
+        return false;
+    if (!c->given[3])
+        return kj_run_check(r, copies ? kjit_to_device(from, stream, &to) : device_like(from, &to),
+                            c->span) &&
+               kj_run_array(r, c->span, to, out);
+    if (kjit_array_memory(to) != KJIT_DEVICE)
+        return kj_run_fail(r, KJIT_INVALID, c->spans[3], "'to' is an array in device memory");
+    if (copies && !kj_run_check(r, kjit_copy(to, from, stream), c->span))
+        return false;
+    *out = c->args[3];
+    kj_run_keep(*out);
+    return true;
 }
 
 bool kj_run_device_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
