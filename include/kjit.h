@@ -387,6 +387,9 @@ KJIT_API const int64_t *kjit_array_strides(const kjit_array *a); /* [ndim], byte
  * than 1, does in both. */
 KJIT_API int kjit_array_is_contiguous(const kjit_array *a, char order);
 KJIT_API kjit_memory kjit_array_memory(const kjit_array *a);
+/* 1 for what came read-only through DLPack, and its views: copies to it, kjit_array_set and launches
+ * of kernels that write it are KJIT_INVALID. */
+KJIT_API int kjit_array_is_read_only(const kjit_array *a);
 /* The first element; an address of the device's for KJIT_DEVICE. */
 KJIT_API void *kjit_array_data(const kjit_array *a);
 
@@ -403,6 +406,29 @@ KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *st
 /* A new array with the same elements, in F order if the source is, else in C order. */
 KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);
 KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **out);
+
+/* DLPack, version 1, and the unversioned structure of before: arrays from and to other libraries,
+ * without a copy. <dlpack/dlpack.h> has the structures; it is not needed to hand them on. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+/* A tensor over the array's elements, which keeps their memory until its deleter is called (from
+ * any thread). All work queued before has ended on return; what the array is used for later the
+ * taker must be told. KJIT_TYPE for records, KJIT_SHAPE where strides are no whole elements;
+ * KJIT_INVALID for an unversioned one of a read-only array, as it could not say so. */
+KJIT_API kjit_status kjit_array_to_dlpack(kjit_array *a, struct DLManagedTensorVersioned **out);
+KJIT_API kjit_status kjit_array_to_dlpack_unversioned(kjit_array *a, struct DLManagedTensor **out);
+/* An array over a tensor, which is the array's on success: its deleter is called as that of
+ * kjit_array_wrap_owned. Host memory (page-locked too) is KJIT_HOST, that of the context's own GPU
+ * KJIT_DEVICE; elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have
+ * finished. KJIT_TYPE for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions,
+ * KJIT_FORMAT for another version than 1. On failure
+ * the tensor is still the caller's. */
+KJIT_API kjit_status kjit_array_from_dlpack(kjit_context *ctx,
+                                            struct DLManagedTensorVersioned *tensor,
+                                            kjit_array **out);
+KJIT_API kjit_status kjit_array_from_dlpack_unversioned(kjit_context *ctx,
+                                                        struct DLManagedTensor *tensor,
+                                                        kjit_array **out);
 
 /* Files, by the path's ending (a load of any other is taken for .npy).
  * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what

@@ -463,6 +463,11 @@ kjit_memory kjit_array_memory(const kjit_array *a)
     return a ? a->buffer->memory : KJIT_HOST;
 }
 
+int kjit_array_is_read_only(const kjit_array *a)
+{
+    return a && a->buffer->read_only;
+}
+
 void *kjit_array_data(const kjit_array *a)
 {
     return a ? a->data : NULL;

@@ -63,6 +63,8 @@ kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *valu
     kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
     if (status == KJIT_OK)
         status = element(a, index, value, &item);
+    if (status == KJIT_OK && a->buffer->read_only)
+        status = kj_fail(a->ctx, KJIT_INVALID, "the array is read-only");
     if (status != KJIT_OK)
         return status;
     kjit_array from = outside(&item, (void *)(uintptr_t)value, &buffer);

@@ -220,6 +220,7 @@ static kjit_status bind_array(kj_binding *b, int i)
                     "first",
                     NAME(b), p->name, kj_array_align(a));
     b->layouts[i] = a->layout;
+    b->read_only = b->read_only || a->buffer->read_only;
     b->small = b->small && is_small(a);
     return KJIT_OK;
 }
@@ -439,6 +440,7 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
     b->kernel = kernel;
     b->nconsts = 0;
     b->small = true;
+    b->read_only = false;
     b->disjoint = b->aligned = kernel->mod->ctx->ops->variants;
     if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
         return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),

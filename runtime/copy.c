@@ -114,6 +114,8 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
     if (src->ctx != ctx || (stream && stream->ctx != ctx))
         return kj_fail(ctx, KJIT_INVALID,
                        "a copy's arrays and stream belong to different contexts");
+    if (dst->buffer->read_only)
+        return kj_fail(ctx, KJIT_INVALID, "the array that is to be copied to is read-only");
     if (dst->dtype != src->dtype)
         return kj_fail(ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ",
                        kj_dtype_name(src->ctx, src->dtype), kj_dtype_name(src->ctx, dst->dtype));

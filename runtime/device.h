@@ -62,6 +62,7 @@ typedef struct kj_device_ops {
     kj_stage stage; /* what load takes */
     bool variants;  /* kj_spec's `disjoint` and `aligned` make a difference to its code */
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
+    int32_t dlpack[KJIT_DEVICE + 1]; /* DLPack's device type for each kjit_memory */
 
     /* Devices of this kind on this machine; and why there are none: a sentence without a full stop
      * ("no NVIDIA driver is installed (libcuda.so.1 was not found)"). `absent` may be NULL. */

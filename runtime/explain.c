@@ -343,6 +343,18 @@ kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t
     return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
 }
 
+kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant)
+{
+    for (int i = 0; i < b->nruntime; i++) {
+        const kj_tarray *t = variant->kernel->params[i].array;
+        if (t && t->written && b->args[b->runtime[i]]->u.array->buffer->read_only)
+            return kj_fail(b->kernel->mod->ctx, KJIT_INVALID,
+                           "kernel '%.100s' writes '%s', and the array for it is read-only",
+                           b->kernel->decl->name, b->kernel->decl->params[b->runtime[i]].name);
+    }
+    return KJIT_OK;
+}
+
 kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
 {
     return give(mod->ctx, KJIT_FAULT, kj_fault_text(mod, kernel, fault));

@@ -309,6 +309,8 @@ static kjit_status launch(kj_binding *b, kjit_stream *stream)
     kjit_status status = find_variant(b, &variant);
     if (status == KJIT_OK && variant->kernel->requires)
         status = kj_check_requires(b, variant);
+    if (status == KJIT_OK && b->read_only)
+        status = kj_check_writes(b, variant);
     if (status == KJIT_OK && b->kernel->mod->program->nfilled > 0)
         status = kj_filled_ready(b->kernel->mod, variant);
     size_t scratch = 0;

@@ -185,7 +185,7 @@ bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **ou
 kjit_status kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
                               kj_failure *why);
 
-/* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, layout.c, copy.c) ---- */
+/* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, dlpack.c, layout.c, copy.c) ---- */
 
 typedef struct kj_buffer {
     kj_pending pending;
@@ -197,6 +197,7 @@ typedef struct kj_buffer {
     bool owned;
     void *owner; /* of wrapped memory: what `deleter`, when not NULL, is called with at the end */
     void (*deleter)(void *owner);
+    bool read_only; /* neither copies nor kernels may write it */
 } kj_buffer;
 
 struct kjit_array {
@@ -428,6 +429,7 @@ typedef struct kj_binding {
     kj_value scalars[KJ_MAX_PARAMS]; /* by parameter: converted */
     kj_layout layouts[KJ_MAX_PARAMS];
     bool small, disjoint, aligned; /* as in kj_spec */
+    bool read_only;                /* one of the arrays is */
     int runtime[KJ_MAX_PARAMS];    /* parameter of each kj_tkernel.params */
     kj_field parts[KJ_MAX_PARAMS]; /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
     uint64_t key[KJ_MAX_KEY];
@@ -475,6 +477,8 @@ kjit_status kj_fail_launching(kjit_module *mod, const kj_tkernel *kernel, const 
 /* More blocks than `most` at a grid_sync(). */
 kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t most);
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel);
+/* Refuses to write an array that is read-only. */
+kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
 kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
 
 /* ---- Const arrays that the host fills (filled.c) ---- */

@@ -53,6 +53,8 @@ for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda", "/usr"):
         config.available_features.add("cuda.h")
         config.substitutions.append(("%cuda", folder))
         break
+if os.path.exists("/usr/include/dlpack/dlpack.h"):
+    config.available_features.add("dlpack.h")
 try: # a container may have no terminals to give
     for end in os.openpty():
         os.close(end)

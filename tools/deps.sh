@@ -24,10 +24,11 @@ missing() {
         header zstd.h || echo libzstd-dev
         header mpfr.h || echo libmpfr-dev
         header xxhash.h || echo libxxhash-dev
+        header dlpack/dlpack.h || echo libdlpack-dev
         # cmocka.h wants other headers before it
         [ -n "$(ls /usr/include/cmocka.h /usr/local/include/cmocka.h 2>/dev/null)" ] || echo libcmocka-dev
     else
-        echo libpng-dev zlib1g-dev libzstd-dev libmpfr-dev libxxhash-dev libcmocka-dev
+        echo libpng-dev zlib1g-dev libzstd-dev libmpfr-dev libxxhash-dev libdlpack-dev libcmocka-dev
     fi
     # for timeouts in lit; tests/run takes whichever Python has it
     { python3 -c 'import psutil' || /usr/bin/python3 -c 'import psutil'; } 2>/dev/null || echo python3-psutil

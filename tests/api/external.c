@@ -212,7 +212,7 @@ int main(void)
         cmocka_unit_test(test_fork),
     };
     const char *name = getenv("KJIT_CUDA_DRIVER");
-    if (name)
+    if (name && *name)
         driver = dlopen(name, RTLD_NOW);
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

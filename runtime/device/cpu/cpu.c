@@ -1,5 +1,6 @@
 /* The CPU as a device: its table of operations, and what there is to say about it. */
 #include "cpu.h"
+#include "dlpack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,6 +249,7 @@ const kj_device_ops kj_cpu_device = {
     .max_threads = 1024,
     .max_grid = {INT32_MAX, 65535, 65535},
     .max_shared = 227 << 10,
+    .dlpack = {[KJIT_HOST] = KJ_DL_CPU, [KJIT_DEVICE] = KJ_DL_CPU},
     .count = cpu_count,
     .describe = cpu_describe,
     .attribute = cpu_attribute,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda_device.h"
+#include "dlpack.h"
 #include "ptx_version.h"
 
 static int cuda_count(void)
@@ -216,6 +217,7 @@ const kj_device_ops kj_cuda_device = {
     .max_threads = 1024,
     .max_grid = {INT32_MAX, 65535, 65535},
     .max_shared = 227 << 10,
+    .dlpack = {[KJIT_HOST] = KJ_DL_CPU, [KJIT_DEVICE] = KJ_DL_CUDA},
     .count = cuda_count,
     .absent = kj_cuda_absent,
     .describe = cuda_describe,
