@@ -37,7 +37,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "XDG_CACHE
         config.environment[name] = os.environ[name]
 
 # For REQUIRES: and UNSUPPORTED: lines.
-for tool in ("ptxas", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps"):
+for tool in ("ptxas", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps", "mpicc"):
     found = shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin")
     if found:
         config.available_features.add(tool)
