@@ -276,6 +276,8 @@ static void at_tokens(const mistake *x)
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = expected(x, list);
+    if (is(x, "*") && wants(x, "["))
+        hint(x, m, "arrays are written f32[], with two axes f32[,]; they know their sizes");
     bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
     if (wants(x, "=") && is(x, "end of line"))
         hint(x, m, "a value is given at the declaration");

@@ -114,20 +114,13 @@ static void analyse(void *data)
         list_kernels(mod);
 }
 
-/* The first error, as the sentence of a failed compilation. */
+/* All that is to be said of the source, as the sentence of a failed compilation. */
 static kjit_status source_errors(kjit_module *mod)
 {
-    const kj_message *first = NULL;
-    for (int i = 0; i < mod->nmessages && !first; i++) {
-        if (mod->messages[i]->severity == KJ_ERROR)
-            first = mod->messages[i];
-    }
-    uint32_t line = 0, col = 0;
-    if (!first)
-        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
-    kj_line_col(&mod->source, first->span.begin, &line, &col);
-    return kj_fail(mod->ctx, KJIT_COMPILE, "%s:%u:%u: error: %s", mod->source.name, line, col,
-                   first->text);
+    size_t n = strlen(mod->log);
+    while (n > 0 && mod->log[n - 1] == '\n')
+        n--;
+    return kj_fail(mod->ctx, KJIT_COMPILE, "%.*s", (int)n, mod->log);
 }
 
 kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,

@@ -5,7 +5,7 @@ block that runs is what it prints. A block fenced ```knl error must be refused w
 after it shows; a message with its place (name.knl:2:5: error: ...) is compared whole, line by line."""
 import re
 
-DOCUMENTS = ("README.md", "docs/language.md")
+DOCUMENTS = ("README.md", "docs/language.md", "docs/embedding.md")
 FENCE = re.compile(r"^```(.*)$")
 
 

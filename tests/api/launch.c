@@ -334,6 +334,8 @@ static void test_modules(void **state)
     static const char broken[] = "kernel k(x: f32[]) {\n    x[0] = lenght\n    y = 2\n}\n";
     FAILS(kjit_module_compile(ctx, "b.knl", broken, strlen(broken), NULL, &m), KJIT_COMPILE,
           "b.knl:2:12: error: ");
+    assert_non_null(strstr(kjit_last_error(ctx), "    2 |     x[0] = lenght\n"));
+    assert_non_null(strstr(kjit_last_error(ctx), "b.knl:3:5: error: "));
     assert_non_null(m);
     assert_int_equal(kjit_module_diagnostics(m, d, 4), 2);
     assert_int_equal(d[0].line, 2);
