@@ -7,11 +7,11 @@
  *
  * Workers that find nothing watch for a new launch for SPIN_US, then sleep on the pool's counter of
  * launches (a futex): a launch into a warm pool makes no system call. Waking sleepers takes longer
- * than a small launch does, so what a kernel's blocks took before decides whether they are woken at
- * once, or only if the launch outlasts its estimate. A slot's state is one word: OPEN lets workers
- * in, the low bits count those inside. A stale look at a slot is harmless: joining is a
- * compare-and-swap, and a slot that was closed and opened again in between is simply a newer
- * launch. */
+ * than a small launch does, and sharing a tiny one longer than doing it, so what a kernel's blocks
+ * took before decides whether the others are told at once, or only if the launch outlasts its
+ * estimate. A slot's state is one word: OPEN lets workers in, the low bits count those inside. A
+ * stale look at a slot is harmless: joining is a compare-and-swap, and a slot that was closed and
+ * opened again in between is simply a newer launch. */
 #include "cpu.h"
 
 #include <fenv.h>
@@ -32,7 +32,9 @@ enum {
     STACK = 8 << 20,
     LINE = 64,
     MAX_WORKERS = 1024,
-    SMALL_NS = 5000
+    SMALL_NS = 5000,
+    TINY_NS = 2000,
+    LOOK = 4 /* chunks that are run alone between two looks at the clock */
 };
 
 #define OPEN 0x80000000u
@@ -319,14 +321,15 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
     uint64_t chunks = (s->job.blocks + s->chunk - 1) / s->chunk, blocks = 0, n;
     int wanted = chunks - 1 < (uint64_t)pool->nworkers ? (int)chunks - 1 : pool->nworkers;
     uint64_t estimate = atomic_load_explicit(cost, memory_order_relaxed) * s->job.blocks;
-    bool alone = estimate > 0 && estimate < SMALL_NS && atomic_load(&pool->sleepers) > 0;
+    bool alone = estimate > 0 &&
+                 (estimate < TINY_NS || (estimate < SMALL_NS && atomic_load(&pool->sleepers) > 0));
     if (!alone)
         announce(pool, wanted);
     int64_t start = now_ns();
     float_state state = float_enter();
-    while ((n = run_chunk(s, s->own.data)) > 0) {
+    for (int i = 0; (n = run_chunk(s, s->own.data)) > 0; i++) {
         blocks += n;
-        if (alone && now_ns() - start > 2 * SMALL_NS) {
+        if (alone && i % LOOK == 0 && now_ns() - start > 2 * SMALL_NS) {
             alone = false;
             announce(pool, wanted);
         }

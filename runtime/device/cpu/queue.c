@@ -77,7 +77,7 @@ static bool start(kj_queue *q)
     return q->started;
 }
 
-/* Under the lock. */
+/* Under the lock; then the thread is told, without it, so that it need not wait for it again. */
 static bool add(kj_queue *q, kj_task *task)
 {
     if (!q->started && !start(q))
@@ -90,7 +90,6 @@ static bool add(kj_queue *q, kj_task *task)
         q->head = task;
     q->tail = task;
     atomic_fetch_add(&q->all->pending, 1);
-    pthread_cond_signal(&q->ready);
     return true;
 }
 
@@ -140,6 +139,7 @@ kjit_status kj_queue_add(kj_queue *q, kj_task *task, kj_failure *why)
     pthread_mutex_lock(&q->all->lock);
     bool added = add(q, task);
     pthread_mutex_unlock(&q->all->lock);
+    pthread_cond_signal(&q->ready);
     return added ? KJIT_OK : kj_because(why, KJIT_NO_MEMORY, "the system gives no more threads");
 }
 
@@ -242,6 +242,7 @@ static kjit_status add_mark_task(kj_mark *mark, kj_queue *queue, bool record, kj
         mark->refs++;
     }
     pthread_mutex_unlock(&mark->all->lock);
+    pthread_cond_signal(&queue->ready);
     if (added)
         return KJIT_OK;
     free(t);
