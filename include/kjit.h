@@ -121,6 +121,7 @@ typedef struct kjit_module kjit_module;
 typedef struct kjit_array kjit_array;
 typedef struct kjit_stream kjit_stream;
 typedef struct kjit_event kjit_event;
+typedef struct kjit_launch_plan kjit_launch_plan;
 
 /* ---- Devices and contexts ---- */
 
@@ -602,6 +603,35 @@ KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kji
  * kernel checks grid(1) against its sizes. */
 KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n,
                                         kjit_stream *stream, const kjit_arg *args, int nargs);
+
+/* A launch that is prepared: arguments are checked and bound once, the code is compiled, and what
+ * the device takes is kept; a run makes the launch anew. The plan has its own views of the arrays
+ * and its own copies of values, so none of the caller's handles need live on. Elements are read
+ * when it runs. `config->stream` is not looked at.
+ * A plan may be run by many threads at once, but not while it is changed or freed. Runs with host
+ * arrays on a GPU, of a kernel that prints or asserts, or of one that reads a const array which the
+ * host fills, cost what a kjit_launch does. */
+KJIT_API kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel,
+                                             const kjit_config *config, const kjit_arg *args,
+                                             int nargs, kjit_launch_plan **out);
+/* Gives a parameter, by its number in the declaration (from 0, const parameters too), another
+ * argument for later runs; arg.name is not looked at. All is checked as in a launch; when that
+ * fails the plan stays as it was. */
+KJIT_API kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg);
+/* Launches in a stream; NULL: the launch has finished on return. */
+KJIT_API kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream);
+KJIT_API void kjit_launch_plan_free(kjit_launch_plan *plan); /* its runs go on */
+
+/* The threads a block that kjit_launch_forall takes for these arguments and as many elements as
+ * the largest array has. */
+KJIT_API kjit_status kjit_forall_block(kjit_module *mod, const char *kernel, const kjit_arg *args,
+                                       int nargs, int64_t *threads);
+/* What this very launch takes of a GPU's multiprocessor: kjit_module_kernel_info of the code that
+ * it runs, with the shared memory that its values ask for. Nothing is launched. KJIT_NO_DEVICE on
+ * the CPU device, whose code has no such figures. */
+KJIT_API kjit_status kjit_launch_info(kjit_module *mod, const char *kernel,
+                                      const kjit_config *config, const kjit_arg *args, int nargs,
+                                      kjit_kernel_info *out);
 
 /* The blocks that a grid of a kernel with grid_sync() may have at most, launched with these arguments
  * and blocks of this shape: all of them are resident at once. A launch of more is KJIT_LAUNCH. On

@@ -434,20 +434,17 @@ static void make_key(kj_binding *b)
         consts[i] = value_bits(b->consts[i]);
 }
 
-kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b)
+kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b)
 {
     const kj_kernel_decl *decl = kernel->decl;
+    kjit_status status = KJIT_OK;
     b->kernel = kernel;
     b->nconsts = 0;
     b->small = true;
     b->read_only = false;
     b->disjoint = b->aligned = kernel->mod->ctx->ops->variants;
-    if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
-        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
-                    KJ_MAX_PARAMS);
     for (int i = 0; i < decl->ngenerics; i++)
         b->generics[i] = KJ_VOID;
-    kjit_status status = place_args(b, args, nargs);
     for (int i = 0; i < decl->nparams && status == KJIT_OK; i++)
         if (decl->params[i].ndim > 0)
             status = bind_array(b, i);
@@ -476,6 +473,19 @@ kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_bindi
         compare_arrays(b);
     make_key(b);
     return KJIT_OK;
+}
+
+kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b)
+{
+    const kj_kernel_decl *decl = kernel->decl;
+    b->kernel = kernel;
+    for (int i = 0; i < decl->ngenerics && i < KJ_MAX_PARAMS; i++)
+        b->generics[i] = KJ_VOID; /* for messages */
+    if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
+        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
+                    KJ_MAX_PARAMS);
+    kjit_status status = place_args(b, args, nargs);
+    return status == KJIT_OK ? kj_bind_placed(kernel, b) : status;
 }
 
 /* ---- Dimensions ---- */

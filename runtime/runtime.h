@@ -440,7 +440,11 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
                                const kjit_config *config, const kjit_arg *args, int nargs);
 kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b);
 kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b);
+/* The same when b->args says already whose each argument is. */
+kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b);
 kj_eval_env kj_binding_env(kj_binding *b);
+/* A stride of a bound array, in elements, as kernels get it. */
+int64_t kj_binding_stride(const kjit_array *a, int axis);
 /* A scalar of kj_tkernel.params. */
 kj_value kj_binding_scalar(const kj_binding *b, int i);
 

@@ -1,0 +1,254 @@
+/* Packets: a bound launch -> what the device takes: slots with addresses, extents, strides and
+ * scalars; and its way there, now or in a stream. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+
+enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) + KJ_MAX_FILLED + 1 };
+
+/* ---- Packing ---- */
+
+static uint64_t scalar_slot(kj_value v)
+{
+    uint64_t slot = kj_is_float(v.type) ? 0 : v.u;
+    if (kj_is_float(v.type))
+        kj_value_write(&slot, 0, v);
+    return slot;
+}
+
+static size_t pack_arguments(const kj_binding *b, const kj_staged *staged, uint64_t *slots)
+{
+    size_t n = 0;
+    for (int i = 0; i < b->nruntime; i++) {
+        int param = b->runtime[i];
+        if (b->kernel->decl->params[param].ndim == 0) {
+            slots[n++] = scalar_slot(kj_binding_scalar(b, i));
+            continue;
+        }
+        const kjit_array *a = b->args[param]->u.array;
+        slots[n++] = staged ? kj_staged_address(staged, a) : (uintptr_t)a->data;
+        for (int k = 0; k < a->ndim; k++)
+            slots[n++] = (uint64_t)a->shape[k];
+        for (int k = 0; k < a->ndim; k++)
+            slots[n++] = (uint64_t)kj_binding_stride(a, k);
+    }
+    return n;
+}
+
+/* All slots of a launch; gives how many. */
+static size_t pack(const kj_binding *b, const kj_variant *variant, const kj_staged *staged,
+                   const kj_reported *reported, kj_host_launch *values)
+{
+    kjit_module *mod = b->kernel->mod;
+    memcpy(values->grid, b->grid, sizeof values->grid);
+    memcpy(values->block, b->block, sizeof values->block);
+    values->fault = NULL;
+    size_t n = pack_arguments(b, staged, values->slots);
+    if (mod->ctx->ops->host_memory)
+        n += kj_filled_slots(mod, variant->kernel, values->slots + n);
+    if (reported)
+        values->slots[n++] = kj_report_address(reported);
+    return n;
+}
+
+/* The slots that a packet has room for. */
+static size_t most_slots(const kj_binding *b)
+{
+    size_t n = (size_t)b->kernel->mod->program->nfilled + 1;
+    for (int i = 0; i < b->nruntime; i++)
+        n += 1 + 2 * (size_t)b->kernel->decl->params[b->runtime[i]].ndim;
+    return n;
+}
+
+/* ---- Packets ---- */
+
+static void keep(kj_packet *packet, kj_buffer *buffer)
+{
+    kj_buffer_hold(buffer);
+    packet->buffers[packet->nbuffers++] = buffer;
+}
+
+static kj_launch_call call_of(const kj_ready *ready, kj_host_launch *values)
+{
+    return (kj_launch_call){.exec = ready->variant->exec,
+                            .values = values,
+                            .scratch = ready->scratch,
+                            .what = ready->variant->what};
+}
+
+kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+                          const kj_reported *reported, kj_packet **out)
+{
+    size_t nbuffers = (size_t)b->nruntime + (size_t)(staged ? staged->npieces : 0);
+    kj_packet *p = malloc(sizeof *p + nbuffers * sizeof *p->buffers + sizeof(kj_host_launch) +
+                          most_slots(b) * sizeof(uint64_t));
+    if (!p)
+        return kj_no_memory(b->kernel->mod->ctx);
+    atomic_init(&p->refs, 1);
+    p->nbuffers = 0;
+    p->mod = b->kernel->mod;
+    p->variant = ready->variant;
+    p->call = call_of(ready, (kj_host_launch *)(p->buffers + nbuffers));
+    p->call.nslots = pack(b, ready->variant, staged, reported, p->call.values);
+    kj_module_hold(p->mod);
+    for (int i = 0; i < b->nruntime; i++) {
+        const kjit_arg *arg = b->args[b->runtime[i]];
+        if (arg && arg->kind == KJIT_ARG_ARRAY)
+            keep(p, arg->u.array->buffer);
+    }
+    for (int i = 0; staged && i < staged->npieces; i++)
+        keep(p, staged->pieces[i]);
+    *out = p;
+    return KJIT_OK;
+}
+
+void kj_packet_hold(kj_packet *packet)
+{
+    atomic_fetch_add_explicit(&packet->refs, 1, memory_order_relaxed);
+}
+
+void kj_packet_drop(kj_packet *packet)
+{
+    if (!packet || atomic_fetch_sub_explicit(&packet->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (int i = 0; i < packet->nbuffers; i++)
+        kj_buffer_drop(packet->buffers[i]);
+    kj_module_drop(packet->mod);
+    free(packet);
+}
+
+/* ---- In a stream ---- */
+
+/* Keeps what a queued launch uses until it has run. */
+typedef struct launch_work {
+    kj_work work;
+    kj_packet *packet;
+    kj_reported *reported; /* or NULL */
+    kjit_stream *stream;
+} launch_work;
+
+static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    launch_work *w = (launch_work *)work;
+    if (w->reported)
+        kj_report_deliver(w->reported);
+    if (status == KJIT_FAULT)
+        kj_stream_failed(w->stream, status,
+                         kj_fault_text(w->packet->mod, w->packet->variant->kernel, fault));
+    else
+        kj_stream_ended(w->stream, work, status);
+    kj_report_free(w->reported);
+    kj_packet_drop(w->packet);
+    free(w);
+}
+
+static kjit_status queue(kj_packet *packet, kj_reported *reported, kjit_stream *stream)
+{
+    kjit_context *ctx = packet->mod->ctx;
+    kj_failure why;
+    launch_work *w = malloc(sizeof *w);
+    if (!w)
+        return kj_no_memory(ctx);
+    *w = (launch_work){.work.done = launch_done,
+                       .packet = packet,
+                       .reported = ctx->ops->host_memory ? reported : NULL,
+                       .stream = stream};
+    kj_packet_hold(packet);
+    kjit_status status =
+        ctx->ops->launch(ctx->dev, stream->queue, &packet->call, &w->work, NULL, &why);
+    if (status == KJIT_OK)
+        return status;
+    kj_packet_drop(packet);
+    free(w);
+    return kj_fail_why(ctx, status, &why);
+}
+
+/* ---- Both ways ---- */
+
+/* A launch on its way: as a packet in a stream, or now. */
+typedef struct flight {
+    kjit_module *mod;
+    const kj_variant *variant;
+    const kj_launch_call *call;
+    kj_packet *packet;
+    const char *label;
+    kj_reported *reported;
+    kjit_stream *stream;
+} flight;
+
+static kjit_status submit(const flight *way)
+{
+    kjit_context *ctx = way->mod->ctx;
+    kj_failure why;
+    kj_host_fault fault;
+    if (way->stream)
+        return queue(way->packet, way->reported, way->stream);
+    kjit_status status = ctx->ops->launch(ctx->dev, NULL, way->call, NULL, &fault, &why);
+    if (status == KJIT_OK)
+        return status;
+    return status == KJIT_FAULT ? kj_fail_fault(way->mod, way->variant->kernel, &fault)
+                                : kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status submit_timed(const flight *way, const kj_timing_hook *hook)
+{
+    kjit_stream *stream = way->stream;
+    kjit_context *ctx = way->mod->ctx;
+    const kj_host_launch *values = way->call->values;
+    kj_timing timing = {.kind = KJ_TIMING_LAUNCH,
+                        .name = way->label ? way->label : way->variant->kernel->name};
+    memcpy(timing.grid, values->grid, sizeof timing.grid);
+    memcpy(timing.block, values->block, sizeof timing.block);
+    ctx->ops->wait(ctx->dev, kj_queue_of(stream));
+    double start = kj_now_ms();
+    kjit_status status = submit(way);
+    if (stream)
+        ctx->ops->wait(ctx->dev, stream->queue);
+    if (status != KJIT_OK)
+        return status;
+    timing.ms = kj_now_ms() - start;
+    hook->report(hook->user, &timing);
+    return KJIT_OK;
+}
+
+static kjit_status fly(const flight *way)
+{
+    const kj_timing_hook *hook = atomic_load_explicit(&way->mod->ctx->timing, memory_order_acquire);
+    return hook ? submit_timed(way, hook) : submit(way);
+}
+
+/* The device writes to the values of what it does at once, so they are a copy. */
+static kjit_status launch_copy(const kj_packet *packet, const char *label)
+{
+    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
+    kj_launch_call call = packet->call;
+    memcpy(storage, call.values, sizeof *call.values + call.nslots * sizeof *call.values->slots);
+    call.values = (kj_host_launch *)storage;
+    return fly(
+        &(flight){.mod = packet->mod, .variant = packet->variant, .call = &call, .label = label});
+}
+
+kjit_status kj_packet_launch(kj_packet *packet, const char *label, kj_reported *reported,
+                             kjit_stream *stream)
+{
+    if (!stream)
+        return launch_copy(packet, label);
+    return fly(&(flight){.mod = packet->mod,
+                         .variant = packet->variant,
+                         .call = &packet->call,
+                         .packet = packet,
+                         .label = label,
+                         .reported = reported,
+                         .stream = stream});
+}
+
+kjit_status kj_launch_now(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+                          const kj_reported *reported)
+{
+    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
+    kj_launch_call call = call_of(ready, (kj_host_launch *)storage);
+    call.nslots = pack(b, ready->variant, staged, reported, call.values);
+    return fly(&(flight){
+        .mod = b->kernel->mod, .variant = ready->variant, .call = &call, .label = b->label});
+}

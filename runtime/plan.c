@@ -1,0 +1,257 @@
+/* Prepared launches: a bound launch is kept, to be made again without looking at its arguments.
+ *
+ * Most are packets, which go to the device as they are. Those that need more at each launch (host
+ * arrays that are moved, a report of what is printed, const arrays that the host fills) keep their
+ * arguments alone, and are bound each time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+
+/* ---- Arguments of one's own ---- */
+
+static kjit_status own_value(kjit_context *ctx, const kjit_arg *arg, kjit_arg *out)
+{
+    size_t size = kj_dtype_size(ctx, arg->dtype);
+    void *value = malloc(size);
+    if (!value)
+        return kj_no_memory(ctx);
+    memcpy(value, arg->u.value, size);
+    *out = kjit_arg_value(arg->dtype, value);
+    return KJIT_OK;
+}
+
+/* A bound argument's copy, that depends on nothing of the caller's. */
+static kjit_status own(kjit_context *ctx, const kjit_arg *arg, kjit_arg *out)
+{
+    kjit_array *a = arg->kind == KJIT_ARG_ARRAY ? arg->u.array : NULL, *view;
+    if (arg->kind == KJIT_ARG_VALUE)
+        return own_value(ctx, arg, out);
+    *out = *arg;
+    out->name = NULL;
+    if (!a)
+        return KJIT_OK;
+    kjit_status status = kj_array_view(a, a->data, a->dtype, a->ndim, a->shape, a->strides, &view);
+    if (status == KJIT_OK)
+        out->u.array = view;
+    return status;
+}
+
+static void disown(kjit_arg *arg)
+{
+    if (arg->kind == KJIT_ARG_VALUE)
+        free((void *)(uintptr_t)arg->u.value);
+    else if (arg->kind == KJIT_ARG_ARRAY)
+        kjit_array_free(arg->u.array);
+}
+
+/* ---- Preparing ---- */
+
+/* Does every launch of it take the same values? */
+static bool is_constant(const kj_binding *b, const kj_variant *variant)
+{
+    const kj_tkernel *k = variant->kernel;
+    for (int i = 0; i < k->nroots; i++)
+        if (k->roots[i]->filled)
+            return false;
+    bool in_place = b->kernel->mod->ctx->ops->host_memory || !kj_stage_needed(b, variant);
+    return k->nsites == 0 && in_place;
+}
+
+/* *out is NULL where a packet is not all that is needed. */
+static kjit_status make_packet(kj_binding *b, kj_packet **out)
+{
+    kj_ready ready;
+    *out = NULL;
+    if (b->grid[0] == 0)
+        return KJIT_OK;
+    kjit_status status = kj_launch_ready(b, &ready);
+    if (status != KJIT_OK || !is_constant(b, ready.variant))
+        return status;
+    return kj_packet_new(b, &ready, NULL, NULL, out);
+}
+
+static kjit_status own_all(kj_prepared *p, const kj_binding *b)
+{
+    kjit_status status = KJIT_OK;
+    for (int i = 0; i < p->kernel->decl->nparams && status == KJIT_OK; i++) {
+        if (!b->args[i])
+            continue;
+        status = own(p->kernel->mod->ctx, b->args[i], &p->args[i]);
+        p->given[i] = status == KJIT_OK;
+    }
+    return status;
+}
+
+kjit_status kj_prepared_new(kj_binding *b, kj_prepared **out)
+{
+    size_t n = (size_t)b->kernel->decl->nparams;
+    kj_prepared *p = calloc(1, sizeof *p + n * sizeof *p->args + n * sizeof *p->given);
+    if (!p)
+        return kj_no_memory(b->kernel->mod->ctx);
+    atomic_init(&p->refs, 1);
+    p->kernel = b->kernel;
+    p->given = (bool *)(p->args + n);
+    kj_module_hold(p->kernel->mod);
+    memcpy(p->grid, b->grid, sizeof p->grid);
+    memcpy(p->block, b->block, sizeof p->block);
+    kjit_status status = own_all(p, b);
+    if (status == KJIT_OK)
+        status = make_packet(b, &p->packet);
+    if (status == KJIT_OK)
+        *out = p;
+    else
+        kj_prepared_drop(p);
+    return status;
+}
+
+void kj_prepared_hold(kj_prepared *p)
+{
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+void kj_prepared_drop(kj_prepared *p)
+{
+    if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    kj_packet_drop(p->packet);
+    for (int i = 0; i < p->kernel->decl->nparams; i++)
+        if (p->given[i])
+            disown(&p->args[i]);
+    kj_module_drop(p->kernel->mod);
+    free(p);
+}
+
+/* ---- Launching ---- */
+
+/* Whose each argument is, in a binding that is to be bound. */
+static void place(const kj_prepared *p, kj_binding *b)
+{
+    b->label = NULL;
+    memcpy(b->grid, p->grid, sizeof b->grid);
+    memcpy(b->block, p->block, sizeof b->block);
+    for (int i = 0; i < p->kernel->decl->nparams; i++)
+        b->args[i] = p->given[i] ? &p->args[i] : NULL;
+}
+
+static kjit_status launch_anew(const kj_prepared *p, kjit_stream *stream)
+{
+    kj_binding b;
+    place(p, &b);
+    kjit_status status = kj_bind_placed(p->kernel, &b);
+    return status == KJIT_OK ? kj_launch_bound(&b, stream) : status;
+}
+
+kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
+{
+    if (p->grid[0] == 0)
+        return KJIT_OK;
+    if (!p->packet)
+        return launch_anew(p, stream);
+    kjit_status status = kj_packet_launch(p->packet, NULL, NULL, stream);
+    if (!stream)
+        kj_print_flush(p->kernel->mod->ctx);
+    return status;
+}
+
+/* ---- Plans ---- */
+
+struct kjit_launch_plan {
+    kj_prepared *now;
+};
+
+kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel, const kjit_config *config,
+                                    const kjit_arg *args, int nargs, kjit_launch_plan **out)
+{
+    kj_kernel *k;
+    kj_binding b;
+    kj_prepared *p;
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_launch_enter(mod, kernel, NULL, args, nargs, &k);
+    if (status != KJIT_OK)
+        return status;
+    if (!config || !out)
+        return kj_fail(mod->ctx, KJIT_INVALID, config ? "out is NULL" : "config is NULL");
+    status = kj_launch_bind(k, config, args, nargs, &b);
+    if (status == KJIT_OK)
+        status = kj_prepared_new(&b, &p);
+    if (status != KJIT_OK)
+        return status;
+    kjit_launch_plan *plan = malloc(sizeof *plan);
+    if (!plan) {
+        kj_prepared_drop(p);
+        return kj_no_memory(mod->ctx);
+    }
+    plan->now = p;
+    *out = plan;
+    return KJIT_OK;
+}
+
+/* Puts one bound argument into a launch that nobody else has. */
+static kjit_status replace(kj_prepared *p, kj_binding *b, int param)
+{
+    kjit_arg mine;
+    kj_packet *packet;
+    kjit_status status = own(p->kernel->mod->ctx, b->args[param], &mine);
+    if (status != KJIT_OK)
+        return status;
+    status = make_packet(b, &packet);
+    if (status != KJIT_OK) {
+        disown(&mine);
+        return status;
+    }
+    if (p->given[param])
+        disown(&p->args[param]);
+    p->args[param] = mine;
+    p->given[param] = true;
+    kj_packet_drop(p->packet);
+    p->packet = packet;
+    return KJIT_OK;
+}
+
+kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg)
+{
+    kj_binding b;
+    kj_prepared *p = plan ? plan->now : NULL, *fresh;
+    kjit_status status = p ? kj_enter(p->kernel->mod->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    const kj_kernel_decl *decl = p->kernel->decl;
+    if (param < 0 || param >= decl->nparams)
+        return kj_fail(p->kernel->mod->ctx, KJIT_INVALID,
+                       "kernel '%s': there is no parameter %d: they are numbered from 0 to %d",
+                       decl->name, param, decl->nparams - 1);
+    place(p, &b);
+    b.args[param] = &arg;
+    status = kj_bind_placed(p->kernel, &b);
+    if (status != KJIT_OK)
+        return status;
+    if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
+        return replace(p, &b, param);
+    status = kj_prepared_new(&b, &fresh);
+    if (status != KJIT_OK)
+        return status;
+    plan->now = fresh;
+    kj_prepared_drop(p);
+    return KJIT_OK;
+}
+
+kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)
+{
+    kjit_context *ctx = plan ? plan->now->kernel->mod->ctx : NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (stream && stream->ctx != ctx)
+        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
+    return kj_prepared_launch(plan->now, stream);
+}
+
+void kjit_launch_plan_free(kjit_launch_plan *plan)
+{
+    if (!plan || kj_enter(plan->now->kernel->mod->ctx) != KJIT_OK)
+        return;
+    kj_prepared_drop(plan->now);
+    free(plan);
+}
