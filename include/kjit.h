@@ -119,6 +119,7 @@ KJIT_API const char *kjit_dtype_name(kjit_dtype dtype); /* "f32"; NULL for these
 typedef struct kjit_context kjit_context;
 typedef struct kjit_module kjit_module;
 typedef struct kjit_array kjit_array;
+typedef struct kjit_smart kjit_smart;
 typedef struct kjit_stream kjit_stream;
 typedef struct kjit_event kjit_event;
 typedef struct kjit_launch_plan kjit_launch_plan;
@@ -408,6 +409,28 @@ KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *st
 KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);
 KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **out);
 
+/* Smart arrays: one array on the host and on the device, moved only when the side that is asked for
+ * is not the newest. A move comes after all queued work and is done when the call returns, also that
+ * of a launch in a stream. The side that is not there is made when it is first needed. On the CPU
+ * device both are one memory: where launches have been queued, ask for the host's side before it is
+ * read or written again; the call waits for them. */
+
+/* With unspecified elements, the host's the newest. As kjit_array_create. */
+KJIT_API kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                       const int64_t *shape, char order, kjit_smart **out);
+/* Over an array of either memory, whose elements are the newest; it keeps that memory, the array may
+ * be freed. The other side is dense, in F order if the array is. Read-only arrays: KJIT_INVALID. */
+KJIT_API kjit_status kjit_smart_from(kjit_array *a, kjit_smart **out);
+/* A view of the host's, or the device's side, with the newest elements; to be freed. */
+KJIT_API kjit_status kjit_smart_host(kjit_smart *s, kjit_array **out);
+KJIT_API kjit_status kjit_smart_gpu(kjit_smart *s, kjit_array **out);
+/* Elements were written there by other means than a launch with kjit_arg_smart: that side is the
+ * newest, whatever was before. */
+KJIT_API kjit_status kjit_smart_host_changed(kjit_smart *s);
+KJIT_API kjit_status kjit_smart_gpu_changed(kjit_smart *s);
+/* Moves nothing back: what only the device has is gone with it. Queued work goes on. */
+KJIT_API void kjit_smart_free(kjit_smart *s);
+
 /* DLPack, version 1, and the unversioned structure of before: arrays from and to other libraries,
  * without a copy. <dlpack/dlpack.h> has the structures; it is not needed to hand them on. */
 struct DLManagedTensor;
@@ -524,7 +547,8 @@ typedef enum kjit_arg_kind {
     KJIT_ARG_INT,
     KJIT_ARG_FLOAT,
     KJIT_ARG_BOOL,
-    KJIT_ARG_VALUE
+    KJIT_ARG_VALUE,
+    KJIT_ARG_SMART
 } kjit_arg_kind;
 
 /* One argument: arrays as they are, numbers converted to the parameter's type. What that type
@@ -539,6 +563,7 @@ typedef struct kjit_arg {
         kjit_array *array;
         int64_t i;
         double f;
+        kjit_smart *smart;
         const void *value; /* of KJIT_ARG_VALUE: an element, read by the launch */
     } u;
     kjit_dtype dtype; /* of KJIT_ARG_VALUE: its type, the parameter's */
@@ -550,6 +575,16 @@ static inline kjit_arg kjit_arg_array(kjit_array *a)
     arg.kind = KJIT_ARG_ARRAY;
     arg.name = NULL;
     arg.u.array = a;
+    return arg;
+}
+/* A smart array: the launch moves its newest elements to the device where they are not there, and
+ * leaves what the kernel writes there. */
+static inline kjit_arg kjit_arg_smart(kjit_smart *s)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_SMART;
+    arg.name = NULL;
+    arg.u.smart = s;
     return arg;
 }
 static inline kjit_arg kjit_arg_i64(int64_t i)

@@ -68,6 +68,11 @@ static kjit_status place_args(kj_binding *b, const kjit_arg *args, int nargs)
             return FAIL(b, KJIT_LAUNCH, "the parameter '%s' was given twice", NAME(b),
                         decl->params[at].name);
         b->args[at] = &args[i];
+        kjit_status status = KJIT_OK;
+        if (args[i].kind == KJIT_ARG_SMART)
+            status = kj_smart_argument(b->kernel->mod->ctx, &args[i], &b->args[at]);
+        if (status != KJIT_OK)
+            return status;
     }
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
@@ -123,6 +128,7 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
         return buf;
     }
     case KJIT_ARG_BOOL: return arg->u.i ? "true" : "false";
+    case KJIT_ARG_SMART: return "a smart array";
     case KJIT_ARG_VALUE:
         name = kj_dtype_name(ctx, arg->dtype);
         snprintf(buf, 96, "a value of type %.70s", name ? name : "none");
@@ -221,6 +227,7 @@ static kjit_status bind_array(kj_binding *b, int i)
                     NAME(b), p->name, kj_array_align(a));
     b->layouts[i] = a->layout;
     b->read_only = b->read_only || a->buffer->read_only;
+    b->smart = b->smart || a->smart;
     b->small = b->small && is_small(a);
     return KJIT_OK;
 }
@@ -441,7 +448,7 @@ kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b)
     b->kernel = kernel;
     b->nconsts = 0;
     b->small = true;
-    b->read_only = false;
+    b->read_only = b->smart = false;
     b->disjoint = b->aligned = kernel->mod->ctx->ops->variants;
     for (int i = 0; i < decl->ngenerics; i++)
         b->generics[i] = KJ_VOID;

@@ -182,6 +182,8 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
 {
     kj_ready ready;
     kjit_status status = kj_launch_ready(b, &ready);
+    if (status == KJIT_OK && b->smart)
+        status = kj_smart_enter(b, ready.variant);
     return status == KJIT_OK ? kj_launch_go(b, &ready, stream) : status;
 }
 

@@ -1,7 +1,7 @@
 /* Prepared launches: a bound launch is kept, to be made again without looking at its arguments.
  *
  * Most are packets, which go to the device as they are. Those that need more at each launch (host
- * arrays that are moved, a report of what is printed, const arrays that the host fills) keep their
+ * and smart arrays that are moved, a report of what is printed, const arrays that the host fills) keep their
  * arguments alone, and are bound each time. */
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +32,24 @@ static kjit_status own(kjit_context *ctx, const kjit_arg *arg, kjit_arg *out)
     if (!a)
         return KJIT_OK;
     kjit_status status = kj_array_view(a, a->data, a->dtype, a->ndim, a->shape, a->strides, &view);
-    if (status == KJIT_OK)
-        out->u.array = view;
-    return status;
+    if (status != KJIT_OK)
+        return status;
+    out->u.array = view;
+    view->smart = a->smart;
+    if (view->smart)
+        kj_smart_hold(view->smart);
+    return KJIT_OK;
 }
 
 static void disown(kjit_arg *arg)
 {
     if (arg->kind == KJIT_ARG_VALUE)
         free((void *)(uintptr_t)arg->u.value);
-    else if (arg->kind == KJIT_ARG_ARRAY)
-        kjit_array_free(arg->u.array);
+    if (arg->kind != KJIT_ARG_ARRAY)
+        return;
+    if (arg->u.array && arg->u.array->smart)
+        kj_smart_drop(arg->u.array->smart);
+    kjit_array_free(arg->u.array);
 }
 
 /* ---- Preparing ---- */
@@ -55,7 +62,7 @@ static bool is_constant(const kj_binding *b, const kj_variant *variant)
         if (k->roots[i]->filled)
             return false;
     bool in_place = b->kernel->mod->ctx->ops->host_memory || !kj_stage_needed(b, variant);
-    return k->nsites == 0 && in_place;
+    return k->nsites == 0 && in_place && !b->smart;
 }
 
 /* *out is NULL where a packet is not all that is needed. */
@@ -224,7 +231,10 @@ kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg
                        decl->name, param, decl->nparams - 1);
     place(p, &b);
     b.args[param] = &arg;
-    status = kj_bind_placed(p->kernel, &b);
+    if (arg.kind == KJIT_ARG_SMART)
+        status = kj_smart_argument(p->kernel->mod->ctx, &arg, &b.args[param]);
+    if (status == KJIT_OK)
+        status = kj_bind_placed(p->kernel, &b);
     if (status != KJIT_OK)
         return status;
     if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)

@@ -212,8 +212,9 @@ struct kjit_array {
     int64_t strides[KJIT_MAX_NDIM]; /* bytes */
     uintptr_t low, high;            /* the addresses its elements lie in: [low, high) */
     kj_layout layout;               /* of the elements; C where both would do */
-    bool aligned;     /* data and strides are multiples of what elements are aligned to */
-    bool overwritten; /* by the launch it is given to, in full: it need not be moved there first */
+    bool aligned;      /* data and strides are multiples of what elements are aligned to */
+    bool overwritten;  /* by the launch it is given to, in full: it need not be moved there first */
+    kjit_smart *smart; /* whose side on the device it is, or NULL */
 };
 
 /* What a type is in a context, which has records of its own; NULL: a scalar, or no type. */
@@ -429,7 +430,7 @@ typedef struct kj_binding {
     kj_value scalars[KJ_MAX_PARAMS]; /* by parameter: converted */
     kj_layout layouts[KJ_MAX_PARAMS];
     bool small, disjoint, aligned; /* as in kj_spec */
-    bool read_only;                /* one of the arrays is */
+    bool read_only, smart;         /* one of the arrays is */
     int runtime[KJ_MAX_PARAMS];    /* parameter of each kj_tkernel.params */
     kj_field parts[KJ_MAX_PARAMS]; /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
     uint64_t key[KJ_MAX_KEY];
@@ -447,6 +448,14 @@ kj_eval_env kj_binding_env(kj_binding *b);
 int64_t kj_binding_stride(const kjit_array *a, int axis);
 /* A scalar of kj_tkernel.params. */
 kj_value kj_binding_scalar(const kj_binding *b, int i);
+
+/* Smart arrays (smart.c). The argument that launches see in place of a KJIT_ARG_SMART, the smart
+ * array's own; for launches that are kept, to be dropped by them; and before a launch: the newest
+ * elements go to the device. */
+kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kjit_arg **out);
+void kj_smart_hold(kjit_smart *s);
+void kj_smart_drop(kjit_smart *s);
+kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant);
 
 /* A launch's host arrays on a device without host_memory. */
 typedef struct kj_staged_array {

@@ -321,13 +321,79 @@ static void test_refused(void **state)
     kjit_module_free(mod);
 }
 
+/* The bytes of a field, or of an element of one that is an array. */
+static void get(kjit_array *of, const char *name, int64_t i, void *value)
+{
+    kjit_array *f;
+    OK(kjit_array_field(of, name, &f));
+    OK(kjit_array_get(f, &i, value));
+    kjit_array_free(f);
+}
+
+/* One record in device memory: an array without axes. It is read and written whole, and by its
+ * fields, which are views. */
+static void test_device_record(void **state)
+{
+    (void)state;
+    kjit_module *mod = module(source);
+    kjit_dtype type = record(mod, "Particle");
+    particle p = {.pos = {1, 2, 3, 4}, .alive = 1, .mass = 2.5, .vel = {5, 6, 7}}, q;
+    kjit_array *host, *d, *one, *mass, *pos, *vel, *cells;
+    p.cells[1] = (cell){9, -9};
+    OK(kjit_array_wrap(ctx, &p, type, 0, NULL, NULL, KJIT_HOST, &host));
+    OK(kjit_to_device(host, NULL, &d));
+    p.mass = 100; /* the device has a copy */
+    assert_int_equal(kjit_array_ndim(d), 0);
+    assert_int_equal(kjit_array_size(d), 1);
+    assert_int_equal(kjit_array_memory(d), KJIT_DEVICE);
+
+    double number;
+    int32_t x;
+    OK(kjit_array_field(d, "mass", &mass));
+    assert_int_equal(kjit_array_ndim(mass), 0);
+    OK(kjit_array_get(mass, NULL, &number));
+    assert_float_equal(number, 2.5, 0);
+    OK(kjit_array_reshape(d, 1, SHAPE(1), 'C', &one));
+    launch(mod, "heavier", 1, (kjit_arg[]){kjit_arg_array(one), kjit_arg_f64(1)}, 2);
+    OK(kjit_array_get(mass, NULL, &number)); /* the view sees what the kernel did */
+    assert_float_equal(number, 3.5, 0);
+    OK(kjit_array_set(mass, NULL, &(double){8}));
+
+    OK(kjit_array_field(d, "pos", &pos));
+    OK(kjit_array_set(pos, NULL, (float[]){10, 20, 30, 40}));
+    OK(kjit_array_field(d, "vel", &vel));
+    assert_int_equal(kjit_array_ndim(vel), 1);
+    OK(kjit_array_set(vel, SHAPE(2), &(float){70}));
+    OK(kjit_array_field(d, "cells", &cells));
+    get(cells, "x", 1, &x);
+    assert_int_equal(x, 9);
+    OK(kjit_array_set(cells, SHAPE(0), &(cell){3, 4}));
+    FAILS(kjit_array_get(cells, SHAPE(2), &x), KJIT_SHAPE, "index 2");
+
+    OK(kjit_array_get(d, NULL, &q));
+    assert_float_equal(q.mass, 8, 0);
+    assert_float_equal(q.pos[3], 40, 0);
+    assert_float_equal(q.vel[2], 70, 0);
+    assert_float_equal(q.vel[1], 6, 0);
+    assert_true(q.cells[0].x == 3 && q.cells[0].y == 4 && q.cells[1].y == 0);
+    q.mass = -1;
+    OK(kjit_array_set(d, NULL, &q));
+    kjit_array_free(d); /* a field keeps the record */
+    OK(kjit_array_get(mass, NULL, &number));
+    assert_float_equal(number, -1, 0);
+    kjit_array *all[] = {host, one, mass, pos, vel, cells};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        kjit_array_free(all[i]);
+    kjit_module_free(mod);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_description), cmocka_unit_test(test_structs),
-        cmocka_unit_test(test_launches),    cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_saved),       cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_description),   cmocka_unit_test(test_structs),
+        cmocka_unit_test(test_launches),      cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_saved),         cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_device_record), cmocka_unit_test(test_refused),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();

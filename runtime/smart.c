@@ -1,0 +1,257 @@
+/* Smart arrays: a host array and a device array for the same elements, and which of them has the
+ * newest. In: who is about to read, and who has written; out: views, and copies only where the
+ * other side is newer.
+ *
+ * A copy comes after all queued work and has finished when the call returns, for launches in
+ * streams too: so nothing that is queued can meet elements that are on their way. */
+#include <stdlib.h>
+
+#include "runtime.h"
+
+typedef enum side { HOST, GPU, NSIDES } side;
+
+struct kjit_smart {
+    atomic_int refs; /* the handle, and prepared launches */
+    kjit_context *ctx;
+    pthread_mutex_t lock;
+    kjit_array *arrays[NSIDES]; /* NULL: not made yet; one and the same where there is one memory */
+    bool stale[NSIDES];         /* the other is newer; where they are one, kernels may be at work */
+    kjit_arg argument;          /* what launches see: the device's array */
+};
+
+/* Is there anything to move? Under the lock, or with both sides made. */
+static bool is_one(const kjit_smart *s)
+{
+    return s->arrays[HOST] == s->arrays[GPU];
+}
+
+/* ---- Lifetime ---- */
+
+void kj_smart_hold(kjit_smart *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+}
+
+void kj_smart_drop(kjit_smart *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    kjit_context *ctx = s->ctx;
+    if (!is_one(s))
+        kjit_array_free(s->arrays[GPU]);
+    kjit_array_free(s->arrays[HOST]);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    kj_context_drop(ctx);
+}
+
+void kjit_smart_free(kjit_smart *s)
+{
+    if (s && kj_enter(s->ctx) == KJIT_OK)
+        kj_smart_drop(s);
+}
+
+/* The device's array, which is there from now on, to launches. */
+static void show(kjit_smart *s)
+{
+    s->arrays[GPU]->smart = s;
+    s->argument = kjit_arg_array(s->arrays[GPU]);
+}
+
+/* Takes the array over when it succeeds. The host's memory is the device's too on a device with
+ * host_memory; elsewhere it is on one side. */
+static kjit_status new_smart(kjit_array *a, kjit_smart **out)
+{
+    kjit_context *ctx = a->ctx;
+    kjit_smart *s = calloc(1, sizeof *s);
+    if (!s)
+        return kj_no_memory(ctx);
+    side at = a->buffer->memory == KJIT_HOST ? HOST : GPU;
+    atomic_init(&s->refs, 1);
+    s->ctx = ctx;
+    pthread_mutex_init(&s->lock, NULL);
+    s->arrays[at] = a;
+    if (ctx->ops->host_memory)
+        s->arrays[!at] = a;
+    s->stale[is_one(s) ? HOST : !at] = true;
+    if (s->arrays[GPU])
+        show(s);
+    kj_context_hold(ctx);
+    *out = s;
+    return KJIT_OK;
+}
+
+kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
+                              char order, kjit_smart **out)
+{
+    kjit_array *a;
+    kjit_status status = kj_enter(ctx);
+    if (out)
+        *out = NULL;
+    if (status == KJIT_OK && !out)
+        status = kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    if (status == KJIT_OK)
+        status = kjit_array_create(ctx, dtype, ndim, shape, order, KJIT_HOST, &a);
+    if (status != KJIT_OK)
+        return status;
+    status = new_smart(a, out);
+    if (status != KJIT_OK)
+        kjit_array_free(a);
+    return status;
+}
+
+kjit_status kjit_smart_from(kjit_array *a, kjit_smart **out)
+{
+    kjit_array *own;
+    if (out)
+        *out = NULL;
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!out || a->buffer->read_only)
+        return kj_fail(a->ctx, KJIT_INVALID,
+                       out ? "the array is read-only, and a smart array is written"
+                           : "out is NULL");
+    status = kj_array_restride(a, a->ndim, a->shape, a->strides, &own);
+    if (status != KJIT_OK)
+        return status;
+    status = new_smart(own, out);
+    if (status != KJIT_OK)
+        kjit_array_free(own);
+    return status;
+}
+
+/* ---- Moving ---- */
+
+/* The side's array, made if it is not there. Under the lock. */
+static kjit_status make(kjit_smart *s, side which)
+{
+    const kjit_array *other = s->arrays[!which];
+    if (s->arrays[which])
+        return KJIT_OK;
+    char order = other->layout == KJ_LAYOUT_F ? 'F' : 'C';
+    kjit_status status =
+        kjit_array_create(s->ctx, other->dtype, other->ndim, other->shape, order,
+                          which == HOST ? KJIT_HOST : KJIT_DEVICE, &s->arrays[which]);
+    if (status == KJIT_OK && which == GPU)
+        show(s);
+    return status;
+}
+
+/* Of one memory, the host's side only has to wait for the launches that were given it. */
+static kjit_status move(kjit_smart *s, side to)
+{
+    kjit_context *ctx = s->ctx;
+    if (!is_one(s))
+        return kjit_copy(s->arrays[to], s->arrays[!to], NULL);
+    ctx->ops->wait(ctx->dev, NULL);
+    kj_print_flush(ctx);
+    return KJIT_OK;
+}
+
+/* The side's array with the newest elements. Under the lock. */
+static kjit_status refresh(kjit_smart *s, side which)
+{
+    kjit_status status = make(s, which);
+    if (status != KJIT_OK || !s->stale[which])
+        return status;
+    status = move(s, which);
+    if (status == KJIT_OK)
+        s->stale[which] = false;
+    return status;
+}
+
+static kjit_status view(kjit_smart *s, side which, kjit_array **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(s->ctx, KJIT_INVALID, "out is NULL");
+    pthread_mutex_lock(&s->lock);
+    status = refresh(s, which);
+    pthread_mutex_unlock(&s->lock);
+    if (status != KJIT_OK)
+        return status;
+    kjit_array *a = s->arrays[which];
+    return kj_array_restride(a, a->ndim, a->shape, a->strides, out);
+}
+
+kjit_status kjit_smart_host(kjit_smart *s, kjit_array **out)
+{
+    return view(s, HOST, out);
+}
+
+kjit_status kjit_smart_gpu(kjit_smart *s, kjit_array **out)
+{
+    return view(s, GPU, out);
+}
+
+static kjit_status changed(kjit_smart *s, side which)
+{
+    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    pthread_mutex_lock(&s->lock);
+    status = make(s, which);
+    if (status == KJIT_OK && !is_one(s)) {
+        s->stale[which] = false;
+        s->stale[!which] = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+kjit_status kjit_smart_host_changed(kjit_smart *s)
+{
+    return changed(s, HOST);
+}
+
+kjit_status kjit_smart_gpu_changed(kjit_smart *s)
+{
+    return changed(s, GPU);
+}
+
+/* ---- Launches ---- */
+
+kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kjit_arg **out)
+{
+    kjit_smart *s = given->u.smart;
+    if (!s)
+        return kj_fail(ctx, KJIT_INVALID, "a smart array is NULL");
+    if (s->ctx != ctx)
+        return kj_fail(ctx, KJIT_INVALID, "a smart array belongs to another context");
+    pthread_mutex_lock(&s->lock);
+    kjit_status status = make(s, GPU);
+    pthread_mutex_unlock(&s->lock);
+    *out = &s->argument;
+    return status;
+}
+
+/* What the kernel writes is newest on the device from here on; should the launch fail, nothing is
+ * lost, for both sides are the same. */
+static kjit_status enter(kjit_smart *s, const kj_tarray *t)
+{
+    kjit_status status = KJIT_OK;
+    pthread_mutex_lock(&s->lock);
+    if (t->read || t->written)
+        status = refresh(s, GPU);
+    if (status == KJIT_OK && (t->written || (t->read && is_one(s))))
+        s->stale[HOST] = true;
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant)
+{
+    kjit_status status = KJIT_OK;
+    for (int i = 0; i < b->nruntime && status == KJIT_OK; i++) {
+        const kj_tarray *t = variant->kernel->params[i].array;
+        kjit_smart *s = t ? b->args[b->runtime[i]]->u.array->smart : NULL;
+        if (s)
+            status = enter(s, t);
+    }
+    return status;
+}

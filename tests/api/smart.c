@@ -1,0 +1,238 @@
+/* Smart arrays: who has the newest elements, and how often they are moved: on a GPU the driver
+ * double's log is counted. */
+#include "api.h"
+
+enum { N = 1000 };
+
+static const char source[] =
+    "kernel add(x: i32[]) { let i = grid(1); if i < x.size { x[i] += 1 } }\n"
+    "kernel sum(x: i32[], out: i32[]) {\n"
+    "  let i = grid(1); if i < x.size { atomic.add(out, 0, x[i]) } }\n"
+    "kernel bump(x: i32[,]) { let i, j = grid(2)\n"
+    "  if i < x.shape[0] and j < x.shape[1] { x[i, j] += i32(100 * i + j) } }\n";
+
+static kjit_module *mod;
+static const char *log_path;
+
+static int set_up(void **state)
+{
+    if (make_context(state) != 0)
+        return 1;
+    mod = module(source);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kjit_module_free(mod);
+    drop_folder();
+    return drop_context(state);
+}
+
+/* Copies of that direction that the double was asked for so far; none on a CPU. */
+static int copies(const char *direction)
+{
+    char line[512], call[64];
+    int n = 0;
+    FILE *log = on_cpu() ? NULL : fopen(log_path, "r");
+    snprintf(call, sizeof call, " cuMemcpy%s", direction);
+    while (log && fgets(line, sizeof line, log))
+        n += strstr(line, call) != NULL;
+    if (log)
+        fclose(log);
+    return n;
+}
+
+/* The statement moves so many arrays to the device, and so many back. */
+#define MOVES(to_device, to_host, statement) \
+    do { \
+        int up_ = copies("HtoD"), down_ = copies("DtoH"); \
+        statement; \
+        assert_int_equal(copies("HtoD") - up_, on_cpu() ? 0 : (to_device)); \
+        assert_int_equal(copies("DtoH") - down_, on_cpu() ? 0 : (to_host)); \
+    } while (0)
+
+static void add_one(kjit_smart *s, kjit_stream *stream)
+{
+    OK(kjit_launch_forall(mod, "add", N, stream, (kjit_arg[]){kjit_arg_smart(s)}, 1));
+}
+
+static void fill(kjit_smart *s, int32_t value)
+{
+    kjit_array *h;
+    OK(kjit_smart_host(s, &h));
+    for (int i = 0; i < N; i++)
+        ((int32_t *)kjit_array_data(h))[i] = value;
+    kjit_array_free(h);
+    OK(kjit_smart_host_changed(s));
+}
+
+static void check(kjit_smart *s, int32_t expected)
+{
+    kjit_array *h;
+    OK(kjit_smart_host(s, &h));
+    assert_int_equal(kjit_array_memory(h), KJIT_HOST);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(((int32_t *)kjit_array_data(h))[i], expected);
+    kjit_array_free(h);
+}
+
+static void test_moves(void **state)
+{
+    (void)state;
+    kjit_smart *s;
+    kjit_array *g;
+    MOVES(0, 0, OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s)));
+    MOVES(0, 0, fill(s, 5));
+    MOVES(1, 0, add_one(s, NULL));
+    MOVES(0, 0, add_one(s, NULL));
+    MOVES(0, 1, check(s, 7));
+    MOVES(0, 0, check(s, 7));
+    MOVES(0, 0, add_one(s, NULL)); /* both sides are the same still */
+    MOVES(0, 1, check(s, 8));
+    MOVES(0, 0, fill(s, 20));
+    MOVES(1, 0, OK(kjit_smart_gpu(s, &g)));
+    MOVES(0, 0, add_one(s, NULL));
+    MOVES(0, 1, check(s, 21));
+    OK(kjit_launch_forall(mod, "add", N, NULL, (kjit_arg[]){kjit_arg_array(g)}, 1));
+    OK(kjit_smart_gpu_changed(s)); /* the launch knew the view alone */
+    MOVES(0, 1, check(s, 22));
+    kjit_array_free(g);
+    kjit_smart_free(s);
+    kjit_smart_free(NULL);
+}
+
+/* What a kernel only reads is the newest on both sides; what it writes, on the device. */
+static void test_read_by_kernels(void **state)
+{
+    (void)state;
+    kjit_smart *s, *total;
+    kjit_array *h;
+    int32_t value;
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s));
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(1), 'C', &total));
+    fill(s, 2);
+    OK(kjit_smart_host(total, &h));
+    OK(kjit_array_set(h, SHAPE(0), &(int32_t){1}));
+    kjit_arg args[] = {kjit_arg_smart(s), kjit_arg_named("out", kjit_arg_smart(total))};
+    MOVES(2, 0, OK(kjit_launch_forall(mod, "sum", N, NULL, args, 2)));
+    MOVES(0, 0, OK(kjit_launch_forall(mod, "sum", N, NULL, args, 2)));
+    MOVES(0, 0, check(s, 2));
+    kjit_array_free(h);
+    MOVES(0, 1, OK(kjit_smart_host(total, &h)));
+    OK(kjit_array_get(h, SHAPE(0), &value));
+    assert_int_equal(value, 1 + 4 * N);
+    kjit_array_free(h);
+    kjit_smart_free(s);
+    kjit_smart_free(total);
+}
+
+/* Launches in streams: the host's side waits for all of them. */
+static void test_streams(void **state)
+{
+    (void)state;
+    kjit_stream *streams[2];
+    kjit_smart *s;
+    for (int i = 0; i < 2; i++)
+        OK(kjit_stream_create(ctx, &streams[i]));
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s));
+    for (int turn = 0; turn < 20; turn++) {
+        fill(s, turn);
+        MOVES(1, 0, for (int k = 0; k < 5; k++) add_one(s, streams[turn % 2]));
+        check(s, turn + 5);
+    }
+    fill(s, 1);
+    add_one(s, streams[0]);
+    kjit_smart_free(s); /* queued work keeps what it uses */
+    for (int i = 0; i < 2; i++)
+        kjit_stream_free(streams[i]);
+}
+
+/* Over arrays of the caller's, of both memories, in F order and with gaps. */
+static void test_from(void **state)
+{
+    (void)state;
+    int32_t data[6][8];
+    kjit_smart *s;
+    kjit_array *all = wrap(data, KJIT_I32, 2, SHAPE(6, 8)), *part, *view, *d, *h;
+    int32_t value;
+    memset(data, 0, sizeof data);
+    OK(kjit_array_slice(all, NULL, NULL, SHAPE(2, 3), &part)); /* [::2, ::3]: 3 x 3 */
+    OK(kjit_array_transpose(part, NULL, &view));
+    OK(kjit_smart_from(view, &s));
+    kjit_array_free(part);
+    kjit_array_free(view);
+    kjit_config config = {.grid = {1}, .block = {4, 4}};
+    OK(kjit_launch(mod, "bump", &config, (kjit_arg[]){kjit_arg_smart(s)}, 1));
+    OK(kjit_smart_host(s, &h));
+    assert_int_equal(data[4][6], 202); /* [2, 2] of the view */
+    assert_int_equal(data[2][0], 1);   /* [0, 1] */
+    assert_int_equal(data[0][3], 100);
+    assert_int_equal(data[1][1], 0); /* between */
+    assert_ptr_equal(kjit_array_data(h), data);
+    kjit_array_free(h);
+    kjit_smart_free(s);
+
+    OK(kjit_array_create(ctx, KJIT_I32, 2, SHAPE(3, 2), 'F', KJIT_DEVICE, &d));
+    for (int i = 0; i < 6; i++)
+        OK(kjit_array_set(d, SHAPE(i / 2, i % 2), &(int32_t){i}));
+    OK(kjit_smart_from(d, &s));
+    MOVES(0, 0, OK(kjit_launch(mod, "bump", &config, (kjit_arg[]){kjit_arg_smart(s)}, 1)));
+    MOVES(0, 1, OK(kjit_smart_host(s, &h)));
+    assert_true(kjit_array_is_contiguous(h, 'F'));
+    OK(kjit_array_get(h, SHAPE(2, 1), &value));
+    assert_int_equal(value, 5 + 201);
+    kjit_array_free(h);
+    kjit_array_free(d);
+    kjit_smart_free(s);
+    kjit_array_free(all);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    kjit_smart *s, *foreign;
+    kjit_array *a;
+    kjit_context *other;
+    FAILS(kjit_smart_create(ctx, (kjit_dtype)99, 1, SHAPE(1), 'C', &s), KJIT_TYPE, "99");
+    FAILS(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(-1), 'C', &s), KJIT_SHAPE, "negative");
+    FAILS(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(1), 'X', &s), KJIT_INVALID, "order");
+    FAILS(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(INT64_MAX), 'C', &s), KJIT_NO_MEMORY, "memory");
+    assert_null(s);
+    FAILS(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(1), 'C', NULL), KJIT_INVALID, "out is NULL");
+    assert_int_equal(kjit_smart_create(NULL, KJIT_I32, 1, SHAPE(1), 'C', &s), KJIT_INVALID);
+    assert_int_equal(kjit_smart_from(NULL, &s), KJIT_INVALID);
+    assert_int_equal(kjit_smart_host(NULL, &a), KJIT_INVALID);
+    assert_int_equal(kjit_smart_gpu(NULL, &a), KJIT_INVALID);
+    assert_null(a);
+    assert_int_equal(kjit_smart_host_changed(NULL), KJIT_INVALID);
+    assert_int_equal(kjit_smart_gpu_changed(NULL), KJIT_INVALID);
+    OK(kjit_smart_create(ctx, KJIT_F32, 1, SHAPE(8), 'C', &s));
+    FAILS(kjit_smart_host(s, NULL), KJIT_INVALID, "out is NULL");
+    FAILS(kjit_smart_gpu(s, NULL), KJIT_INVALID, "out is NULL");
+    FAILS(kjit_launch_forall(mod, "add", 8, NULL, (kjit_arg[]){kjit_arg_smart(s)}, 1), KJIT_TYPE,
+          "f32");
+    FAILS(kjit_launch_forall(mod, "add", 8, NULL, (kjit_arg[]){kjit_arg_smart(NULL)}, 1),
+          KJIT_INVALID, "smart array is NULL");
+    assert_int_equal(kjit_context_create(NULL, &other, NULL, 0), KJIT_OK);
+    assert_int_equal(kjit_smart_create(other, KJIT_I32, 1, SHAPE(8), 'C', &foreign), KJIT_OK);
+    kjit_context_destroy(other); /* what belongs to it keeps it */
+    FAILS(kjit_launch_forall(mod, "add", 8, NULL, (kjit_arg[]){kjit_arg_smart(foreign)}, 1),
+          KJIT_INVALID, "another context");
+    kjit_smart_free(foreign);
+    kjit_smart_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moves),   cmocka_unit_test(test_read_by_kernels),
+        cmocka_unit_test(test_streams), cmocka_unit_test(test_from),
+        cmocka_unit_test(test_refused),
+    };
+    static char path[200];
+    snprintf(path, sizeof path, "%s", path_of("log"));
+    log_path = path;
+    setenv("KJIT_DOUBLE_LOG", path, 1);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
