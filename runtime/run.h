@@ -28,6 +28,7 @@ typedef enum kj_rkind {
     KJ_R_LAZY, /* an array that was not computed yet: only within an expression of the source */
     KJ_R_STREAM,
     KJ_R_EVENT,
+    KJ_R_SMART,
 } kj_rkind;
 
 typedef struct kj_robject kj_robject;
@@ -67,6 +68,7 @@ struct kj_robject {
         struct kj_lazy *lazy;
         kjit_stream *stream;
         kjit_event *event;
+        kjit_smart *smart;
     } u;
 };
 
@@ -178,7 +180,7 @@ static inline kj_rvalue kj_run_float(double f)
 {
     return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = KJIT_F64, .u.f = f};
 }
-/* New objects. The array, stream or event is the object's from the call on, also when it fails. */
+/* New objects. The array, stream, event or smart array is the object's from the call on, also when it fails. */
 bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalue *out);
 bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n,
                      kj_rvalue *out); /* n times KJ_R_NONE */
@@ -188,6 +190,7 @@ bool kj_run_lazy(kj_run *r, kj_span at, const struct kj_lazy *e,
                  kj_rvalue *out); /* takes its arguments' references */
 bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out);
 bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out);
+bool kj_run_smart(kj_run *r, kj_span at, kjit_smart *s, kj_rvalue *out);
 bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list,
                    kj_rvalue item);        /* takes the item's reference */
 const char *kj_run_kind_name(kj_rvalue v); /* "an int", "a string": for messages */
@@ -411,6 +414,10 @@ kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_to_device
     kj_run_copy_to_device;
 /* run_shape.c */
 kj_run_builtin kj_run_reshape, kj_run_ravel, kj_run_split, kj_run_is_contiguous;
+/* run_smart.c */
+kj_run_builtin kj_run_smart_array, kj_run_changed;
+/* A smart array's .host or .gpu. */
+bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
 /* lazy_reduce.c */
 kj_run_builtin kj_run_reduce, kj_run_cumsum;
 /* lazy_node.c */

@@ -121,6 +121,7 @@ static bool argument(kj_run *r, const kj_expr *e, kj_rvalue v, kjit_arg *out)
 {
     switch (v.kind) {
     case KJ_R_ARRAY: *out = kjit_arg_array(v.u.object->u.array); break;
+    case KJ_R_SMART: *out = kjit_arg_smart(v.u.object->u.smart); break;
     case KJ_R_INT:
         if (v.dtype == KJIT_U64)
             return kj_run_fail(r, KJIT_TYPE, e->span, "%s is too large for an argument",

@@ -27,6 +27,8 @@ void kj_run_free_object(kj_robject *o)
         kjit_stream_free(o->u.stream);
     else if (o->kind == KJ_R_EVENT)
         kjit_event_free(o->u.event);
+    else if (o->kind == KJ_R_SMART)
+        kjit_smart_free(o->u.smart);
     free(o);
 }
 
@@ -210,6 +212,17 @@ bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out)
     return true;
 }
 
+bool kj_run_smart(kj_run *r, kj_span at, kjit_smart *s, kj_rvalue *out)
+{
+    kj_robject *o = new_object(r, at, KJ_R_SMART, out);
+    if (!o) {
+        kjit_smart_free(s);
+        return false;
+    }
+    o->u.smart = s;
+    return true;
+}
+
 /* ---- What a value is ---- */
 
 const char *kj_run_kind_name(kj_rvalue v)
@@ -222,7 +235,7 @@ const char *kj_run_kind_name(kj_rvalue v)
         [KJ_R_TUPLE] = "a tuple",   [KJ_R_LIST] = "a list",
         [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array",
         [KJ_R_LAZY] = "an array",   [KJ_R_STREAM] = "a stream",
-        [KJ_R_EVENT] = "an event",
+        [KJ_R_EVENT] = "an event",  [KJ_R_SMART] = "a smart array",
     };
     return names[v.kind];
 }
