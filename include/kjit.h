@@ -162,6 +162,9 @@ KJIT_API kjit_status kjit_context_create(const kjit_context_options *options, kj
  * arrays, modules, streams and events has been freed too. */
 KJIT_API void kjit_context_destroy(kjit_context *ctx);
 KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out);
+/* *can is 1 where a device reaches the other's memory: the same device, CPUs, GPUs that are
+ * connected so. Copies are possible all the same (kjit_copy), through host memory. */
+KJIT_API kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *can);
 /* Waits for the work of every stream; gives the first failure that nobody has been told: of work,
  * else of a deallocation. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
@@ -403,7 +406,11 @@ KJIT_API kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const v
 
 /* Copies all elements between arrays of one dtype and shape, any layouts, overlapping or not, host
  * or device. With a stream it is queued (wrapped memory must live until it ran); without (NULL) it
- * comes after all work queued before on any stream, and is done on return. */
+ * comes after all work queued before on any stream, and is done on return.
+ * The arrays may belong to different contexts, on any devices; kjit_last_error(dst's) then has the
+ * sentence. Such a stream is one of either context, or of the GPU's where the other is a CPU; the
+ * other context's work must have ended. Between two GPUs, arrays that are not dense in one order
+ * go through host memory: the call then waits for the stream, and is done on return. */
 KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream);
 /* A new array with the same elements, in F order if the source is, else in C order. */
 KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);

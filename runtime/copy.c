@@ -26,9 +26,9 @@ static void copy_done(kj_work *work, kjit_status status, const kj_host_fault *fa
     drop_work(w);
 }
 
-static kjit_status run(const kj_transfer *t, kj_buffer *dst, kj_buffer *src, kjit_stream *stream)
+static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
+                       kjit_stream *stream)
 {
-    kjit_context *ctx = dst->ctx;
     kj_failure why;
     copy_work *w = NULL;
     if (stream) {
@@ -48,15 +48,14 @@ static kjit_status run(const kj_transfer *t, kj_buffer *dst, kj_buffer *src, kji
     return kj_fail_why(ctx, status, &why);
 }
 
-static kjit_status run_timed(const kj_timing_hook *hook, const kj_transfer *t, kj_buffer *dst,
-                             kj_buffer *src, kjit_stream *stream)
+static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
+                             kj_buffer *dst, kj_buffer *src, kjit_stream *stream)
 {
     static const char *const names[2][2] = {{"host to host", "host to device"},
                                             {"device to host", "device to device"}};
-    kjit_context *ctx = dst->ctx;
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     double start = kj_now_ms();
-    kjit_status status = run(t, dst, src, stream);
+    kjit_status status = run(ctx, t, dst, src, stream);
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     kj_timing timing = {.kind = KJ_TIMING_COPY,
                         .name = names[src->memory][dst->memory],
@@ -69,14 +68,21 @@ static kjit_status run_timed(const kj_timing_hook *hook, const kj_transfer *t, k
     return status;
 }
 
+kjit_status kj_transfer_by(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
+                           kjit_stream *stream)
+{
+    const kj_timing_hook *hook = atomic_load(&ctx->timing);
+    kjit_status status =
+        hook ? run_timed(ctx, hook, t, dst, src, stream) : run(ctx, t, dst, src, stream);
+    if (!stream)
+        kj_print_flush(ctx);
+    return status;
+}
+
 kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
                                kjit_stream *stream)
 {
-    const kj_timing_hook *hook = atomic_load(&dst->ctx->timing);
-    kjit_status status = hook ? run_timed(hook, t, dst, src, stream) : run(t, dst, src, stream);
-    if (!stream)
-        kj_print_flush(dst->ctx);
-    return status;
+    return kj_transfer_by(dst->ctx, t, dst, src, stream);
 }
 
 /* Would writing one disturb the other while it is read? One row is moved safely whatever its
@@ -105,29 +111,36 @@ static kjit_status copy_aside(kjit_array *dst, kjit_array *src, kjit_stream *str
     return status;
 }
 
+kjit_status kj_check_shapes(const kjit_array *dst, const kjit_array *src)
+{
+    char from[KJ_SHAPE_TEXT], to[KJ_SHAPE_TEXT];
+    if (dst->ndim == src->ndim &&
+        memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof *dst->shape) == 0)
+        return KJIT_OK;
+    return kj_fail(dst->ctx, KJIT_SHAPE, "a copy from shape %s to %s",
+                   kj_shape_text(src->ndim, src->shape, from),
+                   kj_shape_text(dst->ndim, dst->shape, to));
+}
+
 kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
     kjit_status status = dst && src ? kj_enter(dst->ctx) : KJIT_INVALID;
     if (status != KJIT_OK)
         return status;
     kjit_context *ctx = dst->ctx;
-    if (src->ctx != ctx || (stream && stream->ctx != ctx))
-        return kj_fail(ctx, KJIT_INVALID,
-                       "a copy's arrays and stream belong to different contexts");
     if (dst->buffer->read_only)
         return kj_fail(ctx, KJIT_INVALID, "the array that is to be copied to is read-only");
+    if (src->ctx != ctx)
+        return kj_copy_between(dst, src, stream);
+    if (stream && stream->ctx != ctx)
+        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context than the arrays");
     if (dst->dtype != src->dtype)
         return kj_fail(ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ",
                        kj_dtype_name(src->ctx, src->dtype), kj_dtype_name(src->ctx, dst->dtype));
-    char from[KJ_SHAPE_TEXT], to[KJ_SHAPE_TEXT];
-    if (dst->ndim != src->ndim ||
-        memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof *dst->shape) != 0)
-        return kj_fail(ctx, KJIT_SHAPE, "a copy from shape %s to %s",
-                       kj_shape_text(src->ndim, src->shape, from),
-                       kj_shape_text(dst->ndim, dst->shape, to));
+    status = kj_check_shapes(dst, src);
     kj_transfer t;
-    if (!kj_transfer_init(&t, dst, src))
-        return KJIT_OK;
+    if (status != KJIT_OK || !kj_transfer_init(&t, dst, src))
+        return status;
     if (disturbs(&t, dst, src))
         return copy_aside(dst, src, stream);
     return kj_transfer_submit(&t, dst->buffer, src->buffer, stream);

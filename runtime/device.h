@@ -33,9 +33,9 @@ typedef struct kj_work {
     const char *why;
 } kj_work;
 
-/* Elements of `size` bytes (1, 2, 4 or 8) from one place to another, axis by axis; strides are in bytes and may be
- * negative or 0. Made by kj_transfer_init: no axis has extent 1 or 0, axes that lie densely in both
- * are one. */
+/* Elements of `size` bytes (1, 2, 4 or 8) from one place to another, axis by axis; strides are in
+ * bytes and may be negative or 0. Made by kj_transfer_init: no axis has extent 1 or 0, axes that
+ * lie densely in both are one. */
 enum { KJ_MAX_AXES = KJIT_MAX_NDIM + 1 };
 typedef struct kj_transfer {
     char *dst;
@@ -44,7 +44,13 @@ typedef struct kj_transfer {
     size_t size;
     int ndim;
     int64_t shape[KJ_MAX_AXES], dst_stride[KJ_MAX_AXES], src_stride[KJ_MAX_AXES];
+    /* Of another device of the same kind whose memory that end is in: then it is a row
+     * (kj_transfer_is_row). NULL: it is the copying device's, or the host's. */
+    kj_device *dst_device, *src_device;
 } kj_transfer;
+
+/* How a device is to the memory of another of its kind. */
+typedef enum kj_reach { KJ_APART, KJ_REACHED, KJ_SAME } kj_reach;
 
 /* A launch: `values` has grid, block and `nslots` slots; its fault pointer is the device's to
  * set. */
@@ -79,9 +85,10 @@ typedef struct kj_device_ops {
     /* Why every call fails with KJIT_LOST from now on; NULL while the device works. May be NULL. */
     const char *(*lost)(const kj_device *dev);
 
+    kj_reach (*peer)(kj_device *dev, const kj_device *other);
+
     /* What gives something back has done so when it fails, as far as it could be done. On a device
      * that was lost it does nothing, and does not fail. */
-
     /* At a multiple of 256 bytes on a device without host_memory. */
     kjit_status (*alloc)(kj_device *dev, size_t size, void **out, kj_failure *why);
     kjit_status (*release)(kj_device *dev, void *memory, size_t size, kj_failure *why);
@@ -158,5 +165,7 @@ int kj_machine_cpus(void);
 
 /* Carries a transfer out between host addresses (layout.c). */
 void kj_transfer_run(const kj_transfer *transfer);
+/* Does it move neighbouring bytes only? *bytes is how many. */
+bool kj_transfer_is_row(const kj_transfer *transfer, size_t *bytes);
 
 #endif

@@ -203,6 +203,16 @@ static void copy_axes(const kj_transfer *t, int axis, char *dst, const char *src
             copy_axes(t, axis + 1, dst + i * t->dst_stride[axis], src + i * t->src_stride[axis]);
 }
 
+bool kj_transfer_is_row(const kj_transfer *t, size_t *bytes)
+{
+    *bytes = t->size;
+    if (t->ndim == 0)
+        return true;
+    *bytes *= (size_t)t->shape[0];
+    return t->ndim == 1 && t->dst_stride[0] == (int64_t)t->size &&
+           t->src_stride[0] == (int64_t)t->size;
+}
+
 void kj_transfer_run(const kj_transfer *t)
 {
     copy_axes(t, 0, t->dst, t->src);

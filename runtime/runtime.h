@@ -265,9 +265,16 @@ kjit_status kj_array_view(kjit_array *a, char *data, kjit_dtype dtype, int ndim,
 /* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to
  * move. */
 bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src);
+/* Can one be copied to the other? KJIT_SHAPE if not. */
+kjit_status kj_check_shapes(const kjit_array *dst, const kjit_array *src);
+/* kjit_copy where the arrays are of two contexts (peer.c). */
+kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *stream);
 /* Carries a transfer between two buffers out, by kjit_copy's rules. */
 kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
                                kjit_stream *stream);
+/* The same by the device of a context whose memory it need not be. */
+kjit_status kj_transfer_by(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
+                           kjit_stream *stream);
 /* An array whose elements the host can read where they are: `a` itself, held, or a copy. All queued
  * work has ended. */
 kjit_status kj_array_on_host(kjit_array *a, kjit_array **out);

@@ -58,9 +58,8 @@ static bool check_side(drv_side *side, const drv_box *box, const char *what)
                (unsigned long long)m->begin);
         return false;
     }
-    const drv_context *wanted = side->context ? side->context : context_current();
-    if (m && m->context->device != wanted->device &&
-        !context_current()->peers[m->context->device]) {
+    if (m && side->device && memory_is_device(side->address) && !memory_in_reach(m) &&
+        !(side->context && side->context->device == m->context->device)) {
         misuse(CUDA_ERROR_INVALID_CONTEXT, "%s %#llx is of another context", what,
                (unsigned long long)side->address);
         return false;

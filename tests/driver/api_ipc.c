@@ -1,5 +1,5 @@
-/* Memory of other processes: that which is shown to them becomes a file's, and its handle says where
- * that is open. */
+/* Memory of other processes: that which is shown to them becomes a file's, and its handle says
+ * where that is open. */
 #include "double.h"
 #include <fcntl.h>
 #include <string.h>

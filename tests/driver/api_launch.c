@@ -98,8 +98,7 @@ static void add_uses(drv_launch_op *launch, const drv_function *f)
                    f->name, i + 1, (unsigned long long)value, (unsigned long long)found->ended);
             continue;
         }
-        if (memory_is_device(value) && found->context->device != context_current()->device &&
-            !context_current()->peers[found->context->device])
+        if (memory_is_device(value) && !memory_in_reach(found))
             misuse(CUDA_ERROR_INVALID_VALUE,
                    "%s: parameter %d, %#llx, is of device %d, whose memory this one cannot reach",
                    f->name, i + 1, (unsigned long long)value, found->context->device);

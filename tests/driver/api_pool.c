@@ -7,10 +7,16 @@ typedef struct drv_pool {
     int device;
     cuuint64_t threshold; /* bytes that are kept when nobody uses them */
     int reuse[3];
+    bool shared[64]; /* by device: those whose work may use its memory */
     cuuint64_t used, reserved, used_high, reserved_high;
 } drv_pool;
 
 static drv_pool *defaults[64]; /* by device */
+
+bool pool_shared(const drv_memory *memory, int device)
+{
+    return memory->pool->shared[device];
+}
 
 int pool_device(const drv_object *pool)
 {
@@ -84,6 +90,26 @@ CUresult do_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
     cuuint64_t least = pool->used > keep ? pool->used : keep;
     if (pool->reserved > least)
         pool->reserved = least;
+    return CUDA_SUCCESS;
+}
+
+/* The pool's own device has access, and keeps it. */
+CUresult do_cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *accesses, size_t count)
+{
+    drv_pool *pool = object_find(handle, KIND_POOL);
+    if (!pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!accesses)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "nobody is named");
+    for (size_t i = 0; i < count; i++) {
+        const CUmemAccessDesc *a = &accesses[i];
+        if (a->location.type != CU_MEM_LOCATION_TYPE_DEVICE || a->location.id < 0 ||
+            a->location.id >= config()->devices || a->location.id == pool->device)
+            return misuse(CUDA_ERROR_INVALID_DEVICE, "no other device: %d", a->location.id);
+        if (!config()->peers)
+            return CUDA_ERROR_INVALID_DEVICE;
+        pool->shared[a->location.id] = a->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    }
     return CUDA_SUCCESS;
 }
 

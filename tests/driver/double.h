@@ -368,6 +368,9 @@ drv_memory *memory_to_free(CUdeviceptr address); /* api_memory.c; likewise */
 drv_memory *memory_on_device(uint64_t address, size_t size, const char *what);
 void pool_take_back(drv_memory *memory); /* memory_give_back\'s part in api_pool.c */
 int pool_device(const drv_object *pool);
+bool pool_shared(const drv_memory *memory, int device); /* may its work use what the pool gave? */
+/* May the current context's work use memory of that device? */
+bool memory_in_reach(const drv_memory *memory);
 bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; without the lock */
 
 drv_memory *pinned_at(const void *host); /* the living page-locked range around it */

@@ -216,6 +216,15 @@ drv_memory *memory_next(const drv_memory *after)
     return at < count ? table[at] : NULL;
 }
 
+bool memory_in_reach(const drv_memory *memory)
+{
+    const drv_context *current = context_current();
+    int device = memory->context->device;
+    if (device == current->device)
+        return true;
+    return memory->pool ? pool_shared(memory, current->device) : current->peers[device];
+}
+
 bool memory_find(void *ctx, uint64_t address, ptx_range *out)
 {
     (void)ctx;

@@ -63,6 +63,11 @@ SAME(KJ_CU_MEMPOOL_ATTR_USED_MEM_HIGH, CU_MEMPOOL_ATTR_USED_MEM_HIGH);
 SAME(KJ_CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
 SAME(KJ_CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
 
+SAME(KJ_CU_MEM_ACCESS_READWRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+SAME(sizeof(kj_cu_pool_access), sizeof(CUmemAccessDesc));
+SAME(offsetof(kj_cu_pool_access, location), offsetof(CUmemAccessDesc, location.id));
+SAME(offsetof(kj_cu_pool_access, flags), offsetof(CUmemAccessDesc, flags));
+
 SAME(sizeof(kj_cu_pool_properties), sizeof(CUmemPoolProps));
 SAME_FIELD(type, allocType);
 SAME_FIELD(handles, handleTypes);
@@ -71,8 +76,9 @@ SAME_FIELD(location, location.id);
 SAME_FIELD(security, win32SecurityAttributes);
 
 /* The entry points, as the library exports them and as cuGetProcAddress gives them for their version;
- * with the one structure by the toolkit's name. */
+ * with the structures by the toolkit's names. */
 #define kj_cu_pool_properties CUmemPoolProps
+#define kj_cu_pool_access CUmemAccessDesc
 #define CU(name, suffix, version, need, params) \
     SAME_TYPE(__typeof__(&cu##name##suffix), kj_cu_result(*) params); \
     SAME_TYPE(PFN_cu##name##_v##version, kj_cu_result(*) params);

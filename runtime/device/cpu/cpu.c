@@ -114,6 +114,13 @@ static void cpu_close(kj_device *dev)
     free(dev);
 }
 
+/* All of them have the host's. */
+static kj_reach cpu_peer(kj_device *dev, const kj_device *other)
+{
+    (void)dev, (void)other;
+    return KJ_SAME;
+}
+
 static kjit_status cpu_alloc(kj_device *dev, size_t size, void **out, kj_failure *why)
 {
     (void)dev;
@@ -255,6 +262,7 @@ const kj_device_ops kj_cpu_device = {
     .attribute = cpu_attribute,
     .open = cpu_open,
     .close = cpu_close,
+    .peer = cpu_peer,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .memory = cpu_memory,

@@ -166,7 +166,7 @@ static kj_cu_result move_device_half(kj_device *dev, kj_cu_stream stream, const 
 
 /* ---- What both kinds of copies begin with ---- */
 
-typedef enum way { WITHIN_HOST, WITHIN_DEVICE, OVERLAPPING, BETWEEN } way;
+typedef enum way { WITHIN_HOST, WITHIN_DEVICE, OVERLAPPING, BETWEEN, BETWEEN_DEVICES } way;
 
 typedef struct plan {
     way way;
@@ -178,11 +178,13 @@ typedef struct plan {
 static way way_of(const kj_transfer *t)
 {
     size_t size;
+    if (t->dst_device || t->src_device)
+        return BETWEEN_DEVICES;
     if (t->dst_memory != t->src_memory)
         return BETWEEN;
     if (t->dst_memory == KJIT_HOST)
         return WITHIN_HOST;
-    if (!kj_cuda_is_row(t, &size))
+    if (!kj_transfer_is_row(t, &size))
         return WITHIN_DEVICE;
     return t->dst < t->src + size && t->src < t->dst + size ? OVERLAPPING : WITHIN_DEVICE;
 }
@@ -196,7 +198,7 @@ static kjit_status make_plan(kj_device *dev, const kj_transfer *t, plan *p, kj_f
     if (p->way == BETWEEN)
         start_boxes(&p->boxes, t);
     if (p->way == OVERLAPPING) {
-        kj_cuda_is_row(t, &size);
+        kj_transfer_is_row(t, &size);
         p->room = size < ROOM ? size : ROOM;
     } else if (p->way == BETWEEN && !is_dense(&p->boxes)) {
         p->room = KJ_CUDA_STAGE;
@@ -255,9 +257,11 @@ static kj_cu_result transfer_now(kj_device *dev, const kj_transfer *t, plan *p)
     }
     if (p->way == WITHIN_DEVICE)
         result = kj_cuda_move(dev, dev->stream, t);
+    else if (p->way == BETWEEN_DEVICES)
+        result = kj_cuda_move_between(dev, dev->stream, t);
     else if (p->way == OVERLAPPING)
         result = kj_cuda_move_over(dev, dev->stream, t, p->aside, p->room);
-    else if (kj_cuda_is_row(t, &bytes))
+    else if (kj_transfer_is_row(t, &bytes))
         result = row_now(dev, t, bytes);
     else
         result = boxes_now(dev, &p->boxes);
@@ -349,6 +353,7 @@ static kj_cu_result queue_transfer(kj_queue *q, copy_task *c, const kj_transfer 
     switch (c->plan.way) {
     case WITHIN_HOST: return dev->cu->LaunchHostFunc(q->stream, run_on_host, c);
     case WITHIN_DEVICE: return kj_cuda_move(dev, q->stream, t);
+    case BETWEEN_DEVICES: return kj_cuda_move_between(dev, q->stream, t);
     case OVERLAPPING: return kj_cuda_move_over(dev, q->stream, t, c->plan.aside, c->plan.room);
     default: return queue_boxes(q, c);
     }

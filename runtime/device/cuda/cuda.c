@@ -225,6 +225,7 @@ const kj_device_ops kj_cuda_device = {
     .open = cuda_open,
     .close = cuda_close,
     .lost = cuda_lost,
+    .peer = kj_cuda_peer,
     .alloc = kj_cuda_alloc,
     .release = kj_cuda_release,
     .trim = kj_cuda_trim,

@@ -62,6 +62,7 @@ struct kj_device {
     kj_cu_pool pool;            /* NULL where the device has none */
 
     pthread_mutex_t first_lock; /* while something is made at its first use */
+    uint64_t admitted;          /* devices that reach the pool's memory, or cannot */
     kj_cu_module mover_module;
     kj_cu_function mover;
 
@@ -171,14 +172,18 @@ bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
 
 kjit_status kj_cuda_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer,
                          kj_work *work, kj_failure *why);
-/* Is a transfer one run of bytes on both sides? How many those are. */
-bool kj_cuda_is_row(const kj_transfer *t, size_t *bytes);
 /* Puts a transfer within the device's memory into a stream; its ends don't overlap. */
 kj_cu_result kj_cuda_move(kj_device *dev, kj_cu_stream stream, const kj_transfer *t);
 /* The same for a row whose ends do, through `room` bytes of memory aside. */
 kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_transfer *t,
                                void *aside, size_t room);
 void kj_cuda_mover_free(kj_device *dev);
+
+/* ---- Other GPUs (peer.c) ---- */
+
+kj_reach kj_cuda_peer(kj_device *dev, const kj_device *other);
+/* Puts a transfer with an end in another device's memory into a stream. */
+kj_cu_result kj_cuda_move_between(kj_device *dev, kj_cu_stream stream, const kj_transfer *t);
 
 /* ---- The device runtime (devrt.c) ---- */
 

@@ -69,7 +69,11 @@ enum { /* all uint64_t */
        KJ_CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
 };
 
-enum { KJ_CU_MEM_ALLOCATION_TYPE_PINNED = 1, KJ_CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+enum {
+    KJ_CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    KJ_CU_MEM_LOCATION_TYPE_DEVICE = 1,
+    KJ_CU_MEM_ACCESS_READWRITE = 3
+};
 
 /* What a pool is made of; what isn't set is 0. */
 typedef struct kj_cu_pool_properties {
@@ -80,6 +84,13 @@ typedef struct kj_cu_pool_properties {
     unsigned short usage;
     unsigned char reserved[54];
 } kj_cu_pool_properties;
+
+/* Whose work may use a pool's memory, too. */
+typedef struct kj_cu_pool_access {
+    unsigned location_type;
+    int location;
+    unsigned flags;
+} kj_cu_pool_access;
 
 /* A device that kjit can use. */
 typedef struct kj_cuda_chip {

@@ -142,20 +142,10 @@ static kj_cu_address address(const void *p)
     return (kj_cu_address)(uintptr_t)p;
 }
 
-bool kj_cuda_is_row(const kj_transfer *t, size_t *bytes)
-{
-    *bytes = t->size;
-    if (t->ndim == 0)
-        return true;
-    *bytes *= (size_t)t->shape[0];
-    return t->ndim == 1 && t->dst_stride[0] == (int64_t)t->size &&
-           t->src_stride[0] == (int64_t)t->size;
-}
-
 kj_cu_result kj_cuda_move(kj_device *dev, kj_cu_stream stream, const kj_transfer *t)
 {
     size_t bytes;
-    if (!kj_cuda_is_row(t, &bytes))
+    if (!kj_transfer_is_row(t, &bytes))
         return move_elements(dev, stream, t);
     return dev->cu->MemcpyDtoDAsync(address(t->dst), address(t->src), bytes, stream);
 }
@@ -165,7 +155,7 @@ kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_tra
 {
     size_t size;
     kj_cu_result result = KJ_CU_SUCCESS;
-    kj_cuda_is_row(t, &size);
+    kj_transfer_is_row(t, &size);
     for (size_t done = 0, n; done < size && result == KJ_CU_SUCCESS; done += n) {
         n = size - done < room ? size - done : room;
         size_t at = t->dst < t->src ? done : size - done - n;

@@ -1,4 +1,5 @@
-/* Captures of streams and their graphs: what they do, and the mistakes that may be made with them. */
+/* Captures of streams and their graphs: what they do, and the mistakes that may be made with
+ * them. */
 #include "check.h"
 
 enum { COUNT = 1000, BYTES = 4 * COUNT };

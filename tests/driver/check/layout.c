@@ -65,6 +65,8 @@ static void print_structures(void)
     FIELD(CUmemPoolProps, location);
     FIELD(CUmemPoolProps, location.id);
     FIELD(CUmemPoolProps, win32SecurityAttributes);
+    SIZE(CUmemAccessDesc);
+    FIELD(CUmemAccessDesc, flags);
     SIZE(CUuuid);
     SIZE(CUipcMemHandle);
     SIZE(CUdeviceptr);
@@ -77,6 +79,7 @@ static void print_values(void)
     VALUE(CU_MEMORYTYPE_UNIFIED);
     VALUE(CU_MEM_ALLOCATION_TYPE_PINNED);
     VALUE(CU_MEM_LOCATION_TYPE_DEVICE);
+    VALUE(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     VALUE(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
     VALUE(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
     VALUE(CU_MEMPOOL_ATTR_USED_MEM_HIGH);
