@@ -238,6 +238,8 @@ typedef struct kjit_diagnostic {
     int severity;                             /* 0 error, 1 warning */
 } kjit_diagnostic;
 
+typedef void kjit_diagnose_fn(void *user, const kjit_diagnostic *diagnostic);
+
 typedef struct kjit_compile_options {
     int opt_level;   /* 0 to 3; -1: the default, 3 */
     int no_contract; /* 1: a*b + c rounds twice */
@@ -248,6 +250,10 @@ typedef struct kjit_compile_options {
      * libdevice.10.bc; NULL: the embedded, with the CPU's results bit for bit. */
     const char *libdevice;
     int ftz; /* 1: GPU: f32 operations take subnormal numbers for zeros */
+    /* Called for each error and warning of the source, in the order of their places, before
+     * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
+    kjit_diagnose_fn *diagnose;
+    void *user; /* diagnose's first argument */
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of

@@ -123,6 +123,30 @@ static kjit_status source_errors(kjit_module *mod)
     return kj_fail(mod->ctx, KJIT_COMPILE, "%.*s", (int)n, mod->log);
 }
 
+static kjit_diagnostic diagnostic(const kjit_module *mod, const kj_message *m)
+{
+    uint32_t line, column, end_line, end_column;
+    kj_line_col(&mod->source, m->span.begin, &line, &column);
+    kj_line_col(&mod->source, m->span.end, &end_line, &end_column);
+    return (kjit_diagnostic){.file = mod->source.name,
+                             .message = m->text,
+                             .hint = m->hint,
+                             .code = m->code,
+                             .line = (int)line,
+                             .column = (int)column,
+                             .end_line = (int)end_line,
+                             .end_column = (int)end_column,
+                             .severity = m->severity == KJ_WARNING};
+}
+
+static void diagnose(const kjit_module *mod, const kjit_compile_options *options)
+{
+    for (int i = 0; options && options->diagnose && i < mod->nmessages; i++) {
+        kjit_diagnostic d = diagnostic(mod, mod->messages[i]);
+        options->diagnose(options->user, &d);
+    }
+}
+
 kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
                                 size_t size, const kjit_compile_options *options, kjit_module **out)
 {
@@ -149,6 +173,7 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
         kj_module_drop(mod);
         return kj_no_memory(ctx);
     }
+    diagnose(mod, options);
     *out = mod;
     return mod->program ? KJIT_OK : source_errors(mod);
 }
@@ -283,21 +308,8 @@ const char *kjit_module_log_json(kjit_module *mod)
 
 int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max)
 {
-    for (int i = 0; mod && out && i < mod->nmessages && i < max; i++) {
-        const kj_message *m = mod->messages[i];
-        uint32_t line, column, end_line, end_column;
-        kj_line_col(&mod->source, m->span.begin, &line, &column);
-        kj_line_col(&mod->source, m->span.end, &end_line, &end_column);
-        out[i] = (kjit_diagnostic){.file = mod->source.name,
-                                   .message = m->text,
-                                   .hint = m->hint,
-                                   .code = m->code,
-                                   .line = (int)line,
-                                   .column = (int)column,
-                                   .end_line = (int)end_line,
-                                   .end_column = (int)end_column,
-                                   .severity = m->severity == KJ_WARNING};
-    }
+    for (int i = 0; mod && out && i < mod->nmessages && i < max; i++)
+        out[i] = diagnostic(mod, mod->messages[i]);
     return mod ? mod->nmessages : 0;
 }
 

@@ -383,6 +383,53 @@ static void test_modules(void **state)
     kjit_module_free(NULL);
 }
 
+/* What a compilation says, as it is said. */
+typedef struct said {
+    int n;
+    kjit_diagnostic d[4];
+    char first[200];
+} said;
+
+static void hear(void *user, const kjit_diagnostic *d)
+{
+    said *s = user;
+    assert_true(s->n < 4);
+    if (s->n == 0)
+        snprintf(s->first, sizeof s->first, "%s", d->message);
+    s->d[s->n++] = *d;
+}
+
+static void test_diagnose(void **state)
+{
+    (void)state;
+    static const char broken[] = "kernel k(x: f32[], lenght: i32) {\n"
+                                 "    y = 2\n"
+                                 "    x[0] = lenth\n}\n";
+    said s = {0};
+    kjit_diagnostic d[4];
+    kjit_module *m;
+    kjit_compile_options options = {.opt_level = -1, .diagnose = hear, .user = &s};
+    FAILS(kjit_module_compile(ctx, "b.knl", broken, strlen(broken), &options, &m), KJIT_COMPILE,
+          s.first);
+    assert_int_equal(kjit_module_diagnostics(m, d, 4), s.n);
+    assert_int_equal(s.n, 2);
+    for (int i = 0; i < s.n; i++) {
+        assert_string_equal(s.d[i].file, "b.knl");
+        assert_int_equal(s.d[i].line, 2 + i);
+        assert_int_equal(s.d[i].column, d[i].column);
+        assert_int_equal(s.d[i].end_column, d[i].end_column);
+        assert_int_equal(s.d[i].severity, 0);
+        assert_string_equal(s.d[i].message, d[i].message);
+        assert_string_equal(s.d[i].code, d[i].code);
+    }
+    assert_non_null(strstr(s.d[1].hint, "lenght"));
+    kjit_module_free(m);
+    s.n = 0;
+    OK(kjit_module_compile(ctx, "s.knl", source, strlen(source), &options, &m));
+    assert_int_equal(s.n, 0);
+    kjit_module_free(m);
+}
+
 static void test_cooperative(void **state)
 {
     int64_t most, fewer;
@@ -411,7 +458,8 @@ int main(void)
         cmocka_unit_test(test_dimensions),      cmocka_unit_test(test_every_thread),
         cmocka_unit_test(test_layouts),         cmocka_unit_test(test_requires),
         cmocka_unit_test(test_shared),          cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_modules),         cmocka_unit_test(test_cooperative),
+        cmocka_unit_test(test_modules),         cmocka_unit_test(test_diagnose),
+        cmocka_unit_test(test_cooperative),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     drop_folder();
