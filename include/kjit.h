@@ -123,6 +123,7 @@ typedef struct kjit_smart kjit_smart;
 typedef struct kjit_stream kjit_stream;
 typedef struct kjit_event kjit_event;
 typedef struct kjit_launch_plan kjit_launch_plan;
+typedef struct kjit_graph kjit_graph;
 
 /* ---- Devices and contexts ---- */
 
@@ -669,6 +670,21 @@ KJIT_API kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kji
 /* Launches in a stream; NULL: the launch has finished on return. */
 KJIT_API kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream);
 KJIT_API void kjit_launch_plan_free(kjit_launch_plan *plan); /* its runs go on */
+
+/* A graph: launches and copies that are recorded, and done again as a whole. From kjit_graph_begin
+ * on what is launched and copied in the stream, plans' runs and other graphs included, is checked
+ * and kept, and not done; kjit_graph_end gives it. Each step keeps what it was given as a plan does.
+ * Until then nothing else can be put into the stream, and it cannot be synchronised (KJIT_INVALID);
+ * freeing it drops what was recorded. */
+KJIT_API kjit_status kjit_graph_begin(kjit_stream *stream);
+KJIT_API kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out);
+/* Does the steps in their order, in any stream of the context; NULL: they have finished on return.
+ * Steps within a GPU's memory are one launch of the driver's; host arrays, kernels that print or
+ * assert, and the CPU device have theirs queued one after the other, and where one cannot be those
+ * before it run. A graph may be launched by many threads; each launch runs in full after the one
+ * before it in its stream. */
+KJIT_API kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream);
+KJIT_API void kjit_graph_free(kjit_graph *graph); /* its launches go on */
 
 /* The threads a block that kjit_launch_forall takes for these arguments and as many elements as
  * the largest array has. */

@@ -141,7 +141,10 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
     kj_transfer t;
     if (status != KJIT_OK || !kj_transfer_init(&t, dst, src))
         return status;
-    if (disturbs(&t, dst, src))
+    bool aside = disturbs(&t, dst, src);
+    if (kj_stream_records(stream))
+        return kj_graph_record_copy(dst, src, aside ? NULL : &t, stream);
+    if (aside)
         return copy_aside(dst, src, stream);
     return kj_transfer_submit(&t, dst->buffer, src->buffer, stream);
 }

@@ -18,8 +18,9 @@
 
 typedef struct kj_device kj_device; /* an opened device; each device's own */
 typedef struct kj_queue kj_queue;
-typedef struct kj_mark kj_mark; /* a point in a queue, with its time */
-typedef struct kj_exec kj_exec; /* loaded code of one specialisation */
+typedef struct kj_mark kj_mark;   /* a point in a queue, with its time */
+typedef struct kj_exec kj_exec;   /* loaded code of one specialisation */
+typedef struct kj_graph kj_graph; /* steps that are launched as one */
 
 typedef struct kj_failure {
     char text[1000];
@@ -61,6 +62,12 @@ typedef struct kj_launch_call {
     size_t scratch;   /* bytes of memory each block in flight needs, shared arrays included */
     const char *what; /* for messages: "kernel 'scale' (scale.knl:7)"; lives as long as the exec */
 } kj_launch_call;
+
+/* One of the two. */
+typedef struct kj_graph_step {
+    const kj_launch_call *launch;
+    const kj_transfer *copy;
+} kj_graph_step;
 
 typedef struct kj_device_ops {
     const char *kind; /* "cpu": the name users give */
@@ -126,6 +133,15 @@ typedef struct kj_device_ops {
      * work->done. */
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
+
+    /* Steps in a row as one piece of work, prepared once; all three NULL where there is no such
+     * thing. *out is NULL when it cannot be done with these steps. The calls, their values and what
+     * the steps work on live as long as the graph. It may be launched by several threads. */
+    kjit_status (*graph_create)(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,
+                                kj_failure *why);
+    kjit_status (*graph_launch)(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,
+                                kj_failure *why);
+    void (*graph_free)(kj_device *dev, kj_graph *graph); /* its launches have ended */
 
     kjit_status (*queue_create)(kj_device *dev, kj_queue **out, kj_failure *why);
     kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */

@@ -181,6 +181,8 @@ kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stre
 kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
 {
     kj_ready ready;
+    if (kj_stream_records(stream))
+        return kj_graph_record_bound(b, stream);
     kjit_status status = kj_launch_ready(b, &ready);
     if (status == KJIT_OK && b->smart)
         status = kj_smart_enter(b, ready.variant);

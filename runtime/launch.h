@@ -29,7 +29,7 @@ kjit_status kj_launch_resident(kj_binding *b, const kj_ready *ready, int64_t *ou
 kjit_status kj_launch_ready(kj_binding *b, kj_ready *out);
 /* Launches what is ready; without a stream the call waits, also for what the kernel prints. */
 kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stream);
-/* The two in a row. */
+/* The two in a row; or what a stream that records does in place of them. */
 kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream);
 
 /* ---- Packets (packet.c) ---- */
@@ -75,5 +75,11 @@ kjit_status kj_prepared_new(kj_binding *b, kj_prepared **out);
 void kj_prepared_hold(kj_prepared *p);
 void kj_prepared_drop(kj_prepared *p);
 kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream);
+
+/* ---- Graphs (graph.c) ---- */
+
+/* In place of launches in a stream that records. */
+kjit_status kj_graph_record_launch(kj_prepared *p, kjit_stream *stream);
+kjit_status kj_graph_record_bound(kj_binding *b, kjit_stream *stream);
 
 #endif

@@ -255,7 +255,8 @@ kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)
         return status;
     if (stream && stream->ctx != ctx)
         return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
-    return kj_prepared_launch(plan->now, stream);
+    return kj_stream_records(stream) ? kj_graph_record_launch(plan->now, stream)
+                                     : kj_prepared_launch(plan->now, stream);
 }
 
 void kjit_launch_plan_free(kjit_launch_plan *plan)

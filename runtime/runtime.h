@@ -333,6 +333,7 @@ struct kjit_stream {
     pthread_mutex_t lock;
     kjit_status status; /* the first failure of its work, until someone synchronises */
     char *text;
+    _Atomic(kjit_graph *) recording; /* what it records, under its lock; or NULL */
 };
 
 struct kjit_event {
@@ -342,7 +343,11 @@ struct kjit_event {
 };
 
 double kj_now_ms(void);
-kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
+kj_queue *kj_queue_of(kjit_stream *stream);                     /* NULL for NULL */
+static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
+{
+    return stream && atomic_load_explicit(&stream->recording, memory_order_acquire);
+}
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
@@ -500,6 +505,18 @@ kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const cha
 /* Refuses to write an array that is read-only. */
 kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
 kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
+
+/* ---- Graphs (graph.c) ---- */
+
+/* What is put into a stream that records, in place of doing it. The copy's arguments are checked;
+ * `simple` is its transfer where it is one that needs nothing else, else NULL. */
+kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
+                                 kjit_stream *stream);
+/* KJIT_INVALID when the stream, which may be NULL, records: what is asked of it is no part of a
+ * graph. */
+kjit_status kj_graph_refuse(const kjit_stream *stream);
+/* A stream that is freed. */
+void kj_graph_abandon(kjit_stream *stream);
 
 /* ---- Const arrays that the host fills (filled.c) ---- */
 

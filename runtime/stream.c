@@ -125,6 +125,7 @@ void kjit_stream_free(kjit_stream *s)
     if (!s || kj_enter(s->ctx) != KJIT_OK)
         return;
     kjit_context *ctx = s->ctx;
+    kj_graph_abandon(s);
     kj_context_hold(ctx);
     kj_pending_add(ctx, KJ_PENDING_RESOURCES, &s->pending);
     kj_freed(ctx);
@@ -133,6 +134,9 @@ void kjit_stream_free(kjit_stream *s)
 kjit_status kjit_stream_synchronize(kjit_stream *s)
 {
     kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    status = kj_graph_refuse(s);
     if (status != KJIT_OK)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
@@ -223,7 +227,7 @@ static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
     if (status == KJIT_OK && s && s->ctx != e->ctx)
         return kj_fail(e->ctx, KJIT_INVALID,
                        "the stream and the event belong to different contexts");
-    return status;
+    return status == KJIT_OK ? kj_graph_refuse(s) : status;
 }
 
 kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)

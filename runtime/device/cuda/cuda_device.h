@@ -177,6 +177,8 @@ kj_cu_result kj_cuda_move(kj_device *dev, kj_cu_stream stream, const kj_transfer
 /* The same for a row whose ends do, through `room` bytes of memory aside. */
 kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_transfer *t,
                                void *aside, size_t room);
+/* The kernel that moves what is no row, loaded when it is first needed. */
+kj_cu_result kj_cuda_mover(kj_device *dev, kj_cu_function *out);
 void kj_cuda_mover_free(kj_device *dev);
 
 /* ---- Other GPUs (peer.c) ---- */
@@ -213,7 +215,23 @@ kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, si
                             kjit_kernel_info *out, kj_failure *why);
 kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
                              int64_t *out, kj_failure *why);
+bool kj_cuda_can_launch(const kj_device *dev, const kj_launch_call *call);
+/* The counter of a stream's kernels with grid_sync(), which they leave as they find it: made for the
+ * first of them. */
+kj_cu_result kj_cuda_ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
+                                   kj_cu_address *counter);
+/* Puts a launch into a stream. The context is entered, the counter ready. */
+kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
+                         const kj_launch_call *call);
 kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                                kj_work *work, kj_host_fault *fault, kj_failure *why);
+
+/* ---- Graphs (graph.c) ---- */
+
+kjit_status kj_cuda_graph_create(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,
+                                 kj_failure *why);
+kjit_status kj_cuda_graph_launch(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,
+                                 kj_failure *why);
+void kj_cuda_graph_free(kj_device *dev, kj_graph *graph);
 
 #endif

@@ -19,6 +19,8 @@ typedef struct CUstream_st *kj_cu_stream;
 typedef struct CUevent_st *kj_cu_event;
 typedef struct CUmemPoolHandle_st *kj_cu_pool;
 typedef struct CUlinkState_st *kj_cu_link;
+typedef struct CUgraph_st *kj_cu_graph;
+typedef struct CUgraphExec_st *kj_cu_graph_exec;
 typedef void (*kj_cu_host_function)(void *data);
 
 /* CUDA_ERROR_ILLEGAL_ADDRESS is KJ_CU_ILLEGAL_ADDRESS; what each means is in error.def. */
@@ -60,6 +62,9 @@ typedef unsigned kj_cu_jit_input;
 enum { KJ_CU_JIT_INPUT_PTX = 1, KJ_CU_JIT_INPUT_LIBRARY = 4 };
 
 enum { KJ_CU_STREAM_NON_BLOCKING = 1, KJ_CU_EVENT_DEFAULT = 0, KJ_CU_EVENT_DISABLE_TIMING = 2 };
+
+typedef unsigned kj_cu_capture_mode;
+enum { KJ_CU_STREAM_CAPTURE_RELAXED = 2 }; /* other calls may be made meanwhile */
 
 typedef unsigned kj_cu_pool_attribute;
 enum { /* all uint64_t */

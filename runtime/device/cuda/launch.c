@@ -30,10 +30,8 @@ static kjit_status refused(kj_device *dev, const kj_launch_call *call, kj_cu_res
     return kj_cuda_failed(dev, result, why, "launch %s", name_of(call));
 }
 
-/* The counter of a stream's kernels with grid_sync(), which they leave as they find it: made for the
- * first of them. */
-static kj_cu_result ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
-                                  kj_cu_address *counter)
+kj_cu_result kj_cuda_ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
+                                   kj_cu_address *counter)
 {
     static const unsigned zero = 0;
     kj_cu_address made;
@@ -50,8 +48,8 @@ static kj_cu_result ready_counter(kj_device *dev, kj_cu_stream stream, const kj_
     return result;
 }
 
-static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
-                           const kj_launch_call *call)
+kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
+                         const kj_launch_call *call)
 {
     const kj_exec *exec = call->exec;
     const int64_t *grid = call->values->grid, *block = call->values->block;
@@ -79,10 +77,10 @@ static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_fai
         return status;
     kj_cuda_launch_begin(dev, &note);
     pthread_mutex_lock(&dev->first_lock);
-    kj_cu_result result = ready_counter(dev, dev->stream, call->exec, &dev->counter);
+    kj_cu_result result = kj_cuda_ready_counter(dev, dev->stream, call->exec, &dev->counter);
     pthread_mutex_unlock(&dev->first_lock);
     if (result == KJ_CU_SUCCESS)
-        result = launch(dev, dev->stream, &dev->counter, call);
+        result = kj_cuda_put(dev, dev->stream, &dev->counter, call);
     if (result != KJ_CU_SUCCESS) {
         status = refused(dev, call, result, why);
     } else {
@@ -105,9 +103,9 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
         pthread_mutex_lock(&q->issue);
-        kj_cu_result result = ready_counter(dev, q->stream, call->exec, &q->counter);
+        kj_cu_result result = kj_cuda_ready_counter(dev, q->stream, call->exec, &q->counter);
         if (result == KJ_CU_SUCCESS)
-            result = launch(dev, q->stream, &q->counter, call);
+            result = kj_cuda_put(dev, q->stream, &q->counter, call);
         if (result == KJ_CU_SUCCESS)
             kj_cuda_queued(q, task, false);
         kj_cuda_issued(q);
@@ -120,17 +118,23 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
     return status;
 }
 
+bool kj_cuda_can_launch(const kj_device *dev, const kj_launch_call *call)
+{
+    return call->scratch <= (size_t)dev->max_shared &&
+           (!call->exec->grid_sync || (dev->cooperative && dev->cu->LaunchCooperativeKernel));
+}
+
 kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                                kj_work *work, kj_host_fault *fault, kj_failure *why)
 {
     (void)fault; /* what goes wrong on a GPU is the end of the device */
-    if (call->scratch > (size_t)dev->max_shared)
-        return kj_because(why, KJIT_LAUNCH,
-                          "%s needs %zu bytes of shared memory for a block; this GPU has %d",
-                          name_of(call), call->scratch, dev->max_shared);
-    if (call->exec->grid_sync && (!dev->cooperative || !dev->cu->LaunchCooperativeKernel))
-        return kj_because(why, KJIT_NO_DEVICE,
-                          "%s has a grid_sync(), and the %s has no cooperative launches",
-                          name_of(call), dev->cooperative ? "driver" : "device");
+    if (!kj_cuda_can_launch(dev, call))
+        return call->scratch > (size_t)dev->max_shared
+                   ? kj_because(why, KJIT_LAUNCH,
+                                "%s needs %zu bytes of shared memory for a block; this GPU has %d",
+                                name_of(call), call->scratch, dev->max_shared)
+                   : kj_because(why, KJIT_NO_DEVICE,
+                                "%s has a grid_sync(), and the %s has no cooperative launches",
+                                name_of(call), dev->cooperative ? "driver" : "device");
     return queue ? launch_queued(queue, call, work, why) : launch_now(dev, call, why);
 }

@@ -84,8 +84,7 @@ static const char program[] = ".version 7.0\n"
                                                                 "ret;\n"
                                                                 "}\n";
 
-/* The kernel, loaded when it is first needed. */
-static kj_cu_result get_mover(kj_device *dev, kj_cu_function *out)
+kj_cu_result kj_cuda_mover(kj_device *dev, kj_cu_function *out)
 {
     kj_cu_result result = KJ_CU_SUCCESS;
     pthread_mutex_lock(&dev->first_lock);
@@ -115,7 +114,7 @@ static kj_cu_result move_elements(kj_device *dev, kj_cu_stream stream, const kj_
 {
     enum { BLOCK = 256, BLOCKS_A_MULTIPROCESSOR = 16 };
     kj_cu_function mover;
-    kj_cu_result result = get_mover(dev, &mover);
+    kj_cu_result result = kj_cuda_mover(dev, &mover);
     if (result != KJ_CU_SUCCESS)
         return result;
     const void *dst = t->dst, *src = t->src;

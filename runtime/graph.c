@@ -1,0 +1,274 @@
+/* Graphs: launches and copies that were recorded from a stream, done again as a whole.
+ *
+ * A recorded launch is a prepared one, a recorded copy has its own views of both arrays. Where the
+ * device can take every step as one piece of work of its own it does; else a launch of the graph
+ * goes through the list. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+
+typedef struct step {
+    kj_prepared *launch;   /* or NULL, then it is a copy */
+    kjit_array *dst, *src; /* views of the graph's own */
+    kj_transfer transfer;  /* of a copy that the device can take in a graph */
+    bool together;         /* the device can take the step in a graph */
+} step;
+
+struct kjit_graph {
+    atomic_int refs;
+    kjit_context *ctx; /* held */
+    int n, room;
+    step *steps;
+    kj_graph *device; /* all of them as one; or NULL */
+};
+
+/* ---- Graphs and their steps ---- */
+
+static void drop_step(step *s)
+{
+    if (s->launch)
+        kj_prepared_drop(s->launch);
+    kjit_array_free(s->dst);
+    kjit_array_free(s->src);
+}
+
+static void drop(kjit_graph *g)
+{
+    if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    kjit_context *ctx = g->ctx;
+    if (g->device)
+        ctx->ops->graph_free(ctx->dev, g->device);
+    for (int i = 0; i < g->n; i++)
+        drop_step(&g->steps[i]);
+    free(g->steps);
+    free(g);
+    kj_context_drop(ctx);
+}
+
+/* Takes the step over, also when it fails. */
+static kjit_status add(kjit_graph *g, step *s)
+{
+    if (g->n == g->room) {
+        int room = g->room ? 2 * g->room : 16;
+        step *longer = realloc(g->steps, (size_t)room * sizeof *longer);
+        if (!longer) {
+            drop_step(s);
+            return kj_no_memory(g->ctx);
+        }
+        g->steps = longer;
+        g->room = room;
+    }
+    g->steps[g->n++] = *s;
+    return KJIT_OK;
+}
+
+/* Adds a step to what a stream records; if that has ended meanwhile it is an error. */
+static kjit_status record(kjit_stream *stream, step *s)
+{
+    pthread_mutex_lock(&stream->lock);
+    kjit_graph *g = atomic_load_explicit(&stream->recording, memory_order_relaxed);
+    kjit_status status = g ? add(g, s) : KJIT_INVALID;
+    pthread_mutex_unlock(&stream->lock);
+    if (g)
+        return status;
+    drop_step(s);
+    return kj_fail(stream->ctx, KJIT_INVALID, "the recording of the stream's graph has ended");
+}
+
+kjit_status kj_graph_record_launch(kj_prepared *p, kjit_stream *stream)
+{
+    step s = {.launch = p, .together = p->packet || p->grid[0] == 0};
+    kj_prepared_hold(p);
+    return record(stream, &s);
+}
+
+kjit_status kj_graph_record_bound(kj_binding *b, kjit_stream *stream)
+{
+    kj_prepared *p;
+    kjit_status status = kj_prepared_new(b, &p);
+    if (status != KJIT_OK)
+        return status;
+    status = kj_graph_record_launch(p, stream);
+    kj_prepared_drop(p);
+    return status;
+}
+
+static kjit_status view(kjit_array *a, kjit_array **out)
+{
+    return kj_array_view(a, a->data, a->dtype, a->ndim, a->shape, a->strides, out);
+}
+
+kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
+                                 kjit_stream *stream)
+{
+    step s = {.together = simple != NULL};
+    if (simple)
+        s.transfer = *simple;
+    kjit_status status = view(dst, &s.dst);
+    if (status == KJIT_OK)
+        status = view(src, &s.src);
+    if (status == KJIT_OK)
+        return record(stream, &s);
+    drop_step(&s);
+    return status;
+}
+
+/* ---- Recording ---- */
+
+kjit_status kjit_graph_begin(kjit_stream *stream)
+{
+    kjit_status status = stream ? kj_enter(stream->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    kjit_graph *g = calloc(1, sizeof *g), *none = NULL;
+    if (!g)
+        return kj_no_memory(stream->ctx);
+    atomic_init(&g->refs, 1);
+    g->ctx = stream->ctx;
+    if (!atomic_compare_exchange_strong(&stream->recording, &none, g)) {
+        free(g);
+        return kj_fail(stream->ctx, KJIT_INVALID, "the stream records a graph already");
+    }
+    kj_context_hold(g->ctx);
+    return KJIT_OK;
+}
+
+/* Ends a stream's recording; gives what was recorded, or NULL. */
+static kjit_graph *take(kjit_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    kjit_graph *g = atomic_exchange(&stream->recording, NULL);
+    pthread_mutex_unlock(&stream->lock);
+    return g;
+}
+
+/* Asks the device to take all steps as one. That it cannot is no failure: there is the list. */
+static void unite(kjit_graph *g)
+{
+    kjit_context *ctx = g->ctx;
+    int n = 0;
+    kj_failure why;
+    kj_graph_step *steps =
+        ctx->ops->graph_create && g->n > 0 ? malloc((size_t)g->n * sizeof *steps) : NULL;
+    for (int i = 0; steps && i < g->n; i++) {
+        const step *s = &g->steps[i];
+        if (!s->together) {
+            free(steps);
+            return;
+        }
+        if (!s->launch)
+            steps[n++] = (kj_graph_step){.copy = &s->transfer};
+        else if (s->launch->packet)
+            steps[n++] = (kj_graph_step){.launch = &s->launch->packet->call};
+    }
+    if (n > 0 && ctx->ops->graph_create(ctx->dev, steps, n, &g->device, &why) != KJIT_OK)
+        g->device = NULL;
+    free(steps);
+}
+
+kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = stream ? kj_enter(stream->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(stream->ctx, KJIT_INVALID, "out is NULL");
+    kjit_graph *g = take(stream);
+    if (!g)
+        return kj_fail(stream->ctx, KJIT_INVALID, "the stream records no graph");
+    unite(g);
+    *out = g;
+    return KJIT_OK;
+}
+
+kjit_status kj_graph_refuse(const kjit_stream *stream)
+{
+    if (!kj_stream_records(stream))
+        return KJIT_OK;
+    return kj_fail(stream->ctx, KJIT_INVALID,
+                   "the stream records a graph, which has launches and copies alone");
+}
+
+void kj_graph_abandon(kjit_stream *stream)
+{
+    drop(take(stream));
+}
+
+/* ---- Launching ---- */
+
+/* A launch of a graph that the device has as one, in a stream. */
+typedef struct graph_work {
+    kj_work work;
+    kjit_graph *graph;
+    kjit_stream *stream;
+} graph_work;
+
+static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    (void)fault;
+    graph_work *w = (graph_work *)work;
+    kj_stream_ended(w->stream, work, status);
+    drop(w->graph);
+    free(w);
+}
+
+static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
+{
+    kjit_context *ctx = g->ctx;
+    kj_failure why;
+    graph_work *w = stream ? malloc(sizeof *w) : NULL;
+    if (stream && !w)
+        return kj_no_memory(ctx);
+    if (w) {
+        *w = (graph_work){.work.done = graph_done, .graph = g, .stream = stream};
+        atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
+    }
+    kjit_status status =
+        ctx->ops->graph_launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL, &why);
+    if (status == KJIT_OK)
+        return status;
+    if (w)
+        drop(w->graph);
+    free(w);
+    return kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status launch_step(const step *s, kjit_stream *stream)
+{
+    return s->launch ? kj_prepared_launch(s->launch, stream) : kjit_copy(s->dst, s->src, stream);
+}
+
+/* A graph launched in a stream that records another becomes a part of that. */
+static kjit_status record_step(const step *s, kjit_stream *stream)
+{
+    return s->launch
+               ? kj_graph_record_launch(s->launch, stream)
+               : kj_graph_record_copy(s->dst, s->src, s->together ? &s->transfer : NULL, stream);
+}
+
+kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
+{
+    kjit_context *ctx = graph ? graph->ctx : NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (stream && stream->ctx != ctx)
+        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
+    bool records = kj_stream_records(stream);
+    bool timed = atomic_load_explicit(&ctx->timing, memory_order_acquire);
+    if (graph->device && !records && !timed)
+        return launch_united(graph, stream);
+    for (int i = 0; i < graph->n && status == KJIT_OK; i++)
+        status = (records ? record_step : launch_step)(&graph->steps[i], stream);
+    return status;
+}
+
+void kjit_graph_free(kjit_graph *graph)
+{
+    if (graph && kj_enter(graph->ctx) == KJIT_OK)
+        drop(graph);
+}
