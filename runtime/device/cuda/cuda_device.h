@@ -216,8 +216,8 @@ kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, si
 kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
                              int64_t *out, kj_failure *why);
 bool kj_cuda_can_launch(const kj_device *dev, const kj_launch_call *call);
-/* The counter of a stream's kernels with grid_sync(), which they leave as they find it: made for the
- * first of them. */
+/* The counter of a stream's kernels with grid_sync(), which they leave as they find it: made for
+ * the first of them. */
 kj_cu_result kj_cuda_ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
                                    kj_cu_address *counter);
 /* Puts a launch into a stream. The context is entered, the counter ready. */
