@@ -1,7 +1,8 @@
 # kjit. `make help` lists the goals; sources stand in the order of the pipeline.
 #
-#   BUILD=dir          where everything built goes (default build, or build/san with SAN=1)
+#   BUILD=dir          where everything built goes (default build, or build/san with SAN=1, build/tsan with SAN=thread)
 #   SAN=1              with AddressSanitizer and UndefinedBehaviorSanitizer
+#   SAN=thread         with ThreadSanitizer; `make test` then runs the programs of tests/api
 #   LLVM_LINK=shared   link libLLVM.so rather than LLVM's archives
 #   LLVM_CONFIG=path   another LLVM than the newest of 22 21 20 19 that is found
 #   PREFIX, DESTDIR    of install
@@ -25,6 +26,10 @@ ifeq ($(SAN),1)
 BUILD ?= build/san
 OPTIMISE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 SANITIZE = -fsanitize=address,undefined
+else ifeq ($(SAN),thread)
+BUILD ?= build/tsan
+OPTIMISE = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+SANITIZE = -fsanitize=thread
 else
 BUILD ?= build
 OPTIMISE = -O2 -g
@@ -124,7 +129,7 @@ test: deps ## install what is missing, build, and run the tests
 	@$(MAKE) run-tests
 
 run-tests: all test-programs
-	@BUILD=$(BUILD) LLVM_BIN=$(LLVM_BIN) SAN=$(SAN) tests/run
+	@BUILD=$(BUILD) LLVM_BIN=$(LLVM_BIN) SAN=$(SAN) tests/run $(if $(filter thread,$(SAN)),api)
 ifeq ($(SAN),1)
 	@if command -v valgrind >/dev/null; then $(MAKE) SAN= BUILD=$(BUILD)/plain valgrind-tests; \
 	    else echo "valgrind is not here: its pass is left out"; fi

@@ -32,7 +32,7 @@ config.environment["PATH"] = os.pathsep.join([llvm, os.environ["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["KJIT_CACHE_DIR"] = "off" # tests are to compile
 config.environment["KJIT_CUDADEVRT"] = os.path.join(root, "tests", "driver", "devrt.archive") # what the double takes for it
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "HOME", "XDG_CACHE_HOME", "CC"):
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "XDG_CACHE_HOME", "CC"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
@@ -71,7 +71,7 @@ if free and min(free) >= 6 << 30:
     config.available_features.add("6-GiB-of-memory")
 if os.path.exists(f"{build}/tests/driver/libcuda.so.1"):
     config.available_features.add("double")
-if os.environ.get("KJIT_SAN") == "1":
+if os.environ.get("KJIT_SAN"):
     config.available_features.add("san")
 if wrapper:
     config.available_features.add("wrapped")

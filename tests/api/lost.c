@@ -9,7 +9,7 @@ static const char source[] =
     "kernel astray(x: i32[], n: i64) { x[grid(1) + n] = 1 }\n";
 
 static kjit_module *mod;
-static kjit_array *x;
+static kjit_array *x, *y;
 
 static int set_up(void **state)
 {
@@ -17,21 +17,28 @@ static int set_up(void **state)
         return 1;
     mod = module(source);
     OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(1000), 'C', KJIT_DEVICE, &x));
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(1000), 'C', KJIT_DEVICE, &y));
     return 0;
 }
 
 static int tear_down(void **state)
 {
     kjit_array_free(x);
+    kjit_array_free(y);
     kjit_module_free(mod);
     return drop_context(state);
 }
 
-static kjit_status run(const char *kernel, kjit_stream *s)
+static kjit_status run_on(kjit_array *a, const char *kernel, kjit_stream *s)
 {
-    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_i64(1 << 27)};
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(1 << 27)};
     kjit_config config = {.grid = {4}, .block = {256}, .stream = s};
     return kjit_launch(mod, kernel, &config, args, strcmp(kernel, "add") == 0 ? 1 : 2);
+}
+
+static kjit_status run(const char *kernel, kjit_stream *s)
+{
+    return run_on(x, kernel, s);
 }
 
 #define LOST(call) FAILS(call, KJIT_LOST, "the device was lost: ")
@@ -84,9 +91,10 @@ static void test_in_a_stream(void **state)
     OK(kjit_event_record(from, s[0]));
     kjit_status status = KJIT_OK;
     for (int i = 0; i < 20 && status == KJIT_OK; i++) {
-        status = kjit_copy(x, host, s[i % 2]);
+        kjit_array *a = i % 2 == 0 ? x : y;
+        status = kjit_copy(a, host, s[i % 2]);
         if (status == KJIT_OK)
-            status = run(i == 10 ? "astray" : "add", s[i % 2]);
+            status = run_on(a, i == 10 ? "astray" : "add", s[i % 2]);
     }
     if (status == KJIT_OK)
         status = kjit_event_record(to, s[0]);
