@@ -135,15 +135,21 @@ ifeq ($(SAN),1)
 	    else echo "valgrind is not here: its pass is left out"; fi
 endif
 
-# A few tests under valgrind, which sees what compiled kernels do too. Its older versions cannot read all debug
+# Some tests under valgrind, which sees what compiled kernels do too. Its older versions cannot read all debug
 # information there is, so it gets none.
 VALGRIND_TESTS = tests/error/json.test tests/error/syntax tests/samples/vecadd.test tests/samples/reduce.test \
     tests/regression/report_of_an_ended_launch.knl
 
-valgrind-tests: $(BUILD)/kjit
-	@mkdir -p $(BUILD)/valgrind
+VALGRIND_PROGRAMS = arrays const_arrays embed files forms launch reports run streams walk
+
+valgrind-tests: $(BUILD)/kjit $(BUILD)/libkjit.so $(VALGRIND_PROGRAMS:%=$(BUILD)/tests/api/%)
+	@mkdir -p $(BUILD)/valgrind/tests/api
 	@objcopy --strip-debug $(BUILD)/kjit $(BUILD)/valgrind/kjit
-	@BUILD=$(BUILD)/valgrind LLVM_BIN=$(LLVM_BIN) KJIT_WRAPPER="$(CURDIR)/tests/valgrind" tests/run $(VALGRIND_TESTS)
+	@objcopy --strip-debug $(BUILD)/libkjit.so.0 $(BUILD)/valgrind/libkjit.so.0
+	@cp $(VALGRIND_PROGRAMS:%=$(BUILD)/tests/api/%) $(BUILD)/valgrind/tests/api
+	@BUILD=$(BUILD)/valgrind LLVM_BIN=$(LLVM_BIN) KJIT_WRAPPER="$(CURDIR)/tests/valgrind" \
+	    LD_LIBRARY_PATH=$(abspath $(BUILD))/valgrind tests/run $(VALGRIND_TESTS) \
+	    $(VALGRIND_PROGRAMS:%=$(BUILD)/valgrind/tests/generated/programs/api-%.test)
 
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh

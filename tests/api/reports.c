@@ -138,15 +138,18 @@ static void test_reading_waits(void **state)
     (void)state;
     char *shown;
     kjit_stream *s;
-    kjit_array *d;
-    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(1), 'C', KJIT_DEVICE, &d));
+    int32_t one = 1;
+    kjit_array *a = wrap(&one, KJIT_I32, 1, SHAPE(1)), *d;
+    OK(kjit_to_device(a, NULL, &d));
     OK(kjit_stream_create(ctx, &s));
     OK(tell(7, s));
     OK(kjit_array_format(d, &shown));
     expect("line 7 0\nline 7 1\n");
+    assert_string_equal(shown, "[1]");
     free(shown);
     kjit_stream_free(s);
     kjit_array_free(d);
+    kjit_array_free(a);
 }
 
 static void test_assert_in_a_stream(void **state)
