@@ -54,7 +54,7 @@ COMPILER = $(call in_order,compiler,arena types records source diag diag_show \
     target_ptx compile)
 # contexts, arrays and files; sources -> launches; run blocks
 RUNTIME = $(call in_order,runtime,status error machine memory devices context device_info pending layout array array_view array_shape array_item dlpack smart record copy peer file io_npy io_npy_record io_png \
-    format format_float str stream module bind store cache cache_list variant launch graph) packet plan graph forall stage explain filled report emit \
+    format format_float str stream module bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
     run_block run_param run_stmt run_expr run_op run_index run_record run_call run_args run_shape run_smart run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu loader pool queue)
 CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory queue mark copy move peer load launch)

@@ -22,7 +22,7 @@ static bool is_simple(const kj_transfer *t)
     size_t size;
     if (t->dst_memory != KJIT_DEVICE || t->src_memory != KJIT_DEVICE)
         return false;
-    return !kj_cuda_is_row(t, &size) || t->dst >= t->src + size || t->src >= t->dst + size;
+    return !kj_transfer_is_row(t, &size) || t->dst >= t->src + size || t->src >= t->dst + size;
 }
 
 static bool can_take(const kj_device *dev, const kj_graph_step *steps, int n)
@@ -49,7 +49,7 @@ static kj_cu_result prepare(kj_device *dev, kj_cu_stream stream, const kj_graph_
         size_t size;
         if (steps[i].launch)
             result = kj_cuda_ready_counter(dev, stream, steps[i].launch->exec, &g->counter);
-        else if (!kj_cuda_is_row(steps[i].copy, &size))
+        else if (!kj_transfer_is_row(steps[i].copy, &size))
             result = kj_cuda_mover(dev, &mover);
     }
     kj_cu_result end = kj_cuda_sync(dev, stream);
