@@ -21,9 +21,11 @@ enum { N = 20000 };
 
 static kjit_context *ctx;
 static kjit_module *mod;
-static kjit_array *host[2], *device, *view, *copy, *low, *high;
+static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept;
 static kjit_stream *stream[2];
 static kjit_event *event[2];
+static kjit_launch_plan *plan;
+static kjit_graph *graph;
 static char *cubin;
 
 /* Says what failed; a failure without a sentence ends the walk with 2. */
@@ -116,6 +118,29 @@ static int move(void)
     return 0;
 }
 
+/* What is prepared, and made again and again. */
+static int repeat(void)
+{
+    kjit_arg args[] = {kjit_arg_array(device), kjit_arg_i64(7)};
+    kjit_config config = {.grid = {N / 128}, .block = {128}};
+    TRY(kjit_launch_plan_create(mod, "add", &config, args, 2, &plan));
+    TRY(kjit_launch_plan_run(plan, NULL));
+    TRY(kjit_launch_plan_set(plan, 1, kjit_arg_i64(8)));
+    TRY(kjit_launch_plan_run(plan, stream[0]));
+    TRY(kjit_stream_synchronize(stream[0]));
+    TRY(kjit_to_device(copy, NULL, &kept));
+    TRY(kjit_graph_begin(stream[0]));
+    TRY(kjit_launch_plan_run(plan, stream[0]));
+    TRY(kjit_copy(kept, view, stream[0]));
+    TRY(add(kept, 9, stream[0]));
+    TRY(kjit_copy(view, kept, stream[0]));
+    TRY(kjit_graph_end(stream[0], &graph));
+    TRY(kjit_graph_launch(graph, stream[1]));
+    TRY(kjit_graph_launch(graph, NULL));
+    TRY(kjit_copy(host[1], device, NULL));
+    return 0;
+}
+
 static int inspect(void)
 {
     kjit_device_info info;
@@ -134,18 +159,20 @@ static int inspect(void)
 
 int main(void)
 {
-    int status = make() || queue() || move() || inspect();
+    int status = make() || queue() || move() || repeat() || inspect();
     uint32_t sum = 0;
     for (int i = 0; i < N && status == 0; i++)
         sum = sum * 31 + ((uint32_t *)kjit_array_data(host[1]))[i] +
               7 * ((uint32_t *)kjit_array_data(host[0]))[i];
-    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high};
+    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high, kept};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kjit_array_free(arrays[i]);
     for (int i = 0; i < 2; i++) {
         kjit_stream_free(stream[i]);
         kjit_event_free(event[i]);
     }
+    kjit_launch_plan_free(plan);
+    kjit_graph_free(graph);
     free(cubin);
     kjit_module_free(mod);
     kjit_context_destroy(ctx);
