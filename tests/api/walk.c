@@ -7,6 +7,8 @@
 
 #include <kjit.h>
 
+#include "../../runtime/dlpack.h"
+
 static const char source[] =
     "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"
     "kernel turn(x: i32[], n: i64) {\n"
@@ -21,7 +23,9 @@ enum { N = 20000 };
 
 static kjit_context *ctx;
 static kjit_module *mod;
-static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept;
+static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept, *side;
+static kjit_smart *smart;
+static struct DLManagedTensorVersioned *tensor;
 static kjit_stream *stream[2];
 static kjit_event *event[2];
 static kjit_launch_plan *plan;
@@ -141,6 +145,22 @@ static int repeat(void)
     return 0;
 }
 
+/* An array that is on both sides, a single element, a tensor for others. */
+static int share(void)
+{
+    int64_t last = N - 1;
+    int32_t value;
+    TRY(kjit_smart_from(host[1], &smart));
+    kjit_arg args[] = {kjit_arg_smart(smart), kjit_arg_i64(5)};
+    TRY(kjit_launch_forall(mod, "add", N, stream[0], args, 2));
+    TRY(kjit_smart_host(smart, &side));
+    TRY(kjit_array_get(side, &last, &value));
+    value += 1;
+    TRY(kjit_array_set(device, &last, &value));
+    TRY(kjit_array_to_dlpack(device, &tensor));
+    return 0;
+}
+
 static int inspect(void)
 {
     kjit_device_info info;
@@ -159,12 +179,12 @@ static int inspect(void)
 
 int main(void)
 {
-    int status = make() || queue() || move() || repeat() || inspect();
+    int status = make() || queue() || move() || repeat() || share() || inspect();
     uint32_t sum = 0;
     for (int i = 0; i < N && status == 0; i++)
         sum = sum * 31 + ((uint32_t *)kjit_array_data(host[1]))[i] +
               7 * ((uint32_t *)kjit_array_data(host[0]))[i];
-    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high, kept};
+    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high, kept, side};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kjit_array_free(arrays[i]);
     for (int i = 0; i < 2; i++) {
@@ -173,6 +193,9 @@ int main(void)
     }
     kjit_launch_plan_free(plan);
     kjit_graph_free(graph);
+    if (tensor)
+        tensor->deleter(tensor);
+    kjit_smart_free(smart);
     free(cubin);
     kjit_module_free(mod);
     kjit_context_destroy(ctx);
