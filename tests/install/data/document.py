@@ -8,10 +8,14 @@ import sys
 
 BEFORE = """#include <kjit.h>
 #include <stdio.h>
+struct block {
+    void *data;
+    int64_t size;
+};
 void fragment(kjit_context *ctx, kjit_module *mod, kjit_array *x, kjit_array *host, float *data, int64_t rows,
-              int64_t columns, int64_t blocks);
+              int64_t columns, int64_t blocks, struct block *block, void (*give_back)(void *owner));
 void fragment(kjit_context *ctx, kjit_module *mod, kjit_array *x, kjit_array *host, float *data, int64_t rows,
-              int64_t columns, int64_t blocks)
+              int64_t columns, int64_t blocks, struct block *block, void (*give_back)(void *owner))
 {{
 """
 
