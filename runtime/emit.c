@@ -216,7 +216,10 @@ static kjit_status begin(emission *e, const char *kernel, const int64_t block[3]
     bool fits = true;
     for (int i = 0; i < 3; i++) {
         e->block[i] = block ? block[i] : i == 0 ? 256 : 1;
-        if (e->block[i] <= 0)
+        if (e->block[i] < 0)
+            return kj_fail(mod->ctx, KJIT_INVALID, "a block of %lld threads",
+                           (long long)e->block[i]);
+        if (e->block[i] == 0)
             e->block[i] = 1;
         fits =
             fits && e->block[i] <= ops->max_block[i] && threads * e->block[i] <= ops->max_threads;
@@ -280,7 +283,7 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
         return status;
     kjit_context *ctx = mod->ctx;
     if (!out || !kernel)
-        return kj_fail(ctx, KJIT_INVALID, out ? "the kernel's name is NULL" : "out is NULL");
+        return kj_fail(ctx, KJIT_INVALID, out ? "kernel is NULL" : "out is NULL");
     if (!mod->program)
         return kj_fail(ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
     emission e = {.mod = mod};

@@ -63,7 +63,7 @@ kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array
     if (!mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
     if (!name || !array)
-        return kj_fail(mod->ctx, KJIT_INVALID, "the name or the array is NULL");
+        return kj_fail(mod->ctx, KJIT_INVALID, "%s is NULL", name ? "array" : "name");
     int i = find(mod, name);
     if (i < 0)
         return kj_fail(mod->ctx, KJIT_NOT_FOUND,

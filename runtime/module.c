@@ -66,7 +66,7 @@ static void list_kernels(kjit_module *mod)
 
 typedef struct source_text {
     kjit_module *mod;
-    const char *name, *text;
+    const char *name, *text; /* no text: blanks */
     size_t size;
     const kjit_compile_options *options; /* or NULL */
 } source_text;
@@ -96,7 +96,10 @@ static void analyse(void *data)
     kjit_module *mod = s->mod;
     kj_arena *arena = &mod->arena;
     char *copy = kj_arena_alloc(arena, s->size + 1);
-    memcpy(copy, s->text, s->size);
+    if (s->text)
+        memcpy(copy, s->text, s->size);
+    else
+        memset(copy, ' ', s->size);
     copy[s->size] = '\0';
     take_options(mod, s->options);
     mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
@@ -166,8 +169,10 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     pthread_mutex_init(&mod->fill_lock, NULL);
     kj_arena_init(&mod->arena, NULL);
     source_text text = {mod, name ? name : "<source>", source ? source : "", size, options};
-    if (size > KJ_SOURCE_MAX)
-        text.size = KJ_SOURCE_MAX + 1; /* enough for the parser to refuse it */
+    if (size > KJ_SOURCE_MAX) { /* enough for the parser to refuse it, which reads nothing */
+        text.text = NULL;
+        text.size = KJ_SOURCE_MAX + 1;
+    }
     if (!kj_guarded(&mod->arena, analyse, &text)) {
         mod->nkernels = 0;
         kj_module_drop(mod);

@@ -153,6 +153,26 @@ static kjit_status no_run_block(kjit_module *mod)
     return status;
 }
 
+/* Is the list there that the options speak of? */
+static kjit_status check_list(kjit_context *ctx, const char *name, const char *const *list, int n)
+{
+    if (n < 0)
+        return kj_fail(ctx, KJIT_INVALID, "n%s is %d: it must be 0 or more", name, n);
+    if (n > 0 && !list)
+        return kj_fail(ctx, KJIT_INVALID, "%s is NULL", name);
+    for (int i = 0; i < n; i++) {
+        if (!list[i])
+            return kj_fail(ctx, KJIT_INVALID, "%s[%d] is NULL", name, i);
+    }
+    return KJIT_OK;
+}
+
+static kjit_status check_options(kjit_context *ctx, const kjit_run_options *o)
+{
+    kjit_status status = check_list(ctx, "params", o->params, o->nparams);
+    return status == KJIT_OK ? check_list(ctx, "saves", o->saves, o->nsaves) : status;
+}
+
 kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
 {
     static const kjit_run_options none = {0};
@@ -163,8 +183,13 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s has errors", mod->source.name);
     if (!mod->program->run)
         return no_run_block(mod);
+    if (!options)
+        options = &none;
+    status = check_options(mod->ctx, options);
+    if (status != KJIT_OK)
+        return status;
     kj_run *r = calloc(1, sizeof *r);
-    if (!r || !begin(r, mod, options ? options : &none)) {
+    if (!r || !begin(r, mod, options)) {
         free(r);
         return kj_no_memory(mod->ctx);
     }

@@ -119,7 +119,7 @@ static void test_what_a_kernel_takes(void **state)
     FAILS(kjit_module_kernel_info(mod, "third", NULL, &info), KJIT_NOT_FOUND, "'third'");
     FAILS(kjit_module_kernel_info(mod, "first", SHAPE(INT64_MAX, INT64_MAX, 4), &info),
           KJIT_INVALID, "too large");
-    FAILS(kjit_module_kernel_info(mod, NULL, NULL, &info), KJIT_INVALID, "name");
+    FAILS(kjit_module_kernel_info(mod, NULL, NULL, &info), KJIT_INVALID, "kernel is NULL");
     FAILS(kjit_module_kernel_info(mod, "first", NULL, NULL), KJIT_INVALID, "out");
     assert_int_equal(kjit_module_kernel_info(NULL, "first", NULL, &info), KJIT_INVALID);
     kjit_module_free(mod);
