@@ -75,9 +75,12 @@ CUresult do_cuStreamGetPriority(CUstream handle, int *priority)
     return CUDA_SUCCESS;
 }
 
+/* Of any context's stream. */
 CUresult do_cuStreamGetCtx(CUstream handle, CUcontext *out)
 {
-    const drv_stream *stream = stream_find(handle);
+    const drv_stream *stream = (uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD
+                                   ? stream_find(handle)
+                                   : object_find(handle, KIND_STREAM);
     if (!stream || !out)
         return CUDA_ERROR_INVALID_VALUE;
     *out = object_handle(stream->object.context);
