@@ -73,7 +73,7 @@ enum { NAGGREGATES = sizeof aggregates / sizeof *aggregates };
 
 const kj_aggregate *kj_aggregate_of(kj_dtype t)
 {
-    for (int i = 0; i < NAGGREGATES; i++) {
+    for (int i = 0; i < NAGGREGATES && !kj_is_scalar(t); i++) {
         if (aggregates[i].type == t)
             return &aggregates[i];
     }

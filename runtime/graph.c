@@ -229,6 +229,8 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
     }
     kjit_status status =
         ctx->ops->graph_launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL, &why);
+    if (!stream)
+        kj_print_flush(ctx);
     if (status == KJIT_OK)
         return status;
     if (w)
