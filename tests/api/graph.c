@@ -215,6 +215,33 @@ static void test_list(void **state)
     kjit_graph_free(graph);
 }
 
+/* A copy from another context is a step too. */
+static void test_between(void **state)
+{
+    (void)state;
+    kjit_graph *graph;
+    kjit_context *foreign;
+    kjit_array *far;
+    int32_t values[N];
+    clear();
+    assert_int_equal(kjit_context_create(NULL, &foreign, NULL, 0), KJIT_OK);
+    assert_int_equal(kjit_array_wrap(foreign, values, KJIT_I32, 1, SHAPE(N), NULL, KJIT_HOST, &far),
+                     KJIT_OK);
+    OK(kjit_graph_begin(stream));
+    OK(kjit_copy(x, far, stream));
+    put("add", x, 1, stream);
+    OK(kjit_graph_end(stream, &graph));
+    expect(x, 0);
+    kjit_array_free(far);
+    for (int i = 0; i < N; i++)
+        values[i] = 5;
+    OK(kjit_graph_launch(graph, stream));
+    OK(kjit_stream_synchronize(stream));
+    expect(x, 6);
+    kjit_graph_free(graph);
+    kjit_context_destroy(foreign);
+}
+
 static void test_cooperative(void **state)
 {
     (void)state;
@@ -340,7 +367,8 @@ int main(void)
         cmocka_unit_test(test_replays),  cmocka_unit_test(test_keeps),
         cmocka_unit_test(test_nested),   cmocka_unit_test(test_list),
         cmocka_unit_test(test_one_call), cmocka_unit_test(test_cooperative),
-        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_between),  cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_threads),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);
