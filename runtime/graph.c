@@ -47,34 +47,34 @@ static void drop(kjit_graph *g)
     kj_context_drop(ctx);
 }
 
-/* Takes the step over, also when it fails. */
-static kjit_status add(kjit_graph *g, step *s)
+/* Room for one step more? */
+static bool grow(kjit_graph *g)
 {
-    if (g->n == g->room) {
-        int room = g->room ? 2 * g->room : 16;
-        step *longer = realloc(g->steps, (size_t)room * sizeof *longer);
-        if (!longer) {
-            drop_step(s);
-            return kj_no_memory(g->ctx);
-        }
-        g->steps = longer;
-        g->room = room;
-    }
-    g->steps[g->n++] = *s;
-    return KJIT_OK;
+    if (g->n < g->room)
+        return true;
+    int room = g->room ? 2 * g->room : 16;
+    step *longer = realloc(g->steps, (size_t)room * sizeof *longer);
+    if (!longer)
+        return false;
+    g->steps = longer;
+    g->room = room;
+    return true;
 }
 
-/* Adds a step to what a stream records; if that has ended meanwhile it is an error. */
+/* Adds a step to what a stream records, and takes it over, also when it fails. */
 static kjit_status record(kjit_stream *stream, step *s)
 {
     pthread_mutex_lock(&stream->lock);
     kjit_graph *g = atomic_load_explicit(&stream->recording, memory_order_relaxed);
-    kjit_status status = g ? add(g, s) : KJIT_INVALID;
+    bool added = g && grow(g);
+    if (added)
+        g->steps[g->n++] = *s;
     pthread_mutex_unlock(&stream->lock);
-    if (g)
-        return status;
+    if (added)
+        return KJIT_OK;
     drop_step(s);
-    return kj_fail(stream->ctx, KJIT_INVALID, "the recording of the stream's graph has ended");
+    return g ? kj_no_memory(stream->ctx)
+             : kj_fail(stream->ctx, KJIT_INVALID, "the recording of the stream's graph has ended");
 }
 
 kjit_status kj_graph_record_launch(kj_prepared *p, kjit_stream *stream)
