@@ -1,5 +1,6 @@
 /* What a launch costs the program that makes it: an empty kernel by kjit_launch, by a plan that was
- * prepared, and by the driver's cuLaunchKernel, queued and until done, interleaved. Queued launches
+ * prepared, as one of ten in a graph, and by the driver's cuLaunchKernel, queued and until done,
+ * interleaved. Queued launches
  * are counted in processor time of the launching thread, those until done in time that passes; the
  * least of many rounds is shown. */
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "driver.h"
 #include "kjit.h"
 
-enum { MAX_ROUNDS = 1001, BATCH = 100, MOST_ARGS = 8 };
+enum { MAX_ROUNDS = 1001, BATCH = 100, MOST_ARGS = 8, GRAPH = 10 };
 
 static const char source[] =
     "kernel one(x: f32[]) { if x.size < 0 { x[0] = 1.0 } }\n"
@@ -91,6 +92,30 @@ static double time_kjit(bench *b, const row *r, const kjit_config *config, const
     return spent / BATCH;
 }
 
+/* Of one of its launches; `wait` is for all of them. */
+static double time_graph(bench *b, const row *r, kjit_graph *graph)
+{
+    const double start = now_ns(r);
+    for (int i = 0; i < BATCH / GRAPH; i++) {
+        check(b, kjit_graph_launch(graph, b->stream));
+        if (r->wait)
+            check(b, kjit_stream_synchronize(b->stream));
+    }
+    const double spent = now_ns(r) - start;
+    check(b, kjit_stream_synchronize(b->stream));
+    return spent / BATCH;
+}
+
+static kjit_graph *record(bench *b, kjit_launch_plan *plan)
+{
+    kjit_graph *graph;
+    check(b, kjit_graph_begin(b->stream));
+    for (int i = 0; i < GRAPH; i++)
+        check(b, kjit_launch_plan_run(plan, b->stream));
+    check(b, kjit_graph_end(b->stream, &graph));
+    return graph;
+}
+
 static double time_raw(bench *b, const row *r)
 {
     driver *d = &b->driver;
@@ -124,22 +149,25 @@ static void run(bench *b, const row *r)
     kjit_arg args[MOST_ARGS];
     kjit_launch_plan *plan;
     const kjit_config config = {.grid = {1}, .block = {128}, .stream = b->stream};
-    double launch = 0, planned = 0, raw = 0;
+    double launch = 0, planned = 0, together = 0, raw = 0;
     for (int i = 0; i < 4; i++)
         args[i] = kjit_arg_array(b->arrays[i]);
     args[4] = kjit_arg_i64(1);
     for (int i = 5; i < MOST_ARGS; i++)
         args[i] = kjit_arg_f64(0.5);
     check(b, kjit_launch_plan_create(b->mod, r->kernel, &config, args, r->nargs, &plan));
+    kjit_graph *graph = record(b, plan);
     for (int i = 0; i < b->rounds; i++) {
         note(&launch, time_kjit(b, r, &config, args, NULL));
         note(&planned, time_kjit(b, r, &config, args, plan));
+        note(&together, time_graph(b, r, graph));
         note(&raw, time_raw(b, r));
     }
+    kjit_graph_free(graph);
     kjit_launch_plan_free(plan);
-    printf(b->markdown ? "| %-24s | %11.0f | %8.0f | %14.0f | %12.0f | %10.0f |\n"
-                       : "%-24s %11.0f %8.0f %14.0f %12.0f %10.0f\n",
-           r->title, launch, planned, raw, launch - raw, planned - raw);
+    printf(b->markdown ? "| %-24s | %11.0f | %8.0f | %8.0f | %14.0f | %12.0f | %10.0f |\n"
+                       : "%-24s %11.0f %8.0f %8.0f %14.0f %12.0f %10.0f\n",
+           r->title, launch, planned, together, raw, launch - raw, planned - raw);
 }
 
 static void open_kjit(bench *b)
@@ -189,13 +217,13 @@ int main(int argc, char **argv)
     check_driver(b.driver.load(&b.module, ptx));
     open_kjit(&b);
     if (b.markdown)
-        puts("| ns a launch, least       | kjit_launch |     plan | cuLaunchKernel | launch "
-             "adds | plan adds  |\n"
-             "| ------------------------ | ----------: | -------: | -------------: | "
+        puts("| ns a launch, least       | kjit_launch |     plan | in graph | cuLaunchKernel | "
+             "launch adds  | plan adds  |\n"
+             "| ------------------------ | ----------: | -------: | -------: | -------------: | "
              "-----------: | ---------: |");
     else
-        printf("%-24s %11s %8s %14s %12s %10s\n", "ns a launch, least", "kjit_launch", "plan",
-               "cuLaunchKernel", "launch adds", "plan adds");
+        printf("%-24s %11s %8s %8s %14s %12s %10s\n", "ns a launch, least", "kjit_launch", "plan",
+               "in graph", "cuLaunchKernel", "launch adds", "plan adds");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         run(&b, &rows[i]);
     close_kjit(&b);
