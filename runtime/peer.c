@@ -111,7 +111,7 @@ kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *strea
     if (status != KJIT_OK || !kj_transfer_init(&t, dst, src))
         return status;
     if (kj_stream_records(stream))
-        return kj_graph_record_copy(dst, src, NULL, stream);
+        return tell(dst->ctx, ctx, kj_graph_record_copy(dst, src, NULL, stream));
     bool is_direct = direct(&t, ctx, dst, src);
     if (stream && is_direct)
         return tell(dst->ctx, ctx, kj_transfer_by(ctx, &t, dst->buffer, src->buffer, stream));

@@ -27,6 +27,8 @@ static kjit_stream *no_stream;
 static kjit_event *no_event;
 static char *no_text;
 static kjit_launch_plan *no_plan;
+static kjit_graph *no_graph;
+static kjit_smart *no_smart;
 static struct DLManagedTensorVersioned *no_tensor;
 static struct DLManagedTensor *no_old_tensor;
 
@@ -37,6 +39,7 @@ static const struct {
     {"&no_array", &no_array},   {"&no_module", &no_module}, {"&no_context", &no_context},
     {"&no_stream", &no_stream}, {"&no_event", &no_event},   {"&no_text", &no_text},
     {"&no_plan", &no_plan},     {"&no_tensor", &no_tensor}, {"&no_old_tensor", &no_old_tensor},
+    {"&no_smart", &no_smart},   {"&no_graph", &no_graph},
 };
 
 static const char source[] = "record P { i: i32\n f: f32 }\n"

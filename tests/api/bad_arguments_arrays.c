@@ -262,6 +262,32 @@ static void tensors(void **state)
         "tensor is NULL");
 }
 
+static kjit_smart *parents;
+
+static void smart_arrays(void **state)
+{
+    (void)state;
+    NONE(kjit_smart_create, (NULL, KJIT_F32, 2, shape, 'C', &no_smart));
+    BAD(kjit_smart_create, (own.ctx, KJIT_F32, 2, shape, 'C', NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_smart_create, (own.ctx, KJIT_F32, 2, NULL, 'C', &no_smart), KJIT_INVALID,
+        "shape is NULL");
+    BAD(kjit_smart_create, (own.ctx, (kjit_dtype)-1, 2, shape, 'C', &no_smart), KJIT_TYPE,
+        "no element type");
+    BAD(kjit_smart_create, (own.ctx, KJIT_F32, 7, shape, 'C', &no_smart), KJIT_SHAPE, "not 7");
+    BAD(kjit_smart_create, (own.ctx, KJIT_F32, 2, shape, 'K', &no_smart), KJIT_INVALID, "order");
+    BAD(kjit_smart_create, (own.ctx, KJIT_F32, 6, huge, 'C', &no_smart), KJIT_NO_MEMORY,
+        "address space");
+    NONE(kjit_smart_from, (NULL, &no_smart));
+    BAD(kjit_smart_from, (own.x, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_smart_host, (NULL, &no_array));
+    NONE(kjit_smart_gpu, (NULL, &no_array));
+    NONE(kjit_smart_host_changed, (NULL));
+    NONE(kjit_smart_gpu_changed, (NULL));
+    HARMLESS(kjit_smart_free, (NULL));
+    BAD(kjit_smart_host, (parents, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_smart_gpu, (parents, NULL), KJIT_INVALID, "out is NULL");
+}
+
 static void child(void)
 {
     float data[12];
@@ -291,7 +317,28 @@ static void child(void)
     FORKED(kjit_array_to_dlpack_unversioned, (own.x, &no_old_tensor));
     FORKED(kjit_array_from_dlpack, (own.ctx, NULL, &no_array));
     FORKED(kjit_array_from_dlpack_unversioned, (own.ctx, NULL, &no_array));
+    FORKED(kjit_smart_create, (own.ctx, KJIT_F32, 2, shape, 'C', &no_smart));
+    FORKED(kjit_smart_from, (own.x, &no_smart));
+    FORKED(kjit_smart_host, (parents, &no_array));
+    FORKED(kjit_smart_gpu, (parents, &no_array));
+    FORKED(kjit_smart_host_changed, (parents));
+    FORKED(kjit_smart_gpu_changed, (parents));
+    kjit_smart_free(parents);
     kjit_array_free(own.x);
+}
+
+static int make_smart(void **state)
+{
+    if (make_both(state) != 0)
+        return 1;
+    OK(kjit_smart_from(own.x, &parents));
+    return 0;
+}
+
+static int drop_smart(void **state)
+{
+    kjit_smart_free(parents);
+    return drop_both(state);
 }
 
 static void forked(void **state)
@@ -303,9 +350,9 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SWEEP(creation),     SWEEP(wrap_memory), SWEEP(slices),   SWEEP(other_types),
-        SWEEP(other_shapes), SWEEP(answers),     SWEEP(elements), SWEEP(copies),
-        SWEEP(files),        SWEEP(tensors),     SWEEP(forked),
+        SWEEP(creation),     SWEEP(wrap_memory), SWEEP(slices),       SWEEP(other_types),
+        SWEEP(other_shapes), SWEEP(answers),     SWEEP(elements),     SWEEP(copies),
+        SWEEP(files),        SWEEP(tensors),     SWEEP(smart_arrays), SWEEP(forked),
     };
-    return cmocka_run_group_tests(tests, make_both, drop_both);
+    return cmocka_run_group_tests(tests, make_smart, drop_smart);
 }

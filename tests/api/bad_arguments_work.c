@@ -100,6 +100,13 @@ static void launches(void **state)
     BAD(kjit_launch, (own.mod, "scale", &config, strange, 2), KJIT_TYPE, "no kind");
     BAD(kjit_launch, (own.mod, "scale", &config, records, 2), KJIT_SHAPE, "P");
     BAD(kjit_launch, (own.mod, "scale", &config, huge, 2), KJIT_TYPE, "1e");
+    kjit_smart *smart;
+    kjit_arg smarts[2] = {kjit_arg_smart(NULL), good[1]};
+    BAD(kjit_launch, (own.mod, "scale", &config, smarts, 2), KJIT_INVALID, "smart array is NULL");
+    OK(kjit_smart_from(foreign.x, &smart));
+    smarts[0] = kjit_arg_smart(smart);
+    BAD(kjit_launch, (own.mod, "scale", &config, smarts, 2), KJIT_INVALID, "another context");
+    kjit_smart_free(smart);
 }
 
 static void shapes_of_launches(void **state)
@@ -197,6 +204,31 @@ static void plans(void **state)
     kjit_launch_plan_free(plan);
 }
 
+static void graphs(void **state)
+{
+    (void)state;
+    kjit_graph *graph;
+    NONE(kjit_graph_begin, (NULL));
+    NONE(kjit_graph_end, (NULL, &no_graph));
+    BAD(kjit_graph_end, (own.stream, &no_graph), KJIT_INVALID, "records no graph");
+    OK(kjit_graph_begin(own.stream));
+    BAD(kjit_graph_begin, (own.stream), KJIT_INVALID, "records a graph already");
+    BAD(kjit_stream_synchronize, (own.stream), KJIT_INVALID, "records a graph");
+    BAD(kjit_event_record, (own.event, own.stream), KJIT_INVALID, "records a graph");
+    BAD(kjit_stream_wait, (own.stream, own.event), KJIT_INVALID, "records a graph");
+    kjit_config in_stream = config;
+    in_stream.stream = own.stream;
+    BAD(kjit_launch, (own.mod, "scale", &in_stream, reversed, 2), KJIT_TYPE, "'x'");
+    BAD(kjit_copy, (own.x, own.fixed, own.stream), KJIT_SHAPE, "(2,) to (4, 3)");
+    BAD(kjit_graph_end, (own.stream, NULL), KJIT_INVALID, "out is NULL");
+    OK(kjit_graph_end(own.stream, &graph)); /* of what was no mistake: nothing */
+    NONE(kjit_graph_launch, (NULL, own.stream));
+    BAD(kjit_graph_launch, (graph, foreign.stream), KJIT_INVALID, "another context");
+    OK(kjit_graph_launch(graph, own.stream));
+    kjit_graph_free(graph);
+    HARMLESS(kjit_graph_free, (NULL));
+}
+
 static void for_all(void **state)
 {
     (void)state;
@@ -246,6 +278,7 @@ static void figures(void **state)
 }
 
 static kjit_launch_plan *parents;
+static kjit_graph *recorded;
 
 static void child(void)
 {
@@ -266,6 +299,10 @@ static void child(void)
     FORKED(kjit_launch_plan_create, (own.mod, "scale", &config, good, 2, &no_plan));
     FORKED(kjit_launch_plan_set, (parents, 0, good[0]));
     FORKED(kjit_launch_plan_run, (parents, NULL));
+    FORKED(kjit_graph_begin, (own.stream));
+    FORKED(kjit_graph_end, (own.stream, &no_graph));
+    FORKED(kjit_graph_launch, (recorded, own.stream));
+    kjit_graph_free(recorded);
     kjit_launch_plan_free(parents);
     kjit_stream_free(own.stream);
     kjit_event_free(own.event);
@@ -275,7 +312,10 @@ static void forked(void **state)
 {
     (void)state;
     OK(kjit_launch_plan_create(own.mod, "scale", &config, good, 2, &parents));
+    OK(kjit_graph_begin(own.stream));
+    OK(kjit_graph_end(own.stream, &recorded));
     in_child(child);
+    kjit_graph_free(recorded);
     kjit_launch_plan_free(parents);
 }
 
@@ -283,8 +323,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SWEEP(streams), SWEEP(events), SWEEP(launches), SWEEP(shapes_of_launches),
-        SWEEP(values),  SWEEP(plans),  SWEEP(for_all),  SWEEP(figures),
-        SWEEP(forked),
+        SWEEP(values),  SWEEP(plans),  SWEEP(graphs),   SWEEP(for_all),
+        SWEEP(figures), SWEEP(forked),
     };
     return cmocka_run_group_tests(tests, make_arguments, drop_arguments);
 }

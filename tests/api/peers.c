@@ -183,6 +183,43 @@ static void after_both(void **state)
     }
 }
 
+/* A graph keeps the copy, and does it anew at each launch. */
+static void recorded(void **state)
+{
+    (void)state;
+    for (int i = 0; i < count * count; i++) {
+        kjit_array *arrays[2];
+        kjit_stream *stream;
+        kjit_graph *graph;
+        int to = i / count, from = i % count;
+        if (to == from || is_cpu(to) != is_cpu(from))
+            continue;
+        for (int k = 0; k < 2; k++)
+            OK(kjit_array_create(all[k ? from : to], KJIT_F32, 1, SHAPE(5), 'C', KJIT_DEVICE,
+                                 &arrays[k]));
+        ctx = all[to];
+        OK(kjit_array_set(arrays[0], SHAPE(0), &(float){1}));
+        OK(kjit_stream_create(ctx, &stream));
+        OK(kjit_graph_begin(stream));
+        OK(kjit_copy(arrays[0], arrays[1], stream));
+        OK(kjit_graph_end(stream, &graph));
+        for (int k = 2; k < 4; k++) {
+            float value = (float)k;
+            ctx = all[from];
+            OK(kjit_array_set(arrays[1], SHAPE(0), &value));
+            ctx = all[to];
+            OK(kjit_array_get(arrays[0], SHAPE(0), &value));
+            assert_true(value == (float)(k - 1));
+            OK(kjit_graph_launch(graph, stream));
+            OK(kjit_stream_synchronize(stream));
+        }
+        kjit_graph_free(graph);
+        kjit_stream_free(stream);
+        kjit_array_free(arrays[0]);
+        kjit_array_free(arrays[1]);
+    }
+}
+
 /* Of the same host memory. */
 static void overlapping(void **state)
 {
@@ -277,8 +314,9 @@ static void mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_two), cmocka_unit_test(after_both),  cmocka_unit_test(overlapping),
-        cmocka_unit_test(records),   cmocka_unit_test(who_reaches), cmocka_unit_test(mistakes),
+        cmocka_unit_test(every_two), cmocka_unit_test(after_both), cmocka_unit_test(overlapping),
+        cmocka_unit_test(recorded),  cmocka_unit_test(records),    cmocka_unit_test(who_reaches),
+        cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
