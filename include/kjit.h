@@ -353,8 +353,8 @@ KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype d
                                      kjit_memory memory, kjit_array **out);
 /* The same over memory that something else owns: `deleter`, when not NULL, is called with `owner`,
  * once, when the last array, view and queued work over it has gone; not when this call fails. That
- * may be within any call and on any thread, also one of the library's: it may free kjit's handles,
- * but not launch, copy or wait. */
+ * may be within any call and on any thread, also one of the library's: it may call no function of
+ * kjit's. */
 KJIT_API kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype,
                                            int ndim, const int64_t *shape, const int64_t *strides,
                                            kjit_memory memory, void *owner,
@@ -658,8 +658,8 @@ KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, in
  * and its own copies of values, so none of the caller's handles need live on. Elements are read
  * when it runs. `config->stream` is not looked at.
  * A plan may be run by many threads at once, but not while it is changed or freed. Runs with host
- * arrays on a GPU, of a kernel that prints or asserts, or of one that reads a const array which the
- * host fills, cost what a kjit_launch does. */
+ * arrays on a GPU or smart arrays, of a kernel that prints or asserts, or of one that reads a const
+ * array which the host fills, cost what a kjit_launch does. */
 KJIT_API kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel,
                                              const kjit_config *config, const kjit_arg *args,
                                              int nargs, kjit_launch_plan **out);

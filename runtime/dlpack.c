@@ -77,9 +77,11 @@ typedef struct exported {
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
 } exported;
 
+/* On any thread, one of the library's too where the tensor's taker was a context. */
 static void drop_exported(exported *e)
 {
-    kjit_array_free(e->array);
+    if (kj_enter(e->array->ctx) == KJIT_OK)
+        kj_array_drop(e->array);
     free(e);
 }
 

@@ -38,8 +38,8 @@ void kj_smart_drop(kjit_smart *s)
         return;
     kjit_context *ctx = s->ctx;
     if (!is_one(s))
-        kjit_array_free(s->arrays[GPU]);
-    kjit_array_free(s->arrays[HOST]);
+        kj_array_drop(s->arrays[GPU]);
+    kj_array_drop(s->arrays[HOST]);
     pthread_mutex_destroy(&s->lock);
     free(s);
     kj_context_drop(ctx);
@@ -47,8 +47,12 @@ void kj_smart_drop(kjit_smart *s)
 
 void kjit_smart_free(kjit_smart *s)
 {
-    if (s && kj_enter(s->ctx) == KJIT_OK)
-        kj_smart_drop(s);
+    if (!s || kj_enter(s->ctx) != KJIT_OK)
+        return;
+    kjit_context *ctx = s->ctx;
+    kj_context_hold(ctx);
+    kj_smart_drop(s);
+    kj_freed(ctx);
 }
 
 /* The device's array, which is there from now on, to launches. */

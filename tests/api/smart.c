@@ -148,6 +148,65 @@ static void test_streams(void **state)
         kjit_stream_free(streams[i]);
 }
 
+/* A plan keeps the smart arrays it is given, and moves them as launches do. */
+static void test_plans(void **state)
+{
+    (void)state;
+    kjit_smart *s, *t;
+    kjit_array *h;
+    kjit_launch_plan *plan;
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s));
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &t));
+    fill(s, 1);
+    fill(t, 50);
+    kjit_config config = {.grid = {4}, .block = {256}};
+    MOVES(0, 0,
+          OK(kjit_launch_plan_create(mod, "add", &config, (kjit_arg[]){kjit_arg_smart(s)}, 1,
+                                     &plan)));
+    MOVES(1, 0, OK(kjit_launch_plan_run(plan, NULL)));
+    MOVES(0, 0, OK(kjit_launch_plan_run(plan, NULL)));
+    MOVES(0, 1, check(s, 3));
+    fill(s, 10);
+    MOVES(1, 0, OK(kjit_launch_plan_run(plan, NULL)));
+    check(s, 11);
+    OK(kjit_smart_host(s, &h));
+    kjit_smart_free(s);
+    OK(kjit_launch_plan_run(plan, NULL)); /* on what is not seen any more */
+    OK(kjit_launch_plan_set(plan, 0, kjit_arg_smart(t)));
+    MOVES(1, 0, OK(kjit_launch_plan_run(plan, NULL)));
+    MOVES(0, 1, check(t, 51));
+    FAILS(kjit_launch_plan_set(plan, 0, kjit_arg_smart(NULL)), KJIT_INVALID, "smart array is NULL");
+    kjit_array_free(h);
+    kjit_smart_free(t);
+    kjit_launch_plan_free(plan);
+}
+
+/* So does a graph, whose launches are recorded and move nothing then. */
+static void test_graphs(void **state)
+{
+    (void)state;
+    kjit_smart *s;
+    kjit_graph *graph;
+    kjit_stream *stream;
+    OK(kjit_stream_create(ctx, &stream));
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s));
+    fill(s, 1);
+    OK(kjit_graph_begin(stream));
+    MOVES(0, 0, add_one(s, stream); add_one(s, stream));
+    OK(kjit_graph_end(stream, &graph));
+    check(s, 1);
+    MOVES(1, 0, OK(kjit_graph_launch(graph, stream)));
+    MOVES(0, 0, OK(kjit_graph_launch(graph, NULL)));
+    MOVES(0, 1, check(s, 5));
+    fill(s, 20);
+    MOVES(1, 0, OK(kjit_graph_launch(graph, stream)));
+    check(s, 22);
+    kjit_smart_free(s);
+    OK(kjit_graph_launch(graph, stream));
+    kjit_graph_free(graph);
+    kjit_stream_free(stream);
+}
+
 /* Over arrays of the caller's, of both memories, in F order and with gaps. */
 static void test_from(void **state)
 {
@@ -227,7 +286,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves),   cmocka_unit_test(test_read_by_kernels),
-        cmocka_unit_test(test_streams), cmocka_unit_test(test_from),
+        cmocka_unit_test(test_streams), cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_graphs),  cmocka_unit_test(test_from),
         cmocka_unit_test(test_refused),
     };
     static char path[200];
