@@ -338,16 +338,54 @@ KJIT_API kjit_status kjit_record_field(kjit_context *ctx, kjit_dtype dtype, int 
 
 /* ---- Arrays ---- */
 
-typedef enum kjit_memory { KJIT_HOST = 0, KJIT_DEVICE = 1 } kjit_memory;
+/* Where elements are. Host memory: a launch on a GPU moves arrays of HOST and PINNED memory there
+ * and back; copies in a stream from and to PINNED and MAPPED memory go past the processor. A CPU
+ * works on all kinds where they are. The program may read and write all but DEVICE memory itself,
+ * when no work that uses it is under way. */
+typedef enum kjit_memory {
+    KJIT_HOST = 0,
+    KJIT_DEVICE = 1,
+    KJIT_PINNED = 2, /* the host's, page-locked */
+    KJIT_MAPPED = 3, /* the host's, page-locked; kernels work on it where it is */
+    KJIT_MANAGED = 4 /* the host's and the device's: it moves to who touches it */
+} kjit_memory;
 
 /* A new array with unspecified elements, 64-byte aligned. order is 'C' or 'F'. What does not fit in
  * the memory there is gives KJIT_NO_MEMORY here, not a crash when it is touched. */
 KJIT_API kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
                                        const int64_t *shape, char order, kjit_memory memory,
                                        kjit_array **out);
+/* How an array is made; all zeros is a host array in C order. */
+typedef struct kjit_array_options {
+    kjit_memory memory;
+    char order;             /* 'C', 'F'; 0: C, or of kjit_array_like the other's */
+    const int64_t *strides; /* [ndim], bytes; NULL: dense in `order`. Negative ones are possible */
+    int portable;           /* PINNED, MAPPED: 1: page-locked for every device's context */
+    int wc;                 /* PINNED, MAPPED: 1: write-combined: slow for the host to read */
+    int attach_host;        /* MANAGED: 1: the host is who touches it first */
+    int shareable;          /* DEVICE: 1: other processes can open it */
+} kjit_array_options;
+
+/* NULL options are all defaults. A set option that is another kind's is KJIT_INVALID;
+ * KJIT_NO_DEVICE for managed memory where the device has none. */
+KJIT_API kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                            const int64_t *shape, const kjit_array_options *options,
+                                            kjit_array **out);
+/* A new array of the same type and shape, in F order if the other is, else in C order. NULL
+ * options: in memory of its kind. */
+KJIT_API kjit_status kjit_array_like(kjit_array *a, const kjit_array_options *options,
+                                     kjit_array **out);
+/* An array over the same memory as a host array's, which is page-locked (NULL options: KJIT_PINNED)
+ * until the new array, its views and queued work have gone; options: memory (PINNED or MAPPED) and
+ * portable. Memory that was wrapped must stay until then: until kjit_array_free has returned, or
+ * what synchronises with the last queued work. KJIT_INVALID for what is page-locked already, as a
+ * whole or in part. */
+KJIT_API kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *options,
+                                         kjit_array **out);
 /* An array over memory of the caller's, which must outlive it and its views; strides in bytes, NULL
- * for C order. Any strides can be copied, saved and printed; a launch wants elements aligned to
- * their size. */
+ * for C order. KJIT_INVALID where the memory isn't of the kind it is said to be, for a GPU's
+ * PINNED, MAPPED and MANAGED. Any strides can be copied, saved and printed; a launch wants elements
+ * aligned to their size. */
 KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
                                      const int64_t *shape, const int64_t *strides,
                                      kjit_memory memory, kjit_array **out);
@@ -492,13 +530,14 @@ KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
 
 /* Deferred deallocation. What has lost its last reference is not given back to the device at once,
  * for that may wait for the device's work, but put into one of two queues of the context: one for
- * the memory of arrays (not KJIT_HOST: that goes at once), one for modules, streams and events,
- * which count 0 bytes. When then a queue has more than max_pending_count items or more than
- * max_pending_ratio times the device's memory in bytes (kjit_context_options), all of it is given
- * back, in order, by that call; what queued work let go of, by the next call that frees or
- * allocates. That waits for the streams that were freed. When memory runs out all work is waited
- * for, both queues are emptied, and the allocation is tried once more. Destroying the context
- * empties both. A deallocation that fails keeps none of the others from being done. */
+ * the memory of arrays (not KJIT_HOST: that goes at once, and so does what kjit_array_register has
+ * page-locked), one for modules, streams and events, which count 0 bytes. When then a queue has
+ * more than max_pending_count items or more than max_pending_ratio times the device's memory in
+ * bytes (kjit_context_options), all of it is given back, in order, by that call; what queued work
+ * let go of, by the next call that frees or allocates. That waits for the streams that were freed.
+ * When memory runs out all work is waited for, both queues are emptied, and the allocation is tried
+ * once more. Destroying the context empties both. A deallocation that fails keeps none of the
+ * others from being done. */
 
 typedef struct kjit_memory_info {
     uint64_t free, total; /* bytes of the device's memory, whoever uses it */

@@ -4,157 +4,6 @@
 
 #include "runtime.h"
 
-/* ---- Buffers ---- */
-
-void kj_buffer_hold(kj_buffer *buffer)
-{
-    atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
-}
-
-/* Host memory is handed out untouched, so what is promised in all is counted against what the
- * machine has. */
-static kjit_status reserve(kjit_context *ctx, kjit_memory memory, size_t size, kj_failure *why)
-{
-    if (memory == KJIT_DEVICE && !ctx->ops->host_memory)
-        return KJIT_OK;
-    size_t before = atomic_fetch_add(&ctx->reserved, size);
-    if (size <= ctx->memory && before <= ctx->memory - size)
-        return KJIT_OK;
-    atomic_fetch_sub(&ctx->reserved, size);
-    return kj_because(why, KJIT_NO_MEMORY,
-                      "out of memory: an array of %zu bytes, %zu in use, %llu in all", size, before,
-                      (unsigned long long)ctx->memory);
-}
-
-static void unreserve(kjit_context *ctx, kjit_memory memory, size_t size)
-{
-    if (memory == KJIT_HOST || ctx->ops->host_memory)
-        atomic_fetch_sub(&ctx->reserved, size);
-}
-
-static kjit_status new_memory(kjit_context *ctx, kjit_memory memory, size_t size, void **out,
-                              kj_failure *why)
-{
-    return memory == KJIT_HOST ? kj_memory_alloc(size, out, why)
-                               : ctx->ops->alloc(ctx->dev, size, out, why);
-}
-
-/* Tried once. */
-static kjit_status try_alloc(kjit_context *ctx, kjit_memory memory, size_t size, void **out,
-                             kj_failure *why)
-{
-    kjit_status status = reserve(ctx, memory, size, why);
-    if (status != KJIT_OK || kj_spare_take(ctx, memory, size, out))
-        return status;
-    status = new_memory(ctx, memory, size, out, why);
-    if (status != KJIT_OK)
-        unreserve(ctx, memory, size);
-    return status;
-}
-
-/* Memory has run out: gives back all that nothing uses. */
-static void make_room(kjit_context *ctx)
-{
-    kj_failure why;
-    ctx->ops->wait(ctx->dev, NULL); /* queued work lets go of what it holds */
-    kj_spares_empty(ctx);
-    kj_pending_flush(ctx);
-    if (ctx->ops->trim)
-        ctx->ops->trim(ctx->dev, 0, &why); /* if it cannot, the next attempt tells */
-}
-
-static kjit_status alloc_memory(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
-{
-    kj_failure why;
-    kj_pending_check(ctx);
-    kjit_status status = try_alloc(ctx, memory, size, out, &why);
-    if (status == KJIT_NO_MEMORY) {
-        make_room(ctx);
-        status = try_alloc(ctx, memory, size, out, &why);
-    }
-    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
-}
-
-static kjit_status free_memory(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
-                               kj_failure *why)
-{
-    kjit_status status = kj_memory_release(ctx, memory, data, size, why);
-    unreserve(ctx, memory, size);
-    return status;
-}
-
-static kjit_status free_buffer(kj_pending *item, kj_failure *why)
-{
-    kj_buffer *b = (kj_buffer *)item;
-    kjit_status status = free_memory(b->ctx, b->memory, b->data, b->size, why);
-    free(b);
-    return status;
-}
-
-/* How much of the device's memory arrays have; what is pending is no array's. */
-static size_t used_of(const kj_buffer *buffer)
-{
-    return buffer->owned && buffer->memory == KJIT_DEVICE ? buffer->size : 0;
-}
-
-void kj_buffer_drop(kj_buffer *buffer)
-{
-    if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    kjit_context *ctx = buffer->ctx;
-    kjit_memory memory = buffer->memory;
-    atomic_fetch_sub(&ctx->used, used_of(buffer));
-    if (buffer->owned) {
-        if (kj_spare_keep(ctx, memory, buffer->data, buffer->size)) {
-            unreserve(ctx, memory, buffer->size);
-        } else if (memory != KJIT_HOST) {
-            kj_pending_add(ctx, KJ_PENDING_MEMORY, &buffer->pending);
-            return;
-        } else {
-            kj_failure why;
-            free_memory(ctx, memory, buffer->data, buffer->size, &why); /* it cannot fail */
-        }
-    }
-    if (buffer->deleter)
-        buffer->deleter(buffer->owner);
-    free(buffer);
-    kj_context_drop(ctx);
-}
-
-static kj_buffer *new_buffer(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
-                             bool owned)
-{
-    kj_buffer *buffer = calloc(1, sizeof *buffer);
-    if (!buffer)
-        return NULL;
-    atomic_init(&buffer->refs, 1);
-    buffer->pending = (kj_pending){.size = size, .deallocate = free_buffer};
-    buffer->ctx = ctx;
-    buffer->memory = memory;
-    buffer->data = data;
-    buffer->size = size;
-    buffer->owned = owned;
-    atomic_fetch_add(&ctx->used, used_of(buffer));
-    kj_context_hold(ctx);
-    return buffer;
-}
-
-kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out)
-{
-    void *data = NULL;
-    kj_failure why;
-    kjit_status status = alloc_memory(ctx, memory, size, &data);
-    if (status != KJIT_OK)
-        return status;
-    *out = new_buffer(ctx, memory, data, size, true);
-    if (*out)
-        return KJIT_OK;
-    status = free_memory(ctx, memory, data, size, &why);
-    if (status != KJIT_OK)
-        kj_pending_failed(ctx, status, &why);
-    return kj_no_memory(ctx);
-}
-
 /* ---- Arrays ---- */
 
 static bool is_aligned(const kjit_array *a)
@@ -180,7 +29,8 @@ static void set_range(kjit_array *a, size_t elem)
 
 bool kj_arrays_meet(const kjit_array *a, const kjit_array *b)
 {
-    bool apart = a->buffer->memory != b->buffer->memory && !a->ctx->ops->host_memory;
+    bool apart = kj_host_works(a->buffer->memory) != kj_host_works(b->buffer->memory) &&
+                 !a->ctx->ops->host_memory;
     return !apart && a->size > 0 && b->size > 0 && a->low < b->high && b->low < a->high;
 }
 
@@ -221,7 +71,7 @@ static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const in
                        ndim);
     if (ndim > 0 && !shape)
         return kj_fail(ctx, KJIT_INVALID, "shape is NULL");
-    if (memory != KJIT_HOST && memory != KJIT_DEVICE)
+    if ((int)memory < KJIT_HOST || memory > KJIT_MANAGED)
         return kj_fail(ctx, KJIT_INVALID, "%d is no kind of memory", (int)memory);
     char text[KJ_SHAPE_TEXT];
     for (int i = 0; i < ndim; i++) {
@@ -236,9 +86,80 @@ static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const in
     return KJIT_OK;
 }
 
-kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
-                              char order, kjit_memory memory, kjit_array **out)
+/* Where elements lie, from the first. */
+typedef struct span {
+    int64_t low, high; /* not above 0, and past the last byte */
+} span;
+
+/* False when it is more than an address space. */
+static bool span_of(int ndim, const int64_t *shape, const int64_t *strides, size_t elem, span *out)
 {
+    int64_t size;
+    *out = (span){0, (int64_t)elem};
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] == 0) {
+            *out = (span){0, 0};
+            return true;
+        }
+    }
+    for (int i = 0; i < ndim; i++) {
+        int64_t reach, *end;
+        if (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach))
+            return false;
+        end = reach < 0 ? &out->low : &out->high;
+        if (__builtin_add_overflow(*end, reach, end))
+            return false;
+    }
+    return !__builtin_sub_overflow(out->high, out->low, &size);
+}
+
+/* Do all elements lie at addresses that exist? */
+static bool span_fits(const void *data, int ndim, const int64_t *shape, const int64_t *strides,
+                      size_t elem)
+{
+    span s;
+    int64_t first = (int64_t)(intptr_t)data, end;
+    return first >= 0 && span_of(ndim, shape, strides, elem, &s) && first >= -s.low &&
+           !__builtin_add_overflow(first, s.high, &end);
+}
+
+/* What options ask of the memory, and whether that fits its kind. */
+static kjit_status check_options(kjit_context *ctx, const kjit_array_options *o, kj_chunk *chunk)
+{
+    bool locked = o->memory == KJIT_PINNED || o->memory == KJIT_MAPPED;
+    if (o->order != 0 && o->order != 'C' && o->order != 'F')
+        return kj_fail(ctx, KJIT_INVALID, "order is 'C' or 'F'");
+    if ((o->portable || o->wc) && !locked)
+        return kj_fail(ctx, KJIT_INVALID, "portable and wc are for pinned and mapped memory");
+    if (o->attach_host && o->memory != KJIT_MANAGED)
+        return kj_fail(ctx, KJIT_INVALID, "attach_host is for managed memory");
+    if (o->shareable && o->memory != KJIT_DEVICE)
+        return kj_fail(ctx, KJIT_INVALID, "shareable is for device memory");
+    *chunk = (kj_chunk){.memory = o->memory,
+                        .how = (o->portable ? KJ_PORTABLE : 0u) | (o->wc ? KJ_WRITE_COMBINED : 0u) |
+                               (o->attach_host ? KJ_ATTACH_HOST : 0u) |
+                               (o->shareable ? KJ_SHAREABLE : 0u)};
+    return KJIT_OK;
+}
+
+/* The handle of a new array; drops the buffer when it cannot be had. */
+static kjit_status finish(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
+                          const int64_t *shape, const int64_t *strides, kjit_array **out)
+{
+    *out = new_array(buffer, data, dtype, ndim, shape, strides);
+    if (*out)
+        return KJIT_OK;
+    kjit_context *ctx = buffer->ctx;
+    kj_buffer_drop(buffer);
+    return kj_no_memory(ctx);
+}
+
+kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                   const int64_t *shape, const kjit_array_options *options,
+                                   kjit_array **out)
+{
+    static const kjit_array_options defaults = {0};
+    const kjit_array_options *o = options ? options : &defaults;
     kjit_status status = kj_enter(ctx);
     if (out)
         *out = NULL;
@@ -246,42 +167,79 @@ kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, con
         return status;
     if (!out)
         return kj_fail(ctx, KJIT_INVALID, "out is NULL");
-    if (order != 'C' && order != 'F')
-        return kj_fail(ctx, KJIT_INVALID, "order is 'C' or 'F'");
-    int64_t count;
-    status = check(ctx, dtype, ndim, shape, memory, &count);
+    int64_t count, strides[KJIT_MAX_NDIM];
+    kj_chunk chunk;
+    status = check(ctx, dtype, ndim, shape, o->memory, &count);
+    if (status == KJIT_OK)
+        status = check_options(ctx, o, &chunk);
     if (status != KJIT_OK)
         return status;
+    span s;
     size_t elem = kj_dtype_size(ctx, dtype);
-    int64_t strides[KJIT_MAX_NDIM];
-    kj_dense_strides(ndim, shape, elem, order, strides);
+    if (o->strides && ndim > 0)
+        memcpy(strides, o->strides, (size_t)ndim * sizeof *strides);
+    else
+        kj_dense_strides(ndim, shape, elem, o->order ? o->order : 'C', strides);
+    if (!span_of(ndim, shape, strides, elem, &s))
+        return kj_fail(ctx, KJIT_SHAPE, "the strides reach beyond the address space");
     kj_buffer *buffer;
-    status = kj_buffer_create(ctx, memory, (size_t)count * elem, &buffer);
+    chunk.size = (size_t)(s.high - s.low);
+    status = kj_buffer_create_as(ctx, &chunk, &buffer);
     if (status != KJIT_OK)
         return status;
-    *out = new_array(buffer, buffer->data, dtype, ndim, shape, strides);
-    if (*out)
-        return KJIT_OK;
-    kj_buffer_drop(buffer);
-    return kj_no_memory(ctx);
+    return finish(buffer, (char *)buffer->data - s.low, dtype, ndim, shape, strides, out);
 }
 
-/* Do all elements lie at addresses that exist? */
-static bool span_fits(const void *data, int ndim, const int64_t *shape, const int64_t *strides,
-                      size_t elem)
+kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
+                              char order, kjit_memory memory, kjit_array **out)
 {
-    int64_t low = (int64_t)(intptr_t)data, high = low, end;
-    if (low < 0)
-        return false;
-    for (int i = 0; i < ndim; i++) {
-        int64_t reach;
-        if (shape[i] <= 1)
-            continue;
-        if (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
-            __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
-            return false;
-    }
-    return low >= 0 && !__builtin_add_overflow(high, (int64_t)elem, &end);
+    kjit_array_options options = {.memory = memory, .order = order};
+    return kjit_array_create_with(ctx, dtype, ndim, shape, &options, out);
+}
+
+kjit_status kjit_array_like(kjit_array *a, const kjit_array_options *options, kjit_array **out)
+{
+    if (out)
+        *out = NULL;
+    if (!a)
+        return KJIT_INVALID;
+    kjit_array_options own = options ? *options : (kjit_array_options){.memory = a->buffer->memory};
+    if (own.order == 0)
+        own.order = a->layout == KJ_LAYOUT_F ? 'F' : 'C';
+    return kjit_array_create_with(a->ctx, a->dtype, a->ndim, a->shape, &own, out);
+}
+
+kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *options,
+                                kjit_array **out)
+{
+    static const kjit_array_options defaults = {.memory = KJIT_PINNED};
+    const kjit_array_options *o = options ? options : &defaults;
+    if (out)
+        *out = NULL;
+    kjit_status status = host ? kj_enter(host->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    kjit_context *ctx = host->ctx;
+    if (!out)
+        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    if (host->buffer->memory != KJIT_HOST)
+        return kj_fail(ctx, KJIT_INVALID, "only plain host memory can be page-locked");
+    if (o->memory != KJIT_PINNED && o->memory != KJIT_MAPPED)
+        return kj_fail(ctx, KJIT_INVALID, "host memory becomes pinned or mapped memory only");
+    if (o->order || o->strides || o->wc)
+        return kj_fail(ctx, KJIT_INVALID,
+                       "order, strides and wc of memory that exists cannot be chosen");
+    kj_chunk chunk;
+    kj_buffer *buffer;
+    status = check_options(ctx, o, &chunk);
+    if (status != KJIT_OK)
+        return status;
+    chunk.data = host->data + (host->low - (uintptr_t)host->data);
+    chunk.size = host->high - host->low;
+    status = kj_buffer_register(host->buffer, &chunk, &buffer);
+    if (status != KJIT_OK)
+        return status;
+    return finish(buffer, host->data, host->dtype, host->ndim, host->shape, host->strides, out);
 }
 
 kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
@@ -308,14 +266,13 @@ kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtyp
         return kj_fail(ctx, KJIT_INVALID, "data is NULL");
     if (count > 0 && !span_fits(data, ndim, shape, strides, elem))
         return kj_fail(ctx, KJIT_SHAPE, "the strides reach beyond the address space");
-    kj_buffer *buffer = new_buffer(ctx, memory, data, (size_t)count * elem, false);
-    if (!buffer)
-        return kj_no_memory(ctx);
-    *out = new_array(buffer, data, dtype, ndim, shape, strides);
-    if (!*out) {
-        kj_buffer_drop(buffer);
-        return kj_no_memory(ctx);
-    }
+    kj_buffer *buffer;
+    kj_chunk chunk = {.memory = memory, .data = data, .size = (size_t)count * elem};
+    status = kj_buffer_wrap(ctx, &chunk, &buffer);
+    if (status == KJIT_OK)
+        status = finish(buffer, data, dtype, ndim, shape, strides, out);
+    if (status != KJIT_OK)
+        return status;
     buffer->owner = owner;
     buffer->deleter = deleter;
     return KJIT_OK;

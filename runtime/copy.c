@@ -58,7 +58,7 @@ static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, cons
     kjit_status status = run(ctx, t, dst, src, stream);
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     kj_timing timing = {.kind = KJ_TIMING_COPY,
-                        .name = names[src->memory][dst->memory],
+                        .name = names[!kj_host_works(t->src_memory)][!kj_host_works(t->dst_memory)],
                         .bytes = (int64_t)t->size,
                         .ms = kj_now_ms() - start};
     for (int i = 0; i < t->ndim; i++)
@@ -100,8 +100,9 @@ static bool disturbs(const kj_transfer *t, const kjit_array *dst, const kjit_arr
 static kjit_status copy_aside(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
     kjit_array *aside;
-    kjit_status status = kjit_array_create(dst->ctx, src->dtype, src->ndim, src->shape, 'C',
-                                           src->buffer->memory, &aside);
+    kjit_memory memory = kj_host_works(src->buffer->memory) ? KJIT_HOST : KJIT_DEVICE;
+    kjit_status status =
+        kjit_array_create(dst->ctx, src->dtype, src->ndim, src->shape, 'C', memory, &aside);
     if (status != KJIT_OK)
         return status;
     status = kjit_copy(aside, src, stream);
@@ -186,7 +187,7 @@ kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **o
 kjit_status kj_array_on_host(kjit_array *a, kjit_array **out)
 {
     kjit_context *ctx = a->ctx;
-    if (a->buffer->memory == KJIT_DEVICE && !ctx->ops->host_memory)
+    if (!kj_host_works(a->buffer->memory) && !ctx->ops->host_memory)
         return kjit_to_host(a, NULL, out);
     ctx->ops->wait(ctx->dev, NULL);
     kj_print_flush(ctx); /* as the copy from a device does */

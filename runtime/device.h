@@ -34,6 +34,39 @@ typedef struct kj_work {
     const char *why;
 } kj_work;
 
+/* The two questions that kinds of memory answer. On a device with host_memory the answer is yes,
+ * whatever the kind. */
+
+/* Does the host's processor read and write it? Managed memory moves to who touches it, but not
+ * every device lets the host touch it while kernels run: it counts as the device's. */
+static inline bool kj_host_works(kjit_memory memory)
+{
+    return memory != KJIT_DEVICE && memory != KJIT_MANAGED;
+}
+/* Do kernels work on it where it is? */
+static inline bool kj_device_works(kjit_memory memory)
+{
+    return memory != KJIT_HOST && memory != KJIT_PINNED;
+}
+
+/* How memory is or was allocated. */
+enum {
+    KJ_PORTABLE = 1,
+    KJ_WRITE_COMBINED = 2,
+    KJ_ATTACH_HOST = 4,
+    KJ_SHAREABLE = 8,  /* with other processes */
+    KJ_REGISTERED = 16 /* host memory of the caller's, page-locked for a while */
+};
+
+/* A piece of memory of some kind. */
+typedef struct kj_chunk {
+    kjit_memory memory;
+    unsigned how;
+    size_t size;
+    void *data;
+    uintptr_t device; /* the address that kernels find it at; data's for most */
+} kj_chunk;
+
 /* Elements of `size` bytes (1, 2, 4 or 8) from one place to another, axis by axis; strides are in
  * bytes and may be negative or 0. Made by kj_transfer_init: no axis has extent 1 or 0, axes that
  * lie densely in both are one. */
@@ -75,7 +108,7 @@ typedef struct kj_device_ops {
     kj_stage stage; /* what load takes */
     bool variants;  /* kj_spec's `disjoint` and `aligned` make a difference to its code */
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
-    int32_t dlpack[KJIT_DEVICE + 1]; /* DLPack's device type for each kjit_memory */
+    int32_t dlpack[KJIT_MANAGED + 1]; /* DLPack's device type for each kjit_memory */
 
     /* Devices of this kind on this machine; and why there are none: a sentence without a full stop
      * ("no NVIDIA driver is installed (libcuda.so.1 was not found)"). `absent` may be NULL. */
@@ -96,9 +129,15 @@ typedef struct kj_device_ops {
 
     /* What gives something back has done so when it fails, as far as it could be done. On a device
      * that was lost it does nothing, and does not fail. */
-    /* At a multiple of 256 bytes on a device without host_memory. */
-    kjit_status (*alloc)(kj_device *dev, size_t size, void **out, kj_failure *why);
-    kjit_status (*release)(kj_device *dev, void *memory, size_t size, kj_failure *why);
+
+    /* Memory of the chunk's kind, KJIT_HOST excepted: its data and device. At a multiple of 256
+     * bytes on a device without host_memory. */
+    kjit_status (*alloc)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+    kjit_status (*release)(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
+    /* Page-locks the chunk's data as memory of its kind and sets its device; release ends it. */
+    kjit_status (*pin)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+    /* The chunk's device, of data that somebody else has made so. */
+    kjit_status (*reach)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
     /* Memory that it keeps without using it, beyond `keep` bytes, goes back to the system. NULL
      * where it keeps none. */
     kjit_status (*trim)(kj_device *dev, size_t keep, kj_failure *why);

@@ -8,7 +8,7 @@
 
 #include "runtime.h"
 
-enum { KINDS = KJIT_DEVICE + 1 }; /* of memory */
+enum { KINDS = KJIT_MANAGED + 1 }; /* of memory */
 
 /* ---- Types and devices ---- */
 
@@ -123,7 +123,7 @@ static kjit_status fill(exported *e, kjit_array *a, kj_dl_tensor *t)
                         .ndim = a->ndim,
                         .shape = e->shape,
                         .strides = e->strides};
-    if (memory == KJIT_DEVICE)
+    if (!kj_host_works(memory))
         t->device.id = a->ctx->ordinal;
     if (!type_of(a->dtype, &t->dtype))
         return kj_fail(a->ctx, KJIT_TYPE, "DLPack has no type for %s",

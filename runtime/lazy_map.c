@@ -65,7 +65,7 @@ kjit_memory kj_lazy_memory(kj_rvalue v)
 {
     kjit_memory memory = KJIT_HOST;
     if (v.kind == KJ_R_ARRAY)
-        return v.u.object->u.array->buffer->memory;
+        return kj_host_works(v.u.object->u.array->buffer->memory) ? KJIT_HOST : KJIT_DEVICE;
     for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++) {
         if (kj_lazy_memory(v.u.object->u.lazy->args[i]) == KJIT_DEVICE)
             memory = KJIT_DEVICE;

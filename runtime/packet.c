@@ -27,7 +27,7 @@ static size_t pack_arguments(const kj_binding *b, const kj_staged *staged, uint6
             continue;
         }
         const kjit_array *a = b->args[param]->u.array;
-        slots[n++] = staged ? kj_staged_address(staged, a) : (uintptr_t)a->data;
+        slots[n++] = staged ? kj_staged_address(staged, a) : kj_array_address(a);
         for (int k = 0; k < a->ndim; k++)
             slots[n++] = (uint64_t)a->shape[k];
         for (int k = 0; k < a->ndim; k++)

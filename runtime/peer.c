@@ -52,7 +52,7 @@ static kjit_status check_stream(kjit_context *dst, kjit_context *src, kjit_conte
 
 static bool on_host(const kjit_array *a)
 {
-    return a->buffer->memory == KJIT_HOST || a->ctx->ops->host_memory;
+    return kj_host_works(a->buffer->memory) || a->ctx->ops->host_memory;
 }
 
 /* Writing one would change the other. */

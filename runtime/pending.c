@@ -1,9 +1,10 @@
 /* Deferred deallocation. In: what has lost its last reference; out: it is given back to the device,
  * many at a time.
  *
- * A context has two queues: one of arrays' memory, one of modules, streams and events. A queue that
- * is over a limit is emptied, in order, by the calls of users that free or allocate: never by a
- * thread that ends queued work, which would wait for itself. What waits here keeps its hold on the
+ * A context has two queues: one of arrays' memory, one of modules, streams and events; and a third
+ * whose limit is nothing: of the caller's memory that is page-locked no longer. A queue that is
+ * over a limit is emptied, in order, by the calls of users that free or allocate: never by a thread
+ * that ends queued work, which would wait for itself. What waits here keeps its hold on the
  * context; after kjit_context_destroy nothing waits longer than until such a call. */
 #include <limits.h>
 #include <locale.h>
@@ -120,23 +121,26 @@ static kj_pending *deallocate(kjit_context *ctx, kj_pending *item)
 }
 
 /* Has the queue to be emptied? All are after the context was destroyed. Under the lock. */
-static bool due(const kj_pendings *p, const kj_pending_queue *q, bool all)
+static bool due(const kj_pendings *p, kj_pending_kind kind, bool all)
 {
-    if (!q->first || (p->deferred > 0 && !p->closed))
+    const kj_pending_queue *q = &p->queues[kind];
+    if (!q->first)
         return false;
-    return all || p->closed || q->count > p->max_count || q->bytes > p->max_bytes;
+    if (p->closed || kind == KJ_PENDING_REGISTRATIONS)
+        return true;
+    return p->deferred == 0 && (all || q->count > p->max_count || q->bytes > p->max_bytes);
 }
 
-/* Empties the queues that have to be. Streams end their work here, whose last references make new
- * items. The caller holds the context. */
-static bool flush(kjit_context *ctx, bool all)
+/* Empties those of the first queues that have to be. Streams end their work here, whose last
+ * references make new items. The caller holds the context. */
+static bool flush(kjit_context *ctx, bool all, int kinds)
 {
     kj_pendings *p = &ctx->pendings;
     bool any = false;
-    for (int kind = 0; kind < KJ_PENDING_KINDS;) {
+    for (int kind = 0; kind < kinds;) {
         kj_pending_queue *q = &p->queues[kind];
         pthread_mutex_lock(&p->lock);
-        kj_pending *item = due(p, q, all) ? q->first : NULL;
+        kj_pending *item = due(p, (kj_pending_kind)kind, all) ? q->first : NULL;
         if (item)
             *q = (kj_pending_queue){0};
         pthread_mutex_unlock(&p->lock);
@@ -151,7 +155,7 @@ static bool flush(kjit_context *ctx, bool all)
 bool kj_pending_flush(kjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->pendings.flushing);
-    bool any = flush(ctx, true);
+    bool any = flush(ctx, true, KJ_PENDING_KINDS);
     pthread_mutex_unlock(&ctx->pendings.flushing);
     return any;
 }
@@ -162,7 +166,7 @@ void kj_pending_check(kjit_context *ctx)
     pthread_mutex_lock(&p->lock);
     bool closed = p->closed, any = false;
     for (int i = 0; i < KJ_PENDING_KINDS; i++)
-        any |= due(p, &p->queues[i], false);
+        any |= due(p, (kj_pending_kind)i, false);
     pthread_mutex_unlock(&p->lock);
     if (!any)
         return;
@@ -170,8 +174,20 @@ void kj_pending_check(kjit_context *ctx)
         pthread_mutex_lock(&p->flushing);
     else if (pthread_mutex_trylock(&p->flushing) != 0)
         return; /* another thread is at it, or one that this one waits for */
-    flush(ctx, false);
+    flush(ctx, false, KJ_PENDING_KINDS);
     pthread_mutex_unlock(&p->flushing);
+}
+
+void kj_pending_unpin(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->pendings.lock);
+    bool any = ctx->pendings.queues[KJ_PENDING_REGISTRATIONS].first;
+    pthread_mutex_unlock(&ctx->pendings.lock);
+    if (!any)
+        return;
+    pthread_mutex_lock(&ctx->pendings.flushing);
+    flush(ctx, false, KJ_PENDING_REGISTRATIONS + 1);
+    pthread_mutex_unlock(&ctx->pendings.flushing);
 }
 
 void kj_freed(kjit_context *ctx)

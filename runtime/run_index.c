@@ -141,7 +141,7 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
         axes[i] = (axis_range){.start = 0, .stop = shape[i], .step = 1};
         element = false;
     }
-    if (!element || records || kjit_array_memory(a) != KJIT_HOST)
+    if (!element || records || !kj_host_works(kjit_array_memory(a)))
         return make_view(r, p, ndim, axes);
     p->element = kjit_array_data(a);
     for (int i = 0; i < ndim; i++)
@@ -178,7 +178,7 @@ static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
     kjit_array *view = p->view.u.object->u.array;
     if (!kj_run_pack(r, at, kjit_array_dtype(view), v, element))
         return false;
-    if (kjit_array_memory(view) == KJIT_HOST) {
+    if (kj_host_works(kjit_array_memory(view))) {
         kj_run_fill(view, element);
         return true;
     }

@@ -88,6 +88,7 @@ typedef struct kj_pending {
 } kj_pending;
 
 typedef enum kj_pending_kind {
+    KJ_PENDING_REGISTRATIONS, /* of memory that is the caller's: they never wait */
     KJ_PENDING_MEMORY,
     KJ_PENDING_RESOURCES, /* modules, streams, events */
     KJ_PENDING_KINDS
@@ -112,6 +113,8 @@ typedef struct kj_pendings {
     uint64_t failed;
 } kj_pendings;
 
+typedef struct kj_buffer kj_buffer;
+
 struct kjit_context {
     const kj_device_ops *ops;
     kj_device *dev;
@@ -135,6 +138,7 @@ struct kjit_context {
     kj_records *records;        /* of its modules */
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;
+    kj_buffer *registered; /* under the lock */
     kj_pendings pendings;
     kj_printer printer; /* under the lock, like what waits for it */
     kj_str printed;
@@ -167,6 +171,7 @@ void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item);
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
 void kj_freed(kjit_context *ctx);         /* and drops that hold */
+void kj_pending_unpin(kjit_context *ctx); /* registrations only: for calls that waited */
 bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
 void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
 /* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
@@ -182,12 +187,17 @@ bool kj_spares_empty(kjit_context *ctx); /* gives all back to the system; was th
 /* False: it is not kept, the caller releases it. */
 bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
 bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out);
-kjit_status kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
-                              kj_failure *why);
+
+/* ---- Chunks of memory (allocator.c) ---- */
+
+/* Of every kind, from the system or the device; the failure is its. */
+kjit_status kj_chunk_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why);
+kjit_status kj_chunk_pin(kjit_context *ctx, kj_chunk *chunk, kj_failure *why);
+kjit_status kj_chunk_release(kjit_context *ctx, const kj_chunk *chunk, kj_failure *why);
 
 /* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, dlpack.c, layout.c, copy.c) ---- */
 
-typedef struct kj_buffer {
+struct kj_buffer {
     kj_pending pending;
     atomic_int refs;
     kjit_context *ctx;
@@ -198,7 +208,11 @@ typedef struct kj_buffer {
     void *owner; /* of wrapped memory: what `deleter`, when not NULL, is called with at the end */
     void (*deleter)(void *owner);
     bool read_only; /* neither copies nor kernels may write it */
-} kj_buffer;
+    unsigned how;            /* of kj_chunk */
+    uintptr_t shift;         /* from data to the address kernels find it at */
+    struct kj_buffer *below; /* what it registers memory of, or NULL */
+    struct kj_buffer *next;  /* of the context's registrations */
+};
 
 struct kjit_array {
     kjit_context *ctx;
@@ -233,12 +247,25 @@ static inline int kj_array_align(const kjit_array *a)
 {
     return a->of ? a->of->align : kj_types[a->dtype].size;
 }
+/* Where kernels find it, if they work on it where it is. */
+static inline uintptr_t kj_array_address(const kjit_array *a)
+{
+    return (uintptr_t)a->data + a->buffer->shift;
+}
 static inline bool kj_is_vectors(const kjit_array *a)
 {
     return kj_is_vector(a->of);
 }
 
+/* ---- Buffers (buffer.c) ---- */
+
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
+/* With the chunk's kind, size and how. */
+kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kj_buffer **out);
+/* Over memory that is somebody else's, of the chunk's kind, data and size. */
+kjit_status kj_buffer_wrap(kjit_context *ctx, const kj_chunk *chunk, kj_buffer **out);
+/* The bytes from `data` on, page-locked as memory of the chunk's kind; it holds the other. */
+kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffer **out);
 void kj_buffer_hold(kj_buffer *buffer);
 void kj_buffer_drop(kj_buffer *buffer); /* on any thread */
 

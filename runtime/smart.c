@@ -70,7 +70,7 @@ static kjit_status new_smart(kjit_array *a, kjit_smart **out)
     kjit_smart *s = calloc(1, sizeof *s);
     if (!s)
         return kj_no_memory(ctx);
-    side at = a->buffer->memory == KJIT_HOST ? HOST : GPU;
+    side at = kj_host_works(a->buffer->memory) ? HOST : GPU;
     atomic_init(&s->refs, 1);
     s->ctx = ctx;
     pthread_mutex_init(&s->lock, NULL);

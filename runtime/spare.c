@@ -13,15 +13,6 @@ static size_t most(const kjit_context *ctx)
     return (size_t)(ctx->memory / 8);
 }
 
-kjit_status kj_memory_release(kjit_context *ctx, kjit_memory memory, void *data, size_t size,
-                              kj_failure *why)
-{
-    if (memory != KJIT_HOST)
-        return ctx->ops->release(ctx->dev, data, size, why);
-    kj_memory_free(data, size);
-    return KJIT_OK;
-}
-
 /* Takes number i out of the list. */
 static kj_spare take_out(kj_spares *s, int i)
 {
@@ -37,7 +28,11 @@ static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
     kj_failure why;
     while (ctx->spares.n > most_left || ctx->spares.bytes > most_bytes) {
         kj_spare oldest = take_out(&ctx->spares, 0);
-        kjit_status status = kj_memory_release(ctx, oldest.memory, oldest.data, oldest.size, &why);
+        kj_chunk chunk = {.memory = oldest.memory,
+                          .size = oldest.size,
+                          .data = oldest.data,
+                          .device = (uintptr_t)oldest.data};
+        kjit_status status = kj_chunk_release(ctx, &chunk, &why);
         if (status != KJIT_OK)
             kj_pending_failed(ctx, status, &why);
     }

@@ -28,7 +28,7 @@ static kjit_array *host_array(const kj_binding *b, const kj_variant *variant, in
     if (!t || (!t->read && !t->written))
         return NULL;
     kjit_array *a = b->args[b->runtime[i]]->u.array;
-    return a->buffer->memory == KJIT_HOST && a->size > 0 ? a : NULL;
+    return !kj_device_works(a->buffer->memory) && a->size > 0 ? a : NULL;
 }
 
 bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
@@ -140,5 +140,5 @@ uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a)
         if (same_view(s->arrays[i].array, a))
             return (uintptr_t)a->data + s->arrays[i].shift;
     }
-    return (uintptr_t)a->data;
+    return kj_array_address(a);
 }

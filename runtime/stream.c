@@ -141,6 +141,7 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
     kj_print_flush(s->ctx);
+    kj_pending_unpin(s->ctx);
     char *text;
     status = take_failure(s, &text);
     return report(s->ctx, status, text);
@@ -153,6 +154,7 @@ kjit_status kjit_synchronize(kjit_context *ctx)
         return status;
     ctx->ops->wait(ctx->dev, NULL);
     kj_print_flush(ctx);
+    kj_pending_unpin(ctx);
     char *text = NULL;
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s && status == KJIT_OK; s = s->next)
@@ -257,6 +259,7 @@ kjit_status kjit_event_synchronize(kjit_event *e)
         return status;
     e->ctx->ops->mark_wait(e->mark);
     kj_print_flush(e->ctx);
+    kj_pending_unpin(e->ctx);
     return report(e->ctx, KJIT_OK, NULL);
 }
 

@@ -34,24 +34,25 @@ static bool fails(void)
     return atomic_fetch_add(&steps, 1) + 1 == fail_at;
 }
 
-static kjit_status far_alloc(kj_device *dev, size_t size, void **out, kj_failure *why)
+static kjit_status far_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
     (void)dev;
-    size_t whole = (size + 255) / 256 * 256;
+    size_t whole = (chunk->size + 255) / 256 * 256;
     if (fails()) /* for want of memory it would be tried again */
         return kj_because(why, KJIT_LOST, "planned: no allocation");
     if (used + whole > ROOM)
         return kj_because(why, KJIT_NO_MEMORY, "there is no more room");
-    *out = outside + used;
+    chunk->data = outside + used;
+    chunk->device = (uintptr_t)chunk->data;
     used += whole;
     atomic_fetch_add(&live, 1);
     return KJIT_OK;
 }
 
-static kjit_status far_release(kj_device *dev, void *memory, size_t size, kj_failure *why)
+static kjit_status far_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
 {
     (void)dev, (void)why;
-    memset((void *)translate((uintptr_t)memory), PAST_POISON, size);
+    memset((void *)translate((uintptr_t)chunk->data), PAST_POISON, chunk->size);
     atomic_fetch_sub(&live, 1);
     return KJIT_OK;
 }

@@ -121,16 +121,27 @@ static kj_reach cpu_peer(kj_device *dev, const kj_device *other)
     return KJ_SAME;
 }
 
-static kjit_status cpu_alloc(kj_device *dev, size_t size, void **out, kj_failure *why)
+static kjit_status cpu_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
     (void)dev;
-    return kj_memory_alloc(size, out, why);
+    kjit_status status = kj_memory_alloc(chunk->size, &chunk->data, why);
+    chunk->device = (uintptr_t)chunk->data;
+    return status;
 }
 
-static kjit_status cpu_release(kj_device *dev, void *memory, size_t size, kj_failure *why)
+static kjit_status cpu_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
 {
     (void)dev, (void)why;
-    kj_memory_free(memory, size);
+    if (!(chunk->how & KJ_REGISTERED))
+        kj_memory_free(chunk->data, chunk->size);
+    return KJIT_OK;
+}
+
+/* It copies with its processor: nothing is won by locked pages. */
+static kjit_status cpu_pin(kj_device *dev, kj_chunk *chunk, kj_failure *why)
+{
+    (void)dev, (void)why;
+    chunk->device = (uintptr_t)chunk->data;
     return KJIT_OK;
 }
 
@@ -256,7 +267,11 @@ const kj_device_ops kj_cpu_device = {
     .max_threads = 1024,
     .max_grid = {INT32_MAX, 65535, 65535},
     .max_shared = 227 << 10,
-    .dlpack = {[KJIT_HOST] = KJ_DL_CPU, [KJIT_DEVICE] = KJ_DL_CPU},
+    .dlpack = {[KJIT_HOST] = KJ_DL_CPU,
+               [KJIT_DEVICE] = KJ_DL_CPU,
+               [KJIT_PINNED] = KJ_DL_CPU,
+               [KJIT_MAPPED] = KJ_DL_CPU,
+               [KJIT_MANAGED] = KJ_DL_CPU},
     .count = cpu_count,
     .describe = cpu_describe,
     .attribute = cpu_attribute,
@@ -265,6 +280,7 @@ const kj_device_ops kj_cpu_device = {
     .peer = cpu_peer,
     .alloc = cpu_alloc,
     .release = cpu_release,
+    .pin = cpu_pin,
     .memory = cpu_memory,
     .copy = cpu_copy,
     .load = kj_cpu_load,

@@ -1,12 +1,12 @@
 /* Copies between host and device memory of any strides, now or in a stream.
  *
- * What is one row on both sides and not in a stream the driver moves by itself. Else a transfer
- * between host and device goes by boxes through page-locked memory, where a box is dense: the
- * host's half of the way is the host's processor's, the device's half a copy of one row, or where
- * the elements don't lie so there, a row to memory aside and a kernel (move.c). In a stream the
- * host's half is a host function: it touches the host's memory when the stream gets there, and the
- * caller does not wait. All copies of a stream share one page-locked buffer, since one step of the
- * stream follows the other. */
+ * What is one row on both sides the driver moves by itself; in a stream where the host's memory is
+ * page-locked. Else a transfer between host and device goes by boxes through page-locked memory,
+ * where a box is dense: the host's half of the way is the host's processor's, the device's half a
+ * copy of one row, or where the elements don't lie so there, a row to memory aside and a kernel
+ * (move.c). In a stream the host's half is a host function: it touches the host's memory when the
+ * stream gets there, and the caller does not wait. All copies of a stream share one page-locked
+ * buffer, since one step of the stream follows the other. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -25,7 +25,14 @@ typedef struct boxes {
 
 static bool is_to_device(const kj_transfer *t)
 {
-    return t->dst_memory == KJIT_DEVICE;
+    return !kj_host_works(t->dst_memory);
+}
+
+/* Can the driver copy the host's end of it by itself, whenever it gets there? */
+static bool is_page_locked(const kj_transfer *t)
+{
+    kjit_memory host = is_to_device(t) ? t->src_memory : t->dst_memory;
+    return host == KJIT_PINNED || host == KJIT_MAPPED;
 }
 
 static void swap_axes(kj_transfer *t, int a, int b)
@@ -180,9 +187,9 @@ static way way_of(const kj_transfer *t)
     size_t size;
     if (t->dst_device || t->src_device)
         return BETWEEN_DEVICES;
-    if (t->dst_memory != t->src_memory)
+    if (kj_host_works(t->dst_memory) != kj_host_works(t->src_memory))
         return BETWEEN;
-    if (t->dst_memory == KJIT_HOST)
+    if (kj_host_works(t->dst_memory))
         return WITHIN_HOST;
     if (!kj_transfer_is_row(t, &size))
         return WITHIN_DEVICE;
@@ -240,11 +247,11 @@ static kj_cu_result boxes_now(kj_device *dev, boxes *b)
 }
 
 /* A row between the host's own memory and the device. */
-static kj_cu_result row_now(kj_device *dev, const kj_transfer *t, size_t bytes)
+static kj_cu_result put_row(kj_device *dev, kj_cu_stream stream, const kj_transfer *t, size_t bytes)
 {
     kj_cu_address dst = (kj_cu_address)(uintptr_t)t->dst, src = (kj_cu_address)(uintptr_t)t->src;
-    return is_to_device(t) ? dev->cu->MemcpyHtoDAsync(dst, t->src, bytes, dev->stream)
-                           : dev->cu->MemcpyDtoHAsync(t->dst, src, bytes, dev->stream);
+    return is_to_device(t) ? dev->cu->MemcpyHtoDAsync(dst, t->src, bytes, stream)
+                           : dev->cu->MemcpyDtoHAsync(t->dst, src, bytes, stream);
 }
 
 static kj_cu_result transfer_now(kj_device *dev, const kj_transfer *t, plan *p)
@@ -262,7 +269,7 @@ static kj_cu_result transfer_now(kj_device *dev, const kj_transfer *t, plan *p)
     else if (p->way == OVERLAPPING)
         result = kj_cuda_move_over(dev, dev->stream, t, p->aside, p->room);
     else if (kj_transfer_is_row(t, &bytes))
-        result = row_now(dev, t, bytes);
+        result = put_row(dev, dev->stream, t, bytes);
     else
         result = boxes_now(dev, &p->boxes);
     kj_cu_result end = kj_cuda_sync(dev, dev->stream);
@@ -350,6 +357,9 @@ static kj_cu_result queue_boxes(kj_queue *q, copy_task *c)
 static kj_cu_result queue_transfer(kj_queue *q, copy_task *c, const kj_transfer *t)
 {
     kj_device *dev = q->dev;
+    size_t bytes;
+    if (c->plan.way == BETWEEN && is_page_locked(t) && kj_transfer_is_row(t, &bytes))
+        return put_row(dev, q->stream, t, bytes);
     switch (c->plan.way) {
     case WITHIN_HOST: return dev->cu->LaunchHostFunc(q->stream, run_on_host, c);
     case WITHIN_DEVICE: return kj_cuda_move(dev, q->stream, t);

@@ -54,6 +54,7 @@ struct kj_device {
     kj_cu_device device;
     kj_cu_context context;
     int capability, multiprocessors, multiprocessor_threads;
+    int managed;                /* it has managed memory */
     int cooperative;            /* grids may wait for all of their blocks */
     int max_shared;             /* bytes a block can have */
     kj_cu_stream stream;        /* of calls without a queue */
@@ -95,8 +96,9 @@ bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why)
 
 enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go through */
 
-kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *why);
-kjit_status kj_cuda_release(kj_device *dev, void *memory, size_t size, kj_failure *why);
+/* Device memory, from the pool where there is one. */
+kjit_status kj_cuda_take(kj_device *dev, size_t size, bool pooled, void **out, kj_failure *why);
+kjit_status kj_cuda_give(kj_device *dev, void *memory, size_t size, bool pooled, kj_failure *why);
 kjit_status kj_cuda_trim(kj_device *dev, size_t keep, kj_failure *why);
 kjit_status kj_cuda_memory(kj_device *dev, kjit_memory_info *out, kj_failure *why);
 /* Waits for all queued work and gives what the pool doesn't use back to the driver. */
@@ -110,6 +112,13 @@ void kj_cuda_pool_close(kj_device *dev);
 kj_cu_result kj_cuda_stage_take(kj_device *dev, void **out);
 void kj_cuda_stage_give(kj_device *dev, void *stage); /* NULL is nothing */
 void kj_cuda_stages_free(kj_device *dev);
+
+/* ---- Kinds of memory (kinds.c) ---- */
+
+kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
+kjit_status kj_cuda_pin(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+kjit_status kj_cuda_reach(kj_device *dev, kj_chunk *chunk, kj_failure *why);
 
 /* ---- Queues and marks (queue.c, mark.c) ---- */
 

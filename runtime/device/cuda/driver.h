@@ -66,6 +66,19 @@ enum { KJ_CU_STREAM_NON_BLOCKING = 1, KJ_CU_EVENT_DEFAULT = 0, KJ_CU_EVENT_DISAB
 typedef unsigned kj_cu_capture_mode;
 enum { KJ_CU_STREAM_CAPTURE_RELAXED = 2 }; /* other calls may be made meanwhile */
 
+enum {
+    KJ_CU_MEMHOSTALLOC_PORTABLE = 1,
+    KJ_CU_MEMHOSTALLOC_DEVICEMAP = 2,
+    KJ_CU_MEMHOSTALLOC_WRITECOMBINED = 4,
+    KJ_CU_MEMHOSTREGISTER_PORTABLE = 1,
+    KJ_CU_MEMHOSTREGISTER_DEVICEMAP = 2,
+    KJ_CU_MEM_ATTACH_GLOBAL = 1,
+    KJ_CU_MEM_ATTACH_HOST = 2
+};
+
+typedef unsigned kj_cu_pointer_attribute;
+enum { KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3 /* kj_cu_address */ };
+
 typedef unsigned kj_cu_pool_attribute;
 enum { /* all uint64_t */
        KJ_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,

@@ -98,10 +98,10 @@ kjit_status kj_cuda_memory(kj_device *dev, kjit_memory_info *out, kj_failure *wh
 
 /* ---- Allocation ---- */
 
-static kj_cu_result take(kj_device *dev, size_t size, kj_cu_address *out)
+static kj_cu_result take(kj_device *dev, size_t size, bool pooled, kj_cu_address *out)
 {
     const kj_cuda_driver *cu = dev->cu;
-    if (!dev->pool)
+    if (!dev->pool || !pooled)
         return cu->MemAlloc(out, size);
     kj_cu_result result = cu->MemAllocFromPoolAsync(out, size, dev->pool, dev->memory_stream);
     if (result != KJ_CU_SUCCESS)
@@ -123,13 +123,13 @@ static kjit_status no_memory(kj_device *dev, size_t size, kj_failure *why)
                       left, total);
 }
 
-kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *why)
+kjit_status kj_cuda_take(kj_device *dev, size_t size, bool pooled, void **out, kj_failure *why)
 {
     kj_cu_address address = 0;
     kjit_status status = kj_cuda_enter(dev, why);
     if (status != KJIT_OK)
         return status;
-    kj_cu_result result = size ? take(dev, size, &address) : KJ_CU_SUCCESS;
+    kj_cu_result result = size ? take(dev, size, pooled, &address) : KJ_CU_SUCCESS;
     if (result == KJ_CU_OUT_OF_MEMORY)
         status = no_memory(dev, size, why);
     else if (result != KJ_CU_SUCCESS)
@@ -140,14 +140,14 @@ kjit_status kj_cuda_alloc(kj_device *dev, size_t size, void **out, kj_failure *w
     return status;
 }
 
-kjit_status kj_cuda_release(kj_device *dev, void *memory, size_t size, kj_failure *why)
+kjit_status kj_cuda_give(kj_device *dev, void *memory, size_t size, bool pooled, kj_failure *why)
 {
     kj_cu_address address = (kj_cu_address)(uintptr_t)memory;
     kjit_status status = KJIT_OK;
     if (!memory || !kj_cuda_enter_to_free(dev, &status, why))
         return status;
-    kj_cu_result result =
-        dev->pool ? dev->cu->MemFreeAsync(address, dev->memory_stream) : dev->cu->MemFree(address);
+    kj_cu_result result = dev->pool && pooled ? dev->cu->MemFreeAsync(address, dev->memory_stream)
+                                              : dev->cu->MemFree(address);
     if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "free %zu bytes of device memory", size);
     kj_cuda_leave(dev);
@@ -156,17 +156,17 @@ kjit_status kj_cuda_release(kj_device *dev, void *memory, size_t size, kj_failur
 
 kjit_status kj_cuda_aside(kj_device *dev, size_t size, void **out, kj_failure *why)
 {
-    kjit_status status = kj_cuda_alloc(dev, size, out, why);
+    kjit_status status = kj_cuda_take(dev, size, true, out, why);
     if (status != KJIT_NO_MEMORY)
         return status;
     kj_cuda_scrape(dev);
-    return kj_cuda_alloc(dev, size, out, why);
+    return kj_cuda_take(dev, size, true, out, why);
 }
 
 void kj_cuda_aside_drop(kj_device *dev, void *memory)
 {
     kj_failure why;
-    kj_cuda_release(dev, memory, 0, &why); /* who fails here has nobody to tell */
+    kj_cuda_give(dev, memory, 0, true, &why); /* who fails here has nobody to tell */
 }
 
 /* ---- Page-locked memory ---- */

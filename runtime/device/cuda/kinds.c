@@ -1,0 +1,139 @@
+/* Memory of every kind, as arrays have it. In: chunks with a kind and how they are to be made; out:
+ * their addresses, for the host and for kernels. Device memory itself is memory.c's. */
+#include "cuda_device.h"
+
+/* ---- Page-locked host memory, and managed memory ---- */
+
+static unsigned flags_of(const kj_chunk *b)
+{
+    return (b->how & KJ_PORTABLE ? KJ_CU_MEMHOSTALLOC_PORTABLE : 0u) |
+           (b->how & KJ_WRITE_COMBINED ? KJ_CU_MEMHOSTALLOC_WRITECOMBINED : 0u) |
+           (b->memory == KJIT_MAPPED ? KJ_CU_MEMHOSTALLOC_DEVICEMAP : 0u);
+}
+
+/* Where kernels find page-locked memory that they are to work on. */
+static kj_cu_result find_on_device(kj_device *dev, kj_chunk *b)
+{
+    kj_cu_address address = (kj_cu_address)(uintptr_t)b->data;
+    kj_cu_result result = KJ_CU_SUCCESS;
+    if (b->memory == KJIT_MAPPED)
+        result = dev->cu->MemHostGetDevicePointer(&address, b->data, 0);
+    b->device = (uintptr_t)address;
+    return result;
+}
+
+static kj_cu_result alloc_host(kj_device *dev, kj_chunk *b)
+{
+    kj_cu_result result = dev->cu->MemHostAlloc(&b->data, b->size ? b->size : 1, flags_of(b));
+    if (result != KJ_CU_SUCCESS)
+        return result;
+    result = find_on_device(dev, b);
+    if (result != KJ_CU_SUCCESS)
+        kj_cuda_note(dev, dev->cu->MemFreeHost(b->data));
+    return result;
+}
+
+static kj_cu_result alloc_managed(kj_device *dev, kj_chunk *b)
+{
+    kj_cu_address address = 0;
+    unsigned flags = b->how & KJ_ATTACH_HOST ? KJ_CU_MEM_ATTACH_HOST : KJ_CU_MEM_ATTACH_GLOBAL;
+    kj_cu_result result = dev->cu->MemAllocManaged(&address, b->size ? b->size : 1, flags);
+    b->device = (uintptr_t)address;
+    b->data = (void *)b->device;
+    return result;
+}
+
+static const char *name_of(kjit_memory memory)
+{
+    return memory == KJIT_MANAGED ? "managed" : memory == KJIT_MAPPED ? "mapped" : "page-locked";
+}
+
+kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
+{
+    if (chunk->memory == KJIT_DEVICE) {
+        kjit_status status =
+            kj_cuda_take(dev, chunk->size, !(chunk->how & KJ_SHAREABLE), &chunk->data, why);
+        chunk->device = (uintptr_t)chunk->data;
+        return status;
+    }
+    const char *name = name_of(chunk->memory);
+    if (chunk->memory == KJIT_MANAGED && !(dev->managed && dev->cu->MemAllocManaged))
+        return kj_because(why, KJIT_NO_DEVICE, "the device has no managed memory");
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result =
+        chunk->memory == KJIT_MANAGED ? alloc_managed(dev, chunk) : alloc_host(dev, chunk);
+    if (result == KJ_CU_OUT_OF_MEMORY)
+        status = kj_because(why, KJIT_NO_MEMORY, "out of %s memory: %zu bytes were asked for", name,
+                            chunk->size);
+    else if (result != KJ_CU_SUCCESS)
+        status =
+            kj_cuda_failed(dev, result, why, "allocate %zu bytes of %s memory", chunk->size, name);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
+{
+    kjit_status status;
+    kj_cu_result result;
+    if (chunk->memory == KJIT_DEVICE)
+        return kj_cuda_give(dev, chunk->data, chunk->size, !(chunk->how & KJ_SHAREABLE), why);
+    if (!kj_cuda_enter_to_free(dev, &status, why))
+        return status;
+    if (chunk->how & KJ_REGISTERED)
+        result = dev->cu->MemHostUnregister(chunk->data);
+    else if (chunk->memory == KJIT_MANAGED)
+        result = dev->cu->MemFree((kj_cu_address)chunk->device);
+    else
+        result = dev->cu->MemFreeHost(chunk->data);
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why,
+                                chunk->how & KJ_REGISTERED ? "unlock %zu bytes of memory"
+                                                           : "free %zu bytes of memory",
+                                chunk->size);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+/* ---- Memory of the program's ---- */
+
+kjit_status kj_cuda_pin(kj_device *dev, kj_chunk *chunk, kj_failure *why)
+{
+    unsigned flags = (chunk->how & KJ_PORTABLE ? KJ_CU_MEMHOSTREGISTER_PORTABLE : 0u) |
+                     (chunk->memory == KJIT_MAPPED ? KJ_CU_MEMHOSTREGISTER_DEVICEMAP : 0u);
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = dev->cu->MemHostRegister(chunk->data, chunk->size, flags);
+    if (result == KJ_CU_SUCCESS) {
+        result = find_on_device(dev, chunk);
+        if (result != KJ_CU_SUCCESS)
+            kj_cuda_note(dev, dev->cu->MemHostUnregister(chunk->data));
+    }
+    if (result != KJ_CU_SUCCESS)
+        status =
+            kj_cuda_failed(dev, result, why, "page-lock %zu bytes at %p", chunk->size, chunk->data);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+kjit_status kj_cuda_reach(kj_device *dev, kj_chunk *chunk, kj_failure *why)
+{
+    kj_cu_address address = 0;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = dev->cu->PointerGetAttribute(
+        &address, KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER, (kj_cu_address)(uintptr_t)chunk->data);
+    if (result == KJ_CU_INVALID_VALUE)
+        status = kj_because(why, KJIT_INVALID, "the memory at %p is not %s", chunk->data,
+                            name_of(chunk->memory));
+    else if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "ask what the memory at %p is", chunk->data);
+    else if (chunk->memory != KJIT_PINNED)
+        chunk->device = (uintptr_t)address;
+    kj_cuda_leave(dev);
+    return status;
+}
