@@ -461,6 +461,24 @@ KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *st
 KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);
 KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **out);
 
+/* Arrays of other processes. kjit_array_ipc_handle makes a handle of an array whose memory was made
+ * with kjit_array_options.shareable: bytes, which may be sent by any means and say all of it;
+ * kjit_ipc_open gives, in another process of the same machine and user, with a context on a device
+ * of the same kind (the same GPU, or one that reaches it), an array over the same memory, of
+ * KJIT_DEVICE. Nothing orders what the two processes do: who is told of a handle or of results must
+ * be told after the work that made them has ended. The memory must not be freed before the other
+ * process has freed its array and deallocated what is pending. */
+typedef struct kjit_ipc_handle {
+    unsigned char bytes[256];
+} kjit_ipc_handle;
+/* KJIT_INVALID for memory that is not shareable, KJIT_TYPE for records, whose numbers are a
+ * context's own: their fields can be shared. */
+KJIT_API kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out);
+/* KJIT_FORMAT for bytes that are no handle. KJIT_INVALID for one of another kind of device or of
+ * this very process, and where the memory is gone or cannot be opened. */
+KJIT_API kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *handle,
+                                   kjit_array **out);
+
 /* Smart arrays: one array on the host and on the device, moved only when the side that is asked for
  * is not the newest. A move comes after all queued work and is done when the call returns, also that
  * of a launch in a stream. The side that is not there is made when it is first needed. On the CPU

@@ -142,8 +142,7 @@ static kjit_status check_options(kjit_context *ctx, const kjit_array_options *o,
     return KJIT_OK;
 }
 
-/* The handle of a new array; drops the buffer when it cannot be had. */
-static kjit_status finish(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
+kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
                           const int64_t *shape, const int64_t *strides, kjit_array **out)
 {
     *out = new_array(buffer, data, dtype, ndim, shape, strides);
@@ -187,7 +186,7 @@ kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim
     status = kj_buffer_create_as(ctx, &chunk, &buffer);
     if (status != KJIT_OK)
         return status;
-    return finish(buffer, (char *)buffer->data - s.low, dtype, ndim, shape, strides, out);
+    return kj_array_over(buffer, (char *)buffer->data - s.low, dtype, ndim, shape, strides, out);
 }
 
 kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
@@ -239,7 +238,8 @@ kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *opti
     status = kj_buffer_register(host->buffer, &chunk, &buffer);
     if (status != KJIT_OK)
         return status;
-    return finish(buffer, host->data, host->dtype, host->ndim, host->shape, host->strides, out);
+    return kj_array_over(buffer, host->data, host->dtype, host->ndim, host->shape, host->strides,
+                         out);
 }
 
 kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
@@ -270,7 +270,7 @@ kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtyp
     kj_chunk chunk = {.memory = memory, .data = data, .size = (size_t)count * elem};
     status = kj_buffer_wrap(ctx, &chunk, &buffer);
     if (status == KJIT_OK)
-        status = finish(buffer, data, dtype, ndim, shape, strides, out);
+        status = kj_array_over(buffer, data, dtype, ndim, shape, strides, out);
     if (status != KJIT_OK)
         return status;
     buffer->owner = owner;

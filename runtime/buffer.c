@@ -12,10 +12,10 @@ void kj_buffer_hold(kj_buffer *buffer)
 
 /* ---- Memory ---- */
 
-/* Is it taken from the host's memory? */
-static bool is_hosts(const kjit_context *ctx, kjit_memory memory)
+/* Is it taken from the host's memory, by this process? */
+static bool is_hosts(const kjit_context *ctx, const kj_chunk *chunk)
 {
-    return kj_host_works(memory) || ctx->ops->host_memory;
+    return (kj_host_works(chunk->memory) || ctx->ops->host_memory) && !(chunk->how & KJ_OPENED);
 }
 
 /* Host memory is handed out untouched, so what is promised in all is counted against what the
@@ -23,7 +23,7 @@ static bool is_hosts(const kjit_context *ctx, kjit_memory memory)
 static kjit_status reserve(kjit_context *ctx, const kj_chunk *chunk, kj_failure *why)
 {
     size_t size = chunk->size;
-    if (!is_hosts(ctx, chunk->memory))
+    if (!is_hosts(ctx, chunk))
         return KJIT_OK;
     size_t before = atomic_fetch_add(&ctx->reserved, size);
     if (size <= ctx->memory && before <= ctx->memory - size)
@@ -36,7 +36,7 @@ static kjit_status reserve(kjit_context *ctx, const kj_chunk *chunk, kj_failure 
 
 static void unreserve(kjit_context *ctx, const kj_chunk *chunk)
 {
-    if (is_hosts(ctx, chunk->memory))
+    if (is_hosts(ctx, chunk))
         atomic_fetch_sub(&ctx->reserved, chunk->size);
 }
 
@@ -95,15 +95,15 @@ static kjit_status free_memory(kjit_context *ctx, const kj_chunk *chunk, kj_fail
 
 /* ---- The end ---- */
 
-static kj_chunk chunk_of(const kj_buffer *b)
+kj_chunk kj_buffer_chunk(const kj_buffer *b)
 {
-    return (kj_chunk){b->memory, b->how, b->size, b->data, (uintptr_t)b->data + b->shift};
+    return (kj_chunk){b->memory, b->how, b->size, b->data, (uintptr_t)b->data + b->shift, NULL};
 }
 
 /* How much of the device's memory arrays have; what is pending is no array's. */
 static size_t used_of(const kj_buffer *b)
 {
-    return b->owned && !kj_host_works(b->memory) ? b->size : 0;
+    return b->owned && !kj_host_works(b->memory) && !(b->how & KJ_OPENED) ? b->size : 0;
 }
 
 static void unlink_registration(kj_buffer *b)
@@ -121,7 +121,7 @@ static void unlink_registration(kj_buffer *b)
 static kjit_status free_buffer(kj_pending *item, kj_failure *why)
 {
     kj_buffer *b = (kj_buffer *)item;
-    kj_chunk chunk = chunk_of(b);
+    kj_chunk chunk = kj_buffer_chunk(b);
     kjit_status status = free_memory(b->ctx, &chunk, why);
     if (b->how & KJ_REGISTERED)
         unlink_registration(b);
@@ -136,7 +136,7 @@ void kj_buffer_drop(kj_buffer *b)
     if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
         return;
     kjit_context *ctx = b->ctx;
-    kj_chunk chunk = chunk_of(b);
+    kj_chunk chunk = kj_buffer_chunk(b);
     kj_failure why;
     atomic_fetch_sub(&ctx->used, used_of(b));
     if (b->how & KJ_REGISTERED) {
@@ -183,7 +183,8 @@ static kj_buffer *new_buffer(kjit_context *ctx, const kj_chunk *chunk, bool owne
 kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kj_buffer **out)
 {
     kj_failure why;
-    kj_chunk chunk = {.memory = like->memory, .how = like->how, .size = like->size};
+    kj_chunk chunk = {
+        .memory = like->memory, .how = like->how, .size = like->size, .handle = like->handle};
     kjit_status status = alloc_memory(ctx, &chunk);
     if (status != KJIT_OK)
         return status;

@@ -54,8 +54,9 @@ enum {
     KJ_PORTABLE = 1,
     KJ_WRITE_COMBINED = 2,
     KJ_ATTACH_HOST = 4,
-    KJ_SHAREABLE = 8,  /* with other processes */
-    KJ_REGISTERED = 16 /* host memory of the caller's, page-locked for a while */
+    KJ_SHAREABLE = 8,   /* with other processes */
+    KJ_REGISTERED = 16, /* host memory of the caller's, page-locked for a while */
+    KJ_OPENED = 32      /* KJ_SHAREABLE memory of another process */
 };
 
 /* A piece of memory of some kind. */
@@ -65,7 +66,11 @@ typedef struct kj_chunk {
     size_t size;
     void *data;
     uintptr_t device; /* the address that kernels find it at; data's for most */
+    const unsigned char
+        *handle; /* of KJ_OPENED, while it is opened: what the other's `share` gave */
 } kj_chunk;
+
+enum { KJ_SHARE_HANDLE = 64 }; /* bytes */
 
 /* Elements of `size` bytes (1, 2, 4 or 8) from one place to another, axis by axis; strides are in
  * bytes and may be negative or 0. Made by kj_transfer_init: no axis has extent 1 or 0, axes that
@@ -136,6 +141,10 @@ typedef struct kj_device_ops {
     kjit_status (*release)(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
     /* Page-locks the chunk's data as memory of its kind and sets its device; release ends it. */
     kjit_status (*pin)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+    /* What tells another process's `alloc` of KJ_OPENED memory where this KJ_SHAREABLE memory is.
+     * That gives KJIT_INVALID for a handle that is none, and where the memory is gone. */
+    kjit_status (*share)(kj_device *dev, const kj_chunk *chunk,
+                         unsigned char handle[KJ_SHARE_HANDLE], kj_failure *why);
     /* The chunk's device, of data that somebody else has made so. */
     kjit_status (*reach)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
     /* Memory that it keeps without using it, beyond `keep` bytes, goes back to the system. NULL

@@ -207,7 +207,7 @@ struct kj_buffer {
     bool owned;
     void *owner; /* of wrapped memory: what `deleter`, when not NULL, is called with at the end */
     void (*deleter)(void *owner);
-    bool read_only; /* neither copies nor kernels may write it */
+    bool read_only;          /* neither copies nor kernels may write it */
     unsigned how;            /* of kj_chunk */
     uintptr_t shift;         /* from data to the address kernels find it at */
     struct kj_buffer *below; /* what it registers memory of, or NULL */
@@ -266,6 +266,7 @@ kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kj_buff
 kjit_status kj_buffer_wrap(kjit_context *ctx, const kj_chunk *chunk, kj_buffer **out);
 /* The bytes from `data` on, page-locked as memory of the chunk's kind; it holds the other. */
 kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffer **out);
+kj_chunk kj_buffer_chunk(const kj_buffer *buffer);
 void kj_buffer_hold(kj_buffer *buffer);
 void kj_buffer_drop(kj_buffer *buffer); /* on any thread */
 
@@ -285,6 +286,9 @@ const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT
 
 /* kjit_array_free on any thread: it gives nothing back. */
 void kj_array_drop(kjit_array *a);
+/* An array over a buffer of its own: takes the reference over, and drops it when it fails. */
+kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
+                          const int64_t *shape, const int64_t *strides, kjit_array **out);
 /* A view of a's memory, from `data` on. */
 kjit_status kj_array_view(kjit_array *a, char *data, kjit_dtype dtype, int ndim,
                           const int64_t *shape, const int64_t *strides, kjit_array **out);

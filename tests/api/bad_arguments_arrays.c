@@ -39,6 +39,67 @@ static void creation(void **state)
         KJIT_INVALID, "99 is no kind of memory");
 }
 
+/* What fits no kind of memory, or not the one that is asked for. */
+static void kinds(void **state)
+{
+    (void)state;
+    static const kjit_array_options wrongs_[] = {
+        {.memory = (kjit_memory)99},
+        {.memory = (kjit_memory)-1},
+        {.order = 'K'},
+        {.portable = 1},
+        {.wc = 1, .memory = KJIT_DEVICE},
+        {.portable = 1, .memory = KJIT_MANAGED},
+        {.attach_host = 1},
+        {.attach_host = 1, .memory = KJIT_PINNED},
+        {.shareable = 1},
+        {.shareable = 1, .memory = KJIT_MAPPED},
+    };
+    static const kjit_array_options good = {.memory = KJIT_PINNED}, strided = {.strides = far};
+    for (size_t i = 0; i < sizeof wrongs_ / sizeof *wrongs_; i++) {
+        BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, shape, &wrongs_[i], &no_array),
+            KJIT_INVALID, "");
+        BAD(kjit_array_like, (own.x, &wrongs_[i], &no_array), KJIT_INVALID, "");
+        BAD(kjit_array_register, (own.x, &wrongs_[i], &no_array), KJIT_INVALID, "");
+    }
+    NONE(kjit_array_create_with, (NULL, KJIT_F32, 2, shape, &good, &no_array));
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, shape, &good, NULL), KJIT_INVALID,
+        "out is NULL");
+    BAD(kjit_array_create_with, (own.ctx, (kjit_dtype)99, 2, shape, &good, &no_array), KJIT_TYPE,
+        "no element type");
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, NULL, &good, &no_array), KJIT_INVALID,
+        "shape is NULL");
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, negative, &good, &no_array), KJIT_SHAPE,
+        "negative");
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 7, shape, NULL, &no_array), KJIT_SHAPE,
+        "not 7");
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 6, huge, &good, &no_array), KJIT_NO_MEMORY,
+        "address space");
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, huge, &good, &no_array), KJIT_NO_MEMORY, "");
+    BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, shape, &strided, &no_array), KJIT_SHAPE, "");
+    NONE(kjit_array_like, (NULL, NULL, &no_array));
+    BAD(kjit_array_like, (own.x, NULL, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_array_register, (NULL, NULL, &no_array));
+    BAD(kjit_array_register, (own.x, NULL, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_array_register, (own.device, NULL, &no_array), KJIT_INVALID, "plain host memory");
+    BAD(kjit_array_register, (own.x, &strided, &no_array), KJIT_INVALID, "");
+}
+
+static void other_processes(void **state)
+{
+    (void)state;
+    kjit_ipc_handle handle = {{0}};
+    NONE(kjit_array_ipc_handle, (NULL, &handle));
+    BAD(kjit_array_ipc_handle, (own.device, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_array_ipc_handle, (own.device, &handle), KJIT_INVALID, "not made to be shared");
+    BAD(kjit_array_ipc_handle, (own.x, &handle), KJIT_INVALID, "not made to be shared");
+    BAD(kjit_array_ipc_handle, (own.records, &handle), KJIT_TYPE, "P");
+    NONE(kjit_ipc_open, (NULL, &handle, &no_array));
+    BAD(kjit_ipc_open, (own.ctx, NULL, &no_array), KJIT_INVALID, "handle is NULL");
+    BAD(kjit_ipc_open, (own.ctx, &handle, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_ipc_open, (own.ctx, &handle, &no_array), KJIT_FORMAT, "no handle");
+}
+
 static void never(void *owner)
 {
     (void)owner;
@@ -293,6 +354,11 @@ static void child(void)
     float data[12];
     kjit_array *many[3];
     FORKED(kjit_array_create, (own.ctx, KJIT_F32, 2, shape, 'C', KJIT_HOST, &no_array));
+    FORKED(kjit_array_create_with, (own.ctx, KJIT_F32, 2, shape, NULL, &no_array));
+    FORKED(kjit_array_like, (own.x, NULL, &no_array));
+    FORKED(kjit_array_register, (own.x, NULL, &no_array));
+    FORKED(kjit_array_ipc_handle, (own.device, &(kjit_ipc_handle){{0}}));
+    FORKED(kjit_ipc_open, (own.ctx, &(kjit_ipc_handle){{0}}, &no_array));
     FORKED(kjit_array_wrap, (own.ctx, data, KJIT_F32, 2, shape, NULL, KJIT_HOST, &no_array));
     FORKED(kjit_array_wrap_owned,
            (own.ctx, data, KJIT_F32, 2, shape, NULL, KJIT_HOST, data, never, &no_array));
@@ -350,9 +416,10 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SWEEP(creation),     SWEEP(wrap_memory), SWEEP(slices),       SWEEP(other_types),
-        SWEEP(other_shapes), SWEEP(answers),     SWEEP(elements),     SWEEP(copies),
-        SWEEP(files),        SWEEP(tensors),     SWEEP(smart_arrays), SWEEP(forked),
+        SWEEP(creation),     SWEEP(kinds),       SWEEP(other_processes), SWEEP(wrap_memory),
+        SWEEP(slices),       SWEEP(other_types), SWEEP(other_shapes),    SWEEP(answers),
+        SWEEP(elements),     SWEEP(copies),      SWEEP(files),           SWEEP(tensors),
+        SWEEP(smart_arrays), SWEEP(forked),
     };
     return cmocka_run_group_tests(tests, make_smart, drop_smart);
 }

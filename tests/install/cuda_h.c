@@ -77,6 +77,8 @@ SAME(KJ_CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
 SAME(KJ_CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
 
 SAME(KJ_CU_MEM_ACCESS_READWRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+SAME(KJ_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+SAME(sizeof(kj_cu_ipc_handle), sizeof(CUipcMemHandle));
 SAME(sizeof(kj_cu_pool_access), sizeof(CUmemAccessDesc));
 SAME(offsetof(kj_cu_pool_access, location), offsetof(CUmemAccessDesc, location.id));
 SAME(offsetof(kj_cu_pool_access, flags), offsetof(CUmemAccessDesc, flags));
@@ -92,6 +94,7 @@ SAME_FIELD(security, win32SecurityAttributes);
  * with the structures by the toolkit's names. */
 #define kj_cu_pool_properties CUmemPoolProps
 #define kj_cu_pool_access CUmemAccessDesc
+#define kj_cu_ipc_handle CUipcMemHandle
 #define CU(name, suffix, version, need, params) \
     SAME_TYPE(__typeof__(&cu##name##suffix), kj_cu_result(*) params); \
     SAME_TYPE(PFN_cu##name##_v##version, kj_cu_result(*) params);

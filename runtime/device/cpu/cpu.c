@@ -124,7 +124,10 @@ static kj_reach cpu_peer(kj_device *dev, const kj_device *other)
 static kjit_status cpu_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
     (void)dev;
-    kjit_status status = kj_memory_alloc(chunk->size, &chunk->data, why);
+    kjit_status status =
+        chunk->how & KJ_OPENED      ? kj_share_open(chunk->handle, chunk->size, &chunk->data, why)
+        : chunk->how & KJ_SHAREABLE ? kj_share_alloc(chunk->size, &chunk->data, why)
+                                    : kj_memory_alloc(chunk->size, &chunk->data, why);
     chunk->device = (uintptr_t)chunk->data;
     return status;
 }
@@ -132,7 +135,9 @@ static kjit_status cpu_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 static kjit_status cpu_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
 {
     (void)dev, (void)why;
-    if (!(chunk->how & KJ_REGISTERED))
+    if (chunk->how & (KJ_SHAREABLE | KJ_OPENED))
+        kj_share_free(chunk->data);
+    else if (!(chunk->how & KJ_REGISTERED))
         kj_memory_free(chunk->data, chunk->size);
     return KJIT_OK;
 }
@@ -280,6 +285,7 @@ const kj_device_ops kj_cpu_device = {
     .peer = cpu_peer,
     .alloc = cpu_alloc,
     .release = cpu_release,
+    .share = kj_cpu_share,
     .pin = cpu_pin,
     .memory = cpu_memory,
     .copy = cpu_copy,

@@ -110,6 +110,14 @@ struct kj_exec {
     kj_child_entry *children; /* NULL: it launches none */
 };
 
+/* ---- Memory that other processes can open (share.c) ---- */
+
+kjit_status kj_share_alloc(size_t size, void **out, kj_failure *why);
+kjit_status kj_share_open(const unsigned char *handle, size_t size, void **out, kj_failure *why);
+void kj_share_free(void *memory); /* of either */
+kjit_status kj_cpu_share(kj_device *dev, const kj_chunk *chunk, unsigned char *handle,
+                         kj_failure *why);
+
 /* ---- The device (cpu.c) ---- */
 
 struct kj_device {

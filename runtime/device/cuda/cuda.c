@@ -233,6 +233,7 @@ const kj_device_ops kj_cuda_device = {
     .peer = kj_cuda_peer,
     .alloc = kj_cuda_alloc,
     .release = kj_cuda_release,
+    .share = kj_cuda_share,
     .pin = kj_cuda_pin,
     .reach = kj_cuda_reach,
     .trim = kj_cuda_trim,

@@ -190,6 +190,14 @@ kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_tra
 kj_cu_result kj_cuda_mover(kj_device *dev, kj_cu_function *out);
 void kj_cuda_mover_free(kj_device *dev);
 
+/* ---- Other processes (share.c) ---- */
+
+size_t kj_cuda_share_size(size_t size); /* that shareable memory is allocated in */
+kjit_status kj_cuda_share(kj_device *dev, const kj_chunk *chunk, unsigned char *handle,
+                          kj_failure *why);
+kjit_status kj_cuda_share_open(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+kjit_status kj_cuda_share_close(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
+
 /* ---- Other GPUs (peer.c) ---- */
 
 kj_reach kj_cuda_peer(kj_device *dev, const kj_device *other);

@@ -103,6 +103,12 @@ typedef struct kj_cu_pool_properties {
     unsigned char reserved[54];
 } kj_cu_pool_properties;
 
+/* Tells another process of memory. */
+typedef struct kj_cu_ipc_handle {
+    char bytes[64];
+} kj_cu_ipc_handle;
+enum { KJ_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1 };
+
 /* Whose work may use a pool's memory, too. */
 typedef struct kj_cu_pool_access {
     unsigned location_type;

@@ -50,9 +50,13 @@ static const char *name_of(kjit_memory memory)
 
 kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
+    if (chunk->how & KJ_OPENED)
+        return kj_cuda_share_open(dev, chunk, why);
     if (chunk->memory == KJIT_DEVICE) {
+        bool shareable = chunk->how & KJ_SHAREABLE;
         kjit_status status =
-            kj_cuda_take(dev, chunk->size, !(chunk->how & KJ_SHAREABLE), &chunk->data, why);
+            kj_cuda_take(dev, shareable ? kj_cuda_share_size(chunk->size) : chunk->size, !shareable,
+                         &chunk->data, why);
         chunk->device = (uintptr_t)chunk->data;
         return status;
     }
@@ -78,6 +82,8 @@ kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *w
 {
     kjit_status status;
     kj_cu_result result;
+    if (chunk->how & KJ_OPENED)
+        return kj_cuda_share_close(dev, chunk, why);
     if (chunk->memory == KJIT_DEVICE)
         return kj_cuda_give(dev, chunk->data, chunk->size, !(chunk->how & KJ_SHAREABLE), why);
     if (!kj_cuda_enter_to_free(dev, &status, why))
