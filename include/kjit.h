@@ -364,6 +364,11 @@ typedef struct kjit_array_options {
     int wc;                 /* PINNED, MAPPED: 1: write-combined: slow for the host to read */
     int attach_host;        /* MANAGED: 1: the host is who touches it first */
     int shareable;          /* DEVICE: 1: other processes can open it */
+    /* DEVICE: allocated in the stream's order, and given back in it: the call doesn't wait. Work in
+     * this stream can use it at once, elsewhere it must come after this stream has got there; what
+     * is freed while this stream uses it goes when that has run, and is never pending. NULL, on a
+     * CPU and where a GPU has no pools: the ordinary way, which every stream can use at once. */
+    kjit_stream *stream;
 } kjit_array_options;
 
 /* NULL options are all defaults. A set option that is another kind's is KJIT_INVALID;
@@ -574,6 +579,9 @@ KJIT_API kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *ou
 /* Gives all that is pending back now, unless kjit_defer_cleanup_begin keeps it. The status is the
  * first failure of a deallocation, this or an earlier one, that nobody has been told. */
 KJIT_API kjit_status kjit_deallocate_pending(kjit_context *ctx);
+/* What the pool has and doesn't use goes back to the system, but for `keep` bytes. What is pending
+ * is in use. */
+KJIT_API kjit_status kjit_memory_trim(kjit_context *ctx, uint64_t keep);
 /* Between the two nothing is given back, whatever is pending, even when memory runs out. They nest,
  * and are the context's: any thread may end it. The end only ends it: the next call that frees or
  * allocates empties what is over its limit. KJIT_INVALID for an end without a beginning. */

@@ -133,8 +133,12 @@ static kjit_status check_options(kjit_context *ctx, const kjit_array_options *o,
         return kj_fail(ctx, KJIT_INVALID, "portable and wc are for pinned and mapped memory");
     if (o->attach_host && o->memory != KJIT_MANAGED)
         return kj_fail(ctx, KJIT_INVALID, "attach_host is for managed memory");
-    if (o->shareable && o->memory != KJIT_DEVICE)
-        return kj_fail(ctx, KJIT_INVALID, "shareable is for device memory");
+    if ((o->shareable || o->stream) && o->memory != KJIT_DEVICE)
+        return kj_fail(ctx, KJIT_INVALID, "shareable and stream are for device memory");
+    if (o->shareable && o->stream)
+        return kj_fail(ctx, KJIT_INVALID, "memory in a stream's order cannot be shareable");
+    if (o->stream && o->stream->ctx != ctx)
+        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
     *chunk = (kj_chunk){.memory = o->memory,
                         .how = (o->portable ? KJ_PORTABLE : 0u) | (o->wc ? KJ_WRITE_COMBINED : 0u) |
                                (o->attach_host ? KJ_ATTACH_HOST : 0u) |
@@ -183,7 +187,7 @@ kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim
         return kj_fail(ctx, KJIT_SHAPE, "the strides reach beyond the address space");
     kj_buffer *buffer;
     chunk.size = (size_t)(s.high - s.low);
-    status = kj_buffer_create_as(ctx, &chunk, &buffer);
+    status = kj_buffer_create_as(ctx, &chunk, o->stream, &buffer);
     if (status != KJIT_OK)
         return status;
     return kj_array_over(buffer, (char *)buffer->data - s.low, dtype, ndim, shape, strides, out);

@@ -43,7 +43,7 @@ static void unreserve(kjit_context *ctx, const kj_chunk *chunk)
 /* Can it be used again for any array of its kind? */
 static bool is_plain(const kj_chunk *chunk)
 {
-    return chunk->how == 0 && (chunk->memory == KJIT_HOST || chunk->memory == KJIT_DEVICE);
+    return chunk->how == 0 && !chunk->queue && (chunk->memory == KJIT_HOST || chunk->memory == KJIT_DEVICE);
 }
 
 /* Tried once. */
@@ -97,7 +97,12 @@ static kjit_status free_memory(kjit_context *ctx, const kj_chunk *chunk, kj_fail
 
 kj_chunk kj_buffer_chunk(const kj_buffer *b)
 {
-    return (kj_chunk){b->memory, b->how, b->size, b->data, (uintptr_t)b->data + b->shift, NULL};
+    return (kj_chunk){.memory = b->memory,
+                      .how = b->how,
+                      .size = b->size,
+                      .data = b->data,
+                      .device = (uintptr_t)b->data + b->shift,
+                      .queue = kj_queue_of(b->stream)};
 }
 
 /* How much of the device's memory arrays have; what is pending is no array's. */
@@ -127,6 +132,8 @@ static kjit_status free_buffer(kj_pending *item, kj_failure *why)
         unlink_registration(b);
     if (b->below)
         kj_buffer_drop(b->below);
+    if (b->stream)
+        kj_stream_drop(b->stream);
     free(b);
     return status;
 }
@@ -139,8 +146,8 @@ void kj_buffer_drop(kj_buffer *b)
     kj_chunk chunk = kj_buffer_chunk(b);
     kj_failure why;
     atomic_fetch_sub(&ctx->used, used_of(b));
-    if (b->how & KJ_REGISTERED) {
-        kj_pending_add(ctx, KJ_PENDING_REGISTRATIONS, &b->pending);
+    if (b->how & KJ_REGISTERED || b->stream) {
+        kj_pending_add(ctx, KJ_PENDING_NEVER, &b->pending);
         return;
     }
     if (b->owned && is_plain(&chunk) && kj_spare_keep(ctx, b->memory, b->data, b->size)) {
@@ -180,15 +187,23 @@ static kj_buffer *new_buffer(kjit_context *ctx, const kj_chunk *chunk, bool owne
     return b;
 }
 
-kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kj_buffer **out)
+kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kjit_stream *stream,
+                                kj_buffer **out)
 {
     kj_failure why;
-    kj_chunk chunk = {
-        .memory = like->memory, .how = like->how, .size = like->size, .handle = like->handle};
+    kj_chunk chunk = {.memory = like->memory,
+                      .how = like->how,
+                      .size = like->size,
+                      .handle = like->handle,
+                      .queue = kj_queue_of(stream)};
     kjit_status status = alloc_memory(ctx, &chunk);
     if (status != KJIT_OK)
         return status;
     *out = new_buffer(ctx, &chunk, true);
+    if (*out && chunk.queue) {
+        kj_stream_hold(stream);
+        (*out)->stream = stream;
+    }
     if (*out)
         return KJIT_OK;
     status = free_memory(ctx, &chunk, &why);
@@ -199,7 +214,7 @@ kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kj_buff
 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out)
 {
-    return kj_buffer_create_as(ctx, &(kj_chunk){.memory = memory, .size = size}, out);
+    return kj_buffer_create_as(ctx, &(kj_chunk){.memory = memory, .size = size}, NULL, out);
 }
 
 kjit_status kj_buffer_wrap(kjit_context *ctx, const kj_chunk *chunk, kj_buffer **out)

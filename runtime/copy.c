@@ -4,7 +4,7 @@
 
 #include "runtime.h"
 
-/* A queued copy: keeps both memories until it has run. */
+/* A queued copy: keeps both memories until it has run; NULL: the stream does. */
 typedef struct copy_work {
     kj_work work;
     kjit_stream *stream;
@@ -13,8 +13,10 @@ typedef struct copy_work {
 
 static void drop_work(copy_work *w)
 {
-    kj_buffer_drop(w->dst);
-    kj_buffer_drop(w->src);
+    if (w->dst)
+        kj_buffer_drop(w->dst);
+    if (w->src)
+        kj_buffer_drop(w->src);
     free(w);
 }
 
@@ -26,6 +28,14 @@ static void copy_done(kj_work *work, kjit_status status, const kj_host_fault *fa
     drop_work(w);
 }
 
+static kj_buffer *keep(kj_buffer *buffer, const kjit_stream *stream)
+{
+    if (!kj_buffer_is_held(buffer, stream))
+        return NULL;
+    kj_buffer_hold(buffer);
+    return buffer;
+}
+
 static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
                        kjit_stream *stream)
 {
@@ -35,9 +45,7 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
         w = calloc(1, sizeof *w);
         if (!w)
             return kj_no_memory(ctx);
-        *w = (copy_work){{.done = copy_done}, stream, dst, src};
-        kj_buffer_hold(dst);
-        kj_buffer_hold(src);
+        *w = (copy_work){{.done = copy_done}, stream, keep(dst, stream), keep(src, stream)};
     }
     kjit_status status =
         ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);

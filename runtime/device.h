@@ -68,6 +68,7 @@ typedef struct kj_chunk {
     uintptr_t device; /* the address that kernels find it at; data's for most */
     const unsigned char
         *handle; /* of KJ_OPENED, while it is opened: what the other's `share` gave */
+    kj_queue *queue;  /* device memory in a queue's order; `alloc` sets NULL where there is none */
 } kj_chunk;
 
 enum { KJ_SHARE_HANDLE = 64 }; /* bytes */

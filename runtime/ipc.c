@@ -129,7 +129,7 @@ kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *handle, kjit
     const kj_chunk chunk = {
         .memory = KJIT_DEVICE, .how = KJ_OPENED, .size = (size_t)c.size, .handle = c.memory};
     kj_buffer *buffer;
-    status = kj_buffer_create_as(ctx, &chunk, &buffer);
+    status = kj_buffer_create_as(ctx, &chunk, NULL, &buffer);
     if (status != KJIT_OK)
         return status;
     return kj_array_over(buffer, (char *)buffer->data + c.offset, (kjit_dtype)c.dtype, c.ndim,

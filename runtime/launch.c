@@ -123,7 +123,7 @@ static kjit_status fly(kj_binding *b, const kj_ready *ready, const kj_staged *st
     kj_packet *packet;
     if (!stream)
         return kj_launch_now(b, ready, staged, reported);
-    kjit_status status = kj_packet_new(b, ready, staged, reported, &packet);
+    kjit_status status = kj_packet_new(b, ready, staged, reported, stream, &packet);
     if (status != KJIT_OK)
         return status;
     status = kj_packet_launch(packet, b->label, reported, stream);

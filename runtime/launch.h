@@ -44,9 +44,10 @@ typedef struct kj_packet {
     kj_buffer *buffers[]; /* and behind them the call's values */
 } kj_packet;
 
-/* staged and reported as a launch of its own has them, or NULL. */
+/* staged and reported as a launch of its own has them, or NULL. It holds all memory, but what
+ * `stream`, the only one that it is for, orders; NULL: it is for any. */
 kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
-                          const kj_reported *reported, kj_packet **out);
+                          const kj_reported *reported, const kjit_stream *stream, kj_packet **out);
 void kj_packet_hold(kj_packet *packet);
 void kj_packet_drop(kj_packet *packet);
 /* Launches: now, and then it waits, or in a stream, where the report may be left to the device's

@@ -63,8 +63,10 @@ static size_t most_slots(const kj_binding *b)
 
 /* ---- Packets ---- */
 
-static void keep(kj_packet *packet, kj_buffer *buffer)
+static void keep(kj_packet *packet, kj_buffer *buffer, const kjit_stream *stream)
 {
+    if (!kj_buffer_is_held(buffer, stream))
+        return;
     kj_buffer_hold(buffer);
     packet->buffers[packet->nbuffers++] = buffer;
 }
@@ -78,7 +80,8 @@ static kj_launch_call call_of(const kj_ready *ready, kj_host_launch *values)
 }
 
 kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
-                          const kj_reported *reported, kj_packet **out)
+                          const kj_reported *reported, const kjit_stream *stream,
+                          kj_packet **out)
 {
     size_t nbuffers = (size_t)b->nruntime + (size_t)(staged ? staged->npieces : 0);
     kj_packet *p = malloc(sizeof *p + nbuffers * sizeof *p->buffers + sizeof(kj_host_launch) +
@@ -95,10 +98,10 @@ kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_s
     for (int i = 0; i < b->nruntime; i++) {
         const kjit_arg *arg = b->args[b->runtime[i]];
         if (arg && arg->kind == KJIT_ARG_ARRAY)
-            keep(p, arg->u.array->buffer);
+            keep(p, arg->u.array->buffer, stream);
     }
     for (int i = 0; staged && i < staged->npieces; i++)
-        keep(p, staged->pieces[i]);
+        keep(p, staged->pieces[i], stream);
     *out = p;
     return KJIT_OK;
 }

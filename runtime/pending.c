@@ -2,7 +2,8 @@
  * many at a time.
  *
  * A context has two queues: one of arrays' memory, one of modules, streams and events; and a third
- * whose limit is nothing: of the caller's memory that is page-locked no longer. A queue that is
+ * whose limit is nothing: of the caller's memory that is page-locked no longer, and of memory that
+ * is given back in a stream's order. A queue that is
  * over a limit is emptied, in order, by the calls of users that free or allocate: never by a thread
  * that ends queued work, which would wait for itself. What waits here keeps its hold on the
  * context; after kjit_context_destroy nothing waits longer than until such a call. */
@@ -56,6 +57,7 @@ kjit_status kj_pendings_init(kj_pendings *p, const kjit_context_options *options
     p->max_bytes = ratio > 0 ? bytes_of(ratio, memory) : 0;
     pthread_mutex_init(&p->lock, NULL);
     pthread_mutex_init(&p->flushing, NULL);
+    pthread_mutex_init(&p->prompt, NULL);
     return KJIT_OK;
 }
 
@@ -63,6 +65,7 @@ void kj_pendings_destroy(kj_pendings *p)
 {
     pthread_mutex_destroy(&p->lock);
     pthread_mutex_destroy(&p->flushing);
+    pthread_mutex_destroy(&p->prompt);
 }
 
 /* ---- The queues ---- */
@@ -126,47 +129,70 @@ static bool due(const kj_pendings *p, kj_pending_kind kind, bool all)
     const kj_pending_queue *q = &p->queues[kind];
     if (!q->first)
         return false;
-    if (p->closed || kind == KJ_PENDING_REGISTRATIONS)
+    if (p->closed || kind == KJ_PENDING_NEVER)
         return true;
     return p->deferred == 0 && (all || q->count > p->max_count || q->bytes > p->max_bytes);
 }
 
-/* Empties those of the first queues that have to be. Streams end their work here, whose last
- * references make new items. The caller holds the context. */
-static bool flush(kjit_context *ctx, bool all, int kinds)
+/* Empties a queue if it has to be; the caller holds the context. */
+static bool empty(kjit_context *ctx, kj_pending_kind kind, bool all)
 {
     kj_pendings *p = &ctx->pendings;
-    bool any = false;
-    for (int kind = 0; kind < kinds;) {
-        kj_pending_queue *q = &p->queues[kind];
-        pthread_mutex_lock(&p->lock);
-        kj_pending *item = due(p, (kj_pending_kind)kind, all) ? q->first : NULL;
-        if (item)
-            *q = (kj_pending_queue){0};
-        pthread_mutex_unlock(&p->lock);
-        kind = item ? 0 : kind + 1;
-        any |= item != NULL;
-        while (item)
-            item = deallocate(ctx, item);
+    kj_pending *item = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (due(p, kind, all)) {
+        item = p->queues[kind].first;
+        p->queues[kind] = (kj_pending_queue){0};
+    }
+    pthread_mutex_unlock(&p->lock);
+    bool any = item;
+    while (item)
+        item = deallocate(ctx, item);
+    return any;
+}
+
+/* Empties all that have to be. Streams end their work here, whose last references make new items. */
+static bool flush(kjit_context *ctx, bool all)
+{
+    bool any = false, more = true;
+    while (more) {
+        more = false;
+        for (int kind = 0; kind < KJ_PENDING_KINDS; kind++)
+            more |= empty(ctx, (kj_pending_kind)kind, all);
+        any |= more;
     }
     return any;
 }
 
 bool kj_pending_flush(kjit_context *ctx)
 {
+    kj_pending_prompt(ctx);
     pthread_mutex_lock(&ctx->pendings.flushing);
-    bool any = flush(ctx, true, KJ_PENDING_KINDS);
+    bool any = flush(ctx, true);
     pthread_mutex_unlock(&ctx->pendings.flushing);
     return any;
+}
+
+void kj_pending_prompt(kjit_context *ctx)
+{
+    kj_pendings *p = &ctx->pendings;
+    pthread_mutex_lock(&p->lock);
+    bool any = p->queues[KJ_PENDING_NEVER].first;
+    pthread_mutex_unlock(&p->lock);
+    if (!any)
+        return;
+    pthread_mutex_lock(&p->prompt);
+    empty(ctx, KJ_PENDING_NEVER, true);
+    pthread_mutex_unlock(&p->prompt);
 }
 
 void kj_pending_check(kjit_context *ctx)
 {
     kj_pendings *p = &ctx->pendings;
+    kj_pending_prompt(ctx);
     pthread_mutex_lock(&p->lock);
-    bool closed = p->closed, any = false;
-    for (int i = 0; i < KJ_PENDING_KINDS; i++)
-        any |= due(p, (kj_pending_kind)i, false);
+    bool closed = p->closed;
+    bool any = due(p, KJ_PENDING_MEMORY, false) || due(p, KJ_PENDING_RESOURCES, false);
     pthread_mutex_unlock(&p->lock);
     if (!any)
         return;
@@ -174,20 +200,8 @@ void kj_pending_check(kjit_context *ctx)
         pthread_mutex_lock(&p->flushing);
     else if (pthread_mutex_trylock(&p->flushing) != 0)
         return; /* another thread is at it, or one that this one waits for */
-    flush(ctx, false, KJ_PENDING_KINDS);
+    flush(ctx, false);
     pthread_mutex_unlock(&p->flushing);
-}
-
-void kj_pending_unpin(kjit_context *ctx)
-{
-    pthread_mutex_lock(&ctx->pendings.lock);
-    bool any = ctx->pendings.queues[KJ_PENDING_REGISTRATIONS].first;
-    pthread_mutex_unlock(&ctx->pendings.lock);
-    if (!any)
-        return;
-    pthread_mutex_lock(&ctx->pendings.flushing);
-    flush(ctx, false, KJ_PENDING_REGISTRATIONS + 1);
-    pthread_mutex_unlock(&ctx->pendings.flushing);
 }
 
 void kj_freed(kjit_context *ctx)
@@ -213,6 +227,18 @@ kjit_status kjit_deallocate_pending(kjit_context *ctx)
         return status;
     kj_pending_flush(ctx);
     return kj_pending_failure(ctx);
+}
+
+kjit_status kjit_memory_trim(kjit_context *ctx, uint64_t keep)
+{
+    kj_failure why;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    kj_pending_check(ctx);
+    if (ctx->ops->trim)
+        status = ctx->ops->trim(ctx->dev, keep < SIZE_MAX ? (size_t)keep : SIZE_MAX, &why);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }
 
 kjit_status kjit_defer_cleanup_begin(kjit_context *ctx)

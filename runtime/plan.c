@@ -75,7 +75,7 @@ static kjit_status make_packet(kj_binding *b, kj_packet **out)
     kjit_status status = kj_launch_ready(b, &ready);
     if (status != KJIT_OK || !is_constant(b, ready.variant))
         return status;
-    return kj_packet_new(b, &ready, NULL, NULL, out);
+    return kj_packet_new(b, &ready, NULL, NULL, NULL, out);
 }
 
 static kjit_status own_all(kj_prepared *p, const kj_binding *b)

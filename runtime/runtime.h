@@ -88,7 +88,7 @@ typedef struct kj_pending {
 } kj_pending;
 
 typedef enum kj_pending_kind {
-    KJ_PENDING_REGISTRATIONS, /* of memory that is the caller's: they never wait */
+    KJ_PENDING_NEVER, /* memory of the caller's that is page-locked, or that a stream orders */
     KJ_PENDING_MEMORY,
     KJ_PENDING_RESOURCES, /* modules, streams, events */
     KJ_PENDING_KINDS
@@ -102,7 +102,8 @@ typedef struct kj_pending_queue {
 
 typedef struct kj_pendings {
     pthread_mutex_t lock;     /* of all below; never held while something is given back */
-    pthread_mutex_t flushing; /* held while queues are emptied */
+    pthread_mutex_t flushing; /* held while the two queues are emptied */
+    pthread_mutex_t prompt;   /* the same for what never waits */
     kj_pending_queue queues[KJ_PENDING_KINDS];
     int max_count;
     size_t max_bytes;
@@ -171,7 +172,7 @@ void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item);
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
 void kj_freed(kjit_context *ctx);         /* and drops that hold */
-void kj_pending_unpin(kjit_context *ctx); /* registrations only: for calls that waited */
+void kj_pending_prompt(kjit_context *ctx); /* what never waits: for calls that waited */
 bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
 void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
 /* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
@@ -212,6 +213,7 @@ struct kj_buffer {
     uintptr_t shift;         /* from data to the address kernels find it at */
     struct kj_buffer *below; /* what it registers memory of, or NULL */
     struct kj_buffer *next;  /* of the context's registrations */
+    kjit_stream *stream;     /* that orders it, held; or NULL */
 };
 
 struct kjit_array {
@@ -260,8 +262,9 @@ static inline bool kj_is_vectors(const kjit_array *a)
 /* ---- Buffers (buffer.c) ---- */
 
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
-/* With the chunk's kind, size and how. */
-kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kj_buffer **out);
+/* With the chunk's kind, size and how; in the stream's order, if that isn't NULL and can be. */
+kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kjit_stream *stream,
+                                kj_buffer **out);
 /* Over memory that is somebody else's, of the chunk's kind, data and size. */
 kjit_status kj_buffer_wrap(kjit_context *ctx, const kj_chunk *chunk, kj_buffer **out);
 /* The bytes from `data` on, page-locked as memory of the chunk's kind; it holds the other. */
@@ -269,6 +272,11 @@ kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffe
 kj_chunk kj_buffer_chunk(const kj_buffer *buffer);
 void kj_buffer_hold(kj_buffer *buffer);
 void kj_buffer_drop(kj_buffer *buffer); /* on any thread */
+/* Must work that is put into the stream hold it? It need not where the stream orders its end. */
+static inline bool kj_buffer_is_held(const kj_buffer *buffer, const kjit_stream *stream)
+{
+    return !buffer->stream || buffer->stream != stream;
+}
 
 /* Elements of a shape; false when an extent is negative or the bytes pass PTRDIFF_MAX. */
 bool kj_shape_count(int ndim, const int64_t *shape, size_t elem, int64_t *count);
@@ -358,6 +366,7 @@ kjit_status kj_png_save(kjit_array *host, const char *path);
 
 struct kjit_stream {
     kj_pending pending;
+    atomic_int refs; /* the handle's, and those of memory that it orders */
     kjit_context *ctx;
     kj_queue *queue;
     kjit_stream *next, *prev; /* of the context */
@@ -379,6 +388,8 @@ static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 {
     return stream && atomic_load_explicit(&stream->recording, memory_order_acquire);
 }
+void kj_stream_hold(kjit_stream *stream);
+void kj_stream_drop(kjit_stream *stream); /* on any thread */
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */

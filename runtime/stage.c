@@ -4,8 +4,8 @@
  * Arrays whose ranges overlap on the host do so on the device: overlapping ranges make one piece of
  * device memory. A piece keeps its place within 256 bytes, so addresses are aligned as they were.
  * Only elements are moved, never what lies between them: a kernel's write to one view cannot bring
- * back old bytes beside it. In a stream the copies are queued around the launch; each queued step
- * holds the memory it uses. */
+ * back old bytes beside it. In a stream the copies are queued around the launch, and the pieces are
+ * the stream's where it can order them; each queued step holds the other memory that it uses. */
 #include "runtime.h"
 
 enum { ALIGNMENT = 256 };
@@ -57,7 +57,8 @@ static void add(kj_staged *s, kjit_array *a, bool written)
 }
 
 /* Device memory for the arrays from `first` on whose ranges hang together; gives the next one. */
-static kjit_status add_piece(kj_staged *s, kjit_context *ctx, int first, int *next)
+static kjit_status add_piece(kj_staged *s, kjit_context *ctx, kjit_stream *stream, int first,
+                             int *next)
 {
     uintptr_t low = s->arrays[first].array->low, high = s->arrays[first].array->high;
     int end = first + 1;
@@ -67,7 +68,8 @@ static kjit_status add_piece(kj_staged *s, kjit_context *ctx, int first, int *ne
     }
     uintptr_t before = low % ALIGNMENT;
     kj_buffer *piece;
-    kjit_status status = kj_buffer_create(ctx, KJIT_DEVICE, before + (high - low), &piece);
+    kj_chunk chunk = {.memory = KJIT_DEVICE, .size = before + (high - low)};
+    kjit_status status = kj_buffer_create_as(ctx, &chunk, stream, &piece);
     if (status != KJIT_OK)
         return status;
     s->pieces[s->npieces++] = piece;
@@ -107,7 +109,7 @@ kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_str
             add(s, a, variant->kernel->params[i].array->written);
     }
     for (int i = 0; i < s->narrays && status == KJIT_OK;)
-        status = add_piece(s, b->kernel->mod->ctx, i, &i);
+        status = add_piece(s, b->kernel->mod->ctx, stream, i, &i);
     for (int i = 0; i < s->narrays && status == KJIT_OK; i++) {
         if (!s->arrays[i].array->overwritten)
             status = move(&s->arrays[i], false, stream);

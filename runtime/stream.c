@@ -93,6 +93,17 @@ static kjit_status free_stream(kj_pending *item, kj_failure *why)
     return status;
 }
 
+void kj_stream_hold(kjit_stream *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+}
+
+void kj_stream_drop(kjit_stream *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1)
+        kj_pending_add(s->ctx, KJ_PENDING_RESOURCES, &s->pending);
+}
+
 kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
 {
     if (out)
@@ -112,6 +123,7 @@ kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
         return kj_fail_why(ctx, status, &why);
     }
     s->ctx = ctx;
+    atomic_init(&s->refs, 1);
     s->pending.deallocate = free_stream;
     pthread_mutex_init(&s->lock, NULL);
     kj_context_hold(ctx);
@@ -127,7 +139,7 @@ void kjit_stream_free(kjit_stream *s)
     kjit_context *ctx = s->ctx;
     kj_graph_abandon(s);
     kj_context_hold(ctx);
-    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &s->pending);
+    kj_stream_drop(s);
     kj_freed(ctx);
 }
 
@@ -141,7 +153,7 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
     kj_print_flush(s->ctx);
-    kj_pending_unpin(s->ctx);
+    kj_pending_prompt(s->ctx);
     char *text;
     status = take_failure(s, &text);
     return report(s->ctx, status, text);
@@ -154,7 +166,7 @@ kjit_status kjit_synchronize(kjit_context *ctx)
         return status;
     ctx->ops->wait(ctx->dev, NULL);
     kj_print_flush(ctx);
-    kj_pending_unpin(ctx);
+    kj_pending_prompt(ctx);
     char *text = NULL;
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s && status == KJIT_OK; s = s->next)
@@ -259,7 +271,7 @@ kjit_status kjit_event_synchronize(kjit_event *e)
         return status;
     e->ctx->ops->mark_wait(e->mark);
     kj_print_flush(e->ctx);
-    kj_pending_unpin(e->ctx);
+    kj_pending_prompt(e->ctx);
     return report(e->ctx, KJIT_OK, NULL);
 }
 

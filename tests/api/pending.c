@@ -343,6 +343,107 @@ static void test_after_destroy(void **state)
     kjit_stream_free(s);
 }
 
+/* ---- Memory in a stream's order ---- */
+
+static const char add_source[] = "kernel add(x: u8[]) {\n"
+                                 "    let i = grid(1)\n"
+                                 "    if i < x.size { x[i] += 1 }\n"
+                                 "}";
+
+static void test_stream_ordered(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    begin(0, 0);
+    kjit_stream *s, *other;
+    kjit_array *a;
+    uint8_t before[N] = {7}, after[N] = {0};
+    int64_t n = N;
+    kjit_array *from = wrap(before, KJIT_U8, 1, &n), *to = wrap(after, KJIT_U8, 1, &n);
+    kjit_module *mod = module(add_source);
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_stream_create(ctx, &other));
+    kjit_array_options options = {.memory = KJIT_DEVICE, .stream = s};
+    for (int i = 0; i < 12; i++) {
+        OK(kjit_array_create_with(ctx, KJIT_U8, 1, &n, &options, &a));
+        bool ordered = memory().pool_used > 0;
+        assert_true(!ordered || memory().used == N);
+        OK(kjit_copy(a, from, s));
+        OK(kjit_launch_forall(mod, "add", N, s, (kjit_arg[]){kjit_arg_array(a)}, 1));
+        OK(kjit_copy(to, a, s));
+        kjit_array_free(a); /* while all that is queued */
+        assert_true(!ordered || memory().pending_memory == 0);
+    }
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(after[0], 8);
+    assert_int_equal(after[N - 1], 1);
+    OK(kjit_array_create_with(ctx, KJIT_U8, 1, &n, &options, &a));
+    OK(kjit_copy(a, from, NULL)); /* after all streams */
+    kjit_stream_free(s); /* the array has it */
+    OK(kjit_launch_forall(mod, "add", N, other, (kjit_arg[]){kjit_arg_array(a)}, 1));
+    kjit_array_free(a);
+    OK(kjit_synchronize(ctx));
+    OK(kjit_stream_create(ctx, &s));
+    options.stream = s;
+    OK(kjit_array_create_with(ctx, KJIT_U8, 1, SHAPE(0), &options, &a));
+    kjit_array_free(a);
+    OK(kjit_array_create_with(ctx, KJIT_U8, 1, &n, &options, &a));
+    kjit_stream_free(s);
+    kjit_stream_free(other);
+    kjit_array_free(from);
+    kjit_array_free(to);
+    kjit_module_free(mod);
+    end();
+    kjit_array_free(a); /* the last of all */
+}
+
+static void test_stream_refused(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *a;
+    OK(kjit_stream_create(ctx, &s));
+    kjit_array_options options = {.memory = KJIT_PINNED, .stream = s};
+    FAILS(kjit_array_create_with(ctx, KJIT_U8, 1, SHAPE(1), &options, &a), KJIT_INVALID, "stream");
+    options = (kjit_array_options){.memory = KJIT_DEVICE, .stream = s, .shareable = 1};
+    FAILS(kjit_array_create_with(ctx, KJIT_U8, 1, SHAPE(1), &options, &a), KJIT_INVALID, "stream");
+    begin(0, 0);
+    options = (kjit_array_options){.memory = KJIT_DEVICE, .stream = s};
+    FAILS(kjit_array_create_with(ctx, KJIT_U8, 1, SHAPE(1), &options, &a), KJIT_INVALID, "context");
+    assert_null(a);
+    end();
+    kjit_stream_free(s);
+}
+
+static void test_pool(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20 };
+    begin(-1, 0);
+    kjit_memory_info info = memory();
+    uint64_t base = info.pool_reserved;
+    assert_int_equal(info.pool_used, 0);
+    kjit_array *a = device(N), *b = device(N);
+    info = memory();
+    bool pools = info.pool_used > 0;
+    assert_true(pools || info.pool_reserved == base);
+    if (pools) {
+        assert_true(info.pool_used >= 2 * N && info.pool_reserved >= info.pool_used);
+        assert_true(info.pool_highest >= 2 * N);
+    }
+    kjit_array_free(a);
+    OK(kjit_memory_trim(ctx, (uint64_t)4 << 30)); /* as much as that may stay */
+    info = memory();
+    assert_true(!pools || info.pool_reserved >= 2 * N);
+    OK(kjit_memory_trim(ctx, 0));
+    info = memory();
+    assert_true(!pools || (info.pool_used < 2 * N && info.pool_reserved < 2 * N));
+    OK(kjit_memory_trim(ctx, UINT64_MAX));
+    kjit_array_free(b);
+    assert_int_equal(kjit_memory_trim(NULL, 0), KJIT_INVALID);
+    end();
+}
+
 /* ---- When memory runs out ---- */
 
 static void test_out_of_memory(void **state)
@@ -449,7 +550,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_host_goes_at_once), cmocka_unit_test(test_defer),
         cmocka_unit_test(test_bad_arguments),     cmocka_unit_test(test_work_holds),
         cmocka_unit_test(test_stream_runs_on),    cmocka_unit_test(test_after_destroy),
-        cmocka_unit_test(test_out_of_memory),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_out_of_memory),     cmocka_unit_test(test_threads), cmocka_unit_test(test_stream_ordered), cmocka_unit_test(test_stream_refused), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_failure),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);

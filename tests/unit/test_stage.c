@@ -44,6 +44,7 @@ static kjit_status far_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
         return kj_because(why, KJIT_NO_MEMORY, "there is no more room");
     chunk->data = outside + used;
     chunk->device = (uintptr_t)chunk->data;
+    chunk->queue = NULL;
     used += whole;
     atomic_fetch_add(&live, 1);
     return KJIT_OK;

@@ -129,6 +129,7 @@ static kjit_status cpu_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
         : chunk->how & KJ_SHAREABLE ? kj_share_alloc(chunk->size, &chunk->data, why)
                                     : kj_memory_alloc(chunk->size, &chunk->data, why);
     chunk->device = (uintptr_t)chunk->data;
+    chunk->queue = NULL;
     return status;
 }
 

@@ -99,6 +99,8 @@ enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go 
 /* Device memory, from the pool where there is one. */
 kjit_status kj_cuda_take(kj_device *dev, size_t size, bool pooled, void **out, kj_failure *why);
 kjit_status kj_cuda_give(kj_device *dev, void *memory, size_t size, bool pooled, kj_failure *why);
+/* KJIT_NO_MEMORY, with what there is. */
+kjit_status kj_cuda_no_memory(kj_device *dev, size_t size, kj_failure *why);
 kjit_status kj_cuda_trim(kj_device *dev, size_t keep, kj_failure *why);
 kjit_status kj_cuda_memory(kj_device *dev, kjit_memory_info *out, kj_failure *why);
 /* Waits for all queued work and gives what the pool doesn't use back to the driver. */

@@ -2,6 +2,59 @@
  * their addresses, for the host and for kernels. Device memory itself is memory.c's. */
 #include "cuda_device.h"
 
+/* ---- Device memory in a stream's order ---- */
+
+/* Puts the allocation of a chunk, or its end, into its stream. It is a task, so that who waits for
+ * all work waits for it too. The context is entered. */
+static kj_cu_result put(kj_device *dev, kj_chunk *c, bool end)
+{
+    kj_queue *q = c->queue;
+    kj_cu_address address = (kj_cu_address)c->device;
+    kj_cuda_task *task = kj_cuda_task_new(sizeof *task, NULL, NULL);
+    if (!task)
+        return KJ_CU_OUT_OF_MEMORY;
+    pthread_mutex_lock(&q->issue);
+    kj_cu_result result =
+        end ? dev->cu->MemFreeAsync(address, q->stream)
+            : dev->cu->MemAllocFromPoolAsync(&address, c->size, dev->pool, q->stream);
+    if (result == KJ_CU_SUCCESS)
+        kj_cuda_queued(q, task, false);
+    kj_cuda_issued(q);
+    if (result != KJ_CU_SUCCESS)
+        kj_cuda_task_drop(dev, task);
+    c->device = (uintptr_t)address;
+    c->data = (void *)c->device;
+    return result;
+}
+
+static kjit_status alloc_in_order(kj_device *dev, kj_chunk *chunk, kj_failure *why)
+{
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result = put(dev, chunk, false);
+    if (result == KJ_CU_OUT_OF_MEMORY)
+        status = kj_cuda_no_memory(dev, chunk->size, why);
+    else if (result != KJ_CU_SUCCESS)
+        status =
+            kj_cuda_failed(dev, result, why, "allocate %zu bytes of device memory", chunk->size);
+    kj_cuda_leave(dev);
+    return status;
+}
+
+static kjit_status free_in_order(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
+{
+    kjit_status status;
+    kj_chunk own = *chunk;
+    if (!kj_cuda_enter_to_free(dev, &status, why))
+        return status;
+    kj_cu_result result = put(dev, &own, true);
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "free %zu bytes of device memory", own.size);
+    kj_cuda_leave(dev);
+    return status;
+}
+
 /* ---- Page-locked host memory, and managed memory ---- */
 
 static unsigned flags_of(const kj_chunk *b)
@@ -52,6 +105,11 @@ kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
     if (chunk->how & KJ_OPENED)
         return kj_cuda_share_open(dev, chunk, why);
+    if (chunk->memory == KJIT_DEVICE &&
+        (!dev->pool || chunk->size == 0 || chunk->how & KJ_SHAREABLE))
+        chunk->queue = NULL;
+    if (chunk->queue)
+        return alloc_in_order(dev, chunk, why);
     if (chunk->memory == KJIT_DEVICE) {
         bool shareable = chunk->how & KJ_SHAREABLE;
         kjit_status status =
@@ -84,6 +142,8 @@ kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *w
     kj_cu_result result;
     if (chunk->how & KJ_OPENED)
         return kj_cuda_share_close(dev, chunk, why);
+    if (chunk->queue)
+        return free_in_order(dev, chunk, why);
     if (chunk->memory == KJIT_DEVICE)
         return kj_cuda_give(dev, chunk->data, chunk->size, !(chunk->how & KJ_SHAREABLE), why);
     if (!kj_cuda_enter_to_free(dev, &status, why))

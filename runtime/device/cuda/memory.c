@@ -112,7 +112,7 @@ static kj_cu_result take(kj_device *dev, size_t size, bool pooled, kj_cu_address
     return result;
 }
 
-static kjit_status no_memory(kj_device *dev, size_t size, kj_failure *why)
+kjit_status kj_cuda_no_memory(kj_device *dev, size_t size, kj_failure *why)
 {
     size_t left, total;
     if (dev->cu->MemGetInfo(&left, &total) != KJ_CU_SUCCESS)
@@ -131,7 +131,7 @@ kjit_status kj_cuda_take(kj_device *dev, size_t size, bool pooled, void **out, k
         return status;
     kj_cu_result result = size ? take(dev, size, pooled, &address) : KJ_CU_SUCCESS;
     if (result == KJ_CU_OUT_OF_MEMORY)
-        status = no_memory(dev, size, why);
+        status = kj_cuda_no_memory(dev, size, why);
     else if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "allocate %zu bytes of device memory", size);
     kj_cuda_leave(dev);
