@@ -43,7 +43,8 @@ static void unreserve(kjit_context *ctx, const kj_chunk *chunk)
 /* Can it be used again for any array of its kind? */
 static bool is_plain(const kj_chunk *chunk)
 {
-    return chunk->how == 0 && !chunk->queue && (chunk->memory == KJIT_HOST || chunk->memory == KJIT_DEVICE);
+    return chunk->how == 0 && !chunk->queue &&
+           (chunk->memory == KJIT_HOST || chunk->memory == KJIT_DEVICE);
 }
 
 /* Tried once. */

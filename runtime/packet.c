@@ -80,8 +80,7 @@ static kj_launch_call call_of(const kj_ready *ready, kj_host_launch *values)
 }
 
 kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
-                          const kj_reported *reported, const kjit_stream *stream,
-                          kj_packet **out)
+                          const kj_reported *reported, const kjit_stream *stream, kj_packet **out)
 {
     size_t nbuffers = (size_t)b->nruntime + (size_t)(staged ? staged->npieces : 0);
     kj_packet *p = malloc(sizeof *p + nbuffers * sizeof *p->buffers + sizeof(kj_host_launch) +

@@ -151,7 +151,8 @@ static bool empty(kjit_context *ctx, kj_pending_kind kind, bool all)
     return any;
 }
 
-/* Empties all that have to be. Streams end their work here, whose last references make new items. */
+/* Empties all that have to be. Streams end their work here, whose last references make new
+ * items. */
 static bool flush(kjit_context *ctx, bool all)
 {
     bool any = false, more = true;

@@ -171,10 +171,10 @@ void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item);
 /* Empties what is over its limit: for calls of users that allocate, and by kj_freed for those that
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
-void kj_freed(kjit_context *ctx);         /* and drops that hold */
+void kj_freed(kjit_context *ctx);          /* and drops that hold */
 void kj_pending_prompt(kjit_context *ctx); /* what never waits: for calls that waited */
-bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
-void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
+bool kj_pending_flush(kjit_context *ctx);  /* all, unless it is deferred; was there something? */
+void kj_pending_close(kjit_context *ctx);  /* the context is destroyed: all, now and from now on */
 /* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
 void kj_pending_failed(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_pending_failure(kjit_context *ctx);

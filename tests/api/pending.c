@@ -379,7 +379,7 @@ static void test_stream_ordered(void **state)
     assert_int_equal(after[N - 1], 1);
     OK(kjit_array_create_with(ctx, KJIT_U8, 1, &n, &options, &a));
     OK(kjit_copy(a, from, NULL)); /* after all streams */
-    kjit_stream_free(s); /* the array has it */
+    kjit_stream_free(s);          /* the array has it */
     OK(kjit_launch_forall(mod, "add", N, other, (kjit_arg[]){kjit_arg_array(a)}, 1));
     kjit_array_free(a);
     OK(kjit_synchronize(ctx));
@@ -544,13 +544,23 @@ int main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_count_is_strict),
-        cmocka_unit_test(test_bytes_are_strict),  cmocka_unit_test(test_none),
-        cmocka_unit_test(test_environment),       cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_host_goes_at_once), cmocka_unit_test(test_defer),
-        cmocka_unit_test(test_bad_arguments),     cmocka_unit_test(test_work_holds),
-        cmocka_unit_test(test_stream_runs_on),    cmocka_unit_test(test_after_destroy),
-        cmocka_unit_test(test_out_of_memory),     cmocka_unit_test(test_threads), cmocka_unit_test(test_stream_ordered), cmocka_unit_test(test_stream_refused), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_count_is_strict),
+        cmocka_unit_test(test_bytes_are_strict),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_host_goes_at_once),
+        cmocka_unit_test(test_defer),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_work_holds),
+        cmocka_unit_test(test_stream_runs_on),
+        cmocka_unit_test(test_after_destroy),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_stream_ordered),
+        cmocka_unit_test(test_stream_refused),
+        cmocka_unit_test(test_pool),
         cmocka_unit_test(test_failure),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
