@@ -153,6 +153,7 @@ typedef struct kjit_context_options {
     int max_pending_count;    /* 0: $KJIT_MAX_PENDING_DEALLOCS_COUNT, else 10; negative: none */
     double max_pending_ratio; /* of the device's memory; 0: $KJIT_MAX_PENDING_DEALLOCS_RATIO, else
                                  0.2; negative: none */
+    const struct kjit_allocator *allocator; /* where arrays' memory comes from; NULL: kjit's own */
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
@@ -587,6 +588,39 @@ KJIT_API kjit_status kjit_memory_trim(kjit_context *ctx, uint64_t keep);
  * allocates empties what is over its limit. KJIT_INVALID for an end without a beginning. */
 KJIT_API kjit_status kjit_defer_cleanup_begin(kjit_context *ctx);
 KJIT_API kjit_status kjit_defer_cleanup_end(kjit_context *ctx);
+
+/* An allocator of the program's: functions in place of kjit's own, for one context. A NULL member
+ * is kjit's own; those that give back come with those they belong to. The table is copied. They are
+ * called on any thread, several at a time, with the GPU's primary context current, and may not call
+ * kjit on the same context. Each gives a status: KJIT_NO_MEMORY makes kjit give back what is
+ * pending and ask once more; others fail the call that needed it. What queued work uses is given
+ * back after it, and deferred as above. */
+#define KJIT_ALLOCATOR_VERSION 1
+typedef struct kjit_allocator {
+    int version;                           /* KJIT_ALLOCATOR_VERSION */
+    void *user;                            /* handed to every function */
+    kjit_status (*initialize)(void *user); /* before all others, by kjit_context_create */
+    /* Device memory, at a multiple of 256 bytes, that every stream can use at once. */
+    kjit_status (*memalloc)(void *user, size_t size, void **out);
+    kjit_status (*memfree)(void *user, void *memory, size_t size);
+    /* Page-locked host memory; if `mapped` is not 0, *device is where kernels find it. NULL there
+     * is the same address. */
+    kjit_status (*memhostalloc)(void *user, size_t size, int mapped, int portable, int wc,
+                                void **out, void **device);
+    kjit_status (*memhostfree)(void *user, void *memory, size_t size);
+    /* Page-locks memory that there is. */
+    kjit_status (*mempin)(void *user, void *memory, size_t size, int mapped, void **device);
+    kjit_status (*memunpin)(void *user, void *memory, size_t size);
+    /* The driver's 64 bytes (CUipcMemHandle) for device memory that other processes are to open, and
+     * where that begins in what they open. NULL: it cannot be shared. */
+    kjit_status (*get_ipc_handle)(void *user, void *memory, size_t size, void *handle,
+                                  uint64_t *offset);
+    kjit_status (*get_memory_info)(void *user, uint64_t *free, uint64_t *total);
+    kjit_status (*reset)(void *user); /* the context has ended, and has given all back */
+    /* Around what kjit_defer_cleanup_begin and _end do. */
+    void (*defer_cleanup_begin)(void *user);
+    void (*defer_cleanup_end)(void *user);
+} kjit_allocator;
 
 /* ---- Streams and events ---- */
 

@@ -69,6 +69,7 @@ void kj_context_drop(kjit_context *ctx)
         free(e->text);
         free(e);
     }
+    kj_allocator_end(ctx);
     ctx->ops->close(ctx->dev);
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
@@ -155,6 +156,11 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
         kjit_device_info info;
         ops->describe(ctx->dev, ordinal, &info);
         status = kj_pendings_init(&ctx->pendings, options, info.memory, why);
+        if (status == KJIT_OK) {
+            status = kj_allocator_begin(ctx, options->allocator, why);
+            if (status != KJIT_OK)
+                kj_pendings_destroy(&ctx->pendings);
+        }
         if (status != KJIT_OK)
             ops->close(ctx->dev);
     }

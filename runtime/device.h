@@ -133,6 +133,10 @@ typedef struct kj_device_ops {
 
     kj_reach (*peer)(kj_device *dev, const kj_device *other);
 
+    /* Makes the device's context the thread's until `leave`. Both NULL where there is none. */
+    kjit_status (*enter)(kj_device *dev, kj_failure *why);
+    void (*leave)(kj_device *dev);
+
     /* What gives something back has done so when it fails, as far as it could be done. On a device
      * that was lost it does nothing, and does not fail. */
 

@@ -50,9 +50,10 @@ kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out)
         return kj_fail(ctx, KJIT_INVALID,
                        "the array's memory was not made to be shared: see kjit_array_options");
     ipc_content c;
+    uint64_t before;
     kj_failure why;
     memset(&c, 0, sizeof c);
-    status = ctx->ops->share(ctx->dev, &chunk, c.memory, &why);
+    status = kj_chunk_share(ctx, &chunk, c.memory, &before, &why);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
     memcpy(c.magic, magic, sizeof magic);
@@ -63,8 +64,8 @@ kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out)
     c.ndim = a->ndim;
     memcpy(c.shape, a->shape, sizeof c.shape);
     memcpy(c.strides, a->strides, sizeof c.strides);
-    c.offset = a->data - (char *)chunk.data;
-    c.size = chunk.size;
+    c.offset = a->data - (char *)chunk.data + (int64_t)before;
+    c.size = chunk.size + before;
     c.sum = sum_of(&c);
     memset(out, 0, sizeof *out);
     memcpy(out->bytes, &c, sizeof c);

@@ -250,6 +250,7 @@ kjit_status kjit_defer_cleanup_begin(kjit_context *ctx)
     pthread_mutex_lock(&ctx->pendings.lock);
     ctx->pendings.deferred++;
     pthread_mutex_unlock(&ctx->pendings.lock);
+    kj_allocator_defer(ctx, true);
     return KJIT_OK;
 }
 
@@ -263,7 +264,10 @@ kjit_status kjit_defer_cleanup_end(kjit_context *ctx)
     if (open)
         ctx->pendings.deferred--;
     pthread_mutex_unlock(&ctx->pendings.lock);
-    return open ? KJIT_OK : kj_fail(ctx, KJIT_INVALID, "no defer_cleanup is open");
+    if (!open)
+        return kj_fail(ctx, KJIT_INVALID, "no defer_cleanup is open");
+    kj_allocator_defer(ctx, false);
+    return KJIT_OK;
 }
 
 kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
@@ -276,6 +280,8 @@ kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
         return kj_fail(ctx, KJIT_INVALID, "out is NULL");
     *out = (kjit_memory_info){0};
     status = ctx->ops->memory(ctx->dev, out, &why);
+    if (status == KJIT_OK)
+        status = kj_allocator_memory(ctx, out, &why);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
     kj_pendings *p = &ctx->pendings;

@@ -140,6 +140,7 @@ struct kjit_context {
     bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;
     kj_buffer *registered; /* under the lock */
+    kjit_allocator allocator;
     kj_pendings pendings;
     kj_printer printer; /* under the lock, like what waits for it */
     kj_str printed;
@@ -191,9 +192,19 @@ bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **ou
 
 /* ---- Chunks of memory (allocator.c) ---- */
 
-/* Of every kind, from the system or the device; the failure is its. */
+/* The program's allocator, which may be NULL; from then on it is used. */
+kjit_status kj_allocator_begin(kjit_context *ctx, const kjit_allocator *allocator, kj_failure *why);
+void kj_allocator_end(kjit_context *ctx); /* all has been given back */
+void kj_allocator_defer(kjit_context *ctx, bool begin);
+/* What is free and in all, if it tells. */
+kjit_status kj_allocator_memory(kjit_context *ctx, kjit_memory_info *out, kj_failure *why);
+/* Of every kind; the failure is its. */
 kjit_status kj_chunk_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why);
 kjit_status kj_chunk_pin(kjit_context *ctx, kj_chunk *chunk, kj_failure *why);
+/* Shareable memory's handle: KJ_SHARE_HANDLE bytes of a larger piece, in which it begins at
+ * `offset`. */
+kjit_status kj_chunk_share(kjit_context *ctx, const kj_chunk *chunk, unsigned char *handle,
+                           uint64_t *offset, kj_failure *why);
 kjit_status kj_chunk_release(kjit_context *ctx, const kj_chunk *chunk, kj_failure *why);
 
 /* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, dlpack.c, layout.c, copy.c) ---- */
