@@ -778,10 +778,10 @@ KJIT_API void kjit_launch_plan_free(kjit_launch_plan *plan); /* its runs go on *
 KJIT_API kjit_status kjit_graph_begin(kjit_stream *stream);
 KJIT_API kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out);
 /* Does the steps in their order, in any stream of the context; NULL: they have finished on return.
- * Steps within a GPU's memory are one launch of the driver's; host arrays, kernels that print or
- * assert, and the CPU device have theirs queued one after the other, and where one cannot be those
- * before it run. A graph may be launched by many threads; launches in different streams have no
- * order, unless events give them one. */
+ * In a stream they are one piece of work; but with host arrays on a GPU, with smart arrays, and with
+ * kernels that print, assert or read const arrays which the host fills, the steps are queued one
+ * after the other, and where one cannot be those before it run. A graph may be launched by many
+ * threads; launches in different streams have no order, unless events give them one. */
 KJIT_API kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream);
 KJIT_API void kjit_graph_free(kjit_graph *graph); /* its launches go on */
 

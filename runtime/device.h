@@ -32,6 +32,7 @@ typedef struct kj_failure {
 typedef struct kj_work {
     void (*done)(struct kj_work *work, kjit_status status, const kj_host_fault *fault);
     const char *why;
+    int step; /* of a graph's launch that failed: the step's number */
 } kj_work;
 
 /* The two questions that kinds of memory answer. On a device with host_memory the answer is yes,
@@ -187,9 +188,9 @@ typedef struct kj_device_ops {
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
 
-    /* Steps in a row as one piece of work, prepared once; all three NULL where there is no such
-     * thing. *out is NULL when it cannot be done with these steps. The calls, their values and what
-     * the steps work on live as long as the graph. It may be launched by several threads. */
+    /* Steps in a row as one piece of work, prepared once. *out is NULL when it cannot be done with
+     * these steps. The calls, their values and what the steps work on live as long as the graph. It
+     * may be launched by several threads; with host_memory in queues alone. */
     kjit_status (*graph_create)(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,
                                 kj_failure *why);
     kjit_status (*graph_launch)(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,

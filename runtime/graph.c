@@ -144,26 +144,29 @@ static kjit_graph *take(kjit_stream *stream)
     return g;
 }
 
+/* Is there something to do? An empty launch is none. */
+static bool takes_part(const step *s)
+{
+    return !s->launch || s->launch->packet;
+}
+
 /* Asks the device to take all steps as one. That it cannot is no failure: there is the list. */
 static void unite(kjit_graph *g)
 {
     kjit_context *ctx = g->ctx;
     int n = 0;
     kj_failure why;
-    kj_graph_step *steps =
-        ctx->ops->graph_create && g->n > 0 ? malloc((size_t)g->n * sizeof *steps) : NULL;
-    for (int i = 0; steps && i < g->n; i++) {
+    kj_graph_step *steps = g->n > 0 ? malloc((size_t)g->n * sizeof *steps) : NULL;
+    bool together = steps;
+    for (int i = 0; together && i < g->n; i++) {
         const step *s = &g->steps[i];
-        if (!s->together) {
-            free(steps);
-            return;
-        }
-        if (!s->launch)
-            steps[n++] = (kj_graph_step){.copy = &s->transfer};
-        else if (s->launch->packet)
-            steps[n++] = (kj_graph_step){.launch = &s->launch->packet->call};
+        together = s->together;
+        if (together && takes_part(s))
+            steps[n++] = s->launch ? (kj_graph_step){.launch = &s->launch->packet->call}
+                                   : (kj_graph_step){.copy = &s->transfer};
     }
-    if (n > 0 && ctx->ops->graph_create(ctx->dev, steps, n, &g->device, &why) != KJIT_OK)
+    if (together && n > 0 &&
+        ctx->ops->graph_create(ctx->dev, steps, n, &g->device, &why) != KJIT_OK)
         g->device = NULL;
     free(steps);
 }
@@ -207,11 +210,24 @@ typedef struct graph_work {
     kjit_stream *stream;
 } graph_work;
 
+/* The device's step of that number, which is a launch. */
+static const kj_packet *packet_at(const kjit_graph *g, int number)
+{
+    const step *s = g->steps;
+    while (!takes_part(s) || number-- > 0)
+        s++;
+    return s->launch->packet;
+}
+
 static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
-    (void)fault;
     graph_work *w = (graph_work *)work;
-    kj_stream_ended(w->stream, work, status);
+    if (status == KJIT_FAULT) {
+        const kj_packet *p = packet_at(w->graph, work->step);
+        kj_stream_failed(w->stream, status, kj_fault_text(p->mod, p->variant->kernel, fault));
+    } else {
+        kj_stream_ended(w->stream, work, status);
+    }
     drop(w->graph);
     free(w);
 }
@@ -262,7 +278,8 @@ kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
         return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
     bool records = kj_stream_records(stream);
     bool timed = atomic_load_explicit(&ctx->timing, memory_order_acquire);
-    if (graph->device && !records && !timed)
+    bool united = graph->device && (stream || !ctx->ops->host_memory);
+    if (united && !records && !timed)
         return launch_united(graph, stream);
     for (int i = 0; i < graph->n && status == KJIT_OK; i++)
         status = (records ? record_step : launch_step)(&graph->steps[i], stream);

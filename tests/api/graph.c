@@ -18,6 +18,7 @@ static const char source[] =
     "kernel meet(x: i32[]) { atomic.add(x, 0, 1); grid_sync(); x[1 + grid(1)] = x[0] }\n"
     "kernel say(x: i32[]) { if grid(1) == 0 { print(\"x is\", x[0]) } }\n"
     "kernel need(x: i32[]) { requires x.size > 1000; x[0] = 1 }\n"
+    "kernel diverge(x: i32[]) { if threadIdx.x < 17 { syncthreads() }\n    x[threadIdx.x] = 1 }\n"
     "kernel must(x: i32[]) { assert(x[0] < 0, \"x is not below 0\") }\n";
 
 static kjit_module *mod;
@@ -215,6 +216,29 @@ static void test_list(void **state)
     kjit_graph_free(graph);
 }
 
+/* On a CPU a step may fail: which is told, and the others are done. */
+static void test_fault(void **state)
+{
+    (void)state;
+    kjit_graph *graph;
+    if (!on_cpu())
+        skip();
+    clear();
+    OK(kjit_graph_begin(stream));
+    put("add", x, 1, stream);
+    OK(kjit_launch(mod, "add", CONFIG(0, 1, stream), ARGS(A(x), I(1))));
+    OK(kjit_launch(mod, "diverge", CONFIG(1, 32, stream), ARGS(A(y))));
+    put("add", x, 1, stream);
+    OK(kjit_graph_end(stream, &graph));
+    for (int i = 1; i <= 2; i++) {
+        OK(kjit_graph_launch(graph, stream));
+        FAILS(kjit_stream_synchronize(stream), KJIT_FAULT, "test.knl:6:");
+        expect(x, 2 * i);
+    }
+    FAILS(kjit_graph_launch(graph, NULL), KJIT_FAULT, "test.knl:6:");
+    kjit_graph_free(graph);
+}
+
 /* A copy from another context is a step too. */
 static void test_between(void **state)
 {
@@ -367,8 +391,8 @@ int main(void)
         cmocka_unit_test(test_replays),  cmocka_unit_test(test_keeps),
         cmocka_unit_test(test_nested),   cmocka_unit_test(test_list),
         cmocka_unit_test(test_one_call), cmocka_unit_test(test_cooperative),
-        cmocka_unit_test(test_between),  cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_fault),    cmocka_unit_test(test_between),
+        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_threads),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

@@ -204,7 +204,7 @@ typedef struct launch_task {
     kj_host_launch *values; /* behind the task */
 } launch_task;
 
-static kjit_status run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
                        kj_failure *why)
 {
     if (exec->children)
@@ -217,7 +217,7 @@ static void run_launch(kj_task *task)
 {
     launch_task *t = (launch_task *)task;
     kj_failure why;
-    kjit_status status = run(t->dev, t->exec, t->values, t->scratch, &why);
+    kjit_status status = kj_cpu_run(t->dev, t->exec, t->values, t->scratch, &why);
     if (status != KJIT_OK && status != KJIT_FAULT)
         t->work->why = why.text;
     t->work->done(t->work, status, &t->fault);
@@ -252,7 +252,7 @@ static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_c
     kj_queue_wait(dev, NULL);
     fault->kind = KJ_FAULT_NONE;
     call->values->fault = fault;
-    return run(dev, call->exec, call->values, call->scratch, why);
+    return kj_cpu_run(dev, call->exec, call->values, call->scratch, why);
 }
 
 /* So that a grid cannot take all memory by mistake. */
@@ -294,6 +294,9 @@ const kj_device_ops kj_cpu_device = {
     .unload = kj_unload,
     .resident = cpu_resident,
     .launch = cpu_launch,
+    .graph_create = kj_cpu_graph_create,
+    .graph_launch = kj_cpu_graph_launch,
+    .graph_free = kj_cpu_graph_free,
     .queue_create = kj_queue_create,
     .queue_free = kj_queue_free,
     .wait = kj_queue_wait,

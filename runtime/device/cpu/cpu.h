@@ -118,7 +118,19 @@ void kj_share_free(void *memory); /* of either */
 kjit_status kj_cpu_share(kj_device *dev, const kj_chunk *chunk, unsigned char *handle,
                          kj_failure *why);
 
+/* ---- Graphs (graph.c) ---- */
+
+kjit_status kj_cpu_graph_create(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,
+                                kj_failure *why);
+kjit_status kj_cpu_graph_launch(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,
+                                kj_failure *why);
+void kj_cpu_graph_free(kj_device *dev, kj_graph *graph);
+
 /* ---- The device (cpu.c) ---- */
+
+/* A launch on the calling thread and the pool; the values' fault is set. */
+kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+                       kj_failure *why);
 
 struct kj_device {
     kj_pool *pool;
