@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails driver calls, one at a time: inject.py KJIT WALK DRIVER [first | all]
 
-WALK is tests/api/walk.c. What it and kjit's commands do is logged by the driver double. Then each call that was made
+WALK is tests/api/walk.c, walk_others.c lies beside it. What it and kjit's commands do is logged by the driver double. Then each call that was made
 fails with each code that its documentation names: the first, the middle and the last time it is made (only the first,
 or each time), and from the first on. The program must then end with an error and a message, or with the very output it
 has without; never by a signal or late, and the double may tell of nothing misused or left."""
@@ -27,6 +27,7 @@ DOCUMENTED = {
     "cuDeviceGetName": (1, *BEFORE, 101),
     "cuDeviceTotalMem": (1, *BEFORE, 101),
     "cuDeviceGetAttribute": (1, *BEFORE, 101),
+    "cuDeviceCanAccessPeer": (*BEFORE, 101),
     "cuDevicePrimaryCtxRetain": (1, 2, *BEFORE, 101, 999),
     "cuDevicePrimaryCtxRelease": (*BEFORE, 101),
     "cuCtxPushCurrent": (1, *BEFORE),
@@ -41,6 +42,7 @@ DOCUMENTED = {
     "cuMemPoolDestroy": (1,),
     "cuMemPoolSetAttribute": (1,),
     "cuMemPoolGetAttribute": (1,),
+    "cuMemPoolSetAccess": (1, 101),
     "cuMemPoolTrimTo": (1, 3),
     "cuMemHostAlloc": (1, 2, *BEFORE, *FAULTS),
     "cuMemHostRegister": (1, 2, *BEFORE, 712, 801, *FAULTS),
@@ -52,6 +54,11 @@ DOCUMENTED = {
     "cuMemcpyHtoDAsync": (1, *BEFORE, 400, *FAULTS),
     "cuMemcpyDtoHAsync": (1, *BEFORE, 400, *FAULTS),
     "cuMemcpyDtoDAsync": (1, *BEFORE, 400, *FAULTS),
+    "cuMemcpyPeerAsync": (1, *BEFORE, 400, *FAULTS),
+    "cuMemGetAddressRange": (1, *BEFORE, 500),
+    "cuIpcGetMemHandle": (1, 2, *BEFORE, 205, 400, *FAULTS),
+    "cuIpcOpenMemHandle": (1, *BEFORE, 205, 400, 711, *FAULTS),
+    "cuIpcCloseMemHandle": (1, *BEFORE, 205, 400, *FAULTS),
     "cuModuleLoadDataEx": (1, 2, *BEFORE, 209, 218, 221, 222, 302, 303, *FAULTS),
     "cuModuleUnload": (1, *BEFORE, 800, *FAULTS),
     "cuModuleGetFunction": (1, *BEFORE, 500, *FAULTS),
@@ -93,6 +100,8 @@ SCENARIOS = [
     ("walk", {"KJIT_DOUBLE_FAIL": "cuStreamSynchronize:2:400"}, False),
     ("walk", {"KJIT_DOUBLE_FAIL": "cuLaunchKernel:2:303"}, False),
     ("walk", {"KJIT_DOUBLE_FAIL": "cuEventCreate:3:2:always"}, False),
+    ("walk_others", {}, False),
+    ("walk_others", {"KJIT_DOUBLE_POOLS": "0"}, False),
     ("info FILE", {}, False),
     ("build --emit=cubin FILE", {}, False),
     ("devices", {}, False),
@@ -106,7 +115,7 @@ class Runs:
         self.kjit, self.walk, self.driver, self.source, self.folder = kjit, walk, driver, source, pathlib.Path(folder)
 
     def command(self, words):
-        return [self.walk] if words == "walk" else [self.kjit, *words.replace("FILE", self.source).split()]
+        return [str(pathlib.Path(self.walk).with_name(words))] if words.startswith("walk") else [self.kjit, *words.replace("FILE", self.source).split()]
 
     def run(self, scenario, name, fail=None):
         """Output, errors, status and the double's report."""
