@@ -85,6 +85,8 @@ static void deallocation(void **state)
     NONE(kjit_context_memory, (NULL, &memory));
     BAD(kjit_context_memory, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
     NONE(kjit_deallocate_pending, (NULL));
+    NONE(kjit_memory_trim, (NULL, 0));
+    OK(kjit_memory_trim(own.ctx, UINT64_MAX));
     NONE(kjit_defer_cleanup_begin, (NULL));
     NONE(kjit_defer_cleanup_end, (NULL));
     BAD(kjit_defer_cleanup_end, (own.ctx), KJIT_INVALID, "");
@@ -217,6 +219,7 @@ static void child(void)
     FORKED(kjit_synchronize, (own.ctx));
     FORKED(kjit_context_memory, (own.ctx, &memory));
     FORKED(kjit_deallocate_pending, (own.ctx));
+    FORKED(kjit_memory_trim, (own.ctx, 0));
     FORKED(kjit_defer_cleanup_begin, (own.ctx));
     FORKED(kjit_defer_cleanup_end, (own.ctx));
     FORKED(kjit_module_compile, (own.ctx, "t", source, 5, NULL, &no_module));

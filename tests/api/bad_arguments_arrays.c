@@ -62,6 +62,16 @@ static void kinds(void **state)
         BAD(kjit_array_like, (own.x, &wrongs_[i], &no_array), KJIT_INVALID, "");
         BAD(kjit_array_register, (own.x, &wrongs_[i], &no_array), KJIT_INVALID, "");
     }
+    const kjit_array_options streams[] = {
+        {.stream = own.stream},
+        {.stream = foreign.stream, .memory = KJIT_DEVICE},
+        {.stream = own.stream, .memory = KJIT_DEVICE, .shareable = 1},
+    };
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, shape, &streams[i], &no_array),
+            KJIT_INVALID, "stream");
+        BAD(kjit_array_like, (own.x, &streams[i], &no_array), KJIT_INVALID, "stream");
+    }
     NONE(kjit_array_create_with, (NULL, KJIT_F32, 2, shape, &good, &no_array));
     BAD(kjit_array_create_with, (own.ctx, KJIT_F32, 2, shape, &good, NULL), KJIT_INVALID,
         "out is NULL");

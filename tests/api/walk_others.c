@@ -1,6 +1,6 @@
-/* A walk through what a program does with a second device and with another process: as walk.c, 0 and
- * a number when all went well, at the first failure its sentence and 1. tests/driver/inject.py makes
- * the driver's calls fail under it. */
+/* A walk through what a program does with a second device and with another process: as walk.c, 0
+ * and a number when all went well, at the first failure its sentence and 1. tests/driver/inject.py
+ * makes the driver's calls fail under it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

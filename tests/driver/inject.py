@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Fails driver calls, one at a time: inject.py KJIT WALK DRIVER [first | all]
 
-WALK is tests/api/walk.c, walk_others.c lies beside it. What it and kjit's commands do is logged by the driver double. Then each call that was made
-fails with each code that its documentation names: the first, the middle and the last time it is made (only the first,
-or each time), and from the first on. The program must then end with an error and a message, or with the very output it
-has without; never by a signal or late, and the double may tell of nothing misused or left."""
+WALK is tests/api/walk.c, walk_others.c lies beside it. What they and kjit's commands do is logged by the driver double.
+Then each call that was made fails with each code that its documentation names: the first, the middle and the last time
+it is made (only the first, or each time), and from the first on. The program must then end with an error and a message,
+or with the very output it has without; never by a signal or late, and the double may tell of nothing misused or left."""
 import concurrent.futures
 import os
 import pathlib
@@ -115,7 +115,9 @@ class Runs:
         self.kjit, self.walk, self.driver, self.source, self.folder = kjit, walk, driver, source, pathlib.Path(folder)
 
     def command(self, words):
-        return [str(pathlib.Path(self.walk).with_name(words))] if words.startswith("walk") else [self.kjit, *words.replace("FILE", self.source).split()]
+        if words.startswith("walk"):
+            return [str(pathlib.Path(self.walk).with_name(words))]
+        return [self.kjit, *words.replace("FILE", self.source).split()]
 
     def run(self, scenario, name, fail=None):
         """Output, errors, status and the double's report."""
