@@ -1,6 +1,7 @@
 /* Copies between arrays of different contexts. Where one device has both memories, as CPUs and the
- * contexts of one GPU do, and where one of them is the host's, it is an ordinary copy of one of the
- * two devices; rows between two GPUs are the driver's; all else goes through host memory. */
+ * contexts of one GPU do, and where one of them is the host's or managed, it is an ordinary copy of
+ * one of the two devices; rows between two GPUs are the driver's; all else goes through host
+ * memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,16 +85,17 @@ static bool direct(kj_transfer *t, kjit_context *ctx, const kjit_array *dst, con
     kjit_context *other = dst->ctx == ctx ? src->ctx : dst->ctx;
     size_t bytes;
     bool to_other = dst->ctx == other;
+    const kjit_array *ours = to_other ? src : dst, *theirs = to_other ? dst : src;
     if (overlap(dst, src))
         return false;
-    if (ctx->ops != other->ops || on_host(to_other ? dst : src)) {
+    if (ctx->ops != other->ops || on_host(theirs)) {
         *(to_other ? &t->dst_memory : &t->src_memory) = KJIT_HOST;
         return true;
     }
-    if (ctx->ops->peer(ctx->dev, other->dev) == KJ_SAME)
+    if (theirs->buffer->memory == KJIT_MANAGED || ctx->ops->peer(ctx->dev, other->dev) == KJ_SAME)
         return true;
     *(to_other ? &t->dst_device : &t->src_device) = other->dev;
-    return !on_host(to_other ? src : dst) && kj_transfer_is_row(t, &bytes);
+    return ours->buffer->memory == KJIT_DEVICE && kj_transfer_is_row(t, &bytes);
 }
 
 kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *stream)

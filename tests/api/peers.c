@@ -56,6 +56,10 @@ static const layout layouts[] = {
     {"mirrored", KJIT_DEVICE, COUNT - 1, {-COLUMNS, -1}},
     {"host", KJIT_HOST, 0, {COLUMNS, 1}},
     {"host holes", KJIT_HOST, 1, {3 * COLUMNS, 3}},
+    {"pinned", KJIT_PINNED, 0, {COLUMNS, 1}},
+    {"mapped holes", KJIT_MAPPED, 0, {2 * COLUMNS, 2}},
+    {"managed", KJIT_MANAGED, 0, {COLUMNS, 1}},
+    {"managed holes", KJIT_MANAGED, 5, {2 * COLUMNS, 2}},
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
