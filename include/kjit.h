@@ -488,13 +488,13 @@ KJIT_API kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *han
 /* Smart arrays: one array on the host and on the device, moved only when the side that is asked for
  * is not the newest. A move comes after all queued work and is done when the call returns, also that
  * of a launch in a stream. The side that is not there is made when it is first needed. On the CPU
- * device both are one memory: where launches have been queued, ask for the host's side before it is
- * read or written again; the call waits for them. */
+ * device, and over KJIT_MAPPED arrays, both are one memory: where launches have been queued, ask for
+ * the host's side before it is read or written again; the call waits for them. */
 
 /* With unspecified elements, the host's the newest. As kjit_array_create. */
 KJIT_API kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
                                        const int64_t *shape, char order, kjit_smart **out);
-/* Over an array of either memory, whose elements are the newest; it keeps that memory, the array may
+/* Over an array of any memory, whose elements are the newest; it keeps that memory, the array may
  * be freed. The other side is dense, in F order if the array is. Read-only arrays: KJIT_INVALID. */
 KJIT_API kjit_status kjit_smart_from(kjit_array *a, kjit_smart **out);
 /* A view of the host's, or the device's side, with the newest elements; to be freed. */
@@ -518,11 +518,11 @@ struct DLManagedTensorVersioned;
 KJIT_API kjit_status kjit_array_to_dlpack(kjit_array *a, struct DLManagedTensorVersioned **out);
 KJIT_API kjit_status kjit_array_to_dlpack_unversioned(kjit_array *a, struct DLManagedTensor **out);
 /* An array over a tensor, which is the array's on success: its deleter is called as that of
- * kjit_array_wrap_owned. Host memory (page-locked too) is KJIT_HOST, that of the context's own GPU
- * KJIT_DEVICE; elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have
- * finished. KJIT_TYPE for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions,
- * KJIT_FORMAT for another version than 1. On failure
- * the tensor is still the caller's. */
+ * kjit_array_wrap_owned. Its memory is what DLPack says it is: KJIT_HOST, PINNED
+ * (of CUDA; KJIT_HOST on the CPU device), MANAGED, or the context's own GPU's, KJIT_DEVICE;
+ * elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have finished. KJIT_TYPE
+ * for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions, KJIT_FORMAT for
+ * another version than 1. On failure the tensor is still the caller's. */
 KJIT_API kjit_status kjit_array_from_dlpack(kjit_context *ctx,
                                             struct DLManagedTensorVersioned *tensor,
                                             kjit_array **out);

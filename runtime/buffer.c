@@ -264,6 +264,7 @@ kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffe
     kj_pending_check(ctx); /* what was let go of on another thread is not in its way */
     kj_buffer_hold(below);
     b->below = below;
+    b->read_only = below->read_only;
     *out = b;
     if (own.size == 0) /* there is nothing to lock */
         return KJIT_OK;

@@ -47,18 +47,20 @@ static kjit_status dtype_of(kjit_context *ctx, kj_dl_dtype type, kjit_dtype *out
                    type.code, type.bits, type.lanes);
 }
 
-/* The kind of memory a tensor is in. What is on the host is so for every device. */
+/* The kind of memory a tensor is in. Only a device's own has a number that counts; what is on the
+ * host is so for every device. */
 static kjit_status memory_of(kjit_context *ctx, kj_dl_device device, kjit_memory *out)
 {
-    *out = KJIT_HOST;
-    if (device.type == KJ_DL_CPU || device.type == KJ_DL_CUDA_HOST)
-        return KJIT_OK;
     for (int memory = 0; memory < KINDS; memory++) {
-        if (ctx->ops->dlpack[memory] == device.type && device.id == ctx->ordinal) {
+        if (ctx->ops->dlpack[memory] == device.type &&
+            (memory != KJIT_DEVICE || device.id == ctx->ordinal)) {
             *out = (kjit_memory)memory;
             return KJIT_OK;
         }
     }
+    *out = KJIT_HOST;
+    if (device.type == KJ_DL_CUDA_HOST)
+        return KJIT_OK;
     return kj_fail(ctx, KJIT_NO_DEVICE,
                    "the tensor is on device %d of DLPack's type %d, where this context (%s:%d) "
                    "does not reach",
@@ -123,7 +125,7 @@ static kjit_status fill(exported *e, kjit_array *a, kj_dl_tensor *t)
                         .ndim = a->ndim,
                         .shape = e->shape,
                         .strides = e->strides};
-    if (!kj_host_works(memory))
+    if (memory == KJIT_DEVICE)
         t->device.id = a->ctx->ordinal;
     if (!type_of(a->dtype, &t->dtype))
         return kj_fail(a->ctx, KJIT_TYPE, "DLPack has no type for %s",

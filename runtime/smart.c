@@ -62,22 +62,23 @@ static void show(kjit_smart *s)
     s->argument = kjit_arg_array(s->arrays[GPU]);
 }
 
-/* Takes the array over when it succeeds. The host's memory is the device's too on a device with
- * host_memory; elsewhere it is on one side. */
+/* Takes the array over when it succeeds. Memory that both work on is both sides. */
 static kjit_status new_smart(kjit_array *a, kjit_smart **out)
 {
     kjit_context *ctx = a->ctx;
     kjit_smart *s = calloc(1, sizeof *s);
     if (!s)
         return kj_no_memory(ctx);
-    side at = kj_host_works(a->buffer->memory) ? HOST : GPU;
+    bool host = ctx->ops->host_memory || kj_host_works(a->buffer->memory);
+    bool device = ctx->ops->host_memory || kj_device_works(a->buffer->memory);
     atomic_init(&s->refs, 1);
     s->ctx = ctx;
     pthread_mutex_init(&s->lock, NULL);
-    s->arrays[at] = a;
-    if (ctx->ops->host_memory)
-        s->arrays[!at] = a;
-    s->stale[is_one(s) ? HOST : !at] = true;
+    if (host)
+        s->arrays[HOST] = a;
+    if (device)
+        s->arrays[GPU] = a;
+    s->stale[device ? HOST : GPU] = true;
     if (s->arrays[GPU])
         show(s);
     kj_context_hold(ctx);

@@ -137,6 +137,47 @@ static void test_there_and_back(void **state)
     u->deleter(u);
 }
 
+/* Every kind of memory is told, and known again; on a CPU all are the host's. */
+static void test_kinds(void **state)
+{
+    static const struct {
+        kjit_memory memory;
+        int type;
+        kjit_memory back;
+    } kinds[] = {{KJIT_HOST, KJ_DL_CPU, KJIT_HOST},
+                 {KJIT_DEVICE, KJ_DL_CUDA, KJIT_DEVICE},
+                 {KJIT_PINNED, KJ_DL_CUDA_HOST, KJIT_PINNED},
+                 {KJIT_MAPPED, KJ_DL_CUDA_HOST, KJIT_PINNED},
+                 {KJIT_MANAGED, KJ_DL_CUDA_MANAGED, KJIT_MANAGED}};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        kjit_array *a, *back;
+        unversioned *t;
+        int32_t value;
+        OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(100), 'C', kinds[i].memory, &a));
+        OK(kjit_array_set(a, SHAPE(99), &(int32_t){7}));
+        OK(kjit_array_to_dlpack_unversioned(a, &t));
+        assert_int_equal(t->dl_tensor.device.type, on_cpu() ? KJ_DL_CPU : kinds[i].type);
+        assert_int_equal(t->dl_tensor.device.id, 0);
+        OK(kjit_array_from_dlpack_unversioned(ctx, t, &back));
+        assert_int_equal(kjit_array_memory(back), on_cpu() ? KJIT_HOST : kinds[i].back);
+        kjit_array_free(a);
+        OK(kjit_array_get(back, SHAPE(99), &value));
+        assert_int_equal(value, 7);
+        kjit_array_free(back);
+    }
+    versioned t = tensor();
+    kjit_array *a;
+    t.dl_tensor.device.type = KJ_DL_CUDA_HOST; /* it is not page-locked */
+    if (on_cpu()) {
+        OK(kjit_array_from_dlpack(ctx, &t, &a));
+        kjit_array_free(a);
+        return;
+    }
+    FAILS(kjit_array_from_dlpack(ctx, &t, &a), KJIT_INVALID, "the memory at");
+    assert_int_equal(deleted, 0);
+}
+
 /* The tensor is handed out when the array is as the queued work leaves it. */
 static void test_after_queued_work(void **state)
 {
@@ -177,7 +218,6 @@ static void test_in(void **state)
     t.dl_tensor.ndim = 1;
     t.dl_tensor.shape = (int64_t[]){11};
     t.dl_tensor.strides = (int64_t[]){-2};
-    t.dl_tensor.device.type = KJ_DL_CUDA_HOST;
     OK(kjit_array_from_dlpack(ctx, &t, &a));
     OK(kjit_array_get(a, SHAPE(10), &value));
     assert_float_equal(value, 2, 0);
@@ -219,6 +259,10 @@ static void test_read_only(void **state)
     assert_true(kjit_array_is_read_only(v));
     OK(kjit_to_device(v, NULL, &b));
     assert_false(kjit_array_is_read_only(b) || kjit_array_is_read_only(NULL));
+    kjit_array *locked;
+    OK(kjit_array_register(v, NULL, &locked));
+    assert_true(kjit_array_is_read_only(locked));
+    kjit_array_free(locked);
     OK(kjit_launch_forall(mod, "add", 24, NULL, (kjit_arg[]){kjit_arg_array(v), kjit_arg_array(b)},
                           2));
     FAILS(kjit_launch_forall(mod, "add", 24, NULL,
@@ -314,13 +358,10 @@ static void test_refused_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_after_queued_work),
-        cmocka_unit_test(test_in),
-        cmocka_unit_test(test_read_only),
-        cmocka_unit_test(test_refused_in),
-        cmocka_unit_test(test_refused_out),
+        cmocka_unit_test(test_types),      cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_kinds),      cmocka_unit_test(test_after_queued_work),
+        cmocka_unit_test(test_in),         cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_refused_in), cmocka_unit_test(test_refused_out),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

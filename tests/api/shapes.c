@@ -1,4 +1,4 @@
-/* Views of another shape, and single elements: on both kinds of memory. */
+/* Views of another shape, and single elements: in every kind of memory. */
 #include "api.h"
 
 static char *address(const kjit_array *a, const int64_t *index)
@@ -273,10 +273,8 @@ static void test_items(void **state)
 {
     (void)state;
     for (kjit_dtype dtype = KJIT_I8; dtype <= KJIT_BF16X4; dtype++) {
-        if (kjit_dtype_size(dtype) > 0) {
-            check_items(dtype, KJIT_HOST);
-            check_items(dtype, KJIT_DEVICE);
-        }
+        for (int memory = KJIT_HOST; memory <= KJIT_MANAGED && kjit_dtype_size(dtype) > 0; memory++)
+            check_items(dtype, (kjit_memory)memory);
     }
     int32_t value = 7;
     kjit_array *a = create(KJIT_I32, 2, SHAPE(2, 3), 'C'), *zero, *none;

@@ -71,7 +71,7 @@ static void check(kjit_smart *s, int32_t expected)
 {
     kjit_array *h;
     OK(kjit_smart_host(s, &h));
-    assert_int_equal(kjit_array_memory(h), KJIT_HOST);
+    assert_true(on_cpu() || kjit_array_memory(h) != KJIT_DEVICE);
     for (int i = 0; i < N; i++)
         assert_int_equal(((int32_t *)kjit_array_data(h))[i], expected);
     kjit_array_free(h);
@@ -247,6 +247,30 @@ static void test_from(void **state)
     kjit_array_free(all);
 }
 
+/* Page-locked memory is the host's side, mapped memory both, managed memory the device's. */
+static void check_kind(kjit_memory memory, int up, int down)
+{
+    kjit_smart *s;
+    kjit_array *a;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', memory, &a));
+    for (int i = 0; i < N; i++)
+        ((int32_t *)kjit_array_data(a))[i] = 3;
+    OK(kjit_smart_from(a, &s));
+    kjit_array_free(a);
+    MOVES(up, 0, add_one(s, NULL));
+    MOVES(0, down, check(s, 4));
+    MOVES(0, 0, add_one(s, NULL));
+    kjit_smart_free(s);
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    check_kind(KJIT_PINNED, 1, 1);
+    check_kind(KJIT_MAPPED, 0, 0);
+    check_kind(KJIT_MANAGED, 0, 1);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -288,7 +312,7 @@ int main(void)
         cmocka_unit_test(test_moves),   cmocka_unit_test(test_read_by_kernels),
         cmocka_unit_test(test_streams), cmocka_unit_test(test_plans),
         cmocka_unit_test(test_graphs),  cmocka_unit_test(test_from),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_kinds),   cmocka_unit_test(test_refused),
     };
     static char path[200];
     snprintf(path, sizeof path, "%s", path_of("log"));
