@@ -2,6 +2,8 @@
  * double's log is counted. */
 #include "api.h"
 
+#include <pthread.h>
+
 enum { N = 1000 };
 
 static const char source[] =
@@ -207,6 +209,57 @@ static void test_graphs(void **state)
     kjit_stream_free(stream);
 }
 
+/* Threads that read one of them and write their own: it is moved once. */
+typedef struct reader {
+    pthread_t thread;
+    kjit_smart *shared, *own;
+    int failures;
+} reader;
+
+static void *read_shared(void *data)
+{
+    reader *r = data;
+    for (int i = 0; i < 20; i++) {
+        kjit_array *h = NULL;
+        kjit_arg args[] = {kjit_arg_smart(r->shared), kjit_arg_smart(r->own)};
+        r->failures += kjit_launch_forall(mod, "sum", N, NULL, args, 2) != KJIT_OK ||
+                       kjit_smart_host(r->shared, &h) != KJIT_OK;
+        kjit_array_free(h);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    reader readers[THREADS] = {0};
+    kjit_smart *shared;
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &shared));
+    fill(shared, 3);
+    int up = copies("HtoD");
+    for (int i = 0; i < THREADS; i++) {
+        kjit_array *h;
+        OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(1), 'C', &readers[i].own));
+        OK(kjit_smart_host(readers[i].own, &h));
+        OK(kjit_array_set(h, SHAPE(0), &(int32_t){0}));
+        kjit_array_free(h);
+        readers[i].shared = shared;
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_shared, &readers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        kjit_array *h;
+        pthread_join(readers[i].thread, NULL);
+        assert_int_equal(readers[i].failures, 0);
+        OK(kjit_smart_host(readers[i].own, &h));
+        assert_int_equal(*(int32_t *)kjit_array_data(h), 20 * 3 * N);
+        kjit_array_free(h);
+        kjit_smart_free(readers[i].own);
+    }
+    assert_int_equal(copies("HtoD") - up, on_cpu() ? 0 : 1 + THREADS);
+    kjit_smart_free(shared);
+}
+
 /* Over arrays of the caller's, of both memories, in F order and with gaps. */
 static void test_from(void **state)
 {
@@ -311,8 +364,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves),   cmocka_unit_test(test_read_by_kernels),
         cmocka_unit_test(test_streams), cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_graphs),  cmocka_unit_test(test_from),
-        cmocka_unit_test(test_kinds),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_graphs),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_from),    cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_refused),
     };
     static char path[200];
     snprintf(path, sizeof path, "%s", path_of("log"));
