@@ -23,7 +23,7 @@ enum { N = 20000 };
 
 static kjit_context *ctx;
 static kjit_module *mod;
-static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept, *side;
+static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept, *side, *locked;
 static kjit_smart *smart;
 static struct DLManagedTensorVersioned *tensor;
 static kjit_stream *stream[2];
@@ -161,6 +161,30 @@ static int share(void)
     return 0;
 }
 
+/* An array of each kind of memory, and one that is page-locked for a while. */
+static int lock(void)
+{
+    kjit_array_options options = {.wc = 1};
+    for (int memory = KJIT_PINNED; memory <= KJIT_MANAGED; memory++) {
+        kjit_array *a, *again;
+        options.memory = (kjit_memory)memory;
+        options.wc = memory == KJIT_MAPPED;
+        TRY(kjit_array_like(host[0], &options, &a));
+        kjit_status status = kjit_copy(a, host[0], stream[0]);
+        if (status == KJIT_OK)
+            status = add(a, 1, stream[0]);
+        if (status == KJIT_OK)
+            status = kjit_array_wrap(ctx, kjit_array_data(a), KJIT_I32, 1, kjit_array_shape(a),
+                                     NULL, options.memory, &again);
+        if (status == KJIT_OK)
+            kjit_array_free(again);
+        kjit_array_free(a);
+        TRY(status);
+    }
+    TRY(kjit_array_register(host[0], &(kjit_array_options){.memory = KJIT_MAPPED}, &locked));
+    return 0;
+}
+
 static int inspect(void)
 {
     kjit_device_info info;
@@ -179,12 +203,12 @@ static int inspect(void)
 
 int main(void)
 {
-    int status = make() || queue() || move() || repeat() || share() || inspect();
+    int status = make() || queue() || move() || repeat() || share() || lock() || inspect();
     uint32_t sum = 0;
     for (int i = 0; i < N && status == 0; i++)
         sum = sum * 31 + ((uint32_t *)kjit_array_data(host[1]))[i] +
               7 * ((uint32_t *)kjit_array_data(host[0]))[i];
-    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high, kept, side};
+    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high, kept, side, locked};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kjit_array_free(arrays[i]);
     for (int i = 0; i < 2; i++) {
