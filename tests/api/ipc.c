@@ -1,6 +1,7 @@
 /* Arrays of other processes: a child shows its memory, this process opens it, and both see what the
  * other writes. Handles that were tampered with are errors. */
 #include "api.h"
+#include <dirent.h>
 #include <sys/wait.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -155,6 +156,35 @@ static void both_see_it(void **state)
     OK(kjit_deallocate_pending(ctx));
 }
 
+static int descriptors(void)
+{
+    DIR *list = opendir("/proc/self/fd");
+    int n = 0;
+    assert_non_null(list);
+    while (readdir(list))
+        n++;
+    closedir(list);
+    return n;
+}
+
+/* What is made, shown and opened is given back whole. */
+static void flat(void **state)
+{
+    (void)state;
+    int before = descriptors();
+    for (int i = 0; i < 200; i++) {
+        kjit_ipc_handle made;
+        kjit_array *own = make_shareable(2, SHAPE(ROWS, COLUMNS)), *other;
+        OK(kjit_array_ipc_handle(own, &made));
+        OK(kjit_ipc_open(ctx, &handles[0], &other));
+        OK(kjit_copy(own, other, NULL));
+        kjit_array_free(own);
+        kjit_array_free(other);
+    }
+    OK(kjit_deallocate_pending(ctx));
+    assert_int_equal(descriptors(), before);
+}
+
 static void what_is_gone(void **state)
 {
     (void)state;
@@ -259,8 +289,9 @@ static void at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tampered),     cmocka_unit_test(forged),   cmocka_unit_test(both_see_it),
-        cmocka_unit_test(what_is_gone), cmocka_unit_test(mistakes), cmocka_unit_test(at_the_end),
+        cmocka_unit_test(tampered),    cmocka_unit_test(forged),       cmocka_unit_test(flat),
+        cmocka_unit_test(both_see_it), cmocka_unit_test(what_is_gone), cmocka_unit_test(mistakes),
+        cmocka_unit_test(at_the_end),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
