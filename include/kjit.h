@@ -367,8 +367,9 @@ typedef struct kjit_array_options {
     int shareable;          /* DEVICE: 1: other processes can open it */
     /* DEVICE: allocated in the stream's order, and given back in it: the call doesn't wait. Work in
      * this stream can use it at once, elsewhere it must come after this stream has got there; what
-     * is freed while this stream uses it goes when that has run, and is never pending. NULL, on a
-     * CPU and where a GPU has no pools: the ordinary way, which every stream can use at once. */
+     * is freed while this stream uses it goes when that has run, and is never pending. NULL, a
+     * default or external stream, on a CPU and where a GPU has no pools: the ordinary way, which
+     * every stream can use at once. */
     kjit_stream *stream;
 } kjit_array_options;
 
@@ -629,19 +630,48 @@ typedef struct kjit_allocator {
  * the call waits for all work queued before on every stream, runs, and has finished on return. */
 
 KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
-/* Does not wait: the work in it runs on. */
+/* The default streams are the context's: the same handle each time, valid until the context is
+ * destroyed; freeing one does nothing.
+ * Work in the legacy default stream waits for all that was put before it into the other streams, and
+ * theirs for what was put before into the legacy one. On a GPU it is the driver's own: other
+ * libraries' work there is ordered with it too. kjit_stream_default is another name of it. */
+KJIT_API kjit_status kjit_stream_default(kjit_context *ctx, kjit_stream **out);
+KJIT_API kjit_status kjit_stream_legacy_default(kjit_context *ctx, kjit_stream **out);
+/* The calling thread's own, on a GPU the driver's: a stream like any other, but that another thread
+ * which puts work into it is told KJIT_INVALID. It goes with the thread. */
+KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out);
+/* A stream of another library's, a CUstream or cudaStream_t of the context's device, which must
+ * outlive the handle and is never destroyed by kjit. It is ordered with the work that others put
+ * there; synchronising and asking take that in. 1 is the legacy default stream, 2 the thread's, as
+ * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2). */
+KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
+/* Does not wait: the work in it runs on. But for a stream of another library's, whose work that kjit
+ * put there has ended. */
 KJIT_API void kjit_stream_free(kjit_stream *s);
+/* The driver's CUstream, for other libraries; NULL on a CPU. */
+KJIT_API void *kjit_stream_handle(const kjit_stream *s);
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
+
+/* status: the stream's first failure that nobody has been told yet, else KJIT_OK. */
+typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
+/* Calls fn(s, ..., user) once, after all work put into the stream before, on another thread; later
+ * work waits until it returns, and then runs whatever the status was. The function may use neither
+ * kjit nor the GPU's driver. */
+KJIT_API kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user);
+
 /* Later work of the stream (NULL: of the caller) waits for the event's last record before this
  * call. */
 KJIT_API kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e);
-KJIT_API kjit_status kjit_event_create(kjit_context *ctx, kjit_event **out);
+/* timing: 1 for events that kjit_event_elapsed may be asked of; 0: cheaper ones, for order. */
+KJIT_API kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out);
 KJIT_API void kjit_event_free(kjit_event *e);
 KJIT_API kjit_status kjit_event_record(kjit_event *e, kjit_stream *s);
 /* Returns at once when the event was never recorded. */
 KJIT_API kjit_status kjit_event_synchronize(kjit_event *e);
-/* Milliseconds between two events that were recorded and reached, else KJIT_INVALID. */
+/* *done: its last record has been reached, or there was none. Never waits. */
+KJIT_API kjit_status kjit_event_query(kjit_event *e, int *done);
+/* Milliseconds between two events with timing that were recorded and reached, else KJIT_INVALID. */
 KJIT_API kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms);
 
 /* ---- Launches ---- */

@@ -192,11 +192,12 @@ kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kjit_st
                                 kj_buffer **out)
 {
     kj_failure why;
+    bool lasts = stream && stream->kind == KJ_QUEUE_OWN; /* as long as the memory it orders */
     kj_chunk chunk = {.memory = like->memory,
                       .how = like->how,
                       .size = like->size,
                       .handle = like->handle,
-                      .queue = kj_queue_of(stream)};
+                      .queue = lasts ? stream->queue : NULL};
     kjit_status status = alloc_memory(ctx, &chunk);
     if (status != KJIT_OK)
         return status;

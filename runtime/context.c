@@ -40,17 +40,22 @@ kjit_status kj_enter(kjit_context *ctx)
 /* A thread that used the context ends. */
 static void thread_ended(void *data)
 {
-    kj_thread_error *e = data;
-    pthread_mutex_lock(&e->ctx->lock);
-    if (e->prev)
-        e->prev->next = e->next;
+    kj_thread *t = data;
+    pthread_mutex_lock(&t->ctx->lock);
+    if (t->prev)
+        t->prev->next = t->next;
     else
-        e->ctx->errors = e->next;
-    if (e->next)
-        e->next->prev = e->prev;
-    pthread_mutex_unlock(&e->ctx->lock);
-    free(e->text);
-    free(e);
+        t->ctx->threads = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+    if (t->stream) {
+        t->stream->left = true;
+        kj_context_hold(t->ctx);
+        kj_pending_add(t->ctx, KJ_PENDING_RESOURCES, &t->stream->pending);
+    }
+    pthread_mutex_unlock(&t->ctx->lock);
+    free(t->text);
+    free(t);
 }
 
 void kj_context_hold(kjit_context *ctx)
@@ -62,18 +67,19 @@ void kj_context_drop(kjit_context *ctx)
 {
     if (atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
         return;
-    pthread_key_delete(ctx->error_key);
-    while (ctx->errors) {
-        kj_thread_error *e = ctx->errors;
-        ctx->errors = e->next;
-        free(e->text);
-        free(e);
+    pthread_key_delete(ctx->thread_key);
+    while (ctx->threads) {
+        kj_thread *t = ctx->threads;
+        ctx->threads = t->next;
+        free(t->text);
+        free(t);
     }
     kj_allocator_end(ctx);
     ctx->ops->close(ctx->dev);
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
     pthread_mutex_destroy(&ctx->lock);
+    pthread_mutex_destroy(&ctx->legacy.lock);
     pthread_mutex_destroy(&ctx->spares.lock);
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
@@ -142,7 +148,8 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     atomic_init(&ctx->refs, 1);
     atomic_init(&ctx->timing, NULL);
     atomic_init(&ctx->has_printed, false);
-    if (pthread_key_create(&ctx->error_key, thread_ended) != 0) {
+    atomic_init(&ctx->legacy.issued, 0);
+    if (pthread_key_create(&ctx->thread_key, thread_ended) != 0) {
         free(ctx);
         return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
     }
@@ -165,7 +172,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
             ops->close(ctx->dev);
     }
     if (status != KJIT_OK) {
-        pthread_key_delete(ctx->error_key);
+        pthread_key_delete(ctx->thread_key);
         kj_records_free(ctx->records);
         free(ctx->cache_path);
         free(ctx);
@@ -173,6 +180,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     }
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
+    pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->spares.lock, NULL);
     pthread_mutex_init(&ctx->print_lock, NULL);
     pthread_mutex_init(&ctx->run_lock, NULL);
@@ -206,6 +214,7 @@ void kjit_context_destroy(kjit_context *ctx)
     if (kj_enter(ctx) != KJIT_OK)
         return;
     ctx->ops->wait(ctx->dev, NULL);
+    kj_default_streams_free(ctx);
     kj_lazy_cache_free(ctx);
     kj_pending_close(ctx);
     kj_print_flush(ctx);

@@ -41,16 +41,20 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
 {
     kj_failure why;
     copy_work *w = NULL;
+    kjit_status status = kj_stream_begin(stream);
+    if (status != KJIT_OK)
+        return status;
     if (stream) {
         w = calloc(1, sizeof *w);
         if (!w)
             return kj_no_memory(ctx);
         *w = (copy_work){{.done = copy_done}, stream, keep(dst, stream), keep(src, stream)};
     }
-    kjit_status status =
-        ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
-    if (status == KJIT_OK)
+    status = ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
+    if (status == KJIT_OK) {
+        kj_stream_issued(stream);
         return status;
+    }
     if (w)
         drop_work(w);
     return kj_fail_why(ctx, status, &why);

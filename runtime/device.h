@@ -35,6 +35,16 @@ typedef struct kj_work {
     int step; /* of a graph's launch that failed: the step's number */
 } kj_work;
 
+/* Whose stream a queue is. The driver's two default streams and those of other libraries are not
+ * the queue's to destroy, and may have others' work; a thread's is used by that thread alone, but
+ * for waiting and asking. */
+typedef enum kj_queue_kind {
+    KJ_QUEUE_OWN,
+    KJ_QUEUE_LEGACY,
+    KJ_QUEUE_THREAD,
+    KJ_QUEUE_EXTERNAL
+} kj_queue_kind;
+
 /* The two questions that kinds of memory answer. On a device with host_memory the answer is yes,
  * whatever the kind. */
 
@@ -197,16 +207,25 @@ typedef struct kj_device_ops {
                                 kj_failure *why);
     void (*graph_free)(kj_device *dev, kj_graph *graph); /* its launches have ended */
 
-    kjit_status (*queue_create)(kj_device *dev, kj_queue **out, kj_failure *why);
+    /* handle: the stream of KJ_QUEUE_EXTERNAL. */
+    kjit_status (*queue_create)(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
+                                kj_failure *why);
     kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */
+    void *(*queue_handle)(const kj_queue *queue); /* the driver's stream; NULL with host_memory */
     void (*wait)(kj_device *dev,
                  kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
     bool (*idle)(kj_queue *queue);
+    /* Calls `run` in the queue, on a thread of the device's, before work->done; on a device that is
+     * lost it may be left out. */
+    kjit_status (*call)(kj_device *dev, kj_queue *queue, void (*run)(kj_work *work), kj_work *work,
+                        kj_failure *why);
 
-    kjit_status (*mark_create)(kj_device *dev, kj_mark **out, kj_failure *why);
+    /* timing: mark_elapsed may be asked. */
+    kjit_status (*mark_create)(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);
     kjit_status (*mark_free)(kj_mark *mark, kj_failure *why);
     kjit_status (*mark_record)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
-    void (*mark_wait)(kj_mark *mark); /* until its last record so far has been reached */
+    void (*mark_wait)(kj_mark *mark);    /* until its last record so far has been reached */
+    bool (*mark_reached)(kj_mark *mark); /* or was there none? */
     /* Later work of the queue waits for the mark's last record so far. */
     kjit_status (*mark_join)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
     /* False unless both were recorded and reached. */

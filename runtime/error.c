@@ -9,38 +9,38 @@ static const char no_memory_text[] = "out of memory";
 static const char forked_text[] =
     "the context was made before a fork: a child process has to make its own";
 
-/* This thread's entry, made at its first failure; NULL when there is no memory even for that. */
-static kj_thread_error *entry(kjit_context *ctx)
+kj_thread *kj_thread_in(kjit_context *ctx)
 {
-    kj_thread_error *e = pthread_getspecific(ctx->error_key);
-    if (e)
-        return e;
-    e = calloc(1, sizeof *e);
-    if (!e || pthread_setspecific(ctx->error_key, e) != 0) {
-        free(e);
+    kj_thread *t = pthread_getspecific(ctx->thread_key);
+    if (t)
+        return t;
+    t = calloc(1, sizeof *t);
+    if (!t || pthread_setspecific(ctx->thread_key, t) != 0) {
+        free(t);
         return NULL;
     }
-    e->ctx = ctx;
+    t->ctx = ctx;
+    t->fallback = "";
     pthread_mutex_lock(&ctx->lock);
-    e->next = ctx->errors;
-    if (e->next)
-        e->next->prev = e;
-    ctx->errors = e;
+    t->next = ctx->threads;
+    if (t->next)
+        t->next->prev = t;
+    ctx->threads = t;
     pthread_mutex_unlock(&ctx->lock);
-    return e;
+    return t;
 }
 
 /* Takes `text`; NULL stands for out of memory. */
 static void note(kjit_context *ctx, char *text)
 {
-    kj_thread_error *e = entry(ctx);
-    if (!e) {
+    kj_thread *t = kj_thread_in(ctx);
+    if (!t) {
         free(text);
         return;
     }
-    free(e->text);
-    e->text = text;
-    e->fallback = no_memory_text;
+    free(t->text);
+    t->text = text;
+    t->fallback = no_memory_text;
 }
 
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
@@ -86,8 +86,8 @@ const char *kjit_last_error(kjit_context *ctx)
         return forked_text;
     if (entered != KJIT_OK)
         return "no context";
-    kj_thread_error *e = pthread_getspecific(ctx->error_key);
-    if (!e)
+    const kj_thread *t = pthread_getspecific(ctx->thread_key);
+    if (!t)
         return "";
-    return e->text ? e->text : e->fallback;
+    return t->text ? t->text : t->fallback;
 }

@@ -29,10 +29,11 @@ static void drop_step(step *s)
 {
     if (s->launch)
         kj_prepared_drop(s->launch);
-    kjit_array_free(s->dst);
-    kjit_array_free(s->src);
+    kj_array_drop(s->dst);
+    kj_array_drop(s->src);
 }
 
+/* On any thread. */
 static void drop(kjit_graph *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
@@ -236,6 +237,9 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
 {
     kjit_context *ctx = g->ctx;
     kj_failure why;
+    kjit_status status = kj_stream_begin(stream);
+    if (status != KJIT_OK)
+        return status;
     graph_work *w = stream ? malloc(sizeof *w) : NULL;
     if (stream && !w)
         return kj_no_memory(ctx);
@@ -243,12 +247,14 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
         *w = (graph_work){.work.done = graph_done, .graph = g, .stream = stream};
         atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
     }
-    kjit_status status =
+    status =
         ctx->ops->graph_launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL, &why);
     if (!stream)
         kj_print_flush(ctx);
-    if (status == KJIT_OK)
+    if (status == KJIT_OK) {
+        kj_stream_issued(stream);
         return status;
+    }
     if (w)
         drop(w->graph);
     free(w);
@@ -288,6 +294,10 @@ kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
 
 void kjit_graph_free(kjit_graph *graph)
 {
-    if (graph && kj_enter(graph->ctx) == KJIT_OK)
-        drop(graph);
+    if (!graph || kj_enter(graph->ctx) != KJIT_OK)
+        return;
+    kjit_context *ctx = graph->ctx;
+    kj_context_hold(ctx);
+    drop(graph);
+    kj_freed(ctx);
 }

@@ -149,6 +149,9 @@ static kjit_status queue(kj_packet *packet, kj_reported *reported, kjit_stream *
 {
     kjit_context *ctx = packet->mod->ctx;
     kj_failure why;
+    kjit_status status = kj_stream_begin(stream);
+    if (status != KJIT_OK)
+        return status;
     launch_work *w = malloc(sizeof *w);
     if (!w)
         return kj_no_memory(ctx);
@@ -157,10 +160,11 @@ static kjit_status queue(kj_packet *packet, kj_reported *reported, kjit_stream *
                        .reported = ctx->ops->host_memory ? reported : NULL,
                        .stream = stream};
     kj_packet_hold(packet);
-    kjit_status status =
-        ctx->ops->launch(ctx->dev, stream->queue, &packet->call, &w->work, NULL, &why);
-    if (status == KJIT_OK)
+    status = ctx->ops->launch(ctx->dev, stream->queue, &packet->call, &w->work, NULL, &why);
+    if (status == KJIT_OK) {
+        kj_stream_issued(stream);
         return status;
+    }
     kj_packet_drop(packet);
     free(w);
     return kj_fail_why(ctx, status, &why);

@@ -49,7 +49,7 @@ static void disown(kjit_arg *arg)
         return;
     if (arg->u.array && arg->u.array->smart)
         kj_smart_drop(arg->u.array->smart);
-    kjit_array_free(arg->u.array);
+    kj_array_drop(arg->u.array);
 }
 
 /* ---- Preparing ---- */
@@ -261,8 +261,11 @@ kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)
 
 void kjit_launch_plan_free(kjit_launch_plan *plan)
 {
-    if (!plan || kj_enter(plan->now->kernel->mod->ctx) != KJIT_OK)
+    kjit_context *ctx = plan ? plan->now->kernel->mod->ctx : NULL;
+    if (kj_enter(ctx) != KJIT_OK)
         return;
+    kj_context_hold(ctx);
     kj_prepared_drop(plan->now);
     free(plan);
+    kj_freed(ctx);
 }

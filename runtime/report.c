@@ -17,6 +17,7 @@ struct kj_reported {
     const kj_variant *variant;
     kjit_stream *stream;
     kj_buffer *host, *device; /* device: NULL where that is the host's memory */
+    kj_reported *next, *prev; /* of the stream, on their way back; under its lock */
 };
 
 /* ---- The print function ---- */
@@ -243,11 +244,42 @@ uint64_t kj_report_address(const kj_reported *r)
 
 /* ---- From a device with memory of its own ---- */
 
+static void link_report(kj_reported *r)
+{
+    pthread_mutex_lock(&r->stream->lock);
+    r->next = r->stream->reports;
+    if (r->next)
+        r->next->prev = r;
+    r->stream->reports = r;
+    pthread_mutex_unlock(&r->stream->lock);
+}
+
+static void unlink_report(kj_reported *r)
+{
+    pthread_mutex_lock(&r->stream->lock);
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        r->stream->reports = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    pthread_mutex_unlock(&r->stream->lock);
+}
+
+bool kj_report_failed(const kjit_stream *stream)
+{
+    const kj_reported *r = stream->reports;
+    while (r && ((const kj_report *)r->host->data)->fault.kind == KJ_FAULT_NONE)
+        r = r->next;
+    return r != NULL;
+}
+
 static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
     (void)fault;
     kj_reported *r = (kj_reported *)work;
     const kj_report *report = r->host->data;
+    unlink_report(r);
     if (status == KJIT_OK)
         kj_report_deliver(r);
     if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
@@ -264,9 +296,14 @@ static kjit_status fetch_later(kj_reported *r)
     kj_failure why;
     kj_transfer t = back(r, 0, r->host->size);
     r->work.done = come_back;
-    kjit_status status = ctx->ops->copy(ctx->dev, r->stream->queue, &t, &r->work, &why);
-    if (status == KJIT_OK)
+    kjit_stream *stream = r->stream;
+    link_report(r);
+    kjit_status status = ctx->ops->copy(ctx->dev, stream->queue, &t, &r->work, &why);
+    if (status == KJIT_OK) {
+        kj_stream_issued(stream);
         return status;
+    }
+    unlink_report(r);
     kj_report_free(r);
     return kj_fail_why(ctx, status, &why);
 }

@@ -14,7 +14,7 @@ bool kj_run_new_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
 bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_event *e = NULL;
-    return kj_run_check(r, kjit_event_create(r->ctx, &e), c->span) &&
+    return kj_run_check(r, kjit_event_create(r->ctx, 1, &e), c->span) &&
            kj_run_event(r, c->span, e, out);
 }
 

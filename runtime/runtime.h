@@ -43,12 +43,23 @@ typedef struct kj_timing_hook {
 
 void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook); /* NULL: none */
 
-typedef struct kj_thread_error {
-    struct kj_thread_error *next, *prev;
+/* What a thread has in a context. */
+typedef struct kj_thread {
+    struct kj_thread *next, *prev;
     kjit_context *ctx;
-    char *text;           /* malloc'd; NULL: use fallback */
+    char *text;           /* of its last failure, malloc'd; NULL: use fallback */
     const char *fallback; /* when there was no memory for the text */
-} kj_thread_error;
+    kjit_stream *stream;  /* its default stream, or NULL */
+} kj_thread;
+
+/* The stream that all others are ordered with (default_stream.c). */
+typedef struct kj_legacy {
+    pthread_mutex_t lock;
+    kjit_stream *stream;     /* NULL: nobody asked for it */
+    kj_mark *mark;           /* in it, for the others to wait for */
+    uint64_t marked;         /* behind that many pieces of work */
+    _Atomic uint64_t issued; /* pieces of work put into it */
+} kj_legacy;
 
 /* A growing string; after a failed allocation it stays empty with failed set. */
 typedef struct kj_str {
@@ -128,10 +139,12 @@ struct kjit_context {
     atomic_size_t reserved; /* bytes of it promised to arrays */
     atomic_size_t used;     /* bytes of arrays' memory of the device */
     _Atomic(const kj_timing_hook *) timing;
-    pthread_key_t error_key;
-    pthread_mutex_t lock; /* errors, streams, opening the store */
-    kj_thread_error *errors;
+    pthread_key_t thread_key;
+    pthread_mutex_t lock; /* threads, streams, opening the store */
+    kj_thread *threads;
     kjit_stream *streams;
+    int streams_made;
+    kj_legacy legacy;
     char *cache_path; /* of compiled code, or NULL */
     kj_store store;   /* of compiled code */
     bool store_opened;
@@ -155,6 +168,8 @@ void kj_context_hold(kjit_context *ctx);
 void kj_context_drop(kjit_context *ctx);
 void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
 
+/* The calling thread's, made when it is first asked for; NULL: out of memory. */
+kj_thread *kj_thread_in(kjit_context *ctx);
 /* Notes the sentence for the calling thread and gives the status. */
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -373,34 +388,58 @@ kjit_status kj_npy_save(kjit_array *host, const char *path);
 kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out);
 kjit_status kj_png_save(kjit_array *host, const char *path);
 
-/* ---- Streams (stream.c) ---- */
+/* ---- Streams (stream.c, default_stream.c, event.c) ---- */
 
+/* Those of kinds KJ_QUEUE_LEGACY and KJ_QUEUE_THREAD are the context's: they don't hold it, and end
+ * with kjit_context_destroy. */
 struct kjit_stream {
     kj_pending pending;
     atomic_int refs; /* the handle's, and those of memory that it orders */
     kjit_context *ctx;
     kj_queue *queue;
+    kj_queue_kind kind;
+    int number;               /* from 1, in the order in which a context's streams are made */
     kjit_stream *next, *prev; /* of the context */
     pthread_mutex_t lock;
     kjit_status status; /* the first failure of its work, until someone synchronises */
     char *text;
     _Atomic(kjit_graph *) recording; /* what it records, under its lock; or NULL */
+    struct kj_reported *reports; /* of its launches, on their way back from the device */
+    pthread_t thread;            /* of KJ_QUEUE_THREAD: the one that may put work into it */
+    bool left;                   /* that thread has ended; under the context's lock */
+    kj_mark *mark;               /* for the legacy stream to wait for; under its lock; or NULL */
+    atomic_bool fresh;           /* there is work that the legacy stream was not told to wait for */
+    _Atomic uint64_t followed;   /* of kj_legacy.issued: what later work waits for */
 };
 
 struct kjit_event {
     kj_pending pending;
     kjit_context *ctx;
     kj_mark *mark;
+    bool timing;
 };
 
 double kj_now_ms(void);
-kj_queue *kj_queue_of(kjit_stream *stream);                     /* NULL for NULL */
+kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
+kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out);
+void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */
+/* Of one that is not listed any more; after its work. */
+kjit_status kj_stream_end(kjit_stream *stream, kj_failure *why);
+bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
+/* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost; takes
+ * `text`, which is malloc'd or NULL. */
+kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text);
 static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 {
     return stream && atomic_load_explicit(&stream->recording, memory_order_acquire);
 }
 void kj_stream_hold(kjit_stream *stream);
 void kj_stream_drop(kjit_stream *stream); /* on any thread */
+/* Around what is put into a stream, NULL included: the first before it, which may fail; the second
+ * when it is there. */
+kjit_status kj_stream_begin(kjit_stream *stream);
+void kj_stream_issued(kjit_stream *stream);
+void kj_default_streams_free(kjit_context *ctx);
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
@@ -591,6 +630,9 @@ uint64_t kj_report_address(const kj_reported *r); /* for the launch's last slot 
 kjit_status kj_report_end(kj_reported *r, kjit_status status);
 void kj_report_deliver(kj_reported *r); /* what was printed, to the context */
 void kj_report_free(kj_reported *r);
+/* Does one say that a launch failed that the stream has passed, but which has not ended? For who is
+ * called in the stream, under its lock. */
+bool kj_report_failed(const kjit_stream *stream);
 /* Hands what was printed so far to the context's print function. */
 void kj_print_flush(kjit_context *ctx);
 /* After that, others are to take it; gives those before. */

@@ -1,5 +1,4 @@
-/* Streams and events: queues of the device, with the failures of their work kept until someone
- * asks. */
+/* Streams: queues of the device, with the failures of their work kept until someone asks. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,8 +47,7 @@ static kjit_status take_failure(kjit_stream *s, char **text)
     return status;
 }
 
-/* Gives it to the calling thread; when there is none, that the device was lost. */
-static kjit_status report(kjit_context *ctx, kjit_status status, char *text)
+kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text)
 {
     const char *lost = ctx->ops->lost ? ctx->ops->lost(ctx->dev) : NULL;
     if (status == KJIT_OK && lost)
@@ -63,6 +61,7 @@ static kjit_status report(kjit_context *ctx, kjit_status status, char *text)
 static void link_stream(kjit_stream *s)
 {
     pthread_mutex_lock(&s->ctx->lock);
+    s->number = ++s->ctx->streams_made;
     s->next = s->ctx->streams;
     if (s->next)
         s->next->prev = s;
@@ -70,23 +69,27 @@ static void link_stream(kjit_stream *s)
     pthread_mutex_unlock(&s->ctx->lock);
 }
 
-static void unlink_stream(kjit_stream *s)
+void kj_stream_unlink(kjit_stream *s)
 {
-    pthread_mutex_lock(&s->ctx->lock);
     if (s->prev)
         s->prev->next = s->next;
     else
         s->ctx->streams = s->next;
     if (s->next)
         s->next->prev = s->prev;
-    pthread_mutex_unlock(&s->ctx->lock);
 }
 
-static kjit_status free_stream(kj_pending *item, kj_failure *why)
+kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
 {
-    kjit_stream *s = (kjit_stream *)item;
-    kjit_status status = s->ctx->ops->queue_free(s->queue, why);
-    unlink_stream(s);
+    kj_failure other;
+    kjit_context *ctx = s->ctx;
+    kj_graph_abandon(s);
+    kjit_status status = ctx->ops->queue_free(s->queue, why);
+    if (s->mark) {
+        kjit_status end = ctx->ops->mark_free(s->mark, status == KJIT_OK ? why : &other);
+        if (status == KJIT_OK)
+            status = end;
+    }
     pthread_mutex_destroy(&s->lock);
     free(s->text);
     free(s);
@@ -104,6 +107,50 @@ void kj_stream_drop(kjit_stream *s)
         kj_pending_add(s->ctx, KJ_PENDING_RESOURCES, &s->pending);
 }
 
+/* Until here the legacy stream waits for its work. */
+static kjit_status deallocate(kj_pending *item, kj_failure *why)
+{
+    kjit_stream *s = (kjit_stream *)item;
+    kjit_context *ctx = s->ctx;
+    pthread_mutex_lock(&ctx->lock);
+    kj_stream_unlink(s);
+    pthread_mutex_unlock(&ctx->lock);
+    return kj_stream_end(s, why);
+}
+
+kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out)
+{
+    kjit_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return kj_no_memory(ctx);
+    kj_failure why;
+    kjit_status status = ctx->ops->queue_create(ctx->dev, kind, handle, &s->queue, &why);
+    if (status != KJIT_OK) {
+        free(s);
+        return kj_fail_why(ctx, status, &why);
+    }
+    s->ctx = ctx;
+    s->pending.deallocate = deallocate;
+    s->kind = kind;
+    atomic_init(&s->refs, 1);
+    s->thread = pthread_self();
+    atomic_init(&s->fresh, false);
+    atomic_init(&s->followed, 0);
+    pthread_mutex_init(&s->lock, NULL);
+    link_stream(s);
+    *out = s;
+    return KJIT_OK;
+}
+
+/* A stream whose handle is the caller's. */
+static kjit_status create(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out)
+{
+    kjit_status status = kj_stream_new(ctx, kind, handle, out);
+    if (status == KJIT_OK)
+        kj_context_hold(ctx);
+    return status;
+}
+
 kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
 {
     if (out)
@@ -113,34 +160,56 @@ kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
         return status;
     if (!out)
         return kj_fail(ctx, KJIT_INVALID, "out is NULL");
-    kjit_stream *s = calloc(1, sizeof *s);
-    if (!s)
-        return kj_no_memory(ctx);
-    kj_failure why;
-    status = ctx->ops->queue_create(ctx->dev, &s->queue, &why);
-    if (status != KJIT_OK) {
-        free(s);
-        return kj_fail_why(ctx, status, &why);
+    return create(ctx, KJ_QUEUE_OWN, NULL, out);
+}
+
+kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    switch ((uintptr_t)handle) {
+    case 0:
+        return kj_fail(ctx, KJIT_INVALID,
+                       "the stream's handle is 0, which may mean either default stream: 1 is the "
+                       "legacy one, 2 the thread's");
+    case 1: return kjit_stream_legacy_default(ctx, out);
+    case 2: return kjit_stream_per_thread_default(ctx, out);
+    default: return create(ctx, KJ_QUEUE_EXTERNAL, handle, out);
     }
-    s->ctx = ctx;
-    atomic_init(&s->refs, 1);
-    s->pending.deallocate = free_stream;
-    pthread_mutex_init(&s->lock, NULL);
-    kj_context_hold(ctx);
-    link_stream(s);
-    *out = s;
-    return KJIT_OK;
+}
+
+bool kj_stream_is_default(const kjit_stream *s)
+{
+    return s->kind == KJ_QUEUE_LEGACY || s->kind == KJ_QUEUE_THREAD;
 }
 
 void kjit_stream_free(kjit_stream *s)
 {
-    if (!s || kj_enter(s->ctx) != KJIT_OK)
+    if (!s || kj_enter(s->ctx) != KJIT_OK || kj_stream_is_default(s))
         return;
     kjit_context *ctx = s->ctx;
+    kj_failure why;
     kj_graph_abandon(s);
+    if (s->kind == KJ_QUEUE_EXTERNAL) { /* its owner may be about to destroy it */
+        kjit_status status = deallocate(&s->pending, &why);
+        if (status != KJIT_OK)
+            kj_pending_failed(ctx, status, &why);
+        kj_context_drop(ctx);
+        return;
+    }
     kj_context_hold(ctx);
     kj_stream_drop(s);
     kj_freed(ctx);
+}
+
+void *kjit_stream_handle(const kjit_stream *s)
+{
+    return s && kj_enter(s->ctx) == KJIT_OK ? s->ctx->ops->queue_handle(s->queue) : NULL;
 }
 
 kjit_status kjit_stream_synchronize(kjit_stream *s)
@@ -156,7 +225,7 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
     kj_pending_prompt(s->ctx);
     char *text;
     status = take_failure(s, &text);
-    return report(s->ctx, status, text);
+    return kj_stream_report(s->ctx, status, text);
 }
 
 kjit_status kjit_synchronize(kjit_context *ctx)
@@ -177,7 +246,7 @@ kjit_status kjit_synchronize(kjit_context *ctx)
         if (status != KJIT_OK)
             return status;
     }
-    return report(ctx, status, text);
+    return kj_stream_report(ctx, status, text);
 }
 
 kjit_status kjit_stream_query(kjit_stream *s, int *done)
@@ -191,104 +260,66 @@ kjit_status kjit_stream_query(kjit_stream *s, int *done)
     return KJIT_OK;
 }
 
-static kjit_status free_event(kj_pending *item, kj_failure *why)
+/* ---- Callbacks ---- */
+
+typedef struct callback {
+    kj_work work;
+    kjit_stream *stream;
+    kjit_stream_fn *fn;
+    void *user;
+    atomic_bool called;
+} callback;
+
+static void call(callback *c, kjit_status status)
 {
-    kjit_event *e = (kjit_event *)item;
-    kjit_status status = e->ctx->ops->mark_free(e->mark, why);
-    free(e);
-    return status;
+    atomic_store(&c->called, true);
+    c->fn(c->stream, status, c->user);
 }
 
-kjit_status kjit_event_create(kjit_context *ctx, kjit_event **out)
+/* In the stream: with what its work before this came to. */
+static void run_callback(kj_work *work)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    callback *c = (callback *)work;
+    pthread_mutex_lock(&c->stream->lock);
+    kjit_status status = c->stream->status;
+    if (status == KJIT_OK && kj_report_failed(c->stream))
+        status = KJIT_FAULT;
+    pthread_mutex_unlock(&c->stream->lock);
+    call(c, status);
+}
+
+static void callback_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    (void)fault;
+    callback *c = (callback *)work;
+    if (!atomic_load(&c->called))
+        call(c, status);
+    kj_stream_ended(c->stream, work, status);
+    free(c);
+}
+
+kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user)
+{
+    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
-    kjit_event *e = calloc(1, sizeof *e);
-    if (!e)
-        return kj_no_memory(ctx);
+    if (!fn)
+        return kj_fail(s->ctx, KJIT_INVALID, "the function is NULL");
+    status = kj_graph_refuse(s);
+    if (status == KJIT_OK)
+        status = kj_stream_begin(s);
+    if (status != KJIT_OK)
+        return status;
+    callback *c = calloc(1, sizeof *c);
+    if (!c)
+        return kj_no_memory(s->ctx);
+    *c = (callback){.work.done = callback_done, .stream = s, .fn = fn, .user = user};
     kj_failure why;
-    status = ctx->ops->mark_create(ctx->dev, &e->mark, &why);
-    if (status != KJIT_OK) {
-        free(e);
-        return kj_fail_why(ctx, status, &why);
+    status = s->ctx->ops->call(s->ctx->dev, s->queue, run_callback, &c->work, &why);
+    if (status == KJIT_OK) {
+        kj_stream_issued(s);
+        return status;
     }
-    e->ctx = ctx;
-    e->pending.deallocate = free_event;
-    kj_context_hold(ctx);
-    *out = e;
-    return KJIT_OK;
-}
-
-void kjit_event_free(kjit_event *e)
-{
-    if (!e || kj_enter(e->ctx) != KJIT_OK)
-        return;
-    kjit_context *ctx = e->ctx;
-    kj_context_hold(ctx);
-    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &e->pending);
-    kj_freed(ctx);
-}
-
-/* What recording and waiting ask of their arguments; the stream may be NULL. */
-static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
-{
-    kjit_status status = e ? kj_enter(e->ctx) : KJIT_INVALID;
-    if (status == KJIT_OK && s && s->ctx != e->ctx)
-        return kj_fail(e->ctx, KJIT_INVALID,
-                       "the stream and the event belong to different contexts");
-    return status == KJIT_OK ? kj_graph_refuse(s) : status;
-}
-
-kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
-{
-    kj_failure why;
-    kjit_status status = enter_event(e, s);
-    if (status != KJIT_OK)
-        return status;
-    status = e->ctx->ops->mark_record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
-    return status == KJIT_OK ? status : kj_fail_why(e->ctx, status, &why);
-}
-
-kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
-{
-    kj_failure why;
-    kjit_status status = enter_event(e, s);
-    if (status != KJIT_OK)
-        return status;
-    status = e->ctx->ops->mark_join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
-    return status == KJIT_OK ? status : kj_fail_why(e->ctx, status, &why);
-}
-
-kjit_status kjit_event_synchronize(kjit_event *e)
-{
-    kjit_status status = enter_event(e, NULL);
-    if (status != KJIT_OK)
-        return status;
-    e->ctx->ops->mark_wait(e->mark);
-    kj_print_flush(e->ctx);
-    kj_pending_prompt(e->ctx);
-    return report(e->ctx, KJIT_OK, NULL);
-}
-
-kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
-{
-    kjit_status status = from && to ? enter_event(from, NULL) : KJIT_INVALID;
-    if (status != KJIT_OK)
-        return status;
-    if (from->ctx != to->ctx)
-        return kj_fail(from->ctx, KJIT_INVALID, "the events belong to different contexts");
-    if (!ms)
-        return kj_fail(from->ctx, KJIT_INVALID, "ms is NULL");
-    if (from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
-        return KJIT_OK;
-    status = report(from->ctx, KJIT_OK, NULL);
-    if (status != KJIT_OK)
-        return status;
-    return kj_fail(from->ctx, KJIT_INVALID,
-                   "an event was not recorded, or has not been reached yet");
+    free(c);
+    return kj_fail_why(s->ctx, status, &why);
 }

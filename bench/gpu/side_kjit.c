@@ -115,7 +115,8 @@ bool bench_open_kjit(bench_side *side, kjit_context *ctx, const char *dir)
     s->ctx = ctx;
     s->dir = dir;
     if (kjit_stream_create(ctx, &s->stream) == KJIT_OK &&
-        kjit_event_create(ctx, &s->from) == KJIT_OK && kjit_event_create(ctx, &s->to) == KJIT_OK)
+        kjit_event_create(ctx, 1, &s->from) == KJIT_OK &&
+        kjit_event_create(ctx, 1, &s->to) == KJIT_OK)
         return true;
     fail(side, kjit_last_error(ctx));
     close_side(side);

@@ -129,7 +129,7 @@ static void make(plate *p, kjit_context *ctx, MPI_Comm comm, int n)
     check(ctx, kjit_module_compile(ctx, "heat.knl", source, strlen(source), NULL, &p->mod));
     check(ctx, kjit_stream_create(ctx, &p->edges));
     check(ctx, kjit_stream_create(ctx, &p->inside));
-    check(ctx, kjit_event_create(ctx, &p->inside_done));
+    check(ctx, kjit_event_create(ctx, 0, &p->inside_done));
     for (int side = 0; side < SIDES; side++) {
         int64_t row[] = {1, n};
         check(ctx, kjit_array_create(ctx, KJIT_F32, 2, row, 'C', KJIT_HOST, &p->out[side]));

@@ -117,7 +117,7 @@ static void prepare(pipeline *p, const char *device)
     }
     for (int i = 0; i < PIECES; i++) {
         for (int k = 0; k < POINTS; k++)
-            check(p->ctx, kjit_event_create(p->ctx, &p->points[i][k]));
+            check(p->ctx, kjit_event_create(p->ctx, 1, &p->points[i][k]));
     }
 }
 

@@ -81,7 +81,7 @@ static inline void make_things(things *t)
     memset(kjit_array_data(t->fixed), 0, 8);
     memset(kjit_array_data(t->records), 0, 40);
     OK(kjit_stream_create(ctx, &t->stream));
-    OK(kjit_event_create(ctx, &t->event));
+    OK(kjit_event_create(ctx, 1, &t->event));
 }
 
 static inline void drop_things(things *t)

@@ -59,12 +59,36 @@ static void streams(void **state)
     BAD(kjit_stream_wait, (foreign.stream, own.event), KJIT_INVALID, "different contexts");
 }
 
+static void tell(kjit_stream *s, kjit_status status, void *user)
+{
+    (void)s;
+    *(kjit_status *)user = status;
+}
+
+static void kinds_of_streams(void **state)
+{
+    (void)state;
+    kjit_status status;
+    NONE(kjit_stream_default, (NULL, &no_stream));
+    BAD(kjit_stream_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_stream_legacy_default, (NULL, &no_stream));
+    BAD(kjit_stream_legacy_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_stream_per_thread_default, (NULL, &no_stream));
+    BAD(kjit_stream_per_thread_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_stream_external, (NULL, (void *)1, &no_stream));
+    BAD(kjit_stream_external, (own.ctx, (void *)1, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_stream_external, (own.ctx, NULL, &no_stream), KJIT_INVALID, "handle is 0");
+    NONE(kjit_stream_callback, (NULL, tell, &status));
+    BAD(kjit_stream_callback, (own.stream, NULL, &status), KJIT_INVALID, "the function is NULL");
+    HARMLESS(kjit_stream_handle, (NULL));
+}
+
 static void events(void **state)
 {
     (void)state;
     kjit_event *fresh;
-    NONE(kjit_event_create, (NULL, &no_event));
-    BAD(kjit_event_create, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_event_create, (NULL, 1, &no_event));
+    BAD(kjit_event_create, (own.ctx, 1, NULL), KJIT_INVALID, "out is NULL");
     HARMLESS(kjit_event_free, (NULL));
     NONE(kjit_event_record, (NULL, own.stream));
     BAD(kjit_event_record, (own.event, foreign.stream), KJIT_INVALID, "different contexts");
@@ -73,9 +97,14 @@ static void events(void **state)
     NONE(kjit_event_elapsed, (own.event, NULL, &ms));
     BAD(kjit_event_elapsed, (own.event, own.event, NULL), KJIT_INVALID, "ms is NULL");
     BAD(kjit_event_elapsed, (own.event, foreign.event, &ms), KJIT_INVALID, "different contexts");
-    OK(kjit_event_create(own.ctx, &fresh));
+    OK(kjit_event_create(own.ctx, 1, &fresh));
     BAD(kjit_event_elapsed, (fresh, own.event, &ms), KJIT_INVALID, "not recorded");
     kjit_event_free(fresh);
+    OK(kjit_event_create(own.ctx, 0, &fresh));
+    BAD(kjit_event_elapsed, (fresh, own.event, &ms), KJIT_INVALID, "without timing");
+    kjit_event_free(fresh);
+    NONE(kjit_event_query, (NULL, &done));
+    BAD(kjit_event_query, (own.event, NULL), KJIT_INVALID, "done is NULL");
 }
 
 static void launches(void **state)
@@ -215,6 +244,7 @@ static void graphs(void **state)
     BAD(kjit_graph_begin, (own.stream), KJIT_INVALID, "records a graph already");
     BAD(kjit_stream_synchronize, (own.stream), KJIT_INVALID, "records a graph");
     BAD(kjit_event_record, (own.event, own.stream), KJIT_INVALID, "records a graph");
+    BAD(kjit_stream_callback, (own.stream, tell, &number), KJIT_INVALID, "records a graph");
     BAD(kjit_stream_wait, (own.stream, own.event), KJIT_INVALID, "records a graph");
     kjit_config in_stream = config;
     in_stream.stream = own.stream;
@@ -287,7 +317,13 @@ static void child(void)
     FORKED(kjit_stream_synchronize, (own.stream));
     FORKED(kjit_stream_query, (own.stream, &done));
     FORKED(kjit_stream_wait, (own.stream, own.event));
-    FORKED(kjit_event_create, (own.ctx, &no_event));
+    FORKED(kjit_stream_default, (own.ctx, &no_stream));
+    FORKED(kjit_stream_legacy_default, (own.ctx, &no_stream));
+    FORKED(kjit_stream_per_thread_default, (own.ctx, &no_stream));
+    FORKED(kjit_stream_external, (own.ctx, (void *)1, &no_stream));
+    FORKED(kjit_stream_callback, (own.stream, tell, &done));
+    FORKED(kjit_event_query, (own.event, &done));
+    FORKED(kjit_event_create, (own.ctx, 1, &no_event));
     FORKED(kjit_event_record, (own.event, own.stream));
     FORKED(kjit_event_synchronize, (own.event));
     FORKED(kjit_event_elapsed, (own.event, own.event, &ms));
@@ -322,9 +358,17 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SWEEP(streams), SWEEP(events), SWEEP(launches), SWEEP(shapes_of_launches),
-        SWEEP(values),  SWEEP(plans),  SWEEP(graphs),   SWEEP(for_all),
-        SWEEP(figures), SWEEP(forked),
+        SWEEP(streams),
+        SWEEP(kinds_of_streams),
+        SWEEP(events),
+        SWEEP(launches),
+        SWEEP(shapes_of_launches),
+        SWEEP(values),
+        SWEEP(plans),
+        SWEEP(graphs),
+        SWEEP(for_all),
+        SWEEP(figures),
+        SWEEP(forked),
     };
     return cmocka_run_group_tests(tests, make_arguments, drop_arguments);
 }

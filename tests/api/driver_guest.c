@@ -34,7 +34,7 @@ static void use_device(void)
                               "kernel g(x: i32[]) { x[1 << 27] = 1 }");
     OK(kjit_stream_create(ctx, &s));
     check_current();
-    OK(kjit_event_create(ctx, &e));
+    OK(kjit_event_create(ctx, 1, &e));
     check_current();
     OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(1000), 'C', KJIT_DEVICE, &a));
     check_current();

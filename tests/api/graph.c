@@ -290,7 +290,7 @@ static void test_mistakes(void **state)
     kjit_context *foreign;
     kjit_stream *far;
     kjit_event *event;
-    OK(kjit_event_create(ctx, &event));
+    OK(kjit_event_create(ctx, 1, &event));
     assert_int_equal(kjit_graph_begin(NULL), KJIT_INVALID);
     assert_int_equal(kjit_graph_end(NULL, &graph), KJIT_INVALID);
     assert_null(graph);
@@ -385,6 +385,33 @@ static void test_one_call(void **state)
     assert_int_equal(count(log, " cuGraphExecDestroy("), count(log, " cuGraphDestroy("));
 }
 
+/* A graph goes with its last launch. Who sees that end gives nothing back: among what is pending is
+ * the stream whose work it is just ending. */
+static void test_last_reference(void **state)
+{
+    enum { MANY = 20 };
+    (void)state;
+    kjit_stream *streams[MANY];
+    kjit_graph *graph;
+    kjit_array *own;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', KJIT_DEVICE, &own));
+    for (int i = 0; i < MANY; i++)
+        OK(kjit_stream_create(ctx, &streams[i]));
+    OK(kjit_graph_begin(streams[0]));
+    OK(kjit_launch(mod, "add", CONFIG(3, 256, streams[0]), ARGS(A(own), I(1))));
+    OK(kjit_copy(own, x, streams[0]));
+    OK(kjit_graph_end(streams[0], &graph));
+    OK(kjit_graph_launch(graph, streams[0]));
+    OK(kjit_defer_cleanup_begin(ctx));
+    kjit_array_free(own);
+    kjit_graph_free(graph);
+    for (int i = 0; i < MANY; i++)
+        kjit_stream_free(streams[i]);
+    OK(kjit_defer_cleanup_end(ctx));
+    OK(kjit_synchronize(ctx));
+    OK(kjit_deallocate_pending(ctx));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_one_call), cmocka_unit_test(test_cooperative),
         cmocka_unit_test(test_fault),    cmocka_unit_test(test_between),
         cmocka_unit_test(test_mistakes), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_last_reference),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

@@ -57,7 +57,7 @@ static void check_lost(void)
     LOST(kjit_to_device(host, NULL, &a));
     LOST(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(1), 'C', KJIT_DEVICE, &a));
     LOST(kjit_stream_create(ctx, &s));
-    LOST(kjit_event_create(ctx, &e));
+    LOST(kjit_event_create(ctx, 1, &e));
     kjit_array_free(host);
 }
 
@@ -72,7 +72,13 @@ static void test_now(void **state)
     check_lost();
 }
 
-/* What is queued ends, with that failure; who waits on an event is told too. */
+static void tell(kjit_stream *s, kjit_status status, void *user)
+{
+    (void)s;
+    *(kjit_status *)user = status;
+}
+
+/* What is queued ends, with that failure; callbacks come all the same; who waits on an event is told too. */
 static void test_in_a_stream(void **state)
 {
     static int32_t data[1000];
@@ -86,8 +92,8 @@ static void test_in_a_stream(void **state)
     kjit_array *host = wrap(data, KJIT_I32, 1, SHAPE(1000));
     for (int i = 0; i < 2; i++)
         OK(kjit_stream_create(ctx, &s[i]));
-    OK(kjit_event_create(ctx, &from));
-    OK(kjit_event_create(ctx, &to));
+    OK(kjit_event_create(ctx, 1, &from));
+    OK(kjit_event_create(ctx, 1, &to));
     OK(kjit_event_record(from, s[0]));
     kjit_status status = KJIT_OK;
     for (int i = 0; i < 20 && status == KJIT_OK; i++) {
@@ -98,9 +104,19 @@ static void test_in_a_stream(void **state)
     }
     if (status == KJIT_OK)
         status = kjit_event_record(to, s[0]);
+    kjit_status told = KJIT_LOST;
+    if (status == KJIT_OK) {
+        told = KJIT_OK;
+        status = kjit_stream_callback(s[0], tell, &told);
+        if (status != KJIT_OK)
+            told = status;
+    }
     if (status != KJIT_OK)
         assert_int_equal(status, KJIT_LOST);
     LOST(kjit_stream_synchronize(s[0]));
+    assert_int_equal(told, KJIT_LOST);
+    LOST(kjit_stream_callback(s[0], tell, &told));
+    LOST(kjit_event_query(to, &done));
     LOST(kjit_event_synchronize(to));
     LOST(kjit_event_elapsed(from, to, &ms));
     if (!strstr(kjit_last_error(ctx), "kernel 'astray' (test.knl:2)"))

@@ -28,7 +28,7 @@ static void free_devices(int n, int64_t bytes)
 static void free_event(void)
 {
     kjit_event *e;
-    OK(kjit_event_create(ctx, &e));
+    OK(kjit_event_create(ctx, 1, &e));
     kjit_event_free(e);
 }
 
@@ -332,7 +332,7 @@ static void test_after_destroy(void **state)
     kjit_module *mod = module(slow_source);
     kjit_array *a = device(64), *b = device(64);
     OK(kjit_stream_create(ctx, &s));
-    OK(kjit_event_create(ctx, &e));
+    OK(kjit_event_create(ctx, 1, &e));
     launch_slow(mod, a, s);
     end();
     launch_slow(mod, b, s);
@@ -487,7 +487,7 @@ static void *churn(void *data)
         kjit_event *e;
         kjit_memory_info info;
         if (kjit_array_create(ctx, KJIT_U8, 1, &size, 'C', KJIT_DEVICE, &a) != KJIT_OK ||
-            kjit_event_create(ctx, &e) != KJIT_OK)
+            kjit_event_create(ctx, 1, &e) != KJIT_OK)
             return ctx;
         kjit_array_free(a);
         kjit_event_free(e);

@@ -77,7 +77,7 @@ static void test_stream(void **state)
     kjit_stream *s;
     kjit_event *e;
     OK(kjit_stream_create(ctx, &s));
-    OK(kjit_event_create(ctx, &e));
+    OK(kjit_event_create(ctx, 1, &e));
     OK(tell(1, s));
     OK(tell(2, s));
     expect(""); /* nobody has waited */

@@ -133,8 +133,8 @@ static void test_events(void **state)
     double ms;
     OK(kjit_stream_create(ctx, &s));
     OK(kjit_stream_create(ctx, &t));
-    OK(kjit_event_create(ctx, &begin));
-    OK(kjit_event_create(ctx, &end));
+    OK(kjit_event_create(ctx, 1, &begin));
+    OK(kjit_event_create(ctx, 1, &end));
     FAILS(kjit_event_elapsed(begin, end, &ms), KJIT_INVALID, "not recorded");
     OK(kjit_event_synchronize(begin)); /* nothing to wait for */
     OK(kjit_stream_wait(t, begin));
@@ -203,7 +203,7 @@ static void test_refused(void **state)
     assert_int_equal(kjit_stream_create(NULL, &s), KJIT_INVALID);
     assert_int_equal(kjit_stream_create(ctx, NULL), KJIT_INVALID);
     assert_int_equal(kjit_stream_synchronize(NULL), KJIT_INVALID);
-    assert_int_equal(kjit_event_create(ctx, NULL), KJIT_INVALID);
+    assert_int_equal(kjit_event_create(ctx, 1, NULL), KJIT_INVALID);
     assert_int_equal(kjit_event_record(NULL, NULL), KJIT_INVALID);
     assert_int_equal(kjit_event_elapsed(NULL, NULL, NULL), KJIT_INVALID);
 }

@@ -61,7 +61,7 @@ static int make(void)
     for (int i = 0; i < 2; i++) {
         TRY(kjit_array_create(ctx, KJIT_I32, 1, (int64_t[]){N}, 'C', KJIT_HOST, &host[i]));
         TRY(kjit_stream_create(ctx, &stream[i]));
-        TRY(kjit_event_create(ctx, &event[i]));
+        TRY(kjit_event_create(ctx, 1, &event[i]));
     }
     TRY(kjit_array_create(ctx, KJIT_I32, 1, (int64_t[]){N}, 'C', KJIT_DEVICE, &device));
     for (int i = 0; i < N; i++)

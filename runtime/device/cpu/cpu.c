@@ -192,6 +192,35 @@ static kjit_status cpu_copy(kj_device *dev, kj_queue *queue, const kj_transfer *
     return status;
 }
 
+/* ---- Callbacks ---- */
+
+typedef struct call_task {
+    kj_task task;
+    void (*run)(kj_work *work);
+    kj_work *work;
+} call_task;
+
+static void run_call(kj_task *task)
+{
+    call_task *t = (call_task *)task;
+    t->run(t->work);
+    t->work->done(t->work, KJIT_OK, NULL);
+}
+
+static kjit_status cpu_call(kj_device *dev, kj_queue *queue, void (*run)(kj_work *work),
+                            kj_work *work, kj_failure *why)
+{
+    (void)dev;
+    call_task *t = calloc(1, sizeof *t);
+    if (!t)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    *t = (call_task){.task.run = run_call, .run = run, .work = work};
+    kjit_status status = kj_queue_add(queue, &t->task, why);
+    if (status != KJIT_OK)
+        free(t);
+    return status;
+}
+
 /* ---- Launches ---- */
 
 typedef struct launch_task {
@@ -299,12 +328,15 @@ const kj_device_ops kj_cpu_device = {
     .graph_free = kj_cpu_graph_free,
     .queue_create = kj_queue_create,
     .queue_free = kj_queue_free,
+    .queue_handle = kj_queue_handle,
     .wait = kj_queue_wait,
     .idle = kj_queue_idle,
+    .call = cpu_call,
     .mark_create = kj_mark_create,
     .mark_free = kj_mark_free,
     .mark_record = kj_mark_record,
     .mark_wait = kj_mark_wait,
+    .mark_reached = kj_mark_reached,
     .mark_join = kj_mark_join,
     .mark_elapsed = kj_mark_elapsed,
 };

@@ -66,17 +66,20 @@ typedef struct kj_task {
     void (*run)(struct kj_task *task);
 } kj_task;
 
-kjit_status kj_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
+kjit_status kj_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
+                            kj_failure *why);
+void *kj_queue_handle(const kj_queue *queue); /* NULL */
 kjit_status kj_queue_free(kj_queue *queue, kj_failure *why);
 kjit_status kj_queue_add(kj_queue *queue, kj_task *task,
                          kj_failure *why); /* takes the task over if it succeeds */
 void kj_queue_wait(kj_device *dev, kj_queue *queue);
 bool kj_queue_idle(kj_queue *queue);
 
-kjit_status kj_mark_create(kj_device *dev, kj_mark **out, kj_failure *why);
+kjit_status kj_mark_create(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);
 kjit_status kj_mark_free(kj_mark *mark, kj_failure *why);
 kjit_status kj_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 void kj_mark_wait(kj_mark *mark);
+bool kj_mark_reached(kj_mark *mark);
 kjit_status kj_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 bool kj_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
 

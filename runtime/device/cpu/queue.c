@@ -95,8 +95,13 @@ static bool add(kj_queue *q, kj_task *task)
 
 /* ---- Queues ---- */
 
-kjit_status kj_queue_create(kj_device *dev, kj_queue **out, kj_failure *why)
+/* One thread's default stream, or that of all, is a queue like any other. */
+kjit_status kj_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
+                            kj_failure *why)
 {
+    (void)handle;
+    if (kind == KJ_QUEUE_EXTERNAL)
+        return kj_because(why, KJIT_NO_DEVICE, "a CPU has no streams of other libraries");
     kj_queue *q = calloc(1, sizeof *q);
     if (!q)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
@@ -132,6 +137,12 @@ kjit_status kj_queue_free(kj_queue *q, kj_failure *why)
     pthread_cond_destroy(&q->ready);
     free(q);
     return KJIT_OK;
+}
+
+void *kj_queue_handle(const kj_queue *queue)
+{
+    (void)queue;
+    return NULL;
 }
 
 kjit_status kj_queue_add(kj_queue *q, kj_task *task, kj_failure *why)
@@ -249,8 +260,9 @@ static kjit_status add_mark_task(kj_mark *mark, kj_queue *queue, bool record, kj
     return kj_because(why, KJIT_NO_MEMORY, "the system gives no more threads");
 }
 
-kjit_status kj_mark_create(kj_device *dev, kj_mark **out, kj_failure *why)
+kjit_status kj_mark_create(kj_device *dev, bool timing, kj_mark **out, kj_failure *why)
 {
+    (void)timing;
     kj_mark *mark = calloc(1, sizeof *mark);
     if (!mark)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
@@ -290,6 +302,14 @@ void kj_mark_wait(kj_mark *mark)
     while (mark->done < number)
         pthread_cond_wait(&all->done, &all->lock);
     pthread_mutex_unlock(&all->lock);
+}
+
+bool kj_mark_reached(kj_mark *mark)
+{
+    pthread_mutex_lock(&mark->all->lock);
+    bool reached = mark->done == mark->issued;
+    pthread_mutex_unlock(&mark->all->lock);
+    return reached;
 }
 
 kjit_status kj_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)

@@ -7,7 +7,6 @@
  * (move.c). In a stream the host's half is a host function: it touches the host's memory when the
  * stream gets there, and the caller does not wait. All copies of a stream share one page-locked
  * buffer, since one step of the stream follows the other. */
-#include <sched.h>
 #include <stdlib.h>
 
 #include "cuda_device.h"
@@ -296,8 +295,6 @@ static kjit_status copy_now(kj_device *dev, const kj_transfer *t, kj_failure *wh
 
 /* ---- In a stream ---- */
 
-enum { RESTING, RUNNING, CANCELLED };
-
 typedef struct copy_task {
     kj_cuda_task task;
     atomic_int state;
@@ -311,25 +308,20 @@ static void run_on_host(void *data)
     copy_task *c = data;
     boxes *b = &c->plan.boxes;
     kj_transfer box;
-    int resting = RESTING;
-    if (!atomic_compare_exchange_strong(&c->state, &resting, RUNNING))
+    if (!kj_cuda_host_begin(&c->state))
         return;
     if (c->plan.way == WITHIN_HOST)
         kj_transfer_run(&b->whole);
     else if (next_box(b, &box))
         move_host_half(b, &box);
-    atomic_store(&c->state, RESTING);
+    kj_cuda_host_end(&c->state);
 }
 
-/* When the device was lost a host function may be running, and others may or may not follow. */
 static void end_copy(kj_device *dev, kj_cuda_task *task, bool lost)
 {
     copy_task *c = (copy_task *)task;
-    int resting = RESTING;
-    while (lost && !atomic_compare_exchange_weak(&c->state, &resting, CANCELLED)) {
-        resting = RESTING;
-        sched_yield();
-    }
+    if (lost)
+        kj_cuda_host_cancel(&c->state);
     kj_cuda_aside_drop(dev, c->plan.aside);
 }
 

@@ -139,11 +139,14 @@ struct kj_cuda_task {
 struct kj_queue {
     kj_device *dev;
     kj_queue *next, *prev;
-    kj_cu_stream stream;
-    pthread_mutex_t issue;     /* held from the first driver call of a task until it is listed */
-    int unmarked;              /* tasks listed since an event was recorded; under `issue` */
-    kj_cu_address counter;     /* as the device's; under `issue` */
-    void *stage;               /* of copies in this stream, one after the other; under `issue` */
+    kj_queue_kind kind;
+    kj_cu_stream stream;   /* of KJ_QUEUE_THREAD: a handle that means another stream elsewhere */
+    pthread_t thread;      /* which made it */
+    pthread_mutex_t issue; /* held from the first driver call of a task until it is listed */
+    int unmarked;          /* tasks listed since a group of them was; under `issue` */
+    bool due;              /* a group was: who queues the next task ends some; alike */
+    kj_cu_address counter; /* as the device's; under `issue` */
+    void *stage;           /* of copies in this stream, one after the other; under `issue` */
     kj_cuda_task *head, *tail; /* under the device's lock, as is what follows */
     bool draining;             /* some thread ends its tasks */
 };
@@ -159,6 +162,8 @@ void kj_cuda_issued(kj_queue *queue);
 void kj_cuda_drain(kj_queue *queue);
 /* Ends tasks up to the ticket, waiting for them: of all queues, or of one, which may be gone. */
 void kj_cuda_finish(kj_device *dev, const kj_queue *only, uint64_t ticket);
+/* Have the tasks of a queue, which may be gone, ended up to the ticket? Never waits. */
+bool kj_cuda_ended(kj_device *dev, const kj_queue *only, uint64_t ticket);
 /* Waits for a stream; what it gives is an end of the device. The context is entered. */
 kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream);
 /* Frees a task that has ended or was never listed. */
@@ -167,17 +172,32 @@ void kj_cuda_launch_begin(kj_device *dev, kj_cuda_launch *launch);
 void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch);
 void kj_cuda_events_free(kj_device *dev, bool entered);
 
-kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue **out, kj_failure *why);
+kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
+                                 kj_failure *why);
 kjit_status kj_cuda_queue_free(kj_queue *queue, kj_failure *why);
+void *kj_cuda_queue_handle(const kj_queue *queue);
 void kj_cuda_wait(kj_device *dev, kj_queue *queue);
 bool kj_cuda_idle(kj_queue *queue);
 
-kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why);
+kjit_status kj_cuda_mark_create(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);
 kjit_status kj_cuda_mark_free(kj_mark *mark, kj_failure *why);
 kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 void kj_cuda_mark_wait(kj_mark *mark);
+bool kj_cuda_mark_reached(kj_mark *mark);
 kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
+
+/* ---- Host functions (call.c) ---- */
+
+kjit_status kj_cuda_call(kj_device *dev, kj_queue *queue, void (*run)(kj_work *work), kj_work *work,
+                         kj_failure *why);
+/* A task's host functions run one after the other, each between these two; `state` is 0 at first.
+ * False: they were cancelled, and the task's owner may be gone. */
+bool kj_cuda_host_begin(atomic_int *state);
+void kj_cuda_host_end(atomic_int *state);
+/* Of a lost device's task: one may be running, and others may or may not follow. Afterwards none
+ * does. */
+void kj_cuda_host_cancel(atomic_int *state);
 
 /* ---- Copies (copy.c, move.c) ---- */
 

@@ -61,6 +61,10 @@ enum {
 typedef unsigned kj_cu_jit_input;
 enum { KJ_CU_JIT_INPUT_PTX = 1, KJ_CU_JIT_INPUT_LIBRARY = 4 };
 
+/* The default streams: of a context, and of the calling thread in it. */
+#define KJ_CU_STREAM_LEGACY ((void *)1)
+#define KJ_CU_STREAM_PER_THREAD ((void *)2)
+
 enum { KJ_CU_STREAM_NON_BLOCKING = 1, KJ_CU_EVENT_DEFAULT = 0, KJ_CU_EVENT_DISABLE_TIMING = 2 };
 
 typedef unsigned kj_cu_capture_mode;

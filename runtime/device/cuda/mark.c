@@ -14,7 +14,7 @@ struct kj_mark {
     bool recorded;
 };
 
-kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why)
+kjit_status kj_cuda_mark_create(kj_device *dev, bool timing, kj_mark **out, kj_failure *why)
 {
     kj_mark *mark = calloc(1, sizeof *mark);
     if (!mark)
@@ -22,7 +22,8 @@ kjit_status kj_cuda_mark_create(kj_device *dev, kj_mark **out, kj_failure *why)
     mark->dev = dev;
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
-        kj_cu_result result = dev->cu->EventCreate(&mark->event, KJ_CU_EVENT_DEFAULT);
+        kj_cu_result result = dev->cu->EventCreate(
+            &mark->event, timing ? KJ_CU_EVENT_DEFAULT : KJ_CU_EVENT_DISABLE_TIMING);
         if (result != KJ_CU_SUCCESS)
             status = kj_cuda_failed(dev, result, why, "make an event");
         kj_cuda_leave(dev);
@@ -102,14 +103,29 @@ kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, 
     return status;
 }
 
-void kj_cuda_mark_wait(kj_mark *mark)
+/* The queue of the last record, NULL when that has been reached or there was none. */
+static const kj_queue *last_record(kj_mark *mark, uint64_t *ticket)
 {
     pthread_mutex_lock(&mark->dev->lock);
     const kj_queue *queue = mark->queue;
-    uint64_t ticket = mark->ticket;
+    *ticket = mark->ticket;
     pthread_mutex_unlock(&mark->dev->lock);
+    return queue;
+}
+
+void kj_cuda_mark_wait(kj_mark *mark)
+{
+    uint64_t ticket;
+    const kj_queue *queue = last_record(mark, &ticket);
     if (queue)
         kj_cuda_finish(mark->dev, queue, ticket);
+}
+
+bool kj_cuda_mark_reached(kj_mark *mark)
+{
+    uint64_t ticket;
+    const kj_queue *queue = last_record(mark, &ticket);
+    return !queue || kj_cuda_ended(mark->dev, queue, ticket);
 }
 
 kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)

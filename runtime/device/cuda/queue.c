@@ -101,10 +101,13 @@ uint64_t kj_cuda_queued(kj_queue *q, kj_cuda_task *task, bool exact)
     kj_device *dev = q->dev;
     if (task->launch.what)
         kj_cuda_launch_begin(dev, &task->launch);
-    if (exact || ++q->unmarked >= GROUP) {
-        task->reached = record_event(q);
+    if (++q->unmarked >= GROUP) {
         q->unmarked = 0;
+        q->due = true;
+        exact = true;
     }
+    if (exact || q->kind == KJ_QUEUE_THREAD)
+        task->reached = record_event(q);
     pthread_mutex_lock(&dev->lock);
     uint64_t ticket = task->ticket = ++dev->tickets;
     if (q->tail)
@@ -132,10 +135,13 @@ static kj_cuda_task *next_group(const kj_queue *q)
     return t;
 }
 
-/* Asks or waits for the work up to a task. */
+/* Asks or waits for the work up to a task. A thread's stream cannot be named by others: its tasks
+ * have an event each, and where one could not be made all work is waited for. */
 static kj_cu_result ask(kj_queue *q, kj_cuda_task *last, bool wait)
 {
     const kj_cuda_driver *cu = q->dev->cu;
+    if (!last->reached && q->kind == KJ_QUEUE_THREAD)
+        return wait ? cu->CtxSynchronize() : KJ_CU_NOT_READY;
     if (wait && !last->reached)
         last->reached = record_event(q);
     if (last->reached)
@@ -235,7 +241,8 @@ static void stop_draining(kj_queue *q)
 
 void kj_cuda_issued(kj_queue *q)
 {
-    bool due = q->unmarked == 0;
+    bool due = q->due;
+    q->due = false;
     pthread_mutex_unlock(&q->issue);
     if (due)
         kj_cuda_drain(q);
@@ -292,6 +299,26 @@ void kj_cuda_finish(kj_device *dev, const kj_queue *only, uint64_t ticket)
         kj_cuda_leave(dev);
 }
 
+bool kj_cuda_ended(kj_device *dev, const kj_queue *only, uint64_t ticket)
+{
+    kj_failure why;
+    bool entered = kj_cuda_enter(dev, &why) == KJIT_OK;
+    pthread_mutex_lock(&dev->lock);
+    kj_queue *q = unfinished(dev, only, ticket);
+    if (q && !q->draining && (entered || kj_cuda_is_lost(dev))) {
+        q->draining = true;
+        pthread_mutex_unlock(&dev->lock);
+        drain(q, false, 0);
+        pthread_mutex_lock(&dev->lock);
+        stop_draining(q);
+    }
+    bool ended = !unfinished(dev, only, ticket);
+    pthread_mutex_unlock(&dev->lock);
+    if (entered)
+        kj_cuda_leave(dev);
+    return ended;
+}
+
 kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream)
 {
     kj_cu_result result = dev->cu->StreamSynchronize(stream);
@@ -303,16 +330,41 @@ kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream)
 
 /* ---- Queues ---- */
 
-kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue **out, kj_failure *why)
+/* A stream of the queue's own, or the one it is to use. */
+static kjit_status open_stream(kj_device *dev, kj_queue *q, void *handle, kj_failure *why)
+{
+    static void *const names[] = {
+        [KJ_QUEUE_LEGACY] = KJ_CU_STREAM_LEGACY, [KJ_QUEUE_THREAD] = KJ_CU_STREAM_PER_THREAD};
+    kj_cu_context context;
+    kj_cu_result result;
+    if (q->kind == KJ_QUEUE_OWN) {
+        result = dev->cu->StreamCreate(&q->stream, KJ_CU_STREAM_NON_BLOCKING);
+        return result == KJ_CU_SUCCESS ? KJIT_OK
+                                       : kj_cuda_failed(dev, result, why, "make a stream");
+    }
+    q->stream = q->kind == KJ_QUEUE_EXTERNAL ? handle : names[q->kind];
+    if (q->kind != KJ_QUEUE_EXTERNAL)
+        return KJIT_OK;
+    result = dev->cu->StreamGetCtx(q->stream, &context);
+    if (result != KJ_CU_SUCCESS)
+        return kj_cuda_failed(dev, result, why, "use the stream %p", handle);
+    if (context != dev->context)
+        return kj_because(why, KJIT_INVALID, "the stream %p is of another device or driver context",
+                          handle);
+    return KJIT_OK;
+}
+
+kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
+                                 kj_failure *why)
 {
     kj_queue *q = calloc(1, sizeof *q);
     if (!q)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    q->kind = kind;
+    q->thread = pthread_self();
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
-        kj_cu_result result = dev->cu->StreamCreate(&q->stream, KJ_CU_STREAM_NON_BLOCKING);
-        if (result != KJ_CU_SUCCESS)
-            status = kj_cuda_failed(dev, result, why, "make a stream");
+        status = open_stream(dev, q, handle, why);
         kj_cuda_leave(dev);
     }
     if (status != KJIT_OK) {
@@ -349,7 +401,8 @@ kjit_status kj_cuda_queue_free(kj_queue *q, kj_failure *why)
     kj_cuda_stage_give(dev, q->stage);
     if (kj_cuda_enter_to_free(dev, &status, why)) {
         kj_cu_result result = q->counter ? dev->cu->MemFree(q->counter) : KJ_CU_SUCCESS;
-        kj_cu_result end = dev->cu->StreamDestroy(q->stream);
+        kj_cu_result end =
+            q->kind == KJ_QUEUE_OWN ? dev->cu->StreamDestroy(q->stream) : KJ_CU_SUCCESS;
         if (result == KJ_CU_SUCCESS)
             result = end;
         if (result != KJ_CU_SUCCESS)
@@ -361,20 +414,57 @@ kjit_status kj_cuda_queue_free(kj_queue *q, kj_failure *why)
     return status;
 }
 
+void *kj_cuda_queue_handle(const kj_queue *queue)
+{
+    return queue->stream;
+}
+
+/* A stream that others put work into too, named as this thread does. */
+static bool is_shared(const kj_queue *q)
+{
+    return q->kind == KJ_QUEUE_LEGACY || q->kind == KJ_QUEUE_EXTERNAL ||
+           (q->kind == KJ_QUEUE_THREAD && pthread_equal(q->thread, pthread_self()));
+}
+
+static void wait_for_others(kj_queue *q)
+{
+    kj_failure why;
+    if (kj_cuda_enter(q->dev, &why) != KJIT_OK)
+        return;
+    kj_cuda_sync(q->dev, q->stream);
+    kj_cuda_leave(q->dev);
+}
+
+static bool others_idle(kj_queue *q)
+{
+    kj_failure why;
+    if (kj_cuda_enter(q->dev, &why) != KJIT_OK)
+        return true;
+    kj_cu_result result = q->dev->cu->StreamQuery(q->stream);
+    if (result != KJ_CU_NOT_READY)
+        kj_cuda_note(q->dev, result);
+    kj_cuda_leave(q->dev);
+    return result != KJ_CU_NOT_READY;
+}
+
 void kj_cuda_wait(kj_device *dev, kj_queue *queue)
 {
-    if (atomic_load(&dev->pending) == 0)
-        return;
-    pthread_mutex_lock(&dev->lock);
-    uint64_t ticket = dev->tickets;
-    pthread_mutex_unlock(&dev->lock);
-    kj_cuda_finish(dev, queue, ticket);
+    if (atomic_load(&dev->pending) > 0) {
+        pthread_mutex_lock(&dev->lock);
+        uint64_t ticket = dev->tickets;
+        pthread_mutex_unlock(&dev->lock);
+        kj_cuda_finish(dev, queue, ticket);
+    }
+    if (queue && is_shared(queue))
+        wait_for_others(queue);
 }
 
 bool kj_cuda_idle(kj_queue *q)
 {
     kj_device *dev = q->dev;
     kj_failure why;
+    if (is_shared(q) && !others_idle(q))
+        return false;
     if (atomic_load(&dev->pending) == 0)
         return true;
     bool entered = kj_cuda_enter(dev, &why) == KJIT_OK;

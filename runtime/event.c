@@ -1,0 +1,132 @@
+/* Events: marks in streams. */
+#include <stdlib.h>
+
+#include "runtime.h"
+
+static kjit_status deallocate(kj_pending *item, kj_failure *why)
+{
+    kjit_event *e = (kjit_event *)item;
+    kjit_status status = e->ctx->ops->mark_free(e->mark, why);
+    free(e);
+    return status;
+}
+
+kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out)
+{
+    if (out)
+        *out = NULL;
+    kjit_status status = kj_enter(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    kjit_event *e = calloc(1, sizeof *e);
+    if (!e)
+        return kj_no_memory(ctx);
+    kj_failure why;
+    status = ctx->ops->mark_create(ctx->dev, timing != 0, &e->mark, &why);
+    if (status != KJIT_OK) {
+        free(e);
+        return kj_fail_why(ctx, status, &why);
+    }
+    e->ctx = ctx;
+    e->timing = timing != 0;
+    e->pending.deallocate = deallocate;
+    kj_context_hold(ctx);
+    *out = e;
+    return KJIT_OK;
+}
+
+void kjit_event_free(kjit_event *e)
+{
+    if (!e || kj_enter(e->ctx) != KJIT_OK)
+        return;
+    kjit_context *ctx = e->ctx;
+    kj_context_hold(ctx);
+    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &e->pending);
+    kj_freed(ctx);
+}
+
+/* What recording and waiting ask of their arguments; the stream may be NULL. */
+static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
+{
+    kjit_status status = e ? kj_enter(e->ctx) : KJIT_INVALID;
+    if (status == KJIT_OK && s && s->ctx != e->ctx)
+        return kj_fail(e->ctx, KJIT_INVALID,
+                       "the stream and the event belong to different contexts");
+    return status == KJIT_OK ? kj_graph_refuse(s) : status;
+}
+
+kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
+{
+    kj_failure why;
+    kjit_status status = enter_event(e, s);
+    if (status != KJIT_OK)
+        return status;
+    status = kj_stream_begin(s);
+    if (status != KJIT_OK)
+        return status;
+    status = e->ctx->ops->mark_record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
+    if (status != KJIT_OK)
+        return kj_fail_why(e->ctx, status, &why);
+    kj_stream_issued(s);
+    return KJIT_OK;
+}
+
+kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
+{
+    kj_failure why;
+    kjit_status status = enter_event(e, s);
+    if (status != KJIT_OK)
+        return status;
+    status = kj_stream_begin(s);
+    if (status != KJIT_OK)
+        return status;
+    status = e->ctx->ops->mark_join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
+    if (status != KJIT_OK)
+        return kj_fail_why(e->ctx, status, &why);
+    kj_stream_issued(s);
+    return KJIT_OK;
+}
+
+kjit_status kjit_event_synchronize(kjit_event *e)
+{
+    kjit_status status = enter_event(e, NULL);
+    if (status != KJIT_OK)
+        return status;
+    e->ctx->ops->mark_wait(e->mark);
+    kj_print_flush(e->ctx);
+    kj_pending_prompt(e->ctx);
+    return kj_stream_report(e->ctx, KJIT_OK, NULL);
+}
+
+kjit_status kjit_event_query(kjit_event *e, int *done)
+{
+    kjit_status status = enter_event(e, NULL);
+    if (status != KJIT_OK)
+        return status;
+    if (!done)
+        return kj_fail(e->ctx, KJIT_INVALID, "done is NULL");
+    *done = e->ctx->ops->mark_reached(e->mark);
+    return kj_stream_report(e->ctx, KJIT_OK, NULL);
+}
+
+kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
+{
+    kjit_status status = from && to ? enter_event(from, NULL) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (from->ctx != to->ctx)
+        return kj_fail(from->ctx, KJIT_INVALID, "the events belong to different contexts");
+    if (!ms)
+        return kj_fail(from->ctx, KJIT_INVALID, "ms is NULL");
+    if (!from->timing || !to->timing)
+        return kj_fail(from->ctx, KJIT_INVALID, "an event was made without timing");
+    if (from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
+        return KJIT_OK;
+    status = kj_stream_report(from->ctx, KJIT_OK, NULL);
+    if (status != KJIT_OK)
+        return status;
+    return kj_fail(from->ctx, KJIT_INVALID,
+                   "an event was not recorded, or has not been reached yet");
+}

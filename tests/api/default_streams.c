@@ -1,0 +1,443 @@
+/* The default streams, those of other libraries, callbacks, and what events tell without waiting. */
+#include "api.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static const char source[] =
+    "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"
+    "kernel scale(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] *= n } }\n"
+    "kernel slow(x: i32[], n: i64) {\n"
+    "    var s: i32 = x[0]\n"
+    "    for k in range(n) { s = s * 1664525 + 1013904223 }\n"
+    "    if s != 12345 { x[0] += 1 }\n"
+    "}\n"
+    "kernel count(x: i32[], n: i32) { if grid(1) == 0 { atomic.add(x, 0, n) } }\n"
+    "kernel check(x: i32[], n: i32) { let i = grid(1); assert(i >= n or x[i] == n) }\n";
+
+enum { LONG = 2000000, SHORT = 10000 };
+
+static kjit_module *mod;
+static void *driver;
+
+static int set_up(void **state)
+{
+    if (make_context(state) != 0)
+        return 1;
+    mod = module(source);
+    const char *name = getenv("KJIT_CUDA_DRIVER");
+    if (name && !on_cpu())
+        driver = dlopen(name, RTLD_NOW);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kjit_module_free(mod);
+    return drop_context(state);
+}
+
+static kjit_status launch(const char *kernel, kjit_stream *s, kjit_array *a, int64_t n)
+{
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(n)};
+    bool one = strcmp(kernel, "slow") == 0;
+    kjit_config config = {.grid = {1}, .block = {one ? 1 : 64}, .stream = s};
+    return kjit_launch(mod, kernel, &config, args, 2);
+}
+
+/* 64 zeros on the device. */
+static kjit_array *zeros(void)
+{
+    static int32_t none[64];
+    kjit_array *host = wrap(none, KJIT_I32, 1, SHAPE(64)), *device;
+    OK(kjit_to_device(host, NULL, &device));
+    kjit_array_free(host);
+    return device;
+}
+
+static int32_t first_of(kjit_array *a)
+{
+    kjit_array *host;
+    OK(kjit_to_host(a, NULL, &host));
+    int32_t value = *(int32_t *)kjit_array_data(host);
+    kjit_array_free(host);
+    return value;
+}
+
+/* ---- The legacy stream ---- */
+
+static void test_legacy(void **state)
+{
+    (void)state;
+    kjit_stream *legacy, *again, *s, *t;
+    kjit_array *a = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    OK(kjit_stream_default(ctx, &again));
+    assert_ptr_equal(legacy, again);
+    kjit_stream_free(legacy); /* nothing */
+    OK(launch("slow", s, a, LONG));
+    OK(launch("scale", legacy, a, 5)); /* waits for s */
+    OK(kjit_stream_create(ctx, &t));   /* made after legacy work, and waits for it */
+    OK(launch("add", t, a, 3));
+    OK(launch("scale", legacy, a, 2));
+    OK(launch("slow", legacy, a, LONG));
+    OK(launch("add", s, a, 100));
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(first_of(a), ((1 * 5 + 3) * 2 + 1) + 100);
+    kjit_stream_free(s);
+    kjit_stream_free(t);
+    kjit_array_free(a);
+}
+
+/* Any way of putting work into a stream is ordered: copies, events, callbacks too. */
+static void test_legacy_and_all_else(void **state)
+{
+    (void)state;
+    kjit_stream *legacy, *s[3];
+    kjit_array *a = zeros(), *b = zeros();
+    int32_t expected = 0;
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    for (int i = 0; i < 3; i++)
+        OK(kjit_stream_create(ctx, &s[i]));
+    for (int round = 0; round < 30; round++) {
+        kjit_stream *own = s[round % 3];
+        OK(launch("slow", own, a, SHORT));
+        OK(kjit_copy(b, a, legacy));
+        OK(launch("add", s[(round + 1) % 3], b, 1));
+        OK(kjit_copy(a, b, legacy));
+        expected += 2;
+    }
+    OK(kjit_stream_synchronize(legacy));
+    assert_int_equal(first_of(a), expected);
+    for (int i = 0; i < 3; i++)
+        kjit_stream_free(s[i]);
+    kjit_array_free(a);
+    kjit_array_free(b);
+}
+
+/* What has not been put into the legacy stream orders nothing: streams go on side by side. */
+static void test_apart(void **state)
+{
+    (void)state;
+    kjit_stream *s, *t;
+    kjit_array *a = zeros(), *b = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_stream_create(ctx, &t));
+    OK(launch("slow", s, a, 30 * (int64_t)LONG));
+    OK(launch("add", t, b, 1));
+    OK(kjit_stream_synchronize(t));
+    int done;
+    OK(kjit_stream_query(s, &done));
+    if (on_cpu())
+        assert_false(done);
+    kjit_stream_free(s);
+    kjit_stream_free(t);
+    kjit_array_free(a);
+    kjit_array_free(b);
+}
+
+/* ---- A thread's own ---- */
+
+static int threads_now(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks)
+        return 0;
+    while (readdir(tasks))
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+typedef struct guest {
+    kjit_stream *hosts, *own;
+    kjit_array *a;
+} guest;
+
+static void *visit(void *data)
+{
+    guest *g = data;
+    kjit_stream *again;
+    OK(kjit_stream_per_thread_default(ctx, &g->own));
+    OK(kjit_stream_per_thread_default(ctx, &again));
+    assert_ptr_equal(again, g->own);
+    assert_ptr_not_equal(g->own, g->hosts);
+    FAILS(launch("add", g->hosts, g->a, 1), KJIT_INVALID, "another thread's");
+    OK(launch("count", g->own, g->a, 1));
+    OK(launch("count", g->own, g->a, 1));
+    OK(kjit_stream_synchronize(g->hosts)); /* waiting is for all */
+    return NULL;
+}
+
+static void test_per_thread(void **state)
+{
+    (void)state;
+    guest g = {.a = zeros()};
+    kjit_stream *legacy;
+    OK(kjit_stream_per_thread_default(ctx, &g.hosts));
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    OK(launch("slow", g.hosts, g.a, LONG));
+    OK(launch("add", legacy, g.a, 9));
+    OK(launch("scale", g.hosts, g.a, 10));
+    OK(kjit_stream_synchronize(g.hosts));
+    assert_int_equal(first_of(g.a), 100);
+    int threads = 0;
+    for (int i = 0; i < 100; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, visit, &g), 0);
+        pthread_join(thread, NULL);
+        if (i == 0)
+            threads = threads_now();
+    }
+    assert_true(threads_now() <= threads + 12); /* the streams went with their threads */
+    OK(kjit_synchronize(ctx));
+    assert_int_equal(first_of(g.a), 300);
+    kjit_array_free(g.a);
+}
+
+/* ---- Streams of other libraries ---- */
+
+static int call(const char *name, void *first, size_t second, size_t third, void *fourth)
+{
+    int (*function)(void *, size_t, size_t, void *);
+    void *symbol = dlsym(driver, name);
+    assert_non_null(symbol);
+    memcpy(&function, &symbol, sizeof function);
+    return function(first, second, third, fourth);
+}
+
+static void test_handles(void **state)
+{
+    (void)state;
+    kjit_stream *s, *legacy, *own;
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    OK(kjit_stream_per_thread_default(ctx, &own));
+    OK(kjit_stream_external(ctx, (void *)1, &s));
+    assert_ptr_equal(s, legacy);
+    OK(kjit_stream_external(ctx, (void *)2, &s));
+    assert_ptr_equal(s, own);
+    FAILS(kjit_stream_external(ctx, NULL, &s), KJIT_INVALID, "the stream's handle is 0");
+    assert_null(s);
+    assert_null(kjit_stream_handle(NULL));
+    assert_ptr_equal(kjit_stream_handle(legacy), on_cpu() ? NULL : (void *)1);
+    assert_ptr_equal(kjit_stream_handle(own), on_cpu() ? NULL : (void *)2);
+    OK(kjit_stream_create(ctx, &s));
+    assert_int_equal(kjit_stream_handle(s) == NULL, on_cpu());
+    kjit_stream_free(s);
+    if (!on_cpu())
+        return;
+    FAILS(kjit_stream_external(ctx, &s, &s), KJIT_NO_DEVICE, "no streams of other libraries");
+    assert_null(s);
+}
+
+/* Another library of the process queues its own work in its stream, before kjit's and behind. */
+static void test_external(void **state)
+{
+    (void)state;
+    if (!driver)
+        skip();
+    void *theirs, *context;
+    kjit_stream *s, *legacy;
+    kjit_array *a = zeros();
+    int done;
+    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
+    OK(kjit_stream_external(ctx, theirs, &s));
+    assert_ptr_equal(kjit_stream_handle(s), theirs);
+    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 7, 64, theirs), 0);
+    OK(launch("scale", s, a, 3));
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 5, 64, theirs), 0);
+    OK(launch("scale", legacy, a, 2)); /* waits for theirs too */
+    OK(launch("add", s, a, 1));
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(first_of(a), 11);
+    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 8, 64, theirs), 0);
+    OK(kjit_stream_synchronize(s)); /* theirs alone */
+    OK(kjit_stream_query(s, &done));
+    assert_int_equal(done, 1);
+    assert_int_equal(call("cuStreamQuery", theirs, 0, 0, NULL), 0);
+    assert_int_equal(first_of(a), 8);
+    kjit_stream_free(s);
+    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0); /* still theirs */
+    /* a stream of another context of the same device */
+    void *others;
+    assert_int_equal(call("cuCtxCreate_v2", &others, 0, 0, NULL), 0);
+    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
+    FAILS(kjit_stream_external(ctx, theirs, &s), KJIT_INVALID, "another");
+    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxDestroy_v2", others, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
+    kjit_array_free(a);
+}
+
+/* ---- Callbacks ---- */
+
+typedef struct told {
+    atomic_int n;
+    struct {
+        kjit_stream *stream;
+        kjit_status status;
+        void *user;
+        bool elsewhere;
+    } calls[8];
+    pthread_t home;
+} told;
+
+typedef struct note {
+    told *told;
+    int value;
+} note;
+
+static void tell(kjit_stream *s, kjit_status status, void *user)
+{
+    told *t = ((note *)user)->told;
+    int i = atomic_load(&t->n);
+    t->calls[i].stream = s;
+    t->calls[i].status = status;
+    t->calls[i].user = user;
+    t->calls[i].elsewhere = !pthread_equal(t->home, pthread_self());
+    atomic_store(&t->n, i + 1);
+}
+
+static void test_callbacks(void **state)
+{
+    (void)state;
+    told t = {.home = pthread_self()};
+    note notes[4] = {{&t, 0}, {&t, 1}, {&t, 2}, {&t, 3}};
+    kjit_stream *s;
+    kjit_array *a = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    OK(launch("slow", s, a, LONG));
+    OK(kjit_stream_callback(s, tell, &notes[0]));
+    OK(launch("check", s, a, 77)); /* fails */
+    OK(kjit_stream_callback(s, tell, &notes[1]));
+    OK(launch("add", s, a, 1)); /* runs all the same */
+    OK(kjit_stream_callback(s, tell, &notes[2]));
+    FAILS(kjit_stream_synchronize(s), KJIT_FAULT, "assert");
+    assert_int_equal(atomic_load(&t.n), 3);
+    OK(kjit_stream_callback(s, tell, &notes[3]));
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(atomic_load(&t.n), 4);
+    static const kjit_status statuses[] = {KJIT_OK, KJIT_FAULT, KJIT_FAULT, KJIT_OK};
+    for (int i = 0; i < 4; i++) {
+        assert_ptr_equal(t.calls[i].user, &notes[i]);
+        assert_ptr_equal(t.calls[i].stream, s);
+        assert_int_equal(t.calls[i].status, statuses[i]);
+        assert_true(t.calls[i].elsewhere);
+    }
+    assert_int_equal(first_of(a), 2);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+}
+
+/* Nobody waits for the stream: the callback comes all the same. */
+static void test_callback_alone(void **state)
+{
+    (void)state;
+    told t = {.home = pthread_self()};
+    note only = {&t, 0};
+    kjit_stream *s;
+    kjit_array *a = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    OK(launch("slow", s, a, LONG));
+    OK(kjit_stream_callback(s, tell, &only));
+    for (int i = 0; i < 100000 && atomic_load(&t.n) == 0; i++)
+        usleep(100);
+    assert_int_equal(atomic_load(&t.n), 1);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+}
+
+/* ---- Events ---- */
+
+static void test_events(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_event *timed, *plain;
+    kjit_array *a = zeros();
+    double ms;
+    int done;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_event_create(ctx, 1, &timed));
+    OK(kjit_event_create(ctx, 0, &plain));
+    OK(kjit_event_query(plain, &done));
+    assert_int_equal(done, 1); /* never recorded */
+    OK(launch("slow", s, a, 10 * (int64_t)LONG));
+    OK(kjit_event_record(timed, s));
+    OK(kjit_event_record(plain, s));
+    OK(kjit_event_query(plain, &done));
+    if (on_cpu())
+        assert_int_equal(done, 0);
+    for (int i = 0; i < 100000 && !done; i++) {
+        usleep(100);
+        OK(kjit_event_query(plain, &done));
+    }
+    assert_int_equal(done, 1);
+    OK(kjit_event_query(timed, &done));
+    assert_int_equal(done, 1);
+    FAILS(kjit_event_elapsed(timed, plain, &ms), KJIT_INVALID, "without timing");
+    OK(kjit_event_elapsed(timed, timed, &ms));
+    assert_true(ms == 0);
+    kjit_event_free(timed);
+    kjit_event_free(plain);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    int done;
+    assert_int_equal(kjit_stream_default(NULL, &s), KJIT_INVALID);
+    FAILS(kjit_stream_default(ctx, NULL), KJIT_INVALID, "out is NULL");
+    FAILS(kjit_stream_legacy_default(ctx, NULL), KJIT_INVALID, "out is NULL");
+    FAILS(kjit_stream_per_thread_default(ctx, NULL), KJIT_INVALID, "out is NULL");
+    FAILS(kjit_stream_external(ctx, (void *)1, NULL), KJIT_INVALID, "out is NULL");
+    assert_int_equal(kjit_stream_callback(NULL, tell, NULL), KJIT_INVALID);
+    OK(kjit_stream_default(ctx, &s));
+    FAILS(kjit_stream_callback(s, NULL, NULL), KJIT_INVALID, "the function is NULL");
+    assert_int_equal(kjit_event_query(NULL, &done), KJIT_INVALID);
+}
+
+/* The default streams end with their context, what uses them later among it. */
+static void test_end(void **state)
+{
+    (void)state;
+    char error[256];
+    kjit_context *own;
+    kjit_stream *s, *t;
+    assert_int_equal(kjit_context_create(NULL, &own, error, sizeof error), KJIT_OK);
+    OK(kjit_stream_create(own, &s));
+    OK(kjit_stream_legacy_default(own, &t));
+    OK(kjit_stream_callback(t, tell, &(note){&(told){0}, 0}));
+    OK(kjit_stream_per_thread_default(own, &t));
+    kjit_context_destroy(own);
+    OK(kjit_stream_synchronize(s)); /* one of the program's own holds it */
+    told later = {.home = pthread_self()};
+    OK(kjit_stream_callback(s, tell, &(note){&later, 0}));
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(atomic_load(&later.n), 1);
+    kjit_stream_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_legacy),    cmocka_unit_test(test_legacy_and_all_else),
+        cmocka_unit_test(test_apart),     cmocka_unit_test(test_per_thread),
+        cmocka_unit_test(test_handles),   cmocka_unit_test(test_external),
+        cmocka_unit_test(test_callbacks), cmocka_unit_test(test_callback_alone),
+        cmocka_unit_test(test_events),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_end),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
