@@ -59,7 +59,7 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
-    const char *device, *emit, *kernel, *out, *arch, *cache;
+    const char *device, *emit, *kernel, *out, *arch, *cache, *trace;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
@@ -124,6 +124,14 @@ const char *find_libdevice(void);
 /* Fills blocks and occupancy for a block of that many threads, from registers and shared; false for
  * an architecture that is not known. */
 bool occupancy(const char *arch, int64_t threads, kjit_kernel_info *info);
+
+/* ---- trace.c ---- */
+
+/* All that runs in the context until end_trace, in a file for chrome://tracing and Perfetto. NULL,
+ * or false, after a complaint. */
+typedef struct trace trace;
+trace *begin_trace(kjit_context *ctx, const char *path);
+bool end_trace(kjit_context *ctx, trace *t, const char *program);
 
 /* ---- interrupt.c ---- */
 

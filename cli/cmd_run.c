@@ -48,12 +48,18 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         .interrupted = stop_running,
         .user = o->output,
     };
+    trace *traced = o->trace ? begin_trace(ctx, o->trace) : NULL;
+    if (o->trace && !traced)
+        return EXIT_FAILED;
     catch_interrupts();
     kjit_status status = kjit_run(mod, &run);
+    bool written = !traced || end_trace(ctx, traced, o->arguments[0]);
     bool unread =
         status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
     if (status != KJIT_OK && !unread)
         show_messages(kjit_last_error(ctx));
+    if (status == KJIT_OK && !written)
+        return EXIT_FAILED;
     return kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;
 }
 

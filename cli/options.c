@@ -44,6 +44,12 @@ static bool set_time(options *o, const char *value)
     return o->time = true;
 }
 
+static bool set_trace(options *o, const char *value)
+{
+    o->trace = value;
+    return true;
+}
+
 static bool set_digest(options *o, const char *value)
 {
     (void)value;
@@ -188,6 +194,8 @@ static const option table[] = {
     {"--save", "NAME=FILE", IN_RUN, set_save,
      "save an array of the run block at its end (.npy, .png)"},
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
+    {"--trace", "FILE", IN_RUN, set_trace,
+     "write when all that ran did so, for chrome://tracing or Perfetto"},
     {"--digest", NULL, IN_RUN, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
     {"--device", "DEVICE", IN_RUN | IN_CACHE, set_device,

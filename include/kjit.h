@@ -650,6 +650,8 @@ KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_
 KJIT_API void kjit_stream_free(kjit_stream *s);
 /* The driver's CUstream, for other libraries; NULL on a CPU. */
 KJIT_API void *kjit_stream_handle(const kjit_stream *s);
+/* From 1, in the order in which the context's streams were made: kjit_trace_event has it. */
+KJIT_API int kjit_stream_number(const kjit_stream *s);
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
 
@@ -832,6 +834,38 @@ KJIT_API kjit_status kjit_launch_info(kjit_module *mod, const char *kernel,
 KJIT_API kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
                                                  const int64_t block[3], const kjit_arg *args,
                                                  int nargs, int64_t *out);
+
+/* ---- Traces ---- */
+
+typedef enum kjit_trace_kind {
+    KJIT_TRACE_COMPILE = 0,
+    KJIT_TRACE_LOAD = 1, /* of compiled code, from the cache */
+    KJIT_TRACE_LAUNCH = 2,
+    KJIT_TRACE_COPY = 3,
+    KJIT_TRACE_CALLBACK = 4,
+    KJIT_TRACE_GRAPH =
+        5 /* that the device has as one piece of work; else its launches and copies */
+} kjit_trace_kind;
+
+/* Something that has ended. */
+typedef struct kjit_trace_event {
+    kjit_trace_kind kind;
+    const char *name;             /* of the kernel; of a copy: "host to device" */
+    int stream;                   /* kjit_stream_number; 0: a call without a stream, or the host */
+    int64_t grid[3], block[3];    /* of a launch */
+    int64_t bytes;                /* of a copy */
+    kjit_memory from, to;         /* alike */
+    double start_us, duration_us; /* microseconds; the start by CLOCK_MONOTONIC */
+} kjit_trace_event;
+
+/* Valid during the call. */
+typedef void kjit_trace_fn(void *user, const kjit_trace_event *event);
+/* From then on each compilation, launch, copy, callback and graph is shown to `trace` (NULL: nobody) when it
+ * has ended, those in streams when the device is seen to have ended them, at the latest by the call
+ * that waits for them: from any thread, one at a time, in no order. Nothing runs at another time for
+ * it. The function may not use the context. When this returns the one before is not called any
+ * more. */
+KJIT_API void kjit_set_trace(kjit_context *ctx, kjit_trace_fn *trace, void *user);
 
 /* ---- The cache of compiled code ---- */
 

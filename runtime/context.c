@@ -80,6 +80,7 @@ void kj_context_drop(kjit_context *ctx)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->legacy.lock);
+    pthread_mutex_destroy(&ctx->tracer.lock);
     pthread_mutex_destroy(&ctx->spares.lock);
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
@@ -149,6 +150,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     atomic_init(&ctx->timing, NULL);
     atomic_init(&ctx->has_printed, false);
     atomic_init(&ctx->legacy.issued, 0);
+    atomic_init(&ctx->tracer.on, false);
     if (pthread_key_create(&ctx->thread_key, thread_ended) != 0) {
         free(ctx);
         return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
@@ -181,6 +183,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
+    pthread_mutex_init(&ctx->tracer.lock, NULL);
     pthread_mutex_init(&ctx->spares.lock, NULL);
     pthread_mutex_init(&ctx->print_lock, NULL);
     pthread_mutex_init(&ctx->run_lock, NULL);

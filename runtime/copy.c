@@ -24,6 +24,7 @@ static void copy_done(kj_work *work, kjit_status status, const kj_host_fault *fa
 {
     (void)fault;
     copy_work *w = (copy_work *)work;
+    kj_trace_end(work->times, status);
     kj_stream_ended(w->stream, work, status);
     drop_work(w);
 }
@@ -50,7 +51,12 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
             return kj_no_memory(ctx);
         *w = (copy_work){{.done = copy_done}, stream, keep(dst, stream), keep(src, stream)};
     }
+    kj_times *times = kj_trace_copy(ctx, t, stream);
+    if (w)
+        w->work.times = times;
     status = ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
+    if (status != KJIT_OK || !w)
+        kj_trace_end(times, status);
     if (status == KJIT_OK) {
         kj_stream_issued(stream);
         return status;
@@ -60,17 +66,22 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
     return kj_fail_why(ctx, status, &why);
 }
 
-static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
-                             kj_buffer *dst, kj_buffer *src, kjit_stream *stream)
+const char *kj_transfer_name(const kj_transfer *t)
 {
     static const char *const names[2][2] = {{"host to host", "host to device"},
                                             {"device to host", "device to device"}};
+    return names[!kj_host_works(t->src_memory)][!kj_host_works(t->dst_memory)];
+}
+
+static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
+                             kj_buffer *dst, kj_buffer *src, kjit_stream *stream)
+{
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     double start = kj_now_ms();
     kjit_status status = run(ctx, t, dst, src, stream);
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     kj_timing timing = {.kind = KJ_TIMING_COPY,
-                        .name = names[!kj_host_works(t->src_memory)][!kj_host_works(t->dst_memory)],
+                        .name = kj_transfer_name(t),
                         .bytes = (int64_t)t->size,
                         .ms = kj_now_ms() - start};
     for (int i = 0; i < t->ndim; i++)

@@ -26,13 +26,19 @@ typedef struct kj_failure {
     char text[1000];
 } kj_failure;
 
+/* When a piece of work ran, by kj_now_ms. */
+typedef struct kj_times {
+    double begin, end; /* end: 0 when it is not known */
+} kj_times;
+
 /* Queued work as its owner sees it. The status tells how it ended; `fault` is for KJIT_FAULT. For
  * every other failure the device may leave a sentence in `why` before it calls done; it is read
- * there. */
+ * there, and so are the times. */
 typedef struct kj_work {
     void (*done)(struct kj_work *work, kjit_status status, const kj_host_fault *fault);
     const char *why;
     int step; /* of a graph's launch that failed: the step's number */
+    kj_times *times; /* for the device to fill in; NULL: nobody asks */
 } kj_work;
 
 /* Whose stream a queue is. The driver's two default streams and those of other libraries are not
@@ -246,6 +252,7 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
 kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why);
 void kj_memory_free(void *memory, size_t size);
 
+double kj_now_ms(void); /* of the monotonic clock */
 /* Bytes of memory and CPUs that this process may use: the machine's, less what its control group
  * and affinity take. */
 uint64_t kj_machine_memory(void);

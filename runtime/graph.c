@@ -223,6 +223,7 @@ static const kj_packet *packet_at(const kjit_graph *g, int number)
 static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
     graph_work *w = (graph_work *)work;
+    kj_trace_end(work->times, status);
     if (status == KJIT_FAULT) {
         const kj_packet *p = packet_at(w->graph, work->step);
         kj_stream_failed(w->stream, status, kj_fault_text(p->mod, p->variant->kernel, fault));
@@ -247,8 +248,13 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
         *w = (graph_work){.work.done = graph_done, .graph = g, .stream = stream};
         atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
     }
+    kj_times *times = kj_trace_whole(ctx, KJIT_TRACE_GRAPH, "graph", stream);
+    if (w)
+        w->work.times = times;
     status =
         ctx->ops->graph_launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL, &why);
+    if (status != KJIT_OK || !w)
+        kj_trace_end(times, status);
     if (!stream)
         kj_print_flush(ctx);
     if (status == KJIT_OK) {

@@ -1,16 +1,24 @@
 /* How much of the machine this process may use: memory and CPUs, less what control groups and the
- * affinity take. */
+ * affinity take; and its clock. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "device.h"
 
 enum { PATH_SIZE = 1024, FILE_SIZE = 8192 };
+
+double kj_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
 
 /* The start of a file as text; false when it cannot be read. */
 static bool read_text(const char *path, char text[FILE_SIZE])

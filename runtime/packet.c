@@ -133,6 +133,7 @@ typedef struct launch_work {
 static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
     launch_work *w = (launch_work *)work;
+    kj_trace_end(work->times, status);
     if (w->reported)
         kj_report_deliver(w->reported);
     if (status == KJIT_FAULT)
@@ -145,7 +146,8 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
     free(w);
 }
 
-static kjit_status queue(kj_packet *packet, kj_reported *reported, kjit_stream *stream)
+static kjit_status queue(kj_packet *packet, const char *name, kj_reported *reported,
+                         kjit_stream *stream)
 {
     kjit_context *ctx = packet->mod->ctx;
     kj_failure why;
@@ -156,6 +158,7 @@ static kjit_status queue(kj_packet *packet, kj_reported *reported, kjit_stream *
     if (!w)
         return kj_no_memory(ctx);
     *w = (launch_work){.work.done = launch_done,
+                       .work.times = kj_trace_launch(ctx, name, packet->call.values, stream),
                        .packet = packet,
                        .reported = ctx->ops->host_memory ? reported : NULL,
                        .stream = stream};
@@ -165,6 +168,7 @@ static kjit_status queue(kj_packet *packet, kj_reported *reported, kjit_stream *
         kj_stream_issued(stream);
         return status;
     }
+    kj_trace_end(w->work.times, status);
     kj_packet_drop(packet);
     free(w);
     return kj_fail_why(ctx, status, &why);
@@ -183,14 +187,21 @@ typedef struct flight {
     kjit_stream *stream;
 } flight;
 
+static const char *name_of(const flight *way)
+{
+    return way->label ? way->label : way->variant->kernel->name;
+}
+
 static kjit_status submit(const flight *way)
 {
     kjit_context *ctx = way->mod->ctx;
     kj_failure why;
     kj_host_fault fault;
     if (way->stream)
-        return queue(way->packet, way->reported, way->stream);
+        return queue(way->packet, name_of(way), way->reported, way->stream);
+    kj_times *times = kj_trace_launch(ctx, name_of(way), way->call->values, NULL);
     kjit_status status = ctx->ops->launch(ctx->dev, NULL, way->call, NULL, &fault, &why);
+    kj_trace_end(times, status);
     if (status == KJIT_OK)
         return status;
     return status == KJIT_FAULT ? kj_fail_fault(way->mod, way->variant->kernel, &fault)
@@ -202,8 +213,7 @@ static kjit_status submit_timed(const flight *way, const kj_timing_hook *hook)
     kjit_stream *stream = way->stream;
     kjit_context *ctx = way->mod->ctx;
     const kj_host_launch *values = way->call->values;
-    kj_timing timing = {.kind = KJ_TIMING_LAUNCH,
-                        .name = way->label ? way->label : way->variant->kernel->name};
+    kj_timing timing = {.kind = KJ_TIMING_LAUNCH, .name = name_of(way)};
     memcpy(timing.grid, values->grid, sizeof timing.grid);
     memcpy(timing.block, values->block, sizeof timing.block);
     ctx->ops->wait(ctx->dev, kj_queue_of(stream));

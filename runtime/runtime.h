@@ -52,6 +52,14 @@ typedef struct kj_thread {
     kjit_stream *stream;  /* its default stream, or NULL */
 } kj_thread;
 
+/* Whom traces go to (trace.c). */
+typedef struct kj_tracer {
+    pthread_mutex_t lock; /* held while the function is called or exchanged */
+    kjit_trace_fn *trace; /* or NULL */
+    void *user;
+    atomic_bool on; /* there is one */
+} kj_tracer;
+
 /* The stream that all others are ordered with (default_stream.c). */
 typedef struct kj_legacy {
     pthread_mutex_t lock;
@@ -145,6 +153,7 @@ struct kjit_context {
     kjit_stream *streams;
     int streams_made;
     kj_legacy legacy;
+    kj_tracer tracer;
     char *cache_path; /* of compiled code, or NULL */
     kj_store store;   /* of compiled code */
     bool store_opened;
@@ -329,6 +338,7 @@ kjit_status kj_array_view(kjit_array *a, char *data, kjit_dtype dtype, int ndim,
 
 /* The transfer of all elements of src to dst, of one shape and dtype. False when there is none to
  * move. */
+const char *kj_transfer_name(const kj_transfer *t); /* "host to device" */
 bool kj_transfer_init(kj_transfer *t, const kjit_array *dst, const kjit_array *src);
 /* Can one be copied to the other? KJIT_SHAPE if not. */
 kjit_status kj_check_shapes(const kjit_array *dst, const kjit_array *src);
@@ -404,12 +414,12 @@ struct kjit_stream {
     kjit_status status; /* the first failure of its work, until someone synchronises */
     char *text;
     _Atomic(kjit_graph *) recording; /* what it records, under its lock; or NULL */
-    struct kj_reported *reports; /* of its launches, on their way back from the device */
-    pthread_t thread;            /* of KJ_QUEUE_THREAD: the one that may put work into it */
-    bool left;                   /* that thread has ended; under the context's lock */
-    kj_mark *mark;               /* for the legacy stream to wait for; under its lock; or NULL */
-    atomic_bool fresh;           /* there is work that the legacy stream was not told to wait for */
-    _Atomic uint64_t followed;   /* of kj_legacy.issued: what later work waits for */
+    struct kj_reported *reports;     /* of its launches, on their way back from the device */
+    pthread_t thread;                /* of KJ_QUEUE_THREAD: the one that may put work into it */
+    bool left;                       /* that thread has ended; under the context's lock */
+    kj_mark *mark;             /* for the legacy stream to wait for; under its lock; or NULL */
+    atomic_bool fresh;         /* there is work that the legacy stream was not told to wait for */
+    _Atomic uint64_t followed; /* of kj_legacy.issued: what later work waits for */
 };
 
 struct kjit_event {
@@ -419,7 +429,6 @@ struct kjit_event {
     bool timing;
 };
 
-double kj_now_ms(void);
 kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
 kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out);
 void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */
@@ -637,5 +646,19 @@ bool kj_report_failed(const kjit_stream *stream);
 void kj_print_flush(kjit_context *ctx);
 /* After that, others are to take it; gives those before. */
 kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer);
+
+/* ---- Traces (trace.c) ---- */
+
+bool kj_tracing(const kjit_context *ctx);
+/* A launch, copy, callback or graph on its way, or nothing (NULL) while nobody traces. kj_trace_end takes
+ * it when it has ended, or was not queued; with a stream its times are the device's to fill in. */
+kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_host_launch *values,
+                          const kjit_stream *stream);
+kj_times *kj_trace_copy(kjit_context *ctx, const kj_transfer *transfer, const kjit_stream *stream);
+kj_times *kj_trace_whole(kjit_context *ctx, kjit_trace_kind kind, const char *name,
+                         const kjit_stream *stream); /* of which there is no more to say */
+void kj_trace_end(kj_times *times, kjit_status status);
+/* Code was compiled, or loaded from the cache, from begin_ms until now. */
+void kj_trace_compiled(kjit_context *ctx, bool loaded, const char *name, double begin_ms);
 
 #endif

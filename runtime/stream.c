@@ -1,16 +1,8 @@
 /* Streams: queues of the device, with the failures of their work kept until someone asks. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime.h"
-
-double kj_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 kj_queue *kj_queue_of(kjit_stream *stream)
 {
@@ -212,6 +204,11 @@ void *kjit_stream_handle(const kjit_stream *s)
     return s && kj_enter(s->ctx) == KJIT_OK ? s->ctx->ops->queue_handle(s->queue) : NULL;
 }
 
+int kjit_stream_number(const kjit_stream *s)
+{
+    return s ? s->number : 0;
+}
+
 kjit_status kjit_stream_synchronize(kjit_stream *s)
 {
     kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
@@ -295,6 +292,7 @@ static void callback_done(kj_work *work, kjit_status status, const kj_host_fault
     if (!atomic_load(&c->called))
         call(c, status);
     kj_stream_ended(c->stream, work, status);
+    kj_trace_end(work->times, status);
     free(c);
 }
 
@@ -314,12 +312,14 @@ kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user)
     if (!c)
         return kj_no_memory(s->ctx);
     *c = (callback){.work.done = callback_done, .stream = s, .fn = fn, .user = user};
+    c->work.times = kj_trace_whole(s->ctx, KJIT_TRACE_CALLBACK, "callback", s);
     kj_failure why;
     status = s->ctx->ops->call(s->ctx->dev, s->queue, run_callback, &c->work, &why);
     if (status == KJIT_OK) {
         kj_stream_issued(s);
         return status;
     }
+    kj_trace_end(c->work.times, status);
     free(c);
     return kj_fail_why(s->ctx, status, &why);
 }

@@ -147,7 +147,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     compilation c = {
         .kernel = kernel, .spec = spec, .label = label, .variant = v, .cached = {.lock = -1}};
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
-    double start = hook ? kj_now_ms() : 0;
+    bool tracing = kj_tracing(ctx);
+    double start = hook || tracing ? kj_now_ms() : 0;
     kjit_status status = build(&c);
     if (status != KJIT_OK) {
         kj_failure why;
@@ -158,6 +159,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
         hook->report(hook->user, &(kj_timing){.kind = c.kept ? KJ_TIMING_LOAD : KJ_TIMING_COMPILE,
                                               .name = label ? label : kernel->decl->name,
                                               .ms = kj_now_ms() - start});
+    if (tracing)
+        kj_trace_compiled(ctx, c.kept, label ? label : kernel->decl->name, start);
     _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];
     atomic_init(&v->next, atomic_load(bucket));
     atomic_store_explicit(bucket, v, memory_order_release);

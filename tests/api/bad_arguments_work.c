@@ -81,6 +81,8 @@ static void kinds_of_streams(void **state)
     NONE(kjit_stream_callback, (NULL, tell, &status));
     BAD(kjit_stream_callback, (own.stream, NULL, &status), KJIT_INVALID, "the function is NULL");
     HARMLESS(kjit_stream_handle, (NULL));
+    HARMLESS(kjit_stream_number, (NULL));
+    HARMLESS(kjit_set_trace, (NULL, NULL, NULL));
 }
 
 static void events(void **state)

@@ -170,8 +170,9 @@ typedef struct copy_task {
 static void run_copy(kj_task *task)
 {
     copy_task *t = (copy_task *)task;
+    kj_task_begins(t->work);
     kj_transfer_run(&t->transfer);
-    t->work->done(t->work, KJIT_OK, NULL);
+    kj_task_ends(t->work, KJIT_OK, NULL);
 }
 
 static kjit_status cpu_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer,
@@ -203,8 +204,9 @@ typedef struct call_task {
 static void run_call(kj_task *task)
 {
     call_task *t = (call_task *)task;
+    kj_task_begins(t->work);
     t->run(t->work);
-    t->work->done(t->work, KJIT_OK, NULL);
+    kj_task_ends(t->work, KJIT_OK, NULL);
 }
 
 static kjit_status cpu_call(kj_device *dev, kj_queue *queue, void (*run)(kj_work *work),
@@ -246,10 +248,11 @@ static void run_launch(kj_task *task)
 {
     launch_task *t = (launch_task *)task;
     kj_failure why;
+    kj_task_begins(t->work);
     kjit_status status = kj_cpu_run(t->dev, t->exec, t->values, t->scratch, &why);
     if (status != KJIT_OK && status != KJIT_FAULT)
         t->work->why = why.text;
-    t->work->done(t->work, status, &t->fault);
+    kj_task_ends(t->work, status, &t->fault);
 }
 
 static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,

@@ -66,6 +66,10 @@ typedef struct kj_task {
     void (*run)(struct kj_task *task);
 } kj_task;
 
+/* A task's work begins; and has ended, which its owner is told. */
+void kj_task_begins(kj_work *work);
+void kj_task_ends(kj_work *work, kjit_status status, const kj_host_fault *fault);
+
 kjit_status kj_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
                             kj_failure *why);
 void *kj_queue_handle(const kj_queue *queue); /* NULL */

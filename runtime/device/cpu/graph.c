@@ -71,6 +71,7 @@ static void launch(graph_task *t, int step)
 static void run_graph(kj_task *task)
 {
     graph_task *t = (graph_task *)task;
+    kj_task_begins(t->work);
     for (int i = 0; i < t->graph->n; i++) {
         if (t->graph->steps[i].launch)
             launch(t, i);
@@ -79,7 +80,7 @@ static void run_graph(kj_task *task)
     }
     if (t->status != KJIT_OK && t->status != KJIT_FAULT)
         t->work->why = t->why.text;
-    t->work->done(t->work, t->status, &t->fault);
+    kj_task_ends(t->work, t->status, &t->fault);
 }
 
 kjit_status kj_cpu_graph_launch(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,

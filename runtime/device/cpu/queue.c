@@ -5,7 +5,6 @@
  * comparison a queue. Everything is guarded by the device's one lock; tasks run without it. */
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cpu.h"
 
@@ -91,6 +90,19 @@ static bool add(kj_queue *q, kj_task *task)
     q->tail = task;
     atomic_fetch_add(&q->all->pending, 1);
     return true;
+}
+
+void kj_task_begins(kj_work *work)
+{
+    if (work->times)
+        work->times->begin = kj_now_ms();
+}
+
+void kj_task_ends(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    if (work->times)
+        work->times->end = kj_now_ms();
+    work->done(work, status, fault);
 }
 
 /* ---- Queues ---- */
@@ -192,13 +204,6 @@ typedef struct mark_task {
     uint64_t number; /* the record that is made, or waited for */
 } mark_task;
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 /* Under the lock. */
 static void drop(kj_mark *mark)
 {
@@ -220,7 +225,7 @@ static void run_record(kj_task *task)
 {
     mark_task *t = (mark_task *)task;
     kj_queues *all = t->mark->all;
-    double ms = now_ms();
+    double ms = kj_now_ms();
     pthread_mutex_lock(&all->lock);
     reach(t->mark, t->number, ms);
     drop(t->mark);
@@ -287,7 +292,7 @@ kjit_status kj_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_fa
     if (queue)
         return add_mark_task(mark, queue, true, why);
     kj_queue_wait(dev, NULL);
-    double ms = now_ms();
+    double ms = kj_now_ms();
     pthread_mutex_lock(&mark->all->lock);
     reach(mark, ++mark->issued, ms);
     pthread_mutex_unlock(&mark->all->lock);

@@ -55,6 +55,7 @@ static kjit_status queue_call(kj_queue *q, call_task *c, kj_failure *why)
 {
     kj_device *dev = q->dev;
     pthread_mutex_lock(&q->issue);
+    kj_cuda_span_begin(q, &c->task);
     kj_cu_result result = dev->cu->LaunchHostFunc(q->stream, run_on_host, c);
     if (result == KJ_CU_SUCCESS)
         kj_cuda_queued(q, &c->task, false);
@@ -76,6 +77,6 @@ kjit_status kj_cuda_call(kj_device *dev, kj_queue *queue, void (*run)(kj_work *w
         kj_cuda_leave(dev);
     }
     if (status != KJIT_OK)
-        free(c);
+        kj_cuda_task_drop(dev, &c->task);
     return status;
 }

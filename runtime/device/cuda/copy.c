@@ -365,6 +365,7 @@ static kjit_status queue_copy(kj_queue *q, copy_task *c, const kj_transfer *t, k
 {
     kj_device *dev = q->dev;
     pthread_mutex_lock(&q->issue);
+    kj_cuda_span_begin(q, &c->task);
     kj_cu_result result = queue_transfer(q, c, t);
     if (result == KJ_CU_SUCCESS)
         kj_cuda_queued(q, &c->task, false);

@@ -166,6 +166,7 @@ static void cuda_close(kj_device *dev)
         kj_cuda_note(dev, dev->cu->StreamDestroy(dev->memory_stream));
         kj_cuda_note(dev, dev->cu->StreamDestroy(dev->stream));
     }
+    kj_cuda_base_free(dev);
     kj_cuda_events_free(dev, entered);
     if (entered)
         kj_cuda_leave(dev);

@@ -45,9 +45,12 @@ typedef struct kj_cuda_launch {
 typedef struct kj_cuda_event {
     struct kj_cuda_event *next;
     kj_cu_event event;
+    bool timing;
 } kj_cuda_event;
 
 typedef struct kj_cuda_task kj_cuda_task;
+typedef struct kj_cuda_base kj_cuda_base;
+typedef struct kj_cuda_span kj_cuda_span;
 
 struct kj_device {
     const kj_cuda_driver *cu;
@@ -66,6 +69,7 @@ struct kj_device {
     uint64_t admitted;          /* devices that reach the pool's memory, or cannot */
     kj_cu_module mover_module;
     kj_cu_function mover;
+    kj_cuda_base *base; /* of spans; NULL before the first */
 
     pthread_mutex_t lock; /* of all that follows; never held while the driver is called */
     pthread_cond_t ended; /* some task has */
@@ -73,7 +77,7 @@ struct kj_device {
     uint64_t tickets;   /* tasks ever queued */
     atomic_int pending; /* tasks queued that have not ended */
     kj_cuda_launch *launches;
-    kj_cuda_event *events; /* for use again */
+    kj_cuda_event *events[2]; /* for use again; with times, the second */
     void *stages; /* page-locked memory for use again; each begins with the next's address */
     kj_cuda_task *remains; /* of a lost device: what a host function might still look at */
     atomic_bool lost;
@@ -131,6 +135,7 @@ struct kj_cuda_task {
     kj_cuda_event *reached; /* recorded behind it; NULL: a later task's tells */
     kj_cuda_launch launch;  /* linked when it has a `what` */
     kj_work *work;          /* NULL: nobody is told */
+    kj_cuda_span *span;     /* or NULL */
     /* Called before that, on a task that has ended; on a lost device it makes sure that no host
      * function goes on. May be NULL. */
     void (*end)(kj_device *dev, kj_cuda_task *task, bool lost);
@@ -170,6 +175,9 @@ kj_cu_result kj_cuda_sync(kj_device *dev, kj_cu_stream stream);
 void kj_cuda_task_drop(kj_device *dev, kj_cuda_task *task);
 void kj_cuda_launch_begin(kj_device *dev, kj_cuda_launch *launch);
 void kj_cuda_launch_end(kj_device *dev, kj_cuda_launch *launch);
+/* An event that was used before or a new one; NULL when there is none. The context is entered. */
+kj_cuda_event *kj_cuda_event_take(kj_device *dev, bool timing);
+void kj_cuda_event_give(kj_device *dev, kj_cuda_event *event);
 void kj_cuda_events_free(kj_device *dev, bool entered);
 
 kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
@@ -186,6 +194,16 @@ void kj_cuda_mark_wait(kj_mark *mark);
 bool kj_cuda_mark_reached(kj_mark *mark);
 kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
+
+/* ---- When work ran (span.c) ---- */
+
+/* Around what a task puts into the queue's stream, if its owner asks for the times: `issue` is held,
+ * the context is entered. kj_cuda_queued calls the second. */
+void kj_cuda_span_begin(kj_queue *queue, kj_cuda_task *task);
+void kj_cuda_span_end(kj_queue *queue, kj_cuda_task *task);
+/* Of a task that ends: fills the times in if it was reached. */
+void kj_cuda_span_drop(kj_device *dev, kj_cuda_task *task, bool reached);
+void kj_cuda_base_free(kj_device *dev);
 
 /* ---- Host functions (call.c) ---- */
 

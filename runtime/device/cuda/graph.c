@@ -187,6 +187,7 @@ kjit_status kj_cuda_graph_launch(kj_device *dev, kj_queue *q, kj_graph *g, kj_wo
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
         pthread_mutex_lock(&q->issue);
+        kj_cuda_span_begin(q, task);
         kj_cu_result result = launch(dev, g, q->stream);
         if (result == KJ_CU_SUCCESS)
             kj_cuda_queued(q, task, false);
@@ -196,6 +197,6 @@ kjit_status kj_cuda_graph_launch(kj_device *dev, kj_queue *q, kj_graph *g, kj_wo
         kj_cuda_leave(dev);
     }
     if (status != KJIT_OK)
-        free(task);
+        kj_cuda_task_drop(dev, task);
     return status;
 }

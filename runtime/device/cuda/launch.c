@@ -104,6 +104,7 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
     if (status == KJIT_OK) {
         pthread_mutex_lock(&q->issue);
         kj_cu_result result = kj_cuda_ready_counter(dev, q->stream, call->exec, &q->counter);
+        kj_cuda_span_begin(q, task);
         if (result == KJ_CU_SUCCESS)
             result = kj_cuda_put(dev, q->stream, &q->counter, call);
         if (result == KJ_CU_SUCCESS)
@@ -114,7 +115,7 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
         kj_cuda_leave(dev);
     }
     if (status != KJIT_OK)
-        free(task);
+        kj_cuda_task_drop(dev, task);
     return status;
 }
 

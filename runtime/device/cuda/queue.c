@@ -5,20 +5,21 @@
 
 /* ---- Events ---- */
 
-/* One that was used before or a new one; NULL when there is none. The context is entered. */
-static kj_cuda_event *take_event(kj_device *dev)
+kj_cuda_event *kj_cuda_event_take(kj_device *dev, bool timing)
 {
     pthread_mutex_lock(&dev->lock);
-    kj_cuda_event *e = dev->events;
+    kj_cuda_event *e = dev->events[timing];
     if (e)
-        dev->events = e->next;
+        dev->events[timing] = e->next;
     pthread_mutex_unlock(&dev->lock);
     if (e)
         return e;
     e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
-    kj_cu_result result = dev->cu->EventCreate(&e->event, KJ_CU_EVENT_DISABLE_TIMING);
+    e->timing = timing;
+    kj_cu_result result =
+        dev->cu->EventCreate(&e->event, timing ? KJ_CU_EVENT_DEFAULT : KJ_CU_EVENT_DISABLE_TIMING);
     if (result == KJ_CU_SUCCESS)
         return e;
     kj_cuda_note(dev, result);
@@ -26,11 +27,11 @@ static kj_cuda_event *take_event(kj_device *dev)
     return NULL;
 }
 
-static void give_event(kj_device *dev, kj_cuda_event *e)
+void kj_cuda_event_give(kj_device *dev, kj_cuda_event *e)
 {
     pthread_mutex_lock(&dev->lock);
-    e->next = dev->events;
-    dev->events = e;
+    e->next = dev->events[e->timing];
+    dev->events[e->timing] = e;
     pthread_mutex_unlock(&dev->lock);
 }
 
@@ -38,25 +39,27 @@ static void give_event(kj_device *dev, kj_cuda_event *e)
 static kj_cuda_event *record_event(kj_queue *q)
 {
     kj_device *dev = q->dev;
-    kj_cuda_event *e = take_event(dev);
+    kj_cuda_event *e = kj_cuda_event_take(dev, false);
     if (!e)
         return NULL;
     kj_cu_result result = dev->cu->EventRecord(e->event, q->stream);
     if (result == KJ_CU_SUCCESS)
         return e;
     kj_cuda_note(dev, result);
-    give_event(dev, e);
+    kj_cuda_event_give(dev, e);
     return NULL;
 }
 
 void kj_cuda_events_free(kj_device *dev, bool entered)
 {
-    while (dev->events) {
-        kj_cuda_event *e = dev->events;
-        dev->events = e->next;
-        if (entered)
-            kj_cuda_note(dev, dev->cu->EventDestroy(e->event));
-        free(e);
+    for (int timing = 0; timing < 2; timing++) {
+        while (dev->events[timing]) {
+            kj_cuda_event *e = dev->events[timing];
+            dev->events[timing] = e->next;
+            if (entered)
+                kj_cuda_note(dev, dev->cu->EventDestroy(e->event));
+            free(e);
+        }
     }
 }
 
@@ -101,6 +104,7 @@ uint64_t kj_cuda_queued(kj_queue *q, kj_cuda_task *task, bool exact)
     kj_device *dev = q->dev;
     if (task->launch.what)
         kj_cuda_launch_begin(dev, &task->launch);
+    kj_cuda_span_end(q, task);
     if (++q->unmarked >= GROUP) {
         q->unmarked = 0;
         q->due = true;
@@ -189,6 +193,7 @@ static void forget(kj_device *dev, kj_cuda_task *task, bool lost)
 void kj_cuda_task_drop(kj_device *dev, kj_cuda_task *task)
 {
     bool lost = kj_cuda_is_lost(dev);
+    kj_cuda_span_drop(dev, task, false);
     if (task->end)
         task->end(dev, task, lost);
     forget(dev, task, lost);
@@ -202,7 +207,8 @@ static void end_task(kj_queue *q, kj_cuda_task *task)
     if (task->launch.what)
         kj_cuda_launch_end(dev, &task->launch);
     if (task->reached)
-        give_event(dev, task->reached);
+        kj_cuda_event_give(dev, task->reached);
+    kj_cuda_span_drop(dev, task, !lost);
     if (task->end)
         task->end(dev, task, lost);
     if (task->work) {
