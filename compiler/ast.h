@@ -97,6 +97,7 @@ typedef enum kj_stmt_kind {
     KJ_S_IF,     /* u.if_: elif is an if alone in no */
     KJ_S_FOR,    /* u.for_: for names in iter { body } */
     KJ_S_WHILE,  /* u.while_ */
+    KJ_S_WITH,   /* u.with: with value as name { body }, of run blocks; or NULL */
     KJ_S_BREAK,
     KJ_S_CONTINUE,
     KJ_S_RETURN,   /* u.expr: NULL, an expression or a tuple */
@@ -119,6 +120,7 @@ struct kj_stmt {
         struct { kj_expr *test; kj_stmt *yes, *no; } if_;
         struct { kj_name *names; kj_expr *iter; kj_stmt *body; } for_;
         struct { kj_expr *test; kj_stmt *body; } while_;
+        struct { kj_expr *value; kj_name *name; kj_stmt *body; } with;
     } u;
     /* clang-format on */
 };

@@ -423,6 +423,22 @@ kj_stmt *kj_make_while(kj_parser *p, kj_span span, kj_expr *test, kj_block body)
     return limited_stmt(p, s);
 }
 
+kj_stmt *kj_make_with(kj_parser *p, kj_span span, kj_expr *value, const char *name,
+                      kj_span name_span, kj_stmts body)
+{
+    kj_stmt *s = stmt_above(p, span, KJ_S_WITH, deeper(value->depth, body.depth));
+    s->u.with.value = value;
+    s->u.with.name = name ? kj_name_append(p, (kj_names){0}, name_span, name).first : NULL;
+    s->u.with.body = body.first;
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_widen(kj_span span, kj_stmt *s)
+{
+    s->span = span;
+    return s;
+}
+
 kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop)
 {
     loop->attrs = attrs.first;

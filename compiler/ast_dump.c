@@ -266,6 +266,13 @@ static void dump_stmt(dump *d, const kj_stmt *s)
         dump_stmts(d, "body", s->u.while_.body);
         d->level--;
         break;
+    case KJ_S_WITH:
+        put_names(d, "with", s->u.with.name);
+        d->level++;
+        dump_expr(d, "value", s->u.with.value);
+        dump_stmts(d, "body", s->u.with.body);
+        d->level--;
+        break;
     case KJ_S_BREAK: dump_simple(d, "break", NULL); break;
     case KJ_S_CONTINUE: dump_simple(d, "continue", NULL); break;
     case KJ_S_RETURN: dump_simple(d, "return", s->u.expr); break;

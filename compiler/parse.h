@@ -144,6 +144,9 @@ kj_stmt *kj_make_if(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_
 kj_stmts kj_make_elif(kj_parser *p, kj_span span, kj_expr *test, kj_block yes, kj_stmts no);
 kj_stmt *kj_make_for(kj_parser *p, kj_span span, kj_names names, kj_expr *iter, kj_block body);
 kj_stmt *kj_make_while(kj_parser *p, kj_span span, kj_expr *test, kj_block body);
+kj_stmt *kj_make_with(kj_parser *p, kj_span span, kj_expr *value, const char *name,
+                      kj_span name_span, kj_stmts body);
+kj_stmt *kj_widen(kj_span span, kj_stmt *s); /* the same, as all of the span */
 kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop);
 
 kj_names kj_name_append(kj_parser *p, kj_names list, kj_span span, const char *name);

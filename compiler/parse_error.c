@@ -122,9 +122,9 @@ static const char *hint_for_word(const char *word)
 
 #define ITEMS "'const', 'fn', 'kernel', 'record' or 'run'"
 static const char *const item_words[] = {"const", "fn", "kernel", "record", "run"};
-static const char *const stmt_words[] = {"let",    "var",      "if",     "elif",
-                                         "else",   "for",      "while",  "continue",
-                                         "return", "requires", "launch", "param"};
+static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
+                                         "for",      "while",  "with", "continue", "return",
+                                         "requires", "launch", "param"};
 
 /* Hints about a name that stands where a keyword might. */
 static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words,

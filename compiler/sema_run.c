@@ -216,6 +216,15 @@ static void check_let(kj_sema *s, const kj_stmt *st)
     declare_run_names(s, st->u.let.names, role);
 }
 
+static void check_with(kj_sema *s, const kj_stmt *st, int loops)
+{
+    kj_sema_run_expr(s, st->u.with.value);
+    kj_scope_push(s);
+    declare_run_names(s, st->u.with.name, KJ_ROLE_LET);
+    check_run_block(s, st->u.with.body, loops);
+    kj_scope_pop(s);
+}
+
 static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
 {
     switch (st->kind) {
@@ -238,6 +247,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         kj_sema_run_expr(s, st->u.while_.test);
         check_run_block(s, st->u.while_.body, loops + 1);
         break;
+    case KJ_S_WITH: check_with(s, st, loops); break;
     case KJ_S_BREAK:
     case KJ_S_CONTINUE:
         if (!loops)

@@ -368,8 +368,9 @@ static void expr_stmt(kj_sema *s, const kj_stmt *st)
 
 static void misplaced(kj_sema *s, const kj_stmt *st)
 {
-    if (st->kind == KJ_S_PARAM) {
-        kj_sema_error(s, st->span, "misplaced", "'param' belongs to the run block");
+    if (st->kind != KJ_S_REQUIRES) {
+        kj_sema_error(s, st->span, "misplaced", "'%s' belongs to the run block",
+                      st->kind == KJ_S_PARAM ? "param" : "with");
         return;
     }
     kj_message *m =
@@ -391,7 +392,8 @@ static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
     case KJ_S_RETURN: return_stmt(s, st, tail); break;
     case KJ_S_LAUNCH: kj_launch_stmt(s, st); break;
     case KJ_S_REQUIRES:
-    case KJ_S_PARAM: misplaced(s, st); break;
+    case KJ_S_PARAM:
+    case KJ_S_WITH: misplaced(s, st); break;
     }
 }
 

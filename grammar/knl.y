@@ -80,7 +80,7 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 
 %token CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
-%token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while"
+%token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while" WITH "with" AS "as"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
 %token AND "and" OR "or" NOT "not" TRUE "true" FALSE "false"
 
@@ -100,10 +100,11 @@ static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 %nterm <type> type opt_type result
 %nterm <types> types
 %nterm <count> commas
-%nterm <stmt> stmt compound loop
+%nterm <stmt> stmt compound loop with
 %nterm <stmts> stmts else_part
 %nterm <block> block
 %nterm <names> names
+%nterm <name> opt_as
 %nterm <flag> let
 %nterm <attrs> attrs
 %nterm <exprs> attr_args
@@ -258,6 +259,7 @@ let: "let" { $$ = false; } | "var" { $$ = true; } ;
 compound:
     "if" expr block else_part   { $$ = kj_make_if(p, @$, $2, $3, $4); }
 |   loop
+|   "with" with                 { $$ = kj_widen(@$, $2); }
 |   attrs loop                  { $$ = kj_with_attrs($1, @$, $2); }
 |   error block else_part       { $$ = NULL; }
 ;
@@ -266,6 +268,18 @@ else_part:
     %empty                      { $$ = (kj_stmts){0}; }
 |   "else" block                { $$ = $2.stmts; }
 |   "elif" expr block else_part { $$ = kj_make_elif(p, @$, $2, $3, $4); }
+;
+
+/* `with a, b { }` is `with a { with b { } }`. */
+with:
+    expr opt_as block           { $$ = kj_make_with(p, @$, $1, $2, @2, $3.stmts); }
+|   expr opt_as "," with
+                            { $$ = kj_make_with(p, @$, $1, $2, @2, kj_stmt_append((kj_stmts){0}, $4)); }
+;
+
+opt_as:
+    %empty                      { $$ = NULL; }
+|   "as" NAME                   { @$ = @2; $$ = $2; }
 ;
 
 loop:

@@ -29,7 +29,11 @@ typedef enum kj_rkind {
     KJ_R_STREAM,
     KJ_R_EVENT,
     KJ_R_SMART,
+    KJ_R_SCOPE, /* what only `with` takes */
 } kj_rkind;
+
+/* Kinds of KJ_R_SCOPE. */
+typedef enum kj_rscope { KJ_SCOPE_DEFER } kj_rscope;
 
 typedef struct kj_robject kj_robject;
 
@@ -69,6 +73,10 @@ struct kj_robject {
         kjit_stream *stream;
         kjit_event *event;
         kjit_smart *smart;
+        struct {
+            kj_rscope kind;
+            kj_rvalue arrays; /* a tuple, or none */
+        } scope;
     } u;
 };
 
@@ -191,6 +199,7 @@ bool kj_run_lazy(kj_run *r, kj_span at, const struct kj_lazy *e,
 bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out);
 bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out);
 bool kj_run_smart(kj_run *r, kj_span at, kjit_smart *s, kj_rvalue *out);
+bool kj_run_scope(kj_run *r, kj_span at, kj_rscope kind, kj_rvalue arrays, kj_rvalue *out);
 bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list,
                    kj_rvalue item);        /* takes the item's reference */
 const char *kj_run_kind_name(kj_rvalue v); /* "an int", "a string": for messages */
@@ -423,8 +432,14 @@ kj_run_builtin kj_run_reduce, kj_run_cumsum;
 /* lazy_node.c */
 kj_run_builtin kj_run_where;
 /* run_stream.c */
-kj_run_builtin kj_run_new_stream, kj_run_new_event, kj_run_synchronize, kj_run_elapsed,
-    kj_run_device, kj_run_m_synchronize, kj_run_record, kj_run_wait;
+kj_run_builtin kj_run_new_stream, kj_run_default_stream, kj_run_new_event, kj_run_synchronize,
+    kj_run_elapsed, kj_run_device, kj_run_m_synchronize, kj_run_auto_synchronize, kj_run_query,
+    kj_run_record, kj_run_wait;
+/* run_with.c */
+kj_run_builtin kj_run_defer_cleanup;
+/* A value begins a `with`, and ends it, also after a failure; *named: what `as` names. */
+bool kj_run_enter(kj_run *r, kj_span at, kj_rvalue v, kj_rvalue *named);
+bool kj_run_exit(kj_run *r, kj_span at, kj_rvalue v);
 /* run_assert.c */
 kj_run_builtin kj_run_assert, kj_run_assert_close;
 /* run_basic.c */

@@ -104,6 +104,7 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted
     case KJ_R_STREAM: kj_str_puts(t, "<stream>"); break;
     case KJ_R_EVENT: kj_str_puts(t, "<event>"); break;
     case KJ_R_SMART: kj_str_puts(t, "<smart array>"); break;
+    case KJ_R_SCOPE: kj_str_puts(t, "<scope>"); break;
     }
     return true;
 }

@@ -290,6 +290,27 @@ static bool if_statement(kj_run *r, const kj_stmt *s)
     return block(r, truth ? s->u.if_.yes : s->u.if_.no);
 }
 
+static bool with_statement(kj_run *r, const kj_stmt *s)
+{
+    kj_rvalue v, named;
+    kj_span at = s->u.with.value->span;
+    int names = r->nnames;
+    if (!kj_run_eval(r, s->u.with.value, &v) || !kj_run_enter(r, at, v, &named))
+        return false;
+    bool ok = true;
+    if (!s->u.with.name)
+        kj_run_drop(&named);
+    else if (named.kind == KJ_R_NONE)
+        ok = kj_run_fail(r, KJIT_TYPE, s->u.with.name->span, "there is nothing to name here");
+    else
+        ok = kj_run_bind(r, at, s->u.with.name->name, named, true);
+    ok = ok && block(r, s->u.with.body);
+    kj_run_leave(r, names);
+    ok = kj_run_exit(r, at, v) && ok;
+    kj_run_drop(&v);
+    return ok;
+}
+
 static bool expression(kj_run *r, const kj_expr *e)
 {
     kj_rvalue v;
@@ -309,6 +330,7 @@ static bool statement(kj_run *r, const kj_stmt *s)
     case KJ_S_IF: return if_statement(r, s);
     case KJ_S_FOR: return for_loop(r, s);
     case KJ_S_WHILE: return while_loop(r, s);
+    case KJ_S_WITH: return with_statement(r, s);
     case KJ_S_BREAK: r->flow = KJ_FLOW_BREAK; return true;
     case KJ_S_CONTINUE: r->flow = KJ_FLOW_CONTINUE; return true;
     case KJ_S_RETURN: r->flow = KJ_FLOW_RETURN; return true;

@@ -11,10 +11,22 @@ bool kj_run_new_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
            kj_run_stream(r, c->span, s, out);
 }
 
+bool kj_run_default_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_stream *s = NULL;
+    kjit_status status = c->id == KJ_RUN_PER_THREAD_DEFAULT_STREAM
+                             ? kjit_stream_per_thread_default(r->ctx, &s)
+                             : kjit_stream_legacy_default(r->ctx, &s);
+    return kj_run_check(r, status, c->span) && kj_run_stream(r, c->span, s, out);
+}
+
 bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_event *e = NULL;
-    return kj_run_check(r, kjit_event_create(r->ctx, 1, &e), c->span) &&
+    bool timing = true;
+    if (c->given[0] && !kj_run_truth(r, c->spans[0], c->args[0], &timing))
+        return false;
+    return kj_run_check(r, kjit_event_create(r->ctx, timing, &e), c->span) &&
            kj_run_event(r, c->span, e, out);
 }
 
@@ -68,6 +80,29 @@ bool kj_run_m_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (c->self.kind == KJ_R_EVENT)
         return kj_run_check(r, kjit_event_synchronize(c->self.u.object->u.event), c->span);
     return no_member(r, c);
+}
+
+bool kj_run_auto_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    if (c->self.kind != KJ_R_STREAM)
+        return no_member(r, c);
+    kj_run_keep(c->self);
+    *out = c->self;
+    return true;
+}
+
+bool kj_run_query(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kjit_status status;
+    int done = 0;
+    if (c->self.kind == KJ_R_STREAM)
+        status = kjit_stream_query(c->self.u.object->u.stream, &done);
+    else if (c->self.kind == KJ_R_EVENT)
+        status = kjit_event_query(c->self.u.object->u.event, &done);
+    else
+        return no_member(r, c);
+    *out = kj_run_bool(done);
+    return kj_run_check(r, status, c->span);
 }
 
 bool kj_run_record(kj_run *r, kj_rcall *c, kj_rvalue *out)

@@ -35,9 +35,14 @@ void kj_run_free_object(kj_robject *o)
 /* What an object holds. */
 static int64_t items_of(const kj_robject *o, const kj_rvalue **items)
 {
-    bool sequence = o->kind == KJ_R_TUPLE || o->kind == KJ_R_LIST;
-    *items = sequence ? o->u.seq.items : o->kind == KJ_R_LAZY ? o->u.lazy->args : NULL;
-    return sequence ? o->u.seq.n : o->kind == KJ_R_LAZY ? o->u.lazy->n : 0;
+    *items = NULL;
+    switch (o->kind) {
+    case KJ_R_TUPLE:
+    case KJ_R_LIST: *items = o->u.seq.items; return o->u.seq.n;
+    case KJ_R_LAZY: *items = o->u.lazy->args; return o->u.lazy->n;
+    case KJ_R_SCOPE: *items = &o->u.scope.arrays; return 1;
+    default: return 0;
+    }
 }
 
 /* What an object holds goes with it. Those that nothing refers to any more wait in a list by
@@ -223,19 +228,38 @@ bool kj_run_smart(kj_run *r, kj_span at, kjit_smart *s, kj_rvalue *out)
     return true;
 }
 
+bool kj_run_scope(kj_run *r, kj_span at, kj_rscope kind, kj_rvalue arrays, kj_rvalue *out)
+{
+    kj_robject *o = new_object(r, at, KJ_R_SCOPE, out);
+    if (!o)
+        return false;
+    o->u.scope.kind = kind;
+    o->u.scope.arrays = arrays;
+    return true;
+}
+
 /* ---- What a value is ---- */
 
 const char *kj_run_kind_name(kj_rvalue v)
 {
     static const char *const names[] = {
-        [KJ_R_NONE] = "nothing",    [KJ_R_BOOL] = "a bool",
-        [KJ_R_INT] = "an int",      [KJ_R_COMPLEX] = "a complex number",
-        [KJ_R_FLOAT] = "a float",   [KJ_R_DTYPE] = "a type",
-        [KJ_R_KERNEL] = "a kernel", [KJ_R_STRING] = "a string",
-        [KJ_R_TUPLE] = "a tuple",   [KJ_R_LIST] = "a list",
-        [KJ_R_RANGE] = "a range",   [KJ_R_ARRAY] = "an array",
-        [KJ_R_LAZY] = "an array",   [KJ_R_STREAM] = "a stream",
-        [KJ_R_EVENT] = "an event",  [KJ_R_SMART] = "a smart array",
+        [KJ_R_NONE] = "nothing",
+        [KJ_R_BOOL] = "a bool",
+        [KJ_R_INT] = "an int",
+        [KJ_R_COMPLEX] = "a complex number",
+        [KJ_R_FLOAT] = "a float",
+        [KJ_R_DTYPE] = "a type",
+        [KJ_R_KERNEL] = "a kernel",
+        [KJ_R_STRING] = "a string",
+        [KJ_R_TUPLE] = "a tuple",
+        [KJ_R_LIST] = "a list",
+        [KJ_R_RANGE] = "a range",
+        [KJ_R_ARRAY] = "an array",
+        [KJ_R_LAZY] = "an array",
+        [KJ_R_STREAM] = "a stream",
+        [KJ_R_EVENT] = "an event",
+        [KJ_R_SMART] = "a smart array",
+        [KJ_R_SCOPE] = "what 'with' takes",
     };
     return names[v.kind];
 }
