@@ -29,7 +29,7 @@ static const char source[] =
     "    a[i] = b[i]\n"
     "    b[i] = t\n"
     "}\n"
-    "kernel fill(c: Cell[], with: Cell) { c[grid(1)] = with }\n"
+    "kernel fill(c: Cell[], by: Cell) { c[grid(1)] = by }\n"
     "const table: Cell[2]\n"
     "kernel look(c: Cell[]) { c[grid(1)] = table[grid(1)] }\n";
 
