@@ -50,14 +50,6 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
            kj_run_check(r, kjit_array_save(a, path), c->span);
 }
 
-/* Device memory for the elements of an array, in its order. */
-static kjit_status device_like(kjit_array *a, kjit_array **out)
-{
-    bool columns = !kjit_array_is_contiguous(a, 'C') && kjit_array_is_contiguous(a, 'F');
-    return kjit_array_create(a->ctx, a->dtype, a->ndim, a->shape, columns ? 'F' : 'C', KJIT_DEVICE,
-                             out);
-}
-
 bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_array *from = NULL, *to = NULL;
@@ -67,8 +59,11 @@ bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
         (c->given[2] && !kj_run_truth(r, c->spans[2], c->args[2], &copies)) ||
         (c->given[3] && !kj_run_arg_array(r, c, 3, &to)))
         return false;
+    const kjit_array_options device = {.memory = KJIT_DEVICE};
     if (!c->given[3])
-        return kj_run_check(r, copies ? kjit_to_device(from, stream, &to) : device_like(from, &to),
+        return kj_run_check(r,
+                            copies ? kjit_to_device(from, stream, &to)
+                                   : kjit_array_like(from, &device, &to),
                             c->span) &&
                kj_run_array(r, c->span, to, out);
     if (kjit_array_memory(to) != KJIT_DEVICE)
@@ -78,23 +73,6 @@ bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
     *out = c->args[3];
     kj_run_keep(*out);
     return true;
-}
-
-bool kj_run_device_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
-{
-    kjit_dtype dtype = KJIT_F32;
-    int ndim;
-    int64_t shape[KJIT_MAX_NDIM];
-    return kj_run_arg_shape(r, c, 0, &ndim, shape) && kj_run_arg_dtype(r, c, 1, &dtype) &&
-           kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_DEVICE, out);
-}
-
-bool kj_run_device_array_like(kj_run *r, kj_rcall *c, kj_rvalue *out)
-{
-    kjit_array *a;
-    return kj_run_arg_array(r, c, 0, &a) &&
-           kj_run_new_array(r, c->span, kjit_array_dtype(a), kjit_array_ndim(a),
-                            kjit_array_shape(a), KJIT_DEVICE, out);
 }
 
 bool kj_run_copy(kj_run *r, kj_rcall *c, kj_rvalue *out)
