@@ -35,13 +35,6 @@ kjit_status kj_cuda_share(kj_device *dev, const kj_chunk *chunk, unsigned char *
     return status;
 }
 
-/* Results that speak of the handle, or of what it is for. */
-static bool is_handles(kj_cu_result result)
-{
-    return result == KJ_CU_INVALID_VALUE || result == KJ_CU_INVALID_HANDLE ||
-           result == KJ_CU_INVALID_CONTEXT || result == KJ_CU_MAP_FAILED;
-}
-
 /* Is there as much behind the address as the handle's array needs? Where the driver doesn't say, it
  * is believed. */
 static bool is_enough(kj_device *dev, kj_cu_address address, size_t size)
@@ -66,7 +59,7 @@ kjit_status kj_cuda_share_open(kj_device *dev, kj_chunk *chunk, kj_failure *why)
         dev->cu->IpcOpenMemHandle(&address, handle, KJ_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     if (result != KJ_CU_SUCCESS) {
         status = kj_cuda_failed(dev, result, why, "open another process's memory");
-        if (is_handles(result) && !kj_cuda_is_lost(dev))
+        if (status == KJIT_INTERNAL) /* of what the call was given, the handle alone can be wrong */
             status = KJIT_INVALID;
     } else if (!is_enough(dev, address, chunk->size)) {
         kj_cuda_note(dev, dev->cu->IpcCloseMemHandle(address));
