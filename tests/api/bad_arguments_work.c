@@ -85,6 +85,30 @@ static void kinds_of_streams(void **state)
     HARMLESS(kjit_set_trace, (NULL, NULL, NULL));
 }
 
+static void call_back(kjit_stream *s, kjit_status status, void *user)
+{
+    (void)s, (void)status, (void)user;
+}
+
+static void default_streams(void **state)
+{
+    (void)state;
+    NONE(kjit_stream_default, (NULL, &no_stream));
+    BAD(kjit_stream_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_stream_legacy_default, (NULL, &no_stream));
+    BAD(kjit_stream_legacy_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_stream_per_thread_default, (NULL, &no_stream));
+    BAD(kjit_stream_per_thread_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_stream_external, (NULL, (void *)1, &no_stream));
+    BAD(kjit_stream_external, (own.ctx, NULL, &no_stream), KJIT_INVALID, "handle is 0");
+    BAD(kjit_stream_external, (own.ctx, (void *)1, NULL), KJIT_INVALID, "out is NULL");
+    if (on_cpu())
+        BAD(kjit_stream_external, (own.ctx, (void *)4096, &no_stream), KJIT_NO_DEVICE, "");
+    GIVES(kjit_stream_handle, (NULL), == NULL);
+    NONE(kjit_stream_callback, (NULL, call_back, NULL));
+    BAD(kjit_stream_callback, (own.stream, NULL, NULL), KJIT_INVALID, "function is NULL");
+}
+
 static void events(void **state)
 {
     (void)state;
@@ -95,6 +119,8 @@ static void events(void **state)
     NONE(kjit_event_record, (NULL, own.stream));
     BAD(kjit_event_record, (own.event, foreign.stream), KJIT_INVALID, "different contexts");
     NONE(kjit_event_synchronize, (NULL));
+    NONE(kjit_event_query, (NULL, &done));
+    BAD(kjit_event_query, (own.event, NULL), KJIT_INVALID, "done is NULL");
     NONE(kjit_event_elapsed, (NULL, own.event, &ms));
     NONE(kjit_event_elapsed, (own.event, NULL, &ms));
     BAD(kjit_event_elapsed, (own.event, own.event, NULL), KJIT_INVALID, "ms is NULL");
@@ -246,6 +272,7 @@ static void graphs(void **state)
     BAD(kjit_graph_begin, (own.stream), KJIT_INVALID, "records a graph already");
     BAD(kjit_stream_synchronize, (own.stream), KJIT_INVALID, "records a graph");
     BAD(kjit_event_record, (own.event, own.stream), KJIT_INVALID, "records a graph");
+    BAD(kjit_stream_callback, (own.stream, call_back, NULL), KJIT_INVALID, "records a graph");
     BAD(kjit_stream_callback, (own.stream, tell, &number), KJIT_INVALID, "records a graph");
     BAD(kjit_stream_wait, (own.stream, own.event), KJIT_INVALID, "records a graph");
     kjit_config in_stream = config;
@@ -316,6 +343,12 @@ static void child(void)
 {
     static const int64_t block[3] = {64, 1, 1};
     FORKED(kjit_stream_create, (own.ctx, &no_stream));
+    FORKED(kjit_stream_default, (own.ctx, &no_stream));
+    FORKED(kjit_stream_legacy_default, (own.ctx, &no_stream));
+    FORKED(kjit_stream_per_thread_default, (own.ctx, &no_stream));
+    FORKED(kjit_stream_external, (own.ctx, (void *)1, &no_stream));
+    FORKED(kjit_stream_callback, (own.stream, call_back, NULL));
+    FORKED(kjit_event_query, (own.event, &done));
     FORKED(kjit_stream_synchronize, (own.stream));
     FORKED(kjit_stream_query, (own.stream, &done));
     FORKED(kjit_stream_wait, (own.stream, own.event));
@@ -360,17 +393,10 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SWEEP(streams),
-        SWEEP(kinds_of_streams),
-        SWEEP(events),
-        SWEEP(launches),
-        SWEEP(shapes_of_launches),
-        SWEEP(values),
-        SWEEP(plans),
-        SWEEP(graphs),
-        SWEEP(for_all),
-        SWEEP(figures),
-        SWEEP(forked),
+        SWEEP(streams), SWEEP(default_streams), SWEEP(kinds_of_streams),
+        SWEEP(events),  SWEEP(launches),        SWEEP(shapes_of_launches),
+        SWEEP(values),  SWEEP(plans),           SWEEP(graphs),
+        SWEEP(for_all), SWEEP(figures),         SWEEP(forked),
     };
     return cmocka_run_group_tests(tests, make_arguments, drop_arguments);
 }
