@@ -105,8 +105,10 @@ static void default_streams(void **state)
     if (on_cpu())
         BAD(kjit_stream_external, (own.ctx, (void *)4096, &no_stream), KJIT_NO_DEVICE, "");
     GIVES(kjit_stream_handle, (NULL), == NULL);
+    GIVES(kjit_stream_number, (NULL), == 0);
     NONE(kjit_stream_callback, (NULL, call_back, NULL));
     BAD(kjit_stream_callback, (own.stream, NULL, NULL), KJIT_INVALID, "function is NULL");
+    HARMLESS(kjit_set_trace, (NULL, NULL, NULL));
 }
 
 static void events(void **state)
@@ -375,6 +377,7 @@ static void child(void)
     FORKED(kjit_graph_launch, (recorded, own.stream));
     kjit_graph_free(recorded);
     kjit_launch_plan_free(parents);
+    kjit_set_trace(own.ctx, NULL, NULL);
     kjit_stream_free(own.stream);
     kjit_event_free(own.event);
 }
