@@ -42,7 +42,7 @@ typedef struct plate {
     int neighbour[SIDES];
     int n, first, rows; /* n x n in all; this rank's */
     field fields[2];
-    kjit_array *out[SIDES], *in[SIDES]; /* on the host: rows to and from the neighbours */
+    kjit_array *out[SIDES], *in[SIDES]; /* page-locked: rows to and from the neighbours */
     kjit_stream *edges, *inside;
     kjit_event *inside_done;
 } plate;
@@ -132,8 +132,8 @@ static void make(plate *p, kjit_context *ctx, MPI_Comm comm, int n)
     check(ctx, kjit_event_create(ctx, 0, &p->inside_done));
     for (int side = 0; side < SIDES; side++) {
         int64_t row[] = {1, n};
-        check(ctx, kjit_array_create(ctx, KJIT_F32, 2, row, 'C', KJIT_HOST, &p->out[side]));
-        check(ctx, kjit_array_create(ctx, KJIT_F32, 2, row, 'C', KJIT_HOST, &p->in[side]));
+        check(ctx, kjit_array_create(ctx, KJIT_F32, 2, row, 'C', KJIT_PINNED, &p->out[side]));
+        check(ctx, kjit_array_create(ctx, KJIT_F32, 2, row, 'C', KJIT_PINNED, &p->in[side]));
         memset(kjit_array_data(p->in[side]), 0, (size_t)n * sizeof(float)); /* outside it is cold */
     }
     kjit_array *host;

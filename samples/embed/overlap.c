@@ -39,7 +39,7 @@ enum { START, COPIED, WORKED, BACK, POINTS };
 typedef struct pipeline {
     kjit_context *ctx;
     kjit_module *mod;
-    kjit_array *host;              /* all of it */
+    kjit_array *host; /* all of it, page-locked: a GPU's copies go past the processor */
     kjit_stream *streams[STREAMS]; /* each with memory for one piece */
     kjit_array *device[STREAMS];
     kjit_event *points[PIECES][POINTS];
@@ -109,7 +109,7 @@ static void prepare(pipeline *p, const char *device)
     check(p->ctx,
           kjit_module_compile(p->ctx, "overlap.knl", source, strlen(source), NULL, &p->mod));
     check(p->ctx, kjit_array_create(p->ctx, KJIT_U32, 1, (int64_t[]){PIECES * PIECE}, 'C',
-                                    KJIT_HOST, &p->host));
+                                    KJIT_PINNED, &p->host));
     for (int i = 0; i < STREAMS; i++) {
         check(p->ctx, kjit_stream_create(p->ctx, &p->streams[i]));
         check(p->ctx, kjit_array_create(p->ctx, KJIT_U32, 1, (int64_t[]){PIECE}, 'C', KJIT_DEVICE,
