@@ -1,5 +1,6 @@
 /* 32 threads that compile and launch beside one another: modules of their own, and new variants of
- * one module that all of them want at the same time. KJIT_TEST_ROUNDS is how often (16). */
+ * one module that all of them want at the same time, which are compiled once. KJIT_TEST_ROUNDS is
+ * how often (16). */
 #include "api.h"
 
 #include <pthread.h>
@@ -93,10 +94,88 @@ static void test_compile_and_launch(void **state)
     run_threads(compile_much);
 }
 
+/* ---- How often ---- */
+
+/* Kernels compiled, and taken from the cache. */
+typedef struct counts {
+    int compiled, loaded;
+} counts;
+
+static void count(void *user, const kjit_trace_event *e)
+{
+    counts *c = user;
+    c->compiled += e->kind == KJIT_TRACE_COMPILE;
+    c->loaded += e->kind == KJIT_TRACE_LOAD;
+}
+
+static void *want_the_same(void *data)
+{
+    int32_t x[N] = {0};
+    kjit_array *a;
+    (void)data;
+    CHECK(kjit_array_wrap(ctx, x, KJIT_I32, 1, SHAPE(N), NULL, KJIT_HOST, &a) == KJIT_OK);
+    for (int i = 0; i < rounds; i++) {
+        pthread_barrier_wait(&together);
+        kjit_arg args[] = {kjit_arg_array(a), kjit_arg_named("K", kjit_arg_i64(1000 + i))};
+        CHECK(kjit_launch_forall(shared, "add", N, NULL, args, 2) == KJIT_OK);
+    }
+    kjit_array_free(a);
+    return NULL;
+}
+
+/* A variant is compiled by the first thread that wants it; the others wait for it. */
+static void test_once_a_module(void **state)
+{
+    counts c = {0, 0};
+    (void)state;
+    kjit_set_trace(ctx, count, &c);
+    run_threads(want_the_same);
+    kjit_set_trace(ctx, NULL, NULL);
+    assert_int_equal(c.compiled + c.loaded, rounds);
+}
+
+static void *want_a_module(void *data)
+{
+    int32_t x[N] = {0};
+    kjit_module *own;
+    kjit_array *a;
+    (void)data;
+    CHECK(kjit_module_compile(ctx, "s.knl", shared_source, strlen(shared_source), NULL, &own) ==
+          KJIT_OK);
+    CHECK(kjit_array_wrap(ctx, x, KJIT_I32, 1, SHAPE(N), NULL, KJIT_HOST, &a) == KJIT_OK);
+    pthread_barrier_wait(&together);
+    CHECK(kjit_launch_forall(own, "add", N, NULL, (kjit_arg[]){kjit_arg_array(a)}, 1) == KJIT_OK);
+    CHECK(x[N - 1] == 1);
+    kjit_array_free(a);
+    kjit_module_free(own);
+    return NULL;
+}
+
+/* Modules of one source have one entry in the cache, which the first of them makes. */
+static void test_once_a_cache(void **state)
+{
+    char error[256];
+    counts c = {0, 0};
+    kjit_context *before = ctx;
+    kjit_context_options options = {.cache = path_of("cache")};
+    (void)state;
+    if (kjit_context_create(&options, &ctx, error, sizeof error) != KJIT_OK)
+        fail_msg("%s", error);
+    kjit_set_trace(ctx, count, &c);
+    run_threads(want_a_module);
+    kjit_context_destroy(ctx);
+    ctx = before;
+    assert_int_equal(c.compiled, 1);
+    assert_int_equal(c.loaded, THREADS - 1);
+    drop_folder();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compile_and_launch),
+        cmocka_unit_test(test_once_a_module),
+        cmocka_unit_test(test_once_a_cache),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
