@@ -63,8 +63,7 @@ static kjit_status try_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why
     return status;
 }
 
-/* Memory has run out: gives back all that nothing uses. */
-static void make_room(kjit_context *ctx)
+void kj_make_room(kjit_context *ctx)
 {
     kj_failure why;
     ctx->ops->wait(ctx->dev, NULL); /* queued work lets go of what it holds */
@@ -80,7 +79,7 @@ static kjit_status alloc_memory(kjit_context *ctx, kj_chunk *chunk)
     kj_pending_check(ctx);
     kjit_status status = try_alloc(ctx, chunk, &why);
     if (status == KJIT_NO_MEMORY) {
-        make_room(ctx);
+        kj_make_room(ctx);
         status = try_alloc(ctx, chunk, &why);
     }
     return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);

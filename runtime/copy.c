@@ -37,6 +37,17 @@ static kj_buffer *keep(kj_buffer *buffer, const kjit_stream *stream)
     return buffer;
 }
 
+/* Some copies take memory aside: what is pending may be all that it lacks. */
+static kjit_status submit(kjit_context *ctx, kj_queue *queue, const kj_transfer *t, kj_work *work,
+                          kj_failure *why)
+{
+    kjit_status status = ctx->ops->copy(ctx->dev, queue, t, work, why);
+    if (status != KJIT_NO_MEMORY)
+        return status;
+    kj_make_room(ctx);
+    return ctx->ops->copy(ctx->dev, queue, t, work, why);
+}
+
 static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, kj_buffer *src,
                        kjit_stream *stream)
 {
@@ -54,7 +65,7 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
     kj_times *times = kj_trace_copy(ctx, t, stream);
     if (w)
         w->work.times = times;
-    status = ctx->ops->copy(ctx->dev, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
+    status = submit(ctx, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
     if (status != KJIT_OK || !w)
         kj_trace_end(times, status);
     if (status == KJIT_OK) {

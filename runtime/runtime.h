@@ -296,6 +296,9 @@ static inline bool kj_is_vectors(const kjit_array *a)
 
 /* ---- Buffers (buffer.c) ---- */
 
+/* Memory has run out: waits for all work and gives back all that nothing uses. The device is then
+ * to be asked once more. */
+void kj_make_room(kjit_context *ctx);
 kjit_status kj_buffer_create(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out);
 /* With the chunk's kind, size and how; in the stream's order, if that isn't NULL and can be. */
 kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kjit_stream *stream,

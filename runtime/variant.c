@@ -116,6 +116,10 @@ static kjit_status build(compilation *c)
     v->scratch = c->code.scratch;
     v->shared = fixed_shared(v->kernel);
     kjit_status status = ctx->ops->load(ctx->dev, &c->code, &v->exec, &why);
+    if (status == KJIT_NO_MEMORY) {
+        kj_make_room(ctx);
+        status = ctx->ops->load(ctx->dev, &c->code, &v->exec, &why);
+    }
     kj_code_free(&c->code);
     if (status == KJIT_NO_DEVICE && v->kernel->children)
         return kj_fail_launching(c->kernel->mod, v->kernel, why.text);

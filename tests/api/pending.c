@@ -464,6 +464,20 @@ static void test_out_of_memory(void **state)
         assert_int_equal(memory().pending_memory, 1);
         OK(kjit_defer_cleanup_end(ctx));
     }
+    if (!on_cpu()) { /* a copy that takes memory of its own */
+        int64_t n = 50000, step = 2, rest = most - 4 * n;
+        kjit_array *from, *to = device(2 * n), *view;
+        OK(kjit_array_create(ctx, KJIT_U8, 1, &n, 'C', KJIT_HOST, &from));
+        OK(kjit_array_slice(to, NULL, NULL, &step, &view));
+        OK(kjit_deallocate_pending(ctx));
+        free_devices(1, rest);
+        assert_int_equal(memory().pending_memory, 1);
+        OK(kjit_copy(view, from, NULL));
+        assert_int_equal(memory().pending_memory, 0);
+        kjit_array_free(view);
+        kjit_array_free(to);
+        kjit_array_free(from);
+    }
     free_devices(3, 100);
     for (int i = 0; i < 2; i++) { /* host memory too */
         int64_t all = (int64_t)1 << 46;
@@ -541,6 +555,7 @@ static void test_failure(void **state)
 /* With a name: that test alone. */
 int main(int argc, char **argv)
 {
+    setenv("KJIT_DOUBLE_MEMORY", "268435456", 0); /* the double fills what it gives */
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
