@@ -365,6 +365,39 @@ static int count(const char *path, const char *text)
     return n;
 }
 
+/* Page-locked memory is copied by the driver when it gets there. */
+static kjit_array *add_pinned_copies(kjit_graph **graph)
+{
+    kjit_array *pinned;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', KJIT_PINNED, &pinned));
+    OK(kjit_graph_begin(stream));
+    OK(kjit_copy(x, pinned, stream));
+    put("add", x, 1, stream);
+    OK(kjit_copy(pinned, x, stream));
+    OK(kjit_graph_end(stream, graph));
+    return pinned;
+}
+
+static void test_pinned(void **state)
+{
+    (void)state;
+    kjit_graph *graph;
+    kjit_array *pinned = add_pinned_copies(&graph);
+    int32_t *elements = kjit_array_data(pinned);
+    memset(elements, 0, N * sizeof *elements);
+    for (int i = 0; i < 3; i++)
+        OK(kjit_graph_launch(graph, stream));
+    OK(kjit_stream_synchronize(stream));
+    assert_int_equal(elements[N - 1], 3);
+    elements[N - 1] = 10;
+    OK(kjit_graph_launch(graph, NULL));
+    assert_int_equal(elements[N - 1], 11);
+    kjit_array_free(pinned);
+    OK(kjit_graph_launch(graph, stream)); /* which keeps the memory */
+    kjit_graph_free(graph);
+    OK(kjit_stream_synchronize(stream));
+}
+
 /* By the double's log: three steps, launched as one. */
 static void test_one_call(void **state)
 {
@@ -372,16 +405,18 @@ static void test_one_call(void **state)
     (void)state;
     if (on_cpu() || !log)
         skip();
-    kjit_graph *graph = record();
+    kjit_graph *graph = record(), *between;
+    kjit_array_free(add_pinned_copies(&between));
     int launches = count(log, " cuLaunchKernel("), copies = count(log, " cuMemcpyDtoDAsync_v2("),
         graphs = count(log, " cuGraphLaunch(");
     for (int i = 0; i < 5; i++)
-        OK(kjit_graph_launch(graph, stream));
+        OK(kjit_graph_launch(i % 2 ? graph : between, stream));
     OK(kjit_stream_synchronize(stream));
     assert_int_equal(count(log, " cuGraphLaunch("), graphs + 5);
     assert_int_equal(count(log, " cuLaunchKernel("), launches);
     assert_int_equal(count(log, " cuMemcpyDtoDAsync_v2("), copies);
     kjit_graph_free(graph);
+    kjit_graph_free(between);
     assert_int_equal(count(log, " cuGraphExecDestroy("), count(log, " cuGraphDestroy("));
 }
 
@@ -415,12 +450,12 @@ static void test_last_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replays),  cmocka_unit_test(test_keeps),
-        cmocka_unit_test(test_nested),   cmocka_unit_test(test_list),
-        cmocka_unit_test(test_one_call), cmocka_unit_test(test_cooperative),
-        cmocka_unit_test(test_fault),    cmocka_unit_test(test_between),
-        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_last_reference),
+        cmocka_unit_test(test_replays),     cmocka_unit_test(test_keeps),
+        cmocka_unit_test(test_nested),      cmocka_unit_test(test_list),
+        cmocka_unit_test(test_pinned),      cmocka_unit_test(test_one_call),
+        cmocka_unit_test(test_cooperative), cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_between),     cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_last_reference),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

@@ -27,11 +27,11 @@ static bool is_to_device(const kj_transfer *t)
     return !kj_host_works(t->dst_memory);
 }
 
-/* Can the driver copy the host's end of it by itself, whenever it gets there? */
-static bool is_page_locked(const kj_transfer *t)
+bool kj_cuda_is_locked_row(const kj_transfer *t, size_t *bytes)
 {
     kjit_memory host = is_to_device(t) ? t->src_memory : t->dst_memory;
-    return host == KJIT_PINNED || host == KJIT_MAPPED;
+    return kj_host_works(t->dst_memory) != kj_host_works(t->src_memory) &&
+           (host == KJIT_PINNED || host == KJIT_MAPPED) && kj_transfer_is_row(t, bytes);
 }
 
 static void swap_axes(kj_transfer *t, int a, int b)
@@ -245,8 +245,8 @@ static kj_cu_result boxes_now(kj_device *dev, boxes *b)
     return result;
 }
 
-/* A row between the host's own memory and the device. */
-static kj_cu_result put_row(kj_device *dev, kj_cu_stream stream, const kj_transfer *t, size_t bytes)
+kj_cu_result kj_cuda_put_row(kj_device *dev, kj_cu_stream stream, const kj_transfer *t,
+                             size_t bytes)
 {
     kj_cu_address dst = (kj_cu_address)(uintptr_t)t->dst, src = (kj_cu_address)(uintptr_t)t->src;
     return is_to_device(t) ? dev->cu->MemcpyHtoDAsync(dst, t->src, bytes, stream)
@@ -268,7 +268,7 @@ static kj_cu_result transfer_now(kj_device *dev, const kj_transfer *t, plan *p)
     else if (p->way == OVERLAPPING)
         result = kj_cuda_move_over(dev, dev->stream, t, p->aside, p->room);
     else if (kj_transfer_is_row(t, &bytes))
-        result = put_row(dev, dev->stream, t, bytes);
+        result = kj_cuda_put_row(dev, dev->stream, t, bytes);
     else
         result = boxes_now(dev, &p->boxes);
     kj_cu_result end = kj_cuda_sync(dev, dev->stream);
@@ -350,8 +350,8 @@ static kj_cu_result queue_transfer(kj_queue *q, copy_task *c, const kj_transfer 
 {
     kj_device *dev = q->dev;
     size_t bytes;
-    if (c->plan.way == BETWEEN && is_page_locked(t) && kj_transfer_is_row(t, &bytes))
-        return put_row(dev, q->stream, t, bytes);
+    if (c->plan.way == BETWEEN && kj_cuda_is_locked_row(t, &bytes))
+        return kj_cuda_put_row(dev, q->stream, t, bytes);
     switch (c->plan.way) {
     case WITHIN_HOST: return dev->cu->LaunchHostFunc(q->stream, run_on_host, c);
     case WITHIN_DEVICE: return kj_cuda_move(dev, q->stream, t);

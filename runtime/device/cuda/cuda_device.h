@@ -226,6 +226,12 @@ kj_cu_result kj_cuda_move(kj_device *dev, kj_cu_stream stream, const kj_transfer
 /* The same for a row whose ends do, through `room` bytes of memory aside. */
 kj_cu_result kj_cuda_move_over(kj_device *dev, kj_cu_stream stream, const kj_transfer *t,
                                void *aside, size_t room);
+/* Is it a row between page-locked memory of the host's, and the device? The driver copies that by
+ * itself, whenever it gets there. */
+bool kj_cuda_is_locked_row(const kj_transfer *t, size_t *bytes);
+/* Puts a row between the host and the device into a stream. */
+kj_cu_result kj_cuda_put_row(kj_device *dev, kj_cu_stream stream, const kj_transfer *t,
+                             size_t bytes);
 /* The kernel that moves what is no row, loaded when it is first needed. */
 kj_cu_result kj_cuda_mover(kj_device *dev, kj_cu_function *out);
 void kj_cuda_mover_free(kj_device *dev);

@@ -1,5 +1,5 @@
-/* Graphs: launches and copies within the device's memory, captured from a stream of their own, and
- * launched by the driver as one.
+/* Graphs: launches and copies that the device makes without the host, captured from a stream of
+ * their own, and launched by the driver as one.
  *
  * The driver keeps the order of a graph's launches; its objects are not made to be used by several
  * threads at once, so a lock is held around each call. */
@@ -16,12 +16,12 @@ struct kj_graph {
 
 /* ---- Making ---- */
 
-/* Within the device, and without anything aside. */
+/* Within the device and without anything aside, or what the driver copies by itself. */
 static bool is_simple(const kj_transfer *t)
 {
     size_t size;
-    if (t->dst_memory != KJIT_DEVICE || t->src_memory != KJIT_DEVICE)
-        return false;
+    if (kj_host_works(t->dst_memory) || kj_host_works(t->src_memory))
+        return kj_cuda_is_locked_row(t, &size);
     return !kj_transfer_is_row(t, &size) || t->dst >= t->src + size || t->src >= t->dst + size;
 }
 
@@ -58,8 +58,11 @@ static kj_cu_result prepare(kj_device *dev, kj_cu_stream stream, const kj_graph_
 
 static kj_cu_result put(kj_device *dev, kj_cu_stream stream, const kj_graph_step *step, kj_graph *g)
 {
+    size_t bytes;
     if (!step->launch)
-        return kj_cuda_move(dev, stream, step->copy);
+        return kj_cuda_is_locked_row(step->copy, &bytes)
+                   ? kj_cuda_put_row(dev, stream, step->copy, bytes)
+                   : kj_cuda_move(dev, stream, step->copy);
     if (!g->what)
         g->what = step->launch->what;
     return kj_cuda_put(dev, stream, &g->counter, step->launch);
