@@ -34,6 +34,37 @@ static void statuses_and_types(void **state)
     GIVES(kjit_builtin, (0, NULL), != 0);
 }
 
+static kjit_status no_more(void *user, size_t size, void **out)
+{
+    (void)user, (void)size, (void)out;
+    return KJIT_NO_MEMORY;
+}
+
+static kjit_status refuse(void *user)
+{
+    (void)user;
+    return KJIT_IO;
+}
+
+static void allocators(void **state)
+{
+    (void)state;
+    static const kjit_allocator none = {0}, newer = {.version = KJIT_ALLOCATOR_VERSION + 1},
+                                half = {.version = KJIT_ALLOCATOR_VERSION, .memalloc = no_more},
+                                never = {.version = KJIT_ALLOCATOR_VERSION, .initialize = refuse};
+    const kjit_context_options options[] = {
+        {.allocator = &none}, {.allocator = &newer}, {.allocator = &half}};
+    char error[200];
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        NONE(kjit_context_create, (&options[i], &no_context, error, sizeof error));
+        assert_non_null(strstr(error, "the allocator"));
+    }
+    BAD(kjit_context_create,
+        (&(kjit_context_options){.allocator = &never}, &no_context, error, sizeof error), KJIT_IO,
+        NULL);
+    assert_non_null(strstr(error, "initialize failed"));
+}
+
 /* Before there is a context its sentence goes to a place of the caller's. */
 static void contexts(void **state)
 {
@@ -248,16 +279,9 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SWEEP(statuses_and_types),
-        SWEEP(contexts),
-        SWEEP(devices),
-        SWEEP(deallocation),
-        SWEEP(modules),
-        SWEEP(forms),
-        SWEEP(consts_and_records),
-        SWEEP(the_cache),
-        SWEEP(run_blocks),
-        SWEEP(forked),
+        SWEEP(statuses_and_types), SWEEP(contexts),   SWEEP(allocators), SWEEP(devices),
+        SWEEP(deallocation),       SWEEP(modules),    SWEEP(forms),      SWEEP(consts_and_records),
+        SWEEP(the_cache),          SWEEP(run_blocks), SWEEP(forked),
     };
     return cmocka_run_group_tests(tests, make_both, drop_both);
 }
