@@ -33,7 +33,7 @@ typedef enum kj_rkind {
 } kj_rkind;
 
 /* Kinds of KJ_R_SCOPE. */
-typedef enum kj_rscope { KJ_SCOPE_DEFER } kj_rscope;
+typedef enum kj_rscope { KJ_SCOPE_DEFER, KJ_SCOPE_PINNED, KJ_SCOPE_MAPPED } kj_rscope;
 
 typedef struct kj_robject kj_robject;
 
@@ -75,7 +75,8 @@ struct kj_robject {
         kjit_smart *smart;
         struct {
             kj_rscope kind;
-            kj_rvalue arrays; /* a tuple, or none */
+            kj_rvalue arrays;  /* of KJ_SCOPE_PINNED and _MAPPED: a tuple */
+            kjit_array **kept; /* theirs, while the page-locked ones are in their place */
         } scope;
     } u;
 };
@@ -435,7 +436,7 @@ kj_run_builtin kj_run_new_stream, kj_run_default_stream, kj_run_new_event, kj_ru
     kj_run_elapsed, kj_run_device, kj_run_m_synchronize, kj_run_auto_synchronize, kj_run_query,
     kj_run_record, kj_run_wait;
 /* run_with.c */
-kj_run_builtin kj_run_defer_cleanup;
+kj_run_builtin kj_run_defer_cleanup, kj_run_page_locked;
 /* A value begins a `with`, and ends it, also after a failure; *named: what `as` names. */
 bool kj_run_enter(kj_run *r, kj_span at, kj_rvalue v, kj_rvalue *named);
 bool kj_run_exit(kj_run *r, kj_span at, kj_rvalue v);

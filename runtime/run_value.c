@@ -235,6 +235,7 @@ bool kj_run_scope(kj_run *r, kj_span at, kj_rscope kind, kj_rvalue arrays, kj_rv
         return false;
     o->u.scope.kind = kind;
     o->u.scope.arrays = arrays;
+    o->u.scope.kept = NULL;
     return true;
 }
 
