@@ -59,32 +59,6 @@ static void streams(void **state)
     BAD(kjit_stream_wait, (foreign.stream, own.event), KJIT_INVALID, "different contexts");
 }
 
-static void tell(kjit_stream *s, kjit_status status, void *user)
-{
-    (void)s;
-    *(kjit_status *)user = status;
-}
-
-static void kinds_of_streams(void **state)
-{
-    (void)state;
-    kjit_status status;
-    NONE(kjit_stream_default, (NULL, &no_stream));
-    BAD(kjit_stream_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
-    NONE(kjit_stream_legacy_default, (NULL, &no_stream));
-    BAD(kjit_stream_legacy_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
-    NONE(kjit_stream_per_thread_default, (NULL, &no_stream));
-    BAD(kjit_stream_per_thread_default, (own.ctx, NULL), KJIT_INVALID, "out is NULL");
-    NONE(kjit_stream_external, (NULL, (void *)1, &no_stream));
-    BAD(kjit_stream_external, (own.ctx, (void *)1, NULL), KJIT_INVALID, "out is NULL");
-    BAD(kjit_stream_external, (own.ctx, NULL, &no_stream), KJIT_INVALID, "handle is 0");
-    NONE(kjit_stream_callback, (NULL, tell, &status));
-    BAD(kjit_stream_callback, (own.stream, NULL, &status), KJIT_INVALID, "the function is NULL");
-    HARMLESS(kjit_stream_handle, (NULL));
-    HARMLESS(kjit_stream_number, (NULL));
-    HARMLESS(kjit_set_trace, (NULL, NULL, NULL));
-}
-
 static void call_back(kjit_stream *s, kjit_status status, void *user)
 {
     (void)s, (void)status, (void)user;
@@ -275,7 +249,6 @@ static void graphs(void **state)
     BAD(kjit_stream_synchronize, (own.stream), KJIT_INVALID, "records a graph");
     BAD(kjit_event_record, (own.event, own.stream), KJIT_INVALID, "records a graph");
     BAD(kjit_stream_callback, (own.stream, call_back, NULL), KJIT_INVALID, "records a graph");
-    BAD(kjit_stream_callback, (own.stream, tell, &number), KJIT_INVALID, "records a graph");
     BAD(kjit_stream_wait, (own.stream, own.event), KJIT_INVALID, "records a graph");
     kjit_config in_stream = config;
     in_stream.stream = own.stream;
@@ -354,12 +327,6 @@ static void child(void)
     FORKED(kjit_stream_synchronize, (own.stream));
     FORKED(kjit_stream_query, (own.stream, &done));
     FORKED(kjit_stream_wait, (own.stream, own.event));
-    FORKED(kjit_stream_default, (own.ctx, &no_stream));
-    FORKED(kjit_stream_legacy_default, (own.ctx, &no_stream));
-    FORKED(kjit_stream_per_thread_default, (own.ctx, &no_stream));
-    FORKED(kjit_stream_external, (own.ctx, (void *)1, &no_stream));
-    FORKED(kjit_stream_callback, (own.stream, tell, &done));
-    FORKED(kjit_event_query, (own.event, &done));
     FORKED(kjit_event_create, (own.ctx, 1, &no_event));
     FORKED(kjit_event_record, (own.event, own.stream));
     FORKED(kjit_event_synchronize, (own.event));
@@ -396,10 +363,17 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SWEEP(streams), SWEEP(default_streams), SWEEP(kinds_of_streams),
-        SWEEP(events),  SWEEP(launches),        SWEEP(shapes_of_launches),
-        SWEEP(values),  SWEEP(plans),           SWEEP(graphs),
-        SWEEP(for_all), SWEEP(figures),         SWEEP(forked),
+        SWEEP(streams),
+        SWEEP(default_streams),
+        SWEEP(events),
+        SWEEP(launches),
+        SWEEP(shapes_of_launches),
+        SWEEP(values),
+        SWEEP(plans),
+        SWEEP(graphs),
+        SWEEP(for_all),
+        SWEEP(figures),
+        SWEEP(forked),
     };
     return cmocka_run_group_tests(tests, make_arguments, drop_arguments);
 }

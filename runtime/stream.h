@@ -1,0 +1,77 @@
+/* Streams, events and traces: a part of runtime.h, which includes this where contexts are known. */
+#ifndef KJ_STREAM_H
+#define KJ_STREAM_H
+
+#include "runtime.h"
+
+/* ---- Streams (stream.c, default_stream.c, event.c) ---- */
+
+/* Those of kinds KJ_QUEUE_LEGACY and KJ_QUEUE_THREAD are the context's: they don't hold it, and end
+ * with kjit_context_destroy. */
+struct kjit_stream {
+    kj_pending pending;
+    atomic_int refs; /* the handle's, and those of memory that it orders */
+    kjit_context *ctx;
+    kj_queue *queue;
+    kj_queue_kind kind;
+    int number;               /* from 1, in the order in which a context's streams are made */
+    kjit_stream *next, *prev; /* of the context */
+    pthread_mutex_t lock;
+    kjit_status status; /* the first failure of its work, until someone synchronises */
+    char *text;
+    _Atomic(kjit_graph *) recording; /* what it records, under its lock; or NULL */
+    struct kj_reported *reports;     /* of its launches, on their way back from the device */
+    pthread_t thread;                /* of KJ_QUEUE_THREAD: the one that may put work into it */
+    bool left;                       /* that thread has ended; under the context's lock */
+    kj_mark *mark;             /* for the legacy stream to wait for; under its lock; or NULL */
+    atomic_bool fresh;         /* there is work that the legacy stream was not told to wait for */
+    _Atomic uint64_t followed; /* of kj_legacy.issued: what later work waits for */
+};
+
+struct kjit_event {
+    kj_pending pending;
+    kjit_context *ctx;
+    kj_mark *mark;
+    bool timing;
+};
+
+kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
+kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out);
+void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */
+/* Of one that is not listed any more; after its work. */
+kjit_status kj_stream_end(kjit_stream *stream, kj_failure *why);
+bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
+/* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost; takes
+ * `text`, which is malloc'd or NULL. */
+kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text);
+static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
+{
+    return stream && atomic_load_explicit(&stream->recording, memory_order_acquire);
+}
+void kj_stream_hold(kjit_stream *stream);
+void kj_stream_drop(kjit_stream *stream); /* on any thread */
+/* Around what is put into a stream, NULL included: the first before it, which may fail; the second
+ * when it is there. */
+kjit_status kj_stream_begin(kjit_stream *stream);
+void kj_stream_issued(kjit_stream *stream);
+void kj_default_streams_free(kjit_context *ctx);
+/* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
+void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
+/* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
+void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status);
+
+/* ---- Traces (trace.c) ---- */
+
+bool kj_tracing(const kjit_context *ctx);
+/* A launch, copy, callback or graph on its way, or nothing (NULL) while nobody traces. kj_trace_end takes
+ * it when it has ended, or was not queued; with a stream its times are the device's to fill in. */
+kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_host_launch *values,
+                          const kjit_stream *stream);
+kj_times *kj_trace_copy(kjit_context *ctx, const kj_transfer *transfer, const kjit_stream *stream);
+kj_times *kj_trace_whole(kjit_context *ctx, kjit_trace_kind kind, const char *name,
+                         const kjit_stream *stream); /* of which there is no more to say */
+void kj_trace_end(kj_times *times, kjit_status status);
+/* Code was compiled, or loaded from the cache, from begin_ms until now. */
+void kj_trace_compiled(kjit_context *ctx, bool loaded, const char *name, double begin_ms);
+
+#endif
