@@ -360,6 +360,20 @@ static void test_refused(void **state)
     kjit_array_free(device);
 }
 
+/* A GPU of that kind is asked for by tests/driver/kinds.test. */
+static void test_no_managed(void **state)
+{
+    (void)state;
+    kjit_array *a;
+    const char *managed = getenv("KJIT_DOUBLE_MANAGED");
+    kjit_array_options options = {.memory = KJIT_MANAGED};
+    if (on_cpu() || !managed || strcmp(managed, "0") != 0)
+        return;
+    FAILS(kjit_array_create_with(ctx, KJIT_I32, 1, SHAPE(1), &options, &a), KJIT_NO_DEVICE,
+          "the device has no managed memory");
+    assert_null(a);
+}
+
 static int set_up(void **state)
 {
     if (make_context(state) != 0)
@@ -391,6 +405,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_register),
         cmocka_unit_test(test_register_never_waits),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_managed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -81,7 +81,10 @@ enum {
 };
 
 typedef unsigned kj_cu_pointer_attribute;
-enum { KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3 /* kj_cu_address */ };
+enum {
+    KJ_CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,   /* unsigned */
+    KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3 /* kj_cu_address */
+};
 
 typedef unsigned kj_cu_pool_attribute;
 enum { /* all uint64_t */

@@ -187,18 +187,23 @@ kjit_status kj_cuda_pin(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 
 kjit_status kj_cuda_reach(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
-    kj_cu_address address = 0;
+    const kj_cu_address place = (kj_cu_address)(uintptr_t)chunk->data;
+    kj_cu_address address = place;
+    unsigned type; /* that it has one tells that it is page-locked */
     kjit_status status = kj_cuda_enter(dev, why);
     if (status != KJIT_OK)
         return status;
+    bool reached = chunk->memory != KJIT_PINNED; /* by kernels */
     kj_cu_result result = dev->cu->PointerGetAttribute(
-        &address, KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER, (kj_cu_address)(uintptr_t)chunk->data);
+        reached ? (void *)&address : (void *)&type,
+        reached ? KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER : KJ_CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        place);
     if (result == KJ_CU_INVALID_VALUE)
         status = kj_because(why, KJIT_INVALID, "the memory at %p is not %s", chunk->data,
                             name_of(chunk->memory));
     else if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "ask what the memory at %p is", chunk->data);
-    else if (chunk->memory != KJIT_PINNED)
+    else
         chunk->device = (uintptr_t)address;
     kj_cuda_leave(dev);
     return status;
