@@ -109,7 +109,7 @@ kjit_status kj_transfer_by(kjit_context *ctx, const kj_transfer *t, kj_buffer *d
     kjit_status status =
         hook ? run_timed(ctx, hook, t, dst, src, stream) : run(ctx, t, dst, src, stream);
     if (!stream)
-        kj_print_flush(ctx);
+        kj_waited(ctx);
     return status;
 }
 
@@ -224,6 +224,6 @@ kjit_status kj_array_on_host(kjit_array *a, kjit_array **out)
     if (!kj_host_works(a->buffer->memory) && !ctx->ops->host_memory)
         return kjit_to_host(a, NULL, out);
     ctx->ops->wait(ctx->dev, NULL);
-    kj_print_flush(ctx); /* as the copy from a device does */
+    kj_waited(ctx); /* as the copy from a device does */
     return kjit_array_slice(a, NULL, NULL, NULL, out);
 }

@@ -149,7 +149,7 @@ static kjit_status export(kjit_array *a, bool versioned, exported **out)
         return status;
     }
     a->ctx->ops->wait(a->ctx->dev, NULL);
-    kj_print_flush(a->ctx);
+    kj_waited(a->ctx);
     *out = e;
     return KJIT_OK;
 }

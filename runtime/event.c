@@ -95,8 +95,7 @@ kjit_status kjit_event_synchronize(kjit_event *e)
     if (status != KJIT_OK)
         return status;
     e->ctx->ops->mark_wait(e->mark);
-    kj_print_flush(e->ctx);
-    kj_pending_prompt(e->ctx);
+    kj_waited(e->ctx);
     return kj_stream_report(e->ctx, KJIT_OK, NULL);
 }
 

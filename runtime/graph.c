@@ -256,7 +256,7 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
     if (status != KJIT_OK || !w)
         kj_trace_end(times, status);
     if (!stream)
-        kj_print_flush(ctx);
+        kj_waited(ctx);
     if (status == KJIT_OK) {
         kj_stream_issued(stream);
         return status;

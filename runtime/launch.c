@@ -174,7 +174,7 @@ kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stre
     else
         status = run(b, ready, NULL, stream);
     if (!stream)
-        kj_print_flush(mod->ctx);
+        kj_waited(mod->ctx);
     return status;
 }
 

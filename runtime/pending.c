@@ -53,6 +53,7 @@ kjit_status kj_pendings_init(kj_pendings *p, const kjit_context_options *options
     }
     if (ratio == 0)
         ratio = variable("KJIT_MAX_PENDING_DEALLOCS_RATIO", DEFAULT_RATIO);
+    atomic_init(&p->any_never, false);
     p->max_count = count > 0 ? count : 0;
     p->max_bytes = ratio > 0 ? bytes_of(ratio, memory) : 0;
     pthread_mutex_init(&p->lock, NULL);
@@ -83,6 +84,8 @@ void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item)
     q->last = item;
     q->count++;
     q->bytes += item->size;
+    if (kind == KJ_PENDING_NEVER)
+        atomic_store_explicit(&p->any_never, true, memory_order_release);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -151,15 +154,30 @@ static bool empty(kjit_context *ctx, kj_pending_kind kind, bool all)
     return any;
 }
 
+/* Empties what never waits. Who has waited for the last work that used it must not go on before it
+ * is given back, by whichever thread. */
+static void prompt(kjit_context *ctx)
+{
+    kj_pendings *p = &ctx->pendings;
+    if (!atomic_load_explicit(&p->any_never, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&p->prompt);
+    empty(ctx, KJ_PENDING_NEVER, true);
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->any_never, p->queues[KJ_PENDING_NEVER].first != NULL);
+    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&p->prompt);
+}
+
 /* Empties all that have to be. Streams end their work here, whose last references make new
  * items. */
 static bool flush(kjit_context *ctx, bool all)
 {
     bool any = false, more = true;
     while (more) {
-        more = false;
-        for (int kind = 0; kind < KJ_PENDING_KINDS; kind++)
-            more |= empty(ctx, (kj_pending_kind)kind, all);
+        prompt(ctx);
+        more = empty(ctx, KJ_PENDING_MEMORY, all);
+        more |= empty(ctx, KJ_PENDING_RESOURCES, all);
         any |= more;
     }
     return any;
@@ -167,30 +185,22 @@ static bool flush(kjit_context *ctx, bool all)
 
 bool kj_pending_flush(kjit_context *ctx)
 {
-    kj_pending_prompt(ctx);
     pthread_mutex_lock(&ctx->pendings.flushing);
     bool any = flush(ctx, true);
     pthread_mutex_unlock(&ctx->pendings.flushing);
     return any;
 }
 
-void kj_pending_prompt(kjit_context *ctx)
+void kj_waited(kjit_context *ctx)
 {
-    kj_pendings *p = &ctx->pendings;
-    pthread_mutex_lock(&p->lock);
-    bool any = p->queues[KJ_PENDING_NEVER].first;
-    pthread_mutex_unlock(&p->lock);
-    if (!any)
-        return;
-    pthread_mutex_lock(&p->prompt);
-    empty(ctx, KJ_PENDING_NEVER, true);
-    pthread_mutex_unlock(&p->prompt);
+    kj_print_flush(ctx);
+    prompt(ctx);
 }
 
 void kj_pending_check(kjit_context *ctx)
 {
     kj_pendings *p = &ctx->pendings;
-    kj_pending_prompt(ctx);
+    prompt(ctx);
     pthread_mutex_lock(&p->lock);
     bool closed = p->closed;
     bool any = due(p, KJ_PENDING_MEMORY, false) || due(p, KJ_PENDING_RESOURCES, false);

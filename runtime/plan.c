@@ -157,7 +157,7 @@ kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
         return launch_anew(p, stream);
     kjit_status status = kj_packet_launch(p->packet, NULL, NULL, stream);
     if (!stream)
-        kj_print_flush(p->kernel->mod->ctx);
+        kj_waited(p->kernel->mod->ctx);
     return status;
 }
 

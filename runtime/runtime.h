@@ -123,6 +123,7 @@ typedef struct kj_pendings {
     pthread_mutex_t lock;     /* of all below; never held while something is given back */
     pthread_mutex_t flushing; /* held while the two queues are emptied */
     pthread_mutex_t prompt;   /* the same for what never waits */
+    atomic_bool any_never;    /* there is some of that, or it is being given back */
     kj_pending_queue queues[KJ_PENDING_KINDS];
     int max_count;
     size_t max_bytes;
@@ -193,13 +194,15 @@ kjit_status kj_pendings_init(kj_pendings *p, const kjit_context_options *options
 void kj_pendings_destroy(kj_pendings *p);
 /* Takes an item over, with its hold on the context. It gives nothing back: any thread may. */
 void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item);
+/* A call of the program's has waited for work: hands on what that has printed, and gives back what
+ * never waits. */
+void kj_waited(kjit_context *ctx);
 /* Empties what is over its limit: for calls of users that allocate, and by kj_freed for those that
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
-void kj_freed(kjit_context *ctx);          /* and drops that hold */
-void kj_pending_prompt(kjit_context *ctx); /* what never waits: for calls that waited */
-bool kj_pending_flush(kjit_context *ctx);  /* all, unless it is deferred; was there something? */
-void kj_pending_close(kjit_context *ctx);  /* the context is destroyed: all, now and from now on */
+void kj_freed(kjit_context *ctx);         /* and drops that hold */
+bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
+void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
 /* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
 void kj_pending_failed(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_pending_failure(kjit_context *ctx);

@@ -150,7 +150,7 @@ static kjit_status move(kjit_smart *s, side to)
     if (!is_one(s))
         return kjit_copy(s->arrays[to], s->arrays[!to], NULL);
     ctx->ops->wait(ctx->dev, NULL);
-    kj_print_flush(ctx);
+    kj_waited(ctx);
     return KJIT_OK;
 }
 

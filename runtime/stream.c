@@ -218,8 +218,7 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
     if (status != KJIT_OK)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
-    kj_print_flush(s->ctx);
-    kj_pending_prompt(s->ctx);
+    kj_waited(s->ctx);
     char *text;
     status = take_failure(s, &text);
     return kj_stream_report(s->ctx, status, text);
@@ -231,8 +230,7 @@ kjit_status kjit_synchronize(kjit_context *ctx)
     if (status != KJIT_OK)
         return status;
     ctx->ops->wait(ctx->dev, NULL);
-    kj_print_flush(ctx);
-    kj_pending_prompt(ctx);
+    kj_waited(ctx);
     char *text = NULL;
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s && status == KJIT_OK; s = s->next)
