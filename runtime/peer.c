@@ -117,6 +117,11 @@ kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *strea
     bool is_direct = direct(&t, ctx, dst, src);
     if (stream && is_direct)
         return tell(dst->ctx, ctx, kj_transfer_by(ctx, &t, dst->buffer, src->buffer, stream));
+    status = kj_stream_begin(stream);
+    if (status != KJIT_OK)
+        return tell(dst->ctx, ctx, status);
+    if (stream) /* with what others have put there */
+        ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     dst->ctx->ops->wait(dst->ctx->dev, NULL);
     src->ctx->ops->wait(src->ctx->dev, NULL);
     if (!is_direct)

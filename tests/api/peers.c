@@ -1,6 +1,7 @@
 /* Copies between contexts: every two devices, every layout, now and in a stream of either. With the
  * driver double there are two GPUs. */
 #include "api.h"
+#include <pthread.h>
 
 enum { ROWS = 19, COLUMNS = 23, COUNT = ROWS * COLUMNS, ROOM = 4 * COUNT, MOST = 6 };
 
@@ -187,6 +188,43 @@ static void after_both(void **state)
     }
 }
 
+/* Another thread's default stream is refused, whichever way the copy would go. */
+typedef struct attempt {
+    kjit_array *dst, *src;
+    kjit_stream *stream;
+    kjit_status status;
+} attempt;
+
+static void *try_copy(void *data)
+{
+    attempt *t = data;
+    t->status = kjit_copy(t->dst, t->src, t->stream);
+    return NULL;
+}
+
+static void of_another_thread(void **state)
+{
+    (void)state;
+    for (int k = 0; k < LAYOUTS; k++) {
+        pthread_t thread;
+        kjit_array *whole[2];
+        int to = count - 1, from = is_cpu(to) ? 0 : count - 2;
+        attempt t = {.dst = make(to, &layouts[k], 0, &whole[0])};
+        t.src = make(from, &layouts[k], 0, &whole[1]);
+        ctx = all[to];
+        OK(kjit_stream_per_thread_default(ctx, &t.stream));
+        assert_int_equal(pthread_create(&thread, NULL, try_copy, &t), 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(t.status, KJIT_INVALID);
+        OK(kjit_copy(t.dst, t.src, t.stream));
+        OK(kjit_stream_synchronize(t.stream));
+        kjit_array_free(t.dst);
+        kjit_array_free(t.src);
+        kjit_array_free(whole[0]);
+        kjit_array_free(whole[1]);
+    }
+}
+
 /* A graph keeps the copy, and does it anew at each launch. */
 static void recorded(void **state)
 {
@@ -318,9 +356,10 @@ static void mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_two), cmocka_unit_test(after_both), cmocka_unit_test(overlapping),
-        cmocka_unit_test(recorded),  cmocka_unit_test(records),    cmocka_unit_test(who_reaches),
-        cmocka_unit_test(mistakes),
+        cmocka_unit_test(every_two),   cmocka_unit_test(after_both),
+        cmocka_unit_test(overlapping), cmocka_unit_test(of_another_thread),
+        cmocka_unit_test(recorded),    cmocka_unit_test(records),
+        cmocka_unit_test(who_reaches), cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
