@@ -11,14 +11,19 @@
  *     kjit_launch(mod, "scale", &(kjit_config){.grid = {blocks}, .block = {256}},
  *                 (kjit_arg[]){kjit_arg_array(x), kjit_arg_f64(2.0)}, 2);
  *
+ * These, kjit_array_create, kjit_copy and the functions that free are all that a first program
+ * needs. The sections up to "Launches" are for every program, those behind it for who wants more.
+ *
  * Errors: every call that can fail gives a kjit_status; kjit_last_error(ctx) is the sentence for
- * the calling thread's last failure on that context. A call that fails creates and changes nothing,
- * and gives NULL through `out`. Functions that free accept NULL; functions that ask accept it too
+ * the calling thread's last failure on that context. (A handle that is NULL leads to no context: it
+ * gives KJIT_INVALID, and no sentence.) A call that fails creates and changes nothing, and gives
+ * NULL through `out`. Functions that free accept NULL; functions that ask accept it too
  * and give 0, NULL or "".
  * Threads: a context and what belongs to it may be used from many threads at once; a handle must
  * not be freed while another thread uses it.
  * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event
- * its context, queued work its arrays and its module. Handles may be freed in any order.
+ * its context, queued work its arrays and its module. Handles may be freed in any order, at once
+ * after the call that queued their work. What was freed must not be used again.
  * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it
  * can make its own.
  * The library writes to no file or terminal it was not asked to, but for its cache of compiled code
@@ -265,6 +270,7 @@ typedef struct kjit_compile_options {
 KJIT_API kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
                                          size_t size, const kjit_compile_options *options,
                                          kjit_module **out);
+/* The same of a file; a path that is not absolute is from the current directory on. */
 KJIT_API kjit_status kjit_module_load(kjit_context *ctx, const char *path,
                                       const kjit_compile_options *options, kjit_module **out);
 KJIT_API void kjit_module_free(kjit_module *mod);
@@ -311,37 +317,12 @@ typedef struct kjit_kernel_info {
 KJIT_API kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel,
                                              const int64_t block[3], kjit_kernel_info *out);
 
-/* ---- Records ---- */
-
-/* `record P { ... }` of a source is laid out as a C compiler lays out a struct of the same fields
- * in the same order: an array of P may wrap an array of such structs. Its number is the context's:
- * modules that declare a record of the same name and fields have one type. A launch also takes
- * records of another name, where the fields have the same names, types and offsets. */
-typedef struct kjit_record {
-    const char *name;
-    size_t size, align; /* bytes */
-    int nfields;
-} kjit_record;
-
-typedef struct kjit_field {
-    const char *name;
-    kjit_dtype dtype; /* of the field, or of the elements of an array in the record */
-    size_t offset;    /* bytes from the record's beginning */
-    int ndim;         /* 0: one value; else an array in C order */
-    int64_t shape[KJIT_MAX_NDIM];
-} kjit_field;
-
-/* The record of that name in the module's source: KJIT_NOT_FOUND where there is none. */
-KJIT_API kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *out);
-/* What a record is, and its fields, i from 0 on. The names are the context's. */
-KJIT_API kjit_status kjit_record_info(kjit_context *ctx, kjit_dtype dtype, kjit_record *out);
-KJIT_API kjit_status kjit_record_field(kjit_context *ctx, kjit_dtype dtype, int i, kjit_field *out);
-
 /* ---- Arrays ---- */
 
 /* Where elements are. Host memory: a launch on a GPU moves arrays of HOST and PINNED memory there
- * and back; copies in a stream from and to PINNED and MAPPED memory go past the processor. A CPU
- * works on all kinds where they are. The program may read and write all but DEVICE memory itself,
+ * and back; copies in a stream from and to PINNED and MAPPED memory run beside the
+ * host, those from and to HOST memory take its processor, when the stream gets there. A CPU works
+ * on all kinds where they are. The program may read and write all but DEVICE memory itself,
  * when no work that uses it is under way. */
 typedef enum kjit_memory {
     KJIT_HOST = 0,
@@ -468,70 +449,9 @@ KJIT_API kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *st
 KJIT_API kjit_status kjit_to_device(kjit_array *host, kjit_stream *stream, kjit_array **out);
 KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_array **out);
 
-/* Arrays of other processes. kjit_array_ipc_handle makes a handle of an array whose memory was made
- * with kjit_array_options.shareable: bytes, which may be sent by any means and say all of it;
- * kjit_ipc_open gives, in another process of the same machine and user, with a context on a device
- * of the same kind (the same GPU, or one that reaches it), an array over the same memory, of
- * KJIT_DEVICE. Nothing orders what the two processes do: who is told of a handle or of results must
- * be told after the work that made them has ended. The memory must not be freed before the other
- * process has freed its array and deallocated what is pending. */
-typedef struct kjit_ipc_handle {
-    unsigned char bytes[256];
-} kjit_ipc_handle;
-/* KJIT_INVALID for memory that is not shareable, KJIT_TYPE for records, whose numbers are a
- * context's own: their fields can be shared. */
-KJIT_API kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out);
-/* KJIT_FORMAT for bytes that are no handle. KJIT_INVALID for one of another kind of device or of
- * this very process, and where the memory is gone or cannot be opened. */
-KJIT_API kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *handle,
-                                   kjit_array **out);
+/* ---- Files ---- */
 
-/* Smart arrays: one array on the host and on the device, moved only when the side that is asked for
- * is not the newest. A move comes after all queued work and is done when the call returns, also that
- * of a launch in a stream. The side that is not there is made when it is first needed. On the CPU
- * device, and over KJIT_MAPPED arrays, both are one memory: where launches have been queued, ask for
- * the host's side before it is read or written again; the call waits for them. */
-
-/* With unspecified elements, the host's the newest. As kjit_array_create. */
-KJIT_API kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
-                                       const int64_t *shape, char order, kjit_smart **out);
-/* Over an array of any memory, whose elements are the newest; it keeps that memory, the array may
- * be freed. The other side is dense, in F order if the array is. Read-only arrays: KJIT_INVALID. */
-KJIT_API kjit_status kjit_smart_from(kjit_array *a, kjit_smart **out);
-/* A view of the host's, or the device's side, with the newest elements; to be freed. */
-KJIT_API kjit_status kjit_smart_host(kjit_smart *s, kjit_array **out);
-KJIT_API kjit_status kjit_smart_gpu(kjit_smart *s, kjit_array **out);
-/* Elements were written there by other means than a launch with kjit_arg_smart: that side is the
- * newest, whatever was before. */
-KJIT_API kjit_status kjit_smart_host_changed(kjit_smart *s);
-KJIT_API kjit_status kjit_smart_gpu_changed(kjit_smart *s);
-/* Moves nothing back: what only the device has is gone with it. Queued work goes on. */
-KJIT_API void kjit_smart_free(kjit_smart *s);
-
-/* DLPack, version 1, and the unversioned structure of before: arrays from and to other libraries,
- * without a copy. <dlpack/dlpack.h> has the structures; it is not needed to hand them on. */
-struct DLManagedTensor;
-struct DLManagedTensorVersioned;
-/* A tensor over the array's elements, which keeps their memory until its deleter is called (from
- * any thread). All work queued before has ended on return; what the array is used for later the
- * taker must be told. KJIT_TYPE for records, KJIT_SHAPE where strides are no whole elements;
- * KJIT_INVALID for an unversioned one of a read-only array, as it could not say so. */
-KJIT_API kjit_status kjit_array_to_dlpack(kjit_array *a, struct DLManagedTensorVersioned **out);
-KJIT_API kjit_status kjit_array_to_dlpack_unversioned(kjit_array *a, struct DLManagedTensor **out);
-/* An array over a tensor, which is the array's on success: its deleter is called as that of
- * kjit_array_wrap_owned. Its memory is what DLPack says it is: KJIT_HOST, PINNED
- * (of CUDA; KJIT_HOST on the CPU device), MANAGED, or the context's own GPU's, KJIT_DEVICE;
- * elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have finished. KJIT_TYPE
- * for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions, KJIT_FORMAT for
- * another version than 1. On failure the tensor is still the caller's. */
-KJIT_API kjit_status kjit_array_from_dlpack(kjit_context *ctx,
-                                            struct DLManagedTensorVersioned *tensor,
-                                            kjit_array **out);
-KJIT_API kjit_status kjit_array_from_dlpack_unversioned(kjit_context *ctx,
-                                                        struct DLManagedTensor *tensor,
-                                                        kjit_array **out);
-
-/* Files, by the path's ending (a load of any other is taken for .npy).
+/* By the path's ending (a load of any other is taken for .npy).
  * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what
  * NumPy writes. An array of vectors is one of their scalars there, with one axis more, the last.
  * .png: grey as u8 [h, w], colour as u8 [h, w, 3]; what is read of other kinds (palettes, 16 bits,
@@ -550,6 +470,274 @@ KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 
 /* The elements as NumPy 2.4 prints them, after all work queued before; *out is for free(). */
 KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
+
+/* ---- Streams and events ---- */
+
+/* Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is
+ * given by the next call that synchronises the stream or the context; events tell no failures.
+ * A stream may be NULL but for the functions that begin with kjit_stream_ and kjit_graph_begin: the
+ * call then waits for all work queued before on every stream, runs, and has finished on return. */
+
+KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
+/* The default streams are the context's: the same handle each time, valid until the context is
+ * destroyed; freeing one does nothing.
+ * Work in the legacy default stream waits for all that was put before it into the other streams, and
+ * theirs for what was put before into the legacy one. On a GPU it is the driver's own: other
+ * libraries' work there is ordered with it too. kjit_stream_default is another name of it. */
+KJIT_API kjit_status kjit_stream_default(kjit_context *ctx, kjit_stream **out);
+KJIT_API kjit_status kjit_stream_legacy_default(kjit_context *ctx, kjit_stream **out);
+/* The calling thread's own, on a GPU the driver's: a stream like any other, but that another thread
+ * which puts work into it is told KJIT_INVALID. It goes with the thread. */
+KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out);
+/* A stream of another library's, a CUstream or cudaStream_t of the context's device, which must
+ * outlive the handle and is never destroyed by kjit. It is ordered with the work that others put
+ * there; synchronising and asking take that in. 1 is the legacy default stream, 2 the thread's, as
+ * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2). */
+KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
+/* Does not wait: the work in it runs on. But for a stream of another library's, whose work that kjit
+ * put there has ended. */
+KJIT_API void kjit_stream_free(kjit_stream *s);
+/* The driver's CUstream, for other libraries; NULL on a CPU. */
+KJIT_API void *kjit_stream_handle(const kjit_stream *s);
+/* From 1, in the order in which the context's streams were made: kjit_trace_event has it. */
+KJIT_API int kjit_stream_number(const kjit_stream *s);
+KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
+KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
+
+/* status: the stream's first failure that nobody has been told yet, else KJIT_OK. */
+typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
+/* Calls fn(s, ..., user) once, after all work put into the stream before, on another thread; later
+ * work waits until it returns, and then runs whatever the status was. The function may use neither
+ * kjit nor the GPU's driver. */
+KJIT_API kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user);
+
+/* Later work of the stream waits for the event's last record before this call: for nothing when there
+ * was none. NULL: the call waits. */
+KJIT_API kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e);
+/* timing: 1 for events that kjit_event_elapsed may be asked of; 0: cheaper ones, for order. */
+KJIT_API kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out);
+KJIT_API void kjit_event_free(kjit_event *e);
+KJIT_API kjit_status kjit_event_record(kjit_event *e, kjit_stream *s);
+/* Returns at once when the event was never recorded. */
+KJIT_API kjit_status kjit_event_synchronize(kjit_event *e);
+/* *done: its last record has been reached, or there was none. Never waits. */
+KJIT_API kjit_status kjit_event_query(kjit_event *e, int *done);
+/* Milliseconds between two events with timing that were recorded and reached, else KJIT_INVALID. */
+KJIT_API kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms);
+
+/* ---- Launches ---- */
+
+/* Limits, the same on every device: grid.x below 2^31, grid.y and grid.z at most 65535; block.x and
+ * block.y at most 1024, block.z 64, 1024 threads in all, and what @launch_bounds says; 227 KiB of
+ * shared memory a block. */
+typedef struct kjit_config {
+    int64_t grid[3];     /* blocks; 0 in [1] or [2] means 1; 0 in [0] is an empty launch */
+    int64_t block[3];    /* threads; 0 in [1] or [2] means 1 */
+    kjit_stream *stream; /* NULL: the launch has finished on return */
+} kjit_config;
+
+typedef enum kjit_arg_kind {
+    KJIT_ARG_ARRAY,
+    KJIT_ARG_INT,
+    KJIT_ARG_FLOAT,
+    KJIT_ARG_BOOL,
+    KJIT_ARG_VALUE,
+    KJIT_ARG_SMART
+} kjit_arg_kind;
+
+/* One argument: arrays as they are, numbers converted to the parameter's type. What that type
+ * cannot hold is KJIT_TYPE: a number out of range, a float for an integer, a bool for a number or
+ * the reverse. A generic type is its arrays', or, where only numbers have it, i32 (i64 if too big)
+ * or f32. `name`, when not NULL, gives the parameter by name (const parameters usually); the others
+ * are taken in order. */
+typedef struct kjit_arg {
+    kjit_arg_kind kind;
+    const char *name;
+    union {
+        kjit_array *array;
+        int64_t i;
+        double f;
+        kjit_smart *smart;
+        const void *value; /* of KJIT_ARG_VALUE: an element, read by the launch */
+    } u;
+    kjit_dtype dtype; /* of KJIT_ARG_VALUE: its type, the parameter's */
+} kjit_arg;
+
+static inline kjit_arg kjit_arg_array(kjit_array *a)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_ARRAY;
+    arg.name = NULL;
+    arg.u.array = a;
+    return arg;
+}
+static inline kjit_arg kjit_arg_i64(int64_t i)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_INT;
+    arg.name = NULL;
+    arg.u.i = i;
+    return arg;
+}
+static inline kjit_arg kjit_arg_f64(double f)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_FLOAT;
+    arg.name = NULL;
+    arg.u.f = f;
+    return arg;
+}
+static inline kjit_arg kjit_arg_bool(int b)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_BOOL;
+    arg.name = NULL;
+    arg.u.i = b != 0;
+    return arg;
+}
+/* A vector, complex number or record, in memory. A complex parameter takes either complex type,
+ * and real numbers too. */
+static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_VALUE;
+    arg.name = NULL;
+    arg.u.value = value;
+    arg.dtype = dtype;
+    return arg;
+}
+static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
+{
+    arg.name = name;
+    return arg;
+}
+
+/* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host
+ * arrays on a stream moves them in the stream. (The CPU device works on them where they are.) The
+ * kernel's `requires` are checked before anything runs. With an empty grid nothing runs or is
+ * compiled, but the arguments are checked.
+ * KJIT_TYPE: an argument's type; KJIT_SHAPE: its number of dimensions; KJIT_LAUNCH: the number of
+ * arguments, the grid, the block, a `requires`; KJIT_COMPILE, KJIT_NO_MEMORY. What a kernel does
+ * outside of an array is not found: it compares its indices with the array's sizes. */
+KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
+                                 const kjit_arg *args, int nargs);
+/* One thread an element: the block size is chosen (by occupancy, on a GPU), the grid covers n; the
+ * kernel checks grid(1) against its sizes. */
+KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n,
+                                        kjit_stream *stream, const kjit_arg *args, int nargs);
+
+/* The threads a block that kjit_launch_forall takes for these arguments and as many elements as
+ * the largest array has. */
+KJIT_API kjit_status kjit_forall_block(kjit_module *mod, const char *kernel, const kjit_arg *args,
+                                       int nargs, int64_t *threads);
+/* What this very launch takes of a GPU's multiprocessor: kjit_module_kernel_info of the code that
+ * it runs, with the shared memory that its values ask for. Nothing is launched. KJIT_NO_DEVICE on
+ * the CPU device, whose code has no such figures. */
+KJIT_API kjit_status kjit_launch_info(kjit_module *mod, const char *kernel,
+                                      const kjit_config *config, const kjit_arg *args, int nargs,
+                                      kjit_kernel_info *out);
+
+/* The blocks that a grid of a kernel with grid_sync() may have at most, launched with these arguments
+ * and blocks of this shape: all of them are resident at once. A launch of more is KJIT_LAUNCH. On
+ * the CPU it is as many as keep 1 GiB of shared memory and of values that live across barriers. */
+KJIT_API kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
+                                                 const int64_t block[3], const kjit_arg *args,
+                                                 int nargs, int64_t *out);
+
+/* ---- Prepared launches and graphs ---- */
+
+/* A launch that is prepared: arguments are checked and bound once, the code is compiled, and what
+ * the device takes is kept; a run makes the launch anew. The plan has its own views of the arrays
+ * and its own copies of values, so none of the caller's handles need live on. Elements are read
+ * when it runs. `config->stream` is not looked at.
+ * A plan may be run by many threads at once, but not while it is changed or freed. Runs with host
+ * arrays on a GPU or smart arrays, of a kernel that prints or asserts, or of one that reads a const
+ * array which the host fills, cost what a kjit_launch does. */
+KJIT_API kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel,
+                                             const kjit_config *config, const kjit_arg *args,
+                                             int nargs, kjit_launch_plan **out);
+/* Gives a parameter, by its number in the declaration (from 0, const parameters too), another
+ * argument for later runs; arg.name is not looked at. All is checked as in a launch; when that
+ * fails the plan stays as it was. */
+KJIT_API kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg);
+/* Launches in a stream; NULL: the launch has finished on return. */
+KJIT_API kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream);
+KJIT_API void kjit_launch_plan_free(kjit_launch_plan *plan); /* its runs go on */
+
+/* A graph: launches and copies that are recorded, and done again as a whole. From kjit_graph_begin
+ * on what is launched and copied in the stream, plans' runs and other graphs included, is checked
+ * and kept, and not done; kjit_graph_end gives it. Each step keeps what it was given as a plan does.
+ * Until then nothing else can be put into the stream, and it cannot be synchronised (KJIT_INVALID);
+ * freeing it drops what was recorded. */
+KJIT_API kjit_status kjit_graph_begin(kjit_stream *stream);
+KJIT_API kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out);
+/* Does the steps in their order, in any stream of the context; NULL: they have finished on return.
+ * In a stream they are one piece of work; but with host arrays on a GPU, with smart arrays, and with
+ * kernels that print, assert or read const arrays which the host fills, the steps are queued one
+ * after the other, and where one cannot be those before it run. A graph may be launched by many
+ * threads; launches in different streams have no order, unless events give them one. */
+KJIT_API kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream);
+KJIT_API void kjit_graph_free(kjit_graph *graph); /* its launches go on */
+
+/* ---- Records ---- */
+
+/* `record P { ... }` of a source is laid out as a C compiler lays out a struct of the same fields
+ * in the same order: an array of P may wrap an array of such structs. Its number is the context's:
+ * modules that declare a record of the same name and fields have one type. A launch also takes
+ * records of another name, where the fields have the same names, types and offsets. */
+typedef struct kjit_record {
+    const char *name;
+    size_t size, align; /* bytes */
+    int nfields;
+} kjit_record;
+
+typedef struct kjit_field {
+    const char *name;
+    kjit_dtype dtype; /* of the field, or of the elements of an array in the record */
+    size_t offset;    /* bytes from the record's beginning */
+    int ndim;         /* 0: one value; else an array in C order */
+    int64_t shape[KJIT_MAX_NDIM];
+} kjit_field;
+
+/* The record of that name in the module's source: KJIT_NOT_FOUND where there is none. */
+KJIT_API kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *out);
+/* What a record is, and its fields, i from 0 on. The names are the context's. */
+KJIT_API kjit_status kjit_record_info(kjit_context *ctx, kjit_dtype dtype, kjit_record *out);
+KJIT_API kjit_status kjit_record_field(kjit_context *ctx, kjit_dtype dtype, int i, kjit_field *out);
+
+/* ---- Smart arrays ---- */
+
+/* One array on the host and on the device, moved only when the side that is asked for
+ * is not the newest. A move comes after all queued work and is done when the call returns, also that
+ * of a launch in a stream. The side that is not there is made when it is first needed. On the CPU
+ * device, and over KJIT_MAPPED arrays, both are one memory: where launches have been queued, ask for
+ * the host's side before it is read or written again; the call waits for them. */
+
+/* With unspecified elements, the host's the newest. As kjit_array_create. */
+KJIT_API kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                       const int64_t *shape, char order, kjit_smart **out);
+/* Over an array of any memory, whose elements are the newest; it keeps that memory, the array may
+ * be freed. The other side is dense, in F order if the array is. Read-only arrays: KJIT_INVALID. */
+KJIT_API kjit_status kjit_smart_from(kjit_array *a, kjit_smart **out);
+/* A view of the host's, or the device's side, with the newest elements; to be freed. */
+KJIT_API kjit_status kjit_smart_host(kjit_smart *s, kjit_array **out);
+KJIT_API kjit_status kjit_smart_gpu(kjit_smart *s, kjit_array **out);
+/* Elements were written there by other means than a launch with kjit_arg_smart: that side is the
+ * newest, whatever was before. */
+KJIT_API kjit_status kjit_smart_host_changed(kjit_smart *s);
+KJIT_API kjit_status kjit_smart_gpu_changed(kjit_smart *s);
+/* A smart array: the launch moves its newest elements to the device where they are not there, and
+ * leaves what the kernel writes there. */
+static inline kjit_arg kjit_arg_smart(kjit_smart *s)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_SMART;
+    arg.name = NULL;
+    arg.u.smart = s;
+    return arg;
+}
+/* Moves nothing back: what only the device has is gone with it. Queued work goes on. */
+KJIT_API void kjit_smart_free(kjit_smart *s);
 
 /* ---- Memory ---- */
 
@@ -623,217 +811,50 @@ typedef struct kjit_allocator {
     void (*defer_cleanup_end)(void *user);
 } kjit_allocator;
 
-/* ---- Streams and events ---- */
+/* ---- Other libraries ---- */
 
-/* Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is
- * given by the next call that synchronises the stream or the context. Where a stream may be NULL,
- * the call waits for all work queued before on every stream, runs, and has finished on return. */
+/* DLPack, version 1, and the unversioned structure of before: arrays from and to other libraries,
+ * without a copy. <dlpack/dlpack.h> has the structures; it is not needed to hand them on. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+/* A tensor over the array's elements, which keeps their memory until its deleter is called (from
+ * any thread). All work queued before has ended on return; what the array is used for later the
+ * taker must be told. KJIT_TYPE for records, KJIT_SHAPE where strides are no whole elements;
+ * KJIT_INVALID for an unversioned one of a read-only array, as it could not say so. */
+KJIT_API kjit_status kjit_array_to_dlpack(kjit_array *a, struct DLManagedTensorVersioned **out);
+KJIT_API kjit_status kjit_array_to_dlpack_unversioned(kjit_array *a, struct DLManagedTensor **out);
+/* An array over a tensor, which is the array's on success: its deleter is called as that of
+ * kjit_array_wrap_owned. Its memory is what DLPack says it is: KJIT_HOST, PINNED
+ * (of CUDA; KJIT_HOST on the CPU device), MANAGED, or the context's own GPU's, KJIT_DEVICE;
+ * elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have finished. KJIT_TYPE
+ * for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions, KJIT_FORMAT for
+ * another version than 1. On failure the tensor is still the caller's. */
+KJIT_API kjit_status kjit_array_from_dlpack(kjit_context *ctx,
+                                            struct DLManagedTensorVersioned *tensor,
+                                            kjit_array **out);
+KJIT_API kjit_status kjit_array_from_dlpack_unversioned(kjit_context *ctx,
+                                                        struct DLManagedTensor *tensor,
+                                                        kjit_array **out);
 
-KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
-/* The default streams are the context's: the same handle each time, valid until the context is
- * destroyed; freeing one does nothing.
- * Work in the legacy default stream waits for all that was put before it into the other streams, and
- * theirs for what was put before into the legacy one. On a GPU it is the driver's own: other
- * libraries' work there is ordered with it too. kjit_stream_default is another name of it. */
-KJIT_API kjit_status kjit_stream_default(kjit_context *ctx, kjit_stream **out);
-KJIT_API kjit_status kjit_stream_legacy_default(kjit_context *ctx, kjit_stream **out);
-/* The calling thread's own, on a GPU the driver's: a stream like any other, but that another thread
- * which puts work into it is told KJIT_INVALID. It goes with the thread. */
-KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out);
-/* A stream of another library's, a CUstream or cudaStream_t of the context's device, which must
- * outlive the handle and is never destroyed by kjit. It is ordered with the work that others put
- * there; synchronising and asking take that in. 1 is the legacy default stream, 2 the thread's, as
- * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2). */
-KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
-/* Does not wait: the work in it runs on. But for a stream of another library's, whose work that kjit
- * put there has ended. */
-KJIT_API void kjit_stream_free(kjit_stream *s);
-/* The driver's CUstream, for other libraries; NULL on a CPU. */
-KJIT_API void *kjit_stream_handle(const kjit_stream *s);
-/* From 1, in the order in which the context's streams were made: kjit_trace_event has it. */
-KJIT_API int kjit_stream_number(const kjit_stream *s);
-KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
-KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
+/* ---- Other processes ---- */
 
-/* status: the stream's first failure that nobody has been told yet, else KJIT_OK. */
-typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
-/* Calls fn(s, ..., user) once, after all work put into the stream before, on another thread; later
- * work waits until it returns, and then runs whatever the status was. The function may use neither
- * kjit nor the GPU's driver. */
-KJIT_API kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user);
-
-/* Later work of the stream (NULL: of the caller) waits for the event's last record before this
- * call. */
-KJIT_API kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e);
-/* timing: 1 for events that kjit_event_elapsed may be asked of; 0: cheaper ones, for order. */
-KJIT_API kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out);
-KJIT_API void kjit_event_free(kjit_event *e);
-KJIT_API kjit_status kjit_event_record(kjit_event *e, kjit_stream *s);
-/* Returns at once when the event was never recorded. */
-KJIT_API kjit_status kjit_event_synchronize(kjit_event *e);
-/* *done: its last record has been reached, or there was none. Never waits. */
-KJIT_API kjit_status kjit_event_query(kjit_event *e, int *done);
-/* Milliseconds between two events with timing that were recorded and reached, else KJIT_INVALID. */
-KJIT_API kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms);
-
-/* ---- Launches ---- */
-
-/* Limits, the same on every device: grid.x below 2^31, grid.y and grid.z at most 65535; block.x and
- * block.y at most 1024, block.z 64, 1024 threads in all, and what @launch_bounds says; 227 KiB of
- * shared memory a block. */
-typedef struct kjit_config {
-    int64_t grid[3];     /* blocks; 0 in [1] or [2] means 1; 0 in [0] is an empty launch */
-    int64_t block[3];    /* threads; 0 in [1] or [2] means 1 */
-    kjit_stream *stream; /* NULL: the launch has finished on return */
-} kjit_config;
-
-typedef enum kjit_arg_kind {
-    KJIT_ARG_ARRAY,
-    KJIT_ARG_INT,
-    KJIT_ARG_FLOAT,
-    KJIT_ARG_BOOL,
-    KJIT_ARG_VALUE,
-    KJIT_ARG_SMART
-} kjit_arg_kind;
-
-/* One argument: arrays as they are, numbers converted to the parameter's type. What that type
- * cannot hold is KJIT_TYPE: a number out of range, a float for an integer, a bool for a number or
- * the reverse. A generic type is its arrays', or, where only numbers have it, i32 (i64 if too big)
- * or f32. `name`, when not NULL, gives the parameter by name (const parameters usually); the others
- * are taken in order. */
-typedef struct kjit_arg {
-    kjit_arg_kind kind;
-    const char *name;
-    union {
-        kjit_array *array;
-        int64_t i;
-        double f;
-        kjit_smart *smart;
-        const void *value; /* of KJIT_ARG_VALUE: an element, read by the launch */
-    } u;
-    kjit_dtype dtype; /* of KJIT_ARG_VALUE: its type, the parameter's */
-} kjit_arg;
-
-static inline kjit_arg kjit_arg_array(kjit_array *a)
-{
-    kjit_arg arg;
-    arg.kind = KJIT_ARG_ARRAY;
-    arg.name = NULL;
-    arg.u.array = a;
-    return arg;
-}
-/* A smart array: the launch moves its newest elements to the device where they are not there, and
- * leaves what the kernel writes there. */
-static inline kjit_arg kjit_arg_smart(kjit_smart *s)
-{
-    kjit_arg arg;
-    arg.kind = KJIT_ARG_SMART;
-    arg.name = NULL;
-    arg.u.smart = s;
-    return arg;
-}
-static inline kjit_arg kjit_arg_i64(int64_t i)
-{
-    kjit_arg arg;
-    arg.kind = KJIT_ARG_INT;
-    arg.name = NULL;
-    arg.u.i = i;
-    return arg;
-}
-static inline kjit_arg kjit_arg_f64(double f)
-{
-    kjit_arg arg;
-    arg.kind = KJIT_ARG_FLOAT;
-    arg.name = NULL;
-    arg.u.f = f;
-    return arg;
-}
-static inline kjit_arg kjit_arg_bool(int b)
-{
-    kjit_arg arg;
-    arg.kind = KJIT_ARG_BOOL;
-    arg.name = NULL;
-    arg.u.i = b != 0;
-    return arg;
-}
-/* A vector, complex number or record, in memory. A complex parameter takes either complex type,
- * and real numbers too. */
-static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
-{
-    kjit_arg arg;
-    arg.kind = KJIT_ARG_VALUE;
-    arg.name = NULL;
-    arg.u.value = value;
-    arg.dtype = dtype;
-    return arg;
-}
-static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
-{
-    arg.name = name;
-    return arg;
-}
-
-/* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host
- * arrays on a stream moves them in the stream. (The CPU device works on them where they are.) The
- * kernel's `requires` are checked before anything runs. With an empty grid nothing runs or is
- * compiled, but the arguments are checked. */
-KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
-                                 const kjit_arg *args, int nargs);
-/* One thread an element: the block size is chosen (by occupancy, on a GPU), the grid covers n; the
- * kernel checks grid(1) against its sizes. */
-KJIT_API kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n,
-                                        kjit_stream *stream, const kjit_arg *args, int nargs);
-
-/* A launch that is prepared: arguments are checked and bound once, the code is compiled, and what
- * the device takes is kept; a run makes the launch anew. The plan has its own views of the arrays
- * and its own copies of values, so none of the caller's handles need live on. Elements are read
- * when it runs. `config->stream` is not looked at.
- * A plan may be run by many threads at once, but not while it is changed or freed. Runs with host
- * arrays on a GPU or smart arrays, of a kernel that prints or asserts, or of one that reads a const
- * array which the host fills, cost what a kjit_launch does. */
-KJIT_API kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel,
-                                             const kjit_config *config, const kjit_arg *args,
-                                             int nargs, kjit_launch_plan **out);
-/* Gives a parameter, by its number in the declaration (from 0, const parameters too), another
- * argument for later runs; arg.name is not looked at. All is checked as in a launch; when that
- * fails the plan stays as it was. */
-KJIT_API kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg);
-/* Launches in a stream; NULL: the launch has finished on return. */
-KJIT_API kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream);
-KJIT_API void kjit_launch_plan_free(kjit_launch_plan *plan); /* its runs go on */
-
-/* A graph: launches and copies that are recorded, and done again as a whole. From kjit_graph_begin
- * on what is launched and copied in the stream, plans' runs and other graphs included, is checked
- * and kept, and not done; kjit_graph_end gives it. Each step keeps what it was given as a plan does.
- * Until then nothing else can be put into the stream, and it cannot be synchronised (KJIT_INVALID);
- * freeing it drops what was recorded. */
-KJIT_API kjit_status kjit_graph_begin(kjit_stream *stream);
-KJIT_API kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out);
-/* Does the steps in their order, in any stream of the context; NULL: they have finished on return.
- * In a stream they are one piece of work; but with host arrays on a GPU, with smart arrays, and with
- * kernels that print, assert or read const arrays which the host fills, the steps are queued one
- * after the other, and where one cannot be those before it run. A graph may be launched by many
- * threads; launches in different streams have no order, unless events give them one. */
-KJIT_API kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream);
-KJIT_API void kjit_graph_free(kjit_graph *graph); /* its launches go on */
-
-/* The threads a block that kjit_launch_forall takes for these arguments and as many elements as
- * the largest array has. */
-KJIT_API kjit_status kjit_forall_block(kjit_module *mod, const char *kernel, const kjit_arg *args,
-                                       int nargs, int64_t *threads);
-/* What this very launch takes of a GPU's multiprocessor: kjit_module_kernel_info of the code that
- * it runs, with the shared memory that its values ask for. Nothing is launched. KJIT_NO_DEVICE on
- * the CPU device, whose code has no such figures. */
-KJIT_API kjit_status kjit_launch_info(kjit_module *mod, const char *kernel,
-                                      const kjit_config *config, const kjit_arg *args, int nargs,
-                                      kjit_kernel_info *out);
-
-/* The blocks that a grid of a kernel with grid_sync() may have at most, launched with these arguments
- * and blocks of this shape: all of them are resident at once. A launch of more is KJIT_LAUNCH. On
- * the CPU it is as many as keep 1 GiB of shared memory and of values that live across barriers. */
-KJIT_API kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
-                                                 const int64_t block[3], const kjit_arg *args,
-                                                 int nargs, int64_t *out);
+/* kjit_array_ipc_handle makes a handle of an array whose memory was made
+ * with kjit_array_options.shareable: bytes, which may be sent by any means and say all of it;
+ * kjit_ipc_open gives, in another process of the same machine and user, with a context on a device
+ * of the same kind (the same GPU, or one that reaches it), an array over the same memory, of
+ * KJIT_DEVICE. Nothing orders what the two processes do: who is told of a handle or of results must
+ * be told after the work that made them has ended. The memory must not be freed before the other
+ * process has freed its array and deallocated what is pending. */
+typedef struct kjit_ipc_handle {
+    unsigned char bytes[256];
+} kjit_ipc_handle;
+/* KJIT_INVALID for memory that is not shareable, KJIT_TYPE for records, whose numbers are a
+ * context's own: their fields can be shared. */
+KJIT_API kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out);
+/* KJIT_FORMAT for bytes that are no handle. KJIT_INVALID for one of another kind of device or of
+ * this very process, and where the memory is gone or cannot be opened. */
+KJIT_API kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *handle,
+                                   kjit_array **out);
 
 /* ---- Traces ---- */
 
