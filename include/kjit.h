@@ -150,9 +150,9 @@ KJIT_API const char *kjit_device_absent(const char *kind);
 typedef struct kjit_context_options {
     const char *device; /* "auto" (also NULL): the first of kjit_devices; "cpu", "cuda", "cuda:1" */
     int workers;        /* CPU device: worker threads; 0: one a core available to the process */
-    /* Directory where compiled code is kept for other contexts and processes; NULL: $KJIT_CACHE_DIR,
-     * else kjit in $XDG_CACHE_HOME, else ~/.cache/kjit; "" or "off": nowhere. One that cannot be
-     * used is as if there were none. */
+    /* Directory where compiled code is kept for other contexts and processes; NULL:
+     * $KJIT_CACHE_DIR, else kjit in $XDG_CACHE_HOME, else ~/.cache/kjit; "" or "off": nowhere. One
+     * that cannot be used is as if there were none. */
     const char *cache;
     /* Deferred deallocation: see kjit_deallocate_pending. */
     int max_pending_count;    /* 0: $KJIT_MAX_PENDING_DEALLOCS_COUNT, else 10; negative: none */
@@ -403,7 +403,8 @@ KJIT_API kjit_status kjit_array_ravel(kjit_array *a, char order, kjit_array **ou
 /* A view whose axis i is the array's axes[i]: [ndim], each axis once; NULL: in reverse. */
 KJIT_API kjit_status kjit_array_transpose(kjit_array *a, const int *axes, kjit_array **out);
 /* Views of `section` elements each, the last of what is left, of an array with one axis: *n is how
- * many there are, out gets the first `max` of them, NULL behind the last. On failure out has none. */
+ * many there are, out gets the first `max` of them, NULL behind the last. On failure out has
+ * none. */
 KJIT_API kjit_status kjit_array_split(kjit_array *a, int64_t section, kjit_array **out, int64_t max,
                                       int64_t *n);
 /* A view of the same memory as elements of another type: vectors as their scalars, with one axis
@@ -425,8 +426,8 @@ KJIT_API const int64_t *kjit_array_strides(const kjit_array *a); /* [ndim], byte
  * than 1, does in both. */
 KJIT_API int kjit_array_is_contiguous(const kjit_array *a, char order);
 KJIT_API kjit_memory kjit_array_memory(const kjit_array *a);
-/* 1 for what came read-only through DLPack, and its views: copies to it, kjit_array_set and launches
- * of kernels that write it are KJIT_INVALID. */
+/* 1 for what came read-only through DLPack, and its views: copies to it, kjit_array_set and
+ * launches of kernels that write it are KJIT_INVALID. */
 KJIT_API int kjit_array_is_read_only(const kjit_array *a);
 /* The first element; an address of the device's for KJIT_DEVICE. */
 KJIT_API void *kjit_array_data(const kjit_array *a);
@@ -481,8 +482,8 @@ KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
 KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
 /* The default streams are the context's: the same handle each time, valid until the context is
  * destroyed; freeing one does nothing.
- * Work in the legacy default stream waits for all that was put before it into the other streams, and
- * theirs for what was put before into the legacy one. On a GPU it is the driver's own: other
+ * Work in the legacy default stream waits for all that was put before it into the other streams,
+ * and theirs for what was put before into the legacy one. On a GPU it is the driver's own: other
  * libraries' work there is ordered with it too. kjit_stream_default is another name of it. */
 KJIT_API kjit_status kjit_stream_default(kjit_context *ctx, kjit_stream **out);
 KJIT_API kjit_status kjit_stream_legacy_default(kjit_context *ctx, kjit_stream **out);
@@ -494,8 +495,8 @@ KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stre
  * there; synchronising and asking take that in. 1 is the legacy default stream, 2 the thread's, as
  * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2). */
 KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
-/* Does not wait: the work in it runs on. But for a stream of another library's, whose work that kjit
- * put there has ended. */
+/* Does not wait: the work in it runs on. But for a stream of another library's, whose work that
+ * kjit put there has ended. */
 KJIT_API void kjit_stream_free(kjit_stream *s);
 /* The driver's CUstream, for other libraries; NULL on a CPU. */
 KJIT_API void *kjit_stream_handle(const kjit_stream *s);
@@ -511,8 +512,8 @@ typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
  * kjit nor the GPU's driver. */
 KJIT_API kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user);
 
-/* Later work of the stream waits for the event's last record before this call: for nothing when there
- * was none. NULL: the call waits. */
+/* Later work of the stream waits for the event's last record before this call: for nothing when
+ * there was none. NULL: the call waits. */
 KJIT_API kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e);
 /* timing: 1 for events that kjit_event_elapsed may be asked of; 0: cheaper ones, for order. */
 KJIT_API kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out);
@@ -637,9 +638,10 @@ KJIT_API kjit_status kjit_launch_info(kjit_module *mod, const char *kernel,
                                       const kjit_config *config, const kjit_arg *args, int nargs,
                                       kjit_kernel_info *out);
 
-/* The blocks that a grid of a kernel with grid_sync() may have at most, launched with these arguments
- * and blocks of this shape: all of them are resident at once. A launch of more is KJIT_LAUNCH. On
- * the CPU it is as many as keep 1 GiB of shared memory and of values that live across barriers. */
+/* The blocks that a grid of a kernel with grid_sync() may have at most, launched with these
+ * arguments and blocks of this shape: all of them are resident at once. A launch of more is
+ * KJIT_LAUNCH. On the CPU it is as many as keep 1 GiB of shared memory and of values that live
+ * across barriers. */
 KJIT_API kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
                                                  const int64_t block[3], const kjit_arg *args,
                                                  int nargs, int64_t *out);
@@ -666,15 +668,15 @@ KJIT_API void kjit_launch_plan_free(kjit_launch_plan *plan); /* its runs go on *
 
 /* A graph: launches and copies that are recorded, and done again as a whole. From kjit_graph_begin
  * on what is launched and copied in the stream, plans' runs and other graphs included, is checked
- * and kept, and not done; kjit_graph_end gives it. Each step keeps what it was given as a plan does.
- * Until then nothing else can be put into the stream, and it cannot be synchronised (KJIT_INVALID);
- * freeing it drops what was recorded. */
+ * and kept, and not done; kjit_graph_end gives it. Each step keeps what it was given as a plan
+ * does. Until then nothing else can be put into the stream, and it cannot be synchronised
+ * (KJIT_INVALID); freeing it drops what was recorded. */
 KJIT_API kjit_status kjit_graph_begin(kjit_stream *stream);
 KJIT_API kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out);
 /* Does the steps in their order, in any stream of the context; NULL: they have finished on return.
- * In a stream they are one piece of work; but with host arrays on a GPU, with smart arrays, and with
- * kernels that print, assert or read const arrays which the host fills, the steps are queued one
- * after the other, and where one cannot be those before it run. A graph may be launched by many
+ * In a stream they are one piece of work; but with host arrays on a GPU, with smart arrays, and
+ * with kernels that print, assert or read const arrays which the host fills, the steps are queued
+ * one after the other, and where one cannot be those before it run. A graph may be launched by many
  * threads; launches in different streams have no order, unless events give them one. */
 KJIT_API kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream);
 KJIT_API void kjit_graph_free(kjit_graph *graph); /* its launches go on */
@@ -708,10 +710,10 @@ KJIT_API kjit_status kjit_record_field(kjit_context *ctx, kjit_dtype dtype, int 
 /* ---- Smart arrays ---- */
 
 /* One array on the host and on the device, moved only when the side that is asked for
- * is not the newest. A move comes after all queued work and is done when the call returns, also that
- * of a launch in a stream. The side that is not there is made when it is first needed. On the CPU
- * device, and over KJIT_MAPPED arrays, both are one memory: where launches have been queued, ask for
- * the host's side before it is read or written again; the call waits for them. */
+ * is not the newest. A move comes after all queued work and is done when the call returns, also
+ * that of a launch in a stream. The side that is not there is made when it is first needed. On the
+ * CPU device, and over KJIT_MAPPED arrays, both are one memory: where launches have been queued,
+ * ask for the host's side before it is read or written again; the call waits for them. */
 
 /* With unspecified elements, the host's the newest. As kjit_array_create. */
 KJIT_API kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim,
@@ -800,8 +802,8 @@ typedef struct kjit_allocator {
     /* Page-locks memory that there is. */
     kjit_status (*mempin)(void *user, void *memory, size_t size, int mapped, void **device);
     kjit_status (*memunpin)(void *user, void *memory, size_t size);
-    /* The driver's 64 bytes (CUipcMemHandle) for device memory that other processes are to open, and
-     * where that begins in what they open. NULL: it cannot be shared. */
+    /* The driver's 64 bytes (CUipcMemHandle) for device memory that other processes are to open,
+     * and where that begins in what they open. NULL: it cannot be shared. */
     kjit_status (*get_ipc_handle)(void *user, void *memory, size_t size, void *handle,
                                   uint64_t *offset);
     kjit_status (*get_memory_info)(void *user, uint64_t *free, uint64_t *total);
@@ -826,9 +828,9 @@ KJIT_API kjit_status kjit_array_to_dlpack_unversioned(kjit_array *a, struct DLMa
 /* An array over a tensor, which is the array's on success: its deleter is called as that of
  * kjit_array_wrap_owned. Its memory is what DLPack says it is: KJIT_HOST, PINNED
  * (of CUDA; KJIT_HOST on the CPU device), MANAGED, or the context's own GPU's, KJIT_DEVICE;
- * elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have finished. KJIT_TYPE
- * for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions, KJIT_FORMAT for
- * another version than 1. On failure the tensor is still the caller's. */
+ * elsewhere: KJIT_NO_DEVICE. Lanes are vectors. What writes the tensor must have finished.
+ * KJIT_TYPE for element types that kjit has not, KJIT_SHAPE for more than 6 dimensions, KJIT_FORMAT
+ * for another version than 1. On failure the tensor is still the caller's. */
 KJIT_API kjit_status kjit_array_from_dlpack(kjit_context *ctx,
                                             struct DLManagedTensorVersioned *tensor,
                                             kjit_array **out);
@@ -881,11 +883,11 @@ typedef struct kjit_trace_event {
 
 /* Valid during the call. */
 typedef void kjit_trace_fn(void *user, const kjit_trace_event *event);
-/* From then on each compilation, launch, copy, callback and graph is shown to `trace` (NULL: nobody) when it
- * has ended, those in streams when the device is seen to have ended them, at the latest by the call
- * that waits for them: from any thread, one at a time, in no order. Nothing runs at another time for
- * it. The function may not use the context. When this returns the one before is not called any
- * more. */
+/* From then on each compilation, launch, copy, callback and graph is shown to `trace` (NULL:
+ * nobody) when it has ended, those in streams when the device is seen to have ended them, at the
+ * latest by the call that waits for them: from any thread, one at a time, in no order. Nothing runs
+ * at another time for it. The function may not use the context. When this returns the one before is
+ * not called any more. */
 KJIT_API void kjit_set_trace(kjit_context *ctx, kjit_trace_fn *trace, void *user);
 
 /* ---- The cache of compiled code ---- */

@@ -35,9 +35,9 @@ typedef struct kj_cache_value {
 } kj_cache_value;
 bool kj_cache_parse(const kj_stored *stored, kj_cache_value *out);
 
-/* What holds for all kernels of a module: `build`, `target` and `options`, each behind its name on a
- * line of its own. A key is that, then `kernel` and `variant`, then `source` alone on its line and
- * the text. */
+/* What holds for all kernels of a module: `build`, `target` and `options`, each behind its name on
+ * a line of its own. A key is that, then `kernel` and `variant`, then `source` alone on its line
+ * and the text. */
 void kj_cache_origin(kj_str *t, const kj_compile_options *options, kj_arena *arena);
 
 #endif

@@ -2,10 +2,10 @@
  * thread's own.
  *
  * Work in the legacy stream waits for all that was put into the others before it, and theirs for
- * what was put into the legacy stream before. Both are said by marks, at the last moment: a piece of
- * legacy work first joins a mark in each stream that has work it was not told of; any other piece of
- * work first joins the legacy stream's mark, when there is legacy work that its stream doesn't wait
- * for yet. Without legacy work this costs a load and a comparison. */
+ * what was put into the legacy stream before. Both are said by marks, at the last moment: a piece
+ * of legacy work first joins a mark in each stream that has work it was not told of; any other
+ * piece of work first joins the legacy stream's mark, when there is legacy work that its stream
+ * doesn't wait for yet. Without legacy work this costs a load and a comparison. */
 #include "runtime.h"
 
 /* ---- Order with the legacy stream ---- */

@@ -37,7 +37,7 @@ typedef struct kj_times {
 typedef struct kj_work {
     void (*done)(struct kj_work *work, kjit_status status, const kj_host_fault *fault);
     const char *why;
-    int step; /* of a graph's launch that failed: the step's number */
+    int step;        /* of a graph's launch that failed: the step's number */
     kj_times *times; /* for the device to fill in; NULL: nobody asks */
 } kj_work;
 
@@ -84,8 +84,8 @@ typedef struct kj_chunk {
     void *data;
     uintptr_t device; /* the address that kernels find it at; data's for most */
     const unsigned char
-        *handle; /* of KJ_OPENED, while it is opened: what the other's `share` gave */
-    kj_queue *queue;  /* device memory in a queue's order; `alloc` sets NULL where there is none */
+        *handle;     /* of KJ_OPENED, while it is opened: what the other's `share` gave */
+    kj_queue *queue; /* device memory in a queue's order; `alloc` sets NULL where there is none */
 } kj_chunk;
 
 enum { KJ_SHARE_HANDLE = 64 }; /* bytes */
@@ -178,8 +178,8 @@ typedef struct kj_device_ops {
     kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
                         kj_failure *why);
 
-    /* Says what code for this device is compiled for: sets arch and ptx_version. NULL: the host. The
-     * strings live as long as the device. */
+    /* Says what code for this device is compiled for: sets arch and ptx_version. NULL: the host.
+     * The strings live as long as the device. */
     void (*target)(const kj_device *dev, kj_compile_options *options);
     /* The compiler's log, if there is one, is the failure's text. */
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
@@ -195,8 +195,8 @@ typedef struct kj_device_ops {
                             kj_failure *why);
     kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, size_t shared,
                            kjit_kernel_info *out, kj_failure *why);
-    /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel with
-     * grid_sync() may have. */
+    /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel
+     * with grid_sync() may have. */
     kjit_status (*resident)(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
                             int64_t *out, kj_failure *why);
     /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to

@@ -1,8 +1,8 @@
 /* Prepared launches: a bound launch is kept, to be made again without looking at its arguments.
  *
  * Most are packets, which go to the device as they are. Those that need more at each launch (host
- * and smart arrays that are moved, a report of what is printed, const arrays that the host fills) keep their
- * arguments alone, and are bound each time. */
+ * and smart arrays that are moved, a report of what is printed, const arrays that the host fills)
+ * keep their arguments alone, and are bound each time. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -189,7 +189,8 @@ static inline kj_rvalue kj_run_float(double f)
 {
     return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = KJIT_F64, .u.f = f};
 }
-/* New objects. The array, stream, event or smart array is the object's from the call on, also when it fails. */
+/* New objects. The array, stream, event or smart array is the object's from the call on, also when
+ * it fails. */
 bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalue *out);
 bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n,
                      kj_rvalue *out); /* n times KJ_R_NONE */
@@ -370,8 +371,8 @@ kj_rshort kj_run_short(kj_rvalue v);
 
 /* ---- run_param.c: params and their overrides, --save ---- */
 
-/* "5", "-0x1f", "2.5e3", "1+2j", "true", "inf": an int, float, complex number or bool; else KJ_R_NONE. The text ends with a
- * NUL. */
+/* "5", "-0x1f", "2.5e3", "1+2j", "true", "inf": an int, float, complex number or bool; else
+ * KJ_R_NONE. The text ends with a NUL. */
 kj_rvalue kj_run_parse_number(const char *text, size_t len);
 
 /* Do the params and saves of the options name what the block has? */

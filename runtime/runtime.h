@@ -234,7 +234,8 @@ kjit_status kj_chunk_share(kjit_context *ctx, const kj_chunk *chunk, unsigned ch
                            uint64_t *offset, kj_failure *why);
 kjit_status kj_chunk_release(kjit_context *ctx, const kj_chunk *chunk, kj_failure *why);
 
-/* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, dlpack.c, layout.c, copy.c) ---- */
+/* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, dlpack.c, layout.c, copy.c)
+ * ---- */
 
 struct kj_buffer {
     kj_pending pending;
@@ -549,11 +550,11 @@ uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
 char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
-/* A const array that the host was to fill before the kernel was launched. */
 /* The device cannot do what a kernel launches. */
 kjit_status kj_fail_launching(kjit_module *mod, const kj_tkernel *kernel, const char *why);
 /* More blocks than `most` at a grid_sync(). */
 kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t most);
+/* A const array that the host was to fill before the kernel was launched. */
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel);
 /* Refuses to write an array that is read-only. */
 kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);

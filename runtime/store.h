@@ -41,7 +41,8 @@ void kj_store_put(const kj_store *s, const void *key, size_t size, const void *v
 int kj_store_lock(const kj_store *s, const void *key, size_t size);
 void kj_store_unlock(int lock);
 
-/* Every value, the last used first; `used` is when it was last put or got, in seconds since 1970. */
+/* Every value, the last used first; `used` is when it was last put or got, in seconds since
+ * 1970. */
 typedef void kj_store_visit(void *user, const kj_stored *stored, uint64_t size, int64_t used);
 void kj_store_each(const kj_store *s, kj_store_visit *visit, void *user);
 /* Removes all values; gives how many. */

@@ -41,8 +41,8 @@ void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */
 /* Of one that is not listed any more; after its work. */
 kjit_status kj_stream_end(kjit_stream *stream, kj_failure *why);
 bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
-/* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost; takes
- * `text`, which is malloc'd or NULL. */
+/* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost;
+ * takes `text`, which is malloc'd or NULL. */
 kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text);
 static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 {
@@ -63,8 +63,9 @@ void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status statu
 /* ---- Traces (trace.c) ---- */
 
 bool kj_tracing(const kjit_context *ctx);
-/* A launch, copy, callback or graph on its way, or nothing (NULL) while nobody traces. kj_trace_end takes
- * it when it has ended, or was not queued; with a stream its times are the device's to fill in. */
+/* A launch, copy, callback or graph on its way, or nothing (NULL) while nobody traces. kj_trace_end
+ * takes it when it has ended, or was not queued; with a stream its times are the device's to fill
+ * in. */
 kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_host_launch *values,
                           const kjit_stream *stream);
 kj_times *kj_trace_copy(kjit_context *ctx, const kj_transfer *transfer, const kjit_stream *stream);

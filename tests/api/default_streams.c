@@ -1,4 +1,5 @@
-/* The default streams, those of other libraries, callbacks, and what events tell without waiting. */
+/* The default streams, those of other libraries, callbacks, and what events tell without
+ * waiting. */
 #include "api.h"
 
 #include <dirent.h>

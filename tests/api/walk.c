@@ -1,6 +1,6 @@
-/* One walk through what a program does with a device: 0 and a number when all went well; at the first
- * failure its sentence, 1, and everything is freed. tests/driver/inject.py makes the driver's calls fail
- * under it; run by itself it succeeds. */
+/* One walk through what a program does with a device: 0 and a number when all went well; at the
+ * first failure its sentence, 1, and everything is freed. tests/driver/inject.py makes the driver's
+ * calls fail under it; run by itself it succeeds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -197,8 +197,8 @@ bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
 
 /* ---- When work ran (span.c) ---- */
 
-/* Around what a task puts into the queue's stream, if its owner asks for the times: `issue` is held,
- * the context is entered. kj_cuda_queued calls the second. */
+/* Around what a task puts into the queue's stream, if its owner asks for the times: `issue` is
+ * held, the context is entered. kj_cuda_queued calls the second. */
 void kj_cuda_span_begin(kj_queue *queue, kj_cuda_task *task);
 void kj_cuda_span_end(kj_queue *queue, kj_cuda_task *task);
 /* Of a task that ends: fills the times in if it was reached. */

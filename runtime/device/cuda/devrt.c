@@ -19,7 +19,8 @@ static const char *const folders[] = {
     "/usr/lib",
 };
 
-/* The file of KJIT_CUDADEVRT, which is then the only one, or one in $CUDA_HOME or a usual folder. */
+/* The file of KJIT_CUDADEVRT, which is then the only one, or one in $CUDA_HOME or a usual
+ * folder. */
 static FILE *open_library(void)
 {
     char path[4096];

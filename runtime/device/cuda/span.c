@@ -1,5 +1,5 @@
-/* When pieces of queued work began and ended: events with times around each, compared with one whose
- * time on the host's clock is known. */
+/* When pieces of queued work began and ended: events with times around each, compared with one
+ * whose time on the host's clock is known. */
 #include <stdlib.h>
 
 #include "cuda_device.h"
