@@ -543,7 +543,9 @@ typedef enum kjit_arg_kind {
     KJIT_ARG_FLOAT,
     KJIT_ARG_BOOL,
     KJIT_ARG_VALUE,
-    KJIT_ARG_SMART
+    KJIT_ARG_SMART,
+    KJIT_ARG_IN,
+    KJIT_ARG_OUT
 } kjit_arg_kind;
 
 /* One argument: arrays as they are, numbers converted to the parameter's type. What that type
@@ -570,6 +572,22 @@ static inline kjit_arg kjit_arg_array(kjit_array *a)
     arg.kind = KJIT_ARG_ARRAY;
     arg.name = NULL;
     arg.u.array = a;
+    return arg;
+}
+/* A host array that a launch on a GPU only moves there: what the kernel writes does not come back.
+ * Or one that it only brings back: elements are unspecified until the kernel writes them, and come
+ * back so. On a CPU, and for other memory, they are as kjit_arg_array's, which goes both ways as far
+ * as the kernel reads and writes. */
+static inline kjit_arg kjit_arg_in(kjit_array *a)
+{
+    kjit_arg arg = kjit_arg_array(a);
+    arg.kind = KJIT_ARG_IN;
+    return arg;
+}
+static inline kjit_arg kjit_arg_out(kjit_array *a)
+{
+    kjit_arg arg = kjit_arg_array(a);
+    arg.kind = KJIT_ARG_OUT;
     return arg;
 }
 static inline kjit_arg kjit_arg_i64(int64_t i)

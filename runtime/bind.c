@@ -118,6 +118,8 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
     char shape[KJ_SHAPE_TEXT];
     switch (arg->kind) {
     case KJIT_ARG_ARRAY:
+    case KJIT_ARG_IN:
+    case KJIT_ARG_OUT:
         snprintf(buf, 96, "an array of %.20s, shape %.50s", kj_dtype_name(ctx, arg->u.array->dtype),
                  kj_shape_text(arg->u.array->ndim, arg->u.array->shape, shape));
         return buf;
@@ -204,7 +206,7 @@ static kjit_status bind_array(kj_binding *b, int i)
     const kj_kernel_param *p = &b->kernel->decl->params[i];
     const kjit_arg *arg = b->args[i];
     char type[96], text[96];
-    if (arg->kind != KJIT_ARG_ARRAY)
+    if (!kj_arg_is_array(arg))
         return wrong_kind(b, p, arg);
     const kjit_array *a = arg->u.array;
     if (!a)
@@ -461,7 +463,7 @@ kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b)
             continue;
         if (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE)
             status = bind_value(b, i);
-        else if (b->args[i] && b->args[i]->kind == KJIT_ARG_ARRAY)
+        else if (b->args[i] && kj_arg_is_array(b->args[i]))
             status = b->args[i]->u.array
                          ? wrong_kind(b, p, b->args[i])
                          : FAIL(b, KJIT_INVALID, "'%s' is a NULL array", NAME(b), p->name);

@@ -96,7 +96,7 @@ kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_s
     kj_module_hold(p->mod);
     for (int i = 0; i < b->nruntime; i++) {
         const kjit_arg *arg = b->args[b->runtime[i]];
-        if (arg && arg->kind == KJIT_ARG_ARRAY)
+        if (arg && kj_arg_is_array(arg))
             keep(p, arg->u.array->buffer, stream);
     }
     for (int i = 0; staged && i < staged->npieces; i++)

@@ -24,7 +24,7 @@ static kjit_status own_value(kjit_context *ctx, const kjit_arg *arg, kjit_arg *o
 /* A bound argument's copy, that depends on nothing of the caller's. */
 static kjit_status own(kjit_context *ctx, const kjit_arg *arg, kjit_arg *out)
 {
-    kjit_array *a = arg->kind == KJIT_ARG_ARRAY ? arg->u.array : NULL, *view;
+    kjit_array *a = kj_arg_is_array(arg) ? arg->u.array : NULL, *view;
     if (arg->kind == KJIT_ARG_VALUE)
         return own_value(ctx, arg, out);
     *out = *arg;
@@ -45,7 +45,7 @@ static void disown(kjit_arg *arg)
 {
     if (arg->kind == KJIT_ARG_VALUE)
         free((void *)(uintptr_t)arg->u.value);
-    if (arg->kind != KJIT_ARG_ARRAY)
+    if (!kj_arg_is_array(arg))
         return;
     if (arg->u.array && arg->u.array->smart)
         kj_smart_drop(arg->u.array->smart);

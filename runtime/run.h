@@ -421,7 +421,7 @@ bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype
 kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randint;
 /* run_move.c */
 kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_array_in,
-    kj_run_copy, kj_run_swap, kj_run_copy_to_host, kj_run_copy_to_device;
+    kj_run_copy, kj_run_swap, kj_run_direction, kj_run_copy_to_host, kj_run_copy_to_device;
 /* run_shape.c */
 kj_run_builtin kj_run_reshape, kj_run_ravel, kj_run_split, kj_run_is_contiguous;
 /* run_smart.c */

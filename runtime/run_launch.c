@@ -218,12 +218,52 @@ static kjit_status carry_out(kj_run *r, const kj_kernel_decl *kernel, const conf
     }
 }
 
+/* In(a), Out(a) and InOut(a) elsewhere than among a launch's arguments. */
+bool kj_run_direction(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    (void)out;
+    kj_run_fail(r, KJIT_TYPE, c->span, "In, Out and InOut say which way a launch's argument goes");
+    return kj_run_hint(r, "k[grid, block](In(a), Out(b))");
+}
+
+/* What an argument stands for: within In(a), Out(a), InOut(a) the array, and its kind. */
+static const kj_expr *within(kj_run *r, const kj_expr *e, kjit_arg_kind *kind)
+{
+    static const struct {
+        const char *name;
+        kjit_arg_kind kind;
+    } ways[] = {{"In", KJIT_ARG_IN}, {"Out", KJIT_ARG_OUT}, {"InOut", KJIT_ARG_ARRAY}};
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    *kind = KJIT_ARG_VALUE; /* none of them */
+    if (!callee || callee->kind != KJ_E_NAME || kj_run_binding_of(r, callee->u.name))
+        return e;
+    const kj_expr *arg = e->u.call.args;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (strcmp(callee->u.name, ways[i].name) == 0 && arg && !arg->next && !arg->keyword) {
+            *kind = ways[i].kind;
+            return arg;
+        }
+    }
+    return e;
+}
+
+static bool set_way(kj_run *r, const kj_expr *e, kjit_arg_kind kind, kjit_arg *out)
+{
+    if (kind == KJIT_ARG_VALUE)
+        return true;
+    if (out->kind != KJIT_ARG_ARRAY)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "In, Out and InOut take an array");
+    out->kind = kind;
+    return true;
+}
+
 static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c,
                    kj_rvalue *values, kjit_arg *args, kj_rvalue *out)
 {
     int n = 0, places = 0;
     for (const kj_expr *e = call->u.call.args; e; e = e->next, n++) {
-        if (!kj_run_eval(r, e, &values[n]))
+        kjit_arg_kind way;
+        if (!kj_run_eval(r, within(r, e, &way), &values[n]))
             return false;
         const kj_aggregate *of = value_wanted(r->ctx->records, kernel, e, places, &values[n]);
         bool complex = kj_run_is_complex(values[n]);
@@ -236,6 +276,8 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
         places += !e->keyword;
         if (complex || items ? !value_argument(r, e, type, &values[n], &args[n])
                              : !argument(r, e, values[n], &args[n]))
+            return false;
+        if (!set_way(r, e, way, &args[n]))
             return false;
     }
     kjit_status status = carry_out(r, kernel, c, args, n, out);

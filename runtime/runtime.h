@@ -515,6 +515,10 @@ int64_t kj_binding_stride(const kjit_array *a, int axis);
 /* A scalar of kj_tkernel.params. */
 kj_value kj_binding_scalar(const kj_binding *b, int i);
 
+static inline bool kj_arg_is_array(const kjit_arg *arg)
+{
+    return arg->kind == KJIT_ARG_ARRAY || arg->kind == KJIT_ARG_IN || arg->kind == KJIT_ARG_OUT;
+}
 /* Smart arrays (smart.c). The argument that launches see in place of a KJIT_ARG_SMART, the smart
  * array's own; for launches that are kept, to be dropped by them; and before a launch: the newest
  * elements go to the device. */
@@ -527,8 +531,8 @@ kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant);
 typedef struct kj_staged_array {
     kjit_array *array;
     kj_buffer *piece;
-    uintptr_t shift; /* from the host's address to the device's */
-    bool written;
+    uintptr_t shift;  /* from the host's address to the device's */
+    bool goes, comes; /* to the device before the launch, back after it */
 } kj_staged_array;
 
 typedef struct kj_staged {

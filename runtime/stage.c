@@ -40,19 +40,23 @@ bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
     return false;
 }
 
-/* Adds an array, in the order of addresses; one that is there already only once. */
-static void add(kj_staged *s, kjit_array *a, bool written)
+/* Adds the array of a launch's parameter, in the order of addresses; one that is there already only
+ * once. */
+static void add(kj_staged *s, kjit_array *a, const kj_tarray *t, kjit_arg_kind kind)
 {
     int at = s->narrays;
+    bool goes = kind != KJIT_ARG_OUT && !a->overwritten;
+    bool comes = kind != KJIT_ARG_IN && t->written;
     for (int i = 0; i < s->narrays; i++) {
         if (same_view(s->arrays[i].array, a)) {
-            s->arrays[i].written |= written;
+            s->arrays[i].goes |= goes;
+            s->arrays[i].comes |= comes;
             return;
         }
     }
     for (; at > 0 && s->arrays[at - 1].array->low > a->low; at--)
         s->arrays[at] = s->arrays[at - 1];
-    s->arrays[at] = (kj_staged_array){.array = a, .written = written};
+    s->arrays[at] = (kj_staged_array){.array = a, .goes = goes, .comes = comes};
     s->narrays++;
 }
 
@@ -106,12 +110,12 @@ kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_str
     for (int i = 0; i < b->nruntime; i++) {
         kjit_array *a = host_array(b, variant, i);
         if (a)
-            add(s, a, variant->kernel->params[i].array->written);
+            add(s, a, variant->kernel->params[i].array, b->args[b->runtime[i]]->kind);
     }
     for (int i = 0; i < s->narrays && status == KJIT_OK;)
         status = add_piece(s, b->kernel->mod->ctx, stream, i, &i);
     for (int i = 0; i < s->narrays && status == KJIT_OK; i++) {
-        if (!s->arrays[i].array->overwritten)
+        if (s->arrays[i].goes)
             status = move(&s->arrays[i], false, stream);
     }
     if (status != KJIT_OK)
@@ -123,7 +127,7 @@ kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream)
 {
     kjit_status status = KJIT_OK;
     for (int i = 0; i < s->narrays && status == KJIT_OK; i++) {
-        if (s->arrays[i].written)
+        if (s->arrays[i].comes)
             status = move(&s->arrays[i], true, stream);
     }
     return status;

@@ -250,6 +250,33 @@ static void test_only_written_arrays_return(void **state)
     kjit_module_free(mod);
 }
 
+/* In goes there only, Out comes back only; what is given as both, both. */
+static void test_forced_ways(void **state)
+{
+    (void)state;
+    float x[200], y[200];
+    kjit_module *mod = module(source);
+    number(x, 200);
+    number(y, 200);
+    kjit_array *a = line(x, 200, 1), *b = line(y, 200, 1);
+    kjit_config config = {.grid = {4}, .block = {64}};
+    OK(kjit_launch(mod, "copy", &config, (kjit_arg[]){kjit_arg_array(a), kjit_arg_out(b)}, 2));
+    assert_true(y[0] == 1 && y[199] == 200);
+    assert_int_equal(moved[KJIT_HOST][KJIT_DEVICE], sizeof x);
+    assert_int_equal(moved[KJIT_DEVICE][KJIT_HOST], sizeof y);
+    number(y, 200);
+    OK(kjit_launch(mod, "copy", &config, (kjit_arg[]){kjit_arg_in(a), kjit_arg_in(b)}, 2));
+    assert_true(y[0] == 0 && y[199] == 199);
+    assert_int_equal(moved[KJIT_HOST][KJIT_DEVICE], 2 * sizeof x + sizeof y);
+    assert_int_equal(moved[KJIT_DEVICE][KJIT_HOST], sizeof y);
+    OK(kjit_launch(mod, "copy", &config, (kjit_arg[]){kjit_arg_in(a), kjit_arg_out(a)}, 2));
+    assert_true(x[0] == 1 && x[199] == 200);
+    expect_none();
+    kjit_array_free(a);
+    kjit_array_free(b);
+    kjit_module_free(mod);
+}
+
 /* Views that share bytes, or stand between one another. */
 static void test_overlapping_arrays(void **state)
 {
@@ -468,6 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_only_written_arrays_return, reset),
+        cmocka_unit_test_setup(test_forced_ways, reset),
         cmocka_unit_test_setup(test_overlapping_arrays, reset),
         cmocka_unit_test_setup(test_gaps_are_left_alone, reset),
         cmocka_unit_test_setup(test_variants, reset),
