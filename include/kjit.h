@@ -437,6 +437,10 @@ KJIT_API void *kjit_array_data(const kjit_array *a);
  * return. */
 KJIT_API kjit_status kjit_array_get(kjit_array *a, const int64_t *index, void *value);
 KJIT_API kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *value);
+/* All elements become the one at `value`: its bytes, of the array's dtype, copied by the call. Any
+ * memory and layout; with a stream it is queued as kjit_copy is, and may be part of a graph; without
+ * (NULL) it comes after all work queued before, and is done on return. */
+KJIT_API kjit_status kjit_array_fill(kjit_array *a, const void *value, kjit_stream *stream);
 
 /* Copies all elements between arrays of one dtype and shape, any layouts, overlapping or not, host
  * or device. With a stream it is queued (wrapped memory must live until it ran); without (NULL) it

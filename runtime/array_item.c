@@ -1,4 +1,7 @@
-/* One element of an array, wherever its memory is: read into and written from the caller's. */
+/* One element of an array, wherever its memory is: read into and written from the caller's; and all
+ * of them, made one value. */
+#include <string.h>
+
 #include "runtime.h"
 
 /* The element at an index, as an array without axes. */
@@ -69,4 +72,54 @@ kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *valu
         return status;
     kjit_array from = outside(&item, (void *)(uintptr_t)value, &buffer);
     return move(&item, &from);
+}
+
+/* ---- All of them ---- */
+
+/* A new array of one element, where copies to `a` need not cross the bus. */
+static kjit_status one_like(const kjit_array *a, const void *value, kjit_stream *stream,
+                            kjit_array **out)
+{
+    kjit_array *host, *one;
+    kjit_status status = kjit_array_create(a->ctx, a->dtype, 0, NULL, 'C', KJIT_HOST, &host);
+    *out = host;
+    if (status != KJIT_OK)
+        return status;
+    memcpy(host->data, value, kj_array_elem(a));
+    if (kj_host_works(a->buffer->memory))
+        return status;
+    status = kjit_array_create(a->ctx, a->dtype, 0, NULL, 'C', KJIT_DEVICE, &one);
+    *out = one;
+    if (status == KJIT_OK) /* what a graph repeats has the value already */
+        status = kjit_copy(one, host, kj_stream_records(stream) ? NULL : stream);
+    kjit_array_free(host);
+    return status;
+}
+
+static kjit_status fill(kjit_array *a, const void *value, kjit_stream *stream)
+{
+    static const int64_t strides[KJIT_MAX_NDIM];
+    kjit_array *one, *spread = NULL;
+    kjit_status status = one_like(a, value, stream, &one);
+    if (status == KJIT_OK)
+        status = kj_array_restride(one, a->ndim, a->shape, strides, &spread);
+    if (status == KJIT_OK)
+        status = kjit_copy(a, spread, stream);
+    kjit_array_free(spread);
+    kjit_array_free(one);
+    return status;
+}
+
+kjit_status kjit_array_fill(kjit_array *a, const void *value, kjit_stream *stream)
+{
+    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    if (status != KJIT_OK)
+        return status;
+    if (!value)
+        return kj_fail(a->ctx, KJIT_INVALID, "value is NULL");
+    if (a->buffer->read_only)
+        return kj_fail(a->ctx, KJIT_INVALID, "the array is read-only");
+    if (stream && stream->ctx != a->ctx)
+        return kj_fail(a->ctx, KJIT_INVALID, "the stream belongs to another context");
+    return a->size > 0 ? fill(a, value, stream) : KJIT_OK;
 }

@@ -159,10 +159,12 @@ kjit_status kj_check_shapes(const kjit_array *dst, const kjit_array *src)
 
 kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
-    kjit_status status = dst && src ? kj_enter(dst->ctx) : KJIT_INVALID;
+    kjit_context *ctx = dst ? dst->ctx : src ? src->ctx : NULL;
+    kjit_status status = kj_enter(ctx);
     if (status != KJIT_OK)
         return status;
-    kjit_context *ctx = dst->ctx;
+    if (!dst || !src)
+        return kj_fail(ctx, KJIT_INVALID, "%s is NULL", dst ? "src" : "dst");
     if (dst->buffer->read_only)
         return kj_fail(ctx, KJIT_INVALID, "the array that is to be copied to is read-only");
     if (src->ctx != ctx)

@@ -263,14 +263,18 @@ static void elements(void **state)
     BAD(kjit_array_set, (own.x, shape, NULL), KJIT_INVALID, "value is NULL");
     BAD(kjit_array_set, (own.x, below, &value), KJIT_SHAPE, "-1");
     BAD(kjit_array_set, (own.device, beyond, &value), KJIT_SHAPE, "3");
+    NONE(kjit_array_fill, (NULL, &value, NULL));
+    BAD(kjit_array_fill, (own.x, NULL, NULL), KJIT_INVALID, "value is NULL");
+    BAD(kjit_array_fill, (own.device, &value, foreign.stream), KJIT_INVALID, "another context");
 }
 
 static void copies(void **state)
 {
     (void)state;
     kjit_array *turned;
-    NONE(kjit_copy, (NULL, own.x, NULL));
-    NONE(kjit_copy, (own.x, NULL, NULL));
+    NONE(kjit_copy, (NULL, NULL, NULL));
+    BAD(kjit_copy, (NULL, own.x, NULL), KJIT_INVALID, "dst is NULL");
+    BAD(kjit_copy, (own.x, NULL, NULL), KJIT_INVALID, "src is NULL");
     BAD(kjit_copy, (own.fixed, own.whole, NULL), KJIT_TYPE, "from i32 to f32");
     BAD(kjit_copy, (own.x, own.fixed, NULL), KJIT_SHAPE, "(2,) to (4, 3)");
     BAD(kjit_copy, (own.x, own.records, NULL), KJIT_TYPE, "from P to f32");
@@ -382,6 +386,7 @@ static void child(void)
     FORKED(kjit_array_split, (own.whole, 2, many, 3, &number));
     FORKED(kjit_array_get, (own.x, SHAPE(0, 0), data));
     FORKED(kjit_array_set, (own.x, SHAPE(0, 0), data));
+    FORKED(kjit_array_fill, (own.x, data, NULL));
     FORKED(kjit_copy, (own.x, own.device, NULL));
     FORKED(kjit_to_device, (own.x, NULL, &no_array));
     FORKED(kjit_to_host, (own.device, NULL, &no_array));

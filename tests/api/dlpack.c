@@ -273,6 +273,7 @@ static void test_read_only(void **state)
           KJIT_INVALID, "writes 'x'");
     FAILS(kjit_copy(v, b, NULL), KJIT_INVALID, "read-only");
     FAILS(kjit_array_set(v, SHAPE(0), &(float){1}), KJIT_INVALID, "read-only");
+    FAILS(kjit_array_fill(v, &(float){1}, NULL), KJIT_INVALID, "read-only");
     FAILS(kjit_array_to_dlpack_unversioned(v, &u), KJIT_INVALID, "read-only");
     assert_null(u);
     OK(kjit_array_to_dlpack(v, &again));
