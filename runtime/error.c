@@ -85,7 +85,7 @@ const char *kjit_last_error(kjit_context *ctx)
     if (entered == KJIT_NO_DEVICE)
         return forked_text;
     if (entered != KJIT_OK)
-        return "no context";
+        return "";
     const kj_thread *t = pthread_getspecific(ctx->thread_key);
     if (!t)
         return "";

@@ -197,10 +197,12 @@ kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_strea
         return status;
     if (!mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
-    if (!name || nargs < 0 || (!args && nargs > 0))
-        return kj_fail(mod->ctx, KJIT_INVALID,
-                       name ? "the arguments are NULL or of a negative number"
-                            : "the kernel's name is NULL");
+    if (!name)
+        return kj_fail(mod->ctx, KJIT_INVALID, "the kernel's name is NULL");
+    if (nargs < 0)
+        return kj_fail(mod->ctx, KJIT_INVALID, "nargs is %d", nargs);
+    if (!args && nargs > 0)
+        return kj_fail(mod->ctx, KJIT_INVALID, "args is NULL, and nargs is %d", nargs);
     if (stream && stream->ctx != mod->ctx)
         return kj_fail(mod->ctx, KJIT_INVALID, "the stream belongs to another context");
     *kernel = kj_module_find(mod, name);

@@ -105,7 +105,9 @@ static void events(void **state)
     BAD(kjit_event_elapsed, (fresh, own.event, &ms), KJIT_INVALID, "not recorded");
     kjit_event_free(fresh);
     OK(kjit_event_create(own.ctx, 0, &fresh));
-    BAD(kjit_event_elapsed, (fresh, own.event, &ms), KJIT_INVALID, "without timing");
+    BAD(kjit_event_elapsed, (fresh, own.event, &ms), KJIT_INVALID,
+        "the first event was made without timing: kjit_event_create(ctx, 1, ...)");
+    BAD(kjit_event_elapsed, (own.event, fresh, &ms), KJIT_INVALID, "the second event");
     kjit_event_free(fresh);
     NONE(kjit_event_query, (NULL, &done));
     BAD(kjit_event_query, (own.event, NULL), KJIT_INVALID, "done is NULL");
@@ -117,9 +119,10 @@ static void launches(void **state)
     NONE(kjit_launch, (NULL, "scale", &config, good, 2));
     BAD(kjit_launch, (own.mod, NULL, &config, good, 2), KJIT_INVALID, "NULL");
     BAD(kjit_launch, (own.mod, "scale", NULL, good, 2), KJIT_INVALID, "NULL");
-    BAD(kjit_launch, (own.mod, "scale", &config, NULL, 2), KJIT_INVALID, "NULL");
+    BAD(kjit_launch, (own.mod, "scale", &config, NULL, 2), KJIT_INVALID,
+        "args is NULL, and nargs is 2");
     BAD(kjit_launch, (own.mod, "skale", &config, good, 2), KJIT_NOT_FOUND, "scale");
-    BAD(kjit_launch, (own.mod, "scale", &config, good, -1), KJIT_INVALID, "");
+    BAD(kjit_launch, (own.mod, "scale", &config, good, -1), KJIT_INVALID, "nargs is -1");
     BAD(kjit_launch, (own.mod, "scale", &config, good, 0), KJIT_LAUNCH, "'x'");
     BAD(kjit_launch, (own.mod, "scale", &config, good, 1), KJIT_LAUNCH, "'a'");
     BAD(kjit_launch, (own.mod, "scale", &config, many, 3), KJIT_LAUNCH, "");
