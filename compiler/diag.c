@@ -120,14 +120,16 @@ const char *kj_nearest(const char *name, const char *const *candidates, size_t n
     const char *best = NULL;
     if (len > LONGEST_NAME)
         return NULL;
-    size_t best_distance = (len + 1) / 3 + 1; /* near enough: a third of the letters */
+    size_t best_distance = LONGEST_NAME;
     for (size_t i = 0; i < n; i++) {
         size_t other = strlen(candidates[i]);
         if (other > LONGEST_NAME || strcmp(name, candidates[i]) == 0)
             continue;
         size_t d =
             same_but_for_case(name, candidates[i]) ? 0 : distance(name, len, candidates[i], other);
-        if (d < best_distance) {
+        /* near enough: a third of the letters, those of the longer name where it is no mere x or out */
+        size_t letters = len > 3 && other > len ? other : len;
+        if (d < best_distance && d <= (letters + 1) / 3) {
             best = candidates[i];
             best_distance = d;
         }

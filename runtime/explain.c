@@ -138,14 +138,28 @@ static void add_source(kj_str *t, const kj_source *source, kj_span span)
         kj_str_puts(t, "...");
 }
 
-static kjit_status refuse(kj_binding *b, const kj_variant *variant, const kj_trequire *r)
+/* Of a test that does not hold, the operand of `and` that does not. Those of a < b < c stay together:
+ * the second begins within the first. */
+static const kj_texpr *failed_part(const kj_texpr *test, const kj_eval_env *env)
+{
+    while (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
+        const kj_texpr *first = test->u.logic.lhs, *second = test->u.logic.rhs;
+        kj_value holds;
+        if (second->span.begin < first->span.end || !kj_eval(first, env, &holds))
+            break;
+        test = holds.u ? second : first;
+    }
+    return test;
+}
+
+static kjit_status refuse(kj_binding *b, const kj_variant *variant, const kj_texpr *test)
 {
     kjit_module *mod = b->kernel->mod;
     kj_str clause = {0};
     subjects s = {.b = b};
     uint32_t line, col;
-    kj_line_col(&mod->source, r->test->span.begin, &line, &col);
-    add_source(&clause, &mod->source, r->test->span);
+    kj_line_col(&mod->source, test->span.begin, &line, &col);
+    add_source(&clause, &mod->source, test->span);
     collect(&s, clause.data ? clause.data : "");
     kjit_status status;
     if (clause.failed || s.text.failed)
@@ -168,7 +182,7 @@ kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant)
             return kj_fail(b->kernel->mod->ctx, KJIT_INTERNAL,
                            "kernel '%s': a requires cannot be evaluated", variant->kernel->name);
         if (!holds.u)
-            return refuse(b, variant, r);
+            return refuse(b, variant, failed_part(r->test, &env));
     }
     return KJIT_OK;
 }

@@ -211,8 +211,8 @@ static void utf8_is_checked(void **state)
 static void nearest_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "out",
-                                        "x",         "sqrt",     "sin",      "min"};
+    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "out",   "x",
+                                        "sqrt",      "sin",      "min",      "alpha", "pi"};
     static const struct {
         const char *name, *nearest;
     } cases[] = {
@@ -225,6 +225,10 @@ static void nearest_names(void **state)
         {"sqr", "sqrt"},
         {"y", NULL},
         {"X", "x"},
+        {"alfa", "alpha"},
+        {"alphabet", "alpha"},
+        {"i", NULL},
+        {"alp", NULL},
         {"completely", NULL},
         {"out", NULL},
         {"", NULL},
