@@ -77,8 +77,11 @@ static kjit_status place_args(kj_binding *b, const kjit_arg *args, int nargs)
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
         if (!b->args[i] && !p->has_default)
-            return FAIL(b, KJIT_LAUNCH, "%s'%s' (%s) was not given", NAME(b),
-                        p->is_const ? "const parameter " : "", p->name, type_text(b, p, type));
+            return FAIL(b, KJIT_LAUNCH,
+                        "%s'%s' (%s) was not given: there %s %d argument%s for %d parameter%s",
+                        NAME(b), p->is_const ? "const parameter " : "", p->name,
+                        type_text(b, p, type), nargs == 1 ? "is" : "are", nargs,
+                        nargs == 1 ? "" : "s", decl->nparams, decl->nparams == 1 ? "" : "s");
     }
     return KJIT_OK;
 }
@@ -129,7 +132,7 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
         snprintf(buf, 96, "the float %s", kj_scalar_text(KJIT_F64, &arg->u.f, number));
         return buf;
     }
-    case KJIT_ARG_BOOL: return arg->u.i ? "true" : "false";
+    case KJIT_ARG_BOOL: return arg->u.i ? "the bool true" : "the bool false";
     case KJIT_ARG_SMART: return "a smart array";
     case KJIT_ARG_VALUE:
         name = kj_dtype_name(ctx, arg->dtype);
@@ -522,7 +525,12 @@ kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_bindi
                      (long long)ops->max_grid[2]);
             return bad_dims(b, "grid", b->grid, limit);
         }
-        if (b->block[i] <= 0 || b->block[i] > ops->max_block[i]) {
+        if (b->block[i] == 0)
+            return FAIL(b, KJIT_LAUNCH,
+                        "config.block[0] is 0: a block has 1 to (%lld, %lld, %lld) threads",
+                        NAME(b), (long long)ops->max_block[0], (long long)ops->max_block[1],
+                        (long long)ops->max_block[2]);
+        if (b->block[i] < 0 || b->block[i] > ops->max_block[i]) {
             snprintf(limit, sizeof limit, "is out of range: 1 to (%lld, %lld, %lld) threads",
                      (long long)ops->max_block[0], (long long)ops->max_block[1],
                      (long long)ops->max_block[2]);

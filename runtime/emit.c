@@ -243,7 +243,7 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
     if (!out || !what)
         return kj_fail(mod->ctx, KJIT_INVALID, out ? "what is NULL" : "out is NULL");
     if (strcmp(what, "ast") == 0 ? !mod->parsed : !mod->program)
-        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+        return kj_not_compiled(mod);
     emission e = {.mod = mod};
     status = begin(&e, kernel, block);
     if (status == KJIT_OK)
@@ -285,7 +285,7 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
     if (!out || !kernel)
         return kj_fail(ctx, KJIT_INVALID, out ? "kernel is NULL" : "out is NULL");
     if (!mod->program)
-        return kj_fail(ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+        return kj_not_compiled(mod);
     emission e = {.mod = mod};
     status = begin(&e, kernel, block);
     if (status == KJIT_OK)

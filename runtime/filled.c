@@ -61,7 +61,7 @@ kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array
     if (status != KJIT_OK)
         return status;
     if (!mod->program)
-        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+        return kj_not_compiled(mod);
     if (!name || !array)
         return kj_fail(mod->ctx, KJIT_INVALID, "%s is NULL", name ? "array" : "name");
     int i = find(mod, name);

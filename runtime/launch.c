@@ -196,7 +196,7 @@ kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_strea
     if (status != KJIT_OK)
         return status;
     if (!mod->program)
-        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+        return kj_not_compiled(mod);
     if (!name)
         return kj_fail(mod->ctx, KJIT_INVALID, "the kernel's name is NULL");
     if (nargs < 0)

@@ -351,3 +351,9 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name)
                        mod->source.name, name, near);
     return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'", mod->source.name, name);
 }
+
+kjit_status kj_not_compiled(const kjit_module *mod)
+{
+    return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors (kjit_module_log has them)",
+                   mod->source.name);
+}

@@ -12,7 +12,7 @@ kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *o
     if (status != KJIT_OK)
         return status;
     if (!mod->program)
-        return kj_fail(mod->ctx, KJIT_COMPILE, "%s: the source has errors", mod->source.name);
+        return kj_not_compiled(mod);
     if (!name || !out)
         return kj_fail(mod->ctx, KJIT_INVALID, name ? "out is NULL" : "name is NULL");
     const kj_aggregate *record = kj_record_named(mod->program, name);

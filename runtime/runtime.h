@@ -473,6 +473,7 @@ void kj_module_drop(kjit_module *mod);                         /* on any thread 
 kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */
 kjit_status kj_no_kernel(kjit_module *mod, const char *name);
+kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
 /* Runs a step whose allocations in the arena may fail; false when one did. */
 bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data);
 

@@ -137,6 +137,8 @@ static void modules(void **state)
         KJIT_COMPILE);
     BAD(kjit_module_emit, (broken, "tast", NULL, NULL, &no_text, NULL), KJIT_COMPILE, "has errors");
     BAD(kjit_module_kernel_info, (broken, "k", NULL, &kernel), KJIT_COMPILE, "has errors");
+    BAD(kjit_launch, (broken, "k", &(kjit_config){.grid = {1}, .block = {1}}, NULL, 0),
+        KJIT_COMPILE, "the source has errors (kjit_module_log has them)");
     BAD(kjit_run, (broken, NULL), KJIT_COMPILE, "error");
     kjit_module_free(broken);
     assert_int_equal(kjit_module_compile(own.ctx, NULL, source, SIZE_MAX, NULL, &broken),

@@ -64,7 +64,7 @@ static void test_launch(void **state)
     args[0] = kjit_arg_value(KJIT_F32X2, z);
     FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE, "'z' takes c64");
     args[0] = kjit_arg_bool(1);
-    FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE, "'z' takes c64, not true");
+    FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE, "'z' takes c64, not the bool true");
     args[0] = kjit_arg_f64(1e300);
     FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE, "does not fit in 'z'");
     kjit_array_free(args[2].u.array);

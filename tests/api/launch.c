@@ -51,7 +51,12 @@ static const char source[] =
     "    x[threadIdx.x] = 1\n"
     "}\n"
     "kernel sized(x: i32[], const N: i32) { requires x.size == N * blockDim.x and N > 2\n"
-    "    x[grid(1)] = N }\n";
+    "    x[grid(1)] = N }\n"
+    "kernel parts(x: f32[], y: f32[], alpha: f32) {\n"
+    "    requires (0 < y.size < 65 and x.shape == y.shape and\n"
+    "        (y.size >= 4 or alpha > 2) and alpha < 9)\n"
+    "    y[0] = alpha * x[0]\n"
+    "}\n";
 
 static kjit_module *mod;
 static int32_t ints[64];
@@ -121,12 +126,15 @@ static void test_wrong_arguments(void **state)
     (void)state;
     FAILS(kjit_launch(mod, "ad", CONFIG(1, 1), NULL, 0), KJIT_NOT_FOUND, "did you mean 'add'");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s))), KJIT_LAUNCH,
-          "'n' (i32) was not given");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), NULL, 0), KJIT_LAUNCH, "'x' (i32[]) was not given");
+          "'n' (i32) was not given: there is 1 argument for 2 parameters");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), NULL, 0), KJIT_LAUNCH,
+          "'x' (i32[]) was not given: there are 0 arguments for 2 parameters");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), I(1), I(2))), KJIT_LAUNCH,
           "3 arguments were given");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), NAMED("m", I(1)))), KJIT_LAUNCH,
           "no parameter 'm'");
+    FAILS(kjit_launch(mod, "parts", CONFIG(1, 1), ARGS(NAMED("alfa", F(1)))), KJIT_LAUNCH,
+          "there is no parameter 'alfa'; did you mean 'alpha'?");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), NAMED("x", A(i32s)))), KJIT_LAUNCH,
           "given twice");
     FAILS(kjit_launch(mod, "consts", CONFIG(1, 1), ARGS(A(i32s))), KJIT_LAUNCH,
@@ -141,7 +149,8 @@ static void test_wrong_arguments(void **state)
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), A(NULL))), KJIT_INVALID, "NULL");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), F(1))), KJIT_TYPE,
           "not the float 1.0");
-    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), B(1))), KJIT_TYPE, "not true");
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), B(1))), KJIT_TYPE,
+          "not the bool true");
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(i32s), I(2147483648))), KJIT_TYPE,
           "does not fit in 'n'");
     FAILS(kjit_launch(mod, "fill", CONFIG(1, 1), ARGS(A(f32s), F(1e300))), KJIT_TYPE,
@@ -202,7 +211,7 @@ static void test_dimensions(void **state)
         {{.grid = {(int64_t)1 << 31}, .block = {1}}, "grid (2147483648, 1, 1)"},
         {{.grid = {1, 65536}, .block = {1}}, "(2147483647, 65535, 65535)"},
         {{.grid = {1, 1, 65536}, .block = {1}}, "out of range"},
-        {{.grid = {1}, .block = {0}}, "block (0, 1, 1)"},
+        {{.grid = {1}, .block = {0}}, "config.block[0] is 0: a block has 1 to (1024, 1024, 64)"},
         {{.grid = {1}, .block = {-5}}, "block (-5, 1, 1)"},
         {{.grid = {1}, .block = {1025}}, "(1024, 1024, 64)"},
         {{.grid = {1}, .block = {1, 1, 65}}, "out of range"},
@@ -274,13 +283,29 @@ static void test_layouts(void **state)
 static void test_requires(void **state)
 {
     (void)state;
-    kjit_array *half;
+    kjit_array *half, *few, *none;
     OK(kjit_array_slice(f32s, NULL, SHAPE(32), NULL, &half));
+    OK(kjit_array_slice(f32s, NULL, SHAPE(2), NULL, &few));
+    OK(kjit_array_slice(f32s, NULL, SHAPE(0), NULL, &none));
     FAILS(kjit_launch(mod, "axpy", CONFIG(1, 64), ARGS(F(1), A(half), A(f32s))), KJIT_LAUNCH,
           "kernel 'axpy' requires x.shape == y.shape (test.knl:3:14), but x.shape is (32,), "
           "y.shape is (64,)");
     FAILS(kjit_launch(mod, "sized", CONFIG(1, 16), ARGS(A(i32s), NAMED("N", I(5)))), KJIT_LAUNCH,
           "x.shape is (64,), N is 5, blockDim is (16, 1, 1)");
+    /* of several conditions the one that does not hold */
+    FAILS(kjit_launch(mod, "parts", CONFIG(1, 1), ARGS(A(half), A(f32s), F(1))), KJIT_LAUNCH,
+          "kernel 'parts' requires x.shape == y.shape (test.knl:34:35), but x.shape is (32,), "
+          "y.shape is (64,)");
+    FAILS(kjit_launch(mod, "parts", CONFIG(1, 1), ARGS(A(few), A(few), F(1))), KJIT_LAUNCH,
+          "kernel 'parts' requires y.size >= 4 or alpha > 2 (test.knl:35:10), but y.shape is "
+          "(2,), alpha is 1.0");
+    FAILS(kjit_launch(mod, "parts", CONFIG(1, 1), ARGS(A(half), A(half), F(9))), KJIT_LAUNCH,
+          "kernel 'parts' requires alpha < 9 (test.knl:35:40), but alpha is 9.0");
+    FAILS(kjit_launch(mod, "parts", CONFIG(1, 1), ARGS(A(none), A(none), F(1))), KJIT_LAUNCH,
+          "kernel 'parts' requires 0 < y.size < 65 (test.knl:34:15), but y.shape is (0,)");
+    OK(kjit_launch(mod, "parts", CONFIG(1, 1), ARGS(A(few), A(few), F(3))));
+    kjit_array_free(few);
+    kjit_array_free(none);
     OK(kjit_launch(mod, "sized", CONFIG(4, 16), ARGS(A(i32s), NAMED("N", I(4)))));
     assert_int_equal(ints[63], 4);
     kjit_array_free(half);
