@@ -4,10 +4,12 @@
  * The names of tokens are those of knl.y. What is wanted is told by a token that only it begins
  * or continues with: an expression by "integer", a statement by "let", an item by "kernel", an
  * operator behind an expression by "*". */
+#include <ctype.h>
 #include <string.h>
 
 #include "knl.tab.h"
 #include "parse.h"
+#include "types.h"
 
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
 #define BRACE_PLACE "the '{' of a block stands on the line of its header"
@@ -139,6 +141,71 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
         kj_hint(x->p->diag, m, "did you mean '%s'?", near);
 }
 
+/* ---- Conversions as C writes them ---- */
+
+static const char *type_in_c(const char *word)
+{
+    static const char *const types[][2] = {
+        {"char", "i8"},      {"short", "i16"},    {"int", "i32"},      {"long", "i64"},
+        {"unsigned", "u32"}, {"uint", "u32"},     {"float", "f32"},    {"double", "f64"},
+        {"half", "f16"},     {"int8_t", "i8"},    {"int16_t", "i16"},  {"int32_t", "i32"},
+        {"int64_t", "i64"},  {"uint8_t", "u8"},   {"uint16_t", "u16"}, {"uint32_t", "u32"},
+        {"uint64_t", "u64"}, {"size_t", "u64"},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(word, types[i][0]) == 0)
+            return types[i][1];
+    }
+    return kj_type_named(word) != KJ_VOID ? word : NULL;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The end of what a conversion before it would take: a name or number with its members, indices and
+ * arguments; `begin` where that is not on the line. */
+static uint32_t operand_end(const kj_source *source, uint32_t begin)
+{
+    int depth = 0;
+    uint32_t at = begin;
+    for (; at < source->size; at++) {
+        char c = source->text[at];
+        depth += c == '(' || c == '[';
+        depth -= c == ')' || c == ']';
+        if (depth < 0 || (depth == 0 && !in_word(c) && c != '.' && c != ')' && c != ']'))
+            break;
+        if (c == '\n' || c == '\0')
+            return begin;
+    }
+    return depth > 0 ? begin : at;
+}
+
+/* (double)a[i]: the ')' is read, and 'a' was not expected. */
+static void hint_cast(const mistake *x, kj_message *m)
+{
+    const kj_source *source = x->p->source;
+    if (x->p->prev != KJ_TK_RPAREN || !in_word(source->text[x->at.begin]))
+        return;
+    kj_span word = {0, x->p->prev_span.begin};
+    while (word.end > 0 && source->text[word.end - 1] == ' ')
+        word.end--;
+    for (word.begin = word.end; word.begin > 0 && in_word(source->text[word.begin - 1]);)
+        word.begin--;
+    uint32_t open = word.begin;
+    while (open > 0 && source->text[open - 1] == ' ')
+        open--;
+    const char *type = type_in_c(source_text(x->p, word));
+    if (!type || open == 0 || source->text[open - 1] != '(')
+        return;
+    enum { MOST = 40 };
+    kj_span taken = {x->at.begin, operand_end(source, x->at.begin)};
+    bool shown = taken.end > taken.begin && taken.end - taken.begin <= MOST;
+    kj_hint(x->p->diag, m, "conversions are written %s(%s)", type,
+            shown ? source_text(x->p, taken) : "...");
+}
+
 /* ---- What was wanted ---- */
 
 static void at_item(const mistake *x)
@@ -204,22 +271,24 @@ static void at_operator(const mistake *x)
         hint(x, m, wants(x, "end of line") ? "a statement assigns once" : "'==' compares");
         return;
     }
+    kj_message *m;
     if (wants(x, "{")) {
-        kj_message *m = expected(x, "'{'");
+        m = expected(x, "'{'");
         if (is(x, "end of line"))
             hint(x, m, BRACE_PLACE);
     } else if (wants(x, ")") || wants(x, "]")) {
         const char *closer = wants(x, ")") ? "')'" : "']'";
-        expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
+        m = expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
     } else if (wants(x, "end of line")) {
-        kj_message *m = expected(x, "the end of the statement");
+        m = expected(x, "the end of the statement");
         if (p->prev == KJ_TK_NAME)
             hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
         if (!m->hint && is(x, ":"))
             hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
     } else {
-        expected(x, "an operator");
+        m = expected(x, "an operator");
     }
+    hint_cast(x, m);
 }
 
 /* Where a statement begins. */

@@ -147,6 +147,16 @@ static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const c
         assign_value(s, &to->u.tuple.items[i], v.u.tuple.items[i], what);
 }
 
+static void assign_variable(kj_sema *s, const kj_symbol *sym, kj_operand v)
+{
+    const kj_message *before = s->diag->last;
+    assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
+    kj_message *refused = s->diag->last;
+    if (refused != before && !refused->note && sym->span.end)
+        kj_note(s->diag, refused, sym->span, "'%s' is %s, declared here", sym->name,
+                kj_describe(s, &sym->value));
+}
+
 /* ---- Parts and elements ---- */
 
 /* What is assigned: an element of an array, or variables; of n alike the one whose number is
@@ -408,7 +418,7 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &v, &end);
     }
-    assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
+    assign_variable(s, sym, v);
 }
 
 static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span span)
@@ -419,7 +429,7 @@ static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span 
     case KJ_E_NAME:
         sym = variable(s, target);
         if (sym)
-            assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
+            assign_variable(s, sym, v);
         break;
     case KJ_E_INDEX:
     case KJ_E_MEMBER:
