@@ -197,8 +197,9 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, fi
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
 	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
 	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3
+	include=$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX)/include); \
 	for file in kjit-config kjit-config-version; do \
-	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@INCLUDEDIR@|$(PREFIX)/include|' -e 's|@LIBS@|$(LIBS)|' \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(LIBS)|' \
 	        tools/$$file.cmake > $(DESTDIR)$(CMAKEDIR)/$$file.cmake; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: kjit' \
 	    'Description: Compile and launch array kernels at run time' 'Version: $(VERSION)' \

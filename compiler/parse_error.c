@@ -146,10 +146,10 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
 static const char *type_in_c(const char *word)
 {
     static const char *const types[][2] = {
-        {"char", "i8"},      {"short", "i16"},    {"int", "i32"},      {"long", "i64"},
-        {"unsigned", "u32"}, {"uint", "u32"},     {"float", "f32"},    {"double", "f64"},
-        {"half", "f16"},     {"int8_t", "i8"},    {"int16_t", "i16"},  {"int32_t", "i32"},
-        {"int64_t", "i64"},  {"uint8_t", "u8"},   {"uint16_t", "u16"}, {"uint32_t", "u32"},
+        {"char", "i8"},      {"short", "i16"},  {"int", "i32"},      {"long", "i64"},
+        {"unsigned", "u32"}, {"uint", "u32"},   {"float", "f32"},    {"double", "f64"},
+        {"half", "f16"},     {"int8_t", "i8"},  {"int16_t", "i16"},  {"int32_t", "i32"},
+        {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
         {"uint64_t", "u64"}, {"size_t", "u64"},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {

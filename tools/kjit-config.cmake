@@ -1,6 +1,6 @@
 # find_package(kjit): the targets kjit::kjit (the shared library) and kjit::static, which names all that it needs.
 get_filename_component(_kjit_lib "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-set(_kjit_include "@INCLUDEDIR@")
+get_filename_component(_kjit_include "${_kjit_lib}/@INCLUDEDIR@" ABSOLUTE)
 if(NOT TARGET kjit::kjit)
   add_library(kjit::kjit SHARED IMPORTED)
   set_target_properties(kjit::kjit PROPERTIES IMPORTED_LOCATION "${_kjit_lib}/libkjit.so.0"
