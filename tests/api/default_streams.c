@@ -416,15 +416,16 @@ static void test_end(void **state)
     char error[256];
     kjit_context *own;
     kjit_stream *s, *t;
+    told early = {.home = pthread_self()}, later = {.home = pthread_self()};
+    note first = {&early, 0}, second = {&later, 0};
     assert_int_equal(kjit_context_create(NULL, &own, error, sizeof error), KJIT_OK);
     OK(kjit_stream_create(own, &s));
     OK(kjit_stream_legacy_default(own, &t));
-    OK(kjit_stream_callback(t, tell, &(note){&(told){0}, 0}));
+    OK(kjit_stream_callback(t, tell, &first));
     OK(kjit_stream_per_thread_default(own, &t));
     kjit_context_destroy(own);
     OK(kjit_stream_synchronize(s)); /* one of the program's own holds it */
-    told later = {.home = pthread_self()};
-    OK(kjit_stream_callback(s, tell, &(note){&later, 0}));
+    OK(kjit_stream_callback(s, tell, &second));
     OK(kjit_stream_synchronize(s));
     assert_int_equal(atomic_load(&later.n), 1);
     kjit_stream_free(s);
