@@ -2,6 +2,8 @@
  * times. */
 #include "api.h"
 
+#include <stdatomic.h>
+
 static const char source[] =
     "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"
     "kernel scale(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] *= n } }\n"
@@ -196,6 +198,43 @@ static void test_many_streams(void **state)
     }
 }
 
+static void wait_at(kjit_stream *s, kjit_status status, void *gate)
+{
+    (void)s, (void)status;
+    while (!atomic_load((atomic_bool *)gate))
+        usleep(100);
+}
+
+/* Who waits for an event waits for the record that was the last then, whatever comes later. */
+static void test_recorded_again(void **state)
+{
+    (void)state;
+    kjit_stream *late, *early, *waits;
+    kjit_event *e;
+    atomic_bool open = false;
+    int done;
+    OK(kjit_event_create(ctx, 0, &e));
+    OK(kjit_stream_create(ctx, &late));
+    OK(kjit_stream_create(ctx, &early));
+    OK(kjit_stream_create(ctx, &waits));
+    OK(kjit_stream_callback(late, wait_at, &open));
+    OK(kjit_event_record(e, late));
+    OK(kjit_stream_wait(waits, e));
+    OK(kjit_event_record(e, early));
+    OK(kjit_event_synchronize(e));
+    OK(kjit_event_query(e, &done));
+    assert_true(done);
+    usleep(20000);
+    OK(kjit_stream_query(waits, &done));
+    atomic_store(&open, true);
+    assert_false(done);
+    OK(kjit_stream_synchronize(waits));
+    kjit_stream_free(late);
+    kjit_stream_free(early);
+    kjit_stream_free(waits);
+    kjit_event_free(e);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -213,7 +252,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),          cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_default_stream), cmocka_unit_test(test_events),
-        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_recorded_again),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -22,6 +22,10 @@ struct kj_mark {
     int refs;              /* the owner's and the queued tasks' */
     uint64_t issued, done; /* records asked for and reached */
     double ms;             /* of the last one reached */
+    /* Of the last record: its queue, which may be gone, and its ticket there; NULL when it was
+     * reached at once. Records of several queues are reached in any order. */
+    const kj_queue *queue;
+    uint64_t ticket;
 };
 
 void kj_queues_init(kj_queues *queues)
@@ -176,6 +180,13 @@ static bool busy(const kj_queues *all, const kj_queue *only, uint64_t ticket)
     return false;
 }
 
+/* For a record of a mark; NULL is none. Under the lock. */
+static void wait_for(kj_queues *all, const kj_queue *queue, uint64_t ticket)
+{
+    while (queue && busy(all, queue, ticket))
+        pthread_cond_wait(&all->done, &all->lock);
+}
+
 void kj_queue_wait(kj_device *dev, kj_queue *queue)
 {
     kj_queues *all = &dev->queues;
@@ -201,7 +212,9 @@ bool kj_queue_idle(kj_queue *q)
 typedef struct mark_task {
     kj_task task;
     kj_mark *mark;
-    uint64_t number; /* the record that is made, or waited for */
+    uint64_t number;       /* of the record that is made */
+    const kj_queue *queue; /* of the one that is waited for, and its ticket */
+    uint64_t ticket;
 } mark_task;
 
 /* Under the lock. */
@@ -237,8 +250,7 @@ static void run_join(kj_task *task)
     mark_task *t = (mark_task *)task;
     kj_queues *all = t->mark->all;
     pthread_mutex_lock(&all->lock);
-    while (t->mark->done < t->number)
-        pthread_cond_wait(&all->done, &all->lock);
+    wait_for(all, t->queue, t->ticket);
     drop(t->mark);
     pthread_mutex_unlock(&all->lock);
 }
@@ -251,11 +263,16 @@ static kjit_status add_mark_task(kj_mark *mark, kj_queue *queue, bool record, kj
     t->task.run = record ? run_record : run_join;
     t->mark = mark;
     pthread_mutex_lock(&mark->all->lock);
-    t->number = record ? mark->issued + 1 : mark->issued;
+    t->number = mark->issued + 1;
+    t->queue = mark->queue;
+    t->ticket = mark->ticket;
     bool added = add(queue, &t->task);
-    if (added) {
-        mark->issued = t->number;
+    if (added)
         mark->refs++;
+    if (added && record) {
+        mark->issued = t->number;
+        mark->queue = queue;
+        mark->ticket = t->task.ticket;
     }
     pthread_mutex_unlock(&mark->all->lock);
     pthread_cond_signal(&queue->ready);
@@ -294,6 +311,7 @@ kjit_status kj_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_fa
     kj_queue_wait(dev, NULL);
     double ms = kj_now_ms();
     pthread_mutex_lock(&mark->all->lock);
+    mark->queue = NULL;
     reach(mark, ++mark->issued, ms);
     pthread_mutex_unlock(&mark->all->lock);
     return KJIT_OK;
@@ -303,9 +321,7 @@ void kj_mark_wait(kj_mark *mark)
 {
     kj_queues *all = mark->all;
     pthread_mutex_lock(&all->lock);
-    uint64_t number = mark->issued;
-    while (mark->done < number)
-        pthread_cond_wait(&all->done, &all->lock);
+    wait_for(all, mark->queue, mark->ticket);
     pthread_mutex_unlock(&all->lock);
 }
 
