@@ -265,7 +265,6 @@ kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffe
     kj_buffer_hold(below);
     b->below = below;
     b->read_only = below->read_only;
-    b->read_only = below->read_only;
     *out = b;
     if (own.size == 0) /* there is nothing to lock */
         return KJIT_OK;
