@@ -291,9 +291,13 @@ kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int
 
 void kj_array_drop(kjit_array *a)
 {
-    if (a)
-        kj_buffer_drop(a->buffer);
+    if (!a)
+        return;
+    kjit_context *ctx = a->ctx;
+    kj_context_hold(ctx);
+    kj_buffer_drop(a->buffer);
     free(a);
+    kj_freed_anywhere(ctx);
 }
 
 void kjit_array_free(kjit_array *a)

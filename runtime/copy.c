@@ -11,12 +11,25 @@ typedef struct copy_work {
     kj_buffer *dst, *src;
 } copy_work;
 
+/* Of another context than the stream's it may be the last. */
+static void let_go(kj_buffer *buffer, const kjit_stream *stream)
+{
+    if (!buffer)
+        return;
+    kjit_context *ctx = buffer->ctx;
+    if (ctx == stream->ctx) {
+        kj_buffer_drop(buffer);
+        return;
+    }
+    kj_context_hold(ctx);
+    kj_buffer_drop(buffer);
+    kj_freed_anywhere(ctx);
+}
+
 static void drop_work(copy_work *w)
 {
-    if (w->dst)
-        kj_buffer_drop(w->dst);
-    if (w->src)
-        kj_buffer_drop(w->src);
+    let_go(w->dst, w->stream);
+    let_go(w->src, w->stream);
     free(w);
 }
 

@@ -201,6 +201,8 @@ void kj_waited(kjit_context *ctx);
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
 void kj_freed(kjit_context *ctx);         /* and drops that hold */
+/* The same on any thread: empties nothing, but of a destroyed context that nothing else holds. */
+void kj_freed_anywhere(kjit_context *ctx);
 bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
 void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
 /* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
@@ -334,7 +336,7 @@ kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, con
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
 
-/* kjit_array_free on any thread: it gives nothing back. */
+/* kjit_array_free on any thread: it gives nothing back, but as kj_freed_anywhere does. */
 void kj_array_drop(kjit_array *a);
 /* An array over a buffer of its own: takes the reference over, and drops it when it fails. */
 kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,

@@ -356,6 +356,35 @@ static void test_refused_out(void **state)
     kjit_module_free(mod);
 }
 
+static kjit_status end_context(void *user)
+{
+    ++*(int *)user;
+    return KJIT_OK;
+}
+
+/* The last that a context has may be a tensor: what its array had goes with it, whatever memory. */
+static void test_outlives_context(void **state)
+{
+    (void)state;
+    for (kjit_memory memory = KJIT_HOST; memory <= KJIT_MAPPED; memory++) {
+        int ended = 0;
+        kjit_array *a;
+        versioned *out;
+        kjit_context *own;
+        const kjit_allocator allocator = {
+            .version = KJIT_ALLOCATOR_VERSION, .user = &ended, .reset = end_context};
+        const kjit_context_options options = {.cache = "off", .allocator = &allocator};
+        OK(kjit_context_create(&options, &own, NULL, 0));
+        OK(kjit_array_create(own, KJIT_F32, 1, SHAPE(8), 'C', memory, &a));
+        OK(kjit_array_to_dlpack(a, &out));
+        kjit_array_free(a);
+        kjit_context_destroy(own);
+        assert_int_equal(ended, 0);
+        out->deleter(out);
+        assert_int_equal(ended, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_kinds),      cmocka_unit_test(test_after_queued_work),
         cmocka_unit_test(test_in),         cmocka_unit_test(test_read_only),
         cmocka_unit_test(test_refused_in), cmocka_unit_test(test_refused_out),
+        cmocka_unit_test(test_outlives_context),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

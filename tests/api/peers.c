@@ -2,6 +2,7 @@
  * driver double there are two GPUs. */
 #include "api.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { ROWS = 19, COLUMNS = 23, COUNT = ROWS * COLUMNS, ROOM = 4 * COUNT, MOST = 6 };
 
@@ -353,6 +354,51 @@ static void mistakes(void **state)
     kjit_array_free(c);
 }
 
+static kjit_status end_context(void *user)
+{
+    atomic_fetch_add((atomic_int *)user, 1);
+    return KJIT_OK;
+}
+
+static void wait_at(kjit_stream *s, kjit_status status, void *gate)
+{
+    (void)s, (void)status;
+    while (!atomic_load((atomic_bool *)gate))
+        usleep(100);
+}
+
+/* A copy in another context's stream may be the last that holds a context. */
+static void outlived(void **state)
+{
+    (void)state;
+    for (int i = 0; i < count; i++) {
+        atomic_int ended = 0;
+        atomic_bool open = false;
+        kjit_stream *s;
+        kjit_array *to, *from;
+        kjit_context *other;
+        const kjit_allocator allocator = {
+            .version = KJIT_ALLOCATOR_VERSION, .user = &ended, .reset = end_context};
+        const kjit_context_options options = {
+            .device = names[i], .cache = "off", .allocator = &allocator};
+        ctx = all[i];
+        OK(kjit_context_create(&options, &other, NULL, 0));
+        OK(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(64), 'C', KJIT_DEVICE, &to));
+        OK(kjit_array_create(other, KJIT_F32, 1, SHAPE(64), 'C', KJIT_DEVICE, &from));
+        OK(kjit_stream_create(ctx, &s));
+        OK(kjit_stream_callback(s, wait_at, &open));
+        OK(kjit_copy(to, from, s));
+        kjit_array_free(from);
+        kjit_context_destroy(other);
+        assert_int_equal(ended, 0);
+        atomic_store(&open, true);
+        OK(kjit_stream_synchronize(s));
+        assert_int_equal(ended, 1);
+        kjit_stream_free(s);
+        kjit_array_free(to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +406,7 @@ int main(void)
         cmocka_unit_test(overlapping), cmocka_unit_test(of_another_thread),
         cmocka_unit_test(recorded),    cmocka_unit_test(records),
         cmocka_unit_test(who_reaches), cmocka_unit_test(mistakes),
+        cmocka_unit_test(outlived),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
