@@ -37,27 +37,6 @@ kjit_status kj_enter(kjit_context *ctx)
     return forked(ctx) ? KJIT_NO_DEVICE : KJIT_OK;
 }
 
-/* A thread that used the context ends. */
-static void thread_ended(void *data)
-{
-    kj_thread *t = data;
-    pthread_mutex_lock(&t->ctx->lock);
-    if (t->prev)
-        t->prev->next = t->next;
-    else
-        t->ctx->threads = t->next;
-    if (t->next)
-        t->next->prev = t->prev;
-    if (t->stream) {
-        t->stream->left = true;
-        kj_context_hold(t->ctx);
-        kj_pending_add(t->ctx, KJ_PENDING_RESOURCES, &t->stream->pending);
-    }
-    pthread_mutex_unlock(&t->ctx->lock);
-    free(t->text);
-    free(t);
-}
-
 void kj_context_hold(kjit_context *ctx)
 {
     atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
@@ -67,13 +46,7 @@ void kj_context_drop(kjit_context *ctx)
 {
     if (atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
         return;
-    pthread_key_delete(ctx->thread_key);
-    while (ctx->threads) {
-        kj_thread *t = ctx->threads;
-        ctx->threads = t->next;
-        free(t->text);
-        free(t);
-    }
+    kj_threads_end(ctx);
     kj_allocator_end(ctx);
     ctx->ops->close(ctx->dev);
     if (ctx->alive)
@@ -140,6 +113,8 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     kjit_status status = find_device(options->device, &ops, &ordinal, why);
     if (status != KJIT_OK)
         return status;
+    if (!kj_threads_begin())
+        return kj_because(why, KJIT_NO_MEMORY, "the system has no place for what threads have");
     kjit_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
@@ -151,10 +126,6 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     atomic_init(&ctx->has_printed, false);
     atomic_init(&ctx->legacy.issued, 0);
     atomic_init(&ctx->tracer.on, false);
-    if (pthread_key_create(&ctx->thread_key, thread_ended) != 0) {
-        free(ctx);
-        return kj_because(why, KJIT_NO_MEMORY, "there are too many contexts in this process");
-    }
     ctx->cache_path = options->cache ? strdup(options->cache) : NULL;
     ctx->records = kj_records_new();
     if (!ctx->records || (options->cache && !ctx->cache_path))
@@ -174,7 +145,6 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
             ops->close(ctx->dev);
     }
     if (status != KJIT_OK) {
-        pthread_key_delete(ctx->thread_key);
         kj_records_free(ctx->records);
         free(ctx->cache_path);
         free(ctx);

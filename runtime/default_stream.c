@@ -168,10 +168,7 @@ void kj_default_streams_free(kjit_context *ctx)
     ctx->legacy.stream = NULL;
     ctx->legacy.mark = NULL;
     pthread_mutex_unlock(&ctx->legacy.lock);
-    pthread_mutex_lock(&ctx->lock);
-    for (kj_thread *t = ctx->threads; t; t = t->next)
-        t->stream = NULL;
-    pthread_mutex_unlock(&ctx->lock);
+    kj_threads_lose_streams(ctx);
     while ((s = take(ctx)))
         kj_stream_end(s, &why); /* nobody is left to be told */
     if (mark)

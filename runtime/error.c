@@ -9,27 +9,6 @@ static const char no_memory_text[] = "out of memory";
 static const char forked_text[] =
     "the context was made before a fork: a child process has to make its own";
 
-kj_thread *kj_thread_in(kjit_context *ctx)
-{
-    kj_thread *t = pthread_getspecific(ctx->thread_key);
-    if (t)
-        return t;
-    t = calloc(1, sizeof *t);
-    if (!t || pthread_setspecific(ctx->thread_key, t) != 0) {
-        free(t);
-        return NULL;
-    }
-    t->ctx = ctx;
-    t->fallback = "";
-    pthread_mutex_lock(&ctx->lock);
-    t->next = ctx->threads;
-    if (t->next)
-        t->next->prev = t;
-    ctx->threads = t;
-    pthread_mutex_unlock(&ctx->lock);
-    return t;
-}
-
 /* Takes `text`; NULL stands for out of memory. */
 static void note(kjit_context *ctx, char *text)
 {
@@ -86,7 +65,7 @@ const char *kjit_last_error(kjit_context *ctx)
         return forked_text;
     if (entered != KJIT_OK)
         return "";
-    const kj_thread *t = pthread_getspecific(ctx->thread_key);
+    const kj_thread *t = kj_thread_find(ctx);
     if (!t)
         return "";
     return t->text ? t->text : t->fallback;

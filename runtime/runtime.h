@@ -43,9 +43,11 @@ typedef struct kj_timing_hook {
 
 void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook); /* NULL: none */
 
-/* What a thread has in a context. */
+/* What a thread has in a context (thread.c). */
 typedef struct kj_thread {
-    struct kj_thread *next, *prev;
+    struct kj_thread *next, *prev; /* of the context */
+    struct kj_thread *beside;      /* of the thread */
+    struct kj_home *home;          /* the list of these */
     kjit_context *ctx;
     char *text;           /* of its last failure, malloc'd; NULL: use fallback */
     const char *fallback; /* when there was no memory for the text */
@@ -148,9 +150,8 @@ struct kjit_context {
     atomic_size_t reserved; /* bytes of it promised to arrays */
     atomic_size_t used;     /* bytes of arrays' memory of the device */
     _Atomic(const kj_timing_hook *) timing;
-    pthread_key_t thread_key;
-    pthread_mutex_t lock; /* threads, streams, opening the store */
-    kj_thread *threads;
+    pthread_mutex_t lock; /* streams, opening the store */
+    kj_thread *threads;   /* under thread.c's lock */
     kjit_stream *streams;
     int streams_made;
     kj_legacy legacy;
@@ -180,6 +181,10 @@ void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
 
 /* The calling thread's, made when it is first asked for; NULL: out of memory. */
 kj_thread *kj_thread_in(kjit_context *ctx);
+kj_thread *kj_thread_find(const kjit_context *ctx); /* NULL: it has none yet */
+bool kj_threads_begin(void);                        /* false: the system has no room */
+void kj_threads_end(kjit_context *ctx);             /* frees those of all threads */
+void kj_threads_lose_streams(kjit_context *ctx);    /* their default streams are gone */
 /* Notes the sentence for the calling thread and gives the status. */
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -200,7 +205,7 @@ void kj_waited(kjit_context *ctx);
 /* Empties what is over its limit: for calls of users that allocate, and by kj_freed for those that
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
-void kj_freed(kjit_context *ctx);         /* and drops that hold */
+void kj_freed(kjit_context *ctx); /* and drops that hold */
 /* The same on any thread: empties nothing, but of a destroyed context that nothing else holds. */
 void kj_freed_anywhere(kjit_context *ctx);
 bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */

@@ -388,10 +388,14 @@ static void test_outlives_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),      cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_kinds),      cmocka_unit_test(test_after_queued_work),
-        cmocka_unit_test(test_in),         cmocka_unit_test(test_read_only),
-        cmocka_unit_test(test_refused_in), cmocka_unit_test(test_refused_out),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_after_queued_work),
+        cmocka_unit_test(test_in),
+        cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_refused_in),
+        cmocka_unit_test(test_refused_out),
         cmocka_unit_test(test_outlives_context),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);

@@ -160,13 +160,48 @@ static void test_contexts(void **state)
     run_threads(come_and_go);
 }
 
+static void *fail_and_go(void *data)
+{
+    const int64_t shape = -1;
+    kjit_array *a;
+    kjit_stream *s;
+    CHECK(kjit_array_create(ctx, KJIT_F32, 1, &shape, 'C', KJIT_HOST, &a) == KJIT_SHAPE);
+    CHECK(kjit_stream_per_thread_default(ctx, &s) == KJIT_OK);
+    atomic_store((atomic_bool *)data, true);
+    return NULL;
+}
+
+/* A thread that has done its work may still be on its way out when the context ends. */
+static void test_both_end(void **state)
+{
+    (void)state;
+    kjit_context *whole = ctx;
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    for (int i = 0; i < 500; i++) {
+        const kjit_context_options options = {.workers = 1, .cache = "off"};
+        pthread_t thread;
+        atomic_bool gone = false;
+        assert_int_equal(kjit_context_create(&options, &ctx, NULL, 0), KJIT_OK);
+        assert_int_equal(pthread_create(&thread, &detached, fail_and_go, &gone), 0);
+        while (!atomic_load(&gone))
+            ;
+        for (volatile int k = 0; k < i * 37 % 20000; k++)
+            ;
+        kjit_context_destroy(ctx);
+    }
+    ctx = whole;
+    pthread_attr_destroy(&detached);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_contexts),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_contexts),
+        cmocka_unit_test(test_both_end),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

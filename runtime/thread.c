@@ -1,0 +1,166 @@
+/* What threads have in contexts: their last errors and their default streams.
+ *
+ * All of it is under one lock of the process, and found by one key: a thread that ends on its way to
+ * a context that ends has to find out which of them is first, and what could tell it must outlive
+ * the context. */
+#include <stdlib.h>
+
+#include "runtime.h"
+
+/* A thread's records, one a context. */
+typedef struct kj_home {
+    kj_thread *first;
+} home;
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    pthread_key_t key;
+    bool usable;
+} threads = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock(void)
+{
+    pthread_mutex_lock(&threads.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&threads.lock);
+}
+
+/* Frees a record that no thread lists any more. Under the lock. */
+static void end_record(kj_thread *t)
+{
+    if (t->prev)
+        t->prev->next = t->next;
+    else
+        t->ctx->threads = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+    free(t->text);
+    free(t);
+}
+
+/* The stream of a thread that ends. Under the lock. */
+static void leave(kjit_context *ctx, kjit_stream *stream)
+{
+    pthread_mutex_lock(&ctx->lock);
+    stream->left = true;
+    pthread_mutex_unlock(&ctx->lock);
+    kj_context_hold(ctx);
+    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &stream->pending);
+}
+
+static void thread_ended(void *data)
+{
+    home *h = data;
+    kj_thread *t;
+    lock();
+    while ((t = h->first)) {
+        h->first = t->beside;
+        if (t->stream && kj_enter(t->ctx) == KJIT_OK)
+            leave(t->ctx, t->stream);
+        end_record(t);
+    }
+    unlock();
+    free(h);
+}
+
+/* A child of a fork goes on with the lock free. */
+static void begin(void)
+{
+    threads.usable = pthread_atfork(lock, unlock, unlock) == 0 &&
+                     pthread_key_create(&threads.key, thread_ended) == 0;
+}
+
+bool kj_threads_begin(void)
+{
+    pthread_once(&threads.once, begin);
+    return threads.usable;
+}
+
+/* When the library is unloaded nothing is left for threads to call. */
+__attribute__((destructor)) static void end(void)
+{
+    if (threads.usable)
+        pthread_key_delete(threads.key);
+}
+
+void kj_threads_end(kjit_context *ctx)
+{
+    lock();
+    while (ctx->threads) {
+        kj_thread *t = ctx->threads, **at = &t->home->first;
+        while (*at != t)
+            at = &(*at)->beside;
+        *at = t->beside;
+        end_record(t);
+    }
+    unlock();
+}
+
+void kj_threads_lose_streams(kjit_context *ctx)
+{
+    lock();
+    for (kj_thread *t = ctx->threads; t; t = t->next)
+        t->stream = NULL;
+    unlock();
+}
+
+/* The calling thread's; NULL: out of memory. */
+static home *own_home(void)
+{
+    home *h = pthread_getspecific(threads.key);
+    if (h)
+        return h;
+    h = calloc(1, sizeof *h);
+    if (h && pthread_setspecific(threads.key, h) == 0)
+        return h;
+    free(h);
+    return NULL;
+}
+
+/* Under the lock. */
+static kj_thread *find(const home *h, const kjit_context *ctx)
+{
+    kj_thread *t = h ? h->first : NULL;
+    while (t && t->ctx != ctx)
+        t = t->beside;
+    return t;
+}
+
+/* Under the lock. */
+static kj_thread *add(home *h, kjit_context *ctx)
+{
+    kj_thread *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    *t = (kj_thread){
+        .next = ctx->threads, .beside = h->first, .home = h, .ctx = ctx, .fallback = ""};
+    if (t->next)
+        t->next->prev = t;
+    ctx->threads = h->first = t;
+    return t;
+}
+
+kj_thread *kj_thread_find(const kjit_context *ctx)
+{
+    lock();
+    kj_thread *t = find(pthread_getspecific(threads.key), ctx);
+    unlock();
+    return t;
+}
+
+kj_thread *kj_thread_in(kjit_context *ctx)
+{
+    home *h = own_home();
+    if (!h)
+        return NULL;
+    lock();
+    kj_thread *t = find(h, ctx);
+    if (!t)
+        t = add(h, ctx);
+    unlock();
+    return t;
+}
