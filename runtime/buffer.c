@@ -203,6 +203,7 @@ kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kjit_st
     *out = new_buffer(ctx, &chunk, true);
     if (*out && chunk.queue) {
         kj_stream_hold(stream);
+        kj_stream_issued(stream);
         (*out)->stream = stream;
     }
     if (*out)

@@ -397,6 +397,30 @@ static void test_stream_ordered(void **state)
     kjit_array_free(a); /* the last of all */
 }
 
+/* An allocation is work of its stream: the legacy stream comes after it. */
+static void test_stream_ordered_legacy(void **state)
+{
+    (void)state;
+    begin(0, 0);
+    kjit_stream *s, *legacy;
+    kjit_array *a;
+    uint8_t before[64] = {7}, after[64] = {0};
+    kjit_array *from = wrap(before, KJIT_U8, 1, SHAPE(64)), *to = wrap(after, KJIT_U8, 1, SHAPE(64));
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    kjit_array_options options = {.memory = KJIT_DEVICE, .stream = s};
+    OK(kjit_array_create_with(ctx, KJIT_U8, 1, SHAPE(64), &options, &a));
+    OK(kjit_copy(a, from, legacy));
+    OK(kjit_copy(to, a, legacy));
+    OK(kjit_stream_synchronize(legacy));
+    assert_int_equal(after[0], 7);
+    kjit_array_free(a);
+    kjit_array_free(from);
+    kjit_array_free(to);
+    kjit_stream_free(s);
+    end();
+}
+
 static void test_stream_refused(void **state)
 {
     (void)state;
@@ -574,6 +598,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_stream_ordered),
+        cmocka_unit_test(test_stream_ordered_legacy),
         cmocka_unit_test(test_stream_refused),
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_failure),
