@@ -35,14 +35,15 @@ static bool view_of(kj_run *r, const kj_rcall *c, kjit_array *view, kj_rvalue *o
 }
 
 /* kjit_array_reshape's failure, and how to go on where only a copy would do. */
-static bool reshaped(kj_run *r, const kj_rcall *c, kjit_status status, kjit_array *view,
+static bool reshaped(kj_run *r, const kj_rcall *c, kjit_status status, char order, kjit_array *view,
                      kj_rvalue *out)
 {
     if (status == KJIT_OK)
         return view_of(r, c, view, out);
     kj_run_check(r, status, c->span);
     bool moves = status == KJIT_SHAPE && strstr(kjit_last_error(r->ctx), "copy it");
-    return moves ? kj_run_hint(r, "copy(a) is a copy in C order") : false;
+    return moves && kj_run_hint(r, order == 'C' ? "copy(a) is a copy in C order"
+                                                : "copy(a.T).T is a copy in F order");
 }
 
 /* The extents, each an argument or all in one tuple or list; -1 may stand for one. */
@@ -77,7 +78,7 @@ bool kj_run_reshape(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!self_array(r, c, &a) || !extents(r, c, &ndim, shape) || !order_of(r, c, 1, &order))
         return false;
     kjit_status status = kjit_array_reshape(a, ndim, shape, order, &view);
-    return reshaped(r, c, status, view, out);
+    return reshaped(r, c, status, order, view, out);
 }
 
 bool kj_run_ravel(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -87,7 +88,7 @@ bool kj_run_ravel(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!self_array(r, c, &a) || !order_of(r, c, 0, &order))
         return false;
     kjit_status status = kjit_array_ravel(a, order, &view);
-    return reshaped(r, c, status, view, out);
+    return reshaped(r, c, status, order, view, out);
 }
 
 /* Frees views from `from` on. */
