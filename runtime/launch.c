@@ -186,7 +186,12 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
     kjit_status status = kj_launch_ready(b, &ready);
     if (status == KJIT_OK && b->smart)
         status = kj_smart_enter(b, ready.variant);
-    return status == KJIT_OK ? kj_launch_go(b, &ready, stream) : status;
+    if (status != KJIT_OK)
+        return status;
+    status = kj_launch_go(b, &ready, stream);
+    if (b->smart)
+        kj_smart_leave(b, ready.variant);
+    return status;
 }
 
 kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_stream *stream,

@@ -528,12 +528,13 @@ static inline bool kj_arg_is_array(const kjit_arg *arg)
     return arg->kind == KJIT_ARG_ARRAY || arg->kind == KJIT_ARG_IN || arg->kind == KJIT_ARG_OUT;
 }
 /* Smart arrays (smart.c). The argument that launches see in place of a KJIT_ARG_SMART, the smart
- * array's own; for launches that are kept, to be dropped by them; and before a launch: the newest
- * elements go to the device. */
+ * array's own; for launches that are kept, to be dropped by them; before a launch: the newest
+ * elements go to the device; and after it: what it writes is newest there. */
 kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kjit_arg **out);
 void kj_smart_hold(kjit_smart *s);
 void kj_smart_drop(kjit_smart *s);
 kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant);
+void kj_smart_leave(const kj_binding *b, const kj_variant *variant);
 
 /* A launch's host arrays on a device without host_memory. */
 typedef struct kj_staged_array {

@@ -235,28 +235,50 @@ kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kj
     return status;
 }
 
-/* What the kernel writes is newest on the device from here on; should the launch fail, nothing is
- * lost, for both sides are the same. */
-static kjit_status enter(kjit_smart *s, const kj_tarray *t)
+static kjit_status enter(kjit_smart *s)
 {
-    kjit_status status = KJIT_OK;
     pthread_mutex_lock(&s->lock);
-    if (t->read || t->written)
-        status = refresh(s, GPU);
-    if (status == KJIT_OK && (t->written || (t->read && is_one(s))))
-        s->stale[HOST] = true;
+    kjit_status status = refresh(s, GPU);
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+/* Not before: another thread that asks for the host's side meanwhile would take that for what the
+ * kernel is going to write. Should the launch have failed, nothing is lost: both sides are the
+ * same. */
+static void leave(kjit_smart *s, bool written)
+{
+    pthread_mutex_lock(&s->lock);
+    if (written)
+        s->stale[GPU] = false;
+    if (written || is_one(s))
+        s->stale[HOST] = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The smart array that is the i-th of a launch's values, if the kernel uses it; else NULL. */
+static kjit_smart *used(const kj_binding *b, const kj_tarray *t, int i)
+{
+    return t && (t->read || t->written) ? b->args[b->runtime[i]]->u.array->smart : NULL;
 }
 
 kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant)
 {
     kjit_status status = KJIT_OK;
     for (int i = 0; i < b->nruntime && status == KJIT_OK; i++) {
-        const kj_tarray *t = variant->kernel->params[i].array;
-        kjit_smart *s = t ? b->args[b->runtime[i]]->u.array->smart : NULL;
+        kjit_smart *s = used(b, variant->kernel->params[i].array, i);
         if (s)
-            status = enter(s, t);
+            status = enter(s);
     }
     return status;
+}
+
+void kj_smart_leave(const kj_binding *b, const kj_variant *variant)
+{
+    for (int i = 0; i < b->nruntime; i++) {
+        const kj_tarray *t = variant->kernel->params[i].array;
+        kjit_smart *s = used(b, t, i);
+        if (s)
+            leave(s, t->written);
+    }
 }

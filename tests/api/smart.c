@@ -3,6 +3,7 @@
 #include "api.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { N = 1000 };
 
@@ -359,14 +360,59 @@ static void test_refused(void **state)
     kjit_smart_free(s);
 }
 
+/* Asks for the host's side all the time. */
+typedef struct watcher {
+    pthread_t thread;
+    kjit_smart *s;
+    atomic_bool ends;
+    int failures;
+} watcher;
+
+static void *watch(void *data)
+{
+    watcher *w = data;
+    while (!atomic_load(&w->ends)) {
+        kjit_array *h = NULL;
+        w->failures += kjit_smart_host(w->s, &h) != KJIT_OK;
+        kjit_array_free(h);
+    }
+    return NULL;
+}
+
+/* A launch is seen by who made it, whoever asked for the host's side at the same time. */
+static void test_watched(void **state)
+{
+    (void)state;
+    kjit_stream *stream;
+    watcher w = {.ends = false};
+    int launches = on_cpu() ? 2000 : 200;
+    OK(kjit_stream_create(ctx, &stream));
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &w.s));
+    fill(w.s, 0);
+    assert_int_equal(pthread_create(&w.thread, NULL, watch, &w), 0);
+    int wrong = 0;
+    for (int i = 1; i <= launches; i++) {
+        kjit_array *h;
+        add_one(w.s, i % 2 ? stream : NULL);
+        OK(kjit_smart_host(w.s, &h));
+        wrong += ((int32_t *)kjit_array_data(h))[N - 1] != i;
+        kjit_array_free(h);
+    }
+    atomic_store(&w.ends, true);
+    pthread_join(w.thread, NULL);
+    assert_int_equal(wrong + w.failures, 0);
+    kjit_smart_free(w.s);
+    kjit_stream_free(stream);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves),   cmocka_unit_test(test_read_by_kernels),
         cmocka_unit_test(test_streams), cmocka_unit_test(test_plans),
         cmocka_unit_test(test_graphs),  cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_from),    cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_watched), cmocka_unit_test(test_from),
+        cmocka_unit_test(test_kinds),   cmocka_unit_test(test_refused),
     };
     static char path[200];
     snprintf(path, sizeof path, "%s", path_of("log"));
