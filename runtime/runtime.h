@@ -573,18 +573,6 @@ kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const cha
 kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
 kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault);
 
-/* ---- Graphs (graph.c) ---- */
-
-/* What is put into a stream that records, in place of doing it. The copy's arguments are checked;
- * `simple` is its transfer where it is one that needs nothing else, else NULL. */
-kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
-                                 kjit_stream *stream);
-/* KJIT_INVALID when the stream, which may be NULL, records: what is asked of it is no part of a
- * graph. */
-kjit_status kj_graph_refuse(const kjit_stream *stream);
-/* A stream that is freed. */
-void kj_graph_abandon(kjit_stream *stream);
-
 /* ---- Const arrays that the host fills (filled.c) ---- */
 
 /* Before a launch: KJIT_LAUNCH when one that the kernel uses was never filled. */

@@ -1,4 +1,5 @@
-/* Streams, events and traces: a part of runtime.h, which includes this where contexts are known. */
+/* Streams, events, graphs and traces: a part of runtime.h, which includes this where contexts are
+ * known. */
 #ifndef KJ_STREAM_H
 #define KJ_STREAM_H
 
@@ -59,6 +60,18 @@ void kj_default_streams_free(kjit_context *ctx);
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
 void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status);
+
+/* ---- Graphs (graph.c) ---- */
+
+/* What is put into a stream that records, in place of doing it. The copy's arguments are checked;
+ * `simple` is its transfer where it is one that needs nothing else, else NULL. */
+kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
+                                 kjit_stream *stream);
+/* KJIT_INVALID when the stream, which may be NULL, records: what is asked of it is no part of a
+ * graph. */
+kjit_status kj_graph_refuse(const kjit_stream *stream);
+/* A stream that is freed. */
+void kj_graph_abandon(kjit_stream *stream);
 
 /* ---- Traces (trace.c) ---- */
 
