@@ -104,8 +104,8 @@ static kjit_status reshape(kjit_array *a, int ndim, const int64_t *shape, char o
         return kj_fail(a->ctx, KJIT_SHAPE,
                        "an array of shape %s whose elements lie as these do has no view of shape "
                        "%s in %c order: copy it to an array in %c order first",
-                       kj_shape_text(a->ndim, a->shape, from), kj_shape_text(ndim, full, to),
-                       order, order);
+                       kj_shape_text(a->ndim, a->shape, from), kj_shape_text(ndim, full, to), order,
+                       order);
     return kj_array_restride(a, ndim, full, strides, out);
 }
 

@@ -405,7 +405,8 @@ static void test_stream_ordered_legacy(void **state)
     kjit_stream *s, *legacy;
     kjit_array *a;
     uint8_t before[64] = {7}, after[64] = {0};
-    kjit_array *from = wrap(before, KJIT_U8, 1, SHAPE(64)), *to = wrap(after, KJIT_U8, 1, SHAPE(64));
+    kjit_array *from = wrap(before, KJIT_U8, 1, SHAPE(64)),
+               *to = wrap(after, KJIT_U8, 1, SHAPE(64));
     OK(kjit_stream_create(ctx, &s));
     OK(kjit_stream_legacy_default(ctx, &legacy));
     kjit_array_options options = {.memory = KJIT_DEVICE, .stream = s};
@@ -583,24 +584,15 @@ int main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_count_is_strict),
-        cmocka_unit_test(test_bytes_are_strict),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_host_goes_at_once),
-        cmocka_unit_test(test_defer),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_work_holds),
-        cmocka_unit_test(test_stream_runs_on),
-        cmocka_unit_test(test_after_destroy),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_stream_ordered),
-        cmocka_unit_test(test_stream_ordered_legacy),
-        cmocka_unit_test(test_stream_refused),
-        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_count_is_strict),
+        cmocka_unit_test(test_bytes_are_strict),  cmocka_unit_test(test_none),
+        cmocka_unit_test(test_environment),       cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_host_goes_at_once), cmocka_unit_test(test_defer),
+        cmocka_unit_test(test_bad_arguments),     cmocka_unit_test(test_work_holds),
+        cmocka_unit_test(test_stream_runs_on),    cmocka_unit_test(test_after_destroy),
+        cmocka_unit_test(test_out_of_memory),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_stream_ordered),    cmocka_unit_test(test_stream_ordered_legacy),
+        cmocka_unit_test(test_stream_refused),    cmocka_unit_test(test_pool),
         cmocka_unit_test(test_failure),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
