@@ -57,6 +57,17 @@ static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
     return status == KJIT_OK ? kj_graph_refuse(s) : status;
 }
 
+/* The end of the two: without a stream they have waited. */
+static kjit_status issued(kjit_event *e, kjit_stream *s, kjit_status status, const kj_failure *why)
+{
+    if (!s)
+        kj_waited(e->ctx);
+    if (status != KJIT_OK)
+        return kj_fail_why(e->ctx, status, why);
+    kj_stream_issued(s);
+    return KJIT_OK;
+}
+
 kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
 {
     kj_failure why;
@@ -67,10 +78,7 @@ kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->mark_record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
-    if (status != KJIT_OK)
-        return kj_fail_why(e->ctx, status, &why);
-    kj_stream_issued(s);
-    return KJIT_OK;
+    return issued(e, s, status, &why);
 }
 
 kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
@@ -83,10 +91,7 @@ kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->mark_join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
-    if (status != KJIT_OK)
-        return kj_fail_why(e->ctx, status, &why);
-    kj_stream_issued(s);
-    return KJIT_OK;
+    return issued(e, s, status, &why);
 }
 
 kjit_status kjit_event_synchronize(kjit_event *e)

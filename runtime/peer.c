@@ -124,6 +124,8 @@ kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *strea
         ctx->ops->wait(ctx->dev, kj_queue_of(stream));
     dst->ctx->ops->wait(dst->ctx->dev, NULL);
     src->ctx->ops->wait(src->ctx->dev, NULL);
+    kj_waited(dst->ctx);
+    kj_waited(src->ctx);
     if (!is_direct)
         return copy_by_host(dst, src);
     return tell(dst->ctx, ctx, kj_transfer_by(ctx, &t, dst->buffer, src->buffer, NULL));

@@ -97,6 +97,49 @@ static void test_stream(void **state)
     expect("line 6 0\nline 6 1\n");
 }
 
+/* Without a stream recording and waiting wait too. */
+static void test_events_wait(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_event *e;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_event_create(ctx, 0, &e));
+    OK(tell(1, s));
+    OK(kjit_event_record(e, s));
+    expect("");
+    OK(kjit_stream_wait(NULL, e));
+    expect("line 1 0\nline 1 1\n");
+    OK(tell(2, s));
+    OK(kjit_event_record(e, NULL));
+    expect("line 2 0\nline 2 1\n");
+    kjit_event_free(e);
+    kjit_stream_free(s);
+}
+
+/* So does a copy from or to another context. */
+static void test_copies_wait(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_context *other;
+    kjit_array *here, *there;
+    OK(kjit_context_create(NULL, &other, NULL, 0));
+    OK(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(8), 'C', KJIT_DEVICE, &here));
+    OK(kjit_array_create(other, KJIT_F32, 1, SHAPE(8), 'C', KJIT_DEVICE, &there));
+    OK(kjit_stream_create(ctx, &s));
+    OK(tell(1, s));
+    OK(kjit_copy(there, here, NULL));
+    expect("line 1 0\nline 1 1\n");
+    OK(tell(2, s));
+    OK(kjit_copy(here, there, NULL));
+    expect("line 2 0\nline 2 1\n");
+    kjit_stream_free(s);
+    kjit_array_free(here);
+    kjit_array_free(there);
+    kjit_context_destroy(other);
+}
+
 static void test_assert(void **state)
 {
     (void)state;
@@ -180,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_events_wait),   cmocka_unit_test(test_copies_wait),
         cmocka_unit_test(test_assert),        cmocka_unit_test(test_what_was_done),
         cmocka_unit_test(test_reading_waits), cmocka_unit_test(test_assert_in_a_stream),
     };
