@@ -253,6 +253,15 @@ static bool link_registration(kj_buffer *b)
     return apart;
 }
 
+static kjit_status pin(kjit_context *ctx, kj_chunk *chunk, kj_failure *why)
+{
+    kjit_status status = kj_chunk_pin(ctx, chunk, why);
+    if (status != KJIT_NO_MEMORY)
+        return status;
+    kj_make_room(ctx);
+    return kj_chunk_pin(ctx, chunk, why);
+}
+
 kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffer **out)
 {
     kjit_context *ctx = below->ctx;
@@ -275,7 +284,7 @@ kjit_status kj_buffer_register(kj_buffer *below, const kj_chunk *chunk, kj_buffe
             kj_because(&why, KJIT_INVALID,
                        "the memory from %p on, or a part of it, is page-locked already", own.data);
     } else {
-        status = kj_chunk_pin(ctx, &own, &why);
+        status = pin(ctx, &own, &why);
         if (status != KJIT_OK)
             unlink_registration(b);
     }

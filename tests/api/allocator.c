@@ -10,7 +10,7 @@ typedef struct program {
     int initialized, calls[CALLS], defers, deferred_ends;
     int mapped, portable, wc; /* of the last memhostalloc or mempin */
     size_t live;              /* bytes that were not given back */
-    int refuse;               /* allocations of device memory that still fail */
+    int refuse;               /* allocations of device memory, or pins, that still fail */
     kjit_status with;         /* how */
 } program;
 
@@ -94,6 +94,10 @@ static kjit_status mempin(void *user, void *memory, size_t size, int mapped, voi
     program *p = user;
     (void)device;
     p->calls[MEMPIN]++;
+    if (p->refuse > 0) {
+        p->refuse--;
+        return p->with;
+    }
     p->mapped = mapped;
     p->live += size;
     return driver ? drive("cuMemHostRegister_v2", memory, size, mapped ? 2 : 0) : KJIT_OK;
@@ -284,6 +288,29 @@ static void test_failures(void **state)
     assert_int_equal(p.calls[MEMFREE], 2);
 }
 
+/* Memory that is to be page-locked is asked for once more, too. */
+static void test_pin_again(void **state)
+{
+    (void)state;
+    static int32_t x[100];
+    program p = {0};
+    begin_with(&p);
+    kjit_array *host = wrap(x, KJIT_I32, 1, SHAPE(100)), *locked;
+    kjit_array_free(make(KJIT_DEVICE, 0, 0));
+    p.refuse = 1;
+    p.with = KJIT_NO_MEMORY;
+    OK(kjit_array_register(host, NULL, &locked));
+    assert_int_equal(p.calls[MEMPIN], 2);
+    assert_int_equal(p.calls[MEMFREE], 1);
+    kjit_array_free(locked);
+    p.refuse = 2;
+    FAILS(kjit_array_register(host, NULL, &locked), KJIT_NO_MEMORY, "mempin failed");
+    assert_int_equal(p.calls[MEMPIN], 4);
+    kjit_array_free(host);
+    end();
+    assert_int_equal(p.calls[MEMUNPIN], 1);
+}
+
 static void test_outlives(void **state)
 {
     (void)state;
@@ -382,10 +409,10 @@ int main(void)
     const char *name = getenv("KJIT_CUDA_DRIVER");
     driver = name && *name ? dlopen(name, RTLD_NOW) : NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_info_and_defer),
-        cmocka_unit_test(test_failures),      cmocka_unit_test(test_outlives),
-        cmocka_unit_test(test_own_functions), cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_kinds),    cmocka_unit_test(test_info_and_defer),
+        cmocka_unit_test(test_failures), cmocka_unit_test(test_pin_again),
+        cmocka_unit_test(test_outlives), cmocka_unit_test(test_own_functions),
+        cmocka_unit_test(test_shared),   cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
