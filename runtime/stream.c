@@ -191,7 +191,7 @@ void kjit_stream_free(kjit_stream *s)
         kjit_status status = deallocate(&s->pending, &why);
         if (status != KJIT_OK)
             kj_pending_failed(ctx, status, &why);
-        kj_context_drop(ctx);
+        kj_freed(ctx);
         return;
     }
     kj_context_hold(ctx);

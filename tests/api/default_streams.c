@@ -431,6 +431,46 @@ static void test_end(void **state)
     kjit_stream_free(s);
 }
 
+static kjit_status end_context(void *user)
+{
+    ++*(int *)user;
+    return KJIT_OK;
+}
+
+/* Another library's stream may be the last that a context has, with memory that its work uses. */
+static void test_external_is_last(void **state)
+{
+    (void)state;
+    if (!driver)
+        skip();
+    void *theirs, *context;
+    int ended = 0;
+    static int32_t values[64];
+    kjit_context *own;
+    kjit_stream *s;
+    kjit_array *host, *device;
+    const kjit_allocator allocator = {
+        .version = KJIT_ALLOCATOR_VERSION, .user = &ended, .reset = end_context};
+    const kjit_context_options options = {.cache = "off", .allocator = &allocator};
+    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
+    OK(kjit_context_create(&options, &own, NULL, 0));
+    OK(kjit_stream_external(own, theirs, &s));
+    OK(kjit_array_wrap(own, values, KJIT_I32, 1, SHAPE(64), NULL, KJIT_HOST, &host));
+    OK(kjit_array_create(own, KJIT_I32, 1, SHAPE(64), 'C', KJIT_DEVICE, &device));
+    kjit_context_destroy(own);
+    OK(kjit_copy(device, host, s));
+    kjit_array_free(device);
+    kjit_array_free(host);
+    assert_int_equal(ended, 0);
+    kjit_stream_free(s);
+    assert_int_equal(ended, 1);
+    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,7 +479,7 @@ int main(void)
         cmocka_unit_test(test_handles),   cmocka_unit_test(test_external),
         cmocka_unit_test(test_callbacks), cmocka_unit_test(test_callback_alone),
         cmocka_unit_test(test_events),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_end),       cmocka_unit_test(test_external_is_last),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
