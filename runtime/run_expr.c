@@ -7,10 +7,13 @@
 
 /* ---- Names ---- */
 
+/* Kernels have the elements in their code: nothing may write them here. */
 static bool make_fixed(kj_rvalue v)
 {
-    if (v.kind == KJ_R_ARRAY)
+    if (v.kind == KJ_R_ARRAY) {
         v.u.object->fixed = true;
+        v.u.object->u.array->buffer->read_only = true;
+    }
     return true;
 }
 
