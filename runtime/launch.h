@@ -32,6 +32,32 @@ kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stre
 /* The two in a row; or what a stream that records does in place of them. */
 kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream);
 
+/* ---- Host arrays on their way (stage.c) ---- */
+
+/* A launch's host arrays on a device without host_memory. */
+typedef struct kj_staged_array {
+    kjit_array *array;
+    kj_buffer *piece;
+    uintptr_t shift;  /* from the host's address to the device's */
+    bool goes, comes; /* to the device before the launch, back after it */
+} kj_staged_array;
+
+typedef struct kj_staged {
+    int narrays, npieces;
+    kj_staged_array arrays[KJ_MAX_PARAMS]; /* each view once, by address */
+    kj_buffer *pieces[KJ_MAX_PARAMS];
+} kj_staged;
+
+bool kj_stage_needed(const kj_binding *b, const kj_variant *variant);
+/* Moves them there: what succeeds ends with kj_stage_drop. */
+kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_stream *stream,
+                        kj_staged *s);
+/* After the launch: moves back what the kernel writes. */
+kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream);
+void kj_stage_drop(kj_staged *s);
+/* Where the kernel finds an array: its own address when it isn't staged. */
+uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
+
 /* ---- Packets (packet.c) ---- */
 
 /* A launch as its device takes it, with what it uses held: never changed once it is made. */

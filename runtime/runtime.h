@@ -490,7 +490,7 @@ kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_
                            const char *label, kj_variant **out);
 kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why);
 
-/* ---- Launches (bind.c, launch.c, stage.c, explain.c) ---- */
+/* ---- Launches (bind.c, launch.c, explain.c) ---- */
 
 /* A launch as it is bound: what its arguments fix. */
 typedef struct kj_binding {
@@ -535,30 +535,6 @@ void kj_smart_hold(kjit_smart *s);
 void kj_smart_drop(kjit_smart *s);
 kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant);
 void kj_smart_leave(const kj_binding *b, const kj_variant *variant);
-
-/* A launch's host arrays on a device without host_memory. */
-typedef struct kj_staged_array {
-    kjit_array *array;
-    kj_buffer *piece;
-    uintptr_t shift;  /* from the host's address to the device's */
-    bool goes, comes; /* to the device before the launch, back after it */
-} kj_staged_array;
-
-typedef struct kj_staged {
-    int narrays, npieces;
-    kj_staged_array arrays[KJ_MAX_PARAMS]; /* each view once, by address */
-    kj_buffer *pieces[KJ_MAX_PARAMS];
-} kj_staged;
-
-bool kj_stage_needed(const kj_binding *b, const kj_variant *variant);
-/* Moves them there: what succeeds ends with kj_stage_drop. */
-kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_stream *stream,
-                        kj_staged *s);
-/* After the launch: moves back what the kernel writes. */
-kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream);
-void kj_stage_drop(kj_staged *s);
-/* Where the kernel finds an array: its own address when it isn't staged. */
-uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
 
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
