@@ -3,10 +3,10 @@
  *
  * A context has two queues: one of arrays' memory, one of modules, streams and events; and a third
  * whose limit is nothing: of the caller's memory that is page-locked no longer, and of memory that
- * is given back in a stream's order. A queue that is over a limit is emptied, in order, by the calls
- * of users that free or allocate: never by a thread that ends queued work, which would wait for
- * itself. What waits here keeps its hold on the context; after kjit_context_destroy nothing waits
- * longer than until such a call, or until it is all that holds the context. */
+ * is given back in a stream's order. A queue that is over a limit is emptied, in order, by the
+ * calls of users that free or allocate: never by a thread that ends queued work, which would wait
+ * for itself. What waits here keeps its hold on the context; after kjit_context_destroy nothing
+ * waits longer than until such a call, or until it is all that holds the context. */
 #include <limits.h>
 #include <locale.h>
 #include <math.h>

@@ -1,15 +1,15 @@
 /* What threads have in contexts: their last errors and their default streams.
  *
- * All of it is under one lock of the process, and found by one key: a thread that ends on its way to
- * a context that ends has to find out which of them is first, and what could tell it must outlive
- * the context. */
+ * All of it is under one lock of the process, and found by one key: a thread that ends and a
+ * context that ends have to find out which of them is first, and what tells them must outlive
+ * both. */
 #include <stdlib.h>
 
 #include "runtime.h"
 
 /* A thread's records, one a context. */
 typedef struct kj_home {
-    kj_thread *first;
+    kj_thread *first; /* under the lock, by either that ends */
 } home;
 
 static struct {
