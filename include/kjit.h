@@ -438,8 +438,8 @@ KJIT_API void *kjit_array_data(const kjit_array *a);
 KJIT_API kjit_status kjit_array_get(kjit_array *a, const int64_t *index, void *value);
 KJIT_API kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *value);
 /* All elements become the one at `value`: its bytes, of the array's dtype, copied by the call. Any
- * memory and layout; with a stream it is queued as kjit_copy is, and may be part of a graph; without
- * (NULL) it comes after all work queued before, and is done on return. */
+ * memory and layout; with a stream it is queued as kjit_copy is, and may be part of a graph;
+ * without (NULL) it comes after all work queued before, and is done on return. */
 KJIT_API kjit_status kjit_array_fill(kjit_array *a, const void *value, kjit_stream *stream);
 
 /* Copies all elements between arrays of one dtype and shape, any layouts, overlapping or not, host
@@ -499,8 +499,8 @@ KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stre
  * there; synchronising and asking take that in. 1 is the legacy default stream, 2 the thread's, as
  * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2). */
 KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
-/* Does not wait: the work in it runs on. But for a stream of another library's, whose work that
- * kjit put there has ended. */
+/* Does not wait: the work in it runs on, and a failure that nobody has been told goes with it. But
+ * for a stream of another library's, whose work that kjit put there has ended. */
 KJIT_API void kjit_stream_free(kjit_stream *s);
 /* The driver's CUstream, for other libraries; NULL on a CPU. */
 KJIT_API void *kjit_stream_handle(const kjit_stream *s);
@@ -580,8 +580,8 @@ static inline kjit_arg kjit_arg_array(kjit_array *a)
 }
 /* A host array that a launch on a GPU only moves there: what the kernel writes does not come back.
  * Or one that it only brings back: elements are unspecified until the kernel writes them, and come
- * back so. On a CPU, and for other memory, they are as kjit_arg_array's, which goes both ways as far
- * as the kernel reads and writes. */
+ * back so. On a CPU, and for other memory, they are as kjit_arg_array's, which goes both ways as
+ * far as the kernel reads and writes. */
 static inline kjit_arg kjit_arg_in(kjit_array *a)
 {
     kjit_arg arg = kjit_arg_array(a);
@@ -830,7 +830,7 @@ typedef struct kjit_allocator {
                                   uint64_t *offset);
     kjit_status (*get_memory_info)(void *user, uint64_t *free, uint64_t *total);
     kjit_status (*reset)(void *user); /* the context has ended, and has given all back */
-    /* Around what kjit_defer_cleanup_begin and _end do. */
+    /* Around what kjit_defer_cleanup_begin and _end do, with whatever context is current. */
     void (*defer_cleanup_begin)(void *user);
     void (*defer_cleanup_end)(void *user);
 } kjit_allocator;

@@ -138,8 +138,8 @@ static void add_source(kj_str *t, const kj_source *source, kj_span span)
         kj_str_puts(t, "...");
 }
 
-/* Of a test that does not hold, the operand of `and` that does not. Those of a < b < c stay together:
- * the second begins within the first. */
+/* Of a test that does not hold, the operand of `and` that does not. Those of a < b < c stay
+ * together: the second begins within the first. */
 static const kj_texpr *failed_part(const kj_texpr *test, const kj_eval_env *env)
 {
     while (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
