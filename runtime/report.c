@@ -303,6 +303,7 @@ static kjit_status fetch_later(kj_reported *r)
         kj_stream_issued(stream);
         return status;
     }
+    ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
     unlink_report(r);
     kj_report_free(r);
     return kj_fail_why(ctx, status, &why);
