@@ -99,7 +99,11 @@ static int fill_on_device(block *b, int ordinal, const float *values, size_t siz
      * streams must have got there */
     int made = cuda->alloc(&address, size) == 0 && cuda->to_device(address, values, size) == 0 &&
                cuda->synchronize() == 0;
+    if (!made && address)
+        cuda->free(address);
     cuda->pop(&b->context);
+    if (!made)
+        cuda->release(b->device);
     b->data = (void *)(uintptr_t)address;
     return made;
 }
