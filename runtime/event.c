@@ -57,7 +57,13 @@ static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
     return status == KJIT_OK ? kj_graph_refuse(s) : status;
 }
 
-/* The end of the two: without a stream they have waited. */
+/* The beginning and the end of the two: without a stream they have waited. */
+static kjit_status begin(kjit_event *e, kjit_stream *s)
+{
+    kjit_status status = enter_event(e, s);
+    return status == KJIT_OK ? kj_stream_begin(s) : status;
+}
+
 static kjit_status issued(kjit_event *e, kjit_stream *s, kjit_status status, const kj_failure *why)
 {
     if (!s)
@@ -71,10 +77,7 @@ static kjit_status issued(kjit_event *e, kjit_stream *s, kjit_status status, con
 kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
 {
     kj_failure why;
-    kjit_status status = enter_event(e, s);
-    if (status != KJIT_OK)
-        return status;
-    status = kj_stream_begin(s);
+    kjit_status status = begin(e, s);
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->mark_record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
@@ -84,10 +87,7 @@ kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
 kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
 {
     kj_failure why;
-    kjit_status status = enter_event(e, s);
-    if (status != KJIT_OK)
-        return status;
-    status = kj_stream_begin(s);
+    kjit_status status = begin(e, s);
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->mark_join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
