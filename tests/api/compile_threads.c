@@ -1,10 +1,7 @@
 /* 32 threads that compile and launch beside one another: modules of their own, and new variants of
  * one module that all of them want at the same time, which are compiled once. KJIT_TEST_ROUNDS is
  * how often (16). */
-#include "api.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
+#include "on_threads.h"
 
 enum { THREADS = 32, N = 500, ROUNDS = 16 };
 
@@ -13,7 +10,6 @@ static const char shared_source[] =
 
 static kjit_module *shared;
 static pthread_barrier_t together;
-static atomic_int wrong;
 static int rounds = ROUNDS;
 
 static int set_up(void **state)
@@ -33,14 +29,6 @@ static int tear_down(void **state)
     kjit_module_free(shared);
     return drop_context(state);
 }
-
-/* cmocka's checks are for the main thread: here a failure is counted and said. */
-#define CHECK(condition) \
-    do { \
-        if (!(condition) && atomic_fetch_add(&wrong, 1) == 0) \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
-                    kjit_last_error(ctx)); \
-    } while (0)
 
 /* A kernel that no other thread has. */
 static void compile_own(int self, int round, kjit_array *a)

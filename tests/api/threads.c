@@ -1,9 +1,6 @@
 /* Many threads on one context: launches, compilations of one variant, streams, each thread's own
  * error. */
-#include "api.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
+#include "on_threads.h"
 
 enum { THREADS = 8, ROUNDS = 200, N = 3000 };
 
@@ -18,7 +15,6 @@ static const char source[] =
     "}\n";
 
 static kjit_module *mod;
-static atomic_int wrong;
 
 static int set_up(void **state)
 {
@@ -33,14 +29,6 @@ static int tear_down(void **state)
     kjit_module_free(mod);
     return drop_context(state);
 }
-
-/* cmocka's checks are for the main thread: here a failure is counted and said. */
-#define CHECK(condition) \
-    do { \
-        if (!(condition) && atomic_fetch_add(&wrong, 1) == 0) \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
-                    kjit_last_error(ctx)); \
-    } while (0)
 
 static void run_threads(void *(*work)(void *))
 {
