@@ -53,7 +53,7 @@ COMPILER = $(call in_order,compiler,arena types records source diag diag_show \
     lower_alias lower_warp lower_random lower_report lower_builtin lower_parts lower_fast mathlib mathlink ptx_version identity target target_host \
     target_ptx compile)
 # contexts, arrays and files; sources -> launches; run blocks
-RUNTIME = $(call in_order,runtime,status error machine memory devices context device_info pending allocator buffer layout array array_view array_shape array_item dlpack smart record copy peer ipc file io_npy io_npy_record io_png \
+RUNTIME = $(call in_order,runtime,status error handle machine memory devices context device_info pending allocator buffer layout array array_view array_shape array_item dlpack smart record copy peer ipc file io_npy io_npy_record io_png \
     format format_float str trace stream default_stream event module bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
     run_block run_param run_stmt run_with run_expr run_op run_index run_record run_call run_args run_memory run_shape run_smart run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share loader pool queue graph)

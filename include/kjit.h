@@ -15,15 +15,15 @@
  * needs. The sections up to "Launches" are for every program, those behind it for who wants more.
  *
  * Errors: every call that can fail gives a kjit_status; kjit_last_error(ctx) is the sentence for
- * the calling thread's last failure on that context. (A handle that is NULL leads to no context: it
- * gives KJIT_INVALID, and no sentence.) A call that fails creates and changes nothing, and gives
- * NULL through `out`. Functions that free accept NULL; functions that ask accept it too
- * and give 0, NULL or "".
+ * the calling thread's last failure. A handle that is NULL, or was freed, gives KJIT_INVALID. A call
+ * that fails creates and changes nothing, and gives NULL through `out`. Functions that free accept
+ * NULL; functions that ask accept it too and give 0, NULL or "".
  * Threads: a context and what belongs to it may be used from many threads at once; a handle must
  * not be freed while another thread uses it.
  * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event
  * its context, queued work its arrays and its module. Handles may be freed in any order, at once
- * after the call that queued their work. What was freed must not be used again.
+ * after the call that queued their work. What was freed must not be used again: every call finds
+ * that out, until 100 more of its kind have been freed; then it may have become another.
  * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it
  * can make its own.
  * The library writes to no file or terminal it was not asked to, but for its cache of compiled code
@@ -162,11 +162,12 @@ typedef struct kjit_context_options {
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
- * sentence: at most error_size bytes with the NUL. */
+ * sentence, which is kjit_last_error(NULL)'s: at most error_size bytes with the NUL. */
 KJIT_API kjit_status kjit_context_create(const kjit_context_options *options, kjit_context **out,
                                          char *error, size_t error_size);
-/* Waits for all queued work, then lets the context go: its device closes when the last of its
- * arrays, modules, streams and events has been freed too. */
+/* Waits for all queued work, then lets the context go. From then on calls that are given it fail,
+ * and kjit_run; but its arrays, modules, streams and events are usable as long as they live, and its
+ * device closes when the last of them has been freed too. */
 KJIT_API void kjit_context_destroy(kjit_context *ctx);
 KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out);
 /* *can is 1 where a device reaches the other's memory: the same device, CPUs, GPUs that are
@@ -232,9 +233,11 @@ typedef void kjit_print_fn(void *user, const char *text, size_t size);
  * that has ended; by one thread at a time. It may not use the context. */
 KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
 
-/* The calling thread's last failure on this context, "" when there was none; success doesn't clear
- * it. A failure that has a place in the source is the text a terminal shows: "file:line:col: error:
- * ...", the line, a caret, a hint. Valid until the thread's next call on ctx. */
+/* The calling thread's last failure on this context, or of a call that was given none, as its handle
+ * was NULL or freed, if that is newer; for NULL, or a context that was destroyed, the last failure
+ * of all. "" when there was none; success doesn't clear it. A failure that has a place in the source
+ * is the text a terminal shows: "file:line:col: error: ...", the line, a caret, a hint. Valid until
+ * the thread's next call, and no longer than the context of that failure. */
 KJIT_API const char *kjit_last_error(kjit_context *ctx);
 
 /* ---- Modules ---- */

@@ -38,7 +38,7 @@ bool kj_arrays_meet(const kjit_array *a, const kjit_array *b)
 static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
                              const int64_t *shape, const int64_t *strides)
 {
-    kjit_array *a = calloc(1, sizeof *a);
+    kjit_array *a = kj_handle_new(KJ_ARRAY, sizeof *a);
     if (!a)
         return NULL;
     size_t elem = kj_dtype_size(buffer->ctx, dtype);
@@ -137,13 +137,11 @@ static kjit_status check_options(kjit_context *ctx, const kjit_array_options *o,
         return kj_fail(ctx, KJIT_INVALID, "shareable and stream are for device memory");
     if (o->shareable && o->stream)
         return kj_fail(ctx, KJIT_INVALID, "memory in a stream's order cannot be shareable");
-    if (o->stream && o->stream->ctx != ctx)
-        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
     *chunk = (kj_chunk){.memory = o->memory,
                         .how = (o->portable ? KJ_PORTABLE : 0u) | (o->wc ? KJ_WRITE_COMBINED : 0u) |
                                (o->attach_host ? KJ_ATTACH_HOST : 0u) |
                                (o->shareable ? KJ_SHAREABLE : 0u)};
-    return KJIT_OK;
+    return kj_check_stream(ctx, o->stream);
 }
 
 kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,
@@ -157,22 +155,14 @@ kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int n
     return kj_no_memory(ctx);
 }
 
-kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
-                                   const int64_t *shape, const kjit_array_options *options,
-                                   kjit_array **out)
+kjit_status kj_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                 const int64_t *shape, const kjit_array_options *o,
+                                 kjit_array **out)
 {
-    static const kjit_array_options defaults = {0};
-    const kjit_array_options *o = options ? options : &defaults;
-    kjit_status status = kj_enter(ctx);
-    if (out)
-        *out = NULL;
-    if (status != KJIT_OK)
-        return status;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
     int64_t count, strides[KJIT_MAX_NDIM];
     kj_chunk chunk;
-    status = check(ctx, dtype, ndim, shape, o->memory, &count);
+    *out = NULL;
+    kjit_status status = check(ctx, dtype, ndim, shape, o->memory, &count);
     if (status == KJIT_OK)
         status = check_options(ctx, o, &chunk);
     if (status != KJIT_OK)
@@ -193,23 +183,41 @@ kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim
     return kj_array_over(buffer, (char *)buffer->data - s.low, dtype, ndim, shape, strides, out);
 }
 
+kjit_status kjit_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                   const int64_t *shape, const kjit_array_options *options,
+                                   kjit_array **out)
+{
+    static const kjit_array_options defaults = {0};
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    if (status != KJIT_OK)
+        return status;
+    return kj_array_create_with(ctx, dtype, ndim, shape, options ? options : &defaults, out);
+}
+
+kjit_status kj_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
+                            char order, kjit_memory memory, kjit_array **out)
+{
+    kjit_array_options options = {.memory = memory, .order = order};
+    return kj_array_create_with(ctx, dtype, ndim, shape, &options, out);
+}
+
 kjit_status kjit_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
                               char order, kjit_memory memory, kjit_array **out)
 {
-    kjit_array_options options = {.memory = memory, .order = order};
-    return kjit_array_create_with(ctx, dtype, ndim, shape, &options, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    return status == KJIT_OK ? kj_array_create(ctx, dtype, ndim, shape, order, memory, out)
+                             : status;
 }
 
 kjit_status kjit_array_like(kjit_array *a, const kjit_array_options *options, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    if (!a)
-        return KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
+    if (status != KJIT_OK)
+        return status;
     kjit_array_options own = options ? *options : (kjit_array_options){.memory = a->buffer->memory};
     if (own.order == 0)
         own.order = a->layout == KJ_LAYOUT_F ? 'F' : 'C';
-    return kjit_array_create_with(a->ctx, a->dtype, a->ndim, a->shape, &own, out);
+    return kj_array_create_with(a->ctx, a->dtype, a->ndim, a->shape, &own, out);
 }
 
 kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *options,
@@ -217,14 +225,10 @@ kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *opti
 {
     static const kjit_array_options defaults = {.memory = KJIT_PINNED};
     const kjit_array_options *o = options ? options : &defaults;
-    if (out)
-        *out = NULL;
-    kjit_status status = host ? kj_enter(host->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(host), host->ctx);
     if (status != KJIT_OK)
         return status;
     kjit_context *ctx = host->ctx;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
     if (host->buffer->memory != KJIT_HOST)
         return kj_fail(ctx, KJIT_INVALID, "only plain host memory can be page-locked");
     if (o->memory != KJIT_PINNED && o->memory != KJIT_MAPPED)
@@ -246,19 +250,13 @@ kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *opti
                          out);
 }
 
-kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
-                                  const int64_t *shape, const int64_t *strides, kjit_memory memory,
-                                  void *owner, void (*deleter)(void *owner), kjit_array **out)
+kjit_status kj_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                          const int64_t *shape, const int64_t *strides, kjit_memory memory,
+                          void *owner, void (*deleter)(void *owner), kjit_array **out)
 {
-    kjit_status status = kj_enter(ctx);
-    if (out)
-        *out = NULL;
-    if (status != KJIT_OK)
-        return status;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
     int64_t count, dense[KJIT_MAX_NDIM];
-    status = check(ctx, dtype, ndim, shape, memory, &count);
+    *out = NULL;
+    kjit_status status = check(ctx, dtype, ndim, shape, memory, &count);
     if (status != KJIT_OK)
         return status;
     size_t elem = kj_dtype_size(ctx, dtype);
@@ -282,6 +280,16 @@ kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtyp
     return KJIT_OK;
 }
 
+kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                                  const int64_t *shape, const int64_t *strides, kjit_memory memory,
+                                  void *owner, void (*deleter)(void *owner), kjit_array **out)
+{
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    if (status != KJIT_OK)
+        return status;
+    return kj_array_wrap(ctx, data, dtype, ndim, shape, strides, memory, owner, deleter, out);
+}
+
 kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
                             const int64_t *shape, const int64_t *strides, kjit_memory memory,
                             kjit_array **out)
@@ -296,13 +304,13 @@ void kj_array_drop(kjit_array *a)
     kjit_context *ctx = a->ctx;
     kj_context_hold(ctx);
     kj_buffer_drop(a->buffer);
-    free(a);
+    kj_handle_free(a);
     kj_freed_anywhere(ctx);
 }
 
 void kjit_array_free(kjit_array *a)
 {
-    if (!a || kj_enter(a->ctx) != KJIT_OK)
+    if (!a || kj_enter_array(a) != KJIT_OK || !kj_handle_close(a))
         return;
     kjit_context *ctx = a->ctx;
     kj_context_hold(ctx);
@@ -340,13 +348,9 @@ static int64_t slice_count(int64_t start, int64_t stop, int64_t step)
 kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop,
                              const int64_t *step, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
     char *data = a->data;
     for (int i = 0; i < a->ndim; i++) {
@@ -372,13 +376,9 @@ kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t 
 
 kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
     if (axis < 0 || axis >= a->ndim)
         return kj_fail(a->ctx, KJIT_SHAPE, "there is no axis %d in an array of %d dimensions", axis,
                        a->ndim);
@@ -400,40 +400,40 @@ kjit_status kjit_array_at(kjit_array *a, int axis, int64_t index, kjit_array **o
 
 kjit_dtype kjit_array_dtype(const kjit_array *a)
 {
-    return a ? a->dtype : KJIT_BOOL;
+    return kj_can_ask(a, KJ_ARRAY) ? a->dtype : KJIT_BOOL;
 }
 
 int kjit_array_ndim(const kjit_array *a)
 {
-    return a ? a->ndim : 0;
+    return kj_can_ask(a, KJ_ARRAY) ? a->ndim : 0;
 }
 
 int64_t kjit_array_size(const kjit_array *a)
 {
-    return a ? a->size : 0;
+    return kj_can_ask(a, KJ_ARRAY) ? a->size : 0;
 }
 
 const int64_t *kjit_array_shape(const kjit_array *a)
 {
-    return a ? a->shape : NULL;
+    return kj_can_ask(a, KJ_ARRAY) ? a->shape : NULL;
 }
 
 const int64_t *kjit_array_strides(const kjit_array *a)
 {
-    return a ? a->strides : NULL;
+    return kj_can_ask(a, KJ_ARRAY) ? a->strides : NULL;
 }
 
 kjit_memory kjit_array_memory(const kjit_array *a)
 {
-    return a ? a->buffer->memory : KJIT_HOST;
+    return kj_can_ask(a, KJ_ARRAY) ? a->buffer->memory : KJIT_HOST;
 }
 
 int kjit_array_is_read_only(const kjit_array *a)
 {
-    return a && a->buffer->read_only;
+    return kj_can_ask(a, KJ_ARRAY) && a->buffer->read_only;
 }
 
 void *kjit_array_data(const kjit_array *a)
 {
-    return a ? a->data : NULL;
+    return kj_can_ask(a, KJ_ARRAY) ? a->data : NULL;
 }

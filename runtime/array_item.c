@@ -50,7 +50,7 @@ kjit_status kjit_array_get(kjit_array *a, const int64_t *index, void *value)
 {
     kjit_array item;
     kj_buffer buffer;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_array(a);
     if (status == KJIT_OK)
         status = element(a, index, value, &item);
     if (status != KJIT_OK)
@@ -63,7 +63,7 @@ kjit_status kjit_array_set(kjit_array *a, const int64_t *index, const void *valu
 {
     kjit_array item;
     kj_buffer buffer;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_array(a);
     if (status == KJIT_OK)
         status = element(a, index, value, &item);
     if (status == KJIT_OK && a->buffer->read_only)
@@ -81,14 +81,14 @@ static kjit_status one_like(const kjit_array *a, const void *value, kjit_stream 
                             kjit_array **out)
 {
     kjit_array *host, *one;
-    kjit_status status = kjit_array_create(a->ctx, a->dtype, 0, NULL, 'C', KJIT_HOST, &host);
+    kjit_status status = kj_array_create(a->ctx, a->dtype, 0, NULL, 'C', KJIT_HOST, &host);
     *out = host;
     if (status != KJIT_OK)
         return status;
     memcpy(host->data, value, kj_array_elem(a));
     if (kj_host_works(a->buffer->memory))
         return status;
-    status = kjit_array_create(a->ctx, a->dtype, 0, NULL, 'C', KJIT_DEVICE, &one);
+    status = kj_array_create(a->ctx, a->dtype, 0, NULL, 'C', KJIT_DEVICE, &one);
     *out = one;
     if (status == KJIT_OK) /* what a graph repeats has the value already */
         status = kjit_copy(one, host, kj_stream_records(stream) ? NULL : stream);
@@ -112,14 +112,13 @@ static kjit_status fill(kjit_array *a, const void *value, kjit_stream *stream)
 
 kjit_status kjit_array_fill(kjit_array *a, const void *value, kjit_stream *stream)
 {
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_array(a);
     if (status != KJIT_OK)
         return status;
     if (!value)
         return kj_fail(a->ctx, KJIT_INVALID, "value is NULL");
     if (a->buffer->read_only)
         return kj_fail(a->ctx, KJIT_INVALID, "the array is read-only");
-    if (stream && stream->ctx != a->ctx)
-        return kj_fail(a->ctx, KJIT_INVALID, "the stream belongs to another context");
-    return a->size > 0 ? fill(a, value, stream) : KJIT_OK;
+    status = kj_check_stream(a->ctx, stream);
+    return status == KJIT_OK && a->size > 0 ? fill(a, value, stream) : status;
 }

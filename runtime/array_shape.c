@@ -4,15 +4,6 @@
 
 #include "runtime.h"
 
-/* What every view asks first. */
-static kjit_status enter(kjit_array *a, const void *out)
-{
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
-    if (status == KJIT_OK && !out)
-        status = kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
-    return status;
-}
-
 /* ---- Reshape ---- */
 
 static kjit_status wrong_size(const kjit_array *a, int ndim, const int64_t *shape)
@@ -112,17 +103,13 @@ static kjit_status reshape(kjit_array *a, int ndim, const int64_t *shape, char o
 kjit_status kjit_array_reshape(kjit_array *a, int ndim, const int64_t *shape, char order,
                                kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = enter(a, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     return status == KJIT_OK ? reshape(a, ndim, shape, order, out) : status;
 }
 
 kjit_status kjit_array_ravel(kjit_array *a, char order, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = enter(a, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     return status == KJIT_OK ? reshape(a, 1, &a->size, order, out) : status;
 }
 
@@ -130,9 +117,7 @@ kjit_status kjit_array_ravel(kjit_array *a, char order, kjit_array **out)
 
 kjit_status kjit_array_transpose(kjit_array *a, const int *axes, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = enter(a, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
@@ -165,7 +150,7 @@ kjit_status kjit_array_split(kjit_array *a, int64_t section, kjit_array **out, i
         *n = 0;
     for (int64_t i = 0; out && i < max; i++)
         out[i] = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_array(a);
     if (status != KJIT_OK)
         return status;
     if (!n || max < 0 || (max > 0 && !out))
@@ -194,7 +179,7 @@ kjit_status kjit_array_split(kjit_array *a, int64_t section, kjit_array **out, i
 
 int kjit_array_is_contiguous(const kjit_array *a, char order)
 {
-    if (!a || (order != 'C' && order != 'F'))
+    if (!kj_can_ask(a, KJ_ARRAY) || (order != 'C' && order != 'F'))
         return 0;
     int64_t dense[KJIT_MAX_NDIM];
     kj_dense_strides(a->ndim, a->shape, kj_array_elem(a), order, dense);

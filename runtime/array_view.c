@@ -41,13 +41,9 @@ static kjit_status view_whole(kjit_array *a, const kj_aggregate *to, kjit_array 
 
 kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
     const kj_aggregate *to = kj_aggregate_of((kj_dtype)dtype);
     if (dtype == a->dtype)
         return kj_array_view(a, a->data, dtype, a->ndim, a->shape, a->strides, out);
@@ -109,13 +105,11 @@ static kjit_status no_field(kjit_array *a, const char *name)
 
 kjit_status kjit_array_field(kjit_array *a, const char *name, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out || !name)
-        return kj_fail(a->ctx, KJIT_INVALID, out ? "name is NULL" : "out is NULL");
+    if (!name)
+        return kj_fail(a->ctx, KJIT_INVALID, "name is NULL");
     for (int i = 0; a->of && i < a->of->n; i++) {
         if (strcmp(a->of->fields[i].name, name) == 0)
             return view_field(a, &a->of->fields[i], out);

@@ -212,8 +212,9 @@ static kjit_status bind_array(kj_binding *b, int i)
     if (!kj_arg_is_array(arg))
         return wrong_kind(b, p, arg);
     const kjit_array *a = arg->u.array;
-    if (!a)
-        return FAIL(b, KJIT_INVALID, "the array for '%s' is NULL", NAME(b), p->name);
+    if (!kj_lives(a, KJ_ARRAY))
+        return FAIL(b, KJIT_INVALID, "the array for '%s' %s", NAME(b), p->name,
+                    a ? "was freed" : "is NULL");
     if (a->ctx != b->kernel->mod->ctx)
         return FAIL(b, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b),
                     p->name);

@@ -5,7 +5,7 @@
 
 kjit_status kjit_cache_describe(kjit_context *ctx, kjit_cache_info *out)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     if (!out)
@@ -18,7 +18,7 @@ kjit_status kjit_cache_describe(kjit_context *ctx, kjit_cache_info *out)
 
 kjit_status kjit_cache_clear(kjit_context *ctx, int *removed)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     int n = kj_store_clear(kj_cache_store(ctx));
@@ -173,12 +173,15 @@ static void put_origin(void *data)
 kjit_status kjit_cache_list(kjit_context *ctx, kjit_module *mod,
                             void (*visit)(void *user, const kjit_cache_entry *entry), void *user)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
-    if (!visit || (mod && mod->ctx != ctx))
-        return kj_fail(ctx, KJIT_INVALID,
-                       visit ? "the module belongs to another context" : "visit is NULL");
+    if (!visit)
+        return kj_fail(ctx, KJIT_INVALID, "visit is NULL");
+    if (mod && !kj_lives(mod, KJ_MODULE))
+        return kj_fail(ctx, KJIT_INVALID, "the module was freed");
+    if (mod && mod->ctx != ctx)
+        return kj_fail(ctx, KJIT_INVALID, "the module belongs to another context");
     listing l = {.mod = mod, .visit = visit, .user = user};
     kj_arena_init(&l.arena, NULL);
     l.failed = mod && !kj_guarded(&l.arena, put_origin, &l);

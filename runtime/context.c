@@ -25,16 +25,17 @@ static const unsigned char *alive_page(void)
     return page;
 }
 
-static bool forked(const kjit_context *ctx)
+bool kj_forked(const kjit_context *ctx)
 {
     return ctx->alive ? !*ctx->alive : ctx->pid != getpid();
 }
 
-kjit_status kj_enter(kjit_context *ctx)
+kjit_status kj_enter(const kjit_context *ctx)
 {
-    if (!ctx)
-        return KJIT_INVALID;
-    return forked(ctx) ? KJIT_NO_DEVICE : KJIT_OK;
+    if (!kj_forked(ctx))
+        return KJIT_OK;
+    return kj_fail(NULL, KJIT_NO_DEVICE,
+                   "the context was made before a fork: a child process has to make its own");
 }
 
 void kj_context_hold(kjit_context *ctx)
@@ -63,7 +64,7 @@ void kj_context_drop(kjit_context *ctx)
         kj_store_close(&ctx->store);
     free(ctx->cache_path);
     kj_records_free(ctx->records);
-    free(ctx);
+    kj_handle_free(ctx);
 }
 
 /* The device a user means by "auto", "cpu", "cuda:1". */
@@ -115,7 +116,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
         return status;
     if (!kj_threads_begin())
         return kj_because(why, KJIT_NO_MEMORY, "the system has no place for what threads have");
-    kjit_context *ctx = calloc(1, sizeof *ctx);
+    kjit_context *ctx = kj_handle_new(KJ_CONTEXT, sizeof *ctx);
     if (!ctx)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     ctx->ops = ops;
@@ -147,7 +148,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     if (status != KJIT_OK) {
         kj_records_free(ctx->records);
         free(ctx->cache_path);
-        free(ctx);
+        kj_handle_free(ctx);
         return status;
     }
     ctx->memory = kj_machine_memory();
@@ -169,22 +170,23 @@ kjit_status kjit_context_create(const kjit_context_options *options, kjit_contex
     kj_failure why = {0};
     if (error && error_size)
         *error = '\0';
-    if (!out)
-        return KJIT_INVALID;
-    *out = NULL;
     kjit_status status = KJIT_INVALID;
-    if (options && options->workers < 0)
+    if (out)
+        *out = NULL;
+    if (!out)
+        kj_because(&why, status, "out is NULL");
+    else if (options && options->workers < 0)
         kj_because(&why, status, "workers is %d: it must be 0 or more", options->workers);
     else
         status = create(options ? options : &defaults, out, &why);
     if (status != KJIT_OK && error && error_size)
         snprintf(error, error_size, "%s", why.text);
-    return status;
+    return status == KJIT_OK ? status : kj_fail_why(NULL, status, &why);
 }
 
 void kjit_context_destroy(kjit_context *ctx)
 {
-    if (kj_enter(ctx) != KJIT_OK)
+    if (!ctx || kj_enter_context(ctx) != KJIT_OK || !kj_handle_close(ctx))
         return;
     ctx->ops->wait(ctx->dev, NULL);
     kj_default_streams_free(ctx);
@@ -196,7 +198,7 @@ void kjit_context_destroy(kjit_context *ctx)
 
 kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     if (!out)

@@ -149,7 +149,7 @@ static kjit_status copy_aside(kjit_array *dst, kjit_array *src, kjit_stream *str
     kjit_array *aside;
     kjit_memory memory = kj_host_works(src->buffer->memory) ? KJIT_HOST : KJIT_DEVICE;
     kjit_status status =
-        kjit_array_create(dst->ctx, src->dtype, src->ndim, src->shape, 'C', memory, &aside);
+        kj_array_create(dst->ctx, src->dtype, src->ndim, src->shape, 'C', memory, &aside);
     if (status != KJIT_OK)
         return status;
     status = kjit_copy(aside, src, stream);
@@ -170,20 +170,30 @@ kjit_status kj_check_shapes(const kjit_array *dst, const kjit_array *src)
                    kj_shape_text(dst->ndim, dst->shape, to));
 }
 
+/* One of the two may be told of the other. */
+static kjit_status enter(const kjit_array *dst, const kjit_array *src)
+{
+    bool to = kj_lives(dst, KJ_ARRAY), from = kj_lives(src, KJ_ARRAY);
+    const kjit_array *right = to ? dst : src, *wrong = to ? src : dst;
+    if (to && from)
+        return kj_enter(dst->ctx);
+    return kj_fail(to || from ? right->ctx : NULL, KJIT_INVALID, "%s %s", to ? "src" : "dst",
+                   wrong ? "was freed" : "is NULL");
+}
+
 kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
-    kjit_context *ctx = dst ? dst->ctx : src ? src->ctx : NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = enter(dst, src);
     if (status != KJIT_OK)
         return status;
-    if (!dst || !src)
-        return kj_fail(ctx, KJIT_INVALID, "%s is NULL", dst ? "src" : "dst");
+    kjit_context *ctx = dst->ctx;
     if (dst->buffer->read_only)
         return kj_fail(ctx, KJIT_INVALID, "the array that is to be copied to is read-only");
     if (src->ctx != ctx)
         return kj_copy_between(dst, src, stream);
-    if (stream && stream->ctx != ctx)
-        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context than the arrays");
+    status = kj_check_stream(ctx, stream);
+    if (status != KJIT_OK)
+        return status;
     if (dst->dtype != src->dtype)
         return kj_fail(ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ",
                        kj_dtype_name(src->ctx, src->dtype), kj_dtype_name(src->ctx, dst->dtype));
@@ -203,16 +213,12 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 static kjit_status copy_to(kjit_array *src, kjit_memory memory, kjit_stream *stream,
                            kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = src ? kj_enter(src->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(src), src->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(src->ctx, KJIT_INVALID, "out is NULL");
     char order = src->layout == KJ_LAYOUT_F ? 'F' : 'C';
     kjit_array *dst;
-    status = kjit_array_create(src->ctx, src->dtype, src->ndim, src->shape, order, memory, &dst);
+    status = kj_array_create(src->ctx, src->dtype, src->ndim, src->shape, order, memory, &dst);
     if (status != KJIT_OK)
         return status;
     status = kjit_copy(dst, src, stream);

@@ -102,19 +102,9 @@ void kj_stream_issued(kjit_stream *s)
 
 /* ---- The default streams ---- */
 
-static kjit_status enter(kjit_context *ctx, kjit_stream **out)
-{
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
-    if (status == KJIT_OK && !out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
-    return status;
-}
-
 kjit_status kjit_stream_legacy_default(kjit_context *ctx, kjit_stream **out)
 {
-    kjit_status status = enter(ctx, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
     pthread_mutex_lock(&ctx->legacy.lock);
@@ -132,7 +122,7 @@ kjit_status kjit_stream_default(kjit_context *ctx, kjit_stream **out)
 
 kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out)
 {
-    kjit_status status = enter(ctx, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
     kj_thread *thread = kj_thread_in(ctx);

@@ -11,7 +11,7 @@ static const struct {
 
 kjit_status kjit_device_attribute(kjit_context *ctx, kjit_attribute attribute, int64_t *out)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     if (!out)

@@ -82,7 +82,7 @@ typedef struct exported {
 /* On any thread, one of the library's too where the tensor's taker was a context. */
 static void drop_exported(exported *e)
 {
-    if (kj_enter(e->array->ctx) == KJIT_OK)
+    if (!kj_forked(e->array->ctx))
         kj_array_drop(e->array);
     free(e);
 }
@@ -154,20 +154,10 @@ static kjit_status export(kjit_array *a, bool versioned, exported **out)
     return KJIT_OK;
 }
 
-static kjit_status enter(kjit_array *a, const void *out)
-{
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
-    if (status == KJIT_OK && !out)
-        status = kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
-    return status;
-}
-
 kjit_status kjit_array_to_dlpack(kjit_array *a, struct DLManagedTensorVersioned **out)
 {
     exported *e;
-    if (out)
-        *out = NULL;
-    kjit_status status = enter(a, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status == KJIT_OK)
         status = export(a, true, &e);
     if (status != KJIT_OK)
@@ -185,9 +175,7 @@ kjit_status kjit_array_to_dlpack(kjit_array *a, struct DLManagedTensorVersioned 
 kjit_status kjit_array_to_dlpack_unversioned(kjit_array *a, struct DLManagedTensor **out)
 {
     exported *e;
-    if (out)
-        *out = NULL;
-    kjit_status status = enter(a, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status == KJIT_OK && a->buffer->read_only)
         status = kj_fail(a->ctx, KJIT_INVALID,
                          "the array is read-only, which DLPack's unversioned tensor cannot say");
@@ -234,8 +222,8 @@ static kjit_status import(kjit_context *ctx, const kj_dl_tensor *t, void *owner,
         status = byte_strides(ctx, t, kjit_dtype_size(dtype), strides);
     if (status != KJIT_OK)
         return status;
-    return kjit_array_wrap_owned(ctx, (void *)data, dtype, t->ndim, t->shape,
-                                 strided ? strides : NULL, memory, owner, deleter, out);
+    return kj_array_wrap(ctx, (void *)data, dtype, t->ndim, t->shape, strided ? strides : NULL,
+                         memory, owner, deleter, out);
 }
 
 static void release_unversioned(void *owner)
@@ -252,22 +240,14 @@ static void release_versioned(void *owner)
         t->deleter(t);
 }
 
-static kjit_status enter_with(kjit_context *ctx, const void *tensor, const void *out)
-{
-    kjit_status status = kj_enter(ctx);
-    if (status == KJIT_OK && (!tensor || !out))
-        status = kj_fail(ctx, KJIT_INVALID, tensor ? "out is NULL" : "tensor is NULL");
-    return status;
-}
-
 kjit_status kjit_array_from_dlpack(kjit_context *ctx, struct DLManagedTensorVersioned *tensor,
                                    kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = enter_with(ctx, tensor, out);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
+    if (!tensor)
+        return kj_fail(ctx, KJIT_INVALID, "tensor is NULL");
     if (tensor->version.major != KJ_DL_MAJOR)
         return kj_fail(ctx, KJIT_FORMAT, "the tensor is of DLPack %u.%u; kjit knows version %d",
                        tensor->version.major, tensor->version.minor, KJ_DL_MAJOR);
@@ -280,9 +260,10 @@ kjit_status kjit_array_from_dlpack(kjit_context *ctx, struct DLManagedTensorVers
 kjit_status kjit_array_from_dlpack_unversioned(kjit_context *ctx, struct DLManagedTensor *tensor,
                                                kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = enter_with(ctx, tensor, out);
-    return status == KJIT_OK ? import(ctx, &tensor->dl_tensor, tensor, release_unversioned, out)
-                             : status;
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!tensor)
+        return kj_fail(ctx, KJIT_INVALID, "tensor is NULL");
+    return import(ctx, &tensor->dl_tensor, tensor, release_unversioned, out);
 }

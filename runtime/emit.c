@@ -235,13 +235,11 @@ static kjit_status begin(emission *e, const char *kernel, const int64_t block[3]
 kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                              const int64_t block[3], char **out, size_t *size)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_module(mod), mod->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out || !what)
-        return kj_fail(mod->ctx, KJIT_INVALID, out ? "what is NULL" : "out is NULL");
+    if (!what)
+        return kj_fail(mod->ctx, KJIT_INVALID, "what is NULL");
     if (strcmp(what, "ast") == 0 ? !mod->parsed : !mod->program)
         return kj_not_compiled(mod);
     emission e = {.mod = mod};
@@ -278,7 +276,7 @@ static void load_kernel(void *data)
 kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const int64_t block[3],
                                     kjit_kernel_info *out)
 {
-    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_module(mod);
     if (status != KJIT_OK)
         return status;
     kjit_context *ctx = mod->ctx;

@@ -6,13 +6,11 @@
 #include "runtime.h"
 
 static const char no_memory_text[] = "out of memory";
-static const char forked_text[] =
-    "the context was made before a fork: a child process has to make its own";
 
 /* Takes `text`; NULL stands for out of memory. */
 static void note(kjit_context *ctx, char *text)
 {
-    kj_thread *t = kj_thread_in(ctx);
+    kj_thread *t = kj_thread_failing(ctx);
     if (!t) {
         free(text);
         return;
@@ -49,6 +47,11 @@ kjit_status kj_no_memory(kjit_context *ctx)
     return KJIT_NO_MEMORY;
 }
 
+kjit_status kj_no_out(kjit_context *ctx)
+{
+    return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+}
+
 kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
 {
     va_list args;
@@ -60,12 +63,7 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
 
 const char *kjit_last_error(kjit_context *ctx)
 {
-    kjit_status entered = kj_enter(ctx);
-    if (entered == KJIT_NO_DEVICE)
-        return forked_text;
-    if (entered != KJIT_OK)
-        return "";
-    const kj_thread *t = kj_thread_find(ctx);
+    const kj_thread *t = kj_thread_failed(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL);
     if (!t)
         return "";
     return t->text ? t->text : t->fallback;

@@ -1,32 +1,26 @@
 /* Events: marks in streams. */
-#include <stdlib.h>
-
 #include "runtime.h"
 
 static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
-    kjit_event *e = (kjit_event *)item;
+    kjit_event *e = KJ_WHOLE(kjit_event, pending, item);
     kjit_status status = e->ctx->ops->mark_free(e->mark, why);
-    free(e);
+    kj_handle_free(e);
     return status;
 }
 
 kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
-    kjit_event *e = calloc(1, sizeof *e);
+    kjit_event *e = kj_handle_new(KJ_EVENT, sizeof *e);
     if (!e)
         return kj_no_memory(ctx);
     kj_failure why;
     status = ctx->ops->mark_create(ctx->dev, timing != 0, &e->mark, &why);
     if (status != KJIT_OK) {
-        free(e);
+        kj_handle_free(e);
         return kj_fail_why(ctx, status, &why);
     }
     e->ctx = ctx;
@@ -39,7 +33,7 @@ kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out)
 
 void kjit_event_free(kjit_event *e)
 {
-    if (!e || kj_enter(e->ctx) != KJIT_OK)
+    if (!e || kj_enter_event(e) != KJIT_OK || !kj_handle_close(e))
         return;
     kjit_context *ctx = e->ctx;
     kj_context_hold(ctx);
@@ -50,10 +44,9 @@ void kjit_event_free(kjit_event *e)
 /* What recording and waiting ask of their arguments; the stream may be NULL. */
 static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
 {
-    kjit_status status = e ? kj_enter(e->ctx) : KJIT_INVALID;
-    if (status == KJIT_OK && s && s->ctx != e->ctx)
-        return kj_fail(e->ctx, KJIT_INVALID,
-                       "the stream and the event belong to different contexts");
+    kjit_status status = kj_enter_event(e);
+    if (status == KJIT_OK)
+        status = kj_check_stream(e->ctx, s);
     return status == KJIT_OK ? kj_graph_refuse(s) : status;
 }
 
@@ -117,7 +110,9 @@ kjit_status kjit_event_query(kjit_event *e, int *done)
 
 kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
 {
-    kjit_status status = from && to ? enter_event(from, NULL) : KJIT_INVALID;
+    kjit_status status = kj_enter_event(from);
+    if (status == KJIT_OK)
+        status = kj_enter_event(to);
     if (status != KJIT_OK)
         return status;
     if (from->ctx != to->ctx)

@@ -133,26 +133,22 @@ bool kj_ends_with(const char *path, const char *end)
 static kjit_status load(kjit_context *ctx, const char *path, const kj_aggregate *record,
                         kjit_array **out)
 {
-    if (!out || !path)
-        return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
+    if (!path)
+        return kj_fail(ctx, KJIT_INVALID, "path is NULL");
     return kj_ends_with(path, ".png") && !record ? kj_png_load(ctx, path, out)
                                                  : kj_npy_load(ctx, path, record, out);
 }
 
 kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     return status == KJIT_OK ? load(ctx, path, NULL, out) : status;
 }
 
 kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dtype dtype,
                                     kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
     const kj_aggregate *of = kj_dtype_aggregate(ctx, dtype);
@@ -172,7 +168,7 @@ kjit_status kj_file_kind(kjit_context *ctx, const char *path)
 
 kjit_status kjit_array_save(kjit_array *a, const char *path)
 {
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_array(a);
     if (status != KJIT_OK)
         return status;
     if (!path)

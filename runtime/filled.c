@@ -41,8 +41,8 @@ static kjit_status fill(kjit_module *mod, int i, const kj_tarray *a, kjit_array 
     kjit_status status = KJIT_OK;
     mod->ctx->ops->wait(mod->ctx->dev, NULL); /* what reads the old elements */
     if (!fresh)
-        status = kjit_array_create(mod->ctx, (kjit_dtype)a->elem, a->ndim, shape, 'C', KJIT_HOST,
-                                   &fresh);
+        status =
+            kj_array_create(mod->ctx, (kjit_dtype)a->elem, a->ndim, shape, 'C', KJIT_HOST, &fresh);
     if (status != KJIT_OK)
         return status;
     status = kjit_copy(fresh, from, NULL);
@@ -57,13 +57,15 @@ static kjit_status fill(kjit_module *mod, int i, const kj_tarray *a, kjit_array 
 
 kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array *array)
 {
-    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_module(mod);
     if (status != KJIT_OK)
         return status;
     if (!mod->program)
         return kj_not_compiled(mod);
-    if (!name || !array)
-        return kj_fail(mod->ctx, KJIT_INVALID, "%s is NULL", name ? "array" : "name");
+    if (!name)
+        return kj_fail(mod->ctx, KJIT_INVALID, "name is NULL");
+    if (!kj_lives(array, KJ_ARRAY))
+        return kj_fail(mod->ctx, KJIT_INVALID, "array %s", array ? "was freed" : "is NULL");
     int i = find(mod, name);
     if (i < 0)
         return kj_fail(mod->ctx, KJIT_NOT_FOUND,

@@ -107,7 +107,8 @@ static int64_t largest(const kjit_arg *args, int nargs)
 {
     int64_t n = 1;
     for (int i = 0; i < nargs; i++)
-        if (kj_arg_is_array(&args[i]) && args[i].u.array && args[i].u.array->size > n)
+        if (kj_arg_is_array(&args[i]) && kj_lives(args[i].u.array, KJ_ARRAY) &&
+            args[i].u.array->size > n)
             n = args[i].u.array->size;
     return n;
 }

@@ -379,13 +379,9 @@ static kjit_status put_array(kjit_array *a, kj_str *out)
 
 kjit_status kjit_array_format(kjit_array *a, char **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(a->ctx, KJIT_INVALID, "out is NULL");
     kjit_array *host;
     status = kj_array_on_host(a, &host);
     if (status == KJIT_OK)

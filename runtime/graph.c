@@ -16,6 +16,7 @@ typedef struct step {
 } step;
 
 struct kjit_graph {
+    kj_handle handle;
     atomic_int refs;
     kjit_context *ctx; /* held */
     int n, room;
@@ -44,7 +45,7 @@ static void drop(kjit_graph *g)
     for (int i = 0; i < g->n; i++)
         drop_step(&g->steps[i]);
     free(g->steps);
-    free(g);
+    kj_handle_free(g);
     kj_context_drop(ctx);
 }
 
@@ -120,16 +121,16 @@ kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_tran
 
 kjit_status kjit_graph_begin(kjit_stream *stream)
 {
-    kjit_status status = stream ? kj_enter(stream->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_stream(stream);
     if (status != KJIT_OK)
         return status;
-    kjit_graph *g = calloc(1, sizeof *g), *none = NULL;
+    kjit_graph *g = kj_handle_new(KJ_GRAPH, sizeof *g), *none = NULL;
     if (!g)
         return kj_no_memory(stream->ctx);
     atomic_init(&g->refs, 1);
     g->ctx = stream->ctx;
     if (!atomic_compare_exchange_strong(&stream->recording, &none, g)) {
-        free(g);
+        kj_handle_free(g);
         return kj_fail(stream->ctx, KJIT_INVALID, "the stream records a graph already");
     }
     kj_context_hold(g->ctx);
@@ -174,13 +175,9 @@ static void unite(kjit_graph *g)
 
 kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = stream ? kj_enter(stream->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_stream(stream), stream->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(stream->ctx, KJIT_INVALID, "out is NULL");
     kjit_graph *g = take(stream);
     if (!g)
         return kj_fail(stream->ctx, KJIT_INVALID, "the stream records no graph");
@@ -280,14 +277,19 @@ static kjit_status record_step(const step *s, kjit_stream *stream)
                : kj_graph_record_copy(s->dst, s->src, s->together ? &s->transfer : NULL, stream);
 }
 
+static kjit_status enter_graph(const kjit_graph *g)
+{
+    return kj_lives(g, KJ_GRAPH) ? kj_enter(g->ctx) : kj_no_handle(g, KJ_GRAPH);
+}
+
 kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
 {
-    kjit_context *ctx = graph ? graph->ctx : NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = enter_graph(graph);
+    if (status == KJIT_OK)
+        status = kj_check_stream(graph->ctx, stream);
     if (status != KJIT_OK)
         return status;
-    if (stream && stream->ctx != ctx)
-        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
+    kjit_context *ctx = graph->ctx;
     bool records = kj_stream_records(stream);
     bool timed = atomic_load_explicit(&ctx->timing, memory_order_acquire);
     bool united = graph->device && (stream || !ctx->ops->host_memory);
@@ -300,7 +302,7 @@ kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
 
 void kjit_graph_free(kjit_graph *graph)
 {
-    if (!graph || kj_enter(graph->ctx) != KJIT_OK)
+    if (!graph || enter_graph(graph) != KJIT_OK || !kj_handle_close(graph))
         return;
     kjit_context *ctx = graph->ctx;
     kj_context_hold(ctx);

@@ -221,7 +221,7 @@ kjit_status kj_png_save(kjit_array *a, const char *path)
     if (!shaded && a->layout == KJ_LAYOUT_C)
         return write_picture(a, path);
     kjit_array *dense;
-    kjit_status status = kjit_array_create(ctx, KJIT_U8, a->ndim, a->shape, 'C', KJIT_HOST, &dense);
+    kjit_status status = kj_array_create(ctx, KJIT_U8, a->ndim, a->shape, 'C', KJIT_HOST, &dense);
     if (status != KJIT_OK)
         return status;
     if (shaded)

@@ -32,7 +32,7 @@ static uint64_t sum_of(const ipc_content *c)
 
 kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out)
 {
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_array(a);
     if (status != KJIT_OK)
         return status;
     kjit_context *ctx = a->ctx;
@@ -115,13 +115,11 @@ static kjit_status check_content(kjit_context *ctx, const ipc_content *c)
 
 kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *handle, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
-    if (!handle || !out)
-        return kj_fail(ctx, KJIT_INVALID, "%s is NULL", out ? "handle" : "out");
+    if (!handle)
+        return kj_fail(ctx, KJIT_INVALID, "handle is NULL");
     ipc_content c;
     memcpy(&c, handle->bytes, sizeof c);
     status = check_content(ctx, &c);

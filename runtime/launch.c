@@ -197,7 +197,7 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
 kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_stream *stream,
                             const kjit_arg *args, int nargs, kj_kernel **kernel)
 {
-    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_module(mod);
     if (status != KJIT_OK)
         return status;
     if (!mod->program)
@@ -208,8 +208,9 @@ kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_strea
         return kj_fail(mod->ctx, KJIT_INVALID, "nargs is %d", nargs);
     if (!args && nargs > 0)
         return kj_fail(mod->ctx, KJIT_INVALID, "args is NULL, and nargs is %d", nargs);
-    if (stream && stream->ctx != mod->ctx)
-        return kj_fail(mod->ctx, KJIT_INVALID, "the stream belongs to another context");
+    status = kj_check_stream(mod->ctx, stream);
+    if (status != KJIT_OK)
+        return status;
     *kernel = kj_module_find(mod, name);
     return *kernel ? KJIT_OK : kj_no_kernel(mod, name);
 }

@@ -153,14 +153,12 @@ static void diagnose(const kjit_module *mod, const kjit_compile_options *options
 kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
                                 size_t size, const kjit_compile_options *options, kjit_module **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out || (!source && size > 0))
-        return kj_fail(ctx, KJIT_INVALID, out ? "source is NULL" : "out is NULL");
-    kjit_module *mod = calloc(1, sizeof *mod);
+    if (!source && size > 0)
+        return kj_fail(ctx, KJIT_INVALID, "source is NULL");
+    kjit_module *mod = kj_handle_new(KJ_MODULE, sizeof *mod);
     if (!mod)
         return kj_no_memory(ctx);
     mod->ctx = ctx;
@@ -209,13 +207,11 @@ static char *read_source(int fd, size_t *size)
 kjit_status kjit_module_load(kjit_context *ctx, const char *path,
                              const kjit_compile_options *options, kjit_module **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out || !path)
-        return kj_fail(ctx, KJIT_INVALID, out ? "path is NULL" : "out is NULL");
+    if (!path)
+        return kj_fail(ctx, KJIT_INVALID, "path is NULL");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return kj_file_error(ctx, "read", path);
@@ -239,7 +235,7 @@ void kj_module_hold(kjit_module *mod)
 /* Frees a module; the status is the first failure of unloading its code. */
 static kjit_status free_module(kj_pending *item, kj_failure *why)
 {
-    kjit_module *mod = (kjit_module *)item;
+    kjit_module *mod = KJ_WHOLE(kjit_module, pending, item);
     kjit_status first = KJIT_OK;
     kj_failure other;
     for (int i = 0; i < mod->nkernels; i++) {
@@ -258,7 +254,7 @@ static kjit_status free_module(kj_pending *item, kj_failure *why)
     kj_filled_free(mod);
     pthread_mutex_destroy(&mod->fill_lock);
     kj_arena_free(&mod->arena);
-    free(mod);
+    kj_handle_free(mod);
     return first;
 }
 
@@ -291,7 +287,7 @@ void kj_module_drop(kjit_module *mod)
 
 void kjit_module_free(kjit_module *mod)
 {
-    if (!mod || kj_enter(mod->ctx) != KJIT_OK)
+    if (!mod || kj_enter_module(mod) != KJIT_OK || !kj_handle_close(mod))
         return;
     kjit_context *ctx = mod->ctx;
     kj_context_hold(ctx);
@@ -303,29 +299,32 @@ void kjit_module_free(kjit_module *mod)
 
 const char *kjit_module_log(kjit_module *mod)
 {
-    return mod ? mod->log : "";
+    return kj_can_ask(mod, KJ_MODULE) ? mod->log : "";
 }
 
 const char *kjit_module_log_json(kjit_module *mod)
 {
-    return mod ? mod->log_json : "";
+    return kj_can_ask(mod, KJ_MODULE) ? mod->log_json : "";
 }
 
 int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max)
 {
-    for (int i = 0; mod && out && i < mod->nmessages && i < max; i++)
+    if (!kj_can_ask(mod, KJ_MODULE))
+        return 0;
+    for (int i = 0; out && i < mod->nmessages && i < max; i++)
         out[i] = diagnostic(mod, mod->messages[i]);
-    return mod ? mod->nmessages : 0;
+    return mod->nmessages;
 }
 
 const char *kjit_module_kernel(kjit_module *mod, int i)
 {
-    return mod && i >= 0 && i < mod->nkernels ? mod->kernels[i].decl->name : NULL;
+    return kj_can_ask(mod, KJ_MODULE) && i >= 0 && i < mod->nkernels ? mod->kernels[i].decl->name
+                                                                     : NULL;
 }
 
 int kjit_module_has_run(kjit_module *mod)
 {
-    return mod && mod->program && mod->program->run;
+    return kj_can_ask(mod, KJ_MODULE) && mod->program && mod->program->run;
 }
 
 kj_kernel *kj_module_find(kjit_module *mod, const char *name)

@@ -9,12 +9,14 @@
 
 kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *can)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
-    if (!other || !can)
-        return kj_fail(ctx, KJIT_INVALID, "%s is NULL", other ? "can" : "other");
-    if (kj_enter(other) != KJIT_OK)
+    if (!kj_lives(other, KJ_CONTEXT))
+        return kj_fail(ctx, KJIT_INVALID, "other %s", other ? "was destroyed" : "is NULL");
+    if (!can)
+        return kj_fail(ctx, KJIT_INVALID, "can is NULL");
+    if (kj_forked(other))
         return kj_fail(ctx, KJIT_NO_DEVICE, "the other context was made before a fork");
     *can = ctx->ops == other->ops && ctx->ops->peer(ctx->dev, other->dev) != KJ_APART;
     return KJIT_OK;
@@ -43,6 +45,8 @@ static kjit_status check_types(const kjit_array *dst, const kjit_array *src)
 static kjit_status check_stream(kjit_context *dst, kjit_context *src, kjit_context *gpu,
                                 const kjit_stream *stream)
 {
+    if (stream && !kj_lives(stream, KJ_STREAM))
+        return kj_not_its_stream(dst, stream);
     if (!stream || stream->ctx->ops == gpu->ops)
         return !stream || stream->ctx == dst || stream->ctx == src
                    ? KJIT_OK
@@ -69,8 +73,8 @@ static kjit_status copy_by_host(kjit_array *dst, kjit_array *src)
     kjit_status status = kjit_to_host(src, NULL, &host);
     if (status != KJIT_OK)
         return tell(dst->ctx, src->ctx, status);
-    status = kjit_array_wrap(dst->ctx, host->data, dst->dtype, host->ndim, host->shape,
-                             host->strides, KJIT_HOST, &same);
+    status = kj_array_wrap(dst->ctx, host->data, dst->dtype, host->ndim, host->shape, host->strides,
+                           KJIT_HOST, NULL, NULL, &same);
     if (status == KJIT_OK) {
         status = kjit_copy(dst, same, NULL);
         kjit_array_free(same);
@@ -100,9 +104,8 @@ static bool direct(kj_transfer *t, kjit_context *ctx, const kjit_array *dst, con
 
 kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
-    kjit_context *gpu = dst->ctx->ops->host_memory ? src->ctx : dst->ctx,
-                 *ctx = stream ? stream->ctx : gpu;
-    if (kj_enter(src->ctx) != KJIT_OK)
+    kjit_context *gpu = dst->ctx->ops->host_memory ? src->ctx : dst->ctx;
+    if (kj_forked(src->ctx))
         return kj_fail(dst->ctx, KJIT_NO_DEVICE, "the source's context was made before a fork");
     kjit_status status = check_stream(dst->ctx, src->ctx, gpu, stream);
     if (status == KJIT_OK)
@@ -112,6 +115,7 @@ kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *strea
     kj_transfer t;
     if (status != KJIT_OK || !kj_transfer_init(&t, dst, src))
         return status;
+    kjit_context *ctx = stream ? stream->ctx : gpu;
     if (kj_stream_records(stream))
         return tell(dst->ctx, ctx, kj_graph_record_copy(dst, src, NULL, stream));
     bool is_direct = direct(&t, ctx, dst, src);

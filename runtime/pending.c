@@ -247,7 +247,7 @@ void kj_pending_close(kjit_context *ctx)
 
 kjit_status kjit_deallocate_pending(kjit_context *ctx)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     kj_pending_flush(ctx);
@@ -257,7 +257,7 @@ kjit_status kjit_deallocate_pending(kjit_context *ctx)
 kjit_status kjit_memory_trim(kjit_context *ctx, uint64_t keep)
 {
     kj_failure why;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     kj_pending_check(ctx);
@@ -268,7 +268,7 @@ kjit_status kjit_memory_trim(kjit_context *ctx, uint64_t keep)
 
 kjit_status kjit_defer_cleanup_begin(kjit_context *ctx)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     pthread_mutex_lock(&ctx->pendings.lock);
@@ -280,7 +280,7 @@ kjit_status kjit_defer_cleanup_begin(kjit_context *ctx)
 
 kjit_status kjit_defer_cleanup_end(kjit_context *ctx)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     pthread_mutex_lock(&ctx->pendings.lock);
@@ -297,7 +297,7 @@ kjit_status kjit_defer_cleanup_end(kjit_context *ctx)
 kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
 {
     kj_failure why;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     if (!out)

@@ -164,8 +164,15 @@ kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
 /* ---- Plans ---- */
 
 struct kjit_launch_plan {
+    kj_handle handle;
+    kjit_context *ctx; /* its module's */
     kj_prepared *now;
 };
+
+static kjit_status enter_plan(const kjit_launch_plan *plan)
+{
+    return kj_lives(plan, KJ_PLAN) ? kj_enter(plan->ctx) : kj_no_handle(plan, KJ_PLAN);
+}
 
 kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel, const kjit_config *config,
                                     const kjit_arg *args, int nargs, kjit_launch_plan **out)
@@ -173,23 +180,23 @@ kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel, const 
     kj_kernel *k;
     kj_binding b;
     kj_prepared *p;
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_launch_enter(mod, kernel, NULL, args, nargs, &k);
+    kjit_status status =
+        KJ_MAKES(out, kj_launch_enter(mod, kernel, NULL, args, nargs, &k), mod->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!config || !out)
-        return kj_fail(mod->ctx, KJIT_INVALID, config ? "out is NULL" : "config is NULL");
+    if (!config)
+        return kj_fail(mod->ctx, KJIT_INVALID, "config is NULL");
     status = kj_launch_bind(k, config, args, nargs, &b);
     if (status == KJIT_OK)
         status = kj_prepared_new(&b, &p);
     if (status != KJIT_OK)
         return status;
-    kjit_launch_plan *plan = malloc(sizeof *plan);
+    kjit_launch_plan *plan = kj_handle_new(KJ_PLAN, sizeof *plan);
     if (!plan) {
         kj_prepared_drop(p);
         return kj_no_memory(mod->ctx);
     }
+    plan->ctx = mod->ctx;
     plan->now = p;
     *out = plan;
     return KJIT_OK;
@@ -220,10 +227,10 @@ static kjit_status replace(kj_prepared *p, kj_binding *b, int param)
 kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg)
 {
     kj_binding b;
-    kj_prepared *p = plan ? plan->now : NULL, *fresh;
-    kjit_status status = p ? kj_enter(p->kernel->mod->ctx) : KJIT_INVALID;
+    kjit_status status = enter_plan(plan);
     if (status != KJIT_OK)
         return status;
+    kj_prepared *p = plan->now, *fresh;
     const kj_kernel_decl *decl = p->kernel->decl;
     if (param < 0 || param >= decl->nparams)
         return kj_fail(p->kernel->mod->ctx, KJIT_INVALID,
@@ -249,23 +256,22 @@ kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg
 
 kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)
 {
-    kjit_context *ctx = plan ? plan->now->kernel->mod->ctx : NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = enter_plan(plan);
+    if (status == KJIT_OK)
+        status = kj_check_stream(plan->ctx, stream);
     if (status != KJIT_OK)
         return status;
-    if (stream && stream->ctx != ctx)
-        return kj_fail(ctx, KJIT_INVALID, "the stream belongs to another context");
     return kj_stream_records(stream) ? kj_graph_record_launch(plan->now, stream)
                                      : kj_prepared_launch(plan->now, stream);
 }
 
 void kjit_launch_plan_free(kjit_launch_plan *plan)
 {
-    kjit_context *ctx = plan ? plan->now->kernel->mod->ctx : NULL;
-    if (kj_enter(ctx) != KJIT_OK)
+    if (!plan || enter_plan(plan) != KJIT_OK || !kj_handle_close(plan))
         return;
+    kjit_context *ctx = plan->ctx;
     kj_context_hold(ctx);
     kj_prepared_drop(plan->now);
-    free(plan);
+    kj_handle_free(plan);
     kj_freed(ctx);
 }

@@ -8,7 +8,7 @@ kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *o
     enum { MOST = 64 };
     const char *names[MOST];
     int n = 0;
-    kjit_status status = mod ? kj_enter(mod->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_module(mod);
     if (status != KJIT_OK)
         return status;
     if (!mod->program)
@@ -32,7 +32,7 @@ kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *o
 static kjit_status find(kjit_context *ctx, kjit_dtype dtype, const void *out,
                         const kj_aggregate **of)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     if (!out)

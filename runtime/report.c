@@ -59,7 +59,7 @@ kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
 
 void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
 {
-    if (kj_enter(ctx) == KJIT_OK)
+    if (kj_enter_context(ctx) == KJIT_OK)
         kj_print_exchange(ctx, (kj_printer){print, user});
 }
 

@@ -176,7 +176,9 @@ static kjit_status check_options(kjit_context *ctx, const kjit_run_options *o)
 kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
 {
     static const kjit_run_options none = {0};
-    kjit_status status = kj_enter(mod ? mod->ctx : NULL);
+    kjit_status status = kj_enter_module(mod);
+    if (status == KJIT_OK) /* what it does is the context's work */
+        status = kj_enter_context(mod->ctx);
     if (status != KJIT_OK)
         return status;
     if (!mod->program)

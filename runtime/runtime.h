@@ -2,8 +2,10 @@
  *
  * Ownership: buffers, modules, streams and events each hold their context (kj_context_hold /
  * kj_context_drop), arrays hold their buffer, queued work holds the buffers and the module it uses.
- * So the order in which a program frees its handles does not matter. Every public function that
- * takes a handle first asks kj_enter: a context made by the parent of a fork is refused. */
+ * So the order in which a program frees its handles does not matter. Every public function first
+ * asks whether the handles that it was given live, by kj_enter_context, kj_enter_array and the
+ * like; what it calls then doesn't ask again: a context that was destroyed goes on for what holds
+ * it. */
 #ifndef KJ_RUNTIME_H
 #define KJ_RUNTIME_H
 
@@ -13,6 +15,7 @@
 #include <sys/types.h>
 
 #include "device.h"
+#include "handle.h"
 #include "store.h"
 
 /* ---- Contexts and errors (context.c, error.c) ---- */
@@ -48,10 +51,11 @@ typedef struct kj_thread {
     struct kj_thread *next, *prev; /* of the context */
     struct kj_thread *beside;      /* of the thread */
     struct kj_home *home;          /* the list of these */
-    kjit_context *ctx;
-    char *text;           /* of its last failure, malloc'd; NULL: use fallback */
-    const char *fallback; /* when there was no memory for the text */
-    kjit_stream *stream;  /* its default stream, or NULL */
+    kjit_context *ctx;             /* NULL: of failures that have none */
+    char *text;                    /* of its last failure, malloc'd; NULL: use fallback */
+    const char *fallback;          /* when there was no memory for the text */
+    kjit_stream *stream;           /* its default stream, or NULL */
+    uint64_t failed; /* which of the thread's failures the last was, from 1; 0: none */
 } kj_thread;
 
 /* Whom traces go to (trace.c). */
@@ -100,13 +104,16 @@ typedef struct kj_spares {
     kj_spare kept[KJ_SPARES];
 } kj_spares;
 
-/* Something that has lost its last reference: the first member of what it is (pending.c). */
+/* Something that has lost its last reference: a member of what it is (pending.c). */
 typedef struct kj_pending {
     struct kj_pending *next;
     size_t size; /* bytes of device memory */
     /* Gives it back and frees it; after a failure too. */
     kjit_status (*deallocate)(struct kj_pending *item, kj_failure *why);
 } kj_pending;
+
+/* What an item is the `member` of. */
+#define KJ_WHOLE(type, member, item) ((type *)(void *)((char *)(item)-offsetof(type, member)))
 
 typedef enum kj_pending_kind {
     KJ_PENDING_NEVER, /* memory of the caller's that is page-locked, or that a stream orders */
@@ -139,6 +146,7 @@ typedef struct kj_pendings {
 typedef struct kj_buffer kj_buffer;
 
 struct kjit_context {
+    kj_handle handle;
     const kj_device_ops *ops;
     kj_device *dev;
     int ordinal;
@@ -173,19 +181,33 @@ struct kjit_context {
     pthread_mutex_t run_lock;   /* run blocks take turns: each has its own print function */
 };
 
-/* KJIT_OK, or KJIT_NO_DEVICE in a forked child, KJIT_INVALID for NULL. */
-kjit_status kj_enter(kjit_context *ctx);
+bool kj_forked(const kjit_context *ctx);       /* it is the parent's of this process */
+kjit_status kj_enter(const kjit_context *ctx); /* KJIT_NO_DEVICE in a forked child */
+/* A context that the program gives: KJIT_INVALID for NULL and one that was destroyed. The others
+ * are alike. */
+static inline kjit_status kj_enter_context(const kjit_context *ctx)
+{
+    return kj_lives(ctx, KJ_CONTEXT) ? kj_enter(ctx) : kj_no_handle(ctx, KJ_CONTEXT);
+}
+/* The beginning of a call that makes something. `entered` is what entering comes to; the context,
+ * which need not be there otherwise, is told that `out` is NULL. */
+#define KJ_MAKES(out, entered, ctx) \
+    ((out) ? (*(out) = NULL, (entered)) : kj_no_out((entered) == KJIT_OK ? (ctx) : NULL))
+kjit_status kj_no_out(kjit_context *ctx);
 void kj_context_hold(kjit_context *ctx);
 void kj_context_drop(kjit_context *ctx);
 void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
 
 /* The calling thread's, made when it is first asked for; NULL: out of memory. */
 kj_thread *kj_thread_in(kjit_context *ctx);
-kj_thread *kj_thread_find(const kjit_context *ctx); /* NULL: it has none yet */
-bool kj_threads_begin(void);                        /* false: the system has no room */
-void kj_threads_end(kjit_context *ctx);             /* frees those of all threads */
-void kj_threads_lose_streams(kjit_context *ctx);    /* their default streams are gone */
-/* Notes the sentence for the calling thread and gives the status. */
+kj_thread *kj_thread_failing(kjit_context *ctx); /* the same, and this is its last failure */
+/* Where the last failure of the calling thread is, of the context's and those without any; NULL for
+ * it: of all. NULL: there was none. */
+const kj_thread *kj_thread_failed(const kjit_context *ctx);
+bool kj_threads_begin(void);                     /* false: the system has no room */
+void kj_threads_end(kjit_context *ctx);          /* frees those of all threads */
+void kj_threads_lose_streams(kjit_context *ctx); /* their default streams are gone */
+/* Notes the sentence for the calling thread and gives the status. The context may be NULL. */
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
@@ -263,6 +285,7 @@ struct kj_buffer {
 };
 
 struct kjit_array {
+    kj_handle handle;
     kjit_context *ctx;
     kj_buffer *buffer;
     char *data;
@@ -294,6 +317,10 @@ static inline size_t kj_array_elem(const kjit_array *a) /* bytes of an element *
 static inline int kj_array_align(const kjit_array *a)
 {
     return a->of ? a->of->align : kj_types[a->dtype].size;
+}
+static inline kjit_status kj_enter_array(const kjit_array *a)
+{
+    return kj_lives(a, KJ_ARRAY) ? kj_enter(a->ctx) : kj_no_handle(a, KJ_ARRAY);
 }
 /* Where kernels find it, if they work on it where it is. */
 static inline uintptr_t kj_array_address(const kjit_array *a)
@@ -341,6 +368,16 @@ kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, con
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
 
+/* kjit_array_create, kjit_array_create_with and kjit_array_wrap_owned in a context that may have
+ * been destroyed. */
+kjit_status kj_array_create(kjit_context *ctx, kjit_dtype dtype, int ndim, const int64_t *shape,
+                            char order, kjit_memory memory, kjit_array **out);
+kjit_status kj_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
+                                 const int64_t *shape, const kjit_array_options *options,
+                                 kjit_array **out);
+kjit_status kj_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
+                          const int64_t *shape, const int64_t *strides, kjit_memory memory,
+                          void *owner, void (*deleter)(void *owner), kjit_array **out);
 /* kjit_array_free on any thread: it gives nothing back, but as kj_freed_anywhere does. */
 void kj_array_drop(kjit_array *a);
 /* An array over a buffer of its own: takes the reference over, and drops it when it fails. */
@@ -455,6 +492,7 @@ typedef struct kj_filled {
 } kj_filled;
 
 struct kjit_module {
+    kj_handle handle;
     kj_pending pending;
     kjit_context *ctx;
     atomic_int refs;
@@ -475,6 +513,10 @@ struct kjit_module {
     int nmessages;
 };
 
+static inline kjit_status kj_enter_module(const kjit_module *mod)
+{
+    return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
+}
 void kj_module_hold(kjit_module *mod);
 void kj_module_drop(kjit_module *mod);                         /* on any thread */
 kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */

@@ -4,13 +4,12 @@
  *
  * A copy comes after all queued work and has finished when the call returns, for launches in
  * streams too: so nothing that is queued can meet elements that are on their way. */
-#include <stdlib.h>
-
 #include "runtime.h"
 
 typedef enum side { HOST, GPU, NSIDES } side;
 
 struct kjit_smart {
+    kj_handle handle;
     atomic_int refs; /* the handle, and prepared launches */
     kjit_context *ctx;
     pthread_mutex_t lock;
@@ -18,6 +17,11 @@ struct kjit_smart {
     bool stale[NSIDES];         /* the other is newer; where they are one, kernels may be at work */
     kjit_arg argument;          /* what launches see: the device's array */
 };
+
+static kjit_status enter_smart(const kjit_smart *s)
+{
+    return kj_lives(s, KJ_SMART) ? kj_enter(s->ctx) : kj_no_handle(s, KJ_SMART);
+}
 
 /* Is there anything to move? Under the lock, or with both sides made. */
 static bool is_one(const kjit_smart *s)
@@ -41,13 +45,13 @@ void kj_smart_drop(kjit_smart *s)
         kj_array_drop(s->arrays[GPU]);
     kj_array_drop(s->arrays[HOST]);
     pthread_mutex_destroy(&s->lock);
-    free(s);
+    kj_handle_free(s);
     kj_context_drop(ctx);
 }
 
 void kjit_smart_free(kjit_smart *s)
 {
-    if (!s || kj_enter(s->ctx) != KJIT_OK)
+    if (!s || enter_smart(s) != KJIT_OK || !kj_handle_close(s))
         return;
     kjit_context *ctx = s->ctx;
     kj_context_hold(ctx);
@@ -66,7 +70,7 @@ static void show(kjit_smart *s)
 static kjit_status new_smart(kjit_array *a, kjit_smart **out)
 {
     kjit_context *ctx = a->ctx;
-    kjit_smart *s = calloc(1, sizeof *s);
+    kjit_smart *s = kj_handle_new(KJ_SMART, sizeof *s);
     if (!s)
         return kj_no_memory(ctx);
     bool host = ctx->ops->host_memory || kj_host_works(a->buffer->memory);
@@ -90,13 +94,9 @@ kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim, con
                               char order, kjit_smart **out)
 {
     kjit_array *a;
-    kjit_status status = kj_enter(ctx);
-    if (out)
-        *out = NULL;
-    if (status == KJIT_OK && !out)
-        status = kj_fail(ctx, KJIT_INVALID, "out is NULL");
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status == KJIT_OK)
-        status = kjit_array_create(ctx, dtype, ndim, shape, order, KJIT_HOST, &a);
+        status = kj_array_create(ctx, dtype, ndim, shape, order, KJIT_HOST, &a);
     if (status != KJIT_OK)
         return status;
     status = new_smart(a, out);
@@ -108,15 +108,12 @@ kjit_status kjit_smart_create(kjit_context *ctx, kjit_dtype dtype, int ndim, con
 kjit_status kjit_smart_from(kjit_array *a, kjit_smart **out)
 {
     kjit_array *own;
-    if (out)
-        *out = NULL;
-    kjit_status status = a ? kj_enter(a->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out || a->buffer->read_only)
+    if (a->buffer->read_only)
         return kj_fail(a->ctx, KJIT_INVALID,
-                       out ? "the array is read-only, and a smart array is written"
-                           : "out is NULL");
+                       "the array is read-only, and a smart array is written");
     status = kj_array_restride(a, a->ndim, a->shape, a->strides, &own);
     if (status != KJIT_OK)
         return status;
@@ -136,8 +133,8 @@ static kjit_status make(kjit_smart *s, side which)
         return KJIT_OK;
     char order = other->layout == KJ_LAYOUT_F ? 'F' : 'C';
     kjit_status status =
-        kjit_array_create(s->ctx, other->dtype, other->ndim, other->shape, order,
-                          which == HOST ? KJIT_HOST : KJIT_DEVICE, &s->arrays[which]);
+        kj_array_create(s->ctx, other->dtype, other->ndim, other->shape, order,
+                        which == HOST ? KJIT_HOST : KJIT_DEVICE, &s->arrays[which]);
     if (status == KJIT_OK && which == GPU)
         show(s);
     return status;
@@ -168,13 +165,9 @@ static kjit_status refresh(kjit_smart *s, side which)
 
 static kjit_status view(kjit_smart *s, side which, kjit_array **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    kjit_status status = KJ_MAKES(out, enter_smart(s), s->ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(s->ctx, KJIT_INVALID, "out is NULL");
     pthread_mutex_lock(&s->lock);
     status = refresh(s, which);
     pthread_mutex_unlock(&s->lock);
@@ -196,7 +189,7 @@ kjit_status kjit_smart_gpu(kjit_smart *s, kjit_array **out)
 
 static kjit_status changed(kjit_smart *s, side which)
 {
-    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    kjit_status status = enter_smart(s);
     if (status != KJIT_OK)
         return status;
     pthread_mutex_lock(&s->lock);
@@ -224,8 +217,8 @@ kjit_status kjit_smart_gpu_changed(kjit_smart *s)
 kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kjit_arg **out)
 {
     kjit_smart *s = given->u.smart;
-    if (!s)
-        return kj_fail(ctx, KJIT_INVALID, "a smart array is NULL");
+    if (!kj_lives(s, KJ_SMART))
+        return kj_fail(ctx, KJIT_INVALID, "a smart array %s", s ? "was freed" : "is NULL");
     if (s->ctx != ctx)
         return kj_fail(ctx, KJIT_INVALID, "a smart array belongs to another context");
     pthread_mutex_lock(&s->lock);

@@ -4,6 +4,12 @@
 
 #include "runtime.h"
 
+kjit_status kj_not_its_stream(kjit_context *ctx, const kjit_stream *s)
+{
+    return kj_fail(ctx, KJIT_INVALID, "the stream %s",
+                   kj_lives(s, KJ_STREAM) ? "belongs to another context" : "was freed");
+}
+
 kj_queue *kj_queue_of(kjit_stream *stream)
 {
     return stream ? stream->queue : NULL;
@@ -84,7 +90,7 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
     }
     pthread_mutex_destroy(&s->lock);
     free(s->text);
-    free(s);
+    kj_handle_free(s);
     return status;
 }
 
@@ -102,7 +108,7 @@ void kj_stream_drop(kjit_stream *s)
 /* Until here the legacy stream waits for its work. */
 static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
-    kjit_stream *s = (kjit_stream *)item;
+    kjit_stream *s = KJ_WHOLE(kjit_stream, pending, item);
     kjit_context *ctx = s->ctx;
     pthread_mutex_lock(&ctx->lock);
     kj_stream_unlink(s);
@@ -112,13 +118,13 @@ static kjit_status deallocate(kj_pending *item, kj_failure *why)
 
 kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out)
 {
-    kjit_stream *s = calloc(1, sizeof *s);
+    kjit_stream *s = kj_handle_new(KJ_STREAM, sizeof *s);
     if (!s)
         return kj_no_memory(ctx);
     kj_failure why;
     kjit_status status = ctx->ops->queue_create(ctx->dev, kind, handle, &s->queue, &why);
     if (status != KJIT_OK) {
-        free(s);
+        kj_handle_free(s);
         return kj_fail_why(ctx, status, &why);
     }
     s->ctx = ctx;
@@ -145,25 +151,17 @@ static kjit_status create(kjit_context *ctx, kj_queue_kind kind, void *handle, k
 
 kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
     return create(ctx, KJ_QUEUE_OWN, NULL, out);
 }
 
 kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out)
 {
-    if (out)
-        *out = NULL;
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
-    if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
     switch ((uintptr_t)handle) {
     case 0:
         return kj_fail(ctx, KJIT_INVALID,
@@ -182,7 +180,7 @@ bool kj_stream_is_default(const kjit_stream *s)
 
 void kjit_stream_free(kjit_stream *s)
 {
-    if (!s || kj_enter(s->ctx) != KJIT_OK || kj_stream_is_default(s))
+    if (!s || kj_enter_stream(s) != KJIT_OK || kj_stream_is_default(s) || !kj_handle_close(s))
         return;
     kjit_context *ctx = s->ctx;
     kj_failure why;
@@ -201,17 +199,19 @@ void kjit_stream_free(kjit_stream *s)
 
 void *kjit_stream_handle(const kjit_stream *s)
 {
-    return s && kj_enter(s->ctx) == KJIT_OK ? s->ctx->ops->queue_handle(s->queue) : NULL;
+    return kj_can_ask(s, KJ_STREAM) && kj_enter(s->ctx) == KJIT_OK
+               ? s->ctx->ops->queue_handle(s->queue)
+               : NULL;
 }
 
 int kjit_stream_number(const kjit_stream *s)
 {
-    return s ? s->number : 0;
+    return kj_can_ask(s, KJ_STREAM) ? s->number : 0;
 }
 
 kjit_status kjit_stream_synchronize(kjit_stream *s)
 {
-    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_stream(s);
     if (status != KJIT_OK)
         return status;
     status = kj_graph_refuse(s);
@@ -226,7 +226,7 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
 
 kjit_status kjit_synchronize(kjit_context *ctx)
 {
-    kjit_status status = kj_enter(ctx);
+    kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
     ctx->ops->wait(ctx->dev, NULL);
@@ -246,7 +246,7 @@ kjit_status kjit_synchronize(kjit_context *ctx)
 
 kjit_status kjit_stream_query(kjit_stream *s, int *done)
 {
-    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_stream(s);
     if (status != KJIT_OK)
         return status;
     if (!done)
@@ -296,7 +296,7 @@ static void callback_done(kj_work *work, kjit_status status, const kj_host_fault
 
 kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user)
 {
-    kjit_status status = s ? kj_enter(s->ctx) : KJIT_INVALID;
+    kjit_status status = kj_enter_stream(s);
     if (status != KJIT_OK)
         return status;
     if (!fn)

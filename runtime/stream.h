@@ -7,9 +7,12 @@
 
 /* ---- Streams (stream.c, default_stream.c, event.c) ---- */
 
+kjit_status kj_not_its_stream(kjit_context *ctx, const kjit_stream *s);
+
 /* Those of kinds KJ_QUEUE_LEGACY and KJ_QUEUE_THREAD are the context's: they don't hold it, and end
  * with kjit_context_destroy. */
 struct kjit_stream {
+    kj_handle handle;
     kj_pending pending;
     atomic_int refs; /* the handle's, and those of memory that it orders */
     kjit_context *ctx;
@@ -30,12 +33,26 @@ struct kjit_stream {
 };
 
 struct kjit_event {
+    kj_handle handle;
     kj_pending pending;
     kjit_context *ctx;
     kj_mark *mark;
     bool timing;
 };
 
+static inline kjit_status kj_enter_stream(const kjit_stream *s)
+{
+    return kj_lives(s, KJ_STREAM) ? kj_enter(s->ctx) : kj_no_handle(s, KJ_STREAM);
+}
+static inline kjit_status kj_enter_event(const kjit_event *e)
+{
+    return kj_lives(e, KJ_EVENT) ? kj_enter(e->ctx) : kj_no_handle(e, KJ_EVENT);
+}
+/* Can the context's work be put into the stream, which may be NULL? */
+static inline kjit_status kj_check_stream(kjit_context *ctx, const kjit_stream *s)
+{
+    return !s || (kj_lives(s, KJ_STREAM) && s->ctx == ctx) ? KJIT_OK : kj_not_its_stream(ctx, s);
+}
 kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
 kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out);
 void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */

@@ -1,4 +1,5 @@
-/* What threads have in contexts: their last errors and their default streams.
+/* What threads have in contexts: their last errors and their default streams. What went wrong where
+ * there was no context is in a record of no context.
  *
  * All of it is under one lock of the process, and found by one key: a thread that ends and a
  * context that ends have to find out which of them is first, and what tells them must outlive
@@ -9,7 +10,8 @@
 
 /* A thread's records, one a context. */
 typedef struct kj_home {
-    kj_thread *first; /* under the lock, by either that ends */
+    kj_thread *first;  /* under the lock, by either that ends */
+    uint64_t failures; /* the thread's, so far */
 } home;
 
 static struct {
@@ -34,7 +36,7 @@ static void end_record(kj_thread *t)
 {
     if (t->prev)
         t->prev->next = t->next;
-    else
+    else if (t->ctx)
         t->ctx->threads = t->next;
     if (t->next)
         t->next->prev = t->prev;
@@ -59,7 +61,7 @@ static void thread_ended(void *data)
     lock();
     while ((t = h->first)) {
         h->first = t->beside;
-        if (t->stream && kj_enter(t->ctx) == KJIT_OK)
+        if (t->stream && !kj_forked(t->ctx))
             leave(t->ctx, t->stream);
         end_record(t);
     }
@@ -67,10 +69,22 @@ static void thread_ended(void *data)
     free(h);
 }
 
-/* A child of a fork goes on with the lock free. */
+static void before_fork(void)
+{
+    lock();
+    kj_handles_lock();
+}
+
+/* A child goes on with the locks free. */
+static void after_fork(void)
+{
+    kj_handles_unlock();
+    unlock();
+}
+
 static void begin(void)
 {
-    threads.usable = pthread_atfork(lock, unlock, unlock) == 0 &&
+    threads.usable = pthread_atfork(before_fork, after_fork, after_fork) == 0 &&
                      pthread_key_create(&threads.key, thread_ended) == 0;
 }
 
@@ -111,6 +125,8 @@ void kj_threads_lose_streams(kjit_context *ctx)
 /* The calling thread's; NULL: out of memory. */
 static home *own_home(void)
 {
+    if (!kj_threads_begin())
+        return NULL;
     home *h = pthread_getspecific(threads.key);
     if (h)
         return h;
@@ -136,19 +152,14 @@ static kj_thread *add(home *h, kjit_context *ctx)
     kj_thread *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    *t = (kj_thread){
-        .next = ctx->threads, .beside = h->first, .home = h, .ctx = ctx, .fallback = ""};
+    *t = (kj_thread){.beside = h->first, .home = h, .ctx = ctx, .fallback = ""};
+    h->first = t;
+    if (!ctx)
+        return t;
+    t->next = ctx->threads;
     if (t->next)
         t->next->prev = t;
-    ctx->threads = h->first = t;
-    return t;
-}
-
-kj_thread *kj_thread_find(const kjit_context *ctx)
-{
-    lock();
-    kj_thread *t = find(pthread_getspecific(threads.key), ctx);
-    unlock();
+    ctx->threads = t;
     return t;
 }
 
@@ -163,4 +174,26 @@ kj_thread *kj_thread_in(kjit_context *ctx)
         t = add(h, ctx);
     unlock();
     return t;
+}
+
+kj_thread *kj_thread_failing(kjit_context *ctx)
+{
+    kj_thread *t = kj_thread_in(ctx);
+    if (t)
+        t->failed = ++t->home->failures;
+    return t;
+}
+
+const kj_thread *kj_thread_failed(const kjit_context *ctx)
+{
+    const kj_thread *last = NULL;
+    home *h = own_home();
+    lock();
+    for (const kj_thread *t = h ? h->first : NULL; t; t = t->beside) {
+        bool asked = !ctx || !t->ctx || t->ctx == ctx;
+        if (asked && t->failed > (last ? last->failed : 0))
+            last = t;
+    }
+    unlock();
+    return last;
 }

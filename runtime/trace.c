@@ -19,7 +19,7 @@ typedef struct traced {
 
 void kjit_set_trace(kjit_context *ctx, kjit_trace_fn *trace, void *user)
 {
-    if (kj_enter(ctx) != KJIT_OK)
+    if (kj_enter_context(ctx) != KJIT_OK)
         return;
     pthread_mutex_lock(&ctx->tracer.lock);
     ctx->tracer.trace = trace;

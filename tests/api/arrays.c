@@ -311,7 +311,7 @@ static void test_contexts(void **state)
         assert_int_equal(kjit_context_device(own, &info), KJIT_OK);
         assert_string_equal(info.kind, "cpu");
         assert_int_equal(info.units, workers);
-        assert_string_equal(kjit_last_error(own), "");
+        assert_null(strstr(kjit_last_error(own), "array"));
         kjit_context_destroy(own);
     }
     assert_true(kjit_devices(&info, 1) >= 1);

@@ -56,12 +56,13 @@ static void allocators(void **state)
         {.allocator = &none}, {.allocator = &newer}, {.allocator = &half}};
     char error[200];
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        NONE(kjit_context_create, (&options[i], &no_context, error, sizeof error));
+        BAD(kjit_context_create, (&options[i], &no_context, error, sizeof error), KJIT_INVALID,
+            "the allocator");
         assert_non_null(strstr(error, "the allocator"));
     }
     BAD(kjit_context_create,
         (&(kjit_context_options){.allocator = &never}, &no_context, error, sizeof error), KJIT_IO,
-        NULL);
+        "initialize failed");
     assert_non_null(strstr(error, "initialize failed"));
 }
 
@@ -74,20 +75,20 @@ static void contexts(void **state)
                                       empty = {.device = ""};
     char error[200] = "", small[4] = "???";
     NONE(kjit_context_create, (NULL, NULL, NULL, 0));
-    NONE(kjit_context_create, (&workers, &no_context, NULL, 0));
-    NONE(kjit_context_create, (&workers, &no_context, error, sizeof error));
+    BAD(kjit_context_create, (&workers, &no_context, NULL, 0), KJIT_INVALID, "workers is -1");
+    BAD(kjit_context_create, (&workers, &no_context, error, sizeof error), KJIT_INVALID, "-1");
     assert_non_null(strstr(error, "workers is -1"));
-    NONE(kjit_context_create, (&workers, &no_context, small, sizeof small));
+    BAD(kjit_context_create, (&workers, &no_context, small, sizeof small), KJIT_INVALID, "-1");
     assert_string_equal(small, "wor");
-    NONE(kjit_context_create, (&workers, &no_context, error, 0));
-    BAD(kjit_context_create, (&name, &no_context, error, sizeof error), KJIT_NO_DEVICE, NULL);
+    BAD(kjit_context_create, (&workers, &no_context, error, 0), KJIT_INVALID, "-1");
+    BAD(kjit_context_create, (&name, &no_context, error, sizeof error), KJIT_NO_DEVICE, "'warp'");
     assert_non_null(strstr(error, "no device 'warp'"));
-    BAD(kjit_context_create, (&count, &no_context, NULL, 0), KJIT_NO_DEVICE, NULL);
-    BAD(kjit_context_create, (&colon, &no_context, NULL, 0), KJIT_NO_DEVICE, NULL);
-    BAD(kjit_context_create, (&empty, &no_context, NULL, 0), KJIT_NO_DEVICE, NULL);
+    BAD(kjit_context_create, (&count, &no_context, NULL, 0), KJIT_NO_DEVICE, "'cpu:7'");
+    BAD(kjit_context_create, (&colon, &no_context, NULL, 0), KJIT_NO_DEVICE, "'cpu:'");
+    BAD(kjit_context_create, (&empty, &no_context, NULL, 0), KJIT_NO_DEVICE, "");
     HARMLESS(kjit_context_destroy, (NULL));
     HARMLESS(kjit_set_print, (NULL, NULL, NULL));
-    GIVES(*kjit_last_error, (NULL), == 0);
+    GIVES(*kjit_last_error, (NULL), != 0);
     NONE(kjit_synchronize, (NULL));
 }
 

@@ -56,7 +56,7 @@ static void streams(void **state)
     BAD(kjit_stream_query, (own.stream, NULL), KJIT_INVALID, "done is NULL");
     NONE(kjit_stream_wait, (own.stream, NULL));
     NONE(kjit_stream_wait, (NULL, NULL));
-    BAD(kjit_stream_wait, (foreign.stream, own.event), KJIT_INVALID, "different contexts");
+    BAD(kjit_stream_wait, (foreign.stream, own.event), KJIT_INVALID, "another context");
 }
 
 static void call_back(kjit_stream *s, kjit_status status, void *user)
@@ -93,7 +93,7 @@ static void events(void **state)
     BAD(kjit_event_create, (own.ctx, 1, NULL), KJIT_INVALID, "out is NULL");
     HARMLESS(kjit_event_free, (NULL));
     NONE(kjit_event_record, (NULL, own.stream));
-    BAD(kjit_event_record, (own.event, foreign.stream), KJIT_INVALID, "different contexts");
+    BAD(kjit_event_record, (own.event, foreign.stream), KJIT_INVALID, "another context");
     NONE(kjit_event_synchronize, (NULL));
     NONE(kjit_event_query, (NULL, &done));
     BAD(kjit_event_query, (own.event, NULL), KJIT_INVALID, "done is NULL");

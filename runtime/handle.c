@@ -1,0 +1,141 @@
+/* Handles: their memory, and what is said of those that are NULL or were freed. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* AddressSanitizer finds who uses more of a freed handle than its head. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KJ_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KJ_POISON 1
+#endif
+#endif
+#ifdef KJ_POISON
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#endif
+
+/* The freed ones of a kind, the one that was freed longest ago first. */
+typedef struct shelf {
+    pthread_mutex_t lock;
+    kj_handle *first, *last;
+    int n;
+    size_t size; /* bytes of a handle */
+} shelf;
+
+static shelf shelves[KJ_HANDLE_KINDS] = {
+#define SHELF(kind, noun, end) [KJ_##kind] = {.lock = PTHREAD_MUTEX_INITIALIZER},
+    KJ_HANDLE_MAP(SHELF)
+#undef SHELF
+};
+
+/* The one that was freed longest ago. Under the lock. */
+static kj_handle *take(shelf *s)
+{
+    kj_handle *h = s->first;
+    if (!h)
+        return NULL;
+    s->first = h->next;
+    if (!s->first)
+        s->last = NULL;
+    s->n--;
+    return h;
+}
+
+void *kj_handle_new(kj_handle_kind kind, size_t size)
+{
+    shelf *s = &shelves[kind];
+    kj_handle *h = NULL;
+    pthread_mutex_lock(&s->lock);
+    s->size = size;
+    if (s->n > KJ_HANDLES_KEPT)
+        h = take(s);
+    pthread_mutex_unlock(&s->lock);
+    if (h) {
+        ASAN_UNPOISON_MEMORY_REGION(h, size);
+        memset(h + 1, 0, size - sizeof *h);
+    } else if (!(h = calloc(1, size)))
+        return NULL;
+    h->kind = kind;
+    h->next = NULL;
+    atomic_store_explicit(&h->mark, kj_handle_mark(kind), memory_order_relaxed);
+    return h;
+}
+
+bool kj_handle_close(void *handle)
+{
+    kj_handle *h = handle;
+    return atomic_exchange(&h->mark, 0) != 0;
+}
+
+void kj_handle_free(void *handle)
+{
+    kj_handle *h = handle;
+    shelf *s = &shelves[h->kind];
+    kj_handle_close(h);
+    pthread_mutex_lock(&s->lock);
+    ASAN_POISON_MEMORY_REGION(h + 1, s->size - sizeof *h);
+    if (s->last)
+        s->last->next = h;
+    else
+        s->first = h;
+    s->last = h;
+    s->n++;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void kj_handles_lock(void)
+{
+    for (int kind = 0; kind < KJ_HANDLE_KINDS; kind++)
+        pthread_mutex_lock(&shelves[kind].lock);
+}
+
+void kj_handles_unlock(void)
+{
+    for (int kind = KJ_HANDLE_KINDS - 1; kind >= 0; kind--)
+        pthread_mutex_unlock(&shelves[kind].lock);
+}
+
+/* When the library is unloaded nobody can be asked about them any more. */
+__attribute__((destructor)) static void end(void)
+{
+    kj_handle *h;
+    kj_handles_lock();
+    for (int kind = 0; kind < KJ_HANDLE_KINDS; kind++) {
+        while ((h = take(&shelves[kind]))) {
+            ASAN_UNPOISON_MEMORY_REGION(h, shelves[kind].size);
+            free(h);
+        }
+    }
+    kj_handles_unlock();
+}
+
+/* ---- What is said of them ---- */
+
+kjit_status kj_no_handle(const void *handle, kj_handle_kind kind)
+{
+    static const struct {
+        const char *noun, *end;
+    } words[] = {
+#define WORDS(kind, noun, end) [KJ_##kind] = {noun, end},
+        KJ_HANDLE_MAP(WORDS)
+#undef WORDS
+    };
+    if (!handle)
+        return kj_fail(NULL, KJIT_INVALID, "the %s is NULL", words[kind].noun);
+    return kj_fail(NULL, KJIT_INVALID, "the %s was %s", words[kind].noun, words[kind].end);
+}
+
+bool kj_can_ask(const void *handle, kj_handle_kind kind)
+{
+    if (kj_lives(handle, kind))
+        return true;
+    if (handle)
+        kj_no_handle(handle, kind);
+    return false;
+}
