@@ -29,6 +29,19 @@ static void *map(size_t size)
     return start;
 }
 
+/* A block of the C library's, and before what is aligned in it where it begins. What is freed so is
+ * as large as the next request of that size: aligned_alloc asks for more than it keeps, and never
+ * fits into the hole that it left. */
+static void *carve(size_t size)
+{
+    char *block = malloc(size + ALIGNMENT);
+    if (!block)
+        return NULL;
+    void **start = (void *)rounded((uintptr_t)block + sizeof *start, ALIGNMENT);
+    start[-1] = block;
+    return start;
+}
+
 kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why)
 {
     if (size > PTRDIFF_MAX - HUGE_PAGE)
@@ -41,8 +54,7 @@ kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why)
                               "out of memory: %zu bytes were asked for, %llu are free", size,
                               (unsigned long long)left);
     }
-    size_t aligned = rounded(size ? size : 1, ALIGNMENT);
-    *out = size >= MAPPED ? map(rounded(size, 4096)) : aligned_alloc(ALIGNMENT, aligned);
+    *out = size >= MAPPED ? map(rounded(size, 4096)) : carve(rounded(size ? size : 1, ALIGNMENT));
     if (*out)
         return KJIT_OK;
     return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes were asked for", size);
@@ -52,6 +64,6 @@ void kj_memory_free(void *memory, size_t size)
 {
     if (memory && size >= MAPPED)
         munmap(memory, rounded(size, 4096));
-    else
-        free(memory);
+    else if (memory)
+        free(((void **)memory)[-1]);
 }

@@ -212,12 +212,41 @@ static void test_machine(void **state)
     }
 }
 
+/* What was freed fits the next request of its size, though small things lie around it. */
+static void test_memory_is_used_again(void **state)
+{
+    (void)state;
+    enum { SIZE = 400000, SMALL = 16 };
+    kj_failure why;
+    void *memory, *last = NULL, *small[SMALL] = {0};
+    int moves = 0;
+    for (int i = 0; i < 400; i++) {
+        assert_int_equal(kj_memory_alloc(SIZE, &memory, &why), KJIT_OK);
+        moves += memory != last;
+        last = memory;
+        for (int k = 0; k < SMALL; k++) {
+            free(small[k]);
+            small[k] = malloc(24 + 16 * (size_t)k);
+        }
+        kj_memory_free(memory, SIZE);
+    }
+#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory for a while */
+    assert_in_range(moves, 1, 40);
+#endif
+    for (int k = 0; k < SMALL; k++)
+        free(small[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),   cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_fault),    cmocka_unit_test(test_many),
-        cmocka_unit_test(test_rounding), cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_memory_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
