@@ -295,6 +295,8 @@ void worker_hurry(drv_op *op);
 uint64_t worker_seed(const drv_op *op);
 bool workers_busy(void); /* something runs */
 void workers_rest(void); /* waits until no work of the device does */
+/* What runs may end, for a while; what waits is not begun. The first under the lock. */
+void workers_stop(void);
 void workers_end(void);
 
 /* ---- Captures and graphs (api_graph.c) ---- */

@@ -71,8 +71,10 @@ CUresult inject(int row)
     CUresult code = asked_for(row);
     const char *base = call_rows[row].base;
     drv_context *current = context_current();
-    if (code == CUDA_ERROR_DEINITIALIZED)
+    if (code == CUDA_ERROR_DEINITIALIZED && !shut_down) {
         shut_down = true;
+        workers_stop();
+    }
     if (code && (!strcmp(base, "cuCtxPushCurrent") || !strcmp(base, "cuCtxSynchronize")))
         excused = true;
     if (is_sticky(code) && current && !current->error)

@@ -221,10 +221,10 @@ CUresult op_wait(drv_op *op)
     op_keep(op);
     if (!op->done)
         worker_hurry(op);
-    while (!op_done(op))
+    while (!op_done(op) && !inject_shut_down())
         call_wait();
     op_drop(op);
-    return context->error;
+    return inject_shut_down() ? CUDA_ERROR_DEINITIALIZED : context->error;
 }
 
 CUresult stream_wait(drv_stream *stream)

@@ -238,14 +238,18 @@ void worker_hurry(drv_op *op)
     call_wake();
 }
 
-/* What runs may end, for a while; what waits is not begun. */
-void workers_end(void)
+void workers_stop(void)
 {
-    call_lock();
     ending = true;
     call_wake();
     double until = now() + 2;
     while (started && now() < until)
         call_wait_until(until);
+}
+
+void workers_end(void)
+{
+    call_lock();
+    workers_stop();
     call_unlock();
 }
