@@ -23,7 +23,8 @@
  * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event
  * its context, queued work its arrays and its module. Handles may be freed in any order, at once
  * after the call that queued their work. What was freed must not be used again: every call finds
- * that out, until 100 more of its kind have been freed; then it may have become another.
+ * that out, until 100 more of its kind have been freed, by the program or within kjit's calls; then
+ * it may have become another.
  * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it
  * can make its own.
  * The library writes to no file or terminal it was not asked to, but for its cache of compiled code
@@ -233,8 +234,8 @@ typedef void kjit_print_fn(void *user, const char *text, size_t size);
  * that has ended; by one thread at a time. It may not use the context. */
 KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
 
-/* The calling thread's last failure on this context, or of a call that was given none, as its handle
- * was NULL or freed, if that is newer; for NULL, or a context that was destroyed, the last failure
+/* The calling thread's last failure on this context, or of a call that had none (a handle was NULL,
+ * freed or a forked parent's, a context could not be made), if that is newer; for NULL, or a context that was destroyed, the last failure
  * of all. "" when there was none; success doesn't clear it. A failure that has a place in the source
  * is the text a terminal shows: "file:line:col: error: ...", the line, a caret, a hint. Valid until
  * the thread's next call, and no longer than the context of that failure. */
@@ -966,9 +967,9 @@ typedef struct kjit_run_options {
 
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
  * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (then there is
- * no place); KJIT_NOT_FOUND: there is no run block, and the sentence has one to add. Runs in one
- * context take turns, as each has a `write` of its own: none of the functions above may start
- * another. */
+ * no place), or the context was destroyed, which may not happen meanwhile either; KJIT_NOT_FOUND:
+ * there is no run block, and the sentence has one to add. Runs in one context take turns, as each
+ * has a `write` of its own: none of the functions above may start another. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
 
 /* ---- The language's own reference ---- */

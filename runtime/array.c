@@ -305,12 +305,12 @@ void kj_array_drop(kjit_array *a)
     kj_context_hold(ctx);
     kj_buffer_drop(a->buffer);
     kj_handle_free(a);
-    kj_freed_anywhere(ctx);
+    kj_context_drop(ctx);
 }
 
 void kjit_array_free(kjit_array *a)
 {
-    if (!a || kj_enter_array(a) != KJIT_OK || !kj_handle_close(a))
+    if (!kj_can_free(a, KJ_ARRAY, a->ctx) || !kj_handle_close(a))
         return;
     kjit_context *ctx = a->ctx;
     kj_context_hold(ctx);

@@ -204,17 +204,26 @@ static kj_dtype param_type(const kj_binding *b, const kj_kernel_param *p)
     return p->generic >= 0 ? b->generics[p->generic] : p->type;
 }
 
+/* An argument that is an array can be asked what it is. */
+static kjit_status check_lives(const kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg)
+{
+    if (!kj_arg_is_array(arg) || kj_lives(arg->u.array, KJ_ARRAY))
+        return KJIT_OK;
+    return FAIL(b, KJIT_INVALID, "the array for '%s' %s", NAME(b), p->name,
+                arg->u.array ? "was freed" : "is NULL");
+}
+
 static kjit_status bind_array(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
     const kjit_arg *arg = b->args[i];
     char type[96], text[96];
+    kjit_status status = check_lives(b, p, arg);
+    if (status != KJIT_OK)
+        return status;
     if (!kj_arg_is_array(arg))
         return wrong_kind(b, p, arg);
     const kjit_array *a = arg->u.array;
-    if (!kj_lives(a, KJ_ARRAY))
-        return FAIL(b, KJIT_INVALID, "the array for '%s' %s", NAME(b), p->name,
-                    a ? "was freed" : "is NULL");
     if (a->ctx != b->kernel->mod->ctx)
         return FAIL(b, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b),
                     p->name);
@@ -222,8 +231,8 @@ static kjit_status bind_array(kj_binding *b, int i)
         return FAIL(b, KJIT_SHAPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
                     arg_text(b, arg, text));
     kj_dtype wanted = param_type(b, p);
-    kjit_status status = wanted == KJ_VOID ? fix_generic(b, p, (kj_dtype)a->dtype)
-                                           : check_type(b, p, arg, wanted, a->dtype);
+    status = wanted == KJ_VOID ? fix_generic(b, p, (kj_dtype)a->dtype)
+                               : check_type(b, p, arg, wanted, a->dtype);
     if (status != KJIT_OK)
         return status;
     if (!a->aligned)
@@ -467,10 +476,11 @@ kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b)
             continue;
         if (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE)
             status = bind_value(b, i);
-        else if (b->args[i] && kj_arg_is_array(b->args[i]))
-            status = b->args[i]->u.array
-                         ? wrong_kind(b, p, b->args[i])
-                         : FAIL(b, KJIT_INVALID, "'%s' is a NULL array", NAME(b), p->name);
+        else if (b->args[i] && kj_arg_is_array(b->args[i])) {
+            status = check_lives(b, p, b->args[i]);
+            if (status == KJIT_OK)
+                status = wrong_kind(b, p, b->args[i]);
+        }
     }
     for (int i = 0; i < decl->ngenerics && status == KJIT_OK; i++) {
         if (b->generics[i] == KJ_VOID)

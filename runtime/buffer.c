@@ -125,7 +125,7 @@ static void unlink_registration(kj_buffer *b)
 
 static kjit_status free_buffer(kj_pending *item, kj_failure *why)
 {
-    kj_buffer *b = (kj_buffer *)item;
+    kj_buffer *b = KJ_WHOLE(kj_buffer, pending, item);
     kj_chunk chunk = kj_buffer_chunk(b);
     kjit_status status = free_memory(b->ctx, &chunk, why);
     if (b->how & KJ_REGISTERED)

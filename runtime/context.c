@@ -45,7 +45,7 @@ void kj_context_hold(kjit_context *ctx)
 
 void kj_context_drop(kjit_context *ctx)
 {
-    if (atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
+    if (!kj_pending_let_go(ctx))
         return;
     kj_threads_end(ctx);
     kj_allocator_end(ctx);
@@ -186,7 +186,7 @@ kjit_status kjit_context_create(const kjit_context_options *options, kjit_contex
 
 void kjit_context_destroy(kjit_context *ctx)
 {
-    if (!ctx || kj_enter_context(ctx) != KJIT_OK || !kj_handle_close(ctx))
+    if (!kj_can_free(ctx, KJ_CONTEXT, ctx) || !kj_handle_close(ctx))
         return;
     ctx->ops->wait(ctx->dev, NULL);
     kj_default_streams_free(ctx);

@@ -23,7 +23,7 @@ static void let_go(kj_buffer *buffer, const kjit_stream *stream)
     }
     kj_context_hold(ctx);
     kj_buffer_drop(buffer);
-    kj_freed_anywhere(ctx);
+    kj_context_drop(ctx);
 }
 
 static void drop_work(copy_work *w)

@@ -63,8 +63,5 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
 
 const char *kjit_last_error(kjit_context *ctx)
 {
-    const kj_thread *t = kj_thread_failed(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL);
-    if (!t)
-        return "";
-    return t->text ? t->text : t->fallback;
+    return kj_thread_failure(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL);
 }

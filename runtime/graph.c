@@ -302,7 +302,7 @@ kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
 
 void kjit_graph_free(kjit_graph *graph)
 {
-    if (!graph || enter_graph(graph) != KJIT_OK || !kj_handle_close(graph))
+    if (!kj_can_free(graph, KJ_GRAPH, graph->ctx) || !kj_handle_close(graph))
         return;
     kjit_context *ctx = graph->ctx;
     kj_context_hold(ctx);

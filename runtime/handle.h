@@ -1,7 +1,7 @@
 /* Handles: what a program holds on to, and may hold on to for too long.
  *
- * Each begins with a kj_handle. Its memory never goes back to the system while the library is
- * loaded: it becomes a handle of the same kind again, once KJ_HANDLES_KEPT others have been freed
+ * Each begins with a kj_handle. Its memory never goes back to the system until the library is
+ * unloaded: it becomes a handle of the same kind again, once KJ_HANDLES_KEPT others have been freed
  * after it. So a handle that was freed can be looked at, and says so. */
 #ifndef KJ_HANDLE_H
 #define KJ_HANDLE_H
@@ -60,6 +60,9 @@ void kj_handle_free(void *handle);
 
 /* Says that a handle is NULL or was freed: KJIT_INVALID. */
 kjit_status kj_no_handle(const void *handle, kj_handle_kind kind);
+/* Is it one that freeing does something to? Says it if it was freed already; NULL, and the parent's in
+ * a forked child, may be freed. */
+#define kj_can_free(handle, kind, ctx) (kj_can_ask(handle, kind) && !kj_forked(ctx))
 /* Does a handle live that is only asked for something? Says it if it was freed; NULL may be asked.
  */
 bool kj_can_ask(const void *handle, kj_handle_kind kind);

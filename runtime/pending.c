@@ -221,18 +221,28 @@ void kj_freed(kjit_context *ctx)
     kj_context_drop(ctx);
 }
 
-void kj_freed_anywhere(kjit_context *ctx)
+/* Is all that holds the context, but for one, what waits in its queues? Under the lock. */
+static bool is_last_but_pending(const kjit_context *ctx)
+{
+    const kj_pendings *p = &ctx->pendings;
+    int pending = 0;
+    for (int kind = 0; kind < KJ_PENDING_KINDS; kind++)
+        pending += p->queues[kind].count;
+    return p->closed && pending > 0 && atomic_load(&ctx->refs) == pending + 1;
+}
+
+bool kj_pending_let_go(kjit_context *ctx)
 {
     kj_pendings *p = &ctx->pendings;
     pthread_mutex_lock(&p->lock);
-    int held = 1;
-    for (int kind = 0; kind < KJ_PENDING_KINDS; kind++)
-        held += p->queues[kind].count;
-    bool all = p->closed && atomic_load(&ctx->refs) == held;
-    pthread_mutex_unlock(&p->lock);
-    if (all)
+    while (is_last_but_pending(ctx)) {
+        pthread_mutex_unlock(&p->lock);
         kj_pending_flush(ctx);
-    kj_context_drop(ctx);
+        pthread_mutex_lock(&p->lock);
+    }
+    bool last = atomic_fetch_sub(&ctx->refs, 1) == 1;
+    pthread_mutex_unlock(&p->lock);
+    return last;
 }
 
 void kj_pending_close(kjit_context *ctx)

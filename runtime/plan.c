@@ -267,7 +267,7 @@ kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)
 
 void kjit_launch_plan_free(kjit_launch_plan *plan)
 {
-    if (!plan || enter_plan(plan) != KJIT_OK || !kj_handle_close(plan))
+    if (!kj_can_free(plan, KJ_PLAN, plan->ctx) || !kj_handle_close(plan))
         return;
     kjit_context *ctx = plan->ctx;
     kj_context_hold(ctx);

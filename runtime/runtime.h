@@ -4,8 +4,8 @@
  * kj_context_drop), arrays hold their buffer, queued work holds the buffers and the module it uses.
  * So the order in which a program frees its handles does not matter. Every public function first
  * asks whether the handles that it was given live, by kj_enter_context, kj_enter_array and the
- * like; what it calls then doesn't ask again: a context that was destroyed goes on for what holds
- * it. */
+ * like. A context that was destroyed goes on for what holds it, so what works on that calls no
+ * public function with the context. */
 #ifndef KJ_RUNTIME_H
 #define KJ_RUNTIME_H
 
@@ -195,15 +195,16 @@ static inline kjit_status kj_enter_context(const kjit_context *ctx)
     ((out) ? (*(out) = NULL, (entered)) : kj_no_out((entered) == KJIT_OK ? (ctx) : NULL))
 kjit_status kj_no_out(kjit_context *ctx);
 void kj_context_hold(kjit_context *ctx);
+/* On any thread: it gives nothing back that others could wait for. */
 void kj_context_drop(kjit_context *ctx);
 void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
 
 /* The calling thread's, made when it is first asked for; NULL: out of memory. */
 kj_thread *kj_thread_in(kjit_context *ctx);
 kj_thread *kj_thread_failing(kjit_context *ctx); /* the same, and this is its last failure */
-/* Where the last failure of the calling thread is, of the context's and those without any; NULL for
- * it: of all. NULL: there was none. */
-const kj_thread *kj_thread_failed(const kjit_context *ctx);
+/* The sentence of the calling thread's last failure, of the context's and those without any; NULL
+ * for it: of all. "" if there was none. */
+const char *kj_thread_failure(const kjit_context *ctx);
 bool kj_threads_begin(void);                     /* false: the system has no room */
 void kj_threads_end(kjit_context *ctx);          /* frees those of all threads */
 void kj_threads_lose_streams(kjit_context *ctx); /* their default streams are gone */
@@ -228,8 +229,9 @@ void kj_waited(kjit_context *ctx);
  * free; these hold the context before they let go of anything. */
 void kj_pending_check(kjit_context *ctx);
 void kj_freed(kjit_context *ctx); /* and drops that hold */
-/* The same on any thread: empties nothing, but of a destroyed context that nothing else holds. */
-void kj_freed_anywhere(kjit_context *ctx);
+/* Drops a hold; true: it was the last. Whoever is the last but for what is pending in a context that
+ * was destroyed gives all of that back first: the order of two threads is the lock's. */
+bool kj_pending_let_go(kjit_context *ctx);
 bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
 void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
 /* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
@@ -378,7 +380,7 @@ kjit_status kj_array_create_with(kjit_context *ctx, kjit_dtype dtype, int ndim,
 kjit_status kj_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
                           const int64_t *shape, const int64_t *strides, kjit_memory memory,
                           void *owner, void (*deleter)(void *owner), kjit_array **out);
-/* kjit_array_free on any thread: it gives nothing back, but as kj_freed_anywhere does. */
+/* kjit_array_free on any thread: it gives nothing back, but for kj_context_drop. */
 void kj_array_drop(kjit_array *a);
 /* An array over a buffer of its own: takes the reference over, and drops it when it fails. */
 kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,

@@ -51,7 +51,7 @@ void kj_smart_drop(kjit_smart *s)
 
 void kjit_smart_free(kjit_smart *s)
 {
-    if (!s || enter_smart(s) != KJIT_OK || !kj_handle_close(s))
+    if (!kj_can_free(s, KJ_SMART, s->ctx) || !kj_handle_close(s))
         return;
     kjit_context *ctx = s->ctx;
     kj_context_hold(ctx);

@@ -180,7 +180,7 @@ bool kj_stream_is_default(const kjit_stream *s)
 
 void kjit_stream_free(kjit_stream *s)
 {
-    if (!s || kj_enter_stream(s) != KJIT_OK || kj_stream_is_default(s) || !kj_handle_close(s))
+    if (!kj_can_free(s, KJ_STREAM, s->ctx) || kj_stream_is_default(s) || !kj_handle_close(s))
         return;
     kjit_context *ctx = s->ctx;
     kj_failure why;
@@ -199,9 +199,8 @@ void kjit_stream_free(kjit_stream *s)
 
 void *kjit_stream_handle(const kjit_stream *s)
 {
-    return kj_can_ask(s, KJ_STREAM) && kj_enter(s->ctx) == KJIT_OK
-               ? s->ctx->ops->queue_handle(s->queue)
-               : NULL;
+    return kj_can_ask(s, KJ_STREAM) && !kj_forked(s->ctx) ? s->ctx->ops->queue_handle(s->queue)
+                                                          : NULL;
 }
 
 int kjit_stream_number(const kjit_stream *s)

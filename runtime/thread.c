@@ -47,6 +47,7 @@ static void end_record(kj_thread *t)
 /* The stream of a thread that ends. Under the lock. */
 static void leave(kjit_context *ctx, kjit_stream *stream)
 {
+    kj_handle_close(stream);
     pthread_mutex_lock(&ctx->lock);
     stream->left = true;
     pthread_mutex_unlock(&ctx->lock);
@@ -184,7 +185,7 @@ kj_thread *kj_thread_failing(kjit_context *ctx)
     return t;
 }
 
-const kj_thread *kj_thread_failed(const kjit_context *ctx)
+const char *kj_thread_failure(const kjit_context *ctx)
 {
     const kj_thread *last = NULL;
     home *h = own_home();
@@ -194,6 +195,7 @@ const kj_thread *kj_thread_failed(const kjit_context *ctx)
         if (asked && t->failed > (last ? last->failed : 0))
             last = t;
     }
+    const char *text = !last ? "" : last->text ? last->text : last->fallback;
     unlock();
-    return last;
+    return text;
 }

@@ -3,6 +3,8 @@
 
 #include "api.h"
 
+#include <pthread.h>
+
 typedef struct DLManagedTensor unversioned;
 typedef struct DLManagedTensorVersioned versioned;
 
@@ -385,6 +387,44 @@ static void test_outlives_context(void **state)
     }
 }
 
+enum { TAKERS = 4 };
+
+static pthread_barrier_t together;
+
+static void *delete_one(void *tensor)
+{
+    versioned *t = tensor;
+    pthread_barrier_wait(&together);
+    t->deleter(t);
+    return NULL;
+}
+
+/* The same on threads of their takers, all at once. */
+static void test_deleted_by_threads(void **state)
+{
+    (void)state;
+    const kjit_context_options options = {.cache = "off", .workers = 1};
+    pthread_t threads[TAKERS];
+    kjit_context *own;
+    kjit_array *a;
+    versioned *out[TAKERS];
+    pthread_barrier_init(&together, NULL, TAKERS);
+    for (int round = 0; round < 1000; round++) {
+        OK(kjit_context_create(&options, &own, NULL, 0));
+        for (int i = 0; i < TAKERS; i++) {
+            OK(kjit_array_create(own, KJIT_F32, 1, SHAPE(8), 'C', KJIT_DEVICE, &a));
+            OK(kjit_array_to_dlpack(a, &out[i]));
+            kjit_array_free(a);
+        }
+        kjit_context_destroy(own);
+        for (int i = 0; i < TAKERS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, delete_one, out[i]), 0);
+        for (int i = 0; i < TAKERS; i++)
+            pthread_join(threads[i], NULL);
+    }
+    pthread_barrier_destroy(&together);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_refused_in),
         cmocka_unit_test(test_refused_out),
         cmocka_unit_test(test_outlives_context),
+        cmocka_unit_test(test_deleted_by_threads),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

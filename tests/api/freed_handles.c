@@ -282,6 +282,7 @@ static void as_arguments(remains *dead)
 {
     kjit_arg smart[2] = {kjit_arg_smart(dead->smart), dead->args[1]};
     kjit_arg in[2] = {kjit_arg_in(dead->t.x), dead->args[1]};
+    kjit_arg number_[2] = {kjit_arg_array(own.x), dead->args[0]}; /* where a number is meant */
     const kjit_arg *lists[] = {dead->args, smart, in};
     kjit_arg living[2] = {kjit_arg_array(own.x), dead->args[1]};
     kjit_launch_plan *plan;
@@ -296,6 +297,9 @@ static void as_arguments(remains *dead)
         FREED(kjit_launch_plan_create, (own.mod, "scale", &config, lists[i], 2, &no_plan));
         FREED(kjit_launch_plan_set, (plan, 0, lists[i][0]));
     }
+    FREED(kjit_launch, (own.mod, "scale", &config, number_, 2));
+    FREED(kjit_launch_plan_create, (own.mod, "scale", &config, number_, 2, &no_plan));
+    FREED(kjit_launch_plan_set, (plan, 1, dead->args[0]));
     FREED(kjit_launch_plan_run, (plan, dead->t.stream));
     OK(kjit_launch_plan_run(plan, NULL)); /* it is as it was */
     OK(kjit_graph_begin(own.stream));
