@@ -140,8 +140,8 @@ endif
 VALGRIND_TESTS = tests/error/json.test tests/error/syntax tests/samples/vecadd.test tests/samples/reduce.test \
     tests/regression/report_of_an_ended_launch.knl
 
-VALGRIND_PROGRAMS = arrays const_arrays dlpack embed external files forms graph launch launch_plan memory_kinds pending \
-    reports run streams walk
+VALGRIND_PROGRAMS = arrays bad_arguments bad_arguments_arrays bad_arguments_work const_arrays dlpack embed external files \
+    forms freed_handles graph launch launch_plan memory_kinds pending reports run smart streams walk
 
 valgrind-tests: $(BUILD)/kjit $(BUILD)/libkjit.so $(VALGRIND_PROGRAMS:%=$(BUILD)/tests/api/%)
 	@mkdir -p $(BUILD)/valgrind/tests/api
