@@ -427,6 +427,8 @@ kj_run_builtin kj_run_reshape, kj_run_ravel, kj_run_split, kj_run_is_contiguous;
 /* run_smart.c */
 kj_run_builtin kj_run_smart_array, kj_run_changed;
 /* A smart array's .host or .gpu. */
+/* .shape, .size, .ndim, .dtype */
+bool kj_run_measure(kj_run *r, kj_span at, kj_run_id id, const kjit_array *a, kj_rvalue *out);
 bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
 /* lazy_reduce.c */
 kj_run_builtin kj_run_reduce, kj_run_cumsum;

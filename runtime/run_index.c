@@ -430,6 +430,16 @@ static bool transposed(kj_run *r, kj_span at, kj_rvalue base, kj_rvalue *out)
     return ok;
 }
 
+bool kj_run_measure(kj_run *r, kj_span at, kj_run_id id, const kjit_array *a, kj_rvalue *out)
+{
+    switch (id) {
+    case KJ_RUN_M_SHAPE: return tuple_of(r, at, kjit_array_ndim(a), kjit_array_shape(a), 1, out);
+    case KJ_RUN_M_SIZE: *out = kj_run_int(kjit_array_size(a)); return true;
+    case KJ_RUN_M_NDIM: *out = kj_run_int(kjit_array_ndim(a)); return true;
+    default: *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = kjit_array_dtype(a)}; return true;
+    }
+}
+
 bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out)
 {
     const char *name = kj_run_builtin_name(id) + 1;
@@ -441,16 +451,14 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
         return kj_run_fail(r, KJIT_NOT_FOUND, at, "only a smart array has a '%s'", name);
     kjit_array *a = base.u.object->u.array;
     switch (id) {
-    case KJ_RUN_M_SHAPE: return tuple_of(r, at, kjit_array_ndim(a), kjit_array_shape(a), 1, out);
+    case KJ_RUN_M_SHAPE:
+    case KJ_RUN_M_SIZE:
+    case KJ_RUN_M_NDIM:
+    case KJ_RUN_M_DTYPE: return kj_run_measure(r, at, id, a, out);
     case KJ_RUN_M_STRIDES:
         return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a), (int64_t)kj_array_elem(a),
                         out);
     case KJ_RUN_M_T: return transposed(r, at, base, out);
-    case KJ_RUN_M_SIZE: *out = kj_run_int(kjit_array_size(a)); return true;
-    case KJ_RUN_M_NDIM: *out = kj_run_int(kjit_array_ndim(a)); return true;
-    case KJ_RUN_M_DTYPE:
-        *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = kjit_array_dtype(a)};
-        return true;
     default:
         kj_run_fail(r, KJIT_TYPE, at, "'%s' is a function", name);
         return kj_run_hint(r, "call it: .%s(...)", name);

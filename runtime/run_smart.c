@@ -16,13 +16,20 @@ bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue 
 {
     kjit_smart *s = base.u.object->u.smart;
     kjit_array *view = NULL;
-    if (id != KJ_RUN_M_HOST && id != KJ_RUN_M_GPU) {
+    switch (id) {
+    case KJ_RUN_M_SHAPE:
+    case KJ_RUN_M_SIZE:
+    case KJ_RUN_M_NDIM:
+    case KJ_RUN_M_DTYPE: return kj_run_measure(r, at, id, kj_smart_either(s), out);
+    case KJ_RUN_M_HOST:
+        return kj_run_check(r, kjit_smart_host(s, &view), at) && kj_run_array(r, at, view, out);
+    case KJ_RUN_M_GPU:
+        return kj_run_check(r, kjit_smart_gpu(s, &view), at) && kj_run_array(r, at, view, out);
+    default:
         kj_run_fail(r, KJIT_NOT_FOUND, at, "a smart array has no '%s'",
                     kj_run_builtin_name(id) + 1);
         return kj_run_hint(r, ".host and .gpu are its arrays");
     }
-    kjit_status status = id == KJ_RUN_M_HOST ? kjit_smart_host(s, &view) : kjit_smart_gpu(s, &view);
-    return kj_run_check(r, status, at) && kj_run_array(r, at, view, out);
 }
 
 bool kj_run_changed(kj_run *r, kj_rcall *c, kj_rvalue *out)

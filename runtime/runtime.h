@@ -575,6 +575,7 @@ static inline bool kj_arg_is_array(const kjit_arg *arg)
  * array's own; for launches that are kept, to be dropped by them; before a launch: the newest
  * elements go to the device; and after it: what it writes is newest there. */
 kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kjit_arg **out);
+const kjit_array *kj_smart_either(kjit_smart *s); /* for what both sides are, without a move */
 void kj_smart_hold(kjit_smart *s);
 void kj_smart_drop(kjit_smart *s);
 kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant);

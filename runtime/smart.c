@@ -187,6 +187,14 @@ kjit_status kjit_smart_gpu(kjit_smart *s, kjit_array **out)
     return view(s, GPU, out);
 }
 
+const kjit_array *kj_smart_either(kjit_smart *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const kjit_array *a = s->arrays[s->arrays[HOST] ? HOST : GPU];
+    pthread_mutex_unlock(&s->lock);
+    return a;
+}
+
 static kjit_status changed(kjit_smart *s, side which)
 {
     kjit_status status = enter_smart(s);
