@@ -46,6 +46,17 @@ static void unlock_pages(kj_robject *scope, int64_t n)
     scope->u.scope.kept = NULL;
 }
 
+/* Is one of the arrays in the list twice? */
+static bool has_twins(const kj_robject *arrays)
+{
+    const kj_rvalue *items = arrays->u.seq.items;
+    for (int64_t i = 0; i < arrays->u.seq.n; i++)
+        for (int64_t k = 0; k < i; k++)
+            if (items[i].u.object == items[k].u.object)
+                return true;
+    return false;
+}
+
 /* Whoever has one of the arrays has its page-locked view in its place until then. */
 static bool lock_pages(kj_run *r, kj_span at, kj_robject *scope)
 {
@@ -54,6 +65,8 @@ static bool lock_pages(kj_run *r, kj_span at, kj_robject *scope)
         .memory = scope->u.scope.kind == KJ_SCOPE_MAPPED ? KJIT_MAPPED : KJIT_PINNED};
     if (scope->u.scope.kept)
         return kj_run_fail(r, KJIT_TYPE, at, "these arrays are page-locked already");
+    if (has_twins(arrays))
+        return kj_run_fail(r, KJIT_TYPE, at, "an array is given twice");
     kjit_array **kept = calloc((size_t)arrays->u.seq.n, sizeof *kept);
     if (!kept)
         return kj_run_no_memory(r, at);
