@@ -310,7 +310,7 @@ void kj_array_drop(kjit_array *a)
 
 void kjit_array_free(kjit_array *a)
 {
-    if (!kj_can_free(a, KJ_ARRAY, a->ctx) || !kj_handle_close(a))
+    if (!kj_can_free(a, KJ_ARRAY) || kj_forked(a->ctx) || !kj_handle_close(a))
         return;
     kjit_context *ctx = a->ctx;
     kj_context_hold(ctx);

@@ -186,7 +186,7 @@ kjit_status kjit_context_create(const kjit_context_options *options, kjit_contex
 
 void kjit_context_destroy(kjit_context *ctx)
 {
-    if (!kj_can_free(ctx, KJ_CONTEXT, ctx) || !kj_handle_close(ctx))
+    if (!kj_can_free(ctx, KJ_CONTEXT) || kj_forked(ctx) || !kj_handle_close(ctx))
         return;
     ctx->ops->wait(ctx->dev, NULL);
     kj_default_streams_free(ctx);

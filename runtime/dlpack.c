@@ -131,8 +131,11 @@ static kjit_status fill(exported *e, kjit_array *a, kj_dl_tensor *t)
         return kj_fail(a->ctx, KJIT_TYPE, "DLPack has no type for %s",
                        kj_dtype_name(a->ctx, a->dtype));
     kjit_status status = set_strides(e, a);
-    return status == KJIT_OK ? kj_array_restride(a, a->ndim, a->shape, a->strides, &e->array)
-                             : status;
+    if (status == KJIT_OK)
+        status = kj_array_restride(a, a->ndim, a->shape, a->strides, &e->array);
+    if (status == KJIT_OK)
+        kj_handle_hide(e->array);
+    return status;
 }
 
 /* What the caller gets can be used at once: all queued work has ended. */

@@ -33,7 +33,7 @@ kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out)
 
 void kjit_event_free(kjit_event *e)
 {
-    if (!kj_can_free(e, KJ_EVENT, e->ctx) || !kj_handle_close(e))
+    if (!kj_can_free(e, KJ_EVENT) || kj_forked(e->ctx) || !kj_handle_close(e))
         return;
     kjit_context *ctx = e->ctx;
     kj_context_hold(ctx);

@@ -50,6 +50,7 @@ static kjit_status fill(kjit_module *mod, int i, const kj_tarray *a, kjit_array 
         kjit_array_free(fresh);
         return status;
     }
+    kj_handle_hide(fresh);
     f->array = fresh;
     f->version++;
     return status;

@@ -99,7 +99,10 @@ kjit_status kj_graph_record_bound(kj_binding *b, kjit_stream *stream)
 
 static kjit_status view(kjit_array *a, kjit_array **out)
 {
-    return kj_array_view(a, a->data, a->dtype, a->ndim, a->shape, a->strides, out);
+    kjit_status status = kj_array_view(a, a->data, a->dtype, a->ndim, a->shape, a->strides, out);
+    if (status == KJIT_OK)
+        kj_handle_hide(*out);
+    return status;
 }
 
 kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
@@ -127,6 +130,7 @@ kjit_status kjit_graph_begin(kjit_stream *stream)
     kjit_graph *g = kj_handle_new(KJ_GRAPH, sizeof *g), *none = NULL;
     if (!g)
         return kj_no_memory(stream->ctx);
+    kj_handle_close(g); /* until it has been recorded */
     atomic_init(&g->refs, 1);
     g->ctx = stream->ctx;
     if (!atomic_compare_exchange_strong(&stream->recording, &none, g)) {
@@ -182,6 +186,7 @@ kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out)
     if (!g)
         return kj_fail(stream->ctx, KJIT_INVALID, "the stream records no graph");
     unite(g);
+    kj_handle_open(g);
     *out = g;
     return KJIT_OK;
 }
@@ -302,7 +307,7 @@ kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
 
 void kjit_graph_free(kjit_graph *graph)
 {
-    if (!kj_can_free(graph, KJ_GRAPH, graph->ctx) || !kj_handle_close(graph))
+    if (!kj_can_free(graph, KJ_GRAPH) || kj_forked(graph->ctx) || !kj_handle_close(graph))
         return;
     kjit_context *ctx = graph->ctx;
     kj_context_hold(ctx);

@@ -73,6 +73,18 @@ bool kj_handle_close(void *handle)
     return atomic_exchange(&h->mark, 0) != 0;
 }
 
+void kj_handle_open(void *handle)
+{
+    kj_handle *h = handle;
+    atomic_store(&h->mark, kj_handle_mark(h->kind));
+}
+
+void kj_handle_hide(void *handle)
+{
+    kj_handle *h = handle;
+    atomic_fetch_or(&h->mark, KJ_HIDDEN);
+}
+
 void kj_handle_free(void *handle)
 {
     kj_handle *h = handle;
@@ -137,5 +149,15 @@ bool kj_can_ask(const void *handle, kj_handle_kind kind)
         return true;
     if (handle)
         kj_no_handle(handle, kind);
+    return false;
+}
+
+bool kj_can_free(const void *handle, kj_handle_kind kind)
+{
+    const kj_handle *h = handle;
+    if (h && atomic_load_explicit(&h->mark, memory_order_relaxed) == kj_handle_mark(kind))
+        return true;
+    if (h)
+        kj_no_handle(h, kind);
     return false;
 }

@@ -32,8 +32,11 @@ typedef enum kj_handle_kind {
         KJ_HANDLE_KINDS
 } kj_handle_kind;
 
+/* In a mark: the library's own, which the program cannot free. */
+#define KJ_HIDDEN 0x80000000u
+
 typedef struct kj_handle {
-    atomic_uint mark;       /* that of its kind; 0: the program has freed it */
+    atomic_uint mark;       /* that of its kind; 0: it is freed, or not the program's yet */
     kj_handle_kind kind;    /* for ever */
     struct kj_handle *next; /* of those that wait to be used again */
 } kj_handle;
@@ -47,7 +50,8 @@ static inline unsigned kj_handle_mark(kj_handle_kind kind)
 static inline bool kj_lives(const void *handle, kj_handle_kind kind)
 {
     const kj_handle *h = handle;
-    return h && atomic_load_explicit(&h->mark, memory_order_relaxed) == kj_handle_mark(kind);
+    return h && (atomic_load_explicit(&h->mark, memory_order_relaxed) & ~KJ_HIDDEN) ==
+                    kj_handle_mark(kind);
 }
 
 /* A new one, of `size` bytes, all zeros behind its head; NULL: out of memory. */
@@ -55,14 +59,17 @@ void *kj_handle_new(kj_handle_kind kind, size_t size);
 /* The program has freed it, though others may still use what it stands for; false: it had before.
  */
 bool kj_handle_close(void *handle);
+void kj_handle_open(void *handle); /* the program gets what was closed from the beginning */
+/* What the library keeps for itself: a handle that was freed long ago, whose memory it now has, must
+ * not free it. */
+void kj_handle_hide(void *handle);
 /* Nothing uses it any more. */
 void kj_handle_free(void *handle);
 
 /* Says that a handle is NULL or was freed: KJIT_INVALID. */
 kjit_status kj_no_handle(const void *handle, kj_handle_kind kind);
-/* Is it one that freeing does something to? Says it if it was freed already; NULL, and the parent's in
- * a forked child, may be freed. */
-#define kj_can_free(handle, kind, ctx) (kj_can_ask(handle, kind) && !kj_forked(ctx))
+/* Is it one that the program can free? Says it if it was freed already; NULL may be freed. */
+bool kj_can_free(const void *handle, kj_handle_kind kind);
 /* Does a handle live that is only asked for something? Says it if it was freed; NULL may be asked.
  */
 bool kj_can_ask(const void *handle, kj_handle_kind kind);

@@ -44,6 +44,7 @@ static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
         return;
     }
     kj_module_hold(mod);
+    kj_handle_hide(mod);
     e->mod = mod;
     e->next = ctx->lazy->buckets[hash % BUCKETS];
     ctx->lazy->buckets[hash % BUCKETS] = e;

@@ -287,7 +287,7 @@ void kj_module_drop(kjit_module *mod)
 
 void kjit_module_free(kjit_module *mod)
 {
-    if (!kj_can_free(mod, KJ_MODULE, mod->ctx) || !kj_handle_close(mod))
+    if (!kj_can_free(mod, KJ_MODULE) || kj_forked(mod->ctx) || !kj_handle_close(mod))
         return;
     kjit_context *ctx = mod->ctx;
     kj_context_hold(ctx);

@@ -34,6 +34,7 @@ static kjit_status own(kjit_context *ctx, const kjit_arg *arg, kjit_arg *out)
     kjit_status status = kj_array_view(a, a->data, a->dtype, a->ndim, a->shape, a->strides, &view);
     if (status != KJIT_OK)
         return status;
+    kj_handle_hide(view);
     out->u.array = view;
     view->smart = a->smart;
     if (view->smart)
@@ -267,7 +268,7 @@ kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)
 
 void kjit_launch_plan_free(kjit_launch_plan *plan)
 {
-    if (!kj_can_free(plan, KJ_PLAN, plan->ctx) || !kj_handle_close(plan))
+    if (!kj_can_free(plan, KJ_PLAN) || kj_forked(plan->ctx) || !kj_handle_close(plan))
         return;
     kjit_context *ctx = plan->ctx;
     kj_context_hold(ctx);

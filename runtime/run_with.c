@@ -46,15 +46,14 @@ static void unlock_pages(kj_robject *scope, int64_t n)
     scope->u.scope.kept = NULL;
 }
 
-/* Is one of the arrays in the list twice? */
-static bool has_twins(const kj_robject *arrays)
+/* Does number i stand before it in the list too? */
+static bool is_twin(const kj_robject *arrays, int64_t i)
 {
     const kj_rvalue *items = arrays->u.seq.items;
-    for (int64_t i = 0; i < arrays->u.seq.n; i++)
-        for (int64_t k = 0; k < i; k++)
-            if (items[i].u.object == items[k].u.object)
-                return true;
-    return false;
+    int64_t k = 0;
+    while (k < i && items[k].u.object != items[i].u.object)
+        k++;
+    return k < i;
 }
 
 /* Whoever has one of the arrays has its page-locked view in its place until then. */
@@ -65,8 +64,6 @@ static bool lock_pages(kj_run *r, kj_span at, kj_robject *scope)
         .memory = scope->u.scope.kind == KJ_SCOPE_MAPPED ? KJIT_MAPPED : KJIT_PINNED};
     if (scope->u.scope.kept)
         return kj_run_fail(r, KJIT_TYPE, at, "these arrays are page-locked already");
-    if (has_twins(arrays))
-        return kj_run_fail(r, KJIT_TYPE, at, "an array is given twice");
     kjit_array **kept = calloc((size_t)arrays->u.seq.n, sizeof *kept);
     if (!kept)
         return kj_run_no_memory(r, at);
@@ -74,7 +71,10 @@ static bool lock_pages(kj_run *r, kj_span at, kj_robject *scope)
     for (int64_t i = 0; i < arrays->u.seq.n; i++) {
         kj_robject *o = arrays->u.seq.items[i].u.object;
         kjit_array *locked = NULL;
-        if (!kj_run_check(r, kjit_array_register(o->u.array, &options, &locked), at)) {
+        bool ok = is_twin(arrays, i)
+                      ? kj_run_fail(r, KJIT_TYPE, at, "an array is given twice")
+                      : kj_run_check(r, kjit_array_register(o->u.array, &options, &locked), at);
+        if (!ok) {
             unlock_pages(scope, i);
             return false;
         }

@@ -51,7 +51,7 @@ void kj_smart_drop(kjit_smart *s)
 
 void kjit_smart_free(kjit_smart *s)
 {
-    if (!kj_can_free(s, KJ_SMART, s->ctx) || !kj_handle_close(s))
+    if (!kj_can_free(s, KJ_SMART) || kj_forked(s->ctx) || !kj_handle_close(s))
         return;
     kjit_context *ctx = s->ctx;
     kj_context_hold(ctx);
@@ -86,6 +86,7 @@ static kjit_status new_smart(kjit_array *a, kjit_smart **out)
     if (s->arrays[GPU])
         show(s);
     kj_context_hold(ctx);
+    kj_handle_hide(a);
     *out = s;
     return KJIT_OK;
 }
@@ -135,7 +136,10 @@ static kjit_status make(kjit_smart *s, side which)
     kjit_status status =
         kj_array_create(s->ctx, other->dtype, other->ndim, other->shape, order,
                         which == HOST ? KJIT_HOST : KJIT_DEVICE, &s->arrays[which]);
-    if (status == KJIT_OK && which == GPU)
+    if (status != KJIT_OK)
+        return status;
+    kj_handle_hide(s->arrays[which]);
+    if (which == GPU)
         show(s);
     return status;
 }
