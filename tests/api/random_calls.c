@@ -140,10 +140,22 @@ static kjit_status wrap_one(kjit_array **out)
     return status;
 }
 
+/* In a stream's order, which has got there on return: all others may use it too. */
+static kjit_status make_ordered(kjit_array **out)
+{
+    kjit_array_options options = {.memory = KJIT_DEVICE, .stream = any(&streams)};
+    kjit_status status =
+        kjit_array_create_with(any(&contexts), KJIT_F32, 1, extents, &options, out);
+    if (status == KJIT_OK && options.stream && kjit_stream_synchronize(options.stream) != KJIT_OK) {
+        kjit_array_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 static kjit_status make_array(void **out)
 {
     kjit_array **a = (kjit_array **)out;
-    kjit_array_options ordered = {.memory = KJIT_DEVICE, .stream = any(&streams)};
     switch (draw(14)) {
     case 0: return kjit_array_slice(any(&arrays), NULL, NULL, NULL, a);
     case 1: return kjit_array_reshape(any(&arrays), 1, SHAPE(-1), 'C', a);
@@ -154,7 +166,7 @@ static kjit_status make_array(void **out)
     case 6: return kjit_to_host(any(&arrays), config.stream, a);
     case 7: return kjit_smart_host(any(&smarts), a);
     case 8: return kjit_smart_gpu(any(&smarts), a);
-    case 9: return kjit_array_create_with(any(&contexts), KJIT_F32, 1, extents, &ordered, a);
+    case 9: return make_ordered(a);
     case 10: return wrap_one(a);
     default:
         return kjit_array_create(any(&contexts), KJIT_F32, 1 + (int)draw(2), extents, 'C',
