@@ -444,9 +444,9 @@ static void sentences_of_threads(void **state)
 
 /* ---- Used again ---- */
 
-enum { FOUND = 90, MANY = 2000 };
+enum { FOUND = 100, MANY = 2000 };
 
-/* It is found while others are made and freed, and is safe to ask for long after. */
+/* It is found while a hundred others are made and freed, and is safe to ask for long after. */
 static void long_after(void **state)
 {
     (void)state;

@@ -278,6 +278,19 @@ static kjit_status wait_for(void)
     }
 }
 
+/* So that no call is taken to say what one before it said. */
+static void forget_sentence(void)
+{
+    kjit_context *none;
+    kjit_context_create(&(kjit_context_options){.device = "forgotten"}, &none, NULL, 0);
+}
+
+static bool is_silent(void)
+{
+    const char *said = kjit_last_error(NULL);
+    return !*said || strstr(said, "forgotten");
+}
+
 static void make_calls(uint64_t seed)
 {
     static kjit_status (*const calls[])(void) = {end_one, make_one, make_one, use_array,
@@ -286,7 +299,8 @@ static void make_calls(uint64_t seed)
     state_of = seed;
     for (int i = 0; i < CALLS; i++) {
         draw_arguments();
-        if (calls[draw(7)]() != KJIT_OK && !*kjit_last_error(NULL))
+        forget_sentence();
+        if (calls[draw(7)]() != KJIT_OK && is_silent())
             fail_msg("seed %llu: call %d failed without a sentence", (unsigned long long)seed, i);
     }
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
