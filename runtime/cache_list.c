@@ -9,7 +9,7 @@ kjit_status kjit_cache_describe(kjit_context *ctx, kjit_cache_info *out)
     if (status != KJIT_OK)
         return status;
     if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+        return kj_no_out(ctx);
     const kj_store *store = kj_cache_store(ctx);
     *out = (kjit_cache_info){
         .directory = store->path, .off = store->dir < 0 ? store->why : NULL, .limit = store->limit};

@@ -202,7 +202,7 @@ kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out)
     if (status != KJIT_OK)
         return status;
     if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+        return kj_no_out(ctx);
     ctx->ops->describe(ctx->dev, ctx->ordinal, out);
     return KJIT_OK;
 }

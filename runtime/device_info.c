@@ -15,7 +15,7 @@ kjit_status kjit_device_attribute(kjit_context *ctx, kjit_attribute attribute, i
     if (status != KJIT_OK)
         return status;
     if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+        return kj_no_out(ctx);
     unsigned row = (unsigned)attribute;
     if (row >= sizeof attributes / sizeof *attributes || !attributes[row].name)
         return kj_fail(ctx, KJIT_INVALID, "%d is no attribute of a device", (int)attribute);

@@ -56,8 +56,7 @@ static inline bool kj_lives(const void *handle, kj_handle_kind kind)
 
 /* A new one, of `size` bytes, all zeros behind its head; NULL: out of memory. */
 void *kj_handle_new(kj_handle_kind kind, size_t size);
-/* The program has freed it, though others may still use what it stands for; false: it had before.
- */
+/* The program has freed it, though others may use what it stands for; false: it had before. */
 bool kj_handle_close(void *handle);
 void kj_handle_open(void *handle); /* the program gets what was closed from the beginning */
 /* What the library keeps for itself: a handle that was freed long ago, whose memory it now has, must
@@ -70,8 +69,7 @@ void kj_handle_free(void *handle);
 kjit_status kj_no_handle(const void *handle, kj_handle_kind kind);
 /* Is it one that the program can free? Says it if it was freed already; NULL may be freed. */
 bool kj_can_free(const void *handle, kj_handle_kind kind);
-/* Does a handle live that is only asked for something? Says it if it was freed; NULL may be asked.
- */
+/* Does one live that is only asked for something? Says it if it was freed; NULL may be asked. */
 bool kj_can_ask(const void *handle, kj_handle_kind kind);
 
 /* Around a fork: no handle is being made or freed. */

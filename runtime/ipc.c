@@ -37,7 +37,7 @@ kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out)
         return status;
     kjit_context *ctx = a->ctx;
     if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+        return kj_no_out(ctx);
     if (kj_is_record(a->of))
         return kj_fail(ctx, KJIT_TYPE,
                        "the records of '%s' are no other process's: share its "

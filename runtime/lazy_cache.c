@@ -39,7 +39,7 @@ static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
     entry *e = calloc(1, sizeof *e);
     if (!ctx->lazy)
         ctx->lazy = calloc(1, sizeof *ctx->lazy);
-    if (!e || !ctx->lazy || ctx->destroyed) { /* it is compiled again the next time */
+    if (!e || !ctx->lazy || !kj_lives(ctx, KJ_CONTEXT)) { /* it is compiled again the next time */
         free(e);
         return;
     }
@@ -91,7 +91,6 @@ void kj_lazy_cache_free(kjit_context *ctx)
     pthread_mutex_lock(&ctx->lock);
     kj_lazy_cache *cache = ctx->lazy;
     ctx->lazy = NULL;
-    ctx->destroyed = true;
     pthread_mutex_unlock(&ctx->lock);
     for (int b = 0; cache && b < BUCKETS; b++) {
         while (cache->buckets[b]) {

@@ -311,7 +311,7 @@ kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
     if (status != KJIT_OK)
         return status;
     if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+        return kj_no_out(ctx);
     *out = (kjit_memory_info){0};
     status = ctx->ops->memory(ctx->dev, out, &why);
     if (status == KJIT_OK)

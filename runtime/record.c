@@ -36,7 +36,7 @@ static kjit_status find(kjit_context *ctx, kjit_dtype dtype, const void *out,
     if (status != KJIT_OK)
         return status;
     if (!out)
-        return kj_fail(ctx, KJIT_INVALID, "out is NULL");
+        return kj_no_out(ctx);
     *of = kj_dtype_aggregate(ctx, dtype);
     return kj_is_record(*of) ? KJIT_OK : kj_fail(ctx, KJIT_TYPE, "%d is no record", (int)dtype);
 }

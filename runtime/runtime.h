@@ -169,7 +169,6 @@ struct kjit_context {
     bool store_opened;
     struct kj_lazy_cache *lazy; /* modules that run blocks made of array expressions, or NULL */
     kj_records *records;        /* of its modules */
-    bool destroyed;             /* its handle is gone: what it would keep nobody would free */
     kj_spares spares;
     kj_buffer *registered; /* under the lock */
     kjit_allocator allocator;
@@ -195,7 +194,7 @@ static inline kjit_status kj_enter_context(const kjit_context *ctx)
     ((out) ? (*(out) = NULL, (entered)) : kj_no_out((entered) == KJIT_OK ? (ctx) : NULL))
 kjit_status kj_no_out(kjit_context *ctx);
 void kj_context_hold(kjit_context *ctx);
-/* On any thread: it gives nothing back that others could wait for. */
+/* On any thread. The last to let go of one that was destroyed gives back what is pending. */
 void kj_context_drop(kjit_context *ctx);
 void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
 
