@@ -6,6 +6,7 @@
 
 /* ---- The gang's shape ---- */
 
+/* The largest power of two that is not above n, which is at least 1. */
 static int power_below(int64_t n)
 {
     int p = 1;
@@ -61,7 +62,8 @@ void kj_gang_choose(kj_lower *lo)
     vectors = parts < vectors ? vectors / parts : 1;
     if (locals > 4)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);
-    int most = lo->vector * vectors, in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
+    int most = lo->vector * power_below(vectors);
+    int in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
     bool warps = lo->deps->warps;
     lo->flat = threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
