@@ -56,7 +56,7 @@ COMPILER = $(call in_order,compiler,arena types records source diag diag_show \
 RUNTIME = $(call in_order,runtime,status error handle machine memory devices context device_info pending allocator buffer layout array array_view array_shape array_item dlpack smart record copy peer ipc file io_npy io_npy_record io_png \
     format format_float str trace stream default_stream event module bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
     run_block run_param run_stmt run_with run_expr run_op run_index run_record run_call run_args run_memory run_shape run_smart run_value run_convert run_number)
-CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share loader pool queue graph)
+CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share object loader pool queue graph)
 CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory kinds queue mark span call copy move peer share load launch)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run trace cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins cmd_cache)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
@@ -87,7 +87,7 @@ LLVM_BIN := $(shell $(LLVM_CONFIG) --bindir)
 LIBCLC := $(firstword $(wildcard $(shell $(LLVM_CONFIG) --prefix)/lib/clc/nvptx64--.bc \
     /usr/lib/clc/nvptx64--.bc /usr/share/clc/nvptx64--.bc))
 LLVM_CPPFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
-LLVM_COMPONENTS = x86 nvptx orcjit passes bitreader bitwriter linker irreader native
+LLVM_COMPONENTS = x86 nvptx passes bitreader bitwriter linker irreader native
 LLVM_LIBS := -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-$(LLVM_LINK) --libs $(LLVM_COMPONENTS))
 ifeq ($(LLVM_LINK),static)
 # What Debian's LLVM names beside these (z3, xml2) belongs to parts that kjit does not link.

@@ -3,13 +3,12 @@
  * integers by way of constants and of this machine's instructions. */
 #include "parsed.h"
 
-#include <llvm-c/Core.h>
-#include <llvm-c/LLJIT.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "compile.h"
+#include "device/cpu/cpu.h"
 #include "half.h"
 
 enum { ALL = 1 << 16, ARRAYS = 6, BLOCK = 64 };
@@ -71,14 +70,10 @@ static const char source[] = "kernel k(x: %s[], y: %s[], z: %s[], fused: %s[], n
 
 static void call(const kj_code *code, arrays *a)
 {
-    LLVMOrcLLJITRef jit;
-    LLVMOrcExecutorAddress entry;
+    kj_exec *exec;
+    kj_failure why;
     void *data[ARRAYS] = {a->x, a->y, a->z, a->fused, a->narrow, a->wide};
-    assert_null(LLVMOrcCreateLLJIT(&jit, NULL));
-    LLVMMemoryBufferRef object =
-        LLVMCreateMemoryBufferWithMemoryRangeCopy(code->bytes, code->size, "k");
-    assert_null(LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), object));
-    assert_null(LLVMOrcLLJITLookup(jit, &entry, code->entry));
+    assert_int_equal(kj_cpu_load(NULL, code, &exec, &why), KJIT_OK);
     kj_host_fault fault = {0};
     kj_host_launch *launch = calloc(1, sizeof *launch + 3 * ARRAYS * sizeof(uint64_t));
     *launch =
@@ -89,12 +84,10 @@ static void call(const kj_code *code, arrays *a)
         launch->slots[3 * i + 2] = 1;
     }
     void *scratch = aligned_alloc(64, (size_t)code->scratch + 64);
-    kj_host_entry run;
-    memcpy(&run, &entry, sizeof run);
-    assert_int_equal(run(launch, 0, ALL / BLOCK, scratch), 0);
+    assert_int_equal(exec->entry(launch, 0, ALL / BLOCK, scratch), 0);
     free(scratch);
     free(launch);
-    assert_null(LLVMOrcDisposeLLJIT(jit));
+    kj_unload(NULL, exec, &why);
 }
 
 static void run_kernel(kj_dtype type, arrays *a)

@@ -16,11 +16,12 @@
 #include <cmocka.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Core.h>
-#include <llvm-c/LLJIT.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
+#include <sys/mman.h>
 
+#include "device/cpu/object.h"
 #include "mathlib.h"
 
 enum { LANES = 16, SAMPLES = 40000 / LANES * LANES, WIDTHS = 2 };
@@ -31,7 +32,10 @@ typedef void (*each_fn)(const void *x, const void *y, void *out, int64_t n);
 typedef struct library {
     LLVMContextRef context;
     LLVMModuleRef module;
-    LLVMOrcLLJITRef jit;
+    LLVMMemoryBufferRef bytes;
+    kj_object object;
+    char *code;
+    size_t size;
     each_fn each[KJ_NBUILTINS][WIDTHS][WIDTHS]; /* builtin, f64, 16 lanes */
 } library;
 
@@ -177,7 +181,7 @@ static LLVMMemoryBufferRef compile(LLVMModuleRef m)
     LLVMTargetRef target;
     assert_false(LLVMGetTargetFromTriple(triple, &target, &message));
     LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
-        target, triple, cpu, features, LLVMCodeGenLevelLess, LLVMRelocPIC, LLVMCodeModelJITDefault);
+        target, triple, cpu, features, LLVMCodeGenLevelLess, LLVMRelocPIC, LLVMCodeModelDefault);
     LLVMSetTarget(m, triple);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     LLVMSetModuleDataLayout(m, layout);
@@ -194,14 +198,15 @@ static LLVMMemoryBufferRef compile(LLVMModuleRef m)
 
 static void load(library *lib)
 {
-    LLVMMemoryBufferRef object = compile(lib->module);
-    assert_null(LLVMOrcCreateLLJIT(&lib->jit, NULL));
-    LLVMOrcDefinitionGeneratorRef process;
-    char prefix = LLVMOrcLLJITGetGlobalPrefix(lib->jit);
-    assert_null(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process, prefix, NULL, NULL));
-    LLVMOrcJITDylibRef main_library = LLVMOrcLLJITGetMainJITDylib(lib->jit);
-    LLVMOrcJITDylibAddGenerator(main_library, process);
-    assert_null(LLVMOrcLLJITAddObjectFile(lib->jit, main_library, object));
+    kj_failure why;
+    lib->bytes = compile(lib->module);
+    assert_int_equal(kj_object_open(&lib->object, LLVMGetBufferStart(lib->bytes),
+                                    LLVMGetBufferSize(lib->bytes), &lib->size, &why),
+                     KJIT_OK);
+    lib->code = mmap(NULL, lib->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(lib->code != MAP_FAILED);
+    assert_int_equal(kj_object_write(&lib->object, lib->code, (uintptr_t)lib->code, &why), KJIT_OK);
+    assert_int_equal(mprotect(lib->code, lib->size, PROT_READ | PROT_EXEC), 0);
 }
 
 static const kj_math_fn *function(kj_builtin id, int is_double, int is_wide)
@@ -227,9 +232,10 @@ static int set_up(void **state)
         if (fn) {
             char name[64];
             snprintf(name, sizeof name, "%s_each", fn->symbol);
-            LLVMOrcExecutorAddress address;
-            assert_null(LLVMOrcLLJITLookup(lib->jit, &address, name));
-            lib->each[references[k / 4].id][k >> 1 & 1][k & 1] = (each_fn)(uintptr_t)address;
+            uint64_t at = kj_object_symbol(&lib->object, name);
+            assert_true(at < lib->size);
+            lib->each[references[k / 4].id][k >> 1 & 1][k & 1] =
+                (each_fn)((uintptr_t)lib->code + at);
         }
     }
     *state = lib;
@@ -239,7 +245,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     library *lib = *state;
-    LLVMOrcDisposeLLJIT(lib->jit);
+    munmap(lib->code, lib->size);
+    LLVMDisposeMemoryBuffer(lib->bytes);
     LLVMDisposeModule(lib->module);
     LLVMContextDispose(lib->context);
     free(lib);

@@ -92,16 +92,18 @@ static kjit_status cpu_attribute(kj_device *dev, kjit_attribute attribute, int64
 static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failure *why)
 {
     (void)ordinal;
+    kjit_status status = kj_loader_check(why);
+    if (status != KJIT_OK)
+        return status;
     kj_device *dev = calloc(1, sizeof *dev);
     if (!dev)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    kjit_status status = kj_pool_create(workers > 0 ? workers : kj_machine_cpus(), &dev->pool, why);
+    status = kj_pool_create(workers > 0 ? workers : kj_machine_cpus(), &dev->pool, why);
     if (status != KJIT_OK) {
         free(dev);
         return status;
     }
     kj_queues_init(&dev->queues);
-    kj_loader_init(&dev->loader);
     *out = dev;
     return KJIT_OK;
 }
@@ -109,7 +111,6 @@ static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failur
 static void cpu_close(kj_device *dev)
 {
     kj_pool_free(dev->pool);
-    kj_loader_destroy(&dev->loader);
     kj_queues_destroy(&dev->queues);
     free(dev);
 }

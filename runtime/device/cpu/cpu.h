@@ -1,5 +1,5 @@
-/* The CPU device: a pool of workers that run blocks, queues with a thread each, code loaded by
- * LLVM's ORC. */
+/* The CPU device: a pool of workers that run blocks, queues with a thread each, code loaded from
+ * objects. */
 #ifndef KJ_CPU_H
 #define KJ_CPU_H
 
@@ -89,16 +89,8 @@ bool kj_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
 
 /* ---- Code (loader.c) ---- */
 
-/* The linker: made when the first code is loaded. */
-typedef struct kj_loader {
-    pthread_mutex_t lock;
-    void *jit;
-    struct dylib *free; /* cleared, for the next code */
-    uint64_t count;     /* of those made */
-} kj_loader;
-
-void kj_loader_init(kj_loader *loader);
-void kj_loader_destroy(kj_loader *loader);
+/* KJIT_NO_DEVICE where the system does not let this process run code that it makes. */
+kjit_status kj_loader_check(kj_failure *why);
 kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
 kjit_status kj_unload(kj_device *dev, kj_exec *exec, kj_failure *why);
 
@@ -113,7 +105,8 @@ struct kj_exec {
     kj_host_entry entry;
     bool grid_sync;   /* the kernel has one */
     atomic_uint cost; /* of a block, in ns: the pool's */
-    struct dylib *code;
+    void *code; /* the memory that it stands in */
+    size_t size;
     kj_child_entry *children; /* NULL: it launches none */
 };
 
@@ -142,7 +135,6 @@ kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, si
 struct kj_device {
     kj_pool *pool;
     kj_queues queues;
-    kj_loader loader;
 };
 
 #endif

@@ -1,167 +1,122 @@
-/* Object code -> an address to call, by LLVM's ORC.
+/* Object code -> an address to call.
  *
- * Each object is linked in a JITDylib of its own, so that entries of one name do not meet; a
- * JITDylib cannot be destroyed, so it is cleared and kept for the next object. What code may call
- * in the process is the table `host` and nothing else. The linker is made when the first code is
- * loaded: it takes half a millisecond. */
-#include <llvm-c/Core.h>
-#include <llvm-c/LLJIT.h>
-#include <llvm-c/Orc.h>
-#include <math.h>
-#include <semaphore.h>
-#include <stdio.h>
+ * Memory for code is written first and run after, never both. Where the system does not let pages
+ * change from one to the other (PR_SET_MDWE, a seccomp filter), the same memory is mapped twice:
+ * once to be written, once to be run. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cpu.h"
+#include "object.h"
 
-typedef struct dylib {
-    struct dylib *next;
-    LLVMOrcJITDylibRef ref;
-} dylib;
+/* The memory as it is written, and as it runs: one place, or two. */
+typedef struct pages {
+    void *written, *run;
+    size_t size;
+} pages;
 
-/* What LLVM makes calls of where the CPU has no instruction. */
-static const struct {
-    const char *name;
-    uintptr_t address;
-} host[] = {
-/* clang-format off */
-#define HOST(name) {#name, (uintptr_t)(name)}
-    HOST(memcpy), HOST(memmove), HOST(memset), HOST(memcmp), HOST(fma), HOST(fmaf),
-    HOST(fmod), HOST(fmodf), HOST(floor), HOST(floorf), HOST(ceil), HOST(ceilf),
-    HOST(trunc), HOST(truncf), HOST(rint), HOST(rintf), HOST(round), HOST(roundf),
-#undef HOST
-    /* clang-format on */
-};
-
-enum { NHOST = sizeof host / sizeof *host };
-
-void kj_loader_init(kj_loader *loader)
+static void *map(size_t size, int protection, int flags, int fd)
 {
-    *loader = (kj_loader){0};
-    pthread_mutex_init(&loader->lock, NULL);
+    void *at = mmap(NULL, size, protection, flags, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
 }
 
-void kj_loader_destroy(kj_loader *loader)
+static void pages_free(pages *p)
 {
-    if (loader->jit) {
-        LLVMErrorRef error = LLVMOrcDisposeLLJIT(loader->jit);
-        if (error)
-            LLVMConsumeError(error);
+    if (p->written && p->written != p->run)
+        munmap(p->written, p->size);
+    if (p->run)
+        munmap(p->run, p->size);
+    *p = (pages){0};
+}
+
+static bool map_once(pages *p, size_t size)
+{
+    void *at = map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    *p = (pages){at, at, size};
+    return at != NULL;
+}
+
+static bool map_twice(pages *p, size_t size)
+{
+    int fd = memfd_create("kjit", MFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    *p = (pages){.size = size};
+    if (ftruncate(fd, (off_t)size) == 0) {
+        p->written = map(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+        p->run = p->written ? map(size, PROT_READ | PROT_EXEC, MAP_SHARED, fd) : NULL;
     }
-    while (loader->free) {
-        dylib *d = loader->free;
-        loader->free = d->next;
-        free(d);
-    }
-    pthread_mutex_destroy(&loader->lock);
+    int error = errno;
+    close(fd);
+    errno = error;
+    if (p->run)
+        return true;
+    pages_free(p);
+    errno = error;
+    return false;
 }
 
-static kjit_status failed(LLVMErrorRef error, const char *doing, kj_failure *why)
+/* What was written can be run, and no longer be written. */
+static bool pages_finish(pages *p)
 {
-    char *text = LLVMGetErrorMessage(error);
-    kj_because(why, KJIT_INTERNAL, "cannot %s: %s", doing, text);
-    LLVMDisposeErrorMessage(text);
-    return KJIT_INTERNAL;
+    if (p->run == p->written)
+        return mprotect(p->run, p->size, PROT_READ | PROT_EXEC) == 0;
+    munmap(p->written, p->size);
+    p->written = NULL;
+    return true;
 }
 
-/* ORC's own reports: what matters of them also comes back from the call that failed. */
-static void drop_report(void *user, LLVMErrorRef error)
+static kjit_status no_pages(kj_failure *why)
 {
-    (void)user;
-    LLVMConsumeError(error);
-}
-
-static kjit_status make_jit(kj_loader *loader, kj_failure *why)
-{
-    LLVMOrcLLJITRef jit;
-    kj_host_ready();
-    LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit, NULL);
-    if (error)
-        return failed(error, "make the linker", why);
-    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit), drop_report,
-                                            NULL);
-    loader->jit = jit;
-    return KJIT_OK;
-}
-
-static kjit_status define_host(kj_loader *loader, LLVMOrcJITDylibRef ref, kj_failure *why)
-{
-    LLVMOrcCSymbolMapPair pairs[NHOST];
-    for (size_t i = 0; i < NHOST; i++) {
-        pairs[i].Name = LLVMOrcLLJITMangleAndIntern(loader->jit, host[i].name);
-        pairs[i].Sym =
-            (LLVMJITEvaluatedSymbol){host[i].address, {LLVMJITSymbolGenericFlagsCallable, 0}};
-    }
-    LLVMErrorRef error = LLVMOrcJITDylibDefine(ref, LLVMOrcAbsoluteSymbols(pairs, NHOST));
-    return error ? failed(error, "define the host's functions", why) : KJIT_OK;
-}
-
-/* An empty JITDylib: a used one or a new one. */
-static kjit_status take_dylib(kj_loader *loader, dylib **out, kj_failure *why)
-{
-    dylib *d = loader->free;
-    if (d) {
-        loader->free = d->next;
-        *out = d;
-        return KJIT_OK;
-    }
-    char name[32];
-    d = calloc(1, sizeof *d);
-    if (!d)
+    if (errno == ENOMEM)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    snprintf(name, sizeof name, "kernel.%llu", (unsigned long long)loader->count++);
-    d->ref = LLVMOrcExecutionSessionCreateBareJITDylib(LLVMOrcLLJITGetExecutionSession(loader->jit),
-                                                       name);
-    *out = d;
-    return KJIT_OK;
+    return kj_because(why, KJIT_NO_DEVICE,
+                      "the system does not let this process run code that it makes: it may neither "
+                      "make written memory executable, nor map a memfd so (%s)",
+                      strerror(errno));
 }
 
-static void clear_dylib(kj_loader *loader, dylib *d)
+/* Fills pages by `write`, and makes them code. */
+typedef kjit_status write_fn(const kj_object *object, void *memory, uint64_t base, kj_failure *why);
+
+static kjit_status make_code(pages *p, size_t size, write_fn *write, const kj_object *object,
+                             kj_failure *why)
 {
-    LLVMErrorRef error = LLVMOrcJITDylibClear(d->ref);
-    if (error) { /* not fit for use again */
-        LLVMConsumeError(error);
-        free(d);
-        return;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size = (size + page - 1) / page * page;
+    for (int way = 0; way < 2; way++) {
+        if (!(way ? map_twice : map_once)(p, size))
+            break;
+        kjit_status status = write ? write(object, p->written, (uintptr_t)p->run, why) : KJIT_OK;
+        if (status != KJIT_OK) {
+            pages_free(p);
+            return status;
+        }
+        if (pages_finish(p))
+            return KJIT_OK;
+        int error = errno;
+        pages_free(p);
+        errno = error;
+        if (error == ENOMEM)
+            break;
     }
-    d->next = loader->free;
-    loader->free = d;
+    return no_pages(why);
 }
 
-typedef struct found {
-    sem_t ready;
-    LLVMErrorRef error;
-    LLVMOrcExecutorAddress address;
-} found;
-
-static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t n, void *user)
+kjit_status kj_loader_check(kj_failure *why)
 {
-    found *f = user;
-    f->error = error;
-    if (!error && n == 1)
-        f->address = pairs[0].Sym.Address;
-    sem_post(&f->ready);
+    pages p;
+    kjit_status status = make_code(&p, 1, NULL, NULL, why);
+    if (status == KJIT_OK)
+        pages_free(&p);
+    return status;
 }
 
-static kjit_status look_up(kj_loader *loader, dylib *d, const char *name, kj_host_entry *out,
-                           kj_failure *why)
-{
-    found f = {.error = NULL};
-    sem_init(&f.ready, 0, 0);
-    LLVMOrcCJITDylibSearchOrderElement order = {d->ref, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
-    LLVMOrcCLookupSetElement symbol = {LLVMOrcLLJITMangleAndIntern(loader->jit, name),
-                                       LLVMOrcSymbolLookupFlagsRequiredSymbol};
-    LLVMOrcExecutionSessionLookup(LLVMOrcLLJITGetExecutionSession(loader->jit),
-                                  LLVMOrcLookupKindStatic, &order, 1, &symbol, 1, on_found, &f);
-    while (sem_wait(&f.ready) != 0) /* interrupted by a signal */
-        continue;
-    sem_destroy(&f.ready);
-    if (f.error)
-        return failed(f.error, "link the compiled kernel", why);
-    *out = (kj_host_entry)(uintptr_t)f.address;
-    return KJIT_OK;
-}
+/* ---- Kernels ---- */
 
 static size_t count_slots(const kj_tkernel *k)
 {
@@ -171,7 +126,17 @@ static size_t count_slots(const kj_tkernel *k)
     return n;
 }
 
-static kjit_status find_children(kj_loader *loader, const kj_code *code, kj_exec *exec,
+static kjit_status find_entry(const kj_object *object, const kj_exec *exec, const char *name,
+                              kj_host_entry *out, kj_failure *why)
+{
+    uint64_t at = kj_object_symbol(object, name);
+    if (at >= exec->size)
+        return kj_because(why, KJIT_INTERNAL, "the compiled kernel has no '%s'", name);
+    *out = (kj_host_entry)((uintptr_t)exec->code + (uintptr_t)at);
+    return KJIT_OK;
+}
+
+static kjit_status find_children(const kj_object *object, const kj_code *code, kj_exec *exec,
                                  kj_failure *why)
 {
     exec->children = calloc((size_t)code->nchildren, sizeof *exec->children);
@@ -183,61 +148,51 @@ static kjit_status find_children(kj_loader *loader, const kj_code *code, kj_exec
         c->scratch = (size_t)(child->scratch + kj_shared_bytes(child->kernel, NULL));
         c->nslots = count_slots(child->kernel);
         memcpy(c->block, child->kernel->block, sizeof c->block);
-        status = look_up(loader, exec->code, child->entry, &c->entry, why);
+        status = find_entry(object, exec, child->entry, &c->entry, why);
     }
     return status;
 }
 
-static kjit_status link_object(kj_loader *loader, const kj_code *code, kj_exec *exec,
-                               kj_failure *why)
+static kjit_status load(const kj_code *code, kj_exec *exec, kj_failure *why)
 {
-    kjit_status status = loader->jit ? KJIT_OK : make_jit(loader, why);
+    kj_object object;
+    size_t size;
+    pages p;
+    kjit_status status = kj_object_open(&object, code->bytes, code->size, &size, why);
+    if (status == KJIT_OK)
+        status = make_code(&p, size, kj_object_write, &object, why);
     if (status != KJIT_OK)
         return status;
-    status = take_dylib(loader, &exec->code, why);
-    if (status != KJIT_OK)
-        return status;
-    status = define_host(loader, exec->code->ref, why);
-    if (status == KJIT_OK) {
-        LLVMMemoryBufferRef object =
-            LLVMCreateMemoryBufferWithMemoryRangeCopy(code->bytes, code->size, "kernel");
-        LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(loader->jit, exec->code->ref, object);
-        status = error ? failed(error, "load the compiled kernel", why)
-                       : look_up(loader, exec->code, code->entry, &exec->entry, why);
-    }
+    exec->code = p.run;
+    exec->size = p.size;
+    exec->grid_sync = code->kernel->grid_sync != NULL;
+    status = find_entry(&object, exec, code->entry, &exec->entry, why);
     if (status == KJIT_OK && code->nchildren > 0)
-        status = find_children(loader, code, exec, why);
-    if (status != KJIT_OK)
-        clear_dylib(loader, exec->code);
+        status = find_children(&object, code, exec, why);
     return status;
 }
 
 kjit_status kj_cpu_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why)
 {
+    (void)dev;
     kj_exec *exec = calloc(1, sizeof *exec);
     if (!exec)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    pthread_mutex_lock(&dev->loader.lock);
-    kjit_status status = link_object(&dev->loader, code, exec, why);
-    pthread_mutex_unlock(&dev->loader.lock);
-    exec->grid_sync = code->kernel->grid_sync != NULL;
-    if (status == KJIT_OK) {
+    kjit_status status = load(code, exec, why);
+    if (status == KJIT_OK)
         *out = exec;
-    } else {
-        free(exec->children);
-        free(exec);
-    }
+    else
+        kj_unload(dev, exec, why);
     return status;
 }
 
 kjit_status kj_unload(kj_device *dev, kj_exec *exec, kj_failure *why)
 {
-    (void)why;
+    (void)dev, (void)why;
     if (!exec)
         return KJIT_OK;
-    pthread_mutex_lock(&dev->loader.lock);
-    clear_dylib(&dev->loader, exec->code);
-    pthread_mutex_unlock(&dev->loader.lock);
+    if (exec->code)
+        munmap(exec->code, exec->size);
     free(exec->children);
     free(exec);
     return KJIT_OK;

@@ -1,0 +1,204 @@
+/* Object code -> an image that runs where it is put.
+ *
+ * What LLVM makes of a module is one ELF object for x86-64: code, constants, and few kinds of
+ * references between them. They are laid out side by side, so that every reference reaches. What
+ * code may call in the process is the table `host` and nothing else: each of its functions has a
+ * jump behind the sections. */
+#include "object.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What LLVM makes calls of where the CPU has no instruction. */
+static const struct {
+    const char *name;
+    uintptr_t address;
+} host[] = {
+/* clang-format off */
+#define HOST(name) {#name, (uintptr_t)(name)}
+    HOST(memcpy), HOST(memmove), HOST(memset), HOST(memcmp), HOST(fma), HOST(fmaf),
+    HOST(fmod), HOST(fmodf), HOST(floor), HOST(floorf), HOST(ceil), HOST(ceilf),
+    HOST(trunc), HOST(truncf), HOST(rint), HOST(rintf), HOST(round), HOST(roundf),
+#undef HOST
+    /* clang-format on */
+};
+
+enum { NHOST = sizeof host / sizeof *host };
+
+/* jmp *2(%rip), two bytes that are not reached, the address */
+enum { JUMP = 16, JUMP_ADDRESS = 8 };
+static const unsigned char jump[JUMP_ADDRESS] = {0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc};
+
+enum { MAX_ALIGN = 4096 };
+
+static bool inside(const kj_object *o, uint64_t offset, uint64_t size)
+{
+    return offset <= o->size && size <= o->size - offset;
+}
+
+/* Is the section a table in the object? */
+static bool is_table(const kj_object *o, const Elf64_Shdr *s)
+{
+    return inside(o, s->sh_offset, s->sh_size) && s->sh_offset % _Alignof(Elf64_Sym) == 0;
+}
+
+static bool stands(const Elf64_Shdr *s)
+{
+    return (s->sh_flags & SHF_ALLOC) && s->sh_size > 0 && s->sh_type != SHT_X86_64_UNWIND;
+}
+
+static bool find_symbols(kj_object *o)
+{
+    for (size_t i = 0; i < o->nsections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (s->sh_type != SHT_SYMTAB)
+            continue;
+        if (s->sh_link >= o->nsections || !is_table(o, s))
+            return false;
+        const Elf64_Shdr *names = &o->sections[s->sh_link];
+        if (!inside(o, names->sh_offset, names->sh_size) || names->sh_size == 0 ||
+            o->bytes[names->sh_offset + names->sh_size - 1] != 0)
+            return false;
+        o->symbols = (const Elf64_Sym *)(const void *)(o->bytes + s->sh_offset);
+        o->nsymbols = s->sh_size / sizeof *o->symbols;
+        o->names = (const char *)o->bytes + names->sh_offset;
+        o->names_size = names->sh_size;
+    }
+    return o->symbols != NULL;
+}
+
+/* Gives the image's size; 0 for what is no object of this machine's. */
+static size_t lay_out(kj_object *o)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < o->nsections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (!stands(s))
+            continue;
+        uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
+        if ((align & (align - 1)) != 0 || align > MAX_ALIGN || s->sh_type != SHT_PROGBITS ||
+            !inside(o, s->sh_offset, s->sh_size))
+            return 0;
+        o->place[i] = (end + align - 1) & ~(align - 1);
+        end = o->place[i] + s->sh_size;
+    }
+    o->jumps = (end + JUMP - 1) / JUMP * JUMP;
+    return o->jumps + (size_t)NHOST * JUMP;
+}
+
+kjit_status kj_object_open(kj_object *o, const void *bytes, size_t size, size_t *image,
+                           kj_failure *why)
+{
+    const Elf64_Ehdr *header = bytes;
+    *o = (kj_object){.bytes = bytes, .size = size};
+    bool ours = size >= sizeof *header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+                header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_type == ET_REL &&
+                header->e_machine == EM_X86_64 && header->e_shentsize == sizeof(Elf64_Shdr) &&
+                header->e_shnum <= KJ_OBJECT_SECTIONS &&
+                header->e_shoff % _Alignof(Elf64_Shdr) == 0 &&
+                inside(o, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr));
+    *image = 0;
+    if (ours) {
+        o->sections = (const Elf64_Shdr *)(const void *)(o->bytes + header->e_shoff);
+        o->nsections = header->e_shnum;
+        *image = find_symbols(o) ? lay_out(o) : 0;
+    }
+    return *image ? KJIT_OK
+                  : kj_because(why, KJIT_INTERNAL, "the compiled kernel is no object for x86-64");
+}
+
+static const char *name_of(const kj_object *o, const Elf64_Sym *s)
+{
+    return s->st_name < o->names_size ? o->names + s->st_name : "";
+}
+
+/* Where a symbol stands in the image; UINT64_MAX for one that is not there. */
+static uint64_t place_of(const kj_object *o, const Elf64_Sym *s)
+{
+    if (s->st_shndx == SHN_UNDEF) {
+        for (size_t i = 0; i < NHOST; i++)
+            if (strcmp(host[i].name, name_of(o, s)) == 0)
+                return o->jumps + i * JUMP;
+        return UINT64_MAX;
+    }
+    bool here = s->st_shndx < o->nsections && stands(&o->sections[s->st_shndx]);
+    return here ? o->place[s->st_shndx] + s->st_value : UINT64_MAX;
+}
+
+uint64_t kj_object_symbol(const kj_object *o, const char *name)
+{
+    for (size_t i = 0; i < o->nsymbols; i++)
+        if (o->symbols[i].st_shndx != SHN_UNDEF && strcmp(name_of(o, &o->symbols[i]), name) == 0)
+            return place_of(o, &o->symbols[i]);
+    return UINT64_MAX;
+}
+
+/* Fills in one reference at `at` in the image, which will run at `base`. */
+static bool refer(const kj_object *o, const Elf64_Rela *r, unsigned char *image, uint64_t at,
+                  uint64_t room, uint64_t base)
+{
+    const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
+    uint64_t to = place_of(o, s), value = to + (uint64_t)r->r_addend;
+    if (to == UINT64_MAX)
+        return false;
+    switch (ELF64_R_TYPE(r->r_info)) {
+    case R_X86_64_64:
+        value += base;
+        if (room < 8)
+            return false;
+        memcpy(image + at, &value, 8);
+        return true;
+    case R_X86_64_GOTPCREL:
+    case R_X86_64_GOTPCRELX:
+    case R_X86_64_REX_GOTPCRELX: /* the address of a function, from memory */
+        if (s->st_shndx != SHN_UNDEF)
+            return false;
+        value += JUMP_ADDRESS;
+        break;
+    case R_X86_64_PC32:
+    case R_X86_64_PLT32: break;
+    default: return false;
+    }
+    value -= at;
+    int32_t distance = (int32_t)value;
+    if (room < 4 || (uint64_t)(int64_t)distance != value)
+        return false;
+    memcpy(image + at, &distance, 4);
+    return true;
+}
+
+static bool refer_all(const kj_object *o, const Elf64_Shdr *list, unsigned char *image,
+                      uint64_t base)
+{
+    if (list->sh_info >= o->nsections || !is_table(o, list))
+        return false;
+    const Elf64_Shdr *s = &o->sections[list->sh_info];
+    const Elf64_Rela *r = (const Elf64_Rela *)(const void *)(o->bytes + list->sh_offset);
+    for (size_t i = 0; stands(s) && i < list->sh_size / sizeof *r; i++) {
+        uint64_t offset = r[i].r_offset;
+        if (offset > s->sh_size || ELF64_R_SYM(r[i].r_info) >= o->nsymbols ||
+            !refer(o, &r[i], image, o->place[list->sh_info] + offset, s->sh_size - offset, base))
+            return false;
+    }
+    return true;
+}
+
+kjit_status kj_object_write(const kj_object *o, void *memory, uint64_t base, kj_failure *why)
+{
+    unsigned char *image = memory;
+    for (size_t i = 0; i < o->nsections; i++)
+        if (stands(&o->sections[i]))
+            memcpy(image + o->place[i], o->bytes + o->sections[i].sh_offset,
+                   o->sections[i].sh_size);
+    for (size_t i = 0; i < NHOST; i++) {
+        memcpy(image + o->jumps + i * JUMP, jump, sizeof jump);
+        memcpy(image + o->jumps + i * JUMP + JUMP_ADDRESS, &host[i].address, 8);
+    }
+    for (size_t i = 0; i < o->nsections; i++) {
+        const Elf64_Shdr *s = &o->sections[i];
+        if (s->sh_type == SHT_RELA && !refer_all(o, s, image, base))
+            return kj_because(why, KJIT_INTERNAL,
+                              "the compiled kernel refers to what is not there");
+    }
+    return KJIT_OK;
+}
