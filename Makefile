@@ -43,7 +43,7 @@ in_order = $(wildcard $(2:%=$(1)/%.c)) $(filter-out $(2:%=$(1)/%.c),$(sort $(wil
 # text -> tokens -> AST
 GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 # memory, tables and messages; text -> AST; AST -> typed AST; typed AST -> LLVM IR; IR -> code
-COMPILER = $(call in_order,compiler,arena types records source diag diag_show \
+COMPILER = $(call in_order,compiler,arena guard types records source diag diag_show \
     layout literal ast_build parse_error ast_dump \
     sema_program sema_kernel sema_run sema_run_call sema_message sema_scope sema_type sema_const sema_literal \
     sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_complex sema_cmath sema_record sema_fixed sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \
@@ -54,7 +54,7 @@ COMPILER = $(call in_order,compiler,arena types records source diag diag_show \
     target_ptx compile)
 # contexts, arrays and files; sources -> launches; run blocks
 RUNTIME = $(call in_order,runtime,status error handle machine memory devices context device_info pending allocator buffer layout array array_view array_shape array_item dlpack smart record copy peer ipc file io_npy io_npy_record io_png \
-    format format_float str trace stream default_stream event module bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
+    format format_float str trace stream default_stream event module room bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
     run_block run_param run_stmt run_with run_expr run_op run_index run_record run_call run_args run_memory run_shape run_smart run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share object loader pool queue graph)
 CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory kinds queue mark span call copy move peer share load launch)
@@ -302,7 +302,7 @@ $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	    sed -n 's/^\(.\{32\}\).*/#define KJ_IDENTITY "\1"/p' > $@
 	@echo '#define KJ_LLVM_IS_SHARED $(if $(filter shared,$(LLVM_LINK)),1,0)' >> $@
 
-$(BUILD)/obj/compiler/identity.o: $(BUILD)/gen/identity.h
+$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/target.o: $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE

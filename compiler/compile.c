@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard.h"
 #include "target.h"
 
 static bool keep(kj_code *out, const void *bytes, size_t size)
@@ -36,6 +37,7 @@ typedef struct unit {
     const kj_source *source;
     kj_target target;
     char *complaint; /* LLVM's first, for LLVMDisposeMessage */
+    int64_t stack;   /* bytes of the largest frame */
 } unit;
 
 static void unit_close(unit *s)
@@ -49,12 +51,20 @@ static void unit_close(unit *s)
     LLVMDisposeMessage(s->complaint);
 }
 
-/* Without this one LLVM prints errors and ends the process. */
+/* Without this one LLVM prints errors and ends the process. Of the CPU's entries it is also told
+ * "stack frame size (1234) exceeds limit (0) in function ...", for each. */
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
+    static const char frame[] = "stack frame size (";
     unit *s = data;
+    char *text = LLVMGetDiagInfoDescription(info);
+    const char *at = strstr(text, frame);
+    int64_t size = at ? strtoll(at + strlen(frame), NULL, 10) : 0;
+    s->stack = size > s->stack ? size : s->stack;
     if (LLVMGetDiagInfoSeverity(info) == LLVMDSError && !s->complaint)
-        s->complaint = LLVMGetDiagInfoDescription(info);
+        s->complaint = text;
+    else
+        LLVMDisposeMessage(text);
 }
 
 static void unit_open(unit *s, const char *name, const kj_source *source)
@@ -126,7 +136,18 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
         return error;
     bool kept = keep(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
-    return kept ? NULL : LLVMCreateMessage("out of memory");
+    if (!kept)
+        return LLVMCreateMessage("out of memory");
+    out->stack = s->stack;
+    if (s->stack > KJ_MAX_STACK) {
+        const kj_tkernel *k = out->kernel;
+        kj_message *m = kj_error(diag, k->span, "too-large",
+                                 "'%s' has more values at once than there is stack for: %lld KiB",
+                                 k->name, (long long)(s->stack >> 10));
+        kj_hint(diag, m, "split it into several kernels");
+        kj_code_free(out);
+    }
+    return NULL;
 }
 
 /* `generate`, from which an arena without memory would leave past LLVM's objects. */
@@ -184,6 +205,8 @@ static bool generate_all(kj_arena *arena, kj_diag *diag, const kj_compile_option
 {
     const kj_tkernel *first = out[0].kernel;
     unit s;
+    if (!kj_has_room())
+        kj_break(KJ_NO_ROOM, "out of memory");
     unit_open(&s, first->name, diag->source);
     char *error = generate_guarded(arena, diag, options, stage, &s, out, n);
     unit_close(&s);

@@ -62,6 +62,9 @@ typedef struct kj_report {
 
 enum { KJ_PRINT_BYTES = 1 << 20 };
 
+/* Bytes of stack that threads running kernels have: more than any kernel takes. */
+enum { KJ_WORKER_STACK = 8 << 20, KJ_MAX_STACK = 4 << 20 };
+
 /* Whom a kernel tells of the grids that it launches. `child` is kj_child.id, `slots` all of the
  * child's. Gives 0, or why there will be no launch (KJ_LAUNCH_...). */
 typedef struct kj_host_spawner kj_host_spawner;
@@ -100,7 +103,8 @@ typedef struct kj_code {
     size_t size;
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
     int64_t
-        scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+        scratch;   /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+    int64_t stack; /* bytes that it and its children take of a CPU's stack, each */
     const kj_tkernel *kernel; /* for packing arguments, requires and shared sizes; in that arena */
     /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes
      * it is, or KJ_ARG_COUNTER; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
@@ -139,9 +143,6 @@ void kj_code_free(kj_code *code);
  * it was made with; and the target's features. One line each. */
 const char *kj_identity(kj_arena *arena);
 const char *kj_target_name(kj_arena *arena, const kj_compile_options *options);
-
-/* Makes LLVM ready for this machine's code, as compiling for it does. */
-void kj_host_ready(void);
 
 /* In PTX that is to be linked with CUDA's device runtime. */
 #define KJ_DEVRT_SYMBOL "__cudaCDP2LaunchDeviceV2"

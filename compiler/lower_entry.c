@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local array that may stand on the stack */
+    LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local arrays that may stand on the stack */
     RUN_OF_ROWS = 8,            /* blocks side by side that go through their rows together */
     RUN_OF_LINES = 64,          /* and of those that have but one */
 };
@@ -27,6 +27,7 @@ static void make_function(kj_lower *lo, const char *name)
     const char *bits = lo->vector >= 16 ? "512" : lo->vector == 8 ? "256" : "128";
     kj_attribute_text(lo, "prefer-vector-width", bits);
     kj_attribute_text(lo, "min-legal-vector-width", bits);
+    kj_attribute_text(lo, "warn-stack-size", "0"); /* the frame's size is told to compile.c */
     lo->launch = LLVMGetParam(lo->fn, 0);
     lo->scratch_base = LLVMGetParam(lo->fn, 3);
     LLVMPositionBuilderAtEnd(lo->allocas, kj_new_block(lo, "entry"));
@@ -78,13 +79,17 @@ static void load_params(kj_lower *lo)
 
 /* ---- Arrays ---- */
 
-static void place_locals(kj_lower *lo, const kj_tarray *a)
+/* `room` is what is left of the stack's part. */
+static void place_locals(kj_lower *lo, const kj_tarray *a, int64_t *room)
 {
     int64_t size = a->static_count * kj_elem_size(a);
-    if (size * lo->gang_rows * lo->gang_lanes > LOCAL_ON_STACK)
+    int64_t gang = size * lo->gang_rows * lo->gang_lanes;
+    if (gang > *room)
         lo->plan->crossing[a->id] = true;
     if (lo->plan->crossing[a->id])
         lo->local_scratch[a->id] = kj_scratch_alloc(lo, size);
+    else
+        *room -= gang;
 }
 
 /* Where the shared arrays stand, in a block: from `offset` bytes (an i64 value) behind the scratch
@@ -212,12 +217,13 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
     kj_grid_open(&lo);
     make_function(&lo, spec->entry);
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
+    int64_t on_stack = LOCAL_ON_STACK;
     load_params(&lo);
     for (int i = 0; i < kernel->nroots; i++) {
         if (kernel->roots[i]->space == KJ_CONST && !kernel->roots[i]->filled)
             kj_lower_const(&lo, kernel->roots[i], 0);
         else if (kernel->roots[i]->space == KJ_LOCAL)
-            place_locals(&lo, kernel->roots[i]);
+            place_locals(&lo, kernel->roots[i], &on_stack);
     }
     place_variables(&lo);
     lo.rows = lo.lanes = 1;

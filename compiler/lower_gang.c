@@ -1,4 +1,5 @@
 /* Loops over the gangs of a block, and the variables that live from one region to the next. */
+#include "guard.h"
 #include "lower.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -73,6 +74,7 @@ void kj_gang_choose(kj_lower *lo)
         lanes *= 2;
     lo->gang_lanes = warps ? KJ_WARP : lanes > most ? most : lanes;
     lo->gang_rows = 1;
+    KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
     if (!lo->flat && lo->gang_lanes > 1)
         while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= in_all &&
                block[1] % (lo->gang_rows * 2) == 0)

@@ -2,12 +2,48 @@
 #include "target.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
 #include <string.h>
+
+#include "guard.h"
+#include "identity.h"
+
+/* ---- Errors that LLVM does not survive ---- */
+
+/* llvm::install_bad_alloc_error_handler, which LLVM-C has no name for. */
+void kj_install_no_memory_handler(void (*handler)(void *user, const char *reason, bool dump),
+                                  void *user) __asm__("_ZN4llvm31install_bad_alloc_error_handlerEP"
+                                                      "FvPvPKcbES0_");
+
+static void on_fatal(const char *reason)
+{
+    kj_break(KJ_BROKEN, reason);
+}
+
+static void on_no_memory(void *user, const char *reason, bool dump)
+{
+    (void)user, (void)dump;
+    kj_break(KJ_NO_ROOM, reason);
+}
+
+/* LLVM has one handler a process: where it is a library of others, too, theirs stays. */
+static void take_errors(void)
+{
+    if (KJ_LLVM_IS_SHARED)
+        return;
+    LLVMInstallFatalErrorHandler(on_fatal);
+    kj_install_no_memory_handler(on_no_memory, NULL);
+}
+
+/* ---- Targets ---- */
 
 char *kj_target_open(kj_target *t, const kj_compile_options *options)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, take_errors);
     *t = (kj_target){.kind = options->arch ? &kj_ptx_target : &kj_host_target};
     return t->kind->open(t, options);
 }

@@ -11,7 +11,7 @@ static void initialise(void)
     LLVMInitializeNativeAsmPrinter();
 }
 
-void kj_host_ready(void)
+static void make_ready(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, initialise);
@@ -26,7 +26,7 @@ static int vector_width(const char *features)
 
 static char *open_host(kj_target *t, const kj_compile_options *options)
 {
-    kj_host_ready();
+    make_ready();
     t->triple = LLVMGetDefaultTargetTriple();
     bool given = options->cpu != NULL;
     t->cpu = given ? LLVMCreateMessage(options->cpu) : LLVMGetHostCPUName();

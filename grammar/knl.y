@@ -13,6 +13,8 @@ int kj_yylex(KJ_YYSTYPE *value, kj_span *span, kj_parser *p);
 }
 
 %code {
+#include <string.h>
+
 /* A rule covers its parts from the first that isn't empty. */
 static kj_span cover(const kj_span *parts, int n)
 {
@@ -27,11 +29,27 @@ static kj_span cover(const kj_span *parts, int n)
 
 static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message);
 
-/* The parser's stack lives in its frame and does not grow: an input that needs more is nested
- * too deeply. */
-#define YYINITDEPTH 6000
+/* The parser's stacks begin in its frame, which is small, and grow in the arena. An input that needs
+ * more is nested too deeply. */
+#define YYINITDEPTH 32
 #define YYMAXDEPTH 6000
 #define YYSTACK_USE_ALLOCA 0
+#define yyoverflow(message, states, states_size, values, values_size, places, places_size, depth) \
+    do { \
+        if (*(depth) >= YYMAXDEPTH) { \
+            kj_yyerror(&yylloc, p, message); \
+            break; \
+        } \
+        *(depth) = *(depth) * 2 < YYMAXDEPTH ? *(depth) * 2 : YYMAXDEPTH; \
+        *(states) = longer(p, *(states), states_size, *(depth) * YYSIZEOF(**(states))); \
+        *(values) = longer(p, *(values), values_size, *(depth) * YYSIZEOF(**(values))); \
+        *(places) = longer(p, *(places), places_size, *(depth) * YYSIZEOF(**(places))); \
+    } while (0)
+
+static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t size)
+{
+    return memcpy(kj_arena_alloc(p->arena, (size_t)size), stack, (size_t)used);
+}
 }
 
 %define api.pure full

@@ -969,7 +969,9 @@ typedef struct kjit_run_options {
  * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (then there is
  * no place), or the context was destroyed, which may not happen meanwhile either; KJIT_NOT_FOUND:
  * there is no run block, and the sentence has one to add. Runs in one context take turns, as each
- * has a `write` of its own: none of the functions above may start another. */
+ * has a `write` of its own: none of the functions above may start another. Where the calling thread
+ * has less than 2.5 MiB of stack left, the block and these functions run on another thread, while
+ * the caller waits. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
 
 /* ---- The language's own reference ---- */

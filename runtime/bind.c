@@ -41,10 +41,10 @@ static int find_param(const kj_kernel_decl *decl, const char *name)
 static kjit_status no_param(kj_binding *b, const char *name)
 {
     const kj_kernel_decl *decl = b->kernel->decl;
-    const char *names[KJ_MAX_PARAMS];
-    for (int i = 0; i < decl->nparams; i++)
+    const char **names = kj_room_take(&b->room, (size_t)decl->nparams * sizeof *names);
+    for (int i = 0; names && i < decl->nparams; i++)
         names[i] = decl->params[i].name;
-    const char *near = kj_nearest(name, names, (size_t)decl->nparams);
+    const char *near = names ? kj_nearest(name, names, (size_t)decl->nparams) : NULL;
     if (near)
         return FAIL(b, KJIT_LAUNCH, "there is no parameter '%.100s'; did you mean '%s'?", NAME(b),
                     name, near);
@@ -262,42 +262,50 @@ static kjit_status bind_value(kj_binding *b, int i)
     return check_type(b, p, arg, param_type(b, p), arg->dtype);
 }
 
-static bool add_parts(kj_binding *b, int param, const kj_aggregate *of, int64_t offset)
+/* The scalars of an aggregate, listed behind those there are if `parts` is not NULL. */
+static int list_parts(kj_field *parts, int n, const kj_aggregate *of, int64_t offset)
 {
     for (int i = 0; i < of->n; i++) {
         kj_field part = of->fields[i];
         part.offset += offset;
-        if (part.of && !add_parts(b, param, part.of, part.offset))
-            return false;
         if (part.of)
-            continue;
-        if (b->nruntime == KJ_MAX_PARAMS)
-            return false;
-        b->parts[b->nruntime] = part;
-        b->runtime[b->nruntime++] = param;
+            n = list_parts(parts, n, part.of, part.offset);
+        else if (parts)
+            parts[n++] = part;
+        else
+            n++;
     }
-    return true;
+    return n;
+}
+
+static const kj_aggregate *aggregate_of(const kj_binding *b, const kj_kernel_param *p)
+{
+    return p->ndim == 0 ? kj_aggregate_in(b->kernel->mod->ctx->records, param_type(b, p)) : NULL;
 }
 
 /* Which parameter, or which part of it, each parameter of the typed kernel is. */
 static kjit_status list_runtime(kj_binding *b)
 {
     const kj_kernel_decl *decl = b->kernel->decl;
+    int n = 0;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_aggregate *of = aggregate_of(b, &decl->params[i]);
+        n = of ? list_parts(NULL, n, of, 0) : n + !decl->params[i].is_const;
+    }
+    if (n > KJ_MAX_PARAMS)
+        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
+                    KJ_MAX_PARAMS);
+    b->runtime = kj_room_take(&b->room, (size_t)n * sizeof *b->runtime);
+    b->parts = kj_room_take(&b->room, (size_t)n * sizeof *b->parts);
+    if (!b->runtime || !b->parts)
+        return kj_no_memory(b->kernel->mod->ctx);
     b->nruntime = 0;
     for (int i = 0; i < decl->nparams; i++) {
-        const kj_kernel_param *p = &decl->params[i];
-        const kj_aggregate *of =
-            p->ndim == 0 ? kj_aggregate_in(b->kernel->mod->ctx->records, param_type(b, p)) : NULL;
-        bool room = b->nruntime < KJ_MAX_PARAMS;
-        if (p->is_const)
-            continue;
-        if (room && of)
-            room = add_parts(b, i, of, 0);
-        else if (room)
+        const kj_aggregate *of = aggregate_of(b, &decl->params[i]);
+        int end =
+            of ? list_parts(b->parts, b->nruntime, of, 0) : b->nruntime + !decl->params[i].is_const;
+        while (b->nruntime < end)
             b->runtime[b->nruntime++] = i;
-        if (!room)
-            return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters",
-                        NAME(b), KJ_MAX_PARAMS);
     }
     return KJIT_OK;
 }
@@ -323,17 +331,15 @@ kj_value kj_binding_scalar(const kj_binding *b, int i)
  * relative to one another and to multiples of 256 bytes (stage.c), so theirs say it. */
 static void compare_arrays(kj_binding *b)
 {
-    const kjit_array *arrays[KJ_MAX_PARAMS];
-    int n = 0;
-    for (int i = 0; i < b->nruntime; i++) {
-        int param = b->runtime[i];
-        if (b->kernel->decl->params[param].ndim == 0)
+    const kj_kernel_decl *decl = b->kernel->decl;
+    for (int i = 0; i < decl->nparams; i++) {
+        if (decl->params[i].ndim == 0)
             continue;
-        const kjit_array *a = b->args[param]->u.array;
+        const kjit_array *a = b->args[i]->u.array;
         b->aligned = b->aligned && (a->size == 0 || (uintptr_t)a->data % 16 == 0);
-        for (int k = 0; k < n && b->disjoint; k++)
-            b->disjoint = !kj_arrays_meet(arrays[k], a);
-        arrays[n++] = a;
+        for (int k = 0; k < i && b->disjoint; k++)
+            if (decl->params[k].ndim > 0)
+                b->disjoint = !kj_arrays_meet(b->args[k]->u.array, a);
     }
 }
 
@@ -456,15 +462,14 @@ static void make_key(kj_binding *b)
         consts[i] = value_bits(b->consts[i]);
 }
 
-kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b)
+kjit_status kj_bind_placed(kj_binding *b)
 {
-    const kj_kernel_decl *decl = kernel->decl;
+    const kj_kernel_decl *decl = b->kernel->decl;
     kjit_status status = KJIT_OK;
-    b->kernel = kernel;
     b->nconsts = 0;
     b->small = true;
     b->read_only = b->smart = false;
-    b->disjoint = b->aligned = kernel->mod->ctx->ops->variants;
+    b->disjoint = b->aligned = b->kernel->mod->ctx->ops->variants;
     for (int i = 0; i < decl->ngenerics; i++)
         b->generics[i] = KJ_VOID;
     for (int i = 0; i < decl->nparams && status == KJIT_OK; i++)
@@ -492,23 +497,36 @@ kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b)
         status = list_runtime(b);
     if (status != KJIT_OK)
         return status;
-    if (kernel->mod->ctx->ops->variants)
+    if (b->kernel->mod->ctx->ops->variants)
         compare_arrays(b);
     make_key(b);
     return KJIT_OK;
 }
 
-kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b)
+kjit_status kj_bind(kj_binding *b, const kjit_arg *args, int nargs)
+{
+    for (int i = 0; i < b->kernel->decl->ngenerics; i++)
+        b->generics[i] = KJ_VOID; /* for messages */
+    kjit_status status = place_args(b, args, nargs);
+    return status == KJIT_OK ? kj_bind_placed(b) : status;
+}
+
+kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b)
 {
     const kj_kernel_decl *decl = kernel->decl;
+    size_t n = (size_t)decl->nparams;
     b->kernel = kernel;
-    for (int i = 0; i < decl->ngenerics && i < KJ_MAX_PARAMS; i++)
-        b->generics[i] = KJ_VOID; /* for messages */
-    if (decl->nparams > KJ_MAX_PARAMS || decl->ngenerics > KJ_MAX_PARAMS)
-        return FAIL(b, KJIT_LAUNCH, "a kernel that is launched has at most %d parameters", NAME(b),
-                    KJ_MAX_PARAMS);
-    kjit_status status = place_args(b, args, nargs);
-    return status == KJIT_OK ? kj_bind_placed(kernel, b) : status;
+    b->label = NULL;
+    kj_room_begin(&b->room);
+    b->args = kj_room_take(&b->room, n * sizeof *b->args);
+    b->scalars = kj_room_take(&b->room, n * sizeof *b->scalars);
+    b->layouts = kj_room_take(&b->room, n * sizeof *b->layouts);
+    b->generics = kj_room_take(&b->room, (size_t)decl->ngenerics * sizeof *b->generics);
+    b->consts = kj_room_take(&b->room, (size_t)decl->nconsts * sizeof *b->consts);
+    b->key = kj_room_take(&b->room, (size_t)kernel->key_words * sizeof *b->key);
+    if (b->args && b->scalars && b->layouts && b->generics && b->consts && b->key)
+        return KJIT_OK;
+    return kj_no_memory(kernel->mod->ctx);
 }
 
 /* ---- Dimensions ---- */
@@ -520,11 +538,11 @@ static kjit_status bad_dims(kj_binding *b, const char *what, const int64_t dims[
                 (long long)dims[1], (long long)dims[2], limit);
 }
 
-kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b)
+kjit_status kj_check_dims(kj_binding *b, const kjit_config *config)
 {
+    const kj_kernel *kernel = b->kernel;
     const kj_device_ops *ops = kernel->mod->ctx->ops;
     char limit[160];
-    b->kernel = kernel;
     for (int i = 0; i < 3; i++) {
         b->grid[i] = config->grid[i] == 0 && i > 0 ? 1 : config->grid[i];
         b->block[i] = config->block[i] == 0 && i > 0 ? 1 : config->block[i];

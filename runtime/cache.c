@@ -127,7 +127,7 @@ typedef struct prefix {
 } prefix;
 
 typedef struct numbers {
-    int64_t scratch, shared, nargs;
+    int64_t scratch, shared, stack, nargs;
 } numbers;
 
 bool kj_cache_parse(const kj_stored *s, kj_cache_value *out)
@@ -168,6 +168,7 @@ static void get_numbers(const char *list, size_t i, kj_code *out)
     memcpy(&n, list + i * sizeof n, sizeof n);
     out->scratch = n.scratch;
     out->shared = n.shared;
+    out->stack = n.stack;
     out->nargs = (int)n.nargs;
 }
 
@@ -196,7 +197,10 @@ bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
 
 static void put_numbers(kj_str *t, const kj_code *code)
 {
-    numbers n = {.scratch = code->scratch, .shared = code->shared, .nargs = code->nargs};
+    numbers n = {.scratch = code->scratch,
+                 .shared = code->shared,
+                 .stack = code->stack,
+                 .nargs = code->nargs};
     kj_str_add(t, (const char *)&n, sizeof n);
 }
 

@@ -184,7 +184,7 @@ kjit_status kjit_cache_list(kjit_context *ctx, kjit_module *mod,
         return kj_fail(ctx, KJIT_INVALID, "the module belongs to another context");
     listing l = {.mod = mod, .visit = visit, .user = user};
     kj_arena_init(&l.arena, NULL);
-    l.failed = mod && !kj_guarded(&l.arena, put_origin, &l);
+    l.failed = mod && kj_guarded(&l.arena, put_origin, &l, NULL) != KJ_DONE;
     kj_arena_free(&l.arena);
     if (!l.failed)
         kj_store_each(kj_cache_store(ctx), look, &l);

@@ -107,48 +107,80 @@ static kjit_status find_device(const char *name, const kj_device_ops **ops, int 
     return KJIT_OK;
 }
 
-static kjit_status create(const kjit_context_options *options, kjit_context **out, kj_failure *why)
-{
+/* A device, found and opened. */
+typedef struct opening {
+    const kjit_context_options *options;
     const kj_device_ops *ops;
     int ordinal;
-    kjit_status status = find_device(options->device, &ops, &ordinal, why);
+    kj_device *dev;
+    kjit_device_info info;
+    kjit_status status;
+    kj_failure *why;
+} opening;
+
+static void open_device(void *data)
+{
+    opening *o = data;
+    o->status = find_device(o->options->device, &o->ops, &o->ordinal, o->why);
+    if (o->status == KJIT_OK)
+        o->status = o->ops->open(o->ordinal, o->options->workers, &o->dev, o->why);
+    if (o->status == KJIT_OK)
+        o->ops->describe(o->dev, o->ordinal, &o->info);
+}
+
+/* What a context has beside its device; *ctx is its own to give back when it fails. */
+static kjit_status furnish(kjit_context *ctx, const kjit_context_options *options,
+                           uint64_t device_memory, kj_failure *why)
+{
+    ctx->cache_path = options->cache ? strdup(options->cache) : NULL;
+    ctx->records = kj_records_new();
+    if (!ctx->records || (options->cache && !ctx->cache_path))
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    kjit_status status = kj_pendings_init(&ctx->pendings, options, device_memory, why);
     if (status != KJIT_OK)
         return status;
-    if (!kj_threads_begin())
-        return kj_because(why, KJIT_NO_MEMORY, "the system has no place for what threads have");
+    status = kj_allocator_begin(ctx, options->allocator, why);
+    if (status != KJIT_OK)
+        kj_pendings_destroy(&ctx->pendings);
+    return status;
+}
+
+static kjit_context *new_context(const opening *o)
+{
     kjit_context *ctx = kj_handle_new(KJ_CONTEXT, sizeof *ctx);
     if (!ctx)
-        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    ctx->ops = ops;
-    ctx->ordinal = ordinal;
+        return NULL;
+    ctx->ops = o->ops;
+    ctx->dev = o->dev;
+    ctx->ordinal = o->ordinal;
     ctx->pid = getpid();
     atomic_init(&ctx->refs, 1);
     atomic_init(&ctx->timing, NULL);
     atomic_init(&ctx->has_printed, false);
     atomic_init(&ctx->legacy.issued, 0);
     atomic_init(&ctx->tracer.on, false);
-    ctx->cache_path = options->cache ? strdup(options->cache) : NULL;
-    ctx->records = kj_records_new();
-    if (!ctx->records || (options->cache && !ctx->cache_path))
-        status = kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    else
-        status = ops->open(ordinal, options->workers, &ctx->dev, why);
-    if (status == KJIT_OK) {
-        kjit_device_info info;
-        ops->describe(ctx->dev, ordinal, &info);
-        status = kj_pendings_init(&ctx->pendings, options, info.memory, why);
-        if (status == KJIT_OK) {
-            status = kj_allocator_begin(ctx, options->allocator, why);
-            if (status != KJIT_OK)
-                kj_pendings_destroy(&ctx->pendings);
-        }
-        if (status != KJIT_OK)
-            ops->close(ctx->dev);
-    }
+    return ctx;
+}
+
+static kjit_status create(const kjit_context_options *options, kjit_context **out, kj_failure *why)
+{
+    opening o = {.options = options, .why = why};
+    if (!kj_threads_begin())
+        return kj_because(why, KJIT_NO_MEMORY, "the system has no place for what threads have");
+    if (!kj_with_stack(KJ_DRIVER_STACK, open_device, &o))
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    if (o.status != KJIT_OK)
+        return o.status;
+    kjit_context *ctx = new_context(&o);
+    kjit_status status = ctx ? furnish(ctx, options, o.info.memory, why)
+                             : kj_because(why, KJIT_NO_MEMORY, "out of memory");
     if (status != KJIT_OK) {
-        kj_records_free(ctx->records);
-        free(ctx->cache_path);
-        kj_handle_free(ctx);
+        if (ctx) {
+            kj_records_free(ctx->records);
+            free(ctx->cache_path);
+            kj_handle_free(ctx);
+        }
+        o.ops->close(o.dev);
         return status;
     }
     ctx->memory = kj_machine_memory();

@@ -125,6 +125,9 @@ typedef struct kj_graph_step {
     const kj_transfer *copy;
 } kj_graph_step;
 
+/* Bytes of stack that a driver may take when it is opened or loads code. */
+enum { KJ_DRIVER_STACK = 1 << 20 };
+
 typedef struct kj_device_ops {
     const char *kind; /* "cpu": the name users give */
     bool host_memory;

@@ -114,9 +114,12 @@ static const form *find_form(const char *what)
 static kjit_status step(emission *e, void (*run)(void *))
 {
     kj_arena_init(&e->arena, NULL);
-    bool done = kj_guarded(&e->arena, run, e);
+    kj_complaint complaint;
+    kj_outcome outcome = kj_guarded_apart(&e->arena, run, e, &complaint);
     kj_arena_free(&e->arena);
-    if (!done || e->out.failed || e->errors.failed)
+    if (outcome != KJ_DONE)
+        return kj_fail_early(e->mod->ctx, outcome, &complaint);
+    if (e->out.failed || e->errors.failed)
         return kj_no_memory(e->mod->ctx);
     if (e->errors.size > 0)
         return kj_fail(e->mod->ctx, KJIT_COMPILE, "%s", e->errors.data);

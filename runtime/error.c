@@ -47,6 +47,13 @@ kjit_status kj_no_memory(kjit_context *ctx)
     return KJIT_NO_MEMORY;
 }
 
+kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint)
+{
+    if (outcome != KJ_BROKEN)
+        return kj_no_memory(ctx);
+    return kj_fail(ctx, KJIT_INTERNAL, "the compiler failed: %s", complaint->text);
+}
+
 kjit_status kj_no_out(kjit_context *ctx)
 {
     return kj_fail(ctx, KJIT_INVALID, "out is NULL");

@@ -321,7 +321,7 @@ static void write_fault(void *data)
 static char *text_of(fault_message *m)
 {
     kj_arena_init(&m->arena, NULL);
-    kj_guarded(&m->arena, write_fault, m);
+    kj_guarded(&m->arena, write_fault, m, NULL);
     kj_arena_free(&m->arena);
     return m->text;
 }

@@ -14,11 +14,11 @@ static int64_t usual_block(const kj_kernel *k, int64_t n)
     return bound > 0 && bound < block ? bound : block;
 }
 
-static kjit_status bind_for_all(kj_kernel *k, int64_t n, int64_t block, const kjit_arg *args,
-                                int nargs, kj_binding *b)
+static kjit_status bind_for_all(kj_binding *b, int64_t n, int64_t block, const kjit_arg *args,
+                                int nargs)
 {
     kjit_config config = {.grid = {n / block + (n % block != 0)}, .block = {block}};
-    return kj_launch_bind(k, &config, args, nargs, b);
+    return kj_launch_bind(b, &config, args, nargs);
 }
 
 /* The part of a multiprocessor's threads that run together in blocks of the binding's size; 0 when
@@ -38,20 +38,19 @@ static double occupancy(kj_binding *b, const kj_variant *variant)
 /* Where less than half of a multiprocessor's threads would run together in blocks of the usual
  * size, another one may be better: small ones share registers out, large ones share what a block
  * has. Each that is tried is compiled. */
-static int64_t choose_block(const kj_binding *usual, kj_variant *variant, int64_t n,
-                            const kjit_arg *args, int nargs)
+static int64_t choose_block(kj_binding *b, kj_variant *variant, int64_t n, const kjit_arg *args,
+                            int nargs)
 {
     static const int64_t sizes[] = {128, 512, 1024, 64};
-    kj_binding b = *usual;
-    double best = occupancy(&b, variant);
-    int64_t chosen = b.block[0], most = b.kernel->decl->launch_bounds[0];
+    double best = occupancy(b, variant);
+    int64_t chosen = b->block[0], most = b->kernel->decl->launch_bounds[0];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && best < 0.5; i++) {
         if (most > 0 && sizes[i] > most)
             continue;
-        bool fits = bind_for_all(b.kernel, n, sizes[i], args, nargs, &b) == KJIT_OK &&
-                    kj_launch_find(&b, &variant) == KJIT_OK &&
-                    (!variant->kernel->requires || kj_check_requires(&b, variant) == KJIT_OK);
-        double part = fits ? occupancy(&b, variant) : 0;
+        bool fits = bind_for_all(b, n, sizes[i], args, nargs) == KJIT_OK &&
+                    kj_launch_find(b, &variant) == KJIT_OK &&
+                    (!variant->kernel->requires || kj_check_requires(b, variant) == KJIT_OK);
+        double part = fits ? occupancy(b, variant) : 0;
         if (part > best) {
             best = part;
             chosen = sizes[i];
@@ -72,15 +71,16 @@ static kjit_status bind_chosen(kj_binding *b, int64_t n, const kjit_arg *args, i
         block = choose_block(b, variant, n, args, nargs);
         atomic_store_explicit(&variant->for_all, block, memory_order_relaxed);
     }
-    return block == b->block[0] ? KJIT_OK : bind_for_all(b->kernel, n, block, args, nargs, b);
+    return block == b->block[0] ? KJIT_OK : bind_for_all(b, n, block, args, nargs);
 }
 
-/* Binds a launch for all of n elements, n > 0. */
-static kjit_status bind_best(kj_kernel *k, int64_t n, const kjit_arg *args, int nargs,
-                             kj_binding *b)
+/* Binds a launch for all of n elements. */
+static kjit_status bind_best(kj_binding *b, int64_t n, const kjit_arg *args, int nargs)
 {
-    kjit_status status = bind_for_all(k, n, usual_block(k, n), args, nargs, b);
-    return status == KJIT_OK && k->mod->ctx->ops->inspect ? bind_chosen(b, n, args, nargs) : status;
+    const kj_kernel *k = b->kernel;
+    kjit_status status = bind_for_all(b, n, usual_block(k, n), args, nargs);
+    bool choice = status == KJIT_OK && n > 0 && k->mod->ctx->ops->inspect;
+    return choice ? bind_chosen(b, n, args, nargs) : status;
 }
 
 kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, kjit_stream *stream,
@@ -94,10 +94,13 @@ kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, 
     if (n < 0)
         return kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s': a launch for all of %lld elements",
                        kernel, (long long)n);
-    if (n == 0)
-        return bind_for_all(k, n, usual_block(k, n), args, nargs, &b);
-    status = bind_best(k, n, args, nargs, &b);
-    return status == KJIT_OK ? kj_launch_bound(&b, stream) : status;
+    status = kj_binding_begin(k, &b);
+    if (status == KJIT_OK)
+        status = bind_best(&b, n, args, nargs);
+    if (status == KJIT_OK && n > 0)
+        status = kj_launch_bound(&b, stream);
+    kj_binding_end(&b);
+    return status;
 }
 
 /* ---- Questions ---- */
@@ -125,9 +128,12 @@ kjit_status kjit_forall_block(kjit_module *mod, const char *kernel, const kjit_a
         return status;
     if (!threads)
         return kj_fail(mod->ctx, KJIT_INVALID, "the result's place is NULL");
-    status = bind_best(k, largest(args, nargs), args, nargs, &b);
+    status = kj_binding_begin(k, &b);
+    if (status == KJIT_OK)
+        status = bind_best(&b, largest(args, nargs), args, nargs);
     if (status == KJIT_OK)
         *threads = b.block[0];
+    kj_binding_end(&b);
     return status;
 }
 
@@ -144,12 +150,35 @@ kjit_status kjit_max_cooperative_blocks(kjit_module *mod, const char *kernel,
     if (!block || !out)
         return kj_fail(mod->ctx, KJIT_INVALID, "the block or the result's place is NULL");
     kjit_config config = {.grid = {1}, .block = {block[0], block[1], block[2]}};
-    status = kj_launch_bind(k, &config, args, nargs, &b);
+    status = kj_binding_begin(k, &b);
+    if (status == KJIT_OK)
+        status = kj_launch_bind(&b, &config, args, nargs);
     if (status == KJIT_OK)
         status = kj_launch_find(&b, &ready.variant);
     if (status == KJIT_OK)
         status = kj_launch_scratch(&b, ready.variant, &ready.scratch);
-    return status == KJIT_OK ? kj_launch_resident(&b, &ready, out) : status;
+    if (status == KJIT_OK)
+        status = kj_launch_resident(&b, &ready, out);
+    kj_binding_end(&b);
+    return status;
+}
+
+static kjit_status inspect(kj_binding *b, kjit_kernel_info *out)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    kj_ready ready = {0};
+    kj_failure why;
+    if (!ctx->ops->inspect)
+        return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
+    kjit_status status = kj_launch_find(b, &ready.variant);
+    if (status == KJIT_OK)
+        status = kj_launch_scratch(b, ready.variant, &ready.scratch);
+    if (status != KJIT_OK)
+        return status;
+    int64_t threads = b->block[0] * b->block[1] * b->block[2];
+    status =
+        ctx->ops->inspect(ctx->dev, ready.variant->exec, (int)threads, ready.scratch, out, &why);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }
 
 kjit_status kjit_launch_info(kjit_module *mod, const char *kernel, const kjit_config *config,
@@ -157,29 +186,19 @@ kjit_status kjit_launch_info(kjit_module *mod, const char *kernel, const kjit_co
 {
     kj_kernel *k;
     kj_binding b;
-    kj_ready ready = {0};
-    kj_failure why;
     if (out)
         *out = (kjit_kernel_info){0};
     kjit_status status =
         kj_launch_enter(mod, kernel, config ? config->stream : NULL, args, nargs, &k);
     if (status != KJIT_OK)
         return status;
-    kjit_context *ctx = mod->ctx;
     if (!config || !out)
-        return kj_fail(ctx, KJIT_INVALID, "the config or the result's place is NULL");
-    status = kj_launch_bind(k, config, args, nargs, &b);
-    if (status != KJIT_OK)
-        return status;
-    if (!ctx->ops->inspect)
-        return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
-    status = kj_launch_find(&b, &ready.variant);
+        return kj_fail(mod->ctx, KJIT_INVALID, "the config or the result's place is NULL");
+    status = kj_binding_begin(k, &b);
     if (status == KJIT_OK)
-        status = kj_launch_scratch(&b, ready.variant, &ready.scratch);
-    if (status != KJIT_OK)
-        return status;
-    int64_t threads = b.block[0] * b.block[1] * b.block[2];
-    status =
-        ctx->ops->inspect(ctx->dev, ready.variant->exec, (int)threads, ready.scratch, out, &why);
-    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+        status = kj_launch_bind(&b, config, args, nargs);
+    if (status == KJIT_OK)
+        status = inspect(&b, out);
+    kj_binding_end(&b);
+    return status;
 }

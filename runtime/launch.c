@@ -215,12 +215,11 @@ kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_strea
     return *kernel ? KJIT_OK : kj_no_kernel(mod, name);
 }
 
-kjit_status kj_launch_bind(kj_kernel *kernel, const kjit_config *config, const kjit_arg *args,
-                           int nargs, kj_binding *b)
+kjit_status kj_launch_bind(kj_binding *b, const kjit_config *config, const kjit_arg *args,
+                           int nargs)
 {
-    b->label = NULL;
-    kjit_status status = kj_check_dims(kernel, config, b);
-    return status == KJIT_OK ? kj_bind(kernel, args, nargs, b) : status;
+    kjit_status status = kj_check_dims(b, config);
+    return status == KJIT_OK ? kj_bind(b, args, nargs) : status;
 }
 
 kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char *label,
@@ -234,11 +233,14 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
         return status;
     if (!config)
         return kj_fail(mod->ctx, KJIT_INVALID, "config is NULL");
-    status = kj_launch_bind(k, config, args, nargs, &b);
+    status = kj_binding_begin(k, &b);
+    if (status == KJIT_OK)
+        status = kj_launch_bind(&b, config, args, nargs);
     b.label = label;
-    if (status != KJIT_OK || b.grid[0] == 0)
-        return status;
-    return kj_launch_bound(&b, config->stream);
+    if (status == KJIT_OK && b.grid[0] > 0)
+        status = kj_launch_bound(&b, config->stream);
+    kj_binding_end(&b);
+    return status;
 }
 
 kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,

@@ -17,8 +17,8 @@ typedef struct kj_ready {
 kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_stream *stream,
                             const kjit_arg *args, int nargs, kj_kernel **kernel);
 /* Checks the dimensions and binds the arguments. */
-kjit_status kj_launch_bind(kj_kernel *kernel, const kjit_config *config, const kjit_arg *args,
-                           int nargs, kj_binding *b);
+kjit_status kj_launch_bind(kj_binding *b, const kjit_config *config, const kjit_arg *args,
+                           int nargs);
 /* The code for the binding's arguments and block. */
 kjit_status kj_launch_find(kj_binding *b, kj_variant **out);
 /* Bytes of memory for each block in flight: shared arrays and what the code adds. */
@@ -44,13 +44,13 @@ typedef struct kj_staged_array {
 
 typedef struct kj_staged {
     int narrays, npieces;
-    kj_staged_array arrays[KJ_MAX_PARAMS]; /* each view once, by address */
-    kj_buffer *pieces[KJ_MAX_PARAMS];
+    kj_staged_array *arrays; /* each view once, by address */
+    kj_buffer **pieces;
 } kj_staged;
 
 bool kj_stage_needed(const kj_binding *b, const kj_variant *variant);
 /* Moves them there: what succeeds ends with kj_stage_drop. */
-kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_stream *stream,
+kjit_status kj_stage_in(kj_binding *b, const kj_variant *variant, kjit_stream *stream,
                         kj_staged *s);
 /* After the launch: moves back what the kernel writes. */
 kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream);
@@ -81,7 +81,7 @@ void kj_packet_drop(kj_packet *packet);
 kjit_status kj_packet_launch(kj_packet *packet, const char *label, kj_reported *reported,
                              kjit_stream *stream);
 /* The same without a packet, now. */
-kjit_status kj_launch_now(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staged *staged,
                           const kj_reported *reported);
 
 /* ---- Prepared launches (plan.c) ---- */

@@ -75,14 +75,17 @@ typedef struct kj_domain {
     int ndim;
     int64_t shape[KJ_DOMAIN_AXES];
     int group[KJ_DOMAIN_AXES]; /* axes of different groups stay apart */
-    int narrays;
-    kj_domain_array arrays[KJ_LAZY_LEAVES + 2];
+    int narrays, room;
+    kj_domain_array *arrays, few[4];
+    bool failed; /* one found no memory, and is missing */
 } kj_domain;
 
 void kj_domain_init(kj_domain *s, int ndim, const int64_t *shape);
 int kj_domain_find(const kj_domain *s, const kjit_array *a); /* narrays: it isn't there */
 /* Its place among the arrays; the same view twice is one. Its axes are the domain's last. */
 int kj_domain_add(kj_domain *s, kjit_array *a);
+/* One more, whose axes are still to be said; gives its place. */
+int kj_domain_append(kj_domain *s, kjit_array *a);
 /* Drops axes of one element, puts the others in the order of array `by`'s strides (unless that is
  * -1), joins neighbours. At least one axis is left. */
 void kj_domain_join(kj_domain *s, int by);
@@ -98,15 +101,18 @@ typedef struct kj_lazy_kernel {
     kj_span named; /* the text that timings show */
     kj_domain domain;
     kj_str params, lets, body; /* lets: what values need before them */
-    kjit_arg args[2 * KJ_LAZY_LEAVES + 8];
-    int nargs, nscalars, nlets;
+    kjit_arg *args, few[8];
+    int nargs, room, nscalars, nlets;
+    bool failed; /* an argument found no memory */
 } kj_lazy_kernel;
 
 /* Adds the arrays of a value to the domain. */
 void kj_lazy_gather(kj_domain *s, kj_rvalue v);
 /* Declares the domain's arrays as parameters a0, a1, ... */
 void kj_lazy_params(kj_lazy_kernel *k);
-/* One more parameter; one for an array of one axis. */
+/* One more argument. */
+void kj_lazy_argument(kj_lazy_kernel *k, kjit_arg arg);
+/* One more parameter, with its argument; one for an array of one axis. */
 void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg);
 void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a);
 /* Array i at the position i0, i1, ... */

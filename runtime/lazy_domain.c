@@ -7,7 +7,8 @@
 
 void kj_domain_init(kj_domain *s, int ndim, const int64_t *shape)
 {
-    *s = (kj_domain){.ndim = ndim};
+    *s = (kj_domain){.ndim = ndim, .room = sizeof s->few / sizeof *s->few};
+    s->arrays = s->few;
     for (int i = 0; i < ndim; i++)
         s->shape[i] = shape[i];
 }
@@ -27,19 +28,43 @@ int kj_domain_find(const kj_domain *s, const kjit_array *a)
     return i;
 }
 
+static bool grow(kj_domain *s)
+{
+    size_t room = 2 * (size_t)s->room;
+    kj_domain_array *more = malloc(room * sizeof *more);
+    if (!more)
+        return false;
+    memcpy(more, s->arrays, (size_t)s->narrays * sizeof *more);
+    if (s->arrays != s->few)
+        free(s->arrays);
+    s->arrays = more;
+    s->room = (int)room;
+    return true;
+}
+
+int kj_domain_append(kj_domain *s, kjit_array *a)
+{
+    if (s->narrays == s->room && !grow(s)) {
+        s->failed = true;
+        return 0;
+    }
+    s->arrays[s->narrays] = (kj_domain_array){.array = a};
+    return s->narrays++;
+}
+
 int kj_domain_add(kj_domain *s, kjit_array *a)
 {
     int found = kj_domain_find(s, a);
     if (found < s->narrays)
         return found;
-    kj_domain_array *to = &s->arrays[s->narrays];
-    *to = (kj_domain_array){.array = a};
+    int place = kj_domain_append(s, a);
+    kj_domain_array *to = &s->arrays[place];
     for (int i = 0; i < a->ndim; i++) {
         int axis = s->ndim - a->ndim + i;
         to->has[axis] = a->shape[i] == s->shape[axis];
         to->strides[axis] = to->has[axis] ? a->strides[i] : 0;
     }
-    return s->narrays++;
+    return place;
 }
 
 static void move_axis(kj_domain *s, int from, int to)
@@ -114,6 +139,8 @@ void kj_domain_join(kj_domain *s, int by)
 
 bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s)
 {
+    if (s->failed)
+        return kj_run_no_memory(r, at);
     for (int i = 0; i < s->narrays; i++) {
         kj_domain_array *a = &s->arrays[i];
         int64_t shape[KJIT_MAX_NDIM] = {1}, strides[KJIT_MAX_NDIM] = {0};
@@ -134,4 +161,8 @@ void kj_domain_free(kj_domain *s)
 {
     for (int i = 0; i < s->narrays; i++)
         kjit_array_free(s->arrays[i].view);
+    if (s->arrays != s->few)
+        free(s->arrays);
+    s->narrays = 0;
+    s->arrays = s->few;
 }

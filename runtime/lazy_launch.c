@@ -2,6 +2,7 @@
  * finished. */
 #include "lazy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The expression as it is written, on one line, shortened: "expr: 2 * x + sin(z)". */
@@ -32,7 +33,7 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
     kj_run *r = k->run;
     kj_str text = {0}, label = {0};
     kjit_module *mod = NULL;
-    if (k->params.failed || k->body.failed)
+    if (k->failed || k->params.failed || k->body.failed)
         return kj_run_no_memory(r, k->at);
     kj_str_printf(&text, "kernel expr(%s) {\n%s}\n", k->params.data, k->body.data);
     put_label(r, k->named, what, &label);
@@ -52,6 +53,9 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
 void kj_lazy_free(kj_lazy_kernel *k)
 {
     kj_domain_free(&k->domain);
+    if (k->args != k->few)
+        free(k->args);
+    k->args = NULL;
     kj_str_free(&k->params);
     kj_str_free(&k->lets);
     kj_str_free(&k->body);

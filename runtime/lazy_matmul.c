@@ -276,8 +276,7 @@ static void put_tile_body(kj_lazy_kernel *k, axes a, kj_dtype type)
 /* The array's last two axes are y and x of the domain, those before the last of the stack. */
 static void place(kj_domain *d, int stack, kjit_array *a, int y, int x)
 {
-    kj_domain_array *to = &d->arrays[d->narrays++];
-    *to = (kj_domain_array){.array = a};
+    kj_domain_array *to = &d->arrays[kj_domain_append(d, a)];
     for (int i = 0; i < a->ndim; i++) {
         int axis = i == a->ndim - 1   ? x - '0'
                    : i == a->ndim - 2 ? y - '0'

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void kj_lazy_gather(kj_domain *s, kj_rvalue v)
@@ -14,20 +15,41 @@ void kj_lazy_gather(kj_domain *s, kj_rvalue v)
         kj_lazy_gather(s, v.u.object->u.lazy->args[i]);
 }
 
+void kj_lazy_argument(kj_lazy_kernel *k, kjit_arg arg)
+{
+    if (!k->args) {
+        k->args = k->few;
+        k->room = sizeof k->few / sizeof *k->few;
+    }
+    if (k->nargs == k->room) {
+        size_t room = 2 * (size_t)k->room;
+        kjit_arg *more = malloc(room * sizeof *more);
+        k->failed = k->failed || !more;
+        if (!more)
+            return;
+        memcpy(more, k->args, (size_t)k->nargs * sizeof *more);
+        if (k->args != k->few)
+            free(k->args);
+        k->args = more;
+        k->room = (int)room;
+    }
+    k->args[k->nargs++] = arg;
+}
+
 void kj_lazy_params(kj_lazy_kernel *k)
 {
     for (int i = 0; i < k->domain.narrays; i++) {
         kjit_array *a = k->domain.arrays[i].view;
         kj_str_printf(&k->params, "%sa%d: %s[%.*s]", k->nargs ? ", " : "", i,
                       kjit_dtype_name(a->dtype), a->ndim - 1, ",,,,,");
-        k->args[k->nargs++] = kjit_arg_array(a);
+        kj_lazy_argument(k, kjit_arg_array(a));
     }
 }
 
 void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg)
 {
     kj_str_printf(&k->params, ", %s: %s", name, type);
-    k->args[k->nargs++] = arg;
+    kj_lazy_argument(k, arg);
 }
 
 void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a)
@@ -111,9 +133,9 @@ static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
     kj_str_printf(t, "s%d", k->nscalars);
     kj_str_printf(&k->params, "%ss%d: %s", k->nargs ? ", " : "", k->nscalars++,
                   kj_types[type].name);
-    k->args[k->nargs++] = type == KJ_BOOL     ? kjit_arg_bool(as.b)
-                          : kj_is_float(type) ? kjit_arg_f64(as.f)
-                                              : kjit_arg_i64(as.i);
+    kj_lazy_argument(k, type == KJ_BOOL     ? kjit_arg_bool(as.b)
+                        : kj_is_float(type) ? kjit_arg_f64(as.f)
+                                            : kjit_arg_i64(as.i));
 }
 
 /* ---- Operations ---- */

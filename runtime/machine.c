@@ -11,7 +11,7 @@
 
 #include "device.h"
 
-enum { PATH_SIZE = 1024, FILE_SIZE = 8192 };
+enum { FILE_SIZE = 8192 };
 
 double kj_now_ms(void)
 {
@@ -20,19 +20,35 @@ double kj_now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* The start of a file as text; false when it cannot be read. */
-static bool read_text(const char *path, char text[FILE_SIZE])
+/* The start of a file as text, for free(); NULL when it cannot be read. */
+static char *read_text(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return NULL;
+    char *text = malloc(FILE_SIZE);
     size_t size = 0;
     ssize_t n;
-    while (size < FILE_SIZE - 1 && (n = read(fd, text + size, FILE_SIZE - 1 - size)) > 0)
+    while (text && size < FILE_SIZE - 1 && (n = read(fd, text + size, FILE_SIZE - 1 - size)) > 0)
         size += (size_t)n;
     close(fd);
-    text[size] = '\0';
-    return size > 0;
+    if (text && size > 0) {
+        text[size] = '\0';
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+/* The same of a file in a directory. */
+static char *read_in(const char *dir, const char *file)
+{
+    char *path = NULL, *text = NULL;
+    if (asprintf(&path, "%s/%s", dir, file) >= 0) {
+        text = read_text(path);
+        free(path);
+    }
+    return text;
 }
 
 /* The number after `key` at the start of a line: "MemAvailable:  123 kB". */
@@ -51,46 +67,53 @@ static bool find_number(const char *text, const char *key, uint64_t *out)
     return false;
 }
 
+typedef void visit_fn(const char *dir, bool v2, void *user);
+
+/* Calls `visit` with a directory and those above it, up to the hierarchy's root. */
+static void visit_upwards(const char *root, const char *path, bool v2, visit_fn *visit, void *user)
+{
+    char *dir;
+    if (asprintf(&dir, "/sys/fs/cgroup/%s%s", root, path) < 0)
+        return;
+    size_t least = strlen("/sys/fs/cgroup") + (*root ? 1 + strlen(root) : 0);
+    for (;;) {
+        visit(dir, v2, user);
+        char *slash = strrchr(dir, '/');
+        if (!slash || (size_t)(slash - dir) < least)
+            break;
+        *slash = '\0';
+    }
+    free(dir);
+}
+
 /* Calls `visit` with each directory of the process's control groups, from its own up to the root:
  * version 2, or the version 1 hierarchy of `controller`. */
-static void visit_groups(const char *controller,
-                         void (*visit)(const char *dir, bool v2, void *user), void *user)
+static void visit_groups(const char *controller, visit_fn *visit, void *user)
 {
-    char groups[FILE_SIZE], dir[PATH_SIZE + FILE_SIZE];
-    if (!read_text("/proc/self/cgroup", groups))
-        return;
-    char *save = NULL;
-    for (char *line = strtok_r(groups, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    char *groups = read_text("/proc/self/cgroup"), *save = NULL;
+    char *line = groups ? strtok_r(groups, "\n", &save) : NULL;
+    for (; line; line = strtok_r(NULL, "\n", &save)) {
         char *names = strchr(line, ':');
         char *path = names ? strchr(names + 1, ':') : NULL;
         if (!path)
             continue;
         *path++ = '\0';
         bool v2 = names[1] == '\0';
-        if (!v2 && !strstr(names + 1, controller))
-            continue;
-        snprintf(dir, sizeof dir, "/sys/fs/cgroup/%s%s", v2 ? "" : controller, path);
-        size_t root = strlen("/sys/fs/cgroup") + (v2 ? 0 : 1 + strlen(controller));
-        for (;;) {
-            visit(dir, v2, user);
-            char *slash = strrchr(dir, '/');
-            if (!slash || (size_t)(slash - dir) < root)
-                break;
-            *slash = '\0';
-        }
+        if (v2 || strstr(names + 1, controller))
+            visit_upwards(v2 ? "" : controller, path, v2, visit, user);
     }
+    free(groups);
 }
 
 /* A number in a group's file; false for "max", none, or an absurdly large version 1 "no limit". */
 static bool group_number(const char *dir, const char *file, uint64_t *out)
 {
-    char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
-    snprintf(path, sizeof path, "%s/%s", dir, file);
-    if (!read_text(path, text))
-        return false;
-    char *end;
-    *out = strtoull(text, &end, 10);
-    return end != text && *out < (uint64_t)1 << 60;
+    char *text = read_in(dir, file), *end = text;
+    if (text)
+        *out = strtoull(text, &end, 10);
+    bool found = end != text && *out < (uint64_t)1 << 60;
+    free(text);
+    return found;
 }
 
 typedef struct memory_limits {
@@ -107,11 +130,10 @@ static void visit_memory(const char *dir, bool v2, void *user)
         m->limit = limit;
     if (!group_number(dir, v2 ? "memory.current" : "memory.usage_in_bytes", &used))
         return;
-    char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
-    snprintf(path, sizeof path, "%s/memory.stat", dir);
-    if (read_text(path, text) && find_number(text, v2 ? "file " : "total_cache ", &cached) &&
-        cached <= used)
+    char *text = read_in(dir, "memory.stat");
+    if (text && find_number(text, v2 ? "file " : "total_cache ", &cached) && cached <= used)
         used -= cached;
+    free(text);
     uint64_t left = used < limit ? limit - used : 0;
     if (left < m->free)
         m->free = left;
@@ -119,7 +141,6 @@ static void visit_memory(const char *dir, bool v2, void *user)
 
 static memory_limits memory(void)
 {
-    char text[FILE_SIZE];
     uint64_t kib;
     struct sysinfo all = {0};
     memory_limits m = {UINT64_MAX, UINT64_MAX};
@@ -127,12 +148,12 @@ static memory_limits memory(void)
         m.limit = (uint64_t)all.totalram * all.mem_unit;
         m.free = ((uint64_t)all.freeram + all.bufferram + all.freeswap) * all.mem_unit;
     }
-    if (read_text("/proc/meminfo", text)) {
-        if (find_number(text, "MemTotal:", &kib))
-            m.limit = kib * 1024;
-        if (find_number(text, "MemAvailable:", &kib))
-            m.free = kib * 1024 + (uint64_t)all.freeswap * all.mem_unit;
-    }
+    char *text = read_text("/proc/meminfo");
+    if (text && find_number(text, "MemTotal:", &kib))
+        m.limit = kib * 1024;
+    if (text && find_number(text, "MemAvailable:", &kib))
+        m.free = kib * 1024 + (uint64_t)all.freeswap * all.mem_unit;
+    free(text);
     visit_groups("memory", visit_memory, &m);
     return m;
 }
@@ -152,15 +173,11 @@ static void visit_cpu(const char *dir, bool v2, void *user)
     int *cpus = user;
     uint64_t quota = 0, period = 0;
     if (v2) {
-        char path[PATH_SIZE + FILE_SIZE + 64], text[FILE_SIZE];
-        snprintf(path, sizeof path, "%s/cpu.max", dir);
-        char *end;
-        if (!read_text(path, text))
-            return;
-        quota = strtoull(text, &end, 10); /* "max 100000" gives no number */
-        if (end == text)
-            return;
-        period = strtoull(end, NULL, 10);
+        char *text = read_in(dir, "cpu.max"), *end = text;
+        if (text)
+            quota = strtoull(text, &end, 10); /* "max 100000" gives no number */
+        period = end != text ? strtoull(end, NULL, 10) : 0;
+        free(text);
     } else if (!group_number(dir, "cpu.cfs_quota_us", &quota) ||
                !group_number(dir, "cpu.cfs_period_us", &period)) {
         return;

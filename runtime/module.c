@@ -7,17 +7,6 @@
 #include "parse.h"
 #include "runtime.h"
 
-bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data)
-{
-    jmp_buf fail, *outer = arena->fail;
-    arena->fail = &fail;
-    bool done = setjmp(fail) == 0;
-    if (done)
-        step(data);
-    arena->fail = outer;
-    return done;
-}
-
 uint64_t kj_hash_name(const char *name)
 {
     uint64_t h = 14695981039346656037u;
@@ -171,10 +160,12 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
         text.text = NULL;
         text.size = KJ_SOURCE_MAX + 1;
     }
-    if (!kj_guarded(&mod->arena, analyse, &text)) {
+    kj_complaint complaint;
+    kj_outcome outcome = kj_guarded_apart(&mod->arena, analyse, &text, &complaint);
+    if (outcome != KJ_DONE) {
         mod->nkernels = 0;
         kj_module_drop(mod);
-        return kj_no_memory(ctx);
+        return kj_fail_early(ctx, outcome, &complaint);
     }
     diagnose(mod, options);
     *out = mod;

@@ -5,8 +5,6 @@
 
 #include "launch.h"
 
-enum { MAX_SLOTS = KJ_MAX_PARAMS * (1 + 2 * KJIT_MAX_NDIM) + KJ_MAX_FILLED + 1 };
-
 /* ---- Packing ---- */
 
 static uint64_t scalar_slot(kj_value v)
@@ -234,15 +232,30 @@ static kjit_status fly(const flight *way)
     return hook ? submit_timed(way, hook) : submit(way);
 }
 
+/* Room for the values of a launch with that many slots. */
+static kj_host_launch *values_in(kj_room *room, size_t slots)
+{
+    return kj_room_take(room, sizeof(kj_host_launch) + slots * sizeof(uint64_t));
+}
+
 /* The device writes to the values of what it does at once, so they are a copy. */
 static kjit_status launch_copy(const kj_packet *packet, const char *label)
 {
-    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
+    kj_room room;
     kj_launch_call call = packet->call;
-    memcpy(storage, call.values, sizeof *call.values + call.nslots * sizeof *call.values->slots);
-    call.values = (kj_host_launch *)storage;
-    return fly(
-        &(flight){.mod = packet->mod, .variant = packet->variant, .call = &call, .label = label});
+    kjit_status status;
+    kj_room_begin(&room);
+    call.values = values_in(&room, call.nslots);
+    if (call.values) {
+        memcpy(call.values, packet->call.values,
+               sizeof *call.values + call.nslots * sizeof *call.values->slots);
+        status = fly(&(flight){
+            .mod = packet->mod, .variant = packet->variant, .call = &call, .label = label});
+    } else {
+        status = kj_no_memory(packet->mod->ctx);
+    }
+    kj_room_end(&room);
+    return status;
 }
 
 kjit_status kj_packet_launch(kj_packet *packet, const char *label, kj_reported *reported,
@@ -259,11 +272,12 @@ kjit_status kj_packet_launch(kj_packet *packet, const char *label, kj_reported *
                          .stream = stream});
 }
 
-kjit_status kj_launch_now(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staged *staged,
                           const kj_reported *reported)
 {
-    _Alignas(kj_host_launch) char storage[sizeof(kj_host_launch) + MAX_SLOTS * sizeof(uint64_t)];
-    kj_launch_call call = call_of(ready, (kj_host_launch *)storage);
+    kj_launch_call call = call_of(ready, values_in(&b->room, most_slots(b)));
+    if (!call.values)
+        return kj_no_memory(b->kernel->mod->ctx);
     call.nslots = pack(b, ready->variant, staged, reported, call.values);
     return fly(&(flight){
         .mod = b->kernel->mod, .variant = ready->variant, .call = &call, .label = b->label});

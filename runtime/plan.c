@@ -135,7 +135,6 @@ void kj_prepared_drop(kj_prepared *p)
 /* Whose each argument is, in a binding that is to be bound. */
 static void place(const kj_prepared *p, kj_binding *b)
 {
-    b->label = NULL;
     memcpy(b->grid, p->grid, sizeof b->grid);
     memcpy(b->block, p->block, sizeof b->block);
     for (int i = 0; i < p->kernel->decl->nparams; i++)
@@ -145,9 +144,15 @@ static void place(const kj_prepared *p, kj_binding *b)
 static kjit_status launch_anew(const kj_prepared *p, kjit_stream *stream)
 {
     kj_binding b;
-    place(p, &b);
-    kjit_status status = kj_bind_placed(p->kernel, &b);
-    return status == KJIT_OK ? kj_launch_bound(&b, stream) : status;
+    kjit_status status = kj_binding_begin(p->kernel, &b);
+    if (status == KJIT_OK) {
+        place(p, &b);
+        status = kj_bind_placed(&b);
+    }
+    if (status == KJIT_OK)
+        status = kj_launch_bound(&b, stream);
+    kj_binding_end(&b);
+    return status;
 }
 
 kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
@@ -187,9 +192,12 @@ kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel, const 
         return status;
     if (!config)
         return kj_fail(mod->ctx, KJIT_INVALID, "config is NULL");
-    status = kj_launch_bind(k, config, args, nargs, &b);
+    status = kj_binding_begin(k, &b);
+    if (status == KJIT_OK)
+        status = kj_launch_bind(&b, config, args, nargs);
     if (status == KJIT_OK)
         status = kj_prepared_new(&b, &p);
+    kj_binding_end(&b);
     if (status != KJIT_OK)
         return status;
     kjit_launch_plan *plan = kj_handle_new(KJ_PLAN, sizeof *plan);
@@ -225,34 +233,45 @@ static kjit_status replace(kj_prepared *p, kj_binding *b, int param)
     return KJIT_OK;
 }
 
+/* Binds the plan's launch with one argument in place of what it has, and keeps that. */
+static kjit_status bind_with(kjit_launch_plan *plan, kj_binding *b, int param, const kjit_arg *arg)
+{
+    kj_prepared *p = plan->now, *fresh;
+    kjit_status status = KJIT_OK;
+    place(p, b);
+    b->args[param] = arg;
+    if (arg->kind == KJIT_ARG_SMART)
+        status = kj_smart_argument(p->kernel->mod->ctx, arg, &b->args[param]);
+    if (status == KJIT_OK)
+        status = kj_bind_placed(b);
+    if (status != KJIT_OK)
+        return status;
+    if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
+        return replace(p, b, param);
+    status = kj_prepared_new(b, &fresh);
+    if (status != KJIT_OK)
+        return status;
+    plan->now = fresh;
+    kj_prepared_drop(p);
+    return KJIT_OK;
+}
+
 kjit_status kjit_launch_plan_set(kjit_launch_plan *plan, int param, kjit_arg arg)
 {
     kj_binding b;
     kjit_status status = enter_plan(plan);
     if (status != KJIT_OK)
         return status;
-    kj_prepared *p = plan->now, *fresh;
-    const kj_kernel_decl *decl = p->kernel->decl;
-    if (param < 0 || param >= decl->nparams)
-        return kj_fail(p->kernel->mod->ctx, KJIT_INVALID,
+    kj_kernel *kernel = plan->now->kernel;
+    if (param < 0 || param >= kernel->decl->nparams)
+        return kj_fail(plan->ctx, KJIT_INVALID,
                        "kernel '%s': there is no parameter %d: they are numbered from 0 to %d",
-                       decl->name, param, decl->nparams - 1);
-    place(p, &b);
-    b.args[param] = &arg;
-    if (arg.kind == KJIT_ARG_SMART)
-        status = kj_smart_argument(p->kernel->mod->ctx, &arg, &b.args[param]);
+                       kernel->decl->name, param, kernel->decl->nparams - 1);
+    status = kj_binding_begin(kernel, &b);
     if (status == KJIT_OK)
-        status = kj_bind_placed(p->kernel, &b);
-    if (status != KJIT_OK)
-        return status;
-    if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
-        return replace(p, &b, param);
-    status = kj_prepared_new(&b, &fresh);
-    if (status != KJIT_OK)
-        return status;
-    plan->now = fresh;
-    kj_prepared_drop(p);
-    return KJIT_OK;
+        status = bind_with(plan, &b, param, &arg);
+    kj_binding_end(&b);
+    return status;
 }
 
 kjit_status kjit_launch_plan_run(kjit_launch_plan *plan, kjit_stream *stream)

@@ -313,7 +313,7 @@ void kj_run_rows(kj_rrows *w, kjit_array *a, kjit_array *b); /* b may be NULL */
 bool kj_run_next_row(kj_rrows *w);
 
 /* The elements in C order as doubles, a chunk at a time: gives how many, 0 at the end. */
-enum { KJ_RUN_CHUNK = 512 };
+enum { KJ_RUN_CHUNK = 128 }; /* on the stack, twice */
 typedef struct kj_rfloats {
     kj_rrows rows;
     kjit_dtype dtypes[2];

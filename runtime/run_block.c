@@ -2,6 +2,7 @@
  * caller's options; out: what the block does, and a status with a sentence that shows the place. */
 #include "run.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,13 +108,31 @@ static kjit_status give_failure(kj_run *r)
 
 /* ---- The run ---- */
 
-static bool run_block(kj_run *r)
+static bool run_to_end(kj_run *r)
 {
     const kj_item *block = r->program->run;
     if (!kj_run_check_options(r) || !kj_run_statements(r, block->body))
         return false;
     return kj_run_check(r, kjit_synchronize(r->ctx), block->end) && kj_run_save_all(r) &&
            kj_run_digest(r);
+}
+
+/* Its arithmetic is the language's, whatever the program has set. */
+static void run_block(void *run)
+{
+    fenv_t state;
+    fegetenv(&state);
+    fesetenv(FE_DFL_ENV);
+    run_to_end(run);
+    fesetenv(&state);
+}
+
+/* Expressions are evaluated as they are nested, which takes stack. */
+static void run_with_stack(kj_run *r)
+{
+    enum { NEEDED = 5 << 19 };
+    if (!kj_with_stack(NEEDED, run_block, r))
+        kj_run_no_memory(r, kj_run_nowhere);
 }
 
 static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)
@@ -200,7 +219,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_printer before = kj_print_exchange(r->ctx, ours);
     kj_run_time_begin(r);
     kj_spares_begin(r->ctx);
-    run_block(r);
+    run_with_stack(r);
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
     pthread_mutex_unlock(&r->ctx->run_lock);

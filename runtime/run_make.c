@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 1024 }; /* elements computed at a time */
+enum { CHUNK = 128 }; /* elements computed at a time */
 
 static kjit_array *array_of(kj_rvalue v)
 {

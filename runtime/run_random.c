@@ -136,7 +136,7 @@ static bool seed_of(kj_run *r, const kj_rcall *c, int i, uint64_t *out)
     return kj_run_arg_int(r, c, i, &none);
 }
 
-enum { CHUNK = 1024 }; /* elements made at a time; a multiple of 4 */
+enum { CHUNK = 128 }; /* elements made at a time; a multiple of 4 */
 
 typedef void fill_chunk(uint64_t seed, int64_t first, int64_t n, double *out);
 

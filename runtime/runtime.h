@@ -15,7 +15,9 @@
 #include <sys/types.h>
 
 #include "device.h"
+#include "guard.h"
 #include "handle.h"
+#include "room.h"
 #include "store.h"
 
 /* ---- Contexts and errors (context.c, error.c) ---- */
@@ -470,11 +472,7 @@ typedef struct kj_variant {
     uint64_t key[];
 } kj_variant;
 
-enum {
-    KJ_BUCKETS = 32,
-    KJ_MAX_PARAMS = 256,
-    KJ_MAX_KEY = 1 + KJ_MAX_PARAMS + (18 * KJ_MAX_PARAMS + 63) / 64
-};
+enum { KJ_BUCKETS = 32, KJ_MAX_PARAMS = 256 };
 
 /* A kernel as the launch sees it. */
 typedef struct kj_kernel {
@@ -524,8 +522,8 @@ kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */
 kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
-/* Runs a step whose allocations in the arena may fail; false when one did. */
-bool kj_guarded(kj_arena *arena, void (*step)(void *data), void *data);
+/* What a step that did not end makes of a call. */
+kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint);
 
 /* The variant for a key, compiled if it is new; `label` is the kernel's name for timings and
  * messages, NULL: its own. */
@@ -535,31 +533,38 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
 
 /* ---- Launches (bind.c, launch.c, explain.c) ---- */
 
-/* A launch as it is bound: what its arguments fix. */
+/* A launch as it is bound: what its arguments fix. From kj_binding_begin to kj_binding_end. */
 typedef struct kj_binding {
     kj_kernel *kernel;
     const char *label; /* the kernel's name for timings and messages; NULL: its own */
     int64_t grid[3], block[3];
     int nconsts, nruntime;
-    const kjit_arg *args[KJ_MAX_PARAMS]; /* by parameter */
-    kj_dtype generics[KJ_MAX_PARAMS];
-    kj_value consts[KJ_MAX_PARAMS];
-    kj_value scalars[KJ_MAX_PARAMS]; /* by parameter: converted */
-    kj_layout layouts[KJ_MAX_PARAMS];
+    const kjit_arg **args; /* by parameter */
+    kj_dtype *generics;
+    kj_value *consts;
+    kj_value *scalars; /* by parameter: converted */
+    kj_layout *layouts;
     bool small, disjoint, aligned; /* as in kj_spec */
     bool read_only, smart;         /* one of the arrays is */
-    int runtime[KJ_MAX_PARAMS];    /* parameter of each kj_tkernel.params */
-    kj_field parts[KJ_MAX_PARAMS]; /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
-    uint64_t key[KJ_MAX_KEY];
+    int *runtime;                  /* parameter of each kj_tkernel.params */
+    kj_field *parts;               /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
+    uint64_t *key;
+    kj_room room;
 } kj_binding;
+
+kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b);
+static inline void kj_binding_end(kj_binding *b)
+{
+    kj_room_end(&b->room);
+}
 
 /* kjit_launch under another name. */
 kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char *label,
                                const kjit_config *config, const kjit_arg *args, int nargs);
-kjit_status kj_bind(kj_kernel *kernel, const kjit_arg *args, int nargs, kj_binding *b);
-kjit_status kj_check_dims(kj_kernel *kernel, const kjit_config *config, kj_binding *b);
+kjit_status kj_bind(kj_binding *b, const kjit_arg *args, int nargs);
 /* The same when b->args says already whose each argument is. */
-kjit_status kj_bind_placed(kj_kernel *kernel, kj_binding *b);
+kjit_status kj_bind_placed(kj_binding *b);
+kjit_status kj_check_dims(kj_binding *b, const kjit_config *config);
 kj_eval_env kj_binding_env(kj_binding *b);
 /* A stride of a bound array, in elements, as kernels get it. */
 int64_t kj_binding_stride(const kjit_array *a, int axis);

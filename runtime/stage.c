@@ -102,11 +102,14 @@ static kjit_status move(const kj_staged_array *m, bool back, kjit_stream *stream
     return kj_transfer_submit(&t, m->piece, m->array->buffer, stream);
 }
 
-kjit_status kj_stage_in(const kj_binding *b, const kj_variant *variant, kjit_stream *stream,
-                        kj_staged *s)
+kjit_status kj_stage_in(kj_binding *b, const kj_variant *variant, kjit_stream *stream, kj_staged *s)
 {
     kjit_status status = KJIT_OK;
-    s->narrays = s->npieces = 0;
+    size_t most = (size_t)b->nruntime;
+    *s = (kj_staged){.arrays = kj_room_take(&b->room, most * sizeof *s->arrays),
+                     .pieces = kj_room_take(&b->room, most * sizeof *s->pieces)};
+    if (!s->arrays || !s->pieces)
+        return kj_no_memory(b->kernel->mod->ctx);
     for (int i = 0; i < b->nruntime; i++) {
         kjit_array *a = host_array(b, variant, i);
         if (a)

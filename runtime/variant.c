@@ -33,6 +33,8 @@ typedef struct compilation {
     kj_code code;
     bool compiled, kept; /* kept: it came from the cache */
     const char *errors;  /* in the variant's arena */
+    kjit_status loaded;
+    kj_failure why;
 } compilation;
 
 /* A kernel and its place, for a device's messages. */
@@ -97,33 +99,48 @@ static int64_t fixed_shared(const kj_tkernel *kernel)
     return total == 0 ? 0 : kj_shared_bytes(kernel, NULL);
 }
 
+static void load(void *data)
+{
+    compilation *c = data;
+    kjit_context *ctx = c->kernel->mod->ctx;
+    c->loaded = ctx->ops->load(ctx->dev, &c->code, &c->variant->exec, &c->why);
+}
+
+/* A driver compiles when it loads. */
+static kjit_status load_code(compilation *c)
+{
+    if (!kj_with_stack(KJ_DRIVER_STACK, load, c))
+        return kj_because(&c->why, KJIT_NO_MEMORY, "out of memory");
+    return c->loaded;
+}
+
 static kjit_status build(compilation *c)
 {
     kjit_context *ctx = c->kernel->mod->ctx;
     kj_variant *v = c->variant;
-    bool ended = kj_guarded(&v->arena, compile, c);
+    kj_complaint complaint;
+    kj_outcome outcome = kj_guarded_apart(&v->arena, compile, c, &complaint);
     kj_cached_end(&c->cached);
-    if (!ended)
-        return kj_no_memory(ctx);
+    if (outcome != KJ_DONE)
+        return kj_fail_early(ctx, outcome, &complaint);
     if (!c->compiled) {
         size_t n = strlen(c->errors);
         while (n > 0 && c->errors[n - 1] == '\n')
             n--;
         return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)n, c->errors);
     }
-    kj_failure why;
     v->kernel = c->code.kernel;
     v->scratch = c->code.scratch;
     v->shared = fixed_shared(v->kernel);
-    kjit_status status = ctx->ops->load(ctx->dev, &c->code, &v->exec, &why);
+    kjit_status status = load_code(c);
     if (status == KJIT_NO_MEMORY) {
         kj_make_room(ctx);
-        status = ctx->ops->load(ctx->dev, &c->code, &v->exec, &why);
+        status = load_code(c);
     }
     kj_code_free(&c->code);
     if (status == KJIT_NO_DEVICE && v->kernel->children)
-        return kj_fail_launching(c->kernel->mod, v->kernel, why.text);
-    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+        return kj_fail_launching(c->kernel->mod, v->kernel, c->why.text);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &c->why);
 }
 
 kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why)

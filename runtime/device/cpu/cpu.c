@@ -245,6 +245,34 @@ kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, si
                                                               scratch, &exec->cost, why);
 }
 
+/* A launch of a thread whose stack has too little left. */
+typedef struct errand {
+    kj_device *dev;
+    const kj_launch_call *call;
+    kjit_status status;
+    kj_failure *why;
+} errand;
+
+static void run_errand(void *data)
+{
+    errand *e = data;
+    e->status = kj_cpu_run(e->dev, e->call->exec, e->call->values, e->call->scratch, e->why);
+}
+
+/* The calling thread takes part in the work if its stack has room for that. */
+static kjit_status run_here(kj_device *dev, const kj_launch_call *call, kj_failure *why)
+{
+    enum { FEW = 8 << 10, MARGIN = 16 << 10 };
+    size_t stack = call->exec->stack;
+    if (stack <= FEW)
+        return kj_cpu_run(dev, call->exec, call->values, call->scratch, why);
+    errand e = {.dev = dev, .call = call, .why = why};
+    if (!kj_with_stack(stack + MARGIN, run_errand, &e))
+        return kj_because(why, KJIT_NO_MEMORY,
+                          "the system gives no thread with stack enough for the kernel");
+    return e.status;
+}
+
 static void run_launch(kj_task *task)
 {
     launch_task *t = (launch_task *)task;
@@ -285,7 +313,7 @@ static kjit_status cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_c
     kj_queue_wait(dev, NULL);
     fault->kind = KJ_FAULT_NONE;
     call->values->fault = fault;
-    return kj_cpu_run(dev, call->exec, call->values, call->scratch, why);
+    return run_here(dev, call, why);
 }
 
 /* So that a grid cannot take all memory by mistake. */

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "device.h"
+#include "guard.h"
 
 /* ---- The pool (pool.c) ---- */
 
@@ -105,7 +106,8 @@ struct kj_exec {
     kj_host_entry entry;
     bool grid_sync;   /* the kernel has one */
     atomic_uint cost; /* of a block, in ns: the pool's */
-    void *code; /* the memory that it stands in */
+    size_t stack;     /* bytes that the code takes */
+    void *code;       /* the memory that it stands in */
     size_t size;
     kj_child_entry *children; /* NULL: it launches none */
 };

@@ -165,6 +165,7 @@ static kjit_status load(const kj_code *code, kj_exec *exec, kj_failure *why)
         return status;
     exec->code = p.run;
     exec->size = p.size;
+    exec->stack = (size_t)code->stack;
     exec->grid_sync = code->kernel->grid_sync != NULL;
     status = find_entry(&object, exec, code->entry, &exec->entry, why);
     if (status == KJIT_OK && code->nchildren > 0)

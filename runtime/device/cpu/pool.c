@@ -18,7 +18,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -29,7 +28,6 @@ enum {
     SLOTS = 16,
     SPIN_US = 40,
     CHUNKS_PER_WORKER = 8,
-    STACK = 8 << 20,
     LINE = 64,
     MAX_WORKERS = 1024,
     SMALL_NS = 5000,
@@ -338,21 +336,6 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
     learn(cost, now_ns() - start, blocks);
 }
 
-static bool start(worker *w)
-{
-    pthread_attr_t attr;
-    sigset_t all, old;
-    if (pthread_attr_init(&attr) != 0)
-        return false;
-    pthread_attr_setstacksize(&attr, STACK);
-    sigfillset(&all); /* the program's signals go to its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool started = pthread_create(&w->thread, &attr, worker_main, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attr);
-    return started;
-}
-
 /* A program that only checks its kernels, or launches small ones, has no threads. Those that could
  * not be started are not missed: the launching thread takes their chunks. */
 static void start_workers(kj_pool *pool)
@@ -364,7 +347,7 @@ static void start_workers(kj_pool *pool)
          i < pool->nworkers && !atomic_load_explicit(&pool->started, memory_order_relaxed); i++) {
         worker *w = &pool->workers[i];
         *w = (worker){.pool = pool, .first = i % SLOTS};
-        if (!start(w))
+        if (!kj_thread_start(&w->thread, KJ_WORKER_STACK, worker_main, w))
             break;
         pool->nstarted = i + 1;
     }

@@ -3,7 +3,6 @@
  * A queue's thread is started by its first task. A task stays at the head of its queue while it
  * runs; tickets number the tasks of all queues, so "all that was queued before now" is one
  * comparison a queue. Everything is guarded by the device's one lock; tasks run without it. */
-#include <signal.h>
 #include <stdlib.h>
 
 #include "cpu.h"
@@ -70,20 +69,12 @@ static void *queue_main(void *data)
     return NULL;
 }
 
-static bool start(kj_queue *q)
-{
-    sigset_t every, old;
-    sigfillset(&every); /* the program's signals go to its own threads */
-    pthread_sigmask(SIG_SETMASK, &every, &old);
-    q->started = pthread_create(&q->thread, NULL, queue_main, q) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return q->started;
-}
-
 /* Under the lock; then the thread is told, without it, so that it need not wait for it again. */
 static bool add(kj_queue *q, kj_task *task)
 {
-    if (!q->started && !start(q))
+    if (!q->started)
+        q->started = kj_thread_start(&q->thread, KJ_WORKER_STACK, queue_main, q);
+    if (!q->started)
         return false;
     task->next = NULL;
     task->ticket = ++q->all->tickets;

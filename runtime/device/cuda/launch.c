@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cuda_device.h"
+#include "room.h"
 
 static const char *name_of(const kj_launch_call *call)
 {
@@ -48,16 +49,12 @@ kj_cu_result kj_cuda_ready_counter(kj_device *dev, kj_cu_stream stream, const kj
     return result;
 }
 
-kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
-                         const kj_launch_call *call)
+static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, const kj_launch_call *call,
+                           void **params)
 {
     const kj_exec *exec = call->exec;
     const int64_t *grid = call->values->grid, *block = call->values->block;
     int64_t dynamic = (int64_t)call->scratch - exec->shared;
-    void *params[KJ_CUDA_MAX_ARGS];
-    for (int i = 0; i < exec->nargs; i++)
-        params[i] =
-            exec->args[i] == KJ_ARG_COUNTER ? (void *)counter : &call->values->slots[exec->args[i]];
     if (exec->grid_sync)
         return dev->cu->LaunchCooperativeKernel(
             exec->function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2],
@@ -66,6 +63,21 @@ kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *cou
     return dev->cu->LaunchKernel(exec->function, (unsigned)grid[0], (unsigned)grid[1],
                                  (unsigned)grid[2], (unsigned)block[0], (unsigned)block[1],
                                  (unsigned)block[2], (unsigned)dynamic, stream, params, NULL);
+}
+
+kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
+                         const kj_launch_call *call)
+{
+    const kj_exec *exec = call->exec;
+    kj_room room;
+    kj_room_begin(&room);
+    void **params = kj_room_take(&room, (size_t)exec->nargs * sizeof *params);
+    for (int i = 0; params && i < exec->nargs; i++)
+        params[i] =
+            exec->args[i] == KJ_ARG_COUNTER ? (void *)counter : &call->values->slots[exec->args[i]];
+    kj_cu_result result = params ? launch(dev, stream, call, params) : KJ_CU_OUT_OF_MEMORY;
+    kj_room_end(&room);
+    return result;
 }
 
 static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_failure *why)

@@ -1,0 +1,198 @@
+/* Steps that may end early, on the caller's stack or on one of their own.
+ *
+ * Three ways lead out of a step: longjmp from an arena without memory; kj_break, which LLVM's
+ * handlers of fatal errors call; and a C++ exception, which `operator new` throws where there is no
+ * memory. LLVM is compiled without exceptions and catches none: they end here, in a frame whose
+ * personality, in the terms of the Itanium C++ ABI, takes every one. */
+#include "guard.h"
+
+#include <fenv.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unwind.h>
+
+enum {
+    STACK = 32 << 20, /* bytes of address space, of which few are used */
+    OWN = 64 << 10,   /* bytes of it that a thread takes before it runs */
+    ROOM = 24 << 20,  /* bytes that must be there for LLVM to begin */
+};
+
+typedef struct guard {
+    struct guard *outer;
+    jmp_buf out;
+    kj_outcome outcome;
+    kj_complaint complaint;
+} guard;
+
+static _Thread_local guard *innermost;
+
+void kj_break(kj_outcome outcome, const char *text)
+{
+    guard *g = innermost;
+    if (!g)
+        return;
+    g->outcome = outcome;
+    snprintf(g->complaint.text, sizeof g->complaint.text, "%s", text);
+    longjmp(g->out, 1);
+}
+
+/* ---- Exceptions ---- */
+
+#if defined(__GNUC__) && defined(__ELF__)
+
+void *__cxa_begin_catch(void *exception);
+void __cxa_end_catch(void);
+
+/* Called while the stack is searched for a handler, which is found. What is thrown in the libraries
+ * that are used here says that there is no memory. */
+_Unwind_Reason_Code kj_guard_personality(int version, _Unwind_Action actions,
+                                         _Unwind_Exception_Class class,
+                                         struct _Unwind_Exception *exception,
+                                         struct _Unwind_Context *context);
+__attribute__((used, visibility("hidden"))) _Unwind_Reason_Code kj_guard_personality(
+    int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+    (void)version, (void)class, (void)context;
+    if (!innermost || !(actions & _UA_SEARCH_PHASE) || (actions & _UA_FORCE_UNWIND))
+        return _URC_CONTINUE_UNWIND;
+    __cxa_begin_catch(exception);
+    __cxa_end_catch();
+    kj_break(KJ_NO_ROOM, "out of memory");
+    return _URC_CONTINUE_UNWIND;
+}
+
+#define TAKES_EXCEPTIONS() __asm__ volatile(".cfi_personality 0x1b, kj_guard_personality")
+
+#else
+#define TAKES_EXCEPTIONS() ((void)0)
+#endif
+
+/* ---- Steps ---- */
+
+__attribute__((noinline)) kj_outcome kj_guarded(kj_arena *arena, kj_step *step, void *data,
+                                                kj_complaint *complaint)
+{
+    guard g = {.outer = innermost, .outcome = KJ_NO_ROOM};
+    jmp_buf *outer = arena->fail;
+    TAKES_EXCEPTIONS();
+    innermost = &g;
+    arena->fail = &g.out;
+    if (setjmp(g.out) == 0) {
+        step(data);
+        g.outcome = KJ_DONE;
+    }
+    innermost = g.outer;
+    arena->fail = outer;
+    if (complaint)
+        *complaint = g.complaint;
+    return g.outcome;
+}
+
+/* ---- Threads ---- */
+
+bool kj_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *data), void *data)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setstacksize(&attributes, stack);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(thread, &attributes, run, data) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+typedef struct errand {
+    kj_step *step;
+    void *data;
+} errand;
+
+static void *run_errand(void *data)
+{
+    errand *e = data;
+    e->step(e->data);
+    return NULL;
+}
+
+static bool run_apart(size_t stack, kj_step *step, void *data)
+{
+    errand e = {step, data};
+    pthread_t thread;
+    int before;
+    if (!kj_thread_start(&thread, stack, run_errand, &e))
+        return false;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_join(thread, NULL);
+    pthread_setcancelstate(before, &before);
+    return true;
+}
+
+/* Bytes that are left of this thread's stack; 0 where it runs on one that is not the thread's. */
+static size_t stack_left(void)
+{
+    static _Thread_local struct {
+        bool known;
+        uintptr_t low, high;
+    } stack;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    if (!stack.known && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &size);
+        pthread_attr_destroy(&attributes);
+        stack.low = (uintptr_t)low;
+        stack.high = (uintptr_t)low + size;
+    }
+    stack.known = true;
+    return here > stack.low && here < stack.high ? here - stack.low : 0;
+}
+
+bool kj_with_stack(size_t bytes, kj_step *step, void *data)
+{
+    if (stack_left() < bytes)
+        return run_apart(bytes + OWN, step, data);
+    step(data);
+    return true;
+}
+
+/* ---- Steps apart ---- */
+
+typedef struct guarded {
+    kj_arena *arena;
+    kj_step *step;
+    void *data;
+    kj_complaint *complaint;
+    kj_outcome outcome;
+} guarded;
+
+static void run_guarded(void *data)
+{
+    guarded *g = data;
+    fesetenv(FE_DFL_ENV);
+    g->outcome = kj_guarded(g->arena, g->step, g->data, g->complaint);
+}
+
+kj_outcome kj_guarded_apart(kj_arena *arena, kj_step *step, void *data, kj_complaint *complaint)
+{
+    guarded g = {.arena = arena, .step = step, .data = data, .complaint = complaint};
+    if (complaint)
+        *complaint = (kj_complaint){0};
+    return run_apart(STACK, run_guarded, &g) ? g.outcome : KJ_NO_ROOM;
+}
+
+bool kj_has_room(void)
+{
+    void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return false;
+    munmap(room, ROOM);
+    return true;
+}
