@@ -97,6 +97,27 @@ static bool compare(kj_op op, int less, int greater, int equal)
     }
 }
 
+/* a // b and a % b as Python and NumPy have them: of the exact remainder, in the type that they are
+ * computed in. */
+#define FOLD_DIVIDE(type, fmod, floor, copysign) \
+    static type divide_##type(kj_op op, type a, type b) \
+    { \
+        type r = fmod(a, b), q = (a - r) / b, whole; \
+        bool moved = r != 0 && (r < 0) != (b < 0); \
+        if (b == 0) \
+            return op == KJ_OP_MOD ? r : a / b; \
+        if (op == KJ_OP_MOD) \
+            return copysign(moved ? r + b : r, b); \
+        q -= moved ? 1 : 0; \
+        if (q == 0) \
+            return copysign((type)0, a / b); \
+        whole = floor(q); \
+        return q - whole > (type)0.5 ? whole + 1 : whole; \
+    }
+FOLD_DIVIDE(float, fmodf, floorf, copysignf)
+FOLD_DIVIDE(double, fmod, floor, copysign)
+#undef FOLD_DIVIDE
+
 static kj_value fold_f32(kj_op op, float a, float b)
 {
     switch (op) {
@@ -105,13 +126,8 @@ static kj_value fold_f32(kj_op op, float a, float b)
     case KJ_OP_MUL: return kj_float(KJ_F32, (double)(float)(a * b));
     case KJ_OP_DIV: return kj_float(KJ_F32, (double)(float)(a / b));
     case KJ_OP_POW: return kj_float(KJ_F32, (double)powf(a, b));
-    default: break;
+    default: return kj_float(KJ_F32, (double)divide_float(op, a, b));
     }
-    float quotient = a / b, whole = floorf(quotient);
-    if (op == KJ_OP_FLOORDIV)
-        return kj_float(KJ_F32, (double)whole);
-    float product = whole * b;
-    return kj_float(KJ_F32, (double)(float)(a - product));
 }
 
 static kj_value fold_f64(kj_op op, double a, double b)
@@ -122,24 +138,14 @@ static kj_value fold_f64(kj_op op, double a, double b)
     case KJ_OP_MUL: return kj_float(KJ_F64, a * b);
     case KJ_OP_DIV: return kj_float(KJ_F64, a / b);
     case KJ_OP_POW: return kj_float(KJ_F64, pow(a, b));
-    default: break;
+    default: return kj_float(KJ_F64, divide_double(op, a, b));
     }
-    double quotient = a / b, whole = floor(quotient);
-    if (op == KJ_OP_FLOORDIV)
-        return kj_float(KJ_F64, whole);
-    double product = whole * b;
-    return kj_float(KJ_F64, a - product);
 }
 
 static kj_value fold_half(kj_op op, kj_dtype type, double a, double b)
 {
-    if (op != KJ_OP_FLOORDIV && op != KJ_OP_MOD)
-        return real(type,
-                    op == KJ_OP_POW ? (double)powf((float)a, (float)b) : fold_f64(op, a, b).f);
-    double whole = floor(real(type, a / b).f);
-    if (op == KJ_OP_FLOORDIV)
-        return kj_float(type, whole);
-    return real(type, a - real(type, whole * b).f);
+    bool single = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD || op == KJ_OP_POW;
+    return real(type, single ? fold_f32(op, (float)a, (float)b).f : fold_f64(op, a, b).f);
 }
 
 static kj_value fold_int(kj_op op, kj_value a, kj_value b)

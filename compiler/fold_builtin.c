@@ -15,20 +15,14 @@ static bool less(kj_value a, kj_value b)
     return kj_fold_binary(KJ_OP_LT, a, b).u != 0;
 }
 
-/* The smaller or larger; the other operand when one is NaN. Zeros of different sign are left to
- * the device. */
-static bool fold_extreme(kj_value a, kj_value b, bool max, kj_value *out)
+/* The smaller or larger: -0.0 is less than 0.0, and of a number and NaN it is the number. */
+static kj_value fold_extreme(kj_value a, kj_value b, bool max)
 {
-    if (kj_is_float(a.type)) {
-        if (isnan(a.f) || isnan(b.f)) {
-            *out = isnan(a.f) ? b : a;
-            return true;
-        }
-        if (a.f == 0 && b.f == 0 && signbit(a.f) != signbit(b.f))
-            return false;
-    }
-    *out = (max ? less(a, b) : less(b, a)) ? b : a;
-    return true;
+    if (kj_is_float(a.type) && (isnan(a.f) || isnan(b.f)))
+        return isnan(a.f) ? b : a;
+    if (kj_is_float(a.type) && a.f == 0 && b.f == 0)
+        return (signbit(a.f) != 0) != max ? a : b;
+    return (max ? less(a, b) : less(b, a)) ? b : a;
 }
 
 static kj_value fold_ceil_div(kj_value a, kj_value b)
@@ -106,7 +100,7 @@ static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
     case KJ_BI_TRUNC: y = trunc(x); break;
     case KJ_BI_RINT: y = rint(x); break;
     case KJ_BI_ROUND: y = round(x); break;
-    case KJ_BI_COPYSIGN: y = copysign(x, v[1].f); break;
+    case KJ_BI_COPYSIGN: y = isnan(v[1].f) ? fabs(x) : copysign(x, v[1].f); break;
     case KJ_BI_FMA:
         y = kj_is_half(type) ? kj_half_fma(type, x, v[1].f, v[2].f)
             : single         ? (double)fmaf((float)x, (float)v[1].f, (float)v[2].f)
@@ -120,13 +114,11 @@ static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
 
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value *out)
 {
-    kj_value low;
     (void)n;
     switch (id) {
     case KJ_BI_MIN:
-    case KJ_BI_MAX: return fold_extreme(v[0], v[1], id == KJ_BI_MAX, out);
-    case KJ_BI_CLAMP:
-        return fold_extreme(v[0], v[1], true, &low) && fold_extreme(low, v[2], false, out);
+    case KJ_BI_MAX: *out = fold_extreme(v[0], v[1], id == KJ_BI_MAX); return true;
+    case KJ_BI_CLAMP: *out = fold_extreme(fold_extreme(v[0], v[1], true), v[2], false); return true;
     case KJ_BI_ABS:
         if (kj_is_float(v[0].type))
             *out = kj_float(v[0].type, fabs(v[0].f));

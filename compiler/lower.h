@@ -9,6 +9,7 @@
  *
  *   lower_tile.c     tiles: broadcasting and arithmetic
  *   lower_half.c     f16 and bf16
+ *   lower_float.c    remainders of floats, the smaller of two, signs
  *   lower_bounds.c   what is known of integers
  *   lower_divide.c   integer division
  *   lower_mask.c     masks
@@ -209,6 +210,15 @@ kj_tile kj_half_widen(kj_lower *lo, kj_tile a); /* f32 where it is a half, else 
 bool kj_half_adds(const kj_lower *lo, kj_dtype type);
 LLVMTypeRef kj_half_type(kj_lower *lo, kj_dtype type, int lanes);
 
+/* ---- lower_float.c ---- */
+
+kj_tile kj_float_divide(kj_lower *lo, kj_op op, kj_tile a, kj_tile b); /* // and % */
+/* The smaller or the larger of two: of a number and NaN the number, -0.0 being less than 0.0. */
+kj_tile kj_float_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max);
+kj_tile kj_float_copysign(kj_lower *lo, kj_tile a, kj_tile sign);
+/* A result that, where it is 0, has the sign of x. */
+kj_tile kj_float_signed_zero(kj_lower *lo, kj_tile result, kj_tile x);
+
 /* ---- lower_bounds.c ---- */
 
 kj_bounds kj_type_bounds(kj_dtype t);
@@ -279,10 +289,6 @@ kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int narg
 /* ---- lower_random.c ---- */
 
 kj_tile kj_lower_random(kj_lower *lo, const kj_texpr *e, const kj_tile *args);
-static inline bool kj_is_random(kj_builtin id)
-{
-    return id >= KJ_BI_RANDOM_UNIFORM && id <= KJ_BI_RANDOM_RANDINT;
-}
 
 /* ---- lower_parts.c ---- */
 

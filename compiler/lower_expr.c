@@ -126,8 +126,8 @@ static bool is_harmless(const kj_texpr *e, int *budget)
         for (int i = 0; i < e->u.call.nargs; i++)
             if (!is_harmless(e->u.call.args[i], budget))
                 return false;
-        return kj_builtins[e->u.call.id].how != KJ_HOW_MATH &&
-               kj_builtins[e->u.call.id].how != KJ_HOW_WARP && !kj_is_random(e->u.call.id);
+        return kj_builtins[e->u.call.id].how == KJ_HOW_LLVM ||
+               kj_builtins[e->u.call.id].how == KJ_HOW_CODE;
     default: return false;
     }
 }

@@ -182,6 +182,22 @@ static kj_tile from_int(kj_lower *lo, kj_tile a, kj_dtype to)
     return odd_f32(lo, kj_tile_convert(lo, a, KJ_F64));
 }
 
+/* An integer as f16, which ends at 65504: beyond it is infinite. LLVM, which makes one conversion of
+ * several, forgets that of some (InstCombine takes fpext(sitofp) for exact where the digits are
+ * enough, without a look at the exponent: LLVM 22). */
+static kj_tile within(kj_lower *lo, kj_tile a, kj_tile half)
+{
+    enum { LAST = 65519 }; /* is rounded down */
+    if (half.type != KJ_F16 || a.type == KJ_BOOL ||
+        (a.bounds.least >= -LAST && a.bounds.most <= LAST))
+        return half;
+    kj_tile bits = kj_tile_recast(lo, half, KJ_U16);
+    bits = kj_tile_select(lo, with(lo, KJ_OP_GT, a, LAST), integer(lo, KJ_U16, 0x7c00), bits);
+    if (kj_is_signed(a.type))
+        bits = kj_tile_select(lo, with(lo, KJ_OP_LT, a, -LAST), integer(lo, KJ_U16, 0xfc00), bits);
+    return kj_tile_recast(lo, bits, KJ_F16);
+}
+
 kj_tile kj_half_convert(kj_lower *lo, kj_tile a, kj_dtype to)
 {
     if (to == KJ_BOOL)
@@ -191,10 +207,10 @@ kj_tile kj_half_convert(kj_lower *lo, kj_tile a, kj_dtype to)
     if (kj_is_half(a.type))
         return narrow(lo, widen(lo, a), to);
     if (a.type == KJ_F64)
-        a = odd_f32(lo, a);
-    else if (a.type != KJ_F32)
-        a = from_int(lo, a, to);
-    return narrow(lo, a, to);
+        return narrow(lo, odd_f32(lo, a), to);
+    if (a.type == KJ_F32)
+        return narrow(lo, a, to);
+    return within(lo, a, narrow(lo, from_int(lo, a, to), to));
 }
 
 /* ---- Arithmetic ---- */
@@ -227,13 +243,6 @@ kj_tile kj_half_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 {
     kj_dtype type = a.type;
     bool compares = kj_ops[op].class == KJ_OPS_COMPARE;
-    if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD) { /* rounded wherever they are in other types */
-        kj_tile whole = kj_half_binary(lo, KJ_OP_DIV, a, b);
-        whole = kj_tile_intrinsic(lo, "llvm.floor", &whole, 1);
-        if (op == KJ_OP_FLOORDIV)
-            return whole;
-        return kj_half_binary(lo, KJ_OP_SUB, a, kj_half_binary(lo, KJ_OP_MUL, whole, b));
-    }
     if (is_native(lo, type, op)) {
         LLVMValueRef v = kj_float_binary(lo, op, as_native(lo, a), as_native(lo, b));
         return compares ? kj_tile_scalar(KJ_BOOL, v) : from_native(lo, v, type);

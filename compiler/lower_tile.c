@@ -198,12 +198,6 @@ LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads
     return LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, nargs, "");
 }
 
-static LLVMValueRef float_floor(kj_lower *lo, LLVMValueRef x)
-{
-    LLVMTypeRef type = LLVMTypeOf(x);
-    return kj_intrinsic(lo, "llvm.floor", &type, 1, &x, 1);
-}
-
 LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef B = lo->b;
@@ -212,10 +206,6 @@ LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRe
     case KJ_OP_SUB: return LLVMBuildFSub(B, a, b, "");
     case KJ_OP_MUL: return LLVMBuildFMul(B, a, b, "");
     case KJ_OP_DIV: return LLVMBuildFDiv(B, a, b, "");
-    case KJ_OP_FLOORDIV: return float_floor(lo, LLVMBuildFDiv(B, a, b, ""));
-    case KJ_OP_MOD:
-        return LLVMBuildFSub(
-            B, a, LLVMBuildFMul(B, float_floor(lo, LLVMBuildFDiv(B, a, b, "")), b, ""), "");
     case KJ_OP_EQ: return LLVMBuildFCmp(B, LLVMRealOEQ, a, b, "");
     case KJ_OP_NE: return LLVMBuildFCmp(B, LLVMRealUNE, a, b, "");
     case KJ_OP_LT: return LLVMBuildFCmp(B, LLVMRealOLT, a, b, "");
@@ -446,6 +436,9 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
         linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
         narrow_binary(lo, op, a, b, &out))
         return out;
+    bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
+    if (divides && kj_is_float(a.type))
+        return kj_float_divide(lo, op, a, b);
     if (kj_is_half(a.type))
         return kj_half_binary(lo, op, a, b);
     a = kj_tile_dense(lo, a);
@@ -456,7 +449,7 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
                      y = kj_tile_vector(lo, b, r, out.lanes);
         if (kj_is_float(a.type))
             out.v[r] = kj_float_binary(lo, op, x, y);
-        else if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)
+        else if (divides)
             out.v[r] = kj_floor_div(lo, out, a, b, x, y, op == KJ_OP_MOD);
         else
             out.v[r] = int_binary(lo, op, a.type, x, y);

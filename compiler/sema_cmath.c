@@ -216,6 +216,23 @@ static kj_operand from_polar(const calc *c, kj_operand r, kj_operand phi)
 }
 
 /* The length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|. */
+/* As NumPy has it: 1 where the exponent is 0; of a base of 0, of which there is no logarithm, 0
+ * where the exponent's real part is positive, else NaN. */
+static kj_operand special_powers(const calc *c, kj_operand r, kj_operand x, kj_operand y,
+                                 kj_operand power)
+{
+    kj_operand zero = num(c, 0), parts[2];
+    kj_operand one = logic(c, false, equal(c, x, zero), equal(c, y, zero));
+    one = kj_scalar(kj_hold(c->s, one.u.scalar.e, "one"));
+    kj_operand none = equal(c, r, zero);
+    none = kj_scalar(kj_hold(c->s, none.u.scalar.e, "none"));
+    kj_operand of_none = choose(c, less(c, zero, x), zero, num(c, NAN));
+    for (int i = 0; i < 2; i++)
+        parts[i] =
+            choose(c, one, num(c, i ? 0 : 1), choose(c, none, of_none, power.u.tuple.items[i]));
+    return kj_complex(c->s, parts[0], parts[1], c->span);
+}
+
 kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span)
 {
     z = kj_hold_value(s, z, "base");
@@ -224,12 +241,15 @@ kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_
     calc c = {s, span, x.u.scalar.e->type == KJ_F32};
     kj_operand r = call2(&c, KJ_BI_HYPOT, z.u.tuple.items[0], z.u.tuple.items[1]);
     kj_operand phi = call2(&c, KJ_BI_ATAN2, z.u.tuple.items[1], z.u.tuple.items[0]);
-    kj_operand length = call2(&c, KJ_BI_POW, r, x);
-    if (real)
-        return from_polar(&c, length, mul(&c, x, phi));
-    length = mul(&c, length, call(&c, KJ_BI_EXP, mul(&c, neg(&c, y), phi)));
-    kj_operand turn = mul(&c, y, log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]));
-    return from_polar(&c, length, muladd(&c, x, phi, turn));
+    kj_operand length = call2(&c, KJ_BI_POW, r, x), angle;
+    if (real) {
+        angle = mul(&c, x, phi);
+    } else {
+        kj_operand turn = mul(&c, y, log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]));
+        length = mul(&c, length, call(&c, KJ_BI_EXP, mul(&c, neg(&c, y), phi)));
+        angle = muladd(&c, x, phi, turn);
+    }
+    return special_powers(&c, r, x, y, from_polar(&c, length, angle));
 }
 
 /* ---- Calls ---- */

@@ -118,6 +118,15 @@ bool kj_becomes_complex(kj_sema *s, kj_operand *v, const kj_aggregate *to, const
 
 /* ---- Construction ---- */
 
+/* A bool is 0 or 1 to a conversion. */
+static bool take_any(kj_sema *s, const kj_operand *v, number *x, const char *what)
+{
+    if (v->kind != KJ_V_SCALAR || v->u.scalar.e->type != KJ_BOOL)
+        return take(s, v, x, what);
+    *x = (number){.n = 1, .part = {*v}};
+    return true;
+}
+
 static kj_operand converted(kj_sema *s, const kj_operand *v, kj_dtype to)
 {
     return v->kind == KJ_V_LITERAL
@@ -134,7 +143,7 @@ kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate
         return kj_no_value(e->span);
     }
     for (int i = 0; i < n; i++)
-        if (!take(s, &v[i], &x[i], of->name))
+        if (!take_any(s, &v[i], &x[i], of->name))
             return kj_no_value(e->span);
     if (n == 2 && (x[0].n == 2 || x[1].n == 2)) {
         kj_sema_error(s, v[x[0].n == 2 ? 0 : 1].span, "type-mismatch",

@@ -115,8 +115,10 @@ kj_dtype kj_common_type(kj_dtype a, kj_dtype b)
     }
     if (a >= KJ_NTYPES || b >= KJ_NTYPES || a == KJ_BOOL || b == KJ_BOOL)
         return KJ_VOID;
-    if (kj_is_float(a) != kj_is_float(b))
-        return kj_is_float(a) ? a : b;
+    if (kj_is_float(a) != kj_is_float(b)) {
+        kj_dtype real = kj_is_float(a) ? a : b, whole = kj_is_float(a) ? b : a;
+        return kj_converts(whole, real) ? real : KJ_F32; /* f16 ends before most integers do */
+    }
     if (kj_is_half(a) && kj_is_half(b))
         return KJ_F32; /* none of the two holds the other */
     if (kj_types[a].class == kj_types[b].class)

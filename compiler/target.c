@@ -83,6 +83,47 @@ void kj_target_describe(kj_target *t, LLVMModuleRef module)
     LLVMDisposeTargetData(data);
 }
 
+/* ---- Selections of floats ---- */
+
+static bool is_compared(LLVMValueRef test, LLVMValueRef v)
+{
+    return LLVMGetOperand(test, 0) == v || LLVMGetOperand(test, 1) == v;
+}
+
+/* LLVM's instruction selection takes `x < 0.0 ? x : 0.0` for a minimum, whose zeros may have either
+ * sign. Frozen, what is chosen is not what was compared. */
+static void keep_selection(LLVMBuilderRef b, LLVMValueRef select)
+{
+    LLVMTypeRef type = LLVMTypeOf(select);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMVectorTypeKind)
+        kind = LLVMGetTypeKind(LLVMGetElementType(type));
+    LLVMValueRef test = LLVMGetOperand(select, 0);
+    bool real = kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind ||
+                kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind;
+    if (!real || !LLVMIsAFCmpInst(test))
+        return;
+    LLVMPositionBuilderBefore(b, select);
+    for (unsigned arm = 1; arm <= 2; arm++) {
+        LLVMValueRef v = LLVMGetOperand(select, arm);
+        if (!LLVMIsConstant(v) && is_compared(test, v))
+            LLVMSetOperand(select, arm, LLVMBuildFreeze(b, v, ""));
+    }
+}
+
+static void keep_selections(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(k); i; i = LLVMGetNextInstruction(i))
+                if (LLVMIsASelectInst(i))
+                    keep_selection(b, i);
+    LLVMDisposeBuilder(b);
+}
+
+/* ---- Passes and code ---- */
+
 static char *message_of(LLVMErrorRef e)
 {
     if (!e)
@@ -108,6 +149,8 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
     LLVMPassBuilderOptionsSetVerifyEach(o, false);
     LLVMErrorRef error = LLVMRunPasses(module, t->kind->pipelines[level], t->machine, o);
     LLVMDisposePassBuilderOptions(o);
+    if (t->kind->gpu) /* x86's own minimum chooses as the selection does */
+        keep_selections(module);
     return message_of(error);
 }
 

@@ -183,7 +183,16 @@ typedef enum kj_builtin {
     KJ_NBUILTINS,
 } kj_builtin;
 
-typedef enum kj_how { KJ_HOW_MATH, KJ_HOW_LLVM, KJ_HOW_CODE, KJ_HOW_WARP, KJ_HOW_SEMA } kj_how;
+typedef enum kj_how {
+    KJ_HOW_MATH,
+    KJ_HOW_LLVM,
+    KJ_HOW_CODE,
+    KJ_HOW_RANDOM,
+    KJ_HOW_WARP,
+    KJ_HOW_FENCE,
+    KJ_HOW_ATOMIC,
+    KJ_HOW_SEMA
+} kj_how;
 
 typedef struct kj_builtin_info {
     const char *name, *group, *signature, *symbol, *doc;

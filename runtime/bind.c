@@ -15,12 +15,12 @@ static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char
     for (int i = 0; i < p->generic; i++)
         g = g->next;
     if (p->generic < 0)
-        snprintf(buf, 96, "%.80s%s", kj_type_name_in(records, p->type), dims[p->ndim]);
+        kj_snprintf(buf, 96, "%.80s%s", kj_type_name_in(records, p->type), dims[p->ndim]);
     else if (b->generics[p->generic] == KJ_VOID)
-        snprintf(buf, 96, "%.40s%s", g->name, dims[p->ndim]);
+        kj_snprintf(buf, 96, "%.40s%s", g->name, dims[p->ndim]);
     else
-        snprintf(buf, 96, "%.40s%s with %.30s = %s", g->name, dims[p->ndim], g->name,
-                 kj_type_name_in(records, b->generics[p->generic]));
+        kj_snprintf(buf, 96, "%.40s%s with %.30s = %s", g->name, dims[p->ndim], g->name,
+                    kj_type_name_in(records, b->generics[p->generic]));
     return buf;
 }
 
@@ -123,20 +123,21 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
     case KJIT_ARG_ARRAY:
     case KJIT_ARG_IN:
     case KJIT_ARG_OUT:
-        snprintf(buf, 96, "an array of %.20s, shape %.50s", kj_dtype_name(ctx, arg->u.array->dtype),
-                 kj_shape_text(arg->u.array->ndim, arg->u.array->shape, shape));
+        kj_snprintf(buf, 96, "an array of %.20s, shape %.50s",
+                    kj_dtype_name(ctx, arg->u.array->dtype),
+                    kj_shape_text(arg->u.array->ndim, arg->u.array->shape, shape));
         return buf;
-    case KJIT_ARG_INT: snprintf(buf, 96, "the integer %lld", (long long)arg->u.i); return buf;
+    case KJIT_ARG_INT: kj_snprintf(buf, 96, "the integer %lld", (long long)arg->u.i); return buf;
     case KJIT_ARG_FLOAT: {
         char number[KJ_SCALAR_TEXT];
-        snprintf(buf, 96, "the float %s", kj_scalar_text(KJIT_F64, &arg->u.f, number));
+        kj_snprintf(buf, 96, "the float %s", kj_scalar_text(KJIT_F64, &arg->u.f, number));
         return buf;
     }
     case KJIT_ARG_BOOL: return arg->u.i ? "the bool true" : "the bool false";
     case KJIT_ARG_SMART: return "a smart array";
     case KJIT_ARG_VALUE:
         name = kj_dtype_name(ctx, arg->dtype);
-        snprintf(buf, 96, "a value of type %.70s", name ? name : "none");
+        kj_snprintf(buf, 96, "a value of type %.70s", name ? name : "none");
         return buf;
     }
     return "an argument of no kind";
@@ -243,6 +244,7 @@ static kjit_status bind_array(kj_binding *b, int i)
     b->layouts[i] = a->layout;
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
+    b->in = b->in || arg->kind == KJIT_ARG_IN;
     b->small = b->small && is_small(a);
     return KJIT_OK;
 }
@@ -468,7 +470,7 @@ kjit_status kj_bind_placed(kj_binding *b)
     kjit_status status = KJIT_OK;
     b->nconsts = 0;
     b->small = true;
-    b->read_only = b->smart = false;
+    b->read_only = b->smart = b->in = false;
     b->disjoint = b->aligned = b->kernel->mod->ctx->ops->variants;
     for (int i = 0; i < decl->ngenerics; i++)
         b->generics[i] = KJ_VOID;
@@ -549,9 +551,9 @@ kjit_status kj_check_dims(kj_binding *b, const kjit_config *config)
     }
     for (int i = 0; i < 3; i++) {
         if (b->grid[i] < 0 || b->grid[i] > ops->max_grid[i]) {
-            snprintf(limit, sizeof limit, "is out of range: at most (%lld, %lld, %lld) blocks",
-                     (long long)ops->max_grid[0], (long long)ops->max_grid[1],
-                     (long long)ops->max_grid[2]);
+            kj_snprintf(limit, sizeof limit, "is out of range: at most (%lld, %lld, %lld) blocks",
+                        (long long)ops->max_grid[0], (long long)ops->max_grid[1],
+                        (long long)ops->max_grid[2]);
             return bad_dims(b, "grid", b->grid, limit);
         }
         if (b->block[i] == 0)
@@ -560,9 +562,9 @@ kjit_status kj_check_dims(kj_binding *b, const kjit_config *config)
                         NAME(b), (long long)ops->max_block[0], (long long)ops->max_block[1],
                         (long long)ops->max_block[2]);
         if (b->block[i] < 0 || b->block[i] > ops->max_block[i]) {
-            snprintf(limit, sizeof limit, "is out of range: 1 to (%lld, %lld, %lld) threads",
-                     (long long)ops->max_block[0], (long long)ops->max_block[1],
-                     (long long)ops->max_block[2]);
+            kj_snprintf(limit, sizeof limit, "is out of range: 1 to (%lld, %lld, %lld) threads",
+                        (long long)ops->max_block[0], (long long)ops->max_block[1],
+                        (long long)ops->max_block[2]);
             return bad_dims(b, "block", b->block, limit);
         }
     }
@@ -570,9 +572,9 @@ kjit_status kj_check_dims(kj_binding *b, const kjit_config *config)
     int64_t bound = kernel->decl->launch_bounds[0];
     if (threads > ops->max_threads || (bound > 0 && threads > bound)) {
         bool own = bound > 0 && bound < ops->max_threads;
-        snprintf(limit, sizeof limit, "has %lld threads: at most %lld%s", (long long)threads,
-                 (long long)(own ? bound : ops->max_threads),
-                 own ? ", by its @launch_bounds" : " make a block");
+        kj_snprintf(limit, sizeof limit, "has %lld threads: at most %lld%s", (long long)threads,
+                    (long long)(own ? bound : ops->max_threads),
+                    own ? ", by its @launch_bounds" : " make a block");
         return bad_dims(b, "block", b->block, limit);
     }
     return KJIT_OK;

@@ -19,7 +19,7 @@ typedef enum kj_lazy_form {
     KJ_X_UNARY,  /* op; INVERT of bools is `not` */
     KJ_X_CALL,   /* builtin */
     KJ_X_WHERE,  /* args[1] where args[0], else args[2] */
-    KJ_X_CAST,   /* to type */
+    KJ_X_CAST,   /* to type, of one argument; of two the parts of a complex number */
 } kj_lazy_form;
 
 /* One operation. Its operands are numbers, arrays and further operations. */
@@ -27,6 +27,7 @@ typedef struct kj_lazy {
     kj_lazy_form form;
     kj_op op;
     kj_builtin builtin;
+    int part;      /* of a KJ_X_CALL with several results, which one; -1: it has one */
     kj_dtype type; /* of an element */
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
@@ -51,12 +52,30 @@ bool kj_lazy_taken(kj_rvalue *own, int n, bool ok);
 /* The type that operands of `what` meet in; fails where they are no numbers. */
 bool kj_lazy_common(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
                     kj_dtype *type);
+/* The same of operands that are numbers. They may be bools of the run block, or arrays of bool. */
+bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
+                   kj_dtype *type);
+bool kj_lazy_numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n);
+bool kj_lazy_is_bool(kj_rvalue v);
+bool kj_lazy_is_complex(kj_rvalue v);
+/* "an array of f32", "a list", for messages; and such a message. */
+const char *kj_lazy_describe(kj_rvalue v, char buf[48]);
+bool kj_lazy_wrong_kind(kj_run *r, kj_span at, const char *what, const char *wanted, kj_rvalue v);
+/* An operation that takes each argument as `as`; and as a value. */
+kj_lazy kj_lazy_node(kj_lazy_form form, kj_dtype type, const kj_rvalue *args, int n, kj_dtype as);
+bool kj_lazy_make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out);
 /* Results are KJ_R_LAZY, one argument at least is an array; the arguments stay the caller's. */
 bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
+bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out);
+/* c64(re, im) of real arrays and numbers. */
+bool kj_lazy_complex(kj_run *r, kj_span at, kj_dtype to, const kj_rvalue parts[2], kj_rvalue *out);
+
+/* ---- lazy_call.c: calls of functions ---- */
+
+/* Likewise; of functions with several results a tuple. */
 bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
                   kj_rvalue *out);
-bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out);
 
 /* ---- lazy_domain.c: what a kernel runs over ---- */
 
@@ -160,7 +179,8 @@ void kj_lazy_free(kj_lazy_kernel *k);
 /* Where its result is: in the device's memory when one of its arrays is. */
 kjit_memory kj_lazy_memory(kj_rvalue v);
 
-/* A tree becomes the array it stands for, in place. Other values stay. */
+/* A tree becomes the array it stands for, in place, and so do the items of a tuple. Other values
+ * stay. */
 bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v);
 /* The same for a name that holds `old`: in its array where that fits and nobody else has it. */
 bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v);

@@ -102,7 +102,15 @@ static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
 
 bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v)
 {
-    return v->kind != KJ_R_LAZY || finish(r, at, at, v);
+    if (v->kind == KJ_R_LAZY)
+        return finish(r, at, at, v);
+    /* a function's several results */
+    for (int64_t i = 0; v->kind == KJ_R_TUPLE && i < v->u.object->u.seq.n; i++) {
+        kj_rvalue *item = &v->u.object->u.seq.items[i];
+        if (item->kind == KJ_R_LAZY && !finish(r, at, at, item))
+            return false;
+    }
+    return true;
 }
 
 /* How often the tree has the array; false where part of the tree is another's, too. */

@@ -123,7 +123,7 @@ typedef struct axes {
 
 static void stack_axes(axes a, char letters[KJ_DOMAIN_AXES + 1])
 {
-    snprintf(letters, KJ_DOMAIN_AXES + 1, "%.*s", a.stack, "0123456");
+    kj_snprintf(letters, KJ_DOMAIN_AXES + 1, "%.*s", a.stack, "0123456");
 }
 
 /* Which part of the depth is summed here. */
@@ -147,10 +147,10 @@ static void put_store(kj_lazy_kernel *k, const char *sum)
 static void put_thin_body(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
     kj_str *t = &k->body;
-    const char *name = kj_types[type].name;
+    const char *name = kjit_dtype_name((kjit_dtype)type);
     char letters[KJ_DOMAIN_AXES + 3];
     stack_axes(a, letters);
-    snprintf(letters + a.stack, 3, "%c%c", a.m, a.n);
+    kj_snprintf(letters + a.stack, 3, "%c%c", a.m, a.n);
     kj_lazy_extents(k);
     kj_lazy_positions(t, letters);
     kj_lazy_inside(t, letters);
@@ -203,7 +203,7 @@ static void put_loads(kj_lazy_kernel *k, axes a, kj_dtype type, bool guarded)
     const char *zero = !guarded            ? NULL
                        : kj_is_float(type) ? "0.0"
                                            : "0",
-               *name = kj_types[type].name;
+               *name = kjit_dtype_name((kjit_dtype)type);
     put_load(k, 0, a.m, a.k, "top", "start", (int[]){SIDE, DEPTH}, zero, name);
     put_load(k, 1, a.k, a.n, "start", "left", (int[]){DEPTH, SIDE}, zero, name);
 }
@@ -211,7 +211,7 @@ static void put_loads(kj_lazy_kernel *k, axes a, kj_dtype type, bool guarded)
 static void put_head(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
     kj_str *t = &k->body;
-    const char *name = kj_types[type].name;
+    const char *name = kjit_dtype_name((kjit_dtype)type);
     kj_str_printf(t,
                   "let across = ceil_div(n%c, %d)\n"
                   "let down = ceil_div(n%c, %d)\n"

@@ -82,37 +82,37 @@ static kj_dtype own_type(kj_rvalue v)
     return kj_is_array(v) ? kj_lazy_type(v) : v.kind == KJ_R_BOOL ? KJ_BOOL : KJ_VOID;
 }
 
-static const char *describe(kj_rvalue v, char buf[48])
+const char *kj_lazy_describe(kj_rvalue v, char buf[48])
 {
     if (!kj_is_array(v))
         return kj_run_kind_name(v);
-    snprintf(buf, 48, "an array of %s", kj_type_name(kj_lazy_type(v)));
+    kj_snprintf(buf, 48, "an array of %s", kj_type_name(kj_lazy_type(v)));
     return buf;
 }
 
-static bool wrong_kind(kj_run *r, kj_span at, const char *what, const char *wanted, kj_rvalue v)
+bool kj_lazy_wrong_kind(kj_run *r, kj_span at, const char *what, const char *wanted, kj_rvalue v)
 {
     char text[48];
     return kj_run_fail(r, KJIT_TYPE, at, "%s works on %s, not on %s", what, wanted,
-                       describe(v, text));
+                       kj_lazy_describe(v, text));
 }
 
-static bool is_bool(kj_rvalue v)
+bool kj_lazy_is_bool(kj_rvalue v)
 {
     return own_type(v) == KJ_BOOL;
 }
 
 /* Arrays and numbers that can be computed with. */
-static bool numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n)
+bool kj_lazy_numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (is_bool(v[i])) {
-            wrong_kind(r, at, what, "numbers", v[i]);
+        if (kj_lazy_is_bool(v[i])) {
+            kj_lazy_wrong_kind(r, at, what, "numbers", v[i]);
             return kj_run_hint(r, "i32(x) makes 0 and 1 of it");
         }
         if (kj_is_array(v[i]) || kj_run_is_number(v[i]) || kj_run_is_complex(v[i]))
             continue;
-        wrong_kind(r, at, what, "arrays and numbers", v[i]);
+        kj_lazy_wrong_kind(r, at, what, "arrays and numbers", v[i]);
         return v[i].kind == KJ_R_LIST || v[i].kind == KJ_R_TUPLE
                    ? kj_run_hint(r, "array(...) makes an array of it")
                    : false;
@@ -130,7 +130,7 @@ static bool misfit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type)
                                                 : "i64");
 }
 
-static bool is_complex(kj_rvalue v)
+bool kj_lazy_is_complex(kj_rvalue v)
 {
     return kj_is_array(v) ? kj_is_complex_type(kj_lazy_type(v)) : kj_run_is_complex(v);
 }
@@ -149,8 +149,8 @@ static bool holds(kj_dtype type, kj_rvalue v)
 }
 
 /* The type that operands meet in; numbers are literals to it. */
-static bool unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
-                  kj_dtype *type)
+bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
+                   kj_dtype *type)
 {
     kj_dtype alone = KJ_I32;
     bool real = false, complex = false;
@@ -188,7 +188,7 @@ static bool unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, i
 bool kj_lazy_common(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
                     kj_dtype *type)
 {
-    return numbers(r, at, what, v, n) && unify(r, at, what, v, n, type);
+    return kj_lazy_numbers(r, at, what, v, n) && kj_lazy_unify(r, at, what, v, n, type);
 }
 
 /* ---- Nodes ---- */
@@ -204,7 +204,7 @@ static int depth_of(kj_rvalue v)
 }
 
 /* The node as a value. Operands too large to be part of one kernel are computed first. */
-static bool make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
+bool kj_lazy_make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
 {
     if (!broadcast(r, at, e))
         return false;
@@ -230,9 +230,9 @@ static bool make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
     return false;
 }
 
-static kj_lazy node(kj_lazy_form form, kj_dtype type, const kj_rvalue *args, int n, kj_dtype as)
+kj_lazy kj_lazy_node(kj_lazy_form form, kj_dtype type, const kj_rvalue *args, int n, kj_dtype as)
 {
-    kj_lazy e = {.form = form, .type = type, .n = n, .depth = 1};
+    kj_lazy e = {.form = form, .type = type, .n = n, .depth = 1, .part = -1};
     for (int i = 0; i < n; i++) {
         e.args[i] = args[i];
         e.types[i] = as;
@@ -253,20 +253,20 @@ static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
     enum { MAX_POWER = 64 }; /* the most that kernels write as products */
     kj_dtype type;
     if (v[1].kind == KJ_R_INT && (uint64_t)v[1].u.i <= MAX_POWER) {
-        kj_lazy e = node(KJ_X_BINARY, kj_lazy_type(v[0]), v, 2, KJ_VOID);
+        kj_lazy e = kj_lazy_node(KJ_X_BINARY, kj_lazy_type(v[0]), v, 2, KJ_VOID);
         e.op = KJ_OP_POW;
-        return make(r, at, &e, out);
+        return kj_lazy_make(r, at, &e, out);
     }
-    if (!unify(r, at, "'**'", v, 2, &type))
+    if (!kj_lazy_unify(r, at, "'**'", v, 2, &type))
         return false;
     if (!kj_is_float(type) && !kj_is_complex_type(type)) {
         kj_run_fail(r, KJIT_TYPE, at, "'**' on integers needs one exponent, from 0 to %d",
                     MAX_POWER);
         return kj_run_hint(r, "f32(a) ** b works, or a shift for powers of two");
     }
-    kj_lazy e = node(KJ_X_BINARY, type, v, 2, type);
+    kj_lazy e = kj_lazy_node(KJ_X_BINARY, type, v, 2, type);
     e.op = KJ_OP_POW;
-    return make(r, at, &e, out);
+    return kj_lazy_make(r, at, &e, out);
 }
 
 static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rvalue *v,
@@ -274,14 +274,14 @@ static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rv
 {
     for (int i = 0; i < 2; i++) {
         if (v[i].kind == KJ_R_FLOAT || kj_is_float(own_type(v[i])))
-            return wrong_kind(r, at, what, "integers", v[i]);
+            return kj_lazy_wrong_kind(r, at, what, "integers", v[i]);
     }
     kj_dtype type = own_type(v[kj_is_array(v[0]) ? 0 : 1]);
     if (!kj_is_array(v[0]) && !kj_value_fits(kj_run_to_value(v[0]), type))
         return misfit(r, at, v[0], type);
-    kj_lazy e = node(KJ_X_BINARY, type, v, 2, type);
+    kj_lazy e = kj_lazy_node(KJ_X_BINARY, type, v, 2, type);
     e.op = op;
-    return make(r, at, &e, out);
+    return kj_lazy_make(r, at, &e, out);
 }
 
 static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalue *out)
@@ -290,27 +290,28 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
     bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
     kj_dtype type = KJ_BOOL;
     char what[8];
-    snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
-    if (!((equality || class == KJ_OPS_BITS) && is_bool(v[0]) && is_bool(v[1]))) {
-        if (!numbers(r, at, what, v, 2))
+    kj_snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
+    if (!((equality || class == KJ_OPS_BITS) && kj_lazy_is_bool(v[0]) && kj_lazy_is_bool(v[1]))) {
+        if (!kj_lazy_numbers(r, at, what, v, 2))
             return false;
-        bool complex = is_complex(v[0]) || is_complex(v[1]);
+        bool complex = kj_lazy_is_complex(v[0]) || kj_lazy_is_complex(v[1]);
         if (complex && op > KJ_OP_DIV && op != KJ_OP_POW && !equality)
             return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex numbers", what);
         if (class == KJ_OPS_SHIFT)
             return shift(r, at, op, what, v, out);
         if (op == KJ_OP_POW)
             return power(r, at, v, out);
-        if (!unify(r, at, what, v, 2, &type))
+        if (!kj_lazy_unify(r, at, what, v, 2, &type))
             return false;
         if (class == KJ_OPS_BITS && kj_is_float(type))
-            return wrong_kind(r, at, what, "integers and bools", v[kj_is_float(own_type(v[1]))]);
+            return kj_lazy_wrong_kind(r, at, what, "integers and bools",
+                                      v[kj_is_float(own_type(v[1]))]);
         if (op == KJ_OP_DIV && !kj_is_float(type) && !complex)
             return no_division(r, at);
     }
-    kj_lazy e = node(KJ_X_BINARY, class == KJ_OPS_COMPARE ? KJ_BOOL : type, v, 2, type);
+    kj_lazy e = kj_lazy_node(KJ_X_BINARY, class == KJ_OPS_COMPARE ? KJ_BOOL : type, v, 2, type);
     e.op = op;
-    return make(r, at, &e, out);
+    return kj_lazy_make(r, at, &e, out);
 }
 
 bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
@@ -327,13 +328,13 @@ static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
         return kj_run_hint(r, "~a is 'not' for each element");
     }
-    if (op == KJ_OP_INVERT && (kj_is_float(type) || is_complex(a)))
-        return wrong_kind(r, at, "'~'", "integers and bools", a);
-    if (op == KJ_OP_NEG && !numbers(r, at, "'-'", &a, 1))
+    if (op == KJ_OP_INVERT && (kj_is_float(type) || kj_lazy_is_complex(a)))
+        return kj_lazy_wrong_kind(r, at, "'~'", "integers and bools", a);
+    if (op == KJ_OP_NEG && !kj_lazy_numbers(r, at, "'-'", &a, 1))
         return false;
-    kj_lazy e = node(KJ_X_UNARY, type, &a, 1, type);
+    kj_lazy e = kj_lazy_node(KJ_X_UNARY, type, &a, 1, type);
     e.op = op;
-    return make(r, at, &e, out);
+    return kj_lazy_make(r, at, &e, out);
 }
 
 bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
@@ -344,12 +345,12 @@ bool kj_lazy_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 
 static bool cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
 {
-    if (is_complex(a) && !kj_is_complex_type(to)) {
+    if (kj_lazy_is_complex(a) && !kj_is_complex_type(to)) {
         kj_run_fail(r, KJIT_TYPE, at, "complex numbers are not converted to %s", kj_type_name(to));
         return kj_run_hint(r, "convert a part: %s(a.real)", kj_type_name(to));
     }
-    kj_lazy e = node(KJ_X_CAST, to, &a, 1, kj_lazy_type(a));
-    return make(r, at, &e, out);
+    kj_lazy e = kj_lazy_node(KJ_X_CAST, to, &a, 1, kj_lazy_type(a));
+    return kj_lazy_make(r, at, &e, out);
 }
 
 bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out)
@@ -358,156 +359,11 @@ bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *ou
     return kj_lazy_take(r, at, &a, 1, &own) && kj_lazy_taken(&own, 1, cast(r, at, to, own, out));
 }
 
-/* ---- Functions ---- */
-
-static bool takes(char letter, kj_dtype t)
+bool kj_lazy_complex(kj_run *r, kj_span at, kj_dtype to, const kj_rvalue parts[2], kj_rvalue *out)
 {
-    switch (letter) {
-    case 'f': return kj_is_float(t);
-    case 'i': return kj_is_int(t);
-    default: return kj_is_float(t) || kj_is_int(t);
-    }
-}
-
-static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj_rvalue v)
-{
-    kj_run_fail(r, KJIT_TYPE, at, "'%s' takes %s, not %s", kj_builtins[id].name,
-                letter == 'f'   ? "floats"
-                : letter == 'i' ? "integers"
-                                : "numbers",
-                describe(v, (char[48]){0}));
-    return kj_run_hint(r, "convert it: %s(a)", letter == 'f' ? "f32" : "i32");
-}
-
-/* min and max of more than two: two at a time. */
-static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
-                            kj_rvalue *out)
-{
-    kj_rvalue least = args[0];
-    kj_run_keep(least);
-    for (int i = 1; i < n; i++) {
-        kj_rvalue two[2] = {least, args[i]}, next;
-        bool ok = kj_is_array(least) || kj_is_array(args[i])
-                      ? kj_lazy_call(r, at, id, two, 2, &next)
-                      : kj_run_math(r, at, id, two, 2, &next);
-        kj_run_drop(&least);
-        if (!ok)
-            return false;
-        least = next;
-    }
-    *out = least;
-    return true;
-}
-
-/* A function of complex numbers, or that makes them. */
-static bool complex_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
-                         kj_rvalue *out)
-{
-    kj_dtype type, part;
-    char what[40];
-    snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
-    if (!numbers(r, at, what, args, n) || !unify(r, at, what, args, n, &type))
+    kj_rvalue own[2];
+    if (!kj_lazy_take(r, at, parts, 2, own))
         return false;
-    type = kj_common_type(type, KJ_C64);
-    part = kj_aggregate_of(type)->elem;
-    kj_lazy e = node(KJ_X_CALL, type, args, n, id == KJ_BI_RECT ? part : type);
-    e.builtin = id;
-    switch (id) {
-    case KJ_BI_ABS:
-    case KJ_BI_PHASE: e.type = part; break;
-    case KJ_BI_ISNAN:
-    case KJ_BI_ISINF:
-    case KJ_BI_ISFINITE: e.type = KJ_BOOL; break;
-    case KJ_BI_CONJ:
-    case KJ_BI_RECT:
-    case KJ_BI_POW:
-    case KJ_BI_EXP:
-    case KJ_BI_LOG:
-    case KJ_BI_SQRT:
-    case KJ_BI_SIN:
-    case KJ_BI_COS:
-    case KJ_BI_TAN:
-    case KJ_BI_SINH:
-    case KJ_BI_COSH:
-    case KJ_BI_TANH: break;
-    default: return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what);
-    }
-    for (int i = 0; i < n && id == KJ_BI_RECT; i++)
-        if (is_complex(args[i]))
-            return kj_run_fail(r, KJIT_TYPE, at, "'rect' takes real numbers, not complex ones");
-    return make(r, at, &e, out);
-}
-
-static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
-{
-    for (int i = 0; i < n; i++)
-        if (is_complex(args[i]) || strcmp(kj_builtins[id].group, "complex") == 0)
-            return complex_call(r, at, id, args, n, out);
-    const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
-    const char *letters = strchr(signature, '(');
-    int wanted = letters ? (int)strcspn(++letters, ")") : 0;
-    kj_dtype type;
-    char what[40];
-    if (letters - signature != 2 || strspn(letters, "fin") != (size_t)wanted ||
-        !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
-        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
-    snprintf(what, sizeof what, "'%s'", name);
-    if (!kj_lazy_common(r, at, what, args, n, &type))
-        return false;
-    for (int i = 0; i < n; i++) {
-        if (!takes(letters[i], type))
-            return wrong_argument(r, at, id, letters[i], args[i]);
-    }
-    kj_lazy e = node(KJ_X_CALL, *signature == 'b' ? KJ_BOOL : type, args, n, type);
-    e.builtin = id;
-    return make(r, at, &e, out);
-}
-
-bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
-                  kj_rvalue *out)
-{
-    const char *letters = strchr(kj_builtins[id].signature, '(');
-    int wanted = letters ? (int)strcspn(letters + 1, ")") : 0;
-    kj_rvalue own[KJ_LAZY_OPERANDS];
-    if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
-        return extreme_of_many(r, at, id, args, n, out);
-    if (n != wanted)
-        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", kj_builtins[id].name,
-                           wanted, wanted == 1 ? "" : "s", n);
-    if (n > KJ_LAZY_OPERANDS)
-        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays",
-                           kj_builtins[id].name);
-    return kj_lazy_take(r, at, args, n, own) && kj_lazy_taken(own, n, call(r, at, id, own, n, out));
-}
-
-static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *out)
-{
-    kj_dtype type;
-    if (!is_bool(v[0])) {
-        char text[48];
-        kj_run_fail(r, KJIT_TYPE, c->spans[0], "the condition is bool, not %s",
-                    describe(v[0], text));
-        return kj_is_array(v[0]) ? kj_run_hint(r, "compare: a != 0") : false;
-    }
-    for (int i = 1; i < 3; i++) {
-        if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]) && !kj_run_is_complex(v[i]))
-            return wrong_kind(r, c->spans[i], "where", "arrays and numbers", v[i]);
-    }
-    if (!kj_is_array(v[0]) && !kj_is_array(v[1]) && !kj_is_array(v[2])) {
-        *out = v[v[0].u.i ? 1 : 2];
-        kj_run_keep(*out);
-        return true;
-    }
-    if (!unify(r, c->span, "where", v + 1, 2, &type))
-        return false;
-    kj_lazy e = node(KJ_X_WHERE, type, v, 3, type);
-    e.types[0] = KJ_BOOL;
-    return make(r, c->span, &e, out);
-}
-
-bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
-{
-    kj_rvalue own[3];
-    return kj_lazy_take(r, c->span, c->args, 3, own) &&
-           kj_lazy_taken(own, 3, where(r, c, own, out));
+    kj_lazy e = kj_lazy_node(KJ_X_CAST, to, own, 2, kj_aggregate_of(to)->elem);
+    return kj_lazy_taken(own, 2, kj_lazy_make(r, at, &e, out));
 }

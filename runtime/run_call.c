@@ -341,18 +341,26 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
 static bool call_complex(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *out)
 {
     const kj_expr *arg = e->u.call.args;
-    double parts[2];
+    kj_rvalue parts[2];
     for (int i = 0; i < 2; i++, arg = arg->next) {
-        kj_rvalue v;
-        if (!kj_run_eval(r, arg, &v))
+        if (!kj_run_eval_lazily(r, arg, &parts[i]))
             return false;
-        if (!kj_run_is_number(v))
+        bool real = kj_is_array(parts[i]) ? !kj_is_complex_type(kj_lazy_type(parts[i]))
+                                          : kj_run_is_number(parts[i]);
+        if (!real)
             return kj_run_fail(r, KJIT_TYPE, arg->span, "a part of %s is a real number, not %s",
-                               kjit_dtype_name(dtype), kj_run_kind_name(v));
-        parts[i] = kj_run_as_float(v);
+                               kjit_dtype_name(dtype),
+                               kj_is_array(parts[i]) ? "complex" : kj_run_kind_name(parts[i]));
     }
-    *out = kj_run_to_complex(dtype, kj_run_complex(parts[0], parts[1]));
-    return true;
+    if (!kj_is_array(parts[0]) && !kj_is_array(parts[1])) {
+        *out = kj_run_to_complex(
+            dtype, kj_run_complex(kj_run_as_float(parts[0]), kj_run_as_float(parts[1])));
+        return true;
+    }
+    bool ok = kj_lazy_complex(r, e->span, (kj_dtype)dtype, parts, out);
+    kj_run_drop(&parts[0]);
+    kj_run_drop(&parts[1]);
+    return ok;
 }
 
 /* f32x4(1, 2, 3, 4), f32x4(1): here a tuple. */

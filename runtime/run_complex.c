@@ -70,7 +70,12 @@ static double complex power(kj_rvalue a, kj_rvalue b)
     enum { MOST = 64 };
     if (b.kind == KJ_R_INT && b.dtype != KJIT_U64 && b.u.i >= -MOST && b.u.i <= MOST)
         return whole_power(as_complex(a), b.u.i);
-    return cpow(as_complex(a), as_complex(b));
+    double complex z = as_complex(a), w = as_complex(b);
+    if (w == 0) /* the two that have no logarithm to be computed by, as kernels do */
+        return 1;
+    if (z == 0)
+        return creal(w) > 0 ? 0 : make(NAN, NAN);
+    return cpow(z, w);
 }
 
 bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b,

@@ -34,33 +34,65 @@ static double cosine_of_pi(double x)
     return size < 0.75 ? sin(pi * (0.5 - size)) : -cos(pi * (1 - size));
 }
 
+/* A NaN has no sign. */
+static double signed_as(double x, double sign)
+{
+    return isnan(sign) ? fabs(x) : copysign(x, sign);
+}
+static double log_of_gamma(double x)
+{
+    int sign; /* which lgamma would leave in a variable of the process */
+    return lgamma_r(x, &sign);
+}
+
 /* By the kernel's table: one, two or three floats to a float. */
 static const struct {
     double (*one)(double);
     double (*two)(double, double);
     double (*three)(double, double, double);
 } functions[KJ_NBUILTINS] = {
-    [KJ_BI_SQRT] = {.one = sqrt},         [KJ_BI_FABS] = {.one = fabs},
-    [KJ_BI_FLOOR] = {.one = floor},       [KJ_BI_CEIL] = {.one = ceil},
-    [KJ_BI_TRUNC] = {.one = trunc},       [KJ_BI_RINT] = {.one = rint},
-    [KJ_BI_ROUND] = {.one = round},       [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
-    [KJ_BI_CBRT] = {.one = cbrt},         [KJ_BI_EXP] = {.one = exp},
-    [KJ_BI_EXP2] = {.one = exp2},         [KJ_BI_EXP10] = {.one = power_of_ten},
-    [KJ_BI_EXPM1] = {.one = expm1},       [KJ_BI_LOG] = {.one = log},
-    [KJ_BI_LOG2] = {.one = log2},         [KJ_BI_LOG10] = {.one = log10},
-    [KJ_BI_LOG1P] = {.one = log1p},       [KJ_BI_SIN] = {.one = sin},
-    [KJ_BI_COS] = {.one = cos},           [KJ_BI_TAN] = {.one = tan},
-    [KJ_BI_SINPI] = {.one = sine_of_pi},  [KJ_BI_COSPI] = {.one = cosine_of_pi},
-    [KJ_BI_ASIN] = {.one = asin},         [KJ_BI_ACOS] = {.one = acos},
-    [KJ_BI_ATAN] = {.one = atan},         [KJ_BI_SINH] = {.one = sinh},
-    [KJ_BI_COSH] = {.one = cosh},         [KJ_BI_TANH] = {.one = tanh},
-    [KJ_BI_ASINH] = {.one = asinh},       [KJ_BI_ACOSH] = {.one = acosh},
-    [KJ_BI_ATANH] = {.one = atanh},       [KJ_BI_ERF] = {.one = erf},
-    [KJ_BI_ERFC] = {.one = erfc},         [KJ_BI_GAMMA] = {.one = tgamma},
-    [KJ_BI_LGAMMA] = {.one = lgamma},     [KJ_BI_NEXTAFTER] = {.two = nextafter},
-    [KJ_BI_COPYSIGN] = {.two = copysign}, [KJ_BI_HYPOT] = {.two = hypot},
-    [KJ_BI_POW] = {.two = pow},           [KJ_BI_ATAN2] = {.two = atan2},
-    [KJ_BI_FMOD] = {.two = fmod},         [KJ_BI_REMAINDER] = {.two = remainder},
+    [KJ_BI_SQRT] = {.one = sqrt},
+    [KJ_BI_FABS] = {.one = fabs},
+    [KJ_BI_FLOOR] = {.one = floor},
+    [KJ_BI_CEIL] = {.one = ceil},
+    [KJ_BI_TRUNC] = {.one = trunc},
+    [KJ_BI_RINT] = {.one = rint},
+    [KJ_BI_ROUND] = {.one = round},
+    [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
+    [KJ_BI_CBRT] = {.one = cbrt},
+    [KJ_BI_EXP] = {.one = exp},
+    [KJ_BI_EXP2] = {.one = exp2},
+    [KJ_BI_EXP10] = {.one = power_of_ten},
+    [KJ_BI_EXPM1] = {.one = expm1},
+    [KJ_BI_LOG] = {.one = log},
+    [KJ_BI_LOG2] = {.one = log2},
+    [KJ_BI_LOG10] = {.one = log10},
+    [KJ_BI_LOG1P] = {.one = log1p},
+    [KJ_BI_SIN] = {.one = sin},
+    [KJ_BI_COS] = {.one = cos},
+    [KJ_BI_TAN] = {.one = tan},
+    [KJ_BI_SINPI] = {.one = sine_of_pi},
+    [KJ_BI_COSPI] = {.one = cosine_of_pi},
+    [KJ_BI_ASIN] = {.one = asin},
+    [KJ_BI_ACOS] = {.one = acos},
+    [KJ_BI_ATAN] = {.one = atan},
+    [KJ_BI_SINH] = {.one = sinh},
+    [KJ_BI_COSH] = {.one = cosh},
+    [KJ_BI_TANH] = {.one = tanh},
+    [KJ_BI_ASINH] = {.one = asinh},
+    [KJ_BI_ACOSH] = {.one = acosh},
+    [KJ_BI_ATANH] = {.one = atanh},
+    [KJ_BI_ERF] = {.one = erf},
+    [KJ_BI_ERFC] = {.one = erfc},
+    [KJ_BI_GAMMA] = {.one = tgamma},
+    [KJ_BI_LGAMMA] = {.one = log_of_gamma},
+    [KJ_BI_NEXTAFTER] = {.two = nextafter},
+    [KJ_BI_COPYSIGN] = {.two = signed_as},
+    [KJ_BI_HYPOT] = {.two = hypot},
+    [KJ_BI_POW] = {.two = pow},
+    [KJ_BI_ATAN2] = {.two = atan2},
+    [KJ_BI_FMOD] = {.two = fmod},
+    [KJ_BI_REMAINDER] = {.two = remainder},
     [KJ_BI_FMA] = {.three = fma},
 };
 
@@ -87,7 +119,12 @@ static bool smaller(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out)
     return true;
 }
 
-/* The operand itself, with its type; a NaN loses against a number. */
+static bool is_minus_zero(kj_rvalue v)
+{
+    return v.kind == KJ_R_FLOAT && v.u.f == 0 && signbit(v.u.f);
+}
+
+/* The operand itself, with its type; a NaN loses against a number, and -0.0 is less than 0. */
 static bool least(kj_run *r, kj_span at, bool greatest, const kj_rvalue *args, int n,
                   kj_rvalue *out)
 {
@@ -96,6 +133,8 @@ static bool least(kj_run *r, kj_span at, bool greatest, const kj_rvalue *args, i
         bool better;
         if (!smaller(r, at, greatest ? *out : args[i], greatest ? args[i] : *out, &better))
             return false;
+        if (kj_run_as_float(*out) == 0 && kj_run_as_float(args[i]) == 0)
+            better = is_minus_zero(greatest ? *out : args[i]);
         if (better || (out->kind == KJ_R_FLOAT && isnan(out->u.f)))
             *out = args[i];
     }

@@ -1,5 +1,8 @@
-/* Host arrays of a launch on a device that does not work on the host's memory. In: a bound launch;
- * out: copies of its host arrays in device memory, and what the kernel wrote back in their place.
+/* Host arrays of a launch that are not worked on where they are. In: a bound launch; out: copies of
+ * its host arrays in device memory, and what the kernel wrote back in their place.
+ *
+ * On a device with memory of its own these are all host arrays; on one that works on the host's, those
+ * that the kernel writes and that are not to change, In(a), and what shares memory with them.
  *
  * Arrays whose ranges overlap on the host do so on the device: overlapping ranges make one piece of
  * device memory. A piece keeps its place within 256 bytes, so addresses are aligned as they were.
@@ -31,10 +34,19 @@ static kjit_array *host_array(const kj_binding *b, const kj_variant *variant, in
     return !kj_device_works(a->buffer->memory) && a->size > 0 ? a : NULL;
 }
 
+/* Is the kernel to leave the array as it was, though it writes it? */
+static bool stays(kjit_arg_kind kind, const kj_tarray *t)
+{
+    return kind == KJIT_ARG_IN && t->written;
+}
+
 bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
 {
-    for (int i = 0; i < b->nruntime; i++) {
-        if (host_array(b, variant, i))
+    bool in_place = b->kernel->mod->ctx->ops->host_memory;
+    for (int i = 0; (!in_place || b->in) && i < b->nruntime; i++) {
+        kjit_array *a = host_array(b, variant, i);
+        if (a &&
+            (!in_place || stays(b->args[b->runtime[i]]->kind, variant->kernel->params[i].array)))
             return true;
     }
     return false;
@@ -46,29 +58,39 @@ static void add(kj_staged *s, kjit_array *a, const kj_tarray *t, kjit_arg_kind k
 {
     int at = s->narrays;
     bool goes = kind != KJIT_ARG_OUT && !a->overwritten;
-    bool comes = kind != KJIT_ARG_IN && t->written;
+    bool comes = kind != KJIT_ARG_IN && t->written, stay = stays(kind, t);
     for (int i = 0; i < s->narrays; i++) {
         if (same_view(s->arrays[i].array, a)) {
             s->arrays[i].goes |= goes;
             s->arrays[i].comes |= comes;
+            s->arrays[i].stays |= stay;
             return;
         }
     }
     for (; at > 0 && s->arrays[at - 1].array->low > a->low; at--)
         s->arrays[at] = s->arrays[at - 1];
-    s->arrays[at] = (kj_staged_array){.array = a, .goes = goes, .comes = comes};
+    s->arrays[at] = (kj_staged_array){.array = a, .goes = goes, .comes = comes, .stays = stay};
     s->narrays++;
 }
 
-/* Device memory for the arrays from `first` on whose ranges hang together; gives the next one. */
+/* Device memory for the arrays from `first` on whose ranges hang together, unless the device may work
+ * on them where they are; gives the next one. */
 static kjit_status add_piece(kj_staged *s, kjit_context *ctx, kjit_stream *stream, int first,
                              int *next)
 {
     uintptr_t low = s->arrays[first].array->low, high = s->arrays[first].array->high;
-    int end = first + 1;
-    for (; end < s->narrays && s->arrays[end].array->low < high; end++) {
+    bool moves = !ctx->ops->host_memory;
+    int end = first;
+    for (; end < s->narrays && (end == first || s->arrays[end].array->low < high); end++) {
         if (s->arrays[end].array->high > high)
             high = s->arrays[end].array->high;
+        moves = moves || (s->arrays[end].stays && !s->arrays[end].comes);
+    }
+    *next = end;
+    if (!moves) {
+        for (int i = first; i < end; i++)
+            s->arrays[i].goes = s->arrays[i].comes = false;
+        return KJIT_OK;
     }
     uintptr_t before = low % ALIGNMENT;
     kj_buffer *piece;
@@ -81,7 +103,6 @@ static kjit_status add_piece(kj_staged *s, kjit_context *ctx, kjit_stream *strea
         s->arrays[i].piece = piece;
         s->arrays[i].shift = (uintptr_t)piece->data + before - low;
     }
-    *next = end;
     return KJIT_OK;
 }
 

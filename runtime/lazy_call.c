@@ -1,0 +1,226 @@
+/* Functions on whole arrays. In: a builtin and its arguments, arrays among them; out: a node that
+ * stands for the result, or for several results a tuple of them, or a failure that says which
+ * argument does not go. */
+#include "lazy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Arguments ---- */
+
+static bool takes(char letter, kj_dtype t)
+{
+    switch (letter) {
+    case 'f': return kj_is_float(t);
+    case 'i': return kj_is_int(t);
+    default: return kj_is_float(t) || kj_is_int(t);
+    }
+}
+
+static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj_rvalue v)
+{
+    kj_run_fail(r, KJIT_TYPE, at, "'%s' takes %s, not %s", kj_builtins[id].name,
+                letter == 'f'   ? "floats"
+                : letter == 'i' ? "integers"
+                                : "numbers",
+                kj_lazy_describe(v, (char[48]){0}));
+    return kj_run_hint(r, "convert it: %s(a)", letter == 'f' ? "f32" : "i32");
+}
+
+/* min and max of more than two: two at a time. */
+static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                            kj_rvalue *out)
+{
+    kj_rvalue least = args[0];
+    kj_run_keep(least);
+    for (int i = 1; i < n; i++) {
+        kj_rvalue two[2] = {least, args[i]}, next;
+        bool ok = kj_is_array(least) || kj_is_array(args[i])
+                      ? kj_lazy_call(r, at, id, two, 2, &next)
+                      : kj_run_math(r, at, id, two, 2, &next);
+        kj_run_drop(&least);
+        if (!ok)
+            return false;
+        least = next;
+    }
+    *out = least;
+    return true;
+}
+
+/* A function of complex numbers, or that makes them. */
+static bool complex_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                         kj_rvalue *out)
+{
+    kj_dtype type, part;
+    char what[40];
+    kj_snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
+    if (!kj_lazy_numbers(r, at, what, args, n) || !kj_lazy_unify(r, at, what, args, n, &type))
+        return false;
+    type = kj_common_type(type, KJ_C64);
+    part = kj_aggregate_of(type)->elem;
+    kj_lazy e = kj_lazy_node(KJ_X_CALL, type, args, n, id == KJ_BI_RECT ? part : type);
+    e.builtin = id;
+    switch (id) {
+    case KJ_BI_ABS:
+    case KJ_BI_PHASE: e.type = part; break;
+    case KJ_BI_ISNAN:
+    case KJ_BI_ISINF:
+    case KJ_BI_ISFINITE: e.type = KJ_BOOL; break;
+    case KJ_BI_CONJ:
+    case KJ_BI_RECT:
+    case KJ_BI_POW:
+    case KJ_BI_EXP:
+    case KJ_BI_LOG:
+    case KJ_BI_SQRT:
+    case KJ_BI_SIN:
+    case KJ_BI_COS:
+    case KJ_BI_TAN:
+    case KJ_BI_SINH:
+    case KJ_BI_COSH:
+    case KJ_BI_TANH: break;
+    default: return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what);
+    }
+    for (int i = 0; i < n && id == KJ_BI_RECT; i++)
+        if (kj_lazy_is_complex(args[i]))
+            return kj_run_fail(r, KJIT_TYPE, at, "'rect' takes real numbers, not complex ones");
+    return kj_lazy_make(r, at, &e, out);
+}
+
+/* ldexp(x, e): the exponents are an array of i32 or what becomes i32 by itself, or a number. */
+static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalue *out)
+{
+    kj_dtype type;
+    if (!kj_lazy_common(r, at, "'ldexp'", args, 1, &type))
+        return false;
+    if (!kj_is_float(type))
+        return wrong_argument(r, at, KJ_BI_LDEXP, 'f', args[0]);
+    bool fits = kj_is_array(args[1])
+                    ? kj_lazy_type(args[1]) == KJ_I32 || kj_converts(kj_lazy_type(args[1]), KJ_I32)
+                    : args[1].kind == KJ_R_INT && kj_value_fits(kj_run_to_value(args[1]), KJ_I32);
+    if (!fits) {
+        char text[48];
+        kj_run_fail(r, KJIT_TYPE, at, "ldexp's exponent is an i32, not %s",
+                    kj_lazy_describe(args[1], text));
+        return kj_is_array(args[1]) ? kj_run_hint(r, "convert it: i32(e)") : false;
+    }
+    kj_lazy e = kj_lazy_node(KJ_X_CALL, type, args, 2, type);
+    e.builtin = KJ_BI_LDEXP;
+    e.types[1] = KJ_I32;
+    return kj_lazy_make(r, at, &e, out);
+}
+
+/* A condition, and what it chooses from. */
+static bool choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
+                   const kj_span spans[3], const kj_rvalue *v, kj_rvalue *out)
+{
+    kj_dtype type;
+    if (!kj_lazy_is_bool(v[0])) {
+        char text[48];
+        kj_run_fail(r, KJIT_TYPE, spans[0], "the condition is bool, not %s",
+                    kj_lazy_describe(v[0], text));
+        return kj_is_array(v[0]) ? kj_run_hint(r, "compare: a != 0") : false;
+    }
+    for (int i = 1; i < 3; i++) {
+        if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]) && !kj_run_is_complex(v[i]))
+            return kj_lazy_wrong_kind(r, spans[i], what, "arrays and numbers", v[i]);
+    }
+    if (!kj_lazy_unify(r, at, what, v + 1, 2, &type))
+        return false;
+    kj_lazy e = kj_lazy_node(form, type, v, 3, type);
+    e.builtin = KJ_BI_SELP;
+    e.types[0] = KJ_BOOL;
+    return kj_lazy_make(r, at, &e, out);
+}
+
+/* Several results: a node each, which have their argument in common. */
+static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *arg, kj_rvalue *out)
+{
+    kj_dtype type, types[2];
+    char what[40], letter = strchr(kj_builtins[id].signature, '(')[1];
+    kj_snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
+    if (!kj_lazy_common(r, at, what, arg, 1, &type))
+        return false;
+    bool complex = kj_is_complex_type(type);
+    if (letter == 'z' && !complex)
+        type = kj_common_type(type, KJ_C64);
+    else if (letter == 'f' && !kj_is_float(type))
+        return complex ? kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what)
+                       : wrong_argument(r, at, id, 'f', *arg);
+    types[0] = letter == 'z' ? kj_aggregate_of(type)->elem : type;
+    types[1] = kj_builtins[id].signature[1] == 'd' ? KJ_I32 : types[0];
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        kj_lazy e = kj_lazy_node(KJ_X_CALL, types[i], arg, 1, type);
+        e.builtin = id;
+        e.part = i;
+        if (!kj_lazy_make(r, at, &e, &out->u.object->u.seq.items[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
+{
+    if (id == KJ_BI_SELP)
+        return choice(r, at, KJ_X_CALL, "'selp'", (kj_span[]){at, at, at}, args, out);
+    if (strcspn(kj_builtins[id].signature, "(") == 2)
+        return pair(r, at, id, args, out);
+    for (int i = 0; i < n; i++)
+        if (kj_lazy_is_complex(args[i]) || strcmp(kj_builtins[id].group, "complex") == 0)
+            return complex_call(r, at, id, args, n, out);
+    if (id == KJ_BI_LDEXP)
+        return load_exponent(r, at, args, out);
+    const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
+    const char *letters = strchr(signature, '(');
+    int wanted = letters ? (int)strcspn(++letters, ")") : 0;
+    kj_dtype type;
+    char what[40];
+    if (letters - signature != 2 || strspn(letters, "fin") != (size_t)wanted ||
+        !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
+    kj_snprintf(what, sizeof what, "'%s'", name);
+    if (!kj_lazy_common(r, at, what, args, n, &type))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!takes(letters[i], type))
+            return wrong_argument(r, at, id, letters[i], args[i]);
+    }
+    kj_lazy e = kj_lazy_node(KJ_X_CALL, *signature == 'b' ? KJ_BOOL : type, args, n, type);
+    e.builtin = id;
+    return kj_lazy_make(r, at, &e, out);
+}
+
+bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                  kj_rvalue *out)
+{
+    const char *letters = strchr(kj_builtins[id].signature, '(');
+    int wanted = letters ? (int)strcspn(letters + 1, ")") : 0;
+    kj_rvalue own[KJ_LAZY_OPERANDS];
+    if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
+        return extreme_of_many(r, at, id, args, n, out);
+    if (n != wanted)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", kj_builtins[id].name,
+                           wanted, wanted == 1 ? "" : "s", n);
+    if (n > KJ_LAZY_OPERANDS)
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays",
+                           kj_builtins[id].name);
+    return kj_lazy_take(r, at, args, n, own) && kj_lazy_taken(own, n, call(r, at, id, own, n, out));
+}
+
+static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *out)
+{
+    bool arrays = kj_is_array(v[0]) || kj_is_array(v[1]) || kj_is_array(v[2]);
+    if (arrays || !kj_lazy_is_bool(v[0]))
+        return choice(r, c->span, KJ_X_WHERE, "where", c->spans, v, out);
+    *out = v[v[0].u.i ? 1 : 2];
+    kj_run_keep(*out);
+    return true;
+}
+
+bool kj_run_where(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue own[3];
+    return kj_lazy_take(r, c->span, c->args, 3, own) &&
+           kj_lazy_taken(own, 3, where(r, c, own, out));
+}
