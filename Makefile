@@ -43,7 +43,7 @@ in_order = $(wildcard $(2:%=$(1)/%.c)) $(filter-out $(2:%=$(1)/%.c),$(sort $(wil
 # text -> tokens -> AST
 GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 # memory, tables and messages; text -> AST; AST -> typed AST; typed AST -> LLVM IR; IR -> code
-COMPILER = $(call in_order,compiler,arena guard types records source diag diag_show \
+COMPILER = $(call in_order,compiler,text arena guard types records source diag diag_show \
     layout literal ast_build parse_error ast_dump \
     sema_program sema_kernel sema_run sema_run_call sema_message sema_scope sema_type sema_const sema_literal \
     sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_complex sema_cmath sema_record sema_fixed sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \

@@ -80,7 +80,7 @@ static bool set_level(options *o, const char *value)
         complain("there is no -O%s: -O0, -O1, -O2 and -O3", value);
         return false;
     }
-    o->opt_level = (int)n;
+    o->opt_level = n == 0 ? KJIT_UNOPTIMISED : (int)n;
     return true;
 }
 
@@ -309,7 +309,7 @@ static int take(const command *c, int argc, char **argv, int *i, options *o)
 
 int parse_options(const command *c, int argc, char **argv, options *o)
 {
-    *o = (options){.output = o->output, .opt_level = -1};
+    *o = (options){.output = o->output};
     o->arguments = calloc((size_t)argc + 1, sizeof *o->arguments);
     o->saves = calloc((size_t)argc + 1, sizeof *o->saves);
     if (!o->arguments || !o->saves) {

@@ -1,7 +1,6 @@
 /* The arena: sizes and formats in, memory of one lifetime out. */
 #include "arena.h"
 
-#include <locale.h>
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,8 +10,8 @@
 
 enum { FIRST_CHUNK = 16 << 10, LAST_CHUNK = 1 << 20 };
 
-typedef struct kj_chunk {
-    struct kj_chunk *next;
+typedef struct kj_arena_chunk {
+    struct kj_arena_chunk *next;
     size_t size; /* bytes after this header */
     alignas(max_align_t) char bytes[];
 } chunk;
@@ -151,17 +150,10 @@ const char *kj_intern(kj_arena *a, const char *text, size_t len)
 
 /* ---- Text ---- */
 
-/* vsnprintf with a decimal point in whatever locale the host program set. Gives what the text
- * needs without the NUL. */
+/* Gives what the text needs without the NUL. */
 static size_t format_text(kj_arena *a, char *out, size_t size, const char *format, va_list args)
 {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        out_of_memory(a);
-    locale_t before = uselocale(c);
-    int n = vsnprintf(out, size, format, args);
-    uselocale(before);
-    freelocale(c);
+    int n = kj_vsnprintf(out, size, format, args);
     if (n < 0)
         out_of_memory(a);
     return (size_t)n;

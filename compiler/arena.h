@@ -12,8 +12,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "text.h"
+
 typedef struct kj_arena {
-    struct kj_chunk *chunks;
+    struct kj_arena_chunk *chunks;
     char *next, *end;
     jmp_buf *fail; /* where an out-of-memory goes; set by the entry that owns the arena */
     size_t used;   /* bytes handed out */

@@ -2,7 +2,6 @@
  * by diag_show.c. */
 #include "diag.h"
 
-#include <ctype.h>
 #include <string.h>
 
 void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source)
@@ -107,7 +106,7 @@ static size_t distance(const char *a, size_t m, const char *b, size_t n)
 
 static bool same_but_for_case(const char *a, const char *b)
 {
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+    while (*a && kj_to_lower(*a) == kj_to_lower(*b)) {
         a++;
         b++;
     }

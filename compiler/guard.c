@@ -34,7 +34,7 @@ void kj_break(kj_outcome outcome, const char *text)
     if (!g)
         return;
     g->outcome = outcome;
-    snprintf(g->complaint.text, sizeof g->complaint.text, "%s", text);
+    kj_snprintf(g->complaint.text, sizeof g->complaint.text, "%s", text);
     longjmp(g->out, 1);
 }
 

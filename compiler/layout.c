@@ -4,7 +4,6 @@
  * ( and [ are given up: the parser gets the line end it missed, and reports them
  * (kj_parser.unclosed). Missing } are supplied, reported once at the innermost block. So the
  * errors of a statement stay within it, and those of an item too. */
-#include <ctype.h>
 #include <string.h>
 
 #include "knl.tab.h"
@@ -24,7 +23,7 @@ static bool in_braces(const kj_parser *p)
 static bool word_at(const char *text, const char *word)
 {
     size_t len = strlen(word);
-    return strncmp(text, word, len) == 0 && !isalnum((unsigned char)text[len]) && text[len] != '_';
+    return strncmp(text, word, len) == 0 && !kj_is_word(text[len]);
 }
 
 bool kj_layout_newline(kj_parser *p)

@@ -1,6 +1,4 @@
 /* Literals: the text of a token in, its value out. */
-#include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,7 @@ static unsigned digit_value(char c)
 {
     if (c >= '0' && c <= '9')
         return (unsigned)(c - '0');
-    return (unsigned)(tolower((unsigned char)c) - 'a') + 10;
+    return (unsigned)(kj_to_lower(c) - 'a') + 10;
 }
 
 static unsigned base_of(const char *text, size_t len)
@@ -58,11 +56,7 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
         if (text[i] != '_')
             plain[n++] = text[i];
     }
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        longjmp(*p->arena->fail, 1);
-    double value = strtod_l(plain, NULL, c);
-    freelocale(c);
+    double value = kj_strtod(plain, NULL);
     if (isinf(value)) {
         kj_error(p->diag, span, "number", "the number is too large for f64");
         value = 0;
@@ -73,7 +67,7 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     size_t tail = len; /* where the letters at the end begin */
-    while (tail > 0 && isalpha((unsigned char)text[tail - 1]))
+    while (tail > 0 && kj_is_letter(text[tail - 1]))
         tail--;
     kj_message *m;
     if (text[0] == '.') {
@@ -91,7 +85,7 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
                 "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
     else if (text[len - 1] == '_')
         kj_hint(p->diag, m, "'_' stands between digits");
-    else if (tail + 1 == len && tolower((unsigned char)text[tail]) == 'e')
+    else if (tail + 1 == len && kj_to_lower(text[tail]) == 'e')
         kj_hint(p->diag, m, "an exponent has digits: 1e-3");
     else if (len - tail > 0 && len - tail <= 3 && tail < 40)
         kj_hint(p->diag, m,

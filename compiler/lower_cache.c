@@ -49,8 +49,9 @@ LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at)
     char text[48], constraints[8];
     LLVMTypeRef word = register_type(lo, a), pointer = LLVMTypeOf(at),
                 type = LLVMFunctionType(word, &pointer, 1, false);
-    snprintf(text, sizeof text, "ld.global.%s.b%d $0, [$1];", a->cache, 8 * kj_types[a->type].size);
-    snprintf(constraints, sizeof constraints, "=%s,l", register_letter(a));
+    kj_snprintf(text, sizeof text, "ld.global.%s.b%d $0, [$1];", a->cache,
+                8 * kj_types[a->type].size);
+    kj_snprintf(constraints, sizeof constraints, "=%s,l", register_letter(a));
     bool again = strcmp(a->cache, "cv") == 0;
     LLVMValueRef v = instruction(lo, a, text, constraints, type, &at, 1, again ? 0 : READS);
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, 8u * kj_types[a->type].size);
@@ -64,8 +65,9 @@ void kj_cached_store(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValue
     LLVMTypeRef word = register_type(lo, a), types[2] = {LLVMTypeOf(at), word},
                 type = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), types, 2, false),
                 bits = LLVMIntTypeInContext(lo->ctx, 8u * kj_types[a->type].size);
-    snprintf(text, sizeof text, "st.global.%s.b%d [$0], $1;", a->cache, 8 * kj_types[a->type].size);
-    snprintf(constraints, sizeof constraints, "l,%s", register_letter(a));
+    kj_snprintf(text, sizeof text, "st.global.%s.b%d [$0], $1;", a->cache,
+                8 * kj_types[a->type].size);
+    kj_snprintf(constraints, sizeof constraints, "l,%s", register_letter(a));
     v = LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, v, bits, ""), word, "");
     instruction(lo, a, text, constraints, type, (LLVMValueRef[]){at, v}, 2, WRITES);
 }

@@ -27,7 +27,7 @@ static kj_tile approximate(kj_lower *lo, const char *op, kj_tile x)
     LLVMTypeRef f32 = lo->types[KJ_F32], type = LLVMFunctionType(f32, &f32, 1, false);
     char text[40];
     bool flushes = lo->ftz && strcmp(op, "tanh") != 0; /* it has no such form */
-    snprintf(text, sizeof text, "%s.approx%s.f32 $0, $1;", op, flushes ? ".ftz" : "");
+    kj_snprintf(text, sizeof text, "%s.approx%s.f32 $0, $1;", op, flushes ? ".ftz" : "");
     LLVMValueRef code =
         LLVMGetInlineAsm(type, text, strlen(text), constraints, sizeof constraints - 1, false,
                          false, LLVMInlineAsmDialectATT, false);

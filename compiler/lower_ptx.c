@@ -169,7 +169,7 @@ static void share_dims(kj_lower *lo, const kj_texpr *e)
 static LLVMValueRef read_register(kj_lower *lo, const char *name, int64_t limit)
 {
     char full[64];
-    snprintf(full, sizeof full, "llvm.nvvm.read.ptx.sreg.%s", name);
+    kj_snprintf(full, sizeof full, "llvm.nvvm.read.ptx.sreg.%s", name);
     LLVMValueRef v = kj_intrinsic(lo, full, NULL, 0, NULL, 0);
     if (limit > 0) {
         LLVMMetadataRef range[2] = {
@@ -271,8 +271,8 @@ LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)
     bool f64 = LLVMTypeOf(v) == lo->types[KJ_F64], is_signed = kj_is_signed(to);
     bool wide = kj_types[to].bits == 64;
     char name[32];
-    snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", f64 ? 'd' : 'f', is_signed ? "" : "u",
-             wide ? "ll" : "i");
+    kj_snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", f64 ? 'd' : 'f', is_signed ? "" : "u",
+                wide ? "ll" : "i");
     kj_dtype type = is_signed ? wide ? KJ_I64 : KJ_I32 : wide ? KJ_U64 : KJ_U32;
     kj_tile t = kj_tile_scalar(type, kj_intrinsic(lo, name, NULL, 0, &v, 1));
     if (f64 || wide) {
@@ -387,18 +387,18 @@ static void describe_launch(kj_lower *lo)
     const int64_t *block = k->block;
     char text[80];
     if (block[0] && block[1] && block[2]) {
-        snprintf(text, sizeof text, "%d,%d,%d", (int)block[0], (int)block[1], (int)block[2]);
+        kj_snprintf(text, sizeof text, "%d,%d,%d", (int)block[0], (int)block[1], (int)block[2]);
         kj_attribute_text(lo, "nvvm.reqntid", text);
     } else if (k->launch_bounds[0]) {
-        snprintf(text, sizeof text, "%d", k->launch_bounds[0]);
+        kj_snprintf(text, sizeof text, "%d", k->launch_bounds[0]);
         kj_attribute_text(lo, "nvvm.maxntid", text);
     }
     if (k->launch_bounds[1]) {
-        snprintf(text, sizeof text, "%d", k->launch_bounds[1]);
+        kj_snprintf(text, sizeof text, "%d", k->launch_bounds[1]);
         kj_attribute_text(lo, "nvvm.minctasm", text);
     }
     if (k->max_registers) {
-        snprintf(text, sizeof text, "%d", k->max_registers);
+        kj_snprintf(text, sizeof text, "%d", k->max_registers);
         kj_attribute_text(lo, "nvvm.maxnreg", text);
     }
 }

@@ -107,7 +107,7 @@ static char *link_called(const kj_target *t, LLVMModuleRef module)
 static char *complaint(const char *path, const char *what, const char *name)
 {
     char text[600];
-    snprintf(text, sizeof text, "'%.400s' %s%s", path, what, name);
+    kj_snprintf(text, sizeof text, "'%.400s' %s%s", path, what, name);
     return LLVMCreateMessage(text);
 }
 
@@ -122,7 +122,7 @@ static int rename_called(LLVMModuleRef module, LLVMValueRef called[2 * KJ_NBUILT
             if (!f)
                 continue;
             char name[40];
-            snprintf(name, sizeof name, "__nv_%s%s", kj_builtins[id].symbol, k ? "" : "f");
+            kj_snprintf(name, sizeof name, "__nv_%s%s", kj_builtins[id].symbol, k ? "" : "f");
             LLVMSetValueName2(f, name, strlen(name));
             called[n++] = f;
         }

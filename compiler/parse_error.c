@@ -4,7 +4,6 @@
  * The names of tokens are those of knl.y. What is wanted is told by a token that only it begins
  * or continues with: an expression by "integer", a statement by "let", an item by "kernel", an
  * operator behind an expression by "*". */
-#include <ctype.h>
 #include <string.h>
 
 #include "knl.tab.h"
@@ -161,7 +160,7 @@ static const char *type_in_c(const char *word)
 
 static bool in_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return kj_is_word(c);
 }
 
 /* The end of what a conversion before it would take: a name or number with its members, indices and

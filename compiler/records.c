@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
 #include "types.h"
 
 typedef struct entry {
@@ -158,12 +159,12 @@ static bool same_field(comparison *c, const kj_field *f, const kj_field *g)
     size_t len = strlen(c->path);
     const char *dot = len ? "." : "";
     if (strcmp(f->name, g->name) != 0) {
-        snprintf(c->why, KJ_DIFFERENCE_TEXT,
-                 "field '%s%s%.40s' of %.40s stands where %.40s has '%.40s'", c->path, dot, f->name,
-                 c->a, c->b, g->name);
+        kj_snprintf(c->why, KJ_DIFFERENCE_TEXT,
+                    "field '%s%s%.40s' of %.40s stands where %.40s has '%.40s'", c->path, dot,
+                    f->name, c->a, c->b, g->name);
         return false;
     }
-    snprintf(c->path + len, sizeof c->path - len, "%s%.40s", dot, f->name);
+    kj_snprintf(c->path + len, sizeof c->path - len, "%s%.40s", dot, f->name);
     const kj_aggregate *x = f->of, *y = g->of;
     bool same = kj_is_fixed(x) && kj_is_fixed(y)
                     ? x->ndim == y->ndim &&
@@ -175,8 +176,8 @@ static bool same_field(comparison *c, const kj_field *f, const kj_field *g)
     }
     bool records = kj_is_record(f->of) && kj_is_record(g->of);
     if (!same || (f->type != g->type && !records)) {
-        snprintf(c->why, KJ_DIFFERENCE_TEXT, "field '%s' is %.40s in %.40s and %.40s in %.40s",
-                 c->path, type_text(f), c->a, type_text(g), c->b);
+        kj_snprintf(c->why, KJ_DIFFERENCE_TEXT, "field '%s' is %.40s in %.40s and %.40s in %.40s",
+                    c->path, type_text(f), c->a, type_text(g), c->b);
         return false;
     }
     if (records && !same_fields(c, f->of, g->of))
@@ -192,17 +193,17 @@ static bool same_fields(comparison *c, const kj_aggregate *a, const kj_aggregate
             return false;
         if (a->fields[i].offset == b->fields[i].offset)
             continue;
-        snprintf(c->why, KJ_DIFFERENCE_TEXT,
-                 "field '%.80s' begins at byte %lld in %.40s and at %lld in %.40s",
-                 a->fields[i].name, (long long)a->fields[i].offset, c->a,
-                 (long long)b->fields[i].offset, c->b);
+        kj_snprintf(c->why, KJ_DIFFERENCE_TEXT,
+                    "field '%.80s' begins at byte %lld in %.40s and at %lld in %.40s",
+                    a->fields[i].name, (long long)a->fields[i].offset, c->a,
+                    (long long)b->fields[i].offset, c->b);
         return false;
     }
     if (a->n == b->n)
         return true;
     const kj_aggregate *longer = a->n > b->n ? a : b;
-    snprintf(c->why, KJ_DIFFERENCE_TEXT, "%.40s has no field '%.80s'", a->n > b->n ? c->b : c->a,
-             longer->fields[a->n > b->n ? b->n : a->n].name);
+    kj_snprintf(c->why, KJ_DIFFERENCE_TEXT, "%.40s has no field '%.80s'", a->n > b->n ? c->b : c->a,
+                longer->fields[a->n > b->n ? b->n : a->n].name);
     return false;
 }
 

@@ -55,8 +55,7 @@ const char *kj_literal_text(kj_sema *s, kj_value v)
         char *text = kj_arena_printf(a, "%.17g", v.f);
         for (int digits = 1; digits < 17; digits++) {
             char *shorter = kj_arena_printf(a, "%.*g", digits, v.f);
-            double back;
-            if (sscanf(shorter, "%lf", &back) == 1 && back == v.f) {
+            if (kj_strtod(shorter, NULL) == v.f) {
                 text = shorter;
                 break;
             }

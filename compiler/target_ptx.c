@@ -32,8 +32,8 @@ const char *kj_gpu(int i)
 static char *too_old(const char *arch, int version, int needed)
 {
     char text[120];
-    snprintf(text, sizeof text, "%s needs PTX %d.%d, the driver takes PTX %d.%d", arch, needed / 10,
-             needed % 10, version / 10, version % 10);
+    kj_snprintf(text, sizeof text, "%s needs PTX %d.%d, the driver takes PTX %d.%d", arch,
+                needed / 10, needed % 10, version / 10, version % 10);
     return LLVMCreateMessage(text);
 }
 
@@ -46,7 +46,7 @@ static char *open_ptx(kj_target *t, const kj_compile_options *options)
         return version == 0 ? LLVMCreateMessage("there is no such GPU")
                             : too_old(options->arch, options->ptx_version, -version);
     char features[16];
-    snprintf(features, sizeof features, "+ptx%d", version);
+    kj_snprintf(features, sizeof features, "+ptx%d", version);
     t->triple = LLVMCreateMessage("nvptx64-nvidia-cuda");
     t->cpu = LLVMCreateMessage(options->arch);
     t->features = LLVMCreateMessage(features);

@@ -53,10 +53,10 @@ static void put_value(text *t, kj_value v)
     } else if (kj_is_float(v.type)) {
         char digits[40];
         bool whole = v.f >= -1e9 && v.f <= 1e9 && v.f == (double)(int64_t)v.f;
-        snprintf(digits, sizeof digits, "%.1f", whole ? v.f : 0);
+        kj_snprintf(digits, sizeof digits, "%.1f", whole ? v.f : 0);
         for (int n = 1; n <= 17 && !whole; n++) {
-            snprintf(digits, sizeof digits, "%.*g", n, v.f);
-            double back = strtod(digits, NULL);
+            kj_snprintf(digits, sizeof digits, "%.*g", n, v.f);
+            double back = kj_strtod(digits, NULL);
             if (v.type == KJ_F32 ? (float)back == (float)v.f : back == v.f)
                 break;
         }

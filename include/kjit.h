@@ -251,8 +251,11 @@ typedef struct kjit_diagnostic {
 
 typedef void kjit_diagnose_fn(void *user, const kjit_diagnostic *diagnostic);
 
+enum { KJIT_UNOPTIMISED = -1 };
+
+/* All zeros is the default. */
 typedef struct kjit_compile_options {
-    int opt_level;   /* 0 to 3; -1: the default, 3 */
+    int opt_level;   /* 1 to 3; 0: the default, 3; KJIT_UNOPTIMISED: -O0 */
     int no_contract; /* 1: a*b + c rounds twice */
     int verify;      /* 1: check the generated IR */
     /* What kjit_module_emit compiles for: "sm_90" and the like; NULL: the context's device. */
@@ -582,10 +585,11 @@ static inline kjit_arg kjit_arg_array(kjit_array *a)
     arg.u.array = a;
     return arg;
 }
-/* A host array that a launch on a GPU only moves there: what the kernel writes does not come back.
- * Or one that it only brings back: elements are unspecified until the kernel writes them, and come
- * back so. On a CPU, and for other memory, they are as kjit_arg_array's, which goes both ways as
- * far as the kernel reads and writes. */
+/* A host array that the launch only reads: what the kernel writes does not come back. On a CPU that is
+ * a copy, made where the kernel writes it. Or one that a GPU only brings back: elements are
+ * unspecified until the kernel writes them, and come back so; on a CPU it is as kjit_arg_array's,
+ * which goes both ways as far as the kernel reads and writes. Arrays in other memory are worked on
+ * where they are, as ever. */
 static inline kjit_arg kjit_arg_in(kjit_array *a)
 {
     kjit_arg arg = kjit_arg_array(a);

@@ -212,7 +212,7 @@ kjit_status kjit_context_create(const kjit_context_options *options, kjit_contex
     else
         status = create(options ? options : &defaults, out, &why);
     if (status != KJIT_OK && error && error_size)
-        snprintf(error, error_size, "%s", why.text);
+        kj_snprintf(error, error_size, "%s", why.text);
     return status == KJIT_OK ? status : kj_fail_why(NULL, status, &why);
 }
 

@@ -11,7 +11,8 @@ typedef struct emission {
     kj_compile_options options;
     kj_stage stage;
     int64_t block[3];
-    kjit_status loaded; /* of kjit_module_kernel_info */
+    kj_code code; /* of kjit_module_kernel_info */
+    kjit_status loaded;
     kj_exec *exec;
     kj_failure why;
     kj_str out;
@@ -110,13 +111,10 @@ static const form *find_form(const char *what)
     return NULL;
 }
 
-/* Runs one step with an arena of its own. */
-static kjit_status step(emission *e, void (*run)(void *))
+static kjit_status run_step(emission *e, kj_step *run)
 {
-    kj_arena_init(&e->arena, NULL);
     kj_complaint complaint;
     kj_outcome outcome = kj_guarded_apart(&e->arena, run, e, &complaint);
-    kj_arena_free(&e->arena);
     if (outcome != KJ_DONE)
         return kj_fail_early(e->mod->ctx, outcome, &complaint);
     if (e->out.failed || e->errors.failed)
@@ -124,6 +122,15 @@ static kjit_status step(emission *e, void (*run)(void *))
     if (e->errors.size > 0)
         return kj_fail(e->mod->ctx, KJIT_COMPILE, "%s", e->errors.data);
     return KJIT_OK;
+}
+
+/* Runs one step with an arena of its own. */
+static kjit_status step(emission *e, kj_step *run)
+{
+    kj_arena_init(&e->arena, NULL);
+    kjit_status status = run_step(e, run);
+    kj_arena_free(&e->arena);
+    return status;
 }
 
 static kjit_status unknown_arch(kjit_context *ctx, const char *arch)
@@ -265,15 +272,31 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
 
 /* ---- What a kernel takes ---- */
 
+static void compile_kernel(void *data)
+{
+    emission *e = data;
+    kj_code code;
+    if (compile(e, &code))
+        e->code = code;
+}
+
 static void load_kernel(void *data)
 {
     emission *e = data;
     kjit_context *ctx = e->mod->ctx;
-    kj_code code;
-    if (!compile(e, &code))
-        return;
-    e->loaded = ctx->ops->load(ctx->dev, &code, &e->exec, &e->why);
-    kj_code_free(&code);
+    e->loaded = ctx->ops->load(ctx->dev, &e->code, &e->exec, &e->why);
+}
+
+static kjit_status compile_and_load(emission *e)
+{
+    e->loaded = kj_because(&e->why, KJIT_NO_MEMORY, "out of memory");
+    kj_arena_init(&e->arena, NULL);
+    kjit_status status = run_step(e, compile_kernel);
+    if (status == KJIT_OK)
+        kj_with_stack(KJ_DRIVER_STACK, load_kernel, e);
+    kj_code_free(&e->code);
+    kj_arena_free(&e->arena);
+    return status;
 }
 
 kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const int64_t block[3],
@@ -296,7 +319,7 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
     if (!ctx->ops->inspect || !is_own(&e))
         return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
     e.stage = ctx->ops->stage;
-    status = step(&e, load_kernel);
+    status = compile_and_load(&e);
     kj_str_free(&e.errors);
     if (status != KJIT_OK)
         return status;

@@ -63,7 +63,7 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(why->text, sizeof why->text, format, args);
+    kj_vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
     return status;
 }

@@ -1,5 +1,4 @@
 /* Why a launch was refused or failed, said in terms of the source. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +111,7 @@ static void collect(subjects *s, const char *text)
     bool member = false;
     while (*text) {
         size_t size = 0;
-        while (isalnum((unsigned char)text[size]) || text[size] == '_')
+        while (kj_is_word(text[size]))
             size++;
         if (size > 0 && !member)
             add_name(s, text, size);
@@ -129,7 +128,7 @@ static void add_source(kj_str *t, const kj_source *source, kj_span span)
     bool space = false;
     for (uint32_t i = span.begin; i < end && i < source->size; i++) {
         char c = source->text[i];
-        bool blank = isspace((unsigned char)c) || c == '\0';
+        bool blank = strchr(" \t\r\n\v\f", c) != NULL; /* a NUL, too */
         if (!blank || !space)
             kj_str_add(t, blank ? " " : &c, 1);
         space = blank;
@@ -206,8 +205,7 @@ typedef struct fault_message {
 static kj_span call_at(const kj_source *source, uint32_t offset)
 {
     uint32_t end = offset;
-    while (end < source->size &&
-           (isalnum((unsigned char)source->text[end]) || source->text[end] == '_'))
+    while (end < source->size && kj_is_word(source->text[end]))
         end++;
     if (end < source->size && source->text[end] == '(') {
         while (end < source->size && source->text[end] != ')' && source->text[end] != '\n')

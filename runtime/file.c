@@ -43,8 +43,8 @@ static bool open_temp(kj_out_file *file)
         uint64_t random = 0;
         if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
             random = (uint64_t)getpid() * 1000003u + (uintptr_t)file + (uint64_t)tries;
-        snprintf(file->temp, size, "%.*s.kjit-%016llx.tmp", dir, file->path,
-                 (unsigned long long)random);
+        kj_snprintf(file->temp, size, "%.*s.kjit-%016llx.tmp", dir, file->path,
+                    (unsigned long long)random);
         file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (file->fd >= 0 || errno != EEXIST)
             break;
@@ -127,7 +127,10 @@ void kj_file_abandon(kj_out_file *file)
 bool kj_ends_with(const char *path, const char *end)
 {
     size_t n = strlen(path), m = strlen(end);
-    return n > m && strcasecmp(path + n - m, end) == 0;
+    for (size_t i = 0; n > m && i < m; i++)
+        if (kj_to_lower(path[n - m + i]) != end[i])
+            return false;
+    return n > m;
 }
 
 static kjit_status load(kjit_context *ctx, const char *path, const kj_aggregate *record,

@@ -175,7 +175,7 @@ static void put_number(const form *f, const char *at, char buf[WORD])
     if (!isfinite(v)) { /* integers and bools too */
         kj_scalar_text(f->dtype, at, text + 1);
         text[0] = '+';
-        snprintf(buf, WORD, "%*s", f->width, text + !(f->plus && text[1] != '-'));
+        kj_snprintf(buf, WORD, "%*s", f->width, text + !(f->plus && text[1] != '-'));
         return;
     }
     text[0] = '+';
@@ -184,7 +184,7 @@ static void put_number(const form *f, const char *at, char buf[WORD])
         if (d.n <= f->fraction)
             kj_exact(v, f->fraction + 1, &d);
         kj_decimal_scientific(&d, f->fraction, f->exponent, text + 1);
-        snprintf(buf, WORD, "%*s", f->width, text + !(f->plus && !d.negative));
+        kj_snprintf(buf, WORD, "%*s", f->width, text + !(f->plus && !d.negative));
         return;
     }
     kj_rounded(v, (kj_dtype)f->dtype, PRECISION, true, &d);
@@ -207,7 +207,7 @@ static void put_word(const printer *p, const char *at, char buf[WORD])
     while (digits > 0 && part[digits - 1] == ' ')
         digits--;
     size_t length = strlen(buf);
-    snprintf(buf + length, WORD - length, "%.*sj%*s", digits, part, n - digits, "");
+    kj_snprintf(buf + length, WORD - length, "%.*sj%*s", digits, part, n - digits, "");
 }
 
 /* ---- Records: (1., [0, 2]), each field in a form of its own ---- */

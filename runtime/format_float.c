@@ -24,8 +24,8 @@ static int take_digits(const char *text, char *digits, int *exponent)
 static double read_back(const char *text, kj_dtype type)
 {
     if (type == KJ_F32)
-        return (double)strtof(text, NULL);
-    return kj_fold_convert(kj_float(KJ_F64, strtod(text, NULL)), type).f;
+        return (double)kj_strtof(text, NULL);
+    return kj_fold_convert(kj_float(KJ_F64, kj_strtod(text, NULL)), type).f;
 }
 
 /* Could the neighbour in the last digit be nearer to what reads back? Below a power of 2 values lie
@@ -42,7 +42,7 @@ static bool bump_reads_back(char *digits, int n, int exponent, double v, kj_dtyp
     memcpy(bumped, digits, (size_t)n);
     bumped[i]++;
     memset(bumped + i + 1, '0', (size_t)(n - 1 - i));
-    snprintf(text, sizeof text, "%.*se%d", n, bumped, exponent - (n - 1));
+    kj_snprintf(text, sizeof text, "%.*se%d", n, bumped, exponent - (n - 1));
     if (read_back(text, type) != v)
         return false;
     memcpy(digits, bumped, (size_t)n);
@@ -62,7 +62,7 @@ void kj_shortest(double v, kj_dtype type, kj_decimal *d)
     d->negative = signbit(v);
     v = fabs(v);
     for (int n = 1; n <= most; n++) {
-        snprintf(text, sizeof text, "%.*e", n - 1, v);
+        kj_snprintf(text, sizeof text, "%.*e", n - 1, v);
         d->n = take_digits(text, d->digits, &d->exponent);
         if (read_back(text, type) == v || bump_reads_back(d->digits, d->n, d->exponent, v, type))
             break;
@@ -83,7 +83,7 @@ void kj_rounded(double v, kj_dtype type, int precision, bool fractional, kj_deci
 void kj_exact(double v, int n, kj_decimal *d)
 {
     char text[KJ_DIGITS + 16];
-    snprintf(text, sizeof text, "%.*e", n - 1, fabs(v));
+    kj_snprintf(text, sizeof text, "%.*e", n - 1, fabs(v));
     d->n = take_digits(text, d->digits, &d->exponent);
     d->negative = signbit(v);
 }
@@ -119,7 +119,9 @@ int kj_decimal_scientific(const kj_decimal *d, int fraction, int exponent_digits
     for (int i = 1; i <= fraction; i++)
         buf[at++] = i < d->n ? d->digits[i] : '0';
     int e = d->exponent;
-    return at + sprintf(buf + at, "e%c%0*d", e < 0 ? '-' : '+', exponent_digits, e < 0 ? -e : e);
+    enum { EXPONENT = 12 }; /* bytes that every caller has left */
+    return at + kj_snprintf(buf + at, EXPONENT, "e%c%0*d", e < 0 ? '-' : '+', exponent_digits,
+                            e < 0 ? -e : e);
 }
 
 static const char *float_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
@@ -161,9 +163,9 @@ const char *kj_complex_text(double re, double im, kj_dtype part, char buf[KJ_SCA
     part_text(re, part, x);
     part_text(im, part, y);
     if (re == 0 && !signbit(re))
-        snprintf(buf, KJ_SCALAR_TEXT, "%.30sj", y);
+        kj_snprintf(buf, KJ_SCALAR_TEXT, "%.30sj", y);
     else
-        snprintf(buf, KJ_SCALAR_TEXT, "(%.28s%s%.28sj)", x, *y == '-' ? "" : "+", y);
+        kj_snprintf(buf, KJ_SCALAR_TEXT, "(%.28s%s%.28sj)", x, *y == '-' ? "" : "+", y);
     return buf;
 }
 
@@ -180,8 +182,8 @@ const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SC
     if (type == KJ_BOOL)
         return strcpy(buf, v.u ? "True" : "False");
     if (kj_is_signed(type))
-        snprintf(buf, KJ_SCALAR_TEXT, "%lld", (long long)v.i);
+        kj_snprintf(buf, KJ_SCALAR_TEXT, "%lld", (long long)v.i);
     else
-        snprintf(buf, KJ_SCALAR_TEXT, "%llu", (unsigned long long)v.u);
+        kj_snprintf(buf, KJ_SCALAR_TEXT, "%llu", (unsigned long long)v.u);
     return buf;
 }

@@ -3,7 +3,6 @@
  * The reader believes nothing: every number is bounded before it is used, the file's length is
  * compared with what the header promises before memory is taken, and whatever the bytes are the
  * result is an array or a message. The writer gives byte for byte what numpy.save gives. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,7 +65,7 @@ bool kj_npy_take_string(kj_npy_reader *r, char *buf, size_t size)
     char quote = *r->at++;
     size_t n = 0;
     for (; r->at < r->end && *r->at != quote; r->at++) {
-        if (n + 1 >= size || !isprint((unsigned char)*r->at) || *r->at == '\\')
+        if (n + 1 >= size || *r->at < ' ' || *r->at > '~' || *r->at == '\\')
             return false;
         buf[n++] = *r->at;
     }
@@ -355,7 +354,7 @@ static void write_header(kj_str *t, const kjit_array *a)
     kj_str_puts(&dict, "), }");
     if (a->ndim > 0) { /* NumPy leaves room for the axis that appending makes longer */
         int64_t axis = a->shape[fortran ? a->ndim - 1 : 0];
-        int digits = snprintf(growing, sizeof growing, "%lld", (long long)axis);
+        int digits = kj_snprintf(growing, sizeof growing, "%lld", (long long)axis);
         kj_str_printf(&dict, "%*s", GROWTH_DIGITS - digits, "");
     }
     size_t start = 10, length = (start + dict.size + 1 + 63) / 64 * 64 - start;

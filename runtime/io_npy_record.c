@@ -91,8 +91,8 @@ static kjit_status other_type(const kj_npy_reader *r, const kj_aggregate *of, co
     char shape[2 * KJ_SHAPE_TEXT] = "";
     size_t n = 0;
     for (int i = 0; i < f->ndim; i++)
-        n += (size_t)snprintf(shape + n, sizeof shape - n, i ? ", %lld" : " of shape (%lld",
-                              (long long)f->shape[i]);
+        n += (size_t)kj_snprintf(shape + n, sizeof shape - n, i ? ", %lld" : " of shape (%lld",
+                                 (long long)f->shape[i]);
     return kj_fail(r->ctx, KJIT_TYPE, "'%s': the field '%.80s' is %s%s%s there, and %s in %.80s",
                    r->path, f->name, *f->descr ? f->descr : "a record", shape, f->ndim ? ")" : "",
                    wanted->of ? wanted->of->name : kj_types[wanted->type].name, of->name);

@@ -24,7 +24,7 @@ static void on_error(png_structp png, png_const_charp message)
 {
     picture *p = png_get_error_ptr(png);
     if (p->status == KJIT_OK)
-        snprintf(p->message, sizeof p->message, "%s", message);
+        kj_snprintf(p->message, sizeof p->message, "%s", message);
     png_longjmp(png, 1);
 }
 

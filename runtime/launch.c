@@ -169,7 +169,7 @@ kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stre
         status = kj_filled_ready(mod, ready->variant);
     if (status != KJIT_OK)
         return status;
-    if (!mod->ctx->ops->host_memory && kj_stage_needed(b, ready->variant))
+    if (kj_stage_needed(b, ready->variant))
         status = run_staged(b, ready, stream);
     else
         status = run(b, ready, NULL, stream);

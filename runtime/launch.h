@@ -40,6 +40,7 @@ typedef struct kj_staged_array {
     kj_buffer *piece;
     uintptr_t shift;  /* from the host's address to the device's */
     bool goes, comes; /* to the device before the launch, back after it */
+    bool stays;       /* the kernel writes it, but some argument says that it does not come back */
 } kj_staged_array;
 
 typedef struct kj_staged {

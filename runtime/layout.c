@@ -64,11 +64,11 @@ kj_layout kj_layout_of(int ndim, const int64_t *shape, const int64_t *strides, s
 
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT])
 {
-    int at = snprintf(buf, KJ_SHAPE_TEXT, "(");
+    int at = kj_snprintf(buf, KJ_SHAPE_TEXT, "(");
     for (int i = 0; i < ndim; i++)
-        at += snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s%lld", i ? ", " : "",
-                       (long long)shape[i]);
-    snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s", ndim == 1 ? ",)" : ")");
+        at += kj_snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s%lld", i ? ", " : "",
+                          (long long)shape[i]);
+    kj_snprintf(buf + at, (size_t)(KJ_SHAPE_TEXT - at), "%s", ndim == 1 ? ",)" : ")");
     return buf;
 }
 

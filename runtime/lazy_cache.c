@@ -54,7 +54,7 @@ kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
 {
     kjit_context *ctx = r->ctx;
     const kj_compile_options *o = &r->module->options;
-    kjit_compile_options options = {.opt_level = o->opt_level,
+    kjit_compile_options options = {.opt_level = o->opt_level ? o->opt_level : KJIT_UNOPTIMISED,
                                     .no_contract = o->no_contract,
                                     .verify = o->verify,
                                     .libdevice = o->libdevice,

@@ -101,7 +101,8 @@ void kj_lazy_blocks(int n, const int64_t *extents, int64_t grid[3], int64_t bloc
 void kj_lazy_chunk_axes(const char *kept, int64_t chunks, char axes[KJ_DOMAIN_AXES + 2])
 {
     int last = (int)strlen(kept) - 1;
-    snprintf(axes, KJ_DOMAIN_AXES + 2, "%.*s%s%c", last, kept, chunks > 1 ? "c" : "", kept[last]);
+    kj_snprintf(axes, KJ_DOMAIN_AXES + 2, "%.*s%s%c", last, kept, chunks > 1 ? "c" : "",
+                kept[last]);
 }
 
 void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, int threads,

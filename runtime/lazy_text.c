@@ -55,7 +55,7 @@ void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kj
 void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a)
 {
     char type[16];
-    snprintf(type, sizeof type, "%s[]", kjit_dtype_name(a->dtype));
+    kj_snprintf(type, sizeof type, "%s[]", kjit_dtype_name(a->dtype));
     kj_lazy_parameter(k, name, type, kjit_arg_array(a));
 }
 
@@ -81,7 +81,7 @@ static void put_literal(kj_str *t, kj_value v)
         kj_str_puts(t, v.b ? "true" : "false");
     } else if (kj_is_float(v.type)) {
         char text[40];
-        snprintf(text, sizeof text, "%.17g", v.f);
+        kj_snprintf(text, sizeof text, "%.17g", v.f);
         kj_str_puts(t, text);
         if (!strpbrk(text, ".en")) /* 2: an integer to read */
             kj_str_puts(t, ".0");
@@ -201,7 +201,11 @@ void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
         put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling);
         kj_str_puts(t, ")");
         break;
-    case KJ_X_CALL: put_call(k, t, e, kj_builtins[e->builtin].name); break;
+    case KJ_X_CALL:
+        put_call(k, t, e, kj_builtins[e->builtin].name);
+        if (e->part >= 0)
+            kj_str_printf(t, "[%d]", e->part);
+        break;
     case KJ_X_CAST: put_call(k, t, e, kj_type_name(e->type)); break;
     case KJ_X_WHERE:
         kj_str_puts(t, "(");

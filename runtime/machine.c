@@ -43,11 +43,13 @@ static char *read_text(const char *path)
 /* The same of a file in a directory. */
 static char *read_in(const char *dir, const char *file)
 {
-    char *path = NULL, *text = NULL;
-    if (asprintf(&path, "%s/%s", dir, file) >= 0) {
+    size_t size = strlen(dir) + strlen(file) + sizeof "/";
+    char *path = malloc(size), *text = NULL;
+    if (path) {
+        kj_snprintf(path, size, "%s/%s", dir, file);
         text = read_text(path);
-        free(path);
     }
+    free(path);
     return text;
 }
 
@@ -72,9 +74,11 @@ typedef void visit_fn(const char *dir, bool v2, void *user);
 /* Calls `visit` with a directory and those above it, up to the hierarchy's root. */
 static void visit_upwards(const char *root, const char *path, bool v2, visit_fn *visit, void *user)
 {
-    char *dir;
-    if (asprintf(&dir, "/sys/fs/cgroup/%s%s", root, path) < 0)
+    size_t size = sizeof "/sys/fs/cgroup/" + strlen(root) + strlen(path);
+    char *dir = malloc(size);
+    if (!dir)
         return;
+    kj_snprintf(dir, size, "/sys/fs/cgroup/%s%s", root, path);
     size_t least = strlen("/sys/fs/cgroup") + (*root ? 1 + strlen(root) : 0);
     for (;;) {
         visit(dir, v2, user);

@@ -70,7 +70,9 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options = (kj_compile_options){.opt_level = 3};
     if (!o)
         return;
-    mod->options.opt_level = o->opt_level < 0 || o->opt_level > 3 ? 3 : o->opt_level;
+    mod->options.opt_level = o->opt_level < 0                        ? 0
+                             : o->opt_level == 0 || o->opt_level > 3 ? 3
+                                                                     : o->opt_level;
     mod->options.no_contract = o->no_contract != 0;
     mod->options.verify = o->verify != 0;
     mod->options.ftz = o->ftz != 0;

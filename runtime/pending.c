@@ -8,7 +8,6 @@
  * for itself. What waits here keeps its hold on the context; after kjit_context_destroy nothing
  * waits longer than until such a call, or until it is all that holds the context. */
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +24,10 @@ static double variable(const char *name, double otherwise)
 {
     const char *text = secure_getenv(name);
     bool number = text && *text >= '0' && *text <= '9' && !strpbrk(text, "xX");
-    locale_t c = number ? newlocale(LC_ALL_MASK, "C", NULL) : NULL;
     char *end;
-    if (!c)
+    if (!number)
         return otherwise;
-    double value = strtod_l(text, &end, c);
-    freelocale(c);
+    double value = kj_strtod(text, &end);
     return *end || !isfinite(value) ? otherwise : value;
 }
 

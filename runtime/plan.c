@@ -62,8 +62,7 @@ static bool is_constant(const kj_binding *b, const kj_variant *variant)
     for (int i = 0; i < k->nroots; i++)
         if (k->roots[i]->filled)
             return false;
-    bool in_place = b->kernel->mod->ctx->ops->host_memory || !kj_stage_needed(b, variant);
-    return k->nsites == 0 && in_place && !b->smart;
+    return k->nsites == 0 && !kj_stage_needed(b, variant) && !b->smart;
 }
 
 /* *out is NULL where a packet is not all that is needed. */

@@ -192,7 +192,7 @@ static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalu
               b = kj_run_short(element(sides[1], k->worst));
     char by[96] = "";
     if (isfinite(k->difference) && isfinite(k->allowed))
-        snprintf(by, sizeof by, " (difference %.5g, allowed %.5g)", k->difference, k->allowed);
+        kj_snprintf(by, sizeof by, " (difference %.5g, allowed %.5g)", k->difference, k->allowed);
     if (sides[0].kind != KJ_R_ARRAY && sides[1].kind != KJ_R_ARRAY)
         return kj_run_fail(r, KJIT_ASSERT, at, "%s is not close to %s%s", a.text, b.text, by);
     kj_str where = {0};

@@ -236,7 +236,8 @@ static bool evaluate_index(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue base;
     kj_rplace place;
-    if (!kj_run_eval(r, e->u.index.base, &base))
+    if (!kj_run_eval_lazily(r, e->u.index.base, &base) || /* of a tuple only the item is needed */
+        (base.kind != KJ_R_TUPLE && !kj_lazy_finish(r, e->u.index.base->span, &base)))
         return false;
     if (base.kind == KJ_R_KERNEL) {
         kj_run_fail(r, KJIT_LAUNCH, e->span, "a launch configuration alone does nothing");

@@ -1,8 +1,6 @@
 /* Numbers as people type them, on a command line or in int("12"): text in, a number out. */
 #include "run.h"
 
-#include <ctype.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,7 @@ static unsigned digit(char c)
 {
     if (c >= '0' && c <= '9')
         return (unsigned)(c - '0');
-    return isalpha((unsigned char)c) ? (unsigned)(tolower((unsigned char)c) - 'a') + 10 : 99;
+    return kj_is_letter(c) ? (unsigned)(kj_to_lower(c) - 'a') + 10 : 99;
 }
 
 /* Digits of the base, with '_' between them; false when there is something else, or more than 64
@@ -39,7 +37,7 @@ static bool parse_integer(const char *p, const char *end, bool minus, kj_rvalue 
     uint64_t u;
     unsigned base = 10;
     if (end - p > 2 && p[0] == '0') {
-        char c = (char)tolower((unsigned char)p[1]);
+        char c = kj_to_lower(p[1]);
         base = c == 'x' ? 16 : c == 'b' ? 2 : c == 'o' ? 8 : 10;
     }
     if (!parse_digits(base == 10 ? p : p + 2, end, base, &u) ||
@@ -58,12 +56,8 @@ static bool parse_float(const char *p, const char *end, bool minus, kj_rvalue *o
         word |= strcmp(p, words[i]) == 0;
     if (!word && strspn(p, "0123456789.eE+-") != (size_t)(end - p))
         return false;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        return false;
     char *stop;
-    double f = strtod_l(p, &stop, c);
-    freelocale(c);
+    double f = kj_strtod(p, &stop);
     if (stop != end || stop == p)
         return false;
     *out = kj_run_float(minus ? -f : f);
@@ -78,12 +72,11 @@ static kj_rvalue parse_complex(const char *text, size_t len)
     size_t at = len - 1;
     if (len < 2 || len > MOST || text[len - 1] != 'j')
         return kj_run_none();
-    while (at > 0 &&
-           ((text[at] != '+' && text[at] != '-') || tolower((unsigned char)text[at - 1]) == 'e'))
+    while (at > 0 && ((text[at] != '+' && text[at] != '-') || kj_to_lower(text[at - 1]) == 'e'))
         at--;
     if (at > 0)
-        snprintf(parts[0], MOST, "%.*s", (int)at, text);
-    snprintf(parts[1], MOST, "%.*s", (int)(len - 1 - at), text + at);
+        kj_snprintf(parts[0], MOST, "%.*s", (int)at, text);
+    kj_snprintf(parts[1], MOST, "%.*s", (int)(len - 1 - at), text + at);
     kj_rvalue re = kj_run_parse_number(parts[0], strlen(parts[0])),
               im = kj_run_parse_number(parts[1], strlen(parts[1]));
     bool numbers = (re.kind == KJ_R_INT || re.kind == KJ_R_FLOAT) &&

@@ -115,6 +115,6 @@ kj_rshort kj_run_short(kj_rvalue v)
     if (kj_run_is_number(v) || kj_run_is_complex(v))
         number_text(v, out.text);
     else
-        snprintf(out.text, sizeof out.text, "%s", kj_run_kind_name(v));
+        kj_snprintf(out.text, sizeof out.text, "%s", kj_run_kind_name(v));
     return out;
 }

@@ -52,7 +52,7 @@ void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook); /* NULL: none
 typedef struct kj_thread {
     struct kj_thread *next, *prev; /* of the context */
     struct kj_thread *beside;      /* of the thread */
-    struct kj_home *home;          /* the list of these */
+    struct kj_thread_list *list;   /* of its thread, which has this */
     kjit_context *ctx;             /* NULL: of failures that have none */
     char *text;                    /* of its last failure, malloc'd; NULL: use fallback */
     const char *fallback;          /* when there was no memory for the text */
@@ -545,7 +545,7 @@ typedef struct kj_binding {
     kj_value *scalars; /* by parameter: converted */
     kj_layout *layouts;
     bool small, disjoint, aligned; /* as in kj_spec */
-    bool read_only, smart;         /* one of the arrays is */
+    bool read_only, smart, in;     /* one of the arrays is, or is given as In(a) */
     int *runtime;                  /* parameter of each kj_tkernel.params */
     kj_field *parts;               /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
     uint64_t *key;

@@ -1,5 +1,6 @@
 /* A directory of values: opening it, one value in and out, locks, and what goes when it is full. */
 #include "store.h"
+#include "text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static void off(kj_store *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(s->why, sizeof s->why, format, args);
+    kj_vsnprintf(s->why, sizeof s->why, format, args);
     va_end(args);
     if (s->dir >= 0)
         close(s->dir);
@@ -42,7 +43,7 @@ static char *joined(const char *path, const char *name)
     size_t size = strlen(path) + strlen(name) + 1;
     char *both = malloc(size);
     if (both)
-        snprintf(both, size, "%s%s", path, name);
+        kj_snprintf(both, size, "%s%s", path, name);
     return both;
 }
 
@@ -128,8 +129,8 @@ static const char magic[8] = "kjit\r\n\032\1"; /* the last is the format's numbe
 static XXH128_hash_t name_of(const void *key, size_t size, char name[NAME_SIZE])
 {
     XXH128_hash_t h = XXH3_128bits(key, size);
-    snprintf(name, NAME_SIZE, "%016llx%016llx" ENDING, (unsigned long long)h.high64,
-             (unsigned long long)h.low64);
+    kj_snprintf(name, NAME_SIZE, "%016llx%016llx" ENDING, (unsigned long long)h.high64,
+                (unsigned long long)h.low64);
     return h;
 }
 
@@ -299,7 +300,7 @@ static int create(const kj_store *s, char *name, size_t size)
         uint64_t random = 0;
         if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
             random = (uint64_t)getpid() << 32 ^ (uintptr_t)name ^ (uint64_t)tries;
-        snprintf(name, size, TEMPORARY "%016llx", (unsigned long long)random);
+        kj_snprintf(name, size, TEMPORARY "%016llx", (unsigned long long)random);
         int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
             return fd;

@@ -48,11 +48,11 @@ void kj_str_vprintf(kj_str *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int size = vsnprintf(NULL, 0, format, args);
+    int size = kj_vsnprintf(NULL, 0, format, args);
     if (size < 0) {
         t->failed = true;
     } else if (reserve(t, (size_t)size)) {
-        vsnprintf(t->data + t->size, (size_t)size + 1, format, again);
+        kj_vsnprintf(t->data + t->size, (size_t)size + 1, format, again);
         t->size += (size_t)size;
     }
     va_end(again);

@@ -8,11 +8,11 @@
 
 #include "runtime.h"
 
-/* A thread's records, one a context. */
-typedef struct kj_home {
+/* What a thread has, one record a context. */
+typedef struct kj_thread_list {
     kj_thread *first;  /* under the lock, by either that ends */
     uint64_t failures; /* the thread's, so far */
-} home;
+} kj_thread_list;
 
 static struct {
     pthread_once_t once;
@@ -57,17 +57,17 @@ static void leave(kjit_context *ctx, kjit_stream *stream)
 
 static void thread_ended(void *data)
 {
-    home *h = data;
+    kj_thread_list *list = data;
     kj_thread *t;
     lock();
-    while ((t = h->first)) {
-        h->first = t->beside;
+    while ((t = list->first)) {
+        list->first = t->beside;
         if (t->stream && !kj_forked(t->ctx))
             leave(t->ctx, t->stream);
         end_record(t);
     }
     unlock();
-    free(h);
+    free(list);
 }
 
 static void before_fork(void)
@@ -106,7 +106,7 @@ void kj_threads_end(kjit_context *ctx)
 {
     lock();
     while (ctx->threads) {
-        kj_thread *t = ctx->threads, **at = &t->home->first;
+        kj_thread *t = ctx->threads, **at = &t->list->first;
         while (*at != t)
             at = &(*at)->beside;
         *at = t->beside;
@@ -124,37 +124,37 @@ void kj_threads_lose_streams(kjit_context *ctx)
 }
 
 /* The calling thread's; NULL: out of memory. */
-static home *own_home(void)
+static kj_thread_list *own_list(void)
 {
     if (!kj_threads_begin())
         return NULL;
-    home *h = pthread_getspecific(threads.key);
-    if (h)
-        return h;
-    h = calloc(1, sizeof *h);
-    if (h && pthread_setspecific(threads.key, h) == 0)
-        return h;
-    free(h);
+    kj_thread_list *list = pthread_getspecific(threads.key);
+    if (list)
+        return list;
+    list = calloc(1, sizeof *list);
+    if (list && pthread_setspecific(threads.key, list) == 0)
+        return list;
+    free(list);
     return NULL;
 }
 
 /* Under the lock. */
-static kj_thread *find(const home *h, const kjit_context *ctx)
+static kj_thread *find(const kj_thread_list *list, const kjit_context *ctx)
 {
-    kj_thread *t = h ? h->first : NULL;
+    kj_thread *t = list ? list->first : NULL;
     while (t && t->ctx != ctx)
         t = t->beside;
     return t;
 }
 
 /* Under the lock. */
-static kj_thread *add(home *h, kjit_context *ctx)
+static kj_thread *add(kj_thread_list *list, kjit_context *ctx)
 {
     kj_thread *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    *t = (kj_thread){.beside = h->first, .home = h, .ctx = ctx, .fallback = ""};
-    h->first = t;
+    *t = (kj_thread){.beside = list->first, .list = list, .ctx = ctx, .fallback = ""};
+    list->first = t;
     if (!ctx)
         return t;
     t->next = ctx->threads;
@@ -166,13 +166,13 @@ static kj_thread *add(home *h, kjit_context *ctx)
 
 kj_thread *kj_thread_in(kjit_context *ctx)
 {
-    home *h = own_home();
-    if (!h)
+    kj_thread_list *list = own_list();
+    if (!list)
         return NULL;
     lock();
-    kj_thread *t = find(h, ctx);
+    kj_thread *t = find(list, ctx);
     if (!t)
-        t = add(h, ctx);
+        t = add(list, ctx);
     unlock();
     return t;
 }
@@ -181,16 +181,16 @@ kj_thread *kj_thread_failing(kjit_context *ctx)
 {
     kj_thread *t = kj_thread_in(ctx);
     if (t)
-        t->failed = ++t->home->failures;
+        t->failed = ++t->list->failures;
     return t;
 }
 
 const char *kj_thread_failure(const kjit_context *ctx)
 {
     const kj_thread *last = NULL;
-    home *h = own_home();
+    kj_thread_list *list = own_list();
     lock();
-    for (const kj_thread *t = h ? h->first : NULL; t; t = t->beside) {
+    for (const kj_thread *t = list ? list->first : NULL; t; t = t->beside) {
         bool asked = !ctx || !t->ctx || t->ctx == ctx;
         if (asked && t->failed > (last ? last->failed : 0))
             last = t;

@@ -27,14 +27,11 @@ typedef struct row {
     bool is_math;
 } row;
 
+enum { MATH, LLVM, CODE, RANDOM, WARP, FENCE, ATOMIC, SEMA };
+
 static const row rows[] = {
-#define SEMA false
-#define CODE false
-#define LLVM false
-#define WARP false
-#define MATH true
 #define BUILTIN(id, name, group, signature, how, symbol, ulp32, ulp64, doc) \
-    {#id, name, symbol, (int)sizeof(signature) - 4, how},
+    {#id, name, symbol, (int)sizeof(signature) - 4, how == MATH},
 #include "compiler/builtins.def"
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };

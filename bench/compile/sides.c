@@ -98,7 +98,7 @@ static bool by_process(const bench_sides *s, int side, const bench_case *c, benc
 static char *kjit_ptx(const bench_sides *s, const bench_case *c, const char *text,
                       char why[WHY_SIZE])
 {
-    const kjit_compile_options options = {.opt_level = -1, .arch = "sm_" BENCH_ARCH};
+    const kjit_compile_options options = {.arch = "sm_" BENCH_ARCH};
     int64_t block[3] = {1, 1, 1};
     const char *at = c->block;
     for (int i = 0; i < 3 && *at != '\0'; i++) {

@@ -3,6 +3,7 @@
 #ifndef API_H
 #define API_H
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -43,6 +44,7 @@ static inline int make_context(void **state)
 {
     char error[256];
     (void)state;
+    setlocale(LC_ALL, ""); /* where the environment names one, numbers may have a comma */
     if (kjit_context_create(NULL, &ctx, error, sizeof error) == KJIT_OK)
         return 0;
     fprintf(stderr, "%s\n", error);

@@ -26,7 +26,7 @@ static kjit_module *module_for(const char *arch)
 {
     kjit_module *mod;
     char copy[16] = "";
-    kjit_compile_options options = {.opt_level = -1, .verify = 1, .arch = arch ? copy : NULL};
+    kjit_compile_options options = {.verify = 1, .arch = arch ? copy : NULL};
     if (arch)
         snprintf(copy, sizeof copy, "%s", arch);
     OK(kjit_module_compile(ctx, "test.knl", source, strlen(source), &options, &mod));

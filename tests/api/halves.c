@@ -145,7 +145,7 @@ static kjit_module *compiled(const format *f, const char *text)
 {
     char source[2048];
     kjit_module *m;
-    snprintf(source, sizeof source, text, f->name, f->name, f->name, f->name, f->name);
+    snprintf(source, sizeof source, text, f->name, f->name, f->name, f->name, f->name, f->name);
     OK(kjit_module_compile(ctx, "halves.knl", source, strlen(source), NULL, &m));
     return m;
 }
@@ -265,7 +265,7 @@ static void test_from_integers(void **state)
         kjit_module *m =
             compiled(f, "kernel ints(x: i64[], y: u64[], z: i32[], a: %s[], b: %s[], c: %s[]) {\n"
                         "    let i = grid(1)\n"
-                        "    if i < x.size { a[i] += x[i]; b[i] += y[i]; c[i] += z[i] }\n"
+                        "    if i < x.size { a[i] = %s(x[i]); b[i] = %s(y[i]); c[i] = %s(z[i]) }\n"
                         "}\n");
         memset(a, 0, sizeof a);
         memset(b, 0, sizeof b);

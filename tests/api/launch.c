@@ -391,8 +391,8 @@ static void test_modules(void **state)
     FAILS(kjit_module_emit(mod, "asm", "nothing", NULL, &text, NULL), KJIT_NOT_FOUND, "'nothing'");
 
     write_file(path_of("k.knl"), source, strlen(source));
-    OK(kjit_module_load(ctx, path_of("k.knl"), &(kjit_compile_options){.opt_level = 0, .verify = 1},
-                        &m));
+    OK(kjit_module_load(ctx, path_of("k.knl"),
+                        &(kjit_compile_options){.opt_level = KJIT_UNOPTIMISED, .verify = 1}, &m));
     ints[0] = 1;
     OK(kjit_launch(m, "add", CONFIG(1, 64), ARGS(A(i32s), I(1))));
     assert_int_equal(ints[0], 2);
@@ -432,7 +432,7 @@ static void test_diagnose(void **state)
     said s = {0};
     kjit_diagnostic d[4];
     kjit_module *m;
-    kjit_compile_options options = {.opt_level = -1, .diagnose = hear, .user = &s};
+    kjit_compile_options options = {.diagnose = hear, .user = &s};
     FAILS(kjit_module_compile(ctx, "b.knl", broken, strlen(broken), &options, &m), KJIT_COMPILE,
           s.first);
     assert_int_equal(kjit_module_diagnostics(m, d, 4), s.n);

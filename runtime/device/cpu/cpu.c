@@ -15,7 +15,7 @@ static int cpu_count(void)
 static void cpu_model(char *out, size_t size)
 {
     char line[512];
-    snprintf(out, size, "CPU");
+    kj_snprintf(out, size, "CPU");
     FILE *file = fopen("/proc/cpuinfo", "re");
     if (!file)
         return;
@@ -25,7 +25,7 @@ static void cpu_model(char *out, size_t size)
             continue;
         colon += 1 + strspn(colon + 1, " \t");
         colon[strcspn(colon, "\n")] = '\0';
-        snprintf(out, size, "%.*s", (int)size - 1, colon);
+        kj_snprintf(out, size, "%.*s", (int)size - 1, colon);
         break;
     }
     fclose(file);
@@ -53,8 +53,8 @@ static void cpu_describe(const kj_device *dev, int ordinal, kjit_device_info *ou
     cpu_model(model, sizeof model);
     *out = (kjit_device_info){.kind = "cpu", .ordinal = ordinal, .memory = kj_machine_memory()};
     out->units = dev ? kj_pool_workers(dev->pool) : kj_machine_cpus();
-    snprintf(out->name, sizeof out->name, "%s (%d thread%s, %s)", model, out->units,
-             out->units == 1 ? "" : "s", vector_isa());
+    kj_snprintf(out->name, sizeof out->name, "%s (%d thread%s, %s)", model, out->units,
+                out->units == 1 ? "" : "s", vector_isa());
 }
 
 extern const kj_device_ops kj_cpu_device;

@@ -126,7 +126,7 @@ kjit_status kj_share_open(const unsigned char *handle, size_t size, void **out, 
     share_place place;
     char path[64];
     memcpy(&place, handle, sizeof place);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", place.process, place.file);
+    kj_snprintf(path, sizeof path, "/proc/%d/fd/%d", place.process, place.file);
     /* looked at first: to open what is no file may do something */
     bool is_there = size <= PTRDIFF_MAX - 2 * PAGE && stat(path, &about) == 0 &&
                     S_ISREG(about.st_mode) && about.st_ino == place.inode;
