@@ -57,7 +57,7 @@ RUNTIME = $(call in_order,runtime,status error handle machine memory devices con
     format format_float str trace stream default_stream event module bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
     run_block run_param run_stmt run_with run_expr run_op run_index run_record run_call run_args run_memory run_shape run_smart run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share loader pool queue graph)
-CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory kinds queue mark span call copy move peer share load launch)
+CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda capture memory kinds queue mark span call copy move peer share load launch)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run trace cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins cmd_cache)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))

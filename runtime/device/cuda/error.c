@@ -51,6 +51,11 @@ static bool is_end(kj_cu_result result)
     return false;
 }
 
+bool kj_cuda_is_missing(kj_cu_result result)
+{
+    return result == KJ_CU_NOT_PERMITTED || result == KJ_CU_NOT_SUPPORTED;
+}
+
 /* "cannot <format>: <meaning> (CUDA_ERROR_..., 700)". */
 static kjit_status explain(const kj_cuda_driver *driver, kj_cu_result result, kj_failure *why,
                            const char *format, va_list args)
