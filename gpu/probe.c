@@ -1,6 +1,7 @@
-/* gpu-probe: what this driver answers where kjit, or the driver double, takes an answer for granted. A line a question:
- * the question, a tab, the answer. The questions are the same on every machine, so that two lists can be laid side by
- * side: gpu-test shows where the machine's differs from the double's. */
+/* gpu-probe: what this driver answers where kjit, or the driver double, takes an answer for
+ * granted. A line a question: the question, a tab, the answer. The questions are the same on every
+ * machine, so that two lists can be laid side by side: gpu-test shows where the machine's differs
+ * from the double's. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -348,8 +349,8 @@ static void *on_thread(void *data)
     return NULL;
 }
 
-/* One call while a stream is captured, and how the capture ends; a line a call, whether it is made by the thread that
- * captures or another, in its usual mode or the relaxed one. */
+/* One call while a stream is captured, and how the capture ends; a line a call, whether it is made
+ * by the thread that captures or another, in its usual mode or the relaxed one. */
 static void captures_meet(int capture, int caller, bool elsewhere)
 {
     static const char *const modes[] = {"global", "thread-local", "relaxed"};
@@ -454,7 +455,8 @@ static void close_driver(void)
     CU("cuDevicePrimaryCtxRelease_v2", 0);
 }
 
-/* gpu-probe hold: keeps the device's context open until it is ended, so that a GPU which nobody else uses stays awake. */
+/* gpu-probe hold: keeps the device's context open until it is ended, so that a GPU which nobody
+ * else uses stays awake. */
 static _Noreturn void hold(void)
 {
     for (;;)

@@ -1,6 +1,7 @@
-/* gpu-figures [--small] [--only=PARTS]: what a program pays on this GPU beside its kernels, in tables of Markdown: calls of
- * the driver, code from text to its first launch, copies, memory, work of two streams side by side. Wall-clock time; the
- * least of a few tries where nothing else is said. */
+/* gpu-figures [--small] [--only=PARTS]: what a program pays on this GPU beside its kernels, in
+ * tables of Markdown: calls of the driver, code from text to its first launch, copies, memory, work
+ * of two streams side by side. Wall-clock time; the least of a few tries where nothing else is
+ * said. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,8 +358,8 @@ static void memory(figures *f)
 
 typedef enum arrays { KEPT, ORDERED, PLAIN } arrays;
 
-/* Kernels of one thread in one stream or in turn in both, each on an array of its own, which is kept, comes and goes in
- * the stream's order, or without one. */
+/* Kernels of one thread in one stream or in turn in both, each on an array of its own, which comes
+ * and goes in the stream's order or without one. */
 static double work(figures *f, kjit_module *mod, int nstreams, arrays kind, int turns)
 {
     enum { LAUNCHES = 16 };

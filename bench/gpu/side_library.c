@@ -1,5 +1,6 @@
-/* NVIDIA's libraries: cuBLAS's product of matrices, CUB's sum and scan, on kjit's arrays. cuBLAS is loaded where the machine
- * has it; CUB is headers, so what nvcc made of cub/cub.cu comes with the benchmark. */
+/* NVIDIA's libraries: cuBLAS's product of matrices, CUB's sum and scan, on kjit's arrays. cuBLAS is
+ * loaded where the machine has it; CUB is headers, so what nvcc made of cub/cub.cu comes with the
+ * benchmark. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
