@@ -57,7 +57,7 @@ RUNTIME = $(call in_order,runtime,status error handle machine memory devices con
     format format_float str trace stream default_stream event module room bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
     run_block run_param run_stmt run_with run_expr run_op run_index run_record run_call run_args run_memory run_shape run_smart run_value run_convert run_number)
 CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share object loader pool queue graph)
-CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda memory kinds queue mark span call copy move peer share load launch)
+CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda capture memory kinds queue mark span call copy move peer share load launch)
 CLI = $(call in_order,cli,main options source say interrupt cmd_run trace cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins cmd_cache)
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
@@ -70,7 +70,7 @@ ULP = $(sort $(wildcard tests/ulp/*.c))
 
 C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/driver/*.h tests/driver/check/*.h) \
-    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch])
+    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch] gpu/*.c)
 
 LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE)) \
     $(BUILD)/gen/mathlib.o

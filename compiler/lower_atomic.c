@@ -138,12 +138,18 @@ static void fence(kj_lower *lo, bool shared)
 }
 #endif
 
+/* LLVM before 21 takes the order of a GPU's and writes none into the instruction. */
 static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef old,
                                      LLVMValueRef new, bool orders, bool shared)
 {
+    bool fenced = orders && lo->ptx && LLVM_VERSION_MAJOR < 21;
     LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic,
-                       order = orders ? LLVMAtomicOrderingAcquireRelease : relaxed;
+                       order = orders && !fenced ? LLVMAtomicOrderingAcquireRelease : relaxed;
+    if (fenced)
+        fence(lo, shared);
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, old, new, order, relaxed, false);
+    if (fenced)
+        fence(lo, shared);
     return scoped(lo, pair, shared);
 }
 

@@ -9,10 +9,9 @@ GPU = $(BUILD)/gpu
 GPU_STATIC_LIBS = $(patsubst -lpng,-l:libpng.a,$(patsubst -lz,-l:libz.a,$(patsubst -lzstd,-l:libzstd.a,$(LIBS))))
 GPU_LDFLAGS = $(LDFLAGS_ALL) -s -static-libstdc++ -static-libgcc
 GPU_API = $(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%)
-GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch
-GPU_DOUBLE = $(if $(WITH_DOUBLE),$(BUILD)/tests/driver/libcuda.so.1)
+GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch $(GPU)/gpu-figures $(GPU)/gpu-compare $(GPU)/gpu-probe
 
-gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(GPU_DOUBLE) ## pack kjit and its tests for a machine with a GPU
+gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(BUILD)/tests/driver/libcuda.so.1 ## pack kjit and its tests for a machine with a GPU
 	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle
 
 $(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
@@ -32,11 +31,27 @@ $(GPU)/api/%: $(BUILD)/tests/api/% $(GPU)/libkjit.so
 	@$(CC) $(LDFLAGS_ALL) -s -o $@ $<.o -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../../lib' -lcmocka -lm
 
 GPU_BENCH_FLAGS = $(CPPFLAGS_ALL) $(WARNINGS) -std=c17 -O2
+GPU_LINK = $(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl
+GPU_BENCH_SOURCES = bench/gpu/driver.c bench/common.c bench/common.h $(wildcard bench/gpu/*.h)
+GPU_SIDES = $(filter-out bench/gpu/launch.c bench/gpu/figures.c bench/gpu/driver.c,$(wildcard bench/gpu/*.c))
 
-$(GPU)/gpu-bench: $(filter-out bench/gpu/launch.c,$(wildcard bench/gpu/*.c)) bench/common.c bench/common.h $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
+$(GPU)/gpu-bench: $(GPU_SIDES) $(GPU_BENCH_SOURCES) $(GPU)/libkjit.so
 	@echo "LINK $@"
-	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl
+	@$(GPU_LINK)
 
-$(GPU)/gpu-launch: bench/gpu/launch.c bench/gpu/driver.c bench/common.c bench/common.h $(wildcard bench/gpu/*.h) $(GPU)/libkjit.so
+$(GPU)/gpu-launch: bench/gpu/launch.c $(GPU_BENCH_SOURCES) $(GPU)/libkjit.so
 	@echo "LINK $@"
-	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $(filter %.c,$^) -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../lib' -lm -ldl
+	@$(GPU_LINK)
+
+$(GPU)/gpu-figures: bench/gpu/figures.c $(GPU_BENCH_SOURCES) $(GPU)/libkjit.so
+	@echo "LINK $@"
+	@$(GPU_LINK)
+
+$(GPU)/gpu-compare: gpu/compare.c $(GPU)/libkjit.so
+	@echo "LINK $@"
+	@$(GPU_LINK)
+
+$(GPU)/gpu-probe: gpu/probe.c
+	@mkdir -p $(@D)
+	@echo "LINK $@"
+	@$(CC) $(GPU_BENCH_FLAGS) $(LDFLAGS_ALL) -s -o $@ $^ -ldl

@@ -504,7 +504,10 @@ KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stre
 /* A stream of another library's, a CUstream or cudaStream_t of the context's device, which must
  * outlive the handle and is never destroyed by kjit. It is ordered with the work that others put
  * there; synchronising and asking take that in. 1 is the legacy default stream, 2 the thread's, as
- * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2). */
+ * in __cuda_array_interface__; 0 is KJIT_INVALID. KJIT_NO_DEVICE on a CPU (but for 1 and 2).
+ * While the stream is captured into a graph of the driver's (cudaStreamBeginCapture), what would put
+ * work there, wait for it or ask is KJIT_INVALID, and the capture goes on; so it is with kjit's own
+ * streams that others were told of. All other calls may be made meanwhile, whatever the mode. */
 KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
 /* Does not wait: the work in it runs on, and a failure that nobody has been told goes with it. But
  * for a stream of another library's, whose work that kjit put there has ended. */

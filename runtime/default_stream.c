@@ -74,6 +74,14 @@ static kjit_status follow(kjit_stream *s, kj_failure *why)
     return status;
 }
 
+kjit_status kj_stream_usable(kjit_stream *s)
+{
+    kj_failure why;
+    const kj_device_ops *ops = s->ctx->ops;
+    kjit_status status = ops->usable ? ops->usable(s->queue, &why) : KJIT_OK;
+    return status == KJIT_OK ? status : kj_fail_why(s->ctx, status, &why);
+}
+
 kjit_status kj_stream_begin(kjit_stream *s)
 {
     kj_failure why;
@@ -82,6 +90,9 @@ kjit_status kj_stream_begin(kjit_stream *s)
         return status;
     if (s->kind == KJ_QUEUE_THREAD && !pthread_equal(s->thread, pthread_self()))
         return kj_fail(s->ctx, KJIT_INVALID, "the stream is another thread's default stream");
+    status = kj_stream_usable(s);
+    if (status != KJIT_OK)
+        return status;
     if (s->kind == KJ_QUEUE_LEGACY)
         status = gather(s, &why);
     else if (atomic_load_explicit(&s->ctx->legacy.issued, memory_order_acquire) !=

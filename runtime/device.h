@@ -220,7 +220,10 @@ typedef struct kj_device_ops {
     kjit_status (*queue_create)(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
                                 kj_failure *why);
     kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */
-    void *(*queue_handle)(const kj_queue *queue); /* the driver's stream; NULL with host_memory */
+    void *(*queue_handle)(kj_queue *queue); /* the driver's stream; NULL with host_memory */
+    /* May work be put into the queue now, and its end be asked for? Not while other code makes
+     * something else of what is put there. NULL where that cannot be. */
+    kjit_status (*usable)(kj_queue *queue, kj_failure *why);
     void (*wait)(kj_device *dev,
                  kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
     bool (*idle)(kj_queue *queue);

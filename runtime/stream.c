@@ -215,6 +215,8 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
     if (status != KJIT_OK)
         return status;
     status = kj_graph_refuse(s);
+    if (status == KJIT_OK)
+        status = kj_stream_usable(s);
     if (status != KJIT_OK)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
@@ -251,8 +253,10 @@ kjit_status kjit_stream_query(kjit_stream *s, int *done)
         return status;
     if (!done)
         return kj_fail(s->ctx, KJIT_INVALID, "done is NULL");
-    *done = s->ctx->ops->idle(s->queue);
-    return KJIT_OK;
+    status = kj_stream_usable(s);
+    if (status == KJIT_OK)
+        *done = s->ctx->ops->idle(s->queue);
+    return status;
 }
 
 /* ---- Callbacks ---- */

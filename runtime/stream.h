@@ -71,6 +71,8 @@ void kj_stream_drop(kjit_stream *stream); /* on any thread */
 /* Around what is put into a stream, NULL included: the first before it, which may fail; the second
  * when it is there. */
 kjit_status kj_stream_begin(kjit_stream *stream);
+/* A failure while other code captures the stream into a graph of its own. */
+kjit_status kj_stream_usable(kjit_stream *stream);
 void kj_stream_issued(kjit_stream *stream);
 void kj_default_streams_free(kjit_context *ctx);
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */

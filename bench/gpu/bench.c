@@ -1,5 +1,5 @@
-/* The GPU benchmark: every case by kjit, by nvcc's code, and by Numba and CuPy where python3 has them, interleaved, with
- * equal results. Times are the GPU's own, by events round several launches in a stream; compilation comes before. */
+/* The GPU benchmark: every case by kjit, by nvcc's code, by NVIDIA's libraries, and by Numba, CuPy and Triton where python3
+ * has them, interleaved, with equal results. Times are the GPU's own, by events round several launches in a stream; compilation comes before. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "report.h"
 
 typedef struct options {
-    const char *dir, *cuda, *only, *without;
+    const char *dir, *cuda, *libraries, *only, *without;
     int rounds;
     bool small, markdown;
 } options;
@@ -30,9 +30,10 @@ static const char usage[] =
     "usage: gpu-bench [options]\n"
     "  --dir=DIR        bench/gpu\n"
     "  --cuda=DIR       where nvcc's code is: NAME.cubin, .fatbin or .ptx\n"
+    "  --libraries=DIR  where libgpu-cub.so is\n"
     "  --rounds=N       interleaved rounds (15)\n"
     "  --only=TEXT      cases whose name contains TEXT\n"
-    "  --without=SIDES  leave out sides: nvcc, numba, cupy; separated by commas\n"
+    "  --without=SIDES  leave out sides: nvcc, library, numba, cupy, triton; separated by commas\n"
     "  --small          small arrays\n"
     "  --markdown       the table in Markdown\n";
 
@@ -219,7 +220,8 @@ static void run_case(bench *b, bench_row *row)
 
 static void open_sides(bench *b)
 {
-    static const char *const names[MAX_SIDES] = {"kjit", "nvcc", "numba", "cupy"};
+    static const char *const names[MAX_SIDES] = {"kjit",  "nvcc", "library",
+                                                 "numba", "cupy", "triton"};
     char script[512];
     snprintf(script, sizeof script, "%s/peers.py", b->opt.dir);
     for (int i = 0; i < MAX_SIDES; i++) {
@@ -230,6 +232,9 @@ static void open_sides(bench *b)
         switch (i) {
         case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->ctx, b->opt.dir); break;
         case SIDE_CUDA: b->open[i] = bench_open_cuda(side, &b->driver, b->opt.cuda); break;
+        case SIDE_LIBRARY:
+            b->open[i] = bench_open_library(side, &b->driver, b->opt.libraries);
+            break;
         default: b->open[i] = bench_open_python(side, script, names[i]); break;
         }
         if (!b->open[i] && i == SIDE_KJIT)
@@ -252,6 +257,7 @@ static options parse(int argc, char **argv)
             opt.small = true;
         else if (!bench_take(argv[i], "--dir=", &opt.dir) &&
                  !bench_take(argv[i], "--cuda=", &opt.cuda) &&
+                 !bench_take(argv[i], "--libraries=", &opt.libraries) &&
                  !bench_take(argv[i], "--only=", &opt.only) &&
                  !bench_take(argv[i], "--without=", &opt.without)) {
             fputs(usage, stderr);
@@ -279,8 +285,6 @@ int main(int argc, char **argv)
 {
     static bench b;
     char why[DRIVER_WHY];
-    int nrows = 0;
-    bench_row *rows = allocate((size_t)bench_ncases, sizeof *rows);
     b.opt = parse(argc, argv);
     signal(SIGPIPE, SIG_IGN); /* a side that ended is a message */
     if (!driver_open(&b.driver, why))
@@ -290,20 +294,19 @@ int main(int argc, char **argv)
         die("kjit", why);
     const bench_limits limits = measure_limits(&b);
     open_sides(&b);
+    bench_report_head(b.opt.markdown);
     for (int i = 0; i < bench_ncases; i++) {
         const bench_case *c = &bench_cases[i];
+        bench_row row = {.c = c, .size = b.opt.small ? c->small : c->size};
         if (b.opt.only != NULL && strstr(c->name, b.opt.only) == NULL)
             continue;
-        rows[nrows].c = c;
-        rows[nrows].size = b.opt.small ? c->small : c->size;
-        run_case(&b, &rows[nrows++]);
+        run_case(&b, &row);
+        bench_report_row(&row, &limits, b.opt.markdown);
     }
-    bench_report(rows, nrows, &limits, b.opt.markdown);
     for (int i = 0; i < MAX_SIDES; i++)
         if (b.open[i])
             b.sides[i].close(&b.sides[i]);
     kjit_context_destroy(b.ctx);
     driver_close(&b.driver);
-    free(rows);
     return 0;
 }

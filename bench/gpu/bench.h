@@ -75,6 +75,7 @@ struct bench_side {
 /* Each gives false, with a sentence in side->why, when the side cannot be had on this machine. */
 bool bench_open_kjit(bench_side *side, kjit_context *ctx, const char *dir);
 bool bench_open_cuda(bench_side *side, driver *d, const char *code);
+bool bench_open_library(bench_side *side, driver *d, const char *code);
 bool bench_open_python(bench_side *side, const char *script, const char *package);
 
 #endif

@@ -25,6 +25,10 @@ typedef uint64_t driver_memory;
     X(retain, "cuDevicePrimaryCtxRetain", (void **context, int device)) \
     X(release, "cuDevicePrimaryCtxRelease_v2", (int device)) \
     X(set_context, "cuCtxSetCurrent", (void *context)) \
+    X(push, "cuCtxPushCurrent_v2", (void *context)) \
+    X(pop, "cuCtxPopCurrent_v2", (void **context)) \
+    X(exchange_mode, "cuThreadExchangeStreamCaptureMode", (int *mode)) \
+    X(is_capturing, "cuStreamIsCapturing", (driver_stream_ref stream, int *status)) \
     X(load, "cuModuleLoadData", (driver_module_ref * module, const void *image)) \
     X(unload, "cuModuleUnload", (driver_module_ref module)) \
     X(function, "cuModuleGetFunction", \
@@ -37,12 +41,15 @@ typedef uint64_t driver_memory;
     X(release_memory, "cuMemFree_v2", (driver_memory memory)) \
     X(copy, "cuMemcpyDtoDAsync_v2", \
       (driver_memory to, driver_memory from, size_t size, driver_stream_ref stream)) \
+    X(to_device, "cuMemcpyHtoDAsync_v2", \
+      (driver_memory to, const void *from, size_t size, driver_stream_ref stream)) \
     X(stream_create, "cuStreamCreate", (driver_stream_ref * stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", (driver_stream_ref stream)) \
     X(stream_wait, "cuStreamSynchronize", (driver_stream_ref stream)) \
     X(event_create, "cuEventCreate", (driver_event_ref * event, unsigned flags)) \
     X(event_destroy, "cuEventDestroy_v2", (driver_event_ref event)) \
     X(event_record, "cuEventRecord", (driver_event_ref event, driver_stream_ref stream)) \
+    X(event_query, "cuEventQuery", (driver_event_ref event)) \
     X(event_wait, "cuEventSynchronize", (driver_event_ref event)) \
     X(event_elapsed, "cuEventElapsedTime", (float *ms, driver_event_ref from, driver_event_ref to))
 

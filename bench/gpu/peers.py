@@ -1,4 +1,4 @@
-"""Numba's and CuPy's side of the GPU benchmark: peers.py numba|cupy. gpu-bench starts it and sends lines:
+"""Numba's, CuPy's and Triton's sides of the GPU benchmark: peers.py numba|cupy|triton. gpu-bench starts it, sends lines:
 
     prepare CASE SIZE    ok, none (no such case), or a sentence
     run REPEATS          ok MILLISECONDS of one, by the GPU's events
@@ -357,11 +357,113 @@ class Cupy:
         return lambda: self.cp.matmul(a, b, out=c), [c]
 
 
+# ---- Triton: programs of blocks of elements; its arrays are PyTorch's ----
+
+class Triton:
+    def __init__(self):
+        global tl  # kernels find it by that name
+        import torch
+        import triton
+        import triton.language as tl
+        if not torch.cuda.is_available():
+            raise RuntimeError("Triton finds no GPU")
+        self.torch, self.triton = torch, triton
+
+    def array(self, n, seed, dtype=np.float32, shape=None):
+        return self.torch.from_numpy(elements(n, seed, dtype).reshape(shape or n)).cuda()
+
+    def empty(self, shape):
+        return self.torch.zeros(shape, dtype=self.torch.float32, device="cuda")
+
+    def events(self):
+        return tuple(self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def record(self, event):
+        event.record()
+
+    def elapsed(self, start, stop):
+        stop.synchronize()
+        return start.elapsed_time(stop)
+
+    def host(self, a):
+        return a.cpu().numpy()
+
+    def copy(self, n):
+        x, out = self.array(n, 1), self.empty(n)
+        kernel = self.triton.jit(triton_copy)
+        return lambda: kernel[(ceil_div(n, 1024),)](x, out, n, BLOCK=1024), [out]
+
+    def vecadd(self, n):
+        x, y, out = self.array(n, 1), self.array(n, 2), self.empty(n)
+        kernel = self.triton.jit(triton_vecadd)
+        return lambda: kernel[(ceil_div(n, 1024),)](x, y, out, n, BLOCK=1024), [out]
+
+    def saxpy(self, n):
+        x, y = self.array(n, 1), self.array(n, 2)
+        kernel = self.triton.jit(triton_saxpy)
+        return lambda: kernel[(ceil_div(n, 1024),)](0.5, x, y, n, BLOCK=1024), [y]
+
+    def reduce(self, n):
+        x, parts, out = self.array(n, 1), self.empty(2048), self.empty(1)
+        kernel = self.triton.jit(triton_reduce)
+        stretch = ceil_div(n, 2048)
+
+        def run():
+            kernel[(2048,)](x, parts, n, stretch, BLOCK=1024)
+            kernel[(1,)](parts, out, 2048, 2048, BLOCK=1024)
+
+        return run, [out]
+
+    def matmul_tuned(self, n):
+        a, b, c = self.array(n * n, 1, shape=(n, n)), self.array(n * n, 2, shape=(n, n)), self.empty((n, n))
+        kernel = self.triton.jit(triton_matmul)
+        grid = (ceil_div(n, 64), ceil_div(n, 64))
+        return lambda: kernel[grid](a, b, c, n, M=64, N=64, K=32), [c]
+
+
+def triton_copy(x, out, n, BLOCK: "tl.constexpr"):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def triton_vecadd(x, y, out, n, BLOCK: "tl.constexpr"):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+def triton_saxpy(a, x, y, n, BLOCK: "tl.constexpr"):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, a * tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+def triton_reduce(x, out, n, stretch, BLOCK: "tl.constexpr"):
+    start = tl.program_id(0) * stretch
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for at in range(0, stretch, BLOCK):
+        i = at + tl.arange(0, BLOCK)
+        total += tl.load(x + start + i, mask=(i < stretch) & (start + i < n), other=0.0)
+    tl.store(out + tl.program_id(0), tl.sum(total, axis=0))
+
+
+def triton_matmul(a, b, c, n, M: "tl.constexpr", N: "tl.constexpr", K: "tl.constexpr"):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    inner = tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for k in range(0, n, K):
+        left = tl.load(a + rows[:, None] * n + k + inner[None, :],
+                       mask=(rows[:, None] < n) & (k + inner[None, :] < n), other=0.0)
+        right = tl.load(b + (k + inner[:, None]) * n + columns[None, :],
+                        mask=(k + inner[:, None] < n) & (columns[None, :] < n), other=0.0)
+        total += tl.dot(left, right, input_precision="ieee")
+    tl.store(c + rows[:, None] * n + columns[None, :], total, mask=(rows[:, None] < n) & (columns[None, :] < n))
+
+
 # ---- The conversation ----
 
 class Peer:
     def __init__(self, package):
-        self.side = {"numba": Numba, "cupy": Cupy}[package]()
+        self.side = {"numba": Numba, "cupy": Cupy, "triton": Triton}[package]()
         self.go = self.results = None
 
     def prepare(self, *words):

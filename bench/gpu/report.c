@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 10, CELL = 32 };
+enum { COLUMNS = 4 + 2 * (MAX_SIDES - 1), CELL = 32 };
 
-static const int width[COLUMNS] = {14, 9, 12, 9, 9, 9, 9, 9, 9, 9};
+static const int width[COLUMNS] = {14, 9, 12, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
 
 static double median(bench_samples *s)
 {
@@ -26,8 +26,9 @@ static void put_row(char cells[COLUMNS][CELL], bool markdown)
 
 static void put_head(bool markdown)
 {
-    char head[COLUMNS][CELL] = {"ms, median", "kjit",  "rate",    "of limit", "nvcc",
-                                "/ nvcc",     "Numba", "/ Numba", "CuPy",     "/ CuPy"};
+    char head[COLUMNS][CELL] = {"ms, median", "kjit",    "rate",   "of limit", "nvcc",
+                                "/ nvcc",     "library", "/ lib",  "Numba",    "/ Numba",
+                                "CuPy",       "/ CuPy",  "Triton", "/ Triton"};
     put_row(head, markdown);
     for (int i = 0; markdown && i < COLUMNS; i++) {
         fputs(i == 0 ? "| " : " | ", stdout);
@@ -67,19 +68,21 @@ static void put_peer(bench_samples *s, double kjit, char time[CELL], char ratio[
     snprintf(ratio, CELL, "%.2f", kjit / ms);
 }
 
-void bench_report(bench_row *rows, int nrows, const bench_limits *limits, bool markdown)
+void bench_report_head(bool markdown)
 {
     put_head(markdown);
-    for (int i = 0; i < nrows; i++) {
-        bench_row *row = &rows[i];
-        char cells[COLUMNS][CELL];
-        const double kjit = median(&row->side[SIDE_KJIT]);
-        snprintf(cells[0], CELL, "%s", row->c->name);
-        snprintf(cells[1], CELL, "%.4f", kjit);
-        put_rate(row, kjit, limits, cells[2], cells[3]);
-        put_peer(&row->side[SIDE_CUDA], kjit, cells[4], cells[5]);
-        put_peer(&row->side[SIDE_NUMBA], kjit, cells[6], cells[7]);
-        put_peer(&row->side[SIDE_CUPY], kjit, cells[8], cells[9]);
-        put_row(cells, markdown);
-    }
+    fflush(stdout);
+}
+
+void bench_report_row(bench_row *row, const bench_limits *limits, bool markdown)
+{
+    char cells[COLUMNS][CELL];
+    const double kjit = median(&row->side[SIDE_KJIT]);
+    snprintf(cells[0], CELL, "%s", row->c->name);
+    snprintf(cells[1], CELL, "%.4f", kjit);
+    put_rate(row, kjit, limits, cells[2], cells[3]);
+    for (int side = SIDE_CUDA; side < MAX_SIDES; side++)
+        put_peer(&row->side[side], kjit, cells[2 * side + 2], cells[2 * side + 3]);
+    put_row(cells, markdown);
+    fflush(stdout);
 }

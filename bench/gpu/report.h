@@ -4,7 +4,7 @@
 
 #include "bench.h"
 
-enum { SIDE_KJIT, SIDE_CUDA, SIDE_NUMBA, SIDE_CUPY, MAX_SIDES };
+enum { SIDE_KJIT, SIDE_CUDA, SIDE_LIBRARY, SIDE_NUMBA, SIDE_CUPY, SIDE_TRITON, MAX_SIDES };
 enum { MAX_ROUNDS = 101 };
 
 typedef struct bench_samples {
@@ -24,7 +24,9 @@ typedef struct bench_limits {
     double peak;      /* GFLOP/s */
 } bench_limits;
 
-/* Sorts the samples and writes the table, aligned for reading or as Markdown. */
-void bench_report(bench_row *rows, int nrows, const bench_limits *limits, bool markdown);
+/* Writes the table, aligned for reading or as Markdown: each row when it is known, so that what comes to a bad end later
+ * does not take it along. Sorts the samples. */
+void bench_report_head(bool markdown);
+void bench_report_row(bench_row *row, const bench_limits *limits, bool markdown);
 
 #endif

@@ -1,4 +1,7 @@
-/* Numba's and CuPy's sides: peers.py as a child process, which does as the lines it is sent say. */
+/* Numba's, CuPy's and Triton's sides: peers.py as a child process, which does as the lines it is sent say; one that says
+ * nothing for long is ended. */
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +9,8 @@
 #include <unistd.h>
 
 #include "bench.h"
+
+enum { PATIENCE = 60 }; /* seconds: packages are loaded and kernels compiled meanwhile */
 
 typedef struct state {
     pid_t child;
@@ -19,6 +24,12 @@ static bool ask(bench_side *self, const char *line, double *number)
     char answer[WHY_SIZE];
     if (line != NULL && (fprintf(s->to, "%s\n", line) < 0 || fflush(s->to) != 0)) {
         snprintf(self->why, sizeof self->why, "it ended");
+        return false;
+    }
+    struct pollfd ready = {.fd = fileno(s->from), .events = POLLIN};
+    if (poll(&ready, 1, PATIENCE * 1000) == 0) {
+        kill(s->child, SIGKILL);
+        snprintf(self->why, sizeof self->why, "no answer in %d seconds", PATIENCE);
         return false;
     }
     if (fgets(answer, sizeof answer, s->from) == NULL) {

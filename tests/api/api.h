@@ -38,6 +38,13 @@ static kjit_context *ctx;
             fail_msg("%s: the sentence is: %s", #call, kjit_last_error(ctx)); \
     } while (0)
 
+/* Leaves the rest of a test out, and says why. */
+#define SKIP(reason) \
+    do { \
+        print_message("[  REASON  ] %s\n", reason); \
+        skip(); \
+    } while (0)
+
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 
 static inline int make_context(void **state)

@@ -74,7 +74,7 @@ static void test_promises(void **state)
     int n = 0;
     kjit_status status = KJIT_OK;
     if (!on_cpu())
-        return; /* there it is the device's memory that is told */
+        SKIP("the memory of the device is not the host's");
     OK(kjit_context_device(ctx, &info));
     int64_t part = (int64_t)(info.memory / 10);
     for (; n < 64 && status == KJIT_OK; n += status == KJIT_OK)

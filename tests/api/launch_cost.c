@@ -202,7 +202,7 @@ static void test_gpu(void **state)
     kjit_stream *stream;
     kjit_config config = {.grid = {1}, .block = {64}};
     if (!find_driver(path))
-        skip();
+        SKIP("KJIT_CUDA_DRIVER does not name the driver");
     CU(cu.init(0));
     assert_int_equal(kjit_context_create(&(kjit_context_options){.device = "cuda"}, &ctx, NULL, 0),
                      KJIT_OK);

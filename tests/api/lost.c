@@ -65,7 +65,7 @@ static void test_now(void **state)
 {
     (void)state;
     if (on_cpu())
-        skip();
+        SKIP("a CPU is not lost");
     OK(run("add", NULL));
     FAILS(run("astray", NULL), KJIT_LOST, "in kernel 'astray' (test.knl:2): ");
     FAILS(run("astray", NULL), KJIT_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS");
@@ -88,7 +88,7 @@ static void test_in_a_stream(void **state)
     int done;
     (void)state;
     if (on_cpu())
-        skip();
+        SKIP("a CPU is not lost");
     kjit_array *host = wrap(data, KJIT_I32, 1, SHAPE(1000));
     for (int i = 0; i < 2; i++)
         OK(kjit_stream_create(ctx, &s[i]));

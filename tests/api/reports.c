@@ -10,7 +10,20 @@ static const char source[] =
     "    x[i] += 1\n"
     "    if i == 0 { print(\"checked\", x[i]) }\n"
     "}\n"
-    "kernel mark(x: i32[]) { x[0] = 5; assert(x[1] > 0) }\n";
+    "kernel mark(x: i32[]) { x[0] = 5; assert(x[1] > 0) }\n"
+    "kernel meet(x: i32[], bad: i32) {\n"
+    "    let i = grid(1)\n"
+    "    assert(i != bad)\n"
+    "    grid_sync()\n"
+    "    x[i] = x[gridsize(1) - 1 - i] * 0 + 1\n"
+    "    grid_sync()\n"
+    "}\n"
+    "kernel sum(x: i32[], out: i32[]) {\n"
+    "    let i = grid(1)\n"
+    "    x[i] = 2\n"
+    "    grid_sync()\n"
+    "    if i < out.size { out[i] = x[x.size - 1 - i] }\n"
+    "}\n";
 
 static kjit_module *mod;
 static char text[4096];
@@ -219,13 +232,54 @@ static void test_assert_in_a_stream(void **state)
     kjit_array_free(a);
 }
 
+/* A block that ends by an assert does not come to the barriers of the grid: the next launches, of
+ * that kernel and of one without asserts, find theirs as if nothing had been. */
+static void test_assert_before_grid_sync(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 6, THREADS = 32, N = BLOCKS * THREADS };
+    int32_t x[N] = {0}, out[N];
+    kjit_array *a = wrap(x, KJIT_I32, 1, SHAPE(N)), *b = wrap(out, KJIT_I32, 1, SHAPE(N));
+    kjit_stream *s;
+    OK(kjit_stream_create(ctx, &s));
+    for (int round = 0; round < 2 * BLOCKS; round++) {
+        kjit_stream *in = round % 2 ? s : NULL;
+        kjit_config config = {.grid = {BLOCKS}, .block = {THREADS}, .stream = in};
+        kjit_arg bad[] = {kjit_arg_array(a), kjit_arg_i64(round / 2 * THREADS)},
+                 good[] = {kjit_arg_array(a), kjit_arg_i64(-1)},
+                 both[] = {kjit_arg_array(a), kjit_arg_array(b)};
+        kjit_status status = kjit_launch(mod, "meet", &config, bad, 2);
+        FAILS(in ? kjit_stream_synchronize(in) : status, KJIT_FAULT, "assertion failed");
+        memset(x, 0, sizeof x);
+        memset(out, 0, sizeof out);
+        if (round % 3 != 0) {
+            OK(kjit_launch(mod, "meet", &config, good, 2));
+            OK(kjit_synchronize(ctx));
+            for (int i = 0; i < N; i++)
+                assert_int_equal(x[i], 1);
+        }
+        OK(kjit_launch(mod, "sum", &config, both, 2));
+        OK(kjit_synchronize(ctx));
+        for (int i = 0; i < N; i++)
+            assert_int_equal(out[i], 2);
+    }
+    kjit_stream_free(s);
+    kjit_array_free(a);
+    kjit_array_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_events_wait),   cmocka_unit_test(test_copies_wait),
-        cmocka_unit_test(test_assert),        cmocka_unit_test(test_what_was_done),
-        cmocka_unit_test(test_reading_waits), cmocka_unit_test(test_assert_in_a_stream),
+        cmocka_unit_test(test_assert_before_grid_sync),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_events_wait),
+        cmocka_unit_test(test_copies_wait),
+        cmocka_unit_test(test_assert),
+        cmocka_unit_test(test_what_was_done),
+        cmocka_unit_test(test_reading_waits),
+        cmocka_unit_test(test_assert_in_a_stream),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -17,19 +17,25 @@ static const char source[] =
     "    if i < x.size { s[threadIdx.x] = x[i] }\n"
     "    syncthreads()\n"
     "    if i < x.size { x[i] += s[0] }\n"
+    "}\n"
+    "kernel meet(x: i32[], n: i32) {\n"
+    "    let i = grid(1)\n"
+    "    if i == 0 { x[0] += n }\n"
+    "    grid_sync()\n"
+    "    if i > 0 and i < x.size { x[i] += x[0] }\n"
     "}\n";
 
 enum { N = 20000 };
 
 static kjit_context *ctx;
 static kjit_module *mod;
-static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept, *side, *locked;
+static kjit_array *host[2], *device, *view, *copy, *low, *high, *kept, *side, *locked, *ordered;
 static kjit_smart *smart;
 static struct DLManagedTensorVersioned *tensor;
-static kjit_stream *stream[2];
+static kjit_stream *stream[2], *foreign;
 static kjit_event *event[2];
 static kjit_launch_plan *plan;
-static kjit_graph *graph;
+static kjit_graph *graph, *meeting;
 static char *cubin;
 
 /* Says what failed; a failure without a sentence ends the walk with 2. */
@@ -145,6 +151,33 @@ static int repeat(void)
     return 0;
 }
 
+/* Work in the order of a stream, and in one that others know too. */
+static int order(void)
+{
+    kjit_array_options options = {.memory = KJIT_DEVICE, .stream = stream[0]};
+    kjit_config config = {.grid = {4}, .block = {64}, .stream = stream[0]};
+    void *handle = kjit_stream_handle(stream[1]);
+    TRY(kjit_array_like(host[0], &options, &ordered));
+    kjit_arg args[] = {kjit_arg_array(ordered), kjit_arg_i64(6)};
+    TRY(kjit_copy(ordered, host[0], stream[0]));
+    TRY(kjit_launch(mod, "meet", &config, args, 2));
+    TRY(kjit_launch(mod, "meet", &(kjit_config){.grid = {4}, .block = {64}}, args, 2));
+    TRY(kjit_graph_begin(stream[0]));
+    TRY(kjit_launch(mod, "meet", &config, args, 2));
+    TRY(kjit_graph_end(stream[0], &meeting));
+    TRY(kjit_graph_launch(meeting, stream[0]));
+    TRY(kjit_stream_synchronize(stream[0]));
+    if (handle)
+        TRY(kjit_stream_external(ctx, handle, &foreign));
+    kjit_stream *theirs = foreign ? foreign : stream[1];
+    TRY(add(ordered, 1, theirs));
+    TRY(kjit_copy(host[1], ordered, theirs));
+    TRY(kjit_stream_synchronize(theirs));
+    TRY(add(ordered, 2, stream[1]));
+    TRY(kjit_stream_synchronize(stream[1]));
+    return 0;
+}
+
 /* An array that is on both sides, a single element, a tensor for others. */
 static int share(void)
 {
@@ -203,20 +236,24 @@ static int inspect(void)
 
 int main(void)
 {
-    int status = make() || queue() || move() || repeat() || share() || lock() || inspect();
+    int status =
+        make() || queue() || move() || repeat() || order() || share() || lock() || inspect();
     uint32_t sum = 0;
     for (int i = 0; i < N && status == 0; i++)
         sum = sum * 31 + ((uint32_t *)kjit_array_data(host[1]))[i] +
               7 * ((uint32_t *)kjit_array_data(host[0]))[i];
-    kjit_array *arrays[] = {host[0], host[1], device, view, copy, low, high, kept, side, locked};
+    kjit_array *arrays[] = {host[0], host[1], device, view,   copy,   low,
+                            high,    kept,    side,   locked, ordered};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kjit_array_free(arrays[i]);
     for (int i = 0; i < 2; i++) {
         kjit_stream_free(stream[i]);
         kjit_event_free(event[i]);
     }
+    kjit_stream_free(foreign);
     kjit_launch_plan_free(plan);
     kjit_graph_free(graph);
+    kjit_graph_free(meeting);
     if (tensor)
         tensor->deleter(tensor);
     kjit_smart_free(smart);

@@ -84,18 +84,49 @@ bool capture_is_implied(const drv_context *context)
     return found;
 }
 
+/* By the mode of the capture, and of the thread that calls: its own captures forbid, and others'
+ * that are for all, unless it looks at its own alone or at none. */
+static bool forbids(const drv_capture *c)
+{
+    const drv_thread *self = thread_self();
+    if (c->mode == CU_STREAM_CAPTURE_MODE_RELAXED || self->mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    return c->thread == self || (c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                                 self->mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
 bool capture_forbids(void)
 {
     bool found = false;
     for (drv_capture *c = captures; c; c = c->next) {
-        if (c->mode != CU_STREAM_CAPTURE_MODE_GLOBAL &&
-            (c->mode == CU_STREAM_CAPTURE_MODE_RELAXED || c->thread != thread_self()))
+        if (!forbids(c))
             continue;
         found = c->spoilt = true;
         misuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "stream %p is captured in mode %d",
                object_handle(c->stream), (int)c->mode);
     }
     return found;
+}
+
+bool capture_is_waited_for(const drv_context *context)
+{
+    bool found = false;
+    for (drv_capture *c = captures; c; c = c->next) {
+        if (c->stream->object.context == context)
+            found |= capture_refuses(c->stream, "wait for its context");
+    }
+    return found;
+}
+
+CUresult do_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    drv_thread *self = thread_self();
+    if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no mode");
+    CUstreamCaptureMode before = self->mode;
+    self->mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
 }
 
 CUresult do_cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
@@ -169,8 +200,20 @@ CUresult do_cuStreamEndCapture(CUstream handle, CUgraph *out)
     return CUDA_SUCCESS;
 }
 
+/* Whether legacy work would wait for what is captured, which that survives. */
+static bool is_implied(const drv_context *context)
+{
+    const drv_capture *c = captures;
+    while (c && !(c->stream->blocking && c->stream->object.context == context))
+        c = c->next;
+    return c;
+}
+
 CUresult do_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
 {
+    bool legacy = !handle || handle == CU_STREAM_LEGACY;
+    if (legacy && is_implied(context_current()))
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     const drv_stream *stream = stream_find(handle);
     if (!stream || !status)
         return CUDA_ERROR_INVALID_VALUE;
@@ -193,6 +236,18 @@ CUresult do_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph handle, unsign
     made->nodes = graph->nodes;
     made->nodes->refs++;
     *out = object_handle(made);
+    return CUDA_SUCCESS;
+}
+
+/* How many there are: they are not to be had one by one. */
+CUresult do_cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *count)
+{
+    const drv_graph *graph = object_find(handle, KIND_GRAPH);
+    if (!graph)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (nodes || !count)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the count, or one for the nodes");
+    *count = (size_t)graph->nodes->count;
     return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,9 @@
-/* Stream-ordered allocation and the pools it is from. */
+/* Stream-ordered allocation and the pools it is from.
+ *
+ * Addresses are never used again, but a pool that may make one stream wait for another does as the
+ * driver may: an allocation waits for memory that is yet to be freed elsewhere. */
 #include "double.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct drv_pool {
@@ -9,6 +13,8 @@ typedef struct drv_pool {
     int reuse[3];
     bool shared[64]; /* by device: those whose work may use its memory */
     cuuint64_t used, reserved, used_high, reserved_high;
+    drv_op **frees; /* that may not have run yet */
+    int nfrees;
 } drv_pool;
 
 static drv_pool *defaults[64]; /* by device */
@@ -23,14 +29,20 @@ int pool_device(const drv_object *pool)
     return ((const drv_pool *)pool)->device;
 }
 
+static drv_pool *new_pool(int device)
+{
+    drv_pool *made = object_new(sizeof *made, KIND_POOL, NULL);
+    made->device = device;
+    for (int i = 0; i < 3; i++)
+        made->reuse[i] = 1;
+    return made;
+}
+
 static drv_pool *default_pool(int device)
 {
     if (!defaults[device]) {
-        defaults[device] = object_new(sizeof(drv_pool), KIND_POOL, NULL);
+        defaults[device] = new_pool(device);
         defaults[device]->object.builtin = true;
-        defaults[device]->device = device;
-        for (int i = 0; i < 3; i++)
-            defaults[device]->reuse[i] = 1;
     }
     return defaults[device];
 }
@@ -64,9 +76,7 @@ CUresult do_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
         return misuse(CUDA_ERROR_INVALID_VALUE, "properties that no pool of a device has");
     if (!config()->pools || props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
         return CUDA_ERROR_NOT_SUPPORTED;
-    drv_pool *made = object_new(sizeof *made, KIND_POOL, NULL);
-    made->device = props->location.id;
-    *out = object_handle(made);
+    *out = object_handle(new_pool(props->location.id));
     return CUDA_SUCCESS;
 }
 
@@ -77,7 +87,11 @@ CUresult do_cuMemPoolDestroy(CUmemoryPool handle)
         return CUDA_ERROR_INVALID_VALUE;
     if (pool->object.builtin)
         return misuse(CUDA_ERROR_INVALID_VALUE, "a device's default pool cannot be destroyed");
-
+    for (int i = 0; i < pool->nfrees; i++)
+        op_drop(pool->frees[i]);
+    free(pool->frees);
+    pool->frees = NULL;
+    pool->nfrees = 0;
     object_end(&pool->object);
     return CUDA_SUCCESS;
 }
@@ -186,6 +200,31 @@ static void give_back(drv_op *op, CUresult status)
     memory_give_back(op->frees);
 }
 
+static void forget_done(drv_pool *pool)
+{
+    int left = 0;
+    for (int i = 0; i < pool->nfrees; i++) {
+        if (pool->frees[i]->done)
+            op_drop(pool->frees[i]);
+        else
+            pool->frees[left++] = pool->frees[i];
+    }
+    pool->nfrees = left;
+}
+
+/* Lets an allocation wait for the first free of enough memory in another stream. */
+static void depend(drv_pool *pool, drv_op *op, size_t size)
+{
+    forget_done(pool);
+    for (int i = 0; i < pool->nfrees; i++) {
+        drv_op *earlier = pool->frees[i];
+        if (earlier->stream != op->stream && earlier->frees->size >= size) {
+            op_after(op, earlier);
+            return;
+        }
+    }
+}
+
 static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stream *stream)
 {
     if (!out || size == 0)
@@ -209,6 +248,8 @@ static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stre
     drv_pool_op *op = op_new(sizeof *op, stream, "allocate %#llx", (unsigned long long)*out);
     op->memory = made;
     op->op.finish = show;
+    if (pool->reuse[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES - 1])
+        depend(pool, &op->op, size);
     op_keep(&op->op);
     op_queue(&op->op);
     clock_add(&made->born, &op->op);
@@ -247,6 +288,10 @@ CUresult do_cuMemFreeAsync(CUdeviceptr address, CUstream handle)
     drv_op *op = op_new(sizeof *op, stream, "free %#llx", address);
     op->frees = found;
     op->finish = give_back;
+    forget_done(found->pool);
+    found->pool->frees =
+        realloc(found->pool->frees, (size_t)(found->pool->nfrees + 1) * sizeof(drv_op *));
+    found->pool->frees[found->pool->nfrees++] = op_keep(op);
     op_queue(op);
     return CUDA_SUCCESS;
 }

@@ -93,12 +93,12 @@ static CUresult check(const call_row *row)
         return misuse(CUDA_ERROR_NOT_PERMITTED, "called in a host function");
     if (row->flags && !initialised)
         return misuse(CUDA_ERROR_NOT_INITIALIZED, "called before cuInit");
-    if (!(row->flags & CTX))
-        return CUDA_SUCCESS;
-    if (!context_current())
+    if ((row->flags & CTX) && !context_current())
         return misuse(CUDA_ERROR_INVALID_CONTEXT, "no context is current");
     if ((row->flags & UNSAFE) && capture_forbids())
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (!(row->flags & CTX))
+        return CUDA_SUCCESS;
     return context_current()->error;
 }
 

@@ -242,5 +242,7 @@ CUresult do_cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 CUresult do_cuCtxSynchronize(void)
 {
+    if (capture_is_waited_for(context_current()))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return context_wait(context_current());
 }

@@ -22,6 +22,7 @@ typedef struct CUarray_st *CUarray;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUuuid_st {
     char bytes[16];

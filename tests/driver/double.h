@@ -185,6 +185,7 @@ typedef struct drv_thread {
     drv_context *stack[32];
     int depth;
     bool in_host_function;
+    CUstreamCaptureMode mode; /* what others' captures forbid it */
     struct drv_thread *next;
 } drv_thread;
 
@@ -307,6 +308,8 @@ void capture_add(drv_op *op);
 bool capture_refuses(drv_stream *stream, const char *what);
 /* Would legacy work wait for a stream that is captured? That is told. */
 bool capture_is_implied(const drv_context *context);
+/* Is a stream of the context captured? Then a call that would wait for it is told. */
+bool capture_is_waited_for(const drv_context *context);
 /* May the running call, which is UNSAFE, not be made now? */
 bool capture_forbids(void);
 void capture_drop(drv_stream *stream); /* the stream ends */

@@ -146,7 +146,7 @@ kjit_status kj_queue_free(kj_queue *q, kj_failure *why)
     return KJIT_OK;
 }
 
-void *kj_queue_handle(const kj_queue *queue)
+void *kj_queue_handle(kj_queue *queue)
 {
     (void)queue;
     return NULL;

@@ -7,6 +7,7 @@
 #include "cuda_device.h"
 #include "dlpack.h"
 #include "ptx_version.h"
+#include "text.h"
 
 static int cuda_count(void)
 {
@@ -25,14 +26,14 @@ static void cuda_describe(const kj_device *dev, int ordinal, kjit_device_info *o
     char name[80];
     size_t memory;
     if (cu->DeviceGetName(name, sizeof name, chip->device) != KJ_CU_SUCCESS)
-        snprintf(name, sizeof name, "a GPU");
+        kj_snprintf(name, sizeof name, "a GPU");
     if (cu->DeviceTotalMem(&memory, chip->device) == KJ_CU_SUCCESS)
         out->memory = memory;
     if (cu->DeviceGetAttribute(&out->units, KJ_CU_DEVICE_MULTIPROCESSOR_COUNT, chip->device) !=
         KJ_CU_SUCCESS)
         out->units = 0;
-    snprintf(out->name, sizeof out->name, "%s (sm_%d, CUDA %d.%d)", name, chip->capability,
-             cu->version / 1000, cu->version % 1000 / 10);
+    kj_snprintf(out->name, sizeof out->name, "%s (sm_%d, CUDA %d.%d)", name, chip->capability,
+                cu->version / 1000, cu->version % 1000 / 10);
 }
 
 /* ---- The context ---- */
@@ -45,9 +46,10 @@ kjit_status kj_cuda_enter(kj_device *dev, kj_failure *why)
     kj_cu_result result = dev->cu->CtxPushCurrent(dev->context);
     if (result != KJ_CU_SUCCESS)
         result = dev->cu->CtxPushCurrent(dev->context);
-    if (result == KJ_CU_SUCCESS)
-        return KJIT_OK;
-    return kj_cuda_because(dev->cu, result, why, "enter the device's context");
+    if (result != KJ_CU_SUCCESS)
+        return kj_cuda_because(dev->cu, result, why, "enter the device's context");
+    kj_cuda_allow(dev->cu);
+    return KJIT_OK;
 }
 
 bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why)
@@ -64,6 +66,7 @@ bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why)
 void kj_cuda_leave(kj_device *dev)
 {
     kj_cu_context left;
+    kj_cuda_disallow(dev->cu);
     (void)dev->cu->CtxPopCurrent(&left);
 }
 
@@ -138,10 +141,12 @@ static kjit_status cuda_open(int ordinal, int workers, kj_device **out, kj_failu
     pthread_mutex_init(&dev->first_lock, NULL);
     pthread_mutex_init(&dev->lock, NULL);
     pthread_cond_init(&dev->ended, NULL);
+    kj_cuda_allow(cu);
     kj_cu_result result = ask(dev);
     kjit_status status = result == KJ_CU_SUCCESS
                              ? open_context(dev, why)
                              : kj_cuda_failed(dev, result, why, "ask what the device is like");
+    kj_cuda_disallow(cu);
     if (status == KJIT_OK) {
         *out = dev;
         return status;
@@ -156,13 +161,14 @@ static kjit_status cuda_open(int ordinal, int workers, kj_device **out, kj_failu
 static void cuda_close(kj_device *dev)
 {
     kj_failure why;
+    kj_cuda_allow(dev->cu);
     bool entered = kj_cuda_enter(dev, &why) == KJIT_OK;
     if (entered) {
         kj_cuda_mover_free(dev);
         kj_cuda_stages_free(dev);
         kj_cuda_pool_close(dev);
-        if (dev->counter)
-            kj_cuda_note(dev, dev->cu->MemFree(dev->counter));
+        if (dev->counter.at)
+            kj_cuda_note(dev, dev->cu->MemFree(dev->counter.at));
         kj_cuda_note(dev, dev->cu->StreamDestroy(dev->memory_stream));
         kj_cuda_note(dev, dev->cu->StreamDestroy(dev->stream));
     }
@@ -171,6 +177,7 @@ static void cuda_close(kj_device *dev)
     if (entered)
         kj_cuda_leave(dev);
     kj_cuda_note(dev, dev->cu->DevicePrimaryCtxRelease(dev->device));
+    kj_cuda_disallow(dev->cu);
     while (dev->remains) {
         kj_cuda_task *task = dev->remains;
         dev->remains = task->next;
@@ -198,6 +205,10 @@ static kjit_status cuda_attribute(kj_device *dev, kjit_attribute attribute, int6
     int value;
     if (kj_cuda_is_lost(dev))
         return kj_cuda_gone(dev, why);
+    if (attribute == KJIT_ATTRIBUTE_MEMORY_POOLS) { /* what came of it when it was opened */
+        *out = dev->pool != NULL;
+        return KJIT_OK;
+    }
     kj_cu_result result = dev->cu->DeviceGetAttribute(&value, drivers[attribute], dev->device);
     if (result != KJ_CU_SUCCESS)
         return kj_cuda_failed(dev, result, why, "ask what the device is like");
@@ -256,6 +267,7 @@ const kj_device_ops kj_cuda_device = {
     .queue_create = kj_cuda_queue_create,
     .queue_free = kj_cuda_queue_free,
     .queue_handle = kj_cuda_queue_handle,
+    .usable = kj_cuda_usable,
     .wait = kj_cuda_wait,
     .idle = kj_cuda_idle,
     .call = kj_cuda_call,

@@ -30,9 +30,28 @@ kjit_status kj_cuda_because(const kj_cuda_driver *driver, kj_cu_result result, k
 kjit_status kj_cuda_failed(kj_device *dev, kj_cu_result result, kj_failure *why, const char *format,
                            ...) __attribute__((format(printf, 4, 5)));
 
+/* Does it say that the system, the device or the driver has no such thing, whatever was asked? What
+ * kjit can do without is done without then. */
+bool kj_cuda_is_missing(kj_cu_result result);
 void kj_cuda_note(kj_device *dev, kj_cu_result result); /* loses the device if the result says so */
 void kj_cuda_lose(kj_device *dev, kj_cu_result result); /* whatever it says */
 kjit_status kj_cuda_gone(const kj_device *dev, kj_failure *why); /* KJIT_LOST, and why */
+
+/* ---- What others capture (capture.c) ---- */
+
+/* Between the two the calling thread's calls are allowed whatever others capture: entering and
+ * leaving a context does that. */
+void kj_cuda_allow(const kj_cuda_driver *cu);
+void kj_cuda_disallow(const kj_cuda_driver *cu);
+/* Do others put work into the stream too, under the name it has in this thread? */
+bool kj_cuda_is_shared(const kj_queue *queue);
+/* Is a shared stream, or what work in it would wait for, being captured? Nothing may be put there
+ * then, nor its end be asked for. The context is entered; the first gives the driver's reason. */
+kj_cu_result kj_cuda_ask_capture(kj_queue *queue);
+bool kj_cuda_is_captured(kj_queue *queue);
+kjit_status kj_cuda_usable(kj_queue *queue, kj_failure *why);
+/* Waits for the queue's tasks, not for its stream. The context is entered. */
+kj_cu_result kj_cuda_wait_listed(kj_queue *queue);
 
 /* ---- The device (cuda.c) ---- */
 
@@ -48,6 +67,13 @@ typedef struct kj_cuda_event {
     bool timing;
 } kj_cuda_event;
 
+/* Of the barriers in kernels with grid_sync(): a word on the device, 0 between launches. A failed
+ * assert ends blocks that others count on, so behind a kernel that has some it may be another. */
+typedef struct kj_cuda_counter {
+    kj_cu_address at; /* 0 before the first such kernel */
+    bool suspect;
+} kj_cuda_counter;
+
 typedef struct kj_cuda_task kj_cuda_task;
 typedef struct kj_cuda_base kj_cuda_base;
 typedef struct kj_cuda_span kj_cuda_span;
@@ -61,7 +87,7 @@ struct kj_device {
     int cooperative;            /* grids may wait for all of their blocks */
     int max_shared;             /* bytes a block can have */
     kj_cu_stream stream;        /* of calls without a queue */
-    kj_cu_address counter;      /* of its kernels with grid_sync(); 0 before the first */
+    kj_cuda_counter counter;    /* of that stream's kernels; under first_lock */
     kj_cu_stream memory_stream; /* orders what the pool gives and takes; it never has work */
     kj_cu_pool pool;            /* NULL where the device has none */
 
@@ -145,13 +171,14 @@ struct kj_queue {
     kj_device *dev;
     kj_queue *next, *prev;
     kj_queue_kind kind;
-    kj_cu_stream stream;   /* of KJ_QUEUE_THREAD: a handle that means another stream elsewhere */
-    pthread_t thread;      /* which made it */
-    pthread_mutex_t issue; /* held from the first driver call of a task until it is listed */
-    int unmarked;          /* tasks listed since a group of them was; under `issue` */
-    bool due;              /* a group was: who queues the next task ends some; alike */
-    kj_cu_address counter; /* as the device's; under `issue` */
-    void *stage;           /* of copies in this stream, one after the other; under `issue` */
+    kj_cu_stream stream;     /* of KJ_QUEUE_THREAD: a handle that means another stream elsewhere */
+    pthread_t thread;        /* which made it */
+    atomic_bool lent;        /* of KJ_QUEUE_OWN: others know the stream too */
+    pthread_mutex_t issue;   /* held from the first driver call of a task until it is listed */
+    int unmarked;            /* tasks listed since a group of them was; under `issue` */
+    bool due;                /* a group was: who queues the next task ends some; alike */
+    kj_cuda_counter counter; /* under `issue` */
+    void *stage;             /* of copies in this stream, one after the other; under `issue` */
     kj_cuda_task *head, *tail; /* under the device's lock, as is what follows */
     bool draining;             /* some thread ends its tasks */
 };
@@ -183,7 +210,7 @@ void kj_cuda_events_free(kj_device *dev, bool entered);
 kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
                                  kj_failure *why);
 kjit_status kj_cuda_queue_free(kj_queue *queue, kj_failure *why);
-void *kj_cuda_queue_handle(const kj_queue *queue);
+void *kj_cuda_queue_handle(kj_queue *queue);
 void kj_cuda_wait(kj_device *dev, kj_queue *queue);
 bool kj_cuda_idle(kj_queue *queue);
 
@@ -264,6 +291,7 @@ struct kj_exec {
     kj_cu_function function;
     int64_t shared; /* bytes of shared arrays that are in the code */
     bool grid_sync; /* the kernel has one */
+    bool asserts;   /* it may end early, by a failed assert */
     int nargs;
     int args[]; /* slot of each parameter, or KJ_ARG_COUNTER */
 };
@@ -279,12 +307,10 @@ kjit_status kj_cuda_inspect(kj_device *dev, const kj_exec *exec, int threads, si
 kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
                              int64_t *out, kj_failure *why);
 bool kj_cuda_can_launch(const kj_device *dev, const kj_launch_call *call);
-/* The counter of a stream's kernels with grid_sync(), which they leave as they find it: made for
- * the first of them. */
-kj_cu_result kj_cuda_ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
-                                   kj_cu_address *counter);
+/* Makes the counter of a stream's kernels with grid_sync() for the first of them. */
+kj_cu_result kj_cuda_ready_counter(kj_device *dev, const kj_exec *exec, kj_cuda_counter *counter);
 /* Puts a launch into a stream. The context is entered, the counter ready. */
-kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
+kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
                          const kj_launch_call *call);
 kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                                kj_work *work, kj_host_fault *fault, kj_failure *why);

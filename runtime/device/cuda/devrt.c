@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda_device.h"
+#include "text.h"
 
 #define NAME "libcudadevrt.a"
 
@@ -28,10 +29,10 @@ static FILE *open_library(void)
     if (named)
         return fopen(named, "re");
     FILE *file = NULL;
-    if (home && snprintf(path, sizeof path, "%s/lib64/" NAME, home) < (int)sizeof path)
+    if (home && kj_snprintf(path, sizeof path, "%s/lib64/" NAME, home) < (int)sizeof path)
         file = fopen(path, "re");
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !file; i++) {
-        snprintf(path, sizeof path, "%s/" NAME, folders[i]);
+        kj_snprintf(path, sizeof path, "%s/" NAME, folders[i]);
         file = fopen(path, "re");
     }
     return file;

@@ -4,12 +4,14 @@
 #include <llvm/Config/llvm-config.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cuda_device.h"
 #include "ptx_version.h"
+#include "text.h"
 
 /* CUDA 11.8, the oldest that kjit works with, came with this driver. */
 #define OLDEST "11.8"
@@ -54,17 +56,48 @@ static bool take(const loading *l, const char *symbol, void *function)
     return address;
 }
 
+#define NAME "libcuda.so.1"
+
+/* Where installers and containers put the driver without telling the loader; last the compatibility
+ * package's, which is for drivers older than itself. The toolkit's stubs are in no such folder. */
+static const char *const folders[] = {
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+    "/usr/lib64/nvidia",         "/usr/local/nvidia/lib64",    "/usr/local/nvidia/lib",
+    "/usr/lib/wsl/lib",          "/run/opengl-driver/lib",     "/usr/local/cuda/compat",
+};
+
+static void *open_in(const char *folder, const char *name)
+{
+    char path[100];
+    kj_snprintf(path, sizeof path, "%s/%s", folder, name);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* The driver looks for its compiler by name: one that is loaded is found. */
+static void *open_in_folders(void)
+{
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !library; i++) {
+        library = open_in(folders[i], NAME);
+        if (library)
+            (void)open_in(folders[i], "libnvidia-ptxjitcompiler.so.1");
+    }
+    return library;
+}
+
 static bool open_library(loading *l)
 {
     const char *path = secure_getenv("KJIT_CUDA_DRIVER");
     bool named = path && *path;
-    l->library = dlopen(named ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    l->library = dlopen(named ? path : NAME, RTLD_NOW | RTLD_LOCAL);
     if (l->library)
         return true;
     const char *error = dlerror();
     kj_because(&l->why, KJIT_NO_DEVICE, "no NVIDIA driver can be loaded%s: %s",
                named ? " from where KJIT_CUDA_DRIVER says" : "", error ? error : "no reason given");
-    return false;
+    if (!named)
+        l->library = open_in_folders();
+    return l->library;
 }
 
 /* The driver's version can be asked before it is initialised. */

@@ -69,6 +69,8 @@ enum { KJ_CU_STREAM_NON_BLOCKING = 1, KJ_CU_EVENT_DEFAULT = 0, KJ_CU_EVENT_DISAB
 
 typedef unsigned kj_cu_capture_mode;
 enum { KJ_CU_STREAM_CAPTURE_RELAXED = 2 }; /* other calls may be made meanwhile */
+typedef unsigned kj_cu_capture_status;
+enum { KJ_CU_STREAM_CAPTURE_NONE = 0 };
 
 enum {
     KJ_CU_MEMHOSTALLOC_PORTABLE = 1,
@@ -87,11 +89,12 @@ enum {
 };
 
 typedef unsigned kj_cu_pool_attribute;
-enum { /* all uint64_t */
-       KJ_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
-       KJ_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
-       KJ_CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
-       KJ_CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
+enum {
+    KJ_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3, /* int; all others are uint64_t */
+    KJ_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
+    KJ_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
+    KJ_CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
+    KJ_CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8
 };
 
 enum {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda_device.h"
+#include "text.h"
 
 typedef enum after { LIVES, LOST } after;
 
@@ -51,13 +52,18 @@ static bool is_end(kj_cu_result result)
     return false;
 }
 
+bool kj_cuda_is_missing(kj_cu_result result)
+{
+    return result == KJ_CU_NOT_PERMITTED || result == KJ_CU_NOT_SUPPORTED;
+}
+
 /* "cannot <format>: <meaning> (CUDA_ERROR_..., 700)". */
 static kjit_status explain(const kj_cuda_driver *driver, kj_cu_result result, kj_failure *why,
                            const char *format, va_list args)
 {
     char doing[500];
     meaning m = meaning_of(driver, result);
-    vsnprintf(doing, sizeof doing, format, args);
+    kj_vsnprintf(doing, sizeof doing, format, args);
     return kj_because(why, m.status, "cannot %s: %s (%s, %u)", doing, m.text, m.name, result);
 }
 
@@ -105,7 +111,7 @@ static void add(char *text, size_t size, const char *format, ...)
     size_t at = strlen(text);
     va_list args;
     va_start(args, format);
-    vsnprintf(text + at, size - at, format, args);
+    kj_vsnprintf(text + at, size - at, format, args);
     va_end(args);
 }
 
@@ -140,7 +146,7 @@ void kj_cuda_lose(kj_device *dev, kj_cu_result result)
     if (!kj_cuda_is_lost(dev)) {
         char *text = dev->lost_text;
         size_t size = sizeof dev->lost_text;
-        snprintf(text, size, "the device was lost: ");
+        kj_snprintf(text, size, "the device was lost: ");
         add_launches(dev, text, size);
         add(text, size, "%s (%s, %u)", m.text, m.name, result);
         atomic_store_explicit(&dev->lost, true, memory_order_release);

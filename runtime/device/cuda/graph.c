@@ -9,7 +9,7 @@
 
 struct kj_graph {
     kj_cu_graph_exec exec;
-    kj_cu_address counter; /* of its kernels with grid_sync(), or 0 */
+    kj_cuda_counter counter; /* of its own, for its launches never run at once */
     pthread_mutex_t lock;
     const char *what; /* of its first launch, for messages; or NULL */
 };
@@ -40,20 +40,18 @@ static bool can_take(const kj_device *dev, const kj_graph_step *steps, int n)
 }
 
 /* What steps ask of the driver at their first use, which no capture may have. */
-static kj_cu_result prepare(kj_device *dev, kj_cu_stream stream, const kj_graph_step *steps, int n,
-                            kj_graph *g)
+static kj_cu_result prepare(kj_device *dev, const kj_graph_step *steps, int n, kj_graph *g)
 {
     kj_cu_function mover;
     kj_cu_result result = KJ_CU_SUCCESS;
     for (int i = 0; i < n && result == KJ_CU_SUCCESS; i++) {
         size_t size;
         if (steps[i].launch)
-            result = kj_cuda_ready_counter(dev, stream, steps[i].launch->exec, &g->counter);
+            result = kj_cuda_ready_counter(dev, steps[i].launch->exec, &g->counter);
         else if (!kj_transfer_is_row(steps[i].copy, &size))
             result = kj_cuda_mover(dev, &mover);
     }
-    kj_cu_result end = kj_cuda_sync(dev, stream);
-    return result == KJ_CU_SUCCESS ? end : result;
+    return result;
 }
 
 static kj_cu_result put(kj_device *dev, kj_cu_stream stream, const kj_graph_step *step, kj_graph *g)
@@ -94,7 +92,7 @@ static kj_cu_result make(kj_device *dev, const kj_graph_step *steps, int n, kj_g
     kj_cu_result result = dev->cu->StreamCreate(&stream, KJ_CU_STREAM_NON_BLOCKING);
     if (result != KJ_CU_SUCCESS)
         return result;
-    result = prepare(dev, stream, steps, n, g);
+    result = prepare(dev, steps, n, g);
     if (result == KJ_CU_SUCCESS)
         result = capture(dev, stream, steps, n, g);
     kj_cuda_note(dev, dev->cu->StreamDestroy(stream));
@@ -103,8 +101,8 @@ static kj_cu_result make(kj_device *dev, const kj_graph_step *steps, int n, kj_g
 
 static void free_counter(kj_device *dev, kj_graph *g)
 {
-    if (g->counter)
-        kj_cuda_note(dev, dev->cu->MemFree(g->counter));
+    if (g->counter.at)
+        kj_cuda_note(dev, dev->cu->MemFree(g->counter.at));
 }
 
 kjit_status kj_cuda_graph_create(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,

@@ -27,12 +27,16 @@ static kj_cu_result put(kj_device *dev, kj_chunk *c, bool end)
     return result;
 }
 
+/* Sets the chunk's queue to NULL, and does nothing, where others capture the stream. */
 static kjit_status alloc_in_order(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
     kjit_status status = kj_cuda_enter(dev, why);
     if (status != KJIT_OK)
         return status;
-    kj_cu_result result = put(dev, chunk, false);
+    bool captured = kj_cuda_is_captured(chunk->queue);
+    kj_cu_result result = captured ? KJ_CU_SUCCESS : put(dev, chunk, false);
+    if (captured)
+        chunk->queue = NULL;
     if (result == KJ_CU_OUT_OF_MEMORY)
         status = kj_cuda_no_memory(dev, chunk->size, why);
     else if (result != KJ_CU_SUCCESS)
@@ -42,13 +46,23 @@ static kjit_status alloc_in_order(kj_device *dev, kj_chunk *chunk, kj_failure *w
     return status;
 }
 
+/* While the stream is captured: after its work, in another. */
+static kj_cu_result free_beside(kj_device *dev, const kj_chunk *c)
+{
+    kj_cu_result result = kj_cuda_wait_listed(c->queue);
+    return result == KJ_CU_SUCCESS
+               ? dev->cu->MemFreeAsync((kj_cu_address)c->device, dev->memory_stream)
+               : result;
+}
+
 static kjit_status free_in_order(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
 {
     kjit_status status;
     kj_chunk own = *chunk;
     if (!kj_cuda_enter_to_free(dev, &status, why))
         return status;
-    kj_cu_result result = put(dev, &own, true);
+    kj_cu_result result =
+        kj_cuda_is_captured(own.queue) ? free_beside(dev, &own) : put(dev, &own, true);
     if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "free %zu bytes of device memory", own.size);
     kj_cuda_leave(dev);
@@ -108,8 +122,11 @@ kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
     if (chunk->memory == KJIT_DEVICE &&
         (!dev->pool || chunk->size == 0 || chunk->how & KJ_SHAREABLE))
         chunk->queue = NULL;
-    if (chunk->queue)
-        return alloc_in_order(dev, chunk, why);
+    if (chunk->queue) {
+        kjit_status status = alloc_in_order(dev, chunk, why);
+        if (status != KJIT_OK || chunk->queue)
+            return status;
+    }
     if (chunk->memory == KJIT_DEVICE) {
         bool shareable = chunk->how & KJ_SHAREABLE;
         kjit_status status =

@@ -31,19 +31,20 @@ static kjit_status refused(kj_device *dev, const kj_launch_call *call, kj_cu_res
     return kj_cuda_failed(dev, result, why, "launch %s", name_of(call));
 }
 
-kj_cu_result kj_cuda_ready_counter(kj_device *dev, kj_cu_stream stream, const kj_exec *exec,
-                                   kj_cu_address *counter)
+kj_cu_result kj_cuda_ready_counter(kj_device *dev, const kj_exec *exec, kj_cuda_counter *counter)
 {
-    static const unsigned zero = 0;
     kj_cu_address made;
-    if (!exec->grid_sync || *counter)
+    if (!exec->grid_sync || counter->at)
         return KJ_CU_SUCCESS;
-    kj_cu_result result = dev->cu->MemAlloc(&made, sizeof zero);
+    kj_cu_result result = dev->cu->MemAlloc(&made, sizeof(unsigned));
     if (result != KJ_CU_SUCCESS)
         return result;
-    result = dev->cu->MemcpyHtoDAsync(made, &zero, sizeof zero, stream);
+    result = dev->cu->MemsetD32Async(made, 0, 1, dev->memory_stream);
+    kj_cu_result end = kj_cuda_sync(dev, dev->memory_stream);
     if (result == KJ_CU_SUCCESS)
-        *counter = made;
+        result = end;
+    if (result == KJ_CU_SUCCESS)
+        counter->at = made;
     else
         kj_cuda_note(dev, dev->cu->MemFree(made));
     return result;
@@ -65,18 +66,47 @@ static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, const kj_launch_
                                  (unsigned)block[2], (unsigned)dynamic, stream, params, NULL);
 }
 
-kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cu_address *counter,
+/* Before a launch whose blocks wait for one another. */
+static kj_cu_result reset(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
+                          const kj_exec *exec)
+{
+    kj_cu_result result = KJ_CU_SUCCESS;
+    if (counter->suspect)
+        result = dev->cu->MemsetD32Async(counter->at, 0, 1, stream);
+    if (result == KJ_CU_SUCCESS)
+        counter->suspect = exec->asserts;
+    return result;
+}
+
+kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
                          const kj_launch_call *call)
 {
     const kj_exec *exec = call->exec;
+    kj_cu_result result = exec->grid_sync ? reset(dev, stream, counter, exec) : KJ_CU_SUCCESS;
+    if (result != KJ_CU_SUCCESS)
+        return result;
     kj_room room;
     kj_room_begin(&room);
     void **params = kj_room_take(&room, (size_t)exec->nargs * sizeof *params);
     for (int i = 0; params && i < exec->nargs; i++)
-        params[i] =
-            exec->args[i] == KJ_ARG_COUNTER ? (void *)counter : &call->values->slots[exec->args[i]];
-    kj_cu_result result = params ? launch(dev, stream, call, params) : KJ_CU_OUT_OF_MEMORY;
+        params[i] = exec->args[i] == KJ_ARG_COUNTER ? (void *)&counter->at
+                                                    : &call->values->slots[exec->args[i]];
+    result = params ? launch(dev, stream, call, params) : KJ_CU_OUT_OF_MEMORY;
     kj_room_end(&room);
+    return result;
+}
+
+/* Into the stream of calls without a queue, whose counter is every thread's. */
+static kj_cu_result put_now(kj_device *dev, const kj_launch_call *call)
+{
+    bool counts = call->exec->grid_sync;
+    if (counts)
+        pthread_mutex_lock(&dev->first_lock);
+    kj_cu_result result = kj_cuda_ready_counter(dev, call->exec, &dev->counter);
+    if (result == KJ_CU_SUCCESS)
+        result = kj_cuda_put(dev, dev->stream, &dev->counter, call);
+    if (counts)
+        pthread_mutex_unlock(&dev->first_lock);
     return result;
 }
 
@@ -88,18 +118,11 @@ static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_fai
     if (status != KJIT_OK)
         return status;
     kj_cuda_launch_begin(dev, &note);
-    pthread_mutex_lock(&dev->first_lock);
-    kj_cu_result result = kj_cuda_ready_counter(dev, dev->stream, call->exec, &dev->counter);
-    pthread_mutex_unlock(&dev->first_lock);
-    if (result == KJ_CU_SUCCESS)
-        result = kj_cuda_put(dev, dev->stream, &dev->counter, call);
-    if (result != KJ_CU_SUCCESS) {
+    kj_cu_result result = put_now(dev, call), end = kj_cuda_sync(dev, dev->stream);
+    if (result != KJ_CU_SUCCESS)
         status = refused(dev, call, result, why);
-    } else {
-        result = kj_cuda_sync(dev, dev->stream);
-        if (result != KJ_CU_SUCCESS)
-            status = kj_cuda_failed(dev, result, why, "run %s", name_of(call));
-    }
+    else if (end != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, end, why, "run %s", name_of(call));
     kj_cuda_launch_end(dev, &note);
     kj_cuda_leave(dev);
     return status;
@@ -115,7 +138,7 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
         pthread_mutex_lock(&q->issue);
-        kj_cu_result result = kj_cuda_ready_counter(dev, q->stream, call->exec, &q->counter);
+        kj_cu_result result = kj_cuda_ready_counter(dev, call->exec, &q->counter);
         kj_cuda_span_begin(q, task);
         if (result == KJ_CU_SUCCESS)
             result = kj_cuda_put(dev, q->stream, &q->counter, call);

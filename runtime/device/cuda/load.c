@@ -187,6 +187,8 @@ kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     exec->shared = code->shared;
     exec->grid_sync = code->kernel->grid_sync != NULL;
+    for (int i = 0; i < code->kernel->nsites; i++)
+        exec->asserts |= code->kernel->sites[i]->fault;
     exec->nargs = code->nargs;
     if (size > 0)
         memcpy(exec->args, code->args, size);

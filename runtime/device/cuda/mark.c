@@ -91,6 +91,17 @@ static kjit_status record_now(kj_device *dev, kj_mark *mark, kj_failure *why)
     return KJIT_OK;
 }
 
+/* In a stream that is captured no event can be recorded: what was put there before is waited
+ * for. */
+static kjit_status record_captured(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)
+{
+    kj_cu_result result = kj_cuda_wait_listed(queue);
+    if (result != KJ_CU_SUCCESS)
+        return kj_cuda_failed(dev, result, why, "record an event");
+    note_record(mark, NULL, 0);
+    return KJIT_OK;
+}
+
 kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why)
 {
     if (!queue)
@@ -98,7 +109,12 @@ kjit_status kj_cuda_mark_record(kj_device *dev, kj_mark *mark, kj_queue *queue, 
     kjit_status status = kj_cuda_enter(dev, why);
     if (status != KJIT_OK)
         return status;
-    status = queue ? queue_mark(dev, mark, queue, true, why) : record_now(dev, mark, why);
+    if (!queue)
+        status = record_now(dev, mark, why);
+    else if (kj_cuda_is_captured(queue))
+        status = record_captured(dev, mark, queue, why);
+    else
+        status = queue_mark(dev, mark, queue, true, why);
     kj_cuda_leave(dev);
     return status;
 }

@@ -7,6 +7,39 @@
 
 /* ---- The pool ---- */
 
+/* It keeps what is released, and never makes one stream wait for another's work to reuse memory
+ * that was freed there. Both are about time alone: a driver that knows no such setting is not asked
+ * again. */
+static void set_up(kj_device *dev)
+{
+    uint64_t keep = UINT64_MAX;
+    int no = 0;
+    const struct {
+        kj_cu_pool_attribute attribute;
+        void *value;
+    } settings[] = {{KJ_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep},
+                    {KJ_CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &no}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        kj_cuda_note(
+            dev, dev->cu->MemPoolSetAttribute(dev->pool, settings[i].attribute, settings[i].value));
+}
+
+/* Does the pool give memory, when there is any? A few bytes, which it then has for the next who
+ * asks. */
+static kj_cu_result try_pool(kj_device *dev)
+{
+    enum { FEW = 512 };
+    kj_cu_address memory;
+    kj_cu_result result =
+        dev->cu->MemAllocFromPoolAsync(&memory, FEW, dev->pool, dev->memory_stream);
+    if (result == KJ_CU_OUT_OF_MEMORY)
+        return KJ_CU_SUCCESS;
+    if (result == KJ_CU_SUCCESS)
+        result = dev->cu->MemFreeAsync(memory, dev->memory_stream);
+    return result == KJ_CU_SUCCESS ? dev->cu->StreamSynchronize(dev->memory_stream) : result;
+}
+
+/* A device may say that it has pools where the system then has none, as in virtual machines. */
 kj_cu_result kj_cuda_pool_open(kj_device *dev)
 {
     const kj_cuda_driver *cu = dev->cu;
@@ -21,13 +54,15 @@ kj_cu_result kj_cuda_pool_open(kj_device *dev)
                                         .location_type = KJ_CU_MEM_LOCATION_TYPE_DEVICE,
                                         .location = dev->device};
     result = cu->MemPoolCreate(&dev->pool, &properties);
-    if (result != KJ_CU_SUCCESS)
-        return result;
-    uint64_t keep = UINT64_MAX;
-    result = cu->MemPoolSetAttribute(dev->pool, KJ_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
-    if (result != KJ_CU_SUCCESS)
+    if (result == KJ_CU_SUCCESS) {
+        set_up(dev);
+        result = try_pool(dev);
+        if (result == KJ_CU_SUCCESS)
+            return result;
         cu->MemPoolDestroy(dev->pool);
-    return result;
+    }
+    dev->pool = NULL;
+    return kj_cuda_is_missing(result) ? KJ_CU_SUCCESS : result;
 }
 
 void kj_cuda_pool_close(kj_device *dev)
@@ -86,6 +121,8 @@ kjit_status kj_cuda_memory(kj_device *dev, kjit_memory_info *out, kj_failure *wh
     kj_cu_result result = dev->cu->MemGetInfo(&left, &total);
     if (result == KJ_CU_SUCCESS && dev->pool && dev->cu->MemPoolGetAttribute)
         result = ask_pool(dev, out);
+    if (kj_cuda_is_missing(result)) /* the pool's figures alone */
+        result = KJ_CU_SUCCESS;
     if (result == KJ_CU_SUCCESS) {
         out->free = left;
         out->total = total;

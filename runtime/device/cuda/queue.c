@@ -110,7 +110,7 @@ uint64_t kj_cuda_queued(kj_queue *q, kj_cuda_task *task, bool exact)
         q->due = true;
         exact = true;
     }
-    if (exact || q->kind == KJ_QUEUE_THREAD)
+    if (exact || q->kind != KJ_QUEUE_OWN || atomic_load_explicit(&q->lent, memory_order_relaxed))
         task->reached = record_event(q);
     pthread_mutex_lock(&dev->lock);
     uint64_t ticket = task->ticket = ++dev->tickets;
@@ -139,12 +139,13 @@ static kj_cuda_task *next_group(const kj_queue *q)
     return t;
 }
 
-/* Asks or waits for the work up to a task. A thread's stream cannot be named by others: its tasks
- * have an event each, and where one could not be made all work is waited for. */
+/* Asks or waits for the work up to a task. A thread's stream cannot be named by others, and one
+ * that others know may be captured: their tasks have an event each, and where one could not be made
+ * all work is waited for. */
 static kj_cu_result ask(kj_queue *q, kj_cuda_task *last, bool wait)
 {
     const kj_cuda_driver *cu = q->dev->cu;
-    if (!last->reached && q->kind == KJ_QUEUE_THREAD)
+    if (!last->reached && (q->kind == KJ_QUEUE_THREAD || kj_cuda_is_captured(q)))
         return wait ? cu->CtxSynchronize() : KJ_CU_NOT_READY;
     if (wait && !last->reached)
         last->reached = record_event(q);
@@ -368,6 +369,7 @@ kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue_kind kind, void *handl
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     q->kind = kind;
     q->thread = pthread_self();
+    atomic_init(&q->lent, false);
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
         status = open_stream(dev, q, handle, why);
@@ -406,7 +408,7 @@ kjit_status kj_cuda_queue_free(kj_queue *q, kj_failure *why)
     pthread_mutex_unlock(&dev->lock);
     kj_cuda_stage_give(dev, q->stage);
     if (kj_cuda_enter_to_free(dev, &status, why)) {
-        kj_cu_result result = q->counter ? dev->cu->MemFree(q->counter) : KJ_CU_SUCCESS;
+        kj_cu_result result = q->counter.at ? dev->cu->MemFree(q->counter.at) : KJ_CU_SUCCESS;
         kj_cu_result end =
             q->kind == KJ_QUEUE_OWN ? dev->cu->StreamDestroy(q->stream) : KJ_CU_SUCCESS;
         if (result == KJ_CU_SUCCESS)
@@ -420,24 +422,14 @@ kjit_status kj_cuda_queue_free(kj_queue *q, kj_failure *why)
     return status;
 }
 
-void *kj_cuda_queue_handle(const kj_queue *queue)
-{
-    return queue->stream;
-}
-
-/* A stream that others put work into too, named as this thread does. */
-static bool is_shared(const kj_queue *q)
-{
-    return q->kind == KJ_QUEUE_LEGACY || q->kind == KJ_QUEUE_EXTERNAL ||
-           (q->kind == KJ_QUEUE_THREAD && pthread_equal(q->thread, pthread_self()));
-}
-
+/* Of what is captured nothing runs. */
 static void wait_for_others(kj_queue *q)
 {
     kj_failure why;
     if (kj_cuda_enter(q->dev, &why) != KJIT_OK)
         return;
-    kj_cuda_sync(q->dev, q->stream);
+    if (!kj_cuda_is_captured(q))
+        kj_cuda_sync(q->dev, q->stream);
     kj_cuda_leave(q->dev);
 }
 
@@ -446,7 +438,8 @@ static bool others_idle(kj_queue *q)
     kj_failure why;
     if (kj_cuda_enter(q->dev, &why) != KJIT_OK)
         return true;
-    kj_cu_result result = q->dev->cu->StreamQuery(q->stream);
+    kj_cu_result result =
+        kj_cuda_is_captured(q) ? KJ_CU_SUCCESS : q->dev->cu->StreamQuery(q->stream);
     if (result != KJ_CU_NOT_READY)
         kj_cuda_note(q->dev, result);
     kj_cuda_leave(q->dev);
@@ -461,7 +454,7 @@ void kj_cuda_wait(kj_device *dev, kj_queue *queue)
         pthread_mutex_unlock(&dev->lock);
         kj_cuda_finish(dev, queue, ticket);
     }
-    if (queue && is_shared(queue))
+    if (queue && kj_cuda_is_shared(queue))
         wait_for_others(queue);
 }
 
@@ -469,7 +462,7 @@ bool kj_cuda_idle(kj_queue *q)
 {
     kj_device *dev = q->dev;
     kj_failure why;
-    if (is_shared(q) && !others_idle(q))
+    if (kj_cuda_is_shared(q) && !others_idle(q))
         return false;
     if (atomic_load(&dev->pending) == 0)
         return true;

@@ -1,6 +1,7 @@
 /* Captures of streams and their graphs: what they do, and the mistakes that may be made with
  * them. */
 #include "check.h"
+#include <pthread.h>
 
 enum { COUNT = 1000, BYTES = 4 * COUNT };
 
@@ -117,6 +118,99 @@ static void legacy_waits_for_capture(void)
     finish();
 }
 
+static void context_waits_for_capture(void)
+{
+    begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+    EXPECT(cuCtxSynchronize() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    end_spoilt();
+}
+
+/* Whether the default stream can be used is told, and nothing spoilt by asking. */
+static void legacy_is_asked(void)
+{
+    CUstream blocking;
+    CUgraph graph;
+    CUstreamCaptureStatus status;
+    start();
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    OK(cuStreamIsCapturing(NULL, &status));
+    EXPECT(status == CU_STREAM_CAPTURE_STATUS_NONE);
+    OK(cuStreamBeginCapture_v2(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT(cuStreamIsCapturing(NULL, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    EXPECT(cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    OK(cuStreamEndCapture(blocking, &graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamDestroy_v2(blocking));
+    finish();
+}
+
+/* ---- Modes: of captures, and of threads that call ---- */
+
+static CUstreamCaptureMode mode_of_other;
+static CUresult result_of_other;
+
+static void *allocate_on_other(void *unused)
+{
+    CUdeviceptr p;
+    CUstreamCaptureMode mode = mode_of_other;
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(cuCtxPushCurrent_v2(context));
+    result_of_other = cuMemAlloc_v2(&p, BYTES);
+    if (result_of_other == CUDA_SUCCESS)
+        OK(cuMemFree_v2(p));
+    OK(cuCtxPopCurrent_v2(NULL));
+    return unused;
+}
+
+static CUresult on_other_thread(CUstreamCaptureMode mode)
+{
+    pthread_t thread;
+    mode_of_other = mode;
+    pthread_create(&thread, NULL, allocate_on_other, NULL);
+    pthread_join(thread, NULL);
+    return result_of_other;
+}
+
+static void modes_allow(void)
+{
+    CUgraph graph;
+    CUdeviceptr p;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(on_other_thread(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    OK(on_other_thread(CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    p = allocate(BYTES);
+    OK(cuMemFree_v2(p));
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == CU_STREAM_CAPTURE_MODE_RELAXED);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    OK(on_other_thread(CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphDestroy(graph));
+    finish();
+}
+
+static void modes_forbid_others(void)
+{
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    EXPECT(on_other_thread(CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    end_spoilt();
+}
+
+static void modes_forbid_own(void)
+{
+    CUdeviceptr p;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    begin(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(cuMemAlloc_v2(&p, BYTES) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    end_spoilt();
+}
+
 static void graph_of_freed(void)
 {
     CUgraph graph;
@@ -141,6 +235,11 @@ static const check_case cases[] = {
     MISTAKE(pageable_in_capture, "which can have no copy of memory that is not page-locked"),
     MISTAKE(allocation_in_capture, "is captured in mode 0"),
     MISTAKE(legacy_waits_for_capture, "the legacy stream waits for stream"),
+    MISTAKE(context_waits_for_capture, "is captured, which can have no wait for its context"),
+    PROMISE(legacy_is_asked),
+    PROMISE(modes_allow),
+    MISTAKE(modes_forbid_others, "is captured in mode 0"),
+    MISTAKE(modes_forbid_own, "is captured in mode 1"),
     MISTAKE(graph_of_freed, "part 0 of the graph, launch increment: what it uses was ended"),
 };
 

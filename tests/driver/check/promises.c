@@ -257,6 +257,43 @@ static void pool_memory_in_order(void)
     finish();
 }
 
+/* While memory waits to be freed in one stream another allocates as much: unless it was told not
+ * to, the pool lets that wait for the first. */
+static void pool_depends(void)
+{
+    CUstream second;
+    CUmemoryPool pools[2];
+    CUdeviceptr p, q;
+    int no = 0, yes;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    start();
+    OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 2; i++) {
+        OK(cuMemPoolCreate(&pools[i], &props));
+        OK(cuMemPoolGetAttribute(pools[i], CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
+                                 &yes));
+        EXPECT(yes == 1);
+    }
+    OK(cuMemPoolSetAttribute(pools[1], CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &no));
+    for (int i = 0; i < 2; i++) {
+        OK(cuMemAllocFromPoolAsync(&p, BYTES, pools[i], stream));
+        close_gate(stream);
+        OK(cuMemFreeAsync(p, stream));
+        OK(cuMemAllocFromPoolAsync(&q, BYTES, pools[i], second));
+        if (i == 1)
+            OK(cuStreamSynchronize(second));
+        usleep(5000);
+        EXPECT(cuStreamQuery(second) == (i == 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS));
+        open_gate();
+        OK(cuMemFreeAsync(q, second));
+        OK(cuCtxSynchronize());
+        OK(cuMemPoolDestroy(pools[i]));
+    }
+    OK(cuStreamDestroy_v2(second));
+    finish();
+}
+
 static void count_up(void *user)
 {
     __atomic_fetch_add((int *)user, 1, __ATOMIC_RELEASE);
@@ -496,6 +533,7 @@ static const check_case cases[] = {
     PROMISE(default_stream_orders),
     PROMISE(default_stream_passes),
     PROMISE(pool_memory_in_order),
+    PROMISE(pool_depends),
     PROMISE(host_function_tells),
     PROMISE(times_are_measured),
     PROMISE(threads_have_streams),
