@@ -184,7 +184,8 @@ static CUresult launch(CUfunction handle, const drv_shape *s, CUstream in, void 
                               .dynamic_shared = s->shared,
                               .cooperative = s->cooperative,
                               .seed = worker_seed(&op->op),
-                              .steps = config()->steps};
+                              .steps = config()->steps,
+                              .apart = config()->apart};
     op->op.run = run_launch;
     op->op.finish = finish_launch;
     op->op.replays = true;

@@ -44,6 +44,7 @@ static void read_environment(void)
     given.exit_status = (int)number("KJIT_DOUBLE_EXIT", 97);
     given.memory = (size_t)number("KJIT_DOUBLE_MEMORY", (uint64_t)8 << 30);
     given.seed = number("KJIT_DOUBLE_SEED", 1);
+    given.apart = (int)number("KJIT_DOUBLE_APART", 0);
     given.steps = number("KJIT_DOUBLE_STEPS", 1000000000);
     given.pools = number("KJIT_DOUBLE_POOLS", 1) && given.version >= 11020;
     given.managed = number("KJIT_DOUBLE_MANAGED", 1) != 0;

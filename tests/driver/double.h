@@ -17,6 +17,8 @@
  *   KJIT_DOUBLE_MANAGED=0      GPUs without managed memory
  *   KJIT_DOUBLE_PEERS=0        GPUs that cannot reach one another's memory
  *   KJIT_DOUBLE_SEED=1         another order and other delays of queued work
+ *   KJIT_DOUBLE_APART=1        lanes of a warp that went apart meet again only where they synchronise;
+ *                              2: they may go apart anywhere
  *   KJIT_DOUBLE_SYNC=1         queued work runs within the call that queues it
  *   KJIT_DOUBLE_WORKERS=2      threads that run queued work; one more calls host functions
  *   KJIT_DOUBLE_STEPS=n        instructions of one warp before its launch counts as hung (0: never)
@@ -56,7 +58,7 @@ typedef struct drv_chip {
 
 typedef struct drv_settings {
     const drv_chip *chip;
-    int version, devices, workers, exit_status;
+    int version, devices, workers, exit_status, apart;
     size_t memory;
     uint64_t seed, steps;
     bool pools, managed, peers, sync, noop;

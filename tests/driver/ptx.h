@@ -72,12 +72,14 @@ typedef struct ptx_launch {
     bool cooperative; /* all blocks run at once; else a few */
     uint64_t seed;    /* of the order in which blocks and warps run */
     uint64_t steps;   /* most instructions of one warp before it counts as hung; 0: no limit */
+    int apart;        /* lanes that went apart meet again only where they synchronise; 2: they go
+                       * apart anywhere */
 } ptx_launch;
 
 typedef struct ptx_fault {
     /* "illegal global address 0x7f... (4 bytes, store), kernel saxpy, PTX line 40 (saxpy.knl:9),
      * block (1, 0, 0), thread (3, 0, 0)" */
-    char text[400];
+    char text[640];
     unsigned block[3], thread[3];
     int line;
 } ptx_fault;

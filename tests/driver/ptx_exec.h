@@ -42,6 +42,7 @@ typedef struct ptx_group {
     ptx_frame *frame;
     ptx_state state;
     int barrier;
+    uint32_t mask; /* of the instruction at which it waits for its warp */
 } ptx_group;
 
 struct ptx_warp {
@@ -122,7 +123,7 @@ uint64_t ptx_random(ptx_exec *exec);
 void ptx_run_warp(ptx_warp *warp, int turns);
 /* The frame of a function called at an instruction by the lanes that run. */
 ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *caller, int site);
-/* Splits the lanes off the group that runs; they go on at pc, in that state. */
+/* Splits lanes off the group that runs, or all of it; they go on at pc, in that state. */
 ptx_group *ptx_split(ptx_warp *warp, uint32_t lanes, int pc, ptx_state state);
 
 /* ---- Launches by kernels (ptx_launch.c) ---- */
@@ -134,6 +135,11 @@ bool ptx_find_buffer(const ptx_exec *exec, uint64_t address, ptx_span *span);
 /* Runs what the grid, which has ended, has launched; frees it all. */
 void ptx_run_pending(ptx_exec *exec);
 
+/* ---- Lanes that stay apart (ptx_apart.c) ---- */
+
+/* The group to go on with and for how many instructions, drawn from the seed; -1: none runs. */
+int ptx_pick_apart(ptx_warp *warp, int *burst);
+
 /* ---- Waiting for one another (ptx_sync.c) ---- */
 
 /* The instruction at the running group's pc, done for those lanes whose partners have come. */
@@ -141,6 +147,10 @@ void ptx_meet(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes);
 void ptx_barrier_arrive(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes);
 /* Threads ended: whoever waited for them goes on. */
 void ptx_leave(ptx_warp *warp, uint32_t lanes);
+/* No lane of the warp can run: a fault if lanes wait for what cannot come any more. */
+void ptx_check_waiting(ptx_warp *warp);
+/* The same of a block that cannot run; false when it has ended. */
+bool ptx_report_waiting(ptx_block *block);
 
 /* ---- Memory (ptx_memory.c) ---- */
 
