@@ -45,6 +45,8 @@ typedef struct ptx_group {
     uint32_t mask; /* of the instruction at which it waits for its warp */
 } ptx_group;
 
+typedef struct ptx_copy ptx_copy;
+
 struct ptx_warp {
     char *columns; /* of the frame that runs */
     ptx_frame *frame;
@@ -62,6 +64,9 @@ struct ptx_warp {
     uint64_t steps;
     char *local; /* a lane's after another's */
     size_t local_size;
+    ptx_copy *copies; /* that have not arrived (ptx_copy.c) */
+    size_t ncopies, copies_room;
+    unsigned batches[PTX_LANES]; /* of copies: how many each lane has committed */
 };
 
 typedef struct ptx_barrier {
@@ -158,6 +163,10 @@ bool ptx_report_waiting(ptx_block *block);
 ptx_fn *ptx_choose_access(const ptx_inst *inst, bool store);
 /* The host's address of a lane's access; 0 after a fault. */
 uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned bytes, bool write);
+
+/* The same of any number of bytes, so aligned. */
+uintptr_t ptx_locate_piece(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned align,
+                           unsigned bytes, bool write);
 
 /* ---- Memory that is only read (ptx_readonly.c) ---- */
 

@@ -421,10 +421,34 @@ static bool parse_second(ptx_parser *p, ptx_inst *inst, int *slot)
     return true;
 }
 
+/* Where a copy is from: kept by an instruction behind it that does nothing. */
+static bool parse_origin(ptx_parser *p, const ptx_inst *inst)
+{
+    ptx_inst *from = &p->module->code[p->module->ncode++]; /* there is room: ptx_new_inst */
+    *from = (ptx_inst){.line = inst->line, .loc_file = inst->loc_file, .loc_line = inst->loc_line};
+    from->form.space = PTX_global;
+    from->fn = ptx_choose_nothing(&from->form);
+    from->span = p->module->spans++;
+    return parse_memory(p, from);
+}
+
+static bool parse_copy_size(ptx_parser *p, ptx_inst *inst)
+{
+    int64_t size;
+    if (!ptx_take_int(p, &size))
+        return false;
+    if (size != 16 && (PTX_HAS(&inst->form, cg) || (size != 4 && size != 8)))
+        return wrong(p, "copies have 4, 8 or 16 bytes, and those past L1 have 16");
+    inst->size = (uint8_t)size;
+    return true;
+}
+
 static bool parse_operand(ptx_parser *p, ptx_inst *inst, char letter, int *slot)
 {
     switch (letter) {
     case 'm': return parse_memory(p, inst);
+    case 'g': return parse_origin(p, inst);
+    case 'z': return parse_copy_size(p, inst);
     case 'M': return parse_mov(p, want_of(inst, letter), inst);
     case 'v':
     case 'V': return parse_vector(p, want_of(inst, letter), inst, slot);

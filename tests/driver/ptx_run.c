@@ -72,6 +72,8 @@ static void start_warp(ptx_exec *exec, ptx_block *block, int index)
     warp->ngroups = 1;
     warp->current = 0;
     warp->impatience = warp->steps = 0;
+    warp->ncopies = 0;
+    memset(warp->batches, 0, sizeof warp->batches);
 }
 
 /* Shared memory holds no zeros by chance. */
@@ -110,6 +112,7 @@ static void free_block(ptx_block *block)
             free(frame);
         }
         free(warp->local);
+        free(warp->copies);
     }
     free(block->warps);
     free(block->shared);
