@@ -62,6 +62,20 @@ const drv_settings *config(void)
     return &given;
 }
 
+bool chip_known(int sm)
+{
+    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
+        if (chips[i].sm == sm)
+            return true;
+    }
+    return false;
+}
+
+bool chip_runs(int code)
+{
+    return code / 10 == config()->chip->sm / 10 && code <= config()->chip->sm;
+}
+
 int config_ptx(int cuda_version)
 {
     int ptx = 0;

@@ -13,6 +13,7 @@ const char *object_kind(drv_kind kind)
         [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",     [KIND_EVENT] = "event",
         [KIND_MODULE] = "module",   [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",
         [KIND_LINK] = "link",       [KIND_GRAPH] = "graph",       [KIND_EXEC] = "executable graph",
+        [KIND_LIBRARY] = "library", [KIND_KERNEL] = "kernel",
     };
     return names[kind];
 }
@@ -60,6 +61,13 @@ void *object_find(const void *handle, drv_kind kind)
         return NULL;
     }
     return found;
+}
+
+bool object_is(const void *handle, drv_kind kind)
+{
+    uint64_t number = ((uint64_t)(uintptr_t)handle - FIRST) / 16;
+    return (uint64_t)(uintptr_t)handle >= FIRST && number < object_count &&
+           objects[number]->kind == kind;
 }
 
 void *object_here(const void *handle, drv_kind kind)

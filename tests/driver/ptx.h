@@ -45,6 +45,9 @@ ptx_module *ptx_load(const char *text, const ptx_limits *limits, const ptx_memor
 void ptx_unload(ptx_module *module);
 
 const ptx_kernel *ptx_find_kernel(const ptx_module *module, const char *name);
+/* Kernel i, from 0 on; NULL behind the last. */
+const ptx_kernel *ptx_kernel_at(const ptx_module *module, int i);
+const char *ptx_kernel_name(const ptx_kernel *kernel);
 bool ptx_find_global(const ptx_module *module, const char *name, uint64_t *address, size_t *size);
 
 typedef struct ptx_param {
