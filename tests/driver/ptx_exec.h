@@ -171,7 +171,7 @@ uintptr_t ptx_locate_piece(ptx_warp *warp, const ptx_inst *inst, int lane, unsig
 /* ---- Memory that is only read (ptx_readonly.c) ---- */
 
 /* The allocation of an access: it is marked from now on, if the module reads any such memory. */
-void ptx_add_marks(ptx_exec *exec, uintptr_t host, size_t size);
+void ptx_add_marks(ptx_exec *exec, const ptx_span *span);
 /* An access to global memory by ld.global.nc or, write, by a store or an atomic update. */
 void ptx_mark(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes, bool write,
               const uintptr_t where[PTX_LANES]);

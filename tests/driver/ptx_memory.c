@@ -86,7 +86,7 @@ static bool in_global(ptx_warp *warp, const ptx_inst *inst, uint64_t address, bo
         return false;
     *span = (ptx_span){range.begin, range.end - range.begin, (uintptr_t)range.host, PTX_ABSOLUTE};
     if (!constant)
-        ptx_add_marks(warp->exec, span->host, span->size);
+        ptx_add_marks(warp->exec, span);
     return true;
 }
 

@@ -69,6 +69,8 @@ static bool parse_form(ptx_parser *p, ptx_inst *inst, const char *opcode)
     inst->fn = op->choose(&inst->form);
     if (inst->control == PTX_CHECK)
         inst->span = p->module->spans++;
+    if (strncmp(opcode, "ldu.", 4) == 0) /* read-only memory, too */
+        inst->form.flags |= 1u << PTX_HAS_nc;
     p->module->reads_only |= PTX_HAS(&inst->form, nc);
     if (op->choose == ptx_choose_bar)
         inst->form.flags |= 1u << PTX_HAS_aligned;
