@@ -18,6 +18,10 @@ static const char source[] =
     "kernel sums(x: i32[], z: i32[], y: i32[]) {\n"
     "    for i in range(z.size) { z[i] = x[i] + 3 * y[i] }\n"
     "}\n"
+    "kernel ends(x: i32[], y: i32[], z: i32[]) {\n"
+    "    for i in range(z.size) { z[i] = x[i] + 3 * y[i] }\n"
+    "}\n"
+    "kernel once(x: i32[], y: i32[]) { for i in range(y.size) { y[i] = x[0] + i32(i) } }\n"
     "kernel rows(x: i32[,], y: i32[,]) {\n"
     "    for i in range(y.shape[0]) {\n"
     "        for j in range(y.shape[1]) { y[i, j] = x[i, j] + 1 }\n"
@@ -91,6 +95,17 @@ static void sums(char *m, const view v[MOST])
     for (int64_t i = 0; i < v[1].n; i++)
         *word(m, v[1], i) =
             (int32_t)((uint32_t)*word(m, v[0], i) + 3 * (uint32_t)*word(m, v[2], i));
+}
+
+static void ends(char *m, const view v[MOST])
+{
+    sums(m, (const view[MOST]){v[0], v[2], v[1]});
+}
+
+static void once(char *m, const view v[MOST])
+{
+    for (int64_t i = 0; i < v[1].n; i++)
+        *word(m, v[1], i) = (int32_t)((uint32_t)*word(m, v[0], 0) + (uint32_t)i);
 }
 
 static void rows(char *m, const view v[MOST])
@@ -170,6 +185,7 @@ static kernel kernels[] = {
     }
     KERNEL(shift, 2, KJIT_I32, KJIT_I32),          KERNEL(back, 2, KJIT_I32, KJIT_I32),
     KERNEL(sums, 3, KJIT_I32, KJIT_I32, KJIT_I32), KERNEL(rows, 2, KJIT_I32, KJIT_I32),
+    KERNEL(ends, 3, KJIT_I32, KJIT_I32, KJIT_I32), KERNEL(once, 2, KJIT_I32, KJIT_I32),
     KERNEL(fours, 2, KJIT_I32, KJIT_I32),          KERNEL(vectors, 2, KJIT_I32X4, KJIT_I32X4),
     KERNEL(pairs, 2, KJIT_I32X2, KJIT_I32X2),      KERNEL(colours, 2, KJIT_U8X4, KJIT_U8X4),
     KERNEL(lasts, 2, KJIT_I32X4, KJIT_I32),        KERNEL(fields, 2, KJIT_FIRST_RECORD, KJIT_U8),
@@ -342,6 +358,16 @@ static void test_strides(void **state)
     CHECK("shift", LINE(0, 1, 64), LINE(0, 1, 64));   /* one element */
 }
 
+/* What is read in every turn is changed by one of them. */
+static void test_read_again(void **state)
+{
+    (void)state;
+    CHECK("once", LINE(64, 1, 4), LINE(128, 20, 4)); /* not changed */
+    CHECK("once", LINE(64, 1, 4), LINE(64, 20, 4));  /* by the first */
+    CHECK("once", LINE(64, 1, 4), LINE(32, 20, 4));  /* by one in the middle */
+    CHECK("once", LINE(64, 20, 4), LINE(60, 20, 4)); /* by the second */
+}
+
 static void test_one_byte(void **state)
 {
     (void)state;
@@ -363,7 +389,9 @@ static void test_three(void **state)
     CHECK("sums", LINE(256, 16, 4), LINE(60, 16, 4), LINE(0, 16, 4));   /* the last two */
     CHECK("sums", LINE(64, 16, 4), LINE(128, 16, 4), LINE(188, 16, 4)); /* the last two, in order */
     CHECK("sums", LINE(60, 16, 4), LINE(0, 16, 4), LINE(120, 16, 4));   /* a chain */
-    CHECK("sums", LINE(0, 16, 4), LINE(0, 16, 4), LINE(0, 16, 4));      /* all */
+    CHECK("ends", LINE(0, 16, 4), LINE(256, 16, 4), LINE(60, 16, 4));   /* the first and the last */
+    CHECK("ends", LINE(256, 16, 4), LINE(0, 16, 4), LINE(60, 16, 4));
+    CHECK("sums", LINE(0, 16, 4), LINE(0, 16, 4), LINE(0, 16, 4)); /* all */
 }
 
 static void test_two_axes(void **state)
@@ -507,11 +535,12 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two),           cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_one_byte),      cmocka_unit_test(test_two_kinds),
-        cmocka_unit_test(test_three),         cmocka_unit_test(test_two_axes),
-        cmocka_unit_test(test_wide_elements), cmocka_unit_test(test_const_array),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_empty_places),
+        cmocka_unit_test(test_two),          cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_read_again),   cmocka_unit_test(test_one_byte),
+        cmocka_unit_test(test_two_kinds),    cmocka_unit_test(test_three),
+        cmocka_unit_test(test_two_axes),     cmocka_unit_test(test_wide_elements),
+        cmocka_unit_test(test_const_array),  cmocka_unit_test(test_places),
+        cmocka_unit_test(test_empty_places),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
