@@ -132,6 +132,7 @@ typedef enum drv_kind {
     KIND_EXEC,
     KIND_LIBRARY,
     KIND_KERNEL, /* of a library */
+    KIND_RANGE,  /* of addresses */
     KIND_COUNT
 } drv_kind;
 
@@ -368,6 +369,8 @@ bool memory_share(drv_memory *memory);
 drv_memory *memory_open(drv_context *context, size_t size, int file);
 size_t memory_used(int device);
 drv_memory *memory_next(const drv_memory *after); /* all of device memory there ever was */
+/* Addresses that nothing else has. */
+uint64_t memory_addresses(size_t size, size_t align);
 bool memory_is_device(uint64_t address);
 drv_memory *memory_at(uint64_t address); /* the range around it, ended or not; NULL */
 /* NULL, after recording why, unless all of the range is in one living allocation. */

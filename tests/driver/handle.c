@@ -10,10 +10,18 @@ static size_t object_count, object_room;
 const char *object_kind(drv_kind kind)
 {
     static const char *const names[] = {
-        [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",     [KIND_EVENT] = "event",
-        [KIND_MODULE] = "module",   [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",
-        [KIND_LINK] = "link",       [KIND_GRAPH] = "graph",       [KIND_EXEC] = "executable graph",
-        [KIND_LIBRARY] = "library", [KIND_KERNEL] = "kernel",
+        [KIND_CONTEXT] = "context",
+        [KIND_STREAM] = "stream",
+        [KIND_EVENT] = "event",
+        [KIND_MODULE] = "module",
+        [KIND_FUNCTION] = "function",
+        [KIND_POOL] = "pool",
+        [KIND_LINK] = "link",
+        [KIND_GRAPH] = "graph",
+        [KIND_EXEC] = "executable graph",
+        [KIND_LIBRARY] = "library",
+        [KIND_KERNEL] = "kernel",
+        [KIND_RANGE] = "range of addresses",
     };
     return names[kind];
 }
