@@ -18,6 +18,13 @@ static inline bool driver_load(void)
     return driver != NULL;
 }
 
+/* The one of the context's device; on a CPU it stays NULL. */
+static inline void driver_of_context(void)
+{
+    if (!on_cpu())
+        assert_true(driver_load());
+}
+
 static inline void *driver_symbol(const char *name)
 {
     void *symbol = dlsym(driver, name);
