@@ -330,7 +330,7 @@ $(BUILD)/tests/driver/check/%: tests/driver/check/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
-	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -ldl
+	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -ldl -lm
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)

@@ -37,10 +37,12 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "H
         config.environment[name] = os.environ[name]
 
 # For REQUIRES: and UNSUPPORTED: lines.
-for tool in ("ptxas", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps", "mpicc"):
+for tool in ("ptxas", "nvcc", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps", "mpicc"):
     found = shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin")
     if found:
         config.available_features.add(tool)
+    if found and tool == "nvcc":
+        config.substitutions.append(("%nvcc", found))
     if found and tool == "ptxas": # and the chips that it knows: ptxas-sm_90
         known = subprocess.run([found, "--help"], stdout=subprocess.PIPE, text=True).stdout
         config.available_features |= {f"ptxas-{name}" for name in re.findall(r"'(sm_\d+)'", known)}

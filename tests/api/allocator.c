@@ -2,7 +2,7 @@
  * should be, the device's context being current; what it gave it gets back once. */
 #include "api.h"
 
-#include <dlfcn.h>
+#include "driver.h" /* which there is none on a CPU: then memory is malloc's */
 
 enum { MEMALLOC, MEMFREE, MEMHOSTALLOC, MEMHOSTFREE, MEMPIN, MEMUNPIN, HANDLE, INFO, RESET, CALLS };
 
@@ -14,13 +14,10 @@ typedef struct program {
     kjit_status with;         /* how */
 } program;
 
-static void *driver; /* NULL on a CPU: then memory is malloc's */
-
 static kjit_status drive(const char *name, void *first, size_t second, size_t third)
 {
     int (*function)(void *, size_t, size_t);
-    void *symbol = dlsym(driver, name);
-    memcpy(&function, &symbol, sizeof function);
+    *(void **)&function = driver_symbol(name);
     return function(first, second, third) == 0 ? KJIT_OK : KJIT_INTERNAL;
 }
 
@@ -404,15 +401,23 @@ static void test_refused(void **state)
     assert_int_equal(p.calls[RESET], 0);
 }
 
+static int set_up(void **state)
+{
+    int failed = make_context(state);
+    if (!failed) {
+        driver_of_context();
+        drop_context(state);
+    }
+    return failed;
+}
+
 int main(void)
 {
-    const char *name = getenv("KJIT_CUDA_DRIVER");
-    driver = name && *name ? dlopen(name, RTLD_NOW) : NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),    cmocka_unit_test(test_info_and_defer),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_pin_again),
         cmocka_unit_test(test_outlives), cmocka_unit_test(test_own_functions),
         cmocka_unit_test(test_shared),   cmocka_unit_test(test_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, NULL);
 }

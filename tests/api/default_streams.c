@@ -3,9 +3,10 @@
 #include "api.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+
+#include "driver.h"
 
 static const char source[] =
     "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"
@@ -21,16 +22,12 @@ static const char source[] =
 enum { LONG = 2000000, SHORT = 10000 };
 
 static kjit_module *mod;
-static void *driver;
-
 static int set_up(void **state)
 {
     if (make_context(state) != 0)
         return 1;
     mod = module(source);
-    const char *name = getenv("KJIT_CUDA_DRIVER");
-    if (name && !on_cpu())
-        driver = dlopen(name, RTLD_NOW);
+    driver_of_context();
     return 0;
 }
 
@@ -119,21 +116,32 @@ static void test_legacy_and_all_else(void **state)
     kjit_array_free(b);
 }
 
+static void wait_at(kjit_stream *s, kjit_status status, void *gate)
+{
+    (void)s, (void)status;
+    while (!atomic_load((atomic_bool *)gate))
+        usleep(100);
+}
+
 /* What has not been put into the legacy stream orders nothing: streams go on side by side. */
 static void test_apart(void **state)
 {
     (void)state;
     kjit_stream *s, *t;
     kjit_array *a = zeros(), *b = zeros();
+    atomic_bool open = false;
+    int done;
     OK(kjit_stream_create(ctx, &s));
     OK(kjit_stream_create(ctx, &t));
-    OK(launch("slow", s, a, 30 * (int64_t)LONG));
+    OK(kjit_stream_callback(s, wait_at, &open));
+    OK(launch("add", s, a, 1));
     OK(launch("add", t, b, 1));
     OK(kjit_stream_synchronize(t));
-    int done;
     OK(kjit_stream_query(s, &done));
-    if (on_cpu())
-        assert_false(done);
+    atomic_store(&open, true);
+    assert_false(done);
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(first_of(a), 1);
     kjit_stream_free(s);
     kjit_stream_free(t);
     kjit_array_free(a);
@@ -205,9 +213,7 @@ static void test_per_thread(void **state)
 static int call(const char *name, void *first, size_t second, size_t third, void *fourth)
 {
     int (*function)(void *, size_t, size_t, void *);
-    void *symbol = dlsym(driver, name);
-    assert_non_null(symbol);
-    memcpy(&function, &symbol, sizeof function);
+    *(void **)&function = driver_symbol(name);
     return function(first, second, third, fourth);
 }
 
@@ -349,9 +355,8 @@ static void test_callback_alone(void **state)
     OK(kjit_stream_create(ctx, &s));
     OK(launch("slow", s, a, LONG));
     OK(kjit_stream_callback(s, tell, &only));
-    for (int i = 0; i < 100000 && atomic_load(&t.n) == 0; i++)
+    while (atomic_load(&t.n) == 0)
         usleep(100);
-    assert_int_equal(atomic_load(&t.n), 1);
     kjit_stream_free(s);
     kjit_array_free(a);
 }
@@ -364,6 +369,7 @@ static void test_events(void **state)
     kjit_stream *s;
     kjit_event *timed, *plain;
     kjit_array *a = zeros();
+    atomic_bool open = false;
     double ms;
     int done;
     OK(kjit_stream_create(ctx, &s));
@@ -371,17 +377,17 @@ static void test_events(void **state)
     OK(kjit_event_create(ctx, 0, &plain));
     OK(kjit_event_query(plain, &done));
     assert_int_equal(done, 1); /* never recorded */
-    OK(launch("slow", s, a, 10 * (int64_t)LONG));
+    OK(kjit_stream_callback(s, wait_at, &open));
+    OK(launch("slow", s, a, LONG));
     OK(kjit_event_record(timed, s));
     OK(kjit_event_record(plain, s));
     OK(kjit_event_query(plain, &done));
-    if (on_cpu())
-        assert_int_equal(done, 0);
-    for (int i = 0; i < 100000 && !done; i++) {
+    atomic_store(&open, true);
+    assert_int_equal(done, 0);
+    while (!done) {
         usleep(100);
         OK(kjit_event_query(plain, &done));
     }
-    assert_int_equal(done, 1);
     OK(kjit_event_query(timed, &done));
     assert_int_equal(done, 1);
     FAILS(kjit_event_elapsed(timed, plain, &ms), KJIT_INVALID, "without timing");

@@ -2,23 +2,19 @@
  * device memory of a GPU is the driver's own, allocated beside kjit. */
 #include "api.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
+
+#include "driver.h"
 
 typedef struct owner {
     void *memory;
     atomic_int deleted;
 } owner;
 
-static void *driver; /* the CUDA driver that the library uses, or NULL */
-
 static int call(const char *name, size_t first, size_t second)
 {
     int (*function)(size_t, size_t);
-    void *symbol = dlsym(driver, name);
-    assert_non_null(symbol);
-    memcpy(&function, &symbol, sizeof function);
+    *(void **)&function = driver_symbol(name);
     return function(first, second);
 }
 
@@ -204,6 +200,14 @@ static void test_fork(void **state)
     free(o);
 }
 
+static int set_up(void **state)
+{
+    int failed = make_context(state);
+    if (!failed)
+        driver_of_context();
+    return failed;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,8 +216,5 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_fork),
     };
-    const char *name = getenv("KJIT_CUDA_DRIVER");
-    if (name && *name)
-        driver = dlopen(name, RTLD_NOW);
-    return cmocka_run_group_tests(tests, make_context, drop_context);
+    return cmocka_run_group_tests(tests, set_up, drop_context);
 }

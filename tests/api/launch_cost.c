@@ -1,8 +1,8 @@
 /* What a launch costs, against what it may: on the CPU an empty kernel under 1 us, and under 10 us
  * after a pause; on a GPU a plan adds under 300 ns to the driver's own call and kjit_launch with
  * eight arguments under 1 us (processor time, against the driver double, whose launches do nothing
- * here). The least of many short samples is compared, with room for a slow machine: bench/ has the
- * figures. */
+ * here). The least of many short samples is compared, with room for a slow machine, and of many
+ * more where a busy one has none to spare: bench/ has the figures. */
 #include "api.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ enum { ROOM = 50 };
 enum { ROOM = 4 };
 #endif
 
-enum { SAMPLES = 300, BATCH = 50, PAUSES = 20, NARGS = 8 };
+enum { SAMPLES = 300, BATCH = 50, PAUSES = 20, ROUNDS = 30, NARGS = 8 };
 
 static const char source[] = "kernel one(x: f32[]) { if x.size < 0 { x[0] = 1.0 } }\n"
                              "kernel eight(x: f32[], y: f32[], z: f32[], w: f32[], n: i32, a: f32, "
@@ -73,11 +73,24 @@ static double cost(const way *w, bool pause)
     return least;
 }
 
-static void at_most(const char *what, double ns, double limit)
+static void say(const char *what, double ns, double limit)
 {
     printf("%s: %.0f ns (%.0f)\n", what, ns, limit);
     if (ns > limit * ROOM)
         fail_msg("%s: %.0f ns, more than %d times %.0f", what, ns, (int)ROOM, limit);
+}
+
+static double less(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void at_most(const char *what, const way *w, bool pause, double limit)
+{
+    double ns = 1e9;
+    for (int i = 0; i < ROUNDS && ns > limit * ROOM; i++)
+        ns = less(ns, cost(w, pause));
+    say(what, ns, limit);
 }
 
 static kjit_module *begin(kjit_memory memory)
@@ -106,15 +119,15 @@ static void test_cpu(void **state)
     kjit_module *mod = begin(KJIT_HOST);
     way w = {.mod = mod, .kernel = "one", .args = args, .nargs = 1};
     OK(kjit_stream_create(ctx, &stream));
-    at_most("kjit_launch, until done", cost(&w, false), 1000);
-    at_most("kjit_launch, until done, cold", cost(&w, true), 10000);
+    at_most("kjit_launch, until done", &w, false, 1000);
+    at_most("kjit_launch, until done, cold", &w, true, 10000);
     w.stream = stream;
-    at_most("kjit_launch, queued", cost(&w, false), 1000);
-    at_most("kjit_launch, queued, cold", cost(&w, true), 10000);
+    at_most("kjit_launch, queued", &w, false, 1000);
+    at_most("kjit_launch, queued, cold", &w, true, 10000);
     OK(kjit_launch_plan_create(mod, "one", &config, args, 1, &w.plan));
-    at_most("a plan, queued", cost(&w, false), 1000);
+    at_most("a plan, queued", &w, false, 1000);
     w.stream = NULL;
-    at_most("a plan, until done", cost(&w, false), 1000);
+    at_most("a plan, until done", &w, false, 1000);
     kjit_launch_plan_free(w.plan);
     kjit_stream_free(stream);
     end(mod);
@@ -196,6 +209,18 @@ static double bare_cost(void)
     return least;
 }
 
+static void adds_at_most(const char *what, const way *w, double limit)
+{
+    double ns = 1e9, bare = 0;
+    for (int i = 0; i < ROUNDS && ns - bare > limit * ROOM; i++) {
+        double once = bare_cost();
+        bare = i ? less(bare, once) : once;
+        ns = less(ns, cost(w, false));
+    }
+    printf("cuLaunchKernel: %.0f ns\n", bare);
+    say(what, ns - bare, limit);
+}
+
 static void test_gpu(void **state)
 {
     const char *path = getenv("KJIT_CUDA_DRIVER");
@@ -209,11 +234,9 @@ static void test_gpu(void **state)
     kjit_module *mod = begin(KJIT_DEVICE);
     OK(kjit_stream_create(ctx, &stream));
     way w = {.mod = mod, .kernel = "eight", .args = args, .nargs = NARGS, .stream = stream};
-    double bare = bare_cost();
-    printf("cuLaunchKernel: %.0f ns\n", bare);
-    at_most("kjit_launch with 8 arguments adds", cost(&w, false) - bare, 1000);
+    adds_at_most("kjit_launch with 8 arguments adds", &w, 1000);
     OK(kjit_launch_plan_create(mod, "eight", &config, args, NARGS, &w.plan));
-    at_most("a plan adds", cost(&w, false) - bare, 300);
+    adds_at_most("a plan adds", &w, 300);
     kjit_launch_plan_free(w.plan);
     kjit_stream_free(stream);
     end(mod);

@@ -160,7 +160,7 @@ static CUresult check_resident(const drv_function *f, const drv_shape *s)
 static CUresult launch(CUfunction handle, const drv_shape *s, CUstream in, void **params,
                        void **extra)
 {
-    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    const drv_function *function = function_find(handle);
     drv_stream *stream = stream_find(in);
     if (!function || !stream)
         return CUDA_ERROR_INVALID_HANDLE;
@@ -184,7 +184,8 @@ static CUresult launch(CUfunction handle, const drv_shape *s, CUstream in, void 
                               .dynamic_shared = s->shared,
                               .cooperative = s->cooperative,
                               .seed = worker_seed(&op->op),
-                              .steps = config()->steps};
+                              .steps = config()->steps,
+                              .apart = config()->apart};
     op->op.run = run_launch;
     op->op.finish = finish_launch;
     op->op.replays = true;
@@ -215,7 +216,7 @@ CUresult do_cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned g
 CUresult do_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads,
                                                         size_t shared)
 {
-    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    const drv_function *function = function_find(handle);
     if (!function)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!blocks || threads < 1 || shared > INT32_MAX / 2)
@@ -230,7 +231,7 @@ CUresult do_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction 
 CUresult do_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle,
                                              CUoccupancyB2DSize of_block, size_t shared, int limit)
 {
-    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    const drv_function *function = function_find(handle);
     if (!function)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!grid || !block)

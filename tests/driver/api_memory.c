@@ -10,6 +10,41 @@ CUresult do_cuMemGetInfo_v2(size_t *available, size_t *total)
     return CUDA_SUCCESS;
 }
 
+/* Addresses without memory: nothing is mapped to them here. */
+typedef struct drv_range {
+    drv_object object;
+    uint64_t begin;
+    size_t size;
+} drv_range;
+
+CUresult do_cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t align, CUdeviceptr hint,
+                                unsigned long long flags)
+{
+    (void)hint;
+    if (!out || size == 0 || size % 4096 || (align & (align - 1)) || flags)
+        return misuse(CUDA_ERROR_INVALID_VALUE,
+                      "%zu bytes, aligned to %zu: whole pages, a power of two and no flags", size,
+                      align);
+    drv_range *made = object_new(sizeof *made, KIND_RANGE, NULL);
+    made->begin = memory_addresses(size, align < 4096 ? 4096 : align);
+    made->size = size;
+    *out = made->begin;
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemAddressFree(CUdeviceptr address, size_t size)
+{
+    for (drv_object *o = object_next(NULL, KIND_RANGE); o; o = object_next(o, KIND_RANGE)) {
+        const drv_range *range = (drv_range *)o;
+        if (range->begin == address && range->size == size) {
+            object_end(o);
+            return CUDA_SUCCESS;
+        }
+    }
+    return misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx were not reserved, or freed", size,
+                  address);
+}
+
 CUresult do_cuMemAlloc_v2(CUdeviceptr *out, size_t size)
 {
     if (!out || size == 0)

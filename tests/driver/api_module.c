@@ -3,62 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The JIT's options ---- */
-
-CUresult jit_read(unsigned count, const CUjit_option *options, void **values, jit_logs *out)
-{
-    *out = (jit_logs){0};
-    if (count && (!options || !values))
-        return misuse(CUDA_ERROR_INVALID_VALUE, "%u options, but no place that has them", count);
-    for (unsigned i = 0; i < count; i++) {
-        switch (options[i]) {
-        case CU_JIT_INFO_LOG_BUFFER: out->info = values[i]; break;
-        case CU_JIT_ERROR_LOG_BUFFER: out->error = values[i]; break;
-        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-            out->info_size = (size_t)(uintptr_t)values[i];
-            out->info_filled = &values[i];
-            break;
-        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-            out->error_size = (size_t)(uintptr_t)values[i];
-            out->error_filled = &values[i];
-            break;
-        case CU_JIT_MAX_REGISTERS:
-        case CU_JIT_THREADS_PER_BLOCK:
-        case CU_JIT_OPTIMIZATION_LEVEL:
-        case CU_JIT_TARGET_FROM_CUCONTEXT:
-        case CU_JIT_GENERATE_DEBUG_INFO:
-        case CU_JIT_LOG_VERBOSE:
-        case CU_JIT_GENERATE_LINE_INFO:
-        case CU_JIT_CACHE_MODE: break;
-        default:
-            return misuse(CUDA_ERROR_INVALID_VALUE, "JIT option %d is not modelled",
-                          (int)options[i]);
-        }
-    }
-    if ((out->info && !out->info_filled) || (out->error && !out->error_filled))
-        return misuse(CUDA_ERROR_INVALID_VALUE, "a buffer for a log without its size");
-    return CUDA_SUCCESS;
-}
-
-static void fill(char *log, size_t size, void **filled, const char *text)
-{
-    size_t length = strlen(text);
-    if (log && size) {
-        if (length > size - 1)
-            length = size - 1;
-        memcpy(log, text, length);
-        log[length] = 0;
-    }
-    if (filled)
-        *filled = (void *)(uintptr_t)(log && size ? length + 1 : 0);
-}
-
-void jit_say(const jit_logs *logs, const char *error)
-{
-    fill(logs->info, logs->info_size, logs->info_filled, "");
-    fill(logs->error, logs->error_size, logs->error_filled, error);
-}
-
 /* ---- Modules ---- */
 
 static uint64_t new_variable(void *ctx, size_t size, size_t align)
@@ -76,22 +20,16 @@ static void end_variable(void *ctx, uint64_t address)
     memory_give_back(found);
 }
 
-CUresult module_load(CUmodule *out, const void *image, bool devrt, const jit_logs *logs)
+CUresult module_compile(CUmodule *out, const char *text, bool devrt, const jit_options *options)
 {
     char log[4096] = "";
-    int code = 0;
-    if (!out || !image)
-        return misuse(CUDA_ERROR_INVALID_VALUE, "no image, or no place for the module");
-    CUresult result = CUDA_SUCCESS;
-    const char *text = image_text(image, &devrt, &result);
-    if (!text)
-        return result;
+    int code = 0, chip = options->target ? options->target : config()->chip->sm;
     drv_module *made = object_new(sizeof *made, KIND_MODULE, context_current());
     made->memory = (ptx_memory){made, memory_find, new_variable, end_variable};
     pthread_mutex_init(&made->launching, NULL);
-    const ptx_limits limits = {config()->chip->sm, config_ptx(config()->version), devrt};
+    const ptx_limits limits = {chip, config_ptx(config()->version), devrt};
     made->ptx = ptx_load(text, &limits, &made->memory, log, sizeof log, &code);
-    jit_say(logs, log);
+    jit_say(options, log);
     if (made->ptx) {
         *out = object_handle(made);
         return CUDA_SUCCESS;
@@ -101,24 +39,38 @@ CUresult module_load(CUmodule *out, const void *image, bool devrt, const jit_log
                                             : misuse((CUresult)code, "%.500s", log);
 }
 
+CUresult module_load(CUmodule *out, const void *image, const jit_options *options)
+{
+    bool devrt = false;
+    CUresult result = CUDA_SUCCESS;
+    if (!out || !image)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no image, or no place for the module");
+    if (options->target && !chip_runs(options->target))
+        return misuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "CU_JIT_TARGET is sm_%d, the device sm_%d",
+                      options->target, config()->chip->sm);
+    char *text = image_text(image, &devrt, &result);
+    if (!text)
+        return result;
+    result = module_compile(out, text, devrt, options);
+    free(text);
+    return result;
+}
+
 CUresult do_cuModuleLoadData(CUmodule *out, const void *image)
 {
-    return module_load(out, image, false, &(jit_logs){0});
+    return module_load(out, image, &(jit_options){0});
 }
 
 CUresult do_cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count,
                                CUjit_option *options, void **values)
 {
-    jit_logs logs;
-    CUresult result = jit_read(count, options, values, &logs);
-    return result ? result : module_load(out, image, false, &logs);
+    jit_options read;
+    CUresult result = jit_read(count, options, values, &read);
+    return result ? result : module_load(out, image, &read);
 }
 
-CUresult do_cuModuleUnload(CUmodule handle)
+void module_end(drv_module *module)
 {
-    drv_module *module = object_here(handle, KIND_MODULE);
-    if (!module)
-        return CUDA_ERROR_INVALID_HANDLE;
     object_end(&module->object);
     for (drv_function *f = module->functions; f; f = f->next)
         object_end(&f->object);
@@ -127,6 +79,16 @@ CUresult do_cuModuleUnload(CUmodule handle)
                "the module is unloaded and nobody waited for its launches");
     if (!module->pending)
         ptx_unload(module->ptx);
+}
+
+CUresult do_cuModuleUnload(CUmodule handle)
+{
+    drv_module *module = object_here(handle, KIND_MODULE);
+    if (!module)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (module->object.builtin)
+        return misuse(CUDA_ERROR_NOT_PERMITTED, "module %p is a library's", (void *)handle);
+    module_end(module);
     return CUDA_SUCCESS;
 }
 
@@ -187,6 +149,14 @@ CUresult do_cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *na
     return CUDA_SUCCESS;
 }
 
+drv_function *function_find(CUfunction handle)
+{
+    CUfunction found = handle;
+    if (object_is(handle, KIND_KERNEL) && do_cuKernelGetFunction(&found, (CUkernel)handle))
+        return NULL;
+    return object_here(found, KIND_FUNCTION);
+}
+
 /* As few as the most threads of a block need. */
 int function_registers(const drv_function *function)
 {
@@ -198,11 +168,9 @@ int function_registers(const drv_function *function)
     return registers < most ? registers : most;
 }
 
-CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle)
+CUresult function_attribute(const drv_function *function, CUfunction_attribute attribute,
+                            int *value)
 {
-    const drv_function *function = object_here(handle, KIND_FUNCTION);
-    if (!function)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (!value)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the value");
     switch (attribute) {
@@ -222,11 +190,14 @@ CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfun
     return CUDA_SUCCESS;
 }
 
-CUresult do_cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value)
+CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle)
 {
-    drv_function *function = object_here(handle, KIND_FUNCTION);
-    if (!function)
-        return CUDA_ERROR_INVALID_HANDLE;
+    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    return function ? function_attribute(function, attribute, value) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult function_set_attribute(drv_function *function, CUfunction_attribute attribute, int value)
+{
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         if (value < 0 || (size_t)value + function->info->shared > (size_t)config()->chip->optin)
@@ -244,6 +215,13 @@ CUresult do_cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute
     }
 }
 
+CUresult do_cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value)
+{
+    drv_function *function = object_here(handle, KIND_FUNCTION);
+    return function ? function_set_attribute(function, attribute, value)
+                    : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult do_cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache preference)
 {
     (void)preference;
@@ -253,4 +231,44 @@ CUresult do_cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache preference)
 CUresult do_cuFuncLoad(CUfunction handle)
 {
     return object_here(handle, KIND_FUNCTION) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult do_cuFuncGetName(const char **name, CUfunction handle)
+{
+    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    if (!function)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!name)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the name");
+    *name = function->name;
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuFuncGetModule(CUmodule *module, CUfunction handle)
+{
+    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    if (!function)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!module)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the module");
+    *module = object_handle(function->module);
+    return CUDA_SUCCESS;
+}
+
+CUresult kernel_param(const ptx_kernel_info *info, size_t index, size_t *offset, size_t *size)
+{
+    if (index >= (size_t)info->nparams)
+        return CUDA_ERROR_INVALID_VALUE; /* as a program that counts them asks */
+    if (!offset)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the offset");
+    *offset = info->params[index].offset;
+    if (size)
+        *size = info->params[index].size;
+    return CUDA_SUCCESS;
+}
+
+CUresult do_cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *offset, size_t *size)
+{
+    const drv_function *function = object_here(handle, KIND_FUNCTION);
+    return function ? kernel_param(function->info, index, offset, size) : CUDA_ERROR_INVALID_HANDLE;
 }

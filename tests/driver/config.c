@@ -16,7 +16,7 @@ static const struct {
 } ptx_of[] = {{10000, 63}, {10010, 64}, {10020, 65}, {11000, 70}, {11010, 71}, {11020, 72},
               {11030, 73}, {11040, 74}, {11050, 75}, {11060, 76}, {11070, 77}, {11080, 78},
               {12000, 80}, {12010, 81}, {12020, 82}, {12030, 83}, {12040, 84}, {12050, 85},
-              {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90}, {13010, 91}};
+              {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90}, {13010, 91}, {99000, 99}};
 
 static drv_settings given;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -44,6 +44,7 @@ static void read_environment(void)
     given.exit_status = (int)number("KJIT_DOUBLE_EXIT", 97);
     given.memory = (size_t)number("KJIT_DOUBLE_MEMORY", (uint64_t)8 << 30);
     given.seed = number("KJIT_DOUBLE_SEED", 1);
+    given.apart = (int)number("KJIT_DOUBLE_APART", 0);
     given.steps = number("KJIT_DOUBLE_STEPS", 1000000000);
     given.pools = number("KJIT_DOUBLE_POOLS", 1) && given.version >= 11020;
     given.managed = number("KJIT_DOUBLE_MANAGED", 1) != 0;
@@ -59,6 +60,20 @@ const drv_settings *config(void)
 {
     pthread_once(&once, read_environment);
     return &given;
+}
+
+bool chip_known(int sm)
+{
+    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
+        if (chips[i].sm == sm)
+            return true;
+    }
+    return false;
+}
+
+bool chip_runs(int code)
+{
+    return code / 10 == config()->chip->sm / 10 && code <= config()->chip->sm;
 }
 
 int config_ptx(int cuda_version)

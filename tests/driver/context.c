@@ -69,13 +69,20 @@ static CUresult check_device(CUdevice device)
     return CUDA_SUCCESS;
 }
 
+static void context_start(drv_context *context)
+{
+    context->streams = NULL;
+    context->own = NULL;
+    context->legacy = stream_new(context, CU_STREAM_DEFAULT, 0);
+    context->legacy->object.builtin = true;
+}
+
 static drv_context *context_new(CUdevice device)
 {
     drv_context *made = object_new(sizeof *made, KIND_CONTEXT, NULL);
     made->device = device;
     made->error = lost[device];
-    made->legacy = stream_new(made, CU_STREAM_DEFAULT, 0);
-    made->legacy->object.builtin = true;
+    context_start(made);
     return made;
 }
 
@@ -93,6 +100,21 @@ static void context_end(drv_context *context)
     object_end(&context->object);
 }
 
+/* What is in it is gone, and so is it until it is retained again; who retained it still has to
+ * release it. */
+CUresult do_cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+    CUresult result = check_device(device);
+    drv_context *primary = result ? NULL : primaries[device];
+    if (!primary || primary->reset)
+        return result;
+    context_wait(primary);
+    report_reset(primary);
+    primary->reset = true;
+    primary->error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return CUDA_SUCCESS;
+}
+
 CUresult do_cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
     CUresult result = check_device(device);
@@ -103,6 +125,11 @@ CUresult do_cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
     if (!primaries[device]) {
         primaries[device] = context_new(device);
         primaries[device]->primary = true;
+    }
+    if (primaries[device]->reset) {
+        primaries[device]->reset = false;
+        primaries[device]->error = lost[device];
+        context_start(primaries[device]);
     }
     primaries[device]->retained++;
     *out = object_handle(primaries[device]);
@@ -133,7 +160,7 @@ CUresult do_cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *ac
     if (!flags || !active)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the state");
     *flags = 0;
-    *active = primaries[device] != NULL;
+    *active = primaries[device] && !primaries[device]->reset;
     return CUDA_SUCCESS;
 }
 

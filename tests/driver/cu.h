@@ -24,6 +24,8 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUlinkState_st *CUlinkState;
+typedef struct CUlib_st *CUlibrary;
+typedef struct CUkern_st *CUkernel;
 typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
@@ -164,22 +166,14 @@ typedef enum CUstreamCaptureStatus_enum {
 } CUstreamCaptureStatus;
 
 typedef enum CUjit_option_enum {
-    CU_JIT_MAX_REGISTERS = 0,
-    CU_JIT_THREADS_PER_BLOCK = 1,
-    CU_JIT_WALL_TIME = 2,
-    CU_JIT_INFO_LOG_BUFFER = 3,
-    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
-    CU_JIT_ERROR_LOG_BUFFER = 5,
-    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
-    CU_JIT_OPTIMIZATION_LEVEL = 7,
-    CU_JIT_TARGET_FROM_CUCONTEXT = 8,
-    CU_JIT_TARGET = 9,
-    CU_JIT_FALLBACK_STRATEGY = 10,
-    CU_JIT_GENERATE_DEBUG_INFO = 11,
-    CU_JIT_LOG_VERBOSE = 12,
-    CU_JIT_GENERATE_LINE_INFO = 13,
-    CU_JIT_CACHE_MODE = 14
+#define JIT(name, number, what) CU_JIT_##name = number,
+#include "jit.def"
+#undef JIT
 } CUjit_option;
+typedef enum CUlibraryOption_enum {
+    CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
+    CU_LIBRARY_BINARY_IS_PRESERVED = 1
+} CUlibraryOption;
 
 typedef enum CUjitInputType_enum {
     CU_JIT_INPUT_CUBIN = 0,

@@ -17,6 +17,8 @@
  *   KJIT_DOUBLE_MANAGED=0      GPUs without managed memory
  *   KJIT_DOUBLE_PEERS=0        GPUs that cannot reach one another's memory
  *   KJIT_DOUBLE_SEED=1         another order and other delays of queued work
+ *   KJIT_DOUBLE_APART=1        lanes of a warp that went apart meet again only where they synchronise;
+ *                              2: they may go apart anywhere
  *   KJIT_DOUBLE_SYNC=1         queued work runs within the call that queues it
  *   KJIT_DOUBLE_WORKERS=2      threads that run queued work; one more calls host functions
  *   KJIT_DOUBLE_STEPS=n        instructions of one warp before its launch counts as hung (0: never)
@@ -56,7 +58,7 @@ typedef struct drv_chip {
 
 typedef struct drv_settings {
     const drv_chip *chip;
-    int version, devices, workers, exit_status;
+    int version, devices, workers, exit_status, apart;
     size_t memory;
     uint64_t seed, steps;
     bool pools, managed, peers, sync, noop;
@@ -128,6 +130,9 @@ typedef enum drv_kind {
     KIND_LINK,
     KIND_GRAPH,
     KIND_EXEC,
+    KIND_LIBRARY,
+    KIND_KERNEL, /* of a library */
+    KIND_RANGE,  /* of addresses */
     KIND_COUNT
 } drv_kind;
 
@@ -153,6 +158,7 @@ void *object_handle(const void *object);
 void *object_find(const void *handle, drv_kind kind);
 /* The same, and of the current context. */
 void *object_here(const void *handle, drv_kind kind);
+bool object_is(const void *handle, drv_kind kind);
 const char *object_kind(drv_kind kind);
 /* The living objects of a kind, in order of creation: the first after that one (NULL: of all). */
 drv_object *object_next(const drv_object *after, drv_kind kind);
@@ -194,6 +200,7 @@ struct drv_context {
     int device;
     int retained; /* of a primary context */
     bool primary;
+    bool reset;     /* until it is retained again */
     CUresult error; /* what every later call returns */
     bool peers[64]; /* by device: those whose memory its work may use */
     struct drv_stream *legacy, *streams;
@@ -217,9 +224,10 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void leak(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line of the log. */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-bool report_ended(void);                /* the process is ending and the report is written */
-void report_leaks(void);                /* leak.c: of everything */
-void report_left(drv_context *context); /* leak.c: of what dies with a context */
+bool report_ended(void);                       /* the process is ending and the report is written */
+void report_leaks(void);                       /* leak.c: of everything */
+void report_left(drv_context *context);        /* leak.c: of what dies with a context */
+void report_reset(const drv_context *context); /* all of it ends, and nothing is told */
 const char *error_name(CUresult code);
 const char *error_text(CUresult code);
 
@@ -364,6 +372,8 @@ bool memory_share(drv_memory *memory);
 drv_memory *memory_open(drv_context *context, size_t size, int file);
 size_t memory_used(int device);
 drv_memory *memory_next(const drv_memory *after); /* all of device memory there ever was */
+/* Addresses that nothing else has. */
+uint64_t memory_addresses(size_t size, size_t align);
 bool memory_is_device(uint64_t address);
 drv_memory *memory_at(uint64_t address); /* the range around it, ended or not; NULL */
 /* NULL, after recording why, unless all of the range is in one living allocation. */
@@ -381,6 +391,7 @@ bool memory_find(void *ctx, uint64_t address, ptx_range *out); /* ptx_memory's; 
 drv_memory *pinned_at(const void *host); /* the living page-locked range around it */
 drv_memory *pinned_next(const drv_memory *after);
 CUresult pinned_end(drv_memory *block); /* the program has given it back */
+void pinned_drop(drv_memory *block);    /* the same of what ends with its context */
 CUresult pinned_new(drv_owner owner, void **out, size_t size, unsigned flags);
 void pinned_sweep(void); /* what queued work could have used; none runs */
 bool pinned_find(uint64_t address, ptx_range *out); /* without the lock */
@@ -408,19 +419,38 @@ typedef struct drv_function {
     struct drv_function *next;
 } drv_function;
 
-/* Where the JIT's options want what it says. */
-typedef struct jit_logs {
+/* Also that of a kernel of a library, in the current context; NULL after recording a misuse. */
+drv_function *function_find(CUfunction handle);
+int function_registers(const drv_function *function);
+CUresult function_attribute(const drv_function *function, CUfunction_attribute attribute,
+                            int *value);
+CUresult function_set_attribute(drv_function *function, CUfunction_attribute attribute, int value);
+CUresult kernel_param(const ptx_kernel_info *info, size_t index, size_t *offset, size_t *size);
+/* The program unloads it. */
+void module_end(drv_module *module);
+
+/* ---- What is compiled (jit.c) ---- */
+
+/* Where the JIT's options want what it says; the chip, or 0: the context's. */
+typedef struct jit_options {
     char *info, *error;
     size_t info_size, error_size;
-    void **info_filled, **error_filled;
-} jit_logs;
+    void **info_filled, **error_filled, **time;
+    int target;
+} jit_options;
 
-CUresult jit_read(unsigned count, const CUjit_option *options, void **values, jit_logs *out);
-void jit_say(const jit_logs *logs, const char *error);
-/* devrt: the device runtime is linked to it, as it is to images that say so. */
-CUresult module_load(CUmodule *out, const void *image, bool devrt, const jit_logs *logs);
-/* The PTX text of what a program loads; NULL with the code the driver gives. */
-const char *image_text(const void *image, bool *devrt, CUresult *result); /* api_link.c */
-int function_registers(const drv_function *function);
+CUresult jit_read(unsigned count, const CUjit_option *options, void **values, jit_options *out);
+CUresult jit_check_input(unsigned count, const CUjit_option *options, void **values);
+void jit_say(const jit_options *options, const char *error);
+/* A copy of a text up to its final 0, malloc's; NULL after recording that there is none. */
+char *jit_text(const char *text);
+/* devrt: the device runtime is linked to it. */
+CUresult module_compile(CUmodule *out, const char *text, bool devrt, const jit_options *options);
+CUresult module_load(CUmodule *out, const void *image, const jit_options *options);
+/* The PTX text of what a program loads, malloc's; NULL with the code the driver gives. */
+char *image_text(const void *image, bool *devrt, CUresult *result); /* api_link.c */
+/* Code for that chip runs on the device: that of the same major version, and no newer. */
+bool chip_runs(int code);
+bool chip_known(int sm); /* config.c */
 
 #endif

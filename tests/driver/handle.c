@@ -10,9 +10,18 @@ static size_t object_count, object_room;
 const char *object_kind(drv_kind kind)
 {
     static const char *const names[] = {
-        [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",     [KIND_EVENT] = "event",
-        [KIND_MODULE] = "module",   [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",
-        [KIND_LINK] = "link",       [KIND_GRAPH] = "graph",       [KIND_EXEC] = "executable graph",
+        [KIND_CONTEXT] = "context",
+        [KIND_STREAM] = "stream",
+        [KIND_EVENT] = "event",
+        [KIND_MODULE] = "module",
+        [KIND_FUNCTION] = "function",
+        [KIND_POOL] = "pool",
+        [KIND_LINK] = "link",
+        [KIND_GRAPH] = "graph",
+        [KIND_EXEC] = "executable graph",
+        [KIND_LIBRARY] = "library",
+        [KIND_KERNEL] = "kernel",
+        [KIND_RANGE] = "range of addresses",
     };
     return names[kind];
 }
@@ -60,6 +69,13 @@ void *object_find(const void *handle, drv_kind kind)
         return NULL;
     }
     return found;
+}
+
+bool object_is(const void *handle, drv_kind kind)
+{
+    uint64_t number = ((uint64_t)(uintptr_t)handle - FIRST) / 16;
+    return (uint64_t)(uintptr_t)handle >= FIRST && number < object_count &&
+           objects[number]->kind == kind;
 }
 
 void *object_here(const void *handle, drv_kind kind)

@@ -4,7 +4,7 @@
 static void left_objects(const drv_context *context)
 {
     for (int k = KIND_STREAM; k < KIND_COUNT; k++) {
-        if (k == KIND_FUNCTION) /* its module's */
+        if (k == KIND_FUNCTION || k == KIND_KERNEL) /* its module's, its library's */
             continue;
         for (drv_object *o = object_next(NULL, (drv_kind)k); o; o = object_next(o, (drv_kind)k)) {
             if (o->context != context || o->builtin)
@@ -50,6 +50,16 @@ static void end_all(const drv_context *context)
     }
 }
 
+void report_reset(const drv_context *context)
+{
+    end_all(context);
+    for (drv_memory *m = pinned_next(NULL), *next; m; m = next) {
+        next = pinned_next(m);
+        if (m->context == context)
+            pinned_drop(m);
+    }
+}
+
 void report_left(drv_context *context)
 {
     if (!context->error && !inject_excuses_leaks()) { /* else nothing can be freed */
@@ -77,5 +87,5 @@ void report_leaks(void)
         report_left(context);
     }
     if (!inject_excuses_leaks())
-        left_objects(NULL); /* pools */
+        left_objects(NULL); /* pools, libraries */
 }

@@ -102,6 +102,15 @@ void memory_sweep(void)
 
 /* ---- Allocations ---- */
 
+uint64_t memory_addresses(size_t size, size_t align)
+{
+    uint64_t begin = round_up(next_address ? next_address : FIRST, align);
+    if (size > LAST - FIRST || begin + size + GAP > LAST)
+        abort();
+    next_address = round_up(begin + size + GAP, GAP);
+    return begin;
+}
+
 static drv_memory *add(drv_context *context, size_t size, size_t align, drv_owner owner)
 {
     size_t whole = round_up(size, UNIT);

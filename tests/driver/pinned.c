@@ -117,6 +117,15 @@ void pinned_sweep(void)
     }
 }
 
+void pinned_drop(drv_memory *block)
+{
+    take_out(block);
+    block->next = ended;
+    ended = block;
+    if (!workers_busy())
+        pinned_sweep();
+}
+
 CUresult pinned_end(drv_memory *block)
 {
     if (block->context != context_current())
@@ -124,11 +133,7 @@ CUresult pinned_end(drv_memory *block)
     if (clock_missing(NULL, &block->uses))
         misuse(CUDA_ERROR_INVALID_VALUE, "%p is freed and nobody waited for the work that uses it",
                (void *)block->host);
-    take_out(block);
-    block->next = ended;
-    ended = block;
-    if (!workers_busy())
-        pinned_sweep();
+    pinned_drop(block);
     return CUDA_SUCCESS;
 }
 

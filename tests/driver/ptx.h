@@ -45,6 +45,9 @@ ptx_module *ptx_load(const char *text, const ptx_limits *limits, const ptx_memor
 void ptx_unload(ptx_module *module);
 
 const ptx_kernel *ptx_find_kernel(const ptx_module *module, const char *name);
+/* Kernel i, from 0 on; NULL behind the last. */
+const ptx_kernel *ptx_kernel_at(const ptx_module *module, int i);
+const char *ptx_kernel_name(const ptx_kernel *kernel);
 bool ptx_find_global(const ptx_module *module, const char *name, uint64_t *address, size_t *size);
 
 typedef struct ptx_param {
@@ -72,12 +75,14 @@ typedef struct ptx_launch {
     bool cooperative; /* all blocks run at once; else a few */
     uint64_t seed;    /* of the order in which blocks and warps run */
     uint64_t steps;   /* most instructions of one warp before it counts as hung; 0: no limit */
+    int apart;        /* lanes that went apart meet again only where they synchronise; 2: they go
+                       * apart anywhere */
 } ptx_launch;
 
 typedef struct ptx_fault {
     /* "illegal global address 0x7f... (4 bytes, store), kernel saxpy, PTX line 40 (saxpy.knl:9),
      * block (1, 0, 0), thread (3, 0, 0)" */
-    char text[400];
+    char text[640];
     unsigned block[3], thread[3];
     int line;
 } ptx_fault;

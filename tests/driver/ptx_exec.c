@@ -1,6 +1,6 @@
 /* A warp's lanes, run in groups that stand at the same instruction.
  *
- * The group that is deepest in calls and then at the lowest instruction runs, so that lanes that
+ * Unless lanes are to stay apart (ptx_apart.c), the group that is deepest in calls and then at the lowest instruction runs, so that lanes that
  * went apart meet again where their ways do. Lanes may wait for one another all the same (a spin
  * lock), so a group that keeps others from running, most of all with atomic and volatile accesses,
  * loses its turn to one of them now and then. */
@@ -205,7 +205,7 @@ static void look_ahead(ptx_warp *warp)
 {
     const ptx_group *g = &warp->groups[warp->current];
     warp->meets = INT32_MAX;
-    for (int i = 0; i < warp->ngroups; i++) {
+    for (int i = 0; i < warp->ngroups && !warp->exec->launch->apart; i++) {
         const ptx_group *other = &warp->groups[i];
         if (i != warp->current && other->state == PTX_RUNS && other->frame == g->frame &&
             other->pc > g->pc && other->pc < warp->meets)
@@ -223,10 +223,17 @@ static void select_group(ptx_warp *warp, int index)
     look_ahead(warp);
 }
 
-/* Joins groups that can run together and picks the one to go on with; false when none runs. */
-static bool settle(ptx_warp *warp)
+/* Joins groups that can run together and picks the one to go on with, for that many turns at most;
+ * false when none runs. */
+static bool settle(ptx_warp *warp, int *turns)
 {
     int best = -1, running = 0;
+    if (warp->exec->launch->apart) {
+        best = ptx_pick_apart(warp, turns);
+        if (best >= 0)
+            select_group(warp, best);
+        return best >= 0;
+    }
     join(warp);
     for (int i = 0; i < warp->ngroups; i++) {
         if (warp->groups[i].state != PTX_RUNS)
@@ -460,12 +467,15 @@ static int straight(ptx_warp *warp, int turns)
 
 void ptx_run_warp(ptx_warp *warp, int turns)
 {
-    while (turns > 0 && settle(warp)) {
-        int left = straight(warp, turns);
+    int most = turns;
+    while (turns > 0 && settle(warp, &most)) {
+        int used = most - straight(warp, most);
         if (warp->exec->code)
             return;
-        warp->steps += (uint64_t)(turns - left);
-        warp->impatience += (uint64_t)(turns - left);
-        turns = left;
+        warp->steps += (uint64_t)used;
+        warp->impatience += (uint64_t)used;
+        most = turns -= used;
     }
+    if (turns > 0)
+        ptx_check_waiting(warp);
 }

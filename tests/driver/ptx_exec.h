@@ -42,7 +42,10 @@ typedef struct ptx_group {
     ptx_frame *frame;
     ptx_state state;
     int barrier;
+    uint32_t mask; /* of the instruction at which it waits for its warp */
 } ptx_group;
+
+typedef struct ptx_copy ptx_copy;
 
 struct ptx_warp {
     char *columns; /* of the frame that runs */
@@ -61,6 +64,9 @@ struct ptx_warp {
     uint64_t steps;
     char *local; /* a lane's after another's */
     size_t local_size;
+    ptx_copy *copies; /* that have not arrived (ptx_copy.c) */
+    size_t ncopies, copies_room;
+    unsigned batches[PTX_LANES]; /* of copies: how many each lane has committed */
 };
 
 typedef struct ptx_barrier {
@@ -122,7 +128,7 @@ uint64_t ptx_random(ptx_exec *exec);
 void ptx_run_warp(ptx_warp *warp, int turns);
 /* The frame of a function called at an instruction by the lanes that run. */
 ptx_frame *ptx_enter(ptx_warp *warp, const ptx_function *function, ptx_frame *caller, int site);
-/* Splits the lanes off the group that runs; they go on at pc, in that state. */
+/* Splits lanes off the group that runs, or all of it; they go on at pc, in that state. */
 ptx_group *ptx_split(ptx_warp *warp, uint32_t lanes, int pc, ptx_state state);
 
 /* ---- Launches by kernels (ptx_launch.c) ---- */
@@ -134,6 +140,11 @@ bool ptx_find_buffer(const ptx_exec *exec, uint64_t address, ptx_span *span);
 /* Runs what the grid, which has ended, has launched; frees it all. */
 void ptx_run_pending(ptx_exec *exec);
 
+/* ---- Lanes that stay apart (ptx_apart.c) ---- */
+
+/* The group to go on with and for how many instructions, drawn from the seed; -1: none runs. */
+int ptx_pick_apart(ptx_warp *warp, int *burst);
+
 /* ---- Waiting for one another (ptx_sync.c) ---- */
 
 /* The instruction at the running group's pc, done for those lanes whose partners have come. */
@@ -141,6 +152,10 @@ void ptx_meet(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes);
 void ptx_barrier_arrive(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes);
 /* Threads ended: whoever waited for them goes on. */
 void ptx_leave(ptx_warp *warp, uint32_t lanes);
+/* No lane of the warp can run: a fault if lanes wait for what cannot come any more. */
+void ptx_check_waiting(ptx_warp *warp);
+/* The same of a block that cannot run; false when it has ended. */
+bool ptx_report_waiting(ptx_block *block);
 
 /* ---- Memory (ptx_memory.c) ---- */
 
@@ -149,10 +164,14 @@ ptx_fn *ptx_choose_access(const ptx_inst *inst, bool store);
 /* The host's address of a lane's access; 0 after a fault. */
 uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned bytes, bool write);
 
+/* The same of any number of bytes, so aligned. */
+uintptr_t ptx_locate_piece(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned align,
+                           unsigned bytes, bool write);
+
 /* ---- Memory that is only read (ptx_readonly.c) ---- */
 
 /* The allocation of an access: it is marked from now on, if the module reads any such memory. */
-void ptx_add_marks(ptx_exec *exec, uintptr_t host, size_t size);
+void ptx_add_marks(ptx_exec *exec, const ptx_span *span);
 /* An access to global memory by ld.global.nc or, write, by a store or an atomic update. */
 void ptx_mark(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned bytes, bool write,
               const uintptr_t where[PTX_LANES]);

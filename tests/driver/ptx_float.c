@@ -194,19 +194,41 @@ EXTREME(max, f32, u32, CANONICAL, >)
 EXTREME(min, f64, u64, MASK_F64, <)
 EXTREME(max, f64, u64, MASK_F64, >)
 
+/* .xorsign.abs: of the magnitudes, and negative if one operand is. */
+static inline uint32_t with_signs(const ptx_form *form, uint32_t a, uint32_t b,
+                                  float (*extreme)(float a, float b, bool nan))
+{
+    uint32_t sign = (a ^ b) & ~MASK_F32, bits;
+    float x, y;
+    a = (PTX_HAS(form, ftz) ? ptx_flush_bits(a) : a) & MASK_F32;
+    b = (PTX_HAS(form, ftz) ? ptx_flush_bits(b) : b) & MASK_F32;
+    memcpy(&x, &a, 4);
+    memcpy(&y, &b, 4);
+    x = extreme(x, y, PTX_HAS(form, NaN));
+    memcpy(&bits, &x, 4);
+    return x == x ? bits | sign : bits;
+}
+
+#define READ_32(form, x) (PTX_HAS(form, abs) ? fabsf(READ_F32(form, x)) : READ_F32(form, x))
 #define EXTREME_32(name, a, b) READ_F32(&inst->form, name##_of_f32(a, b, PTX_HAS(&inst->form, NaN)))
 #define EXTREMES(name) \
     BINARY(name##_2, f32, f32, f32, \
            EXTREME_32(name, READ_F32(&inst->form, a), READ_F32(&inst->form, b))) \
     TERNARY(name##_3, f32, f32, f32, f32, \
-            EXTREME_32(name, EXTREME_32(name, READ_F32(&inst->form, a), READ_F32(&inst->form, b)), \
-                       READ_F32(&inst->form, c))) \
+            EXTREME_32(name, EXTREME_32(name, READ_32(&inst->form, a), READ_32(&inst->form, b)), \
+                       READ_32(&inst->form, c))) \
+    BINARY(name##_signs, u32, u32, u32, with_signs(&inst->form, a, b, name##_of_f32)) \
     BINARY(name##_f64, f64, f64, f64, name##_of_f64(a, b, false)) \
     static void name##_f32(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \
     { \
         (inst->noperands == 4 ? name##_3 : name##_2)(warp, inst, lanes); \
     } \
-    CHOICE(ptx_choose_##name##_float, [PTX_f32] = name##_f32, [PTX_f64] = name##_f64)
+    ptx_fn *ptx_choose_##name##_float(const ptx_form *form) \
+    { \
+        if (PTX_HAS(form, xorsign)) \
+            return PTX_HAS(form, abs) ? name##_signs : NULL; \
+        return form->type[0] == PTX_f32 ? name##_f32 : name##_f64; \
+    }
 EXTREMES(min)
 EXTREMES(max)
 

@@ -67,7 +67,7 @@ static void keep_word(ptx_form *form, const char *text, size_t length)
             continue;
         switch ((kind)words[i].kind) {
         case ROUND: form->round = words[i].value; break;
-        case SPACE: form->space = words[i].value; break;
+        case SPACE: form->space = form->space ? form->space : words[i].value; break;
         case FLAG: form->flags |= 1u << words[i].value; break;
         case PICK: form->pick[form->npicks++] = words[i].value; break;
         }

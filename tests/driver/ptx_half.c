@@ -61,8 +61,23 @@ HALF(add, ptx_to_half(a + b, bf16, PTX_rn))
 HALF(sub, ptx_to_half(a - b, bf16, PTX_rn))
 HALF(mul, ptx_to_half(a *b, bf16, PTX_rn))
 HALF(fma, ptx_half_fma(a, b, c, bf16))
-HALF(min, ptx_to_half(ptx_min((float)a, (float)b, PTX_HAS(form, NaN)), bf16, PTX_rn))
-HALF(max, ptx_to_half(ptx_max((float)a, (float)b, PTX_HAS(form, NaN)), bf16, PTX_rn))
+
+/* .xorsign.abs: of the magnitudes, and negative if one operand is. */
+static uint16_t extreme(const ptx_form *form, bool bf16, uint16_t x, uint16_t y,
+                        float (*of)(float a, float b, bool nan))
+{
+    uint16_t sign = 0;
+    if (PTX_HAS(form, xorsign)) {
+        sign = (x ^ y) & 0x8000;
+        x &= 0x7fff;
+        y &= 0x7fff;
+    }
+    float r = of((float)ptx_from_half(x, bf16), (float)ptx_from_half(y, bf16), PTX_HAS(form, NaN));
+    return ptx_to_half(r, bf16, PTX_rn) | sign;
+}
+
+HALF(min, extreme(form, bf16, x, y, ptx_min))
+HALF(max, extreme(form, bf16, x, y, ptx_max))
 
 /* ---- Halves with an f32: the halves are widened ---- */
 

@@ -74,10 +74,10 @@ typedef enum ptx_flag {
 } ptx_flag;
 
 typedef struct ptx_form {
-    uint8_t ntypes, type[4]; /* ptx_type, in the order written */
-    uint8_t npicks, pick[3]; /* ptx_pick, likewise */
-    uint8_t round, space, vec;
-    uint32_t flags; /* a bit a ptx_flag */
+    uint8_t ntypes, type[4];   /* ptx_type, in the order written */
+    uint8_t npicks, pick[3];   /* ptx_pick, likewise */
+    uint8_t round, space, vec; /* space: the first */
+    uint32_t flags;            /* a bit a ptx_flag */
 } ptx_form;
 
 #define PTX_HAS(form, flag) (((form)->flags >> PTX_HAS_##flag & 1) != 0)
@@ -132,7 +132,8 @@ struct ptx_inst {
     ptx_form form;
     int target; /* an instruction, or of PTX_BRX and PTX_CALL an index */
     int line, loc_file, loc_line;
-    int span; /* which remembered range this access uses */
+    int span;     /* which remembered range this access uses */
+    uint8_t size; /* of a copy that arrives later */
 };
 
 typedef enum ptx_symbol_kind {

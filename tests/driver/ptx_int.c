@@ -224,15 +224,40 @@ CHOICE(ptx_choose_madc, BY_LARGE_SIZE(madc))
 #define MAX_U(a, b) (uint16_t)((uint16_t)(a) > (uint16_t)(b) ? (a) : (b))
 #define MIN_S(a, b) (uint16_t)((int16_t)(a) < (int16_t)(b) ? (a) : (b))
 #define MAX_S(a, b) (uint16_t)((int16_t)(a) > (int16_t)(b) ? (a) : (b))
+#define RELU(a) (uint16_t)((int16_t)(a) < 0 ? 0 : (a))
+#define MIN_RELU(a, b) RELU(MIN_S(a, b))
+#define MAX_RELU(a, b) RELU(MAX_S(a, b))
 #define SUM(a, b) (uint16_t)((a) + (b))
 BINARY(add_x2, u32, u32, u32, HALVES(SUM))
 BINARY(min_u16x2, u32, u32, u32, HALVES(MIN_U))
 BINARY(max_u16x2, u32, u32, u32, HALVES(MAX_U))
 BINARY(min_s16x2, u32, u32, u32, HALVES(MIN_S))
 BINARY(max_s16x2, u32, u32, u32, HALVES(MAX_S))
+BINARY(min_relu_s16x2, u32, u32, u32, HALVES(MIN_RELU))
+BINARY(max_relu_s16x2, u32, u32, u32, HALVES(MAX_RELU))
+BINARY(min_relu_s32, s32, s32, s32, (a < b ? a : b) < 0 ? 0 : a < b ? a : b)
+BINARY(max_relu_s32, s32, s32, s32, (a > b ? a : b) < 0 ? 0 : a > b ? a : b)
 CHOICE1(ptx_choose_add_x2, add_x2)
+CHOICE(ptx_choose_min_relu, [PTX_s32] = min_relu_s32, [PTX_s16x2] = min_relu_s16x2)
+CHOICE(ptx_choose_max_relu, [PTX_s32] = max_relu_s32, [PTX_s16x2] = max_relu_s16x2)
 CHOICE(ptx_choose_min_x2, [PTX_u16x2] = min_u16x2, [PTX_s16x2] = min_s16x2)
 CHOICE(ptx_choose_max_x2, [PTX_u16x2] = max_u16x2, [PTX_s16x2] = max_s16x2)
+
+/* Differences of bytes, without their signs: four bytes, or their sum and c. */
+static inline uint32_t absolute_differences(uint32_t a, uint32_t b, uint32_t c, bool add)
+{
+    uint32_t bytes = 0;
+    for (int k = 0; k < 32; k += 8) {
+        int difference = (int)(a >> k & 255) - (int)(b >> k & 255);
+        uint32_t d = (uint32_t)(difference < 0 ? -difference : difference);
+        bytes |= d << k;
+        c += d;
+    }
+    return add ? c : bytes;
+}
+
+TERNARY(vabsdiff4, u32, u32, u32, u32, absolute_differences(a, b, c, inst->form.pick[0] == PTX_add))
+CHOICE1(ptx_choose_vabsdiff4, vabsdiff4)
 
 /* The part of a word at a bit, of that many bits. */
 static inline int32_t piece(uint32_t word, int at, int bits, bool is_signed)

@@ -138,7 +138,8 @@ static void run_one(ptx_exec *exec, const ptx_pending *p)
                          .params = p->params,
                          .seed = exec->launch->seed ? ptx_random(exec) : 0,
                          .depth = exec->launch->depth + 1,
-                         .steps = exec->launch->steps};
+                         .steps = exec->launch->steps,
+                         .apart = exec->launch->apart};
     memcpy(launch.grid, p->grid, sizeof launch.grid);
     memcpy(launch.block, p->block, sizeof launch.block);
     if (p->launched && !exec->code)

@@ -259,6 +259,16 @@ const ptx_kernel *ptx_find_kernel(const ptx_module *m, const char *name)
     return NULL;
 }
 
+const ptx_kernel *ptx_kernel_at(const ptx_module *m, int i)
+{
+    return i < m->nkernels ? &m->kernels[i] : NULL;
+}
+
+const char *ptx_kernel_name(const ptx_kernel *kernel)
+{
+    return kernel->function->name;
+}
+
 bool ptx_find_global(const ptx_module *m, const char *name, uint64_t *address, size_t *size)
 {
     for (const ptx_var *v = m->vars; v; v = v->next) {

@@ -86,7 +86,7 @@ static bool in_global(ptx_warp *warp, const ptx_inst *inst, uint64_t address, bo
         return false;
     *span = (ptx_span){range.begin, range.end - range.begin, (uintptr_t)range.host, PTX_ABSOLUTE};
     if (!constant)
-        ptx_add_marks(warp->exec, span->host, span->size);
+        ptx_add_marks(warp->exec, span);
     return true;
 }
 
@@ -119,22 +119,25 @@ static const char *space_name(ptx_space space)
     return names[space];
 }
 
+static bool check_aligned(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address,
+                          unsigned bytes, bool write)
+{
+    if (address & (bytes - 1))
+        ptx_raise(warp, inst, lane, 716, "misaligned %saddress 0x%llx (%u bytes, %s)",
+                  space_name((ptx_space)inst->form.space), (unsigned long long)address, bytes,
+                  write ? "store" : "load");
+    return (address & (bytes - 1)) == 0;
+}
+
 static bool resolve(ptx_warp *warp, const ptx_inst *inst, int lane, uint64_t address,
                     unsigned bytes, bool write, ptx_span *span)
 {
-    const char *access = write ? "store" : "load";
-    if (address & (bytes - 1)) {
-        ptx_raise(warp, inst, lane, 716, "misaligned %saddress 0x%llx (%u bytes, %s)",
-                  space_name((ptx_space)inst->form.space), (unsigned long long)address, bytes,
-                  access);
-        return false;
-    }
     bool found = find_span(warp, inst, address, write, span);
     uint64_t offset = address - span->begin;
     if (!found || span->size < bytes || offset > span->size - bytes) {
         ptx_raise(warp, inst, lane, 700, "illegal %saddress 0x%llx (%u bytes, %s)",
                   space_name((ptx_space)inst->form.space), (unsigned long long)address, bytes,
-                  access);
+                  write ? "store" : "load");
         return false;
     }
     return true;
@@ -148,7 +151,8 @@ static inline uintptr_t locate(ptx_warp *warp, const ptx_inst *inst, cursor *at,
     if (__builtin_expect(offset >= at->limit || (address & (bytes - 1)) != 0, 0)) {
         ptx_span *span = &warp->exec->spans[inst->span];
         ptx_span found = {0};
-        if (!resolve(warp, inst, lane, address, bytes, write, &found))
+        if (!check_aligned(warp, inst, lane, address, bytes, write) ||
+            !resolve(warp, inst, lane, address, bytes, write, &found))
             return 0;
         *span = found;
         *at = cursor_of(warp, span, bytes);
@@ -192,6 +196,18 @@ uintptr_t ptx_locate(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned by
     where[lane] = locate(warp, inst, &at, lane, address_of(warp, inst, lane), bytes, write);
     bool good = where[lane] && leaves_marks(warp, inst, ptx_bit[lane], bytes, write, where);
     return good ? where[lane] : 0;
+}
+
+uintptr_t ptx_locate_piece(ptx_warp *warp, const ptx_inst *inst, int lane, unsigned align,
+                           unsigned bytes, bool write)
+{
+    ptx_span *span = &warp->exec->spans[inst->span];
+    uint64_t address = address_of(warp, inst, lane);
+    if (!check_aligned(warp, inst, lane, address, align, write) ||
+        !resolve(warp, inst, lane, address, bytes, write, span))
+        return 0;
+    cursor at = cursor_of(warp, span, bytes);
+    return at.host + (address - at.begin) + at.stride * (size_t)lane;
 }
 
 /* The host's addresses of all active lanes; those of the others may be read. Lanes whose addresses

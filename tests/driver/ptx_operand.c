@@ -23,7 +23,7 @@ static bool find_register(ptx_parser *p, const char *name, uint32_t *at, ptx_typ
         *type = symbol->type;
         return true;
     }
-    char prefix[64];
+    char prefix[PTX_NAME + 1];
     size_t length = strlen(name), stem = length;
     while (stem > 0 && name[stem - 1] >= '0' && name[stem - 1] <= '9')
         stem--;
@@ -47,8 +47,12 @@ static bool find_register(ptx_parser *p, const char *name, uint32_t *at, ptx_typ
 
 static bool word_in_hand(ptx_parser *p, char *name, size_t size)
 {
-    if (p->lexer.token != PTX_WORD || p->lexer.length >= size)
+    if (p->lexer.token != PTX_WORD)
         return false;
+    if (p->lexer.length >= size) {
+        ptx_error(p, p->lexer.line, "a name of %zu bytes, more than %d", p->lexer.length, PTX_NAME);
+        return false;
+    }
     memcpy(name, p->lexer.text, p->lexer.length);
     name[p->lexer.length] = '\0';
     return true;
@@ -56,7 +60,7 @@ static bool word_in_hand(ptx_parser *p, char *name, size_t size)
 
 bool ptx_parse_predicate(ptx_parser *p, uint32_t *at, bool *negated)
 {
-    char name[256];
+    char name[PTX_NAME + 1];
     ptx_type type;
     *negated = ptx_accept(p, "!");
     if (p->lexer.token == PTX_INT || ptx_is(&p->lexer, "-")) {
@@ -77,7 +81,7 @@ bool ptx_parse_predicate(ptx_parser *p, uint32_t *at, bool *negated)
 
 bool ptx_parse_register(ptx_parser *p, unsigned bytes, uint32_t *at)
 {
-    char name[256];
+    char name[PTX_NAME + 1];
     ptx_type type;
     if (!word_in_hand(p, name, sizeof name) || !find_register(p, name, at, &type) ||
         (unsigned)ptx_type_bytes(type) != bytes) {
@@ -246,7 +250,7 @@ static bool parse_source_name(ptx_parser *p, want w, const char *name, ptx_inst 
 
 static bool parse_value_operand(ptx_parser *p, want w, ptx_inst *inst, int slot)
 {
-    char name[256];
+    char name[PTX_NAME + 1];
     ptx_type type;
     if (w.written && ptx_accept(p, "_")) {
         inst->at[slot] = p->scratch;
@@ -288,7 +292,7 @@ static bool parse_predicate_operand(ptx_parser *p, bool written, ptx_inst *inst,
 /* [%rd1+8], [name+8], [16] */
 static bool parse_memory(ptx_parser *p, ptx_inst *inst)
 {
-    char name[256];
+    char name[PTX_NAME + 1];
     ptx_type type;
     if (!ptx_expect(p, "["))
         return false;
@@ -421,10 +425,34 @@ static bool parse_second(ptx_parser *p, ptx_inst *inst, int *slot)
     return true;
 }
 
+/* Where a copy is from: kept by an instruction behind it that does nothing. */
+static bool parse_origin(ptx_parser *p, const ptx_inst *inst)
+{
+    ptx_inst *from = &p->module->code[p->module->ncode++]; /* there is room: ptx_new_inst */
+    *from = (ptx_inst){.line = inst->line, .loc_file = inst->loc_file, .loc_line = inst->loc_line};
+    from->form.space = PTX_global;
+    from->fn = ptx_choose_nothing(&from->form);
+    from->span = p->module->spans++;
+    return parse_memory(p, from);
+}
+
+static bool parse_copy_size(ptx_parser *p, ptx_inst *inst)
+{
+    int64_t size;
+    if (!ptx_take_int(p, &size))
+        return false;
+    if (size != 16 && (PTX_HAS(&inst->form, cg) || (size != 4 && size != 8)))
+        return wrong(p, "copies have 4, 8 or 16 bytes, and those past L1 have 16");
+    inst->size = (uint8_t)size;
+    return true;
+}
+
 static bool parse_operand(ptx_parser *p, ptx_inst *inst, char letter, int *slot)
 {
     switch (letter) {
     case 'm': return parse_memory(p, inst);
+    case 'g': return parse_origin(p, inst);
+    case 'z': return parse_copy_size(p, inst);
     case 'M': return parse_mov(p, want_of(inst, letter), inst);
     case 'v':
     case 'V': return parse_vector(p, want_of(inst, letter), inst, slot);
@@ -445,7 +473,7 @@ static bool parse_operand(ptx_parser *p, ptx_inst *inst, char letter, int *slot)
 static bool has_count(ptx_parser *p)
 {
     ptx_lexer here = p->lexer;
-    char name[256];
+    char name[PTX_NAME + 1];
     uint32_t at;
     ptx_type type = PTX_b32;
     ptx_next(&p->lexer);

@@ -72,6 +72,10 @@ const char *ptx_take_word(ptx_parser *p, const char *what)
         ptx_error(p, p->lexer.line, "%s was expected", what);
         return NULL;
     }
+    if (p->lexer.length > PTX_NAME) {
+        ptx_error(p, p->lexer.line, "a name of %zu bytes, more than %d", p->lexer.length, PTX_NAME);
+        return NULL;
+    }
     const char *word = ptx_keep(&p->module->arena, p->lexer.text, p->lexer.length);
     ptx_next(&p->lexer);
     return word;

@@ -45,7 +45,7 @@ typedef struct ptx_fixup {
     int inst, line;
 } ptx_fixup;
 
-enum { PTX_BUCKETS = 4096 };
+enum { PTX_BUCKETS = 4096, PTX_NAME = 4096 /* bytes of a name */ };
 
 typedef struct ptx_parser {
     ptx_lexer lexer;

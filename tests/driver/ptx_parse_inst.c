@@ -8,7 +8,8 @@
 ptx_inst *ptx_new_inst(ptx_parser *p)
 {
     ptx_module *m = p->module;
-    m->code = ptx_grow(m->code, m->ncode, &m->code_room, sizeof *m->code);
+    /* And one more, which a second address becomes while this one is parsed. */
+    m->code = ptx_grow(m->code, m->ncode + 1, &m->code_room, sizeof *m->code);
     ptx_inst *inst = &m->code[m->ncode++];
     *inst = (ptx_inst){.line = p->lexer.line, .loc_file = p->loc_file, .loc_line = p->loc_line};
     return inst;
@@ -68,6 +69,8 @@ static bool parse_form(ptx_parser *p, ptx_inst *inst, const char *opcode)
     inst->fn = op->choose(&inst->form);
     if (inst->control == PTX_CHECK)
         inst->span = p->module->spans++;
+    if (strncmp(opcode, "ldu.", 4) == 0) /* read-only memory, too */
+        inst->form.flags |= 1u << PTX_HAS_nc;
     p->module->reads_only |= PTX_HAS(&inst->form, nc);
     if (op->choose == ptx_choose_bar)
         inst->form.flags |= 1u << PTX_HAS_aligned;

@@ -28,7 +28,7 @@ void ptx_raise(ptx_warp *warp, const ptx_inst *inst, int lane, int code, const c
     ptx_exec *exec = warp->exec;
     const unsigned *n = exec->launch->block, *id = warp->block->id;
     unsigned thread = (unsigned)warp->index * PTX_LANES + (unsigned)lane;
-    char what[200], where[120] = "";
+    char what[360], where[120] = "";
     if (exec->code)
         return;
     va_list args;
@@ -72,6 +72,8 @@ static void start_warp(ptx_exec *exec, ptx_block *block, int index)
     warp->ngroups = 1;
     warp->current = 0;
     warp->impatience = warp->steps = 0;
+    warp->ncopies = 0;
+    memset(warp->batches, 0, sizeof warp->batches);
 }
 
 /* Shared memory holds no zeros by chance. */
@@ -110,6 +112,7 @@ static void free_block(ptx_block *block)
             free(frame);
         }
         free(warp->local);
+        free(warp->copies);
     }
     free(block->warps);
     free(block->shared);
@@ -120,28 +123,6 @@ static bool can_run(const ptx_warp *warp)
     for (int i = 0; i < warp->ngroups; i++)
         if (warp->groups[i].state == PTX_RUNS && warp->groups[i].lanes)
             return true;
-    return false;
-}
-
-/* Nobody of the block can run: the first that wait in that state are told; false when none does. */
-static bool report_waiting(ptx_block *block, ptx_state state)
-{
-    for (int w = 0; w < block->nwarps; w++) {
-        ptx_warp *warp = &block->warps[w];
-        for (int i = 0; i < warp->ngroups; i++) {
-            const ptx_group *g = &warp->groups[i];
-            const ptx_inst *inst = &warp->exec->module->code[g->pc];
-            if (!g->lanes || g->state != state)
-                continue;
-            const char *what = inst->control == PTX_SYNC
-                                   ? "lanes wait for others of their warp that never come"
-                               : g->state == PTX_WAITS_WARP
-                                   ? "divergent barrier: not all threads of the warp come to it"
-                                   : "threads wait at a barrier that others never reach";
-            ptx_raise(warp, inst, __builtin_ctz(g->lanes), 719, "%s", what);
-            return true;
-        }
-    }
     return false;
 }
 
@@ -160,8 +141,7 @@ static void run_block_turn(ptx_exec *exec, ptx_block *block)
                       "no end after %llu instructions", (unsigned long long)warp->steps);
         return;
     }
-    if (!report_waiting(block, PTX_WAITS_WARP))
-        report_waiting(block, PTX_WAITS_BLOCK);
+    ptx_report_waiting(block);
 }
 
 /* ---- The grid ---- */

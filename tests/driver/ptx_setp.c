@@ -187,12 +187,30 @@ ptx_fn *ptx_choose_setp_x2(const ptx_form *form)
 
 /* ---- set: all ones or 1.0 where it holds ---- */
 
+static uint32_t one_of(ptx_type type)
+{
+    switch (type) {
+    case PTX_f32: return 0x3f800000u;
+    case PTX_f16:
+    case PTX_f16x2: return 0x3c00;
+    case PTX_bf16:
+    case PTX_bf16x2: return 0x3f80;
+    default: return PTX_FULL;
+    }
+}
+
 static void keep_set(ptx_warp *warp, const ptx_inst *inst, uint32_t word, uint32_t lanes)
 {
-    uint32_t r[PTX_LANES], one = inst->form.type[0] == PTX_f32 ? 0x3f800000u : PTX_FULL;
-    EACH_LANE (l)
+    uint32_t r[PTX_LANES], one = one_of((ptx_type)inst->form.type[0]);
+    uint16_t half[PTX_LANES];
+    EACH_LANE (l) {
         r[l] = word & ptx_bit[l] ? one : 0;
-    KEEP(r);
+        half[l] = (uint16_t)r[l];
+    }
+    if (ptx_type_bytes((ptx_type)inst->form.type[0]) == 2)
+        KEEP(half);
+    else
+        KEEP(r);
 }
 
 static void set(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
@@ -209,14 +227,42 @@ static void set_bool(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
     keep_set(warp, inst, combined(&inst->form, word, ptx_read_predicate(warp, inst, 3)), lanes);
 }
 
+/* Whole results of 16 bits are of halves only. */
+static bool sets(const ptx_form *form)
+{
+    return (form->type[0] != PTX_u16 && form->type[0] != PTX_s16) ||
+           is_half((ptx_type)form->type[1]);
+}
+
 ptx_fn *ptx_choose_set(const ptx_form *form)
 {
-    return if_compares(form, (ptx_type)form->type[1], set);
+    return sets(form) ? if_compares(form, (ptx_type)form->type[1], set) : NULL;
 }
 
 ptx_fn *ptx_choose_set_bool(const ptx_form *form)
 {
-    return if_compares(form, (ptx_type)form->type[1], set_bool);
+    return sets(form) ? if_compares(form, (ptx_type)form->type[1], set_bool) : NULL;
+}
+
+/* Of pairs: each half of the result is its own. */
+static void set_x2(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
+{
+    ptx_type type = inst->form.type[1] == PTX_f16x2 ? PTX_f16 : PTX_bf16;
+    uint32_t r[PTX_LANES], one = one_of((ptx_type)inst->form.type[0]) & 0xffff;
+    uint32_t with = inst->form.npicks > 1 ? ptx_read_predicate(warp, inst, 3) : 0, words[2];
+    for (int k = 0; k < 2; k++)
+        words[k] =
+            combined(&inst->form,
+                     compared(&inst->form, type, COLUMN(u16, 1) + k, COLUMN(u16, 2) + k, 2), with);
+    EACH_LANE (l)
+        r[l] = (words[0] >> l & 1) * one | (words[1] >> l & 1) * one << 16;
+    KEEP(r);
+}
+
+ptx_fn *ptx_choose_set_x2(const ptx_form *form)
+{
+    bool whole = form->type[0] == PTX_u32 || form->type[0] == PTX_s32;
+    return whole || form->type[0] == form->type[1] ? if_compares(form, PTX_f16, set_x2) : NULL;
 }
 
 /* ---- selp, slct ---- */

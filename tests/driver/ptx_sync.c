@@ -1,4 +1,6 @@
 /* Lanes and warps that wait for one another. */
+#include <stdio.h>
+
 #include "ptx_lanes.h"
 
 /* Lanes that wait at the running group's instruction join it. */
@@ -35,15 +37,75 @@ static ptx_group *wait_here(ptx_warp *warp, uint32_t lanes, ptx_state state)
     return waiting;
 }
 
+/* Do lanes that wait at these two meet? Those of bar.warp.sync do wherever they are. */
+static bool meet_at(const ptx_warp *warp, const ptx_group *a, const ptx_group *b)
+{
+    const ptx_inst *code = warp->exec->module->code;
+    bool no_values = code[a->pc].noperands == 1 && code[b->pc].noperands == 1;
+    return a->mask == b->mask && (no_values || (a->pc == b->pc && a->frame == b->frame));
+}
+
+static bool waits_at(const ptx_warp *warp, const ptx_group *g, ptx_control what)
+{
+    return g->state == PTX_WAITS_WARP && g->lanes &&
+           warp->exec->module->code[g->pc].control == what;
+}
+
+/* Lanes that wait for the group's lanes, with another instruction or mask, and it for them. */
+static void check_crossing(ptx_warp *warp, const ptx_inst *inst, const ptx_group *g)
+{
+    for (int i = 0; i < warp->ngroups; i++) {
+        const ptx_group *other = &warp->groups[i];
+        if (other == g || !waits_at(warp, other, PTX_SYNC) || meet_at(warp, g, other))
+            continue;
+        if ((other->mask & g->lanes) && (g->mask & other->lanes))
+            ptx_raise(warp, inst, __builtin_ctz(g->lanes), 719,
+                      "lanes 0x%08x come with mask 0x%08x, and lanes 0x%08x wait for them at PTX "
+                      "line %d with mask 0x%08x",
+                      g->lanes, g->mask, other->lanes, warp->exec->module->code[other->pc].line,
+                      other->mask);
+    }
+}
+
+/* Lanes with one mask: they wait, or all whom it names are here and go on together. */
+static void arrive(ptx_warp *warp, const ptx_inst *inst, ptx_group *g)
+{
+    uint32_t here = 0;
+    for (int i = 0; i < warp->ngroups; i++) {
+        ptx_group *other = &warp->groups[i];
+        if (!waits_at(warp, other, PTX_SYNC) || !meet_at(warp, g, other))
+            continue;
+        here |= other->lanes;
+        if (other != g && other->pc == g->pc && other->frame == g->frame) {
+            g->lanes |= other->lanes;
+            other->lanes = 0;
+        }
+    }
+    if (g->mask & warp->alive & ~here) {
+        check_crossing(warp, inst, g);
+        return;
+    }
+    inst->fn(warp, inst, g->lanes);
+    for (int i = 0; i < warp->ngroups; i++) {
+        ptx_group *other = &warp->groups[i];
+        if (other != g && waits_at(warp, other, PTX_SYNC) && meet_at(warp, g, other)) {
+            other->state = PTX_RUNS;
+            other->pc++;
+        }
+    }
+    g->state = PTX_RUNS;
+    g->pc++;
+}
+
 void ptx_meet(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
 {
-    gather(warp);
-    lanes = guarded_lanes(warp, inst);
+    const ptx_group *g = &warp->groups[warp->current];
     const ptx_u32 *masks = COLUMN(u32, inst->noperands - 1);
-    uint32_t waiting = 0;
-    for (uint32_t left = lanes; left;) {
-        int first = __builtin_ctz(left);
-        uint32_t mask = masks[first], together = 0;
+    int pc = g->pc;
+    if (lanes != g->lanes)
+        ptx_split(warp, g->lanes & ~lanes, pc + 1, PTX_RUNS);
+    for (uint32_t left = lanes; left && !warp->exec->code;) {
+        uint32_t mask = masks[__builtin_ctz(left)], together = 0;
         EACH_LANE (l)
             if ((left & ptx_bit[l]) && masks[l] == mask)
                 together |= ptx_bit[l];
@@ -53,15 +115,10 @@ void ptx_meet(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
                       "a thread that is not in the mask 0x%08x of its own instruction", mask);
             return;
         }
-        if (mask & warp->alive & ~together)
-            waiting |= together;
-        else
-            inst->fn(warp, inst, together);
+        ptx_group *arriving = ptx_split(warp, together, pc, PTX_WAITS_WARP);
+        arriving->mask = mask;
+        arrive(warp, inst, arriving);
     }
-    if (waiting)
-        wait_here(warp, waiting, PTX_WAITS_WARP);
-    else
-        warp->groups[warp->current].pc++;
 }
 
 /* ---- Barriers of a block ---- */
@@ -174,4 +231,59 @@ void ptx_leave(ptx_warp *warp, uint32_t lanes)
             warp->groups[i].state = PTX_RUNS;
     for (int id = 0; id < PTX_BARRIERS; id++)
         complete(block, id);
+}
+
+/* ---- Nobody can run ---- */
+
+/* Where others of the warp wait: ", 0xffff0000 at PTX line 40". */
+static void tell_others(const ptx_warp *warp, const ptx_group *g, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < warp->ngroups; i++) {
+        const ptx_group *other = &warp->groups[i];
+        if (other != g && other->lanes && used < size)
+            used += (size_t)snprintf(text + used, size - used, ", 0x%08x at PTX line %d",
+                                     other->lanes, warp->exec->module->code[other->pc].line);
+    }
+}
+
+/* The first that wait in that state are told; false when none does. */
+static bool report_group(ptx_warp *warp, ptx_state state)
+{
+    char others[120];
+    for (int i = 0; i < warp->ngroups; i++) {
+        const ptx_group *g = &warp->groups[i];
+        const ptx_inst *inst = &warp->exec->module->code[g->pc];
+        if (!g->lanes || g->state != state)
+            continue;
+        const char *what = inst->control == PTX_SYNC
+                               ? "lanes wait for others of their warp that never come"
+                           : g->state == PTX_WAITS_WARP
+                               ? "divergent barrier: not all threads of the warp come to it"
+                               : "threads wait at a barrier that others never reach";
+        tell_others(warp, g, others, sizeof others);
+        ptx_raise(warp, inst, __builtin_ctz(g->lanes), 719, "%s: lanes 0x%08x here%s", what,
+                  g->lanes, others);
+        return true;
+    }
+    return false;
+}
+
+void ptx_check_waiting(ptx_warp *warp)
+{
+    for (int i = 0; i < warp->ngroups; i++)
+        if (warp->groups[i].lanes && warp->groups[i].state == PTX_WAITS_BLOCK)
+            return; /* another warp may let them go on */
+    report_group(warp, PTX_WAITS_WARP);
+}
+
+bool ptx_report_waiting(ptx_block *block)
+{
+    static const ptx_state states[] = {PTX_WAITS_WARP, PTX_WAITS_BLOCK};
+    for (int s = 0; s < 2; s++)
+        for (int w = 0; w < block->nwarps; w++)
+            if (report_group(&block->warps[w], states[s]))
+                return true;
+    return false;
 }

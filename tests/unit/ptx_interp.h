@@ -27,6 +27,7 @@ typedef struct gpu {
     ptx_module *module;
     char log[2000];
     int code;
+    int apart; /* as of a launch */
     ptx_fault fault;
 } gpu;
 
@@ -128,7 +129,8 @@ static inline int gpu_run(gpu *g, const char *name, shape s, const void *params)
                          .block = {s.threads, 1, 1},
                          .dynamic_shared = s.dynamic,
                          .seed = s.seed,
-                         .steps = s.steps};
+                         .steps = s.steps,
+                         .apart = g->apart};
     return ptx_run(&launch, &g->fault);
 }
 

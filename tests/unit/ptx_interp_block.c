@@ -79,6 +79,101 @@ static void barriers_with_counts(void **state)
     gpu_close(&r.g);
 }
 
+/* ---- Copies that arrive later ---- */
+
+#define NONE 0xcdcdcdcdu
+
+/* Each thread copies from its words, and what it then finds in shared memory, in turns: 0xcd is what
+ * has not arrived. */
+typedef struct late {
+    const char *body;
+    uint32_t
+        found[3]; /* at words 0, 1 and 3 of its 16 bytes; the words hold their thread and place */
+} late;
+
+static void copies_arrive_late(void **state)
+{
+    (void)state;
+    static const late table[] = {
+        {"cp.async.ca.shared.global [%r3], [%d3], 4;", {NONE, NONE, NONE}},
+        {"cp.async.ca.shared.global [%r3], [%d3], 4; cp.async.wait_all;", {0, NONE, NONE}},
+        {"cp.async.cg.shared.global [%r3], [%d3], 16; cp.async.commit_group; cp.async.wait_group "
+         "0;",
+         {0, 1, 3}},
+        {"cp.async.cg.shared.global [%r3], [%d3], 16; cp.async.wait_group 0;", {NONE, NONE, NONE}},
+        {"cp.async.cg.shared.global [%r3], [%d3], 16; cp.async.commit_group; cp.async.wait_group "
+         "1;",
+         {NONE, NONE, NONE}},
+        {"cp.async.ca.shared.global [%r3], [%d3], 8; cp.async.commit_group;\n"
+         "cp.async.ca.shared::cta.global.L2::64B [%r3+12], [%d3+12], 4; cp.async.commit_group; "
+         "cp.async.wait_group 1;",
+         {0, 1, NONE}},
+        {"cp.async.ca.shared.global [%r3], [%d3], 8; cp.async.commit_group;\n"
+         "cp.async.ca.shared.global [%r3+12], [%d3+12], 4; cp.async.commit_group; "
+         "cp.async.wait_all;",
+         {0, 1, 3}},
+        {"cp.async.cg.shared.global [%r3], [%d3], 16, 4; cp.async.wait_all;", {0, 0xffff, 0xffff}},
+        {"cp.async.cg.shared.global [%r3], [%d3], 16, 0; cp.async.wait_all;",
+         {0xffff, 0xffff, 0xffff}},
+        {"mov.u32 %r4, 8; cp.async.cg.shared.global [%r3], [%d3], 16, %r4; cp.async.wait_all;",
+         {0, 1, 0xffff}},
+        {"cp.async.ca.shared.global.L2::cache_hint [%r3], [%d3], 8, %d1; cp.async.wait_all;",
+         {0, 1, NONE}},
+        {"setp.lt.u32 %p1, 1, 0; @%p1 cp.async.ca.shared.global [%r3], [%d3], 8; "
+         "cp.async.wait_all;",
+         {NONE, NONE, NONE}},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[3000];
+        run r;
+        gpu_insert(text, sizeof text,
+                   HEAD ".shared .align 16 .b8 s[512];\n" KERNEL(
+                       "mov.u32 %r3, s; mad.lo.u32 %r3, %r1, 16, %r3; mad.wide.u32 %d3, %r1, 16, "
+                       "%d1;\n$\nld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r3]; add.u64 %d4, %d3, "
+                       "1024; st.global.v4.u32 [%d4], {%r5, %r6, %r7, %r8};\n"),
+                   table[i].body);
+        start(&r, text);
+        uint32_t *words = (uint32_t *)(void *)r.words;
+        for (uint32_t k = 0; k < 128; k++)
+            words[k] = k + 1;
+        gpu_run_well(&r.g, "k", (shape){1, 32, 0, 0, 0}, &r.out);
+        for (uint32_t k = 0; k < 128; k += k % 4 == 1 ? 2 : 1) { /* all but word 2 */
+            uint32_t want = table[i].found[k % 4 == 3 ? 2 : k % 4];
+            want = want == NONE ? want : want == 0xffff ? 0 : k / 4 * 4 + want + 1;
+            if (words[256 + k] != want)
+                fail_msg("%s: 0x%x, not 0x%x", table[i].body, words[256 + k], want);
+        }
+        gpu_close(&r.g);
+    }
+}
+
+static void wrong_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        int code;
+        const char *text;
+    } wrongs[] = {
+        {"cp.async.ca.shared.global [s], [%d1+2], 4;", 716, "misaligned global address"},
+        {"cp.async.cg.shared.global [s+8], [%d1], 16;", 716, "misaligned shared address"},
+        {"cp.async.cg.shared.global [s], [%d1+32768], 16;", 700, "illegal global address"},
+        {"cp.async.cg.shared.global [s+64], [%d1], 16;", 700, "illegal shared address"},
+        {"mov.u32 %r2, 9; cp.async.ca.shared.global [s], [%d1], 8, %r2;", 715, "8 bytes from 9"},
+    };
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+        char text[2000];
+        run r;
+        gpu_insert(text, sizeof text, HEAD ".shared .align 16 .b8 s[64];\n" KERNEL("$\n"),
+                   wrongs[i].body);
+        start(&r, text);
+        int code = gpu_run(&r.g, "k", (shape){1, 1, 0, 0, 0}, &r.out);
+        if (code != wrongs[i].code || !strstr(r.g.fault.text, wrongs[i].text))
+            fail_msg("%s: %d %s", wrongs[i].body, code, r.g.fault.text);
+        gpu_close(&r.g);
+    }
+}
+
 static void wrong_barriers(void **state)
 {
     (void)state;
@@ -261,6 +356,8 @@ int main(void)
         cmocka_unit_test(barriers_count_who_left),
         cmocka_unit_test(barriers_that_reduce),
         cmocka_unit_test(barriers_with_counts),
+        cmocka_unit_test(copies_arrive_late),
+        cmocka_unit_test(wrong_copies),
         cmocka_unit_test(wrong_barriers),
         cmocka_unit_test(locks),
         cmocka_unit_test(blocks_that_wait),

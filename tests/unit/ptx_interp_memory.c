@@ -294,11 +294,12 @@ static void faults(void **state)
         {"ld.global.u32 %r2, [l2+-4];", 700, "illegal global address"},
         {"trap;", 719, "trap"},
         {"ld.global.nc.u32 %r2, [%d1+4]; st.global.u8 [%d1+7], %r2;", 719,
-         "that ld.global.nc reads"},
+         "a store to 0x7f0000002207, which ld.global.nc reads in this launch, on PTX line 12"},
         {"red.global.add.u32 [%d1+12], 1; ld.global.nc.v2.u32 {%r2, %r3}, [%d1+8];", 719,
-         "this launch writes"},
+         "ld.global.nc of 0x7f000000220c, which this launch writes on PTX line 12"},
         {"ld.global.nc.u32 %r2, [%d1+4]; mov.u64 %d3, %d1; st.v2.u32 [%d3], {%r2, %r2};", 719,
-         "reads in this"},
+         "a store to 0x7f0000002204, which ld.global.nc reads"},
+        {"ldu.global.u32 %r2, [%d1+4]; st.global.u32 [%d1+4], %r2;", 719, "a store to 0x"},
     };
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
         char text[3000];

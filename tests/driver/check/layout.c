@@ -33,6 +33,9 @@ static void print_errors(void)
 #define ATTRIBUTE(name, number, value) VALUE(CU_DEVICE_ATTRIBUTE_##name);
 #include "../attributes.def"
 #undef ATTRIBUTE
+#define JIT(name, number, what) VALUE(CU_JIT_##name);
+#include "../jit.def"
+#undef JIT
 }
 
 static void print_structures(void)
@@ -94,11 +97,7 @@ static void print_values(void)
     VALUE(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
     VALUE(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
     VALUE(CU_POINTER_ATTRIBUTE_MAPPED);
-    VALUE(CU_JIT_MAX_REGISTERS);
-    VALUE(CU_JIT_INFO_LOG_BUFFER);
-    VALUE(CU_JIT_ERROR_LOG_BUFFER);
-    VALUE(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-    VALUE(CU_JIT_CACHE_MODE);
+    VALUE(CU_LIBRARY_BINARY_IS_PRESERVED);
     VALUE(CU_JIT_INPUT_CUBIN);
     VALUE(CU_JIT_INPUT_PTX);
     VALUE(CU_JIT_INPUT_LIBRARY);

@@ -483,10 +483,10 @@ static void image_of_others(void)
 static void not_modelled(void)
 {
     void *library = dlopen(getenv("KJIT_CUDA_DRIVER"), RTLD_NOW);
-    CUresult (*reset)(CUdevice);
-    *(void **)&reset = dlsym(library, "cuDevicePrimaryCtxReset_v2");
+    CUresult (*attach)(CUcontext *, unsigned);
+    *(void **)&attach = dlsym(library, "cuCtxAttach");
     start();
-    EXPECT(reset(0) == CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT(attach(&context, 0) == CUDA_ERROR_NOT_SUPPORTED);
     finish();
 }
 

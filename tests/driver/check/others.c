@@ -177,7 +177,44 @@ static void show_pool_memory(void)
     finish();
 }
 
+/* Reserved addresses have no memory, and nobody gets them. */
+static void reserved_is_nowhere(void)
+{
+    CUdeviceptr p, q;
+    start();
+    OK(cuMemAddressReserve(&p, 1 << 21, 0, 0, 0));
+    q = allocate(BYTES);
+    EXPECT(p % 4096 == 0 && (q + BYTES <= p || q >= p + (1 << 21)));
+    OK(cuMemFree_v2(q));
+    OK(increment(p, COUNT, stream));
+    EXPECT(cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuMemAddressFree(p, 1 << 21));
+    finish_lost();
+}
+
+static void reserved_is_copied_to(void)
+{
+    CUdeviceptr p;
+    start();
+    OK(cuMemAddressReserve(&p, 4096, 0, 0, 0));
+    EXPECT(cuMemsetD32_v2(p, 0, 1) == CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemAddressFree(p, 4096));
+    finish();
+}
+
+static void reserved_is_left(void)
+{
+    CUdeviceptr p;
+    start();
+    OK(cuMemAddressReserve(&p, 4096, 0, 0, 0));
+    EXPECT(cuMemAddressFree(p, 8192) == CUDA_ERROR_INVALID_VALUE);
+    finish();
+}
+
 static const check_case cases[] = {
+    PROMISE(reserved_is_nowhere),
+    MISTAKE(reserved_is_copied_to, "misuse: cuMemsetD32_v2"),
+    MISTAKE(reserved_is_left, "leak: range of addresses"),
     PROMISE(managed_is_the_hosts),
     {"peers_copy", peers_copy, NULL, "KJIT_DOUBLE_DEVICES=2"},
     {"peers_apart", peers_apart, NULL, "KJIT_DOUBLE_DEVICES=2 KJIT_DOUBLE_PEERS=0"},
