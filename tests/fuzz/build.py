@@ -1,14 +1,13 @@
 """Expressions with their types, by section 3 and 5 of docs/language.md: what the generator builds trees with."""
 import scalars
-from scalars import COMPLEX, FLOATS, INTS, PART, WHOLE
+from scalars import COMPLEX, INTS, PART, WHOLE
 from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, UNTYPED, VECTORS, Vec
 
 
 def lit(value):
     """A literal without a type; bools have theirs."""
-    t = "bool" if isinstance(value, bool) else "#i" if isinstance(value, int) else "#f" if isinstance(value,
-                                                                                                      float) else "#c"
-    return Expr("lit", t, (), value)
+    types = {bool: "bool", int: "#i", float: "#f", complex: "#c"}
+    return Expr("lit", types[type(value)], (), value)
 
 
 def typed(value, t):
@@ -37,7 +36,7 @@ def meet(a, b):
         if t == "#i":
             return None if other == "bool" else other
         if t == "#f":
-            return None if other == "bool" else other if other in FLOATS + COMPLEX else "f32" if other in INTS else other
+            return None if other == "bool" else "f32" if other in INTS else other
         if t == "#c":
             return None if other == "bool" else other if other in COMPLEX else WHOLE.get(other, "c64")
     if not isinstance(a, str) or not isinstance(b, str):

@@ -159,13 +159,15 @@ class Reduce(Statement):
     """sum, mean, min and the like along axes; or of all, when an array of one element takes it."""
 
     def __init__(self, array_name, what, e, axes, keepdims, method, dims):
-        self.results, self.what, self.e, self.axes, self.keepdims, self.method = [array_name], what, e, axes, keepdims, method
+        self.results, self.what, self.e, self.axes = [array_name], what, e, axes
+        self.keepdims, self.method = keepdims, method
         self.number = axes is None or dims == len(axes) and not keepdims
 
     def lines(self):
         given = []
         if self.axes is not None:
-            given.append("axis=" + (str(self.axes[0]) if len(self.axes) == 1 else f"({', '.join(map(str, self.axes))})"))
+            axes = ", ".join(map(str, self.axes))
+            given.append(f"axis={axes}" if len(self.axes) == 1 else f"axis=({axes})")
         if self.keepdims:
             given.append("keepdims=true")
         if self.method:
@@ -290,7 +292,8 @@ class Reshape(Statement):
     """A view in another shape, or a part of one, and its copy."""
 
     def __init__(self, array_name, array, shape, subscripts, copied):
-        self.results, self.array, self.shape, self.subscripts, self.copied = [array_name], array, shape, subscripts, copied
+        self.results, self.array, self.shape = [array_name], array, shape
+        self.subscripts, self.copied = subscripts, copied
 
     def uses(self):
         return {self.array.name}
@@ -383,7 +386,8 @@ class ArrayExpressions(Expressions):
         if form < 5:
             return call(r.pick(EXACT_1), t, self.real(t, depth))
         if form < 8:
-            return call(r.pick(EXACT_2[1:] if self.off("zeros") else EXACT_2), t, self.real(t, depth), self.real(t, depth))
+            f = r.pick(EXACT_2[1:] if self.off("zeros") else EXACT_2)
+            return call(f, t, self.real(t, depth), self.real(t, depth))
         return call("fma", t, self.real(t, depth), self.real(t, depth), self.real(t, depth))
 
     def simple_test(self):
@@ -421,7 +425,8 @@ class ArrayExpressions(Expressions):
         p = PART[t]
         return r.weighted([(5, lambda d: binary(r.pick("+-*"), self.complex(t, d), self.complex(t, d))),
                            (3, lambda d: binary(r.pick("+-*"), self.real(p, d), self.complex(t, d))),
-                           (1, lambda d: unary("-", self.complex(t, d))), (1, lambda d: call("conj", t, self.complex(t, d))),
+                           (1, lambda d: unary("-", self.complex(t, d))),
+                           (1, lambda d: call("conj", t, self.complex(t, d))),
                            (1, lambda d: self.leaf(t))])(depth - 1)
 
 
@@ -450,9 +455,12 @@ class RunGen:
         dims = r.weighted([(3, 1), (4, 2), (1, 3)])
         shape = [r.between(1, 40)] if dims == 1 else [r.between(1, 7) for _ in range(dims)]
         self.shape = tuple(shape)
-        types = [r.pick(["i32", "f32", "i8", "f64"])] + [r.pick(REALS) for _ in range(r.between(1, 2))] + [r.pick(["bool", "c64", "c128", "f32", "i32"])]
+        types = [r.pick(["i32", "f32", "i8", "f64"])] + [r.pick(REALS) for _ in range(r.between(1, 2))]
+        types.append(r.pick(["bool", "c64", "c128", "f32", "i32"]))
         for k, t in enumerate(types):
-            own = tuple(1 if r.chance(15) else n for n in shape[r.below(dims) if r.chance(25) else 0:]) if k else self.shape
+            own = self.shape
+            if k:
+                own = tuple(1 if r.chance(15) else n for n in shape[r.below(dims) if r.chance(25) else 0:])
             items = [values.value(r, t, 40) for _ in range(math.prod(own))]
             array = HostArray(f"h{k}", t, own, items, Layout.random(r, own), r.chance(50) or k == 0)
             self.program.run.append(array)
@@ -492,7 +500,8 @@ class RunGen:
         return g.value(t, self.r.between(1, 4))
 
     def statement(self):
-        return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum), (2, self.matmul),
+        return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum),
+                                (2, self.matmul),
                                 (2, self.reshape)])()
 
     def compute(self):
@@ -546,7 +555,8 @@ class RunGen:
             e = self.full("bool")
         elif what in ("sum", "mean"):
             t = r.pick([v.type for v in self.known])
-            e = self.full(t) if t in INTS and what == "sum" and t not in ("u64", "i64") else self.small(r.pick(FLOATS + INTS))
+            any_value = t in INTS and what == "sum" and t not in ("u64", "i64")
+            e = self.full(t) if any_value else self.small(r.pick(FLOATS + INTS))
         else:
             t = r.pick(INTS)
             e = self.full(t)
@@ -583,7 +593,8 @@ class RunGen:
         for t, shape in zip((ta, tb), forms):
             turned_ = len(shape) == 2 and r.chance(30)
             real = shape[::-1] if turned_ else shape
-            items = [scalars.convert(r.between(0 if t in scalars.UNSIGNED else -4, 5), "i32", t) for _ in range(math.prod(real))]
+            low = 0 if t in scalars.UNSIGNED else -4
+            items = [scalars.convert(r.between(low, 5), "i32", t) for _ in range(math.prod(real))]
             if t in INTS and ta == tb:
                 items = [values.scalar(r, t, 40) for _ in items]
             array = HostArray(f"m{self.count}_{len(arrays)}", t, real, items, Layout.random(r, real), False)

@@ -6,7 +6,8 @@ barriers is uniform: made of what all threads of the block (or grid) have in com
 import math
 
 import scalars
-from build import (add, apply, assign, binary, call, compare, cond, do, for_, group, if_, index, let, lit, logic,
+from build import (add, apply, assign, binary, call, compare, cond, do, extent, for_, group, if_, index, let, lit,
+                   logic,
                    memory, mod, mul,
                    name, negate, return_, size, special, sub, sync, typed, update, view, warp, while_)
 from gen_kernel import KernelGen, random_plan
@@ -25,6 +26,7 @@ class BlockGen(KernelGen):
         self.phased = []            # (array, the barrier that changes its role: 'block' or 'grid')
         self.t = Var("t", "i64", kept=True, range=(0, max(p.threads for p in plans) - 1))
         self.barriers = 0
+        self.sized = None           # a parameter that is a shared array's size
         self.width = None           # of this thread's warp, where lanes are asked for
 
     # ---- The thread's number, and arrays with an element for each ----
@@ -74,8 +76,10 @@ class BlockGen(KernelGen):
         if not isinstance(t, str) and r.chance(60):
             t = "f32"
         own = lambda gen: [name(self.t)]
-        form = r.below(6)
+        form = r.below(8)
         wide = 1
+        long = [p for p in self.params if isinstance(p.type, Arr) and p.get("least")[0] >= most
+                and p.get("most")[0] < 400]
         if form == 0:
             shape, low, high = [lit(most + r.below(4))], [most], [most + 4]
             low = [shape[0].data]
@@ -93,6 +97,13 @@ class BlockGen(KernelGen):
             shape, low, high = [mul(self.thread_count(), lit(wide))], [least * wide], [most * wide]
             own = lambda gen: [name(self.t) if gen.r.chance(50) else
                                add(name(self.t), mul(self.thread_count(), lit(gen.r.below(wide))))]
+        elif form == 6 and self.sized is None:
+            low = high = [most + r.below(5)]
+            self.sized = self.planned(r.pick(["i32", "i64"]), low * len(self.plans), r.chance(30))
+            shape = [name(self.sized)]
+        elif form == 7 and long:
+            v = r.pick(long)
+            shape, low, high = [extent(name(v), 0)], [v.get("least")[0]], [v.get("most")[0]]
         else:
             shape, low, high = [self.thread_count()], [least], [most]
         size_bound = math.prod(high) * (scalars.BITS.get(t, 128) if isinstance(t, str) else 32 * t.slots) // 8
@@ -101,7 +112,7 @@ class BlockGen(KernelGen):
         v = self.new(Arr(t, len(shape)), "sh", role=None, least=tuple(low), most=tuple(high), own=own, write=True)
         v.facts["strides"] = r.chance(20)
         statements = [memory(v, "shared", shape, r.pick([None, None, None, 16, 32, 64]))]
-        one_each = len(shape) == 2 or wide == 1 and form not in (0, 1)
+        one_each = len(shape) == 2 or str(shape[0]) == str(self.thread_count())
         if one_each:
             target = own(self) if len(shape) == 2 else [name(self.t)]
             statements.append(assign(index(name(v), *target), self.full(t, 2)))
@@ -262,6 +273,8 @@ class BlockGen(KernelGen):
         r = self.r
         if self.trips > 6:
             return None
+        if r.chance(25):
+            return self.uniform_while(level)
         self.room = 12
         t, bounds, reach, turns = self.uniformly(level, self.range_of)
         if turns > 7 or r.chance(50):
@@ -276,6 +289,21 @@ class BlockGen(KernelGen):
         body += self.looped(lambda: self.inner(r.between(1, 4), level), turns, level)
         self.scope.pop()
         return for_(var, bounds, body, r.chance(15))
+
+    def uniform_while(self, level):
+        """while n > 0, of a number that all threads have alike."""
+        r = self.r
+        turns = r.between(1, 3)
+        n = self.new("i32", "n", kept=True, uniform=level)
+        self.room = 6
+        start = let(n, lit(turns) if r.chance(50) else
+                    self.uniformly(level, lambda: mod(self.real("i32", 1), lit(turns + 1))), None, "var")
+        self.declare(n)
+        test = compare(">", name(n), lit(0))
+        if r.chance(30):
+            test = logic("and", test, self.uniformly(level, lambda: self.bool(1)))
+        body = self.looped(lambda: self.inner(r.between(1, 4), level), turns, level)
+        return group(start, while_(test, [update("-", name(n), lit(1))] + body))
 
     def uniform_branch(self, level):
         r = self.r
@@ -348,8 +376,9 @@ class BlockGen(KernelGen):
     def helper_call(self):
         """A function with barriers of its own."""
         r = self.r
-        fitting = [(f, v) for f in self.helpers for v, _ in self.phased
-                   if v.type == f.params[0].type and v.facts["role"] == "own" and v in self.visible()
+        fitting = [(f, v) for f in self.helpers for v, changes_at in self.phased
+                   if changes_at == "block" and v.type == f.params[0].type and v.facts["role"] == "own"
+                   and v in self.visible()
                    and v.get("own")(self)[0].op == "name"]
         if not fitting:
             return None
@@ -567,7 +596,7 @@ def cooperating(r, options, program, kernel_name, palette):
     blocks = [math.prod(p.grid) for p in plans]
     extents = [[p.total + r.below(3)] for p in plans]
     g.numbers(r.between(0, 2))
-    g.atomics(r.weighted([(3, 0), (1, 1)]))
+    g.atomics(r.weighted([(2, 0), (1, 1), (1, 2)]))
     g.inputs(r.between(1, 2), [(extents, (linear,))])
     outputs = g.outputs(r.between(1, 2), extents, lambda gen: [name(linear)], [linear])
     where = special("blockIdx.x")
@@ -578,6 +607,7 @@ def cooperating(r, options, program, kernel_name, palette):
     body.append(let(linear, add(mul(where, g.thread_count()), name(g.t))))
     if grid_level or r.chance(30):
         body += phased_globals(g, r, plans, blocks, linear, grid_level)
+    body += g.first_values()
     for _ in range(r.between(1, 2) if not grid_level else r.between(0, 1)):
         s = g.shared_array()
         if s is not None:
@@ -586,7 +616,7 @@ def cooperating(r, options, program, kernel_name, palette):
     g.flow = None
     body += g.last_stores(outputs)
     for v, _ in g.phased:
-        body += copy_out(g, r, v, linear)
+        body += copy_out(g, r, v)
     return g.finish(kernel_name, body)
 
 
@@ -616,7 +646,7 @@ def phased_globals(g, r, plans, blocks, linear, grid_level):
     return [let(row, view(name(v), ("i",), where))]
 
 
-def copy_out(g, r, v, linear):
+def copy_out(g, r, v):
     """At the end each thread's own elements of a shared array are written out: what is in it counts."""
     if v.get("global") or v.name == "chunk":
         return []
@@ -632,7 +662,7 @@ def copy_out(g, r, v, linear):
         e = index(name(v), *[g.place(v, k) for k in range(v.type.dims)])
     else:
         return []
-    target = index(name(out), name(linear))
+    target = index(name(out), *out.get("own")(g))
     if t in FLOATS:
         e = cond(e, compare("==", e, e), lit(2.5))
         return [update(r.pick("+-"), target, e)]

@@ -6,7 +6,7 @@ import scalars
 import values
 from build import (add, apply, attr, binary, call, chained, compare, cond, conv, elem, extent, index, lit, logic, mod,
                    mul,
-                   name, negate, part, size, special, sub, typed, unary)
+                   name, negate, part, size, special, sub, typed, unary, view)
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
 from tree import Arr, Expr, Fixed, Rec, Tup, VECTORS, Vec
 
@@ -111,10 +111,18 @@ class Expressions:
     def leaf(self, t):
         """A variable, an element, or a literal of a type."""
         r = self.r
-        choices = [(3, lambda: self.constant(t))]
+        choices = [(2, lambda: self.constant(t))]
         names = self.variables(t)
         if names:
-            choices.append((8, lambda: name(r.pick(names))))
+            choices.append((10, lambda: name(r.pick(names))))
+        if t in REALS:
+            others = [v for v in self.visible() if v.type in REALS + ("bool",) and v.type != t
+                      and v.get("value") is None
+                      and not (self.off("int-f16") and half_and_wide(t, v.type))]
+            if others:
+                choices.append((3 if names else 8, lambda: conv(t, name(r.pick(others)))))
+            elif not names and self.need is None and self.bounds and not (self.off("int-f16") and t == "f16"):
+                choices.append((4, lambda: conv(t, self.thread_number())))
         arrays = self.arrays(t)
         if arrays and self.room > -8:       # an index has operators of its own
             self.room -= 1
@@ -132,10 +140,6 @@ class Expressions:
 
     def constant(self, t):
         r = self.r
-        if t in REALS and self.need is None and r.chance(15):
-            others = [v for v in self.visible() if isinstance(v.type, str) and v.type in REALS]
-            if others:
-                return conv(t, name(r.pick(others)))
         if t in SIGNED + FLOATS and r.chance(30):
             return conv(t, unary("-", lit(values.literal(r, t))))
         if t in COMPLEX:
@@ -219,11 +223,20 @@ class Expressions:
         choices = [(2, lambda: lit(r.below(n))), (3, lambda: self.remainder(n)), (2, lambda: self.modulo_extent(v, k))]
         if inside:
             choices.append((12, lambda: name(r.pick(inside))))
+            if v.get("affine") and v.get("affine")[0] in inside:
+                choices.append((12, lambda: self.affine(*v.get("affine"))))
             choices.append((2, lambda: sub(sub(extent(name(v), k), lit(1)), name(r.pick(inside)))))
         if known:
             choices.append((8, lambda: name(r.pick(known))))
             choices.append((3, lambda: self.shifted(r.pick(known), v, k)))
         return r.weighted(choices)()
+
+    def affine(self, index_var, scale, more):
+        """scale * i + c, in an array that is made for it."""
+        r = self.r
+        c = r.below(scale + more)
+        e = name(index_var) if scale == 1 else mul(*r.shuffled([name(index_var), lit(scale)]))
+        return e if c == 0 else add(*r.shuffled([e, lit(c)]))
 
     def modulo_extent(self, v, k):
         r = self.r
@@ -341,6 +354,8 @@ class Expressions:
         if t in SIGNED and r.chance(30):
             by = unary("-", by)
         a = self.real(t, depth)
+        if t == "i64" and self.need is None and self.bounds and r.chance(30):
+            a = mul(self.thread_number(), lit(r.pick([3, 1 << 20, (1 << 40) + 1, 1 << 50, (1 << 57) - 1])))
         if r.chance(15):
             return call("ceil_div", t, a, by)
         return binary(r.pick(["//", "%"]), a, by)
@@ -406,12 +421,13 @@ class Expressions:
         return f.results == t and self.can_pass(f, t)
 
     def can_pass(self, f, t):
-        for p in f.params:
-            if isinstance(p.type, Arr):
-                elem_type = t if p.type.elem == "T" else p.type.elem
-                if not any(v.type.dims == p.type.dims and v.get("role") == "in" for v in self.arrays(elem_type)):
-                    return False
-        return True
+        return all(self.passable(p, t) for p in f.params if isinstance(p.type, Arr))
+
+    def passable(self, p, t):
+        """Arrays that may be given for an array parameter, whole or a row of."""
+        elem_type = t if p.type.elem == "T" else p.type.elem
+        return [v for v in self.arrays(elem_type) if v.get("role") == "in" and v.get("least")
+                and v.type.dims in (p.type.dims, p.type.dims + 1)]
 
     @staticmethod
     def types_of_bound(bound):
@@ -423,9 +439,9 @@ class Expressions:
         for p in f.params:
             wanted = t if p.type == "T" else p.type
             if isinstance(p.type, Arr):
-                elem_type = t if p.type.elem == "T" else p.type.elem
-                args.append(name(r.pick([v for v in self.arrays(elem_type) if v.type.dims == p.type.dims
-                                         and v.get("role") == "in"])))
+                v = r.pick(self.passable(p, t))
+                whole = v.type.dims == p.type.dims
+                args.append(name(v) if whole else view(name(v), ["i"] + ["-"] * p.type.dims, self.place(v, 0)))
             elif wanted in NARROWER and p.type != "T" and NARROWER[wanted] and r.chance(15):
                 narrow = [s for s in NARROWER[wanted] if scalars.converts(s, wanted)]
                 args.append(self.real(r.pick(narrow or [wanted]), depth))

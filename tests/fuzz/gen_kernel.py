@@ -20,7 +20,7 @@ class Plan:
     """A launch: grid and block (x first), and the extents of the arrays by parameter name."""
 
     def __init__(self, grid, block):
-        self.grid, self.block, self.extents = grid, block, {}
+        self.grid, self.block, self.extents, self.values = grid, block, {}, {}
 
     def along(self, k):
         """The number of threads along an axis."""
@@ -68,6 +68,14 @@ def ranges(plans):
     return bounds
 
 
+def every(index_var, scale, first):
+    """scale * i + first"""
+    def own(gen):
+        e = mul(name(index_var), lit(scale))
+        return [add(e, lit(first)) if first else e]
+    return own
+
+
 class KernelGen(Statements):
     def __init__(self, r, palette, options, program, plans):
         super().__init__(r, palette, options)
@@ -91,7 +99,7 @@ class KernelGen(Statements):
 
     def array(self, t, dims, prefix, extents, **facts):
         """An array parameter; `extents` has the shape for each launch."""
-        var = self.param(Arr(t, dims), prefix, **facts)
+        var = self.param(Arr(t, dims), prefix, use=facts["role"], **facts)      # the role may change at barriers
         for plan, shape in zip(self.plans, extents):
             plan.extents[var.name] = tuple(shape)
         # Where there are no elements no thread comes to an index of them.
@@ -99,6 +107,19 @@ class KernelGen(Statements):
         var.facts["most"] = tuple(max(e[k] for e in extents) for k in range(dims))
         var.facts["global"] = True
         return var
+
+    def first_values(self):
+        """Elements of the inputs as variables, so that there is something to compute with."""
+        r = self.r
+        statements = []
+        arrays = [p for p in self.params if isinstance(p.type, Arr) and p.get("role") == "in"]
+        for v in r.shuffled(arrays)[:r.between(1, 3)]:
+            mutable = r.chance(60)
+            w = self.new(v.type.elem, mutable=mutable)
+            self.room = 6
+            statements.append(let(w, self.element(v), None, "var" if mutable else "let"))
+            self.declare(w)
+        return statements
 
     def inputs(self, count, shapes=()):
         """Arrays that are only read; `shapes` has extents that thread indices fit in, for some of them."""
@@ -110,13 +131,19 @@ class KernelGen(Statements):
                 extents, inside = fitting
                 dims = len(extents[0])
             else:
-                dims, inside = r.weighted([(5, 1), (3, 2), (1, 3)]), ()
-                extents = [[r.pick([1, 2, 3, 4, 5, 7, 8, 16, 17, 32, 33, 61])if dims == 1 else r.between(1, 7)
-                            for _ in range(dims)]
-                           for _ in self.plans]
+                dims, inside = r.weighted([(10, 1), (6, 2), (2, 3), (1, 4), (1, 5)]), ()
+                most = {1: 61, 2: 7, 3: 6, 4: 4, 5: 3}[dims]
+                extents = [[r.pick([1, 2, 3, 4, 5, 7, 8, 16, 17, 32, 33, 61]) if dims == 1 else r.between(1, most)
+                            for _ in range(dims)] for _ in self.plans]
+            scale, more = 1, 0
+            if inside and dims == 1 and r.chance(40):
+                scale, more = r.between(1, 3), r.below(5)
+                extents = [[e[0] * scale + more] for e in extents]
             var = self.array(t, dims, "x", extents, role="in", uniform="grid", strides=r.chance(20))
             for k, index_var in enumerate(inside):
                 index_var.facts.setdefault("inside", []).append((var, k))
+                if dims == 1:
+                    var.facts["affine"] = (index_var, scale, more)
 
     def numbers(self, count):
         """Scalar parameters, and now and then a const one."""
@@ -128,8 +155,18 @@ class KernelGen(Statements):
                 if t in FLOATS:
                     t, default = "i32", lit(r.between(0, 9))
                 self.param(t, "C", const=True, default=default, uniform="grid")
+            elif r.chance(20):
+                self.planned(r.pick(["i32", "i64", "u8", "i16"]), [r.between(1, 12) for _ in self.plans], r.chance(70))
             else:
                 self.param(t, "s", uniform="grid")
+
+    def planned(self, t, wanted, const=False):
+        """A parameter with a value that is decided now, for each launch, so that it may be an extent."""
+        facts = {"const": True, "default": lit(wanted[0])} if const else {}
+        var = self.param(t, "N", uniform="grid", range=(min(wanted), max(wanted)), planned=True, **facts)
+        for plan, x in zip(self.plans, wanted):
+            plan.values[var.name] = x
+        return var
 
     def atomics(self, count):
         r = self.r
@@ -151,7 +188,12 @@ class KernelGen(Statements):
             t = self.of()
             if k == 0 and r.chance(50):
                 t = r.pick([p for p in self.palette if isinstance(p, str) and p in REALS] or ["i32"])
-            var = self.array(t, len(extents[0]), "o", extents, role="own", write=True, own=own, strides=r.chance(20))
+            shape, mine = extents, own
+            if k and len(inside) == 1 and r.chance(25):     # every so manieth element
+                scale, first, more = r.between(2, 3), r.below(2), r.below(3)
+                shape = [[e[0] * scale + more] for e in extents]
+                mine = every(inside[0], scale, first)
+            var = self.array(t, len(extents[0]), "o", shape, role="own", write=True, own=mine, strides=r.chance(20))
             for d, index_var in enumerate(inside):
                 index_var.facts.setdefault("inside", []).append((var, d))
             result.append(var)
@@ -184,7 +226,8 @@ class KernelGen(Statements):
         attributes = []
         r = self.r
         if r.chance(6):
-            attributes.append(f"@launch_bounds({r.pick([256, 512, 1024]) if max(p.threads for p in self.plans) <= 256 else 1024})")
+            most = r.pick([256, 512, 1024]) if max(p.threads for p in self.plans) <= 256 else 1024
+            attributes.append(f"@launch_bounds({most})")
         if r.chance(3):
             attributes.append("@max_registers(64)")
         if r.chance(15):
@@ -230,7 +273,7 @@ def elementwise(r, options, program, kernel_name, palette):
         extents.append(shape)
     axes = list(reversed(names))
     g.numbers(r.between(0, 2))
-    g.atomics(r.weighted([(3, 0), (1, 1)]))
+    g.atomics(r.weighted([(2, 0), (1, 1), (1, 2)]))
     g.inputs(r.between(1, 3), [(extents, axes)])
     own_forms = r.below(6)
     mirrored = own_forms == 0
@@ -266,10 +309,11 @@ def elementwise(r, options, program, kernel_name, palette):
     g.may_return = not strided or True
     if strided:
         g.scope.append([])
-        body = g.looped(lambda: g.statements(r.between(2, options.statements)) + g.last_stores(outputs), 2)
+        count = r.between(2, options.statements)
+        body = g.looped(lambda: g.first_values() + g.statements(count) + g.last_stores(outputs), 2)
         return g.finish(kernel_name, [for_(names[0], [decls[0].args[0], size(first), special("gridsize(1)")], body)])
     g.scope.append([])
-    statements = g.statements(r.between(2, options.statements)) + g.last_stores(outputs)
+    statements = g.first_values() + g.statements(r.between(2, options.statements)) + g.last_stores(outputs)
     if r.chance(40):
         body = decls + [if_(outside, [return_()])] + statements
     else:
@@ -301,7 +345,7 @@ def rows(r, options, program, kernel_name, palette):
     shape = [[e[1 if by_column else 0]] for e in extents]
     outputs = g.outputs(r.between(0, 1), shape, lambda gen: [name(i)], [i])
     g.may_return = True
-    body = g.statements(r.between(2, options.statements))
+    body = g.first_values() + g.statements(r.between(2, options.statements))
     j = Var("j", "i64", kept=True, inside=[(w, 0)])
     g.scope.append([j])
     inner = g.looped(lambda: g.block(r.between(0, 2)), 4)
@@ -310,7 +354,8 @@ def rows(r, options, program, kernel_name, palette):
     body.append(for_(j, [extent(name(w), 0)], inner))
     body += g.last_stores(outputs)
     k = 1 if by_column else 0
-    return g.finish(kernel_name, [let(i, special("grid(1)")), if_(compare("<", name(i), extent(name(out), k)), [bind] + body)])
+    guard = compare("<", name(i), extent(name(out), k))
+    return g.finish(kernel_name, [let(i, special("grid(1)")), if_(guard, [bind] + body)])
 
 
 def generic(r, options, program, kernel_name, palette):
@@ -369,7 +414,8 @@ class GenericBody:
             return r.pick(self.leaves)() if r.chance(80) else conv("T", lit(r.between(0, 100)))
         d = depth - 1
         forms = [(6, lambda: binary(r.pick("+-*"), *self.pair(d))), (1, lambda: binary("**", self.value(d), lit(2))),
-                 (2, lambda: call(r.pick(["min", "max"]), "T", *self.pair(d))), (1, lambda: call("abs", "T", self.value(d))),
+                 (2, lambda: call(r.pick(["min", "max"]), "T", *self.pair(d))),
+                 (1, lambda: call("abs", "T", self.value(d))),
                  (2, lambda: cond(self.value(d), compare(r.pick(["<", "==", ">="]), *self.pair(d)), self.value(d))),
                  (1, lambda: call("clamp", "T", self.value(d), self.value(d), self.value(d))),
                  (1, lambda: call("selp", "T", compare("<", *self.pair(d)), *self.pair(d)))]

@@ -114,7 +114,9 @@ def places(r, options, program, kernel_name, palette):
         statements.append(own_atomic(g, mine, i))
     statements += g.last_stores([mine]) if r.chance(30) else []
     # Whole grids come here: no guard that could be wrong by a thread.
-    return g.finish(kernel_name, [let(i, special("grid(1)"))] + statements)
+    kernel = g.finish(kernel_name, [let(i, special("grid(1)"))] + statements)
+    kernel.facts["locks"] = form == 1
+    return kernel
 
 
 def own_atomic(g, v, i):

@@ -6,7 +6,8 @@ import gen_block
 import gen_kernel
 import gen_more
 import values
-from build import apply, assign, binary, call, compare, extent, for_, index, let, lit, mod, name, return_, size, update, view
+from build import (apply, assign, binary, call, compare, extent, for_, index, let, lit, mod, name, return_, size,
+                   update, view)
 from gen_stmt import Statements
 from host import ConstFill, HostArray, Launch, Layout
 from program import Program
@@ -95,7 +96,8 @@ class FunctionGen(Statements):
         self.functions, self.records = list(program.functions), program.records
         if r.chance(25):
             self.bounds = {b: None for b in ("threadIdx.x", "blockIdx.x", "blockDim.x", "gridDim.x", "grid(1)")}
-        self.scope[0] += [c for c in program.constants if not c.get("filled")]      # kernels that are launched call these
+        # Not what the host fills: kernels that are launched by kernels may call these functions.
+        self.scope[0] += [c for c in program.constants if not c.get("filled")]
 
     def make(self, number):
         r = self.r
@@ -154,7 +156,8 @@ class FunctionGen(Statements):
         r = self.r
         t = r.pick([p for p in self.palette if isinstance(p, str) and p in REALS] or ["f32"])
         a, k = Var("a", Arr(t, 2), role="in"), Var("k", "i64")
-        forms, args = r.pick([(("i", "-"), (mod(name(k), extent(name(a), 0)),)), (("-", "i"), (mod(name(k), extent(name(a), 1)),))])
+        axis = r.below(2)
+        forms, args = (("-", "i") if axis else ("i", "-")), (mod(name(k), extent(name(a), axis)),)
         row = Function(f"row{number}", [a, k], Arr(t, 1), [return_(view(name(a), forms, *args))], effects=True)
         self.program_extra = row
         b, n, w = Var("b", Arr(t, 2), role="in"), Var("n", r.pick(["i64", "i32"])), Var("w", Arr(t, 1), role="in")
@@ -215,13 +218,18 @@ def make_program(seed, options):
             p.functions.append(g.program_extra)
         p.functions.append(f)
     if r.chance(50):
-        p.helpers.append(gen_block.helper(r, r.pick([t for t in palette if isinstance(t, str) and t in REALS] or ["i32"]), 0))
+        t = r.pick([t for t in palette if isinstance(t, str) and t in REALS] or ["i32"])
+        p.helpers.append(gen_block.helper(r, t, 0))
     for k in range(r.weighted([(3, 1), (3, 2)])):
         if r.chance(35):
             palette = palette_of(r, p.records)
-        make = r.weighted([(18, gen_kernel.elementwise), (16, gen_block.cooperating), (4, gen_kernel.rows), (3, gen_kernel.generic),
+        make = r.weighted([(18, gen_kernel.elementwise), (16, gen_block.cooperating), (4, gen_kernel.rows),
+                           (3, gen_kernel.generic),
                            (2, gen_more.launching), (2, gen_more.places), (2, gen_more.mathematics)])
+        options.approximate = make is gen_kernel.elementwise and r.chance(12)
         kernel = make(r.fork(), options, p, f"k{k}", palette)
+        if options.approximate:
+            kernel.facts["unknown"] = True
         p.kernels.append(kernel)
         add_launches(r.fork(), p, kernel)
     return p
@@ -234,40 +242,44 @@ def add_launches(r, p, kernel):
         types = getattr(plan, "types", {})
         for v in kernel.params:
             if not isinstance(v.type, Arr):
-                args.append(scalar_argument(r, v, types))
+                args.append(scalar_argument(r, v, types, plan))
                 continue
-            array = earlier_array(r, p, v, plan.extents[v.name], types, args) if v.get("role") == "in" and r.chance(15) else None
+            array = None
+            if v.get("use") == "in" and r.chance(15):
+                array = earlier_array(r, p, v, plan.extents[v.name], types, args)
             if array is None:
                 array = make_array(r, v, f"{kernel.name}_{v.name}_{k}", plan.extents[v.name], types)
                 array.bound = kernel.facts.get("bounds", {}).get(v.name)
                 p.run.append(array)
+            array.unknown = array.unknown or bool(kernel.facts.get("unknown"))
             args.append(array)
         named = [v.name for v in kernel.params if r.chance(10)]
-        directions = {v.name: "In" if v.get("role") == "in" and r.chance(60) else "InOut" for v, a in zip(kernel.params, args)
-                      if isinstance(a, HostArray) and r.chance(6) and args.count(a) == 1}
+        directions = {}
+        for v, a in zip(kernel.params, args):
+            if isinstance(a, HostArray) and args.count(a) == 1 and r.chance(6):
+                directions[v.name] = "In" if v.get("use") == "in" and r.chance(60) else "InOut"
         p.run.append(Launch(kernel, plan.grid, plan.block, args, types, named, directions))
 
 
 def earlier_array(r, p, v, shape, types, args):
     """An array that earlier launches have read or written, to be read now."""
     t = types.get(v.type.elem, v.type.elem)
-    written = {a.name for a, w in zip(args, p.kernels[-1].params) if isinstance(a, HostArray) and w.get("role") != "in"}
-    found = [a for a in p.arrays() if a.elem is t and a.shape == tuple(shape) and a.bound is None and a.name not in written
-             and not a.name.startswith("unknown")]
+    written = {a.name for a, w in zip(args, p.kernels[-1].params) if isinstance(a, HostArray) and w.get("use") != "in"}
+    found = [a for a in p.arrays() if a.elem is t and a.shape == tuple(shape)
+             and a.bound is None and not a.unknown and a.name not in written]
     return r.pick(found) if found else None
 
 
 def make_array(r, v, array_name, shape, types):
     t = types.get(v.type.elem, v.type.elem)
-    written_only = v.get("role_at_start") == "out"
     total = math.prod(shape)
-    role = v.get("role")
+    role = v.get("use")
     if v.get("zero"):
         items = [0] * total
     elif role == "atomic":
         kind = v.get("kind")
         items = [start_of(r, kind, t, v.get("limit")) for _ in range(total)]
-    elif written_only or role == "own" and v.name[0] == "o" and r.chance(50):
+    elif role == "own" and v.name[0] == "o" and r.chance(50):
         items = None
     else:
         wild = r.pick([10, 50, 90])
@@ -284,8 +296,10 @@ def start_of(r, kind, t, limit):
     return values.scalar(r, t, 30)
 
 
-def scalar_argument(r, v, types):
+def scalar_argument(r, v, types, plan):
     t = types.get(v.type, v.type)
+    if v.get("planned"):
+        return plan.values[v.name]
     if v.get("const"):
         if r.chance(50):
             return None

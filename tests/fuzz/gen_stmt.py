@@ -102,6 +102,7 @@ class Statements(Expressions):
         uniform = self.flow if self.flow and r.chance(30) else None
         wide = None
         if isinstance(t, str) and t in REALS and r.chance(18):      # a type that the value converts to by itself
+            t = t if r.chance(50) else r.pick(REALS)
             wide = r.pick([u for u in REALS if scalars.converts(t, u)])
         e = self.uniformly(uniform, lambda: self.full(t))
         if isinstance(t, str) and t in REALS and r.chance(8):
@@ -297,20 +298,24 @@ class Statements(Expressions):
         total = 1
         for n in shape:
             total *= n
-        if self.off("local-5-6-7") and (total in (5, 6, 7) or self.locals_made):
-            total, shape = 4, [4]
         if self.locals_made > 2:
             return self.change()
         self.locals_made += 1
         v = self.new(Arr(t, len(shape)), "l", role=None, least=tuple(shape), most=tuple(shape), strides=True,
                      local=True)
-        statements = [memory(v, "local", [lit(n) for n in shape], r.pick([None, None, None, 16, 64]))]
+        extents = [lit(n) for n in shape]
+        sizes = [w for w in self.visible() if w.get("planned") and w.get("const")]
+        if sizes and len(shape) == 1 and r.chance(50):
+            w = r.pick(sizes)
+            extents, shape = [name(w)], [w]
+            v.facts.update(least=(w.get("range")[0],), most=(w.get("range")[1],))
+        statements = [memory(v, "local", extents, r.pick([None, None, None, 16, 64]))]
         statements += self.fill(v, shape, total)
         v.facts.update(role="in", write_any=True)
         self.declare(v)
         for _ in range(r.between(1, 3)):
             self.room = self.options.room
-            target = index(name(v), *[self.place(v, k) for k in range(len(shape))])
+            target = index(name(v), *[self.place(v, k) for k in range(v.type.dims)])
             if isinstance(t, (Vec, Rec)) and r.chance(40):
                 target = self.some_part(target)
             if not isinstance(target.type, Fixed):
@@ -321,17 +326,18 @@ class Statements(Expressions):
         """Writes every element: by loops, or one by one."""
         r = self.r
         t = v.type.elem
-        if total <= 4 and r.chance(60) and len(shape) == 1:
+        if total <= 4 and r.chance(60) and len(shape) == 1 and not isinstance(shape[0], Var):
             return [assign(index(name(v), lit(k)), self.full(t, 1)) for k in range(total)]
         self.scope.append([])
-        counters = [Var(f"k{self.names + d}", "i32", range=(0, n - 1)) for d, n in enumerate(shape)]
+        counters = [Var(f"k{self.names + d}", "i32", range=(0, n - 1)) if not isinstance(n, Var) else
+                    Var(f"k{self.names + d}", n.type, inside=[(v, d)]) for d, n in enumerate(shape)]
         self.names += len(shape)
         for c in counters:
             self.declare(c)
         body = [assign(index(name(v), *map(name, counters)), self.full(t, 1))]
         self.scope.pop()
         for c, n in reversed(list(zip(counters, shape))):
-            body = [for_(c, [lit(n)], body, r.chance(15))]
+            body = [for_(c, [lit(n) if not isinstance(n, Var) else name(n)], body, r.chance(15))]
         return body
 
     def view_of(self):
@@ -514,7 +520,6 @@ class Statements(Expressions):
         return if_(self.full("bool", 1), [Stmt(r.pick(["break", "continue", "break"]))])
 
     def early_return(self):
-        r = self.r
         if self.result is False or self.result is None:
             return if_(self.full("bool", 2), [return_()])
         return if_(self.full("bool", 2), [self.returned()])

@@ -135,6 +135,7 @@ class HostArray:
     def __init__(self, name, elem, shape, values_, layout, compared=True):
         self.name, self.elem, self.shape, self.values = name, elem, tuple(shape), values_
         self.layout, self.compared = layout, compared
+        self.unknown = False        # does the reference not know what comes into it?
         self.bound = None           # of results of functions: how many units in the last place they may be off
 
     def canary(self):

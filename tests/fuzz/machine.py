@@ -383,7 +383,7 @@ def extents3(n):
 
 
 def resume(t):
-    Tracked.thread = t
+    Tracked.thread = t if t.block.launch.machine.tracks else None
     t.block.launch.tick()
     try:
         t.waits = t.run.send(t.answer)
@@ -469,7 +469,7 @@ def atomic(operation):
     """An atomic of a view's element: gives the value that was there."""
     def step(view, index, t, *args):
         buf, k = view.buf, view.at(index)
-        if isinstance(buf, Tracked):
+        if isinstance(buf, Tracked) and Tracked.thread is not None:
             buf.note(k, Tracked.ATOMIC)
         old = known(list.__getitem__(buf, k))
         list.__setitem__(buf, k, known(operation(t, old, *args)))

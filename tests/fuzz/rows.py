@@ -3,13 +3,14 @@
 A row that no program of a large run has is a failure of that run: nothing may drop out of the generator unnoticed."""
 import collections
 
+import scalars
 from gen_expr import EXACT_1, EXACT_2
 from gen_more import BOUNDS
 from host import HostArray, Launch
-from scalars import BITS, COMPLEX, FLOATS, INTS, REALS, SCALARS, SIGNED
+from scalars import BITS, COMPLEX, FLOATS, INTS, REALS, SCALARS
 from tree import Arr, Rec, Tup, UNTYPED, VECTORS, Vec, walk
 
-ENOUGH = 3000       # programs, after which every row must have been there
+ENOUGH = 8000       # programs, after which every row must have been there
 
 
 def table(without=()):
@@ -310,7 +311,7 @@ def of_for(s):
         if step.op in ("bin", "name"):
             found.add("step of each thread")
     for a in s.args:
-        if a.op == "conv" and a.args[0].op == "lit" and a.args[0].data == 2 ** (BITS[var.type] - (var.type in SIGNED)) - 1:
+        if a.op == "conv" and a.args[0].op == "lit" and a.args[0].data == scalars.greatest(var.type):
             found.add("range at a type's end")
     return found
 
@@ -322,9 +323,11 @@ def of_memory(s):
         total = 1
         for a in s.args:
             total *= a.data if a.op == "lit" else 1
-        size = next(n for n, most in (("1", 1), ("2..4", 4), ("5..8", 8), ("9..16", 16), ("17..40", 99)) if total <= most)
+        sizes = (("1", 1), ("2..4", 4), ("5..8", 8), ("9..16", 16), ("17..40", 99))
+        size = next(n for n, most in sizes if total <= most)
         return found | {f"local array of {size}"} | ({"local array of 2 dimensions"} if len(s.args) > 1 else set())
-    found |= {"shared array", "shared array of fixed size" if s.args[0].op == "lit" else "shared array sized by the launch"}
+    found.add("shared array")
+    found.add("shared array of fixed size" if s.args[0].op == "lit" else "shared array sized by the launch")
     if len(s.args) > 1:
         found.add("shared array of 2 dimensions")
     if not isinstance(var.type.elem, str) or var.type.elem in COMPLEX:

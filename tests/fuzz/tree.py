@@ -314,13 +314,15 @@ def write_block(block, pad):
 
 def write_for(s, pad):
     var, unroll = s.data
-    return f"{pad}{'@unroll ' if unroll else ''}for {var.name} in range({listed(s.args)}) {write_block(s.blocks[0], pad)}"
+    head = f"{'@unroll ' if unroll else ''}for {var.name} in range({listed(s.args)})"
+    return f"{pad}{head} {write_block(s.blocks[0], pad)}"
 
 
 def write_memory(s, pad):
     var, kind, alignment = s.data
     shape = write(s.args[0]) if len(s.args) == 1 else f"({listed(s.args)})"
-    return f"{pad}let {var.name} = {kind}.array({shape}, {var.type.elem}{f', alignment={alignment}' if alignment else ''})"
+    aligned = f", alignment={alignment}" if alignment else ""
+    return f"{pad}let {var.name} = {kind}.array({shape}, {var.type.elem}{aligned})"
 
 
 def write_assign(s, pad):
