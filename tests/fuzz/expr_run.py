@@ -9,7 +9,7 @@ from gen_expr import EXACT_1, EXACT_2, Expressions
 from host import HostArray, Layout
 from machine import View, new_array, store
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, ROUND
-from tree import Var, walk, write
+from tree import Tup, Var, walk, write
 import values
 
 
@@ -123,6 +123,21 @@ class Compute(Statement):
     def execute(self, translator, views, computed):
         shape, items = self.elements(translator, views)
         keep(views, computed, self.results[0], self.e.type, shape, items)
+
+
+class Several(Statement):
+    """let a, b = modf(x) or frexp(x)"""
+
+    def __init__(self, names, e):
+        self.results, self.e = names, e
+
+    def lines(self):
+        return [f"let {', '.join(self.results)} = {write(self.e)}"]
+
+    def execute(self, translator, views, computed):
+        shape, items = self.elements(translator, views)
+        for k, (array_name, t) in enumerate(zip(self.results, self.e.type.parts)):
+            keep(views, computed, array_name, t, shape, [x[k] for x in items])
 
 
 class Store(Statement):
@@ -369,7 +384,8 @@ class ArrayExpressions(Expressions):
 
     def conditional(self, t, depth):
         a, b = self.pair(t, depth)
-        return call("where", t, self.bool(depth), a, b)
+        what = "selp" if not self.off("run-functions") and self.r.chance(40) else "where"
+        return call(what, t, self.bool(depth), a, b)
 
     def converted(self, t, depth):
         source = self.r.pick([s for s in REALS if s != t])
@@ -388,6 +404,8 @@ class ArrayExpressions(Expressions):
         if form < 8:
             f = r.pick(EXACT_2[1:] if self.off("zeros") else EXACT_2)
             return call(f, t, self.real(t, depth), self.real(t, depth))
+        if form == 8 and not self.off("run-functions"):
+            return call("ldexp", t, self.real(t, depth), binary("%", self.real("i32", 0), lit(40)))
         return call("fma", t, self.real(t, depth), self.real(t, depth), self.real(t, depth))
 
     def simple_test(self):
@@ -501,13 +519,19 @@ class RunGen:
 
     def statement(self):
         return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum),
-                                (2, self.matmul),
+                                (2, self.matmul), (0 if "run-functions" in self.options.without else 2, self.several),
                                 (2, self.reshape)])()
 
     def compute(self):
         t = self.r.pick(REALS + ("bool",)) if self.r.chance(40) else self.r.pick(self.known).type
         e = self.full(t)
         return Compute(self.new_name(), e) if e.op != "name" else None      # which would be the array itself
+
+    def several(self):
+        t = self.r.pick(FLOATS)
+        f = self.r.pick(["modf", "frexp"])
+        e = call(f, Tup((t, t) if f == "modf" else (t, "i32")), self.full(t))
+        return Several([self.new_name(), self.new_name()], e)
 
     def store(self):
         r = self.r

@@ -65,8 +65,9 @@ class BlockGen(KernelGen):
             return let(self.width, e)
         here = self.new("u32", "m")
         self.scope[-1].append(here)
-        return group(let(self.width, e),
-                     let(here, warp("activemask")))     # all that there are: nobody has gone astray yet
+        # Of the others nothing is known.
+        mine = binary("&", binary(">>", warp("activemask"), special("laneid")), lit(1))
+        return group(let(self.width, e), let(here, mine))
 
     def shared_array(self):
         """Declares one and writes all of it."""

@@ -8,7 +8,7 @@ from build import (add, assign, binary, call, compare, cond, conv, extent, for_,
                    name, return_, size, special, sub, update, view)
 from gen_stmt import Statements
 from scalars import FLOATS, INTS, REALS
-from tree import Arr, Kernel, Var
+from tree import Arr, Kernel, Var, walk
 
 BLOCKS_1D = [1, 2, 3, 7, 8, 16, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 97, 128, 160, 200, 255, 256, 257]
 BLOCKS_2D = [(8, 4), (5, 3), (32, 2), (16, 16), (33, 2), (1, 17), (7, 7), (31, 3), (64, 2), (2, 32), (3, 1), (16, 6),
@@ -18,6 +18,7 @@ BLOCKS_3D = [(5, 3, 2), (4, 4, 4), (1, 1, 8), (32, 1, 2), (7, 2, 3), (3, 5, 1), 
 
 class Plan:
     """A launch: grid and block (x first), and the extents of the arrays by parameter name."""
+    coverage = None
 
     def __init__(self, grid, block):
         self.grid, self.block, self.extents, self.values = grid, block, {}, {}
@@ -307,18 +308,34 @@ def elementwise(r, options, program, kernel_name, palette):
         outside = logic("or", *[compare(">=", name(a), extent(first, k)) for k, a in enumerate(axes)])
         decls = [let_many(names, special(f"grid({dims})"))]
     g.may_return = not strided or True
+    header = [n for d in decls for n in walk(d)]
     if strided:
         g.scope.append([])
         count = r.between(2, options.statements)
         body = g.looped(lambda: g.first_values() + g.statements(count) + g.last_stores(outputs), 2)
-        return g.finish(kernel_name, [for_(names[0], [decls[0].args[0], size(first), special("gridsize(1)")], body)])
+        loop = for_(names[0], [decls[0].args[0], size(first), special("gridsize(1)")], body)
+        return independent(g.finish(kernel_name, [loop]), header + loop.args, extents, True)
     g.scope.append([])
     statements = g.first_values() + g.statements(r.between(2, options.statements)) + g.last_stores(outputs)
     if r.chance(40):
         body = decls + [if_(outside, [return_()])] + statements
     else:
         body = decls + [if_(inside, statements)]
-    return g.finish(kernel_name, body)
+    return independent(g.finish(kernel_name, body), header, extents, False)
+
+
+def independent(kernel, header, extents, strided):
+    """Notes how many threads each launch needs, if nothing but the indices at the kernel's head depends on grid and
+    block."""
+    known = {id(n) for n in header}
+    if kernel.requires or kernel.attributes or any(
+            n.op in ("special", "apply") and id(n) not in known for n in walk(kernel.body)):
+        return kernel
+    for plan, shape in zip(kernel.facts["plans"], extents):
+        need = list(reversed(shape))
+        if strided or all(n <= plan.along(k) for k, n in enumerate(need)):
+            plan.coverage = need
+    return kernel
 
 
 def rows(r, options, program, kernel_name, palette):

@@ -231,11 +231,11 @@ def make_program(seed, options):
         if options.approximate:
             kernel.facts["unknown"] = True
         p.kernels.append(kernel)
-        add_launches(r.fork(), p, kernel)
+        add_launches(r.fork(), p, kernel, options)
     return p
 
 
-def add_launches(r, p, kernel):
+def add_launches(r, p, kernel, options):
     """The arrays for each planned launch, and the launch."""
     for k, plan in enumerate(kernel.facts["plans"]):
         args = []
@@ -257,8 +257,11 @@ def add_launches(r, p, kernel):
         directions = {}
         for v, a in zip(kernel.params, args):
             if isinstance(a, HostArray) and args.count(a) == 1 and r.chance(6):
-                directions[v.name] = "In" if v.get("use") == "in" and r.chance(60) else "InOut"
-        p.run.append(Launch(kernel, plan.grid, plan.block, args, types, named, directions))
+                reads = v.get("use") == "in" or not options.without & {"in-writes"}
+                directions[v.name] = "In" if reads and r.chance(60) else "InOut"
+        launch = Launch(kernel, plan.grid, plan.block, args, types, named, directions)
+        launch.coverage = plan.coverage
+        p.run.append(launch)
 
 
 def earlier_array(r, p, v, shape, types, args):

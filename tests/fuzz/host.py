@@ -176,11 +176,13 @@ class HostArray:
                 lines.append(f"let {base} = array([{', '.join(number(x, part) for x in flat)}], {part})")
         else:
             lines.append(f"let {base} = zeros({total}, {t})")
+            if not total:
+                return lines + [f"let {self.name} = {layout.text(base, t)}"]
             columns = [leaf_values(t, v) for v in whole]
             for k, (path, part, extents, _) in enumerate(leaves(t)):
                 place = ".".join((base,) + path)
                 if self.values is None:
-                    lines.append(f"{place}[:] = {number(columns[0][k][0], part)}" if total else "")
+                    lines.append(f"{place}[:] = {number(columns[0][k][0], part)}")
                 else:
                     lines.append(f"{place} = array({nested([c[k] for c in columns], extents, part)}, {part})")
         lines.append(f"let {self.name} = {layout.text(base, t)}")
@@ -226,8 +228,11 @@ class Launch:
     def __init__(self, kernel, grid, block, args, types, by_name=(), directions=None):
         self.kernel, self.grid, self.block, self.args, self.types = kernel, grid, block, args, types
         self.by_name, self.directions = set(by_name), directions or {}
+        self.coverage = None        # of a kernel that no grid and block make a difference to: how many threads it needs
 
-    def text(self):
+    def text(self, shape=None):
+        """The statement; `shape`: another grid and block."""
+        grid, block = shape or (self.grid, self.block)
         given = []
         named = False
         for p, a in zip(self.kernel.params, self.args):
@@ -239,7 +244,7 @@ class Launch:
                 text = f"{self.directions[p.name]}({text})"
             named = named or p.name in self.by_name or p.get("const")
             given.append(f"{p.name}={text}" if named else text)
-        return f"{self.kernel.name}[{extents_text(self.grid)}, {extents_text(self.block)}]({', '.join(given)})"
+        return f"{self.kernel.name}[{extents_text(grid)}, {extents_text(block)}]({', '.join(given)})"
 
 
 class ConstFill:

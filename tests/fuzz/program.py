@@ -19,17 +19,17 @@ class Program:
     def layouts(self):
         return {a.name: a.layout for a in self.arrays()}
 
-    def text(self, layouts=None):
-        """The file; a variant has other layouts."""
+    def text(self, layouts=None, shapes=None):
+        """The file; a variant has other layouts, or other grids and blocks for some launches, by their place."""
         layouts = layouts or self.layouts()
         parts = [write_constant(c) for c in self.constants] + [write_record(x) for x in self.records]
         parts += [write_function(f) for f in self.helpers + self.functions + self.kernels]
         lines = []
-        for s in self.run:
+        for k, s in enumerate(self.run):
             if isinstance(s, HostArray):
                 lines += s.text(layouts[s.name])
             else:
-                lines += [s.text()] if isinstance(s, Launch) else s.lines()
+                lines += [s.text((shapes or {}).get(k))] if isinstance(s, Launch) else s.lines()
         for a in self.arrays():
             lines += [f"let {name} = {e}" for name, e, *_ in a.saved() if e] if a.compared else []
         return "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
@@ -62,7 +62,11 @@ class Program:
         args = []
         for p, a in zip(s.kernel.params, s.args):
             if isinstance(a, HostArray):
-                args.append(views[a.name])
+                view = views[a.name]
+                if s.directions.get(p.name) == "In":        # what the kernel writes never reaches the host
+                    buf = view.buf
+                    view = machine.View(type(buf)(list(buf)), view.elem, view.off, view.shape, view.strides)
+                args.append(view)
             elif a is None:
                 args.append(default_value(p, translator))
             else:

@@ -90,9 +90,15 @@ class Reducer:
     def simplify_config(self):
         config = self.finding.config
         for option in list(config.options):
-            fewer = Config([o for o in config.options if o != option], config.env, config.layouts)
+            fewer = Config([o for o in config.options if o != option], config.env, config.layouts, config.shapes)
             if option != "--device=cuda" and self.interesting(fewer):
                 config = fewer
+        if config.shapes is not None:
+            plain = Config(config.options, config.env, config.layouts)
+            if not self.interesting(plain):     # the other grids and blocks become the program's own
+                for at, (grid, block) in config.shapes.items():
+                    self.program.run[at].grid, self.program.run[at].block = grid, block
+            config = plain
         if config.layouts is not None:
             plain = Config(config.options, config.env, None)
             if self.interesting(plain):

@@ -100,6 +100,10 @@ def table(without=()):
                                   "cumsum", "matrix product", "reshape", "view", "where", "broadcast", "keepdims",
                                   "axis", "two axes",
                                   "random", "arange", "complex", "bool", "conversion", "contraction")]
+    if "run-functions" not in without:
+        rows += ["run selp", "run ldexp", "run modf", "run frexp"]
+    if "in-writes" not in without:
+        rows.append("In of what is written")
     return rows
 
 
@@ -517,6 +521,8 @@ def of_launch(s):
     if len(set(names)) < len(names):
         found.add("array given twice")
     found |= set(s.directions.values())
+    if any(s.directions.get(p.name) == "In" and p.get("use") != "in" for p in s.kernel.params):
+        found.add("In of what is written")
     if s.by_name:
         found.add("argument by name")
     if any(p.get("const") and a is not None for p, a in zip(s.kernel.params, s.args)):
@@ -527,7 +533,7 @@ def of_launch(s):
 def of_statement_of_run(s):
     kind = type(s).__name__
     found = {{"Compute": "run expression", "Store": "run store", "Cumsum": "run cumsum", "Matmul": "run matrix product",
-              "Reshape": "run reshape" if getattr(s, "shape", None) else "run view"}.get(kind, "run other")}
+              "Reshape": "run reshape" if getattr(s, "shape", None) else "run view"}.get(kind, "run expression")}
     if kind == "Store" and s.op:
         found.add("run store +=")
     if kind == "Reduce":
@@ -539,8 +545,8 @@ def of_statement_of_run(s):
         found.add("run random" if s.text_.startswith("random") else "run arange")
     if hasattr(s, "e"):
         for n in walk(s.e):
-            if n.op == "call" and n.data == "where":
-                found.add("run where")
+            if n.op == "call" and n.data in ("where", "selp", "ldexp", "modf", "frexp"):
+                found.add(f"run {n.data}")
             if n.type in COMPLEX:
                 found.add("run complex")
             if n.type == "bool":

@@ -9,12 +9,14 @@ import struct
 import subprocess
 
 import scalars
-from host import Layout
+from gen_kernel import BLOCKS_1D, BLOCKS_2D, BLOCKS_3D
+from host import Launch, Layout
 from program import difference
 
 TIMEOUT = 90        # seconds, on a machine that may be busy: a program takes well below one
 PROCESSOR = 10      # seconds of processor time, more with a sanitizer
 MEMORY = 6 << 30
+DEVRT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "driver", "devrt.archive")
 
 
 class Tool:
@@ -47,8 +49,8 @@ class Tool:
 class Config:
     """Options of `kjit run`, the environment, and whether the arrays lie as the program says or in other layouts."""
 
-    def __init__(self, options=(), env=None, layouts=None):
-        self.options, self.env, self.layouts = list(options), env or {}, layouts
+    def __init__(self, options=(), env=None, layouts=None, shapes=None):
+        self.options, self.env, self.layouts, self.shapes = list(options), env or {}, layouts, shapes
 
     @property
     def fused(self):
@@ -59,28 +61,24 @@ class Config:
         return "--device=cuda" in self.options
 
     def __str__(self):
-        text = " ".join([f"{k}={v}" for k, v in sorted(self.env.items())] + self.options)
-        return text + (" (other layouts)" if self.layouts else "")
+        given = [f"{k}={v}" for k, v in sorted(self.env.items()) if k.startswith("KJIT_DOUBLE")]
+        text = " ".join(given + self.options)
+        return text + (" (other layouts)" if self.layouts else "") + (" (other blocks)" if self.shapes else "")
 
 
 def configurations(r, program, tool, count):
-    """For one program: the usual one, and others drawn at random."""
+    """For one program: the CPU, the driver double, then others drawn at random."""
     result = []
     for k in range(count):
-        options, env, layouts = [], {}, None
-        if k == 0 or r.chance(25):
-            options.append(f"-O{r.weighted([(5, 3), (2, 2), (2, 1)])}" if k else "-O3")
-        else:
-            options.append(f"-O{r.pick([0, 1, 2, 3])}")
+        options, env, layouts = [f"-O{r.weighted([(1, 0), (2, 1), (2, 2), (3, 3)])}"], {}, None
         if r.chance(25):
             options.append("--fp-contract=off")
-        if tool.double and (k == 2 or k > 2 and r.chance(20)):
+        if tool.double and (k == 1 or k > 1 and r.chance(25)):
             options.append("--device=cuda")
             env["KJIT_CUDA_DRIVER"] = tool.double
-            env["KJIT_CUDADEVRT"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "driver",
-                                                 "devrt.archive")
-            env["KJIT_CUDADEVRT"] = os.path.normpath(env["KJIT_CUDADEVRT"])
-            env["KJIT_DOUBLE_SEED"] = str(r.below(1000))    # the order in which lanes that have parted run
+            env["KJIT_CUDADEVRT"] = DEVRT
+            env["KJIT_DOUBLE_APART"] = str(r.below(3))      # do lanes that have parted meet again by themselves?
+            env["KJIT_DOUBLE_SEED"] = str(r.below(1000))    # in which order do they run?
         else:
             options.append("--device=cpu")
             if r.chance(60):
@@ -89,8 +87,21 @@ def configurations(r, program, tool, count):
                 options.append(f"--cpu={r.pick(tool.cpus)}")
         if r.chance(35) and not program.sees_layouts():
             layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str)) for a in program.arrays()}
-        result.append(Config(options, env, layouts))
+        shapes = {at: s for at, s in other_shapes(r, program).items() if r.chance(70)} if r.chance(40) else None
+        result.append(Config(options, env, layouts, shapes))
     return result
+
+
+def other_shapes(r, program):
+    """Grids and blocks for launches of kernels that do not depend on them."""
+    shapes = {}
+    for at, s in enumerate(program.run):
+        if not isinstance(s, Launch) or s.coverage is None:
+            continue
+        block = r.pick({1: BLOCKS_1D, 2: BLOCKS_2D, 3: BLOCKS_3D}[len(s.coverage)])
+        block = (block,) if isinstance(block, int) else block
+        shapes[at] = tuple(max(1, -(-n // b)) for n, b in zip(s.coverage, block)), block
+    return shapes
 
 
 class Outcome:
@@ -117,7 +128,7 @@ def execute(tool, program, config):
     os.makedirs(folder)
     path = os.path.join(folder, "program.knl")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(program.text(config.layouts))
+        f.write(program.text(config.layouts, config.shapes))
     names = program.saved()
     command = [tool.kjit, "run", path] + config.options
     for name in names:

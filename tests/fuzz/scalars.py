@@ -457,7 +457,7 @@ def ulps(got, want, t):
     """The distance of two floats in units in the last place of the second."""
     if same(got, want):
         return 0.0
-    if got != got or want != want:
+    if got != got or want != want or got == want:       # zeros of different sign
         return INF
     past = 0.0
     if math.isinf(want) or math.isinf(got):     # one beyond the largest number is one unit from it
