@@ -480,7 +480,8 @@ class RunGen:
             if k:
                 own = tuple(1 if r.chance(15) else n for n in shape[r.below(dims) if r.chance(25) else 0:])
             items = [values.value(r, t, 40) for _ in range(math.prod(own))]
-            array = HostArray(f"h{k}", t, own, items, Layout.random(r, own), r.chance(50) or k == 0)
+            array = HostArray(f"h{k}", t, own, items, Layout.random(r, own, True, False), r.chance(50) or k == 0)
+            array.directed = True
             self.program.run.append(array)
             self.hosts.append(array)
             self.known.append(Var(array.name, t))
@@ -621,7 +622,9 @@ class RunGen:
             items = [scalars.convert(r.between(low, 5), "i32", t) for _ in range(math.prod(real))]
             if t in INTS and ta == tb:
                 items = [values.scalar(r, t, 40) for _ in items]
-            array = HostArray(f"m{self.count}_{len(arrays)}", t, real, items, Layout.random(r, real), False)
+            layout = Layout.random(r, real, True, False)
+            array = HostArray(f"m{self.count}_{len(arrays)}", t, real, items, layout, False)
+            array.directed = True
             self.program.run.append(array)
             arrays.append(array)
             turns.append(turned_)

@@ -258,6 +258,7 @@ def elementwise(r, options, program, kernel_name, palette):
     plans = [random_plan(r, dims) for _ in range(r.weighted([(3, 1), (2, 2)]))]
     g = KernelGen(r, palette, options, program, plans)
     g.approximate = options.approximate
+    g.prints = not g.approximate and max(p.total for p in plans) <= 100 and r.chance(25)
     names = [Var(n, "i64", kept=True) for n in "xyz"[:dims]]
     if dims == 1:
         names[0].name = "i"
@@ -328,8 +329,8 @@ def independent(kernel, header, extents, strided):
     """Notes how many threads each launch needs, if nothing but the indices at the kernel's head depends on grid and
     block."""
     known = {id(n) for n in header}
-    if kernel.requires or kernel.attributes or any(
-            n.op in ("special", "apply") and id(n) not in known for n in walk(kernel.body)):
+    depends = [n for n in walk(kernel.body) if n.op in ("special", "apply") or n.op == "call" and n.data == "print"]
+    if kernel.requires or kernel.attributes or any(id(n) not in known for n in depends):
         return kernel
     for plan, shape in zip(kernel.facts["plans"], extents):
         need = list(reversed(shape))

@@ -259,6 +259,7 @@ def add_launches(r, p, kernel, options):
             if isinstance(a, HostArray) and args.count(a) == 1 and r.chance(6):
                 reads = v.get("use") == "in" or not options.without & {"in-writes"}
                 directions[v.name] = "In" if reads and r.chance(60) else "InOut"
+                a.directed, a.layout.device = True, False
         launch = Launch(kernel, plan.grid, plan.block, args, types, named, directions)
         launch.coverage = plan.coverage
         p.run.append(launch)

@@ -19,6 +19,7 @@ class Statements(Expressions):
         self.loops = 0              # how many loops are around
         self.loop = None            # the flow of the innermost one
         self.locals_made = 0
+        self.prints = False         # may lines be written?
         self.trips = 1              # the turns of the loops around, multiplied
         self.result = False         # of a function: its result's type; False: a kernel; None: no result
         self.may_return = True
@@ -397,9 +398,18 @@ class Statements(Expressions):
         self.declare(var)
         return s
 
+    def printed(self):
+        """A line of integers and bools."""
+        r = self.r
+        self.room = 8
+        types = [r.pick(INTS + ("bool",)) for _ in range(r.between(1, 3))]
+        return do(Expr("call", None, [Expr("text", None, (), "line")] + [self.value(t, 1) for t in types], "print"))
+
     def assertion(self):
         """Something that always holds."""
         r = self.r
+        if self.prints and not self.need and r.chance(50):
+            return self.printed()
         self.room = self.options.room
         n = r.between(2, 40)
         t = r.pick(["i32", "i64", "u32", "u8"])

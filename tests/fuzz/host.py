@@ -15,21 +15,23 @@ class Layout:
     """How an array of a shape lies in its base: for each axis (before, step, after, reversed), a start, and whether the
     axes are in the opposite order."""
 
-    def __init__(self, shape, axes=None, front=0, back=0, transposed=False):
+    def __init__(self, shape, axes=None, front=0, back=0, transposed=False, device=False):
         self.shape = tuple(shape)
+        self.device = device        # a copy in device memory, which comes back at the end
         self.axes = axes or [(0, 1, 0, False)] * len(self.shape)
         self.front, self.back, self.transposed = front, back, transposed
 
     @classmethod
-    def random(cls, r, shape, transposes=True):
+    def random(cls, r, shape, transposes=True, devices=True):
         dims = len(shape)
+        device = devices and r.chance(8)
         if r.chance(30):
-            return cls(shape, None, 0, 0, transposes and dims > 1 and r.chance(40))
+            return cls(shape, None, 0, 0, transposes and dims > 1 and r.chance(40), device)
         axes = []
         for _ in shape:
             step = r.weighted([(7, 1), (2, 2), (1, 3)])
             axes.append((r.below(3), step, r.below(3), r.chance(20)))
-        return cls(shape, axes, r.below(5), r.below(4), transposes and dims > 1 and r.chance(30))
+        return cls(shape, axes, r.below(5), r.below(4), transposes and dims > 1 and r.chance(30), device)
 
     def inner_shape(self):
         """The base's shape behind reshape, before slices and the exchange of axes."""
@@ -135,6 +137,7 @@ class HostArray:
     def __init__(self, name, elem, shape, values_, layout, compared=True):
         self.name, self.elem, self.shape, self.values = name, elem, tuple(shape), values_
         self.layout, self.compared = layout, compared
+        self.directed = False       # is it given as In or InOut, which is for host arrays?
         self.unknown = False        # does the reference not know what comes into it?
         self.bound = None           # of results of functions: how many units in the last place they may be off
 
@@ -177,7 +180,7 @@ class HostArray:
         else:
             lines.append(f"let {base} = zeros({total}, {t})")
             if not total:
-                return lines + [f"let {self.name} = {layout.text(base, t)}"]
+                return lines + self.named(layout, base)
             columns = [leaf_values(t, v) for v in whole]
             for k, (path, part, extents, _) in enumerate(leaves(t)):
                 place = ".".join((base,) + path)
@@ -185,8 +188,13 @@ class HostArray:
                     lines.append(f"{place}[:] = {number(columns[0][k][0], part)}")
                 else:
                     lines.append(f"{place} = array({nested([c[k] for c in columns], extents, part)}, {part})")
-        lines.append(f"let {self.name} = {layout.text(base, t)}")
-        return lines
+        return lines + self.named(layout, base)
+
+    def named(self, layout, base):
+        if layout.device:
+            return [f"let {self.name}_host = {layout.text(base, self.elem)}",
+                    f"let {self.name} = to_device({self.name}_host)"]
+        return [f"let {self.name} = {layout.text(base, self.elem)}"]
 
     def saved(self):
         """What is compared: (name in the run block, an expression for it or None, slot, scalar type, extents)."""
@@ -233,6 +241,8 @@ class Launch:
     def text(self, shape=None):
         """The statement; `shape`: another grid and block."""
         grid, block = shape or (self.grid, self.block)
+        where = f"{self.kernel.name}[{extents_text(grid)}, {extents_text(block)}]" if block else \
+            f"{self.kernel.name}.forall({grid[0]})"
         given = []
         named = False
         for p, a in zip(self.kernel.params, self.args):
@@ -244,7 +254,7 @@ class Launch:
                 text = f"{self.directions[p.name]}({text})"
             named = named or p.name in self.by_name or p.get("const")
             given.append(f"{p.name}={text}" if named else text)
-        return f"{self.kernel.name}[{extents_text(grid)}, {extents_text(block)}]({', '.join(given)})"
+        return f"{where}({', '.join(given)})"
 
 
 class ConstFill:

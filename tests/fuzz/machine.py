@@ -396,11 +396,17 @@ def resume(t):
 class Machine:
     def __init__(self, fuel=1_000_000, tracks=False, shuffle=None):
         self.fuel, self.tracks, self.shuffle, self.queue = fuel, tracks, shuffle, []
+        self.lines, self.printed = [], []       # what kernels wrote; of this launch, with what it is ordered by
+
+    def write(self, thread, line):
+        self.printed.append((thread.bz, thread.by, thread.bx, thread.z, thread.y, thread.x, len(self.printed), line))
 
     def launch(self, function, waits, grid, block, args):
         Launch(self, function, waits, grid, block, args).run()
         while self.queue:
             self.queue.pop(0).run()
+        self.lines += [entry[-1] for entry in sorted(self.printed)]
+        self.printed.clear()
 
 
 # ---- Operations of warps: lanes that are there by number; (kind, site, mask, operation, value, argument) ----

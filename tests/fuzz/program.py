@@ -11,6 +11,7 @@ class Program:
     def __init__(self, seed):
         self.seed = seed
         self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], []
+        self.machine = None
         self.run = []               # HostArrays, Launches and statements of expr_run.py, in order
 
     def arrays(self):
@@ -31,6 +32,8 @@ class Program:
             else:
                 lines += [s.text((shapes or {}).get(k))] if isinstance(s, Launch) else s.lines()
         for a in self.arrays():
+            if layouts[a.name].device:
+                lines.append(f"{a.name}.copy_to_host({a.name}_host)")
             lines += [f"let {name} = {e}" for name, e, *_ in a.saved() if e] if a.compared else []
         return "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
 
@@ -41,7 +44,7 @@ class Program:
 
     def reference(self, fused=True, tracks=False, shuffle=None, fuel=400_000):
         """What all arrays hold in the end: name -> values in C order. Raises Undefined and Exhausted."""
-        m = machine.Machine(fuel, tracks, shuffle)
+        m = self.machine = machine.Machine(fuel, tracks, shuffle)
         translator = Translator(fused)
         lists = machine.Tracked if tracks else list
         views, computed = {}, {}
@@ -54,6 +57,7 @@ class Program:
             else:
                 s.execute(translator, views, computed)
         results = {name: (v.elem, v.shape, numbers(v.elem, v.values())) for name, v in computed.items()}
+        results["lines"] = m.lines
         return {a.name: views[a.name].values() for a in self.arrays()}, results
 
     @staticmethod
@@ -75,6 +79,10 @@ class Program:
         m.tracks = tracks and not s.kernel.facts.get("locks")       # what a lock orders looks like a race
         m.launch(function, waits, s.grid, s.block, args)
         m.tracks = tracks
+
+    def printed(self):
+        """Does a kernel write lines?"""
+        return any(n.op == "call" and n.data == "print" for k in self.kernels for n in walk(k.body))
 
     def expected(self, contents, layouts=None):
         """For each saved array its type and numbers, as they lie in the base."""

@@ -97,7 +97,7 @@ class Reducer:
             plain = Config(config.options, config.env, config.layouts)
             if not self.interesting(plain):     # the other grids and blocks become the program's own
                 for at, (grid, block) in config.shapes.items():
-                    self.program.run[at].grid, self.program.run[at].block = grid, block
+                    self.program.run[at].grid, self.program.run[at].block = grid, block or (256,)
             config = plain
         if config.layouts is not None:
             plain = Config(config.options, config.env, None)
@@ -269,7 +269,7 @@ class Reducer:
         for a in self.program.arrays():
             old = a.layout
             plain = Layout(a.shape)
-            if old.total != plain.total or old.transposed:
+            if old.total != plain.total or old.transposed or old.device:
                 self.attempt(lambda: setattr(a, "layout", plain), lambda: setattr(a, "layout", old))
 
     def plain_values(self):

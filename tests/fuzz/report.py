@@ -13,7 +13,7 @@ def write(path, program, finding, original):
     options = "".join(o + " " for o in config.options if not o.startswith("--device=cpu"))
     if config.on_cuda:
         lines.append("# REQUIRES: double")
-    lines.append(f"# RUN: {'%double ' if config.on_cuda else ''}%kjit run {options}%s")
+    lines.append(f"# RUN: {'%double ' if config.on_cuda else ''}%kjit run {options}%s{' | FileCheck %s' if program.printed() else ''}")
     lines += ["#", f"# Found by tests/fuzz/fuzz.py --program={program.seed}, with {original.config}"]
     lines += [f"# {line}"[:160].rstrip() for line in finding.text.strip().split("\n")[:12]]
     text = "\n".join(lines) + "\n\n" + program.text()
@@ -30,9 +30,9 @@ def expectations(program, config):
     except Exception:       # a finding of the generator itself
         return []
     unknown = program.unknown()
+    lines = [f"# CHECK: {line}" for line in computed.pop("lines")]
     arrays = {name: (t, None, want) for name, (t, want) in program.expected(contents).items() if name not in unknown}
     arrays.update(computed)
-    lines = []
     for name, (t, shape, want) in arrays.items():
         lines += array_expectations(name, t, shape, want)
     return lines

@@ -83,6 +83,7 @@ def table(without=()):
     rows += [f"atomic add {t}" for t in FLOATS]
     rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas")] + [
         "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
+    rows += ["print", "array in device memory"]
     rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
              "strides",
              "index guarded by a condition", "index modulo an extent", "index mirrored", "shift modulo the width"]
@@ -410,7 +411,7 @@ def of_call(e):
         return {"function sincos"}
     if isinstance(e.type, Tup):
         return {f"{e.data} {e.type.parts[0]}"}
-    if e.data in ("isnan", "isinf", "isfinite", "any", "all", "assert"):
+    if e.data in ("isnan", "isinf", "isfinite", "any", "all", "assert", "print"):
         return {e.data}
     return {f"{e.data} {e.type}"}
 
@@ -502,6 +503,8 @@ def of_layout(a):
         found.add("layout with steps")
     if any(backwards for _, _, _, backwards in a.layout.axes):
         found.add("layout reversed")
+    if a.layout.device:
+        found.add("array in device memory")
     if 0 in a.shape:
         found.add("array without elements")
     return found

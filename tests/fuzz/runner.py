@@ -86,7 +86,7 @@ def configurations(r, program, tool, count):
             if tool.cpus and r.chance(60):
                 options.append(f"--cpu={r.pick(tool.cpus)}")
         if r.chance(35) and not program.sees_layouts():
-            layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str)) for a in program.arrays()}
+            layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str), not a.directed) for a in program.arrays()}
         shapes = {at: s for at, s in other_shapes(r, program).items() if r.chance(70)} if r.chance(40) else None
         result.append(Config(options, env, layouts, shapes))
     return result
@@ -101,6 +101,8 @@ def other_shapes(r, program):
         block = r.pick({1: BLOCKS_1D, 2: BLOCKS_2D, 3: BLOCKS_3D}[len(s.coverage)])
         block = (block,) if isinstance(block, int) else block
         shapes[at] = tuple(max(1, -(-n // b)) for n, b in zip(s.coverage, block)), block
+        if len(block) == 1 and r.chance(20):
+            shapes[at] = tuple(s.coverage), None        # forall
     return shapes
 
 
@@ -150,7 +152,8 @@ def execute(tool, program, config):
         kind = "crash" if "Sanitizer" in said or "runtime error" in said or "internal" in said else "failed"
         return Outcome(kind, f"status {done.returncode}\n{said}")
     try:
-        return Outcome("ok", "", {name: read_npy(os.path.join(folder, name + ".npy")) for name in names})
+        arrays = {name: read_npy(os.path.join(folder, name + ".npy")) for name in names}
+        return Outcome("ok", done.stdout.decode("utf-8", "replace"), arrays)
     except (OSError, ValueError, SyntaxError, struct.error) as error:
         return Outcome("failed", f"a file that was saved cannot be read: {error}")
 
@@ -247,7 +250,12 @@ class Check:
             finding = self.compared(config, name, t, want, got, bounds.get(name))
             if finding:
                 return finding
+        lines = "".join(line + "\n" for line in computed["lines"])
+        if outcome.text != lines:
+            return Finding("different", config, f"what is printed: expected\n{lines[:300]}\ngot\n{outcome.text[:300]}")
         for name, result in computed.items():
+            if name == "lines":
+                continue
             finding = self.compared_result(config, name, result, outcome.arrays[name])
             if finding:
                 return finding

@@ -542,6 +542,10 @@ class Expressions:
     def x_code(self, e, t):
         return e.data
 
+    def call_print(self, e, t):
+        parts = [repr(a.data) if a.op == "text" else f"str({self.expr(a)})" for a in e.args]
+        return f"c.machine.write(t, ' '.join([{', '.join(parts)}]))"
+
     def call_assert(self, e, t):
         return f"holds({self.expr(e.args[0])})"
 
