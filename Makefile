@@ -114,7 +114,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -151,6 +151,11 @@ valgrind-tests: $(BUILD)/kjit $(BUILD)/libkjit.so $(VALGRIND_PROGRAMS:%=$(BUILD)
 	@BUILD=$(BUILD)/valgrind LLVM_BIN=$(LLVM_BIN) KJIT_WRAPPER="$(CURDIR)/tests/valgrind" \
 	    LD_LIBRARY_PATH=$(abspath $(BUILD))/valgrind tests/run $(VALGRIND_TESTS) \
 	    $(VALGRIND_PROGRAMS:%=$(BUILD)/valgrind/tests/generated/programs/api-%.test)
+
+# PROGRAMS=n runs so many programs; FUZZ has further options, of tests/fuzz/fuzz.py --help.
+fuzz: all $(BUILD)/tests/driver/libcuda.so.1 ## run generated programs for SECONDS=n, from SEED=n, against a reference interpreter
+	@tests/fuzz/fuzz.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
+	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
 
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh

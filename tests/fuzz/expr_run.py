@@ -1,0 +1,645 @@
+"""Expressions of whole arrays in the run block: section 16 of docs/language.md, with the reference for each statement.
+
+An array in an expression stands for one of its elements, so that the expression of an element is what kernels have."""
+import math
+
+import scalars
+from build import binary, call, chained, compare, conv, lit, name, unary
+from gen_expr import EXACT_1, EXACT_2, Expressions
+from host import HostArray, Layout
+from machine import View, new_array, store
+from scalars import COMPLEX, FLOATS, INTS, PART, REALS, ROUND
+from tree import Tup, Var, walk, write
+import values
+
+
+# ---- Views by Python's rules ----
+
+class Slice:
+    """One subscript: an index, or start, stop and step with None for what is left out."""
+
+    def __init__(self, index=None, start=None, stop=None, step=None):
+        self.index, self.start, self.stop, self.step = index, start, stop, step
+
+    def text(self):
+        if self.index is not None:
+            return str(self.index)
+        text = f"{'' if self.start is None else self.start}:{'' if self.stop is None else self.stop}"
+        return text + ("" if self.step is None else f":{self.step}")
+
+    def applied(self, n):
+        """(offset, extent or None, step) on an axis of n."""
+        if self.index is not None:
+            return self.index + n if self.index < 0 else self.index, None, 0
+        start, stop, step = slice(self.start, self.stop, self.step).indices(n)
+        return start, max(0, -(-(stop - start) // step)), step
+
+
+def sliced(view, subscripts):
+    off, shape, strides = view.off, [], []
+    for k, (n, stride) in enumerate(zip(view.shape, view.strides)):
+        first, extent, step = subscripts[k].applied(n) if k < len(subscripts) else (0, n, 1)
+        if extent is None or extent:
+            off += first * stride
+        if extent is not None:
+            shape.append(extent)
+            strides.append(stride * step)
+    return View(view.buf, view.elem, off, tuple(shape), tuple(strides))
+
+
+def random_slice(r, n, keep):
+    """A subscript for an axis of n; `keep`: it stays an axis."""
+    if not keep and r.chance(50):
+        return Slice(index=r.between(-n, n - 1))
+    form = r.below(6)
+    if form == 0:
+        return Slice()
+    if form == 1:
+        return Slice(step=r.pick([-1, 2, -2, 3]))
+    start = r.pick([None, r.below(n), -r.between(1, n)])
+    stop = r.pick([None, r.between(0, n + 2), -r.between(1, n)])
+    return Slice(start=start, stop=stop, step=r.pick([None, None, 1, 2, -1]))
+
+
+def broadcast(shapes):
+    """The common shape; None if there is none."""
+    result = []
+    for k in range(1, max((len(s) for s in shapes), default=0) + 1):
+        extents = {s[-k] for s in shapes if len(s) >= k} - {1}
+        if len(extents) > 1:
+            return None
+        result.insert(0, extents.pop() if extents else 1)
+    return tuple(result)
+
+
+def stretched(view, shape):
+    """The view with the axes of a shape."""
+    missing = len(shape) - len(view.shape)
+    strides = [0] * missing + [0 if n == 1 else s for n, s in zip(view.shape, view.strides)]
+    return View(view.buf, view.elem, view.off, tuple(shape), tuple(strides))
+
+
+# ---- Statements ----
+
+class Statement:
+    """`e` is the expression, over Vars with the fact `array`: the name of an array of the run block."""
+    results = ()
+
+    def leaves(self):
+        found = {}
+        for n in walk(self.e):
+            if n.op == "name":
+                found[n.data.uid] = n.data
+        return list(found.values())
+
+    def uses(self):
+        return {v.name for v in self.leaves()}
+
+    def elements(self, translator, views):
+        """The expression's shape and its elements in C order."""
+        leaves = self.leaves()
+        function = translator.elementwise(self.e, leaves)
+        shape = broadcast([views[v.name].shape for v in leaves])
+        columns = [stretched(views[v.name], shape).values() for v in leaves]
+        return shape, [function(*row) for row in zip(*columns)]
+
+
+def keep(views, computed, array_name, t, shape, items):
+    view = new_array(t, shape)
+    for k, x in zip(view.places(), items):
+        store(t, view.buf, k, x)
+    views[array_name] = computed[array_name] = view
+
+
+class Compute(Statement):
+    """let name = expression"""
+
+    def __init__(self, array_name, e):
+        self.results, self.e = [array_name], e
+
+    def lines(self):
+        return [f"let {self.results[0]} = {write(self.e)}"]
+
+    def execute(self, translator, views, computed):
+        shape, items = self.elements(translator, views)
+        keep(views, computed, self.results[0], self.e.type, shape, items)
+
+
+class Several(Statement):
+    """let a, b = modf(x) or frexp(x)"""
+
+    def __init__(self, names, e):
+        self.results, self.e = names, e
+
+    def lines(self):
+        return [f"let {', '.join(self.results)} = {write(self.e)}"]
+
+    def execute(self, translator, views, computed):
+        shape, items = self.elements(translator, views)
+        for k, (array_name, t) in enumerate(zip(self.results, self.e.type.parts)):
+            keep(views, computed, array_name, t, shape, [x[k] for x in items])
+
+
+class Store(Statement):
+    """a[slices] = expression, or += and the like"""
+
+    def __init__(self, array, subscripts, op, e):
+        self.array, self.subscripts, self.op, self.e = array, subscripts, op, e
+
+    def uses(self):
+        return super().uses() | {self.array.name}
+
+    def lines(self):
+        subs = ", ".join(s.text() for s in self.subscripts)
+        return [f"{self.array.name}[{subs}] {self.op}= {write(self.e)}"]
+
+    def execute(self, translator, views, computed):
+        target = sliced(views[self.array.name], self.subscripts)
+        old = Var("old", self.array.elem)
+        e = binary(self.op, name(old), self.e) if self.op else conv_by_itself(self.e, self.array.elem)
+        leaves = Statement.leaves(self)
+        function = translator.elementwise(e, leaves + [old])
+        columns = [stretched(views[v.name], target.shape).values() for v in leaves]
+        before = target.values()
+        rows = zip(*columns, before) if columns else zip(before)
+        for k, x in zip(target.places(), [function(*row) for row in rows]):
+            store(target.elem, target.buf, k, scalars.convert(x, e.type, target.elem))
+
+
+def conv_by_itself(e, t):
+    return e if e.type == t else conv(t, e)
+
+
+class Reduce(Statement):
+    """sum, mean, min and the like along axes; or of all, when an array of one element takes it."""
+
+    def __init__(self, array_name, what, e, axes, keepdims, method, dims):
+        self.results, self.what, self.e, self.axes = [array_name], what, e, axes
+        self.keepdims, self.method = keepdims, method
+        self.number = axes is None or dims == len(axes) and not keepdims
+
+    def lines(self):
+        given = []
+        if self.axes is not None:
+            axes = ", ".join(map(str, self.axes))
+            given.append(f"axis={axes}" if len(self.axes) == 1 else f"axis=({axes})")
+        if self.keepdims:
+            given.append("keepdims=true")
+        if self.method:
+            text = f"{write(self.e, 13)}.{self.what}({', '.join(given)})"
+        else:
+            text = f"{self.what}({', '.join([write(self.e)] + given)})"
+        return [f"let {self.results[0]} = " + (f"array([{text}], {self.result_type()})" if self.number else text)]
+
+    def result_type(self):
+        t = self.e.type
+        if self.what in ("any", "all"):
+            return "bool"
+        if self.what in ("argmin", "argmax"):
+            return "i64"
+        if self.what == "sum":
+            return t if t in FLOATS + COMPLEX else "u64" if t in scalars.UNSIGNED else "i64"
+        if self.what == "mean":
+            return "f64" if self.number else t if t in FLOATS else "f32"
+        return t
+
+    def execute(self, translator, views, computed):
+        shape, items = self.elements(translator, views)
+        dims = len(shape)
+        axes = {a % dims for a in self.axes} if self.axes is not None else set(range(dims))
+        groups = {}
+        for k, x in enumerate(items):
+            place, rest = [], k
+            for n in reversed(shape):
+                place.insert(0, rest % n)
+                rest //= n
+            groups.setdefault(tuple(i for d, i in enumerate(place) if d not in axes), []).append(x)
+        out = [self.reduced(g) for g in groups.values()]
+        left = tuple(1 if d in axes else n for d, n in enumerate(shape) if self.keepdims or d not in axes)
+        keep(views, computed, self.results[0], self.result_type(), (1,) if self.number else left, out)
+
+    def reduced(self, items):
+        t, what = self.e.type, self.what
+        if what in ("any", "all"):
+            return (any if what == "any" else all)(x != 0 for x in items)
+        if what in ("sum", "mean"):
+            total = complex(sum(x.real for x in items), sum(x.imag for x in items)) if t in COMPLEX else sum(items)
+            if what == "sum":
+                return scalars.wrap(total, self.result_type()) if t in INTS + ("bool",) else total
+            result = self.result_type()
+            return ROUND[result](total / len(items))
+        best = 0
+        for k, x in enumerate(items):
+            if x != x:
+                best = k
+                break
+            if x < items[best] if what.endswith("min") else x > items[best]:
+                best = k
+        return best if what.startswith("arg") else items[best]
+
+
+class Cumsum(Statement):
+    def __init__(self, array_name, e, axis):
+        self.results, self.e, self.axis = [array_name], e, axis
+
+    def lines(self):
+        return [f"let {self.results[0]} = cumsum({write(self.e)}{'' if self.axis is None else f', axis={self.axis}'})"]
+
+    def execute(self, translator, views, computed):
+        shape, items = self.elements(translator, views)
+        t = self.e.type
+        result = t if t in FLOATS else "u64" if t in scalars.UNSIGNED else "i64"
+        axis = None if self.axis is None else self.axis % len(shape)
+        inner = 1 if axis is None else math.prod(shape[axis + 1:])
+        length = len(items) if axis is None else shape[axis]
+        out = [None] * len(items)
+        for k in range(len(items)):
+            before = 0 if k // inner % length == 0 else out[k - inner]
+            total = before + items[k]
+            out[k] = scalars.wrap(int(total), result) if result in INTS else total
+        keep(views, computed, self.results[0], result, (len(items),) if axis is None else shape, out)
+
+
+class Matmul(Statement):
+    """a @ b of arrays of one to three axes, perhaps transposed."""
+
+    def __init__(self, array_name, a, b, transposed):
+        self.results, self.a, self.b, self.transposed = [array_name], a, b, transposed
+
+    def uses(self):
+        return {self.a.name, self.b.name}
+
+    def lines(self):
+        a, b = (x.name + (".T" if t else "") for x, t in zip((self.a, self.b), self.transposed))
+        return [f"let {self.results[0]} = {a} @ {b}"]
+
+    def execute(self, translator, views, computed):
+        a, b = (turned(views[x.name], t) for x, t in zip((self.a, self.b), self.transposed))
+        t = scalars.common(a.elem, b.elem)
+        stack = broadcast([a.shape[:-2], b.shape[:-2]]) if len(a.shape) > 1 and len(b.shape) > 1 else ()
+        if len(a.shape) > 1:
+            a = stretched(a, stack + a.shape[-2:]) if len(b.shape) > 1 else a
+        if len(b.shape) > 1:
+            b = stretched(b, stack + b.shape[-2:]) if len(a.shape) > 1 else b
+        rows = a.shape[:-1]
+        columns = b.shape[-1:] if len(b.shape) > 1 else ()
+        av, bv = a.values(), b.values()
+        n = a.shape[-1]
+        out = []
+        width = math.prod(columns)
+        for i in range(math.prod(rows)):
+            plane = i // rows[-1] if len(rows) > 1 and len(b.shape) > 2 else 0
+            for j in range(width):
+                total = 0
+                for k in range(n):
+                    x = scalars.convert(av[i * n + k], a.elem, t)
+                    y = scalars.convert(bv[(plane * n + k) * width + j], b.elem, t)
+                    total = total + x * y
+                out.append(scalars.wrap(total, t) if t in INTS else ROUND[t](float(total)))
+        keep(views, computed, self.results[0], t, rows + columns, out)
+
+
+def turned(view, transposed):
+    return View(view.buf, view.elem, view.off, view.shape[::-1], view.strides[::-1]) if transposed else view
+
+
+class Reshape(Statement):
+    """A view in another shape, or a part of one, and its copy."""
+
+    def __init__(self, array_name, array, shape, subscripts, copied):
+        self.results, self.array, self.shape = [array_name], array, shape
+        self.subscripts, self.copied = subscripts, copied
+
+    def uses(self):
+        return {self.array.name}
+
+    def lines(self):
+        text = f"{self.array.name}"
+        if self.subscripts:
+            text += f"[{', '.join(s.text() for s in self.subscripts)}]"
+        if self.shape:
+            text = f"copy({text}).reshape({', '.join(map(str, self.shape))})"
+        elif self.copied:
+            text = f"copy({text})"
+        return [f"let {self.results[0]} = {text}"]
+
+    def execute(self, translator, views, computed):
+        view = sliced(views[self.array.name], self.subscripts)
+        if not self.shape and not self.copied:      # the same memory: what is stored there later is seen
+            views[self.results[0]] = computed[self.results[0]] = view
+            return
+        items = view.values()
+        shape = view.shape
+        if self.shape:
+            shape = tuple(len(items) // -math.prod(self.shape) if n < 0 else n for n in self.shape)
+        keep(views, computed, self.results[0], self.array.elem, shape, items)
+
+
+class Fill(Statement):
+    """Arrays made by arange, full, ones and the random functions."""
+
+    def __init__(self, array_name, text, t, shape, items):
+        self.results, self.text_, self.t, self.shape, self.items = [array_name], text, t, shape, items
+
+    def uses(self):
+        return set()
+
+    def lines(self):
+        return [f"let {self.results[0]} = {self.text_}"]
+
+    def execute(self, translator, views, computed):
+        keep(views, computed, self.results[0], self.t, self.shape, self.items())
+
+
+# ---- The generator ----
+
+class ArrayExpressions(Expressions):
+    """Expressions with arrays for leaves. Numbers are literals here, so every operation has an array in it."""
+
+    def __init__(self, r, arrays, options):
+        super().__init__(r, [v.type for v in arrays], options)
+        self.names = arrays
+        self.room = options.room
+
+    def leaf(self, t):
+        r = self.r
+        same = [v for v in self.names if v.type == t]
+        if same and r.chance(85):
+            return name(r.pick(same))
+        if t == "bool":
+            v = r.pick([v for v in self.names if v.type in REALS])
+            return compare(r.pick(["<", ">", "==", "!="]), name(v), lit(values.literal(r, v.type)))
+        if t in COMPLEX:
+            p = r.pick([v for v in self.names if v.type in REALS])
+            return conv(t, name(p)) if PART[t] != "f32" or p.type != "f64" else conv(t, conv("f32", name(p)))
+        others = [v for v in self.names if v.type in REALS
+                  and not (self.off("int-f16") and t == "f16" and v.type in INTS and not scalars.converts(v.type, t))]
+        return conv(t, name(r.pick(others))) if others else conv(t, conv("i8", name(self.names[0])))
+
+    def constant(self, t):
+        return self.leaf(t)
+
+    def narrower(self, t, depth):
+        return self.real(t, depth)
+
+    def conditional(self, t, depth):
+        a, b = self.pair(t, depth)
+        what = "selp" if not self.off("run-functions") and self.r.chance(40) else "where"
+        return call(what, t, self.bool(depth), a, b)
+
+    def converted(self, t, depth):
+        source = self.r.pick([s for s in REALS if s != t])
+        if self.off("int-f16") and t == "f16" and source in INTS and not scalars.converts(source, t):
+            source = "i8"
+        return conv(t, self.real(source, depth))
+
+    def function(self, t, depth):
+        return self.leaf(t)
+
+    def exact_call(self, t, depth):
+        r = self.r
+        form = r.below(10)
+        if form < 5:
+            return call(r.pick(EXACT_1), t, self.real(t, depth))
+        if form < 8:
+            f = r.pick(EXACT_2[1:] if self.off("zeros") else EXACT_2)
+            return call(f, t, self.real(t, depth), self.real(t, depth))
+        if form == 8 and not self.off("run-functions"):
+            return call("ldexp", t, self.real(t, depth), binary("%", self.real("i32", 0), lit(40)))
+        return call("fma", t, self.real(t, depth), self.real(t, depth), self.real(t, depth))
+
+    def simple_test(self):
+        return self.leaf("bool")
+
+    def joined(self, depth):
+        return binary(self.r.pick("&|"), self.bool(depth), self.bool(depth))
+
+    def bool(self, depth):
+        r = self.r
+        self.room -= 1
+        if depth <= 0 or self.room < 0:
+            return self.leaf("bool")
+        return r.weighted([(6, self.comparison), (2, self.chain), (3, self.bools), (1, self.classified),
+                           (1, lambda d: unary("~", self.bool(d))), (1, lambda d: self.leaf("bool"))])(depth - 1)
+
+    def comparison(self, depth):
+        t = self.r.pick([t for t in self.palette if t in REALS])
+        return compare(self.r.pick(["<", "<=", ">", ">=", "==", "!="]), *self.pair(t, depth))
+
+    def chain(self, depth):
+        t = self.r.pick([t for t in self.palette if t in REALS])
+        ops = [self.r.pick(["<", "<=", "==", "!="]) for _ in range(2)]
+        return chained(ops, self.operand(t, 0), self.real(t, depth), self.operand(t, 0))
+
+    def classified(self, depth):
+        t = self.r.pick([t for t in self.palette if t in FLOATS] or ["f32"])
+        return call(self.r.pick(["isnan", "isinf", "isfinite"]), "bool", self.real(t, depth))
+
+    def complex(self, t, depth):
+        r = self.r
+        self.room -= 2
+        if depth <= 0 or self.room < 0:
+            return self.leaf(t)
+        p = PART[t]
+        return r.weighted([(5, lambda d: binary(r.pick("+-*"), self.complex(t, d), self.complex(t, d))),
+                           (3, lambda d: binary(r.pick("+-*"), self.real(p, d), self.complex(t, d))),
+                           (1, lambda d: unary("-", self.complex(t, d))),
+                           (1, lambda d: call("conj", t, self.complex(t, d))),
+                           (1, lambda d: self.leaf(t))])(depth - 1)
+
+
+def make_run(r, program, options):
+    """Some statements over arrays of their own."""
+    g = RunGen(r, program, options)
+    g.arrays()
+    for _ in range(r.between(2, 5)):
+        s = g.statement()
+        if s is not None:
+            program.run.append(s)
+
+
+class RunGen:
+    def __init__(self, r, program, options):
+        self.r, self.program, self.options = r, program, options
+        self.hosts, self.known, self.count = [], [], 0
+
+    def new_name(self):
+        self.count += 1
+        return f"e{self.count}"
+
+    def arrays(self):
+        """Arrays whose shapes go together."""
+        r = self.r
+        dims = r.weighted([(3, 1), (4, 2), (1, 3)])
+        shape = [r.between(1, 40)] if dims == 1 else [r.between(1, 7) for _ in range(dims)]
+        self.shape = tuple(shape)
+        types = [r.pick(["i32", "f32", "i8", "f64"])] + [r.pick(REALS) for _ in range(r.between(1, 2))]
+        types.append(r.pick(["bool", "c64", "c128", "f32", "i32"]))
+        for k, t in enumerate(types):
+            own = self.shape
+            if k:
+                own = tuple(1 if r.chance(15) else n for n in shape[r.below(dims) if r.chance(25) else 0:])
+            items = [values.value(r, t, 40) for _ in range(math.prod(own))]
+            array = HostArray(f"h{k}", t, own, items, Layout.random(r, own, True, False), r.chance(50) or k == 0)
+            array.directed = True
+            self.program.run.append(array)
+            self.hosts.append(array)
+            self.known.append(Var(array.name, t))
+        if r.chance(30):
+            self.filled()
+
+    def filled(self):
+        """Arrays that functions fill."""
+        import libm
+        r = self.r
+        n, seed, array_name = r.between(1, 30), r.between(0, 1 << 40), self.new_name()
+        form = r.below(4)
+        if form == 0:
+            t = r.pick(["f32", "f64"])
+            s = Fill(array_name, f"random.uniform({n}, {t}, seed={seed})", t, (n,),
+                     lambda: [libm.uniform(seed, k, t) for k in range(n)])
+        elif form == 1:
+            t = r.pick([t for t in INTS if t != "u64"])
+            low, high = sorted([values.scalar(r, t, 60), values.scalar(r, t, 60)])
+            high += low == high
+            s = Fill(array_name, f"random.randint({low}, {high}, {n}, {t}, seed={seed})", t, (n,),
+                     lambda: [libm.randint(low, high, seed, k, t) for k in range(n)])
+        elif form == 2:
+            t = r.pick(INTS + ("f32", "f64"))
+            start, step = r.between(0, 20), r.between(1, 3)
+            items = [float(x) if t in FLOATS else x for x in range(start, start + n * step, step)]
+            s = Fill(array_name, f"arange({start}, {start + n * step}, {step}, {t})", t, (n,), lambda: items)
+        else:
+            t = r.pick(REALS)
+            s = Fill(array_name, f"ones({n}, {t})", t, (n,), lambda: [1.0 if t in FLOATS else 1] * n)
+        self.program.run.append(s)
+
+    def full(self, t):
+        g = ArrayExpressions(self.r, self.known, self.options)
+        return g.value(t, self.r.between(1, 4))
+
+    def statement(self):
+        return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum),
+                                (2, self.matmul), (0 if "run-functions" in self.options.without else 2, self.several),
+                                (2, self.reshape)])()
+
+    def compute(self):
+        t = self.r.pick(REALS + ("bool",)) if self.r.chance(40) else self.r.pick(self.known).type
+        e = self.full(t)
+        return Compute(self.new_name(), e) if e.op != "name" else None      # which would be the array itself
+
+    def several(self):
+        t = self.r.pick(FLOATS)
+        f = self.r.pick(["modf", "frexp"])
+        e = call(f, Tup((t, t) if f == "modf" else (t, "i32")), self.full(t))
+        return Several([self.new_name(), self.new_name()], e)
+
+    def store(self):
+        r = self.r
+        array = self.hosts[0] if r.chance(60) else r.pick(self.hosts)
+        subscripts = [random_slice(r, n, k == len(array.shape) - 1) for k, n in enumerate(array.shape)]
+        subscripts = subscripts[:r.between(1, len(subscripts))]
+        target = sliced(array.make(array.layout, None, list), subscripts)
+        fitting = [v for v, h in zip(self.known, self.hosts) if broadcast([h.shape, target.shape]) == target.shape]
+        if not fitting or not any(v.type in REALS for v in fitting):
+            return None
+        g = ArrayExpressions(r, fitting, self.options)
+        t = array.elem
+        op = ""
+        if t in REALS and r.chance(40):
+            op = r.pick(["+", "-", "*"] + (["//", "%", "&", "|"] if t in INTS else []))
+        e = g.value(t, r.between(1, 3))
+        if t in REALS and not op and r.chance(20):
+            narrow = [s for s in REALS if s != t and scalars.converts(s, t)]
+            e = g.value(r.pick(narrow or [t]), 2)
+        return Store(array, subscripts, op, e)
+
+    def small(self, t):
+        """Elements whose sums are exact: small whole numbers."""
+        r = self.r
+        ints = [v for v in self.known if v.type in INTS]
+        v = r.pick(ints) if ints else None
+        e = binary("%", name(v), lit(r.between(2, 9))) if v else call("where", "i32", self.full("bool"), lit(1), lit(3))
+        return e if t in INTS and e.type == t else conv(t, conv("i8", e)) if t in FLOATS else e
+
+    def axes(self, dims, single):
+        r = self.r
+        if r.chance(35):
+            return None
+        k = r.below(dims)
+        if not single and dims > 1 and r.chance(25):
+            other = (k + 1) % dims
+            return [k, other]
+        return [k - dims if r.chance(25) else k]
+
+    def reduce(self):
+        r = self.r
+        what = r.pick(["sum", "sum", "mean", "min", "max", "argmin", "argmax", "any", "all"])
+        array_name = self.new_name()
+        if what in ("any", "all"):
+            e = self.full("bool")
+        elif what in ("sum", "mean"):
+            t = r.pick([v.type for v in self.known])
+            any_value = t in INTS and what == "sum" and t not in ("u64", "i64")
+            e = self.full(t) if any_value else self.small(r.pick(FLOATS + INTS))
+        else:
+            t = r.pick(INTS)
+            e = self.full(t)
+        shape = self.shape_of(e)
+        axes = self.axes(len(shape), what.startswith("arg"))
+        if e.type == "u64" and (axes is None or len(axes) == len(shape)):      # a number of the run block is an i64
+            return None
+        return Reduce(array_name, what, e, axes, axes is not None and r.chance(25), r.chance(40),
+                      len(shape))
+
+    def shape_of(self, e):
+        by_name = {h.name: h.shape for h in self.hosts}
+        return broadcast([by_name[n.data.name] for n in walk(e) if n.op == "name"])
+
+    def cumsum(self):
+        r = self.r
+        t = r.pick(REALS + ("bool",))
+        e = self.full(t) if t in INTS + ("bool",) else self.small(t)
+        shape = self.shape_of(e)
+        return Cumsum(self.new_name(), e, None if r.chance(40) else r.below(len(shape)))
+
+    def matmul(self):
+        r = self.r
+        n = r.between(1, 9)
+        ta = r.pick(INTS + FLOATS)
+        tb = ta if r.chance(70) else r.pick([t for t in REALS if scalars.common(ta, t)])
+        if self.options.without & {"int-f16"} and "f16" in (ta, tb):
+            ta = tb = "f16"
+        forms = r.pick([((n,), (n,)), ((r.between(1, 6), n), (n,)), ((n,), (n, r.between(1, 6))),
+                        ((r.between(1, 6), n), (n, r.between(1, 6))), ((2, r.between(1, 3), n), (n, 3)),
+                        ((2, 3, n), (2, n, 2)), ((2, 3, n), (1, n, 2))])
+        arrays, turns = [], []
+        self.count += 1
+        for t, shape in zip((ta, tb), forms):
+            turned_ = len(shape) == 2 and r.chance(30)
+            real = shape[::-1] if turned_ else shape
+            low = 0 if t in scalars.UNSIGNED else -4
+            items = [scalars.convert(r.between(low, 5), "i32", t) for _ in range(math.prod(real))]
+            if t in INTS and ta == tb:
+                items = [values.scalar(r, t, 40) for _ in items]
+            layout = Layout.random(r, real, True, False)
+            array = HostArray(f"m{self.count}_{len(arrays)}", t, real, items, layout, False)
+            array.directed = True
+            self.program.run.append(array)
+            arrays.append(array)
+            turns.append(turned_)
+        if len(forms[0]) == len(forms[1]) == 1:
+            return None     # a number
+        return Matmul(self.new_name(), arrays[0], arrays[1], turns)
+
+    def reshape(self):
+        r = self.r
+        array = r.pick(self.hosts)
+        subscripts = [random_slice(r, n, k == 0) for k, n in enumerate(array.shape)] if r.chance(60) else []
+        total = len(sliced(array.make(array.layout, None, list), subscripts).places())
+        shape = None
+        if total and r.chance(60):
+            divisors = [d for d in range(1, total + 1) if total % d == 0]
+            d = r.pick(divisors)
+            shape = r.pick([(d, -1), (-1, d), (-1,), (total // d, d)])
+        return Reshape(self.new_name(), array, shape, subscripts, r.chance(50))

@@ -1,0 +1,669 @@
+"""The generator's expressions: of a wanted type, out of what is in scope, always defined.
+
+All operators have a result for all values, so only indices need care: they are in bounds by construction, by what is
+known of ranges (the facts of variables) or by a remainder, a clamp or a condition."""
+import scalars
+import values
+from build import (add, apply, attr, binary, call, chained, compare, cond, conv, elem, extent, index, lit, logic, mod,
+                   mul,
+                   name, negate, part, size, special, sub, typed, unary, view)
+from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
+from tree import Arr, Expr, Fixed, Rec, Tup, VECTORS, Vec
+
+EXACT_1 = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "round")
+EXACT_2 = ("copysign", "nextafter", "fmod", "remainder")
+APPROXIMATE_1 = ("rsqrt", "cbrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
+                 "tan", "sinpi",
+                 "cospi", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
+                 "gamma",
+                 "lgamma")
+APPROXIMATE_2 = ("hypot", "pow", "atan2")
+COMPLEX_CALLS = ("exp", "sqrt", "log", "sin", "cos", "sinh", "cosh", "tan", "tanh")
+# What a wider operand may meet: the narrower types that give the same common type.
+NARROWER = {t: [s for s in REALS if s != t and scalars.common(s, t) == t] for t in REALS}
+MIXED = {t: [(a, b) for a in REALS for b in REALS if t not in (a, b) and scalars.common(a, b) == t] for t in REALS}
+UNIFORM = {None: 0, "block": 1, "grid": 2}
+
+
+def half_and_wide(a, b):
+    """f16 with an integer that it does not hold the range of."""
+    return a == "f16" and b in INTS and not scalars.converts(b, a)
+
+
+class Expressions:
+    """Holds the scope; gen_stmt.py and gen_kernel.py build on it."""
+
+    def __init__(self, r, palette, options):
+        self.r, self.palette, self.options = r, palette, options
+        self.scope = [[]]
+        self.functions, self.records = [], []
+        self.need = None            # what the expression must be uniform over: None, 'block' or 'grid'
+        self.approximate = False    # may functions be used whose results have only bounds?
+        self.bounds = {}            # ranges of threadIdx.x and so on; empty where they are not available
+        self.room = 60              # how many more operators a statement's expressions may have
+
+    # ---- Scope ----
+
+    def declare(self, var):
+        self.scope[-1].append(var)
+        return var
+
+    def visible(self):
+        """Variables that may be read here: what hides another comes later and wins."""
+        found = {}
+        for block in self.scope:
+            for v in block:
+                found[v.name] = v
+        return [v for v in found.values() if UNIFORM[v.get("uniform")] >= UNIFORM[self.need]]
+
+    def variables(self, t):
+        return [v for v in self.visible() if v.type is t or v.type == t]
+
+    def arrays(self, t=None):
+        """Arrays with elements that may be read here."""
+        return [v for v in self.visible() if isinstance(v.type, Arr) and (t is None or v.type.elem == t)
+                and v.get("role") in ("in", "own")]
+
+    def off(self, feature):
+        return feature in self.options.without
+
+    # ---- Any type ----
+
+    def value(self, t, depth):
+        if t == "bool":
+            return self.bool(depth)
+        if isinstance(t, Vec):
+            return self.vector(t, depth)
+        if isinstance(t, Rec):
+            return self.record(t, depth)
+        if t in COMPLEX:
+            return self.complex(t, depth)
+        return self.real(t, depth)
+
+    def part_sources(self, t):
+        """Parts of variables and of elements that have the type."""
+        found = []
+        for v in self.visible():
+            found += self.parts_of(name(v), t, 2)
+        return found
+
+    def parts_of(self, e, t, depth):
+        """Expressions of type t that are parts of e."""
+        if depth == 0 or isinstance(e.type, (str, Arr)) and e.type not in COMPLEX:
+            return []
+        found = []
+        if isinstance(e.type, Vec):
+            found = [part(e, f) for f in "xyzw"[:e.type.count]]
+        elif isinstance(e.type, Rec):
+            found = [part(e, f) for f, _, _ in e.type.fields]
+        elif isinstance(e.type, Tup):
+            found = [elem(e, lit(k)) for k in range(len(e.type.parts))]
+        elif isinstance(e.type, Fixed) and len(e.type.extents) == 1:
+            n = e.type.extents[0]
+            found = [elem(e, lit(self.r.below(n)) if self.room < 0 or self.r.chance(50) else self.remainder(n))]
+        elif e.type in COMPLEX:
+            found = [part(e, "real"), part(e, "imag")]
+        result = [x for x in found if x.type is t or x.type == t]
+        for x in found:
+            result += self.parts_of(x, t, depth - 1)
+        return result
+
+    def leaf(self, t):
+        """A variable, an element, or a literal of a type."""
+        r = self.r
+        choices = [(2, lambda: self.constant(t))]
+        names = self.variables(t)
+        if names:
+            choices.append((10, lambda: name(r.pick(names))))
+        if t in REALS:
+            others = [v for v in self.visible() if v.type in REALS + ("bool",) and v.type != t
+                      and v.get("value") is None
+                      and not (self.off("int-f16") and half_and_wide(t, v.type))]
+            if others:
+                choices.append((3 if names else 8, lambda: conv(t, name(r.pick(others)))))
+            elif not names and self.need is None and self.bounds and not (self.off("int-f16") and t == "f16"):
+                choices.append((4, lambda: conv(t, self.thread_number())))
+        arrays = self.arrays(t)
+        if arrays and self.room > -8:       # an index has operators of its own
+            self.room -= 1
+            choices.append((6, lambda: self.element(r.pick(arrays))))
+        parts = self.part_sources(t) if r.chance(30) else []
+        if parts:
+            choices.append((6, lambda: r.pick(parts)))
+        if t == "i64" and any(self.thread_numbers()):
+            choices.append((3, self.thread_number))
+        if t == "i64":
+            every = [v for v in self.visible() if isinstance(v.type, Arr) and v.get("role") is not None]
+            if every:
+                choices.append((2, lambda: self.attribute(r.pick(every))))
+        return r.weighted(choices)()
+
+    def constant(self, t):
+        r = self.r
+        if t in SIGNED + FLOATS and r.chance(30):
+            return conv(t, unary("-", lit(values.literal(r, t))))
+        if t in COMPLEX:
+            return conv(t, lit(float(r.between(-3, 3))), lit(r.pick([0.5, 1.0, 2.0, 0.1])))
+        if t == "bool":
+            return lit(r.chance(50))
+        return typed(values.literal(r, t), t)
+
+    def attribute(self, v):
+        r = self.r
+        forms = ["size", "ndim"] + [f"shape[{k}]" for k in range(v.type.dims)]
+        if v.get("strides"):
+            forms += [f"strides[{k}]" for k in range(v.type.dims)]
+        e = attr(name(v), r.pick(forms))
+        return conv("i64", e) if e.data == "ndim" else e    # the text does not say what type it has
+
+    def thread_numbers(self):
+        """The indices that may be used here, by what they must be uniform over."""
+        kinds = {None: "", "block": ("blockIdx", "blockDim", "gridDim", "gridsize"),
+                 "grid": ("blockDim", "gridDim", "gridsize")}
+        return [b for b in sorted(self.bounds) if b.startswith(kinds[self.need])]
+
+    def thread_number(self):
+        return special(self.r.pick(self.thread_numbers()))
+
+    # ---- Indices ----
+
+    def interval(self, e):
+        """The least and greatest value of an integer expression, or None where that is not known."""
+        if e.op == "lit" and e.type == "#i":
+            return e.data, e.data
+        if e.op == "name":
+            return e.data.get("range")
+        if e.op == "special":
+            return self.bounds.get(e.data)
+        if e.op == "attr" and e.args[0].op == "name":
+            return self.extent_range(e.args[0].data, e.data)
+        inner = [self.interval(a) for a in e.args]
+        if None in inner:
+            return None
+        if e.op == "bin" and e.data in "+-*":
+            (a, b), (c, d) = inner
+            ends = {"+": (a + c, b + d), "-": (a - d, b - c)}.get(e.data) or (min(a * c, a * d, b * c, b * d),
+                                                                             max(a * c, a * d, b * c, b * d))
+            t = e.type if e.type in INTS else "i32"
+            return ends if scalars.least(t) <= ends[0] and ends[1] <= scalars.greatest(t) else None
+        return None
+
+    @staticmethod
+    def extent_range(v, what):
+        least, most = v.get("least"), v.get("most")
+        if not least or not what.startswith("shape"):
+            return None
+        k = int(what[6:-1])
+        return least[k], most[k]
+
+    def remainder(self, n):
+        """An index below n, a number."""
+        r = self.r
+        t = r.pick(["i32", "i32", "i64", "u32", "i16", "u8", "i8", "u64"])
+        if n > scalars.greatest(t):
+            t = "i64"
+        e = self.real(t, 1)
+        if n & (n - 1) == 0 and r.chance(40):
+            return binary("&", e, lit(n - 1))
+        if r.chance(20):
+            return call("clamp", t, e, lit(0), lit(n - 1))
+        if r.chance(15):
+            return call("min", t, call("max", t, e, lit(0)), lit(n - 1))
+        return mod(e, lit(n))
+
+    def place(self, v, k):
+        """An index that is inside of an array's dimension k."""
+        r = self.r
+        if not v.get("least"):
+            return self.modulo_extent(v, k)
+        n = v.get("least")[k]
+        inside = [w for w in self.visible() if (v, k) in (w.get("inside") or ())]
+        known = [w for w in self.visible() if w.get("range") and 0 <= w.get("range")[0] and w.get("range")[1] < n
+                 and w.type in INTS]
+        choices = [(2, lambda: lit(r.below(n))), (3, lambda: self.remainder(n)), (2, lambda: self.modulo_extent(v, k))]
+        if inside:
+            choices.append((12, lambda: name(r.pick(inside))))
+            if v.get("affine") and v.get("affine")[0] in inside:
+                choices.append((12, lambda: self.affine(*v.get("affine"))))
+            choices.append((2, lambda: sub(sub(extent(name(v), k), lit(1)), name(r.pick(inside)))))
+        if known:
+            choices.append((8, lambda: name(r.pick(known))))
+            choices.append((3, lambda: self.shifted(r.pick(known), v, k)))
+        return r.weighted(choices)()
+
+    def affine(self, index_var, scale, more):
+        """scale * i + c, in an array that is made for it."""
+        r = self.r
+        c = r.below(scale + more)
+        e = name(index_var) if scale == 1 else mul(*r.shuffled([name(index_var), lit(scale)]))
+        return e if c == 0 else add(*r.shuffled([e, lit(c)]))
+
+    def modulo_extent(self, v, k):
+        r = self.r
+        t = r.pick([s for s in INTS if s != "u64"])
+        e = self.real(t, 1)
+        what = extent(name(v), k) if v.type.dims > 1 or r.chance(50) else size(name(v))
+        form = r.below(4)
+        if form == 0:
+            return call("clamp", "i64", e, lit(0), sub(what, lit(1)))
+        if form == 1:
+            return sub(sub(what, lit(1)), mod(e, what))
+        return mod(e, what)
+
+    def shifted(self, w, v, k):
+        """A variable and something constant, still inside; else its mirror image."""
+        r = self.r
+        low, high = w.get("range")
+        n = v.get("least")[k]
+        c = r.between(-low, n - 1 - high)
+        if c == 0 or r.chance(30):
+            return binary("-", lit(n - 1), name(w)) if high < n else name(w)
+        return add(name(w), lit(c)) if c > 0 else sub(name(w), lit(-c))
+
+    def element(self, v):
+        """An element that may be read here: of an array that this thread alone uses, its own."""
+        if v.get("role") == "own":
+            return index(name(v), *v.get("own")(self))
+        if self.need is None and self.r.chance(12) and v.type.dims == 1 and v.type.elem in REALS and self.room > 6:
+            return self.guarded(v)
+        at = [self.place(v, k) for k in range(v.type.dims)]
+        if self.need is None and v.get("global") and self.r.chance(4):
+            return Expr("hint", v.type.elem, [name(v)] + at, self.r.pick(["ldca", "ldcg", "ldcs", "ldlu", "ldcv"]))
+        return index(name(v), *at)
+
+    def guarded(self, v):
+        """An element where the index is inside, else something else."""
+        r = self.r
+        self.room -= 6
+        at = self.near() if r.chance(60) else self.real(r.pick(["i64", "i64", "i32", "i16"]), 1)
+        array = name(v)
+        inside = r.pick([lambda: chained(["<=", "<"], lit(0), at, extent(array, 0)),
+                         lambda: logic("and", compare(">=", at, lit(0)), compare("<", at, size(array)))])()
+        other = lit(values.literal(r, v.type.elem)) if r.chance(50) else self.leaf(v.type.elem)
+        return cond(index(array, at), inside, other)
+
+    def near(self):
+        """A known index and something constant: a neighbour."""
+        r = self.r
+        known = [w for w in self.visible() if (w.get("range") or w.get("inside")) and w.type in SIGNED]
+        if not known:
+            return self.real("i64", 1)
+        e = name(r.pick(known))
+        if r.chance(25):
+            e = mul(e, lit(r.between(1, 3)))
+        return binary(r.pick("+-"), e, lit(r.between(0, 4)))
+
+    # ---- Real numbers ----
+
+    def operand(self, t, depth):
+        """What an operation of type t takes beside an operand of that type: it, a narrower one, a literal."""
+        r = self.r
+        n = r.below(100)
+        if n < 18:
+            return lit(values.literal(r, t))
+        if n < 28 and NARROWER[t]:
+            return self.real(r.pick(NARROWER[t]), depth)
+        return self.real(t, depth)
+
+    def narrower(self, t, depth):
+        e = self.operand(t, depth)
+        return typed(e.data, t) if e.op == "lit" and e.type != "bool" else e
+
+    def pair(self, t, depth):
+        """Two operands that meet in t."""
+        r = self.r
+        if MIXED[t] and r.chance(7):
+            a, b = r.pick(MIXED[t])
+            if not self.off("int-f16") or not half_and_wide(a, b) and not half_and_wide(b, a):
+                return self.real(a, depth), self.real(b, depth)
+        a, b = self.real(t, depth), self.operand(t, depth)
+        return (b, a) if r.chance(25) else (a, b)
+
+    def real(self, t, depth):
+        r = self.r
+        self.room -= 1
+        if depth <= 0 or self.room < 0 or r.chance(15):
+            return self.leaf(t)
+        choices = [(10, self.arithmetic), (2, self.minus), (3, self.conditional), (5, self.converted), (4, self.chosen),
+                   (1, self.powered), (3, self.function), (3, lambda t, depth: self.leaf(t))]
+        if t in INTS:
+            choices += [(4, self.bitwise), (3, self.shift), (3, self.bits), (1, self.whole_quotient)]
+        else:
+            choices += [(5, self.contracted), (5, self.exact_call)]
+            if self.approximate:
+                choices.append((6, self.approximate_call))
+        if self.need is None and self.bounds and not self.off("random"):
+            choices.append((1, self.random))
+        return r.weighted(choices)(t, depth - 1)
+
+    def arithmetic(self, t, depth):
+        ops = [(5, "+"), (5, "-"), (5, "*")]
+        if t in INTS:
+            ops += [(2, "//"), (2, "%")]
+        else:
+            ops += [(3, "/")]
+            ops += [(1, "//"), (1, "%")] if not self.off("float-division") else []
+        return binary(self.r.weighted(ops), *self.pair(t, depth))
+
+    def whole_quotient(self, t, depth):
+        """Division by what divisors are special: powers of two, 0, -1, ends of ranges, variables."""
+        r = self.r
+        by = r.pick([1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 32, 64, 100, 127, 0, scalars.greatest(t),
+                     scalars.greatest(t) // 2 + 1])
+        by = lit(by)
+        if t in SIGNED and r.chance(30):
+            by = unary("-", by)
+        a = self.real(t, depth)
+        if t == "i64" and self.need is None and self.bounds and r.chance(30):
+            a = mul(self.thread_number(), lit(r.pick([3, 1 << 20, (1 << 40) + 1, 1 << 50, (1 << 57) - 1])))
+        if r.chance(15):
+            return call("ceil_div", t, a, by)
+        return binary(r.pick(["//", "%"]), a, by)
+
+    def contracted(self, t, depth):
+        """a * b + c, in all forms."""
+        r = self.r
+        product = mul(*self.pair(t, depth))
+        other = mul(*self.pair(t, depth)) if r.chance(25) else self.operand(t, depth)
+        if r.chance(10):
+            product = unary("-", product)
+        return binary(r.pick("+-"), *((product, other) if r.chance(50) else (other, product)))
+
+    def minus(self, t, depth):
+        op = self.r.pick(["-", "-", "~"] if t in INTS else ["-"])
+        return unary(op if not self.r.chance(5) else "+", self.real(t, depth))
+
+    def conditional(self, t, depth):
+        r = self.r
+        a, b = self.pair(t, depth) if r.chance(70) else (self.real(t, depth), self.real(t, depth))
+        test = self.bool(depth)
+        if r.chance(25):
+            return call("selp", t, test, a, b)
+        return cond(a, test, b)
+
+    def converted(self, t, depth):
+        source = self.r.pick([s for s in REALS + ("bool",) if s != t])
+        if self.off("int-f16") and half_and_wide(t, source):
+            source = "i8"
+        return conv(t, self.value(source, depth))
+
+    def chosen(self, t, depth):
+        """min, max, clamp, abs."""
+        r = self.r
+        f = r.pick(["min", "max", "min", "max", "clamp", "abs"])
+        if f == "abs" or t in FLOATS and self.off("zeros"):
+            f = "abs"
+            return call(f, t, self.real(t, depth))
+        if f == "clamp" or r.chance(20):        # a literal of three meets the two others: none that is wider than them
+            return call(f, t, *r.shuffled([self.real(t, depth), self.narrower(t, depth), self.narrower(t, depth)]))
+        return call(f, t, *self.pair(t, depth))
+
+    def powered(self, t, depth):
+        r = self.r
+        n = r.pick([0, 1, 2, 2, 3, 3] if t in FLOATS else [0, 1, 2, 2, 3, 4, 5, 7, 10, 31, 64])
+        return binary("**", self.real(t, depth), lit(n))
+
+    def function(self, t, depth):
+        """A call of one of the program's functions; without one that fits, a leaf."""
+        r = self.r
+        fitting = [f for f in self.functions if self.fits(f, t)]
+        if not fitting or self.need:
+            return self.leaf(t)
+        f = r.pick(fitting)
+        return self.call_of(f, t, depth)
+
+    def fits(self, f, t):
+        """Can a function's call in an expression give type t?"""
+        if f.facts.get("effects"):
+            return False
+        if f.generics:
+            return f.results == "T" and t in self.types_of_bound(f.generics[0][1]) and self.can_pass(f, t)
+        return f.results == t and self.can_pass(f, t)
+
+    def can_pass(self, f, t):
+        return all(self.passable(p, t) for p in f.params if isinstance(p.type, Arr))
+
+    def passable(self, p, t):
+        """Arrays that may be given for an array parameter, whole or a row of."""
+        elem_type = t if p.type.elem == "T" else p.type.elem
+        return [v for v in self.arrays(elem_type) if v.get("role") == "in" and v.get("least")
+                and v.type.dims in (p.type.dims, p.type.dims + 1)]
+
+    @staticmethod
+    def types_of_bound(bound):
+        return {"int": INTS, "float": FLOATS, "number": REALS, None: REALS + ("bool",)}[bound]
+
+    def call_of(self, f, t, depth):
+        r = self.r
+        args = []
+        for p in f.params:
+            wanted = t if p.type == "T" else p.type
+            if isinstance(p.type, Arr):
+                v = r.pick(self.passable(p, t))
+                whole = v.type.dims == p.type.dims
+                args.append(name(v) if whole else view(name(v), ["i"] + ["-"] * p.type.dims, self.place(v, 0)))
+            elif wanted in NARROWER and p.type != "T" and NARROWER[wanted] and r.chance(15):
+                narrow = [s for s in NARROWER[wanted] if scalars.converts(s, wanted)]
+                args.append(self.real(r.pick(narrow or [wanted]), depth))
+            elif wanted in REALS and p.type != "T" and r.chance(15):
+                args.append(lit(values.literal(r, wanted)))
+            else:
+                args.append(self.value(wanted, depth))
+        return apply(f, *args)
+
+    def bitwise(self, t, depth):
+        return binary(self.r.pick("&|^"), *self.pair(t, depth))
+
+    def shift(self, t, depth):
+        r = self.r
+        by = lit(r.between(0, scalars.BITS[t] + 2)) if r.chance(50) else self.real(r.pick(INTS), depth)
+        return binary(r.pick(["<<", ">>"]), self.real(t, depth), by)
+
+    def bits(self, t, depth):
+        f = self.r.pick(["popc", "clz", "ffs", "brev"])
+        return call(f, t, self.real(t, depth))
+
+    def exact_call(self, t, depth):
+        r = self.r
+        form = r.below(10)
+        if form < 4:
+            return call(r.pick(EXACT_1), t, self.real(t, depth))
+        if form < 7:
+            f = r.pick(EXACT_2 if not self.off("zeros") else EXACT_2[1:])
+            return call(f, t, *([self.real(t, depth), self.real(t, depth)] if f == "nextafter"
+                                else self.pair(t, depth)))
+        if form < 9:
+            args = [self.real(t, depth), self.narrower(t, depth), self.narrower(t, depth)]
+            return call("fma", t, *r.shuffled(args))
+        return call("ldexp", t, self.real(t, depth), self.real("i32", depth) if r.chance(30) else
+                    mod(self.real("i32", depth), lit(40)))
+
+    def approximate_call(self, t, depth):
+        r = self.r
+        if r.chance(75):
+            return call(r.pick(APPROXIMATE_1), t, self.real(t, depth))
+        return call(r.pick(APPROXIMATE_2), t, *self.pair(t, depth))
+
+    def random(self, t, depth):
+        """Numbers of a seed and a counter."""
+        r = self.r
+        seed = lit(r.between(0, 1000)) if r.chance(70) else self.real(r.pick(["i32", "i64", "u32"]), 0)
+        counter = self.real(r.pick(["i32", "i64", "u8"]), min(depth, 1))
+        if t in ("f32", "f64"):
+            args = [seed, counter] + ([Expr("dtype", None, (), "f64")] if t == "f64" else [])
+            return Expr("random", t, args, "uniform")
+        if t in INTS and t != "u64":
+            low, high = sorted([values.literal(r, t), values.literal(r, t)])
+            return Expr("random", t, [typed(low, t), lit(high), seed, counter], "randint")
+        return self.leaf(t)
+
+    # ---- Bools ----
+
+    def bool(self, depth):
+        r = self.r
+        self.room -= 1
+        if depth <= 0 or self.room < 0:
+            return self.simple_test()
+        return r.weighted([(10, self.comparison), (3, self.chain), (4, self.joined),
+                           (2, lambda d: negate(self.bool(d))),
+                           (1, self.bools), (1, self.classified),
+                           (1, lambda d: conv("bool", self.real(r.pick(REALS), d))),
+                           (1, lambda d: cond(self.bool(d), self.bool(d), self.bool(d))), (1, self.vector_test),
+                           (1, self.tuple_test), (2, lambda d: self.leaf("bool"))])(depth - 1)
+
+    def simple_test(self):
+        r = self.r
+        if r.chance(30):
+            return self.leaf("bool")
+        t = r.pick(self.palette)
+        t = t if t in REALS else "i32"
+        return compare(r.pick(["<", ">", "==", "!="]), self.leaf(t), lit(values.literal(r, t)))
+
+    def comparison(self, depth):
+        r = self.r
+        t = r.pick(self.palette) if r.chance(70) else r.pick(REALS)
+        if t == "bool":
+            return compare(r.pick(["==", "!="]), self.bool(depth), self.bool(depth))
+        if t in COMPLEX:
+            return compare(r.pick(["==", "!="]), self.complex(t, depth), self.complex(t, depth))
+        if t not in REALS:
+            t = "i32"
+        return compare(r.pick(["<", "<=", ">", ">=", "==", "!="]), *self.pair(t, depth))
+
+    def chain(self, depth):
+        r = self.r
+        t = r.pick([t for t in self.palette if t in REALS] or ["i32"])
+        ops = [r.pick(["<", "<=", ">", ">=", "==", "!="]) for _ in range(r.between(2, 3))]
+        terms = [self.real(t, depth)] + [self.operand(t, depth) if k % 2 == 0 else self.real(t, depth)
+                                         for k in range(len(ops))]
+        return chained(ops, *terms)
+
+    def joined(self, depth):
+        return logic(self.r.pick(["and", "or"]), self.bool(depth), self.bool(depth))
+
+    def bools(self, depth):
+        return binary(self.r.pick("&|^"), self.bool(depth), self.bool(depth))
+
+    def classified(self, depth):
+        return call(self.r.pick(["isnan", "isinf", "isfinite"]), "bool", self.real(self.r.pick(FLOATS), depth))
+
+    def vector_test(self, depth):
+        r = self.r
+        t = r.pick([v for v in self.palette if isinstance(v, Vec)] or [VECTORS["f32x2"]])
+        other = self.vector(t, depth) if r.chance(60) else lit(values.literal(r, t.part))
+        return call(r.pick(["all", "any"]), "bool", compare(r.pick(["<", "==", "!=", ">="]), self.vector(t, depth),
+                                                            other))
+
+    def tuple_test(self, depth):
+        r = self.r
+        types = [r.pick(REALS) for _ in range(2)]
+        a, b = (Expr("tuple", Tup(types), [self.real(t, depth - 1) for t in types]) for _ in range(2))
+        return compare(r.pick(["==", "!="]), a, b)
+
+    # ---- Complex numbers ----
+
+    def complex(self, t, depth):
+        r = self.r
+        self.room -= 2
+        if depth <= 0 or self.room < 0:
+            return self.leaf(t)
+        p = PART[t]
+        forms = [(6, lambda d: binary(r.pick("+-*"), *self.complex_pair(t, d))),
+                 (2, lambda d: unary("-", self.complex(t, d))),
+                 (2, lambda d: call("conj", t, self.complex(t, d))),
+                 (2, lambda d: conv(t, self.real(p, d), self.real(p, d))),
+                 (1, lambda d: conv(t, self.complex("c64" if t == "c128" else "c128", d))),
+                 (1, lambda d: binary("/", self.complex(t, d), self.real(p, d))),
+                 (1, lambda d: binary("**", self.complex(t, d), lit(2))),
+                 (1, lambda d: cond(self.complex(t, d), self.bool(d), self.complex(t, d))),
+                 (2, lambda d: self.leaf(t)), (2, lambda d: self.complex_contracted(t, d))]
+        if self.approximate:
+            forms += [(2, lambda d: call(r.pick(COMPLEX_CALLS), t, self.complex(t, d))),
+                      (2, lambda d: binary("/", self.complex(t, d), self.complex(t, d)))]
+        return r.weighted(forms)(depth - 1)
+
+    def complex_pair(self, t, depth):
+        r = self.r
+        p = PART[t]
+        a = self.complex(t, depth)
+        b = r.weighted([(5, lambda: self.complex(t, depth)), (3, lambda: self.real(p, depth)),
+                        (1, lambda: lit(values.literal(r, p))),
+                        (1, lambda: Expr("lit", "#c", (), complex(0.5, 2.0)))])()
+        return (a, b) if r.chance(60) else (b, a)
+
+    def complex_contracted(self, t, depth):
+        r = self.r
+        p = PART[t]
+        product = mul(self.real(p, depth), self.complex(t, depth))
+        other = self.complex(t, depth) if r.chance(70) else self.real(p, depth)
+        return binary(r.pick("+-"), *((product, other) if r.chance(50) else (other, product)))
+
+    # ---- Small vectors and records ----
+
+    def vector(self, t, depth):
+        r = self.r
+        self.room -= 2
+        if depth <= 0 or self.room < 0:
+            names, arrays = self.variables(t), self.arrays(t)
+            if names and r.chance(70):
+                return name(r.pick(names))
+            if arrays and r.chance(70):
+                return self.element(r.pick(arrays))
+            return conv(t, *[self.leaf(t.part) for _ in range(t.count if r.chance(70) else 1)])
+        ops = "+-*" + ("/" if t.part in FLOATS else "&|^")
+        others = [v for v in VECTORS.values() if v.count == t.count and v is not t]
+        forms = [(6, lambda d: binary(r.pick(ops), *self.vector_pair(t, d))),
+                 (2, lambda d: unary("-", self.vector(t, d))),
+                 (3, lambda d: conv(t, *[self.real(t.part, d - 1) for _ in range(t.count)])),
+                 (2, lambda d: call(r.pick(["min", "max"]), t, *self.vector_pair(t, d))
+                  if not self.off("zeros") or t.part in INTS else self.vector(t, d)),
+                 (1, lambda d: call("abs", t, self.vector(t, d))),
+                 (1, lambda d: cond(self.vector(t, d), self.bool(d), self.vector(t, d))),
+                 (1, lambda d: call("selp", t, compare(r.pick(["<", ">="]), self.vector(t, d), self.vector(t, d)),
+                                    self.vector(t, d), self.vector(t, d))),
+                 (1, lambda d: conv(t, self.vector(r.pick(others), d))),
+                 (2, lambda d: self.vector_contracted(t, d) if t.part in FLOATS else self.vector(t, 0)),
+                 (2, lambda d: self.vector(t, 0))]
+        if t.count == 4 and f"{t.part}x2" in VECTORS:
+            half = VECTORS[f"{t.part}x2"]
+            forms.append((2, lambda d: conv(t, self.vector(half, d), self.vector(half, d))))
+        return r.weighted(forms)(depth - 1)
+
+    def vector_pair(self, t, depth):
+        r = self.r
+        a = self.vector(t, depth)
+        b = r.weighted([(5, lambda: self.vector(t, depth)), (2, lambda: self.real(t.part, depth)),
+                        (1, lambda: lit(values.literal(r, t.part)))])()
+        return (a, b) if r.chance(60) else (b, a)
+
+    def vector_contracted(self, t, depth):
+        r = self.r
+        product = mul(*self.vector_pair(t, depth))
+        other = self.vector(t, depth) if r.chance(70) else self.real(t.part, depth)
+        return binary(r.pick("+-"), *((product, other) if r.chance(50) else (other, product)))
+
+    def record(self, t, depth):
+        r = self.r
+        names, arrays = self.variables(t), self.arrays(t)
+        if names and r.chance(50):
+            return name(r.pick(names))
+        if arrays and r.chance(60):
+            return self.element(r.pick(arrays))
+        given, fields = [], []
+        by_name = r.chance(40)
+        for field, ft, extents in t.fields:
+            given.append(field if by_name else None)
+            fields.append(self.field(ft, extents, depth - 1))
+        if r.chance(10):
+            given, fields = [], []
+        return Expr("make", t, fields, given)
+
+    def field(self, t, extents, depth):
+        if extents is None:
+            return self.value(t, depth)
+        inner = [self.field(t, extents[1:] or None, depth - 1) for _ in range(extents[0])]
+        return Expr("tuple", Tup([e.type for e in inner]), inner)
+
+
+def only_scalars(types):
+    return [t for t in types if isinstance(t, str) and t in REALS]

@@ -1,0 +1,314 @@
+"""The generator: a program from a seed."""
+import math
+
+import expr_run
+import gen_block
+import gen_kernel
+import gen_more
+import values
+from build import (apply, assign, binary, call, compare, extent, for_, index, let, lit, mod, name, return_, size,
+                   update, view)
+from gen_stmt import Statements
+from host import ConstFill, HostArray, Launch, Layout
+from program import Program
+from rng import Rng
+from scalars import FLOATS, INTS, REALS
+from tree import Arr, Function, Rec, Tup, Var, VECTORS
+
+FIELD_NAMES = ["mass", "vel", "pos", "tag", "cell", "on", "z", "kind"]
+
+
+class Options:
+    """`without`: features that are left out; `room`: how many operators the expressions of a statement have at most."""
+
+    def __init__(self, without=(), room=14, statements=7, phases=9):
+        self.without = set(without)
+        self.room, self.statements, self.phases = room, statements, phases
+        self.approximate = False
+
+
+def palette_of(r, records):
+    """The types that a kernel computes with, mostly."""
+    types = [r.pick(["i32", "f32", "i64", "f32", "u32", "f64"])]
+    for _ in range(r.between(1, 3)):
+        kind = r.below(20)
+        if kind < 12:
+            types.append(r.pick(REALS))
+        elif kind < 13:
+            types.append("bool")
+        elif kind < 15:
+            types.append(r.pick(["c64", "c128"]))
+        elif kind < 18:
+            types.append(VECTORS[r.pick(sorted(VECTORS))])
+        elif records:
+            types.append(r.pick(records))
+    return types
+
+
+def make_record(r, number, earlier):
+    fields = []
+    for field in r.shuffled(FIELD_NAMES)[:r.between(1, 4)]:
+        kind = r.below(10)
+        t = r.pick(REALS + ("bool",))
+        extents = None
+        if kind < 2:
+            extents = (r.between(1, 4),) if r.chance(80) else (r.between(1, 3), 2)
+        elif kind < 3:
+            t = VECTORS[r.pick(sorted(VECTORS))]
+        elif kind < 4:
+            t = r.pick(["c64", "c128"])
+        elif kind < 6 and earlier:
+            t = r.pick(earlier)
+            if r.chance(20):
+                extents = (2,)
+        fields.append((field, t, extents))
+    return Rec(f"R{number}", fields)
+
+
+def make_constant(r, number):
+    kind = r.below(4)
+    if kind == 0:
+        return Var(f"N{number}", "#i", value=lit(r.between(1, 100)), uniform="grid")
+    if kind == 1:
+        t = r.pick(REALS)
+        e = lit(values.literal(r, t))
+        if r.chance(40) and e.data < 40:
+            e = binary(r.pick("+*"), e, lit(r.between(1, 3)))
+        return Var(f"N{number}", t, value=e, typed=True, uniform="grid")
+    t = r.pick(REALS + ("bool",))
+    dims = r.weighted([(3, 1), (1, 2)])
+    shape = [r.between(1, 9)] if dims == 1 else [r.between(1, 3), r.between(1, 4)]
+
+    def items(shape):
+        if shape:
+            return [items(shape[1:]) for _ in range(shape[0])]
+        return lit(r.chance(50)) if t == "bool" else lit(values.literal(r, t))
+    v = Var(f"W{number}", Arr(t, dims), typed=True, role="in", least=tuple(shape), most=tuple(shape), uniform="grid")
+    v.facts.update({"filled": True} if r.chance(25) else {"value": items(shape)})
+    return v
+
+
+class FunctionGen(Statements):
+    """Functions that have no effects, or change an array that they are given."""
+
+    def __init__(self, r, palette, options, program):
+        super().__init__(r, palette, options)
+        self.functions, self.records = list(program.functions), program.records
+        if r.chance(25):
+            self.bounds = {b: None for b in ("threadIdx.x", "blockIdx.x", "blockDim.x", "gridDim.x", "grid(1)")}
+        # Not what the host fills: kernels that are launched by kernels may call these functions.
+        self.scope[0] += [c for c in program.constants if not c.get("filled")]
+
+    def make(self, number):
+        r = self.r
+        form = r.below(10)
+        if form < 5:
+            return self.of_values(number)
+        if form < 6:
+            return self.of_an_array(number)
+        if form < 7:
+            return self.of_a_view(number)
+        if form < 8:
+            return self.with_effects(number)
+        return self.generic(number)
+
+    def params(self, types):
+        result = []
+        for t in types:
+            self.names += 1
+            v = Var(f"p{self.names}", t)
+            result.append(v)
+            self.scope[0].append(v)
+        return result
+
+    def body(self, count):
+        self.scope.append([])
+        self.depth = 1
+        statements = self.statements(count)
+        statements.append(self.returned())
+        return statements
+
+    def of_values(self, number):
+        r = self.r
+        params = self.params([self.of() for _ in range(r.between(1, 3))])
+        self.result = self.of() if r.chance(75) else Tup([self.of() for _ in range(r.between(2, 3))])
+        return Function(f"f{number}", params, self.result, self.body(r.between(0, 3)))
+
+    def of_an_array(self, number):
+        r = self.r
+        t = r.pick([p for p in self.palette if isinstance(p, str) and p in REALS] or ["i32"])
+        v = Var("v", Arr(t, r.pick([1, 1, 2])), role="in")
+        self.scope[0].append(v)
+        params = [v] + self.params([r.pick(["i32", "i64"])])
+        self.result = t
+        total, i = Var("total", t, mutable=True), Var("i", "i64", inside=[(v, 0)])
+        start = let(total, self.full(t, 1), t, "var")
+        self.scope += [[total], [i]]
+        at = [name(i)] + ([self.modulo_extent(v, 1)] if v.type.dims == 2 else [])
+        inner = update(r.pick("+-*" if t in FLOATS else "+-*^"), name(total), index(name(v), *at))
+        body = [inner] + self.looped(lambda: self.block(r.between(0, 1)), 10)
+        self.scope.pop()
+        loop = for_(i, [call("min", "i64", extent(name(v), 0), lit(r.between(1, 8)))], body)
+        return Function(f"f{number}", params, t, [start, loop, return_(name(total))])
+
+    def of_a_view(self, number):
+        """A row of its argument; used inside of another function that reads from it."""
+        r = self.r
+        t = r.pick([p for p in self.palette if isinstance(p, str) and p in REALS] or ["f32"])
+        a, k = Var("a", Arr(t, 2), role="in"), Var("k", "i64")
+        axis = r.below(2)
+        forms, args = (("-", "i") if axis else ("i", "-")), (mod(name(k), extent(name(a), axis)),)
+        row = Function(f"row{number}", [a, k], Arr(t, 1), [return_(view(name(a), forms, *args))], effects=True)
+        self.program_extra = row
+        b, n, w = Var("b", Arr(t, 2), role="in"), Var("n", r.pick(["i64", "i32"])), Var("w", Arr(t, 1), role="in")
+        e = apply(row, name(b), name(n))
+        e.type = Arr(t, 1)
+        self.scope[0] += [n, w]
+        self.result = t
+        found = index(name(w), mod(self.real("i32", 1), size(name(w))))
+        return Function(f"f{number}", [b, n], t, [let(w, e), return_(binary(r.pick("+-"), found, self.full(t, 1)))])
+
+    def with_effects(self, number):
+        r = self.r
+        t = r.pick([p for p in self.palette if isinstance(p, str) and p in REALS] or ["i32"])
+        v = Var("v", Arr(t, 1), role="in", write_any=True)
+        self.scope[0].append(v)
+        params = [v] + self.params([self.of()])
+        self.result = t if r.chance(50) else None
+        j = Var("j", "i64", inside=[(v, 0)])
+        self.scope.append([j])
+        body = [assign(index(name(v), name(j)), self.full(t, 2))]
+        self.scope.pop()
+        statements = [for_(j, [call("min", "i64", size(name(v)), lit(r.between(1, 40)))], body)]
+        if self.result:
+            statements.append(self.returned())
+        return Function(f"f{number}", params, self.result, statements, effects=True)
+
+    def generic(self, number):
+        r = self.r
+        bound = r.pick(["int", "float", "number"])
+        params = [Var(f"p{k}", "T") for k in range(r.between(1, 3))]
+        body = gen_kernel.GenericBody(r, bound)
+        body.leaves = [lambda p=p: name(p) for p in params]
+        statements = []
+        if r.chance(40):
+            statements.append(gen_kernel.if_(compare("<", body.value(1), body.value(1)), [return_(body.value(1))]))
+        statements.append(return_(body.value(2)))
+        return Function(f"f{number}", params, "T", statements, [("T", bound)])
+
+
+def make_program(seed, options):
+    r = Rng(seed)
+    p = Program(seed)
+    if r.chance(12):
+        expr_run.make_run(r, p, options)
+        return p
+    for k in range(r.weighted([(4, 0), (3, 1), (2, 2)])):
+        p.records.append(make_record(r, k, p.records))
+    for k in range(r.weighted([(3, 0), (3, 1), (2, 2)])):
+        c = make_constant(r, k)
+        p.constants.append(c)
+        if c.get("filled"):
+            p.run.append(ConstFill(c, [values.value(r, c.type.elem, 50) for _ in range(math.prod(c.get("least")))]))
+    palette = palette_of(r, p.records)
+    for k in range(r.weighted([(2, 0), (3, 1), (3, 2), (1, 3)])):
+        g = FunctionGen(r.fork(), palette, options, p)
+        f = g.make(k)
+        if hasattr(g, "program_extra"):
+            p.functions.append(g.program_extra)
+        p.functions.append(f)
+    if r.chance(50):
+        t = r.pick([t for t in palette if isinstance(t, str) and t in REALS] or ["i32"])
+        p.helpers.append(gen_block.helper(r, t, 0))
+    for k in range(r.weighted([(3, 1), (3, 2)])):
+        if r.chance(35):
+            palette = palette_of(r, p.records)
+        make = r.weighted([(18, gen_kernel.elementwise), (16, gen_block.cooperating), (4, gen_kernel.rows),
+                           (3, gen_kernel.generic),
+                           (2, gen_more.launching), (2, gen_more.places), (2, gen_more.mathematics)])
+        options.approximate = make is gen_kernel.elementwise and r.chance(12)
+        kernel = make(r.fork(), options, p, f"k{k}", palette)
+        if options.approximate:
+            kernel.facts["unknown"] = True
+        p.kernels.append(kernel)
+        add_launches(r.fork(), p, kernel, options)
+    return p
+
+
+def add_launches(r, p, kernel, options):
+    """The arrays for each planned launch, and the launch."""
+    for k, plan in enumerate(kernel.facts["plans"]):
+        args = []
+        types = getattr(plan, "types", {})
+        for v in kernel.params:
+            if not isinstance(v.type, Arr):
+                args.append(scalar_argument(r, v, types, plan))
+                continue
+            array = None
+            if v.get("use") == "in" and r.chance(15):
+                array = earlier_array(r, p, v, plan.extents[v.name], types, args)
+            if array is None:
+                array = make_array(r, v, f"{kernel.name}_{v.name}_{k}", plan.extents[v.name], types)
+                array.bound = kernel.facts.get("bounds", {}).get(v.name)
+                p.run.append(array)
+            array.unknown = array.unknown or bool(kernel.facts.get("unknown"))
+            args.append(array)
+        named = [v.name for v in kernel.params if r.chance(10)]
+        directions = {}
+        for v, a in zip(kernel.params, args):
+            if isinstance(a, HostArray) and args.count(a) == 1 and r.chance(6):
+                reads = v.get("use") == "in" or not options.without & {"in-writes"}
+                directions[v.name] = "In" if reads and r.chance(60) else "InOut"
+                a.directed, a.layout.device = True, False
+        launch = Launch(kernel, plan.grid, plan.block, args, types, named, directions)
+        launch.coverage = plan.coverage
+        p.run.append(launch)
+
+
+def earlier_array(r, p, v, shape, types, args):
+    """An array that earlier launches have read or written, to be read now."""
+    t = types.get(v.type.elem, v.type.elem)
+    written = {a.name for a, w in zip(args, p.kernels[-1].params) if isinstance(a, HostArray) and w.get("use") != "in"}
+    found = [a for a in p.arrays() if a.elem is t and a.shape == tuple(shape)
+             and a.bound is None and not a.unknown and a.name not in written]
+    return r.pick(found) if found else None
+
+
+def make_array(r, v, array_name, shape, types):
+    t = types.get(v.type.elem, v.type.elem)
+    total = math.prod(shape)
+    role = v.get("use")
+    if v.get("zero"):
+        items = [0] * total
+    elif role == "atomic":
+        kind = v.get("kind")
+        items = [start_of(r, kind, t, v.get("limit")) for _ in range(total)]
+    elif role == "own" and v.name[0] == "o" and r.chance(50):
+        items = None
+    else:
+        wild = r.pick([10, 50, 90])
+        items = [values.value(r, t, wild) for _ in range(total)]
+    layout = Layout.random(r, shape, isinstance(t, str))
+    return HostArray(array_name, t, shape, items, layout, role != "in" or r.chance(25))
+
+
+def start_of(r, kind, t, limit):
+    if kind in ("inc", "dec"):
+        return r.between(0, limit)
+    if kind == "sum" and t in FLOATS:
+        return float(r.between(-3, 3))
+    return values.scalar(r, t, 30)
+
+
+def scalar_argument(r, v, types, plan):
+    t = types.get(v.type, v.type)
+    if v.get("planned"):
+        return plan.values[v.name]
+    if v.get("const"):
+        if r.chance(50):
+            return None
+        return r.chance(50) if t == "bool" else min(r.between(0, 12), 100)
+    x = values.value(r, t, 40)
+    if t in INTS and abs(x) >= 1 << 63:
+        x = 7
+    return x

@@ -1,0 +1,140 @@
+"""A whole program: its text, and what the reference says that its arrays hold in the end."""
+import machine
+import scalars
+from host import HostArray, Launch, leaf_values
+from scalars import COMPLEX
+from translate import Translator
+from tree import Rec, Vec, slots, walk, write_constant, write_function, write_record
+
+
+class Program:
+    def __init__(self, seed):
+        self.seed = seed
+        self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], []
+        self.machine = None
+        self.run = []               # HostArrays, Launches and statements of expr_run.py, in order
+
+    def arrays(self):
+        return [s for s in self.run if isinstance(s, HostArray)]
+
+    def layouts(self):
+        return {a.name: a.layout for a in self.arrays()}
+
+    def text(self, layouts=None, shapes=None):
+        """The file; a variant has other layouts, or other grids and blocks for some launches, by their place."""
+        layouts = layouts or self.layouts()
+        parts = [write_constant(c) for c in self.constants] + [write_record(x) for x in self.records]
+        parts += [write_function(f) for f in self.helpers + self.functions + self.kernels]
+        lines = []
+        for k, s in enumerate(self.run):
+            if isinstance(s, HostArray):
+                lines += s.text(layouts[s.name])
+            else:
+                lines += [s.text((shapes or {}).get(k))] if isinstance(s, Launch) else s.lines()
+        for a in self.arrays():
+            if layouts[a.name].device:
+                lines.append(f"{a.name}.copy_to_host({a.name}_host)")
+            lines += [f"let {name} = {e}" for name, e, *_ in a.saved() if e] if a.compared else []
+        return "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+
+    def saved(self):
+        """The names of the arrays to be saved."""
+        return [x[0] for a in self.arrays() if a.compared for x in a.saved()] + \
+            [n for s in self.run if hasattr(s, "results") for n in s.results]
+
+    def reference(self, fused=True, tracks=False, shuffle=None, fuel=400_000):
+        """What all arrays hold in the end: name -> values in C order. Raises Undefined and Exhausted."""
+        m = self.machine = machine.Machine(fuel, tracks, shuffle)
+        translator = Translator(fused)
+        lists = machine.Tracked if tracks else list
+        views, computed = {}, {}
+        for s in self.run:
+            if isinstance(s, HostArray):
+                views[s.name] = s.make(s.layout, s.values, lists)
+            elif isinstance(s, Launch):
+                if not s.kernel.facts.get("unknown"):
+                    self.launch(m, translator, s, views)
+            else:
+                s.execute(translator, views, computed)
+        results = {name: (v.elem, v.shape, numbers(v.elem, v.values())) for name, v in computed.items()}
+        results["lines"] = m.lines
+        return {a.name: views[a.name].values() for a in self.arrays()}, results
+
+    @staticmethod
+    def launch(m, translator, s, views):
+        function, waits = translator.kernel(s.kernel, sorted(s.types.items()))
+        args = []
+        for p, a in zip(s.kernel.params, s.args):
+            if isinstance(a, HostArray):
+                view = views[a.name]
+                if s.directions.get(p.name) == "In":        # what the kernel writes never reaches the host
+                    buf = view.buf
+                    view = machine.View(type(buf)(list(buf)), view.elem, view.off, view.shape, view.strides)
+                args.append(view)
+            elif a is None:
+                args.append(default_value(p, translator))
+            else:
+                args.append(a)
+        tracks = m.tracks
+        m.tracks = tracks and not s.kernel.facts.get("locks")       # what a lock orders looks like a race
+        m.launch(function, waits, s.grid, s.block, args)
+        m.tracks = tracks
+
+    def printed(self):
+        """Does a kernel write lines?"""
+        return any(n.op == "call" and n.data == "print" for k in self.kernels for n in walk(k.body))
+
+    def expected(self, contents, layouts=None):
+        """For each saved array its type and numbers, as they lie in the base."""
+        layouts = layouts or self.layouts()
+        result = {}
+        for a in self.arrays():
+            if not a.compared:
+                continue
+            layout = layouts[a.name]
+            view = a.make(layout, contents[a.name], list)
+            saved = a.saved()
+            if not isinstance(a.elem, Rec):
+                part = a.elem.part if isinstance(a.elem, Vec) else a.elem
+                result[saved[0][0]] = (part, view.buf)
+                continue
+            whole = machine.View(view.buf, a.elem, 0, (layout.total,), (slots(a.elem),)).values()
+            columns = [leaf_values(a.elem, v) for v in whole]
+            for k, (name, _, _, part, _) in enumerate(saved):
+                result[name] = (part, [x for c in columns for x in c[k]])
+        return result
+
+    def sees_layouts(self):
+        """Do kernels ask for strides?"""
+        functions = self.functions + self.helpers + self.kernels
+        return any(n.op == "attr" and n.data.startswith("strides") for f in functions for n in walk(f.body))
+
+    def unknown(self):
+        """Saved arrays that the reference cannot know: compared between configurations only."""
+        names = set()
+        for s in self.run:
+            if isinstance(s, Launch) and s.kernel.facts.get("unknown"):
+                for p, a in zip(s.kernel.params, s.args):
+                    if isinstance(a, HostArray) and p.get("use") != "in":
+                        names |= {x[0] for x in a.saved()}
+        return names
+
+
+def numbers(t, items):
+    """Elements as the numbers that a file has: two for a complex one."""
+    return [x for z in items for x in (z.real, z.imag)] if t in COMPLEX else items
+
+
+def default_value(p, translator):
+    from translate import Body
+    return eval(Body(translator, None, {}).expr(p.get("default"), p.type), translator.names)
+
+
+def difference(want, got, t=None, bound=None):
+    """The first place where two arrays differ (by more than a bound), with both values, or None."""
+    if len(want) != len(got):
+        return "sizes", len(want), len(got)
+    for k, (a, b) in enumerate(zip(want, got)):
+        if not scalars.same(a, b) and (bound is None or scalars.ulps(b, a, t) > bound):
+            return k, a, b
+    return None

@@ -1,0 +1,562 @@
+"""What of the language the generated programs have: a table of rows, and how often each was generated.
+
+A row that no program of a large run has is a failure of that run: nothing may drop out of the generator unnoticed."""
+import collections
+
+import scalars
+from gen_expr import EXACT_1, EXACT_2
+from gen_more import BOUNDS
+from host import HostArray, Launch
+from scalars import BITS, COMPLEX, FLOATS, INTS, REALS, SCALARS
+from tree import Arr, Rec, Tup, UNTYPED, VECTORS, Vec, walk
+
+ENOUGH = 8000       # programs, after which every row must have been there
+
+
+def table(without=()):
+    """All rows."""
+    rows = [f"type {t}" for t in SCALARS] + [f"vector {v}" for v in sorted(VECTORS)]
+    for t in REALS:
+        ops = ["+", "-", "*", "//", "%"] + (["&", "|", "^", "<<", ">>"] if t in INTS else ["/"])
+        if t in FLOATS and "float-division" in without:
+            ops = ["+", "-", "*", "/"]
+        rows += [f"{op} {t}" for op in ops + ["**"]]
+        rows += [f"{op}= {t}" for op in ops + ["**"]]
+        rows += [f"unary {op} {t}" for op in (["-", "~", "+"] if t in INTS else ["-", "+"])]
+        rows += [f"compare {op} {t}" for op in ("==", "!=", "<", "<=", ">", ">=")]
+        rows += [f"conditional {t}", f"abs {t}", f"selp {t}", f"literal {t}"]
+        if t in INTS or "zeros" not in without:
+            rows += [f"min {t}", f"max {t}", f"clamp {t}"]
+        rows += [f"conversion {s} to {t}" for s in REALS + ("bool",) if s != t and not
+                 ("int-f16" in without and t == "f16" and s in INTS and s not in ("i8", "u8", "i16"))]
+        rows += [f"by itself {s} to {t}" for s in BY_ITSELF[t]]
+        rows.append(f"conversion {t} to bool")
+    for t in INTS:
+        rows += [f"{f} {t}" for f in ("popc", "clz", "ffs", "brev", "ceil_div")] + [f"loop variable {t}"]
+    for t in FLOATS:
+        exact = EXACT_1 + (EXACT_2 if "zeros" not in without else EXACT_2[1:]) + ("fma", "ldexp")
+        rows += [f"{f} {t}" for f in exact] + [f"{f} {t}" for f in ("modf", "frexp")]
+        rows += [f"product {form} {t}" for form in ("a*b+c", "c+a*b", "a*b-c", "c-a*b", "a*b+c*d", "x+=a*b")]
+    rows += [f"{op} {t}" for t in COMPLEX for op in ("+", "-", "*", "/ by a real number", "**", "unary -", "conj",
+                                                     "conversion of parts",
+                                                     "compare ==")]
+    rows += [f"{what} {op}" for what in ("real vectors", "integer vectors") for op in ("+", "-", "*")] + [
+        "vector part", "vector part by number", "vector of a number", "vector of vectors", "vector comparison",
+                                                                                                          "vector selp",
+        "part assigned", "complex part assigned", "view of parts"]
+    rows += [f"{op} bool" for op in ("&", "|", "^", "compare ==", "compare !=")]
+    rows += ["and", "or", "not", "chain of 2", "chain of 3", "isnan", "isinf", "isfinite", "any", "all",
+             "tuple comparison"]
+    rows += ["let", "var", "declared type", "several names", "assignment", "exchange", "tuple variable", "hidden name",
+             "if", "elif",
+             "else", "while", "while true", "break", "continue", "return", "assert", "range of 1", "range of 2",
+             "range of 3",
+             "step below 0", "step of each thread", "range at a type's end", "unroll", "loop in a loop"]
+    rows += ["function", "function with several results", "function with early return", "function with array",
+             "function with effects",
+             "function that gives a view", "generic function", "function with barriers", "function in a function",
+             "function with shared memory"]
+    rows += [f"generic kernel {b}" for b in ("int", "float", "number")]
+    rows += ["constant without type", "constant with type", "constant array", "constant array that the host fills",
+             "const parameter", "const parameter given", "requires", "launch bounds", "max registers",
+             "scalar parameter",
+             "record parameter", "vector parameter", "complex parameter"]
+    rows += ["record", "record in a record", "fixed array in a record", "record made", "record field assigned",
+             "array of records"]
+    rows += [f"local array of {n}" for n in ("1", "2..4", "5..8", "9..16", "17..40")] + ["local array of 2 dimensions"]
+    rows += ["shared array", "shared array sized by the launch", "shared array of fixed size",
+             "shared array of 2 dimensions",
+             "several shared arrays", "shared array of complex, vectors or records", "alignment"]
+    rows += ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "barrier in for", "barrier in if",
+             "barrier in while", "barrier in the condition of while", "barrier in for of 3 ranges",
+             "return before a barrier",
+             "grid_sync", "grid_sync in a loop", "grid_sync in if", "variable across a barrier",
+             "local array across a barrier"]
+    rows += [f"warp {op}" for op in ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync",
+                                     "any_sync", "eq_sync",
+                                     "ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt",
+                                     "syncwarp")]
+    rows += ["warp with some lanes", "laneid", "threadfence", "threadfence_block", "threadfence_system", "nanosleep"]
+    rows += [f"atomic {op} {t}" for op in ("add", "min", "max", "xor") for t in ("i32", "u32", "i64", "u64")]
+    if "zeros" not in without:
+        rows += [f"atomic {op} {t}" for op in ("min", "max") for t in FLOATS]
+    rows += [f"atomic add {t}" for t in FLOATS]
+    rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas")] + [
+        "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
+    rows += ["print", "array in device memory"]
+    rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
+             "strides",
+             "index guarded by a condition", "index modulo an extent", "index mirrored", "shift modulo the width"]
+    rows += [f"random.{f} {t}" for f, t in (("uniform", "f32"), ("uniform", "f64"), ("randint", "i32"),
+                                            ("randint", "u8"),
+                                            ("randint", "i64"))]
+    rows += [f"function {f}" for f in sorted(BOUNDS)] + ["function sincos", "launch in a kernel"]
+    rows += ["block of 1 dimension", "block of 2 dimensions", "block of 3 dimensions", "block of 1", "block of 32",
+             "block of 48",
+             "block beside 32", "block of 256 or more", "grid of 2 dimensions", "kernel launched twice"]
+    rows += ["layout in C order", "layout in F order", "layout with steps", "layout reversed", "layout with an offset",
+             "array without elements", "array given twice", "In", "InOut", "argument by name"]
+    rows += [f"run {w}" for w in ("expression", "store", "store +=", "sum", "mean", "min", "max", "argmin", "argmax",
+                                  "any", "all",
+                                  "cumsum", "matrix product", "reshape", "view", "where", "broadcast", "keepdims",
+                                  "axis", "two axes",
+                                  "random", "arange", "complex", "bool", "conversion", "contraction")]
+    if "run-functions" not in without:
+        rows += ["run selp", "run ldexp", "run modf", "run frexp"]
+    if "in-writes" not in without:
+        rows.append("In of what is written")
+    return rows
+
+
+BY_ITSELF = {"i16": ["i8", "u8"], "i32": ["i8", "u16"], "i64": ["i32", "u32"], "u16": ["u8"], "u32": ["u8", "u16"],
+             "u64": ["u32"],
+             "f32": ["i32", "f16", "bf16"], "f64": ["f32", "i64"], "f16": ["i8"], "bf16": ["i32"], "i8": [], "u8": []}
+
+
+class Rows:
+    def __init__(self):
+        self.counts = collections.Counter()
+
+    def add(self, other):
+        self.counts.update(other.counts)
+
+    def missing(self, without=()):
+        return [row for row in table(without) if not self.counts[row]]
+
+    def program(self, p):
+        """Counts what a program has: each row once a program."""
+        found = set()
+        for c in p.constants:
+            array = isinstance(c.type, Arr)
+            found.add("constant array that the host fills" if array and c.get("value") is None else
+                      "constant array" if array else "constant with type" if c.get("typed")
+                      else "constant without type")
+        for x in p.records:
+            found.add("record")
+            found |= {"record in a record" for _, t, n in x.fields if isinstance(t, Rec)}
+            found |= {"fixed array in a record" for _, t, n in x.fields if n}
+        for f in p.functions + p.helpers:
+            found |= of_function(f)
+        for k in p.kernels:
+            found |= of_kernel(k)
+        for f in p.functions + p.helpers + p.kernels:
+            found |= of_body(f)
+        found |= of_run(p)
+        self.counts.update(found)
+
+
+def of_function(f):
+    found = {"function"}
+    if isinstance(f.results, Tup):
+        found.add("function with several results")
+    if isinstance(f.results, Arr):
+        found.add("function that gives a view")
+    if any(isinstance(p.type, Arr) for p in f.params):
+        found.add("function with array")
+    if f.facts.get("effects"):
+        found.add("function with effects")
+    if f.generics:
+        found.add("generic function")
+    ops = {(n.op, n.data if n.op == "sync" else None) for n in walk(f.body)}
+    if ("sync", "syncthreads") in ops:
+        found.add("function with barriers")
+    if any(n.op == "apply" for n in walk(f.body)):
+        found.add("function in a function")
+    if any(n.op == "memory" and n.data[1] == "shared" for n in walk(f.body)):
+        found.add("function with shared memory")
+    if sum(n.op == "return" for n in walk(f.body)) > 1:
+        found.add("function with early return")
+    return found
+
+
+def of_kernel(k):
+    found = {f"generic kernel {b}" for _, b in k.generics}
+    if k.requires:
+        found.add("requires")
+    found |= {"launch bounds" for a in k.attributes if "bounds" in a} | {"max registers" for a in k.attributes
+                                                                         if "max_r" in a}
+    for p in k.params:
+        if p.get("const"):
+            found.add("const parameter")
+        elif isinstance(p.type, Rec):
+            found.add("record parameter")
+        elif isinstance(p.type, Vec):
+            found.add("vector parameter")
+        elif p.type in COMPLEX:
+            found.add("complex parameter")
+        elif not isinstance(p.type, Arr):
+            found.add("scalar parameter")
+        elif isinstance(p.type.elem, Rec):
+            found.add("array of records")
+    shared = [n for n in walk(k.body) if n.op == "memory" and n.data[1] == "shared"]
+    if len(shared) > 1:
+        found.add("several shared arrays")
+    plans = k.facts.get("plans") or []
+    if len(plans) > 1:
+        found.add("kernel launched twice")
+    return found
+
+
+def of_body(f):
+    found = set()
+
+    def statements(block, around, names):
+        """`around`: the loops and branches that a statement is in."""
+        here = set(names)
+        declared_before = {}
+        for k, s in enumerate(block):
+            found.update(of_statement(s, around, here))
+            if s.op == "let":
+                here |= {v.name for v in s.data[1]}
+            if any(n.op == "sync" and n.data in BARRIERS for n in walk(s)):
+                for v, kind in declared_before.items():
+                    if any(n.op == "name" and n.data is v for t in block[k + 1:] for n in walk(t)):
+                        found.add(kind)
+            for n in walk(s):
+                if n.op == "let" and n in block[k:k + 1]:
+                    declared_before.update({v: "variable across a barrier" for v in n.data[1]})
+                if n.op == "memory" and n.data[1] == "local":
+                    declared_before[n.data[0]] = "local array across a barrier"
+            inner = around if s.op == "group" else around + [s]
+            for b in s.blocks:
+                statements(b, inner, here)
+    statements(f.body, [], {p.name for p in f.params})
+    for n in walk(f.body):
+        if hasattr(n, "type"):
+            found.update(of_expression(n))
+    if "return before a barrier" in found and not any(n.op == "sync" and n.data in BARRIERS for n in walk(f.body)):
+        found.discard("return before a barrier")
+    return found
+
+
+BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "grid_sync")
+
+
+def of_statement(s, around, names):
+    found = set()
+    if s.op == "let":
+        kind, variables, declared = s.data
+        found.add(kind)
+        if declared:
+            found.add("declared type")
+            source = s.args[0].type
+            if isinstance(source, str) and source != declared:
+                found.add(f"by itself {source} to {declared}")
+        if len(variables) > 1:
+            found.add("several names")
+        if isinstance(variables[0].type, Tup):
+            found.add("tuple variable")
+        if any(v.name in names for v in variables):
+            found.add("hidden name")
+        if s.args[0].op == "atomic":
+            found.add("old value of an atomic")
+    elif s.op == "assign":
+        found.add("assignment" if s.data == 1 else "exchange")
+        found |= of_target(s.args[0])
+    elif s.op == "update":
+        t = s.args[0].type
+        found.add(f"{s.data}= {t}")
+        found |= of_target(s.args[0])
+        value = s.args[1]
+        if t in FLOATS and s.data in "+-" and value.op == "bin" and value.data == "*" and value.type == t:
+            found.add(f"product x+=a*b {t}")
+    elif s.op == "if":
+        found.add("if")
+        if len(s.args) > 1:
+            found.add("elif")
+        if len(s.blocks) > len(s.args):
+            found.add("else")
+        if any(t.op == "return" for t in s.blocks[0]) and not around:
+            found.add("return before a barrier")
+    elif s.op == "for":
+        found |= of_for(s)
+        if any(t.op == "for" for t in around):
+            found.add("loop in a loop")
+    elif s.op == "while":
+        found.add("while true" if s.args[0].op == "lit" else "while")
+        if any(n.op == "sync" for n in walk(s.args[0])):
+            found.add("barrier in the condition of while")
+        if any(n.op == "atomic" and n.data in ("cas", "exch") for n in walk(s)):
+            found.add("lock")
+    elif s.op in ("break", "continue", "return"):
+        found.add(s.op)
+    elif s.op == "memory":
+        found |= of_memory(s)
+    elif s.op == "launch":
+        found.add("launch in a kernel")
+    if s.op in ("expr", "let") and s.args[0].op == "sync":
+        what = s.args[0].data
+        kinds = [t.op for t in around]
+        if what == "grid_sync":
+            found |= {"grid_sync in a loop"} if "for" in kinds else set()
+            found |= {"grid_sync in if"} if "if" in kinds else set()
+        elif what in BARRIERS:
+            found |= {f"barrier in {k}" for k in kinds if k in ("for", "if", "while")}
+            if any(t.op == "for" and len(t.args) == 3 and t.args[2].op != "lit" for t in around):
+                found.add("barrier in for of 3 ranges")
+    return found
+
+
+def of_target(e):
+    if e.op not in ("part", "elem"):
+        return set()
+    base = e.args[0].type
+    if isinstance(base, Rec):
+        return {"record field assigned"}
+    return {"complex part assigned"} if base in COMPLEX else {"part assigned"} if isinstance(base, Vec) else set()
+
+
+def of_for(s):
+    var, unroll = s.data
+    found = {f"range of {len(s.args)}", f"loop variable {var.type}"} | ({"unroll"} if unroll else set())
+    if len(s.args) == 3:
+        step = s.args[2]
+        if step.op == "un" or step.op == "conv" and step.args[0].op == "lit" and step.args[0].data < 0:
+            found.add("step below 0")
+        if step.op in ("bin", "name"):
+            found.add("step of each thread")
+    for a in s.args:
+        if a.op == "conv" and a.args[0].op == "lit" and a.args[0].data == scalars.greatest(var.type):
+            found.add("range at a type's end")
+    return found
+
+
+def of_memory(s):
+    var, kind, alignment = s.data
+    found = {"alignment"} if alignment else set()
+    if kind == "local":
+        total = 1
+        for a in s.args:
+            total *= a.data if a.op == "lit" else 1
+        sizes = (("1", 1), ("2..4", 4), ("5..8", 8), ("9..16", 16), ("17..40", 99))
+        size = next(n for n, most in sizes if total <= most)
+        return found | {f"local array of {size}"} | ({"local array of 2 dimensions"} if len(s.args) > 1 else set())
+    found.add("shared array")
+    found.add("shared array of fixed size" if s.args[0].op == "lit" else "shared array sized by the launch")
+    if len(s.args) > 1:
+        found.add("shared array of 2 dimensions")
+    if not isinstance(var.type.elem, str) or var.type.elem in COMPLEX:
+        found.add("shared array of complex, vectors or records")
+    return found
+
+
+def of_expression(e):
+    t = e.type
+    found = set()
+    if isinstance(t, str) and t in SCALARS:
+        found.add(f"type {t}")
+    elif isinstance(t, Vec):
+        found.add(f"vector {t}")
+    handler = EXPRESSIONS.get(e.op)
+    return found | (handler(e) or set() if handler else set())
+
+
+def of_bin(e):
+    t = e.type
+    if isinstance(t, Vec):
+        return {f"{'real' if t.part in FLOATS else 'integer'} vectors {e.data}"}
+    if t in COMPLEX and e.data == "/":
+        return {f"/ by a real number {t}"}
+    found = {f"{e.data} {t}"} if e.data != "**" or e.args[1].type == "#i" else {"function pow"}
+    if t in INTS and e.data in ("<<", ">>") and e.args[1].op == "lit" and e.args[1].data >= BITS[t]:
+        found.add("shift modulo the width")
+    if t in FLOATS and e.data in "+-":
+        left, right = (a.op == "bin" and a.data == "*" and a.type == t for a in e.args)
+        if left and right:
+            found.add(f"product a*b+c*d {t}")
+        if left:
+            found.add(f"product a*b{e.data}c {t}")
+        elif right:
+            found.add(f"product c{e.data}a*b {t}")
+    return found
+
+
+def of_un(e):
+    return {"not"} if e.data == "not" else {f"unary {e.data} {e.type}"}
+
+
+def of_cmp(e):
+    types = [a.type for a in e.args if a.type not in UNTYPED] or ["i32"]
+    if isinstance(types[0], Vec):
+        return {"vector comparison"}
+    if isinstance(types[0], Tup):
+        return {"tuple comparison"}
+    return {f"compare {op} {types[0]}" for op in e.data} | ({f"chain of {len(e.data)}"} if len(e.data) > 1 else set())
+
+
+def of_cond(e):
+    found = {f"conditional {e.type}"}
+    if e.args[0].op == "index" and e.args[1].op in ("cmp", "logic"):
+        found.add("index guarded by a condition")
+    return found
+
+
+def of_conv(e):
+    if isinstance(e.type, Vec):
+        if any(isinstance(a.type, Vec) for a in e.args):
+            return {"vector of vectors"}
+        return {"vector of a number"} if len(e.args) == 1 else set()
+    if len(e.args) == 2:
+        return {f"conversion of parts {e.type}"}
+    source = e.args[0].type
+    return {f"literal {e.type}"} if source in UNTYPED else {f"conversion {source} to {e.type}"}
+
+
+def of_call(e):
+    if isinstance(e.type, Vec):
+        return {"vector selp"} if e.data == "selp" else set()
+    if e.data in BOUNDS:
+        return {f"function {e.data}"}
+    if e.data == "sincos":
+        return {"function sincos"}
+    if isinstance(e.type, Tup):
+        return {f"{e.data} {e.type.parts[0]}"}
+    if e.data in ("isnan", "isinf", "isfinite", "any", "all", "assert", "print"):
+        return {e.data}
+    return {f"{e.data} {e.type}"}
+
+
+def of_atomic(e):
+    t = e.type
+    found = {f"atomic {e.data} {t}", f"atomic {e.data}"}
+    array = e.args[0]
+    if array.op == "name" and array.data.name.startswith("sh"):
+        found.add("atomic on shared memory")
+    if array.type.dims > 1:
+        found.add("atomic in 2 dimensions")
+    return found
+
+
+def of_index(e):
+    found = set()
+    for i in e.args[1:]:
+        if i.op == "bin" and i.data == "%" and i.args[1].op == "attr":
+            found.add("index modulo an extent")
+        if i.op == "bin" and i.data == "-" and i.args[0].op == "bin" and i.args[0].args[0].op == "attr":
+            found.add("index mirrored")
+    return found
+
+
+def of_view(e):
+    found = set()
+    if e.data[0] == "i":
+        found.add("row")
+    elif "i" in e.data:
+        found.add("column")
+    if any("b" in f or "e" in f for f in e.data):
+        found.add("slice")
+    if any("s" in f for f in e.data):
+        found.add("slice with step")
+    if e.args[0].op == "view" or e.args[0].op == "name" and e.args[0].data.name.startswith(("w", "chunk", "row")):
+        found.add("view of a view")
+    return found
+
+
+def of_part(e):
+    if isinstance(e.type, Arr):
+        return {"view of parts"}
+    return {"vector part"} if isinstance(e.args[0].type, Vec) else set()
+
+
+def of_elem(e):
+    return {"vector part by number"} if isinstance(e.args[0].type, Vec) else set()
+
+
+def of_warp(e):
+    found = {f"warp {e.data}"}
+    if e.args and e.args[0].op == "lit" and e.args[0].data != 0xffffffff:
+        found.add("warp with some lanes")
+    return found
+
+
+EXPRESSIONS = {
+    "bin": of_bin, "un": of_un, "cmp": of_cmp, "cond": of_cond, "conv": of_conv, "call": of_call, "atomic": of_atomic,
+    "index": of_index, "view": of_view, "part": of_part, "elem": of_elem, "warp": of_warp,
+    "logic": lambda e: {e.data}, "sync": lambda e: {e.data}, "make": lambda e: {"record made"},
+    "attr": lambda e: {e.data.split("[")[0]}, "random": lambda e: {f"random.{e.data} {e.type}"},
+    "hint": lambda e: {"load hint" if e.data.startswith("ld") else "store hint"},
+    "special": lambda e: {"laneid"} if e.data == "laneid" else set(),
+}
+
+
+# ---- The run block ----
+
+def of_run(p):
+    found = set()
+    for s in p.run:
+        if isinstance(s, HostArray):
+            found |= of_layout(s)
+        elif isinstance(s, Launch):
+            found |= of_launch(s)
+        else:
+            found |= of_statement_of_run(s)
+    return found
+
+
+def of_layout(a):
+    found = {"layout in C order"}
+    if a.layout.transposed:
+        found.add("layout in F order")
+    if a.layout.front:
+        found.add("layout with an offset")
+    if any(step > 1 for _, step, _, _ in a.layout.axes):
+        found.add("layout with steps")
+    if any(backwards for _, _, _, backwards in a.layout.axes):
+        found.add("layout reversed")
+    if a.layout.device:
+        found.add("array in device memory")
+    if 0 in a.shape:
+        found.add("array without elements")
+    return found
+
+
+def of_launch(s):
+    threads = 1
+    for n in s.block:
+        threads *= n
+    found = {f"block of {len(s.block)} dimension{'s' if len(s.block) > 1 else ''}"}
+    found |= {"block of 1"} if threads == 1 else set()
+    found |= {f"block of {threads}"} if threads in (32, 48) else set()
+    found |= {"block beside 32"} if threads in (31, 33) else set()
+    found |= {"block of 256 or more"} if threads >= 256 else set()
+    found |= {"grid of 2 dimensions"} if len(s.grid) > 1 else set()
+    names = [a.name for a in s.args if isinstance(a, HostArray)]
+    if len(set(names)) < len(names):
+        found.add("array given twice")
+    found |= set(s.directions.values())
+    if any(s.directions.get(p.name) == "In" and p.get("use") != "in" for p in s.kernel.params):
+        found.add("In of what is written")
+    if s.by_name:
+        found.add("argument by name")
+    if any(p.get("const") and a is not None for p, a in zip(s.kernel.params, s.args)):
+        found.add("const parameter given")
+    return found
+
+
+def of_statement_of_run(s):
+    kind = type(s).__name__
+    found = {{"Compute": "run expression", "Store": "run store", "Cumsum": "run cumsum", "Matmul": "run matrix product",
+              "Reshape": "run reshape" if getattr(s, "shape", None) else "run view"}.get(kind, "run expression")}
+    if kind == "Store" and s.op:
+        found.add("run store +=")
+    if kind == "Reduce":
+        found.add(f"run {s.what}")
+        found |= {"run keepdims"} if s.keepdims else set()
+        if s.axes is not None:
+            found.add("run two axes" if len(s.axes) > 1 else "run axis")
+    if kind == "Fill":
+        found.add("run random" if s.text_.startswith("random") else "run arange")
+    if hasattr(s, "e"):
+        for n in walk(s.e):
+            if n.op == "call" and n.data in ("where", "selp", "ldexp", "modf", "frexp"):
+                found.add(f"run {n.data}")
+            if n.type in COMPLEX:
+                found.add("run complex")
+            if n.type == "bool":
+                found.add("run bool")
+            if n.op == "conv":
+                found.add("run conversion")
+            if n.op == "bin" and n.type in FLOATS and any(row.startswith("product") for row in of_bin(n)):
+                found.add("run contraction")
+        found.add("run broadcast")
+    return found

@@ -1,0 +1,755 @@
+"""The reference: expressions as Python expressions of exact values (scalars.py), by the rules of docs/language.md.
+
+What waits (barriers, operations of warps) becomes a yield; translate.py makes functions of what is made here."""
+import math
+
+import libm
+import machine
+import scalars
+from build import lit
+from scalars import BITS, COMPLEX, FLOATS, INTS, PART
+from tree import Arr, Expr, Fixed, Rec, Tup, UNTYPED, Vec, slots, walk
+
+WAITING = ("sync", "warp")
+PURE = {"x": 0, "y": 1, "z": 2, "w": 3, "real": 0, "imag": 1}
+
+
+def namespace():
+    """What the Python text refers to."""
+    names = {"inf": math.inf, "nan": math.nan, "math": math, "View": machine.View, "known": machine.known,
+             "new_array": machine.new_array, "load": machine.load, "store": machine.store, "ATOMICS": machine.ATOMICS,
+             "Undefined": machine.Undefined, "chain": chain, "vmap": vmap, "turns": turns, "put": put,
+             "in_range": in_range, "holds": holds, "dot": dot, "fma_last": fma_last, "complex_scaled": complex_scaled,
+             "part_of": part_of, "libm": libm}
+    for name in dir(scalars):
+        if not name.startswith("_"):
+            names[name] = getattr(scalars, name)
+    return names
+
+
+def vmap(f, *args):
+    """A function part by part; numbers beside vectors are repeated."""
+    count = max(len(a) for a in args if isinstance(a, tuple))
+    return tuple(f(*parts) for parts in zip(*(a if isinstance(a, tuple) else (a,) * count for a in args)))
+
+
+def chain(compares, *values):
+    return all(c(a, b) for c, a, b in zip(compares, values, values[1:]))
+
+
+def turns(start, stop, step):
+    return range(start, stop, step) if step else ()
+
+
+def put(value, path, part):
+    """A tuple or complex number with one part replaced."""
+    if not path:
+        return part
+    k = path[0]
+    if isinstance(value, complex):
+        return complex(part, value.imag) if k == 0 else complex(value.real, part)
+    if not 0 <= k < len(value):
+        raise machine.Undefined(f"part {k} of {len(value)}")
+    return value[:k] + (put(value[k], path[1:], part),) + value[k + 1:]
+
+
+def part_of(value, k):
+    if isinstance(value, complex):
+        return value.imag if k else value.real
+    if not 0 <= k < len(value):
+        raise machine.Undefined(f"part {k} of {len(value)}")
+    return value[k]
+
+
+def holds(test):
+    if not test:
+        raise machine.Undefined("an assert that does not hold")
+
+
+def in_range(k, n):
+    if not 0 <= k < n:
+        raise machine.Undefined(f"part {k} of {n}")
+    return k
+
+
+def fma_last(c, a, b, t):
+    return scalars.fma(a, b, c, t)
+
+
+def dot(v, w, t, fused):
+    if t in INTS:
+        return scalars.wrap(sum(a * b for a, b in zip(v, w)), t)
+    rnd = scalars.ROUND[t]
+    total = rnd(v[0] * w[0])
+    for k, (a, b) in enumerate(zip(v[1:], w[1:])):
+        if not fused:
+            total = rnd(total + rnd(a * b))
+        elif k == 0:        # of two products the left one is fused
+            total = scalars.fma(v[0], w[0], rnd(a * b), t)
+        else:
+            total = scalars.fma(a, b, total, t)
+    return total
+
+
+def complex_scaled(op, part, a, b):
+    """* and / with a real number, part by part."""
+    rnd = scalars.ROUND[part]
+    if op == "*":
+        if isinstance(b, complex):
+            a, b = b, a
+        return complex(rnd(a.real * b), rnd(a.imag * b))
+    return complex(rnd(scalars.divide(a.real, b)), rnd(scalars.divide(a.imag, b)))
+
+
+def waits(function, known=None):
+    """Has a function barriers or operations of warps, itself or in what it calls?"""
+    known = {} if known is None else known
+    if function not in known:
+        known[function] = False
+        known[function] = any(n.op in WAITING or n.op == "apply" and waits(n.data, known) for n in walk(function.body))
+    return known[function]
+
+
+SIMPLE_CALLS = {        # of one type, that of the result
+    "min": "minimum", "max": "maximum", "clamp": "clamp", "copysign": "copysign", "floor": "floor", "ceil": "ceil",
+    "trunc": "trunc", "rint": "rint", "round": "round_away", "fabs": "abs", "fmod": "fmod", "remainder": "remainder"}
+TYPED_CALLS = {"ceil_div", "popc", "clz", "ffs", "brev", "nextafter", "fma"}    # these are told the type
+TESTS = {"isnan": "(lambda x: x != x)", "isinf": "math.isinf", "isfinite": "math.isfinite"}
+
+
+def meets(t, other):
+    """A literal's type where it meets another operand."""
+    if t == "#i":
+        return other if other not in UNTYPED else "i32"
+    if t == "#f":
+        return other if other in FLOATS or other in COMPLEX else "f32"
+    if t == "#c":
+        return scalars.WHOLE.get(other, other if other in COMPLEX else "c64")
+    return t
+
+
+def python_name(var):
+    return f"{var.name}_{var.uid}"
+
+
+class Expressions:
+    """Translates the expressions of one function; `types` says what its generic names stand for."""
+
+    def __init__(self, translator, function, types):
+        self.tr, self.f, self.types, self.temporaries = translator, function, types, 0
+
+    def ty(self, t):
+        if isinstance(t, str):
+            return self.types.get(t, t)
+        if isinstance(t, Arr):
+            return Arr(self.ty(t.elem), t.dims)
+        return t
+
+    def fresh(self):
+        self.temporaries += 1
+        return f"_{self.temporaries}"
+
+    # ---- Expressions ----
+
+    def expr(self, e, want=None):
+        """An expression's Python text, converted to a wanted type."""
+        t = self.ty(e.type)
+        want = self.ty(want) if want is not None else None
+        if t in UNTYPED:
+            return self.literal(self.fold(e), t, want)
+        text = getattr(self, "x_" + e.op)(e, t)
+        return text if want is None else self.converted(text, t, want)
+
+    def literal(self, value, t, want):
+        if want is None:
+            want = "i32" if t == "#i" and -2 ** 31 <= value < 2 ** 31 else {"#i": "i64", "#f": "f32", "#c": "c64"}[t]
+        if isinstance(want, Vec):
+            want = want.part
+        if want in UNTYPED:
+            return repr(value)
+        source = {"#i": "i64", "#f": "f64", "#c": "c128"}[t]
+        if t == "#i" and want in INTS:
+            return self.constant_text(scalars.wrap(value, want))
+        return self.constant_text(scalars.convert(value, source, want))
+
+    @staticmethod
+    def constant_text(value):
+        return f"({value!r})" if not isinstance(value, complex) else f"complex({value.real!r}, {value.imag!r})"
+
+    def fold(self, e):
+        """An expression of literals only: without a type, in 64 bits."""
+        if e.op == "lit":
+            return e.data
+        if e.op == "name":
+            return self.fold(e.data.get("value"))
+        if e.op == "un":
+            value = self.fold(e.args[0])
+            return {"-": lambda: -value, "+": lambda: value, "~": lambda: ~value}[e.data]()
+        a, b = (self.fold(x) for x in e.args)
+        t = "i64" if e.type == "#i" else "f64" if e.type == "#f" else "c128"
+        a, b = (float(x) if t == "f64" else complex(x) if t == "c128" else x for x in (a, b))
+        if t == "c128":
+            return {"+": lambda: a + b, "-": lambda: a - b}[e.data]()
+        return eval(self.arithmetic(e.data, t, self.constant_text(a), self.constant_text(b)), self.tr.names)
+
+    def converted(self, text, t, want):
+        if t is want or t == want or isinstance(t, (Vec, Rec, Arr, Fixed)):
+            return text
+        if isinstance(t, Tup):
+            if all(str(a) == str(b) for a, b in zip(t.parts, want.parts)):
+                return text
+            name = self.fresh()
+            parts = ""
+            for k, (a, b) in enumerate(zip(t.parts, want.parts)):
+                parts += self.converted(f"{name}[{k}]", a, b) + ", "
+            return f"(lambda {name}: ({parts}))({text})"
+        if isinstance(want, Vec):
+            return self.converted(text, t, want.part)
+        if t in INTS and want in INTS and scalars.converts(t, want):
+            return text
+        if t in FLOATS and want in FLOATS and scalars.converts(t, want):
+            return text
+        if t in INTS and want in FLOATS and BITS[t] <= scalars.DIGITS[want]:
+            return f"float({text})"
+        if t in FLOATS and want in FLOATS:
+            return self.rounded(text, want)
+        return f"convert({text}, {t!r}, {want!r})"
+
+    @staticmethod
+    def rounded(text, t):
+        return f"({text})" if t == "f64" else f"round_{t}({text})"
+
+    def x_lit(self, e, t):
+        return self.constant_text(e.data)
+
+    def x_name(self, e, t):
+        v = e.data
+        if v.get("value") is not None:      # a constant of the file
+            if isinstance(v.type, Arr):
+                return self.tr.constant(v)
+            return self.expr(v.get("value"), v.type)
+        return python_name(v)
+
+    def x_bin(self, e, t):
+        if isinstance(t, Vec):
+            return self.vector_bin(e, t)
+        if t in COMPLEX:
+            return self.complex_bin(e, t)
+        if e.data in ("<<", ">>"):
+            name = "shift_left" if e.data == "<<" else "shift_right"
+            return f"{name}({self.expr(e.args[0], t)}, {self.expr(e.args[1])}, {t!r})"
+        if e.data == "**":
+            return self.power(e, t)
+        if t in FLOATS and e.data in "+-":
+            fused = self.contraction(e, t)
+            if fused:
+                return fused
+        return self.arithmetic(e.data, t, self.expr(e.args[0], t), self.expr(e.args[1], t))
+
+    def arithmetic(self, op, t, a, b):
+        if t == "bool":
+            return f"({a} {op} {b})"
+        if t in INTS:
+            if op == "//":
+                return f"floor_div({a}, {b}, {t!r})"
+            if op == "%":
+                return f"floor_mod({a}, {b}, {t!r})"
+            if op == "**":
+                return f"integer_power({a}, {b}, {t!r})"
+            if op in ("<<", ">>"):
+                return f"{'shift_left' if op == '<<' else 'shift_right'}({a}, {b}, {t!r})"
+            if op in "&|^":
+                return f"({a} {op} {b})"
+            half, mask = 1 << (BITS[t] - 1), (1 << BITS[t]) - 1
+            return f"((({a} {op} {b}) + {half} & {mask}) - {half})" if t[0] == "i" else f"(({a} {op} {b}) & {mask})"
+        if op == "/":
+            return self.rounded(f"divide({a}, {b})", t)
+        if op == "//":
+            return f"float_floordiv({a}, {b}, {t!r})"
+        if op == "%":
+            return f"float_mod({a}, {b}, {t!r})"
+        if op == "**":
+            return f"({a}) ** ({b})"
+        return self.rounded(f"{a} {op} {b}", t)
+
+    def power(self, e, t):
+        base, n = e.args
+        if t in INTS:
+            return f"integer_power({self.expr(base, t)}, {self.fold(n)}, {t!r})"
+        if n.type == "#i" and 0 <= self.fold(n) <= 3:   # products; of more than three their order is not stated
+            n, a = self.fold(n), self.expr(base, t)
+            if n < 2:
+                return "1.0" if n == 0 else a
+            name = self.fresh()
+            text = self.rounded(f"{name} * {name}", t)
+            if n == 3:
+                text = self.rounded(f"{name} * {text}", t)
+            return f"(lambda {name}: {text})({a})"
+        return f"libm.call('pow', {t!r}, {self.expr(base, t)}, {self.expr(n, t)})"
+
+    def product(self, e, t):
+        """Is an operand a product that a sum or difference of type t takes in? One of numbers beside a vector or a
+        complex number is, too."""
+        while e.op == "un" and e.data == "+":
+            e = e.args[0]
+        own = self.ty(e.type)
+        part = t.part if isinstance(t, Vec) else PART.get(t)
+        return e if e.op == "bin" and e.data == "*" and own in (t, part) else None
+
+    def contraction(self, e, t):
+        """The fused multiply-add that a sum or difference is, or None."""
+        if not self.fused:
+            return None
+        left, right = (self.product(a, t) for a in e.args)
+        if left:
+            a, b = (self.expr(x, t) for x in left.args)
+            return f"fma({a}, {b}, {'' if e.data == '+' else '-'}{self.expr(e.args[1], t)}, {t!r})"
+        if right:
+            c = self.expr(e.args[0], t)
+            a, b = (self.expr(x, t) for x in right.args)
+            return f"fma_last({c}, {'' if e.data == '+' else '-'}{a}, {b}, {t!r})"
+        return None
+
+    def complex_bin(self, e, t):
+        part = PART[t]
+        a, b = e.args
+        if e.data in "+-":
+            re, im = (self.expr(self.part_tree(e, f), part) for f in ("real", "imag"))
+            return f"complex({re}, {im})"
+        if e.data == "*" and self.is_complex(a) and self.is_complex(b):
+            return f"complex_mul({self.expr(a, t)}, {self.expr(b, t)}, {t!r}, {self.fused})"
+        if e.data == "/" and self.is_complex(b):
+            return f"libm.complex_div({self.expr(a, t)}, {self.expr(b, t)}, {t!r})"
+        if e.data == "**":
+            n = self.fold(e.args[1])
+            if n == 2:
+                return f"(lambda z: complex_mul(z, z, {t!r}, {self.fused}))({self.expr(a, t)})"
+            return f"libm.complex_pow({self.expr(a, t)}, {n}, {t!r})"
+        return f"complex_scaled({e.data!r}, {part!r}, {self.complex_operand(a, part)}, {self.complex_operand(b, part)})"
+
+    def part_tree(self, e, field):
+        """The expression of one part of a sum: the reals that it is made of, with products that sums take in."""
+        part = PART.get(self.ty(e.type))
+        if part is None:            # a real number; literals as well
+            return e if e.type != "#c" else lit(getattr(self.fold(e), field))
+        if e.op == "un" and e.data == "+":
+            return self.part_tree(e.args[0], field)
+        if e.op == "bin" and e.data in "+-":
+            a, b = e.args
+            if field == "imag" and not self.is_complex(b):
+                return self.part_tree(a, field)
+            if field == "imag" and not self.is_complex(a):
+                b = self.part_tree(b, field)
+                return b if e.data == "+" else Expr("un", part, (b,), "-")
+            return Expr("bin", part, [self.part_tree(x, field) for x in e.args], e.data)
+        if e.op == "bin" and e.data == "*" and not all(self.is_complex(x) for x in e.args):
+            return Expr("bin", part, [self.part_tree(x, field) for x in e.args], "*")
+        return Expr("code", part, (), f"({self.expr(e)}).{field}")
+
+    def is_complex(self, e):
+        return self.ty(e.type) in COMPLEX or e.type == "#c"
+
+    def complex_operand(self, e, part):
+        return self.expr(e, scalars.WHOLE[part] if self.is_complex(e) else part)
+
+    def vector_bin(self, e, t):
+        part = t.part
+        a, b = (self.expr(x, t) for x in e.args)
+        if e.data in "+-" and self.fused and part in FLOATS:
+            for k in (0, 1):
+                p = self.product(e.args[k], t)
+                if p:
+                    x, y = (self.expr(z, t) for z in p.args)
+                    c = b if k == 0 else a
+                    form = "p, q, r" if e.data == "+" else "p, q, -r" if k == 0 else "-p, q, r"
+                    return f"vmap(lambda p, q, r: fma({form}, {part!r}), {x}, {y}, {c})"
+        if e.data == "**":
+            n = self.fold(e.args[1])
+            body = f"integer_power(p, {n}, {part!r})" if part in INTS else self.rounded("p * p", part)
+            return f"vmap(lambda p: {body}, {a})"
+        if e.data in ("<<", ">>"):
+            name = "shift_left" if e.data == "<<" else "shift_right"
+            return f"vmap(lambda p, q: {name}(p, q, {part!r}), {a}, {self.expr(e.args[1])})"
+        return f"vmap(lambda p, q: {self.arithmetic(e.data, part, 'p', 'q')}, {a}, {b})"
+
+    def x_un(self, e, t):
+        a = self.expr(e.args[0], t)
+        if e.data == "not" or t == "bool":     # ~ of a run block's bool array is not
+            return f"(not {a})"
+        if e.data == "+":
+            return a
+        if isinstance(t, Vec):
+            return f"vmap(lambda p: {self.unary(e.data, t.part, 'p')}, {a})"
+        return self.unary(e.data, t, a)
+
+    @staticmethod
+    def unary(op, t, a):
+        if t in INTS:
+            return f"wrap({op}{a}, {t!r})"
+        if t in COMPLEX:
+            return f"(lambda z: complex(-z.real, -z.imag))({a})"
+        return f"(-{a})"
+
+    def x_logic(self, e, t):
+        return f"({self.expr(e.args[0])} {e.data} {self.expr(e.args[1])})"
+
+    def x_cmp(self, e, t):
+        """Operands of each comparison meet in their common type; `data` has the operators."""
+        if len(e.data) == 1:
+            return self.compared(e.data[0], *e.args)
+        # A chain stops at the first that is false; operands have no effects, so all may be computed.
+        parts = [self.compared(op, a, b) for op, a, b in zip(e.data, e.args, e.args[1:])]
+        return f"({' and '.join(parts)})"
+
+    def compared(self, op, a, b):
+        ta, tb = self.ty(a.type), self.ty(b.type)
+        if isinstance(ta, Tup):     # Python's own comparison of tuples takes a NaN for equal to itself
+            t = [scalars.common(meets(x, y), meets(y, x)) for x, y in zip(ta.parts, tb.parts)]
+            sides = f"{self.expr(a, Tup(t))}, {self.expr(b, Tup(t))}"
+            return f"({'not ' if op == '!=' else ''}all(x == y for x, y in zip({sides})))"
+        if isinstance(ta, Vec) or isinstance(tb, Vec):
+            part = scalars.common(*(meets(getattr(t, "part", t), getattr(o, "part", o)) for t,
+                                    o in ((ta, tb), (tb, ta))))
+            return f"vmap(lambda p, q: p {op} q, {self.as_part(a, part)}, {self.as_part(b, part)})"
+        if ta in UNTYPED and tb in UNTYPED:
+            return f"({self.fold(a)!r} {op} {self.fold(b)!r})"
+        t = scalars.common(meets(ta, tb), meets(tb, ta))
+        if t in COMPLEX:
+            join = "and" if op == "==" else "or"
+            return (f"(lambda z, w: z.real {op} w.real {join} z.imag {op} w.imag)"
+                    f"({self.expr(a, t)}, {self.expr(b, t)})")
+        return f"({self.expr(a, t)} {op} {self.expr(b, t)})"
+
+    def as_part(self, e, part):
+        """A vector or number beside a vector, its numbers converted."""
+        t = self.ty(e.type)
+        if isinstance(t, Vec):
+            return f"vmap(lambda p: {self.converted('p', t.part, part)}, {self.expr(e)})"
+        return self.expr(e, part)
+
+    def x_cond(self, e, t):
+        return f"({self.expr(e.args[0], t)} if {self.expr(e.args[1])} else {self.expr(e.args[2], t)})"
+
+    def x_conv(self, e, t):
+        if isinstance(t, Vec):
+            return self.vector_of(e, t)
+        if t in COMPLEX and len(e.args) == 2:
+            return f"complex({self.explicit(e.args[0], PART[t])}, {self.explicit(e.args[1], PART[t])})"
+        return self.explicit(e.args[0], t)
+
+    def explicit(self, e, t):
+        """f32(x): of literals the value is converted from 64 bits."""
+        source = self.ty(e.type)
+        if source in UNTYPED:
+            value = self.fold(e)
+            if t == "bool":
+                return str(value != 0)
+            return self.constant_text(scalars.convert(value, {"#i": "i64", "#f": "f64", "#c": "c128"}[source], t)
+                                      if source != "#i" or t not in INTS else scalars.wrap(value, t))
+        return f"convert({self.expr(e)}, {source!r}, {t!r})"
+
+    def vector_of(self, e, t):
+        if len(e.args) == 1 and not isinstance(self.ty(e.args[0].type), Vec):
+            return f"(({self.explicit(e.args[0], t.part)},) * {t.count})"
+        parts = []
+        for a in e.args:
+            source = self.ty(a.type)
+            if isinstance(source, Vec):
+                parts.append(f"*(convert(p, {source.part!r}, {t.part!r}) for p in {self.expr(a)})")
+            else:
+                parts.append(self.explicit(a, t.part))
+        return f"({', '.join(parts)},)"
+
+    def x_make(self, e, t):
+        order = {}
+        for k, (name, a) in enumerate(zip(e.data, e.args)):
+            order[name or t.fields[k][0]] = a
+        parts = []
+        for name, ft, extents in t.fields:
+            if name not in order:
+                parts.append(repr(machine.zero(ft, extents)))
+            elif extents is None:
+                parts.append(self.expr(order[name], ft))
+            else:
+                parts.append(self.nested(order[name], ft))
+        return f"({', '.join(parts)},)"
+
+    def nested(self, e, t):
+        """A tuple for a fixed array."""
+        if e.op == "tuple":
+            return f"({', '.join(self.nested(a, t) for a in e.args)},)"
+        return self.expr(e, t) if not isinstance(e.type, Fixed) else self.expr(e)
+
+    def x_tuple(self, e, t):
+        return f"({', '.join(self.expr(a, p) for a, p in zip(e.args, t.parts))},)"
+
+    def x_apply(self, e, t):
+        f, types = e.data, []
+        if f.generics:
+            bound = self.bind(f, e.args)
+            types = sorted(bound.items())
+        name = self.tr.function(f, types)
+        args = "".join(", " + self.expr(a, dict(types).get(p.type, p.type)) for p, a in zip(f.params, e.args))
+        call = f"{name}(c, t{args})"
+        return f"(yield from {call})" if waits(f, self.tr.waiting) else call
+
+    def bind(self, f, args):
+        """What a function's generic names are, by its arguments."""
+        bound = {}
+        for p, a in zip(f.params, args):
+            t = self.ty(a.type)
+            if isinstance(p.type, Arr) and p.type.elem in dict(f.generics):
+                bound[p.type.elem] = t.elem
+            elif p.type in dict(f.generics) and t not in UNTYPED:
+                bound.setdefault(p.type, t)
+        return bound
+
+    # ---- Calls ----
+
+    def x_call(self, e, t):
+        name = e.data
+        if isinstance(t, Vec):
+            return self.vector_call(e, t)
+        if name in SIMPLE_CALLS:
+            args = [self.expr(a, t) for a in e.args]
+            text = args[0] if name in ("min", "max") else f"{SIMPLE_CALLS[name]}({', '.join(args)})"
+            for a in args[1:] if name in ("min", "max") else []:
+                text = f"{SIMPLE_CALLS[name]}({text}, {a})"
+            return text
+        if name in TYPED_CALLS:
+            return f"{name}({', '.join(self.expr(a, t) for a in e.args)}, {t!r})"
+        method = getattr(self, "call_" + name, None)
+        if method:
+            return method(e, t)
+        if name in TESTS:
+            source = self.ty(e.args[0].type)
+            if source in COMPLEX:
+                join = "and" if name == "isfinite" else "or"
+                return f"(lambda z: {TESTS[name]}(z.real) {join} {TESTS[name]}(z.imag))({self.expr(e.args[0])})"
+            return f"{TESTS[name]}({self.expr(e.args[0])})"
+        kind = t.parts[0] if isinstance(t, Tup) else t
+        return f"libm.call({name!r}, {kind!r}, {', '.join(self.expr(a) for a in e.args)})"
+
+    def vector_call(self, e, t):
+        if e.data == "selp":
+            test, *args = [self.expr(e.args[0])] + [self.expr(a, t) for a in e.args[1:]]
+            return f"vmap(lambda c, p, q: p if c else q, {test}, {', '.join(args)})"
+        holes = [Expr("code", t.part, (), f"p{k}") for k in range(len(e.args))]
+        inner = self.x_call(Expr("call", t.part, holes, e.data), t.part)
+        names = ", ".join(h.data for h in holes)
+        return f"vmap(lambda {names}: {inner}, {', '.join(self.expr(a, t) for a in e.args)})"
+
+    def x_code(self, e, t):
+        return e.data
+
+    def call_print(self, e, t):
+        parts = [repr(a.data) if a.op == "text" else f"str({self.expr(a)})" for a in e.args]
+        return f"c.machine.write(t, ' '.join([{', '.join(parts)}]))"
+
+    def call_assert(self, e, t):
+        return f"holds({self.expr(e.args[0])})"
+
+    def call_abs(self, e, t):
+        source = self.ty(e.args[0].type)
+        if source in COMPLEX:
+            return f"libm.complex_abs({self.expr(e.args[0])}, {t!r})"
+        return f"integer_abs({self.expr(e.args[0], t)}, {t!r})" if t in INTS else f"abs({self.expr(e.args[0], t)})"
+
+    def call_selp(self, e, t):
+        c, a, b = self.expr(e.args[0]), self.expr(e.args[1], t), self.expr(e.args[2], t)
+        return f"(lambda c, a, b: a if c else b)({c}, {a}, {b})"
+
+    call_where = call_selp      # of a run block's arrays, element by element
+
+    def call_sqrt(self, e, t):
+        if t in COMPLEX:
+            return f"libm.complex_call('sqrt', {self.expr(e.args[0])}, {t!r})"
+        return self.rounded(f"square_root({self.expr(e.args[0], t)})", t)
+
+    def call_modf(self, e, t):
+        return f"modf({self.expr(e.args[0])})"
+
+    def call_frexp(self, e, t):
+        return f"frexp({self.expr(e.args[0])})"
+
+    def call_ldexp(self, e, t):
+        return f"ldexp({self.expr(e.args[0], t)}, {self.expr(e.args[1], 'i32')}, {t!r})"
+
+    def call_conj(self, e, t):
+        return f"{self.expr(e.args[0])}.conjugate()"
+
+    def call_all(self, e, t):
+        return f"all({self.expr(e.args[0])})"
+
+    def call_any(self, e, t):
+        return f"any({self.expr(e.args[0])})"
+
+    def call_dot(self, e, t):
+        """v.x*w.x + v.y*w.y + ..., rounded as that is."""
+        a, b = (self.as_part(x, t) for x in e.args)
+        return f"dot({a}, {b}, {t!r}, {self.fused_floats(t)})"
+
+    def fused_floats(self, t):
+        return self.tr.fused and t in FLOATS
+
+    @property
+    def fused(self):
+        return self.tr.fused
+
+    # ---- Memory ----
+
+    def place(self, e):
+        """An expression that is an element or a part of one: the view's text, the indices, the first slot (text), and
+        the type there. None for values."""
+        if e.op == "index":
+            return self.expr(e.args[0]), [self.expr(i) for i in e.args[1:]], "0", self.ty(e.type)
+        if e.op in ("part", "elem") and not isinstance(self.ty(e.args[0].type), (Arr, Tup)):
+            inside = self.place(e.args[0])
+            if inside is None:
+                return None
+            view, index, first, t = inside
+            if e.op == "elem":
+                step, count = (slots(t.elem) * math.prod(t.extents[1:]), t.extents[0]) if isinstance(t, Fixed) \
+                    else (1, t.count)
+                return view, index, f"{first} + {step} * in_range({self.expr(e.args[1])}, {count})", self.ty(e.type)
+            return view, index, f"{first} + {self.first_slot(t, e.data)}", self.ty(e.type)
+        return None
+
+    @staticmethod
+    def first_slot(t, name):
+        return t.place(name)[0] if isinstance(t, Rec) else PURE[name]
+
+    @staticmethod
+    def at(view, index):
+        if len(index) <= 2:
+            return f"{view}.at{len(index)}({', '.join(index)})"
+        return f"{view}.at(({', '.join(index)}))"
+
+    def x_index(self, e, t):
+        view, index = self.expr(e.args[0]), [self.expr(i) for i in e.args[1:]]
+        if isinstance(t, str) and t not in COMPLEX and len(index) <= 2:
+            return f"{view}.ld{len(index)}({', '.join(index)})"
+        return f"{view}.get(({', '.join(index)},))"
+
+    def loaded(self, place):
+        view, index, first, t = place
+        v = self.fresh()
+        return f"(lambda {v}: load({self.type_name(t)}, {v}.buf, {self.at(v, index)} + {first}))({view})"
+
+    def type_name(self, t):
+        """A type as Python text: scalars are strings, others are kept by a name."""
+        if isinstance(t, str):
+            return repr(t)
+        name = f"type_{id(t)}"
+        self.tr.names[name] = t
+        return name
+
+    def x_part(self, e, t):
+        base = self.ty(e.args[0].type)
+        if isinstance(base, Arr):
+            return self.view_of_part(e, base)
+        place = self.place(e)
+        if place:
+            return self.loaded(place)
+        number = base.place(e.data)[3] if isinstance(base, Rec) else PURE[e.data]
+        return f"part_of({self.expr(e.args[0])}, {number})"
+
+    def view_of_part(self, e, base):
+        elem = base.elem
+        if isinstance(elem, Rec):
+            first, ft, extents, _ = elem.place(e.data)
+            return f"{self.expr(e.args[0])}.part({first}, {self.type_name(ft)}, {extents or ()!r})"
+        part = PART[elem] if isinstance(elem, str) else elem.part
+        return f"{self.expr(e.args[0])}.part({PURE[e.data]}, {part!r})"
+
+    def x_elem(self, e, t):
+        place = self.place(e)
+        if place:
+            return self.loaded(place)
+        return f"part_of({self.expr(e.args[0])}, {self.expr(e.args[1])})"
+
+    def x_view(self, e, t):
+        args = iter(e.args[1:])
+        subs = []
+        for form in e.data:
+            if form == "i":
+                subs.append(self.expr(next(args)))
+            else:
+                subs.append("(" + ", ".join(self.expr(next(args)) if s in form else "None" for s in "bes") + ")")
+        return f"{self.expr(e.args[0])}.sub(({', '.join(subs)},))"
+
+    def x_attr(self, e, t):
+        view = self.expr(e.args[0])
+        if e.data == "ndim":
+            return str(self.ty(e.args[0].type).dims)
+        if e.data.startswith("strides["):
+            return f"{view}.stride({e.data[8:-1]})"
+        return f"{view}.{e.data}"
+
+    def x_hint(self, e, t):
+        view, *rest = e.args
+        dims = view.type.dims
+        index = f"({', '.join(self.expr(i) for i in rest[:dims])},)"
+        if e.data.startswith("ld"):
+            return f"{self.expr(view)}.get({index})"
+        return f"{self.expr(view)}.put({index}, {self.expr(rest[dims], self.ty(view.type).elem)})"
+
+    def x_special(self, e, t):
+        where, _, axis = e.data.partition(".")
+        if where == "threadIdx":
+            return f"t.{axis}"
+        if where == "blockIdx":
+            return f"t.b{axis}"
+        if where in ("blockDim", "gridDim"):
+            return f"c.{'block' if where == 'blockDim' else 'grid'}[{'xyz'.index(axis)}]"
+        if where == "laneid":
+            return "t.lane"
+        if where == "warpsize":
+            return "32"
+        n = int(where[-2])
+        axes = [f"t.b{a} * c.block[{k}] + t.{a}" if where.startswith("grid(") else f"c.block[{k}] * c.grid[{k}]"
+                for k, a in enumerate("xyz"[:n])]
+        return f"({axes[0]})" if n == 1 else f"({', '.join(axes)})"
+
+    def x_random(self, e, t):
+        args = [a for a in e.args if a.op != "dtype"]
+        if e.data == "randint":
+            lo, hi, seed, i = args
+            return f"libm.randint({self.expr(lo, t)}, {self.expr(hi, t)}, {self.expr(seed)}, {self.expr(i)}, {t!r})"
+        return f"libm.uniform({self.expr(args[0])}, {self.expr(args[1])}, {t!r})"
+
+    def x_dtype(self, e, t):
+        return repr(e.data)
+
+    # ---- What waits ----
+
+    def x_sync(self, e, t):
+        site = self.tr.site()
+        kinds = {"syncthreads": "bar", "grid_sync": "grid", "syncthreads_count": "count", "syncthreads_and": "and",
+                 "syncthreads_or": "or"}
+        if e.data not in kinds:
+            return "None"       # fences, nanosleep: the machine's threads take turns
+        value = f", {self.expr(e.args[0])}" if e.args else ""
+        return f"(yield ({kinds[e.data]!r}, {site}{value}))"
+
+    def x_warp(self, e, t):
+        site = self.tr.site()
+        if e.data == "lanemask_lt":
+            return "((1 << t.lane) - 1)"
+        args = list(e.args)
+        mask = f"{self.expr(args.pop(0))} & 0xffffffff" if args else "0xffffffff"
+        values = [self.expr(a) for a in args]
+        values += ["None"] * (2 - len(values))
+        return f"(yield ('warp', {site}, {mask}, {e.data!r}, {', '.join(values)}))"
+
+    def x_atomic(self, e, t):
+        view, *rest = e.args
+        dims = self.ty(view.type).dims
+        elem = self.ty(view.type).elem
+        name = e.data
+        if name == "compare_and_swap":
+            name, index, values = "cas", "0," * dims, rest
+        else:
+            index, values = "".join(self.expr(i) + ", " for i in rest[:dims]), rest[dims:]
+        given = ", ".join(self.expr(v, elem) for v in values)
+        return f"ATOMICS[{name!r}]({self.expr(view)}, ({index}), {elem!r}, {given})"

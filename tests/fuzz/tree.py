@@ -1,0 +1,394 @@
+"""The generator's programs as trees: types, expressions, statements, functions, kernels; and how they are written.
+
+Scalar types are strings (scalars.py); '#i', '#f' and '#c' are those of literals that have met no type yet, and a name
+such as 'T' stands for a generic one. Every expression knows its type, which the constructors in build.py work out."""
+import math
+
+import scalars
+
+
+class Vec:
+    """A small vector: f32x4."""
+
+    def __init__(self, part, count):
+        self.part, self.count = part, count
+        self.name = f"{part}x{count}"
+        self.slots = count
+
+    def __repr__(self):
+        return self.name
+
+
+class Rec:
+    """A record; a field is (name, type, extents): extents is None, or those of a fixed array."""
+
+    def __init__(self, name, fields):
+        self.name, self.fields = name, fields
+        self.slots = sum(slots(t) * math.prod(n or ()) for _, t, n in fields)
+
+    def __repr__(self):
+        return self.name
+
+    def place(self, name):
+        """A field's first slot, its type and extents, and its number."""
+        first = 0
+        for k, (field, t, n) in enumerate(self.fields):
+            if field == name:
+                return first, t, n, k
+            first += slots(t) * math.prod(n or ())
+        raise KeyError(name)
+
+
+class Fixed:
+    """A fixed array as a value: a record's field."""
+
+    def __init__(self, elem, extents):
+        self.elem, self.extents = elem, extents
+        self.slots = slots(elem) * math.prod(extents)
+
+    def __repr__(self):
+        return f"{self.elem}[{', '.join(map(str, self.extents))}]"
+
+
+class Arr:
+    """An array or view of so many dimensions."""
+    known = {}
+
+    def __new__(cls, elem, dims):
+        key = (elem, dims)
+        if key not in cls.known:
+            cls.known[key] = super().__new__(cls)
+            cls.known[key].elem, cls.known[key].dims = elem, dims
+        return cls.known[key]
+
+    def __repr__(self):
+        return f"{self.elem}[{',' * (self.dims - 1)}]"
+
+
+class Tup:
+    def __init__(self, parts):
+        self.parts = tuple(parts)
+
+    def __repr__(self):
+        return f"({', '.join(map(str, self.parts))})"
+
+
+VECTORS = {v.name: v for v in [Vec("f32", 2), Vec("f32", 4), Vec("f64", 2), Vec("f16", 2), Vec("f16", 4),
+                               Vec("bf16", 2),
+                               Vec("bf16", 4), Vec("i32", 2), Vec("i32", 4), Vec("u8", 4), Vec("u32", 2),
+                               Vec("u32", 4)]}
+UNTYPED = ("#i", "#f", "#c")
+
+
+def slots(t):
+    """How many numbers an element takes in the reference's memory: a complex one takes two."""
+    if isinstance(t, str):
+        return 2 if t in scalars.COMPLEX else 1
+    return t.slots
+
+
+class Var:
+    """A name of a program: a variable, parameter, constant or array. What the generator knows of it is in `facts`."""
+    count = 0
+
+    def __init__(self, name, type, **facts):
+        Var.count += 1
+        self.uid = Var.count
+        self.name, self.type, self.facts = name, type, facts
+
+    def __repr__(self):
+        return f"{self.name}: {self.type}"
+
+    def get(self, fact):
+        return self.facts.get(fact)
+
+
+class Expr:
+    __slots__ = ("op", "type", "args", "data")
+
+    def __init__(self, op, type, args=(), data=None):
+        self.op, self.type, self.args, self.data = op, type, list(args), data
+
+    def __repr__(self):
+        return write(self)
+
+
+class Stmt:
+    """`args` are expressions, `blocks` lists of statements; a 'group' is several statements that belong together."""
+    __slots__ = ("op", "args", "blocks", "data")
+
+    def __init__(self, op, args=(), blocks=(), data=None):
+        self.op, self.args, self.blocks, self.data = op, list(args), list(blocks), data
+
+
+class Function:
+    """`facts`: what callers and launches must know."""
+
+    def __init__(self, name, params, results, body, generics=(), **facts):
+        self.name, self.params, self.results, self.body = name, params, results, body
+        self.generics, self.facts = list(generics), facts
+
+
+class Kernel(Function):
+    def __init__(self, name, params, body, generics=(), requires=(), attributes=(), **facts):
+        super().__init__(name, params, None, body, generics, **facts)
+        self.requires, self.attributes = list(requires), list(attributes)
+
+
+def walk(node):
+    """All expressions and statements below one, itself first."""
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, list):
+            stack.extend(reversed(n))
+            continue
+        yield n
+        if isinstance(n, Stmt):
+            stack.extend(reversed(n.blocks))
+        stack.extend(reversed(n.args))
+
+
+# ---- Writing ----
+
+LEVEL = {"or": 1, "and": 2, "not": 3, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10,
+         "//": 10, "%": 10, "@": 10, "**": 12}
+COMPARE, UNARY, POSTFIX = 4, 11, 13
+
+
+def number(value, type):
+    """A literal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        if abs(value) >= 2 ** 31 and value % 3 == 0:
+            return hex(value)
+        return str(value)
+    if isinstance(value, complex):
+        return f"({number(value.real, '#f')} + {number(value.imag, '#f')}j)"
+    if value != value:
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    text = repr(value)
+    return text if "." in text or "e" in text else text + ".0"
+
+
+def parenthesised(text, level, least):
+    return text if level >= least else f"({text})"
+
+
+def level_of(e):
+    if e.op == "bin":
+        return LEVEL[e.data]
+    if e.op == "un":
+        return LEVEL["not"] if e.data == "not" else UNARY
+    if e.op == "logic":
+        return LEVEL[e.data]
+    if e.op == "cmp":
+        return COMPARE
+    if e.op == "cond":
+        return 0
+    if e.op == "lit":
+        return UNARY if number(e.data, e.type).startswith("-") else 14
+    return 14
+
+
+def write(e, least=0):
+    """An expression's text, in parentheses if it binds less than it must."""
+    return parenthesised(WRITERS[e.op](e), level_of(e), least)
+
+
+def listed(args):
+    return ", ".join(write(a) for a in args)
+
+
+def write_bin(e):
+    level = LEVEL[e.data]
+    a, b = e.args
+    if e.data == "**":
+        return f"{write(a, POSTFIX)} ** {write(b, UNARY)}"
+    return f"{write(a, level)} {e.data} {write(b, level + 1)}"
+
+
+def write_un(e):
+    if e.data == "not":
+        return f"not {write(e.args[0], LEVEL['not'])}"
+    return e.data + write(e.args[0], UNARY)
+
+
+def write_cmp(e):
+    text = write(e.args[0], COMPARE + 1)
+    for op, a in zip(e.data, e.args[1:]):
+        text += f" {op} {write(a, COMPARE + 1)}"
+    return text
+
+
+def write_view(e):
+    """`data` has for each subscript 'i', or which of start, stop and step a slice has, such as 'be' or 'bes'."""
+    args = iter(e.args[1:])
+    subs = []
+    for form in e.data:
+        if form == "i":
+            subs.append(write(next(args)))
+            continue
+        begin = write(next(args)) if "b" in form else ""
+        end = write(next(args)) if "e" in form else ""
+        subs.append(f"{begin}:{end}" + (f":{write(next(args))}" if "s" in form else ""))
+    return f"{write(e.args[0], POSTFIX)}[{', '.join(subs)}]"
+
+
+def write_make(e):
+    """A record: `data` has the names under which fields are given, or None where by place."""
+    given = [write(a) if name is None else f"{name}={write(a)}" for name, a in zip(e.data, e.args)]
+    return f"{e.type}({', '.join(given)})"
+
+
+def write_atomic(e):
+    a, *rest = e.args
+    dims = a.type.dims
+    index = "" if e.data == "compare_and_swap" else (write(rest[0]) if dims == 1 else f"({listed(rest[:dims])})") + ", "
+    values = rest if e.data == "compare_and_swap" else rest[dims:]
+    return f"atomic.{e.data}({write(a)}, {index}{listed(values)})"
+
+
+def write_hint(e):
+    a, *rest = e.args
+    dims = a.type.dims
+    index = write(rest[0]) if dims == 1 else f"({listed(rest[:dims])})"
+    return f"{e.data}({', '.join([write(a), index] + [write(v) for v in rest[dims:]])})"
+
+
+WRITERS = {
+    "lit": lambda e: number(e.data, e.type),
+    "name": lambda e: e.data.name,
+    "bin": write_bin,
+    "un": write_un,
+    "logic": lambda e: f" {e.data} ".join([write(e.args[0], LEVEL[e.data]), write(e.args[1], LEVEL[e.data] + 1)]),
+    "cmp": write_cmp,
+    "cond": lambda e: f"{write(e.args[0], 1)} if {write(e.args[1], 1)} else {write(e.args[2])}",
+    "conv": lambda e: f"{e.type}({listed(e.args)})",
+    "make": write_make,
+    "call": lambda e: f"{e.data}({listed(e.args)})",
+    "apply": lambda e: f"{e.data.name}({listed(e.args)})",
+    "index": lambda e: f"{write(e.args[0], POSTFIX)}[{listed(e.args[1:])}]",
+    "view": write_view,
+    "attr": lambda e: f"{write(e.args[0], POSTFIX)}.{e.data}",
+    "part": lambda e: f"{write(e.args[0], POSTFIX)}.{e.data}",
+    "elem": lambda e: f"{write(e.args[0], POSTFIX)}[{listed(e.args[1:])}]",
+    "tuple": lambda e: f"({listed(e.args)}{',' if len(e.args) == 1 else ''})",
+    "special": lambda e: e.data,
+    "sync": lambda e: f"{e.data}({listed(e.args)})",
+    "warp": lambda e: f"{e.data}({listed(e.args)})",
+    "atomic": write_atomic,
+    "hint": write_hint,
+    "text": lambda e: f'"{e.data}"',
+    "dtype": lambda e: e.data,
+    "random": lambda e: f"random.{e.data}({listed(e.args)})",
+}
+
+
+def write_let(s, pad):
+    kind, names, type = s.data
+    text = f"{pad}{kind} {', '.join(v.name for v in names)}{f': {type}' if type else ''} = "
+    if len(names) > 1 and s.args[0].op == "tuple":
+        return text + listed(s.args[0].args)
+    return text + write(s.args[0])
+
+
+def write_if(s, pad):
+    text = ""
+    for k, block in enumerate(s.blocks):
+        if k < len(s.args):
+            text += f"{' elif' if k else pad + 'if'} {write(s.args[k])} "
+        else:
+            text += " else "
+        text += write_block(block, pad)
+    return text
+
+
+def write_block(block, pad):
+    body = "".join(write_stmt(s, pad + "    ") + "\n" for s in block)
+    return f"{{\n{body}{pad}}}"
+
+
+def write_for(s, pad):
+    var, unroll = s.data
+    head = f"{'@unroll ' if unroll else ''}for {var.name} in range({listed(s.args)})"
+    return f"{pad}{head} {write_block(s.blocks[0], pad)}"
+
+
+def write_memory(s, pad):
+    var, kind, alignment = s.data
+    shape = write(s.args[0]) if len(s.args) == 1 else f"({listed(s.args)})"
+    aligned = f", alignment={alignment}" if alignment else ""
+    return f"{pad}let {var.name} = {kind}.array({shape}, {var.type.elem}{aligned})"
+
+
+def write_assign(s, pad):
+    targets = s.data
+    values = s.args[targets:]
+    right = listed(values[0].args) if len(values) == 1 and values[0].op == "tuple" and targets > 1 else listed(values)
+    return f"{pad}{listed(s.args[:targets])} = {right}"
+
+
+def write_launch(s, pad):
+    """`data`: the kernel, how many of the arguments are the grid's and the block's extents, named const arguments."""
+    kernel, grid, block, names = s.data
+    extents = [s.args[:grid], s.args[grid:grid + block]]
+    shapes = [write(e[0]) if len(e) == 1 else f"({listed(e)})" for e in extents]
+    given = [write(a) if n is None else f"{n}={write(a)}" for n, a in zip(names, s.args[grid + block:])]
+    return f"{pad}launch {kernel.name}[{', '.join(shapes)}]({', '.join(given)})"
+
+
+STATEMENTS = {
+    "let": write_let,
+    "assign": write_assign,
+    "update": lambda s, pad: f"{pad}{write(s.args[0])} {s.data}= {write(s.args[1])}",
+    "if": write_if,
+    "for": write_for,
+    "while": lambda s, pad: f"{pad}while {write(s.args[0])} {write_block(s.blocks[0], pad)}",
+    "break": lambda s, pad: pad + "break",
+    "continue": lambda s, pad: pad + "continue",
+    "return": lambda s, pad: (pad + "return " + listed(s.args)).rstrip(),
+    "expr": lambda s, pad: pad + write(s.args[0]),
+    "memory": write_memory,
+    "launch": write_launch,
+    "group": lambda s, pad: "\n".join(write_stmt(t, pad) for t in s.blocks[0]),
+}
+
+
+def write_stmt(s, pad):
+    return STATEMENTS[s.op](s, pad)
+
+
+def write_param(v):
+    default = v.get("default")
+    return f"{'const ' if v.get('const') else ''}{v.name}: {v.type}{'' if default is None else ' = ' + write(default)}"
+
+
+def write_function(f):
+    generics = f"<{', '.join(n + (': ' + b if b else '') for n, b in f.generics)}>" if f.generics else ""
+    head = f"{f.name}{generics}({', '.join(write_param(p) for p in f.params)})"
+    if isinstance(f, Kernel):
+        attributes = "".join(a + "\n" for a in f.attributes)
+        requires = "".join(f"    requires {write(r)}\n" for r in f.requires)
+        body = write_block(f.body, "")
+        return f"{attributes}kernel {head} {{\n{requires}{body[2:]}\n"
+    results = "" if f.results is None else f" -> {f.results}"
+    return f"fn {head}{results} {write_block(f.body, '')}\n"
+
+
+def write_record(r):
+    fields = "".join(f"    {n}: {t if not e else Fixed(t, e)}\n" for n, t, e in r.fields)
+    return f"record {r.name} {{\n{fields}}}\n"
+
+
+def write_constant(c):
+    """A constant is a Var with its value: an expression, or nested lists of them."""
+    def items(v):
+        return f"[{', '.join(items(x) for x in v)}]" if isinstance(v, list) else write(v)
+    value = c.get("value")
+    if value is None:
+        return f"const {c.name}: {Fixed(c.type.elem, c.get('least'))}\n"
+    return f"const {c.name}{f': {c.type}' if c.get('typed') else ''} = {items(value)}\n"
