@@ -91,6 +91,17 @@ static int name_children(kj_arena *arena, kj_code *out, int n)
     return n;
 }
 
+static void refuse_large(kj_diag *diag, LLVMModuleRef module, const kj_code *out)
+{
+    int size = kj_target_largest(module);
+    if (size <= KJ_MAX_CODE)
+        return;
+    kj_message *m = kj_error(diag, out->kernel->span, "too-large",
+                             "'%s' is too large: %d instructions (at most %d)", out->kernel->name,
+                             size, KJ_MAX_CODE);
+    kj_hint(diag, m, "split it into several kernels");
+}
+
 /* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage.
  * After a message about the source there is no code. */
 static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
@@ -118,6 +129,9 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
             s->target.kind->lower(arena, &spec, code);
         }
     }
+    if (diag->errors > errors)
+        return NULL;
+    refuse_large(diag, s->module, out);
     if (diag->errors > errors)
         return NULL;
     if (stage == KJ_STAGE_LLVM)

@@ -36,6 +36,8 @@ static int count_generics(const kj_item *item)
 static const char *signature(kj_sema *s, const kj_item *item)
 {
     const char *text = "(";
+    if (!kj_diag_has_room(s->diag))
+        return text;
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         const char *type = p->type && p->type->name ? p->type->name : "tuple";
         if (p->type && p->type->ndim)

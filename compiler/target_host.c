@@ -69,9 +69,13 @@ static const char pipeline[] =
     "sroa<modify-cfg>,gvn,loop-unroll<O2>,instcombine<no-verify-fixpoint;max-iterations=1>,"
     "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg),globaldce";
 
+static const char large[] =
+    "always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg),globaldce";
+
 const kj_target_kind kj_host_target = {
     .open = open_host,
     .name = name,
     .lower = lower,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
+    .large = large,
 };
