@@ -264,6 +264,11 @@ typedef struct kjit_compile_options {
      * libdevice.10.bc; NULL: the embedded, with the CPU's results bit for bit. */
     const char *libdevice;
     int ftz; /* 1: GPU: f32 operations take subnormal numbers for zeros */
+    /* What code for a CPU may use: a level of x86-64, "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA)
+     * or "x86-64-v4" (AVX-512); NULL or "native": all that this machine has. Results are the same
+     * bits. Of a level above this machine's there are forms (kjit_module_emit), but launches give
+     * KJIT_NO_DEVICE. */
+    const char *cpu;
     /* Called for each error and warning of the source, in the order of their places, before
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
