@@ -19,6 +19,7 @@ static const char source[] =
     "kernel say(x: i32[]) { if grid(1) == 0 { print(\"x is\", x[0]) } }\n"
     "kernel need(x: i32[]) { requires x.size > 1000; x[0] = 1 }\n"
     "kernel diverge(x: i32[]) { if threadIdx.x < 17 { syncthreads() }\n    x[threadIdx.x] = 1 }\n"
+    "kernel apart(x: i32[]) { if threadIdx.x < 9 { syncthreads() }\n    x[threadIdx.x] = 1 }\n"
     "kernel must(x: i32[]) { assert(x[0] < 0, \"x is not below 0\") }\n";
 
 static kjit_module *mod;
@@ -236,6 +237,13 @@ static void test_fault(void **state)
         expect(x, 2 * i);
     }
     FAILS(kjit_graph_launch(graph, NULL), KJIT_FAULT, "test.knl:6:");
+    kjit_graph_free(graph);
+    OK(kjit_graph_begin(stream)); /* of several the first is told */
+    OK(kjit_launch(mod, "diverge", CONFIG(1, 32, stream), ARGS(A(y))));
+    OK(kjit_launch(mod, "apart", CONFIG(1, 32, stream), ARGS(A(y))));
+    OK(kjit_graph_end(stream, &graph));
+    OK(kjit_graph_launch(graph, stream));
+    FAILS(kjit_stream_synchronize(stream), KJIT_FAULT, "test.knl:6:");
     kjit_graph_free(graph);
 }
 

@@ -229,6 +229,20 @@ static void test_recorded_again(void **state)
     atomic_store(&open, true);
     assert_false(done);
     OK(kjit_stream_synchronize(waits));
+    atomic_bool first = false; /* nor is the last record reached with the first */
+    OK(kjit_stream_callback(early, wait_at, &first));
+    OK(kjit_event_record(e, early));
+    atomic_store(&open, false);
+    OK(kjit_stream_callback(late, wait_at, &open));
+    OK(kjit_event_record(e, late));
+    atomic_store(&first, true);
+    OK(kjit_stream_synchronize(early));
+    OK(kjit_event_query(e, &done));
+    atomic_store(&open, true);
+    assert_false(done);
+    OK(kjit_event_synchronize(e));
+    OK(kjit_event_query(e, &done));
+    assert_true(done);
     kjit_stream_free(late);
     kjit_stream_free(early);
     kjit_stream_free(waits);
