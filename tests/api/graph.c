@@ -217,6 +217,36 @@ static void test_list(void **state)
     kjit_graph_free(graph);
 }
 
+/* A copy of a row onto a part of itself, beside launches and copies that a driver's graph can have. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    kjit_graph *graph;
+    kjit_array *low, *high;
+    for (int i = 0; i < N; i++)
+        ints[i] = i;
+    OK(kjit_copy(x, host, NULL));
+    OK(kjit_array_slice(x, SHAPE(0), SHAPE(N - 100), NULL, &low));
+    OK(kjit_array_slice(x, SHAPE(100), SHAPE(N), NULL, &high));
+    OK(kjit_graph_begin(stream));
+    put("add", x, 1000, stream);
+    OK(kjit_copy(high, low, stream));
+    OK(kjit_copy(y, x, stream));
+    OK(kjit_graph_end(stream, &graph));
+    OK(kjit_graph_launch(graph, stream));
+    OK(kjit_stream_synchronize(stream));
+    OK(kjit_copy(host, y, NULL));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(ints[i], 1000 + (i < 100 ? i : i - 100));
+    OK(kjit_graph_launch(graph, NULL));
+    OK(kjit_copy(host, y, NULL));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(ints[i], 2000 + (i < 200 ? i % 100 : i - 200));
+    kjit_graph_free(graph);
+    kjit_array_free(low);
+    kjit_array_free(high);
+}
+
 /* On a CPU a step may fail: which is told, and the others are done. */
 static void test_fault(void **state)
 {
@@ -464,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_cooperative), cmocka_unit_test(test_fault),
         cmocka_unit_test(test_between),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_threads),     cmocka_unit_test(test_last_reference),
+        cmocka_unit_test(test_overlap),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

@@ -2,6 +2,7 @@
  * times. */
 #include "api.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 static const char source[] =
@@ -205,6 +206,43 @@ static void wait_at(kjit_stream *s, kjit_status status, void *gate)
         usleep(100);
 }
 
+static void *open_soon(void *gate)
+{
+    usleep(20000);
+    atomic_store((atomic_bool *)gate, true);
+    return NULL;
+}
+
+/* A launch, and a copy, without a stream come after all that is queued, though it be slow. */
+static void test_after_what_is_queued(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *a = zeros(300, KJIT_DEVICE), *b = zeros(300, KJIT_DEVICE), *back;
+    atomic_bool open = false;
+    pthread_t thread;
+    OK(kjit_stream_create(ctx, &s));
+    for (int copies = 0; copies < 2; copies++) {
+        atomic_store(&open, false);
+        OK(kjit_stream_callback(s, wait_at, &open));
+        launch("add", s, a, 1);
+        assert_int_equal(pthread_create(&thread, NULL, open_soon, &open), 0);
+        if (copies)
+            OK(kjit_copy(b, a, NULL));
+        else
+            launch("scale", NULL, a, 5);
+        pthread_join(thread, NULL);
+    }
+    OK(kjit_synchronize(ctx));
+    OK(kjit_to_host(b, NULL, &back));
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(((int32_t *)kjit_array_data(back))[i], 6);
+    kjit_array_free(back);
+    kjit_array_free(a);
+    kjit_array_free(b);
+    kjit_stream_free(s);
+}
+
 /* Who waits for an event waits for the record that was the last then, whatever comes later. */
 static void test_recorded_again(void **state)
 {
@@ -267,7 +305,7 @@ int main(void)
         cmocka_unit_test(test_order),          cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_default_stream), cmocka_unit_test(test_events),
         cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_recorded_again),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_after_what_is_queued),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

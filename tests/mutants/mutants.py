@@ -128,7 +128,7 @@ class Tree:
 
     def __init__(self, build, options):
         self.original = build
-        self.root = build / "mutants" / "tree"
+        self.root = build / "mutants" / options.tree
         self.build = self.root / "build"
         self.options = options
         self.broken = set() # tests that fail without any bug
@@ -350,6 +350,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="look at the table only")
     parser.add_argument("--list", action="store_true", help="name the entries")
     parser.add_argument("--likely", action="store_true", help="run the likely tests only")
+    parser.add_argument("--tree", default="tree", help="the copy's name: two runs at once need two")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--timeout", type=int, default=120, help="seconds a test may take")
     parser.add_argument("--longest", type=int, default=3600, help="seconds a run of lit may take")
