@@ -132,7 +132,7 @@ class Tree:
         self.build = self.root / "build"
         self.options = options
         self.broken = set() # tests that fail without any bug
-        self.sound = set() # and those that are known to pass
+        self.sound = {} # and those that are known to pass, with their seconds
 
     def make(self, *goals):
         done = subprocess.run(["make", f"-j{self.options.jobs}", "BUILD=build", *goals], cwd=self.root, text=True,
@@ -240,14 +240,18 @@ class Tree:
                   "kjit-cuda": self.build / "tests" / "cuda", "kjit-same": self.build / "tests" / "same"}[suite]
         return folder / path
 
-    def is_sound(self, name):
-        """Does a test pass without the bug? It runs once, with what the repository has built."""
-        if name not in self.sound | self.broken:
+    def is_sound(self, name, seconds):
+        """Does a test pass without the bug, and in a fraction of the time if it took too long with it? It runs once, with
+        what the repository has built."""
+        if name not in self.sound and name not in self.broken:
             path = str(self.path_of(name)).replace(str(self.build), str(self.original))
             path = path.replace(str(self.root), str(ROOT))
             ran = self.original_lit(path)
-            (self.sound if ran and not any(failed for _, failed, _ in ran) else self.broken).add(name)
-        return name in self.sound
+            if ran and not any(failed for _, failed, _ in ran):
+                self.sound[name] = ran[0][2]
+            else:
+                self.broken.add(name)
+        return name in self.sound and (seconds < self.options.timeout or self.sound[name] < self.options.timeout / 6)
 
     def original_lit(self, path):
         """A test of the repository itself: by a module of its own tests/run, whose paths are the repository's."""
@@ -266,11 +270,11 @@ class Tree:
         """The first test to fail that passes without the bug, or None."""
         failed = [(name, seconds) for name, bad, seconds in self.lit(paths, True) if bad and name not in self.broken]
         for name, seconds in failed:
-            if self.is_sound(name):
+            if self.is_sound(name, seconds):
                 return name, seconds
         if failed: # what lit stopped at does not count: once more, without stopping
             for name, bad, seconds in self.lit(paths, False):
-                if bad and self.is_sound(name):
+                if bad and self.is_sound(name, seconds):
                     return name, seconds
         return None
 
