@@ -206,6 +206,38 @@ static void wait_at(kjit_stream *s, kjit_status status, void *gate)
         usleep(100);
 }
 
+/* A queued launch is all that still has its arrays' memory: nobody else gets it until it has run. */
+static void test_freed_while_queued(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20 };
+    for (int memory = KJIT_HOST; memory <= KJIT_DEVICE; memory++) {
+        kjit_stream *s;
+        kjit_array *a = zeros(N, (kjit_memory)memory), *others[12];
+        atomic_bool open = false;
+        OK(kjit_stream_create(ctx, &s));
+        OK(kjit_stream_callback(s, wait_at, &open));
+        launch("add", s, a, 7);
+        kjit_array_free(a);
+        for (int i = 0; i < 12; i++) {
+            others[i] = zeros(N, KJIT_HOST);
+            if (i % 2) /* and what is freed is given back in between */
+                continue;
+            kjit_array_free(others[i]);
+            others[i] = zeros(N, KJIT_HOST);
+        }
+        atomic_store(&open, true);
+        OK(kjit_stream_synchronize(s));
+        for (int i = 0; i < 12; i++) {
+            const int32_t *data = kjit_array_data(others[i]);
+            for (int k = 0; k < N; k += 64)
+                assert_int_equal(data[k], 0);
+            kjit_array_free(others[i]);
+        }
+        kjit_stream_free(s);
+    }
+}
+
 static void *open_soon(void *gate)
 {
     usleep(20000);
@@ -302,10 +334,15 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),          cmocka_unit_test(test_lifetimes),
-        cmocka_unit_test(test_default_stream), cmocka_unit_test(test_events),
-        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_recorded_again),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_after_what_is_queued),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lifetimes),
+        cmocka_unit_test(test_default_stream),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_many_streams),
+        cmocka_unit_test(test_recorded_again),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_after_what_is_queued),
+        cmocka_unit_test(test_freed_while_queued),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
