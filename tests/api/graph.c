@@ -254,10 +254,13 @@ static void test_fault(void **state)
     kjit_graph *graph;
     if (!on_cpu())
         SKIP("a GPU does not say where its kernels fail");
+    kjit_module *own = module("kernel first(x: i32[]) { x[0] += 0 }");
     clear();
     OK(kjit_graph_begin(stream));
     put("add", x, 1, stream);
     OK(kjit_launch(mod, "add", CONFIG(0, 1, stream), ARGS(A(x), I(1))));
+    OK(kjit_launch(own, "first", CONFIG(1, 1, stream), ARGS(A(x))));
+    kjit_module_free(own);
     OK(kjit_launch(mod, "diverge", CONFIG(1, 32, stream), ARGS(A(y))));
     put("add", x, 1, stream);
     OK(kjit_graph_end(stream, &graph));
