@@ -114,7 +114,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -156,6 +156,10 @@ valgrind-tests: $(BUILD)/kjit $(BUILD)/libkjit.so $(VALGRIND_PROGRAMS:%=$(BUILD)
 fuzz: all $(BUILD)/tests/driver/libcuda.so.1 ## run generated programs for SECONDS=n, from SEED=n, against a reference interpreter
 	@tests/fuzz/fuzz.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
+
+# MUTANTS="name ..." takes these alone: bugs by name, or all of a file, or of a table, such as cuda.txt.
+mutants: all test-programs ## plant small bugs, one at a time, and tell which the tests find (hours; tests/mutants)
+	@tests/mutants/mutants.py --build $(BUILD) $(MUTANTS)
 
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh

@@ -103,7 +103,7 @@ static void *use_kjit(void *unused)
     kjit_stream *s = NULL;
     kjit_module *own = NULL;
     kjit_array *host = make(KJIT_HOST, NULL), *a = make(KJIT_DEVICE, NULL),
-               *b = make(KJIT_DEVICE, NULL);
+               *b = make(KJIT_DEVICE, NULL), *every = NULL, *back = NULL;
     int32_t *values = kjit_array_data(host);
     memset(values, 0, BYTES);
     CHECK(kjit_stream_create(ctx, &s) == KJIT_OK);
@@ -116,6 +116,11 @@ static void *use_kjit(void *unused)
     use_memory(s, host);
     CHECK(kjit_copy(host, a, NULL) == KJIT_OK);
     CHECK(values[0] == 60 && values[N - 1] == 60);
+    CHECK(kjit_array_slice(a, SHAPE(0), SHAPE(N), SHAPE(2), &every) == KJIT_OK);
+    CHECK(kjit_to_host(every, NULL, &back) == KJIT_OK); /* by memory aside */
+    CHECK(((int32_t *)kjit_array_data(back))[1] == 60);
+    kjit_array_free(every);
+    kjit_array_free(back);
     kjit_module_free(own);
     kjit_array_free(host);
     kjit_array_free(a);

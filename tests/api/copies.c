@@ -201,6 +201,33 @@ static void test_overlapping(void **state)
     kjit_stream_free(s);
 }
 
+/* The same of a row that takes several pieces on the way. */
+static void test_overlapping_far(void **state)
+{
+    enum { MANY = (16 << 20) + 300000, STEP = 100000 };
+    kjit_array *a = create(KJIT_U8, 1, SHAPE(MANY), 'C'), *d, *low, *high, *back;
+    char *data = kjit_array_data(a);
+    (void)state;
+    for (int64_t i = 0; i < MANY; i++)
+        data[i] = (char)(i * 2654435761u >> 13);
+    OK(kjit_to_device(a, NULL, &d));
+    OK(kjit_array_slice(d, SHAPE(0), SHAPE(MANY - STEP), NULL, &low));
+    OK(kjit_array_slice(d, SHAPE(STEP), SHAPE(MANY), NULL, &high));
+    OK(kjit_copy(high, low, NULL));
+    memmove(data + STEP, data, MANY - STEP);
+    for (int way = 0; way < 2; way++) {
+        OK(kjit_to_host(d, NULL, &back));
+        assert_memory_equal(kjit_array_data(back), data, MANY);
+        kjit_array_free(back);
+        OK(kjit_copy(low, high, NULL));
+        memmove(data, data + STEP, MANY - STEP);
+    }
+    kjit_array_free(low);
+    kjit_array_free(high);
+    kjit_array_free(d);
+    kjit_array_free(a);
+}
+
 /* A stream reads and writes the host's memory when it gets there, not when it is asked to. */
 static void test_order(void **state)
 {
@@ -255,8 +282,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_now),         cmocka_unit_test(test_in_a_stream),
-        cmocka_unit_test(test_overlapping), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_overlapping), cmocka_unit_test(test_overlapping_far),
+        cmocka_unit_test(test_order),       cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -19,6 +19,7 @@ static const char source[] =
     "kernel say(x: i32[]) { if grid(1) == 0 { print(\"x is\", x[0]) } }\n"
     "kernel need(x: i32[]) { requires x.size > 1000; x[0] = 1 }\n"
     "kernel diverge(x: i32[]) { if threadIdx.x < 17 { syncthreads() }\n    x[threadIdx.x] = 1 }\n"
+    "kernel apart(x: i32[]) { if threadIdx.x < 9 { syncthreads() }\n    x[threadIdx.x] = 1 }\n"
     "kernel must(x: i32[]) { assert(x[0] < 0, \"x is not below 0\") }\n";
 
 static kjit_module *mod;
@@ -216,6 +217,36 @@ static void test_list(void **state)
     kjit_graph_free(graph);
 }
 
+/* A copy of a row onto a part of itself, beside launches and copies that a driver's graph can have. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    kjit_graph *graph;
+    kjit_array *low, *high;
+    for (int i = 0; i < N; i++)
+        ints[i] = i;
+    OK(kjit_copy(x, host, NULL));
+    OK(kjit_array_slice(x, SHAPE(0), SHAPE(N - 100), NULL, &low));
+    OK(kjit_array_slice(x, SHAPE(100), SHAPE(N), NULL, &high));
+    OK(kjit_graph_begin(stream));
+    put("add", x, 1000, stream);
+    OK(kjit_copy(high, low, stream));
+    OK(kjit_copy(y, x, stream));
+    OK(kjit_graph_end(stream, &graph));
+    OK(kjit_graph_launch(graph, stream));
+    OK(kjit_stream_synchronize(stream));
+    OK(kjit_copy(host, y, NULL));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(ints[i], 1000 + (i < 100 ? i : i - 100));
+    OK(kjit_graph_launch(graph, NULL));
+    OK(kjit_copy(host, y, NULL));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(ints[i], 2000 + (i < 200 ? i % 100 : i - 200));
+    kjit_graph_free(graph);
+    kjit_array_free(low);
+    kjit_array_free(high);
+}
+
 /* On a CPU a step may fail: which is told, and the others are done. */
 static void test_fault(void **state)
 {
@@ -223,10 +254,13 @@ static void test_fault(void **state)
     kjit_graph *graph;
     if (!on_cpu())
         SKIP("a GPU does not say where its kernels fail");
+    kjit_module *own = module("kernel first(x: i32[]) { x[0] += 0 }");
     clear();
     OK(kjit_graph_begin(stream));
     put("add", x, 1, stream);
     OK(kjit_launch(mod, "add", CONFIG(0, 1, stream), ARGS(A(x), I(1))));
+    OK(kjit_launch(own, "first", CONFIG(1, 1, stream), ARGS(A(x))));
+    kjit_module_free(own);
     OK(kjit_launch(mod, "diverge", CONFIG(1, 32, stream), ARGS(A(y))));
     put("add", x, 1, stream);
     OK(kjit_graph_end(stream, &graph));
@@ -236,6 +270,13 @@ static void test_fault(void **state)
         expect(x, 2 * i);
     }
     FAILS(kjit_graph_launch(graph, NULL), KJIT_FAULT, "test.knl:6:");
+    kjit_graph_free(graph);
+    OK(kjit_graph_begin(stream)); /* of several the first is told */
+    OK(kjit_launch(mod, "diverge", CONFIG(1, 32, stream), ARGS(A(y))));
+    OK(kjit_launch(mod, "apart", CONFIG(1, 32, stream), ARGS(A(y))));
+    OK(kjit_graph_end(stream, &graph));
+    OK(kjit_graph_launch(graph, stream));
+    FAILS(kjit_stream_synchronize(stream), KJIT_FAULT, "test.knl:6:");
     kjit_graph_free(graph);
 }
 
@@ -456,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_cooperative), cmocka_unit_test(test_fault),
         cmocka_unit_test(test_between),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_threads),     cmocka_unit_test(test_last_reference),
+        cmocka_unit_test(test_overlap),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

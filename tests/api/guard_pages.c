@@ -1,5 +1,6 @@
 /* A kernel touches its arrays' elements and nothing else: arrays end (or begin) at a page that may
  * not be touched, so that a wide load or store past a guard `if i < n` ends the program. */
+#include <stdio.h>
 #include <sys/mman.h>
 
 #include "api.h"
@@ -220,6 +221,31 @@ static void blocks_2d(void **state)
     kjit_module_free(mod);
 }
 
+/* No page of the process is there to be written and to be run, with compiled kernels in it. */
+static void code_is_not_written(void **state)
+{
+    (void)state;
+    fenced f = fence(64, false);
+    kjit_module *mod = module("kernel k(x: u8[]) { x[threadIdx.x] = 1 }");
+    kjit_array *x;
+    OK(kjit_array_wrap(ctx, f.data, KJIT_U8, 1, SHAPE(64), NULL, KJIT_HOST, &x));
+    kjit_arg args[] = {kjit_arg_array(x)};
+    OK(kjit_launch(mod, "k", &(kjit_config){.grid = {1}, .block = {64}}, args, 1));
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096], rights[8];
+    int n = 0;
+    assert_non_null(maps);
+    for (; fgets(line, sizeof line, maps); n++) {
+        assert_int_equal(sscanf(line, "%*s %7s", rights), 1);
+        assert_false(rights[1] == 'w' && rights[2] == 'x');
+    }
+    assert_true(n > 0);
+    fclose(maps);
+    kjit_array_free(x);
+    kjit_module_free(mod);
+    drop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +258,7 @@ int main(void)
         cmocka_unit_test(loops),
         cmocka_unit_test(barriers),
         cmocka_unit_test(blocks_2d),
+        cmocka_unit_test(code_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

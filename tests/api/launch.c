@@ -56,6 +56,8 @@ static const char source[] =
     "    requires (0 < y.size < 65 and x.shape == y.shape and\n"
     "        (y.size >= 4 or alpha > 2) and alpha < 9)\n"
     "    y[0] = alpha * x[0]\n"
+    "}\n"
+    "kernel together(a: f32[], b: f64[]) { let i = grid(1); if i < b.size { b[i] += f64(a[0]) } "
     "}\n";
 
 static kjit_module *mod;
@@ -319,6 +321,8 @@ static void test_shared(void **state)
         assert_int_equal(ints[i], 63 - i);
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(1 << 20))), KJIT_LAUNCH,
           "4194304 bytes of shared memory");
+    FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(300 << 8))), KJIT_LAUNCH,
+          "307200 bytes of shared memory"); /* no device has as much */
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(-1))), KJIT_LAUNCH,
           "negative");
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(INT64_MAX))), KJIT_LAUNCH,
@@ -454,6 +458,48 @@ static void test_diagnose(void **state)
     kjit_module_free(m);
 }
 
+/* Elements anywhere can be copied, and worked on where they lie as their type wants it. */
+static void test_misaligned(void **state)
+{
+    (void)state;
+    _Alignas(8) char bytes[64] = {0};
+    kjit_array *odd, *own;
+    for (int shift = 1; shift < 4; shift++) {
+        OK(kjit_array_wrap(ctx, bytes + shift, KJIT_I32, 1, SHAPE(8), NULL, KJIT_HOST, &odd));
+        FAILS(kjit_launch(mod, "add", CONFIG(1, 8), ARGS(A(odd), I(shift))), KJIT_INVALID,
+              "not aligned to 4 bytes");
+        OK(kjit_to_device(odd, NULL, &own));
+        OK(kjit_launch(mod, "add", CONFIG(1, 8), ARGS(A(own), I(shift))));
+        OK(kjit_copy(odd, own, NULL));
+        int32_t last;
+        memcpy(&last, bytes + shift + 28, sizeof last);
+        assert_int_equal(last, shift);
+        memset(bytes, 0, sizeof bytes);
+        kjit_array_free(own);
+        kjit_array_free(odd);
+    }
+}
+
+/* Arrays of several types in one piece of memory are aligned as they are, also where that is copied. */
+static void test_types_together(void **state)
+{
+    (void)state;
+    _Alignas(256) char bytes[64] = {0};
+    float first = 2;
+    double sums[2];
+    kjit_array *a, *b;
+    memcpy(bytes + 4, &first, sizeof first);
+    OK(kjit_array_wrap(ctx, bytes + 4, KJIT_F32, 1, SHAPE(4), NULL, KJIT_HOST, &a));
+    OK(kjit_array_wrap(ctx, bytes + 8, KJIT_F64, 1, SHAPE(2), NULL, KJIT_HOST, &b));
+    for (int i = 1; i <= 3; i++) {
+        OK(kjit_launch(mod, "together", CONFIG(1, 8), ARGS(A(a), A(b))));
+        memcpy(sums, bytes + 8, sizeof sums);
+        assert_true(sums[0] == 2 * i && sums[1] == 2 * i);
+    }
+    kjit_array_free(a);
+    kjit_array_free(b);
+}
+
 static void test_cooperative(void **state)
 {
     int64_t most, fewer;
@@ -483,7 +529,8 @@ int main(void)
         cmocka_unit_test(test_layouts),         cmocka_unit_test(test_requires),
         cmocka_unit_test(test_shared),          cmocka_unit_test(test_fault),
         cmocka_unit_test(test_modules),         cmocka_unit_test(test_diagnose),
-        cmocka_unit_test(test_cooperative),
+        cmocka_unit_test(test_cooperative),     cmocka_unit_test(test_misaligned),
+        cmocka_unit_test(test_types_together),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     drop_folder();

@@ -2,6 +2,7 @@
  * times. */
 #include "api.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 static const char source[] =
@@ -205,6 +206,75 @@ static void wait_at(kjit_stream *s, kjit_status status, void *gate)
         usleep(100);
 }
 
+/* A queued launch is all that still has its arrays' memory: nobody else gets it until it has run. */
+static void test_freed_while_queued(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20 };
+    for (int memory = KJIT_HOST; memory <= KJIT_DEVICE; memory++) {
+        kjit_stream *s;
+        kjit_array *a = zeros(N, (kjit_memory)memory), *others[12];
+        atomic_bool open = false;
+        OK(kjit_stream_create(ctx, &s));
+        OK(kjit_stream_callback(s, wait_at, &open));
+        launch("add", s, a, 7);
+        kjit_array_free(a);
+        for (int i = 0; i < 12; i++) {
+            others[i] = zeros(N, KJIT_HOST);
+            if (i % 2) /* and what is freed is given back in between */
+                continue;
+            kjit_array_free(others[i]);
+            others[i] = zeros(N, KJIT_HOST);
+        }
+        atomic_store(&open, true);
+        OK(kjit_stream_synchronize(s));
+        for (int i = 0; i < 12; i++) {
+            const int32_t *data = kjit_array_data(others[i]);
+            for (int k = 0; k < N; k += 64)
+                assert_int_equal(data[k], 0);
+            kjit_array_free(others[i]);
+        }
+        kjit_stream_free(s);
+    }
+}
+
+static void *open_soon(void *gate)
+{
+    usleep(20000);
+    atomic_store((atomic_bool *)gate, true);
+    return NULL;
+}
+
+/* A launch, and a copy, without a stream come after all that is queued, though it be slow. */
+static void test_after_what_is_queued(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *a = zeros(300, KJIT_DEVICE), *b = zeros(300, KJIT_DEVICE), *back;
+    atomic_bool open = false;
+    pthread_t thread;
+    OK(kjit_stream_create(ctx, &s));
+    for (int copies = 0; copies < 2; copies++) {
+        atomic_store(&open, false);
+        OK(kjit_stream_callback(s, wait_at, &open));
+        launch("add", s, a, 1);
+        assert_int_equal(pthread_create(&thread, NULL, open_soon, &open), 0);
+        if (copies)
+            OK(kjit_copy(b, a, NULL));
+        else
+            launch("scale", NULL, a, 5);
+        pthread_join(thread, NULL);
+    }
+    OK(kjit_synchronize(ctx));
+    OK(kjit_to_host(b, NULL, &back));
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(((int32_t *)kjit_array_data(back))[i], 6);
+    kjit_array_free(back);
+    kjit_array_free(a);
+    kjit_array_free(b);
+    kjit_stream_free(s);
+}
+
 /* Who waits for an event waits for the record that was the last then, whatever comes later. */
 static void test_recorded_again(void **state)
 {
@@ -229,6 +299,20 @@ static void test_recorded_again(void **state)
     atomic_store(&open, true);
     assert_false(done);
     OK(kjit_stream_synchronize(waits));
+    atomic_bool first = false; /* nor is the last record reached with the first */
+    OK(kjit_stream_callback(early, wait_at, &first));
+    OK(kjit_event_record(e, early));
+    atomic_store(&open, false);
+    OK(kjit_stream_callback(late, wait_at, &open));
+    OK(kjit_event_record(e, late));
+    atomic_store(&first, true);
+    OK(kjit_stream_synchronize(early));
+    OK(kjit_event_query(e, &done));
+    atomic_store(&open, true);
+    assert_false(done);
+    OK(kjit_event_synchronize(e));
+    OK(kjit_event_query(e, &done));
+    assert_true(done);
     kjit_stream_free(late);
     kjit_stream_free(early);
     kjit_stream_free(waits);
@@ -250,10 +334,15 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),          cmocka_unit_test(test_lifetimes),
-        cmocka_unit_test(test_default_stream), cmocka_unit_test(test_events),
-        cmocka_unit_test(test_many_streams),   cmocka_unit_test(test_recorded_again),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lifetimes),
+        cmocka_unit_test(test_default_stream),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_many_streams),
+        cmocka_unit_test(test_recorded_again),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_after_what_is_queued),
+        cmocka_unit_test(test_freed_while_queued),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

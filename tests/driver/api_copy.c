@@ -67,6 +67,18 @@ static bool check_side(drv_side *side, const drv_box *box, const char *what)
     return true;
 }
 
+/* The driver moves a row in any order. */
+static bool check_apart(const drv_box *box)
+{
+    const drv_side *dst = &box->dst, *src = &box->src;
+    if (box->height > 1 || box->depth > 1 || !dst->device || !src->device ||
+        dst->address >= src->address + box->width || src->address >= dst->address + box->width)
+        return true;
+    misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %#llx are copied onto themselves, to %#llx",
+           box->width, (unsigned long long)src->address, (unsigned long long)dst->address);
+    return false;
+}
+
 /* ---- Carrying out ---- */
 
 /* What an address is for the host; NULL where the device can no longer reach it. */
@@ -121,7 +133,8 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
         return CUDA_SUCCESS;
     if (!stream)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!check_side(&box->dst, box, "destination") || !check_side(&box->src, box, "source"))
+    if (!check_side(&box->dst, box, "destination") || !check_side(&box->src, box, "source") ||
+        !check_apart(box))
         return CUDA_ERROR_INVALID_VALUE;
     bool to_host = !box->dst.device, from_pageable = !box->src.device && !box->src.memory;
     if ((from_pageable || (to_host && !box->dst.memory)) &&

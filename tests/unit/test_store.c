@@ -108,6 +108,25 @@ static void values_come_back(void **state)
     kj_store_close(&s);
 }
 
+/* A whole value under the name of another key, as if names were the same: the key decides. */
+static void names_are_not_believed(void **state)
+{
+    kj_store s;
+    char name[400], wanted[400];
+    (void)state;
+    opened(&s);
+    put(&s, "right", "1");
+    find_file(wanted);
+    kj_store_clear(&s);
+    put(&s, "wrong", "2");
+    find_file(name);
+    assert_int_equal(rename(name, wanted), 0);
+    assert_false(has(&s, "right", "1") || has(&s, "wrong", "2"));
+    put(&s, "right", "1");
+    assert_true(has(&s, "right", "1"));
+    kj_store_close(&s);
+}
+
 /* Every byte changed, every length cut, and something behind the end. */
 static void damage_is_a_miss(void **state)
 {
@@ -487,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_come_back),
+        cmocka_unit_test(names_are_not_believed),
         cmocka_unit_test(damage_is_a_miss),
         cmocka_unit_test(lengths_are_checked),
         cmocka_unit_test(only_files_are_read),

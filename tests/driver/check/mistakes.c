@@ -130,6 +130,15 @@ static void copy_past_end(void)
     finish();
 }
 
+static void copy_onto_itself(void)
+{
+    start();
+    CUdeviceptr p = allocate(BYTES);
+    EXPECT(cuMemcpyDtoDAsync_v2(p, p + 16, BYTES - 16, stream) != CUDA_SUCCESS);
+    OK(cuMemFree_v2(p));
+    finish();
+}
+
 static void copy_past_pinned_end(void)
 {
     void *host;
@@ -511,6 +520,7 @@ static const check_case cases[] = {
     MISTAKE(free_inside, "is inside the 4096 bytes at"),
     MISTAKE(copy_to_freed, "destination 0x1000000000100 was freed by call 8"),
     MISTAKE(copy_past_end, "destination: 4096 bytes at 0x1000000000100 reach past the 4095 bytes"),
+    MISTAKE(copy_onto_itself, "4080 bytes at 0x1000000000110 are copied onto themselves"),
     MISTAKE(copy_past_pinned_end, "source: 4096 bytes at"),
     MISTAKE(copy_to_host_address, "is no device address"),
     MISTAKE(copy_from_device_as_host, "source 0x1000000000100 is no host address"),
