@@ -186,10 +186,9 @@ class BlockGen(KernelGen):
             v.facts.update(role="in", write_any=True)
         least = min(p.threads for p in self.plans)
         first = r.below(least)
-        body = self.block(r.between(1, 3))
-        for v in mine:
-            target = index(name(v), *[self.place(v, k) for k in range(v.type.dims)])
-            body.append(assign(target, self.full(v.type.elem, 1)))
+        body = self.block(r.between(1, 3), last=lambda: [
+            assign(index(name(v), *[self.place(v, k) for k in range(v.type.dims)]), self.full(v.type.elem, 1))
+            for v in mine])
         for v in mine:
             v.facts.update(role="one", write_any=False)
         test = compare("==", name(self.t), lit(first))

@@ -395,7 +395,11 @@ class Expressions:
             f = "abs"
             return call(f, t, self.real(t, depth))
         if f == "clamp" or r.chance(20):        # a literal of three meets the two others: none that is wider than them
-            return call(f, t, *r.shuffled([self.real(t, depth), self.narrower(t, depth), self.narrower(t, depth)]))
+            three = r.shuffled([self.real(t, depth), self.narrower(t, depth), self.narrower(t, depth)])
+            types = [e.type for e in three]
+            if scalars.common(*types[:2]) is None or scalars.common(types[0], types[2]) is None:
+                three.sort(key=lambda e: e.type != t)       # u64 and signed ones meet in t only
+            return call(f, t, *three)
         return call(f, t, *self.pair(t, depth))
 
     def powered(self, t, depth):

@@ -59,12 +59,14 @@ class Statements(Expressions):
 
     # ---- Blocks ----
 
-    def block(self, count, flow=None):
-        """The statements of an inner block."""
+    def block(self, count, flow=None, last=None):
+        """The statements of an inner block; `last` makes further ones, which see what the others have declared."""
         old, self.flow = self.flow, flow
         self.scope.append([])
         self.depth += 1
         statements = self.statements(count)
+        if last:
+            statements += last()
         self.depth -= 1
         self.scope.pop()
         self.flow = old
