@@ -5,6 +5,7 @@ knows the language by docs/language.md alone: `make fuzz SECONDS=n SEED=s`; docs
 The exit status is 0 when nothing was found."""
 import argparse
 import collections
+import gc
 import multiprocessing
 import os
 import re
@@ -43,6 +44,7 @@ def arguments():
 
 
 def main():
+    gc.set_threshold(50_000)        # trees have few cycles
     args = arguments()
     args.options = gen_program.Options([w for w in args.without.split(",") if w])
     args.folder = args.folder or os.path.join(args.build, "fuzz")
