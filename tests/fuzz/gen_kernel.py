@@ -65,6 +65,7 @@ def ranges(plans):
         bounds[f"blockDim.{axis}"] = (min(of(p, p.block) for p in plans), b)
         bounds[f"gridDim.{axis}"] = (min(of(p, p.grid) for p in plans), g)
     bounds["grid(1)"] = (0, max(p.along(0) for p in plans) - 1)
+    bounds["warpsize"] = (32, 32)
     bounds["gridsize(1)"] = (1, max(p.along(0) for p in plans))
     return bounds
 

@@ -154,7 +154,7 @@ class HostArray:
         machine.store(self.elem, around, 0, self.canary())
         buf = around * layout.total
         view = layout.view(buf, self.elem)
-        if contents is not None and len(around) == 1:
+        if contents is not None and isinstance(self.elem, str) and len(around) == 1:
             for k, v in zip(view.places(), contents):
                 buf[k] = v
         elif contents is not None:
