@@ -90,9 +90,8 @@ def table(without=()):
              "index guarded by a condition", "index modulo an extent", "index mirrored", "shift modulo the width"]
     rows += [f"dot {t}" for t in sorted({v.part for v in VECTORS.values()})] + ["warpsize"]
     rows += [f"{f} of a complex number" for f in ("abs", "phase", "polar")] + ["rect c64", "rect c128"]
-    rows += [f"random.{f} {t}" for f, t in (("uniform", "f32"), ("uniform", "f64"), ("normal", "f32"), ("normal", "f64"), ("randint", "i32"),
-                                            ("randint", "u8"),
-                                            ("randint", "i64"))]
+    rows += [f"random.{f} {t}" for f in ("uniform", "normal") for t in ("f32", "f64")]
+    rows += [f"random.randint {t}" for t in ("i32", "u8", "i64")]
     rows += [f"function {f}" for f in sorted(BOUNDS)] + ["function sincos", "launch in a kernel"]
     rows += ["block of 1 dimension", "block of 2 dimensions", "block of 3 dimensions", "block of 1", "block of 32",
              "block of 48",
