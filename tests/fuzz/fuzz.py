@@ -146,6 +146,10 @@ def work(args, number, deadline, queue):
 def many(args):
     if args.seconds is None and args.programs is None:
         args.seconds = 60.0
+    tool = runner.Tool(args.build, os.path.join(args.folder, "work0"))
+    print(f"configurations: -O0 to -O3, workers, --fp-contract, layouts, blocks; "
+          f"{'--cpu=' + ', '.join(tool.cpus) if tool.cpus else 'no --cpu'}; "
+          f"{'the driver double' if tool.double else 'no driver double'}", flush=True)
     start = time.monotonic()
     deadline = start + args.seconds if args.seconds is not None else None
     queue = multiprocessing.Queue()
