@@ -1,9 +1,9 @@
 """The generator's statements of one thread: no barriers here (gen_kernel.py has those)."""
 import scalars
 import values
-from build import (add, apply, assign, assign_many, atomic, binary, call, compare, cond, conv, do, elem, for_, group, if_,
-                   index, let,
-                   let_many, lit, logic, memory, mod, name, part, return_, special, sub, typed, unary, update, view, while_)
+from build import (add, apply, assign, assign_many, atomic, binary, call, compare, cond, conv, do, elem, for_, group,
+                   if_, index, let, let_many, lit, logic, memory, mod, name, part, return_, special, sub, typed,
+                   unary, update, view, while_)
 from gen_expr import Expressions, UNIFORM
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
 from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, Var, Vec
