@@ -333,6 +333,8 @@ def independent(kernel, header, extents, strided):
     depends = [n for n in walk(kernel.body) if n.op in ("special", "apply") or n.op == "call" and n.data == "print"]
     if kernel.requires or kernel.attributes or any(id(n) not in known for n in depends):
         return kernel
+    if strided and any(n.op in ("break", "return") for n in walk(kernel.body)):
+        return kernel       # how many elements a thread leaves out is a matter of the grid
     for plan, shape in zip(kernel.facts["plans"], extents):
         need = list(reversed(shape))
         if strided or all(n <= plan.along(k) for k, n in enumerate(need)):
