@@ -375,6 +375,7 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 /* The loop variable, in memory as LLVM's optimiser likes it: a linear tile stays linear. */
 typedef struct counter {
     kj_tile shape;
+    bool wraps; /* may the last step lead out of the type's range? */
     LLVMValueRef at[KJ_MAX_ROWS];
 } counter;
 
@@ -389,6 +390,7 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
     c.shape.rows = (uint8_t)rows;
     kj_know_range(&c.shape, start, stop, step, true);
+    c.wraps = c.shape.wraps;
     if (lo->ptx)
         c.shape = kj_bits(c.shape) <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
     for (int r = 0; r < rows; r++) {
@@ -435,7 +437,7 @@ static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile s
 static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop,
                       kj_tile step)
 {
-    if (c->shape.wraps && !kj_is_unit_step(step))
+    if (c->wraps && !kj_is_unit_step(step))
         guard_step(lo, l, i, stop, step);
     if (c->shape.narrow) { /* as i32, where the sum may wrap as far as LLVM knows: were it sure, it
                               would keep addresses in place of i, each step of which is two adds */
