@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "identity.h"
 #include "ptx_version.h"
 #include "target.h"
 
 /* Addresses of shared, constant and local memory have 32 bits: as it is in the hardware, and half
- * the arithmetic. To LLVM that is a setting of the process. Ours is not seen outside the library,
- * where LLVM is part of it. */
+ * the arithmetic. To LLVM (up to 23) that is a setting of the process: ours is made only where LLVM
+ * is part of the library, and nobody else sees it. Where it is a library of others, too, theirs
+ * stay, and addresses are as long as they say. */
 static void initialise(void)
 {
     static const char *const settings[] = {"kjit", "-nvptx-short-ptr"};
-    LLVMParseCommandLineOptions(2, settings, "");
+    if (!KJ_LLVM_IS_SHARED)
+        LLVMParseCommandLineOptions(2, settings, "");
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
