@@ -31,8 +31,9 @@ struct kj_target_kind {
     void (*lower)(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
     /* Of LLVM's passes, for optimisation levels 0 to 3. */
     const char *pipelines[4];
-    /* What is left to do with the optimised module, of n kernels; may be NULL. */
-    void (*finish)(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n);
+    /* What is left to do with the optimised module, of n kernels, and to say of them; may be NULL. */
+    void (*finish)(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                   LLVMModuleRef module, kj_code *out, int n);
     bool gpu; /* its code is text, and calls are dear in it */
 };
 
