@@ -141,7 +141,9 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     if ((error = kj_target_optimise(&s->target, s->module, options)))
         return error;
     if (s->target.kind->finish)
-        s->target.kind->finish(arena, s->module, out, n);
+        s->target.kind->finish(arena, diag, options, s->module, out, n);
+    if (diag->errors > errors)
+        return NULL;
     if (stage == KJ_STAGE_OPT)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;

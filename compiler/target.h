@@ -38,8 +38,9 @@ struct kj_target_kind {
     /* The same for code of more than KJ_LARGE_CODE instructions, where time matters more than code;
      * NULL: as for others. */
     const char *large;
-    /* What is left to do with the optimised module, of n kernels; may be NULL. */
-    void (*finish)(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n);
+    /* What is left to do with the optimised module, of n kernels, and to say of them; may be NULL. */
+    void (*finish)(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                   LLVMModuleRef module, kj_code *out, int n);
     bool gpu; /* its code is text, and calls are dear in it */
 };
 

@@ -472,7 +472,7 @@ typedef struct kj_variant {
     uint64_t key[];
 } kj_variant;
 
-enum { KJ_BUCKETS = 32, KJ_MAX_PARAMS = 256 };
+enum { KJ_BUCKETS = 32 };
 
 /* A kernel as the launch sees it. */
 typedef struct kj_kernel {
