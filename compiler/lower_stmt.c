@@ -384,8 +384,10 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
     c.shape.rows = (uint8_t)rows;
     kj_know_range(&c.shape, start, stop, step, true);
+    bool wraps = c.shape.wraps; /* of which a dense tile says nothing */
     if (lo->ptx)
         c.shape = kj_bits(c.shape) <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
+    c.shape.wraps = wraps;
     for (int r = 0; r < rows; r++) {
         c.at[r] = kj_alloca(lo, LLVMTypeOf(c.shape.v[r]), name);
         LLVMBuildStore(lo->b, c.shape.v[r], c.at[r]);
