@@ -405,14 +405,41 @@ static void test_watched(void **state)
     kjit_stream_free(stream);
 }
 
-int main(void)
+/* Elements that could not be moved are moved the next time. */
+static void test_failure(void **state)
 {
+    (void)state;
+    kjit_smart *s;
+    if (!getenv("KJIT_DOUBLE_FAIL"))
+        SKIP("the driver double fails when it is told to");
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s));
+    fill(s, 5);
+    add_one(s, NULL);
+    check(s, 6);
+    fill(s, 100);
+    kjit_arg args[] = {kjit_arg_smart(s)};
+    FAILS(kjit_launch_forall(mod, "add", N, NULL, args, 1), KJIT_INTERNAL, "cannot copy");
+    add_one(s, NULL);
+    check(s, 101);
+    add_one(s, NULL);
+    kjit_array *h;
+    FAILS(kjit_smart_host(s, &h), KJIT_INTERNAL, "cannot copy");
+    check(s, 102);
+    kjit_smart_free(s);
+}
+
+/* With a name: that test alone. */
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves),   cmocka_unit_test(test_read_by_kernels),
         cmocka_unit_test(test_streams), cmocka_unit_test(test_plans),
         cmocka_unit_test(test_graphs),  cmocka_unit_test(test_threads),
         cmocka_unit_test(test_watched), cmocka_unit_test(test_from),
         cmocka_unit_test(test_kinds),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_failure),
     };
     static char path[200];
     snprintf(path, sizeof path, "%s", path_of("log"));
