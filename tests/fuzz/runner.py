@@ -67,13 +67,15 @@ class Config:
 
 
 def configurations(r, program, tool, count):
-    """For one program: the CPU, the driver double, then others drawn at random."""
+    """For one program: the CPU, the driver double, then others drawn at random. Only one: every second program has the
+    double."""
     result = []
     for k in range(count):
         options, env, layouts = [f"-O{r.weighted([(1, 0), (2, 1), (2, 2), (3, 3)])}"], {}, None
         if r.chance(25):
             options.append("--fp-contract=off")
-        if tool.double and (k == 1 or k > 1 and r.chance(25)):
+        second = program.seed % 2 == 1 if count == 1 else k == 1
+        if tool.double and (second or k > 1 and r.chance(25)):
             options.append("--device=cuda")
             env["KJIT_CUDA_DRIVER"] = tool.double
             env["KJIT_CUDADEVRT"] = DEVRT
