@@ -114,7 +114,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -177,6 +177,9 @@ bench-cpu: all ## kjit beside OpenMP C on this CPU
 
 bench-compile: all ## kjit beside NVRTC and nvcc, from text to PTX
 	@BUILD=$(BUILD) bench/compile/run $(BENCH)
+
+bench-growth: all ## how the time to compile grows with the source
+	@python3 bench/growth/growth.py --kjit $(BUILD)/kjit $(SHAPES)
 
 bench-ptx: all ## kjit's GPU code beside nvcc's, by ptxas
 	@BUILD=$(BUILD) bench/ptx/run $(BENCH)
@@ -311,7 +314,7 @@ $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	    sed -n 's/^\(.\{32\}\).*/#define KJ_IDENTITY "\1"/p' > $@
 	@echo '#define KJ_LLVM_IS_SHARED $(if $(filter shared,$(LLVM_LINK)),1,0)' >> $@
 
-$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/target.o: $(BUILD)/gen/identity.h
+$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/target.o $(BUILD)/obj/compiler/target_ptx.o: $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE

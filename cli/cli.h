@@ -59,7 +59,7 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
-    const char *device, *emit, *kernel, *out, *arch, *cache, *trace;
+    const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;

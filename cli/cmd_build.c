@@ -100,6 +100,10 @@ int command_build(const options *o)
         complain("build needs --emit=" FORMS);
         return EXIT_USAGE;
     }
+    if (o->arch && o->cpu) {
+        complain("--arch is a GPU's and --cpu a CPU's: code is for one of them");
+        return EXIT_USAGE;
+    }
     options mine = *o;
     bool cubin = strcmp(o->emit, "cubin") == 0;
     mine.gpu = cubin || strcmp(o->emit, "ptx") == 0;

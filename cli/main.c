@@ -46,7 +46,7 @@ static const command commands[] = {
                 "  tast       the typed tree of each kernel\n"
                 "  llvm       LLVM IR as it is generated\n"
                 "  llvm-opt   LLVM IR after the optimiser\n"
-                "  asm        this machine's assembly\n"
+                "  asm        this machine's assembly, or that of a --cpu\n"
                 "  ptx        a GPU's assembly\n"
                 "  cubin      a GPU's machine code, by its driver or the CUDA toolkit's ptxas\n"
                 "\n"

@@ -160,6 +160,12 @@ static bool set_arch(options *o, const char *value)
     return true;
 }
 
+static bool set_cpu(options *o, const char *value)
+{
+    o->cpu = value;
+    return true;
+}
+
 static bool set_cache(options *o, const char *value)
 {
     o->cache = value;
@@ -207,6 +213,8 @@ static const option table[] = {
      "the block the kernel is compiled for (default 256)"},
     {"--arch", "sm_XY", IN_BUILD | IN_INFO, set_arch,
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
+    {"--cpu", "LEVEL", IN_RUN | IN_BUILD | IN_CACHE, set_cpu,
+     "code for a CPU is for x86-64-v2, x86-64-v3, x86-64-v4 or native (the default)"},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
     {"-O", "LEVEL", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_level,
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},

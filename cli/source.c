@@ -75,7 +75,8 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                               .verify = o->emit != NULL,
                               .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
                               .libdevice = libdevice,
-                              .ftz = o->ftz};
+                              .ftz = o->ftz,
+                              .cpu = o->cpu};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;
@@ -114,7 +115,7 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
         complain("%s", kjit_last_error(ctx));
     kjit_module_free(*out);
     *out = NULL;
-    return status == KJIT_COMPILE ? EXIT_SOURCE : EXIT_FAILED;
+    return status == KJIT_COMPILE ? EXIT_SOURCE : status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int with_module(const options *o, module_step *step)

@@ -32,11 +32,22 @@ static kj_expr *expr_above(kj_parser *p, kj_span span, kj_expr_kind kind, uint32
     return e;
 }
 
+/* Is what is too high a + b + c ...? Then nothing looks nested. */
+static bool is_chain(const kj_expr *e)
+{
+    int n = 0;
+    while (e->kind == KJ_E_BINARY || e->kind == KJ_E_LOGIC) {
+        e = e->kind == KJ_E_BINARY ? e->u.binary.lhs : e->u.logic.lhs;
+        n++;
+    }
+    return n >= KJ_MAX_DEPTH / 2;
+}
+
 /* Cuts off a finished node that is too high, leaving a leaf in its place. */
 static kj_expr *limited(kj_parser *p, kj_expr *e)
 {
     if (e->depth > KJ_MAX_DEPTH) {
-        kj_parse_stop(p, e->span, "too-deep", "nested too deeply");
+        kj_parse_too_deep(p, e->span, is_chain(e) ? "operators in one expression" : NULL);
         e->kind = KJ_E_INT;
         e->depth = 1;
         memset(&e->u, 0, sizeof e->u);
@@ -267,10 +278,21 @@ static kj_stmt *stmt_above(kj_parser *p, kj_span span, kj_stmt_kind kind, uint32
     return s;
 }
 
+/* The same of if ... elif ... elif. */
+static bool is_ladder(const kj_stmt *s)
+{
+    int n = 0;
+    while (s && s->kind == KJ_S_IF && !s->next) {
+        s = s->u.if_.no;
+        n++;
+    }
+    return n >= KJ_MAX_DEPTH / 2;
+}
+
 static kj_stmt *limited_stmt(kj_parser *p, kj_stmt *s)
 {
     if (s->depth > KJ_MAX_DEPTH) {
-        kj_parse_stop(p, s->span, "too-deep", "nested too deeply");
+        kj_parse_too_deep(p, s->span, is_ladder(s) ? "branches of one 'if'" : NULL);
         s->kind = KJ_S_BREAK;
         s->depth = 1;
         memset(&s->u, 0, sizeof s->u);

@@ -91,6 +91,17 @@ static int name_children(kj_arena *arena, kj_code *out, int n)
     return n;
 }
 
+static void refuse_large(kj_diag *diag, LLVMModuleRef module, const kj_code *out)
+{
+    int size = kj_target_largest(module);
+    if (size <= KJ_MAX_CODE)
+        return;
+    kj_message *m = kj_error(diag, out->kernel->span, "too-large",
+                             "'%s' is too large: %d instructions (at most %d)", out->kernel->name,
+                             size, KJ_MAX_CODE);
+    kj_hint(diag, m, "split it into several kernels");
+}
+
 /* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage.
  * After a message about the source there is no code. */
 static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
@@ -120,6 +131,9 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     }
     if (diag->errors > errors)
         return NULL;
+    refuse_large(diag, s->module, out);
+    if (diag->errors > errors)
+        return NULL;
     if (stage == KJ_STAGE_LLVM)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     if ((error = kj_link_math(&s->target, s->module, options->libdevice)))
@@ -127,7 +141,9 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     if ((error = kj_target_optimise(&s->target, s->module, options)))
         return error;
     if (s->target.kind->finish)
-        s->target.kind->finish(arena, s->module, out, n);
+        s->target.kind->finish(arena, diag, options, s->module, out, n);
+    if (diag->errors > errors)
+        return NULL;
     if (stage == KJ_STAGE_OPT)
         return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
     LLVMMemoryBufferRef code;

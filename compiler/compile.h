@@ -17,11 +17,10 @@ typedef enum kj_stage {
 } kj_stage;
 
 typedef struct kj_compile_options {
-    int opt_level;        /* 0 .. 3 */
-    bool no_contract;     /* --fp-contract=off */
-    bool verify;          /* run LLVM's verifier (tests) */
-    const char *cpu;      /* NULL: the CPU this runs on */
-    const char *features; /* NULL with cpu NULL: this CPU's */
+    int opt_level;    /* 0 .. 3 */
+    bool no_contract; /* --fp-contract=off */
+    bool verify;      /* run LLVM's verifier (tests) */
+    const char *cpu;  /* a level, or LLVM's name of a CPU; NULL: the CPU this runs on */
     /* A GPU in place of the host: "sm_90". ASM and OBJECT are then both PTX text. */
     const char *arch;
     int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
@@ -146,6 +145,11 @@ const char *kj_target_name(kj_arena *arena, const kj_compile_options *options);
 
 /* In PTX that is to be linked with CUDA's device runtime. */
 #define KJ_DEVRT_SYMBOL "__cudaCDP2LaunchDeviceV2"
+
+/* The levels of CPUs there can be code for, lowest first: "x86-64-v2" and so on; NULL past the last. */
+const char *kj_cpu_level(int i);
+/* What a level has and the CPU this runs on does not, as LLVM calls it, in the arena; NULL: nothing. */
+const char *kj_cpu_lacks(kj_arena *arena, const char *level);
 
 /* The GPUs there can be code for, oldest first: "sm_75" and so on; NULL past the last. */
 const char *kj_gpu(int i);

@@ -26,9 +26,19 @@ static bool said_before(const kj_diag *d, kj_span at, const char *text)
     return false;
 }
 
+bool kj_diag_has_room(const kj_diag *d)
+{
+    return d->errors < KJ_MAX_ERRORS;
+}
+
+bool kj_is_shown(const kj_diag *d, const kj_message *m)
+{
+    return m != d->scratch;
+}
+
 kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *format, ...)
 {
-    if (d->errors >= KJ_MAX_ERRORS) {
+    if (!kj_diag_has_room(d)) {
         d->errors++;
         d->full = true;
         return scratch(d);
@@ -52,7 +62,7 @@ kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *forma
 
 void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
 {
-    if (m == d->scratch)
+    if (!kj_is_shown(d, m))
         return;
     va_list args;
     va_start(args, format);
@@ -62,7 +72,7 @@ void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
 
 void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
 {
-    if (m == d->scratch)
+    if (!kj_is_shown(d, m))
         return;
     va_list args;
     va_start(args, format);
@@ -113,25 +123,32 @@ static bool same_but_for_case(const char *a, const char *b)
     return *a == *b;
 }
 
+kj_near kj_near_to(const char *name)
+{
+    return (kj_near){.name = name, .distance = LONGEST_NAME};
+}
+
+void kj_near_offer(kj_near *near, const char *candidate)
+{
+    size_t len = strlen(near->name), other = strlen(candidate);
+    size_t longer = len > other ? len : other;
+    /* near enough: a third of the letters, those of the longer name where it is no mere x or out */
+    size_t allowed = ((len > 3 ? longer : len) + 1) / 3;
+    if (longer > LONGEST_NAME || longer - least(len, other) > allowed ||
+        strcmp(near->name, candidate) == 0)
+        return;
+    size_t d =
+        same_but_for_case(near->name, candidate) ? 0 : distance(near->name, len, candidate, other);
+    if (d < near->distance && d <= allowed) {
+        near->best = candidate;
+        near->distance = d;
+    }
+}
+
 const char *kj_nearest(const char *name, const char *const *candidates, size_t n)
 {
-    size_t len = strlen(name);
-    const char *best = NULL;
-    if (len > LONGEST_NAME)
-        return NULL;
-    size_t best_distance = LONGEST_NAME;
-    for (size_t i = 0; i < n; i++) {
-        size_t other = strlen(candidates[i]);
-        if (other > LONGEST_NAME || strcmp(name, candidates[i]) == 0)
-            continue;
-        size_t d =
-            same_but_for_case(name, candidates[i]) ? 0 : distance(name, len, candidates[i], other);
-        /* near enough: a third of the letters, those of the longer name where it is no mere x or out */
-        size_t letters = len > 3 && other > len ? other : len;
-        if (d < best_distance && d <= (letters + 1) / 3) {
-            best = candidates[i];
-            best_distance = d;
-        }
-    }
-    return best;
+    kj_near near = kj_near_to(name);
+    for (size_t i = 0; i < n; i++)
+        kj_near_offer(&near, candidates[i]);
+    return near.best;
 }

@@ -48,14 +48,18 @@ typedef struct kj_diag {
 
 void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
 
-/* Reports an error; the message may be given a hint or a note. After KJ_MAX_ERRORS it gives a
- * scratch message. */
+/* Reports an error; the message may be given a hint or a note. One that won't be shown, after
+ * KJ_MAX_ERRORS or said before, is counted only: what it would say is not worth finding out. */
 kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Whether the next message may be shown, and whether this one is. */
+bool kj_diag_has_room(const kj_diag *d);
+bool kj_is_shown(const kj_diag *d, const kj_message *m);
 
 /* The UTF-8 character at `text` (before `end`): its length, and its code in *code; one byte and
  * U+FFFD when invalid. */
@@ -69,7 +73,17 @@ void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *
 const char *kj_diag_text(const kj_diag *d);
 const char *kj_diag_json(const kj_diag *d);
 
-/* The name nearest to `name` among n candidates, or NULL when none is near enough to suggest. */
+/* The name nearest to `name` among those offered one by one, in `best`: NULL when none is near
+ * enough to suggest. Names that are offered are borrowed. */
+typedef struct kj_near {
+    const char *name, *best;
+    size_t distance; /* of best */
+} kj_near;
+
+kj_near kj_near_to(const char *name);
+void kj_near_offer(kj_near *near, const char *candidate);
+
+/* The same among n candidates. */
 const char *kj_nearest(const char *name, const char *const *candidates, size_t n);
 
 #endif

@@ -46,7 +46,7 @@ void kj_layout_close(kj_parser *p)
 static void push(kj_parser *p, char kind, kj_span span)
 {
     if (p->nopen == KJ_MAX_DEPTH) {
-        kj_parse_stop(p, span, "too-deep", "nested too deeply");
+        kj_parse_too_deep(p, span, NULL);
         return;
     }
     if (p->nopen == p->open_capacity) {

@@ -436,7 +436,18 @@ kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
 
 /* ---- lower_weigh.c ---- */
 
-int kj_weigh(const kj_tstmt *s, const kj_tstmt *end); /* of [s, end), about 1 a statement */
+/* Of [s, end), about 1 a statement; most + 1 for all that is heavier than `most`. */
+int kj_weigh(const kj_tstmt *s, const kj_tstmt *end, int most);
+
+enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096 };
+
+/* The values of a loop's variable: n of them, modulo 2^64. */
+typedef struct kj_turns {
+    uint64_t start, step, n;
+} kj_turns;
+
+/* @unroll with constant bounds: false when the loop is better left a loop. */
+bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out);
 
 /* ---- lower_range.c ---- */
 
@@ -453,8 +464,9 @@ void kj_gang_choose(kj_lower *lo);
  * under a mask that is never empty. */
 typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
-/* Attaches a hint of LLVM's ("llvm.loop.unroll.full") to the loop that `branch` closes. */
-void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint);
+/* Attaches a hint of LLVM's ("llvm.loop.unroll.full"), and its value or 0, to the loop that `branch`
+ * closes. */
+void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint, int value);
 /* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin
  * and end. */
 void kj_gang_prepare(kj_lower *lo, int region);

@@ -138,10 +138,37 @@ static void fence(kj_lower *lo, bool shared)
 }
 #endif
 
+/* A GPU's instruction for 16 bits, as text: LLVM makes one for 32 of it, which reaches over the end of
+ * an array. */
+static LLVMValueRef swap_half(kj_lower *lo, LLVMValueRef at, LLVMValueRef old, LLVMValueRef new,
+                              bool orders, bool shared)
+{
+    char text[64];
+    LLVMTypeRef i16 = lo->types[KJ_I16];
+    LLVMTypeRef type = LLVMFunctionType(i16, (LLVMTypeRef[]){LLVMTypeOf(at), i16, i16}, 3, false);
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(at));
+    kj_snprintf(text, sizeof text, "atom.%s.%s%s.cas.b16 $0, [$1], $2, $3;",
+                orders ? "acq_rel" : "relaxed", shared ? "cta" : "gpu",
+                space == 1   ? ".global"
+                : space == 3 ? ".shared"
+                             : "");
+    const char *constraints = "=h,l,h,h,~{memory}";
+    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                         true, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef seen = LLVMBuildCall2(lo->b, type, code, (LLVMValueRef[]){at, old, new}, 3, "");
+    LLVMTypeRef parts[2] = {i16, lo->i1};
+    LLVMValueRef pair = LLVMGetPoison(LLVMStructTypeInContext(lo->ctx, parts, 2, false));
+    pair = LLVMBuildInsertValue(lo->b, pair, seen, 0, "");
+    LLVMValueRef same = LLVMBuildICmp(lo->b, LLVMIntEQ, seen, old, "");
+    return LLVMBuildInsertValue(lo->b, pair, same, 1, "");
+}
+
 /* LLVM before 21 takes the order of a GPU's and writes none into the instruction. */
 static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef old,
                                      LLVMValueRef new, bool orders, bool shared)
 {
+    if (lo->ptx && LLVMTypeOf(old) == lo->types[KJ_I16])
+        return swap_half(lo, at, old, new, orders, shared);
     bool fenced = orders && lo->ptx && LLVM_VERSION_MAJOR < 21;
     LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic,
                        order = orders && !fenced ? LLVMAtomicOrderingAcquireRelease : relaxed;
@@ -174,6 +201,8 @@ static bool needs_swap(const kj_lower *lo, kj_builtin id, kj_dtype type)
         return !lo->ptx || kj_types[type].bits == 64;
     if (kj_is_half(type) && id == KJ_BI_ATOMIC_ADD)
         return !kj_half_adds(lo, type);
+    if (kj_is_half(type) && id == KJ_BI_ATOMIC_EXCH)
+        return lo->ptx;
     return kj_is_float(type) && (id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX);
 }
 
@@ -206,8 +235,15 @@ static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, L
 static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
                                   LLVMValueRef a, LLVMValueRef b, bool shared)
 {
-    if (needs_swap(lo, id, type))
-        return update_by_swap(lo, id, type, at, a, shared);
+    if (needs_swap(lo, id, type)) {
+        bool fenced = id == KJ_BI_ATOMIC_EXCH;
+        if (fenced)
+            fence(lo, shared);
+        LLVMValueRef old = update_by_swap(lo, id, type, at, a, shared);
+        if (fenced)
+            fence(lo, shared);
+        return old;
+    }
     if (id == KJ_BI_ATOMIC_EXCH)
         return exchange(lo, at, a, shared);
     if (id != KJ_BI_ATOMIC_CAS) {

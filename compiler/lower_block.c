@@ -327,6 +327,27 @@ static kj_level open_level(kj_lower *lo, const kj_node *n)
     return l;
 }
 
+static bool is_scaling(const kj_texpr *e)
+{
+    while (e->kind == KJ_TE_CONVERT)
+        e = e->u.unary.arg;
+    if (e->kind != KJ_TE_BINARY)
+        return false;
+    kj_op op = e->u.binary.op;
+    return op == KJ_OP_FLOORDIV || op == KJ_OP_MUL || op == KJ_OP_SHL || op == KJ_OP_SHR;
+}
+
+/* Is it a short loop that halves or doubles something at each turn, so that there are few? Any other
+ * may have a known number of turns that is too great for a copy of each. */
+static bool is_halving(const kj_tstmt *loop)
+{
+    enum { MOST = 60 };
+    bool scales = false;
+    for (const kj_tstmt *s = loop->u.while_.body; s; s = s->next)
+        scales |= s->kind == KJ_TS_ASSIGN && is_scaling(s->u.assign.value);
+    return scales && kj_weigh(loop->u.while_.body, NULL, MOST) <= MOST;
+}
+
 static void lower_uniform_while(kj_lower *lo, const kj_node *n)
 {
     kj_level level = open_level(lo, n);
@@ -340,8 +361,9 @@ static void lower_uniform_while(kj_lower *lo, const kj_node *n)
     lower_nodes(lo, n->yes);
     lo->level = level.up;
     go_on(lo, level.next);
-    /* once the turns of a halving loop are apart, each has its own constant number of threads */
-    kj_loop_hint(lo, LLVMBuildBr(lo->b, head), "llvm.loop.unroll.full");
+    LLVMValueRef back = LLVMBuildBr(lo->b, head);
+    if (is_halving(n->stmt)) /* each turn apart has its own constant number of threads */
+        kj_loop_hint(lo, back, "llvm.loop.unroll.full", 0);
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
 

@@ -198,6 +198,24 @@ static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lan
     return pieces[0];
 }
 
+/* A result with the zeros of C's standard, which some of the library's functions do not have: odd
+ * functions give x's own, of f64 more of them need help, and cospi gives none below 0. */
+static kj_tile with_zeros(kj_lower *lo, kj_builtin id, kj_tile out, kj_tile x)
+{
+    switch (id) {
+    case KJ_BI_ASIN:
+    case KJ_BI_ATAN:
+    case KJ_BI_ERF:
+    case KJ_BI_EXPM1:
+    case KJ_BI_SIN:
+    case KJ_BI_TAN: return out.type == KJ_F64 ? kj_float_signed_zero(lo, out, x) : out;
+    case KJ_BI_SINPI: return kj_float_signed_zero(lo, out, x);
+    case KJ_BI_COSPI:
+        return kj_tile_binary(lo, KJ_OP_ADD, out, kj_tile_const(lo, kj_float(out.type, 0)));
+    default: return out;
+    }
+}
+
 kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)
 {
     int rows = 1, lanes = 1;
@@ -213,7 +231,7 @@ kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int narg
         out.v[r] = lanes == 1 ? call_math(lo, id, out.type, 1, v, nargs)
                               : call_row(lo, id, out.type, lanes, v, nargs);
     }
-    return id == KJ_BI_SINPI ? kj_float_signed_zero(lo, out, args[0]) : out;
+    return with_zeros(lo, id, out, args[0]);
 }
 
 static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)

@@ -161,12 +161,13 @@ static void set_index(kj_lower *lo)
 
 /* ---- Loops ---- */
 
-void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint)
+void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint, int value)
 {
-    LLVMMetadataRef name = LLVMMDStringInContext2(lo->ctx, hint, strlen(hint));
+    LLVMMetadataRef words[2] = {LLVMMDStringInContext2(lo->ctx, hint, strlen(hint)),
+                                LLVMValueAsMetadata(LLVMConstInt(lo->i32, (unsigned)value, false))};
     LLVMMetadataRef self =
         LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
-    LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, &name, 1)};
+    LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, words, value ? 2 : 1)};
     LLVMMetadataRef id = LLVMMDNodeInContext2(lo->ctx, parts, 2);
     LLVMMetadataReplaceAllUsesWith(self, id);
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9),
@@ -205,7 +206,7 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
     LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
     if (!lo->plan->barrier) /* a gang is work enough */
-        kj_loop_hint(lo, back, "llvm.loop.unroll.disable");
+        kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
     LLVMAddIncoming(l->i, (LLVMValueRef[]){kj_i64(lo, 0), next},
                     (LLVMBasicBlockRef[]){l->before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, done);

@@ -43,9 +43,26 @@ static kj_tile widen_native(kj_lower *lo, kj_tile a)
     return out;
 }
 
+/* One f32 by an x86 instruction: what LLVM knows to be a conversion it may move into a sign that
+ * comes from an f64, and then calls a function for that which no library here has. */
+static LLVMValueRef narrow_one(kj_lower *lo, LLVMValueRef v)
+{
+    LLVMValueRef zero = LLVMConstInt(lo->i32, 0, false), four = LLVMConstInt(lo->i32, 4, false),
+                 none = LLVMConstNull(kj_vec(lo, KJ_F32, 4));
+    LLVMValueRef args[2] = {LLVMBuildInsertElement(lo->b, none, v, zero, ""),
+                            four}; /* as the processor rounds anyway */
+    LLVMValueRef out = kj_intrinsic(lo, "llvm.x86.vcvtps2ph.128", NULL, 0, args, 2);
+    return LLVMBuildExtractElement(lo->b, out, zero, "");
+}
+
 static kj_tile narrow_native(kj_lower *lo, kj_tile a, kj_dtype to)
 {
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
+    if (!lo->ptx && a.lanes == 1) {
+        for (int r = 0; r < a.rows; r++)
+            out.v[r] = narrow_one(lo, a.v[r]);
+        return out;
+    }
     LLVMTypeRef half = kj_half_type(lo, to, a.lanes), bits = kj_vec(lo, to, a.lanes);
     for (int r = 0; r < a.rows; r++)
         out.v[r] = LLVMBuildBitCast(lo->b, LLVMBuildFPTrunc(lo->b, a.v[r], half, ""), bits, "");

@@ -9,7 +9,7 @@
 
 /* Statements worth a second copy: where masks are made of other instructions, and where they are
  * the hardware's. */
-enum { TWIN_MOST = 60, TWIN_CHEAP = 8 };
+enum { TWIN_MOST = 60, TWIN_CHEAP = 8, UNROLLED = 8 };
 
 static void branch(kj_lower *lo, LLVMValueRef test, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
@@ -170,10 +170,10 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
                    const kj_mask_slot *arrived)
 {
     bool twin = lo->twin;
-    int weight = kj_weigh(s, end);
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    bool worth = weight <= (lo->masks_cost ? TWIN_MOST : TWIN_CHEAP) && !is_exit(s);
+    int most = lo->masks_cost ? TWIN_MOST : TWIN_CHEAP;
+    bool worth = !is_exit(s) && kj_weigh(s, end, most) <= most;
     if (worth && outer.kind == KJ_ALL && !twin) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
@@ -324,7 +324,7 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
         mask_store(lo, &l->exit.skip, kj_none);
         lo->twin = true;
     }
-    if (l->exit.masked && !twin && kj_weigh(body, NULL) <= TWIN_MOST) {
+    if (l->exit.masked && !twin && kj_weigh(body, NULL, TWIN_MOST) <= TWIN_MOST) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         loop_copy(lo, l, body, kj_all);
@@ -347,8 +347,13 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
     else
         back = LLVMBuildBr(lo->b, l->head);
     const kj_tstmt *s = l->exit.target;
-    if (s->kind == KJ_TS_FOR && s->u.for_.unroll)
-        kj_loop_hint(lo, back, "llvm.loop.unroll.enable");
+    if (s->kind == KJ_TS_FOR && s->u.for_.unroll) {
+        if (s->u.for_.stop->kind ==
+            KJ_TE_CONST) /* else LLVM would write out all turns it knows of */
+            kj_loop_hint(lo, back, "llvm.loop.unroll.count", UNROLLED);
+        else
+            kj_loop_hint(lo, back, "llvm.loop.unroll.enable", 0);
+    }
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));
@@ -370,6 +375,7 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 /* The loop variable, in memory as LLVM's optimiser likes it: a linear tile stays linear. */
 typedef struct counter {
     kj_tile shape;
+    bool wraps; /* may the last step lead out of the type's range? */
     LLVMValueRef at[KJ_MAX_ROWS];
 } counter;
 
@@ -384,10 +390,9 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];
     c.shape.rows = (uint8_t)rows;
     kj_know_range(&c.shape, start, stop, step, true);
-    bool wraps = c.shape.wraps; /* of which a dense tile says nothing */
+    c.wraps = c.shape.wraps;
     if (lo->ptx)
         c.shape = kj_bits(c.shape) <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
-    c.shape.wraps = wraps;
     for (int r = 0; r < rows; r++) {
         c.at[r] = kj_alloca(lo, LLVMTypeOf(c.shape.v[r]), name);
         LLVMBuildStore(lo->b, c.shape.v[r], c.at[r]);
@@ -432,7 +437,7 @@ static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile s
 static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_tile stop,
                       kj_tile step)
 {
-    if (c->shape.wraps && !kj_is_unit_step(step))
+    if (c->wraps && !kj_is_unit_step(step))
         guard_step(lo, l, i, stop, step);
     if (c->shape.narrow) { /* as i32, where the sum may wrap as far as LLVM knows: were it sure, it
                               would keep addresses in place of i, each step of which is two adds */
@@ -448,40 +453,17 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
                        c->at[r]);
 }
 
-static bool constant_of(const kj_texpr *e, int64_t *out)
-{
-    *out = e->kind == KJ_TE_CONST ? e->u.value.i : 0;
-    return e->kind == KJ_TE_CONST;
-}
-
-/* How many values range(start, stop, step) has; modulo 2^64 no difference is too great. */
-static uint64_t count_values(kj_dtype type, uint64_t start, uint64_t stop, uint64_t step)
-{
-    bool up = !kj_is_signed(type) || (int64_t)step > 0;
-    uint64_t first = up ? start : stop, end = up ? stop : start;
-    bool some = kj_is_signed(type) ? (int64_t)first < (int64_t)end : first < end;
-    return some ? (end - first - 1) / (up ? step : 0 - step) + 1 : 0;
-}
-
-/* @unroll with constant bounds: the body once a value. False when the loop is better left a
- * loop. */
+/* @unroll: the body once a value. */
 static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
-    int64_t start, stop, step;
-    if (!s->u.for_.unroll || !constant_of(s->u.for_.start, &start) ||
-        !constant_of(s->u.for_.stop, &stop) || !constant_of(s->u.for_.step, &step))
-        return false;
-    if (step == 0 || loses(s->u.for_.body, NULL, false))
-        return false;
-    kj_dtype type = s->u.for_.var->type;
-    uint64_t count = count_values(type, (uint64_t)start, (uint64_t)stop, (uint64_t)step);
-    if (count > 256 || count * (uint64_t)kj_weigh(s->u.for_.body, NULL) > 4096)
+    kj_turns turns;
+    if (!kj_unroll_turns(s, &turns) || loses(s->u.for_.body, NULL, false))
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
-    for (uint64_t k = 0; k < count; k++) {
+    for (uint64_t k = 0; k < turns.n; k++) {
         slot->known = true;
-        int64_t i = (int64_t)((uint64_t)start + k * (uint64_t)step);
-        slot->tile = kj_tile_const(lo, kj_int(type, i));
+        int64_t i = (int64_t)(turns.start + k * turns.step);
+        slot->tile = kj_tile_const(lo, kj_int(s->u.for_.var->type, i));
         kj_lower_stmts(lo, s->u.for_.body, NULL, m);
     }
     return true;

@@ -1,38 +1,92 @@
 /* How much code statements become, roughly: for those who think about a second copy of them. */
 #include "lower.h"
 
+/* Up to `most`: what is heavier is not looked at to its end. */
+typedef struct scale {
+    int64_t weight, most;
+} scale;
+
 /* A call of the math library, or a load of bytes, is as much as a few statements. */
-static int weigh_expr(const kj_texpr *e)
+static void weigh_expr(scale *w, const kj_texpr *e)
 {
     enum { HEAVY = 4 };
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     bool math = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_MATH;
     bool bytes = e->kind == KJ_TE_LOAD && kj_types[e->type].bits < 32;
-    int n = math || bytes ? HEAVY : 0;
-    for (int i = 0, count = kj_operands(e, operands); i < count; i++)
-        n += weigh_expr(operands[i]);
-    return n;
+    w->weight += math || bytes ? HEAVY : 0;
+    for (int i = 0, n = kj_operands(e, operands); i < n && w->weight <= w->most; i++)
+        weigh_expr(w, operands[i]);
 }
 
-int kj_weigh(const kj_tstmt *s, const kj_tstmt *end)
+static bool constant_of(const kj_texpr *e, uint64_t *out)
 {
-    int n = 0;
-    for (; s != end; s = s->next) {
-        n += 1;
+    *out = e->kind == KJ_TE_CONST ? (uint64_t)e->u.value.i : 0;
+    return e->kind == KJ_TE_CONST;
+}
+
+/* How many values range(start, stop, step) has; modulo 2^64 no difference is too great. */
+static uint64_t count_values(kj_dtype type, uint64_t start, uint64_t stop, uint64_t step)
+{
+    bool up = !kj_is_signed(type) || (int64_t)step > 0;
+    uint64_t first = up ? start : stop, end = up ? stop : start;
+    bool some = kj_is_signed(type) ? (int64_t)first < (int64_t)end : first < end;
+    return some ? (end - first - 1) / (up ? step : 0 - step) + 1 : 0;
+}
+
+/* The turns of a loop that may be unrolled, with a body of that weight. */
+static bool turns_of(const kj_tstmt *s, int64_t weight, kj_turns *out)
+{
+    uint64_t start, stop, step;
+    if (!s->u.for_.unroll || !constant_of(s->u.for_.start, &start) ||
+        !constant_of(s->u.for_.stop, &stop) || !constant_of(s->u.for_.step, &step) || step == 0)
+        return false;
+    *out = (kj_turns){start, step, count_values(s->u.for_.var->type, start, stop, step)};
+    return out->n <= KJ_UNROLL_TURNS && (int64_t)out->n * weight <= KJ_UNROLL_MOST;
+}
+
+static void weigh(scale *w, const kj_tstmt *s, const kj_tstmt *end);
+
+/* A loop whose turns are apart is as heavy as all of them. */
+static void weigh_for(scale *w, const kj_tstmt *s)
+{
+    kj_turns turns;
+    int64_t before = w->weight;
+    weigh(w, s->u.for_.body, NULL);
+    int64_t body = w->weight - before;
+    if (w->weight <= w->most && turns_of(s, body, &turns))
+        w->weight = before + body * (int64_t)turns.n;
+}
+
+static void weigh(scale *w, const kj_tstmt *s, const kj_tstmt *end)
+{
+    for (; s != end && w->weight <= w->most; s = s->next) {
+        w->weight += 1;
         if (s->kind == KJ_TS_DECL && s->u.decl.init)
-            n += weigh_expr(s->u.decl.init);
+            weigh_expr(w, s->u.decl.init);
         else if (s->kind == KJ_TS_ASSIGN)
-            n += weigh_expr(s->u.assign.value);
+            weigh_expr(w, s->u.assign.value);
         else if (s->kind == KJ_TS_STORE)
-            n += weigh_expr(s->u.store.value);
-        else if (s->kind == KJ_TS_IF)
-            n += kj_weigh(s->u.if_.yes, NULL) + kj_weigh(s->u.if_.no, NULL);
-        else if (s->kind == KJ_TS_FOR)
-            n += kj_weigh(s->u.for_.body, NULL);
+            weigh_expr(w, s->u.store.value);
+        else if (s->kind == KJ_TS_IF) {
+            weigh(w, s->u.if_.yes, NULL);
+            weigh(w, s->u.if_.no, NULL);
+        } else if (s->kind == KJ_TS_FOR)
+            weigh_for(w, s);
         else if (s->kind == KJ_TS_WHILE)
-            n += kj_weigh(s->u.while_.body, NULL);
+            weigh(w, s->u.while_.body, NULL);
         else if (s->kind == KJ_TS_INLINE)
-            n += kj_weigh(s->u.block->body, NULL);
+            weigh(w, s->u.block->body, NULL);
     }
-    return n;
+}
+
+int kj_weigh(const kj_tstmt *s, const kj_tstmt *end, int most)
+{
+    scale w = {.most = most};
+    weigh(&w, s, end);
+    return w.weight > most ? most + 1 : (int)w.weight;
+}
+
+bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out)
+{
+    return turns_of(s, kj_weigh(s->u.for_.body, NULL, KJ_UNROLL_MOST), out);
 }

@@ -169,8 +169,10 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 
 /* ---- Errors (parse_error.c) ---- */
 
-/* Reports an error that ends the parse: nested too deeply, too large. */
+/* Reports an error that ends the parse. */
 void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text);
+/* Likewise: nested too deeply. `of` is what there are more than KJ_MAX_DEPTH of, or NULL. */
+void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of);
 
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,

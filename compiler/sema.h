@@ -25,7 +25,7 @@ typedef struct kj_kernel_decl {
     int launch_bounds[2];
 } kj_kernel_decl;
 
-enum { KJ_MAX_FILLED = 64 };
+enum { KJ_MAX_FILLED = 64, KJ_MAX_PARAMS = 256 /* of a kernel as declared, and as typed */ };
 
 typedef struct kj_program {
     const kj_file *file;

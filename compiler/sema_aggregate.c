@@ -56,23 +56,34 @@ kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name)
 
 /* ---- Parts ---- */
 
+const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
+{
+    const char *text = "";
+    for (int i = 0; i < of->n; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "", of->fields[i].name);
+    return text;
+}
+
+void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, const char *code)
+{
+    kj_message *m = kj_sema_error(s, at, code, "%s has no field '%s'", of->name, name);
+    if (!kj_is_shown(s->diag, m))
+        return;
+    kj_near near = kj_near_to(name);
+    for (int i = 0; i < of->n; i++)
+        kj_near_offer(&near, of->fields[i].name);
+    if (near.best)
+        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+    else
+        kj_hint(s->diag, m, "fields: %s", kj_fields_text(s, of));
+}
+
 const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member)
 {
-    const char *name = member->u.member.name, *list = "";
-    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)of->n + 1);
-    for (int i = 0; i < of->n; i++) {
-        names[i] = of->fields[i].name;
-        if (strcmp(names[i], name) == 0)
+    for (int i = 0; i < of->n; i++)
+        if (strcmp(of->fields[i].name, member->u.member.name) == 0)
             return &of->fields[i];
-        list = kj_arena_printf(s->diag->arena, "%s%s%s", list, i ? ", " : "", names[i]);
-    }
-    kj_message *m = kj_sema_error(s, member->u.member.name_span, "unknown-member",
-                                  "%s has no field '%s'", of->name, name);
-    const char *near = kj_nearest(name, names, (size_t)of->n);
-    if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
-    else
-        kj_hint(s->diag, m, "fields: %s", list);
+    kj_no_field(s, of, member->u.member.name, member->u.member.name_span, "unknown-member");
     return NULL;
 }
 

@@ -51,6 +51,12 @@ static bool letter_takes(char letter, kj_dtype t)
     }
 }
 
+/* Does the result depend on how many bits the argument has? */
+static bool is_of_bits(kj_builtin id)
+{
+    return strcmp(kj_builtins[id].group, "bits") == 0;
+}
+
 /* All arguments literals and the result exact, whatever its type will be: it stays a literal. */
 static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *v, int n,
                           kj_span span, kj_operand *out)
@@ -64,8 +70,8 @@ static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *
         real |= kj_is_float(v[i].u.literal.type);
         wide |= v[i].u.literal.type == KJ_U64;
     }
-    if (wide || (real && letter == 'i') || strcmp(kj_builtins[id].group, "bits") == 0 ||
-        id == KJ_BI_NEXTAFTER || signature_results(kj_builtins[id].signature) > 1)
+    if (wide || (real && letter == 'i') || is_of_bits(id) || id == KJ_BI_NEXTAFTER ||
+        signature_results(kj_builtins[id].signature) > 1)
         return false;
     for (int i = 0; i < n; i++)
         values[i] = kj_fold_convert(v[i].u.literal, real ? KJ_F64 : KJ_I64);
@@ -211,6 +217,8 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
         return kj_no_value(e->span);
     if (fold_literals(id, letters, v, n, e->span, &folded))
         return folded;
+    if (is_of_bits(id))
+        want = KJ_VOID; /* how many there are is not for the result's place to say */
     if (!take_arguments(s, e, id, letters, v, n, want, args))
         return kj_no_value(e->span);
     kj_dtype common = args[is_common(letters[0]) ? 0 : n - 1]->type;

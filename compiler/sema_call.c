@@ -36,6 +36,8 @@ static int count_generics(const kj_item *item)
 static const char *signature(kj_sema *s, const kj_item *item)
 {
     const char *text = "(";
+    if (!kj_diag_has_room(s->diag))
+        return text;
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         const char *type = p->type && p->type->name ? p->type->name : "tuple";
         if (p->type && p->type->ndim)
@@ -337,17 +339,6 @@ static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
 
 /* ---- Arguments ---- */
 
-/* What a parameter stands for: the argument itself when it never changes, else a hidden let. */
-static kj_operand hold(kj_sema *s, kj_operand v, const char *name)
-{
-    if (v.kind == KJ_V_SCALAR)
-        return kj_scalar(kj_hold(s, v.u.scalar.e, name));
-    if (v.kind == KJ_V_TUPLE)
-        for (int i = 0; i < v.u.tuple.n; i++)
-            v.u.tuple.items[i] = hold(s, v.u.tuple.items[i], name);
-    return v;
-}
-
 static bool bind(kj_sema *s, instance *in, kj_operand *v)
 {
     int i = 0;
@@ -362,7 +353,8 @@ static bool bind(kj_sema *s, instance *in, kj_operand *v)
     kj_scope *outer = s->scope;
     i = 0;
     for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
-        v[i] = hold(s, v[i], p->name);
+        /* the argument itself when it never changes, else a hidden let */
+        v[i] = kj_hold_value(s, v[i], p->name);
         s->scope = in->scope;
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v[i]);
         s->scope = outer;

@@ -394,6 +394,10 @@ kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void
                     kj_span span);
 /* The part that a name behind a dot means; NULL after an error. */
 const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member);
+/* Says that there is no field of that name; the names of its fields. */
+void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at,
+                 const char *code);
+const char *kj_fields_text(kj_sema *s, const kj_aggregate *of);
 /* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
 kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n);
 /* The same of a vector or an array in a record; other values are refused. */

@@ -158,6 +158,18 @@ static size_t count_params(kj_records *records, const kj_kernel_decl *decl, cons
     return n;
 }
 
+/* Said once, at the parameter that is too many. */
+static void limit_params(kj_sema *s, const kj_param_decl *p, int declared, int before)
+{
+    int now = s->kernel->nparams;
+    if ((declared > KJ_MAX_PARAMS || now > KJ_MAX_PARAMS) && declared <= KJ_MAX_PARAMS + 1 &&
+        before <= KJ_MAX_PARAMS)
+        kj_hint(s->diag,
+                kj_sema_error(s, p->span, "too-large", "a kernel has at most %d parameters",
+                              KJ_MAX_PARAMS),
+                "each number of a record, vector or complex number counts: an array takes many");
+}
+
 static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
 {
     kj_tkernel *k = s->kernel;
@@ -167,6 +179,7 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
         kj_type t = kj_resolve_type(s, p->type);
         kj_operand v = kj_no_value(p->span);
         kj_param_decl own = *p;
+        int before = k->nparams;
         if (p->is_const) {
             v = const_param(s, spec, nconst++, &t, p);
         } else if (t.kind == KJ_T_SCALAR) {
@@ -179,6 +192,7 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
             v.u.array = kj_param_array(s, p->name, p->span, &t, layout, k->nparams);
             k->params[k->nparams++] = (kj_tparam){.name = p->name, .array = v.u.array};
         }
+        limit_params(s, p, i + 1, before);
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);
     }
 }

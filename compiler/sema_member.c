@@ -46,7 +46,7 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
     if (sym->kind == KJ_SYM_NAMESPACE) {
         const char *list = "";
         size_t n = strlen(sym->name);
-        for (int id = 0; id < KJ_NBUILTINS; id++) {
+        for (int id = 0; id < KJ_NBUILTINS && kj_diag_has_room(s->diag); id++) {
             const char *full = kj_builtins[id].name;
             if (strncmp(full, sym->name, n) == 0 && full[n] == '.')
                 list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "",
@@ -194,7 +194,7 @@ static kj_operand module_member(kj_sema *s, const kj_expr *e)
     const kj_expr *base = e->u.member.base;
     kj_message *m = kj_sema_error(s, e->span, "undeclared",
                                   "'%s' is not declared: there are no modules", base->u.name);
-    const char *ours = native_name(s, e->u.member.name);
+    const char *ours = kj_is_shown(s->diag, m) ? native_name(s, e->u.member.name) : NULL;
     if (ours)
         kj_hint(s->diag, m, "write %s", ours);
     return kj_no_value(e->span);

@@ -211,32 +211,15 @@ static kj_texpr *zero_part(kj_sema *s, void *ctx, const kj_field *part, int64_t 
     return kj_te_const(s, kj_fold_convert(kj_int(KJ_I64, 0), part->type), *(const kj_span *)ctx);
 }
 
-static const char *fields_text(kj_sema *s, const kj_aggregate *of)
-{
-    const char *text = "";
-    for (int i = 0; i < of->n; i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "", of->fields[i].name);
-    return text;
-}
-
 /* The argument's field; -1 after an error. */
 static int field_of(kj_sema *s, const kj_expr *arg, const kj_aggregate *of, int place)
 {
-    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)of->n + 1);
     if (!arg->keyword)
         return place;
-    for (int i = 0; i < of->n; i++) {
-        names[i] = of->fields[i].name;
-        if (strcmp(names[i], arg->keyword) == 0)
+    for (int i = 0; i < of->n; i++)
+        if (strcmp(of->fields[i].name, arg->keyword) == 0)
             return i;
-    }
-    kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword", "%s has no field '%s'", of->name,
-                                  arg->keyword);
-    const char *near = kj_nearest(arg->keyword, names, (size_t)of->n);
-    if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
-    else
-        kj_hint(s->diag, m, "fields: %s", fields_text(s, of));
+    kj_no_field(s, of, arg->keyword, arg->keyword_span, "keyword");
     return -1;
 }
 
@@ -247,7 +230,8 @@ static bool refuse_count(kj_sema *s, const kj_expr *e, const kj_aggregate *of, c
                                 missing, of->name)
                 : kj_sema_error(s, e->span, "argument-count", "%s has %d field%s, not %d", of->name,
                                 of->n, of->n == 1 ? "" : "s", kj_count(e->u.call.args));
-    kj_hint(s->diag, m, "%s(%s), or %s() for zeros", of->name, fields_text(s, of), of->name);
+    if (kj_is_shown(s->diag, m))
+        kj_hint(s->diag, m, "%s(%s), or %s() for zeros", of->name, kj_fields_text(s, of), of->name);
     return false;
 }
 

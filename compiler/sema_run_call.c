@@ -138,14 +138,15 @@ static int param_named(const kj_kernel_decl *k, const char *name)
 
 static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_decl *k)
 {
-    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, (size_t)k->nparams + 1);
-    for (int i = 0; i < k->nparams; i++)
-        names[i] = k->params[i].name;
-    const char *near = kj_nearest(arg->keyword, names, (size_t)k->nparams);
     kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword",
                                   "kernel '%s' has no parameter '%s'", k->name, arg->keyword);
-    if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    if (!kj_is_shown(s->diag, m))
+        return;
+    kj_near near = kj_near_to(arg->keyword);
+    for (int i = 0; i < k->nparams; i++)
+        kj_near_offer(&near, k->params[i].name);
+    if (near.best)
+        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
     else
         kj_hint(s->diag, m, "its parameters: %s", kernel_signature(s, k));
 }
@@ -179,7 +180,8 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
             continue;
         kj_message *m = kj_sema_error(s, call->span, "argument-count",
                                       "'%s' of kernel '%s' is missing", k->params[i].name, k->name);
-        kj_hint(s->diag, m, "%s[grid, block](%s)", k->name, kernel_signature(s, k));
+        if (kj_is_shown(s->diag, m))
+            kj_hint(s->diag, m, "%s[grid, block](%s)", k->name, kernel_signature(s, k));
         kj_note(s->diag, m, k->params[i].span, "declared here");
         return;
     }
@@ -243,34 +245,41 @@ bool kj_is_run_member(const char *name)
     return member_index(name) >= 0;
 }
 
-/* The names of all records' fields; gives how many. */
-static size_t record_fields(const kj_sema *s, const char **out)
+/* Whether some record has a field of that name; those that have not are offered to `near`. */
+static bool is_field(const kj_sema *s, const char *name, kj_near *near)
 {
-    size_t n = 0;
-    for (int i = 0; i < s->program->ndeclared; i++)
-        for (int k = 0; k < s->program->declared[i]->n; k++, n++)
-            if (out)
-                out[n] = s->program->declared[i]->fields[k].name;
-    return n;
+    for (int i = 0; i < s->program->ndeclared; i++) {
+        const kj_aggregate *of = s->program->declared[i];
+        for (int k = 0; k < of->n; k++) {
+            if (strcmp(of->fields[k].name, name) == 0)
+                return true;
+            if (near)
+                kj_near_offer(near, of->fields[k].name);
+        }
+    }
+    return false;
 }
 
 static void unknown_member(kj_sema *s, const kj_expr *e)
 {
-    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, NRUN + record_fields(s, NULL));
-    size_t n = record_fields(s, names);
-    bool known = kj_is_field_name(e->u.member.name);
-    for (size_t i = 0; i < n; i++)
-        known = known || strcmp(names[i], e->u.member.name) == 0;
-    if (known)
+    const char *name = e->u.member.name;
+    kj_near near = kj_near_to(name);
+    if (kj_is_field_name(name) || is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL))
         return;
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+                                  "no value has a member '%s'", name);
     for (int i = 0; i < NRUN; i++)
         if (run_names[i].name[0] == '.')
-            names[n++] = run_names[i].name + 1;
-    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
-                                  "no value has a member '%s'", e->u.member.name);
-    const char *near = kj_nearest(e->u.member.name, names, n);
-    if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
+            kj_near_offer(&near, run_names[i].name + 1);
+    if (near.best)
+        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+}
+
+/* Whether a row of run_names is of that namespace. */
+static bool belongs(int row, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(run_names[row].name, name, n) == 0 && run_names[row].name[n] == '.';
 }
 
 /* random.uniform: its row, -1 when `e` is no dotted name, -2 when the name is unknown
@@ -281,18 +290,17 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
     const kj_symbol *sym = base->kind == KJ_E_NAME ? kj_scope_find(s->scope, base->u.name) : NULL;
     if (!sym || sym->kind != KJ_SYM_NAMESPACE)
         return -1;
-    size_t n = strlen(sym->name);
-    const char *list = "";
-    for (int i = 0; i < NRUN; i++) {
-        if (strncmp(run_names[i].name, sym->name, n) != 0 || run_names[i].name[n] != '.')
-            continue;
-        if (strcmp(run_names[i].name + n + 1, e->u.member.name) == 0)
+    for (int i = 0; i < NRUN; i++)
+        if (belongs(i, sym->name) &&
+            strcmp(run_names[i].name + strlen(sym->name) + 1, e->u.member.name) == 0)
             return i;
-        list =
-            kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", run_names[i].name);
-    }
     kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
                                   "'%s' has no member '%s'", sym->name, e->u.member.name);
+    const char *list = "";
+    for (int i = 0; i < NRUN && kj_is_shown(s->diag, m); i++)
+        if (belongs(i, sym->name))
+            list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "",
+                                   run_names[i].name);
     kj_hint(s->diag, m, "there are %s", list);
     return -2;
 }

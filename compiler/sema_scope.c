@@ -97,16 +97,12 @@ void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, 
 
 const char *kj_nearest_visible(kj_sema *s, const char *name)
 {
-    size_t n = 0;
-    for (const kj_scope *scope = s->scope; scope; scope = scope->up)
-        n += scope->count;
-    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, n + 1);
-    n = 0;
+    kj_near near = kj_near_to(name);
     for (const kj_scope *scope = s->scope; scope; scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
             if (scope->slots[i])
-                names[n++] = scope->slots[i]->name;
-    return kj_nearest(name, names, n);
+                kj_near_offer(&near, scope->slots[i]->name);
+    return near.best;
 }
 
 /* What users of Python, NumPy, Numba and C write, and what it is here. */
@@ -168,9 +164,9 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
 static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **m)
 {
     *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
-    const char *near = kj_nearest_visible(s, name);
-    if (hint_habit(s, *m, name))
+    if (!kj_is_shown(s->diag, *m) || hint_habit(s, *m, name))
         return true;
+    const char *near = kj_nearest_visible(s, name);
     if (!s->in_run && kj_is_run_name(name))
         kj_hint(s->diag, *m, "'%s' belongs to the run block", name);
     else if (near)
@@ -204,19 +200,16 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 #include "aggregates.def"
 #undef AGGREGATE
     };
-    size_t n = sizeof own / sizeof *own, records = 0;
-    for (const kj_item *item = s->program->file->items; item; item = item->next)
-        records += item->kind == KJ_I_RECORD;
-    const char **names = KJ_NEW_ARRAY(s->diag->arena, const char *, n + records);
-    memcpy(names, own, sizeof own);
+    if (!kj_is_shown(s->diag, m) || hint_habit(s, m, name))
+        return;
+    kj_near near = kj_near_to(name);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        kj_near_offer(&near, own[i]);
     for (const kj_item *item = s->program->file->items; item; item = item->next)
         if (item->kind == KJ_I_RECORD)
-            names[n++] = item->name;
-    const char *near = kj_nearest(name, names, n);
-    if (hint_habit(s, m, name))
-        return;
-    if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
+            kj_near_offer(&near, item->name);
+    if (near.best)
+        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
     else
         kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
 }

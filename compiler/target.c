@@ -133,6 +133,19 @@ static char *message_of(LLVMErrorRef e)
     return copy;
 }
 
+int kj_target_largest(LLVMModuleRef module)
+{
+    int most = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        int n = 0;
+        for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(k); i; i = LLVMGetNextInstruction(i))
+                n++;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options)
 {
     int level = options->opt_level < 0 || options->opt_level > 3 ? 3 : options->opt_level;
@@ -142,12 +155,20 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
             return error;
         LLVMDisposeMessage(error);
     }
+    const char *pipeline = t->kind->pipelines[level];
+    if (level > 0 && t->kind->large && kj_target_largest(module) > KJ_LARGE_CODE) {
+        pipeline = t->kind->large;
+        LLVMDisposeTargetMachine(t->machine);
+        char *error = kj_target_machine(t, LLVMCodeGenLevelNone);
+        if (error)
+            return error;
+    }
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(o, false);
     LLVMPassBuilderOptionsSetSLPVectorization(o, false);
     LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
     LLVMPassBuilderOptionsSetVerifyEach(o, false);
-    LLVMErrorRef error = LLVMRunPasses(module, t->kind->pipelines[level], t->machine, o);
+    LLVMErrorRef error = LLVMRunPasses(module, pipeline, t->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (t->kind->gpu) /* x86's own minimum chooses as the selection does */
         keep_selections(module);

@@ -21,6 +21,10 @@ typedef struct kj_target {
     int sm;     /* a GPU's generation: 75, 90 */
 } kj_target;
 
+/* LLVM instructions of one function as they are lowered. What most passes take grows faster than
+ * these. */
+enum { KJ_LARGE_CODE = 4000, KJ_MAX_CODE = 64000 };
+
 /* Functions that can fail give NULL, or what is wrong in a string for LLVMDisposeMessage. */
 struct kj_target_kind {
     /* Fills the target but for its kind. */
@@ -31,8 +35,12 @@ struct kj_target_kind {
     void (*lower)(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
     /* Of LLVM's passes, for optimisation levels 0 to 3. */
     const char *pipelines[4];
-    /* What is left to do with the optimised module, of n kernels; may be NULL. */
-    void (*finish)(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n);
+    /* The same for code of more than KJ_LARGE_CODE instructions, where time matters more than code;
+     * NULL: as for others. */
+    const char *large;
+    /* What is left to do with the optimised module, of n kernels, and to say of them; may be NULL. */
+    void (*finish)(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                   LLVMModuleRef module, kj_code *out, int n);
     bool gpu; /* its code is text, and calls are dear in it */
 };
 
@@ -41,6 +49,7 @@ extern const kj_target_kind kj_host_target, kj_ptx_target;
 /* All but `kj_target_close` leave what they find to it, also when they fail. */
 char *kj_target_open(kj_target *t, const kj_compile_options *options);
 void kj_target_describe(kj_target *t, LLVMModuleRef module); /* triple and data layout */
+int kj_target_largest(LLVMModuleRef module); /* instructions of its largest function */
 char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options);
 char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,
                      LLVMMemoryBufferRef *out);

@@ -1,4 +1,4 @@
-/* The CPU as a target: code for the one this runs on, or for one given by name. */
+/* The CPU as a target: code for the one this runs on, or for a level of its family. */
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <string.h>
@@ -17,6 +17,58 @@ static void make_ready(void)
     pthread_once(&once, initialise);
 }
 
+/* ---- Levels ---- */
+
+/* Of x86-64's ABI; each has what those before it have. */
+#define V2 "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
+#define V3 V2 ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
+#define V4 V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+
+static const struct {
+    const char *name, *features;
+} levels[] = {{"x86-64-v2", V2}, {"x86-64-v3", V3}, {"x86-64-v4", V4}};
+
+#if defined(__x86_64__)
+enum { NLEVELS = sizeof levels / sizeof *levels };
+#else
+enum { NLEVELS = 0 };
+#endif
+
+const char *kj_cpu_level(int i)
+{
+    return i >= 0 && i < NLEVELS ? levels[i].name : NULL;
+}
+
+/* LLVM knows those of a CPU that is no level. */
+static const char *features_of(const char *cpu)
+{
+    for (int i = 0; i < NLEVELS; i++)
+        if (strcmp(levels[i].name, cpu) == 0)
+            return levels[i].features;
+    return "";
+}
+
+static bool has_feature(const char *features, const char *name, size_t size)
+{
+    for (; *features; features += strcspn(features, ","), features += *features == ',')
+        if (strcspn(features, ",") == size && memcmp(features, name, size) == 0)
+            return true;
+    return false;
+}
+
+const char *kj_cpu_lacks(kj_arena *arena, const char *level)
+{
+    char *here = LLVMGetHostCPUFeatures();
+    const char *wanted = features_of(level);
+    while (*wanted && has_feature(here, wanted, strcspn(wanted, ",")))
+        wanted += strcspn(wanted, ","), wanted += *wanted == ',';
+    LLVMDisposeMessage(here);
+    return *wanted ? kj_arena_printf(arena, "%.*s", (int)strcspn(wanted, ",") - 1, wanted + 1)
+                   : NULL;
+}
+
+/* ---- The target ---- */
+
 static int vector_width(const char *features)
 {
     if (strstr(features, "+avx512f"))
@@ -28,12 +80,9 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
 {
     make_ready();
     t->triple = LLVMGetDefaultTargetTriple();
-    bool given = options->cpu != NULL;
-    t->cpu = given ? LLVMCreateMessage(options->cpu) : LLVMGetHostCPUName();
-    if (given)
-        t->features = LLVMCreateMessage(options->features ? options->features : "");
-    else
-        t->features = LLVMGetHostCPUFeatures();
+    const char *cpu = options->cpu;
+    t->cpu = cpu ? LLVMCreateMessage(cpu) : LLVMGetHostCPUName();
+    t->features = cpu ? LLVMCreateMessage(features_of(cpu)) : LLVMGetHostCPUFeatures();
     t->vector = vector_width(t->features);
     t->f16c = strstr(t->features, "+f16c") != NULL;
     return kj_target_machine(t,
@@ -43,8 +92,7 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
 static const char *name(kj_arena *arena, const kj_compile_options *options)
 {
     if (options->cpu)
-        return kj_arena_printf(arena, "%s %s", options->cpu,
-                               options->features ? options->features : "");
+        return kj_arena_printf(arena, "%s %s", options->cpu, features_of(options->cpu));
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     const char *both = kj_arena_printf(arena, "%s %s", cpu, features);
     LLVMDisposeMessage(cpu);
@@ -69,9 +117,13 @@ static const char pipeline[] =
     "sroa<modify-cfg>,gvn,loop-unroll<O2>,instcombine<no-verify-fixpoint;max-iterations=1>,"
     "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg),globaldce";
 
+static const char large[] =
+    "always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg),globaldce";
+
 const kj_target_kind kj_host_target = {
     .open = open_host,
     .name = name,
     .lower = lower,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
+    .large = large,
 };

@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "identity.h"
 #include "ptx_version.h"
 #include "target.h"
 
 /* Addresses of shared, constant and local memory have 32 bits: as it is in the hardware, and half
- * the arithmetic. To LLVM that is a setting of the process. Ours is not seen outside the library,
- * where LLVM is part of it. */
+ * the arithmetic. To LLVM (up to 23) that is a setting of the process: ours is made only where LLVM
+ * is part of the library, and nobody else sees it. Where it is a library of others, too, theirs
+ * stay, and addresses are as long as they say. */
 static void initialise(void)
 {
     static const char *const settings[] = {"kjit", "-nvptx-short-ptr"};
-    LLVMParseCommandLineOptions(2, settings, "");
+    if (!KJ_LLVM_IS_SHARED)
+        LLVMParseCommandLineOptions(2, settings, "");
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -212,11 +215,43 @@ static void annotate_entry(LLVMModuleRef module, const char *entry)
     annotate(module, fn, "nvvm.maxnreg", (const char *const[]){"maxnreg", NULL, NULL});
 }
 
-static void finish(kj_arena *arena, LLVMModuleRef module, kj_code *out, int n)
+/* ---- How much an entry takes ---- */
+
+/* Bytes of parameters that any chip takes, by the version of PTX. */
+static int64_t param_limit(const kj_compile_options *options)
+{
+    int version = kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR);
+    return version < 81 ? 4352 : 32764;
+}
+
+static void limit_params(kj_diag *diag, const kj_compile_options *options, LLVMModuleRef module,
+                         const kj_code *code)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
+    LLVMValueRef fn = LLVMGetNamedFunction(module, code->entry);
+    int64_t bytes = 0, limit = param_limit(options);
+    for (LLVMValueRef p = LLVMGetFirstParam(fn); p; p = LLVMGetNextParam(p)) {
+        int64_t size = (int64_t)LLVMABISizeOfType(layout, LLVMTypeOf(p));
+        bytes = (bytes + size - 1) / size * size + size;
+    }
+    if (bytes <= limit)
+        return;
+    int version = kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR);
+    kj_message *m = kj_error(diag, code->kernel->span, "too-large",
+                             "'%s' takes %lld bytes of parameters, and PTX %d.%d at most %lld",
+                             code->kernel->name, (long long)bytes, version / 10, version % 10,
+                             (long long)limit);
+    kj_hint(diag, m, "an array takes 8 bytes, and up to 16 more for each of its dimensions");
+}
+
+static void finish(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                   LLVMModuleRef module, kj_code *out, int n)
 {
     take_apart(module);
     for (int i = 0; i < n; i++) {
         drop_params(arena, module, &out[i]); /* a child has what those who launch it give */
+        for (int k = -1; k < out[i].nchildren; k++)
+            limit_params(diag, options, module, k < 0 ? &out[i] : &out[i].children[k]);
         if (LLVM_VERSION_MAJOR >= 21)
             continue;
         annotate_entry(module, out[i].entry);

@@ -446,7 +446,7 @@ bound: %empty { $$ = NULL; } | expr ;
 static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message)
 {
     (void)message;
-    kj_parse_stop(p, *at, "too-deep", "nested too deeply");
+    kj_parse_too_deep(p, *at, NULL);
 }
 
 static int yyreport_syntax_error(const yypcontext_t *context, kj_parser *p)

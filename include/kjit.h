@@ -18,6 +18,9 @@
  * the calling thread's last failure. A handle that is NULL, or was freed, gives KJIT_INVALID. A call
  * that fails creates and changes nothing, and gives NULL through `out`. Functions that free accept
  * NULL; functions that ask accept it too and give 0, NULL or "".
+ * Out of memory, also inside the compiler, is KJIT_NO_MEMORY, and what the compiler did not expect is
+ * KJIT_INTERNAL: the process and the context go on. A compilation that LLVM could not end leaves its
+ * memory behind, some megabytes. Calls need 64 KiB of stack.
  * Threads: a context and what belongs to it may be used from many threads at once; a handle must
  * not be freed while another thread uses it.
  * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event
@@ -264,6 +267,11 @@ typedef struct kjit_compile_options {
      * libdevice.10.bc; NULL: the embedded, with the CPU's results bit for bit. */
     const char *libdevice;
     int ftz; /* 1: GPU: f32 operations take subnormal numbers for zeros */
+    /* What code for a CPU may use: a level of x86-64, "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA)
+     * or "x86-64-v4" (AVX-512); NULL or "native": all that this machine has. Results are the same
+     * bits. Of a level above this machine's there are forms (kjit_module_emit), but launches give
+     * KJIT_NO_DEVICE. */
+    const char *cpu;
     /* Called for each error and warning of the source, in the order of their places, before
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;

@@ -28,11 +28,33 @@ typedef struct shelf {
     size_t size; /* bytes of a handle */
 } shelf;
 
-static shelf shelves[KJ_HANDLE_KINDS] = {
-#define SHELF(kind, noun, end) [KJ_##kind] = {.lock = PTHREAD_MUTEX_INITIALIZER},
-    KJ_HANDLE_MAP(SHELF)
-#undef SHELF
+struct kj_shelves {
+    shelf of[KJ_HANDLE_KINDS];
 };
+
+/* Set once, by whoever makes the first handle; until then there is nothing to find. */
+static _Atomic(kj_shelves *) shelves;
+
+static void free_shelves(kj_shelves *s)
+{
+    for (int kind = 0; s && kind < KJ_HANDLE_KINDS; kind++)
+        pthread_mutex_destroy(&s->of[kind].lock);
+    free(s);
+}
+
+/* NULL: out of memory, this time. */
+static kj_shelves *have_shelves(void)
+{
+    kj_shelves *s = atomic_load(&shelves), *none = NULL;
+    if (s || !(s = calloc(1, sizeof *s)))
+        return s;
+    for (int kind = 0; kind < KJ_HANDLE_KINDS; kind++)
+        pthread_mutex_init(&s->of[kind].lock, NULL);
+    if (atomic_compare_exchange_strong(&shelves, &none, s))
+        return s;
+    free_shelves(s); /* another thread was faster */
+    return none;
+}
 
 /* The one that was freed longest ago. Under the lock. */
 static kj_handle *take(shelf *s)
@@ -49,8 +71,11 @@ static kj_handle *take(shelf *s)
 
 void *kj_handle_new(kj_handle_kind kind, size_t size)
 {
-    shelf *s = &shelves[kind];
+    kj_shelves *all = have_shelves();
     kj_handle *h = NULL;
+    if (!all)
+        return NULL;
+    shelf *s = &all->of[kind];
     pthread_mutex_lock(&s->lock);
     s->size = size;
     if (s->n > KJ_HANDLES_KEPT)
@@ -88,7 +113,7 @@ void kj_handle_hide(void *handle)
 void kj_handle_free(void *handle)
 {
     kj_handle *h = handle;
-    shelf *s = &shelves[h->kind];
+    shelf *s = &atomic_load(&shelves)->of[h->kind];
     kj_handle_close(h);
     pthread_mutex_lock(&s->lock);
     ASAN_POISON_MEMORY_REGION(h + 1, s->size - sizeof *h);
@@ -101,30 +126,33 @@ void kj_handle_free(void *handle)
     pthread_mutex_unlock(&s->lock);
 }
 
-void kj_handles_lock(void)
+kj_shelves *kj_handles_lock(void)
 {
-    for (int kind = 0; kind < KJ_HANDLE_KINDS; kind++)
-        pthread_mutex_lock(&shelves[kind].lock);
+    kj_shelves *s = have_shelves();
+    for (int kind = 0; s && kind < KJ_HANDLE_KINDS; kind++)
+        pthread_mutex_lock(&s->of[kind].lock);
+    return s;
 }
 
-void kj_handles_unlock(void)
+void kj_handles_unlock(kj_shelves *s)
 {
-    for (int kind = KJ_HANDLE_KINDS - 1; kind >= 0; kind--)
-        pthread_mutex_unlock(&shelves[kind].lock);
+    for (int kind = KJ_HANDLE_KINDS - 1; s && kind >= 0; kind--)
+        pthread_mutex_unlock(&s->of[kind].lock);
 }
 
 /* When the library is unloaded nobody can be asked about them any more. */
 __attribute__((destructor)) static void end(void)
 {
-    kj_handle *h;
-    kj_handles_lock();
-    for (int kind = 0; kind < KJ_HANDLE_KINDS; kind++) {
-        while ((h = take(&shelves[kind]))) {
-            ASAN_UNPOISON_MEMORY_REGION(h, shelves[kind].size);
+    kj_shelves *s = atomic_load(&shelves);
+    for (int kind = 0; s && kind < KJ_HANDLE_KINDS; kind++) {
+        kj_handle *h;
+        pthread_mutex_lock(&s->of[kind].lock);
+        while ((h = take(&s->of[kind]))) {
+            ASAN_UNPOISON_MEMORY_REGION(h, s->of[kind].size);
             free(h);
         }
+        pthread_mutex_unlock(&s->of[kind].lock);
     }
-    kj_handles_unlock();
 }
 
 /* ---- What is said of them ---- */

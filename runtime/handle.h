@@ -72,8 +72,9 @@ bool kj_can_free(const void *handle, kj_handle_kind kind);
 /* Does one live that is only asked for something? Says it if it was freed; NULL may be asked. */
 bool kj_can_ask(const void *handle, kj_handle_kind kind);
 
-/* Around a fork: no handle is being made or freed. */
-void kj_handles_lock(void);
-void kj_handles_unlock(void);
+/* Around a fork: no handle is being made or freed. The second takes what the first gave. */
+typedef struct kj_shelves kj_shelves;
+kj_shelves *kj_handles_lock(void);
+void kj_handles_unlock(kj_shelves *shelves);
 
 #endif

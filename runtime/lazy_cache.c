@@ -58,11 +58,13 @@ kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
                                     .no_contract = o->no_contract,
                                     .verify = o->verify,
                                     .libdevice = o->libdevice,
-                                    .ftz = o->ftz};
+                                    .ftz = o->ftz,
+                                    .cpu = o->cpu};
     kj_str all = {0};
-    kj_str_printf(&all, "# -O%d%s%s%s %s\n", o->opt_level,
+    kj_str_printf(&all, "# -O%d%s%s%s %s %s\n", o->opt_level,
                   o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
-                  o->verify ? " verified" : "", o->libdevice ? o->libdevice : "");
+                  o->verify ? " verified" : "", o->cpu ? o->cpu : "",
+                  o->libdevice ? o->libdevice : "");
     kj_str_add(&all, text->data ? text->data : "", text->size);
     if (all.failed || text->failed) {
         kj_str_free(&all);

@@ -65,6 +65,30 @@ static const char *copy_text(kj_arena *arena, const char *text)
     return text ? kj_arena_printf(arena, "%s", text) : NULL;
 }
 
+static bool is_level(const char *cpu)
+{
+    int i = 0;
+    while (cpu && kj_cpu_level(i) && strcmp(kj_cpu_level(i), cpu) != 0)
+        i++;
+    return cpu && kj_cpu_level(i);
+}
+
+static kjit_status check_cpu(kjit_context *ctx, const char *cpu)
+{
+    if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
+        return KJIT_OK;
+    kj_str list = {0};
+    for (int i = 0; kj_cpu_level(i); i++)
+        kj_str_printf(&list, "%s, ", kj_cpu_level(i));
+    kjit_status status =
+        list.failed ? kj_no_memory(ctx)
+                    : kj_fail(ctx, KJIT_INVALID,
+                              "'%.64s' is no CPU that kjit compiles for: there are %sand native",
+                              cpu, list.data ? list.data : "");
+    kj_str_free(&list);
+    return status;
+}
+
 static void take_options(kjit_module *mod, const kjit_compile_options *o)
 {
     mod->options = (kj_compile_options){.opt_level = 3};
@@ -77,6 +101,8 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options.verify = o->verify != 0;
     mod->options.ftz = o->ftz != 0;
     mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
+    mod->options.cpu = is_level(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
+    mod->lacks = mod->options.cpu ? kj_cpu_lacks(&mod->arena, o->cpu) : NULL;
     mod->arch = copy_text(&mod->arena, o->arch);
 }
 
@@ -149,6 +175,9 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
         return status;
     if (!source && size > 0)
         return kj_fail(ctx, KJIT_INVALID, "source is NULL");
+    status = check_cpu(ctx, options ? options->cpu : NULL);
+    if (status != KJIT_OK)
+        return status;
     kjit_module *mod = kj_handle_new(KJ_MODULE, sizeof *mod);
     if (!mod)
         return kj_no_memory(ctx);
@@ -342,6 +371,14 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name)
         return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'; did you mean '%s'?",
                        mod->source.name, name, near);
     return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'", mod->source.name, name);
+}
+
+kjit_status kj_module_fits(const kjit_module *mod)
+{
+    if (!mod->lacks || mod->ctx->ops->target)
+        return KJIT_OK;
+    return kj_fail(mod->ctx, KJIT_NO_DEVICE, "code for %s does not run here: this CPU has no %s",
+                   mod->options.cpu, mod->lacks);
 }
 
 kjit_status kj_not_compiled(const kjit_module *mod)

@@ -204,6 +204,9 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s has errors", mod->source.name);
     if (!mod->program->run)
         return no_run_block(mod);
+    status = kj_module_fits(mod);
+    if (status != KJIT_OK)
+        return status;
     if (!options)
         options = &none;
     status = check_options(mod->ctx, options);

@@ -409,13 +409,15 @@ static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64
     return true;
 }
 
-/* As numbers: vectors have one axis more. */
+/* Vectors as numbers, which have one axis more. */
 static bool transposed(kj_run *r, kj_span at, kj_rvalue base, kj_rvalue *out)
 {
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
-    kj_rvalue numbers;
+    kj_rvalue numbers = base;
     kjit_array *view = NULL;
-    if (!kj_run_numbers(r, at, base, &numbers))
+    if (kj_run_is_record(base))
+        kj_run_keep(base);
+    else if (!kj_run_numbers(r, at, base, &numbers))
         return false;
     kjit_array *a = numbers.u.object->u.array;
     for (int i = 0; i < a->ndim; i++) {

@@ -472,7 +472,7 @@ typedef struct kj_variant {
     uint64_t key[];
 } kj_variant;
 
-enum { KJ_BUCKETS = 32, KJ_MAX_PARAMS = 256 };
+enum { KJ_BUCKETS = 32 };
 
 /* A kernel as the launch sees it. */
 typedef struct kj_kernel {
@@ -497,6 +497,7 @@ struct kjit_module {
     atomic_int refs;
     kj_compile_options options; /* of launches */
     const char *arch;           /* what forms are shown for; NULL: the context's device */
+    const char *lacks;          /* what this CPU has not of options.cpu, or NULL */
     kj_arena arena;
     kj_source source;
     kj_diag diag;
@@ -522,6 +523,8 @@ kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */
 kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
+/* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */
+kjit_status kj_module_fits(const kjit_module *mod);
 /* What a step that did not end makes of a call. */
 kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint);
 

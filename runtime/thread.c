@@ -19,6 +19,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_key_t key;
     bool usable;
+    kj_shelves *held; /* during a fork */
 } threads = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void lock(void)
@@ -73,13 +74,13 @@ static void thread_ended(void *data)
 static void before_fork(void)
 {
     lock();
-    kj_handles_lock();
+    threads.held = kj_handles_lock();
 }
 
 /* A child goes on with the locks free. */
 static void after_fork(void)
 {
-    kj_handles_unlock();
+    kj_handles_unlock(threads.held);
     unlock();
 }
 

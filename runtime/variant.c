@@ -159,6 +159,9 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
 {
     kjit_context *ctx = kernel->mod->ctx;
     size_t size = (size_t)kernel->key_words * sizeof *key;
+    kjit_status status = kj_module_fits(kernel->mod);
+    if (status != KJIT_OK)
+        return status;
     kj_variant *v = calloc(1, sizeof *v + size);
     if (!v)
         return kj_no_memory(ctx);
@@ -170,7 +173,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
     bool tracing = kj_tracing(ctx);
     double start = hook || tracing ? kj_now_ms() : 0;
-    kjit_status status = build(&c);
+    status = build(&c);
     if (status != KJIT_OK) {
         kj_failure why;
         kj_variant_free(v, ctx, &why); /* it has no code */

@@ -110,6 +110,29 @@ static void test_unknown_architectures(void **state)
     }
 }
 
+static void test_levels_of_cpus(void **state)
+{
+    (void)state;
+    kjit_module *mod;
+    char copy[16] = "x86-64-v2";
+    kjit_compile_options options = {.verify = 1, .cpu = copy};
+    OK(kjit_module_compile(ctx, "test.knl", source, strlen(source), &options, &mod));
+    memset(copy, 'x', sizeof copy - 1); /* the options were copied */
+    check(mod, "asm", "first", "xmm", "ymm");
+    kjit_module_free(mod);
+    options.cpu = "x86-64-v3";
+    OK(kjit_module_compile(ctx, "test.knl", source, strlen(source), &options, &mod));
+    check(mod, "asm", "first", "ymm", "zmm");
+    kjit_module_free(mod);
+    static const char *const names[] = {"x86-64", "", "Native", "x86-64-v2 ", "sm_90"};
+    for (int i = 0; i < 5; i++) {
+        options.cpu = names[i];
+        FAILS(kjit_module_compile(ctx, "test.knl", source, strlen(source), &options, &mod),
+              KJIT_INVALID, "x86-64-v4, and native");
+        assert_null(mod);
+    }
+}
+
 static void test_what_a_kernel_takes(void **state)
 {
     (void)state;
@@ -179,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_forms_for_a_gpu),
         cmocka_unit_test(test_forms_for_the_cpu),
         cmocka_unit_test(test_unknown_architectures),
+        cmocka_unit_test(test_levels_of_cpus),
         cmocka_unit_test(test_what_a_kernel_takes),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_digest),

@@ -361,6 +361,10 @@ class ArrayExpressions(Expressions):
         self.names = arrays
         self.room = options.room
 
+    @staticmethod
+    def vectors_of(t):
+        return []       # of whole arrays there are no vectors
+
     def leaf(self, t):
         r = self.r
         same = [v for v in self.names if v.type == t]

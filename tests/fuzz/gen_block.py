@@ -186,10 +186,9 @@ class BlockGen(KernelGen):
             v.facts.update(role="in", write_any=True)
         least = min(p.threads for p in self.plans)
         first = r.below(least)
-        body = self.block(r.between(1, 3))
-        for v in mine:
-            target = index(name(v), *[self.place(v, k) for k in range(v.type.dims)])
-            body.append(assign(target, self.full(v.type.elem, 1)))
+        body = self.block(r.between(1, 3), last=lambda: [
+            assign(index(name(v), *[self.place(v, k) for k in range(v.type.dims)]), self.full(v.type.elem, 1))
+            for v in mine])
         for v in mine:
             v.facts.update(role="one", write_any=False)
         test = compare("==", name(self.t), lit(first))
@@ -353,12 +352,12 @@ class BlockGen(KernelGen):
             return None
         turns = r.between(1, 3)
         self.room = 10
-        first = self.new("i32", "first", kept=True)
-        step = self.new("i32", "step", kept=True)
-        statements = [let(first, mod(self.real("i32", 1), lit(50))),
-                      let(step, add(mod(self.real("i32", 1), lit(4)), lit(1)))]
-        self.declare(first)
-        self.declare(step)
+        statements = []
+        for prefix, most in (("first", 50), ("step", 4)):
+            value = mod(self.real("i32", 1), lit(most))
+            var = self.declare(self.new("i32", prefix, kept=True))
+            statements.append(let(var, value if prefix == "first" else add(value, lit(1))))
+        first, step = (s.data[1][0] for s in statements)
         down = r.chance(40)
         span = mul(lit(turns), name(step))
         bounds = [name(first), sub(name(first), span) if down else add(name(first), span),

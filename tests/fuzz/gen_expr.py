@@ -151,15 +151,16 @@ class Expressions:
     def attribute(self, v):
         r = self.r
         forms = ["size", "ndim"] + [f"shape[{k}]" for k in range(v.type.dims)]
-        if v.get("strides"):
-            forms += [f"strides[{k}]" for k in range(v.type.dims)]
+        least = v.get("least") or ()
+        if v.get("strides") and min(least, default=0) > 0:      # of an axis with one element a stride may be anything
+            forms += [f"strides[{k}]" for k in range(v.type.dims) if least[k] > 1]
         e = attr(name(v), r.pick(forms))
         return conv("i64", e) if e.data == "ndim" else e    # the text does not say what type it has
 
     def thread_numbers(self):
         """The indices that may be used here, by what they must be uniform over."""
-        kinds = {None: "", "block": ("blockIdx", "blockDim", "gridDim", "gridsize"),
-                 "grid": ("blockDim", "gridDim", "gridsize")}
+        kinds = {None: "", "block": ("blockIdx", "blockDim", "gridDim", "gridsize", "warpsize"),
+                 "grid": ("blockDim", "gridDim", "gridsize", "warpsize")}
         return [b for b in sorted(self.bounds) if b.startswith(kinds[self.need])]
 
     def thread_number(self):
@@ -332,8 +333,12 @@ class Expressions:
             choices += [(5, self.contracted), (5, self.exact_call)]
             if self.approximate:
                 choices.append((6, self.approximate_call))
+            if self.approximate and t in ("f32", "f64"):
+                choices.append((2, self.approximate_part))
         if self.need is None and self.bounds and not self.off("random"):
             choices.append((1, self.random))
+        if self.vectors_of(t):
+            choices.append((1, self.dotted))
         return r.weighted(choices)(t, depth - 1)
 
     def arithmetic(self, t, depth):
@@ -395,7 +400,11 @@ class Expressions:
             f = "abs"
             return call(f, t, self.real(t, depth))
         if f == "clamp" or r.chance(20):        # a literal of three meets the two others: none that is wider than them
-            return call(f, t, *r.shuffled([self.real(t, depth), self.narrower(t, depth), self.narrower(t, depth)]))
+            three = r.shuffled([self.real(t, depth), self.narrower(t, depth), self.narrower(t, depth)])
+            types = [e.type for e in three]
+            if scalars.common(*types[:2]) is None or scalars.common(types[0], types[2]) is None:
+                three.sort(key=lambda e: e.type != t)       # u64 and signed ones meet in t only
+            return call(f, t, *three)
         return call(f, t, *self.pair(t, depth))
 
     def powered(self, t, depth):
@@ -483,6 +492,26 @@ class Expressions:
         if r.chance(75):
             return call(r.pick(APPROXIMATE_1), t, self.real(t, depth))
         return call(r.pick(APPROXIMATE_2), t, *self.pair(t, depth))
+
+    def approximate_part(self, t, depth):
+        """What is a real number of a complex one, or normally distributed."""
+        r = self.r
+        z = self.complex(scalars.WHOLE[t], depth)
+        form = r.below(4)
+        if form == 0 and not self.need:
+            kind = [Expr("dtype", None, (), "f64")] if t == "f64" else []
+            return Expr("random", t, [lit(r.between(0, 9)), self.real("i32", 1)] + kind, "normal")
+        if form == 1:
+            return elem(call("polar", Tup([t, t]), z), lit(r.below(2)))
+        return call(r.pick(["abs", "phase"]), t, z)
+
+    @staticmethod
+    def vectors_of(t):
+        return [v for _, v in sorted(VECTORS.items()) if v.part == t]
+
+    def dotted(self, t, depth):
+        v = self.r.pick(self.vectors_of(t))
+        return call("dot", t, self.vector(v, depth), self.vector(v, depth))
 
     def random(self, t, depth):
         """Numbers of a seed and a counter."""
@@ -579,6 +608,7 @@ class Expressions:
                  (2, lambda d: self.leaf(t)), (2, lambda d: self.complex_contracted(t, d))]
         if self.approximate:
             forms += [(2, lambda d: call(r.pick(COMPLEX_CALLS), t, self.complex(t, d))),
+                      (1, lambda d: call("rect", t, self.real(p, d), self.real(p, d))),
                       (2, lambda d: binary("/", self.complex(t, d), self.complex(t, d)))]
         return r.weighted(forms)(depth - 1)
 

@@ -65,6 +65,7 @@ def ranges(plans):
         bounds[f"blockDim.{axis}"] = (min(of(p, p.block) for p in plans), b)
         bounds[f"gridDim.{axis}"] = (min(of(p, p.grid) for p in plans), g)
     bounds["grid(1)"] = (0, max(p.along(0) for p in plans) - 1)
+    bounds["warpsize"] = (32, 32)
     bounds["gridsize(1)"] = (1, max(p.along(0) for p in plans))
     return bounds
 
@@ -332,6 +333,8 @@ def independent(kernel, header, extents, strided):
     depends = [n for n in walk(kernel.body) if n.op in ("special", "apply") or n.op == "call" and n.data == "print"]
     if kernel.requires or kernel.attributes or any(id(n) not in known for n in depends):
         return kernel
+    if strided and any(n.op in ("break", "return") for n in walk(kernel.body)):
+        return kernel       # how many elements a thread leaves out is a matter of the grid
     for plan, shape in zip(kernel.facts["plans"], extents):
         need = list(reversed(shape))
         if strided or all(n <= plan.along(k) for k, n in enumerate(need)):
@@ -366,8 +369,7 @@ def rows(r, options, program, kernel_name, palette):
     body = g.first_values() + g.statements(r.between(2, options.statements))
     j = Var("j", "i64", kept=True, inside=[(w, 0)])
     g.scope.append([j])
-    inner = g.looped(lambda: g.block(r.between(0, 2)), 4)
-    inner.append(assign(index(name(w), name(j)), g.full(t, 2)))
+    inner = g.looped(lambda: g.block(r.between(0, 2), last=lambda: [assign(index(name(w), name(j)), g.full(t, 2))]), 4)
     g.scope.pop()
     body.append(for_(j, [extent(name(w), 0)], inner))
     body += g.last_stores(outputs)

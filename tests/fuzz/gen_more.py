@@ -4,7 +4,7 @@ from build import (assign, atomic, binary, call, compare, do, extent, if_, index
                    size, special, sync, typed,
                    update, view, while_)
 from gen_kernel import KernelGen, Plan, random_plan
-from scalars import FLOATS
+from scalars import FLOATS, INTS
 from tree import Stmt, Tup, Var
 
 # Section 15's bounds, in units in the last place: of f32 and of f64.
@@ -81,10 +81,10 @@ def places(r, options, program, kernel_name, palette):
     total = plans[0].total
     i = Var("i", "i64", kept=True)
     g.inputs(1, [([[total]], [i])])
-    t = r.pick(["i32", "u32", "i64", "u64"])
+    t, own = r.pick(["i32", "u32", "i64", "u64"]), r.pick(["i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"])
     count = g.array(t, 1, "count", [[r.between(1, 3)]], role=None)
     marks = g.array("i32", 1, "marks", [[total]], role=None)
-    mine = g.array(t, 1, "o", [[total]], role="own", write=True, own=lambda gen: [name(i)])
+    mine = g.array(own, 1, "o", [[total]], role="own", write=True, own=lambda gen: [name(i)])
     i.facts["inside"] = [(mine, 0)]
     count.facts["zero"] = marks.facts["zero"] = True
     g.scope += [[i], []]
@@ -101,8 +101,10 @@ def places(r, options, program, kernel_name, palette):
         done, old, free = Var("done", "bool"), count, lit(0)
         work = [update("+", index(name(marks), lit(0)), lit(1)), do(atomic("exch", name(old), lit(0), lit(0))),
                 assign(name(done), lit(True))]
-        test = compare("==", atomic("cas", name(old), lit(0), free, lit(1)), lit(0)) if r.chance(60) else \
-            compare("==", atomic("exch", name(old), lit(0), lit(1)), lit(0))
+        take = r.pick([lambda: atomic("cas", name(old), lit(0), free, lit(1)),
+                       lambda: atomic("compare_and_swap", name(old), free, lit(1)),
+                       lambda: atomic("exch", name(old), lit(0), lit(1))])
+        test = compare("==", take(), lit(0))
         statements.append(if_(g.bool(2), [let(done, lit(False), None, "var"),
                                           while_(negate(name(done)), [if_(test, work)])]))
     else:               # the last to come
@@ -124,8 +126,12 @@ def own_atomic(g, v, i):
     r = g.r
     t = v.type.elem
     g.room = 8
-    what = r.pick(["add", "sub", "min", "max", "and_", "or_", "xor", "exch",
-                   "cas"] + (["inc", "dec"] if t[0] == "u" else []))
+    forms = ["min", "max", "exch", "cas"]
+    if t != "f32":      # a GPU adds without subnormal numbers
+        forms += ["add", "sub"]
+    if t in INTS:
+        forms += ["and_", "or_", "xor"] + (["inc", "dec"] if t[0] == "u" else [])
+    what = r.pick(forms)
     args = [g.operand(t, 1)] if what != "cas" else [r.pick([lambda: index(name(v), name(i)),
                                                             lambda: g.operand(t, 1)])(),
                                                     g.operand(t, 1)]

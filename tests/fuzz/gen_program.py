@@ -232,6 +232,9 @@ def make_program(seed, options):
             kernel.facts["unknown"] = True
         p.kernels.append(kernel)
         add_launches(r.fork(), p, kernel, options)
+    if p.sees_layouts():
+        for a in p.arrays():
+            a.layout.device = False     # a copy in device memory has strides of its own
     return p
 
 

@@ -1,9 +1,9 @@
 """The generator's statements of one thread: no barriers here (gen_kernel.py has those)."""
 import scalars
 import values
-from build import (add, apply, assign, assign_many, atomic, binary, call, compare, conv, do, elem, for_, group, if_,
-                   index, let,
-                   let_many, lit, logic, memory, mod, name, part, return_, sub, typed, unary, update, view, while_)
+from build import (add, apply, assign, assign_many, atomic, binary, call, compare, cond, conv, do, elem, for_, group,
+                   if_, index, let, let_many, lit, logic, memory, mod, name, part, return_, special, sub, typed,
+                   unary, update, view, while_)
 from gen_expr import Expressions, UNIFORM
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
 from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, Var, Vec
@@ -59,12 +59,14 @@ class Statements(Expressions):
 
     # ---- Blocks ----
 
-    def block(self, count, flow=None):
-        """The statements of an inner block."""
+    def block(self, count, flow=None, last=None):
+        """The statements of an inner block; `last` makes further ones, which see what the others have declared."""
         old, self.flow = self.flow, flow
         self.scope.append([])
         self.depth += 1
         statements = self.statements(count)
+        if last:
+            statements += last()
         self.depth -= 1
         self.scope.pop()
         self.flow = old
@@ -286,9 +288,18 @@ class Statements(Expressions):
                "xor": ["xor"]}[kind]
         if kind == "sum" and t in FLOATS:       # small integers: their sums are exact
             value = conv(t, mod(self.real("i32", 1), lit(5)))
+            if t in ("f16", "bf16"):            # which have few digits: of one thread, once
+                value = self.of_one_thread(t, value)
         else:
             value = self.operand(t, 2)
         return atomic(r.pick(ops), name(v), *at, value)
+
+    def of_one_thread(self, t, value):
+        """Zero for all threads but one, or for all."""
+        flat = all(self.bounds.get(f"{what}.{axis}") == (0, 0) for what in ("threadIdx", "blockIdx") for axis in "yz")
+        if not flat or self.trips > 1:
+            return typed(0.0, t)
+        return cond(value, compare("==", special("grid(1)"), lit(self.r.below(8))), typed(0.0, t))
 
     def local_array(self):
         """An array of the thread's own: all elements are written, then any are read and written."""

@@ -150,13 +150,14 @@ class HostArray:
 
     def make(self, layout, contents, lists):
         """The reference's base and view, with these elements (None: the canary everywhere)."""
-        size, total = slots(self.elem), layout.total
-        buf = [None] * (size * total)
-        around = self.canary()
-        for k in range(total):
-            machine.store(self.elem, buf, k * size, around)
+        around = [None] * slots(self.elem)
+        machine.store(self.elem, around, 0, self.canary())
+        buf = around * layout.total
         view = layout.view(buf, self.elem)
-        if contents is not None:
+        if contents is not None and isinstance(self.elem, str) and len(around) == 1:
+            for k, v in zip(view.places(), contents):
+                buf[k] = v
+        elif contents is not None:
             for k, v in zip(view.places(), contents):
                 machine.store(self.elem, buf, k, v)
         if lists is not list:

@@ -175,6 +175,8 @@ class View:
         return result
 
     def values(self):
+        if isinstance(self.elem, str) and self.elem not in scalars.COMPLEX:
+            return [known(self.buf[k]) for k in self.places()]
         return [load(self.elem, self.buf, k) for k in self.places()]
 
 

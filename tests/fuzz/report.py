@@ -13,7 +13,8 @@ def write(path, program, finding, original):
     options = "".join(o + " " for o in config.options if not o.startswith("--device=cpu"))
     if config.on_cuda:
         lines.append("# REQUIRES: double")
-    lines.append(f"# RUN: {'%double ' if config.on_cuda else ''}%kjit run {options}%s{' | FileCheck %s' if program.printed() else ''}")
+    double, check = "%double " if config.on_cuda else "", " | FileCheck %s" if program.printed() else ""
+    lines.append(f"# RUN: {double}%kjit run {options}%s{check}")
     lines += ["#", f"# Found by tests/fuzz/fuzz.py --program={program.seed}, with {original.config}"]
     lines += [f"# {line}"[:160].rstrip() for line in finding.text.strip().split("\n")[:12]]
     text = "\n".join(lines) + "\n\n" + program.text()

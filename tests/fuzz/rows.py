@@ -80,16 +80,18 @@ def table(without=()):
     rows += [f"atomic {op} {t}" for op in ("add", "min", "max", "xor") for t in ("i32", "u32", "i64", "u64")]
     if "zeros" not in without:
         rows += [f"atomic {op} {t}" for op in ("min", "max") for t in FLOATS]
-    rows += [f"atomic add {t}" for t in FLOATS]
-    rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas")] + [
+    rows += [f"atomic {op} {t}" for op in ("add", "exch", "cas") for t in FLOATS]
+    rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas",
+                                        "compare_and_swap")] + [
         "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
     rows += ["print", "array in device memory"]
     rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
              "strides",
              "index guarded by a condition", "index modulo an extent", "index mirrored", "shift modulo the width"]
-    rows += [f"random.{f} {t}" for f, t in (("uniform", "f32"), ("uniform", "f64"), ("randint", "i32"),
-                                            ("randint", "u8"),
-                                            ("randint", "i64"))]
+    rows += [f"dot {t}" for t in sorted({v.part for v in VECTORS.values()})] + ["warpsize"]
+    rows += [f"{f} of a complex number" for f in ("abs", "phase", "polar")] + ["rect c64", "rect c128"]
+    rows += [f"random.{f} {t}" for f in ("uniform", "normal") for t in ("f32", "f64")]
+    rows += [f"random.randint {t}" for t in ("i32", "u8", "i64")]
     rows += [f"function {f}" for f in sorted(BOUNDS)] + ["function sincos", "launch in a kernel"]
     rows += ["block of 1 dimension", "block of 2 dimensions", "block of 3 dimensions", "block of 1", "block of 32",
              "block of 48",
@@ -409,6 +411,8 @@ def of_call(e):
         return {f"function {e.data}"}
     if e.data == "sincos":
         return {"function sincos"}
+    if e.data in ("abs", "phase", "polar") and e.args[0].type in COMPLEX:
+        return {f"{e.data} of a complex number"}
     if isinstance(e.type, Tup):
         return {f"{e.data} {e.type.parts[0]}"}
     if e.data in ("isnan", "isinf", "isfinite", "any", "all", "assert", "print"):
@@ -475,7 +479,7 @@ EXPRESSIONS = {
     "logic": lambda e: {e.data}, "sync": lambda e: {e.data}, "make": lambda e: {"record made"},
     "attr": lambda e: {e.data.split("[")[0]}, "random": lambda e: {f"random.{e.data} {e.type}"},
     "hint": lambda e: {"load hint" if e.data.startswith("ld") else "store hint"},
-    "special": lambda e: {"laneid"} if e.data == "laneid" else set(),
+    "special": lambda e: {e.data} if e.data in ("laneid", "warpsize") else set(),
 }
 
 

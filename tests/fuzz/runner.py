@@ -67,13 +67,15 @@ class Config:
 
 
 def configurations(r, program, tool, count):
-    """For one program: the CPU, the driver double, then others drawn at random."""
+    """For one program: the CPU, the driver double, then others drawn at random. Only one: every second program has the
+    double."""
     result = []
     for k in range(count):
         options, env, layouts = [f"-O{r.weighted([(1, 0), (2, 1), (2, 2), (3, 3)])}"], {}, None
         if r.chance(25):
             options.append("--fp-contract=off")
-        if tool.double and (k == 1 or k > 1 and r.chance(25)):
+        second = program.seed % 2 == 1 if count == 1 else k == 1
+        if tool.double and (second or k > 1 and r.chance(25)):
             options.append("--device=cuda")
             env["KJIT_CUDA_DRIVER"] = tool.double
             env["KJIT_CUDADEVRT"] = DEVRT
@@ -86,7 +88,8 @@ def configurations(r, program, tool, count):
             if tool.cpus and r.chance(60):
                 options.append(f"--cpu={r.pick(tool.cpus)}")
         if r.chance(35) and not program.sees_layouts():
-            layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str), not a.directed) for a in program.arrays()}
+            layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str), not a.directed)
+                       for a in program.arrays()}
         shapes = {at: s for at, s in other_shapes(r, program).items() if r.chance(70)} if r.chance(40) else None
         result.append(Config(options, env, layouts, shapes))
     return result

@@ -227,7 +227,7 @@ static int errors_when_nested(const char *before, const char *open, const char *
     parse_text(&p, text);
     if (p.diag.errors) {
         assert_int_equal(p.diag.errors, 1);
-        assert_string_equal(p.diag.first->text, "nested too deeply");
+        assert_int_equal(strncmp(p.diag.first->text, "nested too deeply", 17), 0);
         assert_non_null(p.diag.first->hint);
     }
     kj_ast_dump(&p.arena, p.file);

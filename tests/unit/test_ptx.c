@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "compile.h"
+#include "identity.h"
+#include "target.h"
 
 typedef struct built {
     parsed p;
@@ -238,6 +240,27 @@ static void all_levels_compile(void **state)
     }
 }
 
+/* Short addresses are a setting of LLVM's, made where nobody else sees it. */
+static void the_process_keeps_its_settings(void **state)
+{
+    static const char triple[] = "nvptx64-nvidia-cuda";
+    built b;
+    LLVMTargetRef target;
+    char *error = NULL;
+    (void)state;
+    build(&b, add, small, (kj_compile_options){.opt_level = LEVEL});
+    assert_true(has(&b, "kj_add"));
+    done(&b);
+    assert_int_equal(LLVMGetTargetFromTriple(triple, &target, &error), 0);
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        target, triple, "sm_90", "", LLVMCodeGenLevelNone, LLVMRelocPIC, LLVMCodeModelDefault);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+    assert_int_equal(LLVMPointerSizeForAS(layout, 3), KJ_LLVM_IS_SHARED ? 8 : 4);
+    assert_int_equal(LLVMPointerSizeForAS(layout, 0), 8);
+    LLVMDisposeTargetData(layout);
+    LLVMDisposeTargetMachine(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(versions_follow_the_driver),
         cmocka_unit_test(errors_say_what_is_wrong),
         cmocka_unit_test(all_levels_compile),
+        cmocka_unit_test(the_process_keeps_its_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
