@@ -10,7 +10,7 @@ wrong), `tests` (those that are likely to find it, tried first: lang/x.knl and t
 cuda/lang/x.knl on the driver double, same/api-x and same/lang-x with it), for a bug that no test finds `survives` and
 why, and the change: lines with - are the text, which the file has once, lines with + what stands there instead.
 
-It works in a copy of the tree with what was built, under BUILD/mutants, where make then compiles the one file and links.
+It works in a copy of the tree and of what was built, under BUILD/mutants, where make compiles the one file and links.
 The likely tests run first, then groups of tests from the cheap to the dear (GROUPS), all but those of the installation
 and those that repeat one under other conditions; the first failure ends it. A test that fails counts only if it
 passes without the bug; one that takes longer than --timeout fails, so a hang is caught. The exit status is 1 when a bug
@@ -40,10 +40,10 @@ GROUPS = (
     ("generated",), # the programs of tests/unit and tests/api, the documentation's examples
     ("same",),
     ("cuda",),
-    ("cli",),
+    ("cli", "driver"),
     ("fuzz",),
 )
-COMMAND = {"lang", "regression", "device", "runblock", "error", "ptx", "litmus", "samples", "cuda"} # tests of kjit alone
+COMMAND = {"lang", "regression", "device", "runblock", "error", "ptx", "litmus", "samples", "cuda"} # of kjit alone
 SLOW = ("fixed_seed_san",) # builds anew
 MEMORY = 10 << 30 # bytes of a process: more is what a planted bug asks for
 
@@ -147,8 +147,8 @@ class Tree:
         fresh = not self.build.exists()
         if fresh:
             shutil.rmtree(self.root, ignore_errors=True)
-            shutil.copytree(self.original, self.build, symlinks=True,
-                            ignore=lambda folder, names: [n for n in names if n in ("mutants", "out", "fuzz", "valgrind")])
+            left_out = shutil.ignore_patterns("mutants", "out", "fuzz", "valgrind")
+            shutil.copytree(self.original, self.build, symlinks=True, ignore=left_out)
             # each has the path of the library that it was linked with
             shutil.rmtree(self.build / "tests" / "api", ignore_errors=True)
         else:
@@ -166,7 +166,8 @@ class Tree:
         programs = [(f"build/tests/api/{p.stem}", p) for p in sorted((self.root / "tests" / "api").glob("*.c"))]
         missing = [goal for goal, source in programs if not (self.root / goal).exists()
                    or (self.root / goal).stat().st_mtime < source.stat().st_mtime]
-        ok, log = self.make("all", "build/tests/driver/libcuda.so.1", *missing)
+        double = [f"build/tests/driver/check/{p.stem}" for p in (self.root / "tests/driver/check").glob("*.c")]
+        ok, log = self.make("all", "build/tests/driver/libcuda.so.1", *double, *missing)
         if not ok:
             sys.exit(f"mutants: the tree does not build\n{log}")
         self.load_suite()
@@ -177,7 +178,7 @@ class Tree:
         loader = importlib.machinery.SourceFileLoader("suite", str(self.root / "tests" / "run"))
         self.suite = importlib.util.module_from_spec(importlib.util.spec_from_loader("suite", loader))
         loader.exec_module(self.suite)
-        config = subprocess.run([self.root / "tools" / "find-llvm.sh"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        config = subprocess.check_output([self.root / "tools" / "find-llvm.sh"], text=True).strip()
         self.llvm = pathlib.Path(subprocess.check_output([config, "--bindir"], text=True).strip())
         self.generate(self.build)
 
@@ -209,10 +210,10 @@ class Tree:
         results = out / "mutants.json"
         results.unlink(missing_ok=True)
         env = self.suite.environment(build, self.llvm, out)
-        command = self.suite.find_lit(self.llvm) + [f"-j{self.options.jobs}", "-o", str(results), "-q", "--order=lexical",
-                                                    f"--timeout={self.options.timeout}"]
+        command = self.suite.find_lit(self.llvm)
+        command += [f"-j{self.options.jobs}", "-o", str(results), "-q", "--order=lexical"]
+        command += [f"--timeout={self.options.timeout}", f"--filter-out={'|'.join(SLOW)}"]
         command += ["--max-failures=1"] if stop else []
-        command += [f"--filter-out={'|'.join(SLOW)}"]
         limit = self.options.timeout * (1 if stop else 2)
         process = subprocess.Popen(command + [str(p) for p in paths], env=env, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True,
@@ -241,8 +242,8 @@ class Tree:
         return folder / path
 
     def is_sound(self, name, seconds):
-        """Does a test pass without the bug, and in a fraction of the time if it took too long with it? It runs once, with
-        what the repository has built."""
+        """Does a test pass without the bug, and in a fraction of the time if it took too long with it? It runs once,
+        with what the repository has built."""
         if name not in self.sound and name not in self.broken:
             path = str(self.path_of(name)).replace(str(self.build), str(self.original))
             path = path.replace(str(self.root), str(ROOT))
@@ -292,7 +293,7 @@ def groups(mutant):
 
 
 def goals_of(names):
-    """What make has to build for tests: programs of tests/unit have kjit in them, those of tests/api load the library."""
+    """What make has to build for tests: programs of tests/unit have kjit in them, those of tests/api load it."""
     units = [n[len("unit-"):] for n in names if n.startswith("unit-")]
     if "generated" in names:
         units = [path.stem for path in sorted((ROOT / "tests" / "unit").glob("*.c"))]
