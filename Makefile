@@ -72,10 +72,14 @@ C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TEST
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/driver/*.h tests/driver/check/*.h) \
     $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch] gpu/*.c)
 
-LIB_OBJECTS = $(GENERATED:.c=.o) $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE)) \
-    $(BUILD)/gen/mathlib.o
+OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE))
+LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
+DOUBLE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(DOUBLE))
+# Tests of the PTX interpreter have it and nothing else, other unit tests the whole of kjit.
+INTERPRETER_OBJECTS = $(filter $(BUILD)/obj/tests/driver/ptx%,$(DOUBLE_OBJECTS))
 UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_TESTS))
+INTERPRETER_PROGRAMS = $(filter $(BUILD)/tests/unit/ptx_%,$(UNIT_PROGRAMS))
 API_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(API_TESTS))
 DOUBLE_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(DOUBLE_TESTS))
 
@@ -241,7 +245,7 @@ clean: ## remove what was built
 
 include gpu/gpu.mk
 
-# ---- Building ----
+# ---- Building: each rule names its targets, so which one makes a file does not depend on what there is already ----
 
 $(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@echo "LINK $@"
@@ -267,15 +271,15 @@ $(BUILD)/gen/knl.lex.c: grammar/knl.l | check-llvm
 	@echo "FLEX $<"
 	@flex -o $@ $<
 
-$(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/knl.tab.h $(BUILD)/flags
+$(GENERATED:.c=.o): %.o: %.c $(BUILD)/gen/knl.tab.h $(BUILD)/flags
 	@$(CC) $(CPPFLAGS_LIB) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/cli/%.o: cli/%.c $(BUILD)/flags
+$(CLI_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(if $(wildcard grammar/knl.y),$(BUILD)/gen/knl.tab.h)
+$(OWN_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(if $(wildcard grammar/knl.y),$(BUILD)/gen/knl.tab.h)
 	@mkdir -p $(@D)
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
@@ -285,7 +289,7 @@ check-llvm:
 	@[ -n "$(LIBCLC)" ] || { echo "kjit: libclc (nvptx64--.bc) was not found: run 'make deps'" >&2; exit 1; }
 
 # The embedded math library: libclc's functions, taken apart by tools/mathlib.
-$(BUILD)/tools/%.o: tools/%.c $(BUILD)/flags | check-llvm
+$(MATHLIB_TOOL:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags | check-llvm
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -O1 -MMD -MP -c -o $@ $<
 
@@ -328,38 +332,35 @@ test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_
 
 # The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3; any
 # other model of thread-local memory in a library that comes by dlopen is more than LeakSanitizer can follow.
-$(BUILD)/obj/tests/driver/%.o: tests/driver/%.c $(BUILD)/flags
+$(DOUBLE_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC   $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter tests/driver/ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/driver/libcuda.so.1: $(DOUBLE:%.c=$(BUILD)/obj/%.o)
+$(BUILD)/tests/driver/libcuda.so.1: $(DOUBLE_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "LINK $@"
 	@$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete $(NO_UNDEFINED) -o $@ $^ -lm
 
-$(BUILD)/tests/driver/check/%: tests/driver/check/%.c $(BUILD)/flags
+$(DOUBLE_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -ldl -lm
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libkjit.a
+$(filter-out $(INTERPRETER_PROGRAMS),$(UNIT_PROGRAMS)): $(BUILD)/%: %.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(BUILD)/libkjit.a $(LIBS) -lcmocka
 
-# Tests of the PTX interpreter have it and nothing else.
-INTERPRETER_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/driver/ptx*.c))
-
-$(BUILD)/tests/unit/ptx_%: tests/unit/ptx_%.c $(INTERPRETER_OBJECTS)
+$(INTERPRETER_PROGRAMS): $(BUILD)/%: %.c $(INTERPRETER_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o $(INTERPRETER_OBJECTS) -lcmocka -lm
 
-$(BUILD)/tests/api/%: tests/api/%.c $(BUILD)/libkjit.so
+$(API_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libkjit.so
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
@@ -372,4 +373,4 @@ $(BUILD)/tests/ulp/ulp: $(ULP) tests/ulp/ulp.h $(BUILD)/libkjit.so
 	    -Wl,-rpath,$(abspath $(BUILD)) -lmpfr -lgmp -lm
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
-    $(DOUBLE:%.c=$(BUILD)/obj/%.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)
+    $(DOUBLE_OBJECTS:.o=.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)

@@ -26,7 +26,7 @@ $(GPU)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	    -Wl,-rpath,'$$ORIGIN' -o $@.0 $(LIB_OBJECTS) $(LIBS)
 	@ln -sf $(@F).0 $@
 
-$(GPU)/api/%: $(BUILD)/tests/api/% $(GPU)/libkjit.so
+$(GPU_API): $(GPU)/api/%: $(BUILD)/tests/api/% $(GPU)/libkjit.so
 	@mkdir -p $(@D)
 	@$(CC) $(LDFLAGS_ALL) -s -o $@ $<.o -L$(GPU) -lkjit -Wl,-rpath,'$$ORIGIN/../../lib' -lcmocka -lm
 
