@@ -45,6 +45,13 @@ static kjit_context *ctx;
         skip(); \
     } while (0)
 
+/* Was the driver double asked to fail this call? */
+static inline bool double_fails(const char *call)
+{
+    const char *failing = getenv("KJIT_DOUBLE_FAIL");
+    return failing && strstr(failing, call);
+}
+
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 
 static inline int make_context(void **state)

@@ -626,7 +626,7 @@ static void test_threads(void **state)
 static void test_failure(void **state)
 {
     (void)state;
-    if (!getenv("KJIT_DOUBLE_FAIL"))
+    if (!double_fails("cuMemFree"))
         SKIP("the driver double fails when it is told to");
     begin(2, 0);
     free_devices(3, 8); /* the second fails, and the third goes all the same */

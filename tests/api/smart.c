@@ -410,7 +410,7 @@ static void test_failure(void **state)
 {
     (void)state;
     kjit_smart *s;
-    if (!getenv("KJIT_DOUBLE_FAIL"))
+    if (!double_fails("cuMemcpyHtoDAsync"))
         SKIP("the driver double fails when it is told to");
     OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(N), 'C', &s));
     fill(s, 5);
