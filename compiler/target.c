@@ -122,6 +122,60 @@ static void keep_selections(LLVMModuleRef module)
     LLVMDisposeBuilder(b);
 }
 
+/* ---- Long blocks ---- */
+
+/* The first instruction that is not to be in a block with the first, or NULL. */
+static LLVMValueRef cut_of(LLVMBasicBlockRef block)
+{
+    enum { LONGEST = 1000 };
+    bool entry = block == LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block));
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(block), cut = NULL;
+    int n = 0;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != last;
+         i = LLVMGetNextInstruction(i)) {
+        if (LLVMIsAPHINode(i) || (entry && LLVMIsAAllocaInst(i))) /* these come first */
+            n = 0, cut = NULL;
+        else if (n++ == LONGEST)
+            cut = i;
+    }
+    return cut;
+}
+
+static void move_to_end(LLVMBuilderRef b, LLVMBasicBlockRef block, LLVMValueRef instruction)
+{
+    LLVMInstructionRemoveFromParent(instruction);
+    LLVMPositionBuilderAtEnd(b, block);
+    LLVMInsertIntoBuilder(b, instruction);
+}
+
+/* Moves what comes before `cut` into a block of its own, which all that went to this one go to. */
+static void cut_block(LLVMBuilderRef b, LLVMBasicBlockRef block, LLVMValueRef cut)
+{
+    LLVMContextRef ctx = LLVMGetBuilderContext(b);
+    LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(ctx, block, "");
+    LLVMValueRef i, last = LLVMGetBasicBlockTerminator(block);
+    while ((i = LLVMGetFirstInstruction(block)) != cut)
+        move_to_end(b, head, i);
+    LLVMInstructionRemoveFromParent(last); /* its successors' phis go on naming this block */
+    LLVMReplaceAllUsesWith(LLVMBasicBlockAsValue(block), LLVMBasicBlockAsValue(head));
+    LLVMPositionBuilderAtEnd(b, block);
+    LLVMInsertIntoBuilder(b, last);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMBuildBr(b, block);
+}
+
+/* Much of what selects instructions takes as long as a block is long, for each of its
+ * instructions. */
+static void cut_blocks(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+            for (LLVMValueRef cut = cut_of(k); cut; cut = cut_of(k))
+                cut_block(b, k, cut);
+    LLVMDisposeBuilder(b);
+}
+
 /* ---- Passes and code ---- */
 
 static char *message_of(LLVMErrorRef e)
@@ -146,6 +200,18 @@ int kj_target_largest(LLVMModuleRef module)
     return most;
 }
 
+static char *run(kj_target *t, LLVMModuleRef module, const char *pipeline)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(o, false);
+    LLVMPassBuilderOptionsSetSLPVectorization(o, false);
+    LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
+    LLVMPassBuilderOptionsSetVerifyEach(o, false);
+    LLVMErrorRef error = LLVMRunPasses(module, pipeline, t->machine, o);
+    LLVMDisposePassBuilderOptions(o);
+    return message_of(error);
+}
+
 char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options)
 {
     int level = options->opt_level < 0 || options->opt_level > 3 ? 3 : options->opt_level;
@@ -156,23 +222,20 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
         LLVMDisposeMessage(error);
     }
     const char *pipeline = t->kind->pipelines[level];
-    if (level > 0 && t->kind->large && kj_target_largest(module) > KJ_LARGE_CODE) {
+    if (level > 0 && kj_target_largest(module) > t->kind->large_code) {
         pipeline = t->kind->large;
         LLVMDisposeTargetMachine(t->machine);
         char *error = kj_target_machine(t, LLVMCodeGenLevelNone);
         if (error)
             return error;
     }
-    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetLoopVectorization(o, false);
-    LLVMPassBuilderOptionsSetSLPVectorization(o, false);
-    LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
-    LLVMPassBuilderOptionsSetVerifyEach(o, false);
-    LLVMErrorRef error = LLVMRunPasses(module, pipeline, t->machine, o);
-    LLVMDisposePassBuilderOptions(o);
+    char *error = run(t, module, pipeline);
+    if (error)
+        return error;
     if (t->kind->gpu) /* x86's own minimum chooses as the selection does */
         keep_selections(module);
-    return message_of(error);
+    cut_blocks(module);
+    return level > 1 && t->kind->last ? run(t, module, t->kind->last) : NULL;
 }
 
 char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,

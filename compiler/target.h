@@ -21,9 +21,8 @@ typedef struct kj_target {
     int sm;     /* a GPU's generation: 75, 90 */
 } kj_target;
 
-/* LLVM instructions of one function as they are lowered. What most passes take grows faster than
- * these. */
-enum { KJ_LARGE_CODE = 4000, KJ_MAX_CODE = 64000 };
+/* LLVM instructions of one function as they are lowered, at most. */
+enum { KJ_MAX_CODE = 64000 };
 
 /* Functions that can fail give NULL, or what is wrong in a string for LLVMDisposeMessage. */
 struct kj_target_kind {
@@ -35,9 +34,12 @@ struct kj_target_kind {
     void (*lower)(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
     /* Of LLVM's passes, for optimisation levels 0 to 3. */
     const char *pipelines[4];
-    /* The same for code of more than KJ_LARGE_CODE instructions, where time matters more than code;
-     * NULL: as for others. */
+    /* The same where a function has more than so many instructions as it is lowered: what most
+     * passes take grows faster than these. Code is generated the quickest way, too. */
     const char *large;
+    int large_code;
+    /* Of levels 2 and 3, for blocks that are no longer long; may be NULL. */
+    const char *last;
     /* What is left to do with the optimised module, of n kernels, and to say of them; may be NULL. */
     void (*finish)(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
                    LLVMModuleRef module, kj_code *out, int n);

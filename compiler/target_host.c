@@ -126,4 +126,5 @@ const kj_target_kind kj_host_target = {
     .lower = lower,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
     .large = large,
+    .large_code = 4000,
 };

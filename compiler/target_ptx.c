@@ -272,14 +272,22 @@ static const char pipeline[] =
     "simple-loop-unswitch<no-nontrivial;trivial>),simplifycfg,loop(indvars,loop-deletion),"
     "loop-unroll<O3;upperbound>,"
     "sroa<modify-cfg>,gvn,instcombine<no-verify-fixpoint;max-iterations=1>,"
-    "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg,infer-alignment,load-store-vectorizer),"
+    "loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg,infer-alignment),"
     "globaldce";
+
+/* What takes the time of a driver, too, is loops that are unrolled. */
+static const char large[] =
+    "always-inline,function(sroa<modify-cfg>,early-cse,simplifycfg,"
+    "instcombine<no-verify-fixpoint;max-iterations=1>,infer-alignment),globaldce";
 
 const kj_target_kind kj_ptx_target = {
     .open = open_ptx,
     .name = name,
     .lower = kj_lower_ptx,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
+    .large = large,
+    .large_code = 8000,
+    .last = "function(load-store-vectorizer)",
     .finish = finish,
     .gpu = true,
 };
