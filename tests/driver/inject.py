@@ -2,8 +2,9 @@
 """Fails driver calls, one at a time: inject.py KJIT WALK DRIVER [first | all]
 
 WALK is tests/api/walk.c, walk_others.c lies beside it. What they and kjit's commands do is logged by the driver double.
-Then each call that was made fails with each code that its documentation names: the first, the middle and the last time
-it is made (only the first, or each time), and from the first on. The program must then end with an error and a message,
+Then each call that was made fails with each code that its documentation names the first time that it is made, with one
+code in SHARE also in the middle, the last time, and from the first on (`first`: with each code the first time and from
+then on; `all`: each time). The program must then end with an error and a message,
 or with the very output it has without; never by a signal or late, and the double may tell of nothing misused or left.
 Where a system has not what kjit can do without (WITHOUT), that is no error."""
 import concurrent.futures
@@ -127,6 +128,7 @@ SCENARIOS = [
     ("build --emit=cubin FILE", {}, False),
     ("devices", {}, False),
 ]
+SHARE = 3
 SECONDS = 1000  # a hang, however busy the machine is
 NAME = b"Double of an H100 80GB HBM3"  # without it kjit says "a GPU"
 
@@ -200,10 +202,15 @@ def injections(counts, when):
     for symbol, count in counts.items():
         if symbol not in DOCUMENTED:
             sys.exit(f"{symbol} is not in the table")
-        for code in DOCUMENTED[symbol]:
-            times = {"first": {1}, "all": range(1, count + 1)}.get(when, {1, (count + 1) // 2, count})
+        for number, code in enumerate(DOCUMENTED[symbol], zlib.crc32(symbol.encode())):
+            if when == "all":
+                times = range(1, count + 1)
+            else:
+                times = {1, (count + 1) // 2, count} if number % SHARE == 0 and when != "first" else {1}
             for nth in sorted(times):
                 yield f"{symbol}:{nth}:{code}"
+            if when != "first" and number % SHARE and not is_without(f"{symbol}:1:{code}"):
+                continue
             yield f"{symbol}:1:{code}:always"
 
 
