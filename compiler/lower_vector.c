@@ -224,6 +224,22 @@ LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, 
     return LLVM_VERSION_MAJOR >= 22 ? LLVMBuildFreeze(lo->b, v, "") : v;
 }
 
+/* A masked load is not what makes a processor fetch the lines that follow; this is. */
+static void prefetch(kj_lower *lo, LLVMValueRef at, int bytes)
+{
+    enum { LINE = 64, READ = 0, KEEP = 3, DATA = 1 };
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, &lo->ptr, 1);
+    for (int offset = 0; offset < bytes; offset += LINE) {
+        LLVMValueRef by = kj_i64(lo, offset);
+        LLVMValueRef args[4] = {
+            LLVMBuildGEP2(lo->b, LLVMInt8TypeInContext(lo->ctx), at, &by, 1, ""),
+            LLVMConstInt(lo->i32, READ, false), LLVMConstInt(lo->i32, KEEP, false),
+            LLVMConstInt(lo->i32, DATA, false)};
+        LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 4, "");
+    }
+}
+
 static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
                               kj_mask m)
 {
@@ -236,6 +252,8 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
     } else if (size < 4) {
         v = load_small(lo, type, at, mask, lanes);
     } else {
+        if (a->scope == KJ_SCOPE_LAUNCH)
+            prefetch(lo, at, lanes * size);
         v = kj_masked_load(lo, a, type, at, mask);
     }
     return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
