@@ -151,7 +151,7 @@ static void move_to_end(LLVMBuilderRef b, LLVMBasicBlockRef block, LLVMValueRef 
 /* Moves what comes before `cut` into a block of its own, which all that went to this one go to. */
 static void cut_block(LLVMBuilderRef b, LLVMBasicBlockRef block, LLVMValueRef cut)
 {
-    LLVMContextRef ctx = LLVMGetBuilderContext(b);
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(cut));
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(ctx, block, "");
     LLVMValueRef i, last = LLVMGetBasicBlockTerminator(block);
     while ((i = LLVMGetFirstInstruction(block)) != cut)
