@@ -327,24 +327,49 @@ static kj_level open_level(kj_lower *lo, const kj_node *n)
     return l;
 }
 
-static bool is_scaling(const kj_texpr *e)
+static const kj_texpr *converted(const kj_texpr *e)
 {
     while (e->kind == KJ_TE_CONVERT)
         e = e->u.unary.arg;
-    if (e->kind != KJ_TE_BINARY)
-        return false;
-    kj_op op = e->u.binary.op;
-    return op == KJ_OP_FLOORDIV || op == KJ_OP_MUL || op == KJ_OP_SHL || op == KJ_OP_SHR;
+    return e;
 }
 
-/* Is it a short loop that halves or doubles something at each turn, so that there are few? Any other
- * may have a known number of turns that is too great for a copy of each. */
+static bool reads(const kj_texpr *e, const kj_var *v)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    if (e->kind == KJ_TE_VAR)
+        return e->u.var == v;
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        if (reads(operands[i], v))
+            return true;
+    return false;
+}
+
+/* Is it v = v // 2 and the like, of an integer? After a turn for each of its bits that changes
+ * nothing any more. */
+static bool is_scaling(const kj_tstmt *s)
+{
+    if (s->kind != KJ_TS_ASSIGN || !kj_is_int(s->u.assign.var->type))
+        return false;
+    const kj_texpr *e = converted(s->u.assign.value);
+    if (e->kind != KJ_TE_BINARY)
+        return false;
+    const kj_texpr *from = converted(e->u.binary.lhs), *by = converted(e->u.binary.rhs);
+    kj_op op = e->u.binary.op;
+    bool shift = op == KJ_OP_SHL || op == KJ_OP_SHR;
+    return (shift || op == KJ_OP_FLOORDIV || op == KJ_OP_MUL) && from->kind == KJ_TE_VAR &&
+           from->u.var == s->u.assign.var && by->kind == KJ_TE_CONST &&
+           by->u.value.i >= (shift ? 1 : 2);
+}
+
+/* Is it a short loop that ends when something has been halved or doubled a few times? Any other may
+ * have a known number of turns that is too great for a copy of each. */
 static bool is_halving(const kj_tstmt *loop)
 {
     enum { MOST = 60 };
     bool scales = false;
     for (const kj_tstmt *s = loop->u.while_.body; s; s = s->next)
-        scales |= s->kind == KJ_TS_ASSIGN && is_scaling(s->u.assign.value);
+        scales |= is_scaling(s) && reads(loop->u.while_.test, s->u.assign.var);
     return scales && kj_weigh(loop->u.while_.body, NULL, MOST) <= MOST;
 }
 

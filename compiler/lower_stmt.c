@@ -347,13 +347,8 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
     else
         back = LLVMBuildBr(lo->b, l->head);
     const kj_tstmt *s = l->exit.target;
-    if (s->kind == KJ_TS_FOR && s->u.for_.unroll) {
-        if (s->u.for_.stop->kind ==
-            KJ_TE_CONST) /* else LLVM would write out all turns it knows of */
-            kj_loop_hint(lo, back, "llvm.loop.unroll.count", UNROLLED);
-        else
-            kj_loop_hint(lo, back, "llvm.loop.unroll.enable", 0);
-    }
+    if (s->kind == KJ_TS_FOR && s->u.for_.unroll) /* not all turns that LLVM knows of */
+        kj_loop_hint(lo, back, "llvm.loop.unroll.count", UNROLLED);
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));

@@ -90,6 +90,11 @@ SHAPES = {
     "turns with a barrier": (64, lambda n: body([
         "let s = shared.array(256, f32)", "let t = threadIdx.x", "var j = 0", f"while j < {n} {{", "syncthreads()",
         "s[t] = s[t] + s[255 - t]", "j += 1", "}", "x[i] = s[t]"], head="kernel k(x: f32[]) {\n    let i = grid(1)\n")),
+    "turns that scale": (64, lambda n: body([
+        "let s = shared.array(256, f32)", "let t = threadIdx.x", "var w: f32 = 1.0", "var j = 0", f"while j < {n} {{",
+        "w = w * 0.99", "s[t] = x[t] * w", "syncthreads()", "x[t] += s[(t + 1) % 256]", "syncthreads()", "j += 1", "}"],
+        head="kernel k(x: f32[]) {\n    let i = grid(1)\n")),
+    "turns known late": (250, lambda n: body([f"var m = {n}", "@unroll for j in range(m) { x[i] += x[j] * 1.5 }"])),
     "kernels": (15, lambda n: "".join(f"kernel k{j}(x: f32[]) {{ x[grid(1)] = {j} }}\n" for j in range(n))),
     "undeclared names": (1000, lambda n: "".join(f"kernel k{j}(x: f32[]) {{ x[0] = oot{j} }}\n" for j in range(n))),
     "names of a run block": (1000, lambda n: "run {\n" + "".join(f"    let v{j} = w{j}\n" for j in range(n)) + "}\n"),
