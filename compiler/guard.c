@@ -5,8 +5,8 @@
  * memory. LLVM is compiled without exceptions and catches none: they end here, in a frame whose
  * personality, in the terms of the Itanium C++ ABI, takes every one. */
 #include "guard.h"
+#include "float_env.h"
 
-#include <fenv.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -175,7 +175,7 @@ typedef struct guarded {
 static void run_guarded(void *data)
 {
     guarded *g = data;
-    fesetenv(FE_DFL_ENV);
+    kj_float_enter(); /* a thread has that of its maker */
     g->outcome = kj_guarded(g->arena, g->step, g->data, g->complaint);
 }
 

@@ -1,5 +1,7 @@
-/* The C library's formats and numbers, in the locale "C". */
+/* The C library's formats and numbers, in the locale "C" and rounded to nearest. */
 #include "text.h"
+
+#include "float_env.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -16,7 +18,9 @@ int kj_vsnprintf(char *out, size_t size, const char *format, va_list args)
     if (!c)
         return -1;
     locale_t before = uselocale(c);
+    kj_float_env env = kj_float_enter();
     int n = vsnprintf(out, size, format, args);
+    kj_float_leave(env);
     uselocale(before);
     freelocale(c);
     return n;
@@ -38,7 +42,9 @@ double kj_strtod(const char *text, char **end)
         *end = (char *)(size_t)text;
     if (!c)
         return 0;
+    kj_float_env env = kj_float_enter();
     double value = strtod_l(text, end, c);
+    kj_float_leave(env);
     freelocale(c);
     return value;
 }
@@ -50,7 +56,9 @@ float kj_strtof(const char *text, char **end)
         *end = (char *)(size_t)text;
     if (!c)
         return 0;
+    kj_float_env env = kj_float_enter();
     float value = strtof_l(text, end, c);
+    kj_float_leave(env);
     freelocale(c);
     return value;
 }

@@ -517,6 +517,7 @@ kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b)
 {
     const kj_kernel_decl *decl = kernel->decl;
     size_t n = (size_t)decl->nparams;
+    b->env = kj_float_enter();
     b->kernel = kernel;
     b->label = NULL;
     kj_room_begin(&b->room);

@@ -389,7 +389,9 @@ kjit_status kjit_array_format(kjit_array *a, char **out)
     if (status != KJIT_OK)
         return status;
     kj_str text = {0};
+    kj_float_env env = kj_float_enter();
     status = put_array(host, &text);
+    kj_float_leave(env);
     kjit_array_free(host);
     if (status != KJIT_OK || text.failed) {
         kj_str_free(&text);

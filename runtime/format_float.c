@@ -169,7 +169,7 @@ const char *kj_complex_text(double re, double im, kj_dtype part, char buf[KJ_SCA
     return buf;
 }
 
-const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
+static const char *scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
 {
     const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
     if (of)
@@ -186,4 +186,12 @@ const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SC
     else
         kj_snprintf(buf, KJ_SCALAR_TEXT, "%llu", (unsigned long long)v.u);
     return buf;
+}
+
+const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
+{
+    kj_float_env env = kj_float_enter();
+    const char *text = scalar_text(dtype, element, buf);
+    kj_float_leave(env);
+    return text;
 }

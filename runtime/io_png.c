@@ -203,6 +203,14 @@ static void shade(const kjit_array *a, kjit_array *grey)
     }
 }
 
+/* The same picture whatever the program has set for its thread. */
+static void shade_alike(const kjit_array *a, kjit_array *dense)
+{
+    kj_float_env env = kj_float_enter();
+    shade(a, dense);
+    kj_float_leave(env);
+}
+
 kjit_status kj_png_save(kjit_array *a, const char *path)
 {
     kjit_context *ctx = a->ctx;
@@ -225,7 +233,7 @@ kjit_status kj_png_save(kjit_array *a, const char *path)
     if (status != KJIT_OK)
         return status;
     if (shaded)
-        shade(a, dense);
+        shade_alike(a, dense);
     else
         status = kjit_copy(dense, a, NULL);
     if (status == KJIT_OK)

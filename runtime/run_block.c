@@ -2,7 +2,6 @@
  * caller's options; out: what the block does, and a status with a sentence that shows the place. */
 #include "run.h"
 
-#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,11 +119,9 @@ static bool run_to_end(kj_run *r)
 /* Its arithmetic is the language's, whatever the program has set. */
 static void run_block(void *run)
 {
-    fenv_t state;
-    fegetenv(&state);
-    fesetenv(FE_DFL_ENV);
+    kj_float_env env = kj_float_enter();
     run_to_end(run);
-    fesetenv(&state);
+    kj_float_leave(env);
 }
 
 /* Expressions are evaluated as they are nested, which takes stack. */

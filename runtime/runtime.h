@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "device.h"
+#include "float_env.h"
 #include "guard.h"
 #include "handle.h"
 #include "room.h"
@@ -536,7 +537,8 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
 
 /* ---- Launches (bind.c, launch.c, explain.c) ---- */
 
-/* A launch as it is bound: what its arguments fix. From kj_binding_begin to kj_binding_end. */
+/* A launch as it is bound: what its arguments fix. From kj_binding_begin, whether or not that
+ * succeeds, to kj_binding_end numbers are converted and computed as the language does. */
 typedef struct kj_binding {
     kj_kernel *kernel;
     const char *label; /* the kernel's name for timings and messages; NULL: its own */
@@ -553,12 +555,14 @@ typedef struct kj_binding {
     kj_field *parts;               /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
     uint64_t *key;
     kj_room room;
+    kj_float_env env; /* the program's */
 } kj_binding;
 
 kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b);
 static inline void kj_binding_end(kj_binding *b)
 {
     kj_room_end(&b->room);
+    kj_float_leave(b->env);
 }
 
 /* kjit_launch under another name. */

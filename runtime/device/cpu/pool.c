@@ -13,8 +13,8 @@
  * stale look at a slot is harmless: joining is a compare-and-swap, and a slot that was closed and
  * opened again in between is simply a newer launch. */
 #include "cpu.h"
+#include "float_env.h"
 
-#include <fenv.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -147,35 +147,6 @@ static void run_blocks(const kj_job *job, uint64_t first, uint64_t last, void *m
         atomic_store_explicit(faulted, true, memory_order_relaxed);
 }
 
-/* Kernels see the default rounding and denormals whatever the program has set for its thread. */
-
-#if defined(__x86_64__)
-typedef unsigned float_state;
-static inline float_state float_enter(void)
-{
-    unsigned old = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(0x1f80);
-    return old;
-}
-static inline void float_leave(float_state old)
-{
-    __builtin_ia32_ldmxcsr(old);
-}
-#else
-typedef fenv_t float_state;
-static inline float_state float_enter(void)
-{
-    fenv_t old;
-    fegetenv(&old);
-    fesetenv(FE_DFL_ENV);
-    return old;
-}
-static inline void float_leave(float_state old)
-{
-    fesetenv(&old);
-}
-#endif
-
 /* Claims a chunk and runs it; gives its blocks, 0 when there are none left or some block failed. */
 static uint64_t run_chunk(slot *s, void *memory)
 {
@@ -191,10 +162,10 @@ static uint64_t run_chunk(slot *s, void *memory)
 
 static void work(slot *s, void *memory)
 {
-    float_state state = float_enter();
+    kj_float_env env = kj_float_enter();
     while (run_chunk(s, memory) > 0)
         continue;
-    float_leave(state);
+    kj_float_leave(env);
 }
 
 /* ---- Workers ---- */
@@ -295,9 +266,9 @@ static kjit_status run_alone(slot *s, const kj_job *job, size_t scratch_size, kj
                           scratch_size);
     atomic_bool faulted;
     atomic_init(&faulted, false);
-    float_state state = float_enter();
+    kj_float_env env = kj_float_enter();
     run_blocks(job, 0, job->blocks, memory->data, &faulted);
-    float_leave(state);
+    kj_float_leave(env);
     free(own.data);
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
@@ -324,7 +295,7 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
     if (!alone)
         announce(pool, wanted);
     int64_t start = now_ns();
-    float_state state = float_enter();
+    kj_float_env env = kj_float_enter();
     for (int i = 0; (n = run_chunk(s, s->own.data)) > 0; i++) {
         blocks += n;
         if (alone && i % LOOK == 0 && now_ns() - start > 2 * SMALL_NS) {
@@ -332,7 +303,7 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
             announce(pool, wanted);
         }
     }
-    float_leave(state);
+    kj_float_leave(env);
     learn(cost, now_ns() - start, blocks);
 }
 
