@@ -57,28 +57,40 @@ static void literal_misfit(kj_sema *s, const kj_operand *v, kj_dtype type)
         kj_hint(s->diag, m, "convert the other side to f64");
 }
 
+/* The common type of the operands that are no literals, KJ_VOID where there are none. That of floats
+ * first: it takes every integer, and of these not each two have one. */
+static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, const char *what,
+                        kj_dtype *type)
+{
+    *type = KJ_VOID;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < n; i++) {
+            if (v[i].kind == KJ_V_LITERAL || kj_is_float(v[i].u.scalar.e->type) != (pass == 0))
+                continue;
+            kj_dtype own = v[i].u.scalar.e->type,
+                     both = *type == KJ_VOID ? own : kj_common_type(*type, own);
+            if (both == KJ_VOID) {
+                kj_message *m =
+                    kj_sema_error(s, span, "type-mismatch", "%s has no common type for %s and %s",
+                                  what, kj_type_name(*type), kj_type_name(own));
+                if (*type != KJ_BOOL && own != KJ_BOOL)
+                    kj_hint(s->diag, m, "convert one: i64(%s)",
+                            kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
+                return false;
+            }
+            *type = both;
+        }
+    return true;
+}
+
 bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what)
 {
-    kj_dtype type = KJ_VOID;
+    kj_dtype type;
     bool real = false;
-    for (int i = 0; i < n; i++) {
-        if (v[i].kind == KJ_V_LITERAL) {
-            real |= kj_is_float(v[i].u.literal.type);
-            continue;
-        }
-        kj_dtype own = v[i].u.scalar.e->type,
-                 both = type == KJ_VOID ? own : kj_common_type(type, own);
-        if (both == KJ_VOID) {
-            kj_message *m =
-                kj_sema_error(s, span, "type-mismatch", "%s has no common type for %s and %s", what,
-                              kj_type_name(type), kj_type_name(own));
-            if (type != KJ_BOOL && own != KJ_BOOL)
-                kj_hint(s->diag, m, "convert one: i64(%s)",
-                        kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
-            return false;
-        }
-        type = both;
-    }
+    if (!common_type(s, v, n, span, what, &type))
+        return false;
+    for (int i = 0; i < n; i++)
+        real |= v[i].kind == KJ_V_LITERAL && kj_is_float(v[i].u.literal.type);
     if (type == KJ_VOID)
         type = literal_type(want, v, n);
     if (real && kj_is_int(type))

@@ -57,6 +57,9 @@ def launching(r, options, program, kernel_name, palette):
             if p is v:
                 args.append(w)
                 names.append(None)
+            elif p.get("planned"):      # the child counts on it
+                args.append(lit(inner.values[p.name]))
+                names.append(p.name if p.get("const") else None)
             elif p.get("const"):
                 if r.chance(50):
                     args.append(lit(r.chance(50)) if p.type == "bool" else lit(r.between(0, 9)))

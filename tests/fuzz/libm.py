@@ -2,6 +2,7 @@
 functions, and the random numbers (Philox 4x32-10, Salmon et al., SC'11)."""
 import cmath
 import math
+from fractions import Fraction
 
 import scalars
 from scalars import ROUND
@@ -21,9 +22,27 @@ def call(name, t, *args):
         return ROUND[t](scalars.divide(1.0, x))
     if name in ("sinpi", "cospi"):
         return ROUND[t](pi_function(name, args[0]))
+    if name == "cbrt":
+        return ROUND[t](cube_root(args[0]))
     if name not in _known:
         _known[name] = scalars._from_libm(NAMES.get(name, name), 2 if name in TWO else 1)
     return ROUND[t](_known[name](*args))
+
+
+def cube_root(x):
+    """The C library's may be some units off: of its neighbours the one whose cube is nearest."""
+    if "cbrt" not in _known:
+        _known["cbrt"] = scalars._from_libm("cbrt", 1)
+    y = _known["cbrt"](x)
+    if x - x != 0 or x == 0:
+        return y
+    near = [y]
+    for toward in (-math.inf, math.inf):
+        z = y
+        for _ in range(4):
+            z = math.nextafter(z, toward)
+            near.append(z)
+    return min(near, key=lambda z: abs(Fraction(z) ** 3 - Fraction(x)))
 
 
 def pi_function(name, x):
