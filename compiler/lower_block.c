@@ -362,6 +362,16 @@ static bool is_scaling(const kj_tstmt *s)
            by->u.value.i >= (shift ? 1 : 2);
 }
 
+static bool has_loop(const kj_tstmt *s)
+{
+    for (; s; s = s->next)
+        if (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE ||
+            (s->kind == KJ_TS_IF && (has_loop(s->u.if_.yes) || has_loop(s->u.if_.no))) ||
+            (s->kind == KJ_TS_INLINE && has_loop(s->u.block->body)))
+            return true;
+    return false;
+}
+
 /* Is it a short loop that ends when something has been halved or doubled a few times? Any other may
  * have a known number of turns that is too great for a copy of each. */
 static bool is_halving(const kj_tstmt *loop)
@@ -370,7 +380,8 @@ static bool is_halving(const kj_tstmt *loop)
     bool scales = false;
     for (const kj_tstmt *s = loop->u.while_.body; s; s = s->next)
         scales |= is_scaling(s) && reads(loop->u.while_.test, s->u.assign.var);
-    return scales && kj_weigh(loop->u.while_.body, NULL, MOST) <= MOST;
+    return scales && !has_loop(loop->u.while_.body) &&
+           kj_weigh(loop->u.while_.body, NULL, MOST) <= MOST;
 }
 
 static void lower_uniform_while(kj_lower *lo, const kj_node *n)

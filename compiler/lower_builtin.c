@@ -182,7 +182,7 @@ static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lan
 {
     if (!kj_mathlib_find(id, type, KJ_MATH_LANES))
         return call_each(lo, id, type, lanes, args, nargs);
-    LLVMValueRef pieces[KJ_MAX_LANES / KJ_MATH_LANES], in[3];
+    LLVMValueRef pieces[KJ_MAX_LANES / KJ_MATH_LANES] = {0}, in[3];
     int n = 0;
     for (int first = 0; first < lanes; first += KJ_MATH_LANES) {
         for (int i = 0; i < nargs; i++)

@@ -94,6 +94,11 @@ SHAPES = {
         "let s = shared.array(256, f32)", "let t = threadIdx.x", "var w: f32 = 1.0", "var j = 0", f"while j < {n} {{",
         "w = w * 0.99", "s[t] = x[t] * w", "syncthreads()", "x[t] += s[(t + 1) % 256]", "syncthreads()", "j += 1", "}"],
         head="kernel k(x: f32[]) {\n    let i = grid(1)\n")),
+    "turns in turns": (16, lambda n: body([
+        f"let s = shared.array({2 * n}, f32)", "let t = threadIdx.x", "s[t] = x[t]", "var size = 2", f"while size <= {n} {{",
+        "var stride = size // 2", "while stride > 0 {", "syncthreads()", "let p = 2 * t - (t & (stride - 1))",
+        "if s[p] > s[p + stride] { s[p], s[p + stride] = s[p + stride], s[p] }", "stride >>= 1", "}", "size <<= 1", "}",
+        "x[t] = s[t]"], head="kernel k(x: f32[]) {\n    let i = grid(1)\n")),
     "turns known late": (250, lambda n: body([f"var m = {n}", "@unroll for j in range(m) { x[i] += x[j] * 1.5 }"])),
     "kernels": (15, lambda n: "".join(f"kernel k{j}(x: f32[]) {{ x[grid(1)] = {j} }}\n" for j in range(n))),
     "undeclared names": (1000, lambda n: "".join(f"kernel k{j}(x: f32[]) {{ x[0] = oot{j} }}\n" for j in range(n))),
