@@ -56,9 +56,9 @@ kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span
 
 static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, int n)
 {
-    kj_message *m = kj_sema_error(s, e->span, "index-count", "%s has %d %s, not %d",
+    kj_message *m = kj_sema_error(s, e->span, "index-count", "an element of %s has %d %s, not %d",
                                   kj_array_type(s, a->elem, a->ndim), a->ndim,
-                                  a->ndim == 1 ? "axis" : "axes", n);
+                                  a->ndim == 1 ? "index" : "indices", n);
     if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
     else if (a->span.end)

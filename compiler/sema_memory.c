@@ -92,8 +92,12 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
     if (kj_is_const(e)) {
         if (e->u.value.i >= 1)
             return e;
-        kj_sema_error(s, v.span, "extent", "an extent is at least 1, not %lld",
-                      (long long)e->u.value.i);
+        kj_message *m = kj_sema_error(s, v.span, "extent", "an extent is at least 1, not %lld",
+                                      (long long)e->u.value.i);
+        if (shared && e->u.value.i == 0) /* how Numba says that the launch tells the size */
+            kj_hint(s->diag, m,
+                    "a size that the launch knows is written here: a parameter, "
+                    "an array's extent, blockDim.x");
         return NULL;
     }
     kj_span bad = v.span;
