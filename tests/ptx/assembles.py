@@ -41,7 +41,7 @@ def main():
     kjit, arch, files = sys.argv[1].split(), sys.argv[2], sys.argv[3:]
     share = re.fullmatch(r"(\d+)/(\d+)", files[0])
     if share:
-        files = files[int(share[1]) - 1 :: int(share[2])]
+        files = files[1:][int(share[1]) - 1 :: int(share[2])]
     ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = list(pool.map(lambda path: check(kjit, ptxas, arch, path, folder), files))
