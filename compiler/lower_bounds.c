@@ -1,9 +1,12 @@
 /* What is known of integers: between which bounds a tile's values lie, and which power of two divides
  * them.
  *
- * Bounds are of the values as the language computes them. A result that may leave its type's range
- * has that range for bounds, and `wraps`: a linear tile's lanes may then lie on both sides of the
- * jump. */
+ * Bounds are of the values as the language computes them, of the threads that run: of others they
+ * say nothing, so what must not happen in any lane (a division by zero) may trust those of values
+ * alone that all threads share. A result that may leave its type's range has that range for bounds,
+ * and `wraps`. A linear tile's bounds hold for all lanes of a row of which any runs, since the
+ * others are computed from its base; `wraps` says of one that lanes may lie on both sides of the
+ * jump, and what is linear in it has it, too. */
 #include "lower.h"
 
 __extension__ typedef __int128 wide; /* holds every bound, and sums of them */
@@ -74,6 +77,12 @@ static void settle_product(kj_tile *t, kj_bounds a, kj_bounds b)
     settle(t, least, most);
 }
 
+/* Is it linear but for a jump? */
+static bool is_broken(kj_tile t)
+{
+    return t.form == KJ_LINEAR && t.wraps;
+}
+
 /* Is it a shift count that needs no masking? */
 static bool counts(kj_tile t, kj_tile b)
 {
@@ -141,8 +150,11 @@ void kj_know(kj_tile *t, kj_op op, kj_tile ta, kj_tile tb)
         break;
     default: break;
     }
+    if (t->form == KJ_LINEAR)
+        t->wraps |= is_broken(ta) || is_broken(tb);
 }
 
+/* The lanes of a linear counter step together, those that have left with those that go on. */
 void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool beyond)
 {
     bool up = step.bounds.most > 0, down = step.bounds.least < 0;
@@ -156,6 +168,12 @@ void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool b
     } else if (!up) {
         least = most;
     }
+    if (t->form == KJ_LINEAR) {
+        wide apart = (wide)(t->lanes - 1) * (t->stride < 0 ? -t->stride : t->stride);
+        last += apart;
+        first -= apart;
+    }
     settle(t, down ? min_wide(least, first) : least, up ? max_wide(most, last) : most);
+    t->wraps |= is_broken(start);
     know_even(t, KJ_OP_ADD, start, step);
 }

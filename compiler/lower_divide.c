@@ -97,10 +97,11 @@ LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMV
         most = kj_magnitude_bits(t.type);
     bits = bits < most ? bits : most;
     if (natural || !is_signed) {
-        LLVMValueRef safe = kj_is_positive(tb) ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
+        bool positive = kj_is_positive(tb) && tb.rows == 1 && tb.lanes == 1; /* in every lane */
+        LLVMValueRef safe = positive ? b : LLVMBuildSelect(lo->b, by_zero, one, b, "");
         LLVMValueRef q = divide(lo, t, a, safe, false, bits);
         LLVMValueRef out = mod ? LLVMBuildSub(lo->b, a, LLVMBuildMul(lo->b, q, safe, ""), "") : q;
-        return kj_is_positive(tb) ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
+        return positive ? out : LLVMBuildSelect(lo->b, by_zero, zero, out, "");
     }
     /* -1 is divided by as 1 and negated after: the least integer by -1 would trap. */
     LLVMValueRef by_minus = LLVMBuildICmp(lo->b, LLVMIntEQ, b, LLVMConstAllOnes(type), "");

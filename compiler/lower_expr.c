@@ -254,7 +254,6 @@ static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
     }
 }
 
-/* No array has more than 2^48 elements: the address space ends before. */
 static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
 {
     const kj_tarray *a = e->u.dim.array;
@@ -262,7 +261,7 @@ static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
     LLVMValueRef v = lo->dims[a->param][e->u.dim.axis + (stride ? KJ_MAX_NDIM : 0)];
     if (LLVMIsAConstantInt(v))
         return kj_tile_int(lo, LLVMConstIntGetSExtValue(v));
-    int64_t most = (int64_t)1 << 48;
+    int64_t most = KJ_MOST_EXTENT;
     if (lo->kernel->small && !stride)
         most = KJ_SMALL - 1;
     else if (LLVMTypeOf(v) == lo->i32)

@@ -16,14 +16,16 @@ kj_dtype kj_memory_type(kj_dtype t)
 
 enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
 
-/* An index from an i32 that may wrap around between lanes, once, stays linear: the wrapped lanes'
- * indices are negative, so no thread with an index in bounds sees the difference. */
-static kj_tile lower_index(kj_lower *lo, const kj_texpr *e, kj_mask m)
+/* An index from an i32 that may wrap around between lanes, once, stays linear, where the wrapped
+ * lanes' indices are negative or over 2^30 in a small array: no thread with an index in bounds sees
+ * the difference. */
+static kj_tile lower_index(kj_lower *lo, const kj_tarray *a, const kj_texpr *e, kj_mask m)
 {
+    bool small = lo->kernel->small || a->root->space != KJ_GLOBAL;
     if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
         kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
         bool once = t.stride > -STEP_MOST && t.stride < STEP_MOST;
-        if (t.form == KJ_LINEAR && once)
+        if (t.form == KJ_LINEAR && once && (t.stride > 0 || small))
             t.wraps = false;
         return kj_tile_convert(lo, t, KJ_I64);
     }
@@ -52,7 +54,7 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
     bool any = false, narrows = lo->ptx;
     for (int i = 0; i < a->ndim; i++) {
-        at[i] = lower_index(lo, index[i], m);
+        at[i] = lower_index(lo, a, index[i], m);
         narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
     }
     kj_dtype type = narrows && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;

@@ -187,17 +187,46 @@ static char *message_of(LLVMErrorRef e)
     return copy;
 }
 
-int kj_target_largest(LLVMModuleRef module)
+static int one(const kj_target *t, LLVMValueRef instruction)
+{
+    (void)t, (void)instruction;
+    return 1;
+}
+
+/* Vector registers that a value takes, of which there is an instruction each. */
+static int registers(const kj_target *t, LLVMValueRef instruction)
+{
+    LLVMTypeRef type = LLVMTypeOf(instruction);
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+        return 1;
+    LLVMTypeRef element = LLVMGetElementType(type);
+    LLVMTypeKind kind = LLVMGetTypeKind(element);
+    unsigned bits = kind == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(element)
+                    : kind == LLVMFloatTypeKind ? 32
+                    : kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind ? 16
+                                                                             : 64;
+    unsigned n = LLVMGetVectorSize(type) * bits / (32 * (unsigned)t->vector);
+    return n ? (int)n : 1;
+}
+
+/* Of the largest function, its instructions weighed. */
+static int largest(const kj_target *t, LLVMModuleRef module,
+                   int (*weigh)(const kj_target *t, LLVMValueRef instruction))
 {
     int most = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         int n = 0;
         for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
             for (LLVMValueRef i = LLVMGetFirstInstruction(k); i; i = LLVMGetNextInstruction(i))
-                n++;
+                n += weigh(t, i);
         most = n > most ? n : most;
     }
     return most;
+}
+
+int kj_target_largest(LLVMModuleRef module)
+{
+    return largest(NULL, module, one);
 }
 
 static char *run(kj_target *t, LLVMModuleRef module, const char *pipeline)
@@ -221,15 +250,14 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
             return error;
         LLVMDisposeMessage(error);
     }
-    const char *pipeline = t->kind->pipelines[level];
-    if (level > 0 && kj_target_largest(module) > t->kind->large_code) {
-        pipeline = t->kind->large;
+    bool large = level > 0 && largest(t, module, one) > t->kind->large_code;
+    char *error = run(t, module, large ? t->kind->large : t->kind->pipelines[level]);
+    /* loops are written out by now */
+    large = large || (level > 0 && largest(t, module, registers) > t->kind->large_registers);
+    if (!error && large) {
         LLVMDisposeTargetMachine(t->machine);
-        char *error = kj_target_machine(t, LLVMCodeGenLevelNone);
-        if (error)
-            return error;
+        error = kj_target_machine(t, LLVMCodeGenLevelNone);
     }
-    char *error = run(t, module, pipeline);
     if (error)
         return error;
     if (t->kind->gpu) /* x86's own minimum chooses as the selection does */

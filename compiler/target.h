@@ -38,6 +38,7 @@ struct kj_target_kind {
      * passes take grows faster than these. Code is generated the quickest way, too. */
     const char *large;
     int large_code;
+    int large_registers; /* and more vector registers of values than this after them: code alone */
     /* Of levels 2 and 3, for blocks that are no longer long; may be NULL. */
     const char *last;
     /* What is left to do with the optimised module, of n kernels, and to say of them; may be NULL. */

@@ -127,4 +127,5 @@ const kj_target_kind kj_host_target = {
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
     .large = large,
     .large_code = 4000,
+    .large_registers = 16000,
 };

@@ -287,6 +287,7 @@ const kj_target_kind kj_ptx_target = {
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
     .large = large,
     .large_code = 8000,
+    .large_registers = 32000,
     .last = "function(load-store-vectorizer)",
     .finish = finish,
     .gpu = true,

@@ -27,6 +27,9 @@
 #include "ast.h"
 
 enum { KJ_SMALL = 1 << 28 };
+
+/* Of no array that a kernel takes an extent is over this. */
+#define KJ_MOST_EXTENT ((int64_t)1 << 48)
 enum { KJ_WARP = 32 }; /* threads */
 
 typedef struct kj_texpr kj_texpr;

@@ -658,9 +658,10 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
  * arrays on a stream moves them in the stream. (The CPU device works on them where they are.) The
  * kernel's `requires` are checked before anything runs. With an empty grid nothing runs or is
  * compiled, but the arguments are checked.
- * KJIT_TYPE: an argument's type; KJIT_SHAPE: its number of dimensions; KJIT_LAUNCH: the number of
- * arguments, the grid, the block, a `requires`; KJIT_COMPILE, KJIT_NO_MEMORY. What a kernel does
- * outside of an array is not found: it compares its indices with the array's sizes. */
+ * KJIT_TYPE: an argument's type; KJIT_SHAPE: its number of dimensions, an extent over 2^48;
+ * KJIT_LAUNCH: the number of arguments, the grid, the block, a `requires`; KJIT_COMPILE,
+ * KJIT_NO_MEMORY. What a kernel does outside of an array is not found: it compares its indices with
+ * the array's sizes. */
 KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
                                  const kjit_arg *args, int nargs);
 /* One thread an element: the block size is chosen (by occupancy, on a GPU), the grid covers n; the

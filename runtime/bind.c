@@ -214,6 +214,17 @@ static kjit_status check_lives(const kj_binding *b, const kj_kernel_param *p, co
                 arg->u.array ? "was freed" : "is NULL");
 }
 
+/* Only empty arrays, and those that are one element over and over, have more. */
+static kjit_status check_extents(const kj_binding *b, int i)
+{
+    const kjit_array *a = b->args[i]->u.array;
+    for (int axis = 0; axis < a->ndim; axis++)
+        if (a->shape[axis] > KJ_MOST_EXTENT)
+            return FAIL(b, KJIT_SHAPE, "axis %d of the array for '%s' has %lld, more than 2^48",
+                        NAME(b), axis, b->kernel->decl->params[i].name, (long long)a->shape[axis]);
+    return KJIT_OK;
+}
+
 static kjit_status bind_array(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
@@ -245,8 +256,10 @@ static kjit_status bind_array(kj_binding *b, int i)
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
     b->in = b->in || arg->kind == KJIT_ARG_IN;
-    b->small = b->small && is_small(a);
-    return KJIT_OK;
+    if (b->small && is_small(a))
+        return KJIT_OK;
+    b->small = false;
+    return check_extents(b, i);
 }
 
 static kjit_status bind_value(kj_binding *b, int i)

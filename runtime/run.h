@@ -291,6 +291,8 @@ const char *kj_run_builtin_name(kj_run_id id);
 /* Argument i as an integer, a float, text, an array, a stream; a failure names the parameter. */
 bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out);
 bool kj_run_arg_float(kj_run *r, const kj_rcall *c, int i, double *out);
+/* to - from; fails where that is no number of f64. */
+bool kj_run_arg_distance(kj_run *r, const kj_rcall *c, double from, double to, double *out);
 bool kj_run_arg_text(kj_run *r, const kj_rcall *c, int i, const char **out);
 bool kj_run_arg_array(kj_run *r, const kj_rcall *c, int i, kjit_array **out);
 bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i,

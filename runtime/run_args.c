@@ -2,6 +2,7 @@
  * failure names the parameter. */
 #include "run.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed)
@@ -32,6 +33,15 @@ bool kj_run_arg_float(kj_run *r, const kj_rcall *c, int i, double *out)
     if (!kj_run_is_number(c->args[i]))
         return wrong(r, c, i, "a number");
     *out = kj_run_as_float(c->args[i]);
+    return true;
+}
+
+bool kj_run_arg_distance(kj_run *r, const kj_rcall *c, double from, double to, double *out)
+{
+    *out = to - from;
+    if (isfinite(from) && isfinite(to) && !isfinite(*out))
+        return kj_run_fail(r, KJIT_TYPE, c->span, "from %g to %g is more than an f64 holds", from,
+                           to);
     return true;
 }
 

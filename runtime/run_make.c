@@ -173,7 +173,7 @@ bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
 bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_dtype dtype = KJIT_F32;
-    double start, stop;
+    double start, stop, distance;
     int64_t n;
     if (!kj_run_arg_float(r, c, 0, &start) || !kj_run_arg_float(r, c, 1, &stop) ||
         !kj_run_arg_int(r, c, 2, &n) || !kj_run_arg_dtype(r, c, 3, &dtype))
@@ -183,10 +183,11 @@ bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
                            kj_dtype_name(r->ctx, dtype));
     if (n < 0)
         return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "%lld is no extent", (long long)n);
-    if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
+    if (!kj_run_arg_distance(r, c, start, stop, &distance) ||
+        !kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
         return false;
     kjit_array *a = array_of(*out);
-    fill_line(a, start, n > 1 ? (stop - start) / (double)(n - 1) : 0);
+    fill_line(a, start, n > 1 ? distance / (double)(n - 1) : 0);
     if (n > 1)
         kj_run_store_floats(dtype,
                             (char *)kjit_array_data(a) + (n - 1) * (int64_t)kjit_dtype_size(dtype),

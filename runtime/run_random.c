@@ -222,15 +222,16 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
 bool kj_run_random_uniform(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_dtype dtype = KJIT_F32;
-    double low = 0, high = 1;
+    double low = 0, high = 1, distance;
     if (!kj_run_arg_dtype(r, c, 1, &dtype) || (c->given[3] && !kj_run_arg_float(r, c, 3, &low)) ||
-        (c->given[4] && !kj_run_arg_float(r, c, 4, &high)))
+        (c->given[4] && !kj_run_arg_float(r, c, 4, &high)) ||
+        !kj_run_arg_distance(r, c, low, high, &distance))
         return false;
     fill_chunk *fill = dtype == KJIT_F16    ? uniform_f16
                        : dtype == KJIT_BF16 ? uniform_bf16
                        : dtype == KJIT_F32  ? uniform_single
                                             : uniform_double;
-    return random_floats(r, c, fill, dtype, low, high - low, out);
+    return random_floats(r, c, fill, dtype, low, distance, out);
 }
 
 bool kj_run_random_normal(kj_run *r, kj_rcall *c, kj_rvalue *out)

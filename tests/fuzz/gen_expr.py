@@ -257,9 +257,10 @@ class Expressions:
         low, high = w.get("range")
         n = v.get("least")[k]
         c = r.between(-low, n - 1 - high)
+        e = name(w) if n <= scalars.greatest(w.type) else conv("i64", name(w))
         if c == 0 or r.chance(30):
-            return binary("-", lit(n - 1), name(w)) if high < n else name(w)
-        return add(name(w), lit(c)) if c > 0 else sub(name(w), lit(-c))
+            return binary("-", lit(n - 1), e) if high < n else e
+        return add(e, lit(c)) if c > 0 else sub(e, lit(-c))
 
     def element(self, v):
         """An element that may be read here: of an array that this thread alone uses, its own."""
@@ -329,6 +330,8 @@ class Expressions:
                    (1, self.powered), (3, self.function), (3, lambda t, depth: self.leaf(t))]
         if t in INTS:
             choices += [(4, self.bitwise), (3, self.shift), (3, self.bits), (1, self.whole_quotient)]
+            if self.need is None and self.bounds:
+                choices.append((2, self.counted))
         else:
             choices += [(5, self.contracted), (5, self.exact_call)]
             if self.approximate:
@@ -361,9 +364,28 @@ class Expressions:
         a = self.real(t, depth)
         if t == "i64" and self.need is None and self.bounds and r.chance(30):
             a = mul(self.thread_number(), lit(r.pick([3, 1 << 20, (1 << 40) + 1, 1 << 50, (1 << 57) - 1])))
+        counters = [v for v in self.variables(t) if v.get("range")]
+        if counters and r.chance(30):
+            a, by = typed(scalars.greatest(t) - r.below(100), t), name(r.pick(counters))
         if r.chance(15):
             return call("ceil_div", t, a, by)
         return binary(r.pick(["//", "%"]), a, by)
+
+    def counted(self, t, depth):
+        """What counts up or down along the threads, also over its type's end, and what leaves it as it is."""
+        r = self.r
+        near = r.between(0, 40)
+        base = r.weighted([(4, lambda: typed(r.pick([near, scalars.greatest(t) - near]), t)),
+                           (2, lambda: self.uniformly("grid", lambda: self.real(t, 1)))])()
+        along = [b for b in self.thread_numbers() if b.startswith(("threadIdx", "grid(", "laneid"))]
+        number = conv(t, special(r.pick(along)) if along else self.thread_number())
+        if r.chance(25):
+            number = mul(number, lit(r.between(1, 3)))
+        e = binary(r.pick("+-"), base, number)
+        for _ in range(r.below(3)):
+            e = r.pick([lambda: add(e, lit(0)), lambda: sub(e, lit(0)), lambda: mul(e, lit(1)),
+                        lambda: add(lit(0), e), lambda: add(e, lit(r.between(1, 3)))])()
+        return e
 
     def contracted(self, t, depth):
         """a * b + c, in all forms."""
@@ -390,6 +412,8 @@ class Expressions:
         source = self.r.pick([s for s in REALS + ("bool",) if s != t])
         if self.off("int-f16") and half_and_wide(t, source):
             source = "i8"
+        if source in INTS and self.need is None and self.bounds and self.r.chance(12):
+            return conv(t, self.counted(source, depth))
         return conv(t, self.value(source, depth))
 
     def chosen(self, t, depth):
@@ -557,7 +581,12 @@ class Expressions:
             return compare(r.pick(["==", "!="]), self.complex(t, depth), self.complex(t, depth))
         if t not in REALS:
             t = "i32"
-        return compare(r.pick(["<", "<=", ">", ">=", "==", "!="]), *self.pair(t, depth))
+        op = r.pick(["<", "<=", ">", ">=", "==", "!="])
+        if self.need is None and self.bounds and r.chance(12):
+            t = t if t in INTS else r.pick(["i32", "i64"])
+            other = typed(r.between(0, 100), t) if r.chance(50) else self.uniformly("grid", lambda: self.real(t, 1))
+            return compare(op, self.counted(t, depth), other)
+        return compare(op, *self.pair(t, depth))
 
     def chain(self, depth):
         r = self.r

@@ -1,10 +1,10 @@
 """Further kernels of the generator: that launch kernels, that take places and locks by atomics, and math functions."""
+import scalars
 import values
-from build import (assign, atomic, binary, call, compare, do, extent, if_, index, let, let_many, lit, name, negate,
-                   size, special, sync, typed,
-                   update, view, while_)
+from build import (add, assign, atomic, binary, call, compare, cond, conv, do, extent, for_, if_, index, let, let_many,
+                   lit, mul, name, negate, size, special, sync, typed, update, view, while_)
 from gen_kernel import KernelGen, Plan, random_plan
-from scalars import FLOATS, INTS
+from scalars import FLOATS, INTS, SIGNED
 from tree import Stmt, Tup, Var
 
 # Section 15's bounds, in units in the last place: of f32 and of f64.
@@ -135,13 +135,56 @@ def own_atomic(g, v, i):
     if t in INTS:
         forms += ["and_", "or_", "xor"] + (["inc", "dec"] if t[0] == "u" else [])
     what = r.pick(forms)
-    args = [g.operand(t, 1)] if what != "cas" else [r.pick([lambda: index(name(v), name(i)),
-                                                            lambda: g.operand(t, 1)])(),
-                                                    g.operand(t, 1)]
+    args = [g.operand(t, 1)]
+    if what == "cas":   # bit for bit, and which bits a computed NaN has is unspecified
+        args.insert(0, index(name(v), name(i)) if t in FLOATS or r.chance(50) else g.operand(t, 1))
     old = g.new(t, "v")
     s = let(old, atomic(what, name(v), name(i), *args))
     g.declare(old)
     return s
+
+
+def counting(r, options, program, kernel_name, palette):
+    """Integers that go up or down along the threads, near the ends of their types and beyond, compared, converted,
+    divided by, and as loops' variables, which end at each thread's own turn."""
+    plan = random_plan(r, r.weighted([(2, 1), (1, 2)]), 260)
+    g = KernelGen(r, palette, options, program, [plan])
+    i = Var("i", "i64", kept=True)
+    for t in (r.pick(INTS), "i32", "i64")[:r.between(1, 3)]:
+        near = r.between(0, 30)
+        values_ = [near, scalars.greatest(t) - near, scalars.least(t) + near if t in SIGNED else near]
+        w = g.planned(t, [r.pick(values_)])
+        w.facts["range"] = None     # sums of it may leave its type's range
+    g.scope.append([i])
+    statements = []
+    for k in range(r.between(2, 5)):
+        t, wide = r.pick(INTS + ("i32", "i64")), r.pick(("i64", "i64", "u64", "i32"))
+        out = g.array(wide, 1, "o", [[plan.total]], role="own", write=True, own=lambda gen: [name(i)])
+        target = index(name(out), name(i))
+        g.room = options.room
+        form = r.below(4)
+        if form == 0:
+            statements.append(assign(target, conv(wide, g.counted(t, 1))))
+            continue
+        if form == 1:
+            e = g.counted(t, 1)
+            other = r.pick([lambda: typed(r.between(0, 50), t), lambda: g.uniformly("grid", lambda: g.leaf(t))])()
+            test = compare(r.pick(["<", "<=", ">", ">=", "==", "!="]), e, other)
+            statements.append(assign(target, cond(conv(wide, g.counted(t, 1)), test, typed(7, wide))))
+            continue
+        g.scope.append([])
+        t, bounds, reach, _ = g.range_of(r.pick([10, 11, 11]))
+        j = g.declare(g.new(t, "j", range=reach))
+        body = r.pick([lambda: update("+", target, mul(conv(wide, name(j)), lit(r.between(1, 5)))),
+                       lambda: update("+", target, conv(wide, binary(r.pick(["//", "%"]), typed(
+                           scalars.greatest(t) - r.below(100), t), name(j)))),
+                       lambda: assign(target, conv(wide, add(name(j), lit(r.between(0, 1))))),
+                       lambda: if_(compare(r.pick(["<", ">", ">="]), name(j), g.constant(t)),
+                                   [update("+", target, lit(1))])])()
+        g.scope.pop()
+        statements.append(for_(j, bounds, [body]))
+    row = add(mul(special("blockIdx.y"), special("blockDim.y")), special("threadIdx.y"))
+    return g.finish(kernel_name, [let(i, add(special("grid(1)"), mul(special("gridsize(1)"), row)))] + statements)
 
 
 def mathematics(r, options, program, kernel_name, palette):

@@ -225,7 +225,7 @@ def make_program(seed, options):
             palette = palette_of(r, p.records)
         make = r.weighted([(18, gen_kernel.elementwise), (16, gen_block.cooperating), (4, gen_kernel.rows),
                            (3, gen_kernel.generic),
-                           (2, gen_more.launching), (2, gen_more.places), (2, gen_more.mathematics)])
+                           (2, gen_more.launching), (2, gen_more.places), (2, gen_more.mathematics), (2, gen_more.counting)])
         options.approximate = make is gen_kernel.elementwise and r.chance(12)
         kernel = make(r.fork(), options, p, f"k{k}", palette)
         if options.approximate:

@@ -463,10 +463,20 @@ class Statements(Expressions):
         self.scope.pop()
         return for_(var, bounds, body, r.chance(12))
 
-    def range_of(self):
+    def range_of(self, form=None):
         """A range's type, bounds, the values that its variable may have, and about how many turns it has."""
         r = self.r
-        form = r.below(10)
+        form = r.below(12) if form is None else form
+        if form == 10:      # down to 0, from where each thread begins
+            t, n = r.pick(SIGNED), r.between(2, 9)
+            return t, [mod(self.real(t, 1), lit(n)), lit(0), unary("-", lit(r.between(1, 2)))], (1, n - 1), n
+        if form == 11 and self.need is None and self.bounds:    # no turn where the end is over the type's
+            t, n = r.pick(INTS), r.between(1, 6)
+            start = self.counted(t, 1)
+            by = lit(n) if r.chance(50) else mod(self.real(t, 1), lit(n))
+            if t in SIGNED and r.chance(50):
+                return t, [start, sub(start, by), unary("-", lit(r.between(1, 2)))], None, n
+            return t, [start, add(start, by), lit(r.pick([1, 1, 2, 3]))], None, n
         if form < 3:
             n = r.between(0, 6)
             return "i32", [lit(n)], (0, max(n - 1, 0)), n
