@@ -205,7 +205,8 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, stop, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
     LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
-    if (!lo->plan->barrier) /* a gang is work enough */
+    /* A gang is work enough, and much code where a masked access is a branch a lane. */
+    if (!lo->plan->barrier || lo->vector < 8)
         kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
     LLVMAddIncoming(l->i, (LLVMValueRef[]){kj_i64(lo, 0), next},
                     (LLVMBasicBlockRef[]){l->before, latch}, 2);

@@ -419,35 +419,7 @@ bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const k
     return true;
 }
 
-kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
-{
-    instance in = {.item = fn->item};
-    int n = kj_count(e->u.call.args);
-    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    kj_spend(s, CALL_NODES);
-    if (recursive(s, fn->item, e) || !no_keywords(s, e, fn->name))
-        return kj_no_value(e->span);
-    const char *naming = s->naming;
-    s->naming = NULL;
-    kj_expr_list(s, e->u.call.args, v, n);
-    s->naming = naming;
-    if (n != count_params(fn->item)) {
-        kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),
-                       count_params(fn->item));
-        return kj_no_value(e->span);
-    }
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == KJ_V_ERROR)
-            return kj_no_value(e->span);
-    if (s->broken[fn->index] || s->too_big)
-        return kj_no_value(e->span);
-    open_generics(s, &in);
-    if (!infer(s, &in, v, e) || !open_instance(s, &in) || !bind(s, &in, v))
-        return kj_no_value(e->span);
-    return run_body(s, &in, fn->index, e->span);
-}
-
-/* ---- A function alone ---- */
+/* ---- Values that stand for any ---- */
 
 static kj_texpr *any_scalar(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
 {
@@ -479,6 +451,62 @@ static kj_operand any_value(kj_sema *s, const kj_type *t, const kj_param_decl *p
     default: return kj_no_value(p->span);
     }
 }
+
+/* Is a function being checked alone? Then its parameters stand for any value, known or not. */
+bool kj_checked_alone(const kj_sema *s)
+{
+    const kj_frame *f = s->frame;
+    while (f && f->up)
+        f = f->up;
+    return f && f->fn >= 0;
+}
+
+/* What a call gives that is not walked into. */
+static kj_operand any_result(kj_sema *s, const instance *in, kj_span call)
+{
+    kj_param_decl p = {.name = in->item->name, .span = call};
+    kj_scope *outer = s->scope;
+    s->scope = in->scope;
+    kj_type type = kj_resolve_type(s, in->item->type);
+    s->scope = outer;
+    kj_operand v = {.kind = KJ_V_NONE};
+    if (type.kind != KJ_T_NONE)
+        v = any_value(s, &type, &p);
+    v.span = call;
+    return v;
+}
+
+kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
+{
+    instance in = {.item = fn->item};
+    int n = kj_count(e->u.call.args);
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    kj_spend(s, CALL_NODES);
+    if (recursive(s, fn->item, e) || !no_keywords(s, e, fn->name))
+        return kj_no_value(e->span);
+    const char *naming = s->naming;
+    s->naming = NULL;
+    kj_expr_list(s, e->u.call.args, v, n);
+    s->naming = naming;
+    if (n != count_params(fn->item)) {
+        kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),
+                       count_params(fn->item));
+        return kj_no_value(e->span);
+    }
+    for (int i = 0; i < n; i++)
+        if (v[i].kind == KJ_V_ERROR)
+            return kj_no_value(e->span);
+    if (s->broken[fn->index] || s->too_big)
+        return kj_no_value(e->span);
+    open_generics(s, &in);
+    if (!infer(s, &in, v, e) || !open_instance(s, &in) || !bind(s, &in, v))
+        return kj_no_value(e->span);
+    if (s->nodes > KJ_MAX_NODES / 2 && kj_checked_alone(s)) /* it may be in no kernel */
+        return any_result(s, &in, e->span);
+    return run_body(s, &in, fn->index, e->span);
+}
+
+/* ---- A function alone ---- */
 
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
 {

@@ -475,6 +475,7 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
+bool kj_checked_alone(const kj_sema *s);
 /* Walks a function's body once with made-up arguments; generics as given. */
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
 /* What the arguments, one a parameter, make of an item's generics; and the parameters' types.

@@ -58,15 +58,6 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
     return false;
 }
 
-/* Is a function being checked alone? Then its parameters stand for any value, known or not. */
-static bool checked_alone(const kj_sema *s)
-{
-    const kj_frame *f = s->frame;
-    while (f && f->up)
-        f = f->up;
-    return f && f->fn >= 0;
-}
-
 static void refuse_extent(kj_sema *s, kj_span at, bool shared)
 {
     kj_message *m;
@@ -102,7 +93,7 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
     }
     kj_span bad = v.span;
     kj_texpr *host = kj_host_expr(s, e, &bad);
-    if (!shared && host && checked_alone(s)) /* each call is asked again */
+    if (!shared && host && kj_checked_alone(s)) /* each call is asked again */
         return kj_te_i64(s, 1, v.span);
     if (!shared || !host) {
         refuse_extent(s, shared ? bad : v.span, shared);
