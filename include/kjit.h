@@ -567,13 +567,14 @@ typedef enum kjit_arg_kind {
     KJIT_ARG_VALUE,
     KJIT_ARG_SMART,
     KJIT_ARG_IN,
-    KJIT_ARG_OUT
+    KJIT_ARG_OUT,
+    KJIT_ARG_UINT
 } kjit_arg_kind;
 
 /* One argument: arrays as they are, numbers converted to the parameter's type. What that type
  * cannot hold is KJIT_TYPE: a number out of range, a float for an integer, a bool for a number or
- * the reverse. A generic type is its arrays', or, where only numbers have it, i32 (i64 if too big)
- * or f32. `name`, when not NULL, gives the parameter by name (const parameters usually); the others
+ * the reverse. A generic type is its arrays', or, where only numbers have it, i32 (i64, u64 if too
+ * big) or f32. `name`, when not NULL, gives the parameter by name (const parameters usually); the others
  * are taken in order. */
 typedef struct kjit_arg {
     kjit_arg_kind kind;
@@ -581,6 +582,7 @@ typedef struct kjit_arg {
     union {
         kjit_array *array;
         int64_t i;
+        uint64_t u;
         double f;
         kjit_smart *smart;
         const void *value; /* of KJIT_ARG_VALUE: an element, read by the launch */
@@ -619,6 +621,14 @@ static inline kjit_arg kjit_arg_i64(int64_t i)
     arg.kind = KJIT_ARG_INT;
     arg.name = NULL;
     arg.u.i = i;
+    return arg;
+}
+static inline kjit_arg kjit_arg_u64(uint64_t u)
+{
+    kjit_arg arg;
+    arg.kind = KJIT_ARG_UINT;
+    arg.name = NULL;
+    arg.u.u = u;
     return arg;
 }
 static inline kjit_arg kjit_arg_f64(double f)

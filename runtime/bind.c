@@ -128,6 +128,9 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
                     kj_shape_text(arg->u.array->ndim, arg->u.array->shape, shape));
         return buf;
     case KJIT_ARG_INT: kj_snprintf(buf, 96, "the integer %lld", (long long)arg->u.i); return buf;
+    case KJIT_ARG_UINT:
+        kj_snprintf(buf, 96, "the integer %llu", (unsigned long long)arg->u.u);
+        return buf;
     case KJIT_ARG_FLOAT: {
         char number[KJ_SCALAR_TEXT];
         kj_snprintf(buf, 96, "the float %s", kj_scalar_text(KJIT_F64, &arg->u.f, number));
@@ -358,6 +361,24 @@ static void compare_arrays(kj_binding *b)
     }
 }
 
+/* The number that is no array's, value's or bool's. */
+static kj_value number_of(const kjit_arg *arg)
+{
+    return arg->kind == KJIT_ARG_INT    ? kj_int(KJ_I64, arg->u.i)
+           : arg->kind == KJIT_ARG_UINT ? (kj_value){.type = KJ_U64, .u = arg->u.u}
+                                        : kj_float(KJ_F64, arg->u.f);
+}
+
+static kj_dtype type_alone(const kjit_arg *arg)
+{
+    if (arg->kind == KJIT_ARG_FLOAT)
+        return KJ_F32;
+    if (arg->kind == KJIT_ARG_BOOL)
+        return KJ_BOOL;
+    kj_value v = number_of(arg);
+    return kj_value_fits(v, KJ_I32) ? KJ_I32 : kj_value_fits(v, KJ_I64) ? KJ_I64 : KJ_U64;
+}
+
 /* Generic types that only numbers fix: as literals alone would be. */
 static kjit_status infer_generic(kj_binding *b, int generic)
 {
@@ -368,12 +389,9 @@ static kjit_status infer_generic(kj_binding *b, int generic)
         const kj_kernel_param *p = &decl->params[i];
         if (p->generic != generic || !b->args[i])
             continue;
-        const kjit_arg *arg = b->args[i];
-        kj_dtype alone = arg->kind == KJIT_ARG_FLOAT                      ? KJ_F32
-                         : arg->kind == KJIT_ARG_BOOL                     ? KJ_BOOL
-                         : arg->u.i >= INT32_MIN && arg->u.i <= INT32_MAX ? KJ_I32
-                                                                          : KJ_I64;
-        if (type == KJ_VOID || alone == KJ_F32 || (alone == KJ_I64 && type == KJ_I32))
+        kj_dtype alone = type_alone(b->args[i]);
+        if (type == KJ_VOID || alone == KJ_F32 || (type == KJ_I32 && alone == KJ_I64) ||
+            (kj_is_int(type) && alone == KJ_U64))
             type = alone;
         of = p;
     }
@@ -391,6 +409,11 @@ static kjit_status infer_generic(kj_binding *b, int generic)
 
 /* ---- Numbers ---- */
 
+static bool is_integer(const kjit_arg *arg)
+{
+    return arg->kind == KJIT_ARG_INT || arg->kind == KJIT_ARG_UINT;
+}
+
 static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg,
                            kj_value *out)
 {
@@ -400,15 +423,14 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
         to = kj_aggregate_of(to)->elem;
     if (!kj_is_scalar(to))
         return wrong_kind(b, p, arg);
-    if (to == KJ_BOOL
-            ? arg->kind != KJIT_ARG_BOOL
-            : arg->kind != KJIT_ARG_INT && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
+    if (to == KJ_BOOL ? arg->kind != KJIT_ARG_BOOL
+                      : !is_integer(arg) && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
         return wrong_kind(b, p, arg);
     if (to == KJ_BOOL) {
         *out = (kj_value){.type = to, .u = arg->u.i != 0};
         return KJIT_OK;
     }
-    kj_value v = arg->kind == KJIT_ARG_INT ? kj_int(KJ_I64, arg->u.i) : kj_float(KJ_F64, arg->u.f);
+    kj_value v = number_of(arg);
     if (!kj_value_fits(v, to))
         return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(b, arg, text),
                     p->name, type_text(b, p, type));

@@ -123,10 +123,7 @@ static bool argument(kj_run *r, const kj_expr *e, kj_rvalue v, kjit_arg *out)
     case KJ_R_ARRAY: *out = kjit_arg_array(v.u.object->u.array); break;
     case KJ_R_SMART: *out = kjit_arg_smart(v.u.object->u.smart); break;
     case KJ_R_INT:
-        if (v.dtype == KJIT_U64)
-            return kj_run_fail(r, KJIT_TYPE, e->span, "%s is too large for an argument",
-                               kj_run_short(v).text);
-        *out = kjit_arg_i64(v.u.i);
+        *out = v.dtype == KJIT_U64 ? kjit_arg_u64((uint64_t)v.u.i) : kjit_arg_i64(v.u.i);
         break;
     case KJ_R_FLOAT: *out = kjit_arg_f64(v.u.f); break;
     case KJ_R_BOOL: *out = kjit_arg_bool((int)v.u.i); break;

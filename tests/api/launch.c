@@ -89,6 +89,26 @@ static int tear_down(void **state)
     return drop_context(state);
 }
 
+/* Numbers above the greatest i64. */
+static void test_unsigned(void **state)
+{
+    (void)state;
+    uint64_t out[2] = {0};
+    kjit_array *u64s = wrap(out, KJIT_U64, 1, SHAPE(2));
+    kjit_arg most = kjit_arg_u64(UINT64_MAX), few = kjit_arg_u64(7);
+    OK(kjit_launch(mod, "fill", CONFIG(1, 2), ARGS(A(u64s), most)));
+    assert_true(out[0] == UINT64_MAX && out[1] == UINT64_MAX);
+    OK(kjit_launch(mod, "fill", CONFIG(1, 64), ARGS(A(i64s), few)));
+    assert_int_equal(longs[63], 7);
+    OK(kjit_launch(mod, "fill", CONFIG(1, 64), ARGS(A(f64s), most)));
+    assert_true(doubles[0] == 0x1p64);
+    FAILS(kjit_launch(mod, "fill", CONFIG(1, 64), ARGS(A(i64s), most)), KJIT_TYPE,
+          "18446744073709551615 does not fit");
+    FAILS(kjit_launch(mod, "fill", CONFIG(1, 2), ARGS(A(u64s), I(-1))), KJIT_TYPE,
+          "-1 does not fit");
+    kjit_array_free(u64s);
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -523,14 +543,14 @@ static void test_cooperative(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_wrong_arguments), cmocka_unit_test(test_other_context),
-        cmocka_unit_test(test_dimensions),      cmocka_unit_test(test_every_thread),
-        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_requires),
-        cmocka_unit_test(test_shared),          cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_modules),         cmocka_unit_test(test_diagnose),
-        cmocka_unit_test(test_cooperative),     cmocka_unit_test(test_misaligned),
-        cmocka_unit_test(test_types_together),
+        cmocka_unit_test(test_unsigned),      cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_other_context), cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_every_thread),  cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_requires),      cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_fault),         cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_diagnose),      cmocka_unit_test(test_cooperative),
+        cmocka_unit_test(test_misaligned),    cmocka_unit_test(test_types_together),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     drop_folder();

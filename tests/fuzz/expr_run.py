@@ -257,6 +257,8 @@ class Cumsum(Statement):
             before = 0 if k // inner % length == 0 else out[k - inner]
             total = before + items[k]
             out[k] = scalars.wrap(int(total), result) if result in INTS else total
+        if result in FLOATS:    # rounded at the end, from exact sums
+            out = [scalars.convert(x, "f64", result) for x in out]
         keep(views, computed, self.results[0], result, (len(items),) if axis is None else shape, out)
 
 
