@@ -125,8 +125,10 @@ def one(args):
 def work(args, number, deadline, queue):
     """A process: every so manieth program."""
     tool = runner.Tool(args.build, os.path.join(args.folder, f"work{number}"))
-    index, reduced = number, 0
+    index, reduced, parent = number, 0, os.getppid()
     while (args.programs is None or index < args.programs) and (deadline is None or time.monotonic() < deadline):
+        if os.getppid() != parent:
+            return
         seed = (args.seed << 24) + index
         try:
             result = check_program(tool, args, seed, reduced < MOST_REDUCED)
