@@ -101,12 +101,15 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
                     kj_run_short(v).text, name);
         return kj_run_hint(r, "convert it: %s(x)", name);
     }
+    if (v.kind == KJ_R_BOOL && dtype != KJIT_BOOL) {
+        kj_run_fail(r, KJIT_TYPE, at, "a bool is not an element of type %s", name);
+        return kj_run_hint(r, "convert it: %s(x)", name);
+    }
     kj_value value = kj_run_to_value(v);
-    if (v.kind == KJ_R_BOOL && dtype != KJIT_BOOL)
-        value = kj_int(KJ_I64, v.u.i);
-    if (!kj_is_float(to) && dtype != KJIT_BOOL && !kj_value_fits(value, to)) {
+    if (!kj_value_fits(value, to)) {
         kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
-        return kj_run_hint(r, "%s(x) takes the low bits", name);
+        return kj_run_hint(r, kj_is_float(to) ? "%s(x) is infinite" : "%s(x) takes the low bits",
+                           name);
     }
     kj_value_write(out, 0, kj_fold_convert(value, to));
     return true;

@@ -121,11 +121,13 @@ static void cos_sin(double t, double *cosine, double *sine)
 
 /* ---- Builtins ---- */
 
-/* Without a seed: the number of such calls before. */
+/* Without a seed: the number of such calls before, far from the seeds that programs choose. */
+#define UNSEEDED (UINT64_C(0x6b6a6974) << 32)
+
 static bool seed_of(kj_run *r, const kj_rcall *c, int i, uint64_t *out)
 {
     if (!c->given[i]) {
-        *out = r->unseeded++;
+        *out = UNSEEDED + r->unseeded++;
         return true;
     }
     if (c->args[i].kind == KJ_R_INT) { /* any 64 bits */
