@@ -70,6 +70,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 static void unit_open(unit *s, const char *name, const kj_source *source)
 {
     memset(s, 0, sizeof *s);
+    kj_target_ready();
     s->ctx = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(s->ctx, on_diagnostic, s);
     s->module = LLVMModuleCreateWithNameInContext(name, s->ctx);
@@ -135,7 +136,7 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     if (diag->errors > errors)
         return NULL;
     if (stage == KJ_STAGE_LLVM)
-        return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
+        return keep_text(out, s->module) ? NULL : kj_message_of("out of memory");
     if ((error = kj_link_math(&s->target, s->module, options->libdevice)))
         return error;
     if ((error = kj_target_optimise(&s->target, s->module, options)))
@@ -145,7 +146,7 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     if (diag->errors > errors)
         return NULL;
     if (stage == KJ_STAGE_OPT)
-        return keep_text(out, s->module) ? NULL : LLVMCreateMessage("out of memory");
+        return keep_text(out, s->module) ? NULL : kj_message_of("out of memory");
     LLVMMemoryBufferRef code;
     LLVMCodeGenFileType type = stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile;
     if ((error = kj_target_emit(&s->target, s->module, type, &code)))
@@ -153,7 +154,7 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
     bool kept = keep(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
     if (!kept)
-        return LLVMCreateMessage("out of memory");
+        return kj_message_of("out of memory");
     out->stack = s->stack;
     if (s->stack > KJ_MAX_STACK) {
         const kj_tkernel *k = out->kernel;
@@ -181,7 +182,7 @@ static char *generate_guarded(kj_arena *arena, kj_diag *diag, const kj_compile_o
     arena->fail = outer;
     if (!error && s->complaint) {
         kj_code_free(out);
-        error = LLVMCreateMessage(s->complaint);
+        error = kj_message_of(s->complaint);
     }
     return error;
 }

@@ -114,8 +114,8 @@ static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVM
     kj_tile bytes = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, size));
     kj_tile first = kj_tile_scalar(KJ_I64, skew);
     kj_bound(&first, 0, 3);
-    bool narrow = a->offset.narrow &&
-                  size == 1; /* a small array ends before its bytes and the skew leave 31 bits */
+    /* a small array ends before its bytes and the skew leave 31 bits */
+    bool narrow = a->offset.narrow && size == 1 && lo->kernel->small;
     kj_tile place = kj_tile_binary(lo, KJ_OP_ADD, bytes, first);
     if (narrow)
         place = kj_tile_binary(lo, KJ_OP_ADD, kj_tile_convert(lo, bytes, KJ_I32),

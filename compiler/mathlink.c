@@ -76,10 +76,10 @@ static char *link_embedded(const kj_target *t, LLVMModuleRef module, const kj_ma
     LLVMBool failed = LLVMParseBitcodeInContext2(LLVMGetModuleContext(module), buffer, &part);
     LLVMDisposeMemoryBuffer(buffer);
     if (failed)
-        return LLVMCreateMessage("the embedded math library does not load");
+        return kj_message_of("the embedded math library does not load");
     retarget(part, module);
     if (LLVMLinkModules2(module, part))
-        return LLVMCreateMessage("the embedded math library does not link");
+        return kj_message_of("the embedded math library does not link");
     LLVMValueRef f = LLVMGetNamedFunction(module, fn->symbol);
     adapt(t, module, f);
     share_attributes(module, f);
@@ -108,7 +108,7 @@ static char *complaint(const char *path, const char *what, const char *name)
 {
     char text[600];
     kj_snprintf(text, sizeof text, "'%.400s' %s%s", path, what, name);
-    return LLVMCreateMessage(text);
+    return kj_message_of(text);
 }
 
 /* Calls of our names become calls of the library's; gives how many functions there are. */

@@ -38,18 +38,36 @@ static void take_errors(void)
     kj_install_no_memory_handler(on_no_memory, NULL);
 }
 
+void kj_target_ready(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, take_errors);
+}
+
+char *kj_llvm_text(char *text)
+{
+    if (!text)
+        kj_break(KJ_NO_ROOM, "out of memory");
+    return text;
+}
+
+char *kj_message_of(const char *text)
+{
+    return kj_llvm_text(LLVMCreateMessage(text));
+}
+
 /* ---- Targets ---- */
 
 char *kj_target_open(kj_target *t, const kj_compile_options *options)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, take_errors);
+    kj_target_ready();
     *t = (kj_target){.kind = options->arch ? &kj_ptx_target : &kj_host_target};
     return t->kind->open(t, options);
 }
 
 const char *kj_target_name(kj_arena *arena, const kj_compile_options *options)
 {
+    kj_target_ready();
     return (options->arch ? &kj_ptx_target : &kj_host_target)->name(arena, options);
 }
 
@@ -61,7 +79,7 @@ char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level)
         return error;
     t->machine = LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, level,
                                          LLVMRelocPIC, LLVMCodeModelDefault);
-    return t->machine ? NULL : LLVMCreateMessage("LLVM does not compile for this machine");
+    return t->machine ? NULL : kj_message_of("LLVM does not compile for this machine");
 }
 
 void kj_target_close(kj_target *t)
@@ -182,7 +200,7 @@ static char *message_of(LLVMErrorRef e)
 {
     if (!e)
         return NULL;
-    char *text = LLVMGetErrorMessage(e), *copy = LLVMCreateMessage(text);
+    char *text = LLVMGetErrorMessage(e), *copy = kj_message_of(text);
     LLVMDisposeErrorMessage(text);
     return copy;
 }

@@ -49,6 +49,12 @@ struct kj_target_kind {
 
 extern const kj_target_kind kj_host_target, kj_ptx_target;
 
+/* Before anything else of LLVM's: its fatal errors end the step that is guarded, not the process. */
+void kj_target_ready(void);
+/* A string that LLVM has made: without memory it is NULL, and the guarded step ends. */
+char *kj_llvm_text(char *text);
+char *kj_message_of(const char *text); /* a copy, for LLVMDisposeMessage; as kj_llvm_text */
+
 /* All but `kj_target_close` leave what they find to it, also when they fail. */
 char *kj_target_open(kj_target *t, const kj_compile_options *options);
 void kj_target_describe(kj_target *t, LLVMModuleRef module); /* triple and data layout */

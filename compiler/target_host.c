@@ -58,7 +58,8 @@ static bool has_feature(const char *features, const char *name, size_t size)
 
 const char *kj_cpu_lacks(kj_arena *arena, const char *level)
 {
-    char *here = LLVMGetHostCPUFeatures();
+    kj_target_ready();
+    char *here = kj_llvm_text(LLVMGetHostCPUFeatures());
     const char *wanted = features_of(level);
     while (*wanted && has_feature(here, wanted, strcspn(wanted, ",")))
         wanted += strcspn(wanted, ","), wanted += *wanted == ',';
@@ -79,10 +80,10 @@ static int vector_width(const char *features)
 static char *open_host(kj_target *t, const kj_compile_options *options)
 {
     make_ready();
-    t->triple = LLVMGetDefaultTargetTriple();
+    t->triple = kj_llvm_text(LLVMGetDefaultTargetTriple());
     const char *cpu = options->cpu;
-    t->cpu = cpu ? LLVMCreateMessage(cpu) : LLVMGetHostCPUName();
-    t->features = cpu ? LLVMCreateMessage(features_of(cpu)) : LLVMGetHostCPUFeatures();
+    t->cpu = cpu ? kj_message_of(cpu) : kj_llvm_text(LLVMGetHostCPUName());
+    t->features = cpu ? kj_message_of(features_of(cpu)) : kj_llvm_text(LLVMGetHostCPUFeatures());
     t->vector = vector_width(t->features);
     t->f16c = strstr(t->features, "+f16c") != NULL;
     return kj_target_machine(t,
@@ -93,7 +94,8 @@ static const char *name(kj_arena *arena, const kj_compile_options *options)
 {
     if (options->cpu)
         return kj_arena_printf(arena, "%s %s", options->cpu, features_of(options->cpu));
-    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    char *cpu = kj_llvm_text(LLVMGetHostCPUName()),
+         *features = kj_llvm_text(LLVMGetHostCPUFeatures());
     const char *both = kj_arena_printf(arena, "%s %s", cpu, features);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);

@@ -37,7 +37,7 @@ static char *too_old(const char *arch, int version, int needed)
     char text[120];
     kj_snprintf(text, sizeof text, "%s needs PTX %d.%d, the driver takes PTX %d.%d", arch,
                 needed / 10, needed % 10, version / 10, version % 10);
-    return LLVMCreateMessage(text);
+    return kj_message_of(text);
 }
 
 static char *open_ptx(kj_target *t, const kj_compile_options *options)
@@ -46,13 +46,13 @@ static char *open_ptx(kj_target *t, const kj_compile_options *options)
     pthread_once(&once, initialise);
     int version = kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR);
     if (version <= 0)
-        return version == 0 ? LLVMCreateMessage("there is no such GPU")
+        return version == 0 ? kj_message_of("there is no such GPU")
                             : too_old(options->arch, options->ptx_version, -version);
     char features[16];
     kj_snprintf(features, sizeof features, "+ptx%d", version);
-    t->triple = LLVMCreateMessage("nvptx64-nvidia-cuda");
-    t->cpu = LLVMCreateMessage(options->arch);
-    t->features = LLVMCreateMessage(features);
+    t->triple = kj_message_of("nvptx64-nvidia-cuda");
+    t->cpu = kj_message_of(options->arch);
+    t->features = kj_message_of(features);
     t->vector = 1;
     t->sm = atoi(options->arch + strlen("sm_"));
     return kj_target_machine(t, options->opt_level == 0 ? LLVMCodeGenLevelNone
