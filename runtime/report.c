@@ -22,17 +22,20 @@ struct kj_reported {
 
 /* ---- The print function ---- */
 
-/* Under the print lock. */
+/* Under the print lock. Where memory was short, there are fewer lines than kernels printed. */
 static void flush(kjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->lock);
     kj_str text = ctx->printed;
     kj_printer printer = ctx->printer;
+    static const char lost[] = "(lines of kernels are lost: out of memory)\n";
     ctx->printed = (kj_str){0};
     atomic_store(&ctx->has_printed, false);
     pthread_mutex_unlock(&ctx->lock);
     if (printer.print && text.size > 0)
         printer.print(printer.user, text.data, text.size);
+    if (printer.print && text.failed)
+        printer.print(printer.user, lost, strlen(lost));
     kj_str_free(&text);
 }
 
@@ -65,11 +68,13 @@ void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
 
 static void keep_text(kjit_context *ctx, const kj_str *text)
 {
-    if (text->size == 0)
+    if (text->size == 0 && !text->failed)
         return;
     pthread_mutex_lock(&ctx->lock);
     if (ctx->printer.print) {
-        kj_str_add(&ctx->printed, text->data, text->size);
+        if (text->size > 0)
+            kj_str_add(&ctx->printed, text->data, text->size);
+        ctx->printed.failed |= text->failed;
         atomic_store(&ctx->has_printed, true);
     }
     pthread_mutex_unlock(&ctx->lock);
@@ -144,8 +149,10 @@ static void put_lines(const kj_reported *r, kj_str *t)
     const uint64_t *end = report->words + bytes_of(report) / sizeof *report->words;
     size_t n = find_lines(k, report->words, end, NULL);
     line *lines = malloc((n + 1) * sizeof *lines);
-    if (!lines)
+    if (!lines) {
+        t->failed = true;
         return;
+    }
     find_lines(k, report->words, end, lines);
     qsort(lines, n, sizeof *lines, compare);
     for (size_t i = 0; i < n; i++)
