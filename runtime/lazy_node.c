@@ -72,6 +72,13 @@ static bool broadcast(kj_run *r, kj_span at, kj_lazy *e)
         }
         e->ndim = ndim;
     }
+    int64_t count;
+    char text[KJ_SHAPE_TEXT];
+    if (!kj_shape_count(e->ndim, e->shape, 1, &count))
+        return kj_run_fail(
+            r, KJIT_SHAPE, at,
+            "the operands stretch to the shape %s, of more elements than there can be",
+            kj_shape_text(e->ndim, e->shape, text));
     return true;
 }
 

@@ -14,7 +14,7 @@ from host import Launch, Layout
 from program import difference
 
 TIMEOUT = 90        # seconds, on a machine that may be busy: a program takes well below one
-PROCESSOR = 10      # seconds of processor time, more with a sanitizer
+PROCESSOR = 30      # seconds of processor time, more with a sanitizer
 MEMORY = 6 << 30
 DEVRT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "driver", "devrt.archive")
 
