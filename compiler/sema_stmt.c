@@ -166,17 +166,18 @@ static void while_stmt(kj_sema *s, const kj_stmt *st)
     s->frame->loops--;
 }
 
-/* A literal below 0 as the step of unsigned bounds: refused with a better word than that it does
- * not fit them. */
-static bool counts_down(kj_sema *s, const kj_operand *v)
+/* Refuses a literal below 0 as the step of unsigned bounds, with a better word than that it does
+ * not fit them. False after an error. */
+static bool check_step(kj_sema *s, const kj_operand *v)
 {
+    const kj_value *step = &v[2].u.literal;
     kj_dtype type = KJ_VOID;
     for (int i = 0; i < 2; i++)
         if (v[i].kind == KJ_V_SCALAR)
             type = type == KJ_VOID ? v[i].u.scalar.e->type
                                    : kj_common_type(type, v[i].u.scalar.e->type);
-    if (v[2].kind != KJ_V_LITERAL || v[2].u.literal.i >= 0 || !kj_is_int(type) ||
-        kj_is_signed(type))
+    bool down = v[2].kind == KJ_V_LITERAL && kj_is_signed(step->type) && step->i < 0;
+    if (!down || !kj_is_int(type) || kj_is_signed(type))
         return true;
     kj_message *m = kj_sema_error(s, v[2].span, "constant-range", "a range of %s counts up",
                                   kj_type_name(type));
@@ -207,7 +208,7 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
             return false;
         }
     }
-    if ((n == 3 && !counts_down(s, v)) || !kj_unify(s, v, n, KJ_VOID, iter->span, "range"))
+    if ((n == 3 && !check_step(s, v)) || !kj_unify(s, v, n, KJ_VOID, iter->span, "range"))
         return false;
     kj_dtype type = v[0].u.scalar.e->type;
     bounds[0] = n > 1 ? v[0].u.scalar.e : kj_te_const(s, kj_int(type, 0), iter->span);
