@@ -83,6 +83,11 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     bool complex = kj_is_complex_type(to);
     if (complex && v.kind != KJ_R_BOOL && (kj_run_is_number(v) || kj_run_is_complex(v))) {
         kj_rvalue z = kj_run_to_complex(dtype, v);
+        if (!kj_value_fits(kj_float(KJ_F64, kj_run_as_float(v)), of->elem) ||
+            (v.kind == KJ_R_COMPLEX && !kj_value_fits(kj_float(KJ_F64, v.imag), of->elem))) {
+            kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
+            return kj_run_hint(r, "a part of %s(z) is infinite", name);
+        }
         kj_value_write(out, 0, kj_float(of->elem, z.u.f));
         kj_value_write(out, 1, kj_float(of->elem, z.imag));
         return true;
