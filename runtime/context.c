@@ -30,8 +30,20 @@ bool kj_forked(const kjit_context *ctx)
     return ctx->alive ? !*ctx->alive : ctx->pid != getpid();
 }
 
+/* The context whose function of the program's this thread is in, or NULL. */
+static _Thread_local const kjit_context *called_by;
+
+const kjit_context *kj_call_out(const kjit_context *ctx)
+{
+    const kjit_context *before = called_by;
+    called_by = ctx;
+    return before;
+}
+
 kjit_status kj_enter(const kjit_context *ctx)
 {
+    if (called_by == ctx)
+        return kj_fail(NULL, KJIT_INVALID, "a function that the context calls may not use it");
     if (!kj_forked(ctx))
         return KJIT_OK;
     return kj_fail(NULL, KJIT_NO_DEVICE,

@@ -32,10 +32,12 @@ static void flush(kjit_context *ctx)
     ctx->printed = (kj_str){0};
     atomic_store(&ctx->has_printed, false);
     pthread_mutex_unlock(&ctx->lock);
+    const kjit_context *before = kj_call_out(ctx);
     if (printer.print && text.size > 0)
         printer.print(printer.user, text.data, text.size);
     if (printer.print && text.failed)
         printer.print(printer.user, lost, strlen(lost));
+    kj_call_out(before);
     kj_str_free(&text);
 }
 

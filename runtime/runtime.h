@@ -184,7 +184,11 @@ struct kjit_context {
 };
 
 bool kj_forked(const kjit_context *ctx);       /* it is the parent's of this process */
-kjit_status kj_enter(const kjit_context *ctx); /* KJIT_NO_DEVICE in a forked child */
+/* KJIT_NO_DEVICE in a forked child; KJIT_INVALID in a function that the context calls (below). */
+kjit_status kj_enter(const kjit_context *ctx);
+/* Around a call of the program's function that may not use the context, since work or a lock waits
+ * for its end: before it with the context, behind it with what this gave. */
+const kjit_context *kj_call_out(const kjit_context *ctx);
 /* A context that the program gives: KJIT_INVALID for NULL and one that was destroyed. The others
  * are alike. */
 static inline kjit_status kj_enter_context(const kjit_context *ctx)

@@ -17,7 +17,8 @@ static const char source[] =
     "    if s != 12345 { x[0] += 1 }\n"
     "}\n"
     "kernel count(x: i32[], n: i32) { if grid(1) == 0 { atomic.add(x, 0, n) } }\n"
-    "kernel check(x: i32[], n: i32) { let i = grid(1); assert(i >= n or x[i] == n) }\n";
+    "kernel check(x: i32[], n: i32) { let i = grid(1); assert(i >= n or x[i] == n) }\n"
+    "kernel tell(x: i32[], n: i32) { if grid(1) == 0 { print(n) } }\n";
 
 enum { LONG = 2000000, SHORT = 10000 };
 
@@ -344,6 +345,69 @@ static void test_callbacks(void **state)
     kjit_array_free(a);
 }
 
+/* What would wait for its own end is refused, in each function that a context calls. */
+typedef struct caller {
+    kjit_stream *stream;
+    atomic_int refused, allowed; /* calls of the function, by what kjit said there */
+} caller;
+
+static void refused(caller *c)
+{
+    int done;
+    bool all = kjit_synchronize(ctx) == KJIT_INVALID &&
+               strstr(kjit_last_error(ctx), "a function that the context calls") &&
+               kjit_stream_synchronize(c->stream) == KJIT_INVALID &&
+               kjit_stream_query(c->stream, &done) == KJIT_INVALID;
+    kjit_set_print(ctx, NULL, NULL); /* does nothing */
+    atomic_fetch_add(all ? &c->refused : &c->allowed, 1);
+}
+
+static void call_from_stream(kjit_stream *s, kjit_status status, void *user)
+{
+    (void)s;
+    (void)status;
+    refused(user);
+}
+
+static void call_from_trace(void *user, const kjit_trace_event *event)
+{
+    (void)event;
+    refused(user);
+}
+
+static void call_from_print(void *user, const char *text, size_t size)
+{
+    (void)text;
+    (void)size;
+    refused(user);
+}
+
+static void test_calls_within(void **state)
+{
+    (void)state;
+    caller from_stream = {0}, from_trace = {0}, from_print = {0};
+    kjit_stream *s;
+    kjit_array *a = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    from_stream.stream = from_trace.stream = from_print.stream = s;
+    OK(kjit_stream_callback(s, call_from_stream, &from_stream));
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(atomic_load(&from_stream.refused), 1);
+    kjit_set_trace(ctx, call_from_trace, &from_trace);
+    OK(launch("add", s, a, 1));
+    OK(kjit_stream_synchronize(s));
+    kjit_set_trace(ctx, NULL, NULL);
+    assert_true(atomic_load(&from_trace.refused) > 0);
+    kjit_set_print(ctx, call_from_print, &from_print);
+    OK(launch("tell", s, a, 1));
+    OK(kjit_stream_synchronize(s));
+    kjit_set_print(ctx, NULL, NULL);
+    assert_int_equal(atomic_load(&from_print.refused), 1);
+    assert_int_equal(from_stream.allowed + from_trace.allowed + from_print.allowed, 0);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+}
+
 /* Nobody waits for the stream: the callback comes all the same. */
 static void test_callback_alone(void **state)
 {
@@ -480,12 +544,19 @@ static void test_external_is_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legacy),    cmocka_unit_test(test_legacy_and_all_else),
-        cmocka_unit_test(test_apart),     cmocka_unit_test(test_per_thread),
-        cmocka_unit_test(test_handles),   cmocka_unit_test(test_external),
-        cmocka_unit_test(test_callbacks), cmocka_unit_test(test_callback_alone),
-        cmocka_unit_test(test_events),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_end),       cmocka_unit_test(test_external_is_last),
+        cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_legacy_and_all_else),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_per_thread),
+        cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_external),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_callback_alone),
+        cmocka_unit_test(test_calls_within),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_external_is_last),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
