@@ -281,14 +281,14 @@ static int unknown(const command *c, const char *argument)
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)len, argument);
     for (int i = 0; i < NOPTIONS; i++) {
-        if (table[i].commands & c->bit)
-            names[n++] = table[i].name;
+        if (table[i].commands & c->bit && strncmp(table[i].name, "--", 2) == 0)
+            names[n++] = table[i].name + 2;
     }
-    const char *near = nearest(name, names, n);
+    const char *near = nearest(name + strspn(name, "-"), names, n);
     if (find(argument, &value))
         complain("%s has no option %s; 'kjit %s --help' lists them", c->name, name, c->name);
     else if (near && len > 2)
-        complain("there is no option %s: did you mean %s?", name, near);
+        complain("there is no option %s: did you mean --%s?", name, near);
     else
         complain("there is no option %s; 'kjit %s --help' lists them", name, c->name);
     return EXIT_USAGE;

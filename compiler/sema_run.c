@@ -177,8 +177,16 @@ static void check_target(kj_sema *s, const kj_expr *target)
         kj_note(s->diag, m, sym->span, "declared here");
 }
 
+/* Within another statement. */
 static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
 {
+    for (const kj_stmt *st = body; st; st = st->next) {
+        if (st->kind == KJ_S_PARAM)
+            kj_hint(s->diag,
+                    kj_sema_error(s, st->span, "misplaced",
+                                  "a param stands at the run block's top, for each run to have it"),
+                    "take it out of the block, or write let");
+    }
     kj_scope_push(s);
     check_stmts(s, body, loops);
     kj_scope_pop(s);
@@ -235,8 +243,15 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             check_target(s, target);
         break;
-    case KJ_S_EXPR:
-    case KJ_S_RETURN: kj_sema_run_expr(s, st->u.expr); break;
+    case KJ_S_EXPR: kj_sema_run_expr(s, st->u.expr); break;
+    case KJ_S_RETURN:
+        if (st->u.expr)
+            kj_hint(s->diag,
+                    kj_sema_error(s, st->u.expr->span, "misplaced",
+                                  "the run block's return takes no value: nobody gets it"),
+                    "print it");
+        kj_sema_run_expr(s, st->u.expr);
+        break;
     case KJ_S_IF:
         kj_sema_run_expr(s, st->u.if_.test);
         check_run_block(s, st->u.if_.yes, loops);
