@@ -182,10 +182,11 @@ class BlockGen(KernelGen):
         mine = [v for v, _ in self.phased if v.facts["role"] == "one" and v in self.visible()]
         if not mine:
             return None
+        # an array's thread is always the same one: no barrier need be between two such statements
+        first = mine[0].facts.setdefault("one", r.below(min(p.threads for p in self.plans)))
+        mine = [v for v in mine if v.facts.setdefault("one", first) == first]
         for v in mine:
             v.facts.update(role="in", write_any=True)
-        least = min(p.threads for p in self.plans)
-        first = r.below(least)
         body = self.block(r.between(1, 3), last=lambda: [
             assign(index(name(v), *[self.place(v, k) for k in range(v.type.dims)]), self.full(v.type.elem, 1))
             for v in mine])
