@@ -36,29 +36,13 @@ OPTIMISE = -O2 -g
 NO_UNDEFINED = -Wl,--no-undefined
 endif
 
-# ---- Sources, in the order of the pipeline; a file that is not named here yet comes last in its part ----
+# ---- Sources: a file belongs to the layer that its folder is ----
 
-in_order = $(wildcard $(2:%=$(1)/%.c)) $(filter-out $(2:%=$(1)/%.c),$(sort $(wildcard $(1)/*.c)))
-
-# text -> tokens -> AST
 GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
-# memory, tables and messages; text -> AST; AST -> typed AST; typed AST -> LLVM IR; IR -> code
-COMPILER = $(call in_order,compiler,text arena guard types records source diag diag_show \
-    layout literal ast_build parse_error ast_dump \
-    sema_program sema_kernel sema_run sema_run_call sema_message sema_scope sema_type sema_const sema_literal \
-    sema_build sema_sink sema_stmt sema_assign sema_expr sema_op sema_aggregate sema_vector sema_complex sema_cmath sema_record sema_fixed sema_member sema_array sema_memory sema_atomic sema_random sema_report sema_sync sema_builtin \
-    sema_call fold fold_builtin tast_walk tast_dump eval \
-    uniform fission lower_start lower_entry lower_ptx lower_line lower_block lower_gang lower_stmt lower_weigh \
-    lower_range lower_mask lower_expr lower_tile lower_bounds lower_divide lower_memory lower_vector lower_group lower_atomic \
-    lower_alias lower_warp lower_random lower_report lower_builtin lower_parts lower_fast mathlib mathlink ptx_version identity target target_host \
-    target_ptx compile)
-# contexts, arrays and files; sources -> launches; run blocks
-RUNTIME = $(call in_order,runtime,status error handle machine memory devices context device_info pending allocator buffer layout array array_view array_shape array_item dlpack smart record copy peer ipc file io_npy io_npy_record io_png \
-    format format_float str trace stream default_stream event module room bind store cache cache_list variant launch packet plan graph forall stage explain filled report emit \
-    run_block run_param run_stmt run_with run_expr run_op run_index run_record run_call run_args run_memory run_shape run_smart run_value run_convert run_number)
-CPU_DEVICE = $(call in_order,runtime/device/cpu,cpu share object loader pool queue graph)
-CUDA_DEVICE = $(call in_order,runtime/device/cuda,driver error cuda capture memory kinds queue mark span call copy move peer share load launch)
-CLI = $(call in_order,cli,main options source say interrupt cmd_run trace cmd_check cmd_build cmd_info toolkit occupancy cmd_devices cmd_builtins cmd_cache)
+COMPILER = $(sort $(wildcard compiler/*.c compiler/*/*.c compiler/*/*/*.c))
+RUNTIME = $(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c))
+HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
+CLI = $(sort $(wildcard cli/*.c))
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 # the driver double and its PTX interpreter
@@ -68,11 +52,11 @@ API_TESTS = $(sort $(wildcard tests/api/*.c))
 # the measurement of math functions
 ULP = $(sort $(wildcard tests/ulp/*.c))
 
-C_FILES = $(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE) $(CLI) $(UNIT_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
+C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/driver/*.h tests/driver/check/*.h) \
-    $(wildcard tools/*.[ch] compiler/*.h runtime/*.h runtime/device/*/*.h cli/*.h bench/*/*.[ch] gpu/*.c)
+    $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] gpu/*.c)
 
-OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME) $(CPU_DEVICE) $(CUDA_DEVICE))
+OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
 LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 DOUBLE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(DOUBLE))
@@ -103,7 +87,7 @@ endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 CPPFLAGS_ALL = -D_GNU_SOURCE -Iinclude $(CPPFLAGS)
-CPPFLAGS_LIB = $(CPPFLAGS_ALL) -I. -Icompiler -Iruntime -I$(BUILD)/gen $(LLVM_CPPFLAGS)
+CPPFLAGS_LIB = $(CPPFLAGS_ALL) -I. -Icompiler -Iruntime $(addprefix -I,$(patsubst %/,%,$(sort $(dir $(HEADERS) $(wildcard compiler/*/*.def))))) -I$(BUILD)/gen $(LLVM_CPPFLAGS)
 CFLAGS_ALL = -std=c17 $(OPTIMISE) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
     -ffp-contract=off -pthread $(CFLAGS)
 LINKER := $(shell if [ -x "$(LLVM_BIN)/ld.lld" ]; then echo -B$(LLVM_BIN) -fuse-ld=lld; \
@@ -307,10 +291,10 @@ $(BUILD)/gen/mathlib.o: $(BUILD)/gen/mathlib.bin
 	    'kj_mathlib_bytes: .incbin "$<"' '.section .note.GNU-stack,"",@progbits' > $(@:.o=.s)
 	@$(CC) -c -o $@ $(@:.o=.s)
 
-$(BUILD)/obj/compiler/mathlib.o: $(BUILD)/gen/mathlib.inc
+$(BUILD)/obj/compiler/target/mathlib.o: $(BUILD)/gen/mathlib.inc
 
 # What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives.
-IDENTITY_FILES = $(sort $(COMPILER) $(wildcard compiler/*.h compiler/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
+IDENTITY_FILES = $(sort $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
 
 $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	@{ cat $(IDENTITY_FILES); $(LLVM_CONFIG) --version --libdir --link-$(LLVM_LINK) --libs; \
@@ -318,7 +302,7 @@ $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	    sed -n 's/^\(.\{32\}\).*/#define KJ_IDENTITY "\1"/p' > $@
 	@echo '#define KJ_LLVM_IS_SHARED $(if $(filter shared,$(LLVM_LINK)),1,0)' >> $@
 
-$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/target.o $(BUILD)/obj/compiler/target_ptx.o: $(BUILD)/gen/identity.h
+$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/target/target.o $(BUILD)/obj/compiler/target/ptx.o: $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE

@@ -1,8 +1,8 @@
-/* The grammar of .knl files: tokens in, the tree of compiler/ast.h out.
+/* The grammar of .knl files: tokens in, the tree of compiler/parse/ast.h out.
  *
- * An action is one call of a constructor (compiler/ast_build.c). Line ends and missing brackets
- * are dealt with before a token gets here (compiler/layout.c); what a syntax error says is
- * decided in compiler/parse_error.c. */
+ * An action is one call of a constructor (compiler/parse/tree.c). Line ends and missing brackets
+ * are dealt with before a token gets here (compiler/parse/newline.c); what a syntax error says is
+ * decided in compiler/parse/error.c. */
 
 %code requires {
 #include "parse.h"

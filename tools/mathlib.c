@@ -1,7 +1,7 @@
 /* Makes the embedded math library, at build time: mathlib libclc.bc out.bin out.inc
  *
- * Enters: libclc's nvptx64--.bc, plain LLVM IR, and the MATH rows of compiler/builtins.def. Leaves:
- * the modules that compiler/mathlib.h describes, one after the other in out.bin, and their rows in
+ * Enters: libclc's nvptx64--.bc, plain LLVM IR, and the MATH rows of compiler/lang/builtins.def. Leaves:
+ * the modules that compiler/target/mathlib.h describes, one after the other in out.bin, and their rows in
  * out.inc.
  *
  * The scalar functions are libclc's with what could make devices differ taken out: llvm.fmuladd is
@@ -32,7 +32,7 @@ enum { MATH, LLVM, CODE, RANDOM, WARP, FENCE, ATOMIC, SEMA };
 static const row rows[] = {
 #define BUILTIN(id, name, group, signature, how, symbol, ulp32, ulp64, doc) \
     {#id, name, symbol, (int)sizeof(signature) - 4, how == MATH},
-#include "compiler/builtins.def"
+#include "compiler/lang/builtins.def"
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
 

@@ -2,7 +2,7 @@
  * offsets. Headers before 1.0 have no versioned tensor, and no bool. */
 #define DLManagedTensor own_managed
 #define DLManagedTensorVersioned own_versioned
-#include "../../../runtime/dlpack.h"
+#include "../../../runtime/array/dlpack.h"
 #undef DLManagedTensor
 #undef DLManagedTensorVersioned
 
