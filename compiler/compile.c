@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard.h"
-#include "target.h"
+#include "base/guard.h"
+#include "target/target.h"
 
 static bool keep(kj_code *out, const void *bytes, size_t size)
 {

@@ -6,7 +6,7 @@
 #ifndef KJ_COMPILE_H
 #define KJ_COMPILE_H
 
-#include "sema.h"
+#include "sema/sema.h"
 
 typedef enum kj_stage {
     KJ_STAGE_TAST,

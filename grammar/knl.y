@@ -5,7 +5,7 @@
  * decided in compiler/parse/error.c. */
 
 %code requires {
-#include "parse.h"
+#include "parse/parse.h"
 }
 
 %code provides {

@@ -14,12 +14,12 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "device.h"
-#include "float_env.h"
-#include "guard.h"
-#include "handle.h"
-#include "room.h"
-#include "store.h"
+#include "base/float_env.h"
+#include "base/guard.h"
+#include "core/handle.h"
+#include "core/room.h"
+#include "device/device.h"
+#include "module/store.h"
 
 /* ---- Contexts and errors (context.c, error.c) ---- */
 
@@ -183,7 +183,7 @@ struct kjit_context {
     pthread_mutex_t run_lock;   /* run blocks take turns: each has its own print function */
 };
 
-bool kj_forked(const kjit_context *ctx);       /* it is the parent's of this process */
+bool kj_forked(const kjit_context *ctx); /* it is the parent's of this process */
 /* KJIT_NO_DEVICE in a forked child; KJIT_INVALID in a function that the context calls (below). */
 kjit_status kj_enter(const kjit_context *ctx);
 /* Around a call of the program's function that may not use the context, since work or a lock waits
@@ -457,7 +457,7 @@ kjit_status kj_npy_save(kjit_array *host, const char *path);
 kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out);
 kjit_status kj_png_save(kjit_array *host, const char *path);
 
-#include "stream.h"
+#include "stream/stream.h"
 
 /* ---- Modules (module.c, variant.c) ---- */
 

@@ -14,6 +14,9 @@ if mpi=$(mpicc --showme:compile 2>/dev/null); then
 else
     checked=$(printf '%s\n' $checked | grep -v '_mpi\.c$')
 fi
+echo "lint: layers"
+tools/layers.py "${BUILD:-build}" || failed=1
+
 for compiler in "${CC:-gcc}" clang; do
     command -v "$compiler" >/dev/null 2>&1 || { echo "lint: $compiler is not here"; continue; }
     echo "lint: $compiler"

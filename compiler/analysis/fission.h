@@ -8,7 +8,7 @@
 #ifndef KJ_FISSION_H
 #define KJ_FISSION_H
 
-#include "uniform.h"
+#include "analysis/uniform.h"
 
 typedef enum kj_node_kind {
     KJ_N_REGION, /* stmt up to end, for each thread */

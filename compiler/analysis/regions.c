@@ -2,7 +2,7 @@
  *
  * Three passes: build the tree (which statements form regions), collect which variables each region
  * uses, and give each variable its home. */
-#include "fission.h"
+#include "analysis/fission.h"
 
 enum { BLOCK_LEVEL = -2 }; /* as a region number: code that runs once for the block */
 

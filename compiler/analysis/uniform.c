@@ -3,7 +3,7 @@
  * One walk over the kernel joins, into each variable, the dependences of the values it takes and of
  * the control constructs between its declaration and the assignment. Sets only grow, so the walk is
  * repeated until none changes. */
-#include "uniform.h"
+#include "analysis/uniform.h"
 
 /* A control construct being walked: what is inside runs for the threads `dep` lets through. */
 typedef struct frame {

@@ -12,7 +12,7 @@
 #ifndef KJ_UNIFORM_H
 #define KJ_UNIFORM_H
 
-#include "tast.h"
+#include "tast/tast.h"
 
 enum {
     KJ_DEP_X = 1,

@@ -1,5 +1,5 @@
 /* The arena: sizes and formats in, memory of one lifetime out. */
-#include "arena.h"
+#include "base/arena.h"
 
 #include <stdalign.h>
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "text.h"
+#include "base/text.h"
 
 typedef struct kj_arena {
     struct kj_arena_chunk *chunks;

@@ -1,6 +1,6 @@
 /* Messages: what a stage has to say comes in, one list in the compilation's arena results. Shown
  * by diag_show.c. */
-#include "diag.h"
+#include "base/diag.h"
 
 #include <string.h>
 

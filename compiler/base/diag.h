@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
+#include "base/arena.h"
 
 typedef struct kj_span {
     uint32_t begin, end; /* [begin, end) in the source */

@@ -4,8 +4,8 @@
  * handlers of fatal errors call; and a C++ exception, which `operator new` throws where there is no
  * memory. LLVM is compiled without exceptions and catches none: they end here, in a frame whose
  * personality, in the terms of the Itanium C++ ABI, takes every one. */
-#include "guard.h"
-#include "float_env.h"
+#include "base/guard.h"
+#include "base/float_env.h"
 
 #include <signal.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "arena.h"
+#include "base/arena.h"
 
 typedef enum kj_outcome {
     KJ_DONE,

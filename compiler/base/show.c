@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "diag.h"
+#include "base/diag.h"
 
 enum {
     WINDOW = 100, /* characters of a long line that are shown */

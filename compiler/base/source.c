@@ -1,5 +1,5 @@
 /* Places in source text: byte offsets in; lines, columns and characters out. */
-#include "diag.h"
+#include "base/diag.h"
 
 size_t kj_utf8(const char *text, const char *end, uint32_t *code)
 {

@@ -1,7 +1,7 @@
 /* The C library's formats and numbers, in the locale "C" and rounded to nearest. */
-#include "text.h"
+#include "base/text.h"
 
-#include "float_env.h"
+#include "base/float_env.h"
 
 #include <locale.h>
 #include <stdio.h>

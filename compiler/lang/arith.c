@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "half.h"
+#include "lang/half.h"
 
 static kj_value boolean(bool b)
 {

@@ -1,7 +1,7 @@
 /* Values as elements of arrays: what they are in memory. */
 #include <string.h>
 
-#include "half.h"
+#include "lang/half.h"
 
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at)
 {

@@ -3,7 +3,7 @@
  * What does not fit is first rounded to odd: of the two neighbours to the one whose last bit is
  * set. Two bits more than the result has are then enough to round that to nearest as if it were
  * exact. */
-#include "half.h"
+#include "lang/half.h"
 
 #include <math.h>
 #include <string.h>

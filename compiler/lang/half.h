@@ -2,7 +2,7 @@
 #ifndef KJ_HALF_H
 #define KJ_HALF_H
 
-#include "types.h"
+#include "lang/types.h"
 
 double kj_half_read(kj_dtype type, uint16_t bits);
 uint16_t kj_half_write(kj_dtype type, double v); /* NaN stays NaN, and quiet */

@@ -2,8 +2,8 @@
  * compiler. */
 #include <math.h>
 
-#include "half.h"
-#include "sema_impl.h"
+#include "lang/half.h"
+#include "sema/sema_impl.h"
 
 static kj_value int_result(kj_dtype type, uint64_t u)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
-#include "types.h"
+#include "base/text.h"
+#include "lang/types.h"
 
 typedef struct entry {
     struct entry *next;

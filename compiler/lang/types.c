@@ -1,5 +1,5 @@
 /* The rows of types.def, ops.def and builtins.def as C tables. */
-#include "types.h"
+#include "lang/types.h"
 
 #include <string.h>
 
@@ -10,14 +10,14 @@ const kj_type_info kj_types[KJ_NTYPES] = {
                  .class = KJ_CLASS_##type_class, \
                  .bits = width, \
                  .size = width / 8},
-#include "types.def"
+#include "lang/types.def"
 #undef TYPE
 };
 
 const kj_op_info kj_ops[KJ_NOPS] = {
 #define BINARY(id, text, op_class) [KJ_OP_##id] = {.spelling = text, .class = KJ_OPS_##op_class},
 #define UNARY(id, text, op_class) [KJ_OP_##id] = {.spelling = text, .class = KJ_OPS_##op_class},
-#include "ops.def"
+#include "lang/ops.def"
 };
 
 const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
@@ -30,7 +30,7 @@ const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
                     .how = KJ_HOW_##means, \
                     .ulp32 = ulps32, \
                     .ulp64 = ulps64},
-#include "builtins.def"
+#include "lang/builtins.def"
 #undef BUILTIN
 };
 
@@ -38,7 +38,7 @@ const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 
 enum {
 #define TYPE(id, name, class, bits, npy) BYTES_##id = (bits) / 8,
-#include "types.def"
+#include "lang/types.def"
 #undef TYPE
 };
 
@@ -51,7 +51,7 @@ enum {
 
 #define AGGREGATE(id, number, text, family, of, count) \
     static const kj_field fields_##id[] = {FIELDS_##family(of)};
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
 
 static const kj_aggregate aggregates[] = {
@@ -65,7 +65,7 @@ static const kj_aggregate aggregates[] = {
      .n = count, \
      .fields = fields_##id, \
      .elem = KJ_##of},
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
 };
 

@@ -7,11 +7,11 @@
 
 typedef enum kj_dtype {
 #define TYPE(id, name, class, bits, npy) KJ_##id,
-#include "types.def"
+#include "lang/types.def"
 #undef TYPE
     KJ_NTYPES, /* scalars are below; from here on types of several scalars */
 #define AGGREGATE(id, number, name, kind, elem, n) KJ_##id = number,
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
     KJ_VOID = 63,
     KJ_FIRST_RECORD = 64, /* from here on the program's records */
@@ -155,7 +155,7 @@ bool kj_same_layout(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DI
 typedef enum kj_op {
 #define BINARY(id, spelling, class) KJ_OP_##id,
 #define UNARY(id, spelling, class) KJ_OP_##id,
-#include "ops.def"
+#include "lang/ops.def"
     KJ_NOPS,
 } kj_op;
 
@@ -178,7 +178,7 @@ extern const kj_op_info kj_ops[KJ_NOPS];
 
 typedef enum kj_builtin {
 #define BUILTIN(id, ...) KJ_BI_##id,
-#include "builtins.def"
+#include "lang/builtins.def"
 #undef BUILTIN
     KJ_NBUILTINS,
 } kj_builtin;

@@ -44,9 +44,9 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
+#include "analysis/fission.h"
+#include "analysis/uniform.h"
 #include "compile.h"
-#include "fission.h"
-#include "uniform.h"
 
 enum { KJ_MAX_ROWS = 4, KJ_MAX_LANES = 64, KJ_MATH_LANES = 16 };
 

@@ -6,8 +6,8 @@
 #ifndef KJ_AST_H
 #define KJ_AST_H
 
-#include "diag.h"
-#include "types.h"
+#include "base/diag.h"
+#include "lang/types.h"
 
 /* The longest way from an item down to a leaf, in expressions and statements: what is deeper, be
  * it parentheses, a chain of + or a ladder of elif, is an error of the parser. So a pass may

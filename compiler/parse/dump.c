@@ -2,7 +2,7 @@
  * blanks deeper. The format is read by tests. */
 #include <string.h>
 
-#include "ast.h"
+#include "parse/ast.h"
 
 typedef struct dump {
     kj_text text;

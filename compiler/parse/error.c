@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "knl.tab.h"
-#include "parse.h"
-#include "types.h"
+#include "lang/types.h"
+#include "parse/parse.h"
 
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
 #define BRACE_PLACE "the '{' of a block stands on the line of its header"

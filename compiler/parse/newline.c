@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "knl.tab.h"
-#include "parse.h"
+#include "parse/parse.h"
 
 static const kj_bracket *innermost(const kj_parser *p)
 {

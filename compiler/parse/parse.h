@@ -3,7 +3,7 @@
 #ifndef KJ_PARSE_H
 #define KJ_PARSE_H
 
-#include "ast.h"
+#include "parse/ast.h"
 
 /* Bytes of the arena that a tree may take: 64 MiB of source can ask for gigabytes. */
 enum { KJ_TREE_MAX = 256 << 20 };

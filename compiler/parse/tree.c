@@ -5,8 +5,8 @@
  * could use, such as f() = 1. */
 #include <string.h>
 
-#include "parse.h"
-#include "tast.h"
+#include "parse/parse.h"
+#include "tast/tast.h"
 
 static void *node(kj_parser *p, kj_span span, size_t size)
 {

@@ -2,7 +2,7 @@
 #ifndef KJ_SEMA_H
 #define KJ_SEMA_H
 
-#include "tast.h"
+#include "tast/tast.h"
 
 /* How a kernel is declared: what a launch must give. Built once a file; in the arena. */
 typedef struct kj_kernel_param {

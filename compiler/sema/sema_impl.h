@@ -31,7 +31,7 @@
 #ifndef KJ_SEMA_IMPL_H
 #define KJ_SEMA_IMPL_H
 
-#include "sema.h"
+#include "sema/sema.h"
 
 enum {
     KJ_MAX_NESTING = 1500,        /* expressions, statements and calls within each other */

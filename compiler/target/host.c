@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "target.h"
+#include "target/target.h"
 
 static void initialise(void)
 {

@@ -2,7 +2,7 @@
  *
  * Enters: mathlib.inc (one MATH_FN row a module: where it lies) and the modules themselves
  * (mathlib.S), both made by tools/mathlib.c at build time. Leaves: kj_mathlib_find. */
-#include "mathlib.h"
+#include "target/mathlib.h"
 
 extern const unsigned char kj_mathlib_bytes[];
 

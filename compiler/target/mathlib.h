@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "types.h"
+#include "lang/types.h"
 
 typedef struct kj_math_fn {
     const char *symbol;  /* kj_exp_f32, kj_exp_v16f32 */

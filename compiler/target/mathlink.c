@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mathlib.h"
-#include "target.h"
+#include "target/mathlib.h"
+#include "target/target.h"
 
 static unsigned count_instructions(LLVMValueRef f)
 {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "identity.h"
-#include "ptx_version.h"
-#include "target.h"
+#include "target/ptx_version.h"
+#include "target/target.h"
 
 /* Addresses of shared, constant and local memory have 32 bits: as it is in the hardware, and half
  * the arithmetic. To LLVM (up to 23) that is a setting of the process: ours is made only where LLVM

@@ -1,5 +1,5 @@
 /* PTX versions, drivers and chips: see ptx_version.h. */
-#include "ptx_version.h"
+#include "target/ptx_version.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -8,7 +8,7 @@ static const struct {
     int version, driver, llvm;
 } versions[] = {
 #define PTX(version, driver, llvm) {version, driver, llvm},
-#include "ptx_version.def"
+#include "target/ptx_version.def"
 };
 
 static const struct {
@@ -16,7 +16,7 @@ static const struct {
     int capability, since, llvm;
 } chips[] = {
 #define CHIP(name, since, llvm) {"sm_" #name, name, since, llvm},
-#include "ptx_version.def"
+#include "target/ptx_version.def"
 };
 
 enum { VERSIONS = sizeof versions / sizeof *versions, CHIPS = sizeof chips / sizeof *chips };

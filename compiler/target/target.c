@@ -1,5 +1,5 @@
 /* What targets have in common: an LLVM module in, optimised IR and code out. */
-#include "target.h"
+#include "target/target.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "guard.h"
+#include "base/guard.h"
 #include "identity.h"
 
 /* ---- Errors that LLVM does not survive ---- */

@@ -8,7 +8,7 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "compile.h"
-#include "lower.h"
+#include "lower/lower.h"
 
 typedef struct kj_target_kind kj_target_kind;
 

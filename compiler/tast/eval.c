@@ -1,6 +1,6 @@
 /* Typed expressions on the host: requires and shared shapes, with the launch's values from a
  * kj_eval_env. */
-#include "sema_impl.h"
+#include "sema/sema_impl.h"
 
 static bool eval_all(const kj_eval_env *env, kj_texpr *const *e, int n, kj_value *out)
 {

@@ -24,7 +24,7 @@
 #ifndef KJ_TAST_H
 #define KJ_TAST_H
 
-#include "ast.h"
+#include "parse/ast.h"
 
 enum { KJ_SMALL = 1 << 28 };
 

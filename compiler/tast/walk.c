@@ -1,5 +1,5 @@
 /* The operands of typed expressions, for whoever walks over them; and what many look for. */
-#include "tast.h"
+#include "tast/tast.h"
 
 static int add_access(const kj_tarray *a, kj_texpr *const *index, const kj_texpr **out)
 {

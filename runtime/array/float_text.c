@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
+#include "array/format.h"
 
 /* The digits of "%.*e", without sign and point; the exponent goes to *exponent. */
 static int take_digits(const char *text, char *digits, int *exponent)

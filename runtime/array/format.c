@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
+#include "array/format.h"
 
 enum { PRECISION = 8, THRESHOLD = 1000, EDGE = 3, LINE = 75, WORD = 128 };
 

@@ -1,5 +1,5 @@
 /* What a call needs beyond the memory on its stack. */
-#include "room.h"
+#include "core/room.h"
 
 #include <stdlib.h>
 

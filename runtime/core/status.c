@@ -37,11 +37,11 @@ const char *kjit_version(void)
 /* The public type numbers are the table's row numbers. */
 #define TYPE(id, name, class, bits, npy) \
     _Static_assert((int)KJIT_##id == (int)KJ_##id, "kjit_dtype and types.def differ");
-#include "types.def"
+#include "lang/types.def"
 #undef TYPE
 #define AGGREGATE(id, number, name, kind, elem, n) \
     _Static_assert((int)KJIT_##id == (int)KJ_##id, "kjit_dtype and aggregates.def differ");
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
 
 size_t kjit_dtype_size(kjit_dtype dtype)
@@ -76,7 +76,7 @@ static const struct {
     const char *name, *signature, *doc;
 } run_rows[] = {
 #define RUN(id, name, signature, doc) {name, signature, doc},
-#include "run_builtins.def"
+#include "lang/run_builtins.def"
 #undef RUN
 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "device.h"
+#include "device/device.h"
 
 enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, MAPPED = 1 << 20, CHECKED = 16 << 20 };
 

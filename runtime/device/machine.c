@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "device.h"
+#include "device/device.h"
 
 enum { FILE_SIZE = 8192 };
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "npy.h"
+#include "io/npy.h"
 
 enum { PREAMBLE = 12, MAX_HEADER = 1 << 20, PACK = 1 << 20, GROWTH_DIGITS = 21 };
 

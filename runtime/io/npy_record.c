@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npy.h"
+#include "io/npy.h"
 
 enum { PIECE = 1 << 20, DESCR = 32, NAME = 256 };
 

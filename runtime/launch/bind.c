@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format.h"
+#include "array/format.h"
 
 /* "f32[,]" or "T[,] with T = f32" */
 static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char buf[96])

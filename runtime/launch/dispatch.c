@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
+#include "launch/launch.h"
 
 /* ---- Packing ---- */
 

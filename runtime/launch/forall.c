@@ -1,6 +1,6 @@
 /* Launches for all of so many elements, whose blocks are chosen by what the device says of the
  * code; and what it says to those who ask. */
-#include "launch.h"
+#include "launch/launch.h"
 
 /* ---- For all of so many elements ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
+#include "launch/launch.h"
 
 typedef struct step {
     kj_prepared *launch;   /* or NULL, then it is a copy */

@@ -2,7 +2,7 @@
  * moved, and the device runs it. Nothing is allocated on the way of a launch without a stream. */
 #include <string.h>
 
-#include "launch.h"
+#include "launch/launch.h"
 
 /* ---- What launch-time expressions may ask ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
+#include "launch/launch.h"
 
 /* ---- Arguments of one's own ---- */
 

@@ -9,7 +9,7 @@
  * Only elements are moved, never what lies between them: a kernel's write to one view cannot bring
  * back old bytes beside it. In a stream the copies are queued around the launch, and the pieces are
  * the stream's where it can order them; each queued step holds the other memory that it uses. */
-#include "launch.h"
+#include "launch/launch.h"
 
 enum { ALIGNMENT = 256 };
 

@@ -3,8 +3,8 @@
  *
  * A key is text: a line for each thing that code depends on, then the source. Whoever reads a value
  * checks each length in it. */
-#include "cache.h"
-#include "npy.h"
+#include "module/cache.h"
+#include "io/npy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

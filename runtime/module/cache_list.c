@@ -1,7 +1,7 @@
 /* What is in the cache, for people: entries out, and why a module could use them or not. */
 #include <string.h>
 
-#include "cache.h"
+#include "module/cache.h"
 
 kjit_status kjit_cache_describe(kjit_context *ctx, kjit_cache_info *out)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parse.h"
+#include "parse/parse.h"
 #include "runtime.h"
 
 uint64_t kj_hash_name(const char *name)

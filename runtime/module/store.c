@@ -1,6 +1,6 @@
 /* A directory of values: opening it, one value in and out, locks, and what goes when it is full. */
-#include "store.h"
-#include "text.h"
+#include "module/store.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
+#include "module/cache.h"
 
 static uint64_t hash_key(const uint64_t *key, int n)
 {

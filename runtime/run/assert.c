@@ -1,5 +1,5 @@
 /* assert and assert_close. In: what should hold; out: nothing, or a failure with the values. */
-#include "run.h"
+#include "run/run.h"
 
 #include <complex.h>
 #include <inttypes.h>

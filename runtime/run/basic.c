@@ -1,5 +1,5 @@
 /* print, range, len, str, append. In: values; out: text for the writer, or a value. */
-#include "run.h"
+#include "run/run.h"
 
 static bool text_option(kj_run *r, const kj_rcall *c, int i, const char **text, size_t *len)
 {

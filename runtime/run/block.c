@@ -1,6 +1,6 @@
 /* kjit_run: a module's run block from its beginning to its end. In: a checked module and the
  * caller's options; out: what the block does, and a status with a sentence that shows the place. */
-#include "run.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Calls of a run block: what is called, and its arguments. In: a call; out: what it gives. The
  * builtins are the rows of run_builtins.def: arguments go to the parameters of their signatures. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct builtin_row {
 
 static const builtin_row rows[KJ_NRUN] = {
 #define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature},
-#include "run_builtins.def"
+#include "lang/run_builtins.def"
 #undef RUN
 };
 

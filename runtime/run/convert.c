@@ -1,6 +1,6 @@
 /* Values to types: f32(x), int(x), and the types that let, var and param declare. In: a value; out:
  * the value as that type, or a failure that says why not. */
-#include "run.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <stdlib.h>

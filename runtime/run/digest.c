@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "run.h"
+#include "run/run.h"
 
 static uint64_t mixed(uint64_t hash, uint64_t bits)
 {

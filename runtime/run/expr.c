@@ -1,6 +1,6 @@
 /* Expressions of a run block, evaluated as they stand in the AST. In: an expression; out: a value
  * with one reference. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <math.h>
 #include <string.h>

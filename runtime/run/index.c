@@ -1,6 +1,6 @@
 /* a[i, j:k] and a.shape, by Python's rules. In: a value and what stands in the brackets; out: a
  * place that can be read and assigned: an item, an element, or a view. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <string.h>
 

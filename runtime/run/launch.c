@@ -1,7 +1,7 @@
 /* Launches of a run block: k[grid, block, stream](args...) and k.forall(n, stream)(args...). In:
  * the call and its kernel; out: a launch. What k.max_cooperative_blocks(block)(args...) asks of a
  * launch goes the same way. */
-#include "run.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* array(items, dtype): nested lists of numbers to an array, and arrays to another element type. */
-#include "run.h"
+#include "run/run.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Array constructors: zeros, full, arange, linspace and their kin. In: shapes and numbers; out: new
  * host arrays. */
-#include "run.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>

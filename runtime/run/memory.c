@@ -1,6 +1,6 @@
 /* New arrays in memory of a kind: device_array, pinned_array, mapped_array, managed_array, and the
  * same like another. In: shapes, types, options; out: arrays with unspecified elements. */
-#include "run.h"
+#include "run/run.h"
 
 #include <string.h>
 

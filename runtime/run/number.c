@@ -1,5 +1,5 @@
 /* Numbers as people type them, on a command line or in int("12"): text in, a number out. */
-#include "run.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Numbers behave as in Python, with 64-bit ints that wrap and IEEE floats: int and float make a
  * float, `/` always makes one, a bool counts as 0 or 1. Integers divided by 0 are an error here,
  * where there is someone to tell. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <math.h>
 #include <string.h>

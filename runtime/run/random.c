@@ -17,7 +17,7 @@
  *   randint       v as for uniform f64:  low + (v * (high - low) >> 64)
  *
  * ln, cos and sin are computed here from IEEE operations: every machine gives the same bits. */
-#include "run.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>

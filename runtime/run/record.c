@@ -1,6 +1,6 @@
 /* Records in the run block. One record is an array without axes: an element is a view of it, and
  * P(...) a new one. In: tuples by place, or records; out: bytes where a record's fields are. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <string.h>
 

@@ -92,7 +92,7 @@ typedef enum kj_rflow { KJ_FLOW_NEXT, KJ_FLOW_BREAK, KJ_FLOW_CONTINUE, KJ_FLOW_R
 
 typedef enum kj_run_id {
 #define RUN(id, name, signature, doc) KJ_RUN_##id,
-#include "run_builtins.def"
+#include "lang/run_builtins.def"
 #undef RUN
     KJ_NRUN,
 } kj_run_id;

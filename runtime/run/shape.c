@@ -1,5 +1,5 @@
 /* Arrays in another shape: reshape, ravel, split. In: an array; out: views of its memory. */
-#include "run.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

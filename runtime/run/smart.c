@@ -1,5 +1,5 @@
 /* Smart arrays of run blocks. In: an array; out: a value that launches take, and its two sides. */
-#include "run.h"
+#include "run/run.h"
 
 bool kj_run_smart_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {

@@ -1,6 +1,6 @@
 /* Streams and events of run blocks. In: their handles; out: order between pieces of work, and
  * times. */
-#include "run.h"
+#include "run/run.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What to type when a file has kernels and no run block. In: the kernels' declarations; out: a run
  * block for the first of them that can be pasted as it is. */
-#include "run.h"
+#include "run/run.h"
 
 #include <inttypes.h>
 #include <string.h>

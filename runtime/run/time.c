@@ -1,6 +1,6 @@
 /* What --time says: a line a compilation, launch and copy. In: the context's timings; out: text for
  * the report. */
-#include "run.h"
+#include "run/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Files, and copies between host and device. In: paths and arrays; out: arrays. */
-#include "run.h"
+#include "run/run.h"
 
 static kjit_array *array_of(kj_rvalue v)
 {

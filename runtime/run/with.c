@@ -2,7 +2,7 @@
  * names. */
 #include <stdlib.h>
 
-#include "run.h"
+#include "run/run.h"
 
 /* ---- What only `with` takes ---- */
 

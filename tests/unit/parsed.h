@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "ast.h"
+#include "parse/ast.h"
 
 typedef struct parsed {
     jmp_buf fail;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
+#include "base/arena.h"
 
 static void aligned_and_zeroed(void **state)
 {

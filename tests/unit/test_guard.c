@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/guard.h"
 #include "compile.h"
-#include "guard.h"
 #include "identity.h"
 
 /* C++'s operator new, and what LLVM calls where it gives up. */

@@ -9,7 +9,7 @@
 
 #include "compile.h"
 #include "device/cpu/cpu.h"
-#include "half.h"
+#include "lang/half.h"
 
 enum { ALL = 1 << 16, ARRAYS = 6, BLOCK = 64 };
 

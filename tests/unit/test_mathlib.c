@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 
 #include "device/cpu/object.h"
-#include "mathlib.h"
+#include "target/mathlib.h"
 
 enum { LANES = 16, SAMPLES = 40000 / LANES * LANES, WIDTHS = 2 };
 

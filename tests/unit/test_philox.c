@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "run.h"
+#include "run/run.h"
 
 static void known_answers(void **state)
 {

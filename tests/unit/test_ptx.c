@@ -6,7 +6,7 @@
 
 #include "compile.h"
 #include "identity.h"
-#include "target.h"
+#include "target/target.h"
 
 typedef struct built {
     parsed p;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ptx_version.h"
+#include "target/ptx_version.h"
 
 static void of_driver(void **state)
 {

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store.h"
+#include "module/store.h"
 
 static char folder[] = "/tmp/kjit-store-XXXXXX", path[64];
 

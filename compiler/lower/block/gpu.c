@@ -5,7 +5,7 @@
  * from one end of the kernel to the other, so there are no regions and no homes; a barrier is an
  * instruction. Arrays stand in address spaces of their own, and where the launch is small, sizes
  * and indices are 32 bits wide. */
-#include "lower.h"
+#include "lower/lower.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Loops over the gangs of a block, and the variables that live from one region to the next. */
-#include "guard.h"
-#include "lower.h"
+#include "base/guard.h"
+#include "lower/lower.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Builtin functions on tiles: LLVM's intrinsics, the math library's functions, and a few of our
  * own. */
-#include "guard.h"
-#include "lower.h"
-#include "mathlib.h"
+#include "base/guard.h"
+#include "lower/lower.h"
+#include "target/mathlib.h"
 
 #include <math.h>
 

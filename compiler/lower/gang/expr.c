@@ -1,5 +1,5 @@
 /* Expressions: a typed scalar expression becomes a tile for the gang's threads. */
-#include "lower.h"
+#include "lower/lower.h"
 
 LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name)
 {

@@ -1,6 +1,6 @@
 /* Places in the source, noted on instructions, for profilers and debuggers of a GPU: PTX has
  * directives for them. */
-#include "lower.h"
+#include "lower/lower.h"
 
 #include <string.h>
 

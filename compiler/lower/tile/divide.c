@@ -1,5 +1,5 @@
 /* Integer division of tiles: floor division and modulo as the language defines them. */
-#include "lower.h"
+#include "lower/lower.h"
 
 static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
 {

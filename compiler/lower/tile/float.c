@@ -5,8 +5,8 @@
  * Where the quotient is not large, one fused multiply-add gives the remainder exactly, for the
  * quotient rounded down is an integer that is right or one too large; else fmod does, which takes
  * longer. f16 and bf16 are computed in f32. */
-#include "half.h"
-#include "lower.h"
+#include "lang/half.h"
+#include "lower/lower.h"
 
 #include <math.h>
 #include <stdio.h>

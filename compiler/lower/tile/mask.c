@@ -1,5 +1,5 @@
 /* Masks: which threads of a gang run. */
-#include "lower.h"
+#include "lower/lower.h"
 
 const kj_mask kj_all = {.kind = KJ_ALL}, kj_none = {.kind = KJ_NONE};
 

@@ -9,7 +9,7 @@
  *   normal        b = i / 2: sqrt(-2 ln u) cos(2 pi t), u of the first two words, t of the others,
  *                 a quarter less for odd i, which makes the cosine a sine. In f32, the upper word
  *                 of either: ln, sqrt and cos are the math library's in the number's own type. */
-#include "lower.h"
+#include "lower/lower.h"
 
 static kj_tile number(kj_lower *lo, kj_dtype type, uint64_t i)
 {

@@ -2,7 +2,7 @@
  * laid out in memory. */
 #include <string.h>
 
-#include "sema_impl.h"
+#include "sema/sema_impl.h"
 
 /* ---- Aggregates ---- */
 

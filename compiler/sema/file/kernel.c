@@ -1,8 +1,8 @@
 /* One specialisation of a kernel: attributes, parameters, requires, body. */
 #include <string.h>
 
-#include "sema_impl.h"
-#include "uniform.h"
+#include "analysis/uniform.h"
+#include "sema/sema_impl.h"
 
 /* ---- Attributes ---- */
 

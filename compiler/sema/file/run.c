@@ -2,7 +2,7 @@
  * runs. */
 #include <string.h>
 
-#include "sema_impl.h"
+#include "sema/sema_impl.h"
 
 static void check_stmts(kj_sema *s, const kj_stmt *st, int loops);
 
@@ -57,7 +57,7 @@ static kj_scope *run_scope(kj_sema *s)
         add_name(s, scope, kj_types[t].name, strlen(kj_types[t].name), KJ_SYM_TYPE, t);
 #define AGGREGATE(id, number, text, kind, elem, n) \
     add_name(s, scope, text, strlen(text), KJ_SYM_TYPE, number);
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
     add_name(s, scope, "inf", 3, KJ_SYM_VALUE, 0);
     add_name(s, scope, "nan", 3, KJ_SYM_VALUE, 0);

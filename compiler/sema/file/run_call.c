@@ -2,11 +2,11 @@
  * kernels. */
 #include <string.h>
 
-#include "sema_impl.h"
+#include "sema/sema_impl.h"
 
 typedef enum run_id {
 #define RUN(id, name, signature, doc) RUN_##id,
-#include "run_builtins.def"
+#include "lang/run_builtins.def"
 #undef RUN
     NRUN,
 } run_id;
@@ -15,7 +15,7 @@ static const struct {
     const char *name, *signature;
 } run_names[NRUN] = {
 #define RUN(id, name, signature, doc) {name, signature},
-#include "run_builtins.def"
+#include "lang/run_builtins.def"
 #undef RUN
 };
 

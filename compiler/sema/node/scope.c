@@ -2,7 +2,7 @@
  * about unknown names. */
 #include <string.h>
 
-#include "sema_impl.h"
+#include "sema/sema_impl.h"
 
 struct kj_scope {
     kj_scope *up;
@@ -194,10 +194,10 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
     kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
     static const char *const own[] = {
 #define TYPE(id, text, class, bits, npy) text,
-#include "types.def"
+#include "lang/types.def"
 #undef TYPE
 #define AGGREGATE(id, number, text, kind, elem, n) text,
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
     };
     if (!kj_is_shown(s->diag, m) || hint_habit(s, m, name))
@@ -233,7 +233,7 @@ kj_scope *kj_predefined(kj_arena *arena)
 #define AGGREGATE(id, number, text, kind, elem, n) \
     kj_scope_add(arena, scope, kj_intern(arena, text, strlen(text)), none, KJ_SYM_TYPE)->type = \
         KJ_##id;
-#include "aggregates.def"
+#include "lang/aggregates.def"
 #undef AGGREGATE
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const char *text = kj_builtins[id].name, *dot = strchr(text, '.');

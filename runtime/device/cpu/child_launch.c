@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "device/cpu/cpu.h"
 
 enum { MOST_BYTES = 1 << 30 }; /* of a generation's launches */
 

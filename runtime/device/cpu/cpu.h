@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "device.h"
-#include "guard.h"
+#include "base/guard.h"
+#include "device/device.h"
 
 /* ---- The pool (pool.c) ---- */
 

@@ -1,6 +1,6 @@
 /* The CPU as a device: its table of operations, and what there is to say about it. */
-#include "cpu.h"
-#include "dlpack.h"
+#include "array/dlpack.h"
+#include "device/cpu/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

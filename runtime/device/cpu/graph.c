@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "device/cpu/cpu.h"
 
 struct kj_graph {
     int n;

@@ -4,7 +4,7 @@
  * its own. */
 #include <string.h>
 
-#include "cpu.h"
+#include "device/cpu/cpu.h"
 
 typedef struct grid {
     kj_host_entry entry;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpu.h"
+#include "device/cpu/cpu.h"
 
 enum { PAGE = 4096 };
 

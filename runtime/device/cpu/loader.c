@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cpu.h"
-#include "object.h"
+#include "device/cpu/cpu.h"
+#include "device/cpu/object.h"
 
 /* The memory as it is written, and as it runs: one place, or two. */
 typedef struct pages {

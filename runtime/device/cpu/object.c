@@ -4,7 +4,7 @@
  * references between them. They are laid out side by side, so that every reference reaches. What
  * code may call in the process is the table `host` and nothing else: each of its functions has a
  * jump behind the sections. */
-#include "object.h"
+#include "device/cpu/object.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <elf.h>
 
-#include "device.h"
+#include "device/device.h"
 
 enum { KJ_OBJECT_SECTIONS = 256 };
 

@@ -12,8 +12,8 @@
  * estimate. A slot's state is one word: OPEN lets workers in, the low bits count those inside. A
  * stale look at a slot is harmless: joining is a compare-and-swap, and a slot that was closed and
  * opened again in between is simply a newer launch. */
-#include "cpu.h"
-#include "float_env.h"
+#include "base/float_env.h"
+#include "device/cpu/cpu.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -5,7 +5,7 @@
  * comparison a queue. Everything is guarded by the device's one lock; tasks run without it. */
 #include <stdlib.h>
 
-#include "cpu.h"
+#include "device/cpu/cpu.h"
 
 struct kj_queue {
     kj_queues *all;

@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 enum { RESTING, RUNNING, CANCELLED };
 

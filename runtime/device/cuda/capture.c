@@ -8,7 +8,7 @@
  *
  * A stream that is captured is another matter: work put there becomes a part of the graph, and
  * asking for its end breaks the capture. kjit asks before it touches a stream that others know. */
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* ---- The thread's mode ---- */
 

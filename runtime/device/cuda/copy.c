@@ -9,7 +9,7 @@
  * buffer, since one step of the stream follows the other. */
 #include <stdlib.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* ---- Boxes ---- */
 

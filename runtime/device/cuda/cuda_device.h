@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "device.h"
-#include "driver.h"
+#include "device/cuda/driver.h"
+#include "device/device.h"
 
 /* ---- The driver and its results (driver.c, error.c) ---- */
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_device.h"
-#include "dlpack.h"
-#include "ptx_version.h"
-#include "text.h"
+#include "array/dlpack.h"
+#include "base/text.h"
+#include "device/cuda/cuda_device.h"
+#include "target/ptx_version.h"
 
 static int cuda_count(void)
 {
@@ -199,7 +199,7 @@ static kjit_status cuda_attribute(kj_device *dev, kjit_attribute attribute, int6
 {
     static const kj_cu_device_attribute drivers[] = {
 #define ATTRIBUTE(name, drivers, number) [KJIT_ATTRIBUTE_##name] = KJ_CU_DEVICE_##drivers,
-#include "attribute.def"
+#include "device/cuda/attribute.def"
 #undef ATTRIBUTE
     };
     int value;

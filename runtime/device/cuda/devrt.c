@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_device.h"
-#include "text.h"
+#include "base/text.h"
+#include "device/cuda/cuda_device.h"
 
 #define NAME "libcudadevrt.a"
 

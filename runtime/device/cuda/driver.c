@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda_device.h"
-#include "ptx_version.h"
-#include "text.h"
+#include "base/text.h"
+#include "device/cuda/cuda_device.h"
+#include "target/ptx_version.h"
 
 /* CUDA 11.8, the oldest that kjit works with, came with this driver. */
 #define OLDEST "11.8"
@@ -44,7 +44,7 @@ static const struct {
 } entries[] = {
 #define CU(name, suffix, version, need, params) \
     {"cu" #name, "cu" #name #suffix, version, need, offsetof(kj_cuda_driver, name)},
-#include "driver.def"
+#include "device/cuda/driver.def"
 #undef CU
 };
 

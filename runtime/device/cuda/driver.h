@@ -28,14 +28,14 @@ typedef unsigned kj_cu_result;
 enum {
     KJ_CU_SUCCESS = 0,
 #define CUDA_ERROR(name, code, status, lost, text) KJ_CU_##name = code,
-#include "error.def"
+#include "device/cuda/error.def"
 #undef CUDA_ERROR
 };
 
 typedef unsigned kj_cu_device_attribute;
 enum {
 #define ATTRIBUTE(name, drivers, number) KJ_CU_DEVICE_##drivers = number,
-#include "attribute.def"
+#include "device/cuda/attribute.def"
 #undef ATTRIBUTE
 };
 
@@ -139,7 +139,7 @@ typedef struct kj_cuda_driver {
     int ndevices;
     kj_cuda_chip devices[KJ_CUDA_MAX_DEVICES];
 #define CU(name, suffix, version, need, params) kj_cu_result(*name) params;
-#include "driver.def"
+#include "device/cuda/driver.def"
 #undef CU
 } kj_cuda_driver;
 

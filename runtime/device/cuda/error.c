@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_device.h"
-#include "text.h"
+#include "base/text.h"
+#include "device/cuda/cuda_device.h"
 
 typedef enum after { LIVES, LOST } after;
 
@@ -19,7 +19,7 @@ typedef struct meaning {
 static const meaning meanings[] = {
 #define CUDA_ERROR(name, code, status, after, text) \
     {code, "CUDA_ERROR_" #name, KJIT_##status, after, text},
-#include "error.def"
+#include "device/cuda/error.def"
 #undef CUDA_ERROR
 };
 

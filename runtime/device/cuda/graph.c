@@ -5,7 +5,7 @@
  * threads at once, so a lock is held around each call. */
 #include <stdlib.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 struct kj_graph {
     kj_cu_graph_exec exec;

@@ -1,7 +1,7 @@
 /* Device memory of other processes, by the driver's handles. */
 #include <string.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 _Static_assert(sizeof(kj_cu_ipc_handle) <= KJ_SHARE_HANDLE, "a handle holds it");
 

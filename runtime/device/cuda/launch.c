@@ -1,8 +1,8 @@
 /* Launches: a kernel's parameters are the launch's slots where they are. */
 #include <stdlib.h>
 
-#include "cuda_device.h"
-#include "room.h"
+#include "core/room.h"
+#include "device/cuda/cuda_device.h"
 
 static const char *name_of(const kj_launch_call *call)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* What the driver's compiler says, and the options that make it do so. */
 typedef struct jit_log {

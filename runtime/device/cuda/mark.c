@@ -2,7 +2,7 @@
  * a queue waits for them too. */
 #include <stdlib.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 struct kj_mark {
     kj_device *dev;

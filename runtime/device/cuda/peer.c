@@ -1,5 +1,5 @@
 /* The memory of other GPUs: who reaches it, and rows between two of them. */
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 kj_reach kj_cuda_peer(kj_device *dev, const kj_device *other)
 {

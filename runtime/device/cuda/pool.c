@@ -3,7 +3,7 @@
  * Memory is only ever released when no work uses it, and is handed out when the pool's stream has
  * caught up, so it can be used in every stream. The pool keeps what is released until memory runs
  * out. */
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* ---- The pool ---- */
 

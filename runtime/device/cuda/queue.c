@@ -1,7 +1,7 @@
 /* Queues: streams with lists of what was put into them, and who ends it. */
 #include <stdlib.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* ---- Events ---- */
 

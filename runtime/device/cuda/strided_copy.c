@@ -3,7 +3,7 @@
  * The kernel takes any strides, and each thread moves one element at a time: element i of the
  * transfer, counted along the axes with the last one fastest, so that neighbours write
  * neighbours. */
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* An axis of extent 1, as those are that a transfer doesn't have, costs a comparison. */
 #define AXIS(k, extent, dst, src) \

@@ -2,7 +2,7 @@
  * whose time on the host's clock is known. */
 #include <stdlib.h>
 
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 /* The driver gives milliseconds as a float: half a microsecond of it after so many. */
 enum { BASE_MS = 8000 };

@@ -1,6 +1,6 @@
 /* The modules of expressions, kept by their source text for as long as their context lives. In: a
  * text; out: its module, compiled the first time it is asked for. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Functions on whole arrays. In: a builtin and its arguments, arrays among them; out: a node that
  * stands for the result, or for several results a tuple of them, or a failure that says which
  * argument does not go. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The axes a kernel runs over. In: the shape of a result and the arrays that stretch to it; out: as
  * few axes as those arrays allow, the fastest last, and a view of each array for the kernel. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdlib.h>
 #include <string.h>

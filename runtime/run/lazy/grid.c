@@ -1,6 +1,6 @@
 /* Threads of expressions' kernels. In: the axes of a domain and their extents; out: the blocks of a
  * launch, and the text by which a thread finds its position i0, i1, ... */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Kernels of expressions, launched. In: parameters, a body and arguments; out: a launch that has
  * finished. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef KJ_LAZY_H
 #define KJ_LAZY_H
 
-#include "run.h"
+#include "run/run.h"
 
 /* A tree that would pass these is computed in parts. */
 enum { KJ_LAZY_OPERANDS = 3, KJ_LAZY_LEAVES = 64, KJ_LAZY_DEPTH = 100 };

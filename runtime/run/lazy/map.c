@@ -1,6 +1,6 @@
 /* Element-wise expressions. In: a tree, and perhaps the array it is stored into; out: one launch
  * that computes each element and stores it. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <string.h>
 

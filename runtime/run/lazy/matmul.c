@@ -5,7 +5,7 @@
  * over: pieces of both operands come into shared memory, and a thread has 4 x 4 sums in registers.
  * An element's products are added in order of that axis, in the elements' type (f32 for halves);
  * where the axis is long and the result small, in pieces of it, which are joined as sum does. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Trees of element-wise operations. In: an operator or function and its operands; out: a node with
  * the type and shape of the result, or a failure that says which operand does not go. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

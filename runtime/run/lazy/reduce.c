@@ -1,6 +1,6 @@
 /* sum, mean, min, max, argmin, argmax, any and all of arrays and expressions, whole or along axes,
  * and cumsum. In: a call; out: a number, or an array. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Reductions on the host: of arrays that fit a chunk, and of what the device left of larger ones.
  * In: the elements in order; out: a number. The order of additions is lazy_fold.c's, so a small
  * array gives the same bits here and there. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * chunk of it: thread t its elements t, t + LANES, ..., and a tree joins the threads. Where it
  * stays, a thread takes RUN elements one after the other. What is left of the chunks is reduced
  * the same way again, until there is one. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * chunk, tile by tile: a thread sums its stretch of a tile, and the threads' sums are cumulated in
  * rounds; else a thread takes a chunk. The order of additions is fixed by the shape alone, as that
  * of reductions is. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Trees as the source text of a kernel. In: a tree and the domain it is computed over; out: the
  * expression, the kernel's parameters and the arguments for them. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The kernel vocabulary's arithmetic, bits and math on a run block's numbers. In: numbers; out: a
  * number. Math functions work in f64, by the C library. */
-#include "run.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Values as Python and NumPy print them. In: values; out: text. */
-#include "run.h"
+#include "run/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

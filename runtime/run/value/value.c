@@ -1,6 +1,6 @@
 /* Values of a run block and the names that hold them. In: scalars and handles; out: counted
  * references. */
-#include "lazy.h"
+#include "run/lazy/lazy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Who may use whom: tools/layers.py BUILD, a part of `make lint`.
+
+A file belongs to the layer that names its path in LAYERS, by the longest part of it. It includes headers and calls
+functions of its own layer and of those above it in the list, never of those below; and files that use each other in a
+circle share a folder. What is used is read from the #include lines and from the objects in BUILD/obj. EXCEPTIONS names
+the uses that are wrong and still there: one that is not there any more has to go from it.
+
+Prints each wrong use as `file -> file: symbol`, then the circles of more than one file; the exit status is 1 when there
+is a use that is wrong and no exception, an exception too many, or a circle through several folders."""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LAYERS = """
+compiler/base       memory, text, places, messages
+compiler/lang       what the language is: tables, and arithmetic on its values
+compiler/kernel.h   what compiled code and a launch agree on
+compiler/parse      text -> tokens -> AST
+grammar             the same: what flex and bison read
+compiler/tast       the typed AST: nodes, visits, text, evaluation on the host
+compiler/analysis   what is known of a typed kernel: uniformity, regions between barriers
+compiler/sema       declarations of a program
+compiler/sema/node  nodes and scopes
+compiler/sema/value arithmetic on operands
+compiler/sema/body  walks over expressions and statements
+compiler/sema/file  AST -> typed AST: declarations
+compiler/target     LLVM module -> code
+compiler/lower      typed AST -> LLVM IR
+compiler/lower/ir   LLVM helpers
+compiler/lower/tile values of a gang
+compiler/lower/memory accesses
+compiler/lower/gang one gang
+compiler/lower/block a block and its entry
+compiler            the pipeline
+runtime/device      what a device fills in
+runtime/device/cpu  this one
+runtime/device/cuda and that one
+runtime/core        handles, contexts, errors, threads, deferred release
+runtime/stream      order of work, events, traces
+runtime/array       memory, shapes, copies
+runtime/io          files of arrays
+runtime/module      sources, variants, their cache
+runtime/launch      arguments -> work on its way
+runtime/run/value   values of run blocks
+runtime/run/lazy    fused array expressions
+runtime/run         the interpreter
+runtime             opening and closing all of that
+"""
+NAMES = [line.split()[0] for line in LAYERS.strip().splitlines()]
+EXCEPTIONS = ROOT / "tools" / "layers.txt"
+
+
+def layer(path):
+    """The layer's place in the list."""
+    fitting = [name for name in NAMES if path == name or path.startswith(name + "/")]
+    if not fitting:
+        sys.exit(f"tools/layers.py: {path} belongs to no layer")
+    return NAMES.index(max(fitting, key=len))
+
+
+def sources():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "compiler", "runtime", "grammar"], cwd=ROOT,
+                            capture_output=True, text=True, check=True).stdout.split()
+    return [path for path in listed if (ROOT / path).exists()]
+
+
+def included(files):
+    """(file, header) of each #include of a header of ours."""
+    known = set(files)
+    for path in files:
+        for name in re.findall(r'^\s*#\s*include "([^"]+)"', (ROOT / path).read_text(), re.MULTILINE):
+            places = [str(pathlib.PurePosixPath(folder) / name) for folder in ("compiler", "runtime", pathlib.PurePosixPath(path).parent)]
+            yield from ((path, place, "#include") for place in places if place in known)
+
+
+def called(files, build):
+    """(file, file, symbol) of each symbol that one file's object has from another's."""
+    defined, used = {}, []
+    objects = {path: build / "obj" / (path[:-2] + ".o") for path in files if path.endswith(".c")}
+    objects["grammar/knl.l"], objects["grammar/knl.y"] = build / "gen/knl.lex.o", build / "gen/knl.tab.o"
+    for path, file in objects.items():
+        listed = subprocess.run(["nm", file], capture_output=True, text=True, check=True).stdout
+        for kind, symbol in re.findall(r"^[ 0-9a-f]* ([A-Z]) (\S+)$", listed, re.MULTILINE):
+            if kind == "U":
+                used.append((path, symbol))
+            else:
+                defined[symbol] = path
+    return [(path, defined[symbol], symbol) for path, symbol in used if symbol in defined]
+
+
+def circles(edges):
+    """The sets of files that reach each other (Tarjan's algorithm), those of several files."""
+    follow = collections.defaultdict(set)
+    for a, b in edges:
+        follow[a].add(b)
+    number, low, stack, on, found = {}, {}, [], set(), []
+
+    def visit(a):
+        number[a] = low[a] = len(number)
+        stack.append(a)
+        on.add(a)
+        for b in follow[a]:
+            if b not in number:
+                visit(b)
+                low[a] = min(low[a], low[b])
+            elif b in on:
+                low[a] = min(low[a], number[b])
+        if low[a] == number[a]:
+            circle = []
+            while not circle or circle[-1] != a:
+                circle.append(stack.pop())
+                on.discard(circle[-1])
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for a in sorted(follow):
+        if a not in number:
+            visit(a)
+    return sorted(found, key=len, reverse=True)
+
+
+def main():
+    sys.setrecursionlimit(10000)
+    build = ROOT / sys.argv[1]
+    files = sources()
+    links = called(files, build)
+    uses = list(included(files)) + links
+    wrong = {f"{a} -> {b}: {what}" for a, b, what in uses if layer(a) < layer(b)}
+    excused = set(EXCEPTIONS.read_text().split("\n")) - {""} if EXCEPTIONS.exists() else set()
+    failed = False
+    for use in sorted(wrong - excused):
+        print(f"  {use}")
+        failed = True
+    for use in sorted(excused - wrong):
+        print(f"  {EXCEPTIONS.name}: this is no exception any more: {use}")
+        failed = True
+    if wrong & excused:
+        print(f"  {len(wrong & excused)} uses of layers below are excused in {EXCEPTIONS.relative_to(ROOT)}")
+    for circle in circles({(a, b) for a, b, _ in links if a != b and f"{a} -> {b}: {_}" not in excused}):
+        folders = {str(pathlib.PurePosixPath(path).parent) for path in circle}
+        if len(folders) > 1:
+            failed = True
+        print(f"  a circle of {len(circle)} files in {', '.join(sorted(folders))}: {' '.join(pathlib.PurePosixPath(p).name for p in circle)}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
