@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/guard.h"
+#include "sema/program.h"
 #include "target/target.h"
+#include "tast/tast.h"
 
 static bool keep(kj_code *out, const void *bytes, size_t size)
 {
@@ -80,15 +82,70 @@ static void unit_open(unit *s, const char *name, const kj_source *source)
     s->source = source;
 }
 
-/* Names the entries of the kernels that kernel i launches: kj_step$1, ... ; n are named already. */
-static int name_children(kj_arena *arena, kj_code *out, int n)
+/* ---- What a launch must know ---- */
+
+static void describe_params(kj_arena *arena, kj_kernel_info *info, const kj_tkernel *k)
 {
-    for (kj_child *c = out->kernel->children; c; c = c->next, out->nchildren++)
+    info->params = KJ_NEW_ARRAY(arena, kj_param_info, (size_t)k->nparams + 1);
+    info->nparams = k->nparams;
+    info->nslots = 1; /* the report */
+    for (int i = 0; i < k->nparams; i++) {
+        const kj_tarray *a = k->params[i].array;
+        if (a)
+            info->params[i] = (kj_param_info){true, a->read, a->written, a->ndim};
+        info->nslots += a ? 1 + 2 * a->ndim : 1;
+    }
+}
+
+static void describe_roots(kj_arena *arena, kj_kernel_info *info, const kj_program *program,
+                           const kj_tkernel *k)
+{
+    bool known = true;
+    info->filled = KJ_NEW_ARRAY(arena, const kj_filled_info *, (size_t)k->nroots + 1);
+    for (int i = 0; i < k->nroots; i++) {
+        const kj_tarray *root = k->roots[i];
+        if (root->filled)
+            info->filled[info->nfilled++] = &program->filled[root->filled - 1];
+        if (root->space == KJ_SHARED && root->static_count == 0)
+            known = false;
+    }
+    info->shared = known ? kj_shared_bytes(info, NULL) : -1;
+}
+
+static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program,
+                                      const kj_tkernel *k)
+{
+    kj_kernel_info *info = KJ_NEW(arena, kj_kernel_info);
+    *info = (kj_kernel_info){.name = k->name,
+                             .sites = k->sites,
+                             .nsites = k->nsites,
+                             .prints = k->prints,
+                             .conditions = k->requires != NULL,
+                             .launches = k->children != NULL,
+                             .grid_sync = k->grid_sync != NULL,
+                             .typed = k};
+    if (k->children)
+        info->launch = k->children->span;
+    if (k->grid_sync)
+        info->grid_sync_at = k->grid_sync->span;
+    memcpy(info->block, k->block, sizeof k->block);
+    describe_params(arena, info, k);
+    describe_roots(arena, info, program, k);
+    return info;
+}
+
+/* ---- The steps ---- */
+
+/* Names the entries of the kernels that kernel i launches: kj_step$1, ... ; n are named already. */
+static int name_children(kj_arena *arena, const kj_program *program, kj_code *out, int n)
+{
+    for (kj_child *c = out->kernel->typed->children; c; c = c->next, out->nchildren++)
         c->entry = kj_arena_printf(arena, "kj_%s$%d", c->decl->name, ++n);
     out->children = KJ_NEW_ARRAY(arena, kj_code, (size_t)out->nchildren + 1);
     int i = 0;
-    for (const kj_child *c = out->kernel->children; c; c = c->next)
-        out->children[i++] = (kj_code){.entry = c->entry, .kernel = c->kernel};
+    for (const kj_child *c = out->kernel->typed->children; c; c = c->next)
+        out->children[i++] =
+            (kj_code){.entry = c->entry, .kernel = describe(arena, program, c->kernel)};
     return n;
 }
 
@@ -97,7 +154,7 @@ static void refuse_large(kj_diag *diag, LLVMModuleRef module, const kj_code *out
     int size = kj_target_largest(module);
     if (size <= KJ_MAX_CODE)
         return;
-    kj_message *m = kj_error(diag, out->kernel->span, "too-large",
+    kj_message *m = kj_error(diag, out->kernel->typed->span, "too-large",
                              "'%s' is too large: %d instructions (at most %d)", out->kernel->name,
                              size, KJ_MAX_CODE);
     kj_hint(diag, m, "split it into several kernels");
@@ -157,7 +214,7 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
         return kj_message_of("out of memory");
     out->stack = s->stack;
     if (s->stack > KJ_MAX_STACK) {
-        const kj_tkernel *k = out->kernel;
+        const kj_tkernel *k = out->kernel->typed;
         kj_message *m = kj_error(diag, k->span, "too-large",
                                  "'%s' has more values at once than there is stack for: %lld KiB",
                                  k->name, (long long)(s->stack >> 10));
@@ -194,7 +251,7 @@ static bool keep_trees(kj_arena *arena, kj_code *out, int n)
         for (int k = -1; k < out[i].nchildren; k++)
             text = kj_arena_printf(
                 arena, "%s%s", text,
-                kj_tast_dump(arena, k < 0 ? out[i].kernel : out[i].children[k].kernel));
+                kj_tast_dump(arena, (k < 0 ? &out[i] : &out[i].children[k])->kernel->typed));
     return keep(out, text, strlen(text));
 }
 
@@ -204,10 +261,12 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
                        kj_code *out)
 {
     *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
-    out->kernel = kj_sema_kernel(arena, diag, program, kernel, spec);
-    if (out->kernel)
-        *children = name_children(arena, out, *children);
-    return out->kernel != NULL;
+    const kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
+    if (!typed)
+        return false;
+    out->kernel = describe(arena, program, typed);
+    *children = name_children(arena, program, out, *children);
+    return true;
 }
 
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
@@ -220,7 +279,7 @@ bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
 static bool generate_all(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
                          kj_stage stage, kj_code *out, int n)
 {
-    const kj_tkernel *first = out[0].kernel;
+    const kj_tkernel *first = out[0].kernel->typed;
     unit s;
     if (!kj_has_room())
         kj_break(KJ_NO_ROOM, "out of memory");
@@ -265,24 +324,4 @@ void kj_code_free(kj_code *code)
 {
     free(code->bytes);
     code->bytes = NULL;
-}
-
-int64_t kj_shared_bytes(const kj_tkernel *kernel, const kj_eval_env *env)
-{
-    int64_t total = 0;
-    for (int i = 0; i < kernel->nroots; i++) {
-        const kj_tarray *a = kernel->roots[i];
-        if (a->space != KJ_SHARED)
-            continue;
-        int64_t bytes = kj_elem_size(a);
-        for (int d = 0; d < a->ndim; d++) {
-            kj_value v;
-            if (!kj_eval(a->shape[d], env, &v) || v.i < 0 ||
-                __builtin_mul_overflow(bytes, v.i, &bytes))
-                return -1;
-        }
-        if (bytes > INT64_MAX - 63 || __builtin_add_overflow(total, (bytes + 63) / 64 * 64, &total))
-            return -1;
-    }
-    return total;
 }

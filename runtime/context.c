@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime.h"
+#include "module/module.h"
+#include "module/store.h"
 
 enum { PAGE = 4096 };
 
@@ -25,40 +26,9 @@ static const unsigned char *alive_page(void)
     return page;
 }
 
-bool kj_forked(const kjit_context *ctx)
+/* Nobody holds it any more. */
+static void end(kjit_context *ctx)
 {
-    return ctx->alive ? !*ctx->alive : ctx->pid != getpid();
-}
-
-/* The context whose function of the program's this thread is in, or NULL. */
-static _Thread_local const kjit_context *called_by;
-
-const kjit_context *kj_call_out(const kjit_context *ctx)
-{
-    const kjit_context *before = called_by;
-    called_by = ctx;
-    return before;
-}
-
-kjit_status kj_enter(const kjit_context *ctx)
-{
-    if (called_by == ctx)
-        return kj_fail(NULL, KJIT_INVALID, "a function that the context calls may not use it");
-    if (!kj_forked(ctx))
-        return KJIT_OK;
-    return kj_fail(NULL, KJIT_NO_DEVICE,
-                   "the context was made before a fork: a child process has to make its own");
-}
-
-void kj_context_hold(kjit_context *ctx)
-{
-    atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
-}
-
-void kj_context_drop(kjit_context *ctx)
-{
-    if (!kj_pending_let_go(ctx))
-        return;
     kj_threads_end(ctx);
     kj_allocator_end(ctx);
     ctx->ops->close(ctx->dev);
@@ -67,13 +37,13 @@ void kj_context_drop(kjit_context *ctx)
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->legacy.lock);
     pthread_mutex_destroy(&ctx->tracer.lock);
-    pthread_mutex_destroy(&ctx->spares.lock);
+    pthread_mutex_destroy(&ctx->spares->lock);
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
     kj_pendings_destroy(&ctx->pendings);
     kj_str_free(&ctx->printed);
     if (ctx->store_opened)
-        kj_store_close(&ctx->store);
+        kj_store_close(ctx->store);
     free(ctx->cache_path);
     kj_records_free(ctx->records);
     kj_handle_free(ctx);
@@ -157,11 +127,22 @@ static kjit_status furnish(kjit_context *ctx, const kjit_context_options *option
     return status;
 }
 
+/* A context, and what it points to. */
+typedef struct house {
+    kjit_context ctx;
+    kj_store store;
+    kj_spares spares;
+} house;
+
 static kjit_context *new_context(const opening *o)
 {
-    kjit_context *ctx = kj_handle_new(KJ_CONTEXT, sizeof *ctx);
-    if (!ctx)
+    house *all = kj_handle_new(KJ_CONTEXT, sizeof *all);
+    if (!all)
         return NULL;
+    kjit_context *ctx = &all->ctx;
+    ctx->store = &all->store;
+    ctx->spares = &all->spares;
+    ctx->end = end;
     ctx->ops = o->ops;
     ctx->dev = o->dev;
     ctx->ordinal = o->ordinal;
@@ -199,7 +180,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->tracer.lock, NULL);
-    pthread_mutex_init(&ctx->spares.lock, NULL);
+    pthread_mutex_init(&ctx->spares->lock, NULL);
     pthread_mutex_init(&ctx->print_lock, NULL);
     pthread_mutex_init(&ctx->run_lock, NULL);
     ctx->alive = alive_page();
@@ -240,17 +221,6 @@ void kjit_context_destroy(kjit_context *ctx)
     kj_context_drop(ctx);
 }
 
-kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out)
-{
-    kjit_status status = kj_enter_context(ctx);
-    if (status != KJIT_OK)
-        return status;
-    if (!out)
-        return kj_no_out(ctx);
-    ctx->ops->describe(ctx->dev, ctx->ordinal, out);
-    return KJIT_OK;
-}
-
 int kjit_devices(kjit_device_info *out, int max)
 {
     int n = 0;
@@ -273,9 +243,4 @@ const char *kjit_device_absent(const char *kind)
             return ops->absent();
     }
     return NULL;
-}
-
-void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook)
-{
-    atomic_store(&ctx->timing, hook);
 }

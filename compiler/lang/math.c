@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lang/half.h"
-#include "sema/sema_impl.h"
+#include "lang/types.h"
 
 static kj_value int_result(kj_dtype type, uint64_t u)
 {

@@ -104,7 +104,7 @@ static const char *name(kj_arena *arena, const kj_compile_options *options)
 
 static void lower(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
-    out->scratch = kj_lower_host(arena, out->kernel, spec);
+    out->scratch = kj_lower_host(arena, out->kernel->typed, spec);
 }
 
 /* The code is vectors already: what is wanted of LLVM is registers, scalar clean-up and loops, once

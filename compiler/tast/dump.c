@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "tast/tast.h"
 
 typedef struct text {
     kj_arena *arena;

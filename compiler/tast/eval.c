@@ -1,6 +1,6 @@
 /* Typed expressions on the host: requires and shared shapes, with the launch's values from a
  * kj_eval_env. */
-#include "sema/sema_impl.h"
+#include "tast/tast.h"
 
 static bool eval_all(const kj_eval_env *env, kj_texpr *const *e, int n, kj_value *out)
 {
@@ -78,4 +78,56 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
     case KJ_TE_INLINE: return false;
     }
     return false;
+}
+
+/* ---- Of a kernel ---- */
+
+int64_t kj_shared_bytes(const kj_kernel_info *info, const kj_eval_env *env)
+{
+    const kj_tkernel *kernel = info->typed;
+    int64_t total = 0;
+    for (int i = 0; i < kernel->nroots; i++) {
+        const kj_tarray *a = kernel->roots[i];
+        if (a->space != KJ_SHARED)
+            continue;
+        int64_t bytes = kj_elem_size(a);
+        for (int d = 0; d < a->ndim; d++) {
+            kj_value v;
+            if (!kj_eval(a->shape[d], env, &v) || v.i < 0 ||
+                __builtin_mul_overflow(bytes, v.i, &bytes))
+                return -1;
+        }
+        if (bytes > INT64_MAX - 63 || __builtin_add_overflow(total, (bytes + 63) / 64 * 64, &total))
+            return -1;
+    }
+    return total;
+}
+
+/* Of a test that does not hold, the operand of `and` that does not. Those of a < b < c stay
+ * together: the second begins within the first. */
+static const kj_texpr *failed_part(const kj_texpr *test, const kj_eval_env *env)
+{
+    while (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
+        const kj_texpr *first = test->u.logic.lhs, *second = test->u.logic.rhs;
+        kj_value holds;
+        if (second->span.begin < first->span.end || !kj_eval(first, env, &holds))
+            break;
+        test = holds.u ? second : first;
+    }
+    return test;
+}
+
+bool kj_requires_hold(const kj_kernel_info *kernel, const kj_eval_env *env, kj_span *failed)
+{
+    for (const kj_trequire *r = kernel->typed->requires; r; r = r->next) {
+        kj_value holds;
+        *failed = (kj_span){0};
+        if (!kj_eval(r->test, env, &holds))
+            return false;
+        if (!holds.u) {
+            *failed = failed_part(r->test, env)->span;
+            return false;
+        }
+    }
+    return true;
 }

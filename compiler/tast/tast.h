@@ -24,13 +24,8 @@
 #ifndef KJ_TAST_H
 #define KJ_TAST_H
 
+#include "kernel.h"
 #include "parse/ast.h"
-
-enum { KJ_SMALL = 1 << 28 };
-
-/* Of no array that a kernel takes an extent is over this. */
-#define KJ_MOST_EXTENT ((int64_t)1 << 48)
-enum { KJ_WARP = 32 }; /* threads */
 
 typedef struct kj_texpr kj_texpr;
 typedef struct kj_tstmt kj_tstmt;
@@ -47,12 +42,6 @@ typedef struct kj_var {
 } kj_var;
 
 typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
-/* How an array lies in memory. ROWS: the last axis has stride 1, the others any. */
-typedef enum kj_layout { KJ_LAYOUT_C, KJ_LAYOUT_F, KJ_LAYOUT_STRIDED, KJ_LAYOUT_ROWS } kj_layout;
-static inline bool kj_is_dense(kj_layout layout)
-{
-    return layout == KJ_LAYOUT_C || layout == KJ_LAYOUT_F;
-}
 
 /* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const
  * arrays. */
@@ -92,14 +81,6 @@ static inline int kj_unit(const kj_tarray *a)
 {
     return a->of ? a->of->align : kj_types[a->elem].size;
 }
-
-typedef enum kj_index {
-    KJ_THREAD_IDX,
-    KJ_BLOCK_IDX,
-    KJ_BLOCK_DIM,
-    KJ_GRID_DIM,
-    KJ_LANE_ID, /* axis 0; of the linear thread number, x fastest, modulo KJ_WARP */
-} kj_index;
 
 typedef enum kj_texpr_kind {
     KJ_TE_CONST,  /* u.value */
@@ -161,26 +142,6 @@ struct kj_tblock {
     bool barrier;     /* holds a KJ_TS_BARRIER, at any depth */
     uint8_t mark;     /* a lowering's own: how its leaves diverge (uniform.h) */
 };
-
-/* What a thread reports: that an assert failed, or a line of print. Its values are those of the
- * parts that have a type, in order: two of a complex one. */
-typedef struct kj_site_part {
-    const char *text; /* of print: to be written; of an assert: what the value is of */
-    kj_dtype type;    /* KJ_VOID: text alone */
-} kj_site_part;
-
-typedef struct kj_site {
-    int id; /* index in kj_tkernel.sites */
-    kj_span span;
-    bool fault;          /* an assert's: the thread ends */
-    const char *failed;  /* of a fault, what it is: NULL: "assertion failed" */
-    const char *message; /* an assert's, or NULL */
-    int child;           /* of which kernel of the launch: 0, or kj_child.id */
-    const kj_site_part *parts;
-    int nparts, nvalues;
-} kj_site;
-
-enum { KJ_MAX_REPORTED = 16 }; /* values */
 
 typedef enum kj_tstmt_kind {
     KJ_TS_DECL,   /* u.decl: the variable begins here; a NULL init is 0 */
@@ -266,19 +227,6 @@ typedef struct kj_tkernel {
     bool small, disjoint, aligned; /* from the spec */
 } kj_tkernel;
 
-/* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
-typedef struct kj_spec {
-    const kj_dtype *generics; /* one a generic parameter */
-    const kj_value *consts;   /* one a const parameter, in order */
-    const kj_layout *layouts; /* one a parameter; ignored for scalars */
-    int64_t block[3];         /* 0: leave blockDim to run time */
-    bool small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31
-                   elements */
-    bool no_contract; /* --fp-contract=off */
-    bool disjoint;    /* no two array arguments share memory */
-    bool aligned;     /* every array's first element is at a multiple of 16 bytes */
-} kj_spec;
-
 /* One specialisation of a kernel that kernels launch. */
 typedef struct kj_child {
     struct kj_child *next;
@@ -290,9 +238,9 @@ typedef struct kj_child {
     const char *entry; /* compile.c's */
 } kj_child;
 
-/* Why a launch by a kernel fails: numbers of CUDA's device runtime. */
-enum { KJ_LAUNCH_NO_MEMORY = 2, KJ_LAUNCH_TOO_DEEP = 65, KJ_LAUNCH_TOO_MANY = 69 };
-enum { KJ_MAX_LAUNCH_DEPTH = 24 }; /* of launches by kernels: the host's has 0 */
+/* The expression's value at a launch: over parameters, dimensions and indices. False when it needs a
+ * thread (sema has refused those for requires). */
+bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out);
 
 /* The typed AST as an indented listing, for --emit=tast and tests. */
 const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *kernel);

@@ -1,6 +1,6 @@
 /* Chunks of memory. In: a kind, a size and how it is to be made; out: the memory, from the
  * program's allocator where it has functions for that, else from the system or the device. */
-#include "runtime.h"
+#include "array/array.h"
 
 /* ---- The program's allocator ---- */
 
@@ -186,4 +186,59 @@ kjit_status kj_chunk_share(kjit_context *ctx, const kj_chunk *chunk, unsigned ch
         return status;
     return leave(ctx, a->get_ipc_handle(a->user, chunk->data, chunk->size, handle, offset),
                  "get_ipc_handle", why);
+}
+
+kjit_status kjit_defer_cleanup_begin(kjit_context *ctx)
+{
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    pthread_mutex_lock(&ctx->pendings.lock);
+    ctx->pendings.deferred++;
+    pthread_mutex_unlock(&ctx->pendings.lock);
+    kj_allocator_defer(ctx, true);
+    return KJIT_OK;
+}
+
+kjit_status kjit_defer_cleanup_end(kjit_context *ctx)
+{
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    pthread_mutex_lock(&ctx->pendings.lock);
+    bool open = ctx->pendings.deferred > 0;
+    if (open)
+        ctx->pendings.deferred--;
+    pthread_mutex_unlock(&ctx->pendings.lock);
+    if (!open)
+        return kj_fail(ctx, KJIT_INVALID, "no defer_cleanup is open");
+    kj_allocator_defer(ctx, false);
+    return KJIT_OK;
+}
+
+kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
+{
+    kj_failure why;
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_no_out(ctx);
+    *out = (kjit_memory_info){0};
+    status = ctx->ops->memory(ctx->dev, out, &why);
+    if (status == KJIT_OK)
+        status = kj_allocator_memory(ctx, out, &why);
+    if (status != KJIT_OK)
+        return kj_fail_why(ctx, status, &why);
+    kj_pendings *p = &ctx->pendings;
+    pthread_mutex_lock(&p->lock);
+    out->pending_bytes = p->queues[KJ_PENDING_MEMORY].bytes;
+    out->pending_memory = p->queues[KJ_PENDING_MEMORY].count;
+    out->pending_resources = p->queues[KJ_PENDING_RESOURCES].count;
+    out->max_pending_count = p->max_count;
+    out->max_pending_bytes = p->max_bytes;
+    out->failed_deallocations = p->failed;
+    pthread_mutex_unlock(&p->lock);
+    out->used = atomic_load(&ctx->used);
+    return KJIT_OK;
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 /* ---- Arrays ---- */
 

@@ -3,7 +3,7 @@
  * queues. */
 #include <stdlib.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 void kj_buffer_hold(kj_buffer *buffer)
 {

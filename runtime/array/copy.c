@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 /* A queued copy: keeps both memories until it has run; NULL: the stream does. */
 typedef struct copy_work {
@@ -88,13 +88,6 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
     if (w)
         drop_work(w);
     return kj_fail_why(ctx, status, &why);
-}
-
-const char *kj_transfer_name(const kj_transfer *t)
-{
-    static const char *const names[2][2] = {{"host to host", "host to device"},
-                                            {"device to host", "device to device"}};
-    return names[!kj_host_works(t->src_memory)][!kj_host_works(t->dst_memory)];
 }
 
 static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
@@ -203,7 +196,7 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
         return status;
     bool aside = disturbs(&t, dst, src);
     if (kj_stream_records(stream))
-        return kj_graph_record_copy(dst, src, aside ? NULL : &t, stream);
+        return atomic_load(&stream->recorder)->copy(dst, src, aside ? NULL : &t, stream);
     if (aside)
         return copy_aside(dst, src, stream);
     return kj_transfer_submit(&t, dst->buffer, src->buffer, stream);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 enum { KINDS = KJIT_MANAGED + 1 }; /* of memory */
 

@@ -2,7 +2,7 @@
 #ifndef KJ_FORMAT_H
 #define KJ_FORMAT_H
 
-#include "runtime.h"
+#include "array/array.h"
 
 enum { KJ_DIGITS = 48 };
 

@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 /* What the bytes of a handle are. */
 typedef struct ipc_content {

@@ -2,7 +2,7 @@
  * of them, made one value. */
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 /* The element at an index, as an array without axes. */
 static kjit_status element(const kjit_array *a, const int64_t *index, const void *value,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *can)
 {
@@ -117,7 +117,7 @@ kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *strea
         return status;
     kjit_context *ctx = stream ? stream->ctx : gpu;
     if (kj_stream_records(stream))
-        return tell(dst->ctx, ctx, kj_graph_record_copy(dst, src, NULL, stream));
+        return tell(dst->ctx, ctx, atomic_load(&stream->recorder)->copy(dst, src, NULL, stream));
     bool is_direct = direct(&t, ctx, dst, src);
     if (stream && is_direct)
         return tell(dst->ctx, ctx, kj_transfer_by(ctx, &t, dst->buffer, src->buffer, stream));

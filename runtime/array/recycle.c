@@ -4,7 +4,7 @@
  * It is kept only while a run block runs; elsewhere freeing gives back at once. */
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 enum { SMALLEST = 1 << 16 };
 
@@ -26,8 +26,8 @@ static kj_spare take_out(kj_spares *s, int i)
 static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
 {
     kj_failure why;
-    while (ctx->spares.n > most_left || ctx->spares.bytes > most_bytes) {
-        kj_spare oldest = take_out(&ctx->spares, 0);
+    while (ctx->spares->n > most_left || ctx->spares->bytes > most_bytes) {
+        kj_spare oldest = take_out(ctx->spares, 0);
         kj_chunk chunk = {.memory = oldest.memory,
                           .size = oldest.size,
                           .data = oldest.data,
@@ -40,31 +40,31 @@ static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
 
 void kj_spares_begin(kjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->spares.lock);
-    ctx->spares.runs++;
-    pthread_mutex_unlock(&ctx->spares.lock);
+    pthread_mutex_lock(&ctx->spares->lock);
+    ctx->spares->runs++;
+    pthread_mutex_unlock(&ctx->spares->lock);
 }
 
 void kj_spares_end(kjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->spares.lock);
-    if (--ctx->spares.runs == 0)
+    pthread_mutex_lock(&ctx->spares->lock);
+    if (--ctx->spares->runs == 0)
         let_go(ctx, 0, 0);
-    pthread_mutex_unlock(&ctx->spares.lock);
+    pthread_mutex_unlock(&ctx->spares->lock);
 }
 
 bool kj_spares_empty(kjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->spares.lock);
-    bool any = ctx->spares.n > 0;
+    pthread_mutex_lock(&ctx->spares->lock);
+    bool any = ctx->spares->n > 0;
     let_go(ctx, 0, 0);
-    pthread_mutex_unlock(&ctx->spares.lock);
+    pthread_mutex_unlock(&ctx->spares->lock);
     return any;
 }
 
 bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
 {
-    kj_spares *s = &ctx->spares;
+    kj_spares *s = ctx->spares;
     if (size < SMALLEST || size > most(ctx))
         return false;
     pthread_mutex_lock(&s->lock);
@@ -80,7 +80,7 @@ bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t siz
 
 bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
 {
-    kj_spares *s = &ctx->spares;
+    kj_spares *s = ctx->spares;
     if (size < SMALLEST)
         return false;
     pthread_mutex_lock(&s->lock);

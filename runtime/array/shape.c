@@ -2,7 +2,7 @@
  * of its memory. What would have to move elements is refused. */
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 /* ---- Reshape ---- */
 

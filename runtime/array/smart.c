@@ -4,7 +4,7 @@
  *
  * A copy comes after all queued work and has finished when the call returns, for launches in
  * streams too: so nothing that is queued can meet elements that are on their way. */
-#include "runtime.h"
+#include "array/array.h"
 
 typedef enum side { HOST, GPU, NSIDES } side;
 
@@ -240,7 +240,7 @@ kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kj
     return status;
 }
 
-static kjit_status enter(kjit_smart *s)
+kjit_status kj_smart_enter(kjit_smart *s)
 {
     pthread_mutex_lock(&s->lock);
     kjit_status status = refresh(s, GPU);
@@ -251,7 +251,7 @@ static kjit_status enter(kjit_smart *s)
 /* Not before: another thread that asks for the host's side meanwhile would take that for what the
  * kernel is going to write. Should the launch have failed, nothing is lost: both sides are the
  * same. */
-static void leave(kjit_smart *s, bool written)
+void kj_smart_leave(kjit_smart *s, bool written)
 {
     pthread_mutex_lock(&s->lock);
     if (written)
@@ -259,31 +259,4 @@ static void leave(kjit_smart *s, bool written)
     if (written || is_one(s))
         s->stale[HOST] = true;
     pthread_mutex_unlock(&s->lock);
-}
-
-/* The smart array that is the i-th of a launch's values, if the kernel uses it; else NULL. */
-static kjit_smart *used(const kj_binding *b, const kj_tarray *t, int i)
-{
-    return t && (t->read || t->written) ? b->args[b->runtime[i]]->u.array->smart : NULL;
-}
-
-kjit_status kj_smart_enter(const kj_binding *b, const kj_variant *variant)
-{
-    kjit_status status = KJIT_OK;
-    for (int i = 0; i < b->nruntime && status == KJIT_OK; i++) {
-        kjit_smart *s = used(b, variant->kernel->params[i].array, i);
-        if (s)
-            status = enter(s);
-    }
-    return status;
-}
-
-void kj_smart_leave(const kj_binding *b, const kj_variant *variant)
-{
-    for (int i = 0; i < b->nruntime; i++) {
-        const kj_tarray *t = variant->kernel->params[i].array;
-        kjit_smart *s = used(b, t, i);
-        if (s)
-            leave(s, t->written);
-    }
 }

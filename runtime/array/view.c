@@ -1,7 +1,7 @@
 /* Arrays seen as elements of another type, and one field of their elements: views, like slices. */
 #include <string.h>
 
-#include "runtime.h"
+#include "array/array.h"
 
 static const char *type_name(kjit_context *ctx, kjit_dtype dtype)
 {

@@ -1,5 +1,5 @@
 /* What a context's device is like, attribute by attribute. */
-#include "runtime.h"
+#include "core/core.h"
 
 static const struct {
     const char *name, *text;

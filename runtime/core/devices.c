@@ -1,5 +1,5 @@
 /* The devices of this build. */
-#include "runtime.h"
+#include "core/core.h"
 
 extern const kj_device_ops kj_cuda_device, kj_cpu_device;
 

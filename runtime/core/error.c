@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "core/core.h"
 
 static const char no_memory_text[] = "out of memory";
 
@@ -57,15 +57,6 @@ kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_compla
 kjit_status kj_no_out(kjit_context *ctx)
 {
     return kj_fail(ctx, KJIT_INVALID, "out is NULL");
-}
-
-kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    kj_vsnprintf(why->text, sizeof why->text, format, args);
-    va_end(args);
-    return status;
 }
 
 const char *kjit_last_error(kjit_context *ctx)

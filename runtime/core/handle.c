@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "core/core.h"
 
 /* AddressSanitizer finds who uses more of a freed handle than its head. */
 #if defined(__SANITIZE_ADDRESS__)

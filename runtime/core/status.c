@@ -1,7 +1,7 @@
 /* Statuses, types and the language's reference: what the tables say, as the public API gives it. */
 #include <string.h>
 
-#include "runtime.h"
+#include "core/core.h"
 
 static const struct {
     const char *name, *text;

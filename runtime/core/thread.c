@@ -6,7 +6,7 @@
  * both. */
 #include <stdlib.h>
 
-#include "runtime.h"
+#include "core/core.h"
 
 /* What a thread has, one record a context. */
 typedef struct kj_thread_list {
@@ -45,17 +45,6 @@ static void end_record(kj_thread *t)
     free(t);
 }
 
-/* The stream of a thread that ends. Under the lock. */
-static void leave(kjit_context *ctx, kjit_stream *stream)
-{
-    kj_handle_close(stream);
-    pthread_mutex_lock(&ctx->lock);
-    stream->left = true;
-    pthread_mutex_unlock(&ctx->lock);
-    kj_context_hold(ctx);
-    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &stream->pending);
-}
-
 static void thread_ended(void *data)
 {
     kj_thread_list *list = data;
@@ -64,7 +53,7 @@ static void thread_ended(void *data)
     while ((t = list->first)) {
         list->first = t->beside;
         if (t->stream && !kj_forked(t->ctx))
-            leave(t->ctx, t->stream);
+            t->left(t);
         end_record(t);
     }
     unlock();

@@ -13,7 +13,7 @@
 #ifndef KJ_DEVICE_H
 #define KJ_DEVICE_H
 
-#include "compile.h"
+#include "kernel.h"
 #include "kjit.h"
 
 typedef struct kj_device kj_device; /* an opened device; each device's own */
@@ -265,7 +265,10 @@ uint64_t kj_machine_memory(void);
 uint64_t kj_machine_memory_free(void);
 int kj_machine_cpus(void);
 
-/* Carries a transfer out between host addresses (layout.c). */
+/* ---- Transfers (transfer.c) ---- */
+
+const char *kj_transfer_name(const kj_transfer *t); /* "host to device" */
+/* Carries a transfer out between host addresses. */
 void kj_transfer_run(const kj_transfer *transfer);
 /* Does it move neighbouring bytes only? *bytes is how many. */
 bool kj_transfer_is_row(const kj_transfer *transfer, size_t *bytes);

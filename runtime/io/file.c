@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime.h"
+#include "io/file.h"
 
 int64_t kj_file_read(int fd, void *data, size_t size)
 {

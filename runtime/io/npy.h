@@ -2,7 +2,7 @@
 #ifndef KJ_NPY_H
 #define KJ_NPY_H
 
-#include "runtime.h"
+#include "io/file.h"
 
 /* The text of a header, being read. */
 typedef struct kj_npy_reader {

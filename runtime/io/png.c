@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "io/file.h"
 
 /* What libpng's callbacks reach. */
 typedef struct picture {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array/format.h"
+#include "launch/launch.h"
 
 /* "f32[,]" or "T[,] with T = f32" */
 static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char buf[96])

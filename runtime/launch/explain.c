@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "launch/launch.h"
 
 /* ---- Clauses of requires ---- */
 
@@ -137,28 +137,14 @@ static void add_source(kj_str *t, const kj_source *source, kj_span span)
         kj_str_puts(t, "...");
 }
 
-/* Of a test that does not hold, the operand of `and` that does not. Those of a < b < c stay
- * together: the second begins within the first. */
-static const kj_texpr *failed_part(const kj_texpr *test, const kj_eval_env *env)
-{
-    while (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
-        const kj_texpr *first = test->u.logic.lhs, *second = test->u.logic.rhs;
-        kj_value holds;
-        if (second->span.begin < first->span.end || !kj_eval(first, env, &holds))
-            break;
-        test = holds.u ? second : first;
-    }
-    return test;
-}
-
-static kjit_status refuse(kj_binding *b, const kj_variant *variant, const kj_texpr *test)
+static kjit_status refuse(kj_binding *b, const kj_variant *variant, kj_span at)
 {
     kjit_module *mod = b->kernel->mod;
     kj_str clause = {0};
     subjects s = {.b = b};
     uint32_t line, col;
-    kj_line_col(&mod->source, test->span.begin, &line, &col);
-    add_source(&clause, &mod->source, test->span);
+    kj_line_col(&mod->source, at.begin, &line, &col);
+    add_source(&clause, &mod->source, at);
     collect(&s, clause.data ? clause.data : "");
     kjit_status status;
     if (clause.failed || s.text.failed)
@@ -174,25 +160,23 @@ static kjit_status refuse(kj_binding *b, const kj_variant *variant, const kj_tex
 
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant)
 {
+    kj_span failed;
     kj_eval_env env = kj_binding_env(b);
-    for (const kj_trequire *r = variant->kernel->requires; r; r = r->next) {
-        kj_value holds;
-        if (!kj_eval(r->test, &env, &holds))
-            return kj_fail(b->kernel->mod->ctx, KJIT_INTERNAL,
-                           "kernel '%s': a requires cannot be evaluated", variant->kernel->name);
-        if (!holds.u)
-            return refuse(b, variant, failed_part(r->test, &env));
-    }
-    return KJIT_OK;
+    if (kj_requires_hold(variant->kernel, &env, &failed))
+        return KJIT_OK;
+    if (failed.end == 0)
+        return kj_fail(b->kernel->mod->ctx, KJIT_INTERNAL,
+                       "kernel '%s': a requires cannot be evaluated", variant->kernel->name);
+    return refuse(b, variant, failed);
 }
 
 /* ---- Faults ---- */
 
 typedef struct fault_message {
     kjit_module *mod;
-    const kj_tkernel *kernel;
+    const kj_kernel_info *kernel;
     const kj_host_fault *fault;
-    const kj_tarray *unfilled; /* not NULL: not a fault, but that */
+    const kj_filled_info *unfilled; /* not NULL: not a fault, but that */
     const char *launched;
     const char *lacking;     /* likewise: why the kernel cannot launch others */
     const kj_binding *crowd; /* likewise: of more blocks than `most` */
@@ -226,18 +210,19 @@ static void put_barrier(kj_diag *diag, const kj_host_fault *f)
             "all threads of a block that have not returned must reach the same syncthreads()");
 }
 
-static void put_grid_barrier(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fault *f)
+static void put_grid_barrier(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
-    kj_message *e = kj_error(diag, kernel->grid_sync->span, "grid-barrier",
+    kj_message *e = kj_error(diag, kernel->grid_sync_at, "grid-barrier",
                              "%lld of %lld blocks wait at grid_sync(), and the others have ended",
                              (long long)f->arrived, (long long)f->alive);
     kj_hint(diag, e, "do blocks read something around it that others write at the same time?");
 }
 
-static void put_crowd(kj_diag *diag, const kj_tkernel *kernel, const kj_binding *b, int64_t most)
+static void put_crowd(kj_diag *diag, const kj_kernel_info *kernel, const kj_binding *b,
+                      int64_t most)
 {
     kj_message *e = kj_error(
-        diag, kernel->grid_sync->span, "grid-size",
+        diag, kernel->grid_sync_at, "grid-size",
         "a grid of %lld blocks of %lld threads cannot wait here: the device holds %lld of them",
         (long long)(b->grid[0] * b->grid[1] * b->grid[2]),
         (long long)(b->block[0] * b->block[1] * b->block[2]), (long long)most);
@@ -269,7 +254,7 @@ static const char *launch_text(uint64_t status)
     }
 }
 
-static void put_assert(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fault *f)
+static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
     const kj_site *site = kernel->sites[f->offset < (uint32_t)kernel->nsites ? f->offset : 0];
@@ -285,7 +270,7 @@ static void put_assert(kj_diag *diag, const kj_tkernel *kernel, const kj_host_fa
              *values ? " (" : "", values, *values ? ")" : "");
 }
 
-static void put_unfilled(kj_diag *diag, const kj_tarray *a, const char *kernel)
+static void put_unfilled(kj_diag *diag, const kj_filled_info *a, const char *kernel)
 {
     kj_message *e = kj_error(diag, a->span, "unfilled",
                              "'%s' has no elements yet, and kernel '%s' reads it", a->name, kernel);
@@ -300,7 +285,7 @@ static void write_fault(void *data)
     if (m->unfilled)
         put_unfilled(&diag, m->unfilled, m->launched);
     else if (m->lacking)
-        kj_error(&diag, m->kernel->children->span, "launch", "%s", m->lacking);
+        kj_error(&diag, m->kernel->launch, "launch", "%s", m->lacking);
     else if (m->crowd)
         put_crowd(&diag, m->kernel, m->crowd, m->most);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
@@ -324,7 +309,7 @@ static char *text_of(fault_message *m)
     return m->text;
 }
 
-char *kj_fault_text(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
+char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault)
 {
     return text_of(&(fault_message){.mod = mod, .kernel = kernel, .fault = fault});
 }
@@ -336,19 +321,19 @@ static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
     return status;
 }
 
-kjit_status kj_fail_unfilled(kjit_module *mod, const kj_tarray *array, const char *kernel)
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_filled_info *array, const char *kernel)
 {
     fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
     return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
 }
 
-kjit_status kj_fail_launching(kjit_module *mod, const kj_tkernel *kernel, const char *why)
+kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why)
 {
     fault_message m = {.mod = mod, .kernel = kernel, .lacking = why};
     return give(mod->ctx, KJIT_NO_DEVICE, text_of(&m));
 }
 
-kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t most)
+kjit_status kj_fail_crowd(const kj_binding *b, const kj_kernel_info *kernel, int64_t most)
 {
     kjit_module *mod = b->kernel->mod;
     fault_message m = {.mod = mod, .kernel = kernel, .crowd = b, .most = most};
@@ -358,8 +343,8 @@ kjit_status kj_fail_crowd(const kj_binding *b, const kj_tkernel *kernel, int64_t
 kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant)
 {
     for (int i = 0; i < b->nruntime; i++) {
-        const kj_tarray *t = variant->kernel->params[i].array;
-        if (t && t->written && b->args[b->runtime[i]]->u.array->buffer->read_only)
+        const kj_param_info *p = &variant->kernel->params[i];
+        if (p->is_array && p->written && b->args[b->runtime[i]]->u.array->buffer->read_only)
             return kj_fail(b->kernel->mod->ctx, KJIT_INVALID,
                            "kernel '%.100s' writes '%s', and the array for it is read-only",
                            b->kernel->decl->name, b->kernel->decl->params[b->runtime[i]].name);
@@ -367,7 +352,8 @@ kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant)
     return KJIT_OK;
 }
 
-kjit_status kj_fail_fault(kjit_module *mod, const kj_tkernel *kernel, const kj_host_fault *fault)
+kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,
+                          const kj_host_fault *fault)
 {
     return give(mod->ctx, KJIT_FAULT, kj_fault_text(mod, kernel, fault));
 }

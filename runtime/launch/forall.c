@@ -49,7 +49,7 @@ static int64_t choose_block(kj_binding *b, kj_variant *variant, int64_t n, const
             continue;
         bool fits = bind_for_all(b, n, sizes[i], args, nargs) == KJIT_OK &&
                     kj_launch_find(b, &variant) == KJIT_OK &&
-                    (!variant->kernel->requires || kj_check_requires(b, variant) == KJIT_OK);
+                    (!variant->kernel->conditions || kj_check_requires(b, variant) == KJIT_OK);
         double part = fits ? occupancy(b, variant) : 0;
         if (part > best) {
             best = part;

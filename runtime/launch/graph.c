@@ -105,8 +105,8 @@ static kjit_status view(kjit_array *a, kjit_array **out)
     return status;
 }
 
-kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
-                                 kjit_stream *stream)
+static kjit_status record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
+                               kjit_stream *stream)
 {
     step s = {.together = simple != NULL};
     if (simple)
@@ -122,6 +122,22 @@ kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_tran
 
 /* ---- Recording ---- */
 
+/* Ends a stream's recording; gives what was recorded, or NULL. */
+static kjit_graph *take(kjit_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    kjit_graph *g = atomic_exchange(&stream->recording, NULL);
+    pthread_mutex_unlock(&stream->lock);
+    return g;
+}
+
+static void abandon(kjit_stream *stream)
+{
+    drop(take(stream));
+}
+
+static const kj_recorder recorder = {record_copy, abandon};
+
 kjit_status kjit_graph_begin(kjit_stream *stream)
 {
     kjit_status status = kj_enter_stream(stream);
@@ -133,21 +149,13 @@ kjit_status kjit_graph_begin(kjit_stream *stream)
     kj_handle_close(g); /* until it has been recorded */
     atomic_init(&g->refs, 1);
     g->ctx = stream->ctx;
+    atomic_store(&stream->recorder, &recorder);
     if (!atomic_compare_exchange_strong(&stream->recording, &none, g)) {
         kj_handle_free(g);
         return kj_fail(stream->ctx, KJIT_INVALID, "the stream records a graph already");
     }
     kj_context_hold(g->ctx);
     return KJIT_OK;
-}
-
-/* Ends a stream's recording; gives what was recorded, or NULL. */
-static kjit_graph *take(kjit_stream *stream)
-{
-    pthread_mutex_lock(&stream->lock);
-    kjit_graph *g = atomic_exchange(&stream->recording, NULL);
-    pthread_mutex_unlock(&stream->lock);
-    return g;
 }
 
 /* Is there something to do? An empty launch is none. */
@@ -189,19 +197,6 @@ kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out)
     kj_handle_open(g);
     *out = g;
     return KJIT_OK;
-}
-
-kjit_status kj_graph_refuse(const kjit_stream *stream)
-{
-    if (!kj_stream_records(stream))
-        return KJIT_OK;
-    return kj_fail(stream->ctx, KJIT_INVALID,
-                   "the stream records a graph, which has launches and copies alone");
-}
-
-void kj_graph_abandon(kjit_stream *stream)
-{
-    drop(take(stream));
 }
 
 /* ---- Launching ---- */
@@ -277,9 +272,8 @@ static kjit_status launch_step(const step *s, kjit_stream *stream)
 /* A graph launched in a stream that records another becomes a part of that. */
 static kjit_status record_step(const step *s, kjit_stream *stream)
 {
-    return s->launch
-               ? kj_graph_record_launch(s->launch, stream)
-               : kj_graph_record_copy(s->dst, s->src, s->together ? &s->transfer : NULL, stream);
+    return s->launch ? kj_graph_record_launch(s->launch, stream)
+                     : record_copy(s->dst, s->src, s->together ? &s->transfer : NULL, stream);
 }
 
 static kjit_status enter_graph(const kjit_graph *g)

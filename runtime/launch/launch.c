@@ -103,7 +103,7 @@ static kjit_status check_resident(kj_binding *b, const kj_ready *ready)
 kjit_status kj_launch_ready(kj_binding *b, kj_ready *out)
 {
     kjit_status status = kj_launch_find(b, &out->variant);
-    if (status == KJIT_OK && out->variant->kernel->requires)
+    if (status == KJIT_OK && out->variant->kernel->conditions)
         status = kj_check_requires(b, out->variant);
     if (status == KJIT_OK && b->read_only)
         status = kj_check_writes(b, out->variant);
@@ -185,12 +185,12 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
         return kj_graph_record_bound(b, stream);
     kjit_status status = kj_launch_ready(b, &ready);
     if (status == KJIT_OK && b->smart)
-        status = kj_smart_enter(b, ready.variant);
+        status = kj_smart_args_enter(b, ready.variant);
     if (status != KJIT_OK)
         return status;
     status = kj_launch_go(b, &ready, stream);
     if (b->smart)
-        kj_smart_leave(b, ready.variant);
+        kj_smart_args_leave(b, ready.variant);
     return status;
 }
 

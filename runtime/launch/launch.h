@@ -3,7 +3,79 @@
 #ifndef KJ_LAUNCH_H
 #define KJ_LAUNCH_H
 
-#include "runtime.h"
+#include "module/module.h"
+
+/* ---- Bindings (bind.c, explain.c) ---- */
+
+/* A launch as it is bound: what its arguments fix. From kj_binding_begin, whether or not that
+ * succeeds, to kj_binding_end numbers are converted and computed as the language does. */
+typedef struct kj_binding {
+    kj_kernel *kernel;
+    const char *label; /* the kernel's name for timings and messages; NULL: its own */
+    int64_t grid[3], block[3];
+    int nconsts, nruntime;
+    const kjit_arg **args; /* by parameter */
+    kj_dtype *generics;
+    kj_value *consts;
+    kj_value *scalars; /* by parameter: converted */
+    kj_layout *layouts;
+    bool small, disjoint, aligned; /* as in kj_spec */
+    bool read_only, smart, in;     /* one of the arrays is, or is given as In(a) */
+    int *runtime;                  /* parameter of each kj_kernel_info.params */
+    kj_field *parts;               /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
+    uint64_t *key;
+    kj_room room;
+    kj_float_env env; /* the program's */
+} kj_binding;
+
+kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b);
+static inline void kj_binding_end(kj_binding *b)
+{
+    kj_room_end(&b->room);
+    kj_float_leave(b->env);
+}
+
+/* kjit_launch under another name. */
+kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char *label,
+                               const kjit_config *config, const kjit_arg *args, int nargs);
+kjit_status kj_bind(kj_binding *b, const kjit_arg *args, int nargs);
+/* The same when b->args says already whose each argument is. */
+kjit_status kj_bind_placed(kj_binding *b);
+kjit_status kj_check_dims(kj_binding *b, const kjit_config *config);
+kj_eval_env kj_binding_env(kj_binding *b);
+/* A stride of a bound array, in elements, as kernels get it. */
+int64_t kj_binding_stride(const kjit_array *a, int axis);
+/* A scalar of kj_kernel_info.params. */
+kj_value kj_binding_scalar(const kj_binding *b, int i);
+
+static inline bool kj_arg_is_array(const kjit_arg *arg)
+{
+    return arg->kind == KJIT_ARG_ARRAY || arg->kind == KJIT_ARG_IN || arg->kind == KJIT_ARG_OUT;
+}
+kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
+/* More blocks than `most` at a grid_sync(). */
+kjit_status kj_fail_crowd(const kj_binding *b, const kj_kernel_info *kernel, int64_t most);
+/* Refuses to write an array that is read-only. */
+kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
+
+/* ---- Smart arrays (smart_args.c) ---- */
+
+/* Before a launch: the newest elements go to the device; and after it: what it writes is newest there. */
+kjit_status kj_smart_args_enter(const kj_binding *b, const kj_variant *variant);
+void kj_smart_args_leave(const kj_binding *b, const kj_variant *variant);
+
+/* ---- What kernels print and assert (report.c) ---- */
+
+/* The report of one launch. */
+typedef struct kj_reported kj_reported;
+kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_stream *stream,
+                            kj_reported **out);
+uint64_t kj_report_address(const kj_reported *r); /* for the launch's last slot */
+/* The launch ended so, or with a stream was queued. Takes the report over; but of a launch queued
+ * on a device with host_memory, whose work delivers and frees it. */
+kjit_status kj_report_end(kj_reported *r, kjit_status status);
+void kj_report_deliver(kj_reported *r); /* what was printed, to the context */
+void kj_report_free(kj_reported *r);
 
 /* ---- Ready to go (launch.c) ---- */
 

@@ -58,11 +58,8 @@ static void disown(kjit_arg *arg)
 /* Does every launch of it take the same values? */
 static bool is_constant(const kj_binding *b, const kj_variant *variant)
 {
-    const kj_tkernel *k = variant->kernel;
-    for (int i = 0; i < k->nroots; i++)
-        if (k->roots[i]->filled)
-            return false;
-    return k->nsites == 0 && !kj_stage_needed(b, variant) && !b->smart;
+    const kj_kernel_info *k = variant->kernel;
+    return k->nfilled == 0 && k->nsites == 0 && !kj_stage_needed(b, variant) && !b->smart;
 }
 
 /* *out is NULL where a packet is not all that is needed. */

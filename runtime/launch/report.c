@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "launch/launch.h"
 
 struct kj_reported {
     kj_work work; /* of the copy back, in a stream */
@@ -17,56 +17,10 @@ struct kj_reported {
     const kj_variant *variant;
     kjit_stream *stream;
     kj_buffer *host, *device; /* device: NULL where that is the host's memory */
-    kj_reported *next, *prev; /* of the stream, on their way back; under its lock */
+    kj_returning returning;   /* of the stream */
 };
 
 /* ---- The print function ---- */
-
-/* Under the print lock. Where memory was short, there are fewer lines than kernels printed. */
-static void flush(kjit_context *ctx)
-{
-    pthread_mutex_lock(&ctx->lock);
-    kj_str text = ctx->printed;
-    kj_printer printer = ctx->printer;
-    static const char lost[] = "(lines of kernels are lost: out of memory)\n";
-    ctx->printed = (kj_str){0};
-    atomic_store(&ctx->has_printed, false);
-    pthread_mutex_unlock(&ctx->lock);
-    const kjit_context *before = kj_call_out(ctx);
-    if (printer.print && text.size > 0)
-        printer.print(printer.user, text.data, text.size);
-    if (printer.print && text.failed)
-        printer.print(printer.user, lost, strlen(lost));
-    kj_call_out(before);
-    kj_str_free(&text);
-}
-
-void kj_print_flush(kjit_context *ctx)
-{
-    if (!atomic_load_explicit(&ctx->has_printed, memory_order_acquire))
-        return;
-    pthread_mutex_lock(&ctx->print_lock);
-    flush(ctx);
-    pthread_mutex_unlock(&ctx->print_lock);
-}
-
-kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
-{
-    pthread_mutex_lock(&ctx->print_lock);
-    flush(ctx);
-    pthread_mutex_lock(&ctx->lock);
-    kj_printer before = ctx->printer;
-    ctx->printer = printer;
-    pthread_mutex_unlock(&ctx->lock);
-    pthread_mutex_unlock(&ctx->print_lock);
-    return before;
-}
-
-void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
-{
-    if (kj_enter_context(ctx) == KJIT_OK)
-        kj_print_exchange(ctx, (kj_printer){print, user});
-}
 
 static void keep_text(kjit_context *ctx, const kj_str *text)
 {
@@ -104,7 +58,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* The records up to `end`; gives how many there are. NULL counts them only. */
-static size_t find_lines(const kj_tkernel *k, const uint64_t *at, const uint64_t *end, line *out)
+static size_t find_lines(const kj_kernel_info *k, const uint64_t *at, const uint64_t *end,
+                         line *out)
 {
     size_t n = 0;
     while (end - at >= VALUES && at[SITE] < (uint64_t)k->nsites) {
@@ -147,7 +102,7 @@ static uint64_t bytes_of(const kj_report *report)
 static void put_lines(const kj_reported *r, kj_str *t)
 {
     const kj_report *report = r->host->data;
-    const kj_tkernel *k = r->variant->kernel;
+    const kj_kernel_info *k = r->variant->kernel;
     const uint64_t *end = report->words + bytes_of(report) / sizeof *report->words;
     size_t n = find_lines(k, report->words, end, NULL);
     line *lines = malloc((n + 1) * sizeof *lines);
@@ -253,42 +208,12 @@ uint64_t kj_report_address(const kj_reported *r)
 
 /* ---- From a device with memory of its own ---- */
 
-static void link_report(kj_reported *r)
-{
-    pthread_mutex_lock(&r->stream->lock);
-    r->next = r->stream->reports;
-    if (r->next)
-        r->next->prev = r;
-    r->stream->reports = r;
-    pthread_mutex_unlock(&r->stream->lock);
-}
-
-static void unlink_report(kj_reported *r)
-{
-    pthread_mutex_lock(&r->stream->lock);
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        r->stream->reports = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
-    pthread_mutex_unlock(&r->stream->lock);
-}
-
-bool kj_report_failed(const kjit_stream *stream)
-{
-    const kj_reported *r = stream->reports;
-    while (r && ((const kj_report *)r->host->data)->fault.kind == KJ_FAULT_NONE)
-        r = r->next;
-    return r != NULL;
-}
-
 static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fault)
 {
     (void)fault;
     kj_reported *r = (kj_reported *)work;
     const kj_report *report = r->host->data;
-    unlink_report(r);
+    kj_stream_report_comes(r->stream, &r->returning);
     if (status == KJIT_OK)
         kj_report_deliver(r);
     if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
@@ -306,14 +231,15 @@ static kjit_status fetch_later(kj_reported *r)
     kj_transfer t = back(r, 0, r->host->size);
     r->work.done = come_back;
     kjit_stream *stream = r->stream;
-    link_report(r);
+    r->returning.report = r->host->data;
+    kj_stream_report_goes(r->stream, &r->returning);
     kjit_status status = ctx->ops->copy(ctx->dev, stream->queue, &t, &r->work, &why);
     if (status == KJIT_OK) {
         kj_stream_issued(stream);
         return status;
     }
     ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
-    unlink_report(r);
+    kj_stream_report_comes(r->stream, &r->returning);
     kj_report_free(r);
     return kj_fail_why(ctx, status, &why);
 }

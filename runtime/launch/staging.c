@@ -27,17 +27,17 @@ static bool same_view(const kjit_array *a, const kjit_array *b)
 /* The host array behind a launch's parameter if the kernel touches it, else NULL. */
 static kjit_array *host_array(const kj_binding *b, const kj_variant *variant, int i)
 {
-    const kj_tarray *t = variant->kernel->params[i].array;
-    if (!t || (!t->read && !t->written))
+    const kj_param_info *p = &variant->kernel->params[i];
+    if (!p->is_array || (!p->read && !p->written))
         return NULL;
     kjit_array *a = b->args[b->runtime[i]]->u.array;
     return !kj_device_works(a->buffer->memory) && a->size > 0 ? a : NULL;
 }
 
 /* Is the kernel to leave the array as it was, though it writes it? */
-static bool stays(kjit_arg_kind kind, const kj_tarray *t)
+static bool stays(kjit_arg_kind kind, const kj_param_info *p)
 {
-    return kind == KJIT_ARG_IN && t->written;
+    return kind == KJIT_ARG_IN && p->written;
 }
 
 bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
@@ -45,8 +45,7 @@ bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
     bool in_place = b->kernel->mod->ctx->ops->host_memory;
     for (int i = 0; (!in_place || b->in) && i < b->nruntime; i++) {
         kjit_array *a = host_array(b, variant, i);
-        if (a &&
-            (!in_place || stays(b->args[b->runtime[i]]->kind, variant->kernel->params[i].array)))
+        if (a && (!in_place || stays(b->args[b->runtime[i]]->kind, &variant->kernel->params[i])))
             return true;
     }
     return false;
@@ -54,11 +53,11 @@ bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
 
 /* Adds the array of a launch's parameter, in the order of addresses; one that is there already only
  * once. */
-static void add(kj_staged *s, kjit_array *a, const kj_tarray *t, kjit_arg_kind kind)
+static void add(kj_staged *s, kjit_array *a, const kj_param_info *p, kjit_arg_kind kind)
 {
     int at = s->narrays;
     bool goes = kind != KJIT_ARG_OUT && !a->overwritten;
-    bool comes = kind != KJIT_ARG_IN && t->written, stay = stays(kind, t);
+    bool comes = kind != KJIT_ARG_IN && p->written, stay = stays(kind, p);
     for (int i = 0; i < s->narrays; i++) {
         if (same_view(s->arrays[i].array, a)) {
             s->arrays[i].goes |= goes;
@@ -134,7 +133,7 @@ kjit_status kj_stage_in(kj_binding *b, const kj_variant *variant, kjit_stream *s
     for (int i = 0; i < b->nruntime; i++) {
         kjit_array *a = host_array(b, variant, i);
         if (a)
-            add(s, a, variant->kernel->params[i].array, b->args[b->runtime[i]]->kind);
+            add(s, a, &variant->kernel->params[i], b->args[b->runtime[i]]->kind);
     }
     for (int i = 0; i < s->narrays && status == KJIT_OK;)
         status = add_piece(s, b->kernel->mod->ctx, stream, i, &i);

@@ -4,6 +4,7 @@
  * A key is text: a line for each thing that code depends on, then the source. Whoever reads a value
  * checks each length in it. */
 #include "module/cache.h"
+#include "compile.h"
 #include "io/npy.h"
 
 #include <inttypes.h>
@@ -82,10 +83,10 @@ const kj_store *kj_cache_store(kjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->lock);
     if (!ctx->store_opened)
-        kj_store_open(&ctx->store, ctx->cache_path);
+        kj_store_open(ctx->store, ctx->cache_path);
     ctx->store_opened = true;
     pthread_mutex_unlock(&ctx->lock);
-    return &ctx->store;
+    return ctx->store;
 }
 
 /* ---- One kernel's code ---- */

@@ -2,7 +2,8 @@
 #ifndef KJ_CACHE_H
 #define KJ_CACHE_H
 
-#include "runtime.h"
+#include "module/module.h"
+#include "module/store.h"
 
 /* The context's, opened when it is first asked for. */
 const kj_store *kj_cache_store(kjit_context *ctx);

@@ -3,20 +3,19 @@
  * of each loaded kernel, brought up to date by the first launch after a change. */
 #include <string.h>
 
-#include "runtime.h"
+#include "module/module.h"
 
 /* ---- Filling ---- */
 
 static int find(const kjit_module *mod, const char *name)
 {
     for (int i = 0; i < mod->program->nfilled; i++)
-        if (strcmp(mod->program->filled[i]->name, name) == 0)
+        if (strcmp(mod->program->filled[i].name, name) == 0)
             return i;
     return -1;
 }
 
-static kjit_status check(kjit_context *ctx, const kj_tarray *a, const kjit_array *from,
-                         const int64_t *shape)
+static kjit_status check(kjit_context *ctx, const kj_filled_info *a, const kjit_array *from)
 {
     char wanted[KJ_SHAPE_TEXT], given[KJ_SHAPE_TEXT];
     if (from->ctx != ctx)
@@ -25,24 +24,24 @@ static kjit_status check(kjit_context *ctx, const kj_tarray *a, const kjit_array
         return kj_fail(ctx, KJIT_TYPE, "'%s' has elements of %s, not %s", a->name,
                        a->of ? a->of->name : kj_type_name(a->elem),
                        kj_dtype_name(ctx, from->dtype));
-    if (from->ndim != a->ndim || memcmp(from->shape, shape, (size_t)a->ndim * sizeof *shape) != 0)
+    if (from->ndim != a->ndim ||
+        memcmp(from->shape, a->shape, (size_t)a->ndim * sizeof *a->shape) != 0)
         return kj_fail(ctx, KJIT_SHAPE, "'%s' has the shape %s, not %s", a->name,
-                       kj_shape_text(a->ndim, shape, wanted),
+                       kj_shape_text(a->ndim, a->shape, wanted),
                        kj_shape_text(from->ndim, from->shape, given));
     return KJIT_OK;
 }
 
 /* Under the lock. */
-static kjit_status fill(kjit_module *mod, int i, const kj_tarray *a, kjit_array *from,
-                        const int64_t *shape)
+static kjit_status fill(kjit_module *mod, const kj_filled_info *a, kjit_array *from)
 {
-    kj_filled *f = &mod->filled[i];
+    kj_filled *f = &mod->filled[a->index];
     kjit_array *fresh = f->array;
     kjit_status status = KJIT_OK;
     mod->ctx->ops->wait(mod->ctx->dev, NULL); /* what reads the old elements */
     if (!fresh)
-        status =
-            kj_array_create(mod->ctx, (kjit_dtype)a->elem, a->ndim, shape, 'C', KJIT_HOST, &fresh);
+        status = kj_array_create(mod->ctx, (kjit_dtype)a->elem, a->ndim, a->shape, 'C', KJIT_HOST,
+                                 &fresh);
     if (status != KJIT_OK)
         return status;
     status = kjit_copy(fresh, from, NULL);
@@ -72,15 +71,12 @@ kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array
         return kj_fail(mod->ctx, KJIT_NOT_FOUND,
                        "%s has no const array '%s' that the host fills: const %s: f32[256]",
                        mod->source.name, name, name);
-    const kj_tarray *a = mod->program->filled[i];
-    int64_t shape[KJIT_MAX_NDIM];
-    for (int k = 0; k < a->ndim; k++)
-        shape[k] = a->shape[k]->u.value.i;
-    status = check(mod->ctx, a, array, shape);
+    const kj_filled_info *a = &mod->program->filled[i];
+    status = check(mod->ctx, a, array);
     if (status != KJIT_OK)
         return status;
     pthread_mutex_lock(&mod->fill_lock);
-    status = fill(mod, i, a, array, shape);
+    status = fill(mod, a, array);
     pthread_mutex_unlock(&mod->fill_lock);
     return status;
 }
@@ -88,21 +84,21 @@ kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array
 /* ---- Launches ---- */
 
 /* Brings the code's variable up to date. Under the lock. */
-static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_tarray *root)
+static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_filled_info *a)
 {
     kjit_context *ctx = mod->ctx;
-    const kj_filled *f = &mod->filled[root->filled - 1];
-    uint64_t *has = &v->filled[root->filled - 1];
+    const kj_filled *f = &mod->filled[a->index];
+    uint64_t *has = &v->filled[a->index];
     kj_failure why;
     kj_str symbol = {0};
     if (*has == f->version)
         return KJIT_OK;
-    kj_str_printf(&symbol, KJ_FILLED_SYMBOL, root->name);
+    kj_str_printf(&symbol, KJ_FILLED_SYMBOL, a->name);
     if (symbol.failed)
         return kj_no_memory(ctx);
     ctx->ops->wait(ctx->dev, NULL); /* what reads the old elements */
     kjit_status status = ctx->ops->fill(ctx->dev, v->exec, symbol.data, f->array->data,
-                                        (size_t)(f->array->size * kj_elem_size(root)), &why);
+                                        (size_t)(f->array->size * a->elem_size), &why);
     kj_str_free(&symbol);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
@@ -112,27 +108,25 @@ static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_tarray *root)
 
 kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant)
 {
-    const kj_tkernel *k = variant->kernel;
+    const kj_kernel_info *k = variant->kernel;
     kjit_status status = KJIT_OK;
     pthread_mutex_lock(&mod->fill_lock);
-    for (int i = 0; i < k->nroots && status == KJIT_OK; i++) {
-        const kj_tarray *root = k->roots[i];
-        if (root->filled && !mod->filled[root->filled - 1].array)
-            status = kj_fail_unfilled(mod, root, k->name);
-        else if (root->filled && mod->ctx->ops->fill)
-            status = bring(mod, variant, root);
+    for (int i = 0; i < k->nfilled && status == KJIT_OK; i++) {
+        const kj_filled_info *a = k->filled[i];
+        if (!mod->filled[a->index].array)
+            status = kj_fail_unfilled(mod, a, k->name);
+        else if (mod->ctx->ops->fill)
+            status = bring(mod, variant, a);
     }
     pthread_mutex_unlock(&mod->fill_lock);
     return status;
 }
 
-size_t kj_filled_slots(kjit_module *mod, const kj_tkernel *kernel, uint64_t *slots)
+size_t kj_filled_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots)
 {
-    size_t n = 0;
-    for (int i = 0; i < kernel->nroots; i++)
-        if (kernel->roots[i]->filled)
-            slots[n++] = (uintptr_t)mod->filled[kernel->roots[i]->filled - 1].array->data;
-    return n;
+    for (int i = 0; i < kernel->nfilled; i++)
+        slots[i] = (uintptr_t)mod->filled[kernel->filled[i]->index].array->data;
+    return (size_t)kernel->nfilled;
 }
 
 void kj_filled_free(kjit_module *mod)

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "compile.h"
+#include "module/module.h"
 
 typedef struct emission {
     kjit_module *mod;

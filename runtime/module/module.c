@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile.h"
+#include "io/file.h"
+#include "module/module.h"
 #include "parse/parse.h"
-#include "runtime.h"
 
 uint64_t kj_hash_name(const char *name)
 {

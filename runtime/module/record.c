@@ -1,7 +1,7 @@
 /* Records, as the public API tells of them. */
 #include <string.h>
 
-#include "runtime.h"
+#include "module/module.h"
 
 kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *out)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile.h"
 #include "module/cache.h"
 
 static uint64_t hash_key(const uint64_t *key, int n)
@@ -85,20 +86,6 @@ static void compile(void *data)
         c->errors = kj_diag_text(&diag);
 }
 
-/* Bytes of shared arrays when every launch has the same, else -1. */
-static int64_t fixed_shared(const kj_tkernel *kernel)
-{
-    int64_t total = 0;
-    for (int i = 0; i < kernel->nroots; i++) {
-        if (kernel->roots[i]->space != KJ_SHARED)
-            continue;
-        total++;
-        if (kernel->roots[i]->static_count == 0)
-            return -1;
-    }
-    return total == 0 ? 0 : kj_shared_bytes(kernel, NULL);
-}
-
 static void load(void *data)
 {
     compilation *c = data;
@@ -131,14 +118,14 @@ static kjit_status build(compilation *c)
     }
     v->kernel = c->code.kernel;
     v->scratch = c->code.scratch;
-    v->shared = fixed_shared(v->kernel);
+    v->shared = v->kernel->shared;
     kjit_status status = load_code(c);
     if (status == KJIT_NO_MEMORY) {
         kj_make_room(ctx);
         status = load_code(c);
     }
     kj_code_free(&c->code);
-    if (status == KJIT_NO_DEVICE && v->kernel->children)
+    if (status == KJIT_NO_DEVICE && v->kernel->launches)
         return kj_fail_launching(c->kernel->mod, v->kernel, c->why.text);
     return status == KJIT_OK ? status : kj_fail_why(ctx, status, &c->why);
 }

@@ -1,5 +1,6 @@
 /* What the caller gives a run block and takes from it: params by name=value, and arrays saved at
  * the end by name=file. In: the options' texts; out: values for params, files. */
+#include "io/file.h"
 #include "run/run.h"
 
 #include <math.h>

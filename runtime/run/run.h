@@ -10,7 +10,7 @@
 #ifndef KJ_RUN_H
 #define KJ_RUN_H
 
-#include "runtime.h"
+#include "launch/launch.h"
 
 typedef enum kj_rkind {
     KJ_R_NONE,    /* what a statement-like call gives */

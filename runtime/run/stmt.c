@@ -73,7 +73,7 @@ static bool declare(kj_run *r, const kj_stmt *s)
 }
 
 /* An array as it is, a list in the elements' type. */
-static bool fill_const(kj_run *r, const kj_tarray *a, kj_span at, kj_rvalue v)
+static bool fill_const(kj_run *r, const kj_filled_info *a, kj_span at, kj_rvalue v)
 {
     if (v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE) {
         kj_rcall c = {.id = KJ_RUN_ARRAY, .span = at, .given = {true, true}, .spans = {at, at}};
@@ -97,8 +97,8 @@ static bool assign_name(kj_run *r, const kj_expr *target, kj_span value_at, kj_r
 {
     kj_rbinding *b = kj_run_binding_of(r, target->u.name);
     for (int i = 0; !b && i < r->program->nfilled; i++)
-        if (strcmp(r->program->filled[i]->name, target->u.name) == 0)
-            return fill_const(r, r->program->filled[i], value_at, v);
+        if (strcmp(r->program->filled[i].name, target->u.name) == 0)
+            return fill_const(r, &r->program->filled[i], value_at, v);
     if (!b)
         return kj_run_fail(r, KJIT_NOT_FOUND, target->span, "'%s' is not declared", target->u.name);
     if (b->fixed) {

@@ -6,7 +6,7 @@
  * of legacy work first joins a mark in each stream that has work it was not told of; any other
  * piece of work first joins the legacy stream's mark, when there is legacy work that its stream
  * doesn't wait for yet. Without legacy work this costs a load and a comparison. */
-#include "runtime.h"
+#include "stream/stream.h"
 
 /* ---- Order with the legacy stream ---- */
 
@@ -131,6 +131,19 @@ kjit_status kjit_stream_default(kjit_context *ctx, kjit_stream **out)
     return kjit_stream_legacy_default(ctx, out);
 }
 
+/* The stream of a thread that ends. Under the lock. */
+static void thread_left(kj_thread *thread)
+{
+    kjit_context *ctx = thread->ctx;
+    kjit_stream *stream = thread->stream;
+    kj_handle_close(stream);
+    pthread_mutex_lock(&ctx->lock);
+    stream->left = true;
+    pthread_mutex_unlock(&ctx->lock);
+    kj_context_hold(ctx);
+    kj_pending_add(ctx, KJ_PENDING_RESOURCES, &stream->pending);
+}
+
 kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out)
 {
     kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
@@ -141,6 +154,7 @@ kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out)
         return kj_no_memory(ctx);
     if (!thread->stream) {
         kj_pending_check(ctx); /* the streams of threads that have ended */
+        thread->left = thread_left;
         status = kj_stream_new(ctx, KJ_QUEUE_THREAD, NULL, &thread->stream);
     }
     *out = thread->stream;

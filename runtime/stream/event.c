@@ -1,5 +1,5 @@
 /* Events: marks in streams. */
-#include "runtime.h"
+#include "stream/stream.h"
 
 static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {

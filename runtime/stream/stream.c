@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "stream/stream.h"
 
 kjit_status kj_not_its_stream(kjit_context *ctx, const kjit_stream *s)
 {
@@ -77,11 +77,18 @@ void kj_stream_unlink(kjit_stream *s)
         s->next->prev = s->prev;
 }
 
+/* What it records will be no graph. */
+static void abandon(kjit_stream *s)
+{
+    if (kj_stream_records(s))
+        atomic_load(&s->recorder)->abandon(s);
+}
+
 kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
 {
     kj_failure other;
     kjit_context *ctx = s->ctx;
-    kj_graph_abandon(s);
+    abandon(s);
     kjit_status status = ctx->ops->queue_free(s->queue, why);
     if (s->mark) {
         kjit_status end = ctx->ops->mark_free(s->mark, status == KJIT_OK ? why : &other);
@@ -92,6 +99,28 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
     free(s->text);
     kj_handle_free(s);
     return status;
+}
+
+void kj_stream_report_goes(kjit_stream *s, kj_returning *r)
+{
+    pthread_mutex_lock(&s->lock);
+    r->next = s->returning;
+    if (r->next)
+        r->next->prev = r;
+    s->returning = r;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void kj_stream_report_comes(kjit_stream *s, kj_returning *r)
+{
+    pthread_mutex_lock(&s->lock);
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        s->returning = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void kj_stream_hold(kjit_stream *s)
@@ -185,7 +214,7 @@ void kjit_stream_free(kjit_stream *s)
         return;
     kjit_context *ctx = s->ctx;
     kj_failure why;
-    kj_graph_abandon(s);
+    abandon(s);
     if (s->kind == KJ_QUEUE_EXTERNAL) { /* its owner may be about to destroy it */
         kjit_status status = deallocate(&s->pending, &why);
         if (status != KJIT_OK)
@@ -246,6 +275,14 @@ kjit_status kjit_synchronize(kjit_context *ctx)
     return kj_stream_report(ctx, status, text);
 }
 
+kjit_status kj_graph_refuse(const kjit_stream *stream)
+{
+    if (!kj_stream_records(stream))
+        return KJIT_OK;
+    return kj_fail(stream->ctx, KJIT_INVALID,
+                   "the stream records a graph, which has launches and copies alone");
+}
+
 kjit_status kjit_stream_query(kjit_stream *s, int *done)
 {
     kjit_status status = kj_enter_stream(s);
@@ -277,13 +314,23 @@ static void call(callback *c, kjit_status status)
     kj_call_out(before);
 }
 
+/* Does a report say that a launch failed that the stream has passed, but which has not ended? Under
+ * the stream's lock. */
+static bool report_failed(const kjit_stream *stream)
+{
+    const kj_returning *r = stream->returning;
+    while (r && r->report->fault.kind == KJ_FAULT_NONE)
+        r = r->next;
+    return r != NULL;
+}
+
 /* In the stream: with what its work before this came to. */
 static void run_callback(kj_work *work)
 {
     callback *c = (callback *)work;
     pthread_mutex_lock(&c->stream->lock);
     kjit_status status = c->stream->status;
-    if (status == KJIT_OK && kj_report_failed(c->stream))
+    if (status == KJIT_OK && report_failed(c->stream))
         status = KJIT_FAULT;
     pthread_mutex_unlock(&c->stream->lock);
     call(c, status);

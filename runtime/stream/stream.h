@@ -1,13 +1,27 @@
-/* Streams, events, graphs and traces: a part of runtime.h, which includes this where contexts are
- * known. */
+/* Streams, events and traces. */
 #ifndef KJ_STREAM_H
 #define KJ_STREAM_H
 
-#include "runtime.h"
+#include "core/core.h"
 
 /* ---- Streams (stream.c, default_stream.c, event.c) ---- */
 
 kjit_status kj_not_its_stream(kjit_context *ctx, const kjit_stream *s);
+
+/* The report of a launch in a stream, on its way back; of its list, under the stream's lock. */
+typedef struct kj_returning {
+    struct kj_returning *next, *prev;
+    const kj_report *report;
+} kj_returning;
+
+/* Who makes a graph of what is put into a stream (launch/graph.c). */
+typedef struct kj_recorder {
+    /* In place of doing it. The copy's arguments are checked; `simple` is its transfer where it is one
+     * that needs nothing else, else NULL. */
+    kjit_status (*copy)(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
+                        kjit_stream *stream);
+    void (*abandon)(kjit_stream *stream); /* the stream is freed */
+} kj_recorder;
 
 /* Those of kinds KJ_QUEUE_LEGACY and KJ_QUEUE_THREAD are the context's: they don't hold it, and end
  * with kjit_context_destroy. */
@@ -23,10 +37,11 @@ struct kjit_stream {
     pthread_mutex_t lock;
     kjit_status status; /* the first failure of its work, until someone synchronises */
     char *text;
-    _Atomic(kjit_graph *) recording; /* what it records, under its lock; or NULL */
-    struct kj_reported *reports;     /* of its launches, on their way back from the device */
-    pthread_t thread;                /* of KJ_QUEUE_THREAD: the one that may put work into it */
-    bool left;                       /* that thread has ended; under the context's lock */
+    _Atomic(kjit_graph *) recording;       /* what it records, under its lock; or NULL */
+    _Atomic(const kj_recorder *) recorder; /* who does that; NULL: it never did */
+    kj_returning *returning;   /* reports of its launches, on their way back from the device */
+    pthread_t thread;          /* of KJ_QUEUE_THREAD: the one that may put work into it */
+    bool left;                 /* that thread has ended; under the context's lock */
     kj_mark *mark;             /* for the legacy stream to wait for; under its lock; or NULL */
     atomic_bool fresh;         /* there is work that the legacy stream was not told to wait for */
     _Atomic uint64_t followed; /* of kj_legacy.issued: what later work waits for */
@@ -80,17 +95,12 @@ void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
 void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status);
 
-/* ---- Graphs (graph.c) ---- */
-
-/* What is put into a stream that records, in place of doing it. The copy's arguments are checked;
- * `simple` is its transfer where it is one that needs nothing else, else NULL. */
-kjit_status kj_graph_record_copy(kjit_array *dst, kjit_array *src, const kj_transfer *simple,
-                                 kjit_stream *stream);
-/* KJIT_INVALID when the stream, which may be NULL, records: what is asked of it is no part of a
- * graph. */
+/* KJIT_INVALID when the stream, which may be NULL, records a graph: what is asked of it is no part of
+ * one. */
 kjit_status kj_graph_refuse(const kjit_stream *stream);
-/* A stream that is freed. */
-void kj_graph_abandon(kjit_stream *stream);
+/* A report sets out, and has come back. */
+void kj_stream_report_goes(kjit_stream *stream, kj_returning *r);
+void kj_stream_report_comes(kjit_stream *stream, kj_returning *r);
 
 /* ---- Traces (trace.c) ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "stream/stream.h"
 
 /* Work that is traced. What the device fills in comes first: it is how the work holds it. */
 typedef struct traced {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime.h"
+#include "launch/launch.h"
 
 extern const kj_device_ops kj_cpu_device;
 

@@ -415,7 +415,7 @@ static void flush(kj_lower *lo)
 
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
-    const kj_tkernel *kernel = out->kernel;
+    const kj_tkernel *kernel = out->kernel->typed;
     kj_lower lo;
     kj_plan plan = {.places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1),
                     .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};

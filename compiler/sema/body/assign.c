@@ -1,5 +1,5 @@
 /* Declarations and assignments: tuples taken apart, `op=` spelled out, targets checked. */
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 /* ---- let and var ---- */
 

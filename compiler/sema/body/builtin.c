@@ -2,7 +2,7 @@
  * cannot be called. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 enum { MAX_ARGS = 3 };
 

@@ -2,7 +2,7 @@
  * laid out in memory. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 /* ---- Aggregates ---- */
 
@@ -269,10 +269,18 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
         return NULL;
     }
     if (!p->filled)
-        p->filled = KJ_NEW_ARRAY(s->arena, const kj_tarray *, KJ_MAX_FILLED);
+        p->filled = KJ_NEW_ARRAY(s->arena, kj_filled_info, KJ_MAX_FILLED);
     kj_tarray *a = new_array(s, item, t.dtype, t.of, ndim, shape, NULL);
-    p->filled[p->nfilled++] = a;
-    a->filled = p->nfilled;
+    kj_filled_info *info = &p->filled[p->nfilled];
+    *info = (kj_filled_info){.index = p->nfilled,
+                             .name = a->name,
+                             .span = a->span,
+                             .elem = a->elem,
+                             .of = a->of,
+                             .elem_size = kj_elem_size(a),
+                             .ndim = ndim};
+    memcpy(info->shape, shape, sizeof shape);
+    a->filled = ++p->nfilled;
     return a;
 }
 

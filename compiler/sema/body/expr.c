@@ -1,7 +1,7 @@
 /* Expressions: one AST node in, an operand out. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 int kj_count(const kj_expr *list)
 {

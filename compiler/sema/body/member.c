@@ -1,7 +1,7 @@
 /* Members: a.shape and its kin, threadIdx.x, and what people write instead. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
 {

@@ -1,7 +1,7 @@
 /* Statements: control flow, returns, calls. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 /* ---- Does a body always return? (by its shape alone: the same for every specialisation) ---- */
 

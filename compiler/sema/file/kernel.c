@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analysis/uniform.h"
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 /* ---- Attributes ---- */
 

@@ -2,7 +2,7 @@
  * runs. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 static void check_stmts(kj_sema *s, const kj_stmt *st, int loops);
 

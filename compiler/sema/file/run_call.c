@@ -2,7 +2,7 @@
  * kernels. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 typedef enum run_id {
 #define RUN(id, name, signature, doc) RUN_##id,

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 enum { SHORT_TEXT = 24 };
 

@@ -2,7 +2,7 @@
  * about unknown names. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 struct kj_scope {
     kj_scope *up;

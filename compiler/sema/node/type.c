@@ -1,7 +1,7 @@
 /* Types as written, and the conversions between scalar types that the language makes by itself. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 /* ---- Types as written ---- */
 

@@ -5,7 +5,7 @@
  * element of an array stays a place until it is read or assigned, so that a[i].x touches x only. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 bool kj_is_aggregate(const kj_operand *v)
 {

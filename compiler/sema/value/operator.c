@@ -2,7 +2,7 @@
  * products. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 enum { MAX_POWER = 64 };
 

@@ -2,7 +2,7 @@
  * repeated. */
 #include <string.h>
 
-#include "sema/sema_impl.h"
+#include "sema/sema.h"
 
 enum { MOST_PARTS = 4, MOST_ARGS = 3 };
 

@@ -118,14 +118,6 @@ kjit_status kj_loader_check(kj_failure *why)
 
 /* ---- Kernels ---- */
 
-static size_t count_slots(const kj_tkernel *k)
-{
-    size_t n = 1; /* the report */
-    for (int i = 0; i < k->nparams; i++)
-        n += k->params[i].array ? 1 + 2 * (size_t)k->params[i].array->ndim : 1;
-    return n;
-}
-
 static kjit_status find_entry(const kj_object *object, const kj_exec *exec, const char *name,
                               kj_host_entry *out, kj_failure *why)
 {
@@ -145,8 +137,8 @@ static kjit_status find_children(const kj_object *object, const kj_code *code, k
     for (int i = 0; i < code->nchildren && status == KJIT_OK; i++) {
         const kj_code *child = &code->children[i];
         kj_child_entry *c = &exec->children[i];
-        c->scratch = (size_t)(child->scratch + kj_shared_bytes(child->kernel, NULL));
-        c->nslots = count_slots(child->kernel);
+        c->scratch = (size_t)(child->scratch + child->kernel->shared);
+        c->nslots = (size_t)child->kernel->nslots;
         memcpy(c->block, child->kernel->block, sizeof c->block);
         status = find_entry(object, exec, child->entry, &c->entry, why);
     }
@@ -166,7 +158,7 @@ static kjit_status load(const kj_code *code, kj_exec *exec, kj_failure *why)
     exec->code = p.run;
     exec->size = p.size;
     exec->stack = (size_t)code->stack;
-    exec->grid_sync = code->kernel->grid_sync != NULL;
+    exec->grid_sync = code->kernel->grid_sync;
     status = find_entry(&object, exec, code->entry, &exec->entry, why);
     if (status == KJIT_OK && code->nchildren > 0)
         status = find_children(&object, code, exec, why);

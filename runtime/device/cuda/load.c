@@ -129,12 +129,8 @@ static kj_cu_result allow_shared(kj_device *dev, kj_cu_function function)
 /* Shared arrays that are not in the code: all of them, or those whose shapes the launch knows. */
 static bool has_dynamic_shared(const kj_code *code)
 {
-    for (int i = 0; i < code->kernel->nroots; i++) {
-        const kj_tarray *root = code->kernel->roots[i];
-        if (root->space == KJ_SHARED && (code->shared == 0 || root->static_count == 0))
-            return true;
-    }
-    return false;
+    int64_t all = code->kernel->shared;
+    return all < 0 || (all > 0 && code->shared == 0);
 }
 
 /* In the device's context. `image` is PTX, or machine code. */
@@ -186,7 +182,7 @@ kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_
     if (!exec)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     exec->shared = code->shared;
-    exec->grid_sync = code->kernel->grid_sync != NULL;
+    exec->grid_sync = code->kernel->grid_sync;
     for (int i = 0; i < code->kernel->nsites; i++)
         exec->asserts |= code->kernel->sites[i]->fault;
     exec->nargs = code->nargs;

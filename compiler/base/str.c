@@ -1,10 +1,12 @@
 /* A growing text. Callers write on without looking: a failed allocation is found at the end, in
  * `failed`. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "base/str.h"
+#include "base/text.h"
 
 static bool reserve(kj_str *t, size_t more)
 {

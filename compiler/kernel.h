@@ -1,0 +1,256 @@
+/* What compiled code and a launch agree on: what a launch fixes, how it hands its arguments over, what
+ * the code reports, and how all of that lies in memory. The devices know this, and no typed AST. */
+#ifndef KJ_KERNEL_H
+#define KJ_KERNEL_H
+
+#include "base/diag.h"
+#include "lang/types.h"
+
+typedef struct kj_tkernel kj_tkernel; /* typed AST: tast.h */
+
+/* ---- Limits ---- */
+
+enum { KJ_SMALL = 1 << 28 };
+
+/* Of no array that a kernel takes an extent is over this. */
+#define KJ_MOST_EXTENT ((int64_t)1 << 48)
+enum { KJ_WARP = 32 }; /* threads */
+enum { KJ_MAX_FILLED = 64, KJ_MAX_PARAMS = 256 /* of a kernel as declared, and as typed */ };
+
+/* ---- What a launch fixes ---- */
+
+/* How an array lies in memory. ROWS: the last axis has stride 1, the others any. */
+typedef enum kj_layout { KJ_LAYOUT_C, KJ_LAYOUT_F, KJ_LAYOUT_STRIDED, KJ_LAYOUT_ROWS } kj_layout;
+static inline bool kj_is_dense(kj_layout layout)
+{
+    return layout == KJ_LAYOUT_C || layout == KJ_LAYOUT_F;
+}
+
+/* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
+typedef struct kj_spec {
+    const kj_dtype *generics; /* one a generic parameter */
+    const kj_value *consts;   /* one a const parameter, in order */
+    const kj_layout *layouts; /* one a parameter; ignored for scalars */
+    int64_t block[3];         /* 0: leave blockDim to run time */
+    bool small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31
+                   elements */
+    bool no_contract; /* --fp-contract=off */
+    bool disjoint;    /* no two array arguments share memory */
+    bool aligned;     /* every array's first element is at a multiple of 16 bytes */
+} kj_spec;
+
+typedef enum kj_index {
+    KJ_THREAD_IDX,
+    KJ_BLOCK_IDX,
+    KJ_BLOCK_DIM,
+    KJ_GRID_DIM,
+    KJ_LANE_ID, /* axis 0; of the linear thread number, x fastest, modulo KJ_WARP */
+} kj_index;
+
+/* The values of a launch, as conditions and shapes ask for them: `ctx` has them. */
+typedef struct kj_eval_env {
+    void *ctx;
+    kj_value (*param)(void *ctx, int param);                     /* scalar parameter */
+    int64_t (*dim)(void *ctx, int param, int axis, bool stride); /* array parameter */
+    int64_t (*index)(void *ctx, kj_index which, int axis);       /* blockDim, gridDim */
+} kj_eval_env;
+
+/* ---- What is compiled, and for what ---- */
+
+typedef enum kj_stage {
+    KJ_STAGE_TAST,
+    KJ_STAGE_LLVM,
+    KJ_STAGE_OPT,
+    KJ_STAGE_ASM,
+    KJ_STAGE_OBJECT
+} kj_stage;
+
+typedef struct kj_compile_options {
+    int opt_level;    /* 0 .. 3 */
+    bool no_contract; /* --fp-contract=off */
+    bool verify;      /* run LLVM's verifier (tests) */
+    const char *cpu;  /* a level, or LLVM's name of a CPU; NULL: the CPU this runs on */
+    /* A GPU in place of the host: "sm_90". ASM and OBJECT are then both PTX text. */
+    const char *arch;
+    int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
+    bool ftz;        /* a GPU's f32 instructions take subnormal numbers for zeros */
+    const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
+} kj_compile_options;
+
+/* ---- What threads report ---- */
+
+/* What a thread reports: that an assert failed, or a line of print. Its values are those of the
+ * parts that have a type, in order: two of a complex one. */
+typedef struct kj_site_part {
+    const char *text; /* of print: to be written; of an assert: what the value is of */
+    kj_dtype type;    /* KJ_VOID: text alone */
+} kj_site_part;
+
+typedef struct kj_site {
+    int id; /* index in kj_kernel_info.sites */
+    kj_span span;
+    bool fault;          /* an assert's: the thread ends */
+    const char *failed;  /* of a fault, what it is: NULL: "assertion failed" */
+    const char *message; /* an assert's, or NULL */
+    int child;           /* of which kernel of the launch: 0, or kj_child.id */
+    const kj_site_part *parts;
+    int nparts, nvalues;
+} kj_site;
+
+enum { KJ_MAX_REPORTED = 16 }; /* values */
+
+/* ---- The entry ---- */
+
+/* What the host entry gets. `slots` holds the parameters in the launch's order, 8 bytes a slot: a
+ * scalar is its value in the low bytes; an array is its data pointer, shape[ndim] and stride[ndim]
+ * (elements). */
+typedef struct kj_host_fault {
+    int32_t
+        kind; /* 0: none; see kj_fault_kind; the first fault of a launch wins (compare and swap) */
+    uint32_t offset; /* of a divergent barrier: place in the source; of an assert: its site's id */
+    int64_t block[3];
+    int64_t arrived, alive;           /* divergent barrier: threads of the block */
+    int64_t thread[3];                /* assert */
+    uint64_t values[KJ_MAX_REPORTED]; /* assert: in the low bytes */
+} kj_host_fault;
+
+typedef enum kj_fault_kind {
+    KJ_FAULT_NONE,
+    KJ_FAULT_DIVERGENT_BARRIER,
+    KJ_FAULT_ASSERT,
+    KJ_FAULT_GRID_BARRIER /* the CPU's: `alive` blocks, of which `arrived` wait and none runs */
+} kj_fault_kind;
+
+/* What a launch of a kernel with sites writes, where its last slot (one more than its parameters
+ * have) points to. Each line of print is a record: the site's id, the block's and the thread's
+ * linear number, and the site's values, 8 bytes each. */
+typedef struct kj_report {
+    kj_host_fault fault; /* of a GPU; a CPU has it in the launch */
+    uint64_t used;       /* bytes of records, had they all fitted */
+    uint64_t end;        /* bytes of those that did, if not all; UINT64_MAX at first */
+    uint64_t lost;       /* records that did not */
+    uint64_t words[];    /* KJ_PRINT_BYTES, of a kernel that prints */
+} kj_report;
+
+enum { KJ_PRINT_BYTES = 1 << 20 };
+
+/* Bytes of stack that threads running kernels have: more than any kernel takes. */
+enum { KJ_WORKER_STACK = 8 << 20, KJ_MAX_STACK = 4 << 20 };
+
+/* Whom a kernel tells of the grids that it launches. `child` is kj_child.id, `slots` all of the
+ * child's. Gives 0, or why there will be no launch (KJ_LAUNCH_...). */
+typedef struct kj_host_spawner kj_host_spawner;
+struct kj_host_spawner {
+    int32_t (*spawn)(kj_host_spawner *spawner, int32_t child, const int64_t grid[3],
+                     const uint64_t *slots);
+};
+
+typedef struct kj_host_launch {
+    int64_t grid[3];
+    int64_t block[3];
+    kj_host_fault *fault;
+    kj_host_spawner *spawner; /* of a kernel that launches others, and its children */
+    uint64_t slots[];
+} kj_host_launch;
+
+/* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned
+ * memory of kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0.
+ * A kernel with grid_sync() is given one block at a time, and each block memory of its own, whose
+ * first 8 bytes are 0 at first: a block that waits is called again when all blocks do. */
+typedef enum kj_host_end {
+    KJ_HOST_DONE,
+    KJ_HOST_FAULT, /* launch->fault was set: stop */
+    KJ_HOST_WAITS,
+} kj_host_end;
+typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, int64_t last,
+                                 void *shared);
+
+/* In the place of a slot: the address of 4 bytes that are 0 before the first launch of a kernel
+ * with grid_sync(), and that no other launch uses at the same time. */
+enum { KJ_ARG_COUNTER = -1 };
+
+/* Why a launch by a kernel fails: numbers of CUDA's device runtime. */
+enum { KJ_LAUNCH_NO_MEMORY = 2, KJ_LAUNCH_TOO_DEEP = 65, KJ_LAUNCH_TOO_MANY = 69 };
+enum { KJ_MAX_LAUNCH_DEPTH = 24 }; /* of launches by kernels: the host's has 0 */
+
+/* ---- Kernels ---- */
+
+/* A value of the launch's order, as a kernel uses it. */
+typedef struct kj_param_info {
+    bool is_array, read, written;
+    int ndim;
+} kj_param_info;
+
+/* A const array that the host fills. */
+typedef struct kj_filled_info {
+    int index; /* in kj_program.filled */
+    const char *name;
+    kj_span span;
+    kj_dtype elem;
+    const kj_aggregate *of; /* what an element is, where that is no scalar */
+    int64_t elem_size;      /* bytes */
+    int ndim;
+    int64_t shape[KJ_MAX_NDIM];
+} kj_filled_info;
+
+/* All that is to be known of a specialised kernel at its launches. */
+typedef struct kj_kernel_info {
+    const char *name;
+    kj_param_info *params;         /* in the launch's order; const parameters are gone */
+    int nparams, nslots;           /* nslots: with the report's */
+    const kj_filled_info **filled; /* those it uses, in the order of its roots */
+    int nfilled;
+    const kj_site **sites; /* of its reports, by id */
+    int nsites;
+    bool prints;             /* some site is a print's */
+    bool conditions;         /* it has requires */
+    bool launches;           /* other kernels; */
+    kj_span launch;          /* there, first */
+    bool grid_sync;          /* its blocks wait for one another; */
+    kj_span grid_sync_at;    /* there, first */
+    int64_t block[3];        /* 0: any */
+    int64_t shared;          /* bytes of its shared arrays; -1: by the launch's values */
+    const kj_tkernel *typed; /* for kj_shared_bytes and kj_requires_hold */
+} kj_kernel_info;
+
+/* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or
+ * the sum overflows. */
+int64_t kj_shared_bytes(const kj_kernel_info *kernel, const kj_eval_env *env);
+/* Does every requires of the kernel hold? Else *failed is the clause that does not; { 0, 0 }: it
+ * cannot be evaluated. */
+bool kj_requires_hold(const kj_kernel_info *kernel, const kj_eval_env *env, kj_span *failed);
+
+/* ---- Code ---- */
+
+/* Code for one specialisation. Owned by the caller: kj_code_free. */
+typedef struct kj_code {
+    void *bytes; /* the object, or NUL-terminated text for the textual stages */
+    size_t size;
+    const char *entry; /* symbol of the entry; in the arena given to kj_compile */
+    int64_t
+        scratch;   /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+    int64_t stack; /* bytes that it and its children take of a CPU's stack, each */
+    const kj_kernel_info *kernel; /* in that arena */
+    /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes
+     * it is, or KJ_ARG_COUNTER; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as
+     * kj_shared_bytes counts them; the others stand one behind the other in dynamic shared memory,
+     * in the order of their ids. */
+    const int *args;
+    int nargs;
+    int64_t shared;
+    /* The kernels that this one launches, and they, by kj_child.id from 1 on; of them `entry`,
+     * `scratch`, `kernel`, `shared` and `nargs`, the slots; in the arena. */
+    struct kj_code *children;
+    int nchildren;
+} kj_code;
+
+void kj_code_free(kj_code *code);
+
+/* In PTX that is to be linked with CUDA's device runtime. */
+#define KJ_DEVRT_SYMBOL "__cudaCDP2LaunchDeviceV2"
+
+/* The name of a GPU's variable for a const array that the host fills. A CPU has the addresses of
+ * those a kernel uses in slots behind the parameters', in the order of its roots. */
+#define KJ_FILLED_SYMBOL "kj_const_%s"
+
+#endif

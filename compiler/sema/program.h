@@ -1,0 +1,57 @@
+/* AST -> typed AST. */
+#ifndef KJ_PROGRAM_H
+#define KJ_PROGRAM_H
+
+#include "kernel.h"
+#include "parse/ast.h"
+
+/* How a kernel is declared: what a launch must give. Built once a file; in the arena. */
+typedef struct kj_kernel_param {
+    const char *name;
+    kj_span span;
+    bool is_const;
+    bool has_default;
+    kj_value init; /* const parameter's default */
+    kj_dtype type; /* KJ_VOID when generic >= 0 */
+    int generic;   /* index of the generic parameter that is its (element) type, or -1 */
+    int ndim;      /* 0: a scalar */
+} kj_kernel_param;
+
+typedef struct kj_kernel_decl {
+    const char *name;
+    const kj_item *item;
+    kj_kernel_param *params; /* all, const ones included, in order */
+    int nparams, nconsts, ngenerics;
+    kj_generic *generics;
+    int launch_bounds[2];
+} kj_kernel_decl;
+
+typedef struct kj_program {
+    const kj_file *file;
+    kj_arena *arena;
+    kj_records *records;           /* all that are known */
+    const kj_aggregate **declared; /* the file's own */
+    int ndeclared;
+    kj_kernel_decl *kernels;
+    int nkernels;
+    kj_filled_info *filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
+    int nfilled;
+    const kj_item *run;       /* NULL when there is none */
+    struct kj_scope *globals; /* sema's own */
+} kj_program;
+
+/* Resolves the file's declarations and checks every function and kernel body (generic ones with
+ * each type their bound allows, const parameters with their defaults or 1) and the run block's
+ * names. Errors go to diag; the program is usable when diag->errors is 0. Its records are put into
+ * `records`, which must outlive it. */
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file,
+                            kj_records *records);
+/* The record that the file declares by that name, or NULL. */
+const kj_aggregate *kj_record_named(const kj_program *program, const char *name);
+
+/* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after
+ * errors. */
+kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *program,
+                           const kj_kernel_decl *kernel, const kj_spec *spec);
+
+#endif

@@ -1,0 +1,56 @@
+/* Contexts as everybody else needs them: entered, held, let go. */
+#include <unistd.h>
+
+#include "core/core.h"
+
+bool kj_forked(const kjit_context *ctx)
+{
+    return ctx->alive ? !*ctx->alive : ctx->pid != getpid();
+}
+
+/* The context whose function of the program's this thread is in, or NULL. */
+static _Thread_local const kjit_context *called_by;
+
+const kjit_context *kj_call_out(const kjit_context *ctx)
+{
+    const kjit_context *before = called_by;
+    called_by = ctx;
+    return before;
+}
+
+kjit_status kj_enter(const kjit_context *ctx)
+{
+    if (called_by == ctx)
+        return kj_fail(NULL, KJIT_INVALID, "a function that the context calls may not use it");
+    if (!kj_forked(ctx))
+        return KJIT_OK;
+    return kj_fail(NULL, KJIT_NO_DEVICE,
+                   "the context was made before a fork: a child process has to make its own");
+}
+
+void kj_context_hold(kjit_context *ctx)
+{
+    atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+}
+
+void kj_context_drop(kjit_context *ctx)
+{
+    if (kj_pending_let_go(ctx))
+        ctx->end(ctx);
+}
+
+kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *out)
+{
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!out)
+        return kj_no_out(ctx);
+    ctx->ops->describe(ctx->dev, ctx->ordinal, out);
+    return KJIT_OK;
+}
+
+void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook)
+{
+    atomic_store(&ctx->timing, hook);
+}

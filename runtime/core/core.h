@@ -1,0 +1,241 @@
+/* Contexts, the failures of the threads that use them, and what they give back later.
+ *
+ * Ownership: buffers, modules, streams and events each hold their context (kj_context_hold /
+ * kj_context_drop), arrays hold their buffer, queued work holds the buffers and the module it uses.
+ * So the order in which a program frees its handles does not matter. Every public function first
+ * asks whether the handles that it was given live, by kj_enter_context, kj_enter_array and the
+ * like. A context that was destroyed goes on for what holds it, so what works on that calls no
+ * public function with the context. */
+#ifndef KJ_CORE_H
+#define KJ_CORE_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/float_env.h"
+#include "base/guard.h"
+#include "base/str.h"
+#include "core/handle.h"
+#include "core/room.h"
+#include "device/device.h"
+
+/* ---- Contexts (context.c) ---- */
+
+typedef enum kj_timing_kind {
+    KJ_TIMING_COMPILE,
+    KJ_TIMING_LOAD, /* of code from the cache */
+    KJ_TIMING_LAUNCH,
+    KJ_TIMING_COPY
+} kj_timing_kind;
+
+/* One launch or copy that has ended, or the compilation that a launch began with. */
+typedef struct kj_timing {
+    kj_timing_kind kind;
+    const char *name; /* of the kernel; of a copy: "host to device", "device to host", ... */
+    int64_t grid[3], block[3]; /* of a launch */
+    int64_t bytes;             /* of a copy */
+    double ms;
+} kj_timing;
+
+/* While a context has a hook, each launch and copy runs to its end before the call returns, on
+ * streams too, and is then reported on the calling thread. The hook must stay valid until it is
+ * replaced and those calls have returned. */
+typedef struct kj_timing_hook {
+    void (*report)(void *user, const kj_timing *timing);
+    void *user;
+} kj_timing_hook;
+
+void kj_set_timing(kjit_context *ctx, const kj_timing_hook *hook); /* NULL: none */
+
+/* What a thread has in a context (thread.c). */
+typedef struct kj_thread {
+    struct kj_thread *next, *prev;          /* of the context */
+    struct kj_thread *beside;               /* of the thread */
+    struct kj_thread_list *list;            /* of its thread, which has this */
+    kjit_context *ctx;                      /* NULL: of failures that have none */
+    char *text;                             /* of its last failure, malloc'd; NULL: use fallback */
+    const char *fallback;                   /* when there was no memory for the text */
+    kjit_stream *stream;                    /* its default stream, or NULL */
+    void (*left)(struct kj_thread *thread); /* it has ended, with a stream; under the lock */
+    uint64_t failed; /* which of the thread's failures the last was, from 1; 0: none */
+} kj_thread;
+
+/* Whom traces go to (trace.c). */
+typedef struct kj_tracer {
+    pthread_mutex_t lock; /* held while the function is called or exchanged */
+    kjit_trace_fn *trace; /* or NULL */
+    void *user;
+    atomic_bool on; /* there is one */
+} kj_tracer;
+
+/* The stream that all others are ordered with (default_stream.c). */
+typedef struct kj_legacy {
+    pthread_mutex_t lock;
+    kjit_stream *stream;     /* NULL: nobody asked for it */
+    kj_mark *mark;           /* in it, for the others to wait for */
+    uint64_t marked;         /* behind that many pieces of work */
+    _Atomic uint64_t issued; /* pieces of work put into it */
+} kj_legacy;
+
+/* Whom the lines of kernels go to. */
+typedef struct kj_printer {
+    kjit_print_fn *print; /* or NULL */
+    void *user;
+} kj_printer;
+
+/* Something that has lost its last reference: a member of what it is (pending.c). */
+typedef struct kj_pending {
+    struct kj_pending *next;
+    size_t size; /* bytes of device memory */
+    /* Gives it back and frees it; after a failure too. */
+    kjit_status (*deallocate)(struct kj_pending *item, kj_failure *why);
+} kj_pending;
+
+/* What an item is the `member` of. */
+#define KJ_WHOLE(type, member, item) ((type *)(void *)((char *)(item)-offsetof(type, member)))
+
+typedef enum kj_pending_kind {
+    KJ_PENDING_NEVER, /* memory of the caller's that is page-locked, or that a stream orders */
+    KJ_PENDING_MEMORY,
+    KJ_PENDING_RESOURCES, /* modules, streams, events */
+    KJ_PENDING_KINDS
+} kj_pending_kind;
+
+typedef struct kj_pending_queue {
+    kj_pending *first, *last;
+    int count;
+    size_t bytes;
+} kj_pending_queue;
+
+typedef struct kj_pendings {
+    pthread_mutex_t lock;     /* of all below; never held while something is given back */
+    pthread_mutex_t flushing; /* held while the two queues are emptied */
+    pthread_mutex_t prompt;   /* the same for what never waits */
+    atomic_bool any_never;    /* there is some of that, or it is being given back */
+    kj_pending_queue queues[KJ_PENDING_KINDS];
+    int max_count;
+    size_t max_bytes;
+    int deferred;       /* times that defer_cleanup is open */
+    bool closed;        /* the context was destroyed */
+    kjit_status status; /* the first failure that nobody was told */
+    kj_failure why;
+    uint64_t failed;
+} kj_pendings;
+
+struct kjit_context {
+    kj_handle handle;
+    const kj_device_ops *ops;
+    kj_device *dev;
+    int ordinal;
+    atomic_int refs;
+    void (*end)(kjit_context *ctx); /* what context.c does when nobody holds it */
+    const unsigned char
+        *alive; /* 1 in the process that made the context, 0 in its forked children; or NULL */
+    pid_t pid;
+    uint64_t memory;        /* bytes of host memory there are */
+    atomic_size_t reserved; /* bytes of it promised to arrays */
+    atomic_size_t used;     /* bytes of arrays' memory of the device */
+    _Atomic(const kj_timing_hook *) timing;
+    pthread_mutex_t lock; /* streams, opening the store */
+    kj_thread *threads;   /* under thread.c's lock */
+    kjit_stream *streams;
+    int streams_made;
+    kj_legacy legacy;
+    kj_tracer tracer;
+    char *cache_path;       /* of compiled code, or NULL */
+    struct kj_store *store; /* of compiled code */
+    bool store_opened;
+    struct kj_lazy_cache *lazy;   /* modules that run blocks made of array expressions, or NULL */
+    kj_records *records;          /* of its modules */
+    struct kj_spares *spares;     /* memory of arrays, used again */
+    struct kj_buffer *registered; /* under the lock */
+    kjit_allocator allocator;
+    kj_pendings pendings;
+    kj_printer printer; /* under the lock, like what waits for it */
+    kj_str printed;
+    atomic_bool has_printed;
+    pthread_mutex_t print_lock; /* held while the print function is called or exchanged */
+    pthread_mutex_t run_lock;   /* run blocks take turns: each has its own print function */
+};
+
+bool kj_forked(const kjit_context *ctx); /* it is the parent's of this process */
+/* KJIT_NO_DEVICE in a forked child; KJIT_INVALID in a function that the context calls (below). */
+kjit_status kj_enter(const kjit_context *ctx);
+/* Around a call of the program's function that may not use the context, since work or a lock waits
+ * for its end: before it with the context, behind it with what this gave. */
+const kjit_context *kj_call_out(const kjit_context *ctx);
+/* A context that the program gives: KJIT_INVALID for NULL and one that was destroyed. The others
+ * are alike. */
+static inline kjit_status kj_enter_context(const kjit_context *ctx)
+{
+    return kj_lives(ctx, KJ_CONTEXT) ? kj_enter(ctx) : kj_no_handle(ctx, KJ_CONTEXT);
+}
+/* The beginning of a call that makes something. `entered` is what entering comes to; the context,
+ * which need not be there otherwise, is told that `out` is NULL. */
+#define KJ_MAKES(out, entered, ctx) \
+    ((out) ? (*(out) = NULL, (entered)) : kj_no_out((entered) == KJIT_OK ? (ctx) : NULL))
+kjit_status kj_no_out(kjit_context *ctx);
+/* What a type is in a context, which has records of its own; NULL: a scalar, or no type. */
+static inline const kj_aggregate *kj_dtype_aggregate(kjit_context *ctx, kjit_dtype dtype)
+{
+    return kj_aggregate_in(ctx->records, (kj_dtype)dtype);
+}
+size_t kj_dtype_size(kjit_context *ctx, kjit_dtype dtype);      /* 0 for no type */
+const char *kj_dtype_name(kjit_context *ctx, kjit_dtype dtype); /* NULL for no type */
+
+void kj_context_hold(kjit_context *ctx);
+/* On any thread. The last to let go of one that was destroyed gives back what is pending. */
+void kj_context_drop(kjit_context *ctx);
+void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
+
+/* ---- Threads and their failures (thread.c, error.c) ---- */
+
+/* The calling thread's, made when it is first asked for; NULL: out of memory. */
+kj_thread *kj_thread_in(kjit_context *ctx);
+kj_thread *kj_thread_failing(kjit_context *ctx); /* the same, and this is its last failure */
+/* The sentence of the calling thread's last failure, of the context's and those without any; NULL
+ * for it: of all. "" if there was none. */
+const char *kj_thread_failure(const kjit_context *ctx);
+bool kj_threads_begin(void);                     /* false: the system has no room */
+void kj_threads_end(kjit_context *ctx);          /* frees those of all threads */
+void kj_threads_lose_streams(kjit_context *ctx); /* their default streams are gone */
+/* Notes the sentence for the calling thread and gives the status. The context may be NULL. */
+kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
+kjit_status kj_no_memory(kjit_context *ctx);
+
+/* ---- Deferred deallocation (pending.c) ---- */
+
+/* memory: bytes of the device. */
+kjit_status kj_pendings_init(kj_pendings *p, const kjit_context_options *options, uint64_t memory,
+                             kj_failure *why);
+void kj_pendings_destroy(kj_pendings *p);
+/* Takes an item over, with its hold on the context. It gives nothing back: any thread may. */
+void kj_pending_add(kjit_context *ctx, kj_pending_kind kind, kj_pending *item);
+/* A call of the program's has waited for work: hands on what that has printed, and gives back what
+ * never waits. */
+void kj_waited(kjit_context *ctx);
+/* Empties what is over its limit: for calls of users that allocate, and by kj_freed for those that
+ * free; these hold the context before they let go of anything. */
+void kj_pending_check(kjit_context *ctx);
+void kj_freed(kjit_context *ctx); /* and drops that hold */
+/* Drops a hold; true: it was the last. Whoever is the last but for what is pending in a context that
+ * was destroyed gives all of that back first: the order of two threads is the lock's. */
+bool kj_pending_let_go(kjit_context *ctx);
+bool kj_pending_flush(kjit_context *ctx); /* all, unless it is deferred; was there something? */
+void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now and from now on */
+/* Keeps the failure of a deallocation until kj_pending_failure gives it to the calling thread. */
+void kj_pending_failed(kjit_context *ctx, kjit_status status, const kj_failure *why);
+kjit_status kj_pending_failure(kjit_context *ctx);
+
+/* ---- What kernels print (report.c) ---- */
+
+/* Hands what was printed so far to the context's print function. */
+void kj_print_flush(kjit_context *ctx);
+/* After that, others are to take it; gives those before. */
+kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer);
+
+#endif

@@ -1,0 +1,107 @@
+/* Modules: a source, its kernels, and the code of each for what launches have fixed. */
+#ifndef KJ_MODULE_H
+#define KJ_MODULE_H
+
+#include "array/array.h"
+#include "sema/program.h"
+
+/* ---- Modules (module.c, variant.c) ---- */
+
+/* Code of one kernel for one kj_spec. Found by its key; never removed while the module lives. */
+typedef struct kj_variant {
+    _Atomic(struct kj_variant *) next;
+    const kj_kernel_info *kernel;
+    kj_exec *exec;
+    kj_arena arena;
+    const char *what;        /* "kernel 'scale' (scale.knl:7)" */
+    uint64_t *filled;        /* by index: the version that the code's variable has */
+    int64_t scratch;         /* bytes before the shared arrays */
+    int64_t shared;          /* bytes of shared arrays; -1: by the launch's values */
+    _Atomic int64_t for_all; /* threads of a block that kjit_launch_forall takes in place of this
+                                variant's; 0: it was not asked yet */
+    uint64_t hash;
+    uint64_t key[];
+} kj_variant;
+
+enum { KJ_BUCKETS = 32 };
+
+/* A kernel as the launch sees it. */
+typedef struct kj_kernel {
+    kjit_module *mod;
+    const kj_kernel_decl *decl;
+    uint64_t name_hash;
+    int key_words;
+    pthread_mutex_t lock; /* held while a variant is compiled and added */
+    _Atomic(kj_variant *) buckets[KJ_BUCKETS];
+} kj_kernel;
+
+/* A const array that the host fills: of kj_program.filled. */
+typedef struct kj_filled {
+    kjit_array *array; /* its elements in C order, on the host; NULL until it is filled */
+    uint64_t version;
+} kj_filled;
+
+struct kjit_module {
+    kj_handle handle;
+    kj_pending pending;
+    kjit_context *ctx;
+    atomic_int refs;
+    kj_compile_options options; /* of launches */
+    const char *arch;           /* what forms are shown for; NULL: the context's device */
+    const char *lacks;          /* what this CPU has not of options.cpu, or NULL */
+    kj_arena arena;
+    kj_source source;
+    kj_diag diag;
+    const kj_file *file;
+    bool parsed;               /* without errors: file is all of the source */
+    const kj_program *program; /* NULL when there were errors */
+    kj_kernel *kernels;
+    int nkernels;
+    pthread_mutex_t fill_lock;
+    kj_filled *filled;
+    const char *log, *log_json;
+    const kj_message **messages; /* in the order of their places */
+    int nmessages;
+};
+
+static inline kjit_status kj_enter_module(const kjit_module *mod)
+{
+    return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
+}
+void kj_module_hold(kjit_module *mod);
+void kj_module_drop(kjit_module *mod);                         /* on any thread */
+kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
+/* KJIT_NOT_FOUND, with a name that is near. */
+kjit_status kj_no_kernel(kjit_module *mod, const char *name);
+kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
+/* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */
+kjit_status kj_module_fits(const kjit_module *mod);
+/* What a step that did not end makes of a call. */
+kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint);
+
+/* The variant for a key, compiled if it is new; `label` is the kernel's name for timings and
+ * messages, NULL: its own. */
+kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
+                           const char *label, kj_variant **out);
+kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why);
+
+/* ---- Const arrays that the host fills (filled.c) ---- */
+
+/* Before a launch: KJIT_LAUNCH when one that the kernel uses was never filled. */
+kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant);
+/* For a CPU's slots: the addresses of those the kernel uses; gives how many. */
+size_t kj_filled_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots);
+void kj_filled_free(kjit_module *mod);
+
+/* ---- Failures of what runs (fault.c) ---- */
+
+/* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
+char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault);
+/* The device cannot do what a kernel launches. */
+kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why);
+/* A const array that the host was to fill before the kernel was launched. */
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_filled_info *array, const char *kernel);
+kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,
+                          const kj_host_fault *fault);
+
+#endif
