@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/guard.h"
+#include "lower/lower.h"
 #include "sema/program.h"
 #include "target/target.h"
 #include "tast/tast.h"
@@ -117,6 +118,7 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
 {
     kj_kernel_info *info = KJ_NEW(arena, kj_kernel_info);
     *info = (kj_kernel_info){.name = k->name,
+                             .span = k->span,
                              .sites = k->sites,
                              .nsites = k->nsites,
                              .prints = k->prints,
@@ -154,7 +156,7 @@ static void refuse_large(kj_diag *diag, LLVMModuleRef module, const kj_code *out
     int size = kj_target_largest(module);
     if (size <= KJ_MAX_CODE)
         return;
-    kj_message *m = kj_error(diag, out->kernel->typed->span, "too-large",
+    kj_message *m = kj_error(diag, out->kernel->span, "too-large",
                              "'%s' is too large: %d instructions (at most %d)", out->kernel->name,
                              size, KJ_MAX_CODE);
     kj_hint(diag, m, "split it into several kernels");
@@ -184,7 +186,10 @@ static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *
         for (int k = -1; k < out[i].nchildren; k++) {
             kj_code *code = k < 0 ? &out[i] : &out[i].children[k];
             spec.entry = code->entry;
-            s->target.kind->lower(arena, &spec, code);
+            if (s->target.kind->gpu)
+                kj_lower_ptx(arena, &spec, code);
+            else
+                code->scratch = kj_lower_host(arena, code->kernel->typed, &spec);
         }
     }
     if (diag->errors > errors)

@@ -46,7 +46,7 @@
 
 #include "analysis/fission.h"
 #include "analysis/uniform.h"
-#include "compile.h"
+#include "tast/tast.h"
 
 enum { KJ_MAX_ROWS = 4, KJ_MAX_LANES = 64, KJ_MATH_LANES = 16 };
 

@@ -102,11 +102,6 @@ static const char *name(kj_arena *arena, const kj_compile_options *options)
     return both;
 }
 
-static void lower(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
-{
-    out->scratch = kj_lower_host(arena, out->kernel->typed, spec);
-}
-
 /* The code is vectors already: what is wanted of LLVM is registers, scalar clean-up and loops, once
  * each. The default pipelines take twice as long for the same code. */
 static const char pipeline[] =
@@ -125,7 +120,6 @@ static const char large[] =
 const kj_target_kind kj_host_target = {
     .open = open_host,
     .name = name,
-    .lower = lower,
     .pipelines = {"always-inline", "default<O1>", pipeline, pipeline},
     .large = large,
     .large_code = 4000,

@@ -7,8 +7,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-#include "compile.h"
-#include "lower/lower.h"
+#include "kernel.h"
 
 typedef struct kj_target_kind kj_target_kind;
 
@@ -30,8 +29,6 @@ struct kj_target_kind {
     char *(*open)(kj_target *t, const kj_compile_options *options);
     /* kj_target_name. */
     const char *(*name)(kj_arena *arena, const kj_compile_options *options);
-    /* Adds the kernel's entry to the module and notes in `out` what a launch must know. */
-    void (*lower)(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
     /* Of LLVM's passes, for optimisation levels 0 to 3. */
     const char *pipelines[4];
     /* The same where a function has more than so many instructions as it is lowered: what most

@@ -297,7 +297,7 @@ static void put_stmt(text *t, const kj_tstmt *s)
         break;
     case KJ_TS_LAUNCH:
         put_result(t, s->u.launch.result);
-        put(t, "launch %s", s->u.launch.child ? s->u.launch.child->decl->name : "");
+        put(t, "launch %s", s->u.launch.child ? s->u.launch.child->kernel->name : "");
         put_args(t, s->u.launch.values, s->u.launch.nvalues);
         break;
     case KJ_TS_REPORT:

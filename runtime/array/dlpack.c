@@ -1,7 +1,7 @@
 /* Arrays to and from DLPack, the structure array libraries hand each other memory by. In: an array,
  * or another library's tensor; out: a tensor that keeps the array, an array that keeps the tensor.
  * No element is moved. */
-#include "array/dlpack.h"
+#include "device/dlpack.h"
 
 #include <stdlib.h>
 #include <string.h>

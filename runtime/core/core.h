@@ -18,7 +18,7 @@
 #include "base/guard.h"
 #include "base/str.h"
 #include "core/handle.h"
-#include "core/room.h"
+#include "base/room.h"
 #include "device/device.h"
 
 /* ---- Contexts (context.c) ---- */

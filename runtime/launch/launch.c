@@ -96,7 +96,8 @@ static kjit_status check_resident(kj_binding *b, const kj_ready *ready)
     int64_t most, blocks = b->grid[0] * b->grid[1];
     kjit_status status = kj_launch_resident(b, ready, &most);
     if (status == KJIT_OK && (blocks > most || blocks * b->grid[2] > most))
-        return kj_fail_crowd(b, ready->variant->kernel, most);
+        return kj_fail_crowd(b->kernel->mod, ready->variant->kernel, blocks * b->grid[2],
+                             b->block[0] * b->block[1] * b->block[2], most);
     return status;
 }
 

@@ -53,8 +53,6 @@ static inline bool kj_arg_is_array(const kjit_arg *arg)
     return arg->kind == KJIT_ARG_ARRAY || arg->kind == KJIT_ARG_IN || arg->kind == KJIT_ARG_OUT;
 }
 kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
-/* More blocks than `most` at a grid_sync(). */
-kjit_status kj_fail_crowd(const kj_binding *b, const kj_kernel_info *kernel, int64_t most);
 /* Refuses to write an array that is read-only. */
 kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
 

@@ -99,6 +99,9 @@ void kj_filled_free(kjit_module *mod);
 char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault);
 /* The device cannot do what a kernel launches. */
 kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why);
+/* More blocks, of so many threads, than `most` at a grid_sync(). */
+kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_t blocks,
+                          int64_t threads, int64_t most);
 /* A const array that the host was to fill before the kernel was launched. */
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_filled_info *array, const char *kernel);
 kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,

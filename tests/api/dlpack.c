@@ -1,5 +1,5 @@
 /* DLPack: what is said of an array, both structures, there and back, what is refused, who frees. */
-#include "../../runtime/array/dlpack.h"
+#include "../../runtime/device/dlpack.h"
 
 #include "api.h"
 

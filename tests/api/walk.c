@@ -7,7 +7,7 @@
 
 #include <kjit.h>
 
-#include "../../runtime/array/dlpack.h"
+#include "../../runtime/device/dlpack.h"
 
 static const char source[] =
     "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"

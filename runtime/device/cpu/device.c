@@ -1,5 +1,5 @@
 /* The CPU as a device: its table of operations, and what there is to say about it. */
-#include "array/dlpack.h"
+#include "device/dlpack.h"
 #include "device/cpu/cpu.h"
 
 #include <stdio.h>

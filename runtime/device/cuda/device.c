@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/dlpack.h"
+#include "device/dlpack.h"
 #include "base/text.h"
 #include "device/cuda/cuda_device.h"
 #include "target/ptx_version.h"

@@ -1,7 +1,7 @@
 /* Launches: a kernel's parameters are the launch's slots where they are. */
 #include <stdlib.h>
 
-#include "core/room.h"
+#include "base/room.h"
 #include "device/cuda/cuda_device.h"
 
 static const char *name_of(const kj_launch_call *call)

@@ -2,7 +2,7 @@
  * offsets. Headers before 1.0 have no versioned tensor, and no bool. */
 #define DLManagedTensor own_managed
 #define DLManagedTensorVersioned own_versioned
-#include "../../../runtime/array/dlpack.h"
+#include "../../../runtime/device/dlpack.h"
 #undef DLManagedTensor
 #undef DLManagedTensorVersioned
 

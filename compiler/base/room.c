@@ -1,5 +1,5 @@
 /* What a call needs beyond the memory on its stack. */
-#include "core/room.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 

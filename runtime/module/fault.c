@@ -1,0 +1,183 @@
+/* Failures of what runs, as diagnostics: at places of the source. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/format.h"
+#include "module/module.h"
+
+typedef struct fault_message {
+    kjit_module *mod;
+    const kj_kernel_info *kernel;
+    const kj_host_fault *fault;
+    const kj_filled_info *unfilled; /* not NULL: not a fault, but that */
+    const char *launched;
+    const char *lacking;     /* likewise: why the kernel cannot launch others */
+    bool crowd;              /* likewise: more blocks at a grid_sync() than `most` */
+    int64_t blocks, threads, most;
+    kj_arena arena;
+    char *text;
+} fault_message;
+
+/* The call at a place: a name and what stands in brackets after it. */
+static kj_span call_at(const kj_source *source, uint32_t offset)
+{
+    uint32_t end = offset;
+    while (end < source->size && kj_is_word(source->text[end]))
+        end++;
+    if (end < source->size && source->text[end] == '(') {
+        while (end < source->size && source->text[end] != ')' && source->text[end] != '\n')
+            end++;
+        end += end < source->size && source->text[end] == ')';
+    }
+    return (kj_span){offset, end};
+}
+
+static void put_barrier(kj_diag *diag, const kj_host_fault *f)
+{
+    kj_message *e =
+        kj_error(diag, call_at(diag->source, f->offset), "divergent-barrier",
+                 "syncthreads() reached by %lld of %lld threads of block (%lld, %lld, %lld)",
+                 (long long)f->arrived, (long long)f->alive, (long long)f->block[0],
+                 (long long)f->block[1], (long long)f->block[2]);
+    kj_hint(diag, e,
+            "all threads of a block that have not returned must reach the same syncthreads()");
+}
+
+static void put_grid_barrier(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
+{
+    kj_message *e = kj_error(diag, kernel->grid_sync_at, "grid-barrier",
+                             "%lld of %lld blocks wait at grid_sync(), and the others have ended",
+                             (long long)f->arrived, (long long)f->alive);
+    kj_hint(diag, e, "do blocks read something around it that others write at the same time?");
+}
+
+static void put_crowd(kj_diag *diag, const fault_message *m)
+{
+    kj_message *e = kj_error(
+        diag, m->kernel->grid_sync_at, "grid-size",
+        "a grid of %lld blocks of %lld threads cannot wait here: the device holds %lld of them",
+        (long long)m->blocks, (long long)m->threads, (long long)m->most);
+    kj_hint(diag, e,
+            "launch fewer, and let each thread do more: step by gridsize(1); "
+            "%s.max_cooperative_blocks(block)(...) gives how many",
+            m->kernel->name);
+}
+
+/* "x[i] is 7, n is 5" */
+static const char *values_text(kj_arena *arena, const kj_site *site, const uint64_t *values)
+{
+    const char *text = "";
+    char buf[KJ_SCALAR_TEXT];
+    for (int i = 0; i < site->nparts; i++)
+        text = kj_arena_printf(arena, "%s%s%s is %s", text, i ? ", " : "", site->parts[i].text,
+                               kj_scalar_text((kjit_dtype)site->parts[i].type, &values[i], buf));
+    return text;
+}
+
+/* What the number means that a launch gave. */
+static const char *launch_text(uint64_t status)
+{
+    switch ((int32_t)status) {
+    case KJ_LAUNCH_NO_MEMORY: return "out of memory";
+    case KJ_LAUNCH_TOO_DEEP: return "launches by launched kernels are more than 24 deep";
+    case KJ_LAUNCH_TOO_MANY: return "too many launches are waiting";
+    default: return NULL;
+    }
+}
+
+static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
+{
+    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
+    const kj_site *site = kernel->sites[f->offset < (uint32_t)kernel->nsites ? f->offset : 0];
+    const char *values = values_text(diag->arena, site, f->values);
+    const char *message = site->message;
+    if (site->failed && !message && site->nvalues == 1) {
+        message = launch_text(f->values[0]);
+        values = message ? "" : values;
+    }
+    kj_error(diag, site->span, "assert", "%s in block %s, thread %s%s%s%s%s%s",
+             site->failed ? site->failed : "assertion failed", kj_shape_text(3, f->block, block),
+             kj_shape_text(3, f->thread, thread), message ? ": " : "", message ? message : "",
+             *values ? " (" : "", values, *values ? ")" : "");
+}
+
+static void put_unfilled(kj_diag *diag, const kj_filled_info *a, const char *kernel)
+{
+    kj_message *e = kj_error(diag, a->span, "unfilled",
+                             "'%s' has no elements yet, and kernel '%s' reads it", a->name, kernel);
+    kj_hint(diag, e, "assign an array to it in the run block, or call kjit_module_set_const");
+}
+
+static void write_fault(void *data)
+{
+    fault_message *m = data;
+    kj_diag diag;
+    kj_diag_init(&diag, &m->arena, &m->mod->source);
+    if (m->unfilled)
+        put_unfilled(&diag, m->unfilled, m->launched);
+    else if (m->lacking)
+        kj_error(&diag, m->kernel->launch, "launch", "%s", m->lacking);
+    else if (m->crowd)
+        put_crowd(&diag, m);
+    else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
+        put_grid_barrier(&diag, m->kernel, m->fault);
+    else if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
+        put_assert(&diag, m->kernel, m->fault);
+    else
+        put_barrier(&diag, m->fault);
+    const char *text = kj_diag_text(&diag);
+    size_t n = strlen(text);
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    m->text = strndup(text, n);
+}
+
+static char *text_of(fault_message *m)
+{
+    kj_arena_init(&m->arena, NULL);
+    kj_guarded(&m->arena, write_fault, m, NULL);
+    kj_arena_free(&m->arena);
+    return m->text;
+}
+
+char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault)
+{
+    return text_of(&(fault_message){.mod = mod, .kernel = kernel, .fault = fault});
+}
+
+static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
+{
+    status = text ? kj_fail(ctx, status, "%s", text) : kj_no_memory(ctx);
+    free(text);
+    return status;
+}
+
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_filled_info *array, const char *kernel)
+{
+    fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
+    return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
+}
+
+kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why)
+{
+    fault_message m = {.mod = mod, .kernel = kernel, .lacking = why};
+    return give(mod->ctx, KJIT_NO_DEVICE, text_of(&m));
+}
+
+kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,
+                          const kj_host_fault *fault)
+{
+    return give(mod->ctx, KJIT_FAULT, kj_fault_text(mod, kernel, fault));
+}
+
+kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_t blocks,
+                          int64_t threads, int64_t most)
+{
+    fault_message m = {.mod = mod,
+                       .kernel = kernel,
+                       .crowd = true,
+                       .blocks = blocks,
+                       .threads = threads,
+                       .most = most};
+    return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
+}
