@@ -1,4 +1,4 @@
-/* The rows of types.def, ops.def and builtins.def as C tables. */
+/* The rows of types.def, ops.def, builtins.def and run_builtins.def as C tables. */
 #include "lang/types.h"
 
 #include <string.h>
@@ -33,6 +33,30 @@ const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 #include "lang/builtins.def"
 #undef BUILTIN
 };
+
+/* ---- The run block's ---- */
+
+const kj_run_info kj_run_builtins[KJ_NRUN] = {
+#define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature, doc},
+#include "lang/run_builtins.def"
+#undef RUN
+};
+
+int kj_run_builtin_named(const char *name)
+{
+    for (int i = 0; i < KJ_NRUN; i++)
+        if (strcmp(kj_run_builtins[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+int kj_run_member_named(const char *name)
+{
+    for (int i = 0; i < KJ_NRUN; i++)
+        if (kj_run_builtins[i].name[0] == '.' && strcmp(kj_run_builtins[i].name + 1, name) == 0)
+            return i;
+    return -1;
+}
 
 /* ---- Types of several scalars ---- */
 

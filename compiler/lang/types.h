@@ -202,6 +202,23 @@ typedef struct kj_builtin_info {
 
 extern const kj_builtin_info kj_builtins[KJ_NBUILTINS];
 
+/* The run block's functions and members: the rows of run_builtins.def. */
+typedef enum kj_run_id {
+#define RUN(id, name, signature, doc) KJ_RUN_##id,
+#include "lang/run_builtins.def"
+#undef RUN
+    KJ_NRUN,
+} kj_run_id;
+
+typedef struct kj_run_info {
+    const char *name, *signature, *doc;
+} kj_run_info;
+
+extern const kj_run_info kj_run_builtins[KJ_NRUN];
+
+int kj_run_builtin_named(const char *name); /* "load": a kj_run_id, or -1 */
+int kj_run_member_named(const char *name);  /* ".sum" by "sum", or -1 */
+
 /* A scalar constant. Integers are kept sign- or zero-extended to 64 bits, floats as the double of
  * equal value. */
 typedef struct kj_value {

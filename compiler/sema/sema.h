@@ -523,10 +523,6 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span);
 void kj_sema_run_name(kj_sema *s, const kj_expr *e);
 void kj_sema_run_call(kj_sema *s, const kj_expr *e);
 void kj_sema_run_member(kj_sema *s, const kj_expr *e);
-/* The rows of run_builtins.def: how many, and name i; NULL past the last. */
-const char *kj_sema_run_builtin(int i);
-bool kj_is_run_name(const char *name);   /* a function of the run block? */
-bool kj_is_run_member(const char *name); /* a member that all arrays have? */
 const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 #endif

@@ -72,22 +72,13 @@ const char *kjit_dtype_name(kjit_dtype dtype)
     return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].name : NULL;
 }
 
-static const struct {
-    const char *name, *signature, *doc;
-} run_rows[] = {
-#define RUN(id, name, signature, doc) {name, signature, doc},
-#include "lang/run_builtins.def"
-#undef RUN
-};
-
 int kjit_builtin(int i, kjit_builtin_info *out)
 {
     kjit_builtin_info unused;
-    int nrun = (int)(sizeof run_rows / sizeof *run_rows);
     if (!out)
         out = &unused;
     memset(out, 0, sizeof *out);
-    if (i < 0 || i >= (int)KJ_NBUILTINS + nrun)
+    if (i < 0 || i >= (int)KJ_NBUILTINS + (int)KJ_NRUN)
         return 0;
     if (i < (int)KJ_NBUILTINS) {
         const kj_builtin_info *row = &kj_builtins[i];
@@ -96,7 +87,7 @@ int kjit_builtin(int i, kjit_builtin_info *out)
         return 1;
     }
     i -= (int)KJ_NBUILTINS;
-    *out = (kjit_builtin_info){run_rows[i].name, "run block", run_rows[i].signature,
-                               run_rows[i].doc,  0,           0};
+    *out = (kjit_builtin_info){kj_run_builtins[i].name, "run block", kj_run_builtins[i].signature,
+                               kj_run_builtins[i].doc,  0,           0};
     return 1;
 }

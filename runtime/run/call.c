@@ -1,19 +1,9 @@
 /* Calls of a run block: what is called, and its arguments. In: a call; out: what it gives. The
  * builtins are the rows of run_builtins.def: arguments go to the parameters of their signatures. */
-#include "run/lazy/lazy.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct builtin_row {
-    const char *name, *signature;
-} builtin_row;
-
-static const builtin_row rows[KJ_NRUN] = {
-#define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature},
-#include "lang/run_builtins.def"
-#undef RUN
-};
 
 /* What is not here is no call: an attribute, or forall. */
 static kj_run_builtin *const functions[KJ_NRUN] = {
@@ -107,17 +97,11 @@ static bool takes_expressions(kj_run_id id)
     return id == KJ_RUN_WHERE || functions[id] == kj_run_reduce || functions[id] == kj_run_cumsum;
 }
 
-const char *kj_run_builtin_name(kj_run_id id)
-{
-    return rows[id].name;
-}
-
 static int find_callable(const char *name)
 {
-    for (int i = 0; i < KJ_NRUN; i++) {
-        if (strcmp(rows[i].name, name) == 0)
-            return i;
-    }
+    int id = kj_run_builtin_named(name);
+    if (id >= 0)
+        return id;
     int math = kj_run_math_id(name);
     return math < 0 ? -1 : KJ_NRUN + math;
 }
@@ -132,21 +116,12 @@ int kj_run_callable(kj_run *r, const char *name)
     return r->known[slot].id;
 }
 
-int kj_run_member_id(const char *name)
-{
-    for (int i = 0; i < KJ_NRUN; i++) {
-        if (rows[i].name[0] == '.' && strcmp(rows[i].name + 1, name) == 0)
-            return i;
-    }
-    return -1;
-}
-
 static int dotted_id(const char *base, const char *name)
 {
     size_t n = strlen(base);
     for (int i = 0; i < KJ_NRUN; i++) {
-        if (strncmp(rows[i].name, base, n) == 0 && rows[i].name[n] == '.' &&
-            strcmp(rows[i].name + n + 1, name) == 0)
+        if (strncmp(kj_run_builtins[i].name, base, n) == 0 && kj_run_builtins[i].name[n] == '.' &&
+            strcmp(kj_run_builtins[i].name + n + 1, name) == 0)
             return i;
     }
     return -1;
@@ -158,7 +133,7 @@ static int dotted_id(const char *base, const char *name)
 static const kj_rsignature *signature_of(kj_run *r, kj_run_id id)
 {
     kj_rsignature *s = &r->signatures[id];
-    const char *p = rows[id].signature;
+    const char *p = kj_run_builtins[id].signature;
     if (s->read)
         return s;
     for (s->n = 0; *p && p[1] != ')' && s->n < KJ_RUN_MAX_PARAMS; s->n++) {
@@ -191,14 +166,14 @@ static int parameter_named(const kj_rsignature *s, const char *name)
 
 static const char *plain_name(const kj_rcall *c)
 {
-    return rows[c->id].name + (rows[c->id].name[0] == '.');
+    return kj_run_builtins[c->id].name + (kj_run_builtins[c->id].name[0] == '.');
 }
 
 static bool no_such_parameter(kj_run *r, const kj_rcall *c, const kj_expr *e)
 {
     kj_run_fail(r, KJIT_TYPE, e->keyword_span, "%s has no parameter '%s'", plain_name(c),
                 e->keyword);
-    return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
+    return kj_run_hint(r, "%s%s", plain_name(c), kj_run_builtins[c->id].signature);
 }
 
 /* The parameter of the next argument by place; -1 when there is none left. */
@@ -238,7 +213,7 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_rsignature *s, const 
         i = next_place(s, c, v);
     if (i < 0) {
         kj_run_fail(r, KJIT_TYPE, e->span, "too many arguments");
-        return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
+        return kj_run_hint(r, "%s%s", plain_name(c), kj_run_builtins[c->id].signature);
     }
     if (s->params[i].rest)
         return bind_rest(r, c, e, v);
@@ -271,7 +246,7 @@ static bool bind_arguments(kj_run *r, kj_rcall *c)
             continue;
         kj_run_fail(r, KJIT_TYPE, c->span, "%s needs '%.*s'", plain_name(c), s->params[i].len,
                     s->params[i].name);
-        return kj_run_hint(r, "%s%s", plain_name(c), rows[c->id].signature);
+        return kj_run_hint(r, "%s%s", plain_name(c), kj_run_builtins[c->id].signature);
     }
     return true;
 }
@@ -456,7 +431,7 @@ static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
             return call_builtin(r, e, dotted, kj_run_none(), out);
     }
     kj_rvalue self;
-    int id = kj_run_member_id(name);
+    int id = kj_run_member_named(name);
     if (!kj_run_eval_lazily(r, base, &self) ||
         ((id < 0 || !takes_expressions((kj_run_id)id)) && !kj_lazy_finish(r, base->span, &self)))
         return false;

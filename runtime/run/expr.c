@@ -1,6 +1,6 @@
 /* Expressions of a run block, evaluated as they stand in the AST. In: an expression; out: a value
  * with one reference. */
-#include "run/lazy/lazy.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -254,7 +254,7 @@ static bool evaluate_index(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue base;
-    int id = kj_run_member_id(e->u.member.name);
+    int id = kj_run_member_named(e->u.member.name);
     if (!kj_run_eval(r, e->u.member.base, &base))
         return false;
     if (id < 0 ? !kj_run_field(r, e, base, out)

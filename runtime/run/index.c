@@ -1,6 +1,6 @@
 /* a[i, j:k] and a.shape, by Python's rules. In: a value and what stands in the brackets; out: a
  * place that can be read and assigned: an item, an element, or a view. */
-#include "run/lazy/lazy.h"
+#include "run/run.h"
 
 #include <string.h>
 
@@ -444,7 +444,7 @@ bool kj_run_measure(kj_run *r, kj_span at, kj_run_id id, const kjit_array *a, kj
 
 bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out)
 {
-    const char *name = kj_run_builtin_name(id) + 1;
+    const char *name = kj_run_builtins[id].name + 1;
     if (base.kind == KJ_R_SMART)
         return kj_run_side(r, at, id, base, out);
     if (base.kind != KJ_R_ARRAY)

@@ -203,7 +203,7 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
         return false;
     if (!kj_is_float((kj_dtype)dtype)) {
         kj_run_fail(r, KJIT_TYPE, c->spans[1], "%s makes floats, not %s",
-                    kj_run_builtin_name(c->id), kj_dtype_name(r->ctx, dtype));
+                    kj_run_builtins[c->id].name, kj_dtype_name(r->ctx, dtype));
         return kj_run_hint(r, "random.randint(low, high, shape, dtype) makes integers");
     }
     if (!kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))

@@ -1,6 +1,6 @@
 /* Records in the run block. One record is an array without axes: an element is a view of it, and
  * P(...) a new one. In: tuples by place, or records; out: bytes where a record's fields are. */
-#include "run/lazy/lazy.h"
+#include "run/run.h"
 
 #include <string.h>
 
@@ -12,20 +12,6 @@ static bool is_sequence(kj_rvalue v)
 static kjit_array *array_of(kj_rvalue v)
 {
     return v.u.object->u.array;
-}
-
-bool kj_run_is_record(kj_rvalue v)
-{
-    return v.kind == KJ_R_ARRAY && kj_is_record(array_of(v)->of);
-}
-
-bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v)
-{
-    if (!kj_run_is_record(v))
-        return true;
-    const kj_aggregate *of = array_of(v)->of;
-    kj_run_fail(r, KJIT_TYPE, at, "this works on numbers, not on %s", of->name);
-    return kj_run_hint(r, "a field of them is an array of its own: .%s", of->fields[0].name);
 }
 
 /* ---- Values to bytes ---- */

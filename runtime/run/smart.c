@@ -27,7 +27,7 @@ bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue 
         return kj_run_check(r, kjit_smart_gpu(s, &view), at) && kj_run_array(r, at, view, out);
     default:
         kj_run_fail(r, KJIT_NOT_FOUND, at, "a smart array has no '%s'",
-                    kj_run_builtin_name(id) + 1);
+                    kj_run_builtins[id].name + 1);
         return kj_run_hint(r, ".host and .gpu are its arrays");
     }
 }
@@ -37,7 +37,7 @@ bool kj_run_changed(kj_run *r, kj_rcall *c, kj_rvalue *out)
     *out = kj_run_none();
     if (c->self.kind != KJ_R_SMART)
         return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
-                           kj_run_builtin_name(c->id) + 1);
+                           kj_run_builtins[c->id].name + 1);
     kjit_smart *s = c->self.u.object->u.smart;
     return kj_run_check(
         r, c->id == KJ_RUN_M_HOST_CHANGED ? kjit_smart_host_changed(s) : kjit_smart_gpu_changed(s),

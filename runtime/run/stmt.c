@@ -1,6 +1,6 @@
 /* Statements of a run block. In: a list of statements; out: their effects, and in kj_run.flow how
  * they ended. */
-#include "run/lazy/lazy.h"
+#include "run/run.h"
 
 #include <string.h>
 

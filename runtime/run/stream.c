@@ -69,7 +69,7 @@ bool kj_run_elapsed(kj_run *r, kj_rcall *c, kj_rvalue *out)
 static bool no_member(kj_run *r, const kj_rcall *c)
 {
     return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
-                       kj_run_builtin_name(c->id) + 1);
+                       kj_run_builtins[c->id].name + 1);
 }
 
 bool kj_run_m_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)

@@ -10,7 +10,7 @@ static bool self_array(kj_run *r, const kj_rcall *c, kjit_array **out)
 {
     if (c->self.kind != KJ_R_ARRAY)
         return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
-                           kj_run_builtin_name(c->id) + 1);
+                           kj_run_builtins[c->id].name + 1);
     *out = array_of(c->self);
     return true;
 }

@@ -14,7 +14,7 @@ bool kj_run_defer_cleanup(kj_run *r, kj_rcall *c, kj_rvalue *out)
 bool kj_run_page_locked(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue arrays;
-    const char *name = kj_run_builtin_name(c->id);
+    const char *name = kj_run_builtins[c->id].name;
     if (c->nrest == 0)
         return kj_run_fail(r, KJIT_TYPE, c->span, "%s() takes host arrays", name);
     if (!kj_run_sequence(r, c->span, KJ_R_TUPLE, c->nrest, &arrays))

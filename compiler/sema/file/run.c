@@ -47,8 +47,8 @@ static kj_scope *run_scope(kj_sema *s)
                 ->builtin = (kj_builtin)id;
         }
     }
-    for (int i = 0; kj_sema_run_builtin(i); i++) {
-        const char *name = kj_sema_run_builtin(i), *dot = strchr(name, '.');
+    for (int i = 0; i < KJ_NRUN; i++) {
+        const char *name = kj_run_builtins[i].name, *dot = strchr(name, '.');
         if (dot != name)
             add_name(s, scope, name, dot ? (size_t)(dot - name) : strlen(name),
                      dot ? KJ_SYM_NAMESPACE : KJ_SYM_BUILTIN, i);
@@ -151,7 +151,7 @@ static void declare_run_names(kj_sema *s, const kj_name *name, kj_role role)
 
 static void check_target(kj_sema *s, const kj_expr *target)
 {
-    bool field = target->kind == KJ_E_MEMBER && !kj_is_run_member(target->u.member.name);
+    bool field = target->kind == KJ_E_MEMBER && kj_run_member_named(target->u.member.name) < 0;
     if (target->kind == KJ_E_INDEX || field) {
         kj_sema_run_expr(s, target);
         return;

@@ -4,34 +4,6 @@
 
 #include "sema/sema.h"
 
-typedef enum run_id {
-#define RUN(id, name, signature, doc) RUN_##id,
-#include "lang/run_builtins.def"
-#undef RUN
-    NRUN,
-} run_id;
-
-static const struct {
-    const char *name, *signature;
-} run_names[NRUN] = {
-#define RUN(id, name, signature, doc) {name, signature},
-#include "lang/run_builtins.def"
-#undef RUN
-};
-
-const char *kj_sema_run_builtin(int i)
-{
-    return i < NRUN ? run_names[i].name : NULL;
-}
-
-bool kj_is_run_name(const char *name)
-{
-    for (int i = 0; i < NRUN; i++)
-        if (strcmp(run_names[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* ---- Arguments against a signature ---- */
 
 /* One parameter of "(a, b=1, values...)"; gives what follows it, or NULL at the end. */
@@ -106,7 +78,7 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     kj_sema_run_list(s, call->u.call.args);
     if (extreme && n > 0 && !call->u.call.args->keyword &&
         (n == 1 || call->u.call.args->next->keyword)) { /* of an array */
-        check_keywords(s, call, kj_builtins[id].name, run_names[RUN_M_MIN].signature);
+        check_keywords(s, call, kj_builtins[id].name, kj_run_builtins[KJ_RUN_M_MIN].signature);
         return;
     }
     if (n == wanted || (extreme && n > wanted))
@@ -196,11 +168,11 @@ static const kj_kernel_decl *kernel_of(kj_sema *s, const kj_expr *e)
 /* k.forall(n) and k.max_cooperative_blocks(block), which are called in turn: the row, or -1. */
 static int kernel_member(const kj_expr *callee)
 {
-    static const int rows[] = {RUN_M_FORALL, RUN_M_MAX_COOPERATIVE_BLOCKS};
+    static const int rows[] = {KJ_RUN_M_FORALL, KJ_RUN_M_MAX_COOPERATIVE_BLOCKS};
     if (callee->kind != KJ_E_CALL || callee->u.call.callee->kind != KJ_E_MEMBER)
         return -1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(callee->u.call.callee->u.member.name, run_names[rows[i]].name + 1) == 0)
+        if (strcmp(callee->u.call.callee->u.member.name, kj_run_builtins[rows[i]].name + 1) == 0)
             return rows[i];
     return -1;
 }
@@ -223,7 +195,7 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
     } else if (kernel_member(callee) >= 0 &&
                (k = kernel_of(s, callee->u.call.callee->u.member.base))) {
         int row = kernel_member(callee);
-        check_signature(s, callee, run_names[row].name + 1, run_names[row].signature);
+        check_signature(s, callee, kj_run_builtins[row].name + 1, kj_run_builtins[row].signature);
     }
     if (k)
         check_launch(s, e, k);
@@ -231,19 +203,6 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
 }
 
 /* ---- Calls and members ---- */
-
-static int member_index(const char *name)
-{
-    for (int i = 0; i < NRUN; i++)
-        if (run_names[i].name[0] == '.' && strcmp(run_names[i].name + 1, name) == 0)
-            return i;
-    return -1;
-}
-
-bool kj_is_run_member(const char *name)
-{
-    return member_index(name) >= 0;
-}
 
 /* Whether some record has a field of that name; those that have not are offered to `near`. */
 static bool is_field(const kj_sema *s, const char *name, kj_near *near)
@@ -268,9 +227,9 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
         return;
     kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
                                   "no value has a member '%s'", name);
-    for (int i = 0; i < NRUN; i++)
-        if (run_names[i].name[0] == '.')
-            kj_near_offer(&near, run_names[i].name + 1);
+    for (int i = 0; i < KJ_NRUN; i++)
+        if (kj_run_builtins[i].name[0] == '.')
+            kj_near_offer(&near, kj_run_builtins[i].name + 1);
     if (near.best)
         kj_hint(s->diag, m, "did you mean '%s'?", near.best);
 }
@@ -279,7 +238,7 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
 static bool belongs(int row, const char *name)
 {
     size_t n = strlen(name);
-    return strncmp(run_names[row].name, name, n) == 0 && run_names[row].name[n] == '.';
+    return strncmp(kj_run_builtins[row].name, name, n) == 0 && kj_run_builtins[row].name[n] == '.';
 }
 
 /* random.uniform: its row, -1 when `e` is no dotted name, -2 when the name is unknown
@@ -290,17 +249,17 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
     const kj_symbol *sym = base->kind == KJ_E_NAME ? kj_scope_find(s->scope, base->u.name) : NULL;
     if (!sym || sym->kind != KJ_SYM_NAMESPACE)
         return -1;
-    for (int i = 0; i < NRUN; i++)
+    for (int i = 0; i < KJ_NRUN; i++)
         if (belongs(i, sym->name) &&
-            strcmp(run_names[i].name + strlen(sym->name) + 1, e->u.member.name) == 0)
+            strcmp(kj_run_builtins[i].name + strlen(sym->name) + 1, e->u.member.name) == 0)
             return i;
     kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
                                   "'%s' has no member '%s'", sym->name, e->u.member.name);
     const char *list = "";
-    for (int i = 0; i < NRUN && kj_is_shown(s->diag, m); i++)
+    for (int i = 0; i < KJ_NRUN && kj_is_shown(s->diag, m); i++)
         if (belongs(i, sym->name))
             list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "",
-                                   run_names[i].name);
+                                   kj_run_builtins[i].name);
     kj_hint(s->diag, m, "there are %s", list);
     return -2;
 }
@@ -317,12 +276,12 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
     if (dotted_index(s, e) != -1 || undeclared_base(s, e))
         return;
     kj_sema_run_expr(s, e->u.member.base);
-    int i = member_index(e->u.member.name);
+    int i = kj_run_member_named(e->u.member.name);
     if (i < 0)
         unknown_member(s, e);
-    else if (run_names[i].signature[0] != '\0') {
+    else if (kj_run_builtins[i].signature[0] != '\0') {
         kj_message *m = kj_sema_error(s, e->span, "call", "'%s' is a method", e->u.member.name);
-        kj_hint(s->diag, m, "call it: .%s%s", e->u.member.name, run_names[i].signature);
+        kj_hint(s->diag, m, "call it: .%s%s", e->u.member.name, kj_run_builtins[i].signature);
     }
 }
 
@@ -336,7 +295,7 @@ static void check_method(kj_sema *s, const kj_expr *e)
     }
     if (i == -1) {
         kj_sema_run_expr(s, callee->u.member.base);
-        i = member_index(callee->u.member.name);
+        i = kj_run_member_named(callee->u.member.name);
         if (i < 0)
             unknown_member(s, callee);
     }
@@ -344,14 +303,14 @@ static void check_method(kj_sema *s, const kj_expr *e)
         kj_sema_run_list(s, e->u.call.args);
         return;
     }
-    const char *name = run_names[i].name;
-    if (run_names[i].signature[0] == '\0') {
+    const char *name = kj_run_builtins[i].name;
+    if (kj_run_builtins[i].signature[0] == '\0') {
         kj_message *m =
             kj_sema_error(s, e->span, "call", "'%s' is no method", callee->u.member.name);
         kj_hint(s->diag, m, "write it without parentheses");
         return;
     }
-    check_signature(s, e, name[0] == '.' ? name + 1 : name, run_names[i].signature);
+    check_signature(s, e, name[0] == '.' ? name + 1 : name, kj_run_builtins[i].signature);
 }
 
 static void check_swap(kj_sema *s, const kj_expr *e)
@@ -379,10 +338,10 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     const kj_symbol *sym = kj_sema_run_find(s, callee->u.name, callee->span);
     if (sym && sym->kind == KJ_SYM_BUILTIN) {
         if (sym->index >= 0)
-            check_signature(s, e, sym->name, run_names[sym->index].signature);
+            check_signature(s, e, sym->name, kj_run_builtins[sym->index].signature);
         else
             check_number_builtin(s, e, sym->builtin);
-        if (sym->index == RUN_SWAP)
+        if (sym->index == KJ_RUN_SWAP)
             check_swap(s, e);
         return;
     }

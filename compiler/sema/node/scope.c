@@ -167,7 +167,7 @@ static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **
     if (!kj_is_shown(s->diag, *m) || hint_habit(s, *m, name))
         return true;
     const char *near = kj_nearest_visible(s, name);
-    if (!s->in_run && kj_is_run_name(name))
+    if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint(s->diag, *m, "'%s' belongs to the run block", name);
     else if (near)
         kj_hint(s->diag, *m, "did you mean '%s'?", near);

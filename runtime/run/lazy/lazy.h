@@ -9,35 +9,9 @@
 #ifndef KJ_LAZY_H
 #define KJ_LAZY_H
 
-#include "run/run.h"
+#include "run/value/value.h"
 
-/* A tree that would pass these is computed in parts. */
-enum { KJ_LAZY_OPERANDS = 3, KJ_LAZY_LEAVES = 64, KJ_LAZY_DEPTH = 100 };
-
-typedef enum kj_lazy_form {
-    KJ_X_BINARY, /* op */
-    KJ_X_UNARY,  /* op; INVERT of bools is `not` */
-    KJ_X_CALL,   /* builtin */
-    KJ_X_WHERE,  /* args[1] where args[0], else args[2] */
-    KJ_X_CAST,   /* to type, of one argument; of two the parts of a complex number */
-} kj_lazy_form;
-
-/* One operation. Its operands are numbers, arrays and further operations. */
-typedef struct kj_lazy {
-    kj_lazy_form form;
-    kj_op op;
-    kj_builtin builtin;
-    int part;      /* of a KJ_X_CALL with several results, which one; -1: it has one */
-    kj_dtype type; /* of an element */
-    int ndim;
-    int64_t shape[KJIT_MAX_NDIM];
-    int n;
-    kj_rvalue args[KJ_LAZY_OPERANDS];
-    kj_dtype types[KJ_LAZY_OPERANDS]; /* of each argument, as the operation takes it */
-    int leaves, depth;                /* of the tree */
-} kj_lazy;
-
-/* ---- lazy_node.c: trees ---- */
+/* ---- node.c: trees ---- */
 
 static inline bool kj_is_array(kj_rvalue v)
 {
@@ -71,13 +45,13 @@ bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *ou
 /* c64(re, im) of real arrays and numbers. */
 bool kj_lazy_complex(kj_run *r, kj_span at, kj_dtype to, const kj_rvalue parts[2], kj_rvalue *out);
 
-/* ---- lazy_call.c: calls of functions ---- */
+/* ---- call.c: calls of functions ---- */
 
 /* Likewise; of functions with several results a tuple. */
 bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
                   kj_rvalue *out);
 
-/* ---- lazy_domain.c: what a kernel runs over ---- */
+/* ---- domain.c: what a kernel runs over ---- */
 
 enum { KJ_DOMAIN_AXES = KJIT_MAX_NDIM + 1 }; /* one more, to exchange two */
 
@@ -111,7 +85,7 @@ void kj_domain_join(kj_domain *s, int by);
 bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s); /* ends with kj_domain_free */
 void kj_domain_free(kj_domain *s);
 
-/* ---- lazy_text.c: trees as source text ---- */
+/* ---- text.c: trees as source text ---- */
 
 /* A kernel being written, and the arguments of its launch in order. */
 typedef struct kj_lazy_kernel {
@@ -141,7 +115,7 @@ void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i);
 void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type);
 void kj_lazy_lets(kj_lazy_kernel *k, kj_str *t);
 
-/* ---- lazy_grid.c: threads and their positions ---- */
+/* ---- grid.c: threads and their positions ---- */
 
 /* An axis is named by a letter: its extent is n0, a thread's position i0. */
 void kj_lazy_extents(kj_lazy_kernel *k); /* "let n0 = a0.shape[0]" and so on, for 0, 1, ... */
@@ -159,14 +133,14 @@ void kj_lazy_chunk_axes(const char *kept, int64_t chunks, char axes[KJ_DOMAIN_AX
 void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, int threads,
                           int64_t grid[3], int64_t block[3]);
 
-/* ---- lazy_cache.c: modules, kept by their text ---- */
+/* ---- cache.c: modules, kept by their text ---- */
 
 typedef struct kj_lazy_cache kj_lazy_cache;
 
 /* The module of this source under the run's compile options; ends with kj_module_drop. */
 kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out);
 
-/* ---- lazy_launch.c ---- */
+/* ---- launch.c ---- */
 
 /* Compiles "kernel expr(params) { body }" and launches it. What timings show is the source's text
  * at k->named, then `what`. */
@@ -174,7 +148,7 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
                     const char *what);
 void kj_lazy_free(kj_lazy_kernel *k);
 
-/* ---- lazy_map.c: element by element ---- */
+/* ---- map.c: element by element ---- */
 
 /* Where its result is: in the device's memory when one of its arrays is. */
 kjit_memory kj_lazy_memory(kj_rvalue v);
@@ -188,7 +162,7 @@ bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v);
  * assignment's. */
 bool kj_lazy_store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v);
 
-/* ---- lazy_fold.c: reductions, on the device ---- */
+/* ---- reduce_kernel.c: reductions, on the device ---- */
 
 typedef enum kj_fold_op {
     KJ_FOLD_SUM,
@@ -228,17 +202,17 @@ bool kj_fold_launch(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const 
                     kjit_array *result, kj_partial *left);
 void kj_partial_free(kj_partial *p);
 
-/* ---- lazy_scan.c: cumulative sums, on the device ---- */
+/* ---- scan.c: cumulative sums, on the device ---- */
 
 /* target: of the value's shape, in C order. */
 bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
                     kjit_array *target);
 
-/* ---- lazy_matmul.c: A @ B ---- */
+/* ---- matmul.c: A @ B ---- */
 
 bool kj_lazy_matmul(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 
-/* ---- lazy_reduce.c: reductions as the run block calls them; run_reduce.c: on the host ---- */
+/* ---- reduce.c: reductions as the run block calls them; run_reduce.c: on the host ---- */
 
 /* To a number where all axes are reduced and none is kept, else to an array. */
 bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,

@@ -183,14 +183,14 @@ static bool no_order(kj_run *r, kj_span at)
 
 static bool one_axis(kj_run *r, const kj_rcall *c, int arg)
 {
-    const char *name = kj_run_builtin_name(c->id);
+    const char *name = kj_run_builtins[c->id].name;
     return kj_run_fail(r, KJIT_TYPE, c->spans[arg], "%s works along one axis, or none",
                        name + (*name == '.'));
 }
 
 static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
 {
-    bool method = kj_run_builtin_name(c->id)[0] == '.';
+    bool method = kj_run_builtins[c->id].name[0] == '.';
     int first = method ? 0 : 1; /* axis and keepdims */
     bool reduced[KJIT_MAX_NDIM], keep = false;
     kj_fold f = {.op = op_of(c->id), .count = 1};
@@ -215,15 +215,15 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
 /* What a call works on, of numbers; the reference is the caller's. */
 static bool operand(kj_run *r, const kj_rcall *c, kj_rvalue *own)
 {
-    bool method = kj_run_builtin_name(c->id)[0] == '.';
+    bool method = kj_run_builtins[c->id].name[0] == '.';
     kj_rvalue v = method ? c->self : c->args[0];
     *own = v;
     if (!kj_is_array(v) && method)
         return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(v),
-                           kj_run_builtin_name(c->id) + 1);
+                           kj_run_builtins[c->id].name + 1);
     if (!kj_is_array(v)) {
         kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
-                    kj_run_builtin_name(c->id), kj_run_kind_name(v));
+                    kj_run_builtins[c->id].name, kj_run_kind_name(v));
         return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
                    ? kj_run_hint(r, "array(...) makes an array of it")
                    : false;

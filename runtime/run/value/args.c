@@ -1,6 +1,6 @@
 /* A builtin's arguments as what it needs. In: a bound call; out: an integer, text, a shape...; a
  * failure names the parameter. */
-#include "run/run.h"
+#include "run/value/value.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Complex numbers of run blocks. In: numbers, one of them complex; out: what operators and the C
  * library's functions make of them, in f64. */
-#include "run/run.h"
+#include "run/value/value.h"
 
 #include <complex.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Elements of host arrays, for the run block's constructors, reductions and comparisons. In: arrays
  * of any dtype and layout; out: rows of elements, values, doubles. */
-#include "run/run.h"
+#include "run/value/value.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The kernel vocabulary's arithmetic, bits and math on a run block's numbers. In: numbers; out: a
  * number. Math functions work in f64, by the C library. */
-#include "run/run.h"
+#include "run/value/value.h"
 
 #include <math.h>
 #include <string.h>
@@ -113,7 +113,7 @@ int kj_run_math_id(const char *name)
 static bool smaller(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, bool *out)
 {
     kj_rvalue less;
-    if (!kj_run_binary(r, at, KJ_OP_LT, a, b, &less))
+    if (!kj_run_binary_numbers(r, at, KJ_OP_LT, a, b, &less))
         return false;
     *out = less.u.i;
     return true;
@@ -160,9 +160,9 @@ static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue 
     }
     /* ceil(a / b) == -((-a) // b) */
     kj_rvalue minus, quotient;
-    return kj_run_unary(r, at, KJ_OP_NEG, a, &minus) &&
-           kj_run_binary(r, at, KJ_OP_FLOORDIV, minus, b, &quotient) &&
-           kj_run_unary(r, at, KJ_OP_NEG, quotient, out);
+    return kj_run_unary_number(r, at, KJ_OP_NEG, a, &minus) &&
+           kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, minus, b, &quotient) &&
+           kj_run_unary_number(r, at, KJ_OP_NEG, quotient, out);
 }
 
 /* How many arguments the signature ("f(ff)") has. */

@@ -1,5 +1,5 @@
 /* Values as Python and NumPy print them. In: values; out: text. */
-#include "run/run.h"
+#include "run/value/value.h"
 
 #include <inttypes.h>
 #include <stdio.h>

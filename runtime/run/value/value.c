@@ -1,6 +1,6 @@
 /* Values of a run block and the names that hold them. In: scalars and handles; out: counted
  * references. */
-#include "run/lazy/lazy.h"
+#include "run/value/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -349,4 +349,18 @@ void kj_run_leave(kj_run *r, int count)
 {
     while (r->nnames > count)
         kj_run_drop(&r->names[--r->nnames].value);
+}
+
+bool kj_run_is_record(kj_rvalue v)
+{
+    return v.kind == KJ_R_ARRAY && kj_is_record(v.u.object->u.array->of);
+}
+
+bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v)
+{
+    if (!kj_run_is_record(v))
+        return true;
+    const kj_aggregate *of = v.u.object->u.array->of;
+    kj_run_fail(r, KJIT_TYPE, at, "this works on numbers, not on %s", of->name);
+    return kj_run_hint(r, "a field of them is an array of its own: .%s", of->fields[0].name);
 }

@@ -1,0 +1,45 @@
+/* The failure of a run: the first, with its place and what helps. */
+#include "run/value/value.h"
+
+bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, ...)
+{
+    if (r->status != KJIT_OK)
+        return false;
+    r->status = status;
+    r->at = at;
+    kj_str t = {0};
+    va_list args;
+    va_start(args, format);
+    kj_str_vprintf(&t, format, args);
+    va_end(args);
+    r->message = t.data; /* NULL when there was no memory for it */
+    return false;
+}
+
+bool kj_run_hint(kj_run *r, const char *format, ...)
+{
+    if (r->hint)
+        return false;
+    kj_str t = {0};
+    va_list args;
+    va_start(args, format);
+    kj_str_vprintf(&t, format, args);
+    va_end(args);
+    r->hint = t.data;
+    return false;
+}
+
+bool kj_run_no_memory(kj_run *r, kj_span at)
+{
+    return kj_run_fail(r, KJIT_NO_MEMORY, at, "out of memory");
+}
+
+/* KJIT_INVALID is for the options alone: what the program does wrong is another status. */
+bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
+{
+    if (status == KJIT_OK)
+        return true;
+    if (status == KJIT_INVALID && at.begin != kj_run_nowhere.begin)
+        status = KJIT_TYPE;
+    return kj_run_fail(r, status, at, "%s", kjit_last_error(r->ctx));
+}

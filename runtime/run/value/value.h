@@ -1,0 +1,343 @@
+/* Values of run blocks, and the state of a run that they are of.
+ *
+ * Values: a kj_rvalue is a scalar, or a reference to a counted object. A function that gives a
+ * value through `out` gives one reference, which the caller drops with kj_run_drop; kj_run_keep
+ * makes another. All objects of a run stand in one list, and what is left there when the run ends
+ * is freed then: after a failure nobody has to drop anything. Functions give false after
+ * kj_run_fail (the first failure is kept), true otherwise. */
+#ifndef KJ_VALUE_H
+#define KJ_VALUE_H
+
+#include "launch/launch.h"
+
+typedef enum kj_rkind {
+    KJ_R_NONE,    /* what a statement-like call gives */
+    KJ_R_BOOL,    /* u.i: 0 or 1 */
+    KJ_R_INT,     /* u.i; dtype KJIT_U64: the bits of an unsigned number, of 2^63 and above */
+    KJ_R_FLOAT,   /* u.f; dtype: the type whose digits it is printed with */
+    KJ_R_COMPLEX, /* u.f and imag; dtype KJIT_C64: of f32 values */
+    KJ_R_DTYPE,   /* dtype */
+    KJ_R_KERNEL,  /* u.kernel */
+    KJ_R_STRING,  /* from here on u.object */
+    KJ_R_TUPLE,
+    KJ_R_LIST,
+    KJ_R_RANGE,
+    KJ_R_ARRAY,
+    KJ_R_LAZY, /* an array that was not computed yet: only within an expression of the source */
+    KJ_R_STREAM,
+    KJ_R_EVENT,
+    KJ_R_SMART,
+    KJ_R_SCOPE, /* what only `with` takes */
+} kj_rkind;
+
+/* Kinds of KJ_R_SCOPE. */
+typedef enum kj_rscope { KJ_SCOPE_DEFER, KJ_SCOPE_PINNED, KJ_SCOPE_MAPPED } kj_rscope;
+
+typedef struct kj_robject kj_robject;
+
+typedef struct kj_rvalue {
+    kj_rkind kind;
+    bool literal; /* a number as it stands in the source: no variable has it */
+    kjit_dtype dtype;
+    union {
+        int64_t i;
+        double f;
+        const kj_kernel_decl *kernel;
+        kj_robject *object;
+    } u;
+    double imag;
+} kj_rvalue;
+
+struct kj_robject {
+    kj_robject *prev, *next;
+    int64_t refs;
+    kj_rkind kind;
+    bool fixed; /* an array of a const: its elements cannot be assigned */
+    bool busy;  /* a sequence that is being printed */
+    union {
+        struct {
+            char *text;
+            size_t len;
+        } string;
+        struct {
+            kj_rvalue *items;
+            int64_t n, room;
+        } seq;
+        struct {
+            int64_t start, stop, step;
+        } range;
+        kjit_array *array;
+        struct kj_lazy *lazy;
+        kjit_stream *stream;
+        kjit_event *event;
+        kjit_smart *smart;
+        struct {
+            kj_rscope kind;
+            kj_rvalue arrays;  /* of KJ_SCOPE_PINNED and _MAPPED: a tuple */
+            kjit_array **kept; /* theirs, while the page-locked ones are in their place */
+        } scope;
+    } u;
+};
+
+/* A tree that would pass these is computed in parts. */
+enum { KJ_LAZY_OPERANDS = 3, KJ_LAZY_LEAVES = 64, KJ_LAZY_DEPTH = 100 };
+
+typedef enum kj_lazy_form {
+    KJ_X_BINARY, /* op */
+    KJ_X_UNARY,  /* op; INVERT of bools is `not` */
+    KJ_X_CALL,   /* builtin */
+    KJ_X_WHERE,  /* args[1] where args[0], else args[2] */
+    KJ_X_CAST,   /* to type, of one argument; of two the parts of a complex number */
+} kj_lazy_form;
+
+/* One operation. Its operands are numbers, arrays and further operations. */
+typedef struct kj_lazy {
+    kj_lazy_form form;
+    kj_op op;
+    kj_builtin builtin;
+    int part;      /* of a KJ_X_CALL with several results, which one; -1: it has one */
+    kj_dtype type; /* of an element */
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM];
+    int n;
+    kj_rvalue args[KJ_LAZY_OPERANDS];
+    kj_dtype types[KJ_LAZY_OPERANDS]; /* of each argument, as the operation takes it */
+    int leaves, depth;                /* of the tree */
+} kj_lazy;
+
+/* What a name stands for. */
+typedef struct kj_rbinding {
+    const char *name;
+    kj_rvalue value;
+    bool fixed; /* let, param, loop variable */
+} kj_rbinding;
+
+typedef enum kj_rflow { KJ_FLOW_NEXT, KJ_FLOW_BREAK, KJ_FLOW_CONTINUE, KJ_FLOW_RETURN } kj_rflow;
+
+enum { KJ_RUN_MAX_PARAMS = 6, KJ_RUN_MAX_DEPTH = 2000 };
+
+/* A builtin's parameters, read from its signature. */
+typedef struct kj_rsignature {
+    bool read;
+    int n;
+    struct {
+        const char *name;
+        int len;
+        bool optional, rest;
+    } params[KJ_RUN_MAX_PARAMS];
+} kj_rsignature;
+
+typedef struct kj_run {
+    kjit_module *module;
+    kjit_context *ctx;
+    const kj_program *program;
+    const kj_source *source;
+    const kjit_run_options *options;
+    kj_robject objects; /* head of the ring */
+    kj_rbinding *names;
+    int nnames, roomnames;
+    kj_rvalue *consts; /* one a top-level const, KJ_R_NONE until it is asked for */
+    kj_rflow flow;
+    int depth;
+    uint64_t unseeded; /* random calls without a seed so far */
+    kj_timing_hook timing;
+    kj_rsignature signatures[KJ_NRUN];
+    struct {
+        const char *name;
+        int id;
+    } known[256]; /* interned name -> builtin */
+    /* the failure */
+    kjit_status status;
+    kj_span at;
+    char *message, *hint;
+    bool launching; /* a launch failed, not what came upon its failure later */
+} kj_run;
+
+/* A call of a builtin: arguments by parameter; what was left out is KJ_R_NONE with given false. */
+typedef struct kj_rcall {
+    kj_run_id id;
+    kj_span span;
+    const kj_expr *args_expr;
+    kj_rvalue self; /* of a member */
+    kj_span self_span;
+    kj_rvalue args[KJ_RUN_MAX_PARAMS];
+    kj_span spans[KJ_RUN_MAX_PARAMS];
+    bool given[KJ_RUN_MAX_PARAMS];
+    kj_rvalue *rest; /* of a parameter `name...` */
+    int nrest;
+} kj_rcall;
+
+/* ---- fail.c: failures ---- */
+
+/* A place for failures that the source is not to blame for. */
+static const kj_span kj_run_nowhere = {UINT32_MAX, UINT32_MAX};
+/* Records the failure, if it is the first; gives false. */
+bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* One sentence that helps, for the failure just recorded; gives false. */
+bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool kj_run_no_memory(kj_run *r, kj_span at);
+/* True for KJIT_OK; else records the context's sentence at `at`. */
+bool kj_run_check(kj_run *r, kjit_status status, kj_span at);
+
+/* ---- value.c: values and names ---- */
+
+void kj_run_keep(kj_rvalue v);
+void kj_run_drop(kj_rvalue *v); /* leaves KJ_R_NONE */
+void kj_run_free_object(kj_robject *o);
+static inline kj_rvalue kj_run_none(void)
+{
+    return (kj_rvalue){.kind = KJ_R_NONE};
+}
+static inline kj_rvalue kj_run_bool(bool b)
+{
+    return (kj_rvalue){.kind = KJ_R_BOOL, .u.i = b};
+}
+static inline kj_rvalue kj_run_int(int64_t i)
+{
+    return (kj_rvalue){.kind = KJ_R_INT, .dtype = KJIT_I64, .u.i = i};
+}
+static inline kj_rvalue kj_run_uint(uint64_t u)
+{
+    return (kj_rvalue){
+        .kind = KJ_R_INT, .dtype = u > INT64_MAX ? KJIT_U64 : KJIT_I64, .u.i = (int64_t)u};
+}
+static inline kj_rvalue kj_run_float(double f)
+{
+    return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = KJIT_F64, .u.f = f};
+}
+/* New objects. The array, stream, event or smart array is the object's from the call on, also when
+ * it fails. */
+bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalue *out);
+bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n,
+                     kj_rvalue *out); /* n times KJ_R_NONE */
+bool kj_run_range(kj_run *r, kj_span at, int64_t start, int64_t stop, int64_t step, kj_rvalue *out);
+bool kj_run_array(kj_run *r, kj_span at, kjit_array *a, kj_rvalue *out);
+bool kj_run_lazy(kj_run *r, kj_span at, const kj_lazy *e,
+                 kj_rvalue *out); /* takes its arguments' references */
+bool kj_run_stream(kj_run *r, kj_span at, kjit_stream *s, kj_rvalue *out);
+bool kj_run_event(kj_run *r, kj_span at, kjit_event *e, kj_rvalue *out);
+bool kj_run_smart(kj_run *r, kj_span at, kjit_smart *s, kj_rvalue *out);
+bool kj_run_scope(kj_run *r, kj_span at, kj_rscope kind, kj_rvalue arrays, kj_rvalue *out);
+bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list,
+                   kj_rvalue item);        /* takes the item's reference */
+const char *kj_run_kind_name(kj_rvalue v); /* "an int", "a string": for messages */
+int64_t kj_run_range_count(const kj_robject *range);
+bool kj_run_is_number(kj_rvalue v);       /* bool, int or float */
+double kj_run_as_float(kj_rvalue number); /* of a complex one the real part */
+/* A number as kj_value (I64, U64, F64, BOOL), and back (floats keep f32's digits, unsigned ones
+ * theirs). */
+kj_value kj_run_to_value(kj_rvalue number);
+kj_rvalue kj_run_from_value(kj_value v);
+bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out);
+
+/* Names: a block's are those above the count it began with. */
+bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value,
+                 bool fixed); /* takes the reference */
+kj_rbinding *kj_run_binding_of(kj_run *r, const char *name);
+void kj_run_leave(kj_run *r, int count);
+
+/* ---- arith.c: operators on numbers ---- */
+
+/* -1, 0, 1; 2 when one is NaN. Exact, also between ints and floats. */
+int kj_run_compare_numbers(kj_rvalue a, kj_rvalue b);
+bool kj_run_compare_result(kj_op op, int order);
+/* Of numbers that are not complex. */
+bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b,
+                           kj_rvalue *out);
+bool kj_run_unary_number(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
+
+/* ---- math.c ---- */
+
+/* A function of the kernel vocabulary on numbers: -1 when `name` is none of those. */
+int kj_run_math_id(const char *name);
+bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                 kj_rvalue *out);
+
+/* ---- complex.c ---- */
+
+kj_rvalue kj_run_complex(double re, double im);
+bool kj_run_is_complex(kj_rvalue v);
+/* A complex or other number as KJIT_C64 or KJIT_C128. */
+kj_rvalue kj_run_to_complex(kjit_dtype dtype, kj_rvalue v);
+/* kj_run_binary and kj_run_math of numbers, one of them complex; and complex functions of any. */
+bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b,
+                           kj_rvalue *out);
+bool kj_run_complex_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                         kj_rvalue *out);
+
+/* ---- args.c: arguments of builtins ---- */
+
+/* Argument i as an integer, a float, text, an array, a stream; a failure names the parameter. */
+bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out);
+bool kj_run_arg_float(kj_run *r, const kj_rcall *c, int i, double *out);
+/* to - from; fails where that is no number of f64. */
+bool kj_run_arg_distance(kj_run *r, const kj_rcall *c, double from, double to, double *out);
+bool kj_run_arg_text(kj_run *r, const kj_rcall *c, int i, const char **out);
+bool kj_run_arg_array(kj_run *r, const kj_rcall *c, int i, kjit_array **out);
+bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i,
+                      kjit_dtype *out); /* leaves *out when not given */
+bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i,
+                       kjit_stream **out); /* NULL when not given */
+bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t shape[KJIT_MAX_NDIM]);
+
+/* ---- elements.c: host elements ---- */
+
+/* Walks up to two host arrays of one shape in C order, a row of elements at a time. */
+typedef struct kj_rrows {
+    int ndim;
+    int64_t shape[KJIT_MAX_NDIM], at[KJIT_MAX_NDIM], strides[2][KJIT_MAX_NDIM];
+    char *data[2];
+    int64_t n, step[2]; /* of a row */
+    int64_t left;       /* rows */
+} kj_rrows;
+void kj_run_rows(kj_rrows *w, kjit_array *a, kjit_array *b); /* b may be NULL */
+bool kj_run_next_row(kj_rrows *w);
+
+/* The elements in C order as doubles, a chunk at a time: gives how many, 0 at the end. */
+enum { KJ_RUN_CHUNK = 128 }; /* on the stack, twice */
+typedef struct kj_rfloats {
+    kj_rrows rows;
+    kjit_dtype dtypes[2];
+    int64_t done; /* of this row */
+} kj_rfloats;
+void kj_run_floats(kj_rfloats *f, kjit_array *a, kjit_array *b); /* b may be NULL */
+int64_t kj_run_next_floats(kj_rfloats *f, double *a, double *b);
+
+kj_rvalue kj_run_load(kjit_dtype dtype, const void *p);
+/* The value's bytes as an element; fails when the type does not hold it. */
+enum { KJ_RUN_ELEMENT = 16 }; /* bytes of the largest element that is one number */
+bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
+                 unsigned char out[KJ_RUN_ELEMENT]);
+void kj_run_load_floats(kjit_dtype dtype, const char *p, int64_t step, int64_t n, double *out);
+void kj_run_store_floats(kjit_dtype dtype, char *p, int64_t n,
+                         const double *from); /* float types, dense */
+/* start, start + step, ... as elements of a new array, of a type that holds them; no bools. */
+void kj_run_store_line(kjit_dtype dtype, void *p, int64_t n, int64_t start, int64_t step);
+void kj_run_fill(kjit_array *a, const unsigned char element[KJ_RUN_ELEMENT]);
+/* The array itself (a new reference), or vectors seen as their scalars, with one axis more; records
+ * are refused. */
+bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
+/* The same in host memory, and records as they are: in its own place if it is there, else a copy.
+ * All queued work has ended. */
+bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out);
+bool kj_run_new_array(kj_run *r, kj_span at, kjit_dtype dtype, int ndim, const int64_t *shape,
+                      kjit_memory memory, kj_rvalue *out);
+
+/* ---- Records ---- */
+
+bool kj_run_is_record(kj_rvalue v); /* or many */
+/* Refuses records where numbers are meant. */
+bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v);
+
+/* ---- print.c: values as text ---- */
+
+/* As Python prints it; `quoted`: strings as they stand inside a tuple or list. */
+bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted);
+/* The text of a number in a fixed buffer, for messages. */
+typedef struct kj_rshort {
+    char text[KJ_SCALAR_TEXT];
+} kj_rshort;
+kj_rshort kj_run_short(kj_rvalue v);
+
+#endif
