@@ -208,8 +208,10 @@ bool kj_store_get(const kj_store *s, const void *key, size_t size, kj_stored *ou
     if (!read_file(s, name, true, &st, out))
         return false;
     bool same = out->key_size == size && memcmp(out->key, key, size) == 0;
-    if (!same)
+    if (!same) {
         free(out->file);
+        out->file = NULL;
+    }
     return same;
 }
 

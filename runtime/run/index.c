@@ -149,6 +149,14 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
     return true;
 }
 
+bool kj_run_settle(kj_run *r, kj_span at)
+{
+    if (r->queued && !kj_run_check(r, kjit_synchronize(r->ctx), at))
+        return false;
+    r->queued = false;
+    return true;
+}
+
 /* One element of device memory. */
 static bool device_element(kj_run *r, kj_rplace *p, kj_rvalue *out)
 {
@@ -179,6 +187,8 @@ static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
     if (!kj_run_pack(r, at, kjit_array_dtype(view), v, element))
         return false;
     if (kj_host_works(kjit_array_memory(view))) {
+        if (!kj_run_settle(r, at))
+            return false;
         kj_run_fill(view, element);
         return true;
     }
@@ -215,7 +225,7 @@ static bool set_in_array(kj_run *r, kj_rplace *p, kj_span at, kj_span whole, kj_
     if (p->element) {
         unsigned char element[KJ_RUN_ELEMENT];
         kjit_dtype dtype = kjit_array_dtype(p->base.u.object->u.array);
-        if (!kj_run_pack(r, at, dtype, v, element))
+        if (!kj_run_pack(r, at, dtype, v, element) || !kj_run_settle(r, at))
             return false;
         memcpy(p->element, element, kjit_dtype_size(dtype));
         return true;
@@ -320,6 +330,8 @@ static bool item_at(kj_rvalue base, int64_t i, kj_rvalue *out)
 bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out)
 {
     if (p->element) {
+        if (!kj_run_settle(r, p->at))
+            return false;
         *out = kj_run_load(kjit_array_dtype(p->base.u.object->u.array), p->element);
         return true;
     }

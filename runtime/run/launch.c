@@ -57,6 +57,7 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
         return kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s",
                            kj_run_kind_name(*hold));
     *out = hold->u.object->u.stream;
+    r->queued = true;
     return true;
 }
 

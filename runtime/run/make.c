@@ -119,6 +119,13 @@ static bool arange_ints(kj_run *r, kj_rcall *c, kjit_dtype dtype, kj_rvalue *out
     return true;
 }
 
+/* Does the float type hold the number? */
+static bool holds(kj_run *r, kj_span at, kjit_dtype dtype, double v)
+{
+    unsigned char element[KJ_RUN_ELEMENT];
+    return kj_run_pack(r, at, dtype, kj_run_float(v), element);
+}
+
 /* Element i is first + i * step, in f64. */
 static void fill_line(kjit_array *a, double first, double step)
 {
@@ -164,6 +171,9 @@ bool kj_run_make_arange(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!(step != 0) || isnan(count) || count > 0x1p62)
         return kj_run_fail(r, KJIT_SHAPE, c->span, "arange would have no end");
     int64_t n = count > 0 ? (int64_t)count : 0;
+    if (n > 0 && (!holds(r, c->span, dtype, start) ||
+                  !holds(r, c->span, dtype, start + (double)(n - 1) * step)))
+        return false;
     if (!kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
         return false;
     fill_line(array_of(*out), start, step);
@@ -184,6 +194,8 @@ bool kj_run_make_linspace(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (n < 0)
         return kj_run_fail(r, KJIT_SHAPE, c->spans[2], "%lld is no extent", (long long)n);
     if (!kj_run_arg_distance(r, c, start, stop, &distance) ||
+        (n > 0 && !holds(r, c->spans[0], dtype, start)) ||
+        (n > 1 && !holds(r, c->spans[1], dtype, stop)) ||
         !kj_run_new_array(r, c->span, dtype, 1, &n, KJIT_HOST, out))
         return false;
     kjit_array *a = array_of(*out);

@@ -192,9 +192,37 @@ static void normal(uint64_t seed, int64_t first, int64_t n, double *out)
     }
 }
 
-/* offset + scale * x for each. */
+/* The two numbers that a distribution is given, which the type holds: *a and *b have their defaults. */
+static bool two_numbers(kj_run *r, const kj_rcall *c, kjit_dtype dtype, double *a, double *b)
+{
+    unsigned char element[KJ_RUN_ELEMENT];
+    double *to[2] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        if (!c->given[3 + i])
+            continue;
+        if (!kj_run_arg_float(r, c, 3 + i, to[i]) ||
+            (kj_is_float((kj_dtype)dtype) &&
+             !kj_run_pack(r, c->spans[3 + i], dtype, kj_run_float(*to[i]), element)))
+            return false;
+    }
+    return true;
+}
+
+/* The greatest number of the type in [low, high); low's where there is none. */
+static double greatest_in(kjit_dtype dtype, double low, double high)
+{
+    kj_dtype type = (kj_dtype)dtype;
+    kj_value least = kj_fold_convert(kj_float(KJ_F64, low), type);
+    kj_value most = kj_fold_convert(kj_float(KJ_F64, high), type);
+    if (most.f >= high)
+        kj_fold_builtin(KJ_BI_NEXTAFTER, 0, (kj_value[]){most, kj_float(type, -INFINITY)}, 2,
+                        &most);
+    return most.f > least.f ? most.f : least.f;
+}
+
+/* offset + scale * x for each, at most `most`. */
 static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype dtype, double offset,
-                          double scale, kj_rvalue *out)
+                          double scale, double most, kj_rvalue *out)
 {
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
@@ -215,7 +243,7 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
         int64_t count = n - i < CHUNK ? n - i : CHUNK;
         fill(seed, i, count, chunk);
         for (int64_t k = 0; k < count; k++)
-            chunk[k] = offset + scale * chunk[k];
+            chunk[k] = fmin(offset + scale * chunk[k], most);
         kj_run_store_floats(dtype, p + i * size, count, chunk);
     }
     return true;
@@ -225,25 +253,25 @@ bool kj_run_random_uniform(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_dtype dtype = KJIT_F32;
     double low = 0, high = 1, distance;
-    if (!kj_run_arg_dtype(r, c, 1, &dtype) || (c->given[3] && !kj_run_arg_float(r, c, 3, &low)) ||
-        (c->given[4] && !kj_run_arg_float(r, c, 4, &high)) ||
+    if (!kj_run_arg_dtype(r, c, 1, &dtype) || !two_numbers(r, c, dtype, &low, &high) ||
         !kj_run_arg_distance(r, c, low, high, &distance))
         return false;
     fill_chunk *fill = dtype == KJIT_F16    ? uniform_f16
                        : dtype == KJIT_BF16 ? uniform_bf16
                        : dtype == KJIT_F32  ? uniform_single
                                             : uniform_double;
-    return random_floats(r, c, fill, dtype, low, distance, out);
+    double most =
+        low < high && kj_is_float((kj_dtype)dtype) ? greatest_in(dtype, low, high) : INFINITY;
+    return random_floats(r, c, fill, dtype, low, distance, most, out);
 }
 
 bool kj_run_random_normal(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_dtype dtype = KJIT_F32;
     double mean = 0, std = 1;
-    if (!kj_run_arg_dtype(r, c, 1, &dtype) || (c->given[3] && !kj_run_arg_float(r, c, 3, &mean)) ||
-        (c->given[4] && !kj_run_arg_float(r, c, 4, &std)))
+    if (!kj_run_arg_dtype(r, c, 1, &dtype) || !two_numbers(r, c, dtype, &mean, &std))
         return false;
-    return random_floats(r, c, normal, dtype, mean, std, out);
+    return random_floats(r, c, normal, dtype, mean, std, INFINITY, out);
 }
 
 /* The high 64 bits of a * b. */

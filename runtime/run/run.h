@@ -65,6 +65,8 @@ bool kj_run_place_get(kj_run *r, kj_rplace *p, kj_rvalue *out);
 /* `whole` is the assignment. */
 bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_span whole, kj_rvalue v);
 void kj_run_place_drop(kj_rplace *p);
+/* Before the host reads or writes elements where they are: what was queued has ended. */
+bool kj_run_settle(kj_run *r, kj_span at);
 /* Item i of a sequence or array, for loops and unpacking; false at the end without a failure
  * recorded. */
 bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *out);

@@ -68,7 +68,8 @@ bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
                kj_run_array(r, c->span, to, out);
     if (kjit_array_memory(to) != KJIT_DEVICE)
         return kj_run_fail(r, KJIT_INVALID, c->spans[3], "'to' is an array in device memory");
-    if (copies && !kj_run_check(r, kjit_copy(to, from, stream), c->span))
+    if (copies &&
+        (!kj_lazy_settle(r, c->span) || !kj_run_check(r, kjit_copy(to, from, stream), c->span)))
         return false;
     *out = c->args[3];
     kj_run_keep(*out);
@@ -93,7 +94,8 @@ bool kj_run_copy_to_host(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!c->given[0])
         return kj_run_check(r, kjit_to_host(from, stream, &to), c->span) &&
                kj_run_array(r, c->span, to, out);
-    if (!kj_run_arg_array(r, c, 0, &to) || !kj_run_check(r, kjit_copy(to, from, stream), c->span))
+    if (!kj_run_arg_array(r, c, 0, &to) || !kj_lazy_settle(r, c->span) ||
+        !kj_run_check(r, kjit_copy(to, from, stream), c->span))
         return false;
     *out = c->args[0];
     kj_run_keep(*out);
@@ -106,7 +108,7 @@ bool kj_run_copy_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_stream *stream;
     *out = kj_run_none();
     return self_array(r, c, &to) && kj_run_arg_array(r, c, 0, &from) &&
-           kj_run_arg_stream(r, c, 1, &stream) &&
+           kj_run_arg_stream(r, c, 1, &stream) && kj_lazy_settle(r, c->span) &&
            kj_run_check(r, kjit_copy(to, from, stream), c->span);
 }
 

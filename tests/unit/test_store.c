@@ -122,6 +122,9 @@ static void names_are_not_believed(void **state)
     find_file(name);
     assert_int_equal(rename(name, wanted), 0);
     assert_false(has(&s, "right", "1") || has(&s, "wrong", "2"));
+    kj_stored got = {0};
+    assert_false(kj_store_get(&s, "right", strlen("right"), &got));
+    assert_null(got.file); /* whoever asked has nothing to free */
     put(&s, "right", "1");
     assert_true(has(&s, "right", "1"));
     kj_store_close(&s);

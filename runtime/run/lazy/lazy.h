@@ -156,7 +156,10 @@ kjit_memory kj_lazy_memory(kj_rvalue v);
 /* A tree becomes the array it stands for, in place, and so do the items of a tuple. Other values
  * stay. */
 bool kj_lazy_finish(kj_run *r, kj_span at, kj_rvalue *v);
-/* The same for a name that holds `old`: in its array where that fits and nobody else has it. */
+/* Before the elements of an array change within an expression: all trees there are, which stand for
+ * what was written before, are computed now. */
+bool kj_lazy_settle(kj_run *r, kj_span at);
+/* The same as kj_lazy_finish for a name that holds `old`: in its array where that fits and nobody else has it. */
 bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v);
 /* target[...] = v, as if all of v were computed first. `at` is the value's place, `whole` the
  * assignment's. */

@@ -79,24 +79,53 @@ static bool in_fortran_order(kj_rvalue v)
     return look_at_orders(v, v.u.object->u.lazy->ndim, &all) && all;
 }
 
-static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
+/* What a tree comes to, as a new array. */
+static bool compute(kj_run *r, kj_span at, kj_span named, kj_rvalue v, kj_rvalue *out)
 {
-    const kj_lazy *e = v->u.object->u.lazy;
+    const kj_lazy *e = v.u.object->u.lazy;
     kjit_array *made = NULL;
-    kj_rvalue result;
     if (!kj_run_check(r,
                       kjit_array_create(r->ctx, (kjit_dtype)e->type, e->ndim, e->shape,
-                                        in_fortran_order(*v) ? 'F' : 'C', kj_lazy_memory(*v),
-                                        &made),
+                                        in_fortran_order(v) ? 'F' : 'C', kj_lazy_memory(v), &made),
                       at) ||
-        !kj_run_array(r, at, made, &result))
+        !kj_run_array(r, at, made, out))
         return false;
-    if (!map(r, at, named, made, *v)) {
-        kj_run_drop(&result);
+    if (!map(r, at, named, made, v)) {
+        kj_run_drop(out);
         return false;
     }
+    return true;
+}
+
+static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
+{
+    kj_rvalue result;
+    if (!compute(r, at, named, *v, &result))
+        return false;
     kj_run_drop(v);
     *v = result;
+    return true;
+}
+
+/* The whole before its parts, which go with it: the newest first. */
+bool kj_lazy_settle(kj_run *r, kj_span at)
+{
+    for (kj_robject *o = r->objects.prev; o != &r->objects; o = o->prev) {
+        if (o->kind != KJ_R_LAZY || o->u.lazy->settled)
+            continue;
+        kj_lazy *e = o->u.lazy;
+        kj_rvalue result;
+        if (!compute(r, at, at, (kj_rvalue){.kind = KJ_R_LAZY, .u.object = o}, &result))
+            return false;
+        for (int i = 0; i < e->n; i++)
+            kj_run_drop(&e->args[i]);
+        e->form = KJ_X_CAST;
+        e->part = -1;
+        e->n = e->leaves = e->depth = 1;
+        e->args[0] = result;
+        e->types[0] = e->type;
+        e->settled = true;
+    }
     return true;
 }
 

@@ -81,6 +81,7 @@ bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i, kjit_stream **out)
     if (c->args[i].kind != KJ_R_STREAM)
         return wrong(r, c, i, "a stream");
     *out = c->args[i].u.object->u.stream;
+    r->queued = true;
     return true;
 }
 

@@ -103,6 +103,7 @@ typedef struct kj_lazy {
     kj_rvalue args[KJ_LAZY_OPERANDS];
     kj_dtype types[KJ_LAZY_OPERANDS]; /* of each argument, as the operation takes it */
     int leaves, depth;                /* of the tree */
+    bool settled;                     /* it was computed: a KJ_X_CAST of the array it came to */
 } kj_lazy;
 
 /* What a name stands for. */
@@ -140,6 +141,7 @@ typedef struct kj_run {
     kj_rflow flow;
     int depth;
     uint64_t unseeded; /* random calls without a seed so far */
+    bool queued;       /* something was put into a stream: work may be under way */
     kj_timing_hook timing;
     kj_rsignature signatures[KJ_NRUN];
     struct {
