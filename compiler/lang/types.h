@@ -248,7 +248,7 @@ bool kj_value_fits(kj_value v, kj_dtype to);
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at);
 void kj_value_write(void *data, int64_t at, kj_value v);
 
-/* How types meet (sema_type.c), in kernels and in the run block's array expressions. */
+/* How types meet (promote.c), in kernels and in the run block's array expressions. */
 /* What two operands of an operator become; KJ_VOID when they have no common type. */
 kj_dtype kj_common_type(kj_dtype a, kj_dtype b);
 bool kj_converts(kj_dtype from, kj_dtype to); /* by itself, without loss of range */

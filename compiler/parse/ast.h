@@ -177,4 +177,6 @@ kj_file *kj_parse(kj_arena *arena, kj_diag *diag);
 /* The tree as an indented listing, for --emit=ast and tests; in the arena. */
 const char *kj_ast_dump(kj_arena *arena, const kj_file *file);
 
+int kj_count(const kj_expr *list); /* its expressions */
+
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "parse/parse.h"
-#include "tast/tast.h"
 
 static void *node(kj_parser *p, kj_span span, size_t size)
 {
@@ -568,4 +567,12 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
     else
         p->file->items = item;
     p->last_item = item;
+}
+
+int kj_count(const kj_expr *list)
+{
+    int n = 0;
+    for (; list; list = list->next)
+        n++;
+    return n;
 }

@@ -41,6 +41,7 @@ enum {
     KJ_MAX_LOCAL_BYTES = 1 << 19, /* a local array */
 };
 
+typedef struct kj_sema kj_sema;
 typedef struct kj_symbol kj_symbol;
 typedef struct kj_scope kj_scope;
 typedef struct kj_frame kj_frame;
@@ -109,6 +110,7 @@ struct kj_symbol {
     kj_dtype type;        /* TYPE */
     kj_builtin builtin;   /* BUILTIN */
     const kj_item *item;  /* CONST, FN, KERNEL; TYPE: a record's, else NULL */
+    void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
     int index;            /* FN: dense */
     kj_progress progress; /* CONST, records */
 };
@@ -165,7 +167,7 @@ typedef struct kj_var_note {
     bool assigned;
 } kj_var_note;
 
-typedef struct kj_sema {
+struct kj_sema {
     kj_arena *arena;
     kj_diag *diag;
     const kj_program *program;
@@ -193,7 +195,7 @@ typedef struct kj_sema {
     int child;          /* the kernel's number in it: 0, or kj_child.id */
     kj_const_use *const_uses;
     struct kj_record_frame *laying; /* the record being laid out, or NULL */
-} kj_sema;
+};
 
 /* ---- sema_message.c ---- */
 
@@ -236,6 +238,7 @@ kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */
 /* ---- sema_type.c ---- */
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref);
+kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span); /* KJ_VOID after an error */
 /* The type named by an expression (dtype arguments), or KJ_VOID after an error. */
 kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e);
 /* The value as a `to`, by the rules of assignment; reports (and gives NULL) otherwise. `what`
@@ -343,7 +346,6 @@ kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want);
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
 /* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
-int kj_count(const kj_expr *list);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
 /* The symbol that an expression names, dotted builtins included; NULL when it is no name
  * (nothing is reported). */
@@ -424,6 +426,10 @@ kj_operand kj_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
 kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v, int n);
 /* at[i], i (i64) known to the thread only: scalars, or values of one type. */
 kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, kj_span span);
+enum { KJ_MAX_PARTS = 4 }; /* of a vector */
+kj_operand kj_construct_vector(kj_sema *s, const kj_expr *e, const kj_aggregate *of,
+                               const kj_operand *v, int n);
+kj_operand kj_vector_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v);
 /* dot, all, any */
 kj_operand kj_vector_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 
@@ -445,6 +451,7 @@ kj_operand kj_complex_power(kj_sema *s, kj_operand a, kj_operand b, kj_dtype wan
 kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span);
 kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
                               kj_operand *v, int n);
+kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *v);
 /* conj, phase, polar, rect */
 kj_operand kj_complex_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want);
 /* Of scalars: a builtin of one argument; one of two, both evaluated, to be used again. */
@@ -463,8 +470,6 @@ kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate 
 /* An array whose elements are KJ_FIXED, with their axes behind its own; one such element. */
 kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span);
 kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place);
-/* The number (i64) of the part that v[i, j] means; NULL after an error. */
-kj_texpr *kj_fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
 /* Nested tuples, or an array of that shape, as a value of that type. */
 kj_operand kj_fixed_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
 
@@ -485,6 +490,7 @@ bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const k
                    kj_dtype *generics, kj_type **types);
 bool kj_is_sync(kj_builtin id);
 kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+int kj_builtin_arity(kj_builtin id); /* of one with a signature: its arguments */
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);

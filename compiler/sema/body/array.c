@@ -14,44 +14,6 @@ typedef struct selection {
     bool whole; /* ':' alone */
 } selection;
 
-/* ---- Loads ---- */
-
-/* The element of a const array at constant indices; false when it is not that. */
-static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *out)
-{
-    const kj_tarray *root = a->root;
-    int64_t at = 0;
-    if (root->space != KJ_CONST || root->filled || (a->offset && !kj_is_const(a->offset)))
-        return false;
-    if (a->offset)
-        at = a->offset->u.value.i;
-    for (int i = 0; i < a->ndim; i++) {
-        if (!kj_is_const(index[i]) || !kj_is_const(a->stride[i]) || !kj_is_const(a->shape[i]))
-            return false;
-        int64_t k = index[i]->u.value.i;
-        if (k < 0 || k >= a->shape[i]->u.value.i)
-            return false;
-        at += k * a->stride[i]->u.value.i;
-    }
-    if (at < 0 || at >= root->static_count * kj_elem_size(root) / kj_elem_size(a))
-        return false;
-    *out = kj_value_read(root->data, a->elem, at);
-    return true;
-}
-
-kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
-{
-    kj_value v;
-    if (const_element(a, index, &v))
-        return kj_te_const(s, v, span);
-    kj_texpr *e = kj_te(s, KJ_TE_LOAD, a->elem, span);
-    e->u.load.array = a;
-    for (int i = 0; i < a->ndim; i++)
-        e->u.load.index[i] = index[i];
-    kj_array_used(s, a, true, false);
-    return e;
-}
-
 /* ---- Indices ---- */
 
 static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, int n)
@@ -305,6 +267,39 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     return t->u.tuple.items[i.i];
 }
 
+static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
+{
+    kj_operand v[KJ_MAX_NDIM];
+    int n = kj_count(e->u.index.args);
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
+        n = arg->kind == KJ_E_SLICE ? -1 : n;
+    if (n != of->ndim) {
+        kj_message *m = kj_sema_error(s, e->span, "index-count", "a value of %s has %d %s",
+                                      of->name, of->ndim, of->ndim == 1 ? "index" : "indices");
+        if (n < 0)
+            kj_hint(s->diag, m, "views are of what is in memory, as p[i].v[:2] is");
+        return NULL;
+    }
+    kj_expr_list(s, e->u.index.args, v, n);
+    kj_texpr *at = NULL;
+    for (int i = 0; i < n; i++) {
+        kj_texpr *k = kj_index_value(s, v[i], "an index");
+        if (!k)
+            return NULL;
+        if (kj_is_const(k) && (k->u.value.i < 0 || k->u.value.i >= of->shape[i])) {
+            kj_sema_error(s, v[i].span, "index-range",
+                          "index %lld is outside axis %d of %s, which has %lld elements",
+                          (long long)k->u.value.i, i, of->name, (long long)of->shape[i]);
+            return NULL;
+        }
+        k = kj_hold(s, k, "index");
+        at = at ? kj_i64_add(s, kj_i64_mul(s, at, kj_te_i64(s, of->shape[i], e->span), e->span), k,
+                             e->span)
+                : k;
+    }
+    return kj_hold(s, at, "index");
+}
+
 kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n)
 {
     const kj_expr *arg = e->u.index.args;
@@ -324,7 +319,7 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     const kj_aggregate *of = v->u.tuple.of;
     if (kj_is_fixed(of))
-        return kj_fixed_index(s, e, of);
+        return fixed_index(s, e, of);
     if (!kj_is_record(of))
         return kj_vector_index(s, e, v, of->n);
     kj_message *m = kj_sema_error(s, e->span, "not-an-array", "this is %s, not an array", of->name);

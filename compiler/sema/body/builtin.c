@@ -8,171 +8,6 @@ enum { MAX_ARGS = 3 };
 
 /* ---- Builtins with a signature ---- */
 
-/* "n(nn)": the argument letters start behind the parenthesis. */
-static int signature_args(const char *signature)
-{
-    const char *open = strchr(signature, '(');
-    return open ? (int)strcspn(open + 1, ")") : 0;
-}
-
-const char *kj_call_words(kj_builtin id)
-{
-    return strstr(kj_builtins[id].signature, "()") ? "()" : "(...)";
-}
-
-const char *kj_builtin_words(kj_sema *s, kj_builtin id)
-{
-    static const char *const names[MAX_ARGS] = {"x", "y", "z"};
-    const char *text = "(", *doc = kj_builtins[id].doc;
-    size_t len = strlen(kj_builtins[id].name);
-    if (strncmp(doc, kj_builtins[id].name, len) == 0 && doc[len] == '(')
-        return doc + len; /* it names its parameters */
-    int n = signature_args(kj_builtins[id].signature);
-    for (int i = 0; i < n; i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, names[i], i + 1 < n ? ", " : "");
-    return kj_arena_printf(s->diag->arena, "%s): %s", text, kj_builtins[id].doc);
-}
-
-/* How many results: "fd(f)" has two. */
-static int signature_results(const char *signature)
-{
-    return (int)strcspn(signature, "(");
-}
-
-static bool letter_takes(char letter, kj_dtype t)
-{
-    switch (letter) {
-    case 'f': return kj_is_float(t);
-    case 'i': return kj_is_int(t);
-    case 'n': return kj_is_float(t) || kj_is_int(t);
-    case 'b': return t == KJ_BOOL;
-    case 'd': return t == KJ_I32;
-    default: return true;
-    }
-}
-
-/* Does the result depend on how many bits the argument has? */
-static bool is_of_bits(kj_builtin id)
-{
-    return strcmp(kj_builtins[id].group, "bits") == 0;
-}
-
-/* All arguments literals and the result exact, whatever its type will be: it stays a literal. */
-static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *v, int n,
-                          kj_span span, kj_operand *out)
-{
-    kj_value values[MAX_ARGS] = {{.type = KJ_VOID}}, folded;
-    char letter = letters[0];
-    bool real = letter == 'f', wide = false;
-    for (int i = 0; i < n; i++) {
-        if (v[i].kind != KJ_V_LITERAL || letters[i] != letter)
-            return false;
-        real |= kj_is_float(v[i].u.literal.type);
-        wide |= v[i].u.literal.type == KJ_U64;
-    }
-    if (wide || (real && letter == 'i') || is_of_bits(id) || id == KJ_BI_NEXTAFTER ||
-        signature_results(kj_builtins[id].signature) > 1)
-        return false;
-    for (int i = 0; i < n; i++)
-        values[i] = kj_fold_convert(v[i].u.literal, real ? KJ_F64 : KJ_I64);
-    if (!kj_fold_builtin(id, 0, values, n, &folded) || folded.type == KJ_BOOL)
-        return false;
-    *out = kj_literal(folded, span);
-    return true;
-}
-
-static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, char letter)
-{
-    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "'%s' takes %s, not %s", name,
-                                  letter == 'f'                    ? "floats"
-                                  : letter == 'i' || letter == 'd' ? "integers"
-                                                                   : "numbers",
-                                  kj_describe(s, v));
-    if (v->kind == KJ_V_SCALAR)
-        kj_hint(s->diag, m, "write %s(%s)", letter == 'f' ? "f32" : "i32",
-                kj_source_text(s, v->span, "..."));
-}
-
-/* Does the letter stand for the type that arguments have in common? */
-static bool is_common(char letter)
-{
-    return letter != 'b' && letter != 'd';
-}
-
-/* A number where there has to be one, in its own place or among those of a common type. */
-static bool check_numbers(kj_sema *s, kj_builtin id, const char *letters, const kj_operand *v,
-                          int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (v[i].kind == KJ_V_ERROR)
-            return false;
-        bool number = v[i].kind == KJ_V_LITERAL ||
-                      (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type != KJ_BOOL);
-        if (!number && letters[i] != 'b') {
-            refuse_argument(s, &v[i], kj_builtins[id].name, letters[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The arguments in the signature's types; false after an error. */
-static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const char *letters,
-                           kj_operand *v, int n, kj_dtype want, kj_texpr **args)
-{
-    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
-    kj_operand common[MAX_ARGS];
-    int ncommon = 0;
-    char letter = 0;
-    for (int i = 0; i < n; i++) {
-        if (is_common(letters[i])) {
-            letter = letters[i];
-            common[ncommon++] = v[i];
-        }
-    }
-    kj_dtype place = letter_takes(letter, want) ? want : letter == 'f' ? KJ_F32 : KJ_VOID;
-    if (!kj_unify(s, common, ncommon, place, e->span, what))
-        return false;
-    for (int i = 0, k = 0; i < n; i++) {
-        const char *argument = kj_arena_printf(s->diag->arena, "argument %d of %s", i + 1, what);
-        if (is_common(letters[i])) {
-            args[i] = common[k].u.scalar.e;
-            if (!letter_takes(letter, args[i]->type)) {
-                refuse_argument(s, &common[k], kj_builtins[id].name, letter);
-                return false;
-            }
-            k++;
-        } else if (letters[i] == 'b') {
-            args[i] = kj_condition(s, v[i], argument);
-        } else {
-            args[i] = kj_coerce(s, v[i], KJ_I32, argument);
-        }
-        if (!args[i])
-            return false;
-    }
-    return true;
-}
-
-/* The type of a result; that of the arguments where it is theirs. */
-static kj_dtype result_type(char letter, kj_dtype common)
-{
-    switch (letter) {
-    case 'b': return KJ_BOOL;
-    case 'd': return KJ_I32;
-    case 'l': return KJ_I64;
-    default: return common;
-    }
-}
-
-/* One of several results: a call of its own, on arguments that may be used again. */
-static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int part,
-                              kj_texpr *const *args, int n, kj_dtype type)
-{
-    if (id == KJ_BI_SINCOS)
-        return kj_scalar(kj_te_call(s, part ? KJ_BI_COS : KJ_BI_SIN, args, n, type, e->span));
-    return kj_scalar(kj_te_part(s, id, part, args, n, type, e->span));
-}
-
 static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want, kj_operand *v,
                         int n)
 {
@@ -191,7 +26,7 @@ static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype wa
 static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
     const kj_builtin_info *info = &kj_builtins[id];
-    int n = kj_count(e->u.call.args), wanted = signature_args(info->signature);
+    int n = kj_count(e->u.call.args), wanted = kj_builtin_arity(id);
     bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* one after the other */
     if (n != wanted && !more) {
         kj_arity_error(s, e, info->name, kj_builtin_words(s, id), wanted, wanted);
@@ -203,34 +38,6 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
     for (int i = wanted; i < n; i++)
         result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, wanted);
     return result;
-}
-
-kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
-                            kj_operand *v, int n)
-{
-    const kj_builtin_info *info = &kj_builtins[id];
-    const char *letters = strchr(info->signature, '(') + 1;
-    int results = signature_results(info->signature);
-    kj_operand folded;
-    kj_texpr *args[MAX_ARGS];
-    if (!check_numbers(s, id, letters, v, n))
-        return kj_no_value(e->span);
-    if (fold_literals(id, letters, v, n, e->span, &folded))
-        return folded;
-    if (is_of_bits(id))
-        want = KJ_VOID; /* how many there are is not for the result's place to say */
-    if (!take_arguments(s, e, id, letters, v, n, want, args))
-        return kj_no_value(e->span);
-    kj_dtype common = args[is_common(letters[0]) ? 0 : n - 1]->type;
-    if (results == 1)
-        return kj_scalar(
-            kj_te_call(s, id, args, n, result_type(info->signature[0], common), e->span));
-    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)results);
-    for (int i = 0; i < n; i++)
-        args[i] = kj_hold(s, args[i], info->name);
-    for (int i = 0; i < results; i++)
-        items[i] = result_part(s, e, id, i, args, n, result_type(info->signature[i], common));
-    return kj_tuple(items, results, NULL, e->span);
 }
 
 /* ---- grid(n), gridsize(n) ---- */

@@ -48,20 +48,6 @@ static const char *signature(kj_sema *s, const kj_item *item)
     return kj_arena_printf(s->diag->arena, "%s)", text);
 }
 
-void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig, int least,
-                    int most)
-{
-    int n = kj_count(call->u.call.args);
-    const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
-                                       : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
-    if (most == 0)
-        wanted = "no";
-    kj_message *m =
-        kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name,
-                      wanted, least == 1 && most == 1 ? "" : "s", n);
-    kj_hint(s->diag, m, "%s%s", name, sig);
-}
-
 /* ---- Generics ---- */
 
 static int generic_index(const kj_item *item, const char *name)

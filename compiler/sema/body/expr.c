@@ -3,14 +3,6 @@
 
 #include "sema/sema.h"
 
-int kj_count(const kj_expr *list)
-{
-    int n = 0;
-    for (; list; list = list->next)
-        n++;
-    return n;
-}
-
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
 {
     if (sym->kind == KJ_SYM_CONST)

@@ -3,16 +3,6 @@
 
 #include "sema/sema.h"
 
-kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
-{
-    if (which == KJ_BLOCK_DIM && s->kernel && s->kernel->block[axis] > 0)
-        return kj_te_i64(s, s->kernel->block[axis], span);
-    kj_texpr *e = kj_te(s, KJ_TE_INDEX, KJ_I64, span);
-    e->u.index.which = which;
-    e->u.index.axis = axis;
-    return e;
-}
-
 static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, const char *list)
 {
     kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",

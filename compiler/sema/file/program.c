@@ -28,6 +28,8 @@ static void declare_items(kj_sema *s, kj_program *p)
             kj_sema_error(s, item->name_span, "redeclared", "'%s' is a type already", item->name);
         kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
         sym->item = item;
+        if (kind == KJ_SYM_TYPE)
+            sym->resolve = kj_record_resolve;
         sym->role = KJ_ROLE_CONST;
         sym->type = KJ_VOID; /* a record's comes when it is laid out */
         nrecords += kind == KJ_SYM_TYPE;

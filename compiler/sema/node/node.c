@@ -314,3 +314,13 @@ kj_texpr *kj_host_expr(kj_sema *s, const kj_texpr *e, kj_span *bad)
     int budget = BUDGET;
     return host_copy(s, e, bad, &budget);
 }
+
+kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
+{
+    if (which == KJ_BLOCK_DIM && s->kernel && s->kernel->block[axis] > 0)
+        return kj_te_i64(s, s->kernel->block[axis], span);
+    kj_texpr *e = kj_te(s, KJ_TE_INDEX, KJ_I64, span);
+    e->u.index.which = which;
+    e->u.index.axis = axis;
+    return e;
+}

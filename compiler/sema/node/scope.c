@@ -248,3 +248,11 @@ kj_scope *kj_predefined(kj_arena *arena)
     predefine_value(arena, scope, "pi", 3.14159265358979323846);
     return scope;
 }
+
+const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name)
+{
+    for (int i = 0; i < p->nkernels; i++)
+        if (p->kernels[i].name == name)
+            return &p->kernels[i];
+    return NULL;
+}

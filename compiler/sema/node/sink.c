@@ -197,27 +197,3 @@ void kj_branch_open(kj_sema *s, kj_branch *b, bool dead)
     s->dead += dead;
 }
 
-kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
-{
-    bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
-    if (b->sink.barrier && !b->dead) {
-        kj_message *m = kj_sema_error(s, span, "barrier",
-                                      "syncthreads() is reached only under a condition here");
-        kj_hint(s->diag, m, "call the function before, as in: let v = f(x)");
-        v = kj_no_value(span);
-    } else if (wrap) {
-        v = kj_settle(s, v);
-    }
-    if (wrap && v.kind == KJ_V_SCALAR) {
-        kj_texpr *e = kj_te(s, KJ_TE_INLINE, v.u.scalar.e->type, v.span);
-        e->u.inline_.result = kj_new_var(s, "value", v.span, e->type, true);
-        e->u.inline_.block = KJ_NEW(s->arena, kj_tblock);
-        kj_emit_assign(s, e->u.inline_.result, v.u.scalar.e, v.span);
-        *e->u.inline_.block =
-            (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
-        v = kj_scalar(e);
-    }
-    kj_sink_close(s, &b->sink);
-    s->dead -= b->dead;
-    return v;
-}

@@ -50,39 +50,6 @@ kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place)
 
 /* ---- Indices into a value ---- */
 
-kj_texpr *kj_fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
-{
-    kj_operand v[KJ_MAX_NDIM];
-    int n = kj_count(e->u.index.args);
-    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
-        n = arg->kind == KJ_E_SLICE ? -1 : n;
-    if (n != of->ndim) {
-        kj_message *m = kj_sema_error(s, e->span, "index-count", "a value of %s has %d %s",
-                                      of->name, of->ndim, of->ndim == 1 ? "index" : "indices");
-        if (n < 0)
-            kj_hint(s->diag, m, "views are of what is in memory, as p[i].v[:2] is");
-        return NULL;
-    }
-    kj_expr_list(s, e->u.index.args, v, n);
-    kj_texpr *at = NULL;
-    for (int i = 0; i < n; i++) {
-        kj_texpr *k = kj_index_value(s, v[i], "an index");
-        if (!k)
-            return NULL;
-        if (kj_is_const(k) && (k->u.value.i < 0 || k->u.value.i >= of->shape[i])) {
-            kj_sema_error(s, v[i].span, "index-range",
-                          "index %lld is outside axis %d of %s, which has %lld elements",
-                          (long long)k->u.value.i, i, of->name, (long long)of->shape[i]);
-            return NULL;
-        }
-        k = kj_hold(s, k, "index");
-        at = at ? kj_i64_add(s, kj_i64_mul(s, at, kj_te_i64(s, of->shape[i], e->span), e->span), k,
-                             e->span)
-                : k;
-    }
-    return kj_hold(s, at, "index");
-}
-
 /* ---- Values of them ---- */
 
 /* The flat list of what is given. */

@@ -313,7 +313,7 @@ kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dt
     return kj_no_value(e->span);
 }
 
-static kj_operand rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *v)
+kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *v)
 {
     if (kj_no_number(s, &v[0], "'rect'") || kj_no_number(s, &v[1], "'rect'"))
         return kj_no_value(e->span);
@@ -325,20 +325,3 @@ static kj_operand rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *
                       kj_scalar(kj_hold(s, phi.u.scalar.e, "phi")));
 }
 
-/* conj, phase, polar, rect */
-kj_operand kj_complex_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
-{
-    kj_operand v[2];
-    int n = kj_count(e->u.call.args), wanted = id == KJ_BI_RECT ? 2 : 1;
-    if (n != wanted) {
-        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
-        return kj_no_value(e->span);
-    }
-    kj_expr_list(s, e->u.call.args, v, n);
-    if (id == KJ_BI_RECT)
-        return rect(s, e, want, v);
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == KJ_V_ERROR)
-            return v[i];
-    return kj_complex_builtin(s, e, id, want, v, n);
-}

@@ -4,7 +4,7 @@
 
 #include "sema/sema.h"
 
-enum { MOST_PARTS = 4, MOST_ARGS = 3 };
+enum { MOST_PARTS = KJ_MAX_PARTS, MOST_ARGS = 3 };
 
 static bool is_vector(const kj_operand *v)
 {
@@ -165,15 +165,8 @@ static kj_operand all_any(kj_sema *s, const kj_expr *e, bool any, const kj_opera
     return kj_no_value(e->span);
 }
 
-kj_operand kj_vector_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+kj_operand kj_vector_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v)
 {
-    kj_operand v[2];
-    int n = kj_count(e->u.call.args), wanted = id == KJ_BI_DOT ? 2 : 1;
-    if (n != wanted) {
-        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
-        return kj_no_value(e->span);
-    }
-    kj_expr_list(s, e->u.call.args, v, n);
     if (id == KJ_BI_DOT)
         return dot(s, e, v);
     return v[0].kind == KJ_V_ERROR ? v[0] : all_any(s, e, id == KJ_BI_ANY, &v[0]);
@@ -182,20 +175,11 @@ kj_operand kj_vector_call(kj_sema *s, const kj_expr *e, kj_builtin id)
 /* ---- Construction ---- */
 
 /* f32x4(a, b, c, d), f32x4(a), f32x4(v), f32x4(v, w): converted as f32(x) does. */
-kj_operand kj_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
+kj_operand kj_construct_vector(kj_sema *s, const kj_expr *e, const kj_aggregate *of,
+                               const kj_operand *v, int nargs)
 {
-    int nargs = kj_count(e->u.call.args), n = 0;
-    kj_operand v[MOST_PARTS], parts[MOST_PARTS];
-    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
-        if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, "keyword",
-                          "'%s' takes its arguments by place, without names", of->name);
-            return kj_no_value(e->span);
-        }
-    }
-    kj_expr_list(s, e->u.call.args, v, nargs < MOST_PARTS ? nargs : MOST_PARTS);
-    if (of->kind == KJ_COMPLEX)
-        return kj_construct_complex(s, e, of, v, nargs);
+    int n = 0;
+    kj_operand parts[MOST_PARTS];
     for (int i = 0; i < nargs && nargs <= of->n; i++) {
         if (v[i].kind == KJ_V_ERROR)
             return v[i];

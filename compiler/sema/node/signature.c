@@ -1,0 +1,43 @@
+/* What calls take: how builtins are called, in words and in numbers. */
+#include <string.h>
+
+#include "sema/sema.h"
+
+/* "n(nn)": the argument letters start behind the parenthesis. */
+int kj_builtin_arity(kj_builtin id)
+{
+    const char *open = strchr(kj_builtins[id].signature, '(');
+    return open ? (int)strcspn(open + 1, ")") : 0;
+}
+
+const char *kj_call_words(kj_builtin id)
+{
+    return strstr(kj_builtins[id].signature, "()") ? "()" : "(...)";
+}
+
+const char *kj_builtin_words(kj_sema *s, kj_builtin id)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    const char *text = "(", *doc = kj_builtins[id].doc;
+    size_t len = strlen(kj_builtins[id].name);
+    if (strncmp(doc, kj_builtins[id].name, len) == 0 && doc[len] == '(')
+        return doc + len; /* it names its parameters */
+    int n = kj_builtin_arity(id);
+    for (int i = 0; i < n; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, names[i], i + 1 < n ? ", " : "");
+    return kj_arena_printf(s->diag->arena, "%s): %s", text, kj_builtins[id].doc);
+}
+
+void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig, int least,
+                    int most)
+{
+    int n = kj_count(call->u.call.args);
+    const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
+                                       : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
+    if (most == 0)
+        wanted = "no";
+    kj_message *m =
+        kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name,
+                      wanted, least == 1 && most == 1 ? "" : "s", n);
+    kj_hint(s->diag, m, "%s%s", name, sig);
+}

@@ -1,0 +1,191 @@
+/* Conversions of operands that the language makes by itself, and what a place asks of them. */
+#include "sema/sema.h"
+
+/* "f32(x)" with the source's own text where that is short. */
+static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
+{
+    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_sema_type_name(s, to),
+                           kj_source_text(s, span, "..."));
+}
+
+static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
+{
+    kj_value lit = v->u.literal;
+    bool is_real = kj_is_float(lit.type);
+    if (to == KJ_BOOL) {
+        kj_message *m =
+            kj_sema_error(s, v->span, "type-mismatch", "%s is bool, not a number", what);
+        kj_hint(s->diag, m, "write true, false, or a comparison");
+        return NULL;
+    }
+    if (is_real && !kj_is_float(to)) {
+        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, and %s is a float",
+                                      what, kj_type_name(to), kj_literal_text(s, lit));
+        if (kj_value_fits(lit, KJ_I64))
+            kj_hint(s->diag, m, "write %lld", (long long)kj_fold_convert(lit, KJ_I64).i);
+        else
+            kj_hint(s->diag, m, "write %s to cut the fraction off", conversion(s, to, v->span));
+        return NULL;
+    }
+    if (!kj_value_fits(lit, to)) {
+        kj_message *m = kj_sema_error(s, v->span, "constant-range", "%s does not fit %s",
+                                      kj_literal_text(s, lit), kj_type_name(to));
+        kj_value wrapped = kj_fold_convert(lit, to);
+        if (kj_is_float(to))
+            kj_hint(s->diag, m, to == KJ_F16 ? "f16 reaches 65504" : "f64 reaches about 1.8e308");
+        else
+            kj_hint(s->diag, m, "%s is %s", conversion(s, to, v->span),
+                    kj_literal_text(s, wrapped));
+        return NULL;
+    }
+    return kj_te_const(s, kj_fold_convert(lit, to), v->span);
+}
+
+static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
+{
+    kj_dtype from = v->u.scalar.e->type;
+    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, not %s", what,
+                                  kj_type_name(to), kj_type_name(from));
+    if (to == KJ_BOOL)
+        kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v->span, "..."));
+    else
+        kj_hint(s->diag, m, "write %s", conversion(s, to, v->span));
+}
+
+kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
+{
+    if (v.kind == KJ_V_ERROR || to == KJ_VOID)
+        return NULL;
+    if (v.kind == KJ_V_LITERAL)
+        return coerce_literal(s, &v, to, what);
+    if (v.kind != KJ_V_SCALAR) {
+        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what,
+                                      kj_type_name(to), kj_describe(s, &v));
+        if (v.kind == KJ_V_ARRAY)
+            kj_hint(s->diag, m, "an element has %d %s", v.u.array->ndim,
+                    v.u.array->ndim == 1 ? "index" : "indices");
+        if (kj_is_complex(&v))
+            kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",
+                    kj_source_text(s, v.span, "z"));
+        return NULL;
+    }
+    if (!kj_converts(v.u.scalar.e->type, to)) {
+        mismatch(s, &v, to, what);
+        return NULL;
+    }
+    return kj_te_convert(s, v.u.scalar.e, to, v.span);
+}
+
+static kj_operand coerce_array(kj_sema *s, kj_operand v, const kj_type *to, const char *what)
+{
+    if (v.kind == KJ_V_ARRAY && v.u.array->elem == to->dtype && v.u.array->ndim == to->ndim)
+        return v;
+    kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what,
+                                  kj_array_type(s, to->dtype, to->ndim), kj_describe(s, &v));
+    if (v.kind == KJ_V_ARRAY && v.u.array->ndim > to->ndim && v.u.array->elem == to->dtype)
+        kj_hint(s->diag, m, "an index or ':' an axis makes a view with fewer axes, as in a[i, :]");
+    return kj_no_value(v.span);
+}
+
+kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const char *what)
+{
+    if (v.kind == KJ_V_ERROR || to->kind == KJ_T_ERROR || to->kind == KJ_T_NONE)
+        return kj_no_value(v.span);
+    if (to->kind == KJ_T_SCALAR)
+        return kj_scalar(kj_coerce(s, v, to->dtype, what));
+    if (to->kind == KJ_T_AGGREGATE)
+        return kj_coerce_aggregate(s, v, to->of, what);
+    if (to->kind == KJ_T_ARRAY)
+        return coerce_array(s, v, to, what);
+    if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->n) {
+        kj_sema_error(s, v.span, "tuple-arity", "%s is a tuple of %d, not %s", what, to->n,
+                      kj_describe(s, &v));
+        return kj_no_value(v.span);
+    }
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)to->n + 1);
+    for (int i = 0; i < to->n; i++) {
+        const char *part = kj_arena_printf(s->diag->arena, "part %d of %s", i, what);
+        items[i] = kj_coerce_type(s, v.u.tuple.items[i], &to->parts[i], part);
+        if (items[i].kind == KJ_V_ERROR)
+            return kj_no_value(v.span);
+    }
+    v.u.tuple.items = items;
+    return v;
+}
+
+kj_operand kj_settle(kj_sema *s, kj_operand v)
+{
+    if (kj_is_complex(&v) && v.u.tuple.of == &kj_complex_literal)
+        return kj_coerce_aggregate(s, v, kj_complex_of(KJ_F32), "this");
+    if (v.kind == KJ_V_LITERAL)
+        return kj_scalar(kj_coerce(s, v, kj_default_type(v.u.literal), "this"));
+    if (v.kind == KJ_V_SCALAR)
+        return kj_scalar(v.u.scalar.e); /* no longer a product written right here */
+    if (v.kind == KJ_V_TUPLE) {
+        kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
+        for (int i = 0; i < v.u.tuple.n; i++) {
+            items[i] = kj_settle(s, v.u.tuple.items[i]);
+            if (items[i].kind == KJ_V_ERROR)
+                return kj_no_value(v.span);
+        }
+        v.u.tuple.items = items;
+    }
+    return v;
+}
+
+kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
+{
+    if (v.kind == KJ_V_ERROR)
+        return NULL;
+    if (v.kind == KJ_V_SCALAR && v.u.scalar.e->type == KJ_BOOL)
+        return v.u.scalar.e;
+    kj_message *m =
+        kj_sema_error(s, v.span, "not-bool", "%s is bool, not %s", what, kj_describe(s, &v));
+    if (v.kind == KJ_V_LITERAL)
+        kj_hint(s->diag, m, "write true or false");
+    else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
+        kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v.span, "..."));
+    else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
+        kj_hint(s->diag, m, "write all(%s), or any(...)", kj_source_text(s, v.span, "..."));
+    return NULL;
+}
+
+kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
+{
+    if (v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type))
+        return kj_te_convert(s, v.u.scalar.e, KJ_I64, v.span);
+    if (v.kind == KJ_V_LITERAL && !kj_is_float(v.u.literal.type))
+        return kj_coerce(s, v, KJ_I64, what);
+    if (v.kind == KJ_V_ERROR)
+        return NULL;
+    kj_message *m = kj_sema_error(s, v.span, "not-an-integer", "%s is an integer, not %s", what,
+                                  kj_describe(s, &v));
+    if (v.kind == KJ_V_SCALAR)
+        kj_hint(s->diag, m, "write %s", conversion(s, KJ_I64, v.span));
+    return NULL;
+}
+
+kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
+{
+    bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
+    if (b->sink.barrier && !b->dead) {
+        kj_message *m = kj_sema_error(s, span, "barrier",
+                                      "syncthreads() is reached only under a condition here");
+        kj_hint(s->diag, m, "call the function before, as in: let v = f(x)");
+        v = kj_no_value(span);
+    } else if (wrap) {
+        v = kj_settle(s, v);
+    }
+    if (wrap && v.kind == KJ_V_SCALAR) {
+        kj_texpr *e = kj_te(s, KJ_TE_INLINE, v.u.scalar.e->type, v.span);
+        e->u.inline_.result = kj_new_var(s, "value", v.span, e->type, true);
+        e->u.inline_.block = KJ_NEW(s->arena, kj_tblock);
+        kj_emit_assign(s, e->u.inline_.result, v.u.scalar.e, v.span);
+        *e->u.inline_.block =
+            (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
+        v = kj_scalar(e);
+    }
+    kj_sink_close(s, &b->sink);
+    s->dead -= b->dead;
+    return v;
+}
