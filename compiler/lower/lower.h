@@ -95,6 +95,20 @@ typedef struct kj_level kj_level; /* lower_block.c */
 
 typedef struct kj_kept kj_kept; /* lower_grid.c */
 
+typedef struct kj_lower kj_lower;
+
+/* What a gang tells whoever runs it. */
+typedef struct kj_around {
+    /* An immutable variable has its value, which other regions may read. */
+    void (*declared)(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
+    /* Threads leave a construct around it: `target`, or the nearest loop when that is NULL; with
+     * `again` only for its next iteration. */
+    void (*leave)(kj_lower *lo, const void *target, bool again, kj_mask m);
+    /* All threads of the block, or of the grid, wait for each other, here; NULL: that is between
+     * regions. */
+    void (*barrier)(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+} kj_around;
+
 /* The place in the source that a GPU's instructions are of: offset and line number go together. */
 typedef struct kj_line {
     const kj_source *source; /* NULL: places are not noted */
@@ -102,7 +116,7 @@ typedef struct kj_line {
     uint32_t offset, number;
 } kj_line;
 
-typedef struct kj_lower {
+struct kj_lower {
     kj_arena *arena;
     const kj_tkernel *kernel;
     const kj_plan *plan;
@@ -115,6 +129,7 @@ typedef struct kj_lower {
     LLVMTypeRef i1, i8, i32, i64, ptr;
 
     /* the gang */
+    const kj_around *around;
     int rows, lanes;
     bool flat;            /* lanes follow the linear thread number instead of x */
     LLVMValueRef x, y, z; /* its first thread, i64 */
@@ -157,7 +172,7 @@ typedef struct kj_lower {
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* lower_alias.c */
     kj_line line;
-} kj_lower;
+};
 
 static inline LLVMValueRef kj_i64(const kj_lower *lo, int64_t i)
 {
@@ -356,6 +371,10 @@ typedef struct kj_access {
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
 } kj_access;
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
+kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
+void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);
+/* The place of an access to a local array, whose offset is within it. */
+void kj_access_local(kj_lower *lo, const kj_tarray *root, kj_access *a);
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
 kj_dtype kj_memory_type(kj_dtype t);       /* bools are bytes there */
 kj_dtype kj_unit_type(const kj_tarray *a); /* what elements consist of, integers for records */
@@ -385,6 +404,9 @@ LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVM
 
 /* kj_load_row of an access with a group. */
 LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+/* The same of all parts, from `group` vectors. */
+void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
+                    kj_mask m);
 /* Stores all parts of an element, where that is what the statements from `s` on do: gives the last
  * of them, or NULL. */
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
@@ -552,8 +574,6 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
  * nothing uses; notes them and the bytes of static shared arrays in `out`. */
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 void kj_block_barrier(kj_lower *lo); /* syncthreads() */
-/* All threads of the block, or of the grid, wait for each other, here. */
-void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m);
 /* A float as an integer type: saturating, NaN is 0. */
 LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to);
 

@@ -205,11 +205,14 @@ static void check_warps(kj_diag *diag, const kj_node *n)
     }
 }
 
+static const kj_around around = {.declared = kj_home_store, .leave = kj_level_leave};
+
 int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec)
 {
     kj_lower lo;
     kj_lower_start(&lo, arena, kernel, spec);
     lo.vector = spec->vector;
+    lo.around = &around;
     lo.plan = kj_fission(arena, kernel, lo.deps);
     check_warps(spec->diag, lo.plan->body);
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);

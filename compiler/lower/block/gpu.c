@@ -246,7 +246,7 @@ void kj_block_barrier(kj_lower *lo)
     call_barrier(lo, kj_builtins[KJ_BI_SYNCTHREADS].symbol, NULL);
 }
 
-void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+static void lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     if (s->u.barrier.id == KJ_BI_GRID_SYNC) {
         kj_grid_barrier(lo);
@@ -263,29 +263,6 @@ void kj_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     if (v->type == KJ_BOOL && LLVMTypeOf(got) == lo->i32)
         got = LLVMBuildICmp(lo->b, LLVMIntNE, got, LLVMConstInt(lo->i32, 0, false), "");
     kj_slot_begin(lo, v, kj_tile_scalar(v->type, got), m);
-}
-
-LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)
-{
-    /* The instruction keeps to the range by itself. For NaN it gives 0 only from f32 to 32 bits. */
-    bool f64 = LLVMTypeOf(v) == lo->types[KJ_F64], is_signed = kj_is_signed(to);
-    bool wide = kj_types[to].bits == 64;
-    char name[32];
-    kj_snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", f64 ? 'd' : 'f', is_signed ? "" : "u",
-                wide ? "ll" : "i");
-    kj_dtype type = is_signed ? wide ? KJ_I64 : KJ_I32 : wide ? KJ_U64 : KJ_U32;
-    kj_tile t = kj_tile_scalar(type, kj_intrinsic(lo, name, NULL, 0, &v, 1));
-    if (f64 || wide) {
-        LLVMValueRef nan = LLVMBuildFCmp(lo->b, LLVMRealUNO, v, v, "");
-        t.v[0] = LLVMBuildSelect(lo->b, nan, LLVMConstNull(lo->types[type]), t.v[0], "");
-    }
-    if (kj_types[to].bits >= 32)
-        return t.v[0];
-    int64_t most = ((int64_t)1 << kj_magnitude_bits(to)) - 1;
-    t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, most)), false);
-    if (is_signed)
-        t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, -most - 1)), true);
-    return LLVMBuildTrunc(lo->b, t.v[0], lo->types[to], "");
 }
 
 /* ---- Arrays ---- */
@@ -413,6 +390,8 @@ static void flush(kj_lower *lo)
                           LLVMValueAsMetadata(LLVMConstInt(lo->i32, 1, false)));
 }
 
+static const kj_around around = {.leave = kj_level_leave, .barrier = lower_barrier};
+
 void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
     const kj_tkernel *kernel = out->kernel->typed;
@@ -421,6 +400,7 @@ void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
                     .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
     kj_lower_start(&lo, arena, kernel, spec);
     lo.ptx = true;
+    lo.around = &around;
     lo.ftz = spec->ftz;
     lo.plan = &plan;
     lo.rows = lo.lanes = 1;

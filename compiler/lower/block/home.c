@@ -161,19 +161,6 @@ static void set_index(kj_lower *lo)
 
 /* ---- Loops ---- */
 
-void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint, int value)
-{
-    LLVMMetadataRef words[2] = {LLVMMDStringInContext2(lo->ctx, hint, strlen(hint)),
-                                LLVMValueAsMetadata(LLVMConstInt(lo->i32, (unsigned)value, false))};
-    LLVMMetadataRef self =
-        LLVMTemporaryMDNode(lo->ctx, NULL, 0); /* a loop's node names itself first */
-    LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(lo->ctx, words, value ? 2 : 1)};
-    LLVMMetadataRef id = LLVMMDNodeInContext2(lo->ctx, parts, 2);
-    LLVMMetadataReplaceAllUsesWith(self, id);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(lo->ctx, "llvm.loop", 9),
-                    LLVMMetadataAsValue(lo->ctx, id));
-}
-
 typedef struct count_loop {
     LLVMBasicBlockRef head, before;
     LLVMValueRef i;

@@ -10,37 +10,6 @@
 
 /* ---- One thread after another ---- */
 
-kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
-{
-    kj_bit_loop l = {.first = bits, .before = LLVMGetInsertBlock(lo->b)};
-    l.head = kj_new_block(lo, "each");
-    l.done = kj_new_block(lo, "did");
-    if (maybe)
-        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), ""), l.head,
-                        l.done);
-    else
-        LLVMBuildBr(lo->b, l.head);
-    LLVMPositionBuilderAtEnd(lo->b, l.head);
-    l.bits = LLVMBuildPhi(lo->b, lo->i64, "left");
-    LLVMValueRef args[2] = {l.bits, LLVMConstInt(lo->i1, 1, false)};
-    LLVMValueRef f =
-        LLVMGetIntrinsicDeclaration(lo->module, LLVMLookupIntrinsicID("llvm.cttz", 9), &lo->i64, 1);
-    l.thread = LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, 2, "");
-    return l;
-}
-
-void kj_bits_end(kj_lower *lo, const kj_bit_loop *l)
-{
-    LLVMValueRef rest =
-        LLVMBuildAnd(lo->b, l->bits, LLVMBuildSub(lo->b, l->bits, kj_i64(lo, 1), ""), "");
-    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, kj_i64(lo, 0), ""), l->head,
-                    l->done);
-    LLVMAddIncoming(l->bits, (LLVMValueRef[]){l->first, rest},
-                    (LLVMBasicBlockRef[]){l->before, latch}, 2);
-    LLVMPositionBuilderAtEnd(lo->b, l->done);
-}
-
 /* ---- Atomics ---- */
 
 static LLVMAtomicRMWBinOp rmw_op(kj_builtin id, kj_dtype type)

@@ -1,16 +1,6 @@
 /* Expressions: a typed scalar expression becomes a tile for the gang's threads. */
 #include "lower/lower.h"
 
-LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name)
-{
-    return LLVMBuildAlloca(lo->allocas, type, name);
-}
-
-LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name)
-{
-    return LLVMAppendBasicBlockInContext(lo->ctx, lo->fn, name);
-}
-
 /* ---- Variables ---- */
 
 static kj_slot new_slot(kj_lower *lo, kj_dtype type, int rows, int lanes, const char *name)
@@ -92,7 +82,8 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
         store_slot(lo, s, t);
         return;
     }
-    kj_home_store(lo, v, t, m);
+    if (lo->around->declared)
+        lo->around->declared(lo, v, t, m);
     s->known = !(lo->resume && s == &lo->home[v->id]); /* code that goes on knows no values */
     s->tile = t;
 }

@@ -101,7 +101,7 @@ static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
             together = x;
     }
     if (!to)
-        kj_level_leave(lo, target, again, m);
+        lo->around->leave(lo, target, again, m);
     else if (!to->masked)
         together = to;
     else if (again)
@@ -540,8 +540,8 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_LEAVE: return leave(lo, s->u.leave, false, m);
     case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
     case KJ_TS_BARRIER: /* of a block's code: between regions */
-        if (lo->ptx)
-            kj_lower_barrier(lo, s, m);
+        if (lo->around->barrier)
+            lo->around->barrier(lo, s, m);
         return m;
     case KJ_TS_REPORT: return kj_lower_report(lo, s, m);
     case KJ_TS_LAUNCH: kj_lower_launch(lo, s, m); return m;

@@ -41,19 +41,6 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
 
 /* ---- Attributes ---- */
 
-void kj_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name, uint64_t value)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(lo->fn, at, LLVMCreateEnumAttribute(lo->ctx, kind, value));
-}
-
-void kj_attribute_text(kj_lower *lo, const char *key, const char *value)
-{
-    LLVMAttributeRef a = LLVMCreateStringAttribute(lo->ctx, key, (unsigned)strlen(key), value,
-                                                   (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(lo->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
-}
-
 /* ---- Const arrays ---- */
 
 static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
@@ -94,13 +81,3 @@ void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
 }
 
 /* ---- The end ---- */
-
-void kj_lower_seal(kj_lower *lo)
-{
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(lo->fn); b; b = LLVMGetNextBasicBlock(b)) {
-        if (LLVMGetBasicBlockTerminator(b))
-            continue;
-        LLVMPositionBuilderAtEnd(lo->b, b);
-        LLVMBuildUnreachable(lo->b);
-    }
-}

@@ -74,26 +74,6 @@ LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 
 /* ---- Stores ---- */
 
-/* The statement that stores the last part of an element, when from `s` on all of them are stored
- * one after the other; else NULL. */
-static const kj_tstmt *last_part(const kj_tstmt *s, const kj_tstmt *end)
-{
-    const kj_tarray *a = s->u.store.array;
-    if (!a->whole || a->part != 0)
-        return NULL;
-    const kj_tstmt *last = s;
-    for (int k = 1; k < a->whole->of->n; k++) {
-        last = last->next;
-        if (last == end || !last || last->kind != KJ_TS_STORE ||
-            last->u.store.array->whole != a->whole || last->u.store.array->part != k)
-            return NULL;
-        for (int i = 0; i < a->ndim; i++)
-            if (last->u.store.index[i] != s->u.store.index[i])
-                return NULL;
-    }
-    return last;
-}
-
 /* `chunk` lanes from `first` on of n parts, as they lie in memory. */
 static LLVMValueRef interleaved(kj_lower *lo, const LLVMValueRef *parts, int n, int first,
                                 int chunk)
@@ -108,8 +88,7 @@ static LLVMValueRef interleaved(kj_lower *lo, const LLVMValueRef *parts, int n, 
     return kj_shuffled(lo, all, NULL, places, chunk * n);
 }
 
-static void store_row(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
-                      kj_mask m)
+void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts, kj_mask m)
 {
     int lanes = a->offset.lanes, chunk = chunk_of(lo, a), size = kj_types[a->type].size;
     LLVMValueRef mask = m.kind == KJ_ALL ? NULL : kj_mask_row(lo, m, row, lanes);
@@ -125,29 +104,4 @@ static void store_row(kj_lower *lo, const kj_access *a, int row, const LLVMValue
         }
         kj_alias_mark(lo, store, a->scope);
     }
-}
-
-const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
-{
-    const kj_tstmt *last = lo->lanes > 1 && s->kind == KJ_TS_STORE ? last_part(s, end) : NULL;
-    if (!last)
-        return NULL;
-    kj_access a = kj_lower_access(lo, s->u.store.array, s->u.store.index, m);
-    if (!a.group || (kj_types[a.type].size < 4 && m.kind != KJ_ALL))
-        return NULL;
-    kj_tile v[4];
-    int rows = a.offset.rows;
-    for (int k = 0; k < a.group; k++, s = s->next) {
-        v[k] = kj_tile_wide(lo, kj_lower_expr(lo, s->u.store.value, m));
-        rows = v[k].rows > rows ? v[k].rows : rows;
-    }
-    if (rows == 1)
-        m = kj_mask_reduce(lo, m, 1, a.offset.lanes);
-    for (int r = 0; r < rows; r++) {
-        LLVMValueRef parts[4];
-        for (int k = 0; k < a.group; k++)
-            parts[k] = kj_tile_vector(lo, v[k], r, a.offset.lanes);
-        store_row(lo, &a, r, parts, m);
-    }
-    return last;
 }

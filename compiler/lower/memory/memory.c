@@ -7,99 +7,7 @@
 
 #include <string.h>
 
-kj_dtype kj_memory_type(kj_dtype t)
-{
-    return t == KJ_BOOL ? KJ_U8 : t;
-}
-
 /* ---- Addresses ---- */
-
-enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
-
-/* An index from an i32 that may wrap around between lanes, once, stays linear, where the wrapped
- * lanes' indices are negative or over 2^30 in a small array: no thread with an index in bounds sees
- * the difference. */
-static kj_tile lower_index(kj_lower *lo, const kj_tarray *a, const kj_texpr *e, kj_mask m)
-{
-    bool small = lo->kernel->small || a->root->space != KJ_GLOBAL;
-    if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
-        kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
-        bool once = t.stride > -STEP_MOST && t.stride < STEP_MOST;
-        if (t.form == KJ_LINEAR && once && (t.stride > 0 || small))
-            t.wraps = false;
-        return kj_tile_convert(lo, t, KJ_I64);
-    }
-    return kj_lower_expr(lo, e, m);
-}
-
-static bool is_one(const kj_texpr *e)
-{
-    return e->kind == KJ_TE_CONST && e->u.value.i == 1;
-}
-
-/* a op b, a part of an offset. On a GPU it may not overflow: then neither does the offset of an
- * element that is there, and constants in it can move into the instruction that accesses it. */
-static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
-{
-    kj_tile t = kj_tile_binary(lo, op, a, b);
-    if (lo->ptx)
-        kj_no_wrap(t, op);
-    return t;
-}
-
-/* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
- * are computed modulo 2^32: what overflows on the way there comes back. */
-static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
-{
-    kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
-    bool any = false, narrows = lo->ptx;
-    for (int i = 0; i < a->ndim; i++) {
-        at[i] = lower_index(lo, a, index[i], m);
-        narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
-    }
-    kj_dtype type = narrows && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
-    if (a->offset) {
-        sum = kj_tile_convert(lo, kj_lower_expr(lo, a->offset, m), type);
-        any = true;
-    }
-    for (int i = 0; i < a->ndim; i++) {
-        kj_tile term = kj_tile_convert(lo, at[i], type);
-        if (!is_one(a->stride[i])) {
-            kj_tile stride = kj_tile_convert(lo, kj_lower_expr(lo, a->stride[i], m), type);
-            term = offset_binary(lo, KJ_OP_MUL, term, stride);
-        }
-        sum = any ? offset_binary(lo, KJ_OP_ADD, sum, term) : term;
-        any = true;
-    }
-    if (type == KJ_I32)
-        sum.wraps = false;
-    return kj_tile_convert(lo, sum, KJ_I64);
-}
-
-kj_dtype kj_unit_type(const kj_tarray *a)
-{
-    if (!kj_is_record(a->of))
-        return kj_memory_type(a->of ? a->of->elem : a->elem);
-    switch (kj_unit(a)) {
-    case 1: return KJ_U8;
-    case 2: return KJ_U16;
-    case 4: return KJ_U32;
-    default: return KJ_U64;
-    }
-}
-
-LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a)
-{
-    if (!a->of)
-        return lo->types[kj_memory_type(a->elem)];
-    int64_t units = kj_elem_size(a) / kj_unit(a);
-    return LLVMArrayType2(lo->types[kj_unit_type(a)], (uint64_t)units);
-}
-
-LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)
-{
-    return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(type)], base, &index, 1, "");
-}
 
 /* Where a local array lives: scalar e of row r, lane l is at base[e * pitch + start + r * width +
  * l]. */
@@ -156,25 +64,12 @@ static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset,
     return kj_tile_binary(lo, KJ_OP_ADD, scaled, own);
 }
 
-kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+void kj_access_local(kj_lower *lo, const kj_tarray *root, kj_access *a)
 {
-    kj_access out = {.type = a->elem,
-                     .scope = kj_alias_scope(lo, a->root),
-                     .offset = lower_offset(lo, a, index, m)};
-    if (a->root->space == KJ_LOCAL && lo->ptx)
-        out.base = place_local(lo, a->root).base;
-    else if (a->root->space == KJ_LOCAL)
-        out.offset = local_offset(lo, a->root, out.offset, &out.base);
+    if (lo->ptx)
+        a->base = place_local(lo, root).base;
     else
-        out.base = lo->roots[a->root->id];
-    if (a->whole && a->root->space != KJ_LOCAL && out.offset.form == KJ_LINEAR &&
-        out.offset.stride == a->whole->of->n) {
-        out.group = a->whole->of->n;
-        out.part = a->part;
-    }
-    out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
-    out.cache = a->root->space == KJ_GLOBAL && lo->ptx ? a->cache : NULL;
-    return out;
+        a->offset = local_offset(lo, root, a->offset, &a->base);
 }
 
 /* ---- Loads ---- */
@@ -212,19 +107,13 @@ static kj_tile from_memory(kj_lower *lo, kj_tile t, kj_dtype type)
     return type == KJ_BOOL ? kj_tile_convert(lo, t, KJ_BOOL) : t;
 }
 
-static kj_tile load_access(kj_lower *lo, const kj_access *a, kj_mask m)
+kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m)
 {
     kj_tile t = kj_tile_like(kj_memory_type(a->type), a->offset.rows, a->offset.lanes);
     m = kj_mask_reduce(lo, m, t.rows, t.lanes);
     for (int r = 0; r < t.rows; r++)
         t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : kj_load_row(lo, a, r, m);
     return from_memory(lo, t, a->type);
-}
-
-kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
-{
-    kj_access at = kj_lower_access(lo, a, index, m);
-    return load_access(lo, &at, m);
 }
 
 /* ---- Stores ---- */
@@ -271,7 +160,7 @@ static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, k
     }
 }
 
-static void store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
+void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
 {
     v = kj_tile_dense(lo, v);
     if (v.lanes == 1)
@@ -292,13 +181,6 @@ static void store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
     }
 }
 
-void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
-                    kj_mask m)
-{
-    kj_access at = kj_lower_access(lo, a, index, m);
-    store_access(lo, &at, kj_lower_expr(lo, value, m), m);
-}
-
 /* ---- Values that live across regions ---- */
 
 static kj_access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
@@ -316,11 +198,11 @@ static kj_access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
 kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type)
 {
     kj_access a = context_access(lo, offset, type);
-    return load_access(lo, &a, kj_all);
+    return kj_load_access(lo, &a, kj_all);
 }
 
 void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m)
 {
     kj_access a = context_access(lo, offset, t.type);
-    store_access(lo, &a, t, m);
+    kj_store_access(lo, &a, t, m);
 }

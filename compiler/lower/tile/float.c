@@ -194,3 +194,33 @@ kj_tile kj_float_divide(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
     }
     return out[0];
 }
+
+kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max)
+{
+    if (kj_is_float(a.type))
+        return kj_float_extreme(lo, a, b, max);
+    return kj_tile_select(lo, kj_tile_binary(lo, max ? KJ_OP_GT : KJ_OP_LT, a, b), a, b);
+}
+
+LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)
+{
+    /* The instruction keeps to the range by itself. For NaN it gives 0 only from f32 to 32 bits. */
+    bool f64 = LLVMTypeOf(v) == lo->types[KJ_F64], is_signed = kj_is_signed(to);
+    bool wide = kj_types[to].bits == 64;
+    char name[32];
+    kj_snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", f64 ? 'd' : 'f', is_signed ? "" : "u",
+                wide ? "ll" : "i");
+    kj_dtype type = is_signed ? wide ? KJ_I64 : KJ_I32 : wide ? KJ_U64 : KJ_U32;
+    kj_tile t = kj_tile_scalar(type, kj_intrinsic(lo, name, NULL, 0, &v, 1));
+    if (f64 || wide) {
+        LLVMValueRef nan = LLVMBuildFCmp(lo->b, LLVMRealUNO, v, v, "");
+        t.v[0] = LLVMBuildSelect(lo->b, nan, LLVMConstNull(lo->types[type]), t.v[0], "");
+    }
+    if (kj_types[to].bits >= 32)
+        return t.v[0];
+    int64_t most = ((int64_t)1 << kj_magnitude_bits(to)) - 1;
+    t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, most)), false);
+    if (is_signed)
+        t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, -most - 1)), true);
+    return LLVMBuildTrunc(lo->b, t.v[0], lo->types[to], "");
+}

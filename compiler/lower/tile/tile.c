@@ -12,11 +12,6 @@
 
 /* ---- Making tiles ---- */
 
-LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes)
-{
-    return lanes == 1 ? lo->types[t] : LLVMVectorType(lo->types[t], (unsigned)lanes);
-}
-
 kj_tile kj_tile_like(kj_dtype t, int rows, int lanes)
 {
     kj_tile tile = {.type = t, .rows = (uint8_t)rows, .lanes = (uint8_t)lanes};
@@ -68,17 +63,6 @@ static bool is_compare(kj_op op)
 }
 
 /* ---- Forms ---- */
-
-LLVMValueRef kj_splat(kj_lower *lo, LLVMValueRef scalar, int lanes)
-{
-    if (lanes == 1)
-        return scalar;
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
-    LLVMValueRef v = LLVMBuildInsertElement(lo->b, LLVMGetPoison(type), scalar,
-                                            LLVMConstInt(lo->i32, 0, false), "");
-    LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(lo->i32, (unsigned)lanes));
-    return LLVMBuildShuffleVector(lo->b, v, LLVMGetPoison(type), zeros, "");
-}
 
 static LLVMValueRef iota(LLVMTypeRef type, int lanes, int64_t stride)
 {
@@ -189,14 +173,6 @@ static kj_tile joined(kj_dtype type, kj_tile a, kj_tile b)
 }
 
 /* ---- Arithmetic ---- */
-
-LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
-                          unsigned noverloads, LLVMValueRef *args, unsigned nargs)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, overloads, noverloads);
-    return LLVMBuildCall2(lo->b, LLVMGlobalGetValueType(f), f, args, nargs, "");
-}
 
 LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b)
 {

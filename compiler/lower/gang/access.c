@@ -1,0 +1,143 @@
+/* Index expressions -> addresses -> loads and stores. */
+#include "lower/lower.h"
+
+enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
+
+/* An index from an i32 that may wrap around between lanes, once, stays linear, where the wrapped
+ * lanes' indices are negative or over 2^30 in a small array: no thread with an index in bounds sees
+ * the difference. */
+static kj_tile lower_index(kj_lower *lo, const kj_tarray *a, const kj_texpr *e, kj_mask m)
+{
+    bool small = lo->kernel->small || a->root->space != KJ_GLOBAL;
+    if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
+        kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
+        bool once = t.stride > -STEP_MOST && t.stride < STEP_MOST;
+        if (t.form == KJ_LINEAR && once && (t.stride > 0 || small))
+            t.wraps = false;
+        return kj_tile_convert(lo, t, KJ_I64);
+    }
+    return kj_lower_expr(lo, e, m);
+}
+
+static bool is_one(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CONST && e->u.value.i == 1;
+}
+
+/* a op b, a part of an offset. On a GPU it may not overflow: then neither does the offset of an
+ * element that is there, and constants in it can move into the instruction that accesses it. */
+static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
+{
+    kj_tile t = kj_tile_binary(lo, op, a, b);
+    if (lo->ptx)
+        kj_no_wrap(t, op);
+    return t;
+}
+
+/* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
+ * are computed modulo 2^32: what overflows on the way there comes back. */
+static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+{
+    kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
+    bool any = false, narrows = lo->ptx;
+    for (int i = 0; i < a->ndim; i++) {
+        at[i] = lower_index(lo, a, index[i], m);
+        narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
+    }
+    kj_dtype type = narrows && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
+    if (a->offset) {
+        sum = kj_tile_convert(lo, kj_lower_expr(lo, a->offset, m), type);
+        any = true;
+    }
+    for (int i = 0; i < a->ndim; i++) {
+        kj_tile term = kj_tile_convert(lo, at[i], type);
+        if (!is_one(a->stride[i])) {
+            kj_tile stride = kj_tile_convert(lo, kj_lower_expr(lo, a->stride[i], m), type);
+            term = offset_binary(lo, KJ_OP_MUL, term, stride);
+        }
+        sum = any ? offset_binary(lo, KJ_OP_ADD, sum, term) : term;
+        any = true;
+    }
+    if (type == KJ_I32)
+        sum.wraps = false;
+    return kj_tile_convert(lo, sum, KJ_I64);
+}
+
+kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+{
+    kj_access out = {.type = a->elem,
+                     .scope = kj_alias_scope(lo, a->root),
+                     .offset = lower_offset(lo, a, index, m)};
+    if (a->root->space == KJ_LOCAL)
+        kj_access_local(lo, a->root, &out);
+    else
+        out.base = lo->roots[a->root->id];
+    if (a->whole && a->root->space != KJ_LOCAL && out.offset.form == KJ_LINEAR &&
+        out.offset.stride == a->whole->of->n) {
+        out.group = a->whole->of->n;
+        out.part = a->part;
+    }
+    out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
+    out.cache = a->root->space == KJ_GLOBAL && lo->ptx ? a->cache : NULL;
+    return out;
+}
+
+kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+{
+    kj_access at = kj_lower_access(lo, a, index, m);
+    return kj_load_access(lo, &at, m);
+}
+
+void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
+                    kj_mask m)
+{
+    kj_access at = kj_lower_access(lo, a, index, m);
+    kj_store_access(lo, &at, kj_lower_expr(lo, value, m), m);
+}
+
+/* ---- All parts of an element at once ---- */
+
+/* The statement that stores the last part of an element, when from `s` on all of them are stored
+ * one after the other; else NULL. */
+static const kj_tstmt *last_part(const kj_tstmt *s, const kj_tstmt *end)
+{
+    const kj_tarray *a = s->u.store.array;
+    if (!a->whole || a->part != 0)
+        return NULL;
+    const kj_tstmt *last = s;
+    for (int k = 1; k < a->whole->of->n; k++) {
+        last = last->next;
+        if (last == end || !last || last->kind != KJ_TS_STORE ||
+            last->u.store.array->whole != a->whole || last->u.store.array->part != k)
+            return NULL;
+        for (int i = 0; i < a->ndim; i++)
+            if (last->u.store.index[i] != s->u.store.index[i])
+                return NULL;
+    }
+    return last;
+}
+
+const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+{
+    const kj_tstmt *last = lo->lanes > 1 && s->kind == KJ_TS_STORE ? last_part(s, end) : NULL;
+    if (!last)
+        return NULL;
+    kj_access a = kj_lower_access(lo, s->u.store.array, s->u.store.index, m);
+    if (!a.group || (kj_types[a.type].size < 4 && m.kind != KJ_ALL))
+        return NULL;
+    kj_tile v[4];
+    int rows = a.offset.rows;
+    for (int k = 0; k < a.group; k++, s = s->next) {
+        v[k] = kj_tile_wide(lo, kj_lower_expr(lo, s->u.store.value, m));
+        rows = v[k].rows > rows ? v[k].rows : rows;
+    }
+    if (rows == 1)
+        m = kj_mask_reduce(lo, m, 1, a.offset.lanes);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef parts[4];
+        for (int k = 0; k < a.group; k++)
+            parts[k] = kj_tile_vector(lo, v[k], r, a.offset.lanes);
+        kj_store_group(lo, &a, r, parts, m);
+    }
+    return last;
+}
