@@ -526,8 +526,6 @@ kj_tile kj_kept_read(kj_lower *lo, kj_tile t, LLVMValueRef at);
 void kj_grid_open(kj_lower *lo);
 void kj_grid_resume(kj_lower *lo);
 void kj_grid_wait(kj_lower *lo);
-/* Of a GPU's. */
-void kj_grid_barrier(kj_lower *lo);
 
 /* ---- lower_launch.c ---- */
 

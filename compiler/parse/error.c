@@ -428,27 +428,6 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     p->stopped = p->diag->full;
 }
 
-void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
-{
-    if (p->stopped)
-        return;
-    p->stopped = true;
-    kj_error(p->diag, at, code, "%s", text);
-}
-
-void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of)
-{
-    if (p->stopped)
-        return;
-    p->stopped = true;
-    kj_message *m = of ? kj_error(p->diag, at, "too-deep", "nested too deeply: more than %d %s",
-                                  KJ_MAX_DEPTH, of)
-                       : kj_error(p->diag, at, "too-deep", "nested too deeply");
-    kj_hint(p->diag, m,
-            "expressions and blocks nest at most %d deep; name parts of them with 'let'",
-            KJ_MAX_DEPTH);
-}
-
 /* ---- Stray characters ---- */
 
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len)

@@ -576,3 +576,24 @@ int kj_count(const kj_expr *list)
         n++;
     return n;
 }
+
+void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
+{
+    if (p->stopped)
+        return;
+    p->stopped = true;
+    kj_error(p->diag, at, code, "%s", text);
+}
+
+void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of)
+{
+    if (p->stopped)
+        return;
+    p->stopped = true;
+    kj_message *m = of ? kj_error(p->diag, at, "too-deep", "nested too deeply: more than %d %s",
+                                  KJ_MAX_DEPTH, of)
+                       : kj_error(p->diag, at, "too-deep", "nested too deeply");
+    kj_hint(p->diag, m,
+            "expressions and blocks nest at most %d deep; name parts of them with 'let'",
+            KJ_MAX_DEPTH);
+}

@@ -71,17 +71,6 @@ const char *kj_target_name(kj_arena *arena, const kj_compile_options *options)
     return (options->arch ? &kj_ptx_target : &kj_host_target)->name(arena, options);
 }
 
-char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level)
-{
-    LLVMTargetRef target;
-    char *error = NULL;
-    if (LLVMGetTargetFromTriple(t->triple, &target, &error))
-        return error;
-    t->machine = LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, level,
-                                         LLVMRelocPIC, LLVMCodeModelDefault);
-    return t->machine ? NULL : kj_message_of("LLVM does not compile for this machine");
-}
-
 void kj_target_close(kj_target *t)
 {
     if (t->machine)

@@ -246,10 +246,92 @@ void kj_block_barrier(kj_lower *lo)
     call_barrier(lo, kj_builtins[KJ_BI_SYNCTHREADS].symbol, NULL);
 }
 
+/* ---- Barriers of the whole grid ---- */
+
+static LLVMValueRef any_bits(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
+{
+    return a ? LLVMBuildOr(lo->b, a, b, "") : b;
+}
+
+/* Is this the block's first thread? */
+static LLVMValueRef is_first_thread(kj_lower *lo)
+{
+    LLVMValueRef bits = NULL, zero = LLVMConstInt(lo->i32, 0, false);
+    for (int axis = 0; axis < 3; axis++)
+        if (lo->kernel->block[axis] != 1)
+            bits = any_bits(lo, bits, lo->thread[axis].v[0]);
+    return LLVMBuildICmp(lo->b, LLVMIntEQ, bits ? bits : zero, zero, "");
+}
+
+/* The first block adds what is missing to 2^31 when all others have added 1: the highest bit flips
+ * when all have come, and the others are 0 again. */
+static LLVMValueRef contribution(kj_lower *lo)
+{
+    LLVMValueRef blocks = LLVMConstInt(lo->i32, 1, false), bits = NULL, one = blocks;
+    for (int axis = 0; axis < 3; axis++) {
+        blocks = LLVMBuildMul(lo->b, blocks, lo->grid[axis], "");
+        bits = any_bits(lo, bits, lo->block[axis]);
+    }
+    LLVMValueRef first = LLVMBuildICmp(lo->b, LLVMIntEQ, bits, LLVMConstNull(lo->i32), "");
+    LLVMValueRef rest = LLVMConstInt(lo->i32, 0x80000001u, false);
+    return LLVMBuildSelect(lo->b, first, LLVMBuildSub(lo->b, rest, blocks, ""), one, "");
+}
+
+static LLVMValueRef load_volatile(kj_lower *lo, LLVMValueRef at)
+{
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, lo->i32, at, "");
+    LLVMSetVolatile(v, true);
+    return v;
+}
+
+static bool has_asserts(const kj_tkernel *k)
+{
+    for (int i = 0; i < k->nsites; i++)
+        if (k->sites[i]->fault)
+            return true;
+    return false;
+}
+
+/* What the block's first thread does for it. */
+static void arrive(kj_lower *lo)
+{
+    kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
+    LLVMValueRef before = kj_device_wide(
+        lo, LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpAdd, lo->counter, contribution(lo),
+                               LLVMAtomicOrderingMonotonic, false));
+    LLVMBasicBlockRef wait = kj_new_block(lo, "wait"), met = kj_new_block(lo, "met");
+    LLVMBuildBr(lo->b, wait);
+    LLVMPositionBuilderAtEnd(lo->b, wait);
+    LLVMValueRef flipped = LLVMBuildXor(lo->b, before, load_volatile(lo, lo->counter), "");
+    LLVMValueRef done = LLVMBuildICmp(lo->b, LLVMIntSLT, flipped, LLVMConstNull(lo->i32), "");
+    if (has_asserts(lo->kernel))
+        done = LLVMBuildOr(lo->b, done, kj_has_fault(lo), "");
+    LLVMBuildCondBr(lo->b, done, met, wait);
+    LLVMPositionBuilderAtEnd(lo->b, met);
+    kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
+}
+
+static void grid_barrier(kj_lower *lo)
+{
+    LLVMBasicBlockRef first = kj_new_block(lo, "first"), all = kj_new_block(lo, "all");
+    kj_block_barrier(lo);
+    LLVMBuildCondBr(lo->b, is_first_thread(lo), first, all);
+    LLVMPositionBuilderAtEnd(lo->b, first);
+    arrive(lo);
+    LLVMBuildBr(lo->b, all);
+    LLVMPositionBuilderAtEnd(lo->b, all);
+    kj_block_barrier(lo);
+    if (has_asserts(lo->kernel)) {
+        LLVMBasicBlockRef on = kj_new_block(lo, "on");
+        LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
+        LLVMPositionBuilderAtEnd(lo->b, on);
+    }
+}
+
 static void lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     if (s->u.barrier.id == KJ_BI_GRID_SYNC) {
-        kj_grid_barrier(lo);
+        grid_barrier(lo);
         return;
     }
     const char *name = kj_builtins[s->u.barrier.id].symbol;

@@ -130,6 +130,9 @@ void kj_cpu_graph_free(kj_device *dev, kj_graph *graph);
 
 /* ---- The device (cpu.c) ---- */
 
+/* kj_device_ops.launch. */
+kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                          kj_work *work, kj_host_fault *fault, kj_failure *why);
 /* A launch on the calling thread and the pool; the values' fault is set. */
 kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
                        kj_failure *why);

@@ -1,0 +1,95 @@
+/* Launches: on the calling thread and the pool, or in a queue. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cpu/cpu.h"
+
+typedef struct launch_task {
+    kj_task task;
+    kj_device *dev;
+    kj_exec *exec;
+    size_t scratch;
+    kj_work *work;
+    kj_host_fault fault;
+    kj_host_launch *values; /* behind the task */
+} launch_task;
+
+kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+                       kj_failure *why)
+{
+    if (exec->children)
+        return kj_pool_run_family(dev->pool, exec, values, scratch, why);
+    return (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(dev->pool, exec->entry, values,
+                                                              scratch, &exec->cost, why);
+}
+
+/* A launch of a thread whose stack has too little left. */
+typedef struct errand {
+    kj_device *dev;
+    const kj_launch_call *call;
+    kjit_status status;
+    kj_failure *why;
+} errand;
+
+static void run_errand(void *data)
+{
+    errand *e = data;
+    e->status = kj_cpu_run(e->dev, e->call->exec, e->call->values, e->call->scratch, e->why);
+}
+
+/* The calling thread takes part in the work if its stack has room for that. */
+static kjit_status run_here(kj_device *dev, const kj_launch_call *call, kj_failure *why)
+{
+    enum { FEW = 8 << 10, MARGIN = 16 << 10 };
+    size_t stack = call->exec->stack;
+    if (stack <= FEW)
+        return kj_cpu_run(dev, call->exec, call->values, call->scratch, why);
+    errand e = {.dev = dev, .call = call, .why = why};
+    if (!kj_with_stack(stack + MARGIN, run_errand, &e))
+        return kj_because(why, KJIT_NO_MEMORY,
+                          "the system gives no thread with stack enough for the kernel");
+    return e.status;
+}
+
+static void run_launch(kj_task *task)
+{
+    launch_task *t = (launch_task *)task;
+    kj_failure why;
+    kj_task_begins(t->work);
+    kjit_status status = kj_cpu_run(t->dev, t->exec, t->values, t->scratch, &why);
+    if (status != KJIT_OK && status != KJIT_FAULT)
+        t->work->why = why.text;
+    kj_task_ends(t->work, status, &t->fault);
+}
+
+static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                                kj_work *work, kj_failure *why)
+{
+    size_t size = sizeof *call->values + call->nslots * sizeof call->values->slots[0];
+    launch_task *t = malloc(sizeof *t + size);
+    if (!t)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    *t = (launch_task){.task.run = run_launch,
+                       .dev = dev,
+                       .exec = call->exec,
+                       .scratch = call->scratch,
+                       .work = work,
+                       .values = (kj_host_launch *)(t + 1)};
+    memcpy(t->values, call->values, size);
+    t->values->fault = &t->fault;
+    kjit_status status = kj_queue_add(queue, &t->task, why);
+    if (status != KJIT_OK)
+        free(t);
+    return status;
+}
+
+kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
+                          kj_work *work, kj_host_fault *fault, kj_failure *why)
+{
+    if (queue)
+        return queue_launch(dev, queue, call, work, why);
+    kj_queue_wait(dev, NULL);
+    fault->kind = KJ_FAULT_NONE;
+    call->values->fault = fault;
+    return run_here(dev, call, why);
+}

@@ -1,0 +1,81 @@
+/* Functions of the program that are called in a stream's order. */
+#include <stdlib.h>
+
+#include "stream/stream.h"
+
+typedef struct callback {
+    kj_work work;
+    kjit_stream *stream;
+    kjit_stream_fn *fn;
+    void *user;
+    atomic_bool called;
+} callback;
+
+static void call(callback *c, kjit_status status)
+{
+    atomic_store(&c->called, true);
+    const kjit_context *before = kj_call_out(c->stream->ctx);
+    c->fn(c->stream, status, c->user);
+    kj_call_out(before);
+}
+
+/* Does a report say that a launch failed that the stream has passed, but which has not ended? Under
+ * the stream's lock. */
+static bool report_failed(const kjit_stream *stream)
+{
+    const kj_returning *r = stream->returning;
+    while (r && r->report->fault.kind == KJ_FAULT_NONE)
+        r = r->next;
+    return r != NULL;
+}
+
+/* In the stream: with what its work before this came to. */
+static void run_callback(kj_work *work)
+{
+    callback *c = (callback *)work;
+    pthread_mutex_lock(&c->stream->lock);
+    kjit_status status = c->stream->status;
+    if (status == KJIT_OK && report_failed(c->stream))
+        status = KJIT_FAULT;
+    pthread_mutex_unlock(&c->stream->lock);
+    call(c, status);
+}
+
+static void callback_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    (void)fault;
+    callback *c = (callback *)work;
+    if (!atomic_load(&c->called))
+        call(c, status);
+    kj_stream_ended(c->stream, work, status);
+    kj_trace_end(work->times, status);
+    free(c);
+}
+
+kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user)
+{
+    kjit_status status = kj_enter_stream(s);
+    if (status != KJIT_OK)
+        return status;
+    if (!fn)
+        return kj_fail(s->ctx, KJIT_INVALID, "the function is NULL");
+    status = kj_graph_refuse(s);
+    if (status == KJIT_OK)
+        status = kj_stream_begin(s);
+    if (status != KJIT_OK)
+        return status;
+    callback *c = calloc(1, sizeof *c);
+    if (!c)
+        return kj_no_memory(s->ctx);
+    *c = (callback){.work.done = callback_done, .stream = s, .fn = fn, .user = user};
+    c->work.times = kj_trace_whole(s->ctx, KJIT_TRACE_CALLBACK, "callback", s);
+    kj_failure why;
+    status = s->ctx->ops->call(s->ctx->dev, s->queue, run_callback, &c->work, &why);
+    if (status == KJIT_OK) {
+        kj_stream_issued(s);
+        return status;
+    }
+    kj_trace_end(c->work.times, status);
+    free(c);
+    return kj_fail_why(s->ctx, status, &why);
+}
