@@ -59,7 +59,8 @@ bool kj_run_elapsed(kj_run *r, kj_rcall *c, kj_rvalue *out)
     double ms = 0;
     if (!event_argument(r, c, 0, &from) || !event_argument(r, c, 1, &to) ||
         !kj_run_check(r, kjit_event_elapsed(from, to, &ms), c->span))
-        return false;
+        return kj_run_hint(
+            r, "event() makes one with timing; synchronize() waits until it is reached");
     *out = kj_run_float(ms);
     return true;
 }
