@@ -120,7 +120,9 @@ kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
     if (!ms)
         return kj_fail(from->ctx, KJIT_INVALID, "ms is NULL");
     if (!from->timing || !to->timing)
-        return kj_fail(from->ctx, KJIT_INVALID, "%s was made without timing",
+        return kj_fail(from->ctx, KJIT_INVALID,
+                       "%s was made without timing: kjit_event_create(ctx, 1, ...) makes an event "
+                       "with it",
                        from->timing ? "the second event" : "the first event");
     if (from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
         return KJIT_OK;
