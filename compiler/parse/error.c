@@ -251,6 +251,19 @@ static void at_expression(const mistake *x)
         hint(x, m, GOES_ON);
 }
 
+/* A comment of C's begins on the mistake's line, before it or with it. */
+static bool behind_slashes(const mistake *x)
+{
+    const char *text = x->p->source->text;
+    uint32_t begin = x->at.begin, end = x->at.end;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    for (uint32_t i = begin; i + 1 < end; i++)
+        if (text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*'))
+            return true;
+    return false;
+}
+
 /* Behind a complete expression. */
 static void at_operator(const mistake *x)
 {
@@ -424,7 +437,10 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
         p->unclosed = p->open[p->nopen - 1];
         kj_layout_close(p);
     }
+    const kj_message *before = p->diag->last;
     report(&x);
+    if (p->diag->last != before && behind_slashes(&x))
+        kj_hint(p->diag, p->diag->last, "a comment begins with #; // divides and rounds down");
     p->stopped = p->diag->full;
 }
 

@@ -494,7 +494,7 @@ kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const ch
     if (init && !is_const) {
         kj_message *m = kj_error(p->diag, init->span, "default-value",
                                  "only a const parameter has a default value");
-        kj_hint(p->diag, m, "const %s: %s = ... is a compile-time value chosen at the launch", name,
+        kj_hint(p->diag, m, "of a kernel: const %s: %s = ... is chosen at the launch", name,
                 type->name ? type->name : "i32");
     }
     return d;

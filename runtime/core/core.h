@@ -142,6 +142,7 @@ struct kjit_context {
     kj_thread *threads;   /* under thread.c's lock */
     kjit_stream *streams;
     int streams_made;
+    _Atomic uint64_t failures; /* of streams, so far */
     kj_legacy legacy;
     kj_tracer tracer;
     char *cache_path;       /* of compiled code, or NULL */

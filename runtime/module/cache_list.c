@@ -106,8 +106,10 @@ static void compare_origin(const listing *l, piece *key, kj_str *why)
         add(why, "it was made by %.*s", (int)build.size, build.text);
     if (!equal(target, take_line(&now, "target")))
         add(why, "it is for another processor, %.*s", (int)first_word(target), target.text);
-    if (!equal(options, take_line(&now, "options")))
-        add(why, "it was made with %.*s", (int)options.size, options.text);
+    piece asked = take_line(&now, "options");
+    if (!equal(options, asked))
+        add(why, "it was made with %.*s, not with %.*s", (int)options.size, options.text,
+            (int)asked.size, asked.text);
 }
 
 static void compare_source(const listing *l, piece source, kj_str *why)

@@ -84,7 +84,7 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int ind
 {
     if (item->kind == KJ_I_CONST && !item->value)
         return kj_run_fail(r, KJIT_TYPE, e->span,
-                           "'%s' is for kernels: the run block fills it, and cannot read it",
+                           "'%s' is for kernels: the run block fills it as a whole, and cannot read it",
                            item->name);
     if (item->kind == KJ_I_CONST)
         return const_value(r, item, index, out);

@@ -57,8 +57,13 @@ bool kj_run_elapsed(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_event *from = NULL, *to = NULL;
     double ms = 0;
-    if (!event_argument(r, c, 0, &from) || !event_argument(r, c, 1, &to) ||
-        !kj_run_check(r, kjit_event_elapsed(from, to, &ms), c->span))
+    if (!event_argument(r, c, 0, &from) || !event_argument(r, c, 1, &to))
+        return false;
+    if (!from->timing || !to->timing) {
+        kj_run_fail(r, KJIT_TYPE, c->spans[from->timing], "the event was made without timing");
+        return kj_run_hint(r, "event() makes one with it");
+    }
+    if (!kj_run_check(r, kjit_event_elapsed(from, to, &ms), c->span))
         return false;
     *out = kj_run_float(ms);
     return true;

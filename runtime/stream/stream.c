@@ -20,6 +20,7 @@ void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text)
     pthread_mutex_lock(&stream->lock);
     if (stream->status == KJIT_OK) {
         stream->status = status;
+        stream->failure = atomic_fetch_add(&stream->ctx->failures, 1);
         stream->text = text;
         text = NULL;
     }
@@ -43,6 +44,22 @@ static kjit_status take_failure(kjit_stream *s, char **text)
     s->text = NULL;
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+/* The stream whose failure came before the others', or NULL. Under the context's lock. */
+static kjit_stream *first_failed(kjit_context *ctx)
+{
+    kjit_stream *first = NULL;
+    uint64_t least = UINT64_MAX;
+    for (kjit_stream *s = ctx->streams; s; s = s->next) {
+        pthread_mutex_lock(&s->lock);
+        if (s->status != KJIT_OK && s->failure < least) {
+            least = s->failure;
+            first = s;
+        }
+        pthread_mutex_unlock(&s->lock);
+    }
+    return first;
 }
 
 kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text)
@@ -264,8 +281,9 @@ kjit_status kjit_synchronize(kjit_context *ctx)
     kj_waited(ctx);
     char *text = NULL;
     pthread_mutex_lock(&ctx->lock);
-    for (kjit_stream *s = ctx->streams; s && status == KJIT_OK; s = s->next)
-        status = take_failure(s, &text);
+    kjit_stream *first = first_failed(ctx);
+    if (first)
+        status = take_failure(first, &text);
     pthread_mutex_unlock(&ctx->lock);
     if (status == KJIT_OK) {
         status = kj_pending_failure(ctx);

@@ -36,6 +36,7 @@ struct kjit_stream {
     kjit_stream *next, *prev; /* of the context */
     pthread_mutex_t lock;
     kjit_status status; /* the first failure of its work, until someone synchronises */
+    uint64_t failure;   /* its number among those of the context's streams */
     char *text;
     _Atomic(kjit_graph *) recording;       /* what it records, under its lock; or NULL */
     _Atomic(const kj_recorder *) recorder; /* who does that; NULL: it never did */

@@ -319,6 +319,39 @@ static void test_recorded_again(void **state)
     kjit_event_free(e);
 }
 
+/* Of the failures of several streams the first that happened is told first, whichever was made when. */
+static void test_first_failure(void **state)
+{
+    (void)state;
+    static const char fails[] = "kernel a(x: i32[]) { assert(x[0] < 0, \"first\") }\n"
+                                "kernel b(x: i32[]) { assert(x[0] < 0, \"second\") }\n";
+    kjit_module *failing = module(fails);
+    int32_t zero[1] = {0};
+    kjit_array *host = wrap(zero, KJIT_I32, 1, SHAPE(1)), *x;
+    OK(kjit_to_device(host, NULL, &x));
+    for (int order = 0; order < 2; order++) {
+        kjit_stream *s[2];
+        kjit_event *e;
+        kjit_arg args[] = {kjit_arg_array(x)};
+        OK(kjit_stream_create(ctx, &s[order]));
+        OK(kjit_stream_create(ctx, &s[1 - order]));
+        OK(kjit_event_create(ctx, 0, &e));
+        OK(kjit_launch_forall(failing, "a", 1, s[0], args, 1));
+        OK(kjit_event_record(e, s[0]));
+        OK(kjit_event_synchronize(e));
+        OK(kjit_launch_forall(failing, "b", 1, s[1], args, 1));
+        FAILS(kjit_synchronize(ctx), KJIT_FAULT, "first");
+        FAILS(kjit_synchronize(ctx), KJIT_FAULT, "second");
+        OK(kjit_synchronize(ctx));
+        kjit_event_free(e);
+        kjit_stream_free(s[0]);
+        kjit_stream_free(s[1]);
+    }
+    kjit_array_free(x);
+    kjit_array_free(host);
+    kjit_module_free(failing);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -340,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_many_streams),
         cmocka_unit_test(test_recorded_again),
+        cmocka_unit_test(test_first_failure),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_after_what_is_queued),
         cmocka_unit_test(test_freed_while_queued),

@@ -380,7 +380,10 @@ kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
     if (base.kind == KJ_V_ERROR)
         return base;
     if (base.kind == KJ_V_SYMBOL && base.u.symbol->kind == KJ_SYM_KERNEL) {
-        kj_sema_error(s, e->span, "not-a-value", "a kernel is launched from the run block only");
+        kj_message *m = kj_sema_error(s, e->span, "not-a-value",
+                                      "a kernel's launch by a kernel begins with 'launch'");
+        kj_hint(s->diag, m, "write launch %s(...)",
+                kj_source_text(s, e->span, base.u.symbol->name));
         return kj_no_value(e->span);
     }
     kj_span at = e->u.index.base->span;

@@ -177,8 +177,12 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         case KJ_SYM_TYPE:
             return sym->type == KJ_VOID ? kj_no_value(e->span) : construction(s, e, sym->type);
         case KJ_SYM_KERNEL:
-            return refuse_call(s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
-                               "kernels are launched from the run block; code to share is a fn");
+            return refuse_call(
+                s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
+                kj_arena_printf(s->diag->arena,
+                                "code to share is a fn; a launch is written launch %s[blocks, "
+                                "threads](...)",
+                                sym->name));
         default:
             return refuse_call(s, e,
                                kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),

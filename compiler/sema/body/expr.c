@@ -348,7 +348,10 @@ kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
         break;
     case KJ_SYM_KERNEL:
         m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a kernel, not a value", sym->name);
-        kj_hint(s->diag, m, "kernels are launched from the run block");
+        kj_hint(
+            s->diag, m,
+            "kernels are launched by the run block, or by kernels: launch %s[blocks, threads](...)",
+            sym->name);
         break;
     default:
         m = kj_sema_error(s, e->span, "not-a-value", "'%s' is not a value", sym->name);

@@ -46,7 +46,10 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
     }
     kj_message *m = kj_sema_error(s, e->span, "unknown-member", "'%s' has no members", sym->name);
     if (sym->kind == KJ_SYM_KERNEL)
-        kj_hint(s->diag, m, "kernels are launched from the run block");
+        kj_hint(
+            s->diag, m,
+            "kernels are launched by the run block, or by kernels: launch %s[blocks, threads](...)",
+            sym->name);
     return kj_no_value(e->span);
 }
 

@@ -219,6 +219,20 @@ static bool is_field(const kj_sema *s, const char *name, kj_near *near)
     return false;
 }
 
+/* What arrays of NumPy have as methods, and what it is here. */
+static const struct {
+    const char *name, *hint;
+} methods[] = {
+    {"astype", "a conversion is written as f64(a)"},
+    {"copy", "write copy(a)"},
+    {"flatten", "write copy(a.ravel())"},
+    {"item", "write a[0]"},
+    {"fill", "write a[:] = x"},
+    {"dot", "write a @ b"},
+    {"std", "write sqrt(((a - a.mean()) ** 2).mean())"},
+    {"abs", "write abs(a)"},
+};
+
 static void unknown_member(kj_sema *s, const kj_expr *e)
 {
     const char *name = e->u.member.name;
@@ -227,6 +241,12 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
         return;
     kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
                                   "no value has a member '%s'", name);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (strcmp(methods[i].name, name) == 0) {
+            kj_hint(s->diag, m, "%s", methods[i].hint);
+            return;
+        }
+    }
     for (int i = 0; i < KJ_NRUN; i++)
         if (kj_run_builtins[i].name[0] == '.')
             kj_near_offer(&near, kj_run_builtins[i].name + 1);

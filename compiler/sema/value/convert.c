@@ -1,10 +1,22 @@
 /* Conversions of operands that the language makes by itself, and what a place asks of them. */
 #include "sema/sema.h"
 
+/* The type's name, or that of the generic which it is in this instance. */
+static const char *written_type(const kj_sema *s, kj_dtype t)
+{
+    const kj_generic *g = s->frame && s->frame->item ? s->frame->item->generics : NULL;
+    for (; g; g = g->next) {
+        const kj_symbol *sym = kj_scope_find(s->scope, g->name);
+        if (sym && sym->kind == KJ_SYM_TYPE && sym->type == t)
+            return g->name;
+    }
+    return kj_sema_type_name(s, t);
+}
+
 /* "f32(x)" with the source's own text where that is short. */
 static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
 {
-    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_sema_type_name(s, to),
+    return kj_arena_printf(s->diag->arena, "%s(%s)", written_type(s, to),
                            kj_source_text(s, span, "..."));
 }
 
