@@ -144,7 +144,7 @@ static kjit_status make(kjit_smart *s, side which)
     return status;
 }
 
-/* Of one memory, the host's side only has to wait for the launches that were given it. */
+/* Of one memory, a side only has to wait for what was queued for the other. */
 static kjit_status move(kjit_smart *s, side to)
 {
     kjit_context *ctx = s->ctx;
@@ -206,7 +206,7 @@ static kjit_status changed(kjit_smart *s, side which)
         return status;
     pthread_mutex_lock(&s->lock);
     status = make(s, which);
-    if (status == KJIT_OK && !is_one(s)) {
+    if (status == KJIT_OK) {
         s->stale[which] = false;
         s->stale[!which] = true;
     }

@@ -276,6 +276,29 @@ static kjit_status record_step(const step *s, kjit_stream *stream)
                      : record_copy(s->dst, s->src, s->together ? &s->transfer : NULL, stream);
 }
 
+/* One after the other. A kernel whose assert fails ends itself, not what comes after it: as in a
+ * stream, where nobody has asked yet. */
+static kjit_status launch_each(kjit_graph *graph,
+                               kjit_status (*launch)(const step *, kjit_stream *),
+                               kjit_stream *stream)
+{
+    kjit_status first = KJIT_OK;
+    char *text = NULL;
+    for (int i = 0; i < graph->n; i++) {
+        kjit_status status = launch(&graph->steps[i], stream);
+        if (status != KJIT_OK && first == KJIT_OK) {
+            first = status;
+            text = strdup(kj_thread_failure(graph->ctx));
+        }
+        if (status != KJIT_OK && status != KJIT_FAULT)
+            break;
+    }
+    if (first != KJIT_OK)
+        kj_fail(graph->ctx, first, "%s", text ? text : "out of memory");
+    free(text);
+    return first;
+}
+
 static kjit_status enter_graph(const kjit_graph *g)
 {
     return kj_lives(g, KJ_GRAPH) ? kj_enter(g->ctx) : kj_no_handle(g, KJ_GRAPH);
@@ -294,9 +317,7 @@ kjit_status kjit_graph_launch(kjit_graph *graph, kjit_stream *stream)
     bool united = graph->device && (stream || !ctx->ops->host_memory);
     if (united && !records && !timed)
         return launch_united(graph, stream);
-    for (int i = 0; i < graph->n && status == KJIT_OK; i++)
-        status = (records ? record_step : launch_step)(&graph->steps[i], stream);
-    return status;
+    return launch_each(graph, records ? record_step : launch_step, stream);
 }
 
 void kjit_graph_free(kjit_graph *graph)

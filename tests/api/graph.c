@@ -280,6 +280,27 @@ static void test_fault(void **state)
     kjit_graph_free(graph);
 }
 
+/* A failed assert ends its kernel, not the steps behind it: in a stream, and without one. */
+static void test_goes_on(void **state)
+{
+    (void)state;
+    kjit_graph *g;
+    OK(kjit_graph_begin(stream));
+    OK(kjit_launch(mod, "must", CONFIG(1, 1, stream), ARGS(A(x))));
+    OK(kjit_launch(mod, "add", CONFIG(1, 32, stream), ARGS(A(y), I(5))));
+    OK(kjit_graph_end(stream, &g));
+    clear();
+    FAILS(kjit_graph_launch(g, NULL), KJIT_FAULT, "x is not below 0");
+    OK(kjit_copy(host, y, NULL));
+    assert_int_equal(ints[0], 5);
+    clear();
+    OK(kjit_graph_launch(g, stream));
+    FAILS(kjit_stream_synchronize(stream), KJIT_FAULT, "x is not below 0");
+    OK(kjit_copy(host, y, NULL));
+    assert_int_equal(ints[0], 5);
+    kjit_graph_free(g);
+}
+
 /* A copy from another context is a step too. */
 static void test_between(void **state)
 {
@@ -497,7 +518,7 @@ int main(void)
         cmocka_unit_test(test_cooperative), cmocka_unit_test(test_fault),
         cmocka_unit_test(test_between),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_threads),     cmocka_unit_test(test_last_reference),
-        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_overlap),     cmocka_unit_test(test_goes_on),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

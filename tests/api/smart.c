@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { N = 1000 };
 
@@ -152,6 +153,51 @@ static void test_streams(void **state)
 }
 
 /* A plan keeps the smart arrays it is given, and moves them as launches do. */
+static void late(kjit_stream *s, kjit_status status, void *user)
+{
+    (void)s;
+    (void)status;
+    (void)user;
+    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+}
+
+/* One side's array was given to a stream by itself: the other side, asked for, waits for that. */
+static void test_queued_by_itself(void **state)
+{
+    (void)state;
+    kjit_smart *s;
+    kjit_array *side[2], *seen;
+    kjit_stream *stream;
+    int32_t zero = 0, seven = 7;
+    OK(kjit_stream_create(ctx, &stream));
+    OK(kjit_smart_create(ctx, KJIT_I32, 1, SHAPE(4), 'C', &s));
+    OK(kjit_smart_host(s, &side[0]));
+    OK(kjit_array_fill(side[0], &zero, NULL));
+    OK(kjit_smart_host_changed(s));
+    OK(kjit_smart_gpu(s, &side[1]));
+    kjit_arg args[] = {kjit_arg_array(side[1])};
+    OK(kjit_stream_callback(stream, late, NULL));
+    OK(kjit_launch(mod, "add", &(kjit_config){.grid = {1}, .block = {32}, .stream = stream}, args,
+                   1));
+    OK(kjit_smart_gpu_changed(s));
+    OK(kjit_smart_host(s, &seen));
+    assert_int_equal(*(int32_t *)kjit_array_data(seen), 1);
+    kjit_array_free(seen);
+    OK(kjit_stream_callback(stream, late, NULL));
+    OK(kjit_array_fill(side[0], &seven, stream));
+    OK(kjit_smart_host_changed(s));
+    OK(kjit_smart_gpu(s, &seen));
+    kjit_array *back;
+    OK(kjit_to_host(seen, NULL, &back));
+    assert_int_equal(*(int32_t *)kjit_array_data(back), 7);
+    kjit_array_free(back);
+    kjit_array_free(seen);
+    kjit_array_free(side[0]);
+    kjit_array_free(side[1]);
+    kjit_smart_free(s);
+    kjit_stream_free(stream);
+}
+
 static void test_plans(void **state)
 {
     (void)state;
@@ -439,7 +485,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_graphs),  cmocka_unit_test(test_threads),
         cmocka_unit_test(test_watched), cmocka_unit_test(test_from),
         cmocka_unit_test(test_kinds),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_failure), cmocka_unit_test(test_queued_by_itself),
     };
     static char path[200];
     snprintf(path, sizeof path, "%s", path_of("log"));

@@ -102,6 +102,8 @@ static bool sum_of_products(product *p, kj_rvalue *out)
     kj_run_drop(&wide[0]);
     kj_run_drop(&wide[1]);
     kj_run_drop(&both);
+    if (ok && kj_is_int(p->type) && kj_run_is_number(*out)) /* it wraps */
+        *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(*out), p->type));
     return ok;
 }
 
@@ -393,14 +395,30 @@ static bool matrices(product *p, kj_rvalue *out)
     return false;
 }
 
+/* Integers that meet floats become floats before they are multiplied, as for the operator `*`. */
+static bool meet(product *p, int i)
+{
+    kj_rvalue made;
+    if (!kj_is_float(p->type) || !kj_is_int(kj_lazy_type(p->v[i])))
+        return true;
+    if (!kj_lazy_cast(p->r, p->at, p->type, p->v[i], &made))
+        return false;
+    kj_run_drop(&p->v[i]);
+    p->v[i] = made;
+    kj_lazy_shape(made, &p->shape[i]);
+    return true;
+}
+
 bool kj_lazy_matmul(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
     product p = {.r = r, .at = at};
     if (!kj_lazy_take(r, at, (kj_rvalue[]){a, b}, 2, p.v))
         return false;
     bool vectors = false, ok = look_at_operands(&p);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         vectors |= ok && p.ndim[i] == 1;
+        ok = ok && meet(&p, i);
+    }
     ok = ok && (vectors ? sum_of_products(&p, out) : matrices(&p, out));
     return kj_lazy_taken(p.v, 2, ok);
 }
