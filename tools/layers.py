@@ -2,12 +2,12 @@
 """Who may use whom: tools/layers.py BUILD, a part of `make lint`.
 
 A file belongs to the layer that names its path in LAYERS, by the longest part of it. It includes headers and calls
-functions of its own layer and of those above it in the list, never of those below; and files that use each other in a
-circle share a folder. What is used is read from the #include lines and from the objects in BUILD/obj. EXCEPTIONS names
-the uses that are wrong and still there: one that is not there any more has to go from it.
+functions of its own layer and of those above it in the list, never of those below; files that use each other in a circle
+share a folder, and are at most MOST; and what a layer may not know at all, in BLIND, none of its files reaches by any
+header. What is used is read from the #include lines and from the objects in BUILD/obj.
 
 Prints each wrong use as `file -> file: symbol`, then the circles of more than one file; the exit status is 1 when there
-is a use that is wrong and no exception, an exception too many, or a circle through several folders."""
+is a wrong use or circle."""
 import collections
 import pathlib
 import re
@@ -51,7 +51,15 @@ runtime/run         the interpreter
 runtime             opening and closing all of that
 """
 NAMES = [line.split()[0] for line in LAYERS.strip().splitlines()]
-EXCEPTIONS = ROOT / "tools" / "layers.txt"
+TREES = ["compiler/parse", "compiler/tast", "compiler/analysis", "compiler/sema", "compiler/target/target.h",
+         "compiler/lower"]
+BLIND = {
+    **{f"runtime/{name}": TREES for name in ("device", "core", "stream", "array", "io")},
+    **{f"runtime/{name}": [tree for tree in TREES if tree not in ("compiler/parse", "compiler/sema")]
+       for name in ("module", "launch", "run")},
+    "compiler/target": ["compiler/parse", "compiler/tast", "compiler/analysis", "compiler/sema"],
+}
+MOST = 16
 
 
 def layer(path):
@@ -123,29 +131,44 @@ def circles(edges):
     return sorted(found, key=len, reverse=True)
 
 
+def reached(uses):
+    """The headers that each file includes, and they."""
+    follow = collections.defaultdict(set)
+    for path, header, _ in uses:
+        follow[path].add(header)
+    for path in list(follow):
+        waiting, seen = list(follow[path]), set()
+        while waiting:
+            header = waiting.pop()
+            if header not in seen:
+                seen.add(header)
+                waiting += follow.get(header, ())
+        yield path, seen
+
+
+def inside(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
 def main():
     sys.setrecursionlimit(10000)
     build = ROOT / sys.argv[1]
     files = sources()
-    links = called(files, build)
-    uses = list(included(files)) + links
-    wrong = {f"{a} -> {b}: {what}" for a, b, what in uses if layer(a) < layer(b)}
-    excused = set(EXCEPTIONS.read_text().split("\n")) - {""} if EXCEPTIONS.exists() else set()
-    failed = False
-    for use in sorted(wrong - excused):
+    links, headers = called(files, build), list(included(files))
+    wrong = {f"{a} -> {b}: {what}" for a, b, what in headers + links if layer(a) < layer(b)}
+    for path, seen in reached(headers):
+        wrong |= {f"{path} -> {header}: reached by its headers"
+                  for folder, blind in BLIND.items() if inside(path, folder)
+                  for header in seen if any(inside(header, tree) for tree in blind)}
+    for use in sorted(wrong):
         print(f"  {use}")
-        failed = True
-    for use in sorted(excused - wrong):
-        print(f"  {EXCEPTIONS.name}: this is no exception any more: {use}")
-        failed = True
-    if wrong & excused:
-        print(f"  {len(wrong & excused)} uses of layers below are excused in {EXCEPTIONS.relative_to(ROOT)}")
-    for circle in circles({(a, b) for a, b, _ in links if a != b and f"{a} -> {b}: {_}" not in excused}):
+    for circle in circles({(a, b) for a, b, _ in links if a != b}):
         folders = {str(pathlib.PurePosixPath(path).parent) for path in circle}
-        if len(folders) > 1:
-            failed = True
-        print(f"  a circle of {len(circle)} files in {', '.join(sorted(folders))}: {' '.join(pathlib.PurePosixPath(p).name for p in circle)}")
-    return failed
+        if len(folders) > 1 or len(circle) > MOST:
+            wrong.add("a circle")
+        names = " ".join(pathlib.PurePosixPath(path).name for path in circle)
+        print(f"  a circle of {len(circle)} files in {', '.join(sorted(folders))}: {names}")
+    return len(wrong) > 0
 
 
 if __name__ == "__main__":
