@@ -9,6 +9,7 @@
 
 #include "compile.h"
 #include "device/cpu/cpu.h"
+#include "sema/program.h"
 
 enum { BLOCK = 64, MOST = 3 };
 

@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "compile.h"
 #include "identity.h"
+#include "sema/program.h"
 
 /* C++'s operator new, and what LLVM calls where it gives up. */
 void *cxx_new(size_t size) __asm__("_Znwm");

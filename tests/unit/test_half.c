@@ -10,6 +10,7 @@
 #include "compile.h"
 #include "device/cpu/cpu.h"
 #include "lang/half.h"
+#include "sema/program.h"
 
 enum { ALL = 1 << 16, ARRAYS = 6, BLOCK = 64 };
 

@@ -7,6 +7,7 @@
 
 #include "compile.h"
 #include "device/cpu/object.h"
+#include "sema/program.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { STEP = 7 };

@@ -6,6 +6,7 @@
 
 #include "compile.h"
 #include "identity.h"
+#include "sema/program.h"
 #include "target/target.h"
 
 typedef struct built {
