@@ -59,8 +59,8 @@ class Mutant:
     def area(self):
         parts = self.file.split("/")
         if parts[0] == "compiler":
-            return "lowering" if parts[1].startswith("lower_") else "analysis"
-        return f"{parts[2].upper()} device" if parts[1] == "device" else "runtime"
+            return "lowering" if parts[1] == "lower" else "analysis"
+        return f"{parts[2].upper()} device" if parts[1] == "device" and len(parts) == 4 else "runtime"
 
 
 def read_table(path):
