@@ -290,9 +290,10 @@ typedef struct callback {
 static void call(callback *c, kjit_status status)
 {
     atomic_store(&c->called, true);
-    const kjit_context *before = kj_call_out(c->stream->ctx);
+    kj_calling calling;
+    kj_calling_begin(&calling, c->stream->ctx);
     c->fn(c->stream, status, c->user);
-    kj_call_out(before);
+    kj_calling_end(&calling);
 }
 
 /* In the stream: with what its work before this came to. */
