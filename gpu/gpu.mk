@@ -4,15 +4,17 @@
 #
 #   WITH_DOUBLE=1   with the driver double, to try the bundle where there is no GPU
 #                   (kjit-gpu-bundle-double.tar.gz)
+#   GPU_TESTS="a p"  of the tests of the API those alone that begin so, to try the bundle
 
 GPU = $(BUILD)/gpu
 GPU_STATIC_LIBS = $(patsubst -lpng,-l:libpng.a,$(patsubst -lz,-l:libz.a,$(patsubst -lzstd,-l:libzstd.a,$(LIBS))))
 GPU_LDFLAGS = $(LDFLAGS_ALL) -s -static-libstdc++ -static-libgcc
-GPU_API = $(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%)
+GPU_TESTS =
+GPU_API = $(filter $(if $(GPU_TESTS),$(GPU_TESTS:%=$(GPU)/api/%%),%),$(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%))
 GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch $(GPU)/gpu-figures $(GPU)/gpu-compare $(GPU)/gpu-probe
 
 gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(BUILD)/tests/driver/libcuda.so.1 ## pack kjit and its tests for a machine with a GPU
-	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle
+	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle $(notdir $(GPU_API))
 
 $(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@mkdir -p $(@D)

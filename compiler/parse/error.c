@@ -251,17 +251,24 @@ static void at_expression(const mistake *x)
         hint(x, m, GOES_ON);
 }
 
-/* A comment of C's begins on the mistake's line, before it or with it. */
-static bool behind_slashes(const mistake *x)
+/* Is the mistake where a comment of C's goes wrong? At its beginning, or behind its first word. */
+static bool is_comment(const mistake *x)
 {
     const char *text = x->p->source->text;
-    uint32_t begin = x->at.begin, end = x->at.end;
-    while (begin > 0 && text[begin - 1] != '\n')
-        begin--;
-    for (uint32_t i = begin; i + 1 < end; i++)
-        if (text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*'))
-            return true;
-    return false;
+    uint32_t at = x->at.begin, end = x->at.end;
+    if (at < end && text[at] == '/' && (text[at + 1] == '/' || text[at + 1] == '*'))
+        return true;
+    if (at > 0 && at < end && text[at - 1] == '/' && text[at] == '*')
+        return true;
+    while (at > 0 && text[at - 1] == ' ')
+        at--;
+    uint32_t word = at;
+    while (at > 0 && kj_is_word(text[at - 1]))
+        at--;
+    bool any = at < word;
+    while (at > 0 && text[at - 1] == ' ')
+        at--;
+    return any && at >= 2 && text[at - 1] == '/' && text[at - 2] == '/';
 }
 
 /* Behind a complete expression. */
@@ -439,7 +446,7 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     }
     const kj_message *before = p->diag->last;
     report(&x);
-    if (p->diag->last != before && behind_slashes(&x))
+    if (p->diag->last != before && is_comment(&x))
         kj_hint(p->diag, p->diag->last, "a comment begins with #; // divides and rounds down");
     p->stopped = p->diag->full;
 }

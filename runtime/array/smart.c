@@ -206,10 +206,10 @@ static kjit_status changed(kjit_smart *s, side which)
         return status;
     pthread_mutex_lock(&s->lock);
     status = make(s, which);
-    if (status == KJIT_OK) {
+    if (status == KJIT_OK && !is_one(s))
         s->stale[which] = false;
+    if (status == KJIT_OK)
         s->stale[!which] = true;
-    }
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -243,7 +243,7 @@ kjit_status kj_smart_argument(kjit_context *ctx, const kjit_arg *given, const kj
 kjit_status kj_smart_enter(kjit_smart *s)
 {
     pthread_mutex_lock(&s->lock);
-    kjit_status status = refresh(s, GPU);
+    kjit_status status = is_one(s) ? KJIT_OK : refresh(s, GPU);
     pthread_mutex_unlock(&s->lock);
     return status;
 }

@@ -8,19 +8,26 @@ bool kj_forked(const kjit_context *ctx)
     return ctx->alive ? !*ctx->alive : ctx->pid != getpid();
 }
 
-/* The context whose function of the program's this thread is in, or NULL. */
-static _Thread_local const kjit_context *called_by;
+/* The functions of the program's that this thread is in. */
+static _Thread_local const kj_calling *calling;
 
-const kjit_context *kj_call_out(const kjit_context *ctx)
+void kj_calling_begin(kj_calling *c, const kjit_context *ctx)
 {
-    const kjit_context *before = called_by;
-    called_by = ctx;
-    return before;
+    *c = (kj_calling){.ctx = ctx, .outer = calling};
+    calling = c;
+}
+
+void kj_calling_end(const kj_calling *c)
+{
+    calling = c->outer;
 }
 
 kjit_status kj_enter(const kjit_context *ctx)
 {
-    if (called_by == ctx)
+    const kj_calling *c = calling;
+    while (c && c->ctx != ctx)
+        c = c->outer;
+    if (c)
         return kj_fail(NULL, KJIT_INVALID, "a function that the context calls may not use it");
     if (!kj_forked(ctx))
         return KJIT_OK;

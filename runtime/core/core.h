@@ -16,9 +16,9 @@
 
 #include "base/float_env.h"
 #include "base/guard.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "core/handle.h"
-#include "base/room.h"
 #include "device/device.h"
 
 /* ---- Contexts (context.c) ---- */
@@ -83,6 +83,7 @@ typedef struct kj_legacy {
 typedef struct kj_printer {
     kjit_print_fn *print; /* or NULL */
     void *user;
+    bool of_run; /* a run block's, which may use the context */
 } kj_printer;
 
 /* Something that has lost its last reference: a member of what it is (pending.c). */
@@ -165,8 +166,13 @@ bool kj_forked(const kjit_context *ctx); /* it is the parent's of this process *
 /* KJIT_NO_DEVICE in a forked child; KJIT_INVALID in a function that the context calls (below). */
 kjit_status kj_enter(const kjit_context *ctx);
 /* Around a call of the program's function that may not use the context, since work or a lock waits
- * for its end: before it with the context, behind it with what this gave. */
-const kjit_context *kj_call_out(const kjit_context *ctx);
+ * for its end. */
+typedef struct kj_calling {
+    const kjit_context *ctx;
+    const struct kj_calling *outer;
+} kj_calling;
+void kj_calling_begin(kj_calling *c, const kjit_context *ctx);
+void kj_calling_end(const kj_calling *c);
 /* A context that the program gives: KJIT_INVALID for NULL and one that was destroyed. The others
  * are alike. */
 static inline kjit_status kj_enter_context(const kjit_context *ctx)

@@ -16,12 +16,13 @@ static void flush(kjit_context *ctx)
     ctx->printed = (kj_str){0};
     atomic_store(&ctx->has_printed, false);
     pthread_mutex_unlock(&ctx->lock);
-    const kjit_context *before = kj_call_out(ctx);
+    kj_calling calling;
+    kj_calling_begin(&calling, printer.of_run ? NULL : ctx);
     if (printer.print && text.size > 0)
         printer.print(printer.user, text.data, text.size);
     if (printer.print && text.failed)
         printer.print(printer.user, lost, strlen(lost));
-    kj_call_out(before);
+    kj_calling_end(&calling);
     kj_str_free(&text);
 }
 
@@ -49,5 +50,5 @@ kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
 void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
 {
     if (kj_enter_context(ctx) == KJIT_OK)
-        kj_print_exchange(ctx, (kj_printer){print, user});
+        kj_print_exchange(ctx, (kj_printer){.print = print, .user = user});
 }

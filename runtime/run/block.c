@@ -170,7 +170,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         return kj_no_memory(mod->ctx);
     }
     pthread_mutex_lock(&r->ctx->run_lock);
-    kj_printer ours = {r->options->write, r->options->user};
+    kj_printer ours = {r->options->write, r->options->user, .of_run = true};
     kj_printer before = kj_print_exchange(r->ctx, ours);
     kj_run_time_begin(r);
     kj_spares_begin(r->ctx);

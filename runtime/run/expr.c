@@ -83,9 +83,10 @@ static bool predefined(kj_run *r, const char *name, kj_rvalue *out)
 static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int index, kj_rvalue *out)
 {
     if (item->kind == KJ_I_CONST && !item->value)
-        return kj_run_fail(r, KJIT_TYPE, e->span,
-                           "'%s' is for kernels: the run block fills it as a whole, and cannot read it",
-                           item->name);
+        return kj_run_fail(
+            r, KJIT_TYPE, e->span,
+            "'%s' is for kernels: the run block fills it as a whole, and cannot read it",
+            item->name);
     if (item->kind == KJ_I_CONST)
         return const_value(r, item, index, out);
     if (item->kind == KJ_I_FN)

@@ -57,7 +57,6 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
         return kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s",
                            kj_run_kind_name(*hold));
     *out = hold->u.object->u.stream;
-    r->queued = true;
     return true;
 }
 
@@ -278,6 +277,7 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
         if (!set_way(r, e, way, &args[n]))
             return false;
     }
+    r->queued |= c->launch.stream != NULL;
     kjit_status status = carry_out(r, kernel, c, args, n, out);
     r->launching = status != KJIT_OK;
     bool ok = kj_run_check(r, status, call->span);

@@ -242,8 +242,10 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
     for (int64_t i = 0; i < n; i += CHUNK) {
         int64_t count = n - i < CHUNK ? n - i : CHUNK;
         fill(seed, i, count, chunk);
-        for (int64_t k = 0; k < count; k++)
-            chunk[k] = fmin(offset + scale * chunk[k], most);
+        for (int64_t k = 0; k < count; k++) {
+            double v = offset + scale * chunk[k];
+            chunk[k] = v > most ? most : v;
+        }
         kj_run_store_floats(dtype, p + i * size, count, chunk);
     }
     return true;

@@ -14,9 +14,10 @@ typedef struct callback {
 static void call(callback *c, kjit_status status)
 {
     atomic_store(&c->called, true);
-    const kjit_context *before = kj_call_out(c->stream->ctx);
+    kj_calling calling;
+    kj_calling_begin(&calling, c->stream->ctx);
     c->fn(c->stream, status, c->user);
-    kj_call_out(before);
+    kj_calling_end(&calling);
 }
 
 /* Does a report say that a launch failed that the stream has passed, but which has not ended? Under

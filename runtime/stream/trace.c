@@ -33,10 +33,11 @@ static void deliver(kjit_context *ctx, kjit_trace_event *event, const kj_times *
     event->start_us = times->begin * 1e3;
     event->duration_us = (times->end - times->begin) * 1e3;
     pthread_mutex_lock(&ctx->tracer.lock);
-    const kjit_context *before = kj_call_out(ctx);
+    kj_calling calling;
+    kj_calling_begin(&calling, ctx);
     if (ctx->tracer.trace)
         ctx->tracer.trace(ctx->tracer.user, event);
-    kj_call_out(before);
+    kj_calling_end(&calling);
     pthread_mutex_unlock(&ctx->tracer.lock);
 }
 

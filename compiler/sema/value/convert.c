@@ -1,23 +1,30 @@
 /* Conversions of operands that the language makes by itself, and what a place asks of them. */
 #include "sema/sema.h"
 
-/* The type's name, or that of the generic which it is in this instance. */
-static const char *written_type(const kj_sema *s, kj_dtype t)
+/* The one generic that is the type in this instance; NULL: none, or several. */
+static const char *generic_of(const kj_sema *s, kj_dtype t)
 {
+    const char *found = NULL;
     const kj_generic *g = s->frame && s->frame->item ? s->frame->item->generics : NULL;
     for (; g; g = g->next) {
         const kj_symbol *sym = kj_scope_find(s->scope, g->name);
-        if (sym && sym->kind == KJ_SYM_TYPE && sym->type == t)
-            return g->name;
+        if (!sym || sym->kind != KJ_SYM_TYPE || sym->type != t)
+            continue;
+        if (found)
+            return NULL;
+        found = g->name;
     }
-    return kj_sema_type_name(s, t);
+    return found;
 }
 
 /* "f32(x)" with the source's own text where that is short. */
 static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
 {
-    return kj_arena_printf(s->diag->arena, "%s(%s)", written_type(s, to),
-                           kj_source_text(s, span, "..."));
+    const char *text = kj_source_text(s, span, "..."), *generic = generic_of(s, to);
+    const char *plain = kj_arena_printf(s->diag->arena, "%s(%s)", kj_sema_type_name(s, to), text);
+    return generic ? kj_arena_printf(s->diag->arena, "%s, or %s(%s) where %s is meant", plain,
+                                     generic, text, generic)
+                   : plain;
 }
 
 static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
