@@ -196,7 +196,7 @@ typedef struct kj_filled_info {
 /* All that is to be known of a specialised kernel at its launches. */
 typedef struct kj_kernel_info {
     const char *name;
-    kj_span span;          /* of its name */
+    kj_span span;                  /* of its name */
     kj_param_info *params;         /* in the launch's order; const parameters are gone */
     int nparams, nslots;           /* nslots: with the report's */
     const kj_filled_info **filled; /* those it uses, in the order of its roots */

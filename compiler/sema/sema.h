@@ -106,13 +106,13 @@ struct kj_symbol {
     kj_span span;
     kj_symbol_kind kind;
     kj_role role;
-    kj_operand value;     /* VALUE, CONST */
-    kj_dtype type;        /* TYPE */
-    kj_builtin builtin;   /* BUILTIN */
-    const kj_item *item;  /* CONST, FN, KERNEL; TYPE: a record's, else NULL */
+    kj_operand value;    /* VALUE, CONST */
+    kj_dtype type;       /* TYPE */
+    kj_builtin builtin;  /* BUILTIN */
+    const kj_item *item; /* CONST, FN, KERNEL; TYPE: a record's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
-    int index;            /* FN: dense */
-    kj_progress progress; /* CONST, records */
+    int index;                                   /* FN: dense */
+    kj_progress progress;                        /* CONST, records */
 };
 
 /* A type as declared. */
@@ -490,7 +490,7 @@ bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const k
                    kj_dtype *generics, kj_type **types);
 bool kj_is_sync(kj_builtin id);
 kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
-int kj_builtin_arity(kj_builtin id); /* of one with a signature: its arguments */
+int kj_builtin_arity(kj_builtin id);      /* of one with a signature: its arguments */
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);

@@ -11,8 +11,8 @@ typedef struct fault_message {
     const kj_host_fault *fault;
     const kj_filled_info *unfilled; /* not NULL: not a fault, but that */
     const char *launched;
-    const char *lacking;     /* likewise: why the kernel cannot launch others */
-    bool crowd;              /* likewise: more blocks at a grid_sync() than `most` */
+    const char *lacking; /* likewise: why the kernel cannot launch others */
+    bool crowd;          /* likewise: more blocks at a grid_sync() than `most` */
     int64_t blocks, threads, most;
     kj_arena arena;
     char *text;

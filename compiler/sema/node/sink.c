@@ -196,4 +196,3 @@ void kj_branch_open(kj_sema *s, kj_branch *b, bool dead)
     b->dead = dead;
     s->dead += dead;
 }
-

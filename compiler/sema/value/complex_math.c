@@ -324,4 +324,3 @@ kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_opera
     return from_polar(&c, kj_scalar(kj_hold(s, r.u.scalar.e, "r")),
                       kj_scalar(kj_hold(s, phi.u.scalar.e, "phi")));
 }
-
