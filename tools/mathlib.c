@@ -32,7 +32,7 @@ enum { MATH, LLVM, CODE, RANDOM, WARP, FENCE, ATOMIC, SEMA };
 static const row rows[] = {
 #define BUILTIN(id, name, group, signature, how, symbol, ulp32, ulp64, doc) \
     {#id, name, symbol, (int)sizeof(signature) - 4, how == MATH},
-#include "compiler/lang/builtins.def"
+#include "lang/builtins.def"
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
 

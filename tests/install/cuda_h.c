@@ -4,7 +4,7 @@
 #include <cudaTypedefs.h>
 #include <stddef.h>
 
-#include "runtime/device/cuda/driver.h"
+#include "device/cuda/driver.h"
 
 #define SAME_TYPE(ours, theirs) \
     _Static_assert(__builtin_types_compatible_p(ours, theirs), #ours " is not " #theirs)
@@ -36,12 +36,12 @@ SAME_TYPE(kj_cu_pointer_attribute, CUpointer_attribute);
 
 SAME(KJ_CU_SUCCESS, CUDA_SUCCESS);
 #define CUDA_ERROR(name, code, status, lost, text) SAME(KJ_CU_##name, CUDA_ERROR_##name);
-#include "runtime/device/cuda/error.def"
+#include "device/cuda/error.def"
 #undef CUDA_ERROR
 
 #define ATTRIBUTE(name, drivers, number) \
     SAME(KJ_CU_DEVICE_##drivers, CU_DEVICE_ATTRIBUTE_##drivers);
-#include "runtime/device/cuda/attribute.def"
+#include "device/cuda/attribute.def"
 #undef ATTRIBUTE
 
 #define FUNCTION(name) SAME(KJ_CU_FUNC_##name, CU_FUNC_ATTRIBUTE_##name)
@@ -102,7 +102,7 @@ SAME_FIELD(security, win32SecurityAttributes);
 #define CU(name, suffix, version, need, params) \
     SAME_TYPE(__typeof__(&cu##name##suffix), kj_cu_result(*) params); \
     SAME_TYPE(PFN_cu##name##_v##version, kj_cu_result(*) params);
-#include "runtime/device/cuda/driver.def"
+#include "device/cuda/driver.def"
 #undef CU
 #else
 typedef int there_is_no_cuda_h;
