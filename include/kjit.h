@@ -234,14 +234,16 @@ KJIT_API kjit_status kjit_device_attribute(kjit_context *ctx, kjit_attribute att
 typedef void kjit_print_fn(void *user, const char *text, size_t size);
 /* Without one (NULL) it is dropped. It is called by the calls that wait, on their thread: a launch
  * or copy without a stream, a synchronisation, destroying the context; with the lines of all work
- * that has ended; by one thread at a time. It may not use the context: calls are KJIT_INVALID. */
+ * that has ended; by one thread at a time. It may not use the context: calls are KJIT_INVALID, and
+ * neither the context nor a stream of it is freed, other handles are. */
 KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
 
 /* The calling thread's last failure on this context, or of a call that had none (a handle was NULL,
- * freed or a forked parent's, a context could not be made), if that is newer; for NULL, or a context that was destroyed, the last failure
- * of all. "" when there was none; success doesn't clear it. A failure that has a place in the source
- * is the text a terminal shows: "file:line:col: error: ...", the line, a caret, a hint. Valid until
- * the thread's next call, and no longer than the context of that failure. */
+ * freed or a forked parent's, a context could not be made), if that is newer; for NULL, or a context
+ * that was destroyed, the last failure of all. "" when there was none; success doesn't clear it. A
+ * failure that has a place in the source is the text a terminal shows: "file:line:col: error: ...",
+ * the line, a caret, a hint. Valid until the thread's next call, and no longer than the context of
+ * that failure. */
 KJIT_API const char *kjit_last_error(kjit_context *ctx);
 
 /* ---- Modules ---- */
@@ -531,7 +533,7 @@ KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never wait
 typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
 /* Calls fn(s, ..., user) once, after all work put into the stream before, on another thread; later
  * work waits until it returns, and then runs whatever the status was. The function may use neither
- * kjit (calls with the context are KJIT_INVALID) nor the GPU's driver. */
+ * the context, like a kjit_print_fn, nor the GPU's driver. */
 KJIT_API kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user);
 
 /* Later work of the stream waits for the event's last record before this call: for nothing when
@@ -938,8 +940,8 @@ typedef void kjit_trace_fn(void *user, const kjit_trace_event *event);
 /* From then on each compilation, launch, copy, callback and graph is shown to `trace` (NULL:
  * nobody) when it has ended, those in streams when the device is seen to have ended them, at the
  * latest by the call that waits for them: from any thread, one at a time, in no order. Nothing runs
- * at another time for it. The function may not use the context: calls are KJIT_INVALID. When this returns
- * the one before is not called any more. */
+ * at another time for it. The function may not use the context, like a kjit_print_fn. When this
+ * returns the one before is not called any more. */
 KJIT_API void kjit_set_trace(kjit_context *ctx, kjit_trace_fn *trace, void *user);
 
 /* ---- The cache of compiled code ---- */

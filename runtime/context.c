@@ -128,15 +128,15 @@ static kjit_status furnish(kjit_context *ctx, const kjit_context_options *option
 }
 
 /* A context, and what it points to. */
-typedef struct house {
+typedef struct context_parts {
     kjit_context ctx;
     kj_store store;
     kj_spares spares;
-} house;
+} context_parts;
 
 static kjit_context *new_context(const opening *o)
 {
-    house *all = kj_handle_new(KJ_CONTEXT, sizeof *all);
+    context_parts *all = kj_handle_new(KJ_CONTEXT, sizeof *all);
     if (!all)
         return NULL;
     kjit_context *ctx = &all->ctx;
@@ -211,7 +211,7 @@ kjit_status kjit_context_create(const kjit_context_options *options, kjit_contex
 
 void kjit_context_destroy(kjit_context *ctx)
 {
-    if (!kj_can_free(ctx, KJ_CONTEXT) || kj_forked(ctx) || !kj_handle_close(ctx))
+    if (!kj_can_free(ctx, KJ_CONTEXT) || kj_enter(ctx) != KJIT_OK || !kj_handle_close(ctx))
         return;
     ctx->ops->wait(ctx->dev, NULL);
     kj_default_streams_free(ctx);

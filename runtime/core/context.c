@@ -22,12 +22,17 @@ void kj_calling_end(const kj_calling *c)
     calling = c->outer;
 }
 
-kjit_status kj_enter(const kjit_context *ctx)
+bool kj_is_calling(const kjit_context *ctx)
 {
     const kj_calling *c = calling;
     while (c && c->ctx != ctx)
         c = c->outer;
-    if (c)
+    return c != NULL;
+}
+
+kjit_status kj_enter(const kjit_context *ctx)
+{
+    if (kj_is_calling(ctx))
         return kj_fail(NULL, KJIT_INVALID, "a function that the context calls may not use it");
     if (!kj_forked(ctx))
         return KJIT_OK;

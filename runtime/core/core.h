@@ -173,6 +173,7 @@ typedef struct kj_calling {
 } kj_calling;
 void kj_calling_begin(kj_calling *c, const kjit_context *ctx);
 void kj_calling_end(const kj_calling *c);
+bool kj_is_calling(const kjit_context *ctx); /* this thread is in such a function */
 /* A context that the program gives: KJIT_INVALID for NULL and one that was destroyed. The others
  * are alike. */
 static inline kjit_status kj_enter_context(const kjit_context *ctx)
@@ -195,7 +196,7 @@ const char *kj_dtype_name(kjit_context *ctx, kjit_dtype dtype); /* NULL for no t
 void kj_context_hold(kjit_context *ctx);
 /* On any thread. The last to let go of one that was destroyed gives back what is pending. */
 void kj_context_drop(kjit_context *ctx);
-void kj_lazy_cache_free(kjit_context *ctx); /* for good (lazy_cache.c) */
+void kj_lazy_cache_free(kjit_context *ctx); /* for good (run/lazy/cache.c) */
 
 /* ---- Threads and their failures (thread.c, error.c) ---- */
 
@@ -238,7 +239,7 @@ void kj_pending_close(kjit_context *ctx); /* the context is destroyed: all, now 
 void kj_pending_failed(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_pending_failure(kjit_context *ctx);
 
-/* ---- What kernels print (report.c) ---- */
+/* ---- What kernels print (print.c) ---- */
 
 /* Hands what was printed so far to the context's print function. */
 void kj_print_flush(kjit_context *ctx);

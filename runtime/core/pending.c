@@ -197,6 +197,8 @@ void kj_waited(kjit_context *ctx)
 void kj_pending_check(kjit_context *ctx)
 {
     kj_pendings *p = &ctx->pendings;
+    if (kj_is_calling(ctx))
+        return; /* work or a lock waits for this thread */
     prompt(ctx);
     pthread_mutex_lock(&p->lock);
     bool closed = p->closed;

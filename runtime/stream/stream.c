@@ -226,7 +226,7 @@ bool kj_stream_is_default(const kjit_stream *s)
 
 void kjit_stream_free(kjit_stream *s)
 {
-    if (!kj_can_free(s, KJ_STREAM) || kj_forked(s->ctx) || kj_stream_is_default(s) ||
+    if (!kj_can_free(s, KJ_STREAM) || kj_enter(s->ctx) != KJIT_OK || kj_stream_is_default(s) ||
         !kj_handle_close(s))
         return;
     kjit_context *ctx = s->ctx;

@@ -348,6 +348,7 @@ static void test_callbacks(void **state)
 /* What would wait for its own end is refused, in each function that a context calls. */
 typedef struct caller {
     kjit_stream *stream;
+    kjit_event *events[32]; /* more than wait to be freed */
     atomic_int refused, allowed; /* calls of the function, by what kjit said there */
 } caller;
 
@@ -358,7 +359,13 @@ static void refused(caller *c)
                strstr(kjit_last_error(ctx), "a function that the context calls") &&
                kjit_stream_synchronize(c->stream) == KJIT_INVALID &&
                kjit_stream_query(c->stream, &done) == KJIT_INVALID;
-    kjit_set_print(ctx, NULL, NULL); /* does nothing */
+    kjit_set_print(ctx, NULL, NULL); /* does nothing, and so do these */
+    kjit_stream_free(c->stream);
+    kjit_context_destroy(ctx);
+    for (int i = 0; i < 32; i++) {
+        kjit_event_free(c->events[i]);
+        c->events[i] = NULL;
+    }
     atomic_fetch_add(all ? &c->refused : &c->allowed, 1);
 }
 
@@ -390,6 +397,10 @@ static void test_calls_within(void **state)
     kjit_array *a = zeros();
     OK(kjit_stream_create(ctx, &s));
     from_stream.stream = from_trace.stream = from_print.stream = s;
+    for (int i = 0; i < 32; i++) {
+        OK(kjit_event_create(ctx, 0, &from_stream.events[i]));
+        OK(kjit_event_create(ctx, 0, &from_print.events[i]));
+    }
     OK(kjit_stream_callback(s, call_from_stream, &from_stream));
     OK(kjit_stream_synchronize(s));
     assert_int_equal(atomic_load(&from_stream.refused), 1);
