@@ -218,7 +218,7 @@ deb: all man ## make Debian packages, in $(BUILD)/deb
 	@tools/deb.sh $(BUILD)/deb/tree $(BUILD)/deb $(VERSION)
 	@rm -rf $(BUILD)/deb/tree
 
-lint: $(LIB_OBJECTS) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/identity.h ## warnings as errors (gcc and clang), budgets, formatting
+lint: $(LIB_OBJECTS) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/identity.h ## layers, warnings as errors (gcc and clang), budgets, formatting
 	@CHECK='$(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -pthread' CC=$(CC) BUILD=$(BUILD) tools/lint.sh
 
 format: ## lay the sources out as .clang-format says

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/guard.h"
-#include "lower/lower.h"
+#include "lower/block/block.h"
 #include "sema/program.h"
 #include "target/target.h"
 #include "tast/tast.h"

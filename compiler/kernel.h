@@ -205,10 +205,10 @@ typedef struct kj_kernel_info {
     int nsites;
     bool prints;             /* some site is a print's */
     bool conditions;         /* it has requires */
-    bool launches;           /* other kernels; */
-    kj_span launch;          /* there, first */
-    bool grid_sync;          /* its blocks wait for one another; */
-    kj_span grid_sync_at;    /* there, first */
+    bool launches;           /* it launches kernels */
+    kj_span launch;          /* if so: the first place where it does */
+    bool grid_sync;          /* its blocks wait for one another */
+    kj_span grid_sync_at;    /* if so: the first place where they do */
     int64_t block[3];        /* 0: any */
     int64_t shared;          /* bytes of its shared arrays; -1: by the launch's values */
     const kj_tkernel *typed; /* for kj_shared_bytes and kj_requires_hold */

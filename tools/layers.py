@@ -59,7 +59,7 @@ BLIND = {
        for name in ("module", "launch", "run")},
     "compiler/target": ["compiler/parse", "compiler/tast", "compiler/analysis", "compiler/sema"],
 }
-MOST = 16
+MOST = 15
 
 
 def layer(path):
@@ -81,7 +81,8 @@ def included(files):
     known = set(files)
     for path in files:
         for name in re.findall(r'^\s*#\s*include "([^"]+)"', (ROOT / path).read_text(), re.MULTILINE):
-            places = [str(pathlib.PurePosixPath(folder) / name) for folder in ("compiler", "runtime", pathlib.PurePosixPath(path).parent)]
+            folders = ("compiler", "runtime", str(pathlib.PurePosixPath(path).parent))
+            places = [f"{folder}/{name}" for folder in folders]
             yield from ((path, place, "#include") for place in places if place in known)
 
 

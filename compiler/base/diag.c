@@ -1,5 +1,5 @@
 /* Messages: what a stage has to say comes in, one list in the compilation's arena results. Shown
- * by diag_show.c. */
+ * by show.c. */
 #include "base/diag.h"
 
 #include <string.h>

@@ -231,14 +231,14 @@ typedef struct kj_value {
     };
 } kj_value;
 
-/* The language's arithmetic on constants, the same as on every device (fold.c). Operands have
+/* The language's arithmetic on constants, the same as on every device (arith.c). Operands have
  * one type (for shifts, the count may differ); the result is of that type, or bool for
  * comparisons. */
 kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b);
 kj_value kj_fold_unary(kj_op op, kj_value a);
 /* Conversion as f32(x) does: integers wrap, floats saturate, NaN gives 0. */
 kj_value kj_fold_convert(kj_value v, kj_dtype to);
-/* Result `part` of a builtin with constants (fold_builtin.c); false where it is not exact, or the
+/* Result `part` of a builtin with constants (math.c); false where it is not exact, or the
  * device's choice. */
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_value *out);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */

@@ -91,7 +91,7 @@ typedef struct kj_signature {
         (list)->n++; \
     } while (0)
 
-/* ---- Constructors (ast_build.c): what the actions call. `span` is all of what was read. ---- */
+/* ---- Constructors (tree.c): what the actions call. `span` is all of what was read. ---- */
 
 kj_expr *kj_make_int(kj_parser *p, kj_span span, uint64_t value);
 kj_expr *kj_make_float(kj_parser *p, kj_span span, double value);
@@ -167,7 +167,7 @@ kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span na
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 
-/* ---- Errors (parse_error.c) ---- */
+/* ---- Errors (error.c) ---- */
 
 /* Reports an error that ends the parse. */
 void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text);
@@ -178,7 +178,7 @@ void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of);
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,
                      int n);
 
-/* ---- Layout (layout.c): what brackets and line ends mean ---- */
+/* ---- Layout (newline.c): what brackets and line ends mean ---- */
 
 /* Takes the token just read, keeps the account of brackets, and gives the token the parser
  * should see: it, or a } that is missing before it. */

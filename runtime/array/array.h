@@ -7,7 +7,7 @@
 
 /* ---- Memory of arrays, used again (recycle.c) ---- */
 
-/* What spare.c keeps, the oldest first. */
+/* What recycle.c keeps, the oldest first. */
 enum { KJ_SPARES = 8 };
 
 typedef struct kj_spare {
@@ -50,7 +50,7 @@ kjit_status kj_chunk_release(kjit_context *ctx, const kj_chunk *chunk, kj_failur
 
 typedef struct kj_buffer kj_buffer;
 
-/* ---- Arrays (array.c, array_view.c, array_shape.c, array_item.c, dlpack.c, layout.c, copy.c)
+/* ---- Arrays (array.c, view.c, shape.c, item.c, dlpack.c, strides.c, copy.c)
  * ---- */
 
 struct kj_buffer {

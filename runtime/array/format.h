@@ -1,4 +1,4 @@
-/* Between the printing of arrays (format.c) and of single numbers (format_float.c). */
+/* Between the printing of arrays (format.c) and of single numbers (float_text.c). */
 #ifndef KJ_FORMAT_H
 #define KJ_FORMAT_H
 

@@ -251,7 +251,7 @@ const kj_device_ops *kj_device_kind(int i);
 kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- Host memory, for arrays and for devices that use it (memory.c, machine.c) ---- */
+/* ---- Host memory, for arrays and for devices that use it (host_memory.c, machine.c) ---- */
 
 /* 64-byte aligned, large blocks on huge pages where the system has them. A size that cannot fit in
  * the memory there is fails here, not when it is touched. */

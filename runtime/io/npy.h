@@ -1,4 +1,4 @@
-/* Between .npy files of numbers (io_npy.c) and of records (io_npy_record.c). */
+/* Between .npy files of numbers (npy.c) and of records (npy_record.c). */
 #ifndef KJ_NPY_H
 #define KJ_NPY_H
 

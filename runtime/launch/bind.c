@@ -347,7 +347,7 @@ kj_value kj_binding_scalar(const kj_binding *b, int i)
 }
 
 /* What the addresses of the arrays allow. Host arrays that a device gets copies of keep their place
- * relative to one another and to multiples of 256 bytes (stage.c), so theirs say it. */
+ * relative to one another and to multiples of 256 bytes (staging.c), so theirs say it. */
 static void compare_arrays(kj_binding *b)
 {
     const kj_kernel_decl *decl = b->kernel->decl;

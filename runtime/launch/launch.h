@@ -102,7 +102,7 @@ kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stre
 /* The two in a row; or what a stream that records does in place of them. */
 kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream);
 
-/* ---- Host arrays on their way (stage.c) ---- */
+/* ---- Host arrays on their way (staging.c) ---- */
 
 /* A launch's host arrays on a device without host_memory. */
 typedef struct kj_staged_array {
@@ -129,7 +129,7 @@ void kj_stage_drop(kj_staged *s);
 /* Where the kernel finds an array: its own address when it isn't staged. */
 uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
 
-/* ---- Packets (packet.c) ---- */
+/* ---- Packets (dispatch.c) ---- */
 
 /* A launch as its device takes it, with what it uses held: never changed once it is made. */
 typedef struct kj_packet {

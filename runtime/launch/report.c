@@ -1,11 +1,10 @@
 /* What kernels print and assert. In: a launch of a kernel with sites; out: its lines, sorted by
- * block and thread (those of kernels that a kernel launched behind its own), for the context's
- * print function, and a failed assert as the launch's failure.
+ * block and thread (those of kernels that a kernel launched behind its own), and a failed assert as
+ * the launch's failure.
  *
  * A launch has memory of its own for that (kj_report). On a device that does not work on the host's
  * memory it is copied there before the launch and back behind it, in the launch's stream. Lines
- * wait in the context until a call that waits for work hands them out: the print function is never
- * called from a thread the program does not know. */
+ * wait in the context (core/print.c) until a call that waits for work hands them out. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -85,7 +85,7 @@ kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_
                            const char *label, kj_variant **out);
 kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why);
 
-/* ---- Const arrays that the host fills (filled.c) ---- */
+/* ---- Const arrays that the host fills (const_array.c) ---- */
 
 /* Before a launch: KJIT_LAUNCH when one that the kernel uses was never filled. */
 kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant);

@@ -135,9 +135,9 @@ kj_run_builtin kj_run_smart_array, kj_run_changed;
 /* .shape, .size, .ndim, .dtype */
 bool kj_run_measure(kj_run *r, kj_span at, kj_run_id id, const kjit_array *a, kj_rvalue *out);
 bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
-/* lazy_reduce.c */
+/* lazy/reduce.c */
 kj_run_builtin kj_run_reduce, kj_run_cumsum;
-/* lazy_node.c */
+/* lazy/node.c */
 kj_run_builtin kj_run_where;
 /* stream.c */
 kj_run_builtin kj_run_new_stream, kj_run_default_stream, kj_run_new_event, kj_run_synchronize,

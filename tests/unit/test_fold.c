@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 static const kj_dtype ints[] = {KJ_I8, KJ_I16, KJ_I32, KJ_I64, KJ_U8, KJ_U16, KJ_U32, KJ_U64};
 enum { NINTS = sizeof ints / sizeof *ints };

@@ -5,7 +5,7 @@
  * may disagree about has a byte a thread in scratch memory, set for those inside; regions in it
  * begin with that mask, a thread that breaks, continues or returns clears its bytes up to the
  * construct it leaves, and a barrier compares the bytes set with the threads alive. */
-#include "lower/lower.h"
+#include "lower/block/block.h"
 
 #include <stddef.h>
 

@@ -5,7 +5,7 @@
  *
  * Shared arrays stand behind the scratch memory of values that live across barriers, in the order
  * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. */
-#include "lower/lower.h"
+#include "lower/block/block.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * from one end of the kernel to the other, so there are no regions and no homes; a barrier is an
  * instruction. Arrays stand in address spaces of their own, and where the launch is small, sizes
  * and indices are 32 bits wide. */
-#include "lower/lower.h"
+#include "lower/block/block.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static LLVMValueRef take_param(kj_lower *lo, unsigned i, const char *name)
     return v;
 }
 
-/* That arrays are apart is said of each access (lower_alias.c). As an attribute it would also say
+/* That arrays are apart is said of each access (memory/alias.c). As an attribute it would also say
  * that a barrier leaves them alone, which is true only of those that nobody writes. */
 static void describe_array(kj_lower *lo, unsigned param, const kj_tarray *a)
 {

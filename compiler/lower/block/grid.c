@@ -5,7 +5,7 @@
  * again when all have come. Each block then has scratch memory of its own. It begins with the
  * number of the barrier where the block waits, 0 before the first; what runs once for the block
  * has its variables saved there, too. */
-#include "lower/lower.h"
+#include "lower/block/block.h"
 
 #include <stddef.h>
 

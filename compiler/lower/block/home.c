@@ -1,6 +1,6 @@
 /* Loops over the gangs of a block, and the variables that live from one region to the next. */
 #include "base/guard.h"
-#include "lower/lower.h"
+#include "lower/block/block.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Index expressions -> addresses -> loads and stores. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
 

@@ -2,7 +2,7 @@
  *
  * On a CPU an atomic on shared memory is a plain update: a block has one worker. Updates of one
  * place whose results nobody asks for are combined first, and done once. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 #include <llvm/Config/llvm-config.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Builtin functions on tiles: LLVM's intrinsics, the math library's functions, and a few of our
  * own. */
 #include "base/guard.h"
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 #include "target/mathlib.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* How much code statements become, roughly: for those who think about a second copy of them. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 /* Up to `most`: what is heavier is not looked at to its end. */
 typedef struct scale {

@@ -1,5 +1,5 @@
 /* Expressions: a typed scalar expression becomes a tile for the gang's threads. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 /* ---- Variables ---- */
 

@@ -2,7 +2,7 @@
  *
  * On a CPU that is a call of the launch's kj_host_spawner; on a GPU of CUDA's device runtime, which
  * gives a buffer for the child's parameters and then starts the grid. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * A fault is written by the first thread that claims it; then its block ends, or on a GPU its
  * thread. Lines are records, one behind the other in the order in which threads come: who reads
  * them sorts them. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 #include <llvm/Config/llvm-config.h>
 #include <stddef.h>

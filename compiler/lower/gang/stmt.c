@@ -5,7 +5,7 @@
  * mask, so a uniform access inside it needs no test of its own. Where all threads of the gang are
  * known to run, what may lose some of them has two copies: one for the case that none is lost,
  * which needs no masks. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 /* Statements worth a second copy: where masks are made of other instructions, and where they are
  * the hardware's. */

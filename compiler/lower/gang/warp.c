@@ -5,7 +5,7 @@
  * one that the source gives only picks from it. A value that the whole warp has is a scalar. What a
  * lane gets from one that does not run, or from outside the mask, is unspecified. On a GPU each is
  * the device's instruction. */
-#include "lower/lower.h"
+#include "lower/gang/gang.h"
 
 #include <string.h>
 

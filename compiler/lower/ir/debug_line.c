@@ -1,6 +1,6 @@
 /* Places in the source, noted on instructions, for profilers and debuggers of a GPU: PTX has
  * directives for them. */
-#include "lower/lower.h"
+#include "lower/ir/ir.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* LLVM IR by the word: blocks, intrinsics, vectors, types in memory, attributes. */
-#include "lower/lower.h"
+#include "lower/ir/ir.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What the entries of all devices begin and end with: types, attributes, const arrays. */
-#include "lower/lower.h"
+#include "lower/ir/ir.h"
 
 #include <string.h>
 

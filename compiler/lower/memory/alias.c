@@ -5,7 +5,7 @@
  * Two numbers of scopes differ in some bit. Each bit is a domain of two nodes: an access is in that
  * of its number's bit, and apart from the other one. So an access names as many nodes as numbers
  * have bits; were each number a node, it would name all the others. */
-#include "lower/lower.h"
+#include "lower/memory/memory.h"
 
 #include <string.h>
 

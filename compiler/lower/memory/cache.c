@@ -1,6 +1,6 @@
 /* Accesses that say how a GPU is to cache them: ld.global.cg and the like, which LLVM has no words
  * for. What goes in is an address and perhaps a value, what comes out one instruction as text. */
-#include "lower/lower.h"
+#include "lower/memory/memory.h"
 
 #include <stdio.h>
 #include <string.h>

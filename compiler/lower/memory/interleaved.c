@@ -4,7 +4,7 @@
  * A load takes all parts of the row's elements and picks its own: the loads of the other parts are
  * then the same, and LLVM makes them one. The stores of all parts of an element are one statement
  * after another; found so, they are one store. */
-#include "lower/lower.h"
+#include "lower/memory/memory.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The address decides: one for all threads is a scalar access, lanes one element apart are a vector
  * access, anything else is a gather or scatter. Threads that do not run touch no memory: their part
  * is masked off, or their address replaced by a harmless one. Bools are bytes in memory. */
-#include "lower/lower.h"
+#include "lower/memory/memory.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Words are masked by the hardware, loads for nothing. Bytes and half words are not, or at a price
  * of hundreds of cycles: there a full row is a plain access, and of another the elements of those
  * that run are moved one by one. */
-#include "lower/lower.h"
+#include "lower/memory/memory.h"
 
 #include <llvm/Config/llvm-config.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Builtins that take numbers apart: the bits of integers; sign, exponent and fraction of floats.
  * All are exact, or rounded once, in the operations of tiles. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * and `wraps`. A linear tile's bounds hold for all lanes of a row of which any runs, since the
  * others are computed from its base; `wraps` says of one that lanes may lie on both sides of the
  * jump, and what is linear in it has it, too. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 __extension__ typedef __int128 wide; /* holds every bound, and sums of them */
 

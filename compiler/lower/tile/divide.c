@@ -1,5 +1,5 @@
 /* Integer division of tiles: floor division and modulo as the language defines them. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 static LLVMTypeRef double_like(kj_lower *lo, LLVMTypeRef type)
 {

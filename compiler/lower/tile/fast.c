@@ -2,7 +2,7 @@
  * and approximated; on a GPU f32 functions are made of the approximations that it has instructions
  * for. NaN and infinities keep their meaning: a program that has some after all would pay for the
  * assumption that there are none with more than their places. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 #include <stdio.h>
 #include <string.h>

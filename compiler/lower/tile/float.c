@@ -6,7 +6,7 @@
  * quotient rounded down is an integer that is right or one too large; else fmod does, which takes
  * longer. f16 and bf16 are computed in f32. */
 #include "lang/half.h"
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 #include <math.h>
 #include <stdio.h>

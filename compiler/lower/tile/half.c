@@ -5,7 +5,7 @@
  * and wide integers) the f32 in between is rounded to odd. Conversions are integer code that LLVM
  * finds in no library, but for f16 where the CPU has instructions; a GPU computes f16 itself, bf16
  * where its chip does. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 #include <math.h>
 #include <string.h>

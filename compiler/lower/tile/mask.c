@@ -1,5 +1,5 @@
 /* Masks: which threads of a gang run. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 const kj_mask kj_all = {.kind = KJ_ALL}, kj_none = {.kind = KJ_NONE};
 

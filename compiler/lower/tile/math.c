@@ -1,5 +1,5 @@
 /* Functions of the math library on tiles. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 #include "target/mathlib.h"
 
 static LLVMValueRef call_math(kj_lower *lo, kj_builtin id, kj_dtype type, int lanes,

@@ -1,7 +1,7 @@
 /* Random numbers: the seed and the counter of each thread in, the number out.
  *
  * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011)
- * as runtime/run_random.c has it: counter i gives what element i of an array of the run block is
+ * as run/random.c has it: counter i gives what element i of an array of the run block is
  * made of. With block b of words w0 .. w3:
  *
  *   uniform f32   b = i / 4, word i % 4; f64: b = i / 2, two words
@@ -9,7 +9,7 @@
  *   normal        b = i / 2: sqrt(-2 ln u) cos(2 pi t), u of the first two words, t of the others,
  *                 a quarter less for odd i, which makes the cosine a sine. In f32, the upper word
  *                 of either: ln, sqrt and cos are the math library's in the number's own type. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 static kj_tile number(kj_lower *lo, kj_dtype type, uint64_t i)
 {

@@ -1,6 +1,6 @@
 /* The tests of range(): is a value inside, and may it go a step further? On tiles, so that loops of
  * a gang and loops of the block share them. */
-#include "lower/lower.h"
+#include "lower/tile/tile.h"
 
 /* Is `i` before the range's end? A step of 0 has none before it. */
 kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step)

@@ -3,8 +3,8 @@
  * Index arithmetic stays scalar as long as it is linear in the lane, and a comparison of a linear
  * tile with a uniform bound is kept as the count of lanes it holds for. That is what makes `i =
  * grid(1); if i < n { x[i] ... }` vector loads behind one scalar test. */
+#include "lower/tile/tile.h"
 #include "lang/half.h"
-#include "lower/lower.h"
 
 #include <llvm/Config/llvm-config.h>
 #include <stdio.h>

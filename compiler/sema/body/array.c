@@ -4,7 +4,7 @@
  * lets declared where the view is made: nothing of it is computed again where it is used. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* One axis of an indexing: at, or start:stop:step. */
 typedef struct selection {

@@ -1,5 +1,5 @@
 /* Declarations and assignments: tuples taken apart, `op=` spelled out, targets checked. */
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* ---- let and var ---- */
 

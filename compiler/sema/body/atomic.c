@@ -2,7 +2,7 @@
  * for the caches. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* What is the same as another is written as that: a - v as a + -v, which rounds alike, nanmin as
  * min, compare_and_swap as cas on the first element. */

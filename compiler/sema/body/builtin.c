@@ -2,7 +2,7 @@
  * cannot be called. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 enum { MAX_ARGS = 3 };
 
@@ -14,6 +14,16 @@ static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype wa
     for (int i = 0; i < n; i++)
         if (v[i].kind == KJ_V_ERROR)
             return v[i];
+    switch (id) {
+    case KJ_BI_DOT:
+    case KJ_BI_ALL:
+    case KJ_BI_ANY: return kj_vector_builtin(s, e, id, v);
+    case KJ_BI_RECT: return kj_complex_rect(s, e, want, v);
+    case KJ_BI_CONJ:
+    case KJ_BI_PHASE:
+    case KJ_BI_POLAR: return kj_complex_builtin(s, e, id, want, v, n);
+    default: break;
+    }
     for (int i = 0; i < n; i++)
         if (kj_is_complex(&v[i]))
             return kj_complex_builtin(s, e, id, want, v, n);
@@ -101,13 +111,6 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
         return refuse_call(s, e, "an array is made by its own declaration",
                            id == KJ_BI_SHARED_ARRAY ? "write let tile = shared.array(shape, f32)"
                                                     : "write let a = local.array(shape, f32)");
-    case KJ_BI_DOT:
-    case KJ_BI_ALL:
-    case KJ_BI_ANY: return kj_vector_call(s, e, id);
-    case KJ_BI_CONJ:
-    case KJ_BI_PHASE:
-    case KJ_BI_POLAR:
-    case KJ_BI_RECT: return kj_complex_call(s, e, id, want);
     case KJ_BI_RANGE:
         return refuse_call(s, e, "range stands only in a for loop",
                            "write for i in range(n) { ... }");
@@ -156,12 +159,29 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
     return kj_no_value(e->span);
 }
 
+/* f32x4(...), c64(...) */
+static kj_operand construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of)
+{
+    int n = kj_count(e->u.call.args);
+    kj_operand v[KJ_MAX_PARTS];
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
+        if (arg->keyword) {
+            kj_sema_error(s, arg->keyword_span, "keyword",
+                          "'%s' takes its arguments by place, without names", of->name);
+            return kj_no_value(e->span);
+        }
+    }
+    kj_expr_list(s, e->u.call.args, v, n < KJ_MAX_PARTS ? n : KJ_MAX_PARTS);
+    return of->kind == KJ_COMPLEX ? kj_construct_complex(s, e, of, v, n)
+                                  : kj_construct_vector(s, e, of, v, n);
+}
+
 static kj_operand construction(kj_sema *s, const kj_expr *e, kj_dtype to)
 {
     const kj_aggregate *of = kj_sema_aggregate(s, to);
     if (kj_is_record(of))
         return kj_record_construct(s, e, of);
-    return of ? kj_construct(s, e, of) : conversion(s, e, to);
+    return of ? construct(s, e, of) : conversion(s, e, to);
 }
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)

@@ -5,7 +5,7 @@
  * not in tail position the copy is a KJ_TS_INLINE that a KJ_TS_LEAVE can end. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 enum { CALL_NODES = 8 }; /* what an empty call counts, for the limit on a kernel's size */
 

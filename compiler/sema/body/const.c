@@ -2,7 +2,7 @@
  * laid out in memory. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* ---- Aggregates ---- */
 

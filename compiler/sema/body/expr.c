@@ -1,7 +1,7 @@
 /* Expressions: one AST node in, an operand out. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
 {
@@ -389,4 +389,15 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
     }
     *out = v.kind == KJ_V_LITERAL ? v.u.literal : v.u.scalar.e->u.value;
     return true;
+}
+
+kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)
+{
+    if (e->kind == KJ_E_NAME)
+        return kj_type_by_name(s, e->u.name, e->span);
+    if (e->kind == KJ_E_MEMBER && kj_expr_any(s, e, KJ_VOID).kind == KJ_V_ERROR)
+        return KJ_VOID; /* np.float32: said what to write */
+    kj_message *m = kj_sema_error(s, e->span, "not-a-type", "a type is expected here");
+    kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
+    return KJ_VOID;
 }

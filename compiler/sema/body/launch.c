@@ -10,7 +10,7 @@
  * Children are collected in a list, each built once, after the kernel that the host launches. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 enum {
     MAX_CHILDREN = 64,     /* specialisations */

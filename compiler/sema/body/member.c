@@ -1,7 +1,7 @@
 /* Members: a.shape and its kin, threadIdx.x, and what people write instead. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, const char *list)
 {

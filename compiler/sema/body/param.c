@@ -1,5 +1,5 @@
 /* Array parameters: roots whose shapes and strides the launch gives. */
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 static kj_texpr *dim(kj_sema *s, kj_tarray *a, int axis, bool stride)
 {

@@ -1,6 +1,6 @@
 /* Calls of the random generator: a seed, a counter, and what kind of number. The words come from
- * lowering (lower_random.c); a range is put around them here, in integers. */
-#include "sema/sema.h"
+ * lowering (lower/tile/random.c); a range is put around them here, in integers. */
+#include "sema/body/body.h"
 
 /* An integer of any type as 64 bits; NULL after an error. */
 static kj_texpr *word(kj_sema *s, const kj_operand *v, kj_builtin id, const char *what)

@@ -1,7 +1,7 @@
 /* Records: their fields resolved, and laid out as C does; and values of them made. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* A record being laid out, in those that need it. */
 struct kj_record_frame {

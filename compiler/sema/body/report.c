@@ -3,7 +3,7 @@
  * assert(a and b) is assert(a) and then assert(b). A condition becomes
  *     if not condition { report }
  * with the values of the comparisons in it: the two sides, where they are no constants. */
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 enum { SIDES = 4 }; /* values told of one condition */
 

@@ -1,7 +1,7 @@
 /* Shared and local arrays, and writes. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* ---- let name = shared.array(shape, dtype) ---- */
 

@@ -1,7 +1,7 @@
 /* Statements: control flow, returns, calls. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 /* ---- Does a body always return? (by its shape alone: the same for every specialisation) ---- */
 

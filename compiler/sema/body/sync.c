@@ -2,7 +2,7 @@
  * have types of their own, a letter of the signature each. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/body/body.h"
 
 enum { MAX_ARGS = 3 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analysis/uniform.h"
-#include "sema/sema.h"
+#include "sema/file/file.h"
 
 /* ---- Attributes ---- */
 

@@ -1,7 +1,7 @@
 /* The file as a whole: declarations resolved, every body checked. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/file/file.h"
 
 /* ---- Declarations ---- */
 

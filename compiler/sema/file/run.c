@@ -1,8 +1,8 @@
-/* The run block: names are checked here, calls in sema_run_call.c; its values are typed when it
+/* The run block: names are checked here, calls in run_call.c; its values are typed when it
  * runs. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/file/file.h"
 
 static void check_stmts(kj_sema *s, const kj_stmt *st, int loops);
 

@@ -2,7 +2,7 @@
  * kernels. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/file/file.h"
 
 /* ---- Arguments against a signature ---- */
 

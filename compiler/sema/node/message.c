@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/node/node.h"
 
 enum { SHORT_TEXT = 24 };
 

@@ -1,5 +1,5 @@
 /* Typed nodes: made here, counted here, folded where their operands are constants. */
-#include "sema/sema.h"
+#include "sema/node/node.h"
 
 /* ---- Nodes ---- */
 

@@ -2,7 +2,7 @@
  * about unknown names. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/node/node.h"
 
 struct kj_scope {
     kj_scope *up;

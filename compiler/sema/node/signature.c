@@ -1,7 +1,7 @@
 /* What calls take: how builtins are called, in words and in numbers. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/node/node.h"
 
 /* "n(nn)": the argument letters start behind the parenthesis. */
 int kj_builtin_arity(kj_builtin id)

@@ -1,6 +1,6 @@
 /* Statement lists under construction, variables, and the hidden lets that keep evaluation in
  * order. */
-#include "sema/sema.h"
+#include "sema/node/node.h"
 
 /* ---- Operands ---- */
 

@@ -1,7 +1,7 @@
 /* Types as written. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/node/node.h"
 
 kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
 {

@@ -5,7 +5,7 @@
  * element of an array stays a place until it is read or assigned, so that a[i].x touches x only. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 bool kj_is_aggregate(const kj_operand *v)
 {

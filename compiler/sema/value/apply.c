@@ -1,7 +1,7 @@
 /* Builtins with a signature, applied to evaluated scalars. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 enum { MAX_ARGS = 3 };
 

@@ -1,6 +1,6 @@
 /* Arrays in fields of records, vel: f32[3]. In memory they are views: p.vel has an axis more than
  * p, and p[i].vel is that view's row i. In a value they are its parts. */
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 /* ---- In memory ---- */
 

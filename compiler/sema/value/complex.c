@@ -2,7 +2,7 @@
  * beside it keeps to one, so that 2 * z multiplies each part and inf * z makes no NaN of a 0.
  *
  * 2.5j has no type yet: it is a complex value of kj_complex_literal, whose parts are literals. */
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 enum { MAX_POWER = 64 };
 

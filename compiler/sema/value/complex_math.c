@@ -2,7 +2,7 @@
  * real ones. What they promise is in docs/language.md. */
 #include <math.h>
 
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 /* A call's place, and the type of the parts. */
 typedef struct calc {

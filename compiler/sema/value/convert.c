@@ -1,5 +1,5 @@
 /* Conversions of operands that the language makes by itself, and what a place asks of them. */
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 /* The one generic that is the type in this instance; NULL: none, or several. */
 static const char *generic_of(const kj_sema *s, kj_dtype t)

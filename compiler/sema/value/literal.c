@@ -2,7 +2,7 @@
  * and the greatest u64; floats in f64. */
 #include <math.h>
 
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 __extension__ typedef __int128 wide;
 

@@ -1,5 +1,5 @@
 /* Elements of arrays, read: those of const arrays at constant places are constants. */
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 /* The element of a const array at constant indices; false when it is not that. */
 static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *out)

@@ -2,7 +2,7 @@
  * products. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 enum { MAX_POWER = 64 };
 

@@ -2,7 +2,7 @@
  * repeated. */
 #include <string.h>
 
-#include "sema/sema.h"
+#include "sema/value/value.h"
 
 enum { MOST_PARTS = KJ_MAX_PARTS, MOST_ARGS = 3 };
 

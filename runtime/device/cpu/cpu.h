@@ -35,13 +35,13 @@ uint64_t kj_count_blocks(const kj_host_launch *values); /* of its grid */
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                         size_t scratch, atomic_uint *cost, kj_failure *why);
 
-/* ---- Grids whose blocks wait for one another (grid.c) ---- */
+/* ---- Grids whose blocks wait for one another (grid_sync.c) ---- */
 
 /* Each block has `scratch` bytes of its own. */
 kjit_status kj_pool_run_grid(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                              size_t scratch, atomic_uint *cost, kj_failure *why);
 
-/* ---- Kernels that launch kernels (children.c) ---- */
+/* ---- Kernels that launch kernels (child_launch.c) ---- */
 
 kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *values, size_t scratch,
                                kj_failure *why);
@@ -112,7 +112,7 @@ struct kj_exec {
     kj_child_entry *children; /* NULL: it launches none */
 };
 
-/* ---- Memory that other processes can open (share.c) ---- */
+/* ---- Memory that other processes can open (ipc.c) ---- */
 
 kjit_status kj_share_alloc(size_t size, void **out, kj_failure *why);
 kjit_status kj_share_open(const unsigned char *handle, size_t size, void **out, kj_failure *why);
@@ -128,7 +128,7 @@ kjit_status kj_cpu_graph_launch(kj_device *dev, kj_queue *queue, kj_graph *graph
                                 kj_failure *why);
 void kj_cpu_graph_free(kj_device *dev, kj_graph *graph);
 
-/* ---- The device (cpu.c) ---- */
+/* ---- The device (device.c) ---- */
 
 /* kj_device_ops.launch. */
 kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,

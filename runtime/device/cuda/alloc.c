@@ -1,5 +1,5 @@
 /* Memory of every kind, as arrays have it. In: chunks with a kind and how they are to be made; out:
- * their addresses, for the host and for kernels. Device memory itself is memory.c's. */
+ * their addresses, for the host and for kernels. Device memory itself is pool.c's. */
 #include "device/cuda/cuda_device.h"
 
 /* ---- Device memory in a stream's order ---- */

@@ -4,7 +4,7 @@
  * page-locked. Else a transfer between host and device goes by boxes through page-locked memory,
  * where a box is dense: the host's half of the way is the host's processor's, the device's half a
  * copy of one row, or where the elements don't lie so there, a row to memory aside and a kernel
- * (move.c). In a stream the host's half is a host function: it touches the host's memory when the
+ * (strided_copy.c). In a stream the host's half is a host function: it touches the host's memory when the
  * stream gets there, and the caller does not wait. All copies of a stream share one page-locked
  * buffer, since one step of the stream follows the other. */
 #include <stdlib.h>

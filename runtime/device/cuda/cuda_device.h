@@ -53,7 +53,7 @@ kjit_status kj_cuda_usable(kj_queue *queue, kj_failure *why);
 /* Waits for the queue's tasks, not for its stream. The context is entered. */
 kj_cu_result kj_cuda_wait_listed(kj_queue *queue);
 
-/* ---- The device (cuda.c) ---- */
+/* ---- The device (device.c) ---- */
 
 /* A launch that has not been seen to end, for the message when the device is lost. */
 typedef struct kj_cuda_launch {
@@ -122,7 +122,7 @@ void kj_cuda_leave(kj_device *dev);
  * how: a device that was lost has nothing to be given back, which is KJIT_OK. */
 bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why);
 
-/* ---- Memory (memory.c) ---- */
+/* ---- Memory (pool.c) ---- */
 
 enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go through */
 
@@ -145,7 +145,7 @@ kj_cu_result kj_cuda_stage_take(kj_device *dev, void **out);
 void kj_cuda_stage_give(kj_device *dev, void *stage); /* NULL is nothing */
 void kj_cuda_stages_free(kj_device *dev);
 
-/* ---- Kinds of memory (kinds.c) ---- */
+/* ---- Kinds of memory (alloc.c) ---- */
 
 kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why);
 kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
@@ -222,7 +222,7 @@ bool kj_cuda_mark_reached(kj_mark *mark);
 kjit_status kj_cuda_mark_join(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
 bool kj_cuda_mark_elapsed(kj_mark *from, kj_mark *to, double *ms);
 
-/* ---- When work ran (span.c) ---- */
+/* ---- When work ran (timing.c) ---- */
 
 /* Around what a task puts into the queue's stream, if its owner asks for the times: `issue` is
  * held, the context is entered. kj_cuda_queued calls the second. */
@@ -232,7 +232,7 @@ void kj_cuda_span_end(kj_queue *queue, kj_cuda_task *task);
 void kj_cuda_span_drop(kj_device *dev, kj_cuda_task *task, bool reached);
 void kj_cuda_base_free(kj_device *dev);
 
-/* ---- Host functions (call.c) ---- */
+/* ---- Host functions (callback.c) ---- */
 
 kjit_status kj_cuda_call(kj_device *dev, kj_queue *queue, void (*run)(kj_work *work), kj_work *work,
                          kj_failure *why);
@@ -244,7 +244,7 @@ void kj_cuda_host_end(atomic_int *state);
  * does. */
 void kj_cuda_host_cancel(atomic_int *state);
 
-/* ---- Copies (copy.c, move.c) ---- */
+/* ---- Copies (copy.c, strided_copy.c) ---- */
 
 kjit_status kj_cuda_copy(kj_device *dev, kj_queue *queue, const kj_transfer *transfer,
                          kj_work *work, kj_failure *why);
@@ -263,7 +263,7 @@ kj_cu_result kj_cuda_put_row(kj_device *dev, kj_cu_stream stream, const kj_trans
 kj_cu_result kj_cuda_mover(kj_device *dev, kj_cu_function *out);
 void kj_cuda_mover_free(kj_device *dev);
 
-/* ---- Other processes (share.c) ---- */
+/* ---- Other processes (ipc.c) ---- */
 
 size_t kj_cuda_share_size(size_t size); /* that shareable memory is allocated in */
 kjit_status kj_cuda_share(kj_device *dev, const kj_chunk *chunk, unsigned char *handle,

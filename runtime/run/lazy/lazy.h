@@ -215,7 +215,7 @@ bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, in
 
 bool kj_lazy_matmul(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 
-/* ---- reduce.c: reductions as the run block calls them; run_reduce.c: on the host ---- */
+/* ---- reduce.c: reductions as the run block calls them; reduce_host.c: on the host ---- */
 
 /* To a number where all axes are reduced and none is kept, else to an array. */
 bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,

@@ -1,5 +1,5 @@
 /* Reductions on the host: of arrays that fit a chunk, and of what the device left of larger ones.
- * In: the elements in order; out: a number. The order of additions is lazy_fold.c's, so a small
+ * In: the elements in order; out: a number. The order of additions is reduce_kernel.c's, so a small
  * array gives the same bits here and there. */
 #include "run/lazy/lazy.h"
 

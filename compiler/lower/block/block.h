@@ -1,0 +1,67 @@
+/* Lowering: the gangs of a block, and the entry that a launch calls. */
+#ifndef KJ_LOWER_BLOCK_H
+#define KJ_LOWER_BLOCK_H
+
+#include "lower/gang/gang.h"
+
+/* ---- home.c ---- */
+
+/* Chooses the gang for the kernel's block: rows and lanes, or lanes over the thread number. */
+void kj_gang_choose(kj_lower *lo);
+/* Emits loops over the block's gangs (single threads with `scalar`); `each` emits one gang's code
+ * under a mask that is never empty. */
+typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
+void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
+/* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin
+ * and end. */
+void kj_gang_prepare(kj_lower *lo, int region);
+void kj_gang_enter(kj_lower *lo, int region);
+void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived);
+/* Stores an immutable variable where other regions find it. */
+void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
+
+/* Goes over to code that runs once for the block; `back` undoes it. */
+typedef struct kj_gang_state {
+    int rows, lanes;
+    kj_slot *slots;
+} kj_gang_state;
+kj_gang_state kj_block_level(kj_lower *lo);
+void kj_gang_back(kj_lower *lo, kj_gang_state s);
+/* Room in scratch memory: `size` bytes for each thread of the block. */
+int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
+
+/* ---- block.c ---- */
+
+/* The code of one block of threads; falls into `done`. */
+void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done);
+/* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that
+ * is NULL; with `again` only for its next iteration. */
+void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
+
+/* ---- grid.c ---- */
+
+/* A variable of code that runs once for the block, for now and behind grid_sync(). */
+LLVMValueRef kj_kept_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
+/* Keeps a scalar likewise, where that is needed: then `at` is not NULL. */
+void kj_kept_value(kj_lower *lo, kj_tile t, LLVMValueRef *at);
+kj_tile kj_kept_read(kj_lower *lo, kj_tile t, LLVMValueRef at);
+/* Of a CPU's entry: before anything has scratch memory; where a block begins or goes on; where it
+ * waits. */
+void kj_grid_open(kj_lower *lo);
+void kj_grid_resume(kj_lower *lo);
+void kj_grid_wait(kj_lower *lo);
+
+/* ---- cpu.c ---- */
+
+/* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it
+ * needs. */
+int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec);
+
+/* ---- gpu.c ---- */
+
+/* Adds a GPU's entry for out->kernel. Its parameters are all of the launch's slots, also those that
+ * nothing uses; notes them and the bytes of static shared arrays in `out`. */
+void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
+void kj_block_barrier(kj_lower *lo); /* syncthreads() */
+
+#endif

@@ -1,0 +1,98 @@
+/* Lowering: expressions and statements of one gang. */
+#ifndef KJ_LOWER_GANG_H
+#define KJ_LOWER_GANG_H
+
+#include "lower/memory/memory.h"
+
+/* ---- expr.c ---- */
+
+kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m);
+/* Variables of the gang. */
+kj_tile kj_slot_read(kj_lower *lo, const kj_var *v);
+void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* under the mask */
+void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* its declaration */
+void kj_slot_make(kj_lower *lo, const kj_var *v);                        /* its allocas */
+
+/* ---- access.c ---- */
+
+kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
+void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
+                    kj_mask m);
+kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
+/* Stores all parts of an element, where that is what the statements from `s` on do: gives the last
+ * of them, or NULL. */
+const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+
+/* ---- builtin.c ---- */
+
+kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m);
+
+/* ---- atomic.c ---- */
+
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
+
+/* ---- warp.c ---- */
+
+/* An operation of a warp by the threads of m. */
+kj_tile kj_lower_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
+void kj_lower_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
+
+/* ---- report.c ---- */
+
+/* Claims the launch's fault; gives where it is, for the code after this to fill in: code of whoever
+ * came first. */
+LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
+/* Has some thread failed, so that others may wait for it in vain? An i1. */
+LLVMValueRef kj_has_fault(kj_lower *lo);
+/* Ends when some thread has: it may hold the lock that a loop waits for. */
+void kj_fault_poll(kj_lower *lo);
+void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
+kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
+/* A value of every thread, and one thread's; the threads of a row that run, a bit each. */
+kj_tile kj_tile_full(kj_lower *lo, kj_tile t);
+LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane);
+LLVMValueRef kj_row_bits(kj_lower *lo, kj_mask m, int row);
+/* Makes an atomic one of all blocks, on a GPU; gives it. */
+LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic);
+
+/* ---- stmt.c ---- */
+
+/* A mask in memory, for control flow to merge. */
+typedef struct kj_mask_slot {
+    LLVMValueRef at[KJ_MAX_ROWS];
+} kj_mask_slot;
+kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m);
+kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s);
+/* Emits a statement list (up to `end`, exclusive) for the gang; gives the threads that reach its
+ * end. */
+kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+/* The same for m, a part of `outer` that may be empty; joins the threads that reach the end into
+ * `arrived`, which may be NULL. */
+void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
+                   const kj_mask_slot *arrived);
+/* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads
+ * that go on. */
+kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
+                        const kj_tstmt *end, kj_mask m);
+kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
+
+/* ---- launch.c ---- */
+
+void kj_lower_launch(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
+
+/* ---- cost.c ---- */
+
+/* Of [s, end), about 1 a statement; most + 1 for all that is heavier than `most`. */
+int kj_weigh(const kj_tstmt *s, const kj_tstmt *end, int most);
+enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096 };
+
+/* The values of a loop's variable: n of them, modulo 2^64. */
+typedef struct kj_turns {
+    uint64_t start, step, n;
+} kj_turns;
+
+/* @unroll with constant bounds: false when the loop is better left a loop. */
+bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out);
+
+#endif

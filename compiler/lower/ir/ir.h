@@ -1,0 +1,209 @@
+/* Lowering, typed AST -> LLVM IR: what all of its parts share, and the first of them: helpers over
+ * LLVM, a module's globals and attributes, places in the source.
+ *
+ * Code is generated for a gang: rows x lanes threads that run in lockstep, lanes along threadIdx.x
+ * as one LLVM vector, rows along threadIdx.y as separate values. Every scalar of the source is a
+ * kj_tile, which has only the extents it needs: a value that is the same for the whole gang is one
+ * scalar, one that varies with x alone is one vector. Tiles of different extents combine by
+ * broadcasting, as arrays do in NumPy. With a gang of 1 x 1 everything is a scalar and every
+ * condition a branch: plain one-thread code. */
+#ifndef KJ_LOWER_IR_H
+#define KJ_LOWER_IR_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+
+#include "analysis/fission.h"
+#include "analysis/uniform.h"
+#include "tast/tast.h"
+
+enum { KJ_MAX_ROWS = 4, KJ_MAX_LANES = 64, KJ_MATH_LANES = 16 };
+
+typedef enum kj_form {
+    KJ_DENSE,  /* v[row]: a scalar, or with lanes > 1 a vector */
+    KJ_LINEAR, /* lane l of a row is v[row] + l * stride; integers */
+    KJ_PREFIX, /* bool: lane l is true when l < v[row], an i32 between 0 and lanes */
+} kj_form;
+
+typedef struct kj_bounds {
+    int64_t least;
+    uint64_t most;
+} kj_bounds;
+
+typedef struct kj_tile {
+    kj_dtype type;
+    uint8_t rows, lanes; /* each 1 or the gang's */
+    uint8_t form;
+    bool wraps;  /* integers: the computation may leave the type's range, a linear tile inside it */
+    bool narrow; /* dense i64 vectors (on a GPU: and scalars) that fit 32 bits: v[] has i32, to be
+                    sign-extended */
+    kj_bounds bounds; /* integers: least <= value <= most */
+    uint8_t even;     /* integers: each v[] is a multiple of 1 << even */
+    int64_t stride;
+    LLVMValueRef v[KJ_MAX_ROWS];
+} kj_tile;
+
+/* The threads that run: all of the gang, none (unreachable code), or those of a bool tile. */
+typedef struct kj_mask {
+    enum { KJ_SOME, KJ_ALL, KJ_NONE } kind;
+    kj_tile t;
+} kj_mask;
+
+/* Where a variable lives inside the gang's code: allocas that LLVM turns into registers. */
+typedef struct kj_slot {
+    LLVMValueRef at[KJ_MAX_ROWS];
+    uint8_t rows, lanes;
+    bool known; /* `tile` is its value for good (an immutable variable) */
+    kj_tile tile;
+    kj_mask since; /* the threads that ran where it was declared */
+} kj_slot;
+
+typedef struct kj_exit kj_exit;   /* gang/stmt.c */
+typedef struct kj_level kj_level; /* block/block.c */
+typedef struct kj_kept kj_kept;   /* block/grid.c */
+typedef struct kj_lower kj_lower;
+
+/* What a gang tells whoever runs it. */
+typedef struct kj_around {
+    /* An immutable variable has its value, which other regions may read. */
+    void (*declared)(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
+    /* Threads leave a construct around it: `target`, or the nearest loop when that is NULL; with
+     * `again` only for its next iteration. */
+    void (*leave)(kj_lower *lo, const void *target, bool again, kj_mask m);
+    /* All threads of the block, or of the grid, wait for each other, here; NULL: that is between
+     * regions. */
+    void (*barrier)(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+} kj_around;
+
+/* The place in the source that a GPU's instructions are of: offset and line number go together. */
+typedef struct kj_line {
+    const kj_source *source; /* NULL: places are not noted */
+    LLVMMetadataRef scope;
+    uint32_t offset, number;
+} kj_line;
+
+struct kj_lower {
+    kj_arena *arena;
+    const kj_tkernel *kernel;
+    const kj_plan *plan;
+    kj_deps *deps;
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef b, allocas;
+    LLVMValueRef fn;
+    LLVMTypeRef types[KJ_NTYPES]; /* as values: bool is i1, f16 and bf16 are i16 */
+    LLVMTypeRef i1, i8, i32, i64, ptr;
+
+    /* the gang */
+    const kj_around *around;
+    int rows, lanes;
+    bool flat;            /* lanes follow the linear thread number instead of x */
+    LLVMValueRef x, y, z; /* its first thread, i64 */
+    kj_tile thread[3];    /* threadIdx */
+    kj_tile lane;         /* laneid, where the kernel needs it */
+    kj_slot *slots;       /* by variable id; of this gang's code */
+    LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
+    kj_exit *exits;
+    bool twin;       /* inside one of two copies of a statement */
+    bool masks_cost; /* masked accesses are slower than plain ones */
+    bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
+    bool f16c;       /* the CPU converts f16 */
+    int sm;          /* the GPU's generation: 75, 90 */
+    bool ptx; /* a GPU's code: the gang is one thread, and 32-bit integers are half the work */
+
+    /* the block */
+    int vector;                /* f32 in a vector register */
+    int gang_rows, gang_lanes; /* of regions that need no single threads */
+    int64_t width;             /* threads along x, padded to whole gangs */
+    int64_t threads;           /* width * y * z: bytes of a byte a thread */
+    LLVMValueRef launch, scratch_base, block[3], grid[3];
+    LLVMValueRef extent[3]; /* blockDim where the kernel does not know it */
+    LLVMValueRef *params;   /* scalars and data pointers, by parameter */
+    LLVMValueRef (*dims)[2 * KJ_MAX_NDIM];
+    LLVMValueRef *roots; /* data of root arrays, by id */
+    kj_level *level;
+    kj_slot *home;        /* slots of block-level code, by id: the uniform variables */
+    LLVMValueRef *before; /* copies of those that the current region assigns, by id */
+    int64_t *context;     /* scratch offsets of varying ones, by id; -1 */
+    int64_t
+        *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
+    int64_t scratch;    /* bytes so far */
+    LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
+    LLVMBasicBlockRef fail;  /* where a block, or a GPU's thread, ends after a fault */
+    LLVMValueRef report;     /* kj_report of a kernel with sites */
+    LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
+    LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
+    kj_kept *kept;           /* and what it finds again there */
+    int64_t kept_end;
+    int nwaits;
+    LLVMValueRef (*scopes)[2]; /* memory/alias.c */
+    kj_line line;
+};
+
+static inline LLVMValueRef kj_i64(const kj_lower *lo, int64_t i)
+{
+    return LLVMConstInt(lo->i64, (uint64_t)i, true);
+}
+
+/* ---- ir.c ---- */
+
+LLVMTypeRef kj_vec(kj_lower *lo, kj_dtype t, int lanes);
+/* A scalar in all lanes; itself for one. */
+LLVMValueRef kj_splat(kj_lower *lo, LLVMValueRef scalar, int lanes);
+/* Calls the overloaded intrinsic on arguments of any kind. */
+LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                          unsigned noverloads, LLVMValueRef *args, unsigned nargs);
+LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
+LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
+/* The n elements at these places of two vectors behind each other; `b` may be NULL. */
+LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int *places, int n);
+/* Two vectors of so many lanes as one. */
+LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes);
+LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
+kj_dtype kj_memory_type(kj_dtype t);       /* bools are bytes there */
+kj_dtype kj_unit_type(const kj_tarray *a); /* what elements consist of, integers for records */
+LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a); /* in memory */
+
+/* A loop over the bits set in an i64, `thread` being the number of the current one; with `maybe`
+ * there may be none. */
+typedef struct kj_bit_loop {
+    LLVMValueRef bits, first, thread;
+    LLVMBasicBlockRef before, head, done;
+} kj_bit_loop;
+kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe);
+void kj_bits_end(kj_lower *lo, const kj_bit_loop *l);
+/* Attaches a hint of LLVM's ("llvm.loop.unroll.full"), and its value or 0, to the loop that `branch`
+ * closes. */
+void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint, int value);
+/* Attributes of lo->fn. */
+void kj_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name, uint64_t value);
+void kj_attribute_text(kj_lower *lo, const char *key, const char *value);
+/* Blocks that nothing jumps to (behind a break, say) still need an end. */
+void kj_lower_seal(kj_lower *lo);
+
+/* ---- module.c ---- */
+
+/* Where an entry goes, and for what. */
+typedef struct kj_entry_spec {
+    LLVMModuleRef module;
+    LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
+    LLVMDIBuilderRef lines;
+    const char *entry;
+    int vector;              /* f32 in the target's widest vector register */
+    bool f16c;               /* of a CPU: it converts f16 */
+    int sm;                  /* of a GPU: its generation */
+    bool ftz;                /* of a GPU: subnormal f32 are zeros */
+    const kj_source *source; /* for places in it */
+    kj_diag *diag;           /* for what a device cannot do */
+} kj_entry_spec;
+void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
+                    const kj_entry_spec *spec);
+/* A const array becomes a global in that address space. */
+void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space);
+
+/* ---- debug_line.c ---- */
+
+void kj_lines_begin(kj_lower *lo, const kj_entry_spec *spec); /* in lo->fn, which is still empty */
+void kj_lines_at(kj_lower *lo, kj_span span);
+
+#endif

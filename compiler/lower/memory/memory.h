@@ -1,0 +1,67 @@
+/* Lowering: loads and stores. */
+#ifndef KJ_LOWER_MEMORY_H
+#define KJ_LOWER_MEMORY_H
+
+#include "lower/tile/tile.h"
+
+/* ---- memory.c ---- */
+
+/* Loads and stores of a byte or value a thread in scratch memory, at the gang's place. */
+kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type);
+void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
+
+/* An array access: the address of each thread's element. */
+typedef struct kj_access {
+    kj_dtype type;
+    int scope;     /* alias.c */
+    bool constant; /* nothing changes the array */
+    LLVMValueRef base;
+    kj_tile offset;
+    int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
+    const char *cache; /* of a GPU's global memory: kj_tarray.cache */
+} kj_access;
+kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
+void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);
+/* The place of an access to a local array, whose offset is within it. */
+void kj_access_local(kj_lower *lo, const kj_tarray *root, kj_access *a);
+
+/* ---- vector.c ---- */
+
+/* The vector at addresses of its own each, of the lanes in `mask`; zeros for the others. */
+LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                       int align);
+/* Row `row` of an access whose lanes differ. */
+LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* LLVM's masked accesses of a vector at a pointer. */
+LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
+                            LLVMValueRef mask);
+LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
+                             int align);
+
+/* ---- interleaved.c ---- */
+
+/* kj_load_row of an access with a group. */
+LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+/* The same of all parts, from `group` vectors. */
+void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
+                    kj_mask m);
+
+/* ---- cache.c ---- */
+
+/* A scalar of a GPU's global memory, by an instruction that says how it is cached (a->cache). */
+LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at);
+void kj_cached_store(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at);
+
+/* ---- alias.c ---- */
+
+enum {
+    KJ_SCOPE_LAUNCH,
+    KJ_SCOPE_SCRATCH,
+    KJ_SCOPE_ROOT
+}; /* from KJ_SCOPE_ROOT on, a root array each */
+int kj_alias_scope(const kj_lower *lo, const kj_tarray *root);
+/* Marks a load or store as one of that scope; gives it. */
+LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope);
+
+#endif

@@ -1,0 +1,132 @@
+/* Semantic analysis: walks over expressions and statements. */
+#ifndef KJ_SEMA_BODY_H
+#define KJ_SEMA_BODY_H
+
+#include "sema/value/value.h"
+
+/* ---- expr.c ---- */
+
+/* The type named by an expression (dtype arguments), or KJ_VOID after an error. */
+kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e);
+/* Any expression. `want` is the type the place would like, for what has none of its own; KJ_VOID
+ * if it does not care. */
+kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want);
+/* One that is a value: symbols and calls without a result are errors. */
+kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want);
+/* Several, left to right, each before the next's statements. */
+void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
+/* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
+bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
+kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
+/* The symbol that an expression names, dotted builtins included; NULL when it is no name
+ * (nothing is reported). */
+kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
+/* The same, but elements of arrays, and parts of them, stay places; other expressions are values. */
+kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
+
+/* ---- member.c ---- */
+
+kj_operand kj_member_expr(kj_sema *s, const kj_expr *e);
+kj_operand kj_member_place(kj_sema *s, const kj_expr *e);
+
+/* ---- array.c ---- */
+
+kj_operand kj_index_expr(kj_sema *s, const kj_expr *e);
+kj_operand kj_index_place(kj_sema *s, const kj_expr *e);
+/* What an operator [] is written behind, evaluated: the rest of kj_index_place. */
+kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base);
+/* Evaluated indices (or one tuple of them) as those of one element; false after an error. */
+bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
+                   kj_texpr **index);
+/* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
+kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n);
+/* The same of a vector or an array in a record; other values are refused. */
+kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
+
+/* ---- shared_array.c ---- */
+
+/* Reports a write to a const array. */
+bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at);
+/* let name = shared.array(...): true when the initialiser is that call (also after an error). */
+bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
+
+/* ---- atomic.c ---- */
+
+kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+
+/* ---- call.c ---- */
+
+kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
+bool kj_checked_alone(const kj_sema *s);
+/* Walks a function's body once with made-up arguments; generics as given. */
+void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
+/* What the arguments, one a parameter, make of an item's generics; and the parameters' types.
+ * False after an error. */
+bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const kj_expr *e,
+                   kj_dtype *generics, kj_type **types);
+
+/* ---- builtin.c ---- */
+
+kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
+
+/* ---- sync.c ---- */
+
+bool kj_is_sync(kj_builtin id);
+kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+
+/* ---- random.c ---- */
+
+kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
+                          kj_dtype want); /* random.c */
+
+/* ---- report.c ---- */
+
+kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* report.c */
+kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
+/* Ends the thread, and the launch, unless the test holds; `failed` is kj_site's, and when it is NULL
+ * the values of the test are told. */
+void kj_emit_assert(kj_sema *s, kj_texpr *test, const char *failed, const char *message);
+
+typedef struct kj_fail_words {
+    const char *failed, *message;
+    const char *const *values; /* what each is called */
+} kj_fail_words;
+
+/* The same without a test. */
+void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **values, int n);
+
+/* ---- stmt.c ---- */
+
+/* `tail`: a return here ends the body by itself. */
+void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail);
+bool kj_always_returns(const kj_stmt *list);
+
+/* ---- assign.c ---- */
+
+void kj_let_stmt(kj_sema *s, const kj_stmt *st);
+void kj_assign_stmt(kj_sema *s, const kj_stmt *st);
+
+/* ---- launch.c ---- */
+
+void kj_launch_stmt(kj_sema *s, const kj_stmt *st);
+/* Can a kernel launch this one, which is built now? Reports why not. */
+bool kj_child_check(kj_diag *diag, const kj_child *child);
+
+/* ---- const.c ---- */
+
+void kj_const_resolve(kj_sema *s, kj_symbol *sym);
+kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's own root for it */
+
+/* ---- record.c ---- */
+
+/* Lays out what a record's symbol declares, if that wasn't done. */
+void kj_record_resolve(kj_sema *s, kj_symbol *sym);
+kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
+
+/* ---- param.c ---- */
+
+kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
+                          kj_layout layout, int param);
+
+#endif

@@ -1,0 +1,313 @@
+/* Semantic analysis, AST -> typed AST: what all of its parts share, and the first of them: typed
+ * nodes, statement lists, names, types, messages.
+ *
+ * One kj_sema is one walk: over the file's constants, over one function to check it, or over one
+ * kernel to build a specialisation. Expressions give a kj_operand; what they need computed
+ * beforehand (a view's offset, an inlined body) is appended to the current sink, the statement
+ * list being built. Operands evaluated before such statements and not stable under them are put
+ * into hidden `let`s (kj_spill), so the order stays left to right. Where a statement may not be
+ * executed unconditionally (arms of `and`, `or`, conditional expressions, loop conditions) a
+ * kj_branch collects them into a KJ_TE_INLINE. */
+#ifndef KJ_SEMA_NODE_H
+#define KJ_SEMA_NODE_H
+
+#include "sema/program.h"
+#include "tast/tast.h"
+
+enum {
+    KJ_MAX_NESTING = 1500,        /* expressions, statements and calls within each other */
+    KJ_MAX_NODES = 200000,        /* typed nodes of a kernel */
+    KJ_MAX_CHECKED = 4000000,     /* typed nodes of all checks of a file */
+    KJ_MAX_LOCAL_BYTES = 1 << 19, /* a local array */
+};
+
+typedef struct kj_sema kj_sema;
+typedef struct kj_symbol kj_symbol;
+typedef struct kj_scope kj_scope;
+typedef struct kj_frame kj_frame;
+
+typedef enum kj_operand_kind {
+    KJ_V_ERROR,   /* reported: silences what follows */
+    KJ_V_NONE,    /* a call without a result */
+    KJ_V_LITERAL, /* u.literal: an untyped constant, held as I64, U64 (over i64) or F64 */
+    KJ_V_SCALAR,  /* u.scalar */
+    KJ_V_TUPLE,   /* u.tuple; also a value of an aggregate type, an item a part */
+    KJ_V_ARRAY,   /* u.array */
+    KJ_V_PLACE,   /* u.place: an element of an array, neither read nor assigned yet */
+    KJ_V_SYMBOL,  /* u.symbol: what is no value: a type, function, builtin, kernel */
+} kj_operand_kind;
+
+typedef struct kj_operand {
+    kj_operand_kind kind;
+    kj_span span;
+    union {
+        kj_value literal;
+        struct {
+            kj_texpr *e, *a, *b;
+        } scalar; /* a, b: e is the float product a * b, written right here */
+        struct {
+            struct kj_operand *items;
+            int n;
+            const kj_aggregate *of; /* NULL: no more than a tuple; else items are typed */
+        } tuple;
+        kj_tarray *array;
+        struct {
+            kj_tarray *array;
+            kj_texpr **index;
+        } place;
+        const kj_symbol *symbol;
+    } u;
+} kj_operand;
+
+typedef enum kj_symbol_kind {
+    KJ_SYM_VALUE,
+    KJ_SYM_TYPE,
+    KJ_SYM_BUILTIN,
+    KJ_SYM_NAMESPACE, /* shared, local, atomic: builtins with a dot */
+    KJ_SYM_CONST,     /* a top-level constant; its value once resolved */
+    KJ_SYM_FN,
+    KJ_SYM_KERNEL,
+} kj_symbol_kind;
+
+/* How a value was declared, for assignments and their messages. */
+typedef enum kj_role {
+    KJ_ROLE_LET,
+    KJ_ROLE_VAR,
+    KJ_ROLE_PARAM,
+    KJ_ROLE_LOOP,
+    KJ_ROLE_CONST,
+    KJ_ROLE_PREDEFINED,
+} kj_role;
+
+typedef enum kj_progress { KJ_UNSEEN, KJ_BUSY, KJ_DONE } kj_progress;
+
+struct kj_symbol {
+    const char *name; /* interned */
+    kj_span span;
+    kj_symbol_kind kind;
+    kj_role role;
+    kj_operand value;    /* VALUE, CONST */
+    kj_dtype type;       /* TYPE */
+    kj_builtin builtin;  /* BUILTIN */
+    const kj_item *item; /* CONST, FN, KERNEL; TYPE: a record's, else NULL */
+    void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
+    int index;                                   /* FN: dense */
+    kj_progress progress;                        /* CONST, records */
+};
+
+/* A type as declared. */
+typedef struct kj_type {
+    enum { KJ_T_ERROR, KJ_T_NONE, KJ_T_SCALAR, KJ_T_AGGREGATE, KJ_T_ARRAY, KJ_T_TUPLE } kind;
+    kj_dtype dtype;
+    const kj_aggregate *of; /* that dtype is; NULL: a scalar */
+    int ndim;
+    struct kj_type *parts;
+    int n;
+} kj_type;
+
+/* A statement list being built. */
+typedef struct kj_sink {
+    struct kj_sink *up;
+    kj_tstmt *first, **tail;
+    bool barrier;
+} kj_sink;
+
+/* Code that may not run: its statements, to be wrapped. */
+typedef struct kj_branch {
+    kj_sink sink;
+    bool dead;
+} kj_branch;
+
+/* A function or kernel whose body is being walked. */
+struct kj_frame {
+    kj_frame *up;
+    const kj_item *item;
+    int fn;               /* kj_symbol.index, -1 for a kernel */
+    kj_span call;         /* where it is called from; its own name when checked alone */
+    const char *bindings; /* "T = f32", or NULL */
+    kj_tblock *block;     /* what a return leaves */
+    kj_type result;
+    bool direct; /* the one return is the last statement: its value is the call's, no variables */
+    kj_operand value; /* direct: the value returned */
+    kj_var **results; /* else: variables that returns assign, a scalar component each */
+    int nresults;
+    int loops; /* around the statement being walked */
+};
+
+typedef struct kj_const_use {
+    struct kj_const_use *next;
+    const kj_tarray *source;
+    kj_tarray *array;
+} kj_const_use;
+
+/* What sema knows of a variable beside the kj_var. */
+typedef struct kj_var_note {
+    kj_var *var;
+    const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
+    bool assigned;
+} kj_var_note;
+
+struct kj_sema {
+    kj_arena *arena;
+    kj_diag *diag;
+    const kj_program *program;
+    kj_program *made; /* the same while it is being made, and with it all constants */
+    kj_scope *scope;
+    kj_sink *sink;
+    kj_frame *frame;
+    kj_tkernel *kernel; /* NULL while constants are resolved */
+    const kj_spec *spec;
+    const char *naming; /* the name being declared: hidden variables are called after it */
+    bool *broken;       /* by function index: it has errors, calls of it are silent */
+    int nfns;
+    int dead; /* over 0: in code that is checked but not kept */
+    int depth;
+    int nodes, total; /* typed nodes of this walk; of all before it */
+    bool too_big;
+    bool in_run; /* the run block is being checked */
+    kj_var_note *vars;
+    int nvars, var_cap;
+    kj_tarray **roots;
+    int nroots, root_cap;
+    const kj_site **sites;
+    int nsites, site_cap;
+    kj_tkernel *family; /* the kernel that the host launches; NULL when bodies are only checked */
+    int child;          /* the kernel's number in it: 0, or kj_child.id */
+    kj_const_use *const_uses;
+    struct kj_record_frame *laying; /* the record being laid out, or NULL */
+};
+
+/* ---- message.c ---- */
+
+/* Reports an error in the body being walked; with a note of the call when it is an instance of a
+ * generic. */
+kj_message *kj_sema_error(kj_sema *s, kj_span at, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
+/* A short piece of source, or otherwise. */
+const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
+const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
+const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
+
+static inline const char *kj_sema_type_name(const kj_sema *s, kj_dtype t)
+{
+    return kj_type_name_in(s->program->records, t);
+}
+const char *kj_literal_text(kj_sema *s, kj_value v);
+const char *kj_role_text(kj_role role);
+
+/* ---- scope.c ---- */
+
+kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up);
+void kj_scope_push(kj_sema *s);
+void kj_scope_pop(kj_sema *s);
+/* Here and in those around; NULL when there is none. */
+kj_symbol *kj_scope_find(const kj_scope *scope, const char *name);
+kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span,
+                        kj_symbol_kind kind);
+/* As above in s->scope; an error when the name is declared in this very scope already. */
+kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind);
+void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value);
+/* Reports an undeclared name, with the best hint there is. */
+void kj_undeclared(kj_sema *s, const char *name, kj_span span);
+void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
+void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
+/* The nearest visible name, or NULL. */
+const char *kj_nearest_visible(kj_sema *s, const char *name);
+kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */
+const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
+
+/* ---- type.c ---- */
+
+kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref);
+kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span); /* KJ_VOID after an error */
+bool kj_type_in_bound(kj_dtype t, const char *bound);
+
+/* What a place of that type asks of an expression. */
+static inline kj_dtype kj_wanted(const kj_type *t)
+{
+    return t->kind == KJ_T_SCALAR || t->kind == KJ_T_AGGREGATE ? t->dtype : KJ_VOID;
+}
+
+static inline const kj_aggregate *kj_sema_aggregate(const kj_sema *s, kj_dtype t)
+{
+    return kj_aggregate_in(s->program->records, t);
+}
+
+/* ---- node.c ---- */
+
+/* Counts typed nodes. Inlining can square and square again: past the limit the outermost call is
+ * named, once. */
+void kj_spend(kj_sema *s, int nodes);
+kj_texpr *kj_te(kj_sema *s, kj_texpr_kind kind, kj_dtype type, kj_span span);
+kj_texpr *kj_te_const(kj_sema *s, kj_value v, kj_span span);
+kj_texpr *kj_te_i64(kj_sema *s, int64_t i, kj_span span);
+kj_texpr *kj_te_bool(kj_sema *s, bool b, kj_span span);
+kj_texpr *kj_te_var(kj_sema *s, kj_var *v, kj_span span);
+/* Folded where the operands are constants; types agree already. */
+kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span);
+kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
+kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
+                     kj_span span);
+/* Result `part` of a builtin that has several. */
+kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args, int nargs,
+                     kj_dtype type, kj_span span);
+/* i64 arithmetic of offsets: drops + 0 and * 1. */
+kj_texpr *kj_i64_add(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_i64_sub(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_i64_mul(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
+bool kj_is_const(const kj_texpr *e);
+bool kj_is_const_i64(const kj_texpr *e, int64_t i);
+bool kj_is_leaf(const kj_texpr *e); /* a constant or a name that never changes: may be used again */
+bool kj_is_stable(const kj_texpr *e); /* the same before and after any statement */
+bool kj_has_effect(const kj_texpr *e);
+/* The expression over parameters, dimensions and block sizes only that has the value of `e`, or
+ * NULL; then *bad is the place that needs a thread. */
+kj_texpr *kj_host_expr(kj_sema *s, const kj_texpr *e, kj_span *bad);
+kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
+
+/* ---- sink.c ---- */
+
+kj_operand kj_scalar(kj_texpr *e); /* KJ_V_ERROR for NULL */
+
+/* of: the type of a value of several scalars, or NULL. */
+static inline kj_operand kj_tuple(kj_operand *items, int n, const kj_aggregate *of, kj_span span)
+{
+    kj_operand v = {.kind = KJ_V_TUPLE, .span = span};
+    v.u.tuple.items = items;
+    v.u.tuple.n = n;
+    v.u.tuple.of = of;
+    return v;
+}
+kj_operand kj_literal(kj_value v, kj_span span);
+bool kj_is_constant(const kj_operand *v); /* a literal or a constant scalar */
+kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bool mutable);
+kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of);
+void kj_add_site(kj_sema *s, kj_site *site);
+void kj_array_used(kj_sema *s, kj_tarray *a, bool read, bool written);
+void kj_sink_open(kj_sema *s, kj_sink *sink);
+kj_tstmt *kj_sink_close(kj_sema *s, kj_sink *sink); /* back to the one before; its statements */
+kj_tstmt *kj_emit(kj_sema *s, kj_tstmt_kind kind, kj_span span);
+void kj_emit_decl(kj_sema *s, kj_var *v, kj_texpr *init, kj_span span);
+void kj_emit_assign(kj_sema *s, kj_var *v, kj_texpr *value, kj_span span);
+void kj_splice(kj_sema *s, kj_tstmt *list, bool barrier);
+/* A leaf with the value of `e`: itself, or a hidden let. */
+kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name);
+/* Puts what is not stable in `v` into hidden lets at `*at`, a place in the current sink; moves
+ * the place behind. */
+void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at);
+void kj_branch_open(kj_sema *s, kj_branch *b, bool dead);
+
+/* ---- signature.c ---- */
+
+int kj_builtin_arity(kj_builtin id);      /* of one with a signature: its arguments */
+const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
+/* "(x, y): what it does" */
+const char *kj_builtin_words(kj_sema *s, kj_builtin id);
+/* Reports the wrong number of arguments, with the signature. */
+void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,
+                    int least, int most);
+
+#endif

@@ -1,0 +1,124 @@
+/* Semantic analysis: arithmetic on operands that are evaluated, conversions between them. */
+#ifndef KJ_SEMA_VALUE_H
+#define KJ_SEMA_VALUE_H
+
+#include "sema/node/node.h"
+
+/* ---- literal.c ---- */
+
+kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
+kj_operand kj_literal_integer(uint64_t u, kj_span span);
+
+/* ---- operator.c ---- */
+
+/* Applies a binary operator to evaluated operands. */
+kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
+/* Brings scalars and literals to one type (want, when all are literals and it is not KJ_VOID);
+ * false after an error. */
+bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what);
+bool kj_no_number(kj_sema *s, const kj_operand *v,
+                  const char *what); /* reports what is neither scalar nor literal */
+
+/* ---- convert.c ---- */
+
+/* The value as a `to`, by the rules of assignment; reports (and gives NULL) otherwise. `what`
+ * names the place. */
+kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what);
+kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const char *what);
+/* A literal gets its default type; others stay. */
+kj_operand kj_settle(kj_sema *s, kj_operand v);
+/* Must be bool; NULL after an error. */
+kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
+/* Any integer as i64; NULL after an error about what, "an index". */
+kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what);
+kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span);
+
+/* ---- apply.c ---- */
+
+/* A builtin that is more than a name for sema, applied to evaluated arguments. */
+kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                            kj_operand *v, int n);
+
+/* ---- load.c ---- */
+
+kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
+
+/* ---- aggregate.c ---- */
+
+bool kj_is_aggregate(const kj_operand *v);
+/* The type of a scalar or a value of several; KJ_VOID for what has none of its own. */
+kj_dtype kj_type_of(const kj_operand *v);
+/* A value whose scalars `make` gives, in order; `offset`: a scalar's, in bytes. */
+typedef kj_texpr *kj_make_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset);
+kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx,
+                    kj_span span);
+/* The part that a name behind a dot means; NULL after an error. */
+const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member);
+/* Says that there is no field of that name; the names of its fields. */
+void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at,
+                 const char *code);
+const char *kj_fields_text(kj_sema *s, const kj_aggregate *of);
+/* Part i of a value; of equal parts also one whose number (i64) the thread knows. */
+kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span);
+/* The array of one part of the elements. */
+kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part);
+/* An element, read; a place, read; and what is no place, as it is. */
+kj_operand kj_load_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
+kj_operand kj_place_value(kj_sema *s, kj_operand v);
+/* value: of the element's type, and evaluated. */
+void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_operand value,
+                      kj_span span);
+/* Parts that may be used again and again. */
+kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name);
+kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to, const char *what);
+kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
+/* at[i], i (i64) known to the thread only: scalars, or values of one type. */
+kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, kj_span span);
+
+/* ---- vector.c ---- */
+
+kj_operand kj_aggregate_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+/* A builtin of numbers, one of whose arguments is an aggregate. */
+kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v, int n);
+enum { KJ_MAX_PARTS = 4 }; /* of a vector */
+kj_operand kj_construct_vector(kj_sema *s, const kj_expr *e, const kj_aggregate *of,
+                               const kj_operand *v, int n);
+kj_operand kj_vector_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v);
+
+/* ---- complex.c ---- */
+
+bool kj_is_complex(const kj_operand *v);
+/* Of two parts of one type that complex numbers have, or of two literals. */
+kj_operand kj_complex(kj_sema *s, kj_operand re, kj_operand im, kj_span span);
+/* Brings complex and real numbers to one complex type (that of `want`, when all are literals);
+ * false after an error. */
+bool kj_complex_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span,
+                      const char *what);
+/* *v as a `to`, where that widens; false where it doesn't, and *v is as it was. */
+bool kj_becomes_complex(kj_sema *s, kj_operand *v, const kj_aggregate *to, const char *what);
+kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate *of, kj_operand *v,
+                                int n);
+kj_operand kj_complex_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+kj_operand kj_complex_power(kj_sema *s, kj_operand a, kj_operand b, kj_dtype want, kj_span span);
+/* Of scalars: a builtin of one argument; one of two, both evaluated, to be used again. */
+kj_operand kj_real_call(kj_sema *s, kj_builtin id, kj_operand v);
+kj_operand kj_choose(kj_sema *s, kj_operand test, kj_operand yes, kj_operand no);
+
+/* ---- complex_math.c ---- */
+
+kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span);
+kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                              kj_operand *v, int n);
+kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *v);
+
+/* ---- array_field.c ---- */
+
+/* An array whose elements are KJ_FIXED, with their axes behind its own; one such element. */
+kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span);
+kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place);
+/* Nested tuples, or an array of that shape, as a value of that type. */
+kj_operand kj_fixed_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
+
+#endif
