@@ -222,7 +222,7 @@ lint: $(LIB_OBJECTS) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/identity.h ## layers,
 	@CHECK='$(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -pthread' CC=$(CC) BUILD=$(BUILD) tools/lint.sh
 
 format: ## lay the sources out as .clang-format says
-	clang-format -i $(C_FILES)
+	@clang-format -i $(C_FILES)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

@@ -117,8 +117,11 @@ static bool set_diagnostics(options *o, const char *value)
 
 static bool set_emit(options *o, const char *value)
 {
-    static const char *const forms[] = {"ast", "tast", "llvm", "llvm-opt", "asm", "ptx", "cubin"};
+    static const char *const forms[] = {"tokens", "ast", "tast", "uniform", "regions",
+                                        "llvm",   "opt", "asm",  "ptx",     "cubin"};
     size_t n = sizeof forms / sizeof *forms;
+    if (strcmp(value, "llvm-opt") == 0)
+        value = "opt"; /* its name up to version 0.1 */
     for (size_t i = 0; i < n; i++) {
         if (strcmp(value, forms[i]) == 0)
             o->emit = forms[i];

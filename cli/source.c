@@ -72,7 +72,7 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
 {
     kjit_compile_options c = {.opt_level = o->opt_level,
                               .no_contract = o->no_contract,
-                              .verify = o->emit != NULL,
+                              .verify = o->emit || getenv("KJIT_VERIFY"),
                               .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
                               .libdevice = libdevice,
                               .ftz = o->ftz,

@@ -1,5 +1,6 @@
-/* The pipeline of one specialisation: typed AST -> LLVM IR -> optimised IR -> object
- * or PTX. */
+/* The pipeline. Once a file, kj_read: text -> tokens -> AST -> declarations, every body checked. Once a
+ * specialisation, kj_compile: AST -> typed AST -> uniformity and regions -> LLVM IR -> optimised IR ->
+ * object or PTX. Each step does nothing after an error, or behind the stage that is wanted. */
 #include "compile.h"
 
 #include <setjmp.h>
@@ -12,46 +13,129 @@
 #include "target/target.h"
 #include "tast/tast.h"
 
-static bool keep(kj_code *out, const void *bytes, size_t size)
+const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_records *records, const kj_file **file)
 {
-    out->bytes = malloc(size + 1);
-    if (!out->bytes)
-        return false;
-    memcpy(out->bytes, bytes, size);
-    ((char *)out->bytes)[size] = 0;
-    out->size = size;
-    return true;
+    *file = kj_parse(arena, diag);
+    if (diag->errors) {
+        *file = NULL;
+        return NULL;
+    }
+    const kj_program *program = kj_sema_program(arena, diag, *file, records);
+    return diag->errors ? NULL : program;
 }
 
-static bool keep_text(kj_code *out, LLVMModuleRef module)
-{
-    char *text = LLVMPrintModuleToString(module);
-    bool kept = keep(out, text, strlen(text));
-    LLVMDisposeMessage(text);
-    return kept;
-}
+/* ---- A compilation ---- */
 
-/* What LLVM holds during a compilation. */
+/* What LLVM holds during one. */
 typedef struct unit {
     LLVMContextRef ctx;
     LLVMModuleRef module;
     LLVMBuilderRef code, allocas;
     LLVMDIBuilderRef lines;
-    const kj_source *source;
     kj_target target;
     char *complaint; /* LLVM's first, for LLVMDisposeMessage */
     int64_t stack;   /* bytes of the largest frame */
 } unit;
 
-static void unit_close(unit *s)
+/* One kernel of a compilation, and what is known of it. */
+typedef struct item {
+    kj_code *code;
+    const kj_tkernel *kernel;
+    kj_deps *deps;
+    kj_regions *regions; /* NULL for a GPU, whose threads need none */
+} item;
+
+typedef struct job {
+    kj_arena *arena;
+    kj_diag *diag;
+    const kj_compile_options *options;
+    kj_stage stage; /* the last that is wanted */
+    kj_code *out;   /* of n kernels; the first gets the bytes */
+    int n;
+    item *items; /* these and those they launch */
+    int nitems;
+    kj_text shown; /* the text of the stage */
+    unit unit;
+    char *error; /* what is wrong with the toolchain, for LLVMDisposeMessage; NULL: nothing */
+    bool over;
+} job;
+
+static void fail(job *j, char *error)
 {
-    kj_target_close(&s->target);
-    LLVMDisposeBuilder(s->code);
-    LLVMDisposeBuilder(s->allocas);
-    LLVMDisposeDIBuilder(s->lines);
-    LLVMDisposeModule(s->module);
-    LLVMContextDispose(s->ctx);
-    LLVMDisposeMessage(s->complaint);
+    if (!error)
+        return;
+    j->error = error;
+    j->over = true;
+}
+
+/* Is something wrong with the source? */
+static void stop_on_errors(job *j, int before)
+{
+    j->over |= j->diag->errors > before;
+}
+
+static void keep(job *j, const void *bytes, size_t size)
+{
+    char *kept = malloc(size + 1);
+    if (!kept) {
+        fail(j, kj_message_of("out of memory"));
+        return;
+    }
+    memcpy(kept, bytes, size);
+    kept[size] = 0;
+    j->out->bytes = kept;
+    j->out->size = size;
+}
+
+/* The text of a stage, if it is the one that is wanted, of one kernel behind the other. */
+static void show(job *j, kj_stage stage, const char *text)
+{
+    if (j->stage == stage)
+        kj_text_puts(&j->shown, text);
+}
+
+/* That was all, if it was. */
+static void shown(job *j, kj_stage stage)
+{
+    if (j->over || j->stage != stage)
+        return;
+    keep(j, j->shown.data, j->shown.size);
+    j->over = true;
+}
+
+static void show_module(job *j, kj_stage stage)
+{
+    if (j->over || j->stage != stage)
+        return;
+    char *text = kj_llvm_text(LLVMPrintModuleToString(j->unit.module));
+    keep(j, text, strlen(text));
+    LLVMDisposeMessage(text);
+    j->over = true;
+}
+
+/* In tests: what a stage has made, looked at. */
+static void check(job *j, const char *stage, const char *wrong)
+{
+    if (wrong && !j->over)
+        fail(j, kj_message_of(kj_arena_printf(j->arena, "after %s: %s", stage, wrong)));
+}
+
+static void check_module(job *j, const char *stage)
+{
+    char *wrong = j->options->verify && !j->over ? kj_target_verify(j->unit.module) : NULL;
+    check(j, stage, wrong);
+    LLVMDisposeMessage(wrong);
+}
+
+static void unit_close(unit *u)
+{
+    kj_target_close(&u->target);
+    LLVMDisposeBuilder(u->code);
+    LLVMDisposeBuilder(u->allocas);
+    LLVMDisposeDIBuilder(u->lines);
+    LLVMDisposeModule(u->module);
+    LLVMContextDispose(u->ctx);
+    LLVMDisposeMessage(u->complaint);
 }
 
 /* Without this one LLVM prints errors and ends the process. Of the CPU's entries it is also told
@@ -59,28 +143,27 @@ static void unit_close(unit *s)
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
     static const char frame[] = "stack frame size (";
-    unit *s = data;
+    unit *u = data;
     char *text = LLVMGetDiagInfoDescription(info);
     const char *at = strstr(text, frame);
     int64_t size = at ? strtoll(at + strlen(frame), NULL, 10) : 0;
-    s->stack = size > s->stack ? size : s->stack;
-    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError && !s->complaint)
-        s->complaint = text;
+    u->stack = size > u->stack ? size : u->stack;
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError && !u->complaint)
+        u->complaint = text;
     else
         LLVMDisposeMessage(text);
 }
 
-static void unit_open(unit *s, const char *name, const kj_source *source)
+static void unit_open(unit *u, const char *name)
 {
-    memset(s, 0, sizeof *s);
+    memset(u, 0, sizeof *u);
     kj_target_ready();
-    s->ctx = LLVMContextCreate();
-    LLVMContextSetDiagnosticHandler(s->ctx, on_diagnostic, s);
-    s->module = LLVMModuleCreateWithNameInContext(name, s->ctx);
-    s->code = LLVMCreateBuilderInContext(s->ctx);
-    s->allocas = LLVMCreateBuilderInContext(s->ctx);
-    s->lines = LLVMCreateDIBuilder(s->module);
-    s->source = source;
+    u->ctx = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(u->ctx, on_diagnostic, u);
+    u->module = LLVMModuleCreateWithNameInContext(name, u->ctx);
+    u->code = LLVMCreateBuilderInContext(u->ctx);
+    u->allocas = LLVMCreateBuilderInContext(u->ctx);
+    u->lines = LLVMCreateDIBuilder(u->module);
 }
 
 /* ---- What a launch must know ---- */
@@ -136,9 +219,9 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
     return info;
 }
 
-/* ---- The steps ---- */
+/* ---- AST -> typed AST ---- */
 
-/* Names the entries of the kernels that kernel i launches: kj_step$1, ... ; n are named already. */
+/* Names the entries of the kernels that a kernel launches: kj_step$1, ... ; n are named already. */
 static int name_children(kj_arena *arena, const kj_program *program, kj_code *out, int n)
 {
     for (kj_child *c = out->kernel->typed->children; c; c = c->next, out->nchildren++)
@@ -149,115 +232,6 @@ static int name_children(kj_arena *arena, const kj_program *program, kj_code *ou
         out->children[i++] =
             (kj_code){.entry = c->entry, .kernel = describe(arena, program, c->kernel)};
     return n;
-}
-
-static void refuse_large(kj_diag *diag, LLVMModuleRef module, const kj_code *out)
-{
-    int size = kj_target_largest(module);
-    if (size <= KJ_MAX_CODE)
-        return;
-    kj_message *m = kj_error(diag, out->kernel->span, "too-large",
-                             "'%s' is too large: %d instructions (at most %d)", out->kernel->name,
-                             size, KJ_MAX_CODE);
-    kj_hint(diag, m, "split it into several kernels");
-}
-
-/* Everything behind the typed AST of n kernels; gives what went wrong, for LLVMDisposeMessage.
- * After a message about the source there is no code. */
-static char *generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
-                      kj_stage stage, unit *s, kj_code *out, int n)
-{
-    char *error = kj_target_open(&s->target, options);
-    int errors = diag->errors;
-    if (error)
-        return error;
-    kj_target_describe(&s->target, s->module);
-    kj_entry_spec spec = {.module = s->module,
-                          .code = s->code,
-                          .allocas = s->allocas,
-                          .lines = s->lines,
-                          .vector = s->target.vector,
-                          .f16c = s->target.f16c,
-                          .sm = s->target.sm,
-                          .ftz = options->ftz,
-                          .source = s->source,
-                          .diag = diag};
-    for (int i = 0; i < n; i++) {
-        for (int k = -1; k < out[i].nchildren; k++) {
-            kj_code *code = k < 0 ? &out[i] : &out[i].children[k];
-            spec.entry = code->entry;
-            if (s->target.kind->gpu)
-                kj_lower_ptx(arena, &spec, code);
-            else
-                code->scratch = kj_lower_host(arena, code->kernel->typed, &spec);
-        }
-    }
-    if (diag->errors > errors)
-        return NULL;
-    refuse_large(diag, s->module, out);
-    if (diag->errors > errors)
-        return NULL;
-    if (stage == KJ_STAGE_LLVM)
-        return keep_text(out, s->module) ? NULL : kj_message_of("out of memory");
-    if ((error = kj_link_math(&s->target, s->module, options->libdevice)))
-        return error;
-    if ((error = kj_target_optimise(&s->target, s->module, options)))
-        return error;
-    if (s->target.kind->finish)
-        s->target.kind->finish(arena, diag, options, s->module, out, n);
-    if (diag->errors > errors)
-        return NULL;
-    if (stage == KJ_STAGE_OPT)
-        return keep_text(out, s->module) ? NULL : kj_message_of("out of memory");
-    LLVMMemoryBufferRef code;
-    LLVMCodeGenFileType type = stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile;
-    if ((error = kj_target_emit(&s->target, s->module, type, &code)))
-        return error;
-    bool kept = keep(out, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
-    LLVMDisposeMemoryBuffer(code);
-    if (!kept)
-        return kj_message_of("out of memory");
-    out->stack = s->stack;
-    if (s->stack > KJ_MAX_STACK) {
-        const kj_tkernel *k = out->kernel->typed;
-        kj_message *m = kj_error(diag, k->span, "too-large",
-                                 "'%s' has more values at once than there is stack for: %lld KiB",
-                                 k->name, (long long)(s->stack >> 10));
-        kj_hint(diag, m, "split it into several kernels");
-        kj_code_free(out);
-    }
-    return NULL;
-}
-
-/* `generate`, from which an arena without memory would leave past LLVM's objects. */
-static char *generate_guarded(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
-                              kj_stage stage, unit *s, kj_code *out, int n)
-{
-    jmp_buf here, *outer = arena->fail;
-    arena->fail = &here;
-    if (setjmp(here)) {
-        unit_close(s);
-        arena->fail = outer;
-        longjmp(*outer, 1);
-    }
-    char *error = generate(arena, diag, options, stage, s, out, n);
-    arena->fail = outer;
-    if (!error && s->complaint) {
-        kj_code_free(out);
-        error = kj_message_of(s->complaint);
-    }
-    return error;
-}
-
-static bool keep_trees(kj_arena *arena, kj_code *out, int n)
-{
-    const char *text = "";
-    for (int i = 0; i < n; i++)
-        for (int k = -1; k < out[i].nchildren; k++)
-            text = kj_arena_printf(
-                arena, "%s%s", text,
-                kj_tast_dump(arena, (k < 0 ? &out[i] : &out[i].children[k])->kernel->typed));
-    return keep(out, text, strlen(text));
 }
 
 /* *children counts the launched kernels of a module, for their names. */
@@ -274,48 +248,215 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
     return true;
 }
 
+/* ---- The steps behind it ---- */
+
+/* The kernels of the job, each before those it launches. */
+static void list_items(job *j)
+{
+    for (int i = 0; i < j->n; i++)
+        j->nitems += 1 + j->out[i].nchildren;
+    j->items = KJ_NEW_ARRAY(j->arena, item, (size_t)j->nitems + 1);
+    item *next = j->items;
+    for (int i = 0; i < j->n; i++) {
+        for (int k = -1; k < j->out[i].nchildren; k++) {
+            kj_code *code = k < 0 ? &j->out[i] : &j->out[i].children[k];
+            *next++ = (item){.code = code, .kernel = code->kernel->typed};
+        }
+    }
+}
+
+static void show_trees(job *j)
+{
+    for (int i = 0; i < j->nitems; i++) {
+        const kj_tkernel *kernel = j->items[i].kernel;
+        if (j->options->verify)
+            check(j, "tast", kj_tast_check(j->arena, kernel));
+        if (j->stage == KJ_STAGE_TAST)
+            show(j, KJ_STAGE_TAST, kj_tast_dump(j->arena, kernel));
+    }
+    shown(j, KJ_STAGE_TAST);
+}
+
+static void find_uniform(job *j)
+{
+    for (int i = 0; i < j->nitems && !j->over; i++) {
+        item *it = &j->items[i];
+        it->deps = kj_uniform(j->arena, it->kernel);
+        if (j->options->verify)
+            check(j, "uniform", kj_uniform_check(j->arena, it->kernel, it->deps));
+        if (j->stage == KJ_STAGE_UNIFORM)
+            show(j, KJ_STAGE_UNIFORM,
+                 kj_uniform_dump(j->arena, j->diag->source, it->kernel, it->deps));
+    }
+    shown(j, KJ_STAGE_UNIFORM);
+}
+
+static void cut_regions(job *j)
+{
+    int errors = j->diag->errors;
+    bool wanted = !j->options->arch || j->stage == KJ_STAGE_REGIONS;
+    for (int i = 0; i < j->nitems && !j->over && wanted; i++) {
+        item *it = &j->items[i];
+        it->regions = kj_cut(j->arena, it->kernel, it->deps);
+        kj_check_warps(j->diag, it->regions);
+        if (j->options->verify)
+            check(j, "regions", kj_regions_check(j->arena, it->kernel, it->deps, it->regions));
+        if (j->stage == KJ_STAGE_REGIONS)
+            show(j, KJ_STAGE_REGIONS,
+                 kj_regions_dump(j->arena, j->diag->source, it->kernel, it->regions));
+    }
+    stop_on_errors(j, errors);
+    shown(j, KJ_STAGE_REGIONS);
+}
+
+static void refuse_large(job *j)
+{
+    const kj_kernel_info *kernel = j->out->kernel;
+    int size = kj_target_largest(j->unit.module);
+    if (size <= KJ_MAX_CODE)
+        return;
+    kj_message *m = kj_error(j->diag, kernel->span, "too-large",
+                             "'%s' is too large: %d instructions (at most %d)", kernel->name, size,
+                             KJ_MAX_CODE);
+    kj_hint(j->diag, m, "split it into several kernels");
+    j->over = true;
+}
+
+static void lower(job *j)
+{
+    unit *u = &j->unit;
+    fail(j, kj_target_open(&u->target, j->options));
+    if (j->over)
+        return;
+    kj_target_describe(&u->target, u->module);
+    for (int i = 0; i < j->nitems; i++) {
+        const item *it = &j->items[i];
+        kj_entry_spec spec = {.module = u->module,
+                              .code = u->code,
+                              .allocas = u->allocas,
+                              .lines = u->lines,
+                              .entry = it->code->entry,
+                              .deps = it->deps,
+                              .regions = it->regions,
+                              .vector = u->target.vector,
+                              .f16c = u->target.f16c,
+                              .sm = u->target.sm,
+                              .ftz = j->options->ftz,
+                              .source = j->diag->source};
+        (u->target.kind->gpu ? kj_lower_gpu : kj_lower_cpu)(j->arena, &spec, it->code);
+    }
+    refuse_large(j);
+    check_module(j, "llvm");
+    show_module(j, KJ_STAGE_LLVM);
+}
+
+static void optimise(job *j)
+{
+    unit *u = &j->unit;
+    int errors = j->diag->errors;
+    if (!j->over)
+        fail(j, kj_link_math(&u->target, u->module, j->options->libdevice));
+    if (!j->over)
+        fail(j, kj_target_optimise(&u->target, u->module, j->options));
+    if (!j->over && u->target.kind->finish)
+        u->target.kind->finish(j->arena, j->diag, j->options, u->module, j->out, j->n);
+    stop_on_errors(j, errors);
+    check_module(j, "opt");
+    show_module(j, KJ_STAGE_OPT);
+}
+
+static void refuse_deep(job *j)
+{
+    const kj_kernel_info *kernel = j->out->kernel;
+    if (j->out->stack <= KJ_MAX_STACK)
+        return;
+    kj_message *m = kj_error(j->diag, kernel->span, "too-large",
+                             "'%s' has more values at once than there is stack for: %lld KiB",
+                             kernel->name, (long long)(j->out->stack >> 10));
+    kj_hint(j->diag, m, "split it into several kernels");
+    kj_code_free(j->out);
+}
+
+static void emit(job *j)
+{
+    LLVMMemoryBufferRef code;
+    LLVMCodeGenFileType type = j->stage == KJ_STAGE_ASM ? LLVMAssemblyFile : LLVMObjectFile;
+    if (!j->over)
+        fail(j, kj_target_emit(&j->unit.target, j->unit.module, type, &code));
+    if (j->over)
+        return;
+    keep(j, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+    LLVMDisposeMemoryBuffer(code);
+    j->out->stack = j->unit.stack;
+    refuse_deep(j);
+}
+
+/* The steps with LLVM, from which an arena without memory would leave past what LLVM holds. */
+static void make_code(job *j)
+{
+    jmp_buf here, *outer = j->arena->fail;
+    if (j->over)
+        return;
+    if (!kj_has_room())
+        kj_break(KJ_NO_ROOM, "out of memory");
+    unit_open(&j->unit, j->out->kernel->name);
+    j->arena->fail = &here;
+    if (setjmp(here)) {
+        unit_close(&j->unit);
+        j->arena->fail = outer;
+        longjmp(*outer, 1);
+    }
+    lower(j);
+    optimise(j);
+    emit(j);
+    j->arena->fail = outer;
+    if (!j->error && j->unit.complaint) {
+        kj_code_free(j->out);
+        j->error = kj_message_of(j->unit.complaint);
+    }
+    unit_close(&j->unit);
+}
+
+/* Code of the job's kernels, in one module. */
+static bool generate(job *j)
+{
+    const kj_kernel_info *first = j->out->kernel;
+    j->shown.arena = j->arena;
+    list_items(j);
+    show_trees(j);
+    find_uniform(j);
+    cut_regions(j);
+    make_code(j);
+    if (j->error) {
+        const char *text = kj_arena_printf(j->arena, "%s", j->error);
+        LLVMDisposeMessage(j->error);
+        kj_error(j->diag, first->span, "internal", "cannot compile '%s': %s", first->name, text);
+    }
+    return !j->error && j->out->bytes;
+}
+
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    const kj_kernel_decl *kernel, const kj_spec *spec, kj_code *out)
 {
     return specialise(arena, diag, program, kernel, spec, &(int){0}, out);
 }
 
-/* Code of n kernels in one module. */
-static bool generate_all(kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
-                         kj_stage stage, kj_code *out, int n)
-{
-    const kj_tkernel *first = out[0].kernel->typed;
-    unit s;
-    if (!kj_has_room())
-        kj_break(KJ_NO_ROOM, "out of memory");
-    unit_open(&s, first->name, diag->source);
-    char *error = generate_guarded(arena, diag, options, stage, &s, out, n);
-    unit_close(&s);
-    if (error) {
-        const char *text = kj_arena_printf(arena, "%s", error);
-        LLVMDisposeMessage(error);
-        kj_error(diag, first->span, "internal", "cannot compile '%s': %s", first->name, text);
-    }
-    return !error && out->bytes;
-}
-
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
                  kj_code *code)
 {
-    return generate_all(arena, diag, options, stage, code, 1);
+    job j = {.arena = arena, .diag = diag, .options = options, .stage = stage, .out = code, .n = 1};
+    return generate(&j);
 }
 
 bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
                     const kj_kernel_decl *const *kernels, const kj_spec *specs, int n,
                     const kj_compile_options *options, kj_stage stage, kj_code *out)
 {
-    for (int i = 0, children = 0; i < n; i++) {
+    job j = {.arena = arena, .diag = diag, .options = options, .stage = stage, .out = out, .n = n};
+    for (int i = 0, children = 0; i < n; i++)
         if (!specialise(arena, diag, program, kernels[i], &specs[i], &children, &out[i]))
             return false;
-    }
-    if (stage == KJ_STAGE_TAST)
-        return keep_trees(arena, out, n);
-    return generate_all(arena, diag, options, stage, out, n);
+    return generate(&j);
 }
 
 bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,

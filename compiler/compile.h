@@ -1,15 +1,21 @@
-/* The pipeline: text -> tokens -> AST -> typed AST -> LLVM IR -> host object or PTX.
+/* The pipeline: text -> tokens -> AST -> typed AST -> LLVM IR -> object or PTX.
  *
- * kj_program comes from kj_parse and kj_sema_program, once a file. kj_compile makes one
- * specialisation of one kernel into code for a target. The runtime loads and launches what comes
- * out and knows nothing of LLVM's IR. */
+ * kj_read makes a program of a file, once; kj_compile makes one specialisation of one of its kernels
+ * into code for a target. The runtime loads and launches what comes out and knows nothing of LLVM's
+ * IR. */
 #ifndef KJ_COMPILE_H
 #define KJ_COMPILE_H
 
 #include "kernel.h"
 
+typedef struct kj_file kj_file;
 typedef struct kj_program kj_program;
 typedef struct kj_kernel_decl kj_kernel_decl;
+
+/* Parses diag->source, and checks every body; NULL after an error. `file`: the AST, NULL when it is
+ * not one. */
+const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_records *records,
+                          const kj_file **file);
 
 /* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with
  * diag->errors > 0); what is wrong with the toolchain is an error at the kernel's name with code

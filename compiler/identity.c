@@ -63,5 +63,5 @@ const char *kj_identity(kj_arena *arena)
         kj_text_printf(&text, " ");
         dl_iterate_phdr(look, &b);
     }
-    return text.text;
+    return text.data;
 }

@@ -59,6 +59,8 @@ typedef struct kj_eval_env {
 
 typedef enum kj_stage {
     KJ_STAGE_TAST,
+    KJ_STAGE_UNIFORM,
+    KJ_STAGE_REGIONS,
     KJ_STAGE_LLVM,
     KJ_STAGE_OPT,
     KJ_STAGE_ASM,
@@ -68,7 +70,7 @@ typedef enum kj_stage {
 typedef struct kj_compile_options {
     int opt_level;    /* 0 .. 3 */
     bool no_contract; /* --fp-contract=off */
-    bool verify;      /* run LLVM's verifier (tests) */
+    bool verify;      /* look at what each stage has made */
     const char *cpu;  /* a level, or LLVM's name of a CPU; NULL: the CPU this runs on */
     /* A GPU in place of the host: "sm_90". ASM and OBJECT are then both PTX text. */
     const char *arch;

@@ -442,6 +442,11 @@ bound: %empty { $$ = NULL; } | expr ;
 
 %%
 
+const char *kj_token_name(int token)
+{
+    return yysymbol_name(YYTRANSLATE(token));
+}
+
 /* The parser's own complaint is only ever that its stack is full. */
 static void kj_yyerror(const kj_span *at, kj_parser *p, const char *message)
 {

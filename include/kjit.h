@@ -262,7 +262,7 @@ enum { KJIT_UNOPTIMISED = -1 };
 typedef struct kjit_compile_options {
     int opt_level;   /* 1 to 3; 0: the default, 3; KJIT_UNOPTIMISED: -O0 */
     int no_contract; /* 1: a*b + c rounds twice */
-    int verify;      /* 1: check the generated IR */
+    int verify;      /* 1: look at what each stage of the compiler makes; a mistake is KJIT_COMPILE */
     /* What kjit_module_emit compiles for: "sm_90" and the like; NULL: the context's device. */
     const char *arch;
     /* GPU: bitcode to take math functions from in place of the embedded library, the CUDA toolkit's
@@ -308,9 +308,9 @@ KJIT_API kjit_status kjit_module_set_const(kjit_module *mod, const char *name, k
 KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);
 
-/* Intermediate forms of every kernel (or the one named): what = "ast" (always the whole file),
- * "tast", "llvm", "llvm-opt", "asm"; for a GPU also "ptx", the same as "asm", and "cubin", which
- * takes a driver. *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes
+/* Intermediate forms of every kernel (or the one named): what = "tokens" and "ast" (always
+ * of the whole file), "tast", "uniform", "regions", "llvm", "opt", "asm"; for a GPU also "ptx", the
+ * same as "asm", and "cubin", which takes a driver. *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes
  * without the NUL. Generic types stand as f32, or i32 where only integers are allowed, const
  * parameters as their defaults or 1, arrays in C order and apart from one another; `block` may be
  * NULL: then (256, 1, 1). */

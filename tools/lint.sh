@@ -24,12 +24,12 @@ for compiler in "${CC:-gcc}" clang; do
     printf '%s\n' $checked | xargs -P "$(nproc)" -n 1 "$compiler" $CHECK -O2 -Werror -c -o /dev/null || failed=1
 done
 
-# Formats and letters depend on the locale of the program around the library: only text.c calls the C library for them.
+# Formats and letters depend on the locale of the program around the library: only c_locale.c calls the C library for them.
 echo "lint: locale"
 localised='(v?s?n?printf|v?asprintf|strto[dfl]d?|atof|v?sscanf|is(alpha|alnum|digit|space|print|xdigit|upper|lower)|to(lower|upper)|strn?casecmp|setlocale|uselocale)'
-if grep -nE "(^|[^_[:alnum:]])$localised\(" $(printf '%s\n' $texts | grep -E '^(compiler|runtime)/.*\.[chly]$' | grep -v '^compiler/base/text\.c$') |
+if grep -nE "(^|[^_[:alnum:]])$localised\(" $(printf '%s\n' $texts | grep -E '^(compiler|runtime)/.*\.[chly]$' | grep -v '^compiler/base/c_locale\.c$') |
     grep -vE '__attribute__|strtol\('; then
-    echo "  call those of compiler/base/text.h"
+    echo "  call those of compiler/base/c_locale.h"
     failed=1
 fi
 

@@ -40,4 +40,10 @@ void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
 /* The dependence of an expression. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);
 
+/* The sets as text, for --emit=uniform. */
+const char *kj_uniform_dump(kj_arena *arena, const kj_source *source, const kj_tkernel *kernel,
+                            const kj_deps *deps);
+/* For tests: what is wrong with them, or NULL. */
+const char *kj_uniform_check(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { FIRST_CHUNK = 16 << 10, LAST_CHUNK = 1 << 20 };
 
 typedef struct kj_arena_chunk {
@@ -28,7 +30,7 @@ typedef struct kj_intern {
     size_t capacity, count;
 } interns;
 
-static _Noreturn void out_of_memory(kj_arena *a)
+_Noreturn void kj_arena_exhausted(kj_arena *a)
 {
     longjmp(*a->fail, 1);
 }
@@ -60,7 +62,7 @@ static void *new_chunk(kj_arena *a, size_t size)
     size_t bytes = alone || size > usual ? size : usual;
     chunk *c = bytes <= SIZE_MAX - sizeof(chunk) ? calloc(1, sizeof(chunk) + bytes) : NULL;
     if (!c)
-        out_of_memory(a);
+        kj_arena_exhausted(a);
     c->size = bytes;
     if (alone) {
         c->next = a->chunks->next;
@@ -77,12 +79,12 @@ static void *new_chunk(kj_arena *a, size_t size)
 void *kj_arena_alloc(kj_arena *a, size_t size)
 {
     if (size > SIZE_MAX - alignof(max_align_t))
-        out_of_memory(a);
+        kj_arena_exhausted(a);
     if (!size)
         size = 1;
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     if (size > a->limit - a->used)
-        out_of_memory(a);
+        kj_arena_exhausted(a);
     a->used += size;
     if (size > (size_t)(a->end - a->next))
         return new_chunk(a, size);
@@ -94,19 +96,11 @@ void *kj_arena_alloc(kj_arena *a, size_t size)
 void *kj_arena_calloc(kj_arena *a, size_t n, size_t size)
 {
     if (size && n > SIZE_MAX / size)
-        out_of_memory(a);
+        kj_arena_exhausted(a);
     return kj_arena_alloc(a, n * size);
 }
 
 /* ---- Names ---- */
-
-static uint64_t hash_of(const char *text, size_t len)
-{
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
-    return h;
-}
 
 /* The slot that holds the name, or the free one where it belongs. */
 static interned *find(const interns *names, const char *text, size_t len, uint64_t hash)
@@ -137,7 +131,7 @@ const char *kj_intern(kj_arena *a, const char *text, size_t len)
         a->names = KJ_NEW(a, interns);
     if (a->names->count * 4 >= a->names->capacity * 3)
         grow(a, a->names);
-    uint64_t hash = hash_of(text, len);
+    uint64_t hash = kj_hash(text, len);
     interned *s = find(a->names, text, len, hash);
     if (!s->text) {
         char *copy = kj_arena_alloc(a, len + 1);
@@ -155,7 +149,7 @@ static size_t format_text(kj_arena *a, char *out, size_t size, const char *forma
 {
     int n = kj_vsnprintf(out, size, format, args);
     if (n < 0)
-        out_of_memory(a);
+        kj_arena_exhausted(a);
     return (size_t)n;
 }
 
@@ -181,45 +175,4 @@ char *kj_arena_printf(kj_arena *a, const char *format, ...)
     char *text = kj_arena_vprintf(a, format, args);
     va_end(args);
     return text;
-}
-
-/* Room for `len` more bytes and the NUL. */
-static void reserve(kj_text *t, size_t len)
-{
-    if (len >= SIZE_MAX / 2 - t->len)
-        out_of_memory(t->arena);
-    size_t need = t->len + len + 1;
-    if (need <= t->capacity)
-        return;
-    size_t capacity = need < 128 ? 256 : need * 2;
-    char *text = kj_arena_alloc(t->arena, capacity);
-    if (t->len)
-        memcpy(text, t->text, t->len);
-    t->text = text;
-    t->capacity = capacity;
-}
-
-void kj_text_put(kj_text *t, const char *bytes, size_t len)
-{
-    reserve(t, len);
-    memcpy(t->text + t->len, bytes, len);
-    t->len += len;
-    t->text[t->len] = '\0';
-}
-
-void kj_text_printf(kj_text *t, const char *format, ...)
-{
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    reserve(t, 0);
-    size_t len = format_text(t->arena, t->text + t->len, t->capacity - t->len, format, args);
-    if (len >= t->capacity - t->len) {
-        t->text[t->len] = '\0';
-        reserve(t, len);
-        format_text(t->arena, t->text + t->len, len + 1, format, again);
-    }
-    t->len += len;
-    va_end(again);
-    va_end(args);
 }

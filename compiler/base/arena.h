@@ -31,22 +31,12 @@ void *kj_arena_alloc(kj_arena *a, size_t size);
 #define KJ_NEW(arena, type) ((type *)kj_arena_alloc(arena, sizeof(type)))
 #define KJ_NEW_ARRAY(arena, type, n) ((type *)kj_arena_calloc(arena, n, sizeof(type)))
 void *kj_arena_calloc(kj_arena *a, size_t n, size_t size); /* the product is checked */
+_Noreturn void kj_arena_exhausted(kj_arena *a); /* out of memory: goes where `fail` says */
 
 /* The one copy of a name: equal names have equal pointers. */
 const char *kj_intern(kj_arena *a, const char *text, size_t len);
 
 char *kj_arena_printf(kj_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *kj_arena_vprintf(kj_arena *a, const char *format, va_list args);
-
-/* Text that grows at its end, in the arena: start from {.arena = a}; `text` is NUL-terminated,
- * NULL while empty. */
-typedef struct kj_text {
-    kj_arena *arena;
-    char *text;
-    size_t len, capacity;
-} kj_text;
-
-void kj_text_put(kj_text *t, const char *bytes, size_t len);
-void kj_text_printf(kj_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

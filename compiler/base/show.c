@@ -131,7 +131,7 @@ static void put_line(kj_text *t, const excerpt *x)
         if (c == 0xfffd || is_control(c))
             kj_text_printf(t, "\xef\xbf\xbd"); /* U+FFFD */
         else
-            kj_text_put(t, p, len);
+            kj_text_add(t, p, len);
         p += len;
     }
     kj_text_printf(t, x->cut_after ? "...\n" : "\n");
@@ -187,7 +187,7 @@ const char *kj_diag_text(const kj_diag *d)
 {
     kj_text t = {.arena = d->arena};
     sorted s = in_order(d);
-    kj_text_put(&t, "", 0);
+    kj_text_add(&t, "", 0);
     for (size_t i = 0; i < s.n; i++) {
         const kj_message *m = s.messages[i];
         put_place(&t, d->source, m->span, severity_name(m->severity), m->text, m->hint);
@@ -197,7 +197,7 @@ const char *kj_diag_text(const kj_diag *d)
     if (d->full)
         kj_text_printf(&t, "%s: too many errors, the first %d are shown\n", d->source->name,
                        KJ_MAX_ERRORS);
-    return t.text;
+    return t.data;
 }
 
 /* ---- JSON ---- */
@@ -214,7 +214,7 @@ static void put_string(kj_text *t, const char *text)
         else if (c < 0x20 || c == 0x7f || c == 0xfffd)
             kj_text_printf(t, "\\u%04x", c);
         else
-            kj_text_put(t, text, len);
+            kj_text_add(t, text, len);
         text += len;
     }
     kj_text_printf(t, "\"");
@@ -239,7 +239,7 @@ const char *kj_diag_json(const kj_diag *d)
 {
     kj_text t = {.arena = d->arena};
     sorted s = in_order(d);
-    kj_text_put(&t, "", 0);
+    kj_text_add(&t, "", 0);
     for (size_t i = 0; i < s.n; i++) {
         const kj_message *m = s.messages[i];
         kj_text_printf(&t, "{\"file\":");
@@ -259,5 +259,5 @@ const char *kj_diag_json(const kj_diag *d)
         }
         kj_text_printf(&t, "}\n");
     }
-    return t.text;
+    return t.data;
 }

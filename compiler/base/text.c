@@ -1,64 +1,89 @@
-/* The C library's formats and numbers, in the locale "C" and rounded to nearest. */
+/* A growing text. */
 #include "base/text.h"
 
-#include "base/float_env.h"
-
-#include <locale.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-static locale_t c_locale(void)
+#include "base/arena.h"
+
+static char *grown(const kj_text *t, size_t capacity)
 {
-    return newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the C library has it ready */
+    if (!t->arena)
+        return realloc(t->data, capacity);
+    char *data = kj_arena_alloc(t->arena, capacity);
+    if (t->size)
+        memcpy(data, t->data, t->size);
+    return data;
 }
 
-int kj_vsnprintf(char *out, size_t size, const char *format, va_list args)
+/* Room for `more` bytes and the NUL. */
+static bool reserve(kj_text *t, size_t more)
 {
-    locale_t c = c_locale();
-    if (!c)
-        return -1;
-    locale_t before = uselocale(c);
-    kj_float_env env = kj_float_enter();
-    int n = vsnprintf(out, size, format, args);
-    kj_float_leave(env);
-    uselocale(before);
-    freelocale(c);
-    return n;
+    if (t->failed)
+        return false;
+    if (t->capacity - t->size > more)
+        return true;
+    bool fits = more < SIZE_MAX / 4 && t->size < SIZE_MAX / 4;
+    size_t need = t->size + more + 1;
+    size_t capacity = fits ? (need < 64 ? 128 : need * 2) : SIZE_MAX / 2;
+    char *data = grown(t, capacity);
+    t->failed = !data;
+    if (!data)
+        return false;
+    t->data = data;
+    t->capacity = capacity;
+    return true;
 }
 
-int kj_snprintf(char *out, size_t size, const char *format, ...)
+void kj_text_add(kj_text *t, const char *text, size_t size)
+{
+    if (!reserve(t, size))
+        return;
+    memcpy(t->data + t->size, text, size);
+    t->size += size;
+    t->data[t->size] = '\0';
+}
+
+void kj_text_puts(kj_text *t, const char *text)
+{
+    kj_text_add(t, text, strlen(text));
+}
+
+/* Formats into what room there is; returns the size that the whole takes, -1 out of memory. */
+static int format_into(kj_text *t, const char *format, va_list args)
+{
+    return kj_vsnprintf(t->data + t->size, t->capacity - t->size, format, args);
+}
+
+void kj_text_vprintf(kj_text *t, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int size = reserve(t, 0) ? format_into(t, format, args) : -1;
+    if (size >= 0 && (size_t)size >= t->capacity - t->size) {
+        t->data[t->size] = '\0';
+        size = reserve(t, (size_t)size) ? format_into(t, format, again) : -1;
+    }
+    va_end(again);
+    if (size >= 0)
+        t->size += (size_t)size;
+    else if (t->arena)
+        kj_arena_exhausted(t->arena);
+    else
+        t->failed = true;
+}
+
+void kj_text_printf(kj_text *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = kj_vsnprintf(out, size, format, args);
+    kj_text_vprintf(t, format, args);
     va_end(args);
-    return n;
 }
 
-double kj_strtod(const char *text, char **end)
+void kj_text_free(kj_text *t)
 {
-    locale_t c = c_locale();
-    if (end)
-        *end = (char *)(size_t)text;
-    if (!c)
-        return 0;
-    kj_float_env env = kj_float_enter();
-    double value = strtod_l(text, end, c);
-    kj_float_leave(env);
-    freelocale(c);
-    return value;
-}
-
-float kj_strtof(const char *text, char **end)
-{
-    locale_t c = c_locale();
-    if (end)
-        *end = (char *)(size_t)text;
-    if (!c)
-        return 0;
-    kj_float_env env = kj_float_enter();
-    float value = strtof_l(text, end, c);
-    kj_float_leave(env);
-    freelocale(c);
-    return value;
+    free(t->data);
+    *t = (kj_text){0};
 }

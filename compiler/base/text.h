@@ -1,6 +1,5 @@
-/* Numbers and letters as text, the same in whatever locale the program around the library has set: a
- * decimal point is a point, and letters are those of ASCII. What else a format does is the C
- * library's. No other file of the library calls its functions for that. */
+/* Text that grows at its end, in an arena or by malloc: written on without looking. The "C" locale's,
+ * whichever the program around the library has set. */
 #ifndef KJ_TEXT_H
 #define KJ_TEXT_H
 
@@ -8,32 +7,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* As snprintf and vsnprintf; without memory for a locale they give -1. */
-int kj_snprintf(char *out, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-int kj_vsnprintf(char *out, size_t size, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
+#include "base/c_locale.h"
 
-/* As strtod and strtof; without memory for a locale nothing is read, and the number is 0. */
-double kj_strtod(const char *text, char **end);
-float kj_strtof(const char *text, char **end);
+/* Begins as {0}, or as {.arena = a}. NUL-terminated; NULL while it is empty. Out of memory, that of an
+ * arena goes where its arena's does; the other sets `failed`, to be looked at in the end, and stays as
+ * it is. */
+typedef struct kj_text {
+    struct kj_arena *arena; /* NULL: malloc */
+    char *data;
+    size_t size, capacity;
+    bool failed;
+} kj_text;
 
-static inline char kj_to_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-static inline bool kj_is_letter(char c)
-{
-    return kj_to_lower(c) >= 'a' && kj_to_lower(c) <= 'z';
-}
-static inline bool kj_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-/* In names, after their first letter. */
-static inline bool kj_is_word(char c)
-{
-    return kj_is_letter(c) || kj_is_digit(c) || c == '_';
-}
+void kj_text_add(kj_text *t, const char *text, size_t size);
+void kj_text_puts(kj_text *t, const char *text);
+void kj_text_printf(kj_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void kj_text_vprintf(kj_text *t, const char *format, va_list args);
+void kj_text_free(kj_text *t); /* of one by malloc */
 
 #endif

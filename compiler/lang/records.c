@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/c_locale.h"
 #include "lang/types.h"
 
 typedef struct entry {

@@ -174,6 +174,9 @@ typedef struct kj_file {
 /* Parses the source of `diag`; errors are reported there. Never NULL. */
 kj_file *kj_parse(kj_arena *arena, kj_diag *diag);
 
+/* The tokens as the parser gets them, a line each: line and column, what it is, its text. Of what
+ * cannot be read it has what was meant, or nothing. */
+const char *kj_tokens_dump(kj_arena *arena, const kj_source *source);
 /* The tree as an indented listing, for --emit=ast and tests; in the arena. */
 const char *kj_ast_dump(kj_arena *arena, const kj_file *file);
 

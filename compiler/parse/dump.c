@@ -14,7 +14,7 @@ static void dump_stmts(dump *d, const char *role, const kj_stmt *s);
 
 static void put(dump *d, const char *text)
 {
-    kj_text_put(&d->text, text, strlen(text));
+    kj_text_puts(&d->text, text);
 }
 
 /* Begins a line: the indentation, and what part of the node above it is. */
@@ -51,7 +51,7 @@ static void dump_string(dump *d, const char *text, size_t len)
         else if (c < 0x20 || c == 0x7f)
             kj_text_printf(&d->text, "\\x%02x", c);
         else
-            kj_text_put(&d->text, &text[i], 1);
+            kj_text_add(&d->text, &text[i], 1);
     }
     put(d, "\"\n");
 }
@@ -328,8 +328,8 @@ static void dump_item(dump *d, const kj_item *item)
 const char *kj_ast_dump(kj_arena *arena, const kj_file *file)
 {
     dump d = {.text = {.arena = arena}};
-    kj_text_put(&d.text, "", 0);
+    kj_text_add(&d.text, "", 0);
     for (const kj_item *item = file->items; item; item = item->next)
         dump_item(&d, item);
-    return d.text.text;
+    return d.text.data;
 }

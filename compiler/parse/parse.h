@@ -174,6 +174,8 @@ void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
 /* Likewise: nested too deeply. `of` is what there are more than KJ_MAX_DEPTH of, or NULL. */
 void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of);
 
+/* What a token is called in messages. */
+const char *kj_token_name(int token);
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,
                      int n);

@@ -248,15 +248,18 @@ static char *run(kj_target *t, LLVMModuleRef module, const char *pipeline)
     return message_of(error);
 }
 
+char *kj_target_verify(LLVMModuleRef module)
+{
+    char *error = NULL;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &error))
+        return error;
+    LLVMDisposeMessage(error);
+    return NULL;
+}
+
 char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options)
 {
     int level = options->opt_level < 0 || options->opt_level > 3 ? 3 : options->opt_level;
-    if (options->verify) {
-        char *error = NULL;
-        if (LLVMVerifyModule(module, LLVMReturnStatusAction, &error))
-            return error;
-        LLVMDisposeMessage(error);
-    }
     bool large = level > 0 && largest(t, module, one) > t->kind->large_code;
     char *error = run(t, module, large ? t->kind->large : t->kind->pipelines[level]);
     /* loops are written out by now */

@@ -55,7 +55,8 @@ char *kj_message_of(const char *text); /* a copy, for LLVMDisposeMessage; as kj_
 /* All but `kj_target_close` leave what they find to it, also when they fail. */
 char *kj_target_open(kj_target *t, const kj_compile_options *options);
 void kj_target_describe(kj_target *t, LLVMModuleRef module); /* triple and data layout */
-int kj_target_largest(LLVMModuleRef module); /* instructions of its largest function */
+int kj_target_largest(LLVMModuleRef module);  /* instructions of its largest function */
+char *kj_target_verify(LLVMModuleRef module); /* what LLVM finds wrong with it */
 char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options);
 char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,
                      LLVMMemoryBufferRef *out);

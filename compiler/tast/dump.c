@@ -10,9 +10,7 @@
 #include "tast/tast.h"
 
 typedef struct text {
-    kj_arena *arena;
-    char *bytes;
-    size_t len, cap;
+    kj_text out;
     int indent;
 } text;
 
@@ -22,19 +20,8 @@ static void put(text *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *piece = kj_arena_vprintf(t->arena, format, args);
+    kj_text_vprintf(&t->out, format, args);
     va_end(args);
-    size_t n = strlen(piece);
-    if (t->len + n + 1 > t->cap) {
-        size_t cap = (t->len + n + 1) * 2;
-        char *grown = kj_arena_alloc(t->arena, cap);
-        if (t->len)
-            memcpy(grown, t->bytes, t->len);
-        t->bytes = grown;
-        t->cap = cap;
-    }
-    memcpy(t->bytes + t->len, piece, n + 1);
-    t->len += n;
 }
 
 static void line(text *t)
@@ -337,7 +324,7 @@ static void put_params(text *t, const kj_tkernel *k)
 
 const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *k)
 {
-    text t = {.arena = arena};
+    text t = {.out.arena = arena};
     if (k->launch_bounds[0])
         put(&t, "@launch_bounds(%d, %d) ", k->launch_bounds[0], k->launch_bounds[1]);
     if (k->max_registers)
@@ -360,5 +347,5 @@ const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *k)
     t.indent--;
     put_stmts(&t, k->body->body);
     put(&t, "}\n");
-    return t.bytes;
+    return t.out.data;
 }

@@ -20,7 +20,7 @@
  *   - Evaluation order is left to right; only atomics, stores, and calls of type KJ_VOID (fences
  *     and the like) have effects. Calls with how == WARP depend on which threads run: they stay
  *     under the conditions they were written under.
- * Arena-allocated, immutable once built, but for `mark` fields that a lowering owns. */
+ * Arena-allocated, immutable once built, but for `mark` fields, which kj_uniform fills. */
 #ifndef KJ_TAST_H
 #define KJ_TAST_H
 
@@ -104,6 +104,12 @@ typedef enum kj_texpr_kind {
  * has its array's offset and strides as operands; an inlined call has none. */
 enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);
+/* Goes through the statements [s, end), whatever is within them, in the order of evaluation: calls
+ * `visit` for each statement (e is NULL) before its parts, and for each expression, which belongs to
+ * s, before its operands. A visit that returns false is the last; returns what the last one did. */
+typedef bool kj_visit(void *ctx, const kj_tstmt *s, const kj_texpr *e);
+bool kj_walk(const kj_tstmt *s, const kj_tstmt *end, kj_visit *visit, void *ctx);
+bool kj_walk_expr(const kj_tstmt *s, const kj_texpr *e, kj_visit *visit, void *ctx);
 /* The first operation of a warp in the statements [s, end), at any depth; NULL when there is none.
  */
 const kj_texpr *kj_warp_operation(const kj_tstmt *s, const kj_tstmt *end);
@@ -140,7 +146,7 @@ struct kj_tblock {
     const char *name; /* of the function */
     bool leaves;      /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
     bool barrier;     /* holds a KJ_TS_BARRIER, at any depth */
-    uint8_t mark;     /* a lowering's own: how its leaves diverge (uniform.h) */
+    uint8_t mark;     /* how its leaves diverge (uniform.h) */
 };
 
 typedef enum kj_tstmt_kind {
@@ -170,7 +176,7 @@ struct kj_tstmt {
     kj_span span;
     kj_tstmt *next;
     bool barrier; /* a KJ_TS_BARRIER stands in it, at any depth */
-    uint8_t mark; /* a lowering's own: of loops, how their iterations diverge (uniform.h) */
+    uint8_t mark; /* of loops, how their iterations diverge (uniform.h) */
     /* clang-format off */
     union {
         struct { kj_var *var; kj_texpr *init; } decl;
@@ -244,5 +250,8 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out);
 
 /* The typed AST as an indented listing, for --emit=tast and tests. */
 const char *kj_tast_dump(kj_arena *arena, const kj_tkernel *kernel);
+
+/* For tests: what is wrong with it, or NULL. */
+const char *kj_tast_check(kj_arena *arena, const kj_tkernel *kernel);
 
 #endif

@@ -59,68 +59,99 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
     return n;
 }
 
+/* ---- Visits ---- */
+
+typedef struct walk {
+    kj_visit *visit;
+    void *ctx;
+} walk;
+
+static bool walk_expr(const walk *w, const kj_tstmt *s, const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool on = w->visit(w->ctx, s, e);
+    for (int i = 0, n = kj_operands(e, operands); i < n && on; i++)
+        on = walk_expr(w, s, operands[i]);
+    return on &&
+           (e->kind != KJ_TE_INLINE || kj_walk(e->u.inline_.block->body, NULL, w->visit, w->ctx));
+}
+
+static bool walk_values(const walk *w, const kj_tstmt *s, kj_texpr *const *values, int n)
+{
+    bool on = true;
+    for (int i = 0; i < n && on; i++)
+        on = walk_expr(w, s, values[i]);
+    return on;
+}
+
+static bool walk_store(const walk *w, const kj_tstmt *s)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool on = true;
+    for (int i = 0, n = add_access(s->u.store.array, s->u.store.index, operands); i < n && on; i++)
+        on = walk_expr(w, s, operands[i]);
+    return on && walk_expr(w, s, s->u.store.value);
+}
+
+static bool walk_list(const walk *w, const kj_tstmt *s)
+{
+    return kj_walk(s, NULL, w->visit, w->ctx);
+}
+
+static bool walk_stmt(const walk *w, const kj_tstmt *s)
+{
+    switch (s->kind) {
+    case KJ_TS_DECL: return !s->u.decl.init || walk_expr(w, s, s->u.decl.init);
+    case KJ_TS_ASSIGN: return walk_expr(w, s, s->u.assign.value);
+    case KJ_TS_STORE: return walk_store(w, s);
+    case KJ_TS_EXPR: return walk_expr(w, s, s->u.expr);
+    case KJ_TS_IF:
+        return walk_expr(w, s, s->u.if_.test) && walk_list(w, s->u.if_.yes) &&
+               walk_list(w, s->u.if_.no);
+    case KJ_TS_FOR:
+        return walk_expr(w, s, s->u.for_.start) && walk_expr(w, s, s->u.for_.stop) &&
+               walk_expr(w, s, s->u.for_.step) && walk_list(w, s->u.for_.body);
+    case KJ_TS_WHILE: return walk_expr(w, s, s->u.while_.test) && walk_list(w, s->u.while_.body);
+    case KJ_TS_INLINE: return walk_list(w, s->u.block->body);
+    case KJ_TS_REPORT: return walk_values(w, s, s->u.report.values, s->u.report.site->nvalues);
+    case KJ_TS_LAUNCH: return walk_values(w, s, s->u.launch.values, s->u.launch.nvalues);
+    case KJ_TS_BARRIER: return !s->u.barrier.arg || walk_expr(w, s, s->u.barrier.arg);
+    case KJ_TS_ARRAY:
+    case KJ_TS_BREAK:
+    case KJ_TS_CONTINUE:
+    case KJ_TS_LEAVE: break;
+    }
+    return true;
+}
+
+bool kj_walk(const kj_tstmt *s, const kj_tstmt *end, kj_visit *visit, void *ctx)
+{
+    walk w = {visit, ctx};
+    for (; s != end; s = s->next)
+        if (!visit(ctx, s, NULL) || !walk_stmt(&w, s))
+            return false;
+    return true;
+}
+
+bool kj_walk_expr(const kj_tstmt *s, const kj_texpr *e, kj_visit *visit, void *ctx)
+{
+    return walk_expr(&(walk){visit, ctx}, s, e);
+}
+
 /* ---- Operations of a warp ---- */
 
-static const kj_texpr *in_expr(const kj_texpr *e)
+static bool find_warp(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    const kj_texpr *operands[KJ_MAX_OPERANDS], *found = NULL;
-    if (e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_WARP)
-        return e;
-    if (e->kind == KJ_TE_INLINE)
-        return kj_warp_operation(e->u.inline_.block->body, NULL);
-    for (int i = 0, n = kj_operands(e, operands); i < n && !found; i++)
-        found = in_expr(operands[i]);
-    return found;
-}
-
-static const kj_texpr *in_store(const kj_tstmt *s)
-{
-    const kj_texpr *out[KJ_MAX_OPERANDS], *found = in_expr(s->u.store.value);
-    for (int i = 0, n = add_access(s->u.store.array, s->u.store.index, out); i < n && !found; i++)
-        found = in_expr(out[i]);
-    return found;
-}
-
-static const kj_texpr *in_values(kj_texpr *const *values, int n)
-{
-    const kj_texpr *found = NULL;
-    for (int i = 0; i < n && !found; i++)
-        found = in_expr(values[i]);
-    return found;
-}
-
-static const kj_texpr *in_stmt(const kj_tstmt *s)
-{
-    const kj_texpr *found = NULL;
-    switch (s->kind) {
-    case KJ_TS_DECL: return s->u.decl.init ? in_expr(s->u.decl.init) : NULL;
-    case KJ_TS_ASSIGN: return in_expr(s->u.assign.value);
-    case KJ_TS_STORE: return in_store(s);
-    case KJ_TS_EXPR: return in_expr(s->u.expr);
-    case KJ_TS_IF:
-        found = in_expr(s->u.if_.test);
-        found = found ? found : kj_warp_operation(s->u.if_.yes, NULL);
-        return found ? found : kj_warp_operation(s->u.if_.no, NULL);
-    case KJ_TS_FOR:
-        found = in_expr(s->u.for_.start);
-        found = found ? found : in_expr(s->u.for_.stop);
-        found = found ? found : in_expr(s->u.for_.step);
-        return found ? found : kj_warp_operation(s->u.for_.body, NULL);
-    case KJ_TS_WHILE:
-        found = in_expr(s->u.while_.test);
-        return found ? found : kj_warp_operation(s->u.while_.body, NULL);
-    case KJ_TS_INLINE: return kj_warp_operation(s->u.block->body, NULL);
-    case KJ_TS_REPORT: return in_values(s->u.report.values, s->u.report.site->nvalues);
-    case KJ_TS_LAUNCH: return in_values(s->u.launch.values, s->u.launch.nvalues);
-    case KJ_TS_BARRIER: return s->u.barrier.arg ? in_expr(s->u.barrier.arg) : NULL;
-    default: return NULL;
-    }
+    (void)s;
+    const kj_texpr **found = ctx;
+    if (e && e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_WARP)
+        *found = e;
+    return !*found;
 }
 
 const kj_texpr *kj_warp_operation(const kj_tstmt *s, const kj_tstmt *end)
 {
     const kj_texpr *found = NULL;
-    for (; s != end && !found; s = s->next)
-        found = in_stmt(s);
+    kj_walk(s, end, find_warp, &found);
     return found;
 }

@@ -29,13 +29,13 @@ typedef struct form {
 
 typedef struct printer {
     const kjit_array *a;
-    kj_str *out;
+    kj_text *out;
     bool summary;
     int cuts; /* axes that a summary cuts */
     form forms[2];
     int nforms;
-    kj_str line; /* of a row, being filled */
-    size_t skip; /* columns of it that are written already */
+    kj_text line; /* of a row, being filled */
+    size_t skip;  /* columns of it that are written already */
     /* of records: */
     struct printer *fields; /* each of a view of the field */
     int nfields;
@@ -212,63 +212,63 @@ static void put_word(const printer *p, const char *at, char buf[WORD])
 
 /* ---- Records: (1., [0, 2]), each field in a form of its own ---- */
 
-static void put_element(const printer *p, const char *at, kj_str *t);
+static void put_element(const printer *p, const char *at, kj_text *t);
 
 /* The elements of an array in a record, along its axis `axis`. */
-static void put_list(const printer *p, int axis, const char *at, kj_str *t)
+static void put_list(const printer *p, int axis, const char *at, kj_text *t)
 {
     if (axis == p->a->ndim) {
         put_element(p, at, t);
         return;
     }
-    kj_str_puts(t, "[");
+    kj_text_puts(t, "[");
     for (int64_t i = 0; i < p->a->shape[axis]; i++) {
-        kj_str_puts(t, i > 0 ? ", " : "");
+        kj_text_puts(t, i > 0 ? ", " : "");
         put_list(p, axis + 1, at + i * p->a->strides[axis], t);
     }
-    kj_str_puts(t, "]");
+    kj_text_puts(t, "]");
 }
 
-static void put_element(const printer *p, const char *at, kj_str *t)
+static void put_element(const printer *p, const char *at, kj_text *t)
 {
     char word[WORD];
     if (!p->nfields) {
         put_word(p, at, word);
-        kj_str_puts(t, word);
+        kj_text_puts(t, word);
         return;
     }
-    kj_str_puts(t, "(");
+    kj_text_puts(t, "(");
     for (int i = 0; i < p->nfields; i++) {
-        kj_str_puts(t, i > 0 ? ", " : "");
+        kj_text_puts(t, i > 0 ? ", " : "");
         put_list(&p->fields[i], p->a->ndim, at + p->fields[i].offset, t);
     }
-    kj_str_puts(t, p->nfields == 1 ? ",)" : ")");
+    kj_text_puts(t, p->nfields == 1 ? ",)" : ")");
 }
 
-static void spaces(kj_str *t, int n)
+static void spaces(kj_text *t, int n)
 {
-    kj_str_printf(t, "%*s", n, "");
+    kj_text_printf(t, "%*s", n, "");
 }
 
 static void put_line(printer *p)
 {
     if (p->line.size > p->skip)
-        kj_str_add(p->out, p->line.data + p->skip, p->line.size - p->skip);
+        kj_text_add(p->out, p->line.data + p->skip, p->line.size - p->skip);
     p->line.size = p->skip = 0;
 }
 
 /* Adds a word to the line, or first writes the line out where the word would pass the width. */
 static void extend(printer *p, const char *word, int width, int indent)
 {
-    kj_str *line = &p->line;
+    kj_text *line = &p->line;
     if ((int)(line->size + strlen(word)) > width && (int)line->size > indent) {
         while (line->size > 0 && line->data[line->size - 1] == ' ')
             line->size--;
         put_line(p);
-        kj_str_puts(p->out, "\n");
+        kj_text_puts(p->out, "\n");
         spaces(line, indent);
     }
-    kj_str_puts(line, word);
+    kj_text_puts(line, word);
 }
 
 /* One row; `indent` columns are already on its first line. */
@@ -280,17 +280,17 @@ static void put_row(printer *p, const char *at, int indent, int width)
     p->skip = (size_t)indent;
     for (int64_t i = 0; i < n; i++) {
         if (!first)
-            kj_str_puts(&p->line, " ");
+            kj_text_puts(&p->line, " ");
         if (cut(p, p->a->ndim - 1) && i == EDGE) {
             extend(p, "...", width - 1, indent);
-            kj_str_puts(&p->line, " ");
+            kj_text_puts(&p->line, " ");
             i = n - EDGE;
         }
-        kj_str word = {0};
+        kj_text word = {0};
         put_element(p, at + i * stride, &word);
         extend(p, word.data ? word.data : "", width - 1, indent);
         p->out->failed |= word.failed;
-        kj_str_free(&word);
+        kj_text_free(&word);
         first = false;
     }
     put_line(p);
@@ -299,24 +299,24 @@ static void put_row(printer *p, const char *at, int indent, int width)
 static void put_axis(printer *p, int axis, const char *at, int indent, int width)
 {
     const kjit_array *a = p->a;
-    kj_str_puts(p->out, "[");
+    kj_text_puts(p->out, "[");
     if (axis == a->ndim - 1) {
         put_row(p, at, indent, width);
     } else {
         for (int64_t i = 0; i < a->shape[axis]; i++) {
             for (int k = axis; i > 0 && k < a->ndim - 1; k++)
-                kj_str_puts(p->out, "\n");
+                kj_text_puts(p->out, "\n");
             if (i > 0)
                 spaces(p->out, indent);
             if (cut(p, axis) && i == EDGE) {
-                kj_str_puts(p->out, "...");
+                kj_text_puts(p->out, "...");
                 i = a->shape[axis] - EDGE - 1;
                 continue;
             }
             put_axis(p, axis + 1, at + i * a->strides[axis], indent + 1, width - 1);
         }
     }
-    kj_str_puts(p->out, "]");
+    kj_text_puts(p->out, "]");
 }
 
 static void free_printer(printer *p)
@@ -326,7 +326,7 @@ static void free_printer(printer *p)
         free_printer(&p->fields[i]);
     }
     free(p->fields);
-    kj_str_free(&p->line);
+    kj_text_free(&p->line);
 }
 
 /* Finds the forms of the elements, and of their fields. */
@@ -358,10 +358,10 @@ static kjit_status prepare(printer *p, kjit_array *a, bool summary, int cuts)
     return status;
 }
 
-static kjit_status put_array(kjit_array *a, kj_str *out)
+static kjit_status put_array(kjit_array *a, kj_text *out)
 {
     if (a->size == 0) {
-        kj_str_puts(out, "[]");
+        kj_text_puts(out, "[]");
         return KJIT_OK;
     }
     printer p = {.out = out};
@@ -371,7 +371,7 @@ static kjit_status put_array(kjit_array *a, kj_str *out)
     else if (status == KJIT_OK && p.nfields)
         put_element(&p, a->data, out);
     else if (status == KJIT_OK)
-        kj_str_puts(out, kj_scalar_text(a->dtype, a->data, (char[KJ_SCALAR_TEXT]){0}));
+        kj_text_puts(out, kj_scalar_text(a->dtype, a->data, (char[KJ_SCALAR_TEXT]){0}));
     out->failed |= p.line.failed;
     free_printer(&p);
     return status;
@@ -388,13 +388,13 @@ kjit_status kjit_array_format(kjit_array *a, char **out)
         status = kj_array_numbers(&host);
     if (status != KJIT_OK)
         return status;
-    kj_str text = {0};
+    kj_text text = {0};
     kj_float_env env = kj_float_enter();
     status = put_array(host, &text);
     kj_float_leave(env);
     kjit_array_free(host);
     if (status != KJIT_OK || text.failed) {
-        kj_str_free(&text);
+        kj_text_free(&text);
         return status != KJIT_OK ? status : kj_no_memory(a->ctx);
     }
     *out = text.data;

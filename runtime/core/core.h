@@ -17,7 +17,7 @@
 #include "base/float_env.h"
 #include "base/guard.h"
 #include "base/room.h"
-#include "base/str.h"
+#include "base/text.h"
 #include "core/handle.h"
 #include "device/device.h"
 
@@ -156,7 +156,7 @@ struct kjit_context {
     kjit_allocator allocator;
     kj_pendings pendings;
     kj_printer printer; /* under the lock, like what waits for it */
-    kj_str printed;
+    kj_text printed;
     atomic_bool has_printed;
     pthread_mutex_t print_lock; /* held while the print function is called or exchanged */
     pthread_mutex_t run_lock;   /* run blocks take turns: each has its own print function */

@@ -22,13 +22,13 @@ static void note(kjit_context *ctx, char *text)
 
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
 {
-    kj_str t = {0};
+    kj_text t = {0};
     va_list args;
     va_start(args, format);
-    kj_str_vprintf(&t, format, args);
+    kj_text_vprintf(&t, format, args);
     va_end(args);
     if (t.failed) {
-        kj_str_free(&t);
+        kj_text_free(&t);
         note(ctx, NULL);
         return KJIT_NO_MEMORY;
     }

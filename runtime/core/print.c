@@ -10,10 +10,10 @@
 static void flush(kjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->lock);
-    kj_str text = ctx->printed;
+    kj_text text = ctx->printed;
     kj_printer printer = ctx->printer;
     static const char lost[] = "(lines of kernels are lost: out of memory)\n";
-    ctx->printed = (kj_str){0};
+    ctx->printed = (kj_text){0};
     atomic_store(&ctx->has_printed, false);
     pthread_mutex_unlock(&ctx->lock);
     kj_calling calling;
@@ -23,7 +23,7 @@ static void flush(kjit_context *ctx)
     if (printer.print && text.failed)
         printer.print(printer.user, lost, strlen(lost));
     kj_calling_end(&calling);
-    kj_str_free(&text);
+    kj_text_free(&text);
 }
 
 void kj_print_flush(kjit_context *ctx)

@@ -325,37 +325,37 @@ static bool is_fortran(const kjit_array *a)
     return a->layout == KJ_LAYOUT_F && !kj_is_vectors(a) && !kj_is_record(a->of);
 }
 
-void kj_npy_put_type(kj_str *t, kj_dtype type)
+void kj_npy_put_type(kj_text *t, kj_dtype type)
 {
     if (kj_is_complex_type(type))
-        kj_str_printf(t, "'<%s'", complex_names[kj_aggregate_of(type)->elem == KJ_F64]);
+        kj_text_printf(t, "'<%s'", complex_names[kj_aggregate_of(type)->elem == KJ_F64]);
     else
-        kj_str_printf(t, "'%c%s'", kj_types[type].size == 1 ? '|' : '<', kj_types[type].npy);
+        kj_text_printf(t, "'%c%s'", kj_types[type].size == 1 ? '|' : '<', kj_types[type].npy);
 }
 
-static void write_header(kj_str *t, const kjit_array *a)
+static void write_header(kj_text *t, const kjit_array *a)
 {
     bool fortran = is_fortran(a);
     char growing[24] = "";
-    kj_str dict = {0};
-    kj_str_puts(&dict, "{'descr': ");
+    kj_text dict = {0};
+    kj_text_puts(&dict, "{'descr': ");
     if (kj_is_record(a->of))
         kj_npy_put_record(&dict, a->of);
     else
         kj_npy_put_type(&dict, kj_is_vectors(a) ? a->of->elem : (kj_dtype)a->dtype);
-    kj_str_printf(&dict, ", 'fortran_order': %s, 'shape': (", fortran ? "True" : "False");
+    kj_text_printf(&dict, ", 'fortran_order': %s, 'shape': (", fortran ? "True" : "False");
     int ndim = a->ndim + kj_is_vectors(a);
     for (int i = 0; i < ndim; i++)
-        kj_str_printf(&dict,
-                      ndim == 1 ? "%lld,"
-                      : i       ? ", %lld"
-                                : "%lld",
-                      (long long)(i < a->ndim ? a->shape[i] : a->of->n));
-    kj_str_puts(&dict, "), }");
+        kj_text_printf(&dict,
+                       ndim == 1 ? "%lld,"
+                       : i       ? ", %lld"
+                                 : "%lld",
+                       (long long)(i < a->ndim ? a->shape[i] : a->of->n));
+    kj_text_puts(&dict, "), }");
     if (a->ndim > 0) { /* NumPy leaves room for the axis that appending makes longer */
         int64_t axis = a->shape[fortran ? a->ndim - 1 : 0];
         int digits = kj_snprintf(growing, sizeof growing, "%lld", (long long)axis);
-        kj_str_printf(&dict, "%*s", GROWTH_DIGITS - digits, "");
+        kj_text_printf(&dict, "%*s", GROWTH_DIGITS - digits, "");
     }
     size_t start = 10, length = (start + dict.size + 1 + 63) / 64 * 64 - start;
     if (length > UINT16_MAX) { /* version 2 */
@@ -365,11 +365,11 @@ static void write_header(kj_str *t, const kjit_array *a)
     const char bytes[] = {start == 12 ? 2 : 1,   0,
                           (char)(length & 0xff), (char)(length >> 8 & 0xff),
                           (char)(length >> 16),  0};
-    kj_str_add(t, magic, 6);
-    kj_str_add(t, bytes, start - 6);
-    kj_str_printf(t, "%s%*s\n", dict.data ? dict.data : "", (int)(length - dict.size - 1), "");
+    kj_text_add(t, magic, 6);
+    kj_text_add(t, bytes, start - 6);
+    kj_text_printf(t, "%s%*s\n", dict.data ? dict.data : "", (int)(length - dict.size - 1), "");
     t->failed |= dict.failed;
-    kj_str_free(&dict);
+    kj_text_free(&dict);
 }
 
 /* The elements in C order, from axis on, gathered in a piece of memory at a time. */
@@ -420,7 +420,7 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
 kjit_status kj_npy_save(kjit_array *a, const char *path)
 {
     kjit_context *ctx = a->ctx;
-    kj_str head = {0};
+    kj_text head = {0};
     kj_out_file file;
     write_header(&head, a);
     kjit_status status = head.failed ? kj_no_memory(ctx) : kj_file_begin(ctx, path, &file);
@@ -433,6 +433,6 @@ kjit_status kj_npy_save(kjit_array *a, const char *path)
         else
             kj_file_abandon(&file);
     }
-    kj_str_free(&head);
+    kj_text_free(&head);
     return status;
 }

@@ -41,9 +41,9 @@ void kj_npy_records_free(kj_npy_records *m);
 /* The file's elements to those of a new array that lies side by side. */
 kjit_status kj_npy_read_records(kjit_context *ctx, const char *path, int fd,
                                 const kj_npy_records *m, kjit_array *to);
-void kj_npy_put_type(kj_str *t, kj_dtype type); /* of a scalar or complex number */
+void kj_npy_put_type(kj_text *t, kj_dtype type); /* of a scalar or complex number */
 /* The list of a record's fields, with the gaps between them, as NumPy writes it. */
-void kj_npy_put_record(kj_str *t, const kj_aggregate *of);
+void kj_npy_put_record(kj_text *t, const kj_aggregate *of);
 /* Zeros between the fields of a record. */
 void kj_npy_zero_gaps(const kj_aggregate *of, char *at);
 

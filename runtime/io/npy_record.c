@@ -289,44 +289,44 @@ kjit_status kj_npy_read_records(kjit_context *ctx, const char *path, int fd,
 
 /* ---- Writing ---- */
 
-static void put_gap(kj_str *t, int64_t bytes)
+static void put_gap(kj_text *t, int64_t bytes)
 {
     if (bytes > 0)
-        kj_str_printf(t, ", ('', '|V%lld')", (long long)bytes);
+        kj_text_printf(t, ", ('', '|V%lld')", (long long)bytes);
 }
 
-static void put_field(kj_str *t, const kj_field *f)
+static void put_field(kj_text *t, const kj_field *f)
 {
     int64_t shape[KJIT_MAX_NDIM + 1];
     int ndim;
     kj_dtype type = numpy_shape(f, &ndim, shape);
-    kj_str_printf(t, "('%s', ", f->name);
+    kj_text_printf(t, "('%s', ", f->name);
     if (type == KJ_VOID)
         kj_npy_put_record(t, kj_is_fixed(f->of) ? f->of->fields[0].of : f->of);
     else
         kj_npy_put_type(t, type);
     for (int i = 0; i < ndim; i++)
-        kj_str_printf(t, "%s%lld%s", i ? ", " : ", (", (long long)shape[i],
-                      i + 1 < ndim ? ""
-                      : ndim == 1  ? ",)"
-                                   : ")");
-    kj_str_puts(t, ")");
+        kj_text_printf(t, "%s%lld%s", i ? ", " : ", (", (long long)shape[i],
+                       i + 1 < ndim ? ""
+                       : ndim == 1  ? ",)"
+                                    : ")");
+    kj_text_puts(t, ")");
 }
 
-void kj_npy_put_record(kj_str *t, const kj_aggregate *of)
+void kj_npy_put_record(kj_text *t, const kj_aggregate *of)
 {
     int64_t at = 0;
-    kj_str_puts(t, "[");
+    kj_text_puts(t, "[");
     for (int i = 0; i < of->n; i++) {
         const kj_field *f = &of->fields[i];
         put_gap(t, f->offset - at);
         if (i > 0)
-            kj_str_puts(t, ", ");
+            kj_text_puts(t, ", ");
         put_field(t, f);
         at = f->offset + (f->of ? f->of->size : kj_types[f->type].size);
     }
     put_gap(t, of->size - at);
-    kj_str_puts(t, "]");
+    kj_text_puts(t, "]");
 }
 
 void kj_npy_zero_gaps(const kj_aggregate *of, char *at)

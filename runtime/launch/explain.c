@@ -11,7 +11,7 @@
  * as a constant. */
 typedef struct subjects {
     kj_binding *b;
-    kj_str text;
+    kj_text text;
     bool params[KJ_MAX_PARAMS];
     bool dims[2]; /* block, grid */
 } subjects;
@@ -19,7 +19,7 @@ typedef struct subjects {
 static void separate(subjects *s)
 {
     if (s->text.size > 0)
-        kj_str_puts(&s->text, ", ");
+        kj_text_puts(&s->text, ", ");
 }
 
 static const char *value_text(kj_value v, char buf[KJ_SCALAR_TEXT])
@@ -41,19 +41,19 @@ static void add_parts(subjects *s, int param)
     char number[KJ_SCALAR_TEXT];
     const char *before = "(";
     bool complex = kj_is_complex_type(param_type(s, param));
-    kj_str_printf(&s->text, "%s is ", s->b->kernel->decl->params[param].name);
+    kj_text_printf(&s->text, "%s is ", s->b->kernel->decl->params[param].name);
     for (int i = 0; i < s->b->nruntime; i++) {
         if (s->b->runtime[i] != param)
             continue;
         if (complex) {
             kj_value re = kj_binding_scalar(s->b, i), im = kj_binding_scalar(s->b, i + 1);
-            kj_str_puts(&s->text, kj_complex_text(re.f, im.f, re.type, number));
+            kj_text_puts(&s->text, kj_complex_text(re.f, im.f, re.type, number));
             return;
         }
-        kj_str_printf(&s->text, "%s%s", before, value_text(kj_binding_scalar(s->b, i), number));
+        kj_text_printf(&s->text, "%s%s", before, value_text(kj_binding_scalar(s->b, i), number));
         before = ", ";
     }
-    kj_str_puts(&s->text, ")");
+    kj_text_puts(&s->text, ")");
 }
 
 static void add_param(subjects *s, int i)
@@ -66,8 +66,8 @@ static void add_param(subjects *s, int i)
     separate(s);
     if (decl->params[i].ndim > 0) {
         const kjit_array *a = s->b->args[i]->u.array;
-        kj_str_printf(&s->text, "%s.shape is %s", decl->params[i].name,
-                      kj_shape_text(a->ndim, a->shape, shape));
+        kj_text_printf(&s->text, "%s.shape is %s", decl->params[i].name,
+                       kj_shape_text(a->ndim, a->shape, shape));
         return;
     }
     if (!kj_is_scalar(param_type(s, i))) {
@@ -78,7 +78,7 @@ static void add_param(subjects *s, int i)
     for (int k = 0; k < i; k++)
         nth += decl->params[k].is_const;
     kj_value v = decl->params[i].is_const ? s->b->consts[nth] : s->b->scalars[i];
-    kj_str_printf(&s->text, "%s is %s", decl->params[i].name, value_text(v, number));
+    kj_text_printf(&s->text, "%s is %s", decl->params[i].name, value_text(v, number));
 }
 
 static void add_dims(subjects *s, bool grid)
@@ -88,8 +88,8 @@ static void add_dims(subjects *s, bool grid)
         return;
     s->dims[grid] = true;
     separate(s);
-    kj_str_printf(&s->text, "%s is %s", grid ? "gridDim" : "blockDim",
-                  kj_shape_text(3, grid ? s->b->grid : s->b->block, buf));
+    kj_text_printf(&s->text, "%s is %s", grid ? "gridDim" : "blockDim",
+                   kj_shape_text(3, grid ? s->b->grid : s->b->block, buf));
 }
 
 static void add_name(subjects *s, const char *name, size_t size)
@@ -121,7 +121,7 @@ static void collect(subjects *s, const char *text)
 }
 
 /* The source between two places, on one line. */
-static void add_source(kj_str *t, const kj_source *source, kj_span span)
+static void add_source(kj_text *t, const kj_source *source, kj_span span)
 {
     enum { MOST = 200 };
     uint32_t end = span.end - span.begin > MOST ? span.begin + MOST : span.end;
@@ -130,17 +130,17 @@ static void add_source(kj_str *t, const kj_source *source, kj_span span)
         char c = source->text[i];
         bool blank = strchr(" \t\r\n\v\f", c) != NULL; /* a NUL, too */
         if (!blank || !space)
-            kj_str_add(t, blank ? " " : &c, 1);
+            kj_text_add(t, blank ? " " : &c, 1);
         space = blank;
     }
     if (end < span.end)
-        kj_str_puts(t, "...");
+        kj_text_puts(t, "...");
 }
 
 static kjit_status refuse(kj_binding *b, const kj_variant *variant, kj_span at)
 {
     kjit_module *mod = b->kernel->mod;
-    kj_str clause = {0};
+    kj_text clause = {0};
     subjects s = {.b = b};
     uint32_t line, col;
     kj_line_col(&mod->source, at.begin, &line, &col);
@@ -153,8 +153,8 @@ static kjit_status refuse(kj_binding *b, const kj_variant *variant, kj_span at)
         status = kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s' requires %s (%s:%u:%u)%s%s",
                          variant->kernel->name, clause.data ? clause.data : "", mod->source.name,
                          line, col, s.text.size ? ", but " : "", s.text.size ? s.text.data : "");
-    kj_str_free(&clause);
-    kj_str_free(&s.text);
+    kj_text_free(&clause);
+    kj_text_free(&s.text);
     return status;
 }
 

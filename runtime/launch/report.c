@@ -21,14 +21,14 @@ struct kj_reported {
 
 /* ---- The print function ---- */
 
-static void keep_text(kjit_context *ctx, const kj_str *text)
+static void keep_text(kjit_context *ctx, const kj_text *text)
 {
     if (text->size == 0 && !text->failed)
         return;
     pthread_mutex_lock(&ctx->lock);
     if (ctx->printer.print) {
         if (text->size > 0)
-            kj_str_add(&ctx->printed, text->data, text->size);
+            kj_text_add(&ctx->printed, text->data, text->size);
         ctx->printed.failed |= text->failed;
         atomic_store(&ctx->has_printed, true);
     }
@@ -81,14 +81,14 @@ static int value_text(kj_dtype type, const uint64_t *words, char buf[KJ_SCALAR_T
     return of ? of->n : 1;
 }
 
-static void put_line(kj_str *t, const kj_site *site, const uint64_t *values)
+static void put_line(kj_text *t, const kj_site *site, const uint64_t *values)
 {
     char buf[KJ_SCALAR_TEXT];
     for (int i = 0; i < site->nparts; i++) {
         const kj_site_part *p = &site->parts[i];
         if (p->type != KJ_VOID)
             values += value_text(p->type, values, buf);
-        kj_str_puts(t, p->type == KJ_VOID ? p->text : buf);
+        kj_text_puts(t, p->type == KJ_VOID ? p->text : buf);
     }
 }
 
@@ -98,7 +98,7 @@ static uint64_t bytes_of(const kj_report *report)
     return n < KJ_PRINT_BYTES ? n : KJ_PRINT_BYTES;
 }
 
-static void put_lines(const kj_reported *r, kj_str *t)
+static void put_lines(const kj_reported *r, kj_text *t)
 {
     const kj_report *report = r->host->data;
     const kj_kernel_info *k = r->variant->kernel;
@@ -115,18 +115,18 @@ static void put_lines(const kj_reported *r, kj_str *t)
         put_line(t, k->sites[lines[i].at[SITE]], lines[i].at + VALUES);
     free(lines);
     if (report->lost > 0)
-        kj_str_printf(t, "(%s printed %llu more lines than fit into %d bytes)\n", r->variant->what,
-                      (unsigned long long)report->lost, (int)KJ_PRINT_BYTES);
+        kj_text_printf(t, "(%s printed %llu more lines than fit into %d bytes)\n", r->variant->what,
+                       (unsigned long long)report->lost, (int)KJ_PRINT_BYTES);
 }
 
 void kj_report_deliver(kj_reported *r)
 {
-    kj_str text = {0};
+    kj_text text = {0};
     if (!r->variant->kernel->prints)
         return;
     put_lines(r, &text);
     keep_text(r->mod->ctx, &text);
-    kj_str_free(&text);
+    kj_text_free(&text);
 }
 
 /* ---- A launch's report ---- */

@@ -18,34 +18,34 @@
 
 enum { SOURCE_MOST = 1 << 20 }; /* bytes; code of longer ones is not kept */
 
-void kj_cache_origin(kj_str *t, const kj_compile_options *o, kj_arena *arena)
+void kj_cache_origin(kj_text *t, const kj_compile_options *o, kj_arena *arena)
 {
     struct stat st;
-    kj_str_printf(t, "build %s\ntarget %s\noptions -O%d%s%s", kj_identity(arena),
-                  kj_target_name(arena, o), o->opt_level,
-                  o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "");
+    kj_text_printf(t, "build %s\ntarget %s\noptions -O%d%s%s", kj_identity(arena),
+                   kj_target_name(arena, o), o->opt_level,
+                   o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "");
     if (o->libdevice && stat(o->libdevice, &st) == 0)
-        kj_str_printf(t, " --math=libdevice %s %lld %lld.%09ld", o->libdevice,
-                      (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-    kj_str_puts(t, "\n");
+        kj_text_printf(t, " --math=libdevice %s %lld %lld.%09ld", o->libdevice,
+                       (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    kj_text_puts(t, "\n");
 }
 
 /* Numbers of records are a context's own: what such a type is stands beside them. */
-static void put_key(kj_str *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key)
+static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key)
 {
     const kj_source *source = &kernel->mod->source;
-    kj_str_printf(t, "kernel %s\nvariant", kernel->decl->name);
+    kj_text_printf(t, "kernel %s\nvariant", kernel->decl->name);
     for (int i = 0; i < kernel->key_words; i++)
-        kj_str_printf(t, " %" PRIx64, key[i]);
+        kj_text_printf(t, " %" PRIx64, key[i]);
     for (int i = 0; i < kernel->decl->ngenerics; i++) {
         const kj_aggregate *of = kj_aggregate_in(kernel->mod->ctx->records, spec->generics[i]);
         if (!kj_is_record(of))
             continue;
-        kj_str_printf(t, " %s ", of->name);
+        kj_text_printf(t, " %s ", of->name);
         kj_npy_put_record(t, of);
     }
-    kj_str_puts(t, SOURCE_LINE);
-    kj_str_add(t, source->text, source->size);
+    kj_text_puts(t, SOURCE_LINE);
+    kj_text_add(t, source->text, source->size);
 }
 
 static void put_value(kj_text *t, kj_value v)
@@ -97,12 +97,12 @@ void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const
     const kj_source *source = &kernel->mod->source;
     *c = (kj_cached){.lock = -1};
     const kj_store *store = kj_cache_store(kernel->mod->ctx);
-    if (options->verify || source->size > SOURCE_MOST || store->dir < 0)
+    if (source->size > SOURCE_MOST || store->dir < 0)
         return;
     kj_cache_origin(&c->key, options, arena);
     put_key(&c->key, kernel, spec, key);
     c->label.arena = arena;
-    kj_text_put(&c->label, source->name, strlen(source->name) + 1);
+    kj_text_add(&c->label, source->name, strlen(source->name) + 1);
     put_variant(&c->label, kernel, spec);
     if (!c->key.failed)
         c->store = store;
@@ -117,7 +117,7 @@ void kj_cached_lock(kj_cached *c)
 void kj_cached_end(kj_cached *c)
 {
     kj_store_unlock(c->lock);
-    kj_str_free(&c->key);
+    kj_text_free(&c->key);
     free(c->stored.file);
 }
 
@@ -196,33 +196,33 @@ bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
     return true;
 }
 
-static void put_numbers(kj_str *t, const kj_code *code)
+static void put_numbers(kj_text *t, const kj_code *code)
 {
     numbers n = {.scratch = code->scratch,
                  .shared = code->shared,
                  .stack = code->stack,
                  .nargs = code->nargs};
-    kj_str_add(t, (const char *)&n, sizeof n);
+    kj_text_add(t, (const char *)&n, sizeof n);
 }
 
 void kj_cached_put(const kj_cached *c, const kj_code *code)
 {
     if (!c->store)
         return;
-    kj_str t = {0};
+    kj_text t = {0};
     bool has_args = code->args != NULL;
-    prefix p = {.label_size = (uint32_t)c->label.len + 1,
+    prefix p = {.label_size = (uint32_t)c->label.size + 1,
                 .nchildren = (uint32_t)code->nchildren,
                 .nargs = has_args ? (uint32_t)code->nargs : 0};
-    kj_str_add(&t, (const char *)&p, sizeof p);
-    kj_str_add(&t, c->label.text, c->label.len + 1);
+    kj_text_add(&t, (const char *)&p, sizeof p);
+    kj_text_add(&t, c->label.data, c->label.size + 1);
     put_numbers(&t, code);
     for (int i = 0; i < code->nchildren; i++)
         put_numbers(&t, &code->children[i]);
     if (has_args)
-        kj_str_add(&t, (const char *)code->args, (size_t)code->nargs * sizeof *code->args);
-    kj_str_add(&t, code->bytes, code->size);
+        kj_text_add(&t, (const char *)code->args, (size_t)code->nargs * sizeof *code->args);
+    kj_text_add(&t, code->bytes, code->size);
     if (!t.failed)
         kj_store_put(c->store, c->key.data, c->key.size, t.data, t.size);
-    kj_str_free(&t);
+    kj_text_free(&t);
 }

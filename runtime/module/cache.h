@@ -12,7 +12,7 @@ const kj_store *kj_cache_store(kjit_context *ctx);
  * also when an arena without memory ended a call in between. */
 typedef struct kj_cached {
     const kj_store *store; /* NULL: nothing is kept of this compilation */
-    kj_str key;
+    kj_text key;
     kj_text label; /* the source's name, a NUL, the specialisation for people; in the arena */
     kj_stored stored;
     int lock;
@@ -39,6 +39,6 @@ bool kj_cache_parse(const kj_stored *stored, kj_cache_value *out);
 /* What holds for all kernels of a module: `build`, `target` and `options`, each behind its name on
  * a line of its own. A key is that, then `kernel` and `variant`, then `source` alone on its line
  * and the text. */
-void kj_cache_origin(kj_str *t, const kj_compile_options *options, kj_arena *arena);
+void kj_cache_origin(kj_text *t, const kj_compile_options *options, kj_arena *arena);
 
 #endif

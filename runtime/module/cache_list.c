@@ -65,7 +65,7 @@ static int first_difference(piece a, piece b)
 typedef struct listing {
     kjit_module *mod; /* NULL: all entries */
     kj_arena arena;
-    kj_str origin; /* of its launches */
+    kj_text origin; /* of its launches */
     void (*visit)(void *user, const kjit_cache_entry *entry);
     void *user;
     bool failed;
@@ -77,13 +77,13 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void add(kj_str *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(kj_str *why, const char *format, ...)
+static void add(kj_text *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(kj_text *why, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    kj_str_puts(why, why->size > 0 ? "; " : "");
-    kj_str_vprintf(why, format, args);
+    kj_text_puts(why, why->size > 0 ? "; " : "");
+    kj_text_vprintf(why, format, args);
     va_end(args);
 }
 
@@ -95,7 +95,7 @@ static size_t first_word(piece p)
 
 /* Takes the lines that hold for all kernels off the key: says what is not as the module's launches
  * have it. */
-static void compare_origin(const listing *l, piece *key, kj_str *why)
+static void compare_origin(const listing *l, piece *key, kj_text *why)
 {
     piece now = {l->origin.data, l->origin.size};
     piece build = take_line(key, "build"), target = take_line(key, "target"),
@@ -112,7 +112,7 @@ static void compare_origin(const listing *l, piece *key, kj_str *why)
             (int)asked.size, asked.text);
 }
 
-static void compare_source(const listing *l, piece source, kj_str *why)
+static void compare_source(const listing *l, piece source, kj_text *why)
 {
     piece now = {l->mod->source.text, l->mod->source.size};
     if (!equal(source, now))
@@ -140,7 +140,7 @@ static void look(void *user, const kj_stored *stored, uint64_t size, int64_t use
     listing *l = user;
     piece key = {stored->key, stored->key_size};
     kj_cache_value value;
-    kj_str why = {0}, kernel = {0};
+    kj_text why = {0}, kernel = {0};
     if (!kj_cache_parse(stored, &value))
         return;
     compare_origin(l, &key, &why);
@@ -149,7 +149,7 @@ static void look(void *user, const kj_stored *stored, uint64_t size, int64_t use
     take_line(&key, "source");
     if (l->mod)
         compare_source(l, key, &why);
-    kj_str_add(&kernel, name.text, name.size);
+    kj_text_add(&kernel, name.text, name.size);
     l->failed = l->failed || why.failed || kernel.failed;
     if (!l->failed && (!l->mod || is_about(l->mod, value.file, name, why.size == 0)))
         l->visit(l->user, &(kjit_cache_entry){.file = value.file,
@@ -158,8 +158,8 @@ static void look(void *user, const kj_stored *stored, uint64_t size, int64_t use
                                               .size = size,
                                               .used = used,
                                               .unusable = why.size > 0 ? why.data : NULL});
-    kj_str_free(&why);
-    kj_str_free(&kernel);
+    kj_text_free(&why);
+    kj_text_free(&kernel);
 }
 
 static void put_origin(void *data)
@@ -190,6 +190,6 @@ kjit_status kjit_cache_list(kjit_context *ctx, kjit_module *mod,
     kj_arena_free(&l.arena);
     if (!l.failed)
         kj_store_each(kj_cache_store(ctx), look, &l);
-    kj_str_free(&l.origin);
+    kj_text_free(&l.origin);
     return l.failed ? kj_no_memory(ctx) : KJIT_OK;
 }

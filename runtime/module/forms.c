@@ -16,8 +16,8 @@ typedef struct emission {
     kjit_status loaded;
     kj_exec *exec;
     kj_failure why;
-    kj_str out;
-    kj_str errors;
+    kj_text out;
+    kj_text errors;
 } emission;
 
 /* A type that stands for all that a bound allows. */
@@ -74,7 +74,7 @@ static bool compile(emission *e, kj_code *codes)
     bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
                                e->stage, codes);
     if (!done)
-        kj_str_puts(&e->errors, kj_diag_text(&diag));
+        kj_text_puts(&e->errors, kj_diag_text(&diag));
     return done;
 }
 
@@ -84,14 +84,20 @@ static void emit_kernels(void *data)
     kj_code *codes = KJ_NEW_ARRAY(&e->arena, kj_code, (size_t)(e->kernel ? 1 : e->mod->nkernels));
     if (!compile(e, codes))
         return;
-    kj_str_add(&e->out, codes->bytes, codes->size);
+    kj_text_add(&e->out, codes->bytes, codes->size);
     kj_code_free(codes);
+}
+
+static void emit_tokens(void *data)
+{
+    emission *e = data;
+    kj_text_puts(&e->out, kj_tokens_dump(&e->arena, &e->mod->source));
 }
 
 static void emit_ast(void *data)
 {
     emission *e = data;
-    kj_str_puts(&e->out, kj_ast_dump(&e->arena, e->mod->file));
+    kj_text_puts(&e->out, kj_ast_dump(&e->arena, e->mod->file));
 }
 
 typedef struct form {
@@ -102,9 +108,17 @@ typedef struct form {
 
 static const form *find_form(const char *what)
 {
-    static const form forms[] = {{"tast", KJ_STAGE_TAST, false},    {"llvm", KJ_STAGE_LLVM, false},
-                                 {"llvm-opt", KJ_STAGE_OPT, false}, {"asm", KJ_STAGE_ASM, false},
-                                 {"ptx", KJ_STAGE_ASM, true},       {"cubin", KJ_STAGE_ASM, true}};
+    static const form forms[] = {
+        {"tast", KJ_STAGE_TAST, false},
+        {"uniform", KJ_STAGE_UNIFORM, false},
+        {"regions", KJ_STAGE_REGIONS, false},
+        {"llvm", KJ_STAGE_LLVM, false},
+        {"opt", KJ_STAGE_OPT, false},
+        {"llvm-opt", KJ_STAGE_OPT, false}, /* its name up to version 0.1 */
+        {"asm", KJ_STAGE_ASM, false},
+        {"ptx", KJ_STAGE_ASM, true},
+        {"cubin", KJ_STAGE_ASM, true},
+    };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (strcmp(forms[i].name, what) == 0)
             return &forms[i];
@@ -136,15 +150,15 @@ static kjit_status step(emission *e, kj_step *run)
 
 static kjit_status unknown_arch(kjit_context *ctx, const char *arch)
 {
-    kj_str list = {0};
+    kj_text list = {0};
     for (int i = 0; kj_gpu(i); i++)
-        kj_str_printf(&list, "%s%s", i ? ", " : "", kj_gpu(i));
+        kj_text_printf(&list, "%s%s", i ? ", " : "", kj_gpu(i));
     kjit_status status =
         list.failed
             ? kj_no_memory(ctx)
             : kj_fail(ctx, KJIT_INVALID, "'%.64s' is no GPU that kjit compiles for: there are %s",
                       arch, list.data ? list.data : "none");
-    kj_str_free(&list);
+    kj_text_free(&list);
     return status;
 }
 
@@ -186,9 +200,9 @@ static kjit_status assemble(emission *e)
     kjit_status status = ctx->ops->assemble(ctx->dev, e->out.data, &code, &size, &why);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
-    kj_str_free(&e->out);
-    e->out = (kj_str){0};
-    kj_str_add(&e->out, code, size);
+    kj_text_free(&e->out);
+    e->out = (kj_text){0};
+    kj_text_add(&e->out, code, size);
     free(code);
     return e->out.failed ? kj_no_memory(ctx) : KJIT_OK;
 }
@@ -196,13 +210,15 @@ static kjit_status assemble(emission *e)
 static kjit_status emit(emission *e, const char *what)
 {
     kjit_module *mod = e->mod;
+    if (strcmp(what, "tokens") == 0)
+        return step(e, emit_tokens);
     if (strcmp(what, "ast") == 0)
         return step(e, emit_ast);
     const form *f = find_form(what);
     if (!f)
         return kj_fail(mod->ctx, KJIT_INVALID,
-                       "'%.64s' cannot be emitted: there is ast, tast, llvm, llvm-opt, asm, ptx, "
-                       "cubin",
+                       "'%.64s' cannot be emitted: there is tokens, ast, tast, uniform, "
+                       "regions, llvm, opt, asm, ptx, cubin",
                        what);
     if (mod->nkernels == 0)
         return KJIT_OK;
@@ -251,23 +267,24 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
         return status;
     if (!what)
         return kj_fail(mod->ctx, KJIT_INVALID, "what is NULL");
-    if (strcmp(what, "ast") == 0 ? !mod->parsed : !mod->program)
+    bool tokens = strcmp(what, "tokens") == 0, ast = strcmp(what, "ast") == 0;
+    if (!tokens && (ast ? !mod->file : !mod->program))
         return kj_not_compiled(mod);
     emission e = {.mod = mod};
     status = begin(&e, kernel, block);
     if (status == KJIT_OK)
         status = emit(&e, what);
     if (status == KJIT_OK)
-        kj_str_puts(&e.out, ""); /* a module without kernels: an empty text, not none */
+        kj_text_puts(&e.out, ""); /* a module without kernels: an empty text, not none */
     if (status == KJIT_OK && e.out.failed)
         status = kj_no_memory(mod->ctx);
-    kj_str_free(&e.errors);
+    kj_text_free(&e.errors);
     if (status == KJIT_OK) {
         *out = e.out.data;
         if (size)
             *size = e.out.size;
     } else
-        kj_str_free(&e.out);
+        kj_text_free(&e.out);
     return status;
 }
 
@@ -321,7 +338,7 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
         return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
     e.stage = ctx->ops->stage;
     status = compile_and_load(&e);
-    kj_str_free(&e.errors);
+    kj_text_free(&e.errors);
     if (status != KJIT_OK)
         return status;
     if (e.loaded != KJIT_OK)

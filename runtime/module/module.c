@@ -4,18 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "compile.h"
 #include "io/file.h"
 #include "module/module.h"
 #include "parse/parse.h"
-
-uint64_t kj_hash_name(const char *name)
-{
-    uint64_t h = 14695981039346656037u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return h;
-}
 
 /* ---- Making ---- */
 
@@ -49,7 +42,7 @@ static void list_kernels(kjit_module *mod)
         kj_kernel *k = &mod->kernels[i];
         k->mod = mod;
         k->decl = &mod->program->kernels[i];
-        k->name_hash = kj_hash_name(k->decl->name);
+        k->name_hash = kj_hash(k->decl->name, strlen(k->decl->name));
         k->key_words = key_words(k->decl);
         pthread_mutex_init(&k->lock, NULL);
     }
@@ -79,15 +72,15 @@ static kjit_status check_cpu(kjit_context *ctx, const char *cpu)
 {
     if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
         return KJIT_OK;
-    kj_str list = {0};
+    kj_text list = {0};
     for (int i = 0; kj_cpu_level(i); i++)
-        kj_str_printf(&list, "%s, ", kj_cpu_level(i));
+        kj_text_printf(&list, "%s, ", kj_cpu_level(i));
     kjit_status status =
         list.failed ? kj_no_memory(ctx)
                     : kj_fail(ctx, KJIT_INVALID,
                               "'%.64s' is no CPU that kjit compiles for: there are %sand native",
                               cpu, list.data ? list.data : "");
-    kj_str_free(&list);
+    kj_text_free(&list);
     return status;
 }
 
@@ -123,12 +116,7 @@ static void analyse(void *data)
     take_options(mod, s->options);
     mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
     kj_diag_init(&mod->diag, arena, &mod->source);
-    mod->file = kj_parse(arena, &mod->diag);
-    mod->parsed = mod->diag.errors == 0;
-    if (mod->diag.errors == 0)
-        mod->program = kj_sema_program(arena, &mod->diag, mod->file, mod->ctx->records);
-    if (mod->diag.errors > 0)
-        mod->program = NULL;
+    mod->program = kj_read(arena, &mod->diag, mod->ctx->records, &mod->file);
     mod->log = kj_diag_text(&mod->diag);
     mod->log_json = kj_diag_json(&mod->diag);
     list_messages(mod);
@@ -353,7 +341,7 @@ int kjit_module_has_run(kjit_module *mod)
 
 kj_kernel *kj_module_find(kjit_module *mod, const char *name)
 {
-    uint64_t hash = kj_hash_name(name);
+    uint64_t hash = kj_hash(name, strlen(name));
     for (int i = 0; i < mod->nkernels; i++) {
         kj_kernel *k = &mod->kernels[i];
         if (k->name_hash == hash && strcmp(k->decl->name, name) == 0)

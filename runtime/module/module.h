@@ -53,7 +53,6 @@ struct kjit_module {
     kj_source source;
     kj_diag diag;
     const kj_file *file;
-    bool parsed;               /* without errors: file is all of the source */
     const kj_program *program; /* NULL when there were errors */
     kj_kernel *kernels;
     int nkernels;

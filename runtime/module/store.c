@@ -1,6 +1,6 @@
 /* A directory of values: opening it, one value in and out, locks, and what goes when it is full. */
 #include "module/store.h"
-#include "base/text.h"
+#include "base/c_locale.h"
 
 #include <dirent.h>
 #include <errno.h>

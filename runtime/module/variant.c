@@ -3,16 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "compile.h"
 #include "module/cache.h"
 
 static uint64_t hash_key(const uint64_t *key, int n)
 {
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    for (int i = 0; i < n; i++) {
-        h = (h ^ key[i]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
+    uint64_t h = KJ_HASH_BEGIN;
+    for (int i = 0; i < n; i++)
+        h = kj_hash_word(h, key[i]);
     return h;
 }
 

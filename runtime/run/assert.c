@@ -30,19 +30,19 @@ static bool condition(kj_run *r, const kj_expr *e, bool *truth, kj_rvalue sides[
 
 static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_rvalue sides[2])
 {
-    kj_str why = {0}, shown = {0};
+    kj_text why = {0}, shown = {0};
     kj_rvalue v = kj_run_none();
     if (message &&
         (!kj_run_eval(r, message, &v) || !kj_run_put_value(r, message->span, &why, v, false))) {
-        kj_str_free(&why);
+        kj_text_free(&why);
         return false;
     }
     kj_run_drop(&v);
     bool comparison = sides[0].kind != KJ_R_NONE && sides[1].kind != KJ_R_NONE;
     if (comparison) {
-        kj_str_puts(&shown, "the left side is ");
+        kj_text_puts(&shown, "the left side is ");
         kj_run_put_value(r, at, &shown, sides[0], true);
-        kj_str_puts(&shown, ", the right side ");
+        kj_text_puts(&shown, ", the right side ");
         kj_run_put_value(r, at, &shown, sides[1], true);
     }
     if (why.data && why.size > 0)
@@ -51,8 +51,8 @@ static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_r
         kj_run_fail(r, KJIT_ASSERT, at, "assertion failed");
     if (shown.data && !shown.failed)
         kj_run_hint(r, "%s", shown.data);
-    kj_str_free(&why);
-    kj_str_free(&shown);
+    kj_text_free(&why);
+    kj_text_free(&shown);
     return false;
 }
 
@@ -173,7 +173,7 @@ static kj_rvalue element(kj_rvalue v, int64_t index)
     return kj_run_load(kjit_array_dtype(a), p);
 }
 
-static void put_index(kj_str *t, kjit_array *a, int64_t index)
+static void put_index(kj_text *t, kjit_array *a, int64_t index)
 {
     int64_t at[KJIT_MAX_NDIM];
     int ndim = kjit_array_ndim(a);
@@ -182,8 +182,8 @@ static void put_index(kj_str *t, kjit_array *a, int64_t index)
         index /= kjit_array_shape(a)[axis];
     }
     for (int axis = 0; axis < ndim; axis++)
-        kj_str_printf(t, "%s%" PRId64, axis == 0 ? "[" : ", ", at[axis]);
-    kj_str_puts(t, "]");
+        kj_text_printf(t, "%s%" PRId64, axis == 0 ? "[" : ", ", at[axis]);
+    kj_text_puts(t, "]");
 }
 
 static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalue sides[2])
@@ -195,7 +195,7 @@ static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalu
         kj_snprintf(by, sizeof by, " (difference %.5g, allowed %.5g)", k->difference, k->allowed);
     if (sides[0].kind != KJ_R_ARRAY && sides[1].kind != KJ_R_ARRAY)
         return kj_run_fail(r, KJIT_ASSERT, at, "%s is not close to %s%s", a.text, b.text, by);
-    kj_str where = {0};
+    kj_text where = {0};
     put_index(&where, (sides[0].kind == KJ_R_ARRAY ? sides[0] : sides[1]).u.object->u.array,
               k->worst);
     if (where.failed)
@@ -203,7 +203,7 @@ static bool not_close(kj_run *r, kj_span at, const comparison *k, const kj_rvalu
     kj_run_fail(r, KJIT_ASSERT, at,
                 "%" PRId64 " of %" PRId64 " elements differ; the worst is %s: %s and %s%s",
                 k->differ, k->seen, where.data, a.text, b.text, by);
-    kj_str_free(&where);
+    kj_text_free(&where);
     return false;
 }
 

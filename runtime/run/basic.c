@@ -18,33 +18,33 @@ bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
     *out = kj_run_none();
     if (!text_option(r, c, 1, &sep, &sep_len) || !text_option(r, c, 2, &end, &end_len))
         return false;
-    kj_str t = {0};
+    kj_text t = {0};
     bool ok = true;
     const kj_expr *e = c->args_expr;
     for (int i = 0; ok && i < c->nrest; i++, e = e->next) {
         while (e->keyword)
             e = e->next;
         if (i > 0)
-            kj_str_add(&t, sep, sep_len);
+            kj_text_add(&t, sep, sep_len);
         ok = kj_run_put_value(r, e->span, &t, c->rest[i], false);
     }
-    kj_str_add(&t, end, end_len);
+    kj_text_add(&t, end, end_len);
     if (ok && t.failed)
         ok = kj_run_no_memory(r, c->span);
     if (ok && r->options->write && t.size > 0)
         r->options->write(r->options->user, t.data, t.size);
-    kj_str_free(&t);
+    kj_text_free(&t);
     return ok;
 }
 
 bool kj_run_make_str(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
-    kj_str t = {0};
+    kj_text t = {0};
     bool ok = kj_run_put_value(r, c->spans[0], &t, c->args[0], false);
     if (ok && t.failed)
         ok = kj_run_no_memory(r, c->span);
     ok = ok && kj_run_string(r, c->span, t.data ? t.data : "", t.size, out);
-    kj_str_free(&t);
+    kj_text_free(&t);
     return ok;
 }
 

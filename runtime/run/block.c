@@ -10,7 +10,7 @@
 
 /* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched
  * it. */
-static void put_located(kj_run *r, kj_diag *d, kj_str *t)
+static void put_located(kj_run *r, kj_diag *d, kj_text *t)
 {
     bool located = strchr(r->message, '\n') != NULL;
     kj_message *m = kj_error(d, r->at, "run", "%s", located ? "" : r->message);
@@ -18,26 +18,26 @@ static void put_located(kj_run *r, kj_diag *d, kj_str *t)
         kj_hint(d, m, "%s", r->hint);
     const char *text = kj_diag_text(d);
     if (!located) {
-        kj_str_puts(t, text);
+        kj_text_puts(t, text);
         return;
     }
     const char *what = strstr(text, " error: \n");
     size_t before = what ? (size_t)(what - text) : 0;
-    kj_str_puts(t, r->message);
-    kj_str_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
-    kj_str_add(t, text, before);
-    kj_str_puts(t, r->launching ? " note: launched here\n" : " note: found here\n");
-    kj_str_puts(t, what ? what + strlen(" error: \n") : text);
+    kj_text_puts(t, r->message);
+    kj_text_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
+    kj_text_add(t, text, before);
+    kj_text_puts(t, r->launching ? " note: launched here\n" : " note: found here\n");
+    kj_text_puts(t, what ? what + strlen(" error: \n") : text);
 }
 
 static kjit_status give_failure(kj_run *r)
 {
-    kj_str t = {0};
+    kj_text t = {0};
     const char *message = r->message ? r->message : kjit_status_message(r->status);
     if (!r->message || r->at.begin == kj_run_nowhere.begin) {
-        kj_str_printf(&t, "%s: error: %s", r->source->name, message);
+        kj_text_printf(&t, "%s: error: %s", r->source->name, message);
         if (r->hint)
-            kj_str_printf(&t, "\nhint: %s", r->hint);
+            kj_text_printf(&t, "\nhint: %s", r->hint);
     } else {
         jmp_buf no_memory;
         kj_arena arena;
@@ -56,7 +56,7 @@ static kjit_status give_failure(kj_run *r)
     kjit_status status = t.failed || !t.data
                              ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
                              : kj_fail(r->ctx, r->status, "%s", t.data);
-    kj_str_free(&t);
+    kj_text_free(&t);
     return status;
 }
 
@@ -116,11 +116,11 @@ static void end(kj_run *r)
 
 static kjit_status no_run_block(kjit_module *mod)
 {
-    kj_str t = {0};
+    kj_text t = {0};
     kj_run_suggest(mod->program, &t);
     kjit_status status =
         t.failed ? kj_no_memory(mod->ctx) : kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s", t.data);
-    kj_str_free(&t);
+    kj_text_free(&t);
     return status;
 }
 

@@ -58,15 +58,15 @@ static bool convert_record(kj_run *r, kj_span at, const kj_aggregate *of, kj_rva
     return true;
 }
 
-static void put_type(kj_str *t, const char *name, int ndim)
+static void put_type(kj_text *t, const char *name, int ndim)
 {
-    kj_str_printf(t, "%s[%.*s]", name, ndim - 1, ",,,,,");
+    kj_text_printf(t, "%s[%.*s]", name, ndim - 1, ",,,,,");
 }
 
 static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype elem,
                         const char *what, kj_rvalue v)
 {
-    kj_str wanted = {0}, got = {0};
+    kj_text wanted = {0}, got = {0};
     put_type(&wanted, type->name, type->ndim);
     bool fits = false;
     if (v.kind == KJ_R_ARRAY) {
@@ -74,14 +74,14 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype
         fits = (kj_dtype)kjit_array_dtype(a) == elem && kjit_array_ndim(a) == type->ndim;
         put_type(&got, kj_dtype_name(r->ctx, kjit_array_dtype(a)), kjit_array_ndim(a));
     } else {
-        kj_str_puts(&got, kj_run_kind_name(v));
+        kj_text_puts(&got, kj_run_kind_name(v));
     }
     if (wanted.failed || got.failed)
         kj_run_no_memory(r, at);
     else if (!fits)
         kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s, not %s", what, wanted.data, got.data);
-    kj_str_free(&wanted);
-    kj_str_free(&got);
+    kj_text_free(&wanted);
+    kj_text_free(&got);
     return fits;
 }
 

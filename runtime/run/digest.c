@@ -4,13 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "run/run.h"
-
-static uint64_t mixed(uint64_t hash, uint64_t bits)
-{
-    hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
-    return hash ^ hash >> 32;
-}
 
 /* An element's bits; every NaN has the same. */
 static uint64_t element_bits(kjit_dtype dtype, const char *p)
@@ -34,7 +29,7 @@ static uint64_t mixed_element(uint64_t hash, kjit_dtype dtype, const kj_aggregat
                               const char *p)
 {
     if (!of)
-        return mixed(hash, element_bits(dtype, p));
+        return kj_hash_word(hash, element_bits(dtype, p));
     for (int i = 0; i < of->n; i++)
         hash = mixed_element(hash, (kjit_dtype)of->fields[i].type, of->fields[i].of,
                              p + of->fields[i].offset);
@@ -43,7 +38,7 @@ static uint64_t mixed_element(uint64_t hash, kjit_dtype dtype, const kj_aggregat
 
 static uint64_t digest(kjit_array *host)
 {
-    uint64_t hash = 0x9e3779b97f4a7c15u;
+    uint64_t hash = KJ_HASH_BEGIN;
     kj_rrows w;
     kj_run_rows(&w, host, NULL);
     while (kj_run_next_row(&w)) {
@@ -57,20 +52,20 @@ bool kj_run_digest(kj_run *r)
 {
     for (int i = 0; i < r->nnames && r->options->digest && r->options->write; i++) {
         kj_rvalue host;
-        kj_str t = {0};
+        kj_text t = {0};
         char shape[KJ_SHAPE_TEXT];
         if (r->names[i].value.kind != KJ_R_ARRAY)
             continue;
         if (!kj_run_on_host(r, kj_run_nowhere, r->names[i].value, &host))
             return false;
         kjit_array *a = host.u.object->u.array;
-        kj_str_printf(&t, "%s %s %s %016" PRIx64 "\n", r->names[i].name,
-                      kj_dtype_name(r->ctx, a->dtype), kj_shape_text(a->ndim, a->shape, shape),
-                      digest(a));
+        kj_text_printf(&t, "%s %s %s %016" PRIx64 "\n", r->names[i].name,
+                       kj_dtype_name(r->ctx, a->dtype), kj_shape_text(a->ndim, a->shape, shape),
+                       digest(a));
         if (!t.failed)
             r->options->write(r->options->user, t.data, t.size);
         kj_run_drop(&host);
-        kj_str_free(&t);
+        kj_text_free(&t);
     }
     return true;
 }

@@ -93,12 +93,12 @@ static bool concatenate(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rval
 {
     const kj_robject *x = a.u.object, *y = b.u.object;
     if (a.kind == KJ_R_STRING) {
-        kj_str t = {0};
-        kj_str_add(&t, x->u.string.text, x->u.string.len);
-        kj_str_add(&t, y->u.string.text, y->u.string.len);
+        kj_text t = {0};
+        kj_text_add(&t, x->u.string.text, x->u.string.len);
+        kj_text_add(&t, y->u.string.text, y->u.string.len);
         bool ok = t.failed ? kj_run_no_memory(r, at)
                            : kj_run_string(r, at, t.data ? t.data : "", t.size, out);
-        kj_str_free(&t);
+        kj_text_free(&t);
         return ok;
     }
     if (!kj_run_sequence(r, at, a.kind, x->u.seq.n + y->u.seq.n, out))

@@ -39,10 +39,10 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
     const char *names[MOST_NAMES];
     size_t n = declared_names(r, params_only, names, MOST_NAMES),
            shown = n < MOST_NAMES ? n : MOST_NAMES;
-    kj_str given = {0}, list = {0};
-    kj_str_add(&given, option, len);
+    kj_text given = {0}, list = {0};
+    kj_text_add(&given, option, len);
     for (size_t i = 0; i < shown; i++)
-        kj_str_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+        kj_text_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
     if (given.failed || list.failed) {
         kj_run_no_memory(r, kj_run_nowhere);
     } else {
@@ -57,8 +57,8 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
         if (near)
             kj_run_hint(r, "did you mean '%s'?", near);
     }
-    kj_str_free(&given);
-    kj_str_free(&list);
+    kj_text_free(&given);
+    kj_text_free(&list);
     return false;
 }
 

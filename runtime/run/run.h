@@ -110,7 +110,7 @@ void kj_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
 
 /* ---- suggest.c: a run block for a file without one ---- */
 
-void kj_run_suggest(const kj_program *program, kj_str *out);
+void kj_run_suggest(const kj_program *program, kj_text *out);
 
 /* ---- Builtins: one function a row ---- */
 

@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* A name of the run block for a parameter: its own, unless that would hide what the block uses. */
-static void put_name(kj_str *t, const kj_kernel_decl *kernel, const char *name)
+static void put_name(kj_text *t, const kj_kernel_decl *kernel, const char *name)
 {
     static const char *const used[] = {"n", "random", "zeros", "print", "ceil_div"};
     bool taken = strcmp(name, kernel->name) == 0 || kj_type_named(name) != KJ_VOID;
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         taken |= strcmp(name, used[i]) == 0;
-    kj_str_printf(t, "%s%s", name, taken ? "_" : "");
+    kj_text_printf(t, "%s%s", name, taken ? "_" : "");
 }
 
 /* The type a parameter has in the suggestion: of a generic one, what its bound allows. */
@@ -37,27 +37,27 @@ static int grid_axes(const kj_kernel_decl *kernel)
     return axes > 3 ? 3 : axes;
 }
 
-static void put_array(kj_str *t, kj_records *records, const kj_kernel_decl *kernel,
+static void put_array(kj_text *t, kj_records *records, const kj_kernel_decl *kernel,
                       const kj_kernel_param *p, int seed)
 {
     kj_dtype type = type_of(kernel, p);
     const char *name = kj_type_name_in(records, type);
     bool number = kj_is_float(type) || kj_is_int(type);
-    kj_str_puts(t, "    let ");
+    kj_text_puts(t, "    let ");
     put_name(t, kernel, p->name);
-    kj_str_puts(t, kj_is_float(type) ? " = random.uniform("
-                   : kj_is_int(type) ? " = random.randint(0, 100, "
-                                     : " = zeros(");
+    kj_text_puts(t, kj_is_float(type) ? " = random.uniform("
+                    : kj_is_int(type) ? " = random.randint(0, 100, "
+                                      : " = zeros(");
     for (int i = 0; i < p->ndim; i++)
-        kj_str_printf(t, "%s%sn", p->ndim > 1 && i == 0 ? "(" : "", i > 0 ? ", " : "");
-    kj_str_printf(t, "%s, %s", p->ndim > 1 ? ")" : "", name);
+        kj_text_printf(t, "%s%sn", p->ndim > 1 && i == 0 ? "(" : "", i > 0 ? ", " : "");
+    kj_text_printf(t, "%s, %s", p->ndim > 1 ? ")" : "", name);
     if (number)
-        kj_str_printf(t, ", seed=%d", seed);
-    kj_str_puts(t, ")\n");
+        kj_text_printf(t, ", seed=%d", seed);
+    kj_text_puts(t, ")\n");
 }
 
 /* Integers are sizes more often than not. */
-static void put_argument(kj_str *t, kj_records *records, const kj_kernel_decl *kernel,
+static void put_argument(kj_text *t, kj_records *records, const kj_kernel_decl *kernel,
                          const kj_kernel_param *p)
 {
     kj_dtype type = type_of(kernel, p);
@@ -65,18 +65,18 @@ static void put_argument(kj_str *t, kj_records *records, const kj_kernel_decl *k
     if (p->ndim > 0)
         put_name(t, kernel, p->name);
     else if (of)
-        kj_str_printf(t, "%s(%s)", of->name, kj_is_record(of) ? "" : "1");
+        kj_text_printf(t, "%s(%s)", of->name, kj_is_record(of) ? "" : "1");
     else if (type == KJ_BOOL)
-        kj_str_puts(t, "true");
+        kj_text_puts(t, "true");
     else if (kj_is_float(type))
-        kj_str_puts(t, "1.0");
+        kj_text_puts(t, "1.0");
     else if (!kj_is_scalar(type))
-        kj_str_printf(t, "%s(1)", kj_type_name(type));
+        kj_text_printf(t, "%s(1)", kj_type_name(type));
     else
-        kj_str_puts(t, kj_types[type].size == 1 ? "1" : "n");
+        kj_text_puts(t, kj_types[type].size == 1 ? "1" : "n");
 }
 
-static void put_launch(kj_str *t, kj_records *records, const kj_kernel_decl *kernel)
+static void put_launch(kj_text *t, kj_records *records, const kj_kernel_decl *kernel)
 {
     static const char *const configs[] = {
         "ceil_div(n, 256), 256",
@@ -84,17 +84,17 @@ static void put_launch(kj_str *t, kj_records *records, const kj_kernel_decl *ker
         "(ceil_div(n, 8), ceil_div(n, 8), ceil_div(n, 4)), (8, 8, 4)",
     };
     int limit = kernel->launch_bounds[0];
-    kj_str_printf(t, "    %s[", kernel->name);
+    kj_text_printf(t, "    %s[", kernel->name);
     if (limit > 0 && limit < 256)
-        kj_str_printf(t, "ceil_div(n, %d), %d](", limit, limit);
+        kj_text_printf(t, "ceil_div(n, %d), %d](", limit, limit);
     else
-        kj_str_printf(t, "%s](", configs[grid_axes(kernel) - 1]);
+        kj_text_printf(t, "%s](", configs[grid_axes(kernel) - 1]);
     const char *separator = "";
     for (int i = 0; i < kernel->nparams; i++) {
         const kj_kernel_param *p = &kernel->params[i];
         if (p->is_const)
             continue;
-        kj_str_puts(t, separator);
+        kj_text_puts(t, separator);
         put_argument(t, records, kernel, p);
         separator = ", ";
     }
@@ -103,32 +103,32 @@ static void put_launch(kj_str *t, kj_records *records, const kj_kernel_decl *ker
         if (!p->is_const || p->has_default)
             continue;
         kj_dtype type = type_of(kernel, p);
-        kj_str_printf(t, "%s%s=%s", separator, p->name,
-                      type == KJ_BOOL     ? "true"
-                      : kj_is_float(type) ? "1.0"
-                                          : "16");
+        kj_text_printf(t, "%s%s=%s", separator, p->name,
+                       type == KJ_BOOL     ? "true"
+                       : kj_is_float(type) ? "1.0"
+                                           : "16");
         separator = ", ";
     }
-    kj_str_puts(t, ")\n");
+    kj_text_puts(t, ")\n");
 }
 
-void kj_run_suggest(const kj_program *program, kj_str *t)
+void kj_run_suggest(const kj_program *program, kj_text *t)
 {
     const char *file = program->file->source->name;
     if (program->nkernels == 0) {
-        kj_str_printf(t, "%s: error: there is no kernel and no run block in this file", file);
+        kj_text_printf(t, "%s: error: there is no kernel and no run block in this file", file);
         return;
     }
     const kj_kernel_decl *kernel = &program->kernels[0], *last = kernel;
     const kj_kernel_param *shown = NULL;
     int arrays = 0;
-    kj_str_printf(t, "%s: error: there is no run block: nothing says what to launch, and on what\n",
-                  file);
-    kj_str_printf(t, "hint: for kernel '%s', add this at the end of the file:\n\n", last->name);
-    kj_str_printf(t, "run {\n    param n = %d\n",
-                  grid_axes(kernel) == 1   ? 1000
-                  : grid_axes(kernel) == 2 ? 64
-                                           : 16);
+    kj_text_printf(
+        t, "%s: error: there is no run block: nothing says what to launch, and on what\n", file);
+    kj_text_printf(t, "hint: for kernel '%s', add this at the end of the file:\n\n", last->name);
+    kj_text_printf(t, "run {\n    param n = %d\n",
+                   grid_axes(kernel) == 1   ? 1000
+                   : grid_axes(kernel) == 2 ? 64
+                                            : 16);
     for (int i = 0; i < kernel->nparams; i++) {
         if (kernel->params[i].ndim == 0 || kernel->params[i].is_const)
             continue;
@@ -137,9 +137,9 @@ void kj_run_suggest(const kj_program *program, kj_str *t)
     }
     put_launch(t, program->records, kernel);
     if (shown) {
-        kj_str_puts(t, "    print(");
+        kj_text_puts(t, "    print(");
         put_name(t, kernel, shown->name);
-        kj_str_puts(t, shown->ndim == 1 ? "[:10])\n" : ")\n");
+        kj_text_puts(t, shown->ndim == 1 ? "[:10])\n" : ")\n");
     }
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
 }

@@ -348,7 +348,7 @@ static void test_callbacks(void **state)
 /* What would wait for its own end is refused, in each function that a context calls. */
 typedef struct caller {
     kjit_stream *stream;
-    kjit_event *events[32]; /* more than wait to be freed */
+    kjit_event *events[32];      /* more than wait to be freed */
     atomic_int refused, allowed; /* calls of the function, by what kjit said there */
 } caller;
 

@@ -402,7 +402,8 @@ static void test_modules(void **state)
     assert_null(kjit_module_kernel(mod, 100));
     assert_null(kjit_module_kernel(mod, -1));
     assert_false(kjit_module_has_run(mod));
-    static const char *const forms[] = {"ast", "tast", "llvm", "llvm-opt", "asm"};
+    static const char *const forms[] = {"tokens", "ast", "tast",     "uniform", "regions",
+                                        "llvm",   "opt", "llvm-opt", "asm"};
     for (int i = 0; i < 5; i++) {
         OK(kjit_module_emit(mod, forms[i], i ? "axpy" : NULL, NULL, &text, NULL));
         assert_non_null(strstr(text, "axpy"));

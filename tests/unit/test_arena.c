@@ -108,13 +108,13 @@ static void growing_text(void **state)
     kj_text t = {.arena = &a};
     for (int i = 0; i < 10000; i++)
         kj_text_printf(&t, "%d,", i % 10);
-    kj_text_put(&t, "end\0!", 5);
-    assert_int_equal(t.len, 20005);
-    assert_memory_equal(t.text, "0,1,2,3,4,5,6,7,8,9,0,", 22);
-    assert_memory_equal(t.text + 20000, "end\0!", 6);
+    kj_text_add(&t, "end\0!", 5);
+    assert_int_equal(t.size, 20005);
+    assert_memory_equal(t.data, "0,1,2,3,4,5,6,7,8,9,0,", 22);
+    assert_memory_equal(t.data + 20000, "end\0!", 6);
     kj_text_printf(&t, "%*d", 100000, 1);
-    assert_int_equal(t.len, 120005);
-    assert_int_equal(t.text[120005], 0);
+    assert_int_equal(t.size, 120005);
+    assert_int_equal(t.data[120005], 0);
     kj_arena_free(&a);
 }
 

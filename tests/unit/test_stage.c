@@ -461,12 +461,12 @@ static const char block[] =
 
 static void collect(void *user, const char *text, size_t size)
 {
-    kj_str_add(user, text, size);
+    kj_text_add(user, text, size);
 }
 
-static kj_str output_of(kjit_context *on)
+static kj_text output_of(kjit_context *on)
 {
-    kj_str text = {0};
+    kj_text text = {0};
     kjit_module *mod;
     kjit_run_options options = {.write = collect, .user = &text};
     if (kjit_module_compile(on, "far.knl", block, strlen(block), NULL, &mod) != KJIT_OK)
@@ -483,10 +483,10 @@ static void test_run_blocks_print_the_same(void **state)
     kjit_context *near;
     assert_int_equal(kjit_context_create(&(kjit_context_options){.device = "cpu"}, &near, NULL, 0),
                      KJIT_OK);
-    kj_str expected = output_of(near), text = output_of(ctx);
+    kj_text expected = output_of(near), text = output_of(ctx);
     assert_string_equal(text.data, expected.data);
-    kj_str_free(&expected);
-    kj_str_free(&text);
+    kj_text_free(&expected);
+    kj_text_free(&text);
     kjit_context_destroy(near);
     expect_none();
 }

@@ -1,4 +1,4 @@
-/* The plan of a block becomes code: regions as loops over gangs, and around them what runs once for
+/* The regions of a block become code: regions as loops over gangs, and around them what runs once for
  * the block.
  *
  * Levels say who takes part. A construct all threads agree about is plain control flow. One they
@@ -101,7 +101,7 @@ static void gang_region(kj_lower *lo, kj_mask m, void *arg)
     const kj_node *n = w->node;
     kj_gang_enter(lo, n->region);
     kj_mask arrived;
-    if (!lo->plan->barrier) {
+    if (!lo->regions->barrier) {
         arrived = kj_lower_within(lo, lo->kernel->body, n->stmt, n->end, m);
     } else if (deciding(lo->level)) {
         kj_mask_slot slot = kj_mask_new(lo, "arrived", kj_none);
@@ -609,15 +609,15 @@ static void lower_nodes(kj_lower *lo, const kj_node *n)
     }
 }
 
-void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done)
+void kj_lower_regions(kj_lower *lo, LLVMBasicBlockRef done)
 {
     const kj_tblock *body = lo->kernel->body;
     lo->rows = lo->lanes = 1;
     lo->slots = lo->home;
-    if (lo->plan->barrier) {
-        lower_body(lo, lo->plan->body, body, body->mark & KJ_DEP_THREAD, done);
+    if (lo->regions->barrier) {
+        lower_body(lo, lo->regions->body, body, body->mark & KJ_DEP_THREAD, done);
     } else {
-        lower_nodes(lo, lo->plan->body);
+        lower_nodes(lo, lo->regions->body);
         go_on(lo, done);
     }
 }

@@ -33,7 +33,7 @@ int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
 /* ---- block.c ---- */
 
 /* The code of one block of threads; falls into `done`. */
-void kj_lower_plan(kj_lower *lo, LLVMBasicBlockRef done);
+void kj_lower_regions(kj_lower *lo, LLVMBasicBlockRef done);
 /* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that
  * is NULL; with `again` only for its next iteration. */
 void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
@@ -53,15 +53,15 @@ void kj_grid_wait(kj_lower *lo);
 
 /* ---- cpu.c ---- */
 
-/* Adds the kernel's entry (a kj_host_entry) to the module. Gives the bytes of scratch memory it
- * needs. */
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec);
+/* Adds the entry (a kj_host_entry) of out->kernel to the module; notes the bytes of scratch memory it
+ * needs in `out`. */
+void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 
 /* ---- gpu.c ---- */
 
-/* Adds a GPU's entry for out->kernel. Its parameters are all of the launch's slots, also those that
+/* Adds a GPU's entry of out->kernel. Its parameters are all of the launch's slots, also those that
  * nothing uses; notes them and the bytes of static shared arrays in `out`. */
-void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
+void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 void kj_block_barrier(kj_lower *lo); /* syncthreads() */
 
 #endif

@@ -1,7 +1,7 @@
 /* The entry function: a typed kernel in, an LLVM function that runs a range of its blocks out.
  *
  *     entry:  parameters, scalars and data pointers, from the launch's slots
- *     blocks: for each block: its position, its shared arrays, its plan
+ *     blocks: for each block: its position, its shared arrays, its regions
  *
  * Shared arrays stand behind the scratch memory of values that live across barriers, in the order
  * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. */
@@ -85,8 +85,8 @@ static void place_locals(kj_lower *lo, const kj_tarray *a, int64_t *room)
     int64_t size = a->static_count * kj_elem_size(a);
     int64_t gang = size * lo->gang_rows * lo->gang_lanes;
     if (gang > *room)
-        lo->plan->crossing[a->id] = true;
-    if (lo->plan->crossing[a->id])
+        lo->regions->crossing[a->id] = true;
+    if (lo->regions->crossing[a->id])
         lo->local_scratch[a->id] = kj_scratch_alloc(lo, size);
     else
         *room -= gang;
@@ -117,7 +117,7 @@ static void place_variables(kj_lower *lo)
     lo->before = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n);
     lo->context = KJ_NEW_ARRAY(lo->arena, int64_t, n);
     for (int id = 0; id < lo->kernel->nvars; id++) {
-        const kj_place *p = &lo->plan->places[id];
+        const kj_place *p = &lo->regions->places[id];
         lo->context[id] = -1;
         if (!p->var || p->home != KJ_HOME_BLOCK)
             continue;
@@ -165,7 +165,7 @@ static void make_blocks(kj_lower *lo)
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, last, ""), block, end);
     LLVMPositionBuilderAtEnd(lo->b, block);
     make_position(lo, b);
-    if (lo->plan->fused) {
+    if (lo->regions->fused) {
         lo->first = lo->block[0];
         lo->run = run_length(lo, b);
     }
@@ -173,7 +173,7 @@ static void make_blocks(kj_lower *lo)
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
     place_shared(lo, later);
     kj_grid_resume(lo);
-    kj_lower_plan(lo, next);
+    kj_lower_regions(lo, next);
     LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));
     LLVMInstructionEraseFromParent(later);
     LLVMValueRef count = lo->run ? lo->run : kj_i64(lo, 1);
@@ -187,34 +187,16 @@ static void make_blocks(kj_lower *lo)
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_FAULT, false));
 }
 
-/* What runs thread after thread cannot hold what a warp's threads do together. */
-static void check_warps(kj_diag *diag, const kj_node *n)
-{
-    for (; n; n = n->next) {
-        const kj_texpr *e = n->spin ? kj_warp_operation(n->stmt, n->end) : NULL;
-        check_warps(diag, n->yes);
-        check_warps(diag, n->no);
-        if (!e)
-            continue;
-        kj_message *m = kj_error(diag, e->span, "warp",
-                                 "the CPU runs one thread after the other here, and '%s' needs a "
-                                 "warp together",
-                                 kj_builtins[e->u.call.id].name);
-        kj_note(diag, m, n->spin->span, "because this loop waits for what an atomic gives");
-        kj_hint(diag, m, "put syncthreads() between the two");
-    }
-}
-
 static const kj_around around = {.declared = kj_home_store, .leave = kj_level_leave};
 
-int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_spec *spec)
+void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
+    const kj_tkernel *kernel = out->kernel->typed;
     kj_lower lo;
     kj_lower_start(&lo, arena, kernel, spec);
     lo.vector = spec->vector;
     lo.around = &around;
-    lo.plan = kj_fission(arena, kernel, lo.deps);
-    check_warps(spec->diag, lo.plan->body);
+    lo.regions = spec->regions;
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
     kj_gang_choose(&lo);
     kj_grid_open(&lo);
@@ -234,5 +216,5 @@ int64_t kj_lower_host(kj_arena *arena, const kj_tkernel *kernel, const kj_entry_
     make_blocks(&lo);
     LLVMBuildBr(lo.allocas, load);
     kj_lower_seal(&lo);
-    return lo.scratch;
+    out->scratch = lo.scratch;
 }

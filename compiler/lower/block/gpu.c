@@ -474,17 +474,17 @@ static void flush(kj_lower *lo)
 
 static const kj_around around = {.leave = kj_level_leave, .barrier = lower_barrier};
 
-void kj_lower_ptx(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
+void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
     const kj_tkernel *kernel = out->kernel->typed;
     kj_lower lo;
-    kj_plan plan = {.places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1),
-                    .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
+    kj_regions none = {.places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1),
+                       .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
     kj_lower_start(&lo, arena, kernel, spec);
     lo.ptx = true;
     lo.around = &around;
     lo.ftz = spec->ftz;
-    lo.plan = &plan;
+    lo.regions = &none;
     lo.rows = lo.lanes = 1;
     lo.slots = KJ_NEW_ARRAY(arena, kj_slot, (size_t)kernel->nvars + 1);
     out->args = make_function(&lo, spec->entry, &out->nargs);

@@ -193,7 +193,7 @@ static void close_loop(kj_lower *lo, const count_loop *l)
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
     LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
     /* A gang is work enough, and much code where a masked access is a branch a lane. */
-    if (!lo->plan->barrier || lo->vector < 8)
+    if (!lo->regions->barrier || lo->vector < 8)
         kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
     LLVMAddIncoming(l->i, (LLVMValueRef[]){kj_i64(lo, 0), next},
                     (LLVMBasicBlockRef[]){l->before, latch}, 2);
@@ -282,13 +282,13 @@ void kj_gang_back(kj_lower *lo, kj_gang_state s)
 static bool is_copied(const kj_lower *lo, const kj_place *p, int region)
 {
     return p->var && p->var->mutable && p->home == KJ_HOME_BLOCK &&
-           kj_plan_writes(lo->plan, region, p->var->id);
+           kj_region_writes(lo->regions, region, p->var->id);
 }
 
 void kj_gang_prepare(kj_lower *lo, int region)
 {
     for (int id = 0; id < lo->kernel->nvars; id++) {
-        const kj_place *p = &lo->plan->places[id];
+        const kj_place *p = &lo->regions->places[id];
         if (!is_copied(lo, p, region))
             continue;
         LLVMTypeRef type = lo->types[p->var->type];
@@ -338,8 +338,8 @@ static void set_variable(kj_lower *lo, const kj_var *v, kj_tile t)
 void kj_gang_enter(kj_lower *lo, int region)
 {
     for (int id = 0; id < lo->kernel->nvars; id++) {
-        const kj_place *p = &lo->plan->places[id];
-        if (!p->var || p->var->param >= 0 || !kj_plan_uses(lo->plan, region, id))
+        const kj_place *p = &lo->regions->places[id];
+        if (!p->var || p->var->param >= 0 || !kj_region_uses(lo->regions, region, id))
             continue;
         if (p->home == KJ_HOME_BLOCK) {
             set_variable(lo, p->var, read_home(lo, p, region));
@@ -358,8 +358,8 @@ void kj_gang_enter(kj_lower *lo, int region)
 void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived)
 {
     for (int id = 0; id < lo->kernel->nvars; id++) {
-        const kj_place *p = &lo->plan->places[id];
-        if (!p->var || !p->var->mutable || !kj_plan_writes(lo->plan, region, id))
+        const kj_place *p = &lo->regions->places[id];
+        if (!p->var || !p->var->mutable || !kj_region_writes(lo->regions, region, id))
             continue;
         if (p->home == KJ_HOME_CONTEXT) {
             kj_context_store(lo, context_of(lo, p->var), kj_slot_read(lo, p->var), kj_all);
@@ -374,7 +374,7 @@ void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived)
 
 void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
-    const kj_place *p = &lo->plan->places[v->id];
+    const kj_place *p = &lo->regions->places[v->id];
     if (p->home == KJ_HOME_BLOCK) {
         LLVMBuildStore(lo->b, narrowed(lo, kj_tile_dense(lo, t), 0).v[0], lo->home[v->id].at[0]);
     } else if (p->home == KJ_HOME_CONTEXT) {

@@ -76,7 +76,7 @@ LLVMValueRef kj_has_fault(kj_lower *lo)
 
 void kj_fault_poll(kj_lower *lo)
 {
-    if (lo->ptx ? !lo->report : lo->kernel->nsites == 0 && !lo->plan->barrier)
+    if (lo->ptx ? !lo->report : lo->kernel->nsites == 0 && !lo->regions->barrier)
         return;
     LLVMBasicBlockRef on = kj_new_block(lo, "on");
     LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);

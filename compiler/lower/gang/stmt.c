@@ -5,6 +5,7 @@
  * mask, so a uniform access inside it needs no test of its own. Where all threads of the gang are
  * known to run, what may lose some of them has two copies: one for the case that none is lost,
  * which needs no masks. */
+#include "base/guard.h"
 #include "lower/gang/gang.h"
 
 /* Statements worth a second copy: where masks are made of other instructions, and where they are
@@ -552,6 +553,8 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 
 kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
 {
+    KJ_REQUIRE(m.kind != KJ_SOME || ((m.t.rows == 1 || m.t.rows == lo->rows) &&
+                                     (m.t.lanes == 1 || m.t.lanes == lo->lanes)));
     for (; s != end && m.kind != KJ_NONE; s = s->next) {
         const kj_tstmt *last = kj_lower_group(lo, s, end, m);
         if (last) {

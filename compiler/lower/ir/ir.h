@@ -13,7 +13,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
-#include "analysis/fission.h"
+#include "analysis/regions.h"
 #include "analysis/uniform.h"
 #include "tast/tast.h"
 
@@ -85,8 +85,8 @@ typedef struct kj_line {
 struct kj_lower {
     kj_arena *arena;
     const kj_tkernel *kernel;
-    const kj_plan *plan;
-    kj_deps *deps;
+    const kj_regions *regions;
+    const kj_deps *deps;
     LLVMContextRef ctx;
     LLVMModuleRef module;
     LLVMBuilderRef b, allocas;
@@ -189,12 +189,13 @@ typedef struct kj_entry_spec {
     LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
     LLVMDIBuilderRef lines;
     const char *entry;
+    const kj_deps *deps;
+    kj_regions *regions;     /* of a CPU */
     int vector;              /* f32 in the target's widest vector register */
     bool f16c;               /* of a CPU: it converts f16 */
     int sm;                  /* of a GPU: its generation */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */
     const kj_source *source; /* for places in it */
-    kj_diag *diag;           /* for what a device cannot do */
 } kj_entry_spec;
 void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
                     const kj_entry_spec *spec);

@@ -31,15 +31,13 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
     lo->ctx = LLVMGetModuleContext(lo->module);
     lo->b = spec->code;
     lo->allocas = spec->allocas;
-    lo->deps = kj_uniform(arena, kernel);
+    lo->deps = spec->deps;
     lo->locals = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
     lo->roots = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
     lo->params = KJ_NEW_ARRAY(arena, LLVMValueRef, nparams);
     lo->dims = kj_arena_calloc(arena, nparams, sizeof *lo->dims);
     make_types(lo);
 }
-
-/* ---- Attributes ---- */
 
 /* ---- Const arrays ---- */
 
@@ -79,5 +77,3 @@ void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
     LLVMSetAlignment(global, 64);
     lo->roots[a->id] = global;
 }
-
-/* ---- The end ---- */

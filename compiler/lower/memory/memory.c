@@ -33,7 +33,7 @@ static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)
 
 static local_place place_local(kj_lower *lo, const kj_tarray *root)
 {
-    if (lo->plan->crossing[root->id]) {
+    if (lo->regions->crossing[root->id]) {
         LLVMValueRef base = scratch_at(lo, lo->local_scratch[root->id]);
         return (local_place){base, thread_number(lo), lo->threads, lo->width};
     }

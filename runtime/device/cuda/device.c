@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/c_locale.h"
 #include "device/cuda/cuda_device.h"
 #include "device/dlpack.h"
 #include "target/ptx_version.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/c_locale.h"
 #include "device/cuda/cuda_device.h"
 #include "target/ptx_version.h"
 

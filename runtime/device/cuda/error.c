@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/c_locale.h"
 #include "device/cuda/cuda_device.h"
 
 typedef enum after { LIVES, LOST } after;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { BUCKETS = 64 };
 
 typedef struct entry {
@@ -16,15 +18,7 @@ struct kj_lazy_cache {
     entry *buckets[BUCKETS];
 };
 
-static uint64_t hash_text(const kj_str *text)
-{
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < text->size; i++)
-        h = (h ^ (unsigned char)text->data[i]) * 1099511628211u;
-    return h ^ h >> 32;
-}
-
-static kjit_module *find(const kj_lazy_cache *cache, const kj_str *text, uint64_t hash)
+static kjit_module *find(const kj_lazy_cache *cache, const kj_text *text, uint64_t hash)
 {
     const entry *e = cache ? cache->buckets[hash % BUCKETS] : NULL;
     while (e && (e->mod->source.size != text->size ||
@@ -50,7 +44,7 @@ static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
     ctx->lazy->buckets[hash % BUCKETS] = e;
 }
 
-kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
+kjit_status kj_lazy_module(kj_run *r, const kj_text *text, kjit_module **out)
 {
     kjit_context *ctx = r->ctx;
     const kj_compile_options *o = &r->module->options;
@@ -60,17 +54,17 @@ kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
                                     .libdevice = o->libdevice,
                                     .ftz = o->ftz,
                                     .cpu = o->cpu};
-    kj_str all = {0};
-    kj_str_printf(&all, "# -O%d%s%s%s %s %s\n", o->opt_level,
-                  o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
-                  o->verify ? " verified" : "", o->cpu ? o->cpu : "",
-                  o->libdevice ? o->libdevice : "");
-    kj_str_add(&all, text->data ? text->data : "", text->size);
+    kj_text all = {0};
+    kj_text_printf(&all, "# -O%d%s%s%s %s %s\n", o->opt_level,
+                   o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
+                   o->verify ? " verified" : "", o->cpu ? o->cpu : "",
+                   o->libdevice ? o->libdevice : "");
+    kj_text_add(&all, text->data ? text->data : "", text->size);
     if (all.failed || text->failed) {
-        kj_str_free(&all);
+        kj_text_free(&all);
         return kj_no_memory(ctx);
     }
-    uint64_t hash = hash_text(&all);
+    uint64_t hash = kj_hash(all.data, all.size);
     kjit_status status = KJIT_OK;
     pthread_mutex_lock(&ctx->lock);
     *out = find(ctx->lazy, &all, hash);
@@ -84,7 +78,7 @@ kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out)
             keep(ctx, *out, hash);
         pthread_mutex_unlock(&ctx->lock);
     }
-    kj_str_free(&all);
+    kj_text_free(&all);
     return status;
 }
 

@@ -14,70 +14,70 @@ void kj_lazy_extents(kj_lazy_kernel *k)
             array++;
         for (int before = 0; before < axis; before++)
             at += s->arrays[array].has[before];
-        kj_str_printf(&k->body, "let n%d = a%d.shape[%d]\n", axis, array, at);
+        kj_text_printf(&k->body, "let n%d = a%d.shape[%d]\n", axis, array, at);
     }
 }
 
 /* Positions along the last two axes are threads', the others blocks'. A block's number says which
  * of the rows of blocks along the axes it is of, so that no extent is too large for a grid. */
-void kj_lazy_positions(kj_str *t, const char *axes)
+void kj_lazy_positions(kj_text *t, const char *axes)
 {
     int last = (int)strlen(axes) - 1;
     if (last == 0) {
-        kj_str_printf(t, "let i%c = grid(1)\n", axes[0]);
+        kj_text_printf(t, "let i%c = grid(1)\n", axes[0]);
         return;
     }
     char x = axes[last], y = axes[last - 1];
-    kj_str_printf(t,
-                  "let across = ceil_div(n%c, blockDim.x)\n"
-                  "let i%c = blockIdx.x %% across * blockDim.x + threadIdx.x\n"
-                  "let down = ceil_div(n%c, blockDim.y)\n"
-                  "let b%c = blockIdx.x // across\n"
-                  "let i%c = b%c %% down * blockDim.y + threadIdx.y\n",
-                  x, x, y, y, y, y);
+    kj_text_printf(t,
+                   "let across = ceil_div(n%c, blockDim.x)\n"
+                   "let i%c = blockIdx.x %% across * blockDim.x + threadIdx.x\n"
+                   "let down = ceil_div(n%c, blockDim.y)\n"
+                   "let b%c = blockIdx.x // across\n"
+                   "let i%c = b%c %% down * blockDim.y + threadIdx.y\n",
+                   x, x, y, y, y, y);
     for (int i = last - 2; i >= 0; i--) {
-        kj_str_printf(t, "let b%c = b%c // ", axes[i], axes[i + 1]);
+        kj_text_printf(t, "let b%c = b%c // ", axes[i], axes[i + 1]);
         if (i == last - 2)
-            kj_str_puts(t, "down\n");
+            kj_text_puts(t, "down\n");
         else
-            kj_str_printf(t, "n%c\n", axes[i + 1]);
-        kj_str_printf(t, "let i%c = b%c %% n%c\n", axes[i], axes[i], axes[i]);
+            kj_text_printf(t, "n%c\n", axes[i + 1]);
+        kj_text_printf(t, "let i%c = b%c %% n%c\n", axes[i], axes[i], axes[i]);
     }
 }
 
-void kj_lazy_inside(kj_str *t, const char *axes)
+void kj_lazy_inside(kj_text *t, const char *axes)
 {
     int last = (int)strlen(axes) - 1;
-    kj_str_printf(t, "if i%c < n%c", axes[last], axes[last]);
+    kj_text_printf(t, "if i%c < n%c", axes[last], axes[last]);
     if (last > 0)
-        kj_str_printf(t, " and i%c < n%c", axes[last - 1], axes[last - 1]);
-    kj_str_puts(t, " {\n");
+        kj_text_printf(t, " and i%c < n%c", axes[last - 1], axes[last - 1]);
+    kj_text_puts(t, " {\n");
 }
 
-void kj_lazy_indices(kj_str *t, const char *axes, const char *number)
+void kj_lazy_indices(kj_text *t, const char *axes, const char *number)
 {
     int last = (int)strlen(axes) - 1;
     if (last == 0)
-        kj_str_printf(t, "let i%c = %s\n", axes[0], number);
+        kj_text_printf(t, "let i%c = %s\n", axes[0], number);
     for (int i = last; last > 0 && i >= 0; i--) {
         if (i < last)
-            kj_str_printf(t, "let q%c = %s%c // n%c\n", axes[i], i == last - 1 ? number : "q",
-                          i == last - 1 ? ' ' : axes[i + 1], axes[i + 1]);
-        kj_str_printf(t, "let i%c = %s%c", axes[i], i == last ? number : "q",
-                      i == last ? ' ' : axes[i]);
-        kj_str_printf(t, i > 0 ? " %% n%c\n" : "\n", axes[i]);
+            kj_text_printf(t, "let q%c = %s%c // n%c\n", axes[i], i == last - 1 ? number : "q",
+                           i == last - 1 ? ' ' : axes[i + 1], axes[i + 1]);
+        kj_text_printf(t, "let i%c = %s%c", axes[i], i == last ? number : "q",
+                       i == last ? ' ' : axes[i]);
+        kj_text_printf(t, i > 0 ? " %% n%c\n" : "\n", axes[i]);
     }
 }
 
-void kj_lazy_number(kj_str *t, const char *axes, const char *name)
+void kj_lazy_number(kj_text *t, const char *axes, const char *name)
 {
-    kj_str_printf(t, "let %s = ", name);
+    kj_text_printf(t, "let %s = ", name);
     for (size_t i = 1; i < strlen(axes); i++)
-        kj_str_puts(t, "(");
-    kj_str_printf(t, "i%c", axes[0]);
+        kj_text_puts(t, "(");
+    kj_text_printf(t, "i%c", axes[0]);
     for (int i = 1; axes[i]; i++)
-        kj_str_printf(t, ") * n%c + i%c", axes[i], axes[i]);
-    kj_str_puts(t, "\n");
+        kj_text_printf(t, ") * n%c + i%c", axes[i], axes[i]);
+    kj_text_puts(t, "\n");
 }
 
 /* Blocks are as wide as the last axis needs, and so high that they have 256 threads. */

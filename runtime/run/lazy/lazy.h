@@ -93,7 +93,7 @@ typedef struct kj_lazy_kernel {
     kj_span at;    /* for failures */
     kj_span named; /* the text that timings show */
     kj_domain domain;
-    kj_str params, lets, body; /* lets: what values need before them */
+    kj_text params, lets, body; /* lets: what values need before them */
     kjit_arg *args, few[8];
     int nargs, room, nscalars, nlets;
     bool failed; /* an argument found no memory */
@@ -109,21 +109,21 @@ void kj_lazy_argument(kj_lazy_kernel *k, kjit_arg arg);
 void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg);
 void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a);
 /* Array i at the position i0, i1, ... */
-void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i);
+void kj_lazy_element(const kj_lazy_kernel *k, kj_text *t, int i);
 /* The value at the position i0, i1, ..., as an expression of type `type`; numbers become
  * parameters. It stands behind the lets, which kj_lazy_lets puts. */
-void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type);
-void kj_lazy_lets(kj_lazy_kernel *k, kj_str *t);
+void kj_lazy_value(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type);
+void kj_lazy_lets(kj_lazy_kernel *k, kj_text *t);
 
 /* ---- grid.c: threads and their positions ---- */
 
 /* An axis is named by a letter: its extent is n0, a thread's position i0. */
 void kj_lazy_extents(kj_lazy_kernel *k); /* "let n0 = a0.shape[0]" and so on, for 0, 1, ... */
-void kj_lazy_positions(kj_str *t, const char *axes);
-void kj_lazy_inside(kj_str *t, const char *axes); /* "if i0 < n0 {" */
+void kj_lazy_positions(kj_text *t, const char *axes);
+void kj_lazy_inside(kj_text *t, const char *axes); /* "if i0 < n0 {" */
 /* The positions along several axes from one number over them all, and that number from them. */
-void kj_lazy_indices(kj_str *t, const char *axes, const char *number);
-void kj_lazy_number(kj_str *t, const char *axes, const char *name);
+void kj_lazy_indices(kj_text *t, const char *axes, const char *number);
+void kj_lazy_number(kj_text *t, const char *axes, const char *name);
 /* For the axes of kj_lazy_positions. */
 void kj_lazy_blocks(int n, const int64_t *extents, int64_t grid[3], int64_t block[3]);
 /* An axis is done in chunks: those of threads that take one each are named c, and stand before the
@@ -138,7 +138,7 @@ void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, 
 typedef struct kj_lazy_cache kj_lazy_cache;
 
 /* The module of this source under the run's compile options; ends with kj_module_drop. */
-kjit_status kj_lazy_module(kj_run *r, const kj_str *text, kjit_module **out);
+kjit_status kj_lazy_module(kj_run *r, const kj_text *text, kjit_module **out);
 
 /* ---- launch.c ---- */
 

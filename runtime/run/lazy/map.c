@@ -8,7 +8,7 @@
 
 static void put_body(kj_lazy_kernel *k, int to, kj_rvalue v)
 {
-    kj_str *t = &k->body, value = {0};
+    kj_text *t = &k->body, value = {0};
     char axes[KJ_DOMAIN_AXES] = "012345";
     axes[k->domain.ndim] = 0;
     kj_lazy_extents(k);
@@ -17,9 +17,9 @@ static void put_body(kj_lazy_kernel *k, int to, kj_rvalue v)
     kj_lazy_value(k, &value, v, (kj_dtype)k->domain.arrays[to].array->dtype);
     kj_lazy_lets(k, t);
     kj_lazy_element(k, t, to);
-    kj_str_printf(t, " = %s\n}\n", value.data ? value.data : "");
+    kj_text_printf(t, " = %s\n}\n", value.data ? value.data : "");
     t->failed |= value.failed;
-    kj_str_free(&value);
+    kj_text_free(&value);
 }
 
 /* Every element of the target gets its value; v is of its shape or stretches to it. */

@@ -132,23 +132,23 @@ static void stack_axes(axes a, char letters[KJ_DOMAIN_AXES + 1])
 static void put_range(kj_lazy_kernel *k, axes a)
 {
     if (a.pieces)
-        kj_str_printf(&k->body,
-                      "let first = i0 * %d\n"
-                      "let last = min(first + %d, n%c)\n",
-                      PIECE, PIECE, a.k);
+        kj_text_printf(&k->body,
+                       "let first = i0 * %d\n"
+                       "let last = min(first + %d, n%c)\n",
+                       PIECE, PIECE, a.k);
     else
-        kj_str_printf(&k->body, "let first = 0\nlet last = n%c\n", a.k);
+        kj_text_printf(&k->body, "let first = 0\nlet last = n%c\n", a.k);
 }
 
 static void put_store(kj_lazy_kernel *k, const char *sum)
 {
     kj_lazy_element(k, &k->body, 2);
-    kj_str_printf(&k->body, " = %s(%s)\n", kjit_dtype_name(k->domain.arrays[2].array->dtype), sum);
+    kj_text_printf(&k->body, " = %s(%s)\n", kjit_dtype_name(k->domain.arrays[2].array->dtype), sum);
 }
 
 static void put_thin_body(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
-    kj_str *t = &k->body;
+    kj_text *t = &k->body;
     const char *name = kjit_dtype_name((kjit_dtype)type);
     char letters[KJ_DOMAIN_AXES + 3];
     stack_axes(a, letters);
@@ -157,16 +157,16 @@ static void put_thin_body(kj_lazy_kernel *k, axes a, kj_dtype type)
     kj_lazy_positions(t, letters);
     kj_lazy_inside(t, letters);
     put_range(k, a);
-    kj_str_printf(t,
-                  "var sum: %s = 0\n"
-                  "for i%c in range(first, last) { sum += %s(",
-                  name, a.k, name);
+    kj_text_printf(t,
+                   "var sum: %s = 0\n"
+                   "for i%c in range(first, last) { sum += %s(",
+                   name, a.k, name);
     kj_lazy_element(k, t, 0);
-    kj_str_printf(t, ") * %s(", name);
+    kj_text_printf(t, ") * %s(", name);
     kj_lazy_element(k, t, 1);
-    kj_str_puts(t, ") }\n");
+    kj_text_puts(t, ") }\n");
     put_store(k, "sum");
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
 }
 
 /* Are elements along y nearer to each other than along x? Then neighbouring threads go along y, and
@@ -181,23 +181,23 @@ static bool is_turned(const kj_lazy_kernel *k, int i, int y, int x)
 static void put_load(kj_lazy_kernel *k, int i, int y, int x, const char *from_y, const char *from_x,
                      const int extent[2], const char *guard, const char *type)
 {
-    kj_str *t = &k->body;
+    kj_text *t = &k->body;
     bool turned = is_turned(k, i, y, x);
-    kj_str_printf(t,
-                  "for v in range(0, %d, %d) {\n"
-                  "for u in range(0, %d, %d) {\n"
-                  "let y = v + %s\n"
-                  "let x = u + %s\n"
-                  "let i%c = %s + y\n"
-                  "let i%c = %s + x\n"
-                  "t%d[y, x] = %s(",
-                  extent[0], THREADS, extent[1], THREADS, turned ? "tx" : "ty",
-                  turned ? "ty" : "tx", y, from_y, x, from_x, i, type);
+    kj_text_printf(t,
+                   "for v in range(0, %d, %d) {\n"
+                   "for u in range(0, %d, %d) {\n"
+                   "let y = v + %s\n"
+                   "let x = u + %s\n"
+                   "let i%c = %s + y\n"
+                   "let i%c = %s + x\n"
+                   "t%d[y, x] = %s(",
+                   extent[0], THREADS, extent[1], THREADS, turned ? "tx" : "ty",
+                   turned ? "ty" : "tx", y, from_y, x, from_x, i, type);
     kj_lazy_element(k, t, i);
-    kj_str_puts(t, ")");
+    kj_text_puts(t, ")");
     if (guard)
-        kj_str_printf(t, " if i%c < n%c and i%c < n%c else %s", y, y, x, x, guard);
-    kj_str_puts(t, "\n}\n}\n");
+        kj_text_printf(t, " if i%c < n%c and i%c < n%c else %s", y, y, x, x, guard);
+    kj_text_puts(t, "\n}\n}\n");
 }
 
 static void put_loads(kj_lazy_kernel *k, axes a, kj_dtype type, bool guarded)
@@ -212,65 +212,65 @@ static void put_loads(kj_lazy_kernel *k, axes a, kj_dtype type, bool guarded)
 
 static void put_head(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
-    kj_str *t = &k->body;
+    kj_text *t = &k->body;
     const char *name = kjit_dtype_name((kjit_dtype)type);
-    kj_str_printf(t,
-                  "let across = ceil_div(n%c, %d)\n"
-                  "let down = ceil_div(n%c, %d)\n"
-                  "let left = blockIdx.x %% across * %d\n"
-                  "let top = blockIdx.x // across %% down * %d\n"
-                  "let number = blockIdx.x // across // down\n",
-                  a.n, SIDE, a.m, SIDE, SIDE, SIDE);
+    kj_text_printf(t,
+                   "let across = ceil_div(n%c, %d)\n"
+                   "let down = ceil_div(n%c, %d)\n"
+                   "let left = blockIdx.x %% across * %d\n"
+                   "let top = blockIdx.x // across %% down * %d\n"
+                   "let number = blockIdx.x // across // down\n",
+                   a.n, SIDE, a.m, SIDE, SIDE, SIDE);
     char stack[KJ_DOMAIN_AXES + 1];
     stack_axes(a, stack);
     if (a.stack > 0)
         kj_lazy_indices(t, stack, "number");
     put_range(k, a);
-    kj_str_printf(t,
-                  "let t0 = shared.array((%d, %d), %s)\n"
-                  "let t1 = shared.array((%d, %d), %s)\n"
-                  "let tx = threadIdx.x\n"
-                  "let ty = threadIdx.y\n"
-                  "let sum = local.array((%d, %d), %s)\n"
-                  "@unroll for r in range(%d) {\n"
-                  "@unroll for s in range(%d) { sum[r, s] = 0 }\n"
-                  "}\n",
-                  SIDE, DEPTH + is_turned(k, 0, a.m, a.k), name, DEPTH,
-                  SIDE + is_turned(k, 1, a.k, a.n), name, EACH, EACH, name, EACH, EACH);
+    kj_text_printf(t,
+                   "let t0 = shared.array((%d, %d), %s)\n"
+                   "let t1 = shared.array((%d, %d), %s)\n"
+                   "let tx = threadIdx.x\n"
+                   "let ty = threadIdx.y\n"
+                   "let sum = local.array((%d, %d), %s)\n"
+                   "@unroll for r in range(%d) {\n"
+                   "@unroll for s in range(%d) { sum[r, s] = 0 }\n"
+                   "}\n",
+                   SIDE, DEPTH + is_turned(k, 0, a.m, a.k), name, DEPTH,
+                   SIDE + is_turned(k, 1, a.k, a.n), name, EACH, EACH, name, EACH, EACH);
 }
 
 static void put_tile_body(kj_lazy_kernel *k, axes a, kj_dtype type)
 {
-    kj_str *t = &k->body;
+    kj_text *t = &k->body;
     kj_lazy_extents(k);
     put_head(k, a, type);
-    kj_str_printf(t,
-                  "let inside = top + %d <= n%c and left + %d <= n%c\n"
-                  "for start in range(first, last, %d) {\n"
-                  "if inside and start + %d <= n%c {\n",
-                  SIDE, a.m, SIDE, a.n, DEPTH, DEPTH, a.k);
+    kj_text_printf(t,
+                   "let inside = top + %d <= n%c and left + %d <= n%c\n"
+                   "for start in range(first, last, %d) {\n"
+                   "if inside and start + %d <= n%c {\n",
+                   SIDE, a.m, SIDE, a.n, DEPTH, DEPTH, a.k);
     put_loads(k, a, type, false);
-    kj_str_puts(t, "} else {\n");
+    kj_text_puts(t, "} else {\n");
     put_loads(k, a, type, true);
-    kj_str_printf(t,
-                  "}\n"
-                  "syncthreads()\n"
-                  "for j in range(%d) {\n"
-                  "@unroll for r in range(%d) {\n"
-                  "@unroll for s in range(%d) {\n"
-                  "sum[r, s] += t0[ty + %d * r, j] * t1[j, tx + %d * s]\n"
-                  "}\n}\n}\n"
-                  "syncthreads()\n"
-                  "}\n"
-                  "@unroll for r in range(%d) {\n"
-                  "@unroll for s in range(%d) {\n"
-                  "let i%c = top + ty + %d * r\n"
-                  "let i%c = left + tx + %d * s\n"
-                  "if i%c < n%c and i%c < n%c {\n",
-                  DEPTH, EACH, EACH, THREADS, THREADS, EACH, EACH, a.m, THREADS, a.n, THREADS, a.m,
-                  a.m, a.n, a.n);
+    kj_text_printf(t,
+                   "}\n"
+                   "syncthreads()\n"
+                   "for j in range(%d) {\n"
+                   "@unroll for r in range(%d) {\n"
+                   "@unroll for s in range(%d) {\n"
+                   "sum[r, s] += t0[ty + %d * r, j] * t1[j, tx + %d * s]\n"
+                   "}\n}\n}\n"
+                   "syncthreads()\n"
+                   "}\n"
+                   "@unroll for r in range(%d) {\n"
+                   "@unroll for s in range(%d) {\n"
+                   "let i%c = top + ty + %d * r\n"
+                   "let i%c = left + tx + %d * s\n"
+                   "if i%c < n%c and i%c < n%c {\n",
+                   DEPTH, EACH, EACH, THREADS, THREADS, EACH, EACH, a.m, THREADS, a.n, THREADS, a.m,
+                   a.m, a.n, a.n);
     put_store(k, "sum[r, s]");
-    kj_str_puts(t, "}\n}\n}\n");
+    kj_text_puts(t, "}\n}\n}\n");
 }
 
 /* ---- Matrices ---- */

@@ -29,58 +29,58 @@ static bool is_least(kj_fold_op op)
 /* ---- One number and another ---- */
 
 /* What any element replaces. */
-static void put_identity(kj_str *t, const kj_fold *f)
+static void put_identity(kj_text *t, const kj_fold *f)
 {
     bool least = is_least(f->op);
     uint8_t bits = kj_is_scalar(f->acc) ? kj_types[f->acc].bits : 0;
     if (is_sum(f->op) || f->op == KJ_FOLD_ANY)
-        kj_str_puts(t, kj_is_float(f->acc) ? "0.0" : "0");
+        kj_text_puts(t, kj_is_float(f->acc) ? "0.0" : "0");
     else if (f->op == KJ_FOLD_ALL)
-        kj_str_puts(t, "1");
+        kj_text_puts(t, "1");
     else if (kj_is_float(f->acc))
-        kj_str_puts(t, least ? "inf" : "-inf");
+        kj_text_puts(t, least ? "inf" : "-inf");
     else if (kj_is_signed(f->acc) && !least)
-        kj_str_printf(t, "-%" PRIu64, (uint64_t)1 << (bits - 1));
+        kj_text_printf(t, "-%" PRIu64, (uint64_t)1 << (bits - 1));
     else
-        kj_str_printf(t, "%" PRIu64,
-                      least ? UINT64_MAX >> (64 - bits + kj_is_signed(f->acc)) : (uint64_t)0);
+        kj_text_printf(t, "%" PRIu64,
+                       least ? UINT64_MAX >> (64 - bits + kj_is_signed(f->acc)) : (uint64_t)0);
 }
 
 /* An element, of the type it has, as a number to join. */
-static void put_element(kj_str *t, const kj_fold *f, const char *value)
+static void put_element(kj_text *t, const kj_fold *f, const char *value)
 {
     const char *acc = kj_type_name(f->acc);
     if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
-        kj_str_printf(t, "i32(%s%s)", value, f->elem == KJ_BOOL ? "" : " != 0");
+        kj_text_printf(t, "i32(%s%s)", value, f->elem == KJ_BOOL ? "" : " != 0");
     else
-        kj_str_printf(t, "%s(%s)", acc, value);
+        kj_text_printf(t, "%s(%s)", acc, value);
 }
 
 /* Joins v (of which `from` is the place) to acc (and at). A NaN is the least and the greatest; of
  * equal ones the first counts. */
-static void put_join(kj_str *t, const kj_fold *f)
+static void put_join(kj_text *t, const kj_fold *f)
 {
     const char *op = is_least(f->op) ? "<" : ">";
     switch (f->op) {
     case KJ_FOLD_SUM:
-    case KJ_FOLD_MEAN: kj_str_puts(t, "acc += v\n"); return;
-    case KJ_FOLD_ANY: kj_str_puts(t, "acc |= v\n"); return;
-    case KJ_FOLD_ALL: kj_str_puts(t, "acc &= v\n"); return;
+    case KJ_FOLD_MEAN: kj_text_puts(t, "acc += v\n"); return;
+    case KJ_FOLD_ANY: kj_text_puts(t, "acc |= v\n"); return;
+    case KJ_FOLD_ALL: kj_text_puts(t, "acc &= v\n"); return;
     case KJ_FOLD_MIN:
     case KJ_FOLD_MAX:
         if (kj_is_float(f->acc))
-            kj_str_printf(t, "acc = v if v %s acc or v != v else acc\n", op);
+            kj_text_printf(t, "acc = v if v %s acc or v != v else acc\n", op);
         else
-            kj_str_printf(t, "acc = %s(acc, v)\n", f->op == KJ_FOLD_MIN ? "min" : "max");
+            kj_text_printf(t, "acc = %s(acc, v)\n", f->op == KJ_FOLD_MIN ? "min" : "max");
         return;
     case KJ_FOLD_ARGMIN:
     case KJ_FOLD_ARGMAX: break;
     }
-    kj_str_printf(t, "let better = v %s acc or (v == acc and from < at)", op);
+    kj_text_printf(t, "let better = v %s acc or (v == acc and from < at)", op);
     if (kj_is_float(f->acc))
-        kj_str_puts(t, " or (v != v and (acc == acc or from < at))");
-    kj_str_puts(t, "\nacc = v if better else acc\n"
-                   "at = from if better else at\n");
+        kj_text_puts(t, " or (v != v and (acc == acc or from < at))");
+    kj_text_puts(t, "\nacc = v if better else acc\n"
+                    "at = from if better else at\n");
 }
 
 /* ---- A step: chunks of an axis to a number each ---- */
@@ -126,74 +126,74 @@ static void look_at_axes(step *s)
 }
 
 /* The element's number in C order along all axes that are reduced, now and later. */
-static void put_place(const step *s, kj_str *t)
+static void put_place(const step *s, kj_text *t)
 {
     const kj_domain *d = &s->k.domain;
-    kj_str_puts(t, "\nlet from: i64 = ");
+    kj_text_puts(t, "\nlet from: i64 = ");
     for (int axis = 0; axis < d->ndim; axis++)
-        kj_str_puts(t, d->group[axis] ? "(" : "");
-    kj_str_puts(t, "0");
+        kj_text_puts(t, d->group[axis] ? "(" : "");
+    kj_text_puts(t, "0");
     for (int axis = 0; axis < d->ndim; axis++) {
         if (d->group[axis])
-            kj_str_printf(t, " * n%d + i%d)", axis, axis);
+            kj_text_printf(t, " * n%d + i%d)", axis, axis);
     }
 }
 
 /* The text that joins the element at place e of the reduced axes. */
-static void put_turn(step *s, kj_str *t)
+static void put_turn(step *s, kj_text *t)
 {
-    kj_str value = {0};
+    kj_text value = {0};
     kj_lazy_indices(t, s->reduced, "e");
     if (s->value.kind == KJ_R_NONE) {
-        kj_str_puts(t, "let v = ");
+        kj_text_puts(t, "let v = ");
         kj_lazy_element(&s->k, t, 0);
         if (kj_fold_places(s->fold->op)) {
-            kj_str_puts(t, "\nlet from = ");
+            kj_text_puts(t, "\nlet from = ");
             kj_lazy_element(&s->k, t, 1);
         }
     } else {
         kj_lazy_value(&s->k, &value, s->value, s->fold->elem);
         kj_lazy_lets(&s->k, t);
-        kj_str_printf(t, "let x = %s\nlet v = ", value.data ? value.data : "");
+        kj_text_printf(t, "let x = %s\nlet v = ", value.data ? value.data : "");
         put_element(t, s->fold, "x");
         if (kj_fold_places(s->fold->op))
             put_place(s, t);
         t->failed |= value.failed;
-        kj_str_free(&value);
+        kj_text_free(&value);
     }
-    kj_str_puts(t, "\n");
+    kj_text_puts(t, "\n");
     put_join(t, s->fold);
 }
 
 static void put_start(step *s)
 {
-    kj_str *t = &s->k.body;
-    kj_str_puts(t, "let length: i64 = 1");
+    kj_text *t = &s->k.body;
+    kj_text_puts(t, "let length: i64 = 1");
     for (const char *axis = s->reduced; *axis; axis++)
-        kj_str_printf(t, " * n%c", *axis);
-    kj_str_printf(t, "\nvar acc: %s = ", kj_type_name(s->fold->acc));
+        kj_text_printf(t, " * n%c", *axis);
+    kj_text_printf(t, "\nvar acc: %s = ", kj_type_name(s->fold->acc));
     put_identity(t, s->fold);
-    kj_str_puts(t, "\n");
+    kj_text_puts(t, "\n");
     if (kj_fold_places(s->fold->op))
-        kj_str_puts(t, "var at: i64 = 9223372036854775807\n");
+        kj_text_puts(t, "var at: i64 = 9223372036854775807\n");
 }
 
 /* What the step leaves at place `to`. */
 static void put_result(step *s)
 {
-    kj_str *t = &s->k.body;
+    kj_text *t = &s->k.body;
     const kj_fold *f = s->fold;
     if (!s->last)
-        kj_str_puts(t, "out[to] = acc\n");
+        kj_text_puts(t, "out[to] = acc\n");
     else if (f->op == KJ_FOLD_MEAN)
-        kj_str_printf(t, "out[to] = %s(acc / f64(count))\n", kj_type_name(f->out));
+        kj_text_printf(t, "out[to] = %s(acc / f64(count))\n", kj_type_name(f->out));
     else if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
-        kj_str_puts(t, "out[to] = acc != 0\n");
+        kj_text_puts(t, "out[to] = acc != 0\n");
     else
-        kj_str_printf(t, "out[to] = %s(%s)\n", kj_type_name(f->out),
-                      kj_fold_places(f->op) ? "at" : "acc");
+        kj_text_printf(t, "out[to] = %s(%s)\n", kj_type_name(f->out),
+                       kj_fold_places(f->op) ? "at" : "acc");
     if (!s->last && kj_fold_places(f->op))
-        kj_str_puts(t, "places[to] = at\n");
+        kj_text_puts(t, "places[to] = at\n");
 }
 
 /* ---- A chunk a block ---- */
@@ -201,89 +201,89 @@ static void put_result(step *s)
 /* The threads' numbers become thread 0's. */
 static void put_tree(step *s)
 {
-    kj_str *t = &s->k.body;
+    kj_text *t = &s->k.body;
     bool places = kj_fold_places(s->fold->op);
-    kj_str_printf(t, "let shared_acc = shared.array(%d, %s)\n", LANES, kj_type_name(s->fold->acc));
-    kj_str_puts(t, "shared_acc[t] = acc\n");
+    kj_text_printf(t, "let shared_acc = shared.array(%d, %s)\n", LANES, kj_type_name(s->fold->acc));
+    kj_text_puts(t, "shared_acc[t] = acc\n");
     if (places)
-        kj_str_printf(t,
-                      "let shared_at = shared.array(%d, i64)\n"
-                      "shared_at[t] = at\n",
-                      LANES);
-    kj_str_printf(t,
-                  "syncthreads()\n"
-                  "var half = %d\n"
-                  "while half > 0 {\n"
-                  "if t < half {\n"
-                  "let v = shared_acc[t + half]\n",
-                  LANES / 2);
-    if (places)
-        kj_str_puts(t, "let from = shared_at[t + half]\n");
-    put_join(t, s->fold);
-    kj_str_puts(t, "shared_acc[t] = acc\n");
-    if (places)
-        kj_str_puts(t, "shared_at[t] = at\n");
-    kj_str_puts(t, "}\n"
+        kj_text_printf(t,
+                       "let shared_at = shared.array(%d, i64)\n"
+                       "shared_at[t] = at\n",
+                       LANES);
+    kj_text_printf(t,
                    "syncthreads()\n"
-                   "half //= 2\n"
-                   "}\n");
+                   "var half = %d\n"
+                   "while half > 0 {\n"
+                   "if t < half {\n"
+                   "let v = shared_acc[t + half]\n",
+                   LANES / 2);
+    if (places)
+        kj_text_puts(t, "let from = shared_at[t + half]\n");
+    put_join(t, s->fold);
+    kj_text_puts(t, "shared_acc[t] = acc\n");
+    if (places)
+        kj_text_puts(t, "shared_at[t] = at\n");
+    kj_text_puts(t, "}\n"
+                    "syncthreads()\n"
+                    "half //= 2\n"
+                    "}\n");
 }
 
 static void put_block_body(step *s)
 {
-    kj_str *t = &s->k.body, turn = {0};
+    kj_text *t = &s->k.body, turn = {0};
     put_turn(s, &turn);
     const char *text = turn.data ? turn.data : "";
-    kj_str_puts(t, "let t = threadIdx.x\n"
-                   "let to = blockIdx.x\n");
+    kj_text_puts(t, "let t = threadIdx.x\n"
+                    "let to = blockIdx.x\n");
     if (*s->kept)
         kj_lazy_indices(t, s->kept, s->chunks > 1 ? "to // chunks" : "to");
     put_start(s);
     /* Full chunks have turns without a test. */
-    kj_str_printf(t,
-                  "let first = %s * %d\n"
-                  "if first + %d <= length {\n"
-                  "for k in range(first, first + %d, %d) {\n"
-                  "let e = k + t\n"
-                  "%s}\n"
-                  "} else {\n"
-                  "for k in range(first, length, %d) {\n"
-                  "let e = k + t\n"
-                  "if e < length {\n"
-                  "%s}\n"
-                  "}\n"
-                  "}\n",
-                  s->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK, CHUNK, LANES, text, LANES,
-                  text);
+    kj_text_printf(t,
+                   "let first = %s * %d\n"
+                   "if first + %d <= length {\n"
+                   "for k in range(first, first + %d, %d) {\n"
+                   "let e = k + t\n"
+                   "%s}\n"
+                   "} else {\n"
+                   "for k in range(first, length, %d) {\n"
+                   "let e = k + t\n"
+                   "if e < length {\n"
+                   "%s}\n"
+                   "}\n"
+                   "}\n",
+                   s->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK, CHUNK, LANES, text, LANES,
+                   text);
     put_tree(s);
-    kj_str_puts(t, "if t == 0 {\n");
+    kj_text_puts(t, "if t == 0 {\n");
     put_result(s);
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
     t->failed |= turn.failed;
-    kj_str_free(&turn);
+    kj_text_free(&turn);
 }
 
 /* ---- A chunk a thread ---- */
 
 static void put_thread_body(step *s)
 {
-    kj_str *t = &s->k.body;
+    kj_text *t = &s->k.body;
     char axes[KJ_DOMAIN_AXES + 2];
     kj_lazy_chunk_axes(s->kept, s->chunks, axes);
     if (s->chunks > 1)
-        kj_str_puts(t, "let nc = chunks\n");
+        kj_text_puts(t, "let nc = chunks\n");
     kj_lazy_positions(t, axes);
     kj_lazy_inside(t, axes);
     kj_lazy_number(t, axes, "to");
     put_start(s);
-    kj_str_printf(t,
-                  s->chunks > 1 ? "for e in range(ic * %d, min(ic * %d + %d, length)) {\n"
-                                : "for e in range(length) {\n",
-                  RUN, RUN, RUN);
+    kj_text_printf(t,
+                   s->chunks > 1 ? "for e in range(ic * %d, min(ic * %d + %d, length)) {\n"
+                                 : "for e in range(length) {\n",
+                   RUN, RUN, RUN);
     put_turn(s, t);
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
     put_result(s);
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
 }
 
 /* ---- Steps ---- */

@@ -32,141 +32,142 @@ typedef struct pass {
 /* ---- The kernels ---- */
 
 /* "let x = ...", the element at the position. */
-static void put_element(pass *p, kj_str *t)
+static void put_element(pass *p, kj_text *t)
 {
-    kj_str value = {0};
+    kj_text value = {0};
     kj_lazy_value(&p->k, &value, p->value, p->types->elem);
     kj_lazy_lets(&p->k, t);
-    kj_str_printf(t, "let x = %s(%s)\n", kj_type_name(p->types->acc), value.data ? value.data : "");
+    kj_text_printf(t, "let x = %s(%s)\n", kj_type_name(p->types->acc),
+                   value.data ? value.data : "");
     t->failed |= value.failed;
-    kj_str_free(&value);
+    kj_text_free(&value);
 }
 
 static void put_store(pass *p, const char *sum)
 {
     kj_lazy_element(&p->k, &p->k.body, p->target);
-    kj_str_printf(&p->k.body, " = %s(%s)\n",
-                  kjit_dtype_name(p->k.domain.arrays[p->target].array->dtype), sum);
+    kj_text_printf(&p->k.body, " = %s(%s)\n",
+                   kjit_dtype_name(p->k.domain.arrays[p->target].array->dtype), sum);
 }
 
 /* What the chunk begins with; `to` is its number. */
 static void put_start(pass *p, const char *name)
 {
-    kj_str_printf(&p->k.body, "var %s: %s = %s\n", name, kj_type_name(p->types->acc),
-                  p->target >= 0 && p->chunks > 1 ? "sums[to]" : "0");
+    kj_text_printf(&p->k.body, "var %s: %s = %s\n", name, kj_type_name(p->types->acc),
+                   p->target >= 0 && p->chunks > 1 ? "sums[to]" : "0");
 }
 
 /* The tile's elements become the sums up to them, and `carry` the sum with all of them. */
 static void put_tile_sums(pass *p)
 {
-    kj_str *t = &p->k.body;
+    kj_text *t = &p->k.body;
     const char *acc = kj_type_name(p->types->acc);
-    kj_str_printf(t, "var sum: %s = 0\n", acc);
+    kj_text_printf(t, "var sum: %s = 0\n", acc);
     const char *keep = p->target < 0 ? "" : "tile[t * stretch + j] = sum\n";
-    kj_str_printf(t,
-                  "let stretch = %d\n"
-                  "for j in range(stretch) {\n"
-                  "let x = tile[t * stretch + j]\n"
-                  "%ssum += x\n%s"
-                  "}\n",
-                  STRETCH, p->exclusive ? keep : "", p->exclusive ? "" : keep);
-    kj_str_printf(t,
-                  "ends[t] = sum\n"
-                  "syncthreads()\n"
-                  "var d = 1\n"
-                  "while d < %d {\n"
-                  "var before: %s = 0\n"
-                  "if t >= d { before = ends[t - d] }\n"
-                  "syncthreads()\n"
-                  "ends[t] += before\n"
-                  "syncthreads()\n"
-                  "d *= 2\n"
-                  "}\n",
-                  LANES, acc);
+    kj_text_printf(t,
+                   "let stretch = %d\n"
+                   "for j in range(stretch) {\n"
+                   "let x = tile[t * stretch + j]\n"
+                   "%ssum += x\n%s"
+                   "}\n",
+                   STRETCH, p->exclusive ? keep : "", p->exclusive ? "" : keep);
+    kj_text_printf(t,
+                   "ends[t] = sum\n"
+                   "syncthreads()\n"
+                   "var d = 1\n"
+                   "while d < %d {\n"
+                   "var before: %s = 0\n"
+                   "if t >= d { before = ends[t - d] }\n"
+                   "syncthreads()\n"
+                   "ends[t] += before\n"
+                   "syncthreads()\n"
+                   "d *= 2\n"
+                   "}\n",
+                   LANES, acc);
     if (p->target >= 0)
-        kj_str_puts(t, "var before = carry\n"
-                       "if t > 0 { before += ends[t - 1] }\n"
-                       "for j in range(stretch) { tile[t * stretch + j] += before }\n");
-    kj_str_printf(t,
-                  "carry += ends[%d]\n"
-                  "syncthreads()\n",
-                  LANES - 1);
+        kj_text_puts(t, "var before = carry\n"
+                        "if t > 0 { before += ends[t - 1] }\n"
+                        "for j in range(stretch) { tile[t * stretch + j] += before }\n");
+    kj_text_printf(t,
+                   "carry += ends[%d]\n"
+                   "syncthreads()\n",
+                   LANES - 1);
 }
 
 static void put_block_body(pass *p)
 {
-    kj_str *t = &p->k.body;
+    kj_text *t = &p->k.body;
     const char *acc = kj_type_name(p->types->acc);
-    kj_str_printf(t,
-                  "let t = threadIdx.x\n"
-                  "let to = blockIdx.x\n"
-                  "let tile = shared.array(%d, %s)\n"
-                  "let ends = shared.array(%d, %s)\n"
-                  "let first = %s * %d\n"
-                  "let end = min(first + %d, n%c)\n",
-                  TILE, acc, LANES, acc, p->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK,
-                  p->axis);
+    kj_text_printf(t,
+                   "let t = threadIdx.x\n"
+                   "let to = blockIdx.x\n"
+                   "let tile = shared.array(%d, %s)\n"
+                   "let ends = shared.array(%d, %s)\n"
+                   "let first = %s * %d\n"
+                   "let end = min(first + %d, n%c)\n",
+                   TILE, acc, LANES, acc, p->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK,
+                   p->axis);
     if (*p->kept)
         kj_lazy_indices(t, p->kept, p->chunks > 1 ? "to // chunks" : "to");
     put_start(p, "carry");
-    kj_str_printf(t,
-                  "for start in range(first, end, %d) {\n"
-                  "for k in range(0, %d, %d) {\n"
-                  "let i%c = start + k + t\n"
-                  "var term: %s = 0\n"
-                  "if i%c < end {\n",
-                  TILE, TILE, LANES, p->axis, acc, p->axis);
+    kj_text_printf(t,
+                   "for start in range(first, end, %d) {\n"
+                   "for k in range(0, %d, %d) {\n"
+                   "let i%c = start + k + t\n"
+                   "var term: %s = 0\n"
+                   "if i%c < end {\n",
+                   TILE, TILE, LANES, p->axis, acc, p->axis);
     put_element(p, t);
-    kj_str_puts(t, "term = x\n"
-                   "}\n"
-                   "tile[k + t] = term\n"
-                   "}\n"
-                   "syncthreads()\n");
+    kj_text_puts(t, "term = x\n"
+                    "}\n"
+                    "tile[k + t] = term\n"
+                    "}\n"
+                    "syncthreads()\n");
     put_tile_sums(p);
     if (p->target >= 0) {
-        kj_str_printf(t,
-                      "for k in range(0, %d, %d) {\n"
-                      "let i%c = start + k + t\n"
-                      "if i%c < end { ",
-                      TILE, LANES, p->axis, p->axis);
+        kj_text_printf(t,
+                       "for k in range(0, %d, %d) {\n"
+                       "let i%c = start + k + t\n"
+                       "if i%c < end { ",
+                       TILE, LANES, p->axis, p->axis);
         put_store(p, "tile[k + t]");
-        kj_str_puts(t, "}\n"
-                       "}\n"
-                       "syncthreads()\n");
+        kj_text_puts(t, "}\n"
+                        "}\n"
+                        "syncthreads()\n");
     }
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
     if (p->target < 0)
-        kj_str_puts(t, "if t == 0 { sums[to] = carry }\n");
+        kj_text_puts(t, "if t == 0 { sums[to] = carry }\n");
 }
 
 static void put_thread_body(pass *p)
 {
-    kj_str *t = &p->k.body;
+    kj_text *t = &p->k.body;
     char axes[KJ_DOMAIN_AXES + 2];
     kj_lazy_chunk_axes(p->kept, p->chunks, axes);
     if (p->chunks > 1)
-        kj_str_puts(t, "let nc = chunks\n");
+        kj_text_puts(t, "let nc = chunks\n");
     kj_lazy_positions(t, axes);
     kj_lazy_inside(t, axes);
     kj_lazy_number(t, axes, "to");
     put_start(p, "sum");
     if (p->chunks > 1)
-        kj_str_printf(t, "for i%c in range(ic * %d, min(ic * %d + %d, n%c)) {\n", p->axis, RUN, RUN,
-                      RUN, p->axis);
+        kj_text_printf(t, "for i%c in range(ic * %d, min(ic * %d + %d, n%c)) {\n", p->axis, RUN,
+                       RUN, RUN, p->axis);
     else if (!p->axis)
-        kj_str_puts(t, "for once in range(1) {\n");
+        kj_text_puts(t, "for once in range(1) {\n");
     else
-        kj_str_printf(t, "for i%c in range(n%c) {\n", p->axis, p->axis);
+        kj_text_printf(t, "for i%c in range(n%c) {\n", p->axis, p->axis);
     put_element(p, t);
     if (p->exclusive)
         put_store(p, "sum");
-    kj_str_puts(t, "sum += x\n");
+    kj_text_puts(t, "sum += x\n");
     if (p->target >= 0 && !p->exclusive)
         put_store(p, "sum");
-    kj_str_puts(t, "}\n");
+    kj_text_puts(t, "}\n");
     if (p->target < 0)
-        kj_str_puts(t, "sums[to] = sum\n");
-    kj_str_puts(t, "}\n");
+        kj_text_puts(t, "sums[to] = sum\n");
+    kj_text_puts(t, "}\n");
 }
 
 /* ---- Passes ---- */

@@ -40,15 +40,15 @@ void kj_lazy_params(kj_lazy_kernel *k)
 {
     for (int i = 0; i < k->domain.narrays; i++) {
         kjit_array *a = k->domain.arrays[i].view;
-        kj_str_printf(&k->params, "%sa%d: %s[%.*s]", k->nargs ? ", " : "", i,
-                      kjit_dtype_name(a->dtype), a->ndim - 1, ",,,,,");
+        kj_text_printf(&k->params, "%sa%d: %s[%.*s]", k->nargs ? ", " : "", i,
+                       kjit_dtype_name(a->dtype), a->ndim - 1, ",,,,,");
         kj_lazy_argument(k, kjit_arg_array(a));
     }
 }
 
 void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg)
 {
-    kj_str_printf(&k->params, ", %s: %s", name, type);
+    kj_text_printf(&k->params, ", %s: %s", name, type);
     kj_lazy_argument(k, arg);
 }
 
@@ -61,56 +61,56 @@ void kj_lazy_flat(kj_lazy_kernel *k, const char *name, kjit_array *a)
 
 /* ---- Leaves ---- */
 
-void kj_lazy_element(const kj_lazy_kernel *k, kj_str *t, int i)
+void kj_lazy_element(const kj_lazy_kernel *k, kj_text *t, int i)
 {
     const kj_domain_array *a = &k->domain.arrays[i];
     const char *before = "[";
-    kj_str_printf(t, "a%d", i);
+    kj_text_printf(t, "a%d", i);
     for (int axis = 0; axis < k->domain.ndim; axis++) {
         if (!a->has[axis])
             continue;
-        kj_str_printf(t, "%si%d", before, axis);
+        kj_text_printf(t, "%si%d", before, axis);
         before = ", ";
     }
-    kj_str_puts(t, *before == '[' ? "[0]" : "]");
+    kj_text_puts(t, *before == '[' ? "[0]" : "]");
 }
 
-static void put_literal(kj_str *t, kj_value v)
+static void put_literal(kj_text *t, kj_value v)
 {
     if (v.type == KJ_BOOL) {
-        kj_str_puts(t, v.b ? "true" : "false");
+        kj_text_puts(t, v.b ? "true" : "false");
     } else if (kj_is_float(v.type)) {
         char text[40];
         kj_snprintf(text, sizeof text, "%.17g", v.f);
-        kj_str_puts(t, text);
+        kj_text_puts(t, text);
         if (!strpbrk(text, ".en")) /* 2: an integer to read */
-            kj_str_puts(t, ".0");
+            kj_text_puts(t, ".0");
     } else if (v.type == KJ_I64) {
-        kj_str_printf(t, "%" PRId64, v.i);
+        kj_text_printf(t, "%" PRId64, v.i);
     } else {
-        kj_str_printf(t, "%" PRIu64, v.u);
+        kj_text_printf(t, "%" PRIu64, v.u);
     }
 }
 
-static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type);
+static void put_number(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type);
 
 /* c64(re, im): a number each part. */
-static void put_complex(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
+static void put_complex(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type)
 {
     kj_rvalue parts[2] = {kj_run_float(v.u.f), kj_run_float(v.imag)};
     const kj_aggregate *of = kj_aggregate_of(type == KJ_VOID ? KJ_C64 : type);
-    kj_str_puts(t, of->name);
+    kj_text_puts(t, of->name);
     for (int i = 0; i < 2; i++) {
         parts[i].literal = v.literal;
-        kj_str_puts(t, i ? ", " : "(");
+        kj_text_puts(t, i ? ", " : "(");
         put_number(k, t, parts[i], of->elem);
     }
-    kj_str_puts(t, ")");
+    kj_text_puts(t, ")");
 }
 
 /* Literals of the source stand in the text, where the compiler can use them; what the run computed
  * is a parameter, so that the kernel serves again. */
-static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
+static void put_number(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type)
 {
     if (kj_run_is_complex(v)) {
         put_complex(k, t, v, type);
@@ -124,15 +124,15 @@ static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
         return;
     }
     if (v.literal || value.type == KJ_U64) {
-        kj_str_printf(t, "%s(", kj_types[type].name);
+        kj_text_printf(t, "%s(", kj_types[type].name);
         put_literal(t, value);
-        kj_str_puts(t, ")");
+        kj_text_puts(t, ")");
         return;
     }
     kj_value as = kj_fold_convert(value, type);
-    kj_str_printf(t, "s%d", k->nscalars);
-    kj_str_printf(&k->params, "%ss%d: %s", k->nargs ? ", " : "", k->nscalars++,
-                  kj_types[type].name);
+    kj_text_printf(t, "s%d", k->nscalars);
+    kj_text_printf(&k->params, "%ss%d: %s", k->nargs ? ", " : "", k->nscalars++,
+                   kj_types[type].name);
     kj_lazy_argument(k, type == KJ_BOOL     ? kjit_arg_bool(as.b)
                         : kj_is_float(type) ? kjit_arg_f64(as.f)
                                             : kjit_arg_i64(as.i));
@@ -140,44 +140,44 @@ static void put_number(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
 
 /* ---- Operations ---- */
 
-static void put_argument(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, int i)
+static void put_argument(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i)
 {
     kj_lazy_value(k, t, e->args[i], e->types[i]);
 }
 
-static void put_call(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, const char *name)
+static void put_call(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, const char *name)
 {
-    kj_str_puts(t, name);
+    kj_text_puts(t, name);
     for (int i = 0; i < e->n; i++) {
-        kj_str_puts(t, i ? ", " : "(");
+        kj_text_puts(t, i ? ", " : "(");
         put_argument(k, t, e, i);
     }
-    kj_str_puts(t, ")");
+    kj_text_puts(t, ")");
 }
 
 /* Both sides are computed, as a select is cheaper than turns with some of the threads. */
-static void put_side(kj_lazy_kernel *k, kj_str *t, const kj_lazy *e, int i)
+static void put_side(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i)
 {
-    kj_str side = {0};
+    kj_text side = {0};
     put_argument(k, &side, e, i);
     if (kj_is_array(e->args[i])) {
-        kj_str_printf(&k->lets, "let w%d = %s\n", k->nlets, side.data ? side.data : "");
-        kj_str_printf(t, "w%d", k->nlets++);
+        kj_text_printf(&k->lets, "let w%d = %s\n", k->nlets, side.data ? side.data : "");
+        kj_text_printf(t, "w%d", k->nlets++);
     } else {
-        kj_str_puts(t, side.data ? side.data : "");
+        kj_text_puts(t, side.data ? side.data : "");
     }
     t->failed |= side.failed;
-    kj_str_free(&side);
+    kj_text_free(&side);
 }
 
-void kj_lazy_lets(kj_lazy_kernel *k, kj_str *t)
+void kj_lazy_lets(kj_lazy_kernel *k, kj_text *t)
 {
-    kj_str_puts(t, k->lets.data ? k->lets.data : "");
+    kj_text_puts(t, k->lets.data ? k->lets.data : "");
     t->failed |= k->lets.failed;
-    kj_str_free(&k->lets);
+    kj_text_free(&k->lets);
 }
 
-void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
+void kj_lazy_value(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type)
 {
     if (v.kind == KJ_R_ARRAY) {
         kj_lazy_element(k, t, kj_domain_find(&k->domain, v.u.object->u.array));
@@ -190,31 +190,31 @@ void kj_lazy_value(kj_lazy_kernel *k, kj_str *t, kj_rvalue v, kj_dtype type)
     const kj_lazy *e = v.u.object->u.lazy;
     switch (e->form) {
     case KJ_X_BINARY:
-        kj_str_puts(t, "(");
+        kj_text_puts(t, "(");
         put_argument(k, t, e, 0);
-        kj_str_printf(t, " %s ", kj_ops[e->op].spelling);
+        kj_text_printf(t, " %s ", kj_ops[e->op].spelling);
         put_argument(k, t, e, 1);
-        kj_str_puts(t, ")");
+        kj_text_puts(t, ")");
         break;
     case KJ_X_UNARY:
-        kj_str_puts(t, "(");
+        kj_text_puts(t, "(");
         put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling);
-        kj_str_puts(t, ")");
+        kj_text_puts(t, ")");
         break;
     case KJ_X_CALL:
         put_call(k, t, e, kj_builtins[e->builtin].name);
         if (e->part >= 0)
-            kj_str_printf(t, "[%d]", e->part);
+            kj_text_printf(t, "[%d]", e->part);
         break;
     case KJ_X_CAST: put_call(k, t, e, kj_type_name(e->type)); break;
     case KJ_X_WHERE:
-        kj_str_puts(t, "(");
+        kj_text_puts(t, "(");
         put_side(k, t, e, 1);
-        kj_str_puts(t, " if ");
+        kj_text_puts(t, " if ");
         put_argument(k, t, e, 0);
-        kj_str_puts(t, " else ");
+        kj_text_puts(t, " else ");
         put_side(k, t, e, 2);
-        kj_str_puts(t, ")");
+        kj_text_puts(t, ")");
         break;
     }
 }

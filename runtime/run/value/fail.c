@@ -7,10 +7,10 @@ bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, 
         return false;
     r->status = status;
     r->at = at;
-    kj_str t = {0};
+    kj_text t = {0};
     va_list args;
     va_start(args, format);
-    kj_str_vprintf(&t, format, args);
+    kj_text_vprintf(&t, format, args);
     va_end(args);
     r->message = t.data; /* NULL when there was no memory for it */
     return false;
@@ -20,10 +20,10 @@ bool kj_run_hint(kj_run *r, const char *format, ...)
 {
     if (r->hint)
         return false;
-    kj_str t = {0};
+    kj_text t = {0};
     va_list args;
     va_start(args, format);
-    kj_str_vprintf(&t, format, args);
+    kj_text_vprintf(&t, format, args);
     va_end(args);
     r->hint = t.data;
     return false;

@@ -6,56 +6,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_quoted(kj_str *t, const char *text, size_t len)
+static void put_quoted(kj_text *t, const char *text, size_t len)
 {
     char quote = memchr(text, '\'', len) && !memchr(text, '"', len) ? '"' : '\'';
-    kj_str_add(t, &quote, 1);
+    kj_text_add(t, &quote, 1);
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c == '\n')
-            kj_str_puts(t, "\\n");
+            kj_text_puts(t, "\\n");
         else if (c == '\t')
-            kj_str_puts(t, "\\t");
+            kj_text_puts(t, "\\t");
         else if (c == '\\' || c == (unsigned char)quote)
-            kj_str_printf(t, "\\%c", c);
+            kj_text_printf(t, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
-            kj_str_printf(t, "\\x%02x", c);
+            kj_text_printf(t, "\\x%02x", c);
         else
-            kj_str_add(t, &text[i], 1);
+            kj_text_add(t, &text[i], 1);
     }
-    kj_str_add(t, &quote, 1);
+    kj_text_add(t, &quote, 1);
 }
 
-static bool put_sequence(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
+static bool put_sequence(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
 {
     kj_robject *o = v.u.object;
     bool list = v.kind == KJ_R_LIST;
     if (o->busy ||
         r->depth >= KJ_RUN_MAX_DEPTH) { /* a list that holds itself, or too many in each other */
-        kj_str_puts(t, list ? "[...]" : "(...)");
+        kj_text_puts(t, list ? "[...]" : "(...)");
         return true;
     }
     o->busy = true;
     r->depth++;
-    kj_str_puts(t, list ? "[" : "(");
+    kj_text_puts(t, list ? "[" : "(");
     bool ok = true;
     for (int64_t i = 0; ok && i < o->u.seq.n; i++) {
         if (i > 0)
-            kj_str_puts(t, ", ");
+            kj_text_puts(t, ", ");
         ok = kj_run_put_value(r, at, t, o->u.seq.items[i], true);
     }
-    kj_str_puts(t, list ? "]" : o->u.seq.n == 1 ? ",)" : ")");
+    kj_text_puts(t, list ? "]" : o->u.seq.n == 1 ? ",)" : ")");
     o->busy = false;
     r->depth--;
     return ok;
 }
 
-static bool put_array(kj_run *r, kj_span at, kj_str *t, kj_rvalue v)
+static bool put_array(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
 {
     char *text = NULL;
     if (!kj_run_check(r, kjit_array_format(v.u.object->u.array, &text), at))
         return false;
-    kj_str_puts(t, text);
+    kj_text_puts(t, text);
     free(text);
     return true;
 }
@@ -73,38 +73,38 @@ static const char *number_text(kj_rvalue v, char *buf)
     return kj_scalar_text((kjit_dtype)value.type, &element, buf);
 }
 
-bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted)
+bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quoted)
 {
     char buf[KJ_SCALAR_TEXT];
     switch (v.kind) {
-    case KJ_R_NONE: kj_str_puts(t, "None"); break;
+    case KJ_R_NONE: kj_text_puts(t, "None"); break;
     case KJ_R_BOOL:
     case KJ_R_INT:
     case KJ_R_COMPLEX:
-    case KJ_R_FLOAT: kj_str_puts(t, number_text(v, buf)); break;
-    case KJ_R_DTYPE: kj_str_puts(t, kj_dtype_name(r->ctx, v.dtype)); break;
-    case KJ_R_KERNEL: kj_str_printf(t, "<kernel %s>", v.u.kernel->name); break;
+    case KJ_R_FLOAT: kj_text_puts(t, number_text(v, buf)); break;
+    case KJ_R_DTYPE: kj_text_puts(t, kj_dtype_name(r->ctx, v.dtype)); break;
+    case KJ_R_KERNEL: kj_text_printf(t, "<kernel %s>", v.u.kernel->name); break;
     case KJ_R_STRING:
         if (quoted)
             put_quoted(t, v.u.object->u.string.text, v.u.object->u.string.len);
         else
-            kj_str_add(t, v.u.object->u.string.text, v.u.object->u.string.len);
+            kj_text_add(t, v.u.object->u.string.text, v.u.object->u.string.len);
         break;
     case KJ_R_TUPLE:
     case KJ_R_LIST: return put_sequence(r, at, t, v);
     case KJ_R_RANGE:
-        kj_str_printf(t, "range(%" PRId64 ", %" PRId64, v.u.object->u.range.start,
-                      v.u.object->u.range.stop);
+        kj_text_printf(t, "range(%" PRId64 ", %" PRId64, v.u.object->u.range.start,
+                       v.u.object->u.range.stop);
         if (v.u.object->u.range.step != 1)
-            kj_str_printf(t, ", %" PRId64, v.u.object->u.range.step);
-        kj_str_puts(t, ")");
+            kj_text_printf(t, ", %" PRId64, v.u.object->u.range.step);
+        kj_text_puts(t, ")");
         break;
     case KJ_R_ARRAY: return put_array(r, at, t, v);
     case KJ_R_LAZY: break; /* an argument is computed */
-    case KJ_R_STREAM: kj_str_puts(t, "<stream>"); break;
-    case KJ_R_EVENT: kj_str_puts(t, "<event>"); break;
-    case KJ_R_SMART: kj_str_puts(t, "<smart array>"); break;
-    case KJ_R_SCOPE: kj_str_puts(t, "<scope>"); break;
+    case KJ_R_STREAM: kj_text_puts(t, "<stream>"); break;
+    case KJ_R_EVENT: kj_text_puts(t, "<event>"); break;
+    case KJ_R_SMART: kj_text_puts(t, "<smart array>"); break;
+    case KJ_R_SCOPE: kj_text_puts(t, "<scope>"); break;
     }
     return true;
 }

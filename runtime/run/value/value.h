@@ -335,7 +335,7 @@ bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v);
 /* ---- print.c: values as text ---- */
 
 /* As Python prints it; `quoted`: strings as they stand inside a tuple or list. */
-bool kj_run_put_value(kj_run *r, kj_span at, kj_str *t, kj_rvalue v, bool quoted);
+bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quoted);
 /* The text of a number in a fixed buffer, for messages. */
 typedef struct kj_rshort {
     char text[KJ_SCALAR_TEXT];

@@ -1,12 +1,13 @@
-/* Fission: a kernel cut at its barriers, so that one worker can run all threads of a block.
+/* Regions: a kernel cut at its barriers, so that one worker can run all threads of a block (loop
+ * fission, as PoCL calls it, too).
  *
- * The plan is a tree over the typed AST's statements. A region is a run of statements without a
+ * They hang in a tree over the typed AST's statements. A region is a run of statements without a
  * barrier: it becomes a loop over the block's threads. Everything around regions (loops,
  * conditions, inlined calls that hold a barrier) runs once for the block. Where the block's threads
  * may disagree about such a construct it is `divergent`: then a byte a thread says who is active,
  * and every barrier inside compares the threads that arrive with those alive. */
-#ifndef KJ_FISSION_H
-#define KJ_FISSION_H
+#ifndef KJ_REGIONS_H
+#define KJ_REGIONS_H
 
 #include "analysis/uniform.h"
 
@@ -48,27 +49,35 @@ typedef struct kj_place {
     const kj_texpr *init; /* of its declaration */
 } kj_place;
 
-typedef struct kj_plan {
+typedef struct kj_regions {
     kj_node *body;
     kj_place *places; /* by variable id */
     bool *crossing;   /* by root id: a local array used by several regions */
     uint64_t *uses,
-        *writes; /* bit sets a region: variables it needs, and assigns; see kj_plan_uses */
+        *writes; /* bit sets a region: variables it needs, and assigns; see kj_region_uses */
     int nregions, words;
     bool fused;   /* neither barriers nor shared arrays: neighbouring blocks may run row by row */
     bool barrier; /* the kernel has one: the kernel's own leaves are block-level */
-} kj_plan;
+} kj_regions;
 
-kj_plan *kj_fission(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+/* An error for each operation of a warp in a region that is run thread after thread. */
+void kj_check_warps(kj_diag *diag, const kj_regions *regions);
+/* As text, for --emit=regions. */
+const char *kj_regions_dump(kj_arena *arena, const kj_source *source, const kj_tkernel *kernel,
+                            const kj_regions *regions);
+/* For tests: what is wrong with them, or NULL. */
+const char *kj_regions_check(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps,
+                             const kj_regions *regions);
 
-static inline bool kj_plan_uses(const kj_plan *plan, int region, int var)
+static inline bool kj_region_uses(const kj_regions *regions, int region, int var)
 {
-    return plan->uses[region * plan->words + var / 64] >> (var % 64) & 1;
+    return regions->uses[region * regions->words + var / 64] >> (var % 64) & 1;
 }
 
-static inline bool kj_plan_writes(const kj_plan *plan, int region, int var)
+static inline bool kj_region_writes(const kj_regions *regions, int region, int var)
 {
-    return plan->writes[region * plan->words + var / 64] >> (var % 64) & 1;
+    return regions->writes[region * regions->words + var / 64] >> (var % 64) & 1;
 }
 
 #endif
