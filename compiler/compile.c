@@ -315,7 +315,7 @@ static void refuse_large(job *j)
     int size = kj_target_largest(j->unit.module);
     if (size <= KJ_MAX_CODE)
         return;
-    kj_message *m = kj_error(j->diag, kernel->span, "too-large",
+    kj_message *m = kj_error(j->diag, kernel->span, KJ_RULE_TOO_LARGE,
                              "'%s' is too large: %d instructions (at most %d)", kernel->name, size,
                              KJ_MAX_CODE);
     kj_hint(j->diag, m, "split it into several kernels");
@@ -370,7 +370,7 @@ static void refuse_deep(job *j)
     const kj_kernel_info *kernel = j->out->kernel;
     if (j->out->stack <= KJ_MAX_STACK)
         return;
-    kj_message *m = kj_error(j->diag, kernel->span, "too-large",
+    kj_message *m = kj_error(j->diag, kernel->span, KJ_RULE_TOO_LARGE,
                              "'%s' has more values at once than there is stack for: %lld KiB",
                              kernel->name, (long long)(j->out->stack >> 10));
     kj_hint(j->diag, m, "split it into several kernels");
@@ -430,7 +430,8 @@ static bool generate(job *j)
     if (j->error) {
         const char *text = kj_arena_printf(j->arena, "%s", j->error);
         LLVMDisposeMessage(j->error);
-        kj_error(j->diag, first->span, "internal", "cannot compile '%s': %s", first->name, text);
+        kj_error(j->diag, first->span, KJ_RULE_INTERNAL, "cannot compile '%s': %s", first->name,
+                 text);
     }
     return !j->error && j->out->bytes;
 }

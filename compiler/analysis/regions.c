@@ -478,7 +478,7 @@ static void check_warps(kj_diag *diag, const kj_node *n)
         check_warps(diag, n->no);
         if (!e)
             continue;
-        kj_message *m = kj_error(diag, e->span, "warp",
+        kj_message *m = kj_error(diag, e->span, KJ_RULE_WARP,
                                  "the CPU runs one thread after the other here, and '%s' needs a "
                                  "warp together",
                                  kj_builtins[e->u.call.id].name);

@@ -198,7 +198,7 @@ static void check_grid_sync(walk *w, const kj_tstmt *s, const frame *f)
     if (!f)
         return;
     const char *whom = parting(f) == KJ_DEP_BLOCK ? "blocks" : "threads";
-    kj_message *m = kj_error(w->diag, s->span, "grid-barrier",
+    kj_message *m = kj_error(w->diag, s->span, KJ_RULE_GRID_BARRIER,
                              "not all %s of the grid may come to this grid_sync()", whom);
     if (f->own & NOT_THE_GRIDS)
         kj_note(w->diag, m, f->span, "this may differ between %s", whom);

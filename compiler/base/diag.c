@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+const kj_rule_info kj_rules[KJ_NRULES] = {
+#define RULE(id, code, severity, text) {code, KJ_##severity, text},
+#include "base/diag.def"
+};
+
 void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source)
 {
     *d = (kj_diag){.arena = arena, .source = source};
@@ -36,7 +41,7 @@ bool kj_is_shown(const kj_diag *d, const kj_message *m)
     return m != d->scratch;
 }
 
-kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *format, ...)
+kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
 {
     if (!kj_diag_has_room(d)) {
         d->errors++;
@@ -50,7 +55,7 @@ kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *forma
     if (said_before(d, at, text))
         return scratch(d);
     kj_message *m = KJ_NEW(d->arena, kj_message);
-    *m = (kj_message){.severity = KJ_ERROR, .span = at, .code = code, .text = text};
+    *m = (kj_message){.span = at, .rule = rule, .text = text};
     if (d->last)
         d->last->next = m;
     else

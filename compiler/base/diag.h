@@ -26,11 +26,25 @@ enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20 };
 
 typedef enum kj_severity { KJ_ERROR, KJ_WARNING } kj_severity;
 
+/* What a message is about: the rows of diag.def. */
+typedef enum kj_rule {
+#define RULE(id, code, severity, text) KJ_RULE_##id,
+#include "base/diag.def"
+    KJ_NRULES
+} kj_rule;
+
+typedef struct kj_rule_info {
+    const char *code; /* stable: "type-mismatch" */
+    kj_severity severity;
+    const char *text; /* the rule in a sentence */
+} kj_rule_info;
+
+extern const kj_rule_info kj_rules[KJ_NRULES];
+
 typedef struct kj_message {
     struct kj_message *next;
-    kj_severity severity;
     kj_span span;
-    const char *code; /* stable, kebab-case: "undeclared", "type-mismatch", ... */
+    kj_rule rule;
     const char *text;
     const char *hint;  /* NULL, or one sentence that helps: "did you mean 'out'?" */
     kj_span note_span; /* with note: a second place, "declared here" */
@@ -50,7 +64,7 @@ void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
 
 /* Reports an error; the message may be given a hint or a note. One that won't be shown, after
  * KJ_MAX_ERRORS or said before, is counted only: what it would say is not worth finding out. */
-kj_message *kj_error(kj_diag *d, kj_span at, const char *code, const char *format, ...)
+kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -190,7 +190,8 @@ const char *kj_diag_text(const kj_diag *d)
     kj_text_add(&t, "", 0);
     for (size_t i = 0; i < s.n; i++) {
         const kj_message *m = s.messages[i];
-        put_place(&t, d->source, m->span, severity_name(m->severity), m->text, m->hint);
+        put_place(&t, d->source, m->span, severity_name(kj_rules[m->rule].severity), m->text,
+                  m->hint);
         if (m->note)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
     }
@@ -246,8 +247,8 @@ const char *kj_diag_json(const kj_diag *d)
         put_string(&t, d->source->name);
         kj_text_printf(&t, ",");
         put_range(&t, d->source, m->span);
-        put_field(&t, "severity", severity_name(m->severity));
-        put_field(&t, "code", m->code);
+        put_field(&t, "severity", severity_name(kj_rules[m->rule].severity));
+        put_field(&t, "code", kj_rules[m->rule].code);
         put_field(&t, "message", m->text);
         if (m->hint)
             put_field(&t, "hint", m->hint);

@@ -63,7 +63,7 @@ static const char *shown(kj_parser *p, kj_span span, const char *token)
 
 static kj_message *error(const mistake *x, const char *text)
 {
-    return kj_error(x->p->diag, x->at, "syntax", "%s", text);
+    return kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "%s", text);
 }
 
 static void hint(const mistake *x, kj_message *m, const char *text)
@@ -73,7 +73,7 @@ static void hint(const mistake *x, kj_message *m, const char *text)
 
 static kj_message *expected(const mistake *x, const char *wanted)
 {
-    return kj_error(x->p->diag, x->at, "syntax", "expected %s before %s", wanted, x->text);
+    return kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "expected %s before %s", wanted, x->text);
 }
 
 /* ---- Words of other languages and slips of the finger ---- */
@@ -281,7 +281,7 @@ static void at_operator(const mistake *x)
         return;
     }
     if (is(x, ")") || is(x, "]")) {
-        kj_error(p->diag, x->at, "syntax", "unexpected '%s': no '%c' is open", x->token,
+        kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open", x->token,
                  *x->token == ')' ? '(' : '[');
         return;
     }
@@ -330,8 +330,8 @@ static void at_name(const mistake *x)
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         keyword &= !is(x, classes[i]);
     if (keyword) {
-        kj_message *m =
-            kj_error(x->p->diag, x->at, "syntax", "%s is a keyword and cannot be a name", x->text);
+        kj_message *m = kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX,
+                                 "%s is a keyword and cannot be a name", x->text);
         if (is(x, "const") && x->p->prev == KJ_TK_DOT)
             hint(x, m, CONST_PLACE);
         return;
@@ -350,7 +350,7 @@ static void at_tokens(const mistake *x)
     enum { MOST = 4 };
     kj_arena *arena = x->p->arena;
     if (x->n == 0 || x->n > MOST) {
-        kj_error(x->p->diag, x->at, "syntax", "unexpected %s", x->text);
+        kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected %s", x->text);
         return;
     }
     const char *list = "";
@@ -381,7 +381,7 @@ static bool unclosed_bracket(const mistake *x)
     kj_parser *p = x->p;
     if (!p->unclosed.kind)
         return false;
-    kj_message *m = kj_error(p->diag, x->at, "syntax", "missing '%c' before %s",
+    kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "missing '%c' before %s",
                              p->unclosed.kind == '(' ? ')' : ']', x->text);
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
     return true;
@@ -394,7 +394,8 @@ static void report(const mistake *x)
     if (is(x, ":") && wants(x, "{"))
         error(x, "a block begins with '{', not ':'");
     else if (is(x, "else") || is(x, "elif"))
-        kj_error(x->p->diag, x->at, "syntax", "unexpected '%s': no if ends before it", x->token);
+        kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",
+                 x->token);
     else if (wants(x, "kernel"))
         at_item(x);
     else if (wants(x, "let"))
@@ -471,14 +472,15 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
         return;
     p->stray = true;
     if ((unsigned char)text[0] >= 0x80 && first == 1) {
-        kj_error(p->diag, span, "stray", "byte 0x%02x is not UTF-8 text", (unsigned char)text[0]);
+        kj_error(p->diag, span, KJ_RULE_STRAY, "byte 0x%02x is not UTF-8 text",
+                 (unsigned char)text[0]);
         return;
     }
     if (code < 0x20 || code == 0x7f || code == 0xa0 || code == 0xfeff ||
         (code >= 0x2000 && code <= 0x206f))
-        m = kj_error(p->diag, span, "stray", "unexpected character U+%04X", code);
+        m = kj_error(p->diag, span, KJ_RULE_STRAY, "unexpected character U+%04X", code);
     else
-        m = kj_error(p->diag, span, "stray", "unexpected character '%.*s'", (int)first, text);
+        m = kj_error(p->diag, span, KJ_RULE_STRAY, "unexpected character '%.*s'", (int)first, text);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (text[0] == known[i].character)
             kj_hint(p->diag, m, "%s", known[i].hint);

@@ -36,13 +36,14 @@ uint64_t kj_literal_int(kj_parser *p, kj_span span, const char *text, size_t len
             continue;
         if (__builtin_mul_overflow(value, base, &value) ||
             __builtin_add_overflow(value, digit_value(text[i]), &value)) {
-            kj_error(p->diag, span, "number",
+            kj_error(p->diag, span, KJ_RULE_NUMBER,
                      "the number is too large: integers have at most 64 bits");
             return 0;
         }
     }
     if (base == 10 && len > 1 && text[0] == '0' && value != 0) {
-        kj_message *m = kj_error(p->diag, span, "number", "a decimal number does not begin with 0");
+        kj_message *m =
+            kj_error(p->diag, span, KJ_RULE_NUMBER, "a decimal number does not begin with 0");
         kj_hint(p->diag, m, "octal numbers are written 0o17");
     }
     return value;
@@ -58,7 +59,7 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
     }
     double value = kj_strtod(plain, NULL);
     if (isinf(value)) {
-        kj_error(p->diag, span, "number", "the number is too large for f64");
+        kj_error(p->diag, span, KJ_RULE_NUMBER, "the number is too large for f64");
         value = 0;
     }
     return value;
@@ -72,14 +73,14 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
     kj_message *m;
     if (text[0] == '.') {
         p->stray = true;
-        m = kj_error(p->diag, span, "number", "a number has a digit before its '.'");
+        m = kj_error(p->diag, span, KJ_RULE_NUMBER, "a number has a digit before its '.'");
         if (span.begin > 0 && p->source->text[span.begin - 1] == '.') /* 0..10 */
             kj_hint(p->diag, m, "a range is written range(start, stop)");
         else if (len < 40)
             kj_hint(p->diag, m, "write 0%.*s", (int)len, text);
         return;
     }
-    m = kj_error(p->diag, span, "number", "this is not a number");
+    m = kj_error(p->diag, span, KJ_RULE_NUMBER, "this is not a number");
     if (base_of(text, len) != 10)
         kj_hint(p->diag, m,
                 "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
@@ -110,7 +111,7 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
     bool closed = len > 1 && text[len - 1] == text[0];
     size_t stop = closed ? len - 1 : len;
     if (text[0] == '\'')
-        kj_error(p->diag, span, "string", "strings stand in double quotes: \"text\"");
+        kj_error(p->diag, span, KJ_RULE_STRING, "strings stand in double quotes: \"text\"");
     char *out = kj_arena_alloc(p->arena, len);
     size_t n = 0;
     for (size_t i = 1; i < stop; i++) {
@@ -127,11 +128,11 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
             closed = false; /* "abc\" */
         uint32_t at = span.begin + (uint32_t)i - 1;
         kj_message *m =
-            kj_error(p->diag, (kj_span){at, at + 2}, "string", "this escape is not known");
+            kj_error(p->diag, (kj_span){at, at + 2}, KJ_RULE_STRING, "this escape is not known");
         kj_hint(p->diag, m, "there are \\n, \\t, \\\" and \\\\");
     }
     if (!closed && text[0] == '"')
-        kj_error(p->diag, span, "string", "the string is not closed on its line");
+        kj_error(p->diag, span, KJ_RULE_STRING, "the string is not closed on its line");
     if (!closed) { /* so what would close the brackets around it is lost */
         p->stray = true;
         kj_layout_close(p);

@@ -30,7 +30,7 @@ bool kj_layout_newline(kj_parser *p)
 {
     const char *next = p->source->text + p->offset;
     if (*next == '{' && in_braces(p)) {
-        kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, "brace-on-next-line",
+        kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, KJ_RULE_BRACE_ON_NEXT_LINE,
                  "the '{' of a block stands on the line of its header");
         return false;
     }
@@ -113,9 +113,10 @@ static int supply_braces(kj_parser *p, int token, kj_span span)
     if (!p->supplying) {
         kj_message *m;
         if (token == KJ_TK_END)
-            m = kj_error(p->diag, span, "missing-brace", "missing '}' before the end of the file");
+            m = kj_error(p->diag, span, KJ_RULE_MISSING_BRACE,
+                         "missing '}' before the end of the file");
         else
-            m = kj_error(p->diag, span, "missing-brace", "missing '}' before '%.*s'",
+            m = kj_error(p->diag, span, KJ_RULE_MISSING_BRACE, "missing '}' before '%.*s'",
                          (int)(span.end - span.begin), p->source->text + span.begin);
         kj_note(p->diag, m, innermost(p)->span, "to close the block opened here");
     }

@@ -170,7 +170,7 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 /* ---- Errors (error.c) ---- */
 
 /* Reports an error that ends the parse. */
-void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text);
+void kj_parse_stop(kj_parser *p, kj_span at, kj_rule rule, const char *text);
 /* Likewise: nested too deeply. `of` is what there are more than KJ_MAX_DEPTH of, or NULL. */
 void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of);
 

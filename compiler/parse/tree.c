@@ -10,7 +10,7 @@
 static void *node(kj_parser *p, kj_span span, size_t size)
 {
     if (p->arena->used > p->memory_limit)
-        kj_parse_stop(p, span, "too-large", "the program is too large");
+        kj_parse_stop(p, span, KJ_RULE_TOO_LARGE, "the program is too large");
     return kj_arena_alloc(p->arena, size);
 }
 
@@ -248,7 +248,7 @@ kj_type_ref *kj_make_type(kj_parser *p, kj_span span, const char *name, int ndim
     kj_type_ref *t = node(p, span, sizeof *t);
     *t = (kj_type_ref){.span = span, .name = name, .ndim = ndim, .extents = extents.first};
     if (ndim > KJ_MAX_NDIM)
-        kj_error(p->diag, span, "too-many-axes", "an array has at most %d axes, this has %d",
+        kj_error(p->diag, span, KJ_RULE_TOO_MANY_AXES, "an array has at most %d axes, this has %d",
                  KJ_MAX_NDIM, ndim);
     return t;
 }
@@ -316,7 +316,7 @@ static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_na
     s->u.let.type = type;
     s->u.let.init = init;
     if (type && names.n > 1)
-        kj_error(p->diag, type->span, "type-of-several", "a type goes with a single name");
+        kj_error(p->diag, type->span, KJ_RULE_TYPE_OF_SEVERAL, "a type goes with a single name");
     return limited_stmt(p, s);
 }
 
@@ -333,7 +333,7 @@ kj_stmt *kj_make_param_stmt(kj_parser *p, kj_span span, kj_names names, kj_type_
                             kj_expr *init)
 {
     if (names.n > 1)
-        kj_error(p->diag, names.first->next->span, "several-params",
+        kj_error(p->diag, names.first->next->span, KJ_RULE_SEVERAL_PARAMS,
                  "a param declares a single name");
     return declaration(p, span, KJ_S_PARAM, names, type, init);
 }
@@ -358,7 +358,7 @@ static void check_target(kj_parser *p, const kj_expr *e)
     if (e->kind == KJ_E_NAME || e->kind == KJ_E_INDEX || e->kind == KJ_E_MEMBER)
         return;
     kj_message *m =
-        kj_error(p->diag, e->span, "assign-target", "%s cannot be assigned to", what(e));
+        kj_error(p->diag, e->span, KJ_RULE_ASSIGN_TARGET, "%s cannot be assigned to", what(e));
     if (e->kind == KJ_E_TUPLE)
         kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
 }
@@ -378,7 +378,7 @@ kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, 
 {
     kj_stmt *s = kj_make_assign(p, span, targets, value);
     if (targets.n > 1)
-        kj_error(p->diag, op_span, "update-several", "'%s=' takes a single target",
+        kj_error(p->diag, op_span, KJ_RULE_UPDATE_SEVERAL, "'%s=' takes a single target",
                  kj_ops[op].spelling);
     if (s->kind == KJ_S_ASSIGN) {
         s->u.assign.op = op;
@@ -394,7 +394,7 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
     kj_stmt *s = stmt_above(p, span, KJ_S_EXPR, e->depth);
     s->u.expr = e;
     if (e->kind != KJ_E_CALL && !p->stopped) {
-        kj_message *m = kj_error(p->diag, span, "no-effect", "this statement has no effect");
+        kj_message *m = kj_error(p->diag, span, KJ_RULE_NO_EFFECT, "this statement has no effect");
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
         else if (e->kind == KJ_E_NAME && strcmp(e->u.name, "pass") == 0)
@@ -492,7 +492,7 @@ kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const ch
     *d = (kj_param_decl){
         .name = name, .span = span, .is_const = is_const, .type = type, .init = init};
     if (init && !is_const) {
-        kj_message *m = kj_error(p->diag, init->span, "default-value",
+        kj_message *m = kj_error(p->diag, init->span, KJ_RULE_DEFAULT_VALUE,
                                  "only a const parameter has a default value");
         kj_hint(p->diag, m, "of a kernel: const %s: %s = ... is chosen at the launch", name,
                 type->name ? type->name : "i32");
@@ -577,12 +577,12 @@ int kj_count(const kj_expr *list)
     return n;
 }
 
-void kj_parse_stop(kj_parser *p, kj_span at, const char *code, const char *text)
+void kj_parse_stop(kj_parser *p, kj_span at, kj_rule rule, const char *text)
 {
     if (p->stopped)
         return;
     p->stopped = true;
-    kj_error(p->diag, at, code, "%s", text);
+    kj_error(p->diag, at, rule, "%s", text);
 }
 
 void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of)
@@ -590,9 +590,9 @@ void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of)
     if (p->stopped)
         return;
     p->stopped = true;
-    kj_message *m = of ? kj_error(p->diag, at, "too-deep", "nested too deeply: more than %d %s",
-                                  KJ_MAX_DEPTH, of)
-                       : kj_error(p->diag, at, "too-deep", "nested too deeply");
+    kj_message *m = of ? kj_error(p->diag, at, KJ_RULE_TOO_DEEP,
+                                  "nested too deeply: more than %d %s", KJ_MAX_DEPTH, of)
+                       : kj_error(p->diag, at, KJ_RULE_TOO_DEEP, "nested too deeply");
     kj_hint(p->diag, m,
             "expressions and blocks nest at most %d deep; name parts of them with 'let'",
             KJ_MAX_DEPTH);

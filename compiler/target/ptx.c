@@ -237,7 +237,7 @@ static void limit_params(kj_diag *diag, const kj_compile_options *options, LLVMM
     if (bytes <= limit)
         return;
     int version = kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR);
-    kj_message *m = kj_error(diag, code->kernel->span, "too-large",
+    kj_message *m = kj_error(diag, code->kernel->span, KJ_RULE_TOO_LARGE,
                              "'%s' takes %lld bytes of parameters, and PTX %d.%d at most %lld",
                              code->kernel->name, (long long)bytes, version / 10, version % 10,
                              (long long)limit);

@@ -35,7 +35,7 @@ static kj_span call_at(const kj_source *source, uint32_t offset)
 static void put_barrier(kj_diag *diag, const kj_host_fault *f)
 {
     kj_message *e =
-        kj_error(diag, call_at(diag->source, f->offset), "divergent-barrier",
+        kj_error(diag, call_at(diag->source, f->offset), KJ_RULE_DIVERGENT_BARRIER,
                  "syncthreads() reached by %lld of %lld threads of block (%lld, %lld, %lld)",
                  (long long)f->arrived, (long long)f->alive, (long long)f->block[0],
                  (long long)f->block[1], (long long)f->block[2]);
@@ -45,7 +45,7 @@ static void put_barrier(kj_diag *diag, const kj_host_fault *f)
 
 static void put_grid_barrier(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
-    kj_message *e = kj_error(diag, kernel->grid_sync_at, "grid-barrier",
+    kj_message *e = kj_error(diag, kernel->grid_sync_at, KJ_RULE_GRID_BARRIER,
                              "%lld of %lld blocks wait at grid_sync(), and the others have ended",
                              (long long)f->arrived, (long long)f->alive);
     kj_hint(diag, e, "do blocks read something around it that others write at the same time?");
@@ -54,7 +54,7 @@ static void put_grid_barrier(kj_diag *diag, const kj_kernel_info *kernel, const 
 static void put_crowd(kj_diag *diag, const fault_message *m)
 {
     kj_message *e = kj_error(
-        diag, m->kernel->grid_sync_at, "grid-size",
+        diag, m->kernel->grid_sync_at, KJ_RULE_GRID_SIZE,
         "a grid of %lld blocks of %lld threads cannot wait here: the device holds %lld of them",
         (long long)m->blocks, (long long)m->threads, (long long)m->most);
     kj_hint(diag, e,
@@ -95,7 +95,7 @@ static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
         message = launch_text(f->values[0]);
         values = message ? "" : values;
     }
-    kj_error(diag, site->span, "assert", "%s in block %s, thread %s%s%s%s%s%s",
+    kj_error(diag, site->span, KJ_RULE_ASSERT, "%s in block %s, thread %s%s%s%s%s%s",
              site->failed ? site->failed : "assertion failed", kj_shape_text(3, f->block, block),
              kj_shape_text(3, f->thread, thread), message ? ": " : "", message ? message : "",
              *values ? " (" : "", values, *values ? ")" : "");
@@ -103,7 +103,7 @@ static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
 
 static void put_unfilled(kj_diag *diag, const kj_filled_info *a, const char *kernel)
 {
-    kj_message *e = kj_error(diag, a->span, "unfilled",
+    kj_message *e = kj_error(diag, a->span, KJ_RULE_UNFILLED,
                              "'%s' has no elements yet, and kernel '%s' reads it", a->name, kernel);
     kj_hint(diag, e, "assign an array to it in the run block, or call kjit_module_set_const");
 }
@@ -116,7 +116,7 @@ static void write_fault(void *data)
     if (m->unfilled)
         put_unfilled(&diag, m->unfilled, m->launched);
     else if (m->lacking)
-        kj_error(&diag, m->kernel->launch, "launch", "%s", m->lacking);
+        kj_error(&diag, m->kernel->launch, KJ_RULE_LAUNCH, "%s", m->lacking);
     else if (m->crowd)
         put_crowd(&diag, m);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)

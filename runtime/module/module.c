@@ -141,12 +141,12 @@ static kjit_diagnostic diagnostic(const kjit_module *mod, const kj_message *m)
     return (kjit_diagnostic){.file = mod->source.name,
                              .message = m->text,
                              .hint = m->hint,
-                             .code = m->code,
+                             .code = kj_rules[m->rule].code,
                              .line = (int)line,
                              .column = (int)column,
                              .end_line = (int)end_line,
                              .end_column = (int)end_column,
-                             .severity = m->severity == KJ_WARNING};
+                             .severity = kj_rules[m->rule].severity == KJ_WARNING};
 }
 
 static void diagnose(const kjit_module *mod, const kjit_compile_options *options)

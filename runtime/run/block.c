@@ -13,7 +13,7 @@
 static void put_located(kj_run *r, kj_diag *d, kj_text *t)
 {
     bool located = strchr(r->message, '\n') != NULL;
-    kj_message *m = kj_error(d, r->at, "run", "%s", located ? "" : r->message);
+    kj_message *m = kj_error(d, r->at, KJ_RULE_RUN, "%s", located ? "" : r->message);
     if (r->hint && !located)
         kj_hint(d, m, "%s", r->hint);
     const char *text = kj_diag_text(d);

@@ -18,9 +18,9 @@ typedef struct selection {
 
 static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, int n)
 {
-    kj_message *m = kj_sema_error(s, e->span, "index-count", "an element of %s has %d %s, not %d",
-                                  kj_array_type(s, a->elem, a->ndim), a->ndim,
-                                  a->ndim == 1 ? "index" : "indices", n);
+    kj_message *m = kj_sema_error(
+        s, e->span, KJ_RULE_INDEX_COUNT, "an element of %s has %d %s, not %d",
+        kj_array_type(s, a->elem, a->ndim), a->ndim, a->ndim == 1 ? "index" : "indices", n);
     if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
     else if (a->span.end)
@@ -35,15 +35,15 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
         return true;
     int64_t i = v->u.literal.i;
     if (i < 0) {
-        kj_message *m =
-            kj_sema_error(s, v->span, "negative-index", "a negative index is outside the array");
+        kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NEGATIVE_INDEX,
+                                      "a negative index is outside the array");
         kj_hint(s->diag, m, "counted from the end: %s.shape[%d] - %lld", a->name, axis,
                 -(long long)i);
         return false;
     }
     const kj_texpr *extent = a->shape[axis];
     if (kj_is_const(extent) && (is_bound ? i > extent->u.value.i : i >= extent->u.value.i)) {
-        kj_sema_error(s, v->span, "index-range",
+        kj_sema_error(s, v->span, KJ_RULE_INDEX_RANGE,
                       "index %lld is outside axis %d of '%s', which has %lld elements",
                       (long long)i, axis, a->name, (long long)extent->u.value.i);
         return false;
@@ -109,7 +109,7 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
     if (e->u.slice.step && !kj_expr_const(s, e->u.slice.step, KJ_I64, "a slice's step", &step))
         return false;
     if (step.i <= 0) {
-        kj_sema_error(s, e->u.slice.step->span, "slice-step",
+        kj_sema_error(s, e->u.slice.step->span, KJ_RULE_SLICE_STEP,
                       "a slice's step is positive in a kernel");
         return false;
     }
@@ -249,13 +249,13 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     kj_value i;
     const kj_expr *arg = e->u.index.args;
     if (!arg || arg->next || arg->kind == KJ_E_SLICE) {
-        kj_sema_error(s, e->span, "index-count", "a tuple has one constant index");
+        kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "a tuple has one constant index");
         return kj_no_value(e->span);
     }
     if (!kj_expr_const(s, arg, KJ_I64, "a tuple's index", &i))
         return kj_no_value(e->span);
     if (i.i < 0 || i.i >= t->u.tuple.n) {
-        kj_sema_error(s, arg->span, "index-range", "index %lld is outside a tuple of %d",
+        kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %lld is outside a tuple of %d",
                       (long long)i.i, t->u.tuple.n);
         return kj_no_value(e->span);
     }
@@ -274,7 +274,7 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
     for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
         n = arg->kind == KJ_E_SLICE ? -1 : n;
     if (n != of->ndim) {
-        kj_message *m = kj_sema_error(s, e->span, "index-count", "a value of %s has %d %s",
+        kj_message *m = kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "a value of %s has %d %s",
                                       of->name, of->ndim, of->ndim == 1 ? "index" : "indices");
         if (n < 0)
             kj_hint(s->diag, m, "views are of what is in memory, as p[i].v[:2] is");
@@ -287,7 +287,7 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
         if (!k)
             return NULL;
         if (kj_is_const(k) && (k->u.value.i < 0 || k->u.value.i >= of->shape[i])) {
-            kj_sema_error(s, v[i].span, "index-range",
+            kj_sema_error(s, v[i].span, KJ_RULE_INDEX_RANGE,
                           "index %lld is outside axis %d of %s, which has %lld elements",
                           (long long)k->u.value.i, i, of->name, (long long)of->shape[i]);
             return NULL;
@@ -304,14 +304,15 @@ kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int
 {
     const kj_expr *arg = e->u.index.args;
     if (!arg || arg->next || arg->kind == KJ_E_SLICE) {
-        kj_sema_error(s, e->span, "index-count", "%s has one index", kj_describe(s, v));
+        kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "%s has one index", kj_describe(s, v));
         return NULL;
     }
     kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "an index");
     if (!i || !kj_is_const(i) || (i->u.value.i >= 0 && i->u.value.i < n))
         return i;
-    kj_sema_error(s, arg->span, "index-range", "index %lld is outside of %s, which has %d elements",
-                  (long long)i->u.value.i, kj_describe(s, v), n);
+    kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE,
+                  "index %lld is outside of %s, which has %d elements", (long long)i->u.value.i,
+                  kj_describe(s, v), n);
     return NULL;
 }
 
@@ -322,7 +323,8 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
         return fixed_index(s, e, of);
     if (!kj_is_record(of))
         return kj_vector_index(s, e, v, of->n);
-    kj_message *m = kj_sema_error(s, e->span, "not-an-array", "this is %s, not an array", of->name);
+    kj_message *m =
+        kj_sema_error(s, e->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array", of->name);
     kj_hint(s->diag, m, "a field is written .%s", of->fields[0].name);
     return NULL;
 }
@@ -380,7 +382,7 @@ kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
     if (base.kind == KJ_V_ERROR)
         return base;
     if (base.kind == KJ_V_SYMBOL && base.u.symbol->kind == KJ_SYM_KERNEL) {
-        kj_message *m = kj_sema_error(s, e->span, "not-a-value",
+        kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE,
                                       "a kernel's launch by a kernel begins with 'launch'");
         kj_hint(s->diag, m, "write launch %s(...)",
                 kj_source_text(s, e->span, base.u.symbol->name));
@@ -388,11 +390,12 @@ kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
     }
     kj_span at = e->u.index.base->span;
     if (base.kind != KJ_V_SYMBOL) {
-        kj_sema_error(s, at, "not-an-array", "this is %s, not an array", kj_describe(s, &base));
+        kj_sema_error(s, at, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
+                      kj_describe(s, &base));
         return kj_no_value(e->span);
     }
     kj_message *m =
-        kj_sema_error(s, at, "not-an-array", "'%s' is not an array", base.u.symbol->name);
+        kj_sema_error(s, at, KJ_RULE_NOT_AN_ARRAY, "'%s' is not an array", base.u.symbol->name);
     if (strcmp(kj_builtins[base.u.symbol->builtin].group, "index") == 0 &&
         base.u.symbol->kind == KJ_SYM_BUILTIN)
         kj_hint(s->diag, m, "write %s.x, .y or .z", base.u.symbol->name);

@@ -29,7 +29,7 @@ static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool muta
         v.u.tuple.items = items;
     }
     if (v.kind == KJ_V_ARRAY && mutable) {
-        kj_message *m = kj_sema_error(s, span, "array-variable",
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_ARRAY_VARIABLE,
                                       "'%s' is an array, and arrays are not assigned", name);
         kj_hint(s->diag, m, "write let %s = ...", name);
         return kj_no_value(span);
@@ -50,8 +50,8 @@ static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
     for (const kj_name *each = name; each; each = each->next)
         n++;
     if (v.kind != KJ_V_ERROR && (v.kind != KJ_V_TUPLE || v.u.tuple.n != n)) {
-        kj_sema_error(s, st->u.let.init->span, "tuple-arity", "%d names take a tuple of %d, not %s",
-                      n, n, kj_describe(s, &v));
+        kj_sema_error(s, st->u.let.init->span, KJ_RULE_TUPLE_ARITY,
+                      "%d names take a tuple of %d, not %s", n, n, kj_describe(s, &v));
         v = kj_no_value(v.span);
     }
     for (int i = 0; name; name = name->next, i++) {
@@ -85,17 +85,17 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
 {
     const char *name = sym->name;
     if (sym->kind != KJ_SYM_VALUE && sym->kind != KJ_SYM_CONST) {
-        kj_sema_error(s, target->span, "not-assignable", "'%s' is not a variable", name);
+        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable", name);
         return;
     }
     if (sym->value.kind == KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, target->span, "not-assignable",
+        kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
                                       "'%s' is an array, and arrays are not assigned", name);
         kj_hint(s->diag, m, "an element is: %s[i] = ...", name);
         return;
     }
     kj_role role = sym->kind == KJ_SYM_CONST ? KJ_ROLE_CONST : sym->role;
-    kj_message *m = kj_sema_error(s, target->span, "not-assignable",
+    kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
                                   "'%s' is %s and cannot be assigned", name, kj_role_text(role));
     if (role == KJ_ROLE_LET)
         kj_hint(s->diag, m, "declare it with 'var'");
@@ -139,7 +139,7 @@ static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const c
             return;
     }
     if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->u.tuple.n) {
-        kj_sema_error(s, v.span, "tuple-arity", "%s is %s, not %s", what, kj_describe(s, to),
+        kj_sema_error(s, v.span, KJ_RULE_TUPLE_ARITY, "%s is %s, not %s", what, kj_describe(s, to),
                       kj_describe(s, &v));
         return;
     }
@@ -185,7 +185,7 @@ static bool field_place(kj_sema *s, const kj_expr *target, place *p)
 {
     const kj_aggregate *of = p->at->kind == KJ_V_TUPLE ? p->at->u.tuple.of : NULL;
     if (!of || kj_is_fixed(of)) {
-        kj_sema_error(s, target->u.member.name_span, "unknown-member", "%s has no members",
+        kj_sema_error(s, target->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER, "%s has no members",
                       kj_describe(s, p->at));
         return false;
     }
@@ -199,12 +199,12 @@ static bool field_place(kj_sema *s, const kj_expr *target, place *p)
 static bool part_place(kj_sema *s, const kj_expr *target, place *p)
 {
     if (kj_is_complex(p->at)) {
-        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
         return false;
     }
     if (!kj_is_aggregate(p->at)) {
-        kj_sema_error(s, target->u.index.base->span, "not-an-array", "this is %s, not an array",
-                      kj_describe(s, p->at));
+        kj_sema_error(s, target->u.index.base->span, KJ_RULE_NOT_AN_ARRAY,
+                      "this is %s, not an array", kj_describe(s, p->at));
         return false;
     }
     int parts = p->at->u.tuple.n;
@@ -245,7 +245,7 @@ static bool element_place(kj_sema *s, const kj_expr *target, kj_tarray *a, place
     int n = kj_count(target->u.index.args);
     for (const kj_expr *arg = target->u.index.args; arg; arg = arg->next) {
         if (arg->kind == KJ_E_SLICE) {
-            kj_message *m = kj_sema_error(s, arg->span, "index-count",
+            kj_message *m = kj_sema_error(s, arg->span, KJ_RULE_INDEX_COUNT,
                                           "a kernel assigns one element at a time");
             kj_hint(s->diag, m, "write a loop over the slice");
             return false;
@@ -268,7 +268,7 @@ static bool is_place(kj_sema *s, const kj_expr *target, const place *p)
         return kj_writable(s, p->at->u.place.array, root ? root : target, target->span);
     }
     if (p->at->kind != KJ_V_ERROR)
-        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
     return false;
 }
 
@@ -293,9 +293,9 @@ static bool find_place(kj_sema *s, const kj_expr *target, place *p)
     else if (base.kind == KJ_V_ARRAY)
         return element_place(s, target, base.u.array, p) && is_place(s, target, p);
     else if (kj_is_aggregate(&base))
-        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
     else if (base.kind != KJ_V_ERROR)
-        kj_sema_error(s, e->span, "not-an-array", "this is %s, not an array",
+        kj_sema_error(s, e->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
                       kj_describe(s, &base));
     return p->at->kind != KJ_V_ERROR && is_place(s, target, p);
 }
@@ -436,7 +436,9 @@ static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span 
         if (find_place(s, target, &p))
             store(s, &p, v, span);
         break;
-    default: kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned"); break;
+    default:
+        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
+        break;
     }
 }
 
@@ -445,11 +447,12 @@ static void assign_several(kj_sema *s, const kj_stmt *st, int n)
 {
     kj_operand v = kj_expr_value(s, st->u.assign.value, KJ_VOID);
     if (st->u.assign.augmented) {
-        kj_sema_error(s, st->span, "not-assignable", "an operator assigns one target at a time");
+        kj_sema_error(s, st->span, KJ_RULE_NOT_ASSIGNABLE,
+                      "an operator assigns one target at a time");
         return;
     }
     if (v.kind != KJ_V_ERROR && (v.kind != KJ_V_TUPLE || v.u.tuple.n != n)) {
-        kj_sema_error(s, st->u.assign.value->span, "tuple-arity",
+        kj_sema_error(s, st->u.assign.value->span, KJ_RULE_TUPLE_ARITY,
                       "%d targets take a tuple of %d, not %s", n, n, kj_describe(s, &v));
         v = kj_no_value(v.span);
     }

@@ -52,8 +52,8 @@ static bool array_first(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_
     const char *name = kj_builtins[id].name, *more = strncmp(name, "ld", 2) == 0 ? "" : ", ...";
     if (v->kind == KJ_V_ARRAY || v->kind == KJ_V_ERROR)
         return v->kind == KJ_V_ARRAY;
-    kj_message *m = kj_sema_error(s, v->span, "not-an-array", "%s takes an array first, not %s",
-                                  name, kj_describe(s, v));
+    kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_AN_ARRAY,
+                                  "%s takes an array first, not %s", name, kj_describe(s, v));
     if (arg->kind == KJ_E_INDEX)
         kj_hint(s->diag, m, "write %s(a, i%s), not %s(a[i]%s)", name, more, name, more);
     return false;
@@ -66,14 +66,14 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj
         return false;
     kj_tarray *a = v->u.array;
     if (a->space == KJ_LOCAL) {
-        kj_sema_error(s, v->span, "atomic-space",
+        kj_sema_error(s, v->span, KJ_RULE_ATOMIC_SPACE,
                       "'%s' is a local array: only its own thread sees it", a->name);
         return false;
     }
     const char *types = refused(&atomics[id], a->elem);
     if (types) {
-        kj_message *m = kj_sema_error(s, v->span, "atomic-type", "%s does not work on %s", name,
-                                      kj_array_type(s, a->elem, a->ndim));
+        kj_message *m = kj_sema_error(s, v->span, KJ_RULE_ATOMIC_TYPE, "%s does not work on %s",
+                                      name, kj_array_type(s, a->elem, a->ndim));
         if (a->of)
             kj_hint(s->diag, m, "name a field: %s(%s.%s, i, ...)", name, a->name,
                     a->of->fields[0].name);

@@ -65,7 +65,7 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
                        kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
         return kj_no_value(e->span);
     if (n.i < 1 || n.i > 3) {
-        kj_sema_error(s, arg->span, "grid-axes", "a grid has 1, 2 or 3 axes, not %lld",
+        kj_sema_error(s, arg->span, KJ_RULE_GRID_AXES, "a grid has 1, 2 or 3 axes, not %lld",
                       (long long)n.i);
         return kj_no_value(e->span);
     }
@@ -87,7 +87,7 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
 
 static kj_operand refuse_call(kj_sema *s, const kj_expr *e, const char *text, const char *hint)
 {
-    kj_message *m = kj_sema_error(s, e->span, "call", "%s", text);
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL, "%s", text);
     kj_hint(s->diag, m, "%s", hint);
     return kj_no_value(e->span);
 }
@@ -96,7 +96,7 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, "keyword",
+            kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                           "'%s' takes its arguments by place, without names", kj_builtins[id].name);
             return kj_no_value(e->span);
         }
@@ -147,7 +147,7 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
         return kj_scalar(kj_te_convert(s, v.u.scalar.e, to, e->span));
     if (v.kind != KJ_V_ERROR) {
         kj_message *m =
-            kj_sema_error(s, v.span, "type-mismatch", "%s(...) converts a scalar, not %s",
+            kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s(...) converts a scalar, not %s",
                           kj_type_name(to), kj_describe(s, &v));
         if (v.kind == KJ_V_ARRAY)
             kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to),
@@ -166,7 +166,7 @@ static kj_operand construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of
     kj_operand v[KJ_MAX_PARTS];
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, "keyword",
+            kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                           "'%s' takes its arguments by place, without names", of->name);
             return kj_no_value(e->span);
         }
@@ -209,8 +209,8 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
                                "write atomic.add(a, i, v), shared.array(shape, f32)");
         }
     }
-    kj_message *m = kj_sema_error(s, e->u.call.callee->span, "call", "this is %s, not a function",
-                                  kj_describe(s, &callee));
+    kj_message *m = kj_sema_error(s, e->u.call.callee->span, KJ_RULE_CALL,
+                                  "this is %s, not a function", kj_describe(s, &callee));
     if (callee.kind == KJ_V_ARRAY)
         kj_hint(s->diag, m, "an element is written %s[i]", kj_source_text(s, callee.span, "a"));
     return kj_no_value(e->span);

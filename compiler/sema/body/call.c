@@ -81,9 +81,9 @@ static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_ope
         in->generics[g] = kj_common_type(own, old);
         return true;
     }
-    kj_message *m = kj_sema_error(s, v->span, "generic-conflict", "%s is %s by '%s' and %s by '%s'",
-                                  p->type->name, kj_sema_type_name(s, old), in->from[g]->name,
-                                  kj_sema_type_name(s, own), p->name);
+    kj_message *m = kj_sema_error(
+        s, v->span, KJ_RULE_GENERIC_CONFLICT, "%s is %s by '%s' and %s by '%s'", p->type->name,
+        kj_sema_type_name(s, old), in->from[g]->name, kj_sema_type_name(s, own), p->name);
     if (!arrays)
         kj_hint(s->diag, m, "write %s(%s)", kj_sema_type_name(s, old),
                 kj_source_text(s, v->span, "..."));
@@ -117,14 +117,14 @@ static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
     int i = 0;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++) {
         if (in->generics[i] == KJ_VOID) {
-            kj_message *m = kj_sema_error(s, e->span, "generic-unknown",
+            kj_message *m = kj_sema_error(s, e->span, KJ_RULE_GENERIC_UNKNOWN,
                                           "no argument says what %s is", g->name);
             kj_note(s->diag, m, g->span, "declared here");
             return false;
         }
         if (!kj_type_in_bound(in->generics[i], g->bound)) {
             kj_message *m = kj_sema_error(
-                s, e->span, "generic-bound", "%s would be %s, and '%s' takes %s types only",
+                s, e->span, KJ_RULE_GENERIC_BOUND, "%s would be %s, and '%s' takes %s types only",
                 g->name, kj_sema_type_name(s, in->generics[i]), in->item->name, g->bound);
             kj_note(s->diag, m, g->bound_span, "declared here");
             return false;
@@ -365,7 +365,7 @@ static bool recursive(kj_sema *s, const kj_item *item, const kj_expr *e)
             break;
     }
     kj_message *m =
-        kj_sema_error(s, e->span, "recursion", "functions cannot call themselves: %s", cycle);
+        kj_sema_error(s, e->span, KJ_RULE_RECURSION, "functions cannot call themselves: %s", cycle);
     kj_hint(s->diag, m, "use a loop");
     return true;
 }
@@ -374,7 +374,7 @@ static bool no_keywords(kj_sema *s, const kj_expr *e, const char *name)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, "keyword",
+            kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                           "'%s' takes its arguments by place, without names", name);
             return false;
         }
@@ -508,8 +508,8 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
     open_instance(s, &in);
     for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
         if (p->is_const) {
-            kj_message *m =
-                kj_sema_error(s, p->span, "const-parameter", "a function has no const parameters");
+            kj_message *m = kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER,
+                                          "a function has no const parameters");
             kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32",
                     p->name);
         }
@@ -519,14 +519,14 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
         s->scope = s->program->globals;
     }
     if (item->attrs)
-        kj_sema_error(s, item->attrs->span, "attribute",
+        kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE,
                       "attributes belong to kernels, not to functions");
     s->frame = NULL;
     run_body(s, &in, fn->index, item->name_span);
     s->frame = &f;
     if (item->type && !kj_always_returns(item->body)) {
         f.bindings = NULL;
-        kj_message *m = kj_sema_error(s, item->end, "missing-return",
+        kj_message *m = kj_sema_error(s, item->end, KJ_RULE_MISSING_RETURN,
                                       "'%s' can end without returning a value", item->name);
         kj_note(s->diag, m, item->type->span, "declared here");
     }

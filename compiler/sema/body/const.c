@@ -29,7 +29,7 @@ static kj_operand const_aggregate(kj_sema *s, const kj_expr *e, const kj_aggrega
     if (v.kind == KJ_V_ERROR || (!extra && all_constant(&v)))
         return v;
     kj_message *m =
-        kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);
+        kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT, "%s must be known at compile time", what);
     kj_hint(s->diag, m, "literals, constants and const parameters are");
     return kj_no_value(e->span);
 }
@@ -40,18 +40,19 @@ static kj_operand const_aggregate(kj_sema *s, const kj_expr *e, const kj_aggrega
 static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, int *ndim)
 {
     if (depth == KJ_MAX_NDIM) {
-        kj_sema_error(s, e->span, "too-many-axes", "an array has at most %d axes", KJ_MAX_NDIM);
+        kj_sema_error(s, e->span, KJ_RULE_TOO_MANY_AXES, "an array has at most %d axes",
+                      KJ_MAX_NDIM);
         return false;
     }
     if (shape[depth] < 0) {
         shape[depth] = e->u.list.n;
         if (e->u.list.n == 0) {
-            kj_sema_error(s, e->span, "list-shape", "a const array has at least one element");
+            kj_sema_error(s, e->span, KJ_RULE_LIST_SHAPE, "a const array has at least one element");
             return false;
         }
     }
     if (shape[depth] != e->u.list.n) {
-        kj_sema_error(s, e->span, "list-shape",
+        kj_sema_error(s, e->span, KJ_RULE_LIST_SHAPE,
                       "this list has %d item%s, and %lld are needed along axis %d", e->u.list.n,
                       e->u.list.n == 1 ? "" : "s", (long long)shape[depth], depth);
         return false;
@@ -61,7 +62,7 @@ static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, 
         if (*ndim < 0 && !nested)
             *ndim = depth + 1;
         if (nested == (depth + 1 == *ndim)) {
-            kj_sema_error(s, item->span, "list-shape",
+            kj_sema_error(s, item->span, KJ_RULE_LIST_SHAPE,
                           nested ? "a number is needed here, not a list"
                                  : "a list is needed here, not a number");
             return false;
@@ -135,7 +136,7 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
 {
     *ndim = ref->ndim;
     if (ref->ndim < 1 || ref->ndim > KJ_MAX_NDIM) {
-        kj_message *m = kj_sema_error(s, ref->span, "type-mismatch",
+        kj_message *m = kj_sema_error(s, ref->span, KJ_RULE_TYPE_MISMATCH,
                                       "a list makes an array, and this type is none");
         kj_hint(s->diag, m, "write %s[]", ref->name ? ref->name : "f32");
         return false;
@@ -146,7 +147,7 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
         if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
             return false;
         if (v.i < 1) {
-            kj_sema_error(s, e->span, "extent", "an extent is at least 1, not %lld",
+            kj_sema_error(s, e->span, KJ_RULE_EXTENT, "an extent is at least 1, not %lld",
                           (long long)v.i);
             return false;
         }
@@ -185,7 +186,7 @@ static kj_type declared(kj_sema *s, const kj_item *item, int64_t *shape, int *nd
 {
     const kj_type none = {.kind = KJ_T_ERROR};
     if (!item->type->name) {
-        kj_sema_error(s, item->type->span, "type-mismatch",
+        kj_sema_error(s, item->type->span, KJ_RULE_TYPE_MISMATCH,
                       "a constant is a scalar or an array, not a tuple");
         return none;
     }
@@ -240,7 +241,7 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
     int ndim;
     if (item->type->name && item->type->ndim == 0) {
         kj_message *m =
-            kj_sema_error(s, item->span, "const-value", "'%s' has no value", item->name);
+            kj_sema_error(s, item->span, KJ_RULE_CONST_VALUE, "'%s' has no value", item->name);
         kj_hint(s->diag, m, "only an array may be left to the host: const %s: %s[256]", item->name,
                 item->type->name);
         return NULL;
@@ -250,21 +251,21 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
         return NULL;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
-            kj_message *m = kj_sema_error(s, item->type->span, "extent",
+            kj_message *m = kj_sema_error(s, item->type->span, KJ_RULE_EXTENT,
                                           "an array that the host fills says its extents");
             kj_hint(s->diag, m, "write const %s: %s[%s]", item->name, item->type->name,
                     ndim == 1 ? "256" : "16, 16");
             return NULL;
         }
         if (shape[i] > MOST || (count *= shape[i]) > MOST) {
-            kj_sema_error(s, item->type->span, "extent",
+            kj_sema_error(s, item->type->span, KJ_RULE_EXTENT,
                           "an array that the host fills has at most %d elements", (int)MOST);
             return NULL;
         }
     }
     kj_program *p = s->made;
     if (p->nfilled == KJ_MAX_FILLED) {
-        kj_sema_error(s, item->name_span, "too-many",
+        kj_sema_error(s, item->name_span, KJ_RULE_TOO_MANY,
                       "a file has at most %d arrays that the host fills", KJ_MAX_FILLED);
         return NULL;
     }
@@ -313,7 +314,7 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
     if (item->type) {
         kj_type t = kj_resolve_type(s, item->type);
         if (t.kind == KJ_T_ARRAY || t.kind == KJ_T_TUPLE) {
-            kj_message *m = kj_sema_error(s, item->value->span, "type-mismatch",
+            kj_message *m = kj_sema_error(s, item->value->span, KJ_RULE_TYPE_MISMATCH,
                                           "'%s' is an array and needs a list", item->name);
             kj_hint(s->diag, m, "write [1.0, 2.0, ...]");
         }
@@ -342,8 +343,8 @@ void kj_const_resolve(kj_sema *s, kj_symbol *sym)
     if (sym->progress == KJ_DONE)
         return;
     if (sym->progress == KJ_BUSY) {
-        kj_message *m =
-            kj_sema_error(s, sym->span, "const-cycle", "'%s' is defined by itself", sym->name);
+        kj_message *m = kj_sema_error(s, sym->span, KJ_RULE_CONST_CYCLE,
+                                      "'%s' is defined by itself", sym->name);
         kj_hint(s->diag, m, "a constant cannot depend on its own value");
         sym->value = kj_no_value(sym->span);
         return;

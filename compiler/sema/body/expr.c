@@ -152,7 +152,7 @@ static bool is_choosable(kj_sema *s, const kj_operand *v)
         return true;
     if (v->kind != KJ_V_ERROR) {
         kj_message *m =
-            kj_sema_error(s, v->span, "type-mismatch",
+            kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH,
                           "a conditional expression chooses scalars, not %s", kj_describe(s, v));
         kj_hint(s->diag, m, "use an if statement");
     }
@@ -263,7 +263,7 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 
 static kj_operand refuse(kj_sema *s, const kj_expr *e, const char *text, const char *hint)
 {
-    kj_message *m = kj_sema_error(s, e->span, "not-a-value", "%s", text);
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "%s", text);
     kj_hint(s->diag, m, "%s", hint);
     return kj_no_value(e->span);
 }
@@ -303,7 +303,7 @@ static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
     if (s->too_big)
         return kj_no_value(e->span);
     if (++s->depth > KJ_MAX_NESTING) {
-        kj_sema_error(s, e->span, "too-deep", "this is nested too deeply");
+        kj_sema_error(s, e->span, KJ_RULE_TOO_DEEP, "this is nested too deeply");
         s->too_big = true;
         s->depth--;
         return kj_no_value(e->span);
@@ -330,7 +330,7 @@ kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_operand v = kj_expr_any(s, e, want);
     if (v.kind == KJ_V_NONE) {
-        kj_sema_error(s, e->span, "no-value", "this call gives no value");
+        kj_sema_error(s, e->span, KJ_RULE_NO_VALUE, "this call gives no value");
         return kj_no_value(e->span);
     }
     if (v.kind != KJ_V_SYMBOL)
@@ -339,22 +339,25 @@ kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
     kj_message *m;
     switch (sym->kind) {
     case KJ_SYM_TYPE:
-        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a type, not a value", sym->name);
+        m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a type, not a value",
+                          sym->name);
         kj_hint(s->diag, m, "a conversion is written %s(x)", sym->name);
         break;
     case KJ_SYM_FN:
-        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a function, not a value", sym->name);
+        m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a function, not a value",
+                          sym->name);
         kj_hint(s->diag, m, "a call is written %s(...)", sym->name);
         break;
     case KJ_SYM_KERNEL:
-        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is a kernel, not a value", sym->name);
+        m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a kernel, not a value",
+                          sym->name);
         kj_hint(
             s->diag, m,
             "kernels are launched by the run block, or by kernels: launch %s[blocks, threads](...)",
             sym->name);
         break;
     default:
-        m = kj_sema_error(s, e->span, "not-a-value", "'%s' is not a value", sym->name);
+        m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is not a value", sym->name);
         if (sym->builtin == KJ_BI_THREADIDX || sym->builtin == KJ_BI_BLOCKIDX ||
             sym->builtin == KJ_BI_BLOCKDIM || sym->builtin == KJ_BI_GRIDDIM)
             kj_hint(s->diag, m, "write %s.x, .y or .z", sym->name);
@@ -376,8 +379,8 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
         return false;
     }
     if (extra || !kj_is_constant(&v)) {
-        kj_message *m =
-            kj_sema_error(s, e->span, "needs-constant", "%s must be known at compile time", what);
+        kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT,
+                                      "%s must be known at compile time", what);
         kj_hint(s->diag, m, "literals, constants and const parameters are");
         return false;
     }
@@ -397,7 +400,7 @@ kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)
         return kj_type_by_name(s, e->u.name, e->span);
     if (e->kind == KJ_E_MEMBER && kj_expr_any(s, e, KJ_VOID).kind == KJ_V_ERROR)
         return KJ_VOID; /* np.float32: said what to write */
-    kj_message *m = kj_sema_error(s, e->span, "not-a-type", "a type is expected here");
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_TYPE, "a type is expected here");
     kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
     return KJ_VOID;
 }

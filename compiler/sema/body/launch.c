@@ -36,7 +36,7 @@ typedef struct launch {
 
 static kj_message *misused(kj_sema *s, kj_span at, const char *format, const char *name)
 {
-    kj_message *m = kj_sema_error(s, at, "launch", format, name);
+    kj_message *m = kj_sema_error(s, at, KJ_RULE_LAUNCH, format, name);
     kj_hint(s->diag, m, "write launch kernel[blocks, threads](arguments)");
     return m;
 }
@@ -76,7 +76,7 @@ static bool extents(kj_sema *s, const kj_expr *e, const char *what, kj_texpr *ou
     if (v.kind == KJ_V_ERROR)
         return false;
     if (n < 1 || n > 3) {
-        kj_sema_error(s, e->span, "launch", "%s has 1 to 3 extents, not %d", what, n);
+        kj_sema_error(s, e->span, KJ_RULE_LAUNCH, "%s has 1 to 3 extents, not %d", what, n);
         return false;
     }
     for (int i = 0; i < 3; i++)
@@ -109,7 +109,7 @@ static bool read_block(kj_sema *s, launch *l, const kj_expr *e)
         return false;
     for (int i = 0; i < 3; i++) {
         if (!kj_is_const(shape[i]) && !(s->spec->block[0] == 0 && is_of_block(shape[i]))) {
-            kj_message *m = kj_sema_error(s, e->span, "launch",
+            kj_message *m = kj_sema_error(s, e->span, KJ_RULE_LAUNCH,
                                           "the block of a launch by a kernel is not known here");
             kj_hint(s->diag, m, "make it a constant, or a const parameter of the kernel");
             return false;
@@ -118,7 +118,7 @@ static bool read_block(kj_sema *s, launch *l, const kj_expr *e)
         int64_t most = i == 2 ? 64 : 1024;
         threads = l->spec.block[i] > most ? 0 : threads * l->spec.block[i];
         if (l->spec.block[i] < 1 || threads < 1 || threads > bound) {
-            kj_sema_error(s, e->span, "launch",
+            kj_sema_error(s, e->span, KJ_RULE_LAUNCH,
                           "a block of '%s' has 1 to %lld threads, at most (1024, 1024, 64)",
                           l->decl->name, (long long)bound);
             return false;
@@ -136,10 +136,10 @@ static int place_of(kj_sema *s, const launch *l, const kj_expr *arg, int nth)
         if (arg->keyword ? strcmp(l->decl->params[i].name, arg->keyword) == 0 : i == nth)
             return i;
     if (arg->keyword)
-        kj_sema_error(s, arg->keyword_span, "keyword", "'%s' has no parameter '%s'", l->decl->name,
-                      arg->keyword);
+        kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD, "'%s' has no parameter '%s'",
+                      l->decl->name, arg->keyword);
     else
-        kj_sema_error(s, arg->span, "argument-count", "'%s' takes at most %d arguments",
+        kj_sema_error(s, arg->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes at most %d arguments",
                       l->decl->name, l->decl->nparams);
     return -1;
 }
@@ -152,7 +152,8 @@ static bool place_arguments(kj_sema *s, launch *l)
         if (i < 0)
             return false;
         if (l->from[i]) {
-            kj_sema_error(s, arg->span, "keyword", "'%s' is given twice", l->decl->params[i].name);
+            kj_sema_error(s, arg->span, KJ_RULE_KEYWORD, "'%s' is given twice",
+                          l->decl->params[i].name);
             return false;
         }
         l->from[i] = arg;
@@ -166,7 +167,7 @@ static bool place_arguments(kj_sema *s, launch *l)
         const kj_kernel_param *p = &l->decl->params[i];
         if (l->from[i] || (p->is_const && p->has_default))
             continue;
-        kj_message *m = kj_sema_error(s, l->call->span, "argument-count",
+        kj_message *m = kj_sema_error(s, l->call->span, KJ_RULE_ARGUMENT_COUNT,
                                       "the launch has no argument for '%s'", p->name);
         kj_note(s->diag, m, p->span, "declared here");
         return false;
@@ -222,10 +223,11 @@ static bool add_array(kj_sema *s, launch *l, const kj_operand *v, int param)
 {
     kj_tarray *a = v->u.array;
     if (a->root->space != KJ_GLOBAL) {
-        kj_message *m = kj_sema_error(s, v->span, "launch", "a %s array cannot go to another grid",
-                                      a->root->space == KJ_SHARED  ? "shared"
-                                      : a->root->space == KJ_LOCAL ? "local"
-                                                                   : "const");
+        kj_message *m =
+            kj_sema_error(s, v->span, KJ_RULE_LAUNCH, "a %s array cannot go to another grid",
+                          a->root->space == KJ_SHARED  ? "shared"
+                          : a->root->space == KJ_LOCAL ? "local"
+                                                       : "const");
         kj_hint(s->diag, m,
                 a->root->space == KJ_CONST
                     ? "kernels use const arrays by their names"
@@ -258,8 +260,8 @@ static bool add_arguments(kj_sema *s, launch *l, const kj_type *types)
         add_scalars(l, &v);
     }
     if (l->nvalues > 3 + MAX_SLOTS)
-        kj_sema_error(s, l->call->span, "launch", "'%s' has too many parameters for a launch here",
-                      l->decl->name);
+        kj_sema_error(s, l->call->span, KJ_RULE_LAUNCH,
+                      "'%s' has too many parameters for a launch here", l->decl->name);
     return l->nvalues <= 3 + MAX_SLOTS;
 }
 
@@ -290,7 +292,7 @@ static const kj_child *find_child(kj_sema *s, const launch *l)
         if ((*at)->decl == l->decl && same_spec(l->decl, &(*at)->spec, &l->spec))
             return *at;
     if (n > MAX_CHILDREN) {
-        kj_sema_error(s, l->call->span, "launch",
+        kj_sema_error(s, l->call->span, KJ_RULE_LAUNCH,
                       "this takes more than %d specialisations of launched kernels", MAX_CHILDREN);
         return NULL;
     }
@@ -330,7 +332,7 @@ bool kj_child_check(kj_diag *diag, const kj_child *child)
     const char *why = needs_host(diag, child->kernel);
     if (!why)
         return true;
-    kj_message *m = kj_error(diag, child->span, "launch", "a kernel cannot launch '%s': %s",
+    kj_message *m = kj_error(diag, child->span, KJ_RULE_LAUNCH, "a kernel cannot launch '%s': %s",
                              child->kernel->name, why);
     kj_note(diag, m, child->kernel->span, "declared here");
     return false;

@@ -5,7 +5,7 @@
 
 static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, const char *list)
 {
-    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no member '%s'", of, e->u.member.name);
     kj_hint(s->diag, m, "members: %s", list);
     return kj_no_value(e->span);
@@ -44,7 +44,8 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
         }
         return unknown_member(s, e, sym->name, list);
     }
-    kj_message *m = kj_sema_error(s, e->span, "unknown-member", "'%s' has no members", sym->name);
+    kj_message *m =
+        kj_sema_error(s, e->span, KJ_RULE_UNKNOWN_MEMBER, "'%s' has no members", sym->name);
     if (sym->kind == KJ_SYM_KERNEL)
         kj_hint(
             s->diag, m,
@@ -185,7 +186,7 @@ static const char *native_name(kj_sema *s, const char *name)
 static kj_operand module_member(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
-    kj_message *m = kj_sema_error(s, e->span, "undeclared",
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
                                   "'%s' is not declared: there are no modules", base->u.name);
     const char *ours = kj_is_shown(s->diag, m) ? native_name(s, e->u.member.name) : NULL;
     if (ours)
@@ -227,7 +228,7 @@ kj_operand kj_member_place(kj_sema *s, const kj_expr *e)
     case KJ_V_SYMBOL: return symbol_member(s, e, v.u.symbol);
     case KJ_V_ERROR: return v;
     default:
-        kj_sema_error(s, e->u.member.name_span, "unknown-member", "%s has no members",
+        kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER, "%s has no members",
                       kj_describe(s, &v));
         return kj_no_value(e->span);
     }

@@ -10,8 +10,8 @@ static kj_texpr *word(kj_sema *s, const kj_operand *v, kj_builtin id, const char
     if (v->kind == KJ_V_SCALAR && kj_is_int(v->u.scalar.e->type))
         return kj_te_convert(s, v->u.scalar.e, KJ_U64, v->span);
     if (v->kind != KJ_V_ERROR)
-        kj_sema_error(s, v->span, "type-mismatch", "the %s of '%s' is an integer, not %s", what,
-                      kj_builtins[id].name, kj_describe(s, v));
+        kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "the %s of '%s' is an integer, not %s",
+                      what, kj_builtins[id].name, kj_describe(s, v));
     return NULL;
 }
 
@@ -24,7 +24,7 @@ static kj_operand float_call(kj_sema *s, const kj_expr *e, kj_builtin id, int n)
     if (n == 3 && (type = kj_dtype_argument(s, arg->next->next)) == KJ_VOID)
         return kj_no_value(e->span);
     if (type != KJ_F32 && type != KJ_F64) {
-        kj_message *m = kj_sema_error(s, arg->next->next->span, "type-mismatch",
+        kj_message *m = kj_sema_error(s, arg->next->next->span, KJ_RULE_TYPE_MISMATCH,
                                       "'%s' makes f32 or f64, not %s", kj_builtins[id].name,
                                       kj_type_name(type));
         if (kj_is_int(type))
@@ -47,8 +47,8 @@ static kj_operand integer_call(kj_sema *s, const kj_expr *e, kj_dtype want)
         if (kj_no_number(s, &v[i], "random.randint"))
             return kj_no_value(e->span);
         if (real) {
-            kj_sema_error(s, v[i].span, "type-mismatch", "'random.randint' takes integers, not %s",
-                          kj_describe(s, &v[i]));
+            kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH,
+                          "'random.randint' takes integers, not %s", kj_describe(s, &v[i]));
             return kj_no_value(e->span);
         }
     }

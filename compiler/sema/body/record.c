@@ -18,7 +18,7 @@ static int64_t rounded_up(int64_t n, int64_t to)
 
 static bool too_large(kj_sema *s, kj_span at)
 {
-    kj_sema_error(s, at, "record-size", "a record has at most %d bytes and %d scalars",
+    kj_sema_error(s, at, KJ_RULE_RECORD_SIZE, "a record has at most %d bytes and %d scalars",
                   KJ_MAX_RECORD_BYTES, KJ_MAX_RECORD_PARTS);
     return false;
 }
@@ -31,7 +31,7 @@ static bool extents_of(kj_sema *s, const kj_type_ref *ref, kj_aggregate *fixed)
         if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
             return false;
         if (v.i < 1) {
-            kj_sema_error(s, e->span, "extent", "an extent is at least 1, not %lld",
+            kj_sema_error(s, e->span, KJ_RULE_EXTENT, "an extent is at least 1, not %lld",
                           (long long)v.i);
             return false;
         }
@@ -92,7 +92,7 @@ static bool field_type(kj_sema *s, const kj_type_ref *ref, kj_field *field)
         return false;
     if (!ref->name || (ref->ndim && !ref->extents) || ref->ndim > KJ_MAX_NDIM) {
         kj_message *m =
-            kj_sema_error(s, ref->span, "field-type",
+            kj_sema_error(s, ref->span, KJ_RULE_FIELD_TYPE,
                           "a field is a scalar, a vector, a record or a fixed array of these");
         kj_hint(s->diag, m, "a fixed array says its extents: %s[3]", ref->name ? ref->name : "f32");
         return false;
@@ -113,7 +113,7 @@ static bool is_repeated(kj_sema *s, const kj_item *item, const kj_param_decl *p)
     for (const kj_param_decl *before = item->params; before != p; before = before->next) {
         if (before->name != p->name)
             continue;
-        kj_message *m = kj_sema_error(s, p->span, "redeclared", "'%s' has two fields '%s'",
+        kj_message *m = kj_sema_error(s, p->span, KJ_RULE_REDECLARED, "'%s' has two fields '%s'",
                                       item->name, p->name);
         kj_note(s->diag, m, before->span, "declared here");
         return true;
@@ -150,13 +150,13 @@ static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
             return too_large(s, item->name_span), NULL;
     }
     if (ok && n == 0)
-        kj_sema_error(s, item->name_span, "no-fields", "'%s' has no fields", item->name);
+        kj_sema_error(s, item->name_span, KJ_RULE_NO_FIELDS, "'%s' has no fields", item->name);
     if (!ok || n == 0)
         return NULL;
     of.size = rounded_up(of.size, of.align);
     const kj_aggregate *kept = kj_records_add(s->program->records, &of);
     if (!kept)
-        kj_sema_error(s, item->name_span, "too-many", "there is no room for the record '%s'",
+        kj_sema_error(s, item->name_span, KJ_RULE_TOO_MANY, "there is no room for the record '%s'",
                       item->name);
     return kept;
 }
@@ -170,7 +170,7 @@ static void refuse_cycle(kj_sema *s, const kj_symbol *sym)
         cycle = kj_arena_printf(s->diag->arena, "%s -> %s", f->sym->name, cycle);
     cycle = kj_arena_printf(s->diag->arena, "%s -> %s", sym->name, cycle);
     kj_message *m =
-        kj_sema_error(s, sym->span, "recursion", "a record cannot hold itself: %s", cycle);
+        kj_sema_error(s, sym->span, KJ_RULE_RECURSION, "a record cannot hold itself: %s", cycle);
     kj_hint(s->diag, m, "keep the number of the other element, as in next: i32");
 }
 
@@ -188,7 +188,7 @@ void kj_record_resolve(kj_sema *s, kj_symbol *sym)
     s->frame = NULL;
     s->laying = &own;
     if (++s->depth > KJ_MAX_NESTING) {
-        kj_sema_error(s, sym->span, "too-deep", "records are nested too deeply");
+        kj_sema_error(s, sym->span, KJ_RULE_TOO_DEEP, "records are nested too deeply");
     } else {
         const kj_aggregate *of = lay_out(s, sym->item);
         if (of) {
@@ -219,17 +219,17 @@ static int field_of(kj_sema *s, const kj_expr *arg, const kj_aggregate *of, int 
     for (int i = 0; i < of->n; i++)
         if (strcmp(of->fields[i].name, arg->keyword) == 0)
             return i;
-    kj_no_field(s, of, arg->keyword, arg->keyword_span, "keyword");
+    kj_no_field(s, of, arg->keyword, arg->keyword_span, KJ_RULE_KEYWORD);
     return -1;
 }
 
 static bool refuse_count(kj_sema *s, const kj_expr *e, const kj_aggregate *of, const char *missing)
 {
     kj_message *m =
-        missing ? kj_sema_error(s, e->span, "argument-count", "the field '%s' of %s is missing",
-                                missing, of->name)
-                : kj_sema_error(s, e->span, "argument-count", "%s has %d field%s, not %d", of->name,
-                                of->n, of->n == 1 ? "" : "s", kj_count(e->u.call.args));
+        missing ? kj_sema_error(s, e->span, KJ_RULE_ARGUMENT_COUNT,
+                                "the field '%s' of %s is missing", missing, of->name)
+                : kj_sema_error(s, e->span, KJ_RULE_ARGUMENT_COUNT, "%s has %d field%s, not %d",
+                                of->name, of->n, of->n == 1 ? "" : "s", kj_count(e->u.call.args));
     if (kj_is_shown(s->diag, m))
         kj_hint(s->diag, m, "%s(%s), or %s() for zeros", of->name, kj_fields_text(s, of), of->name);
     return false;
@@ -249,7 +249,7 @@ static bool place_arguments(kj_sema *s, const kj_expr *e, const kj_aggregate *of
             return refuse_count(s, e, of, NULL);
         const kj_field *f = &of->fields[i];
         if (given[i]) {
-            kj_sema_error(s, arg->keyword ? arg->keyword_span : arg->span, "keyword",
+            kj_sema_error(s, arg->keyword ? arg->keyword_span : arg->span, KJ_RULE_KEYWORD,
                           "the field '%s' is given twice", f->name);
             return false;
         }

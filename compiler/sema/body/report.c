@@ -128,8 +128,8 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e)
         return kj_no_value(e->span);
     }
     if (arg->next && arg->next->kind != KJ_E_STRING) {
-        kj_message *m =
-            kj_sema_error(s, arg->next->span, "type-mismatch", "a message is a string literal");
+        kj_message *m = kj_sema_error(s, arg->next->span, KJ_RULE_TYPE_MISMATCH,
+                                      "a message is a string literal");
         kj_hint(s->diag, m, "the values of the condition are told anyway");
         return kj_no_value(e->span);
     }
@@ -178,11 +178,11 @@ static bool print_value(kj_sema *s, report *r, kj_operand v)
         return true;
     }
     if (v.kind == KJ_V_SCALAR)
-        kj_sema_error(s, v.span, "argument-count", "print takes at most %d numbers",
+        kj_sema_error(s, v.span, KJ_RULE_ARGUMENT_COUNT, "print takes at most %d numbers",
                       KJ_MAX_REPORTED);
     if (v.kind == KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "print takes numbers, not %s",
-                                      kj_describe(s, &v));
+        kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH,
+                                      "print takes numbers, not %s", kj_describe(s, &v));
         kj_hint(s->diag, m, "print its elements, or the array in the run block");
     }
     return false;

@@ -15,8 +15,8 @@ static bool check_alignment(kj_sema *s, const kj_expr *e)
         return false;
     if (v.i >= 1 && v.i <= ARRAY_ALIGN && (v.i & (v.i - 1)) == 0)
         return true;
-    kj_sema_error(s, e->span, "alignment", "an alignment is a power of two up to %d, not %lld",
-                  ARRAY_ALIGN, (long long)v.i);
+    kj_sema_error(s, e->span, KJ_RULE_ALIGNMENT,
+                  "an alignment is a power of two up to %d, not %lld", ARRAY_ALIGN, (long long)v.i);
     return false;
 }
 
@@ -43,7 +43,7 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         int i = argument_place(arg, arg->keyword ? 0 : place++);
         if (i == NARGS || out[i]) {
-            kj_message *m = kj_sema_error(s, arg->span, "argument-count",
+            kj_message *m = kj_sema_error(s, arg->span, KJ_RULE_ARGUMENT_COUNT,
                                           "%s has no place for this argument", name);
             kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
             return false;
@@ -53,7 +53,7 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
     if (out[SHAPE] && out[DTYPE])
         return !out[ALIGNMENT] || check_alignment(s, out[ALIGNMENT]);
     kj_message *m =
-        kj_sema_error(s, call->span, "argument-count", "%s needs a shape and a type", name);
+        kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "%s needs a shape and a type", name);
     kj_hint(s->diag, m, "write %s(shape, dtype), as in %s((16, 16), f32)", name, name);
     return false;
 }
@@ -62,10 +62,11 @@ static void refuse_extent(kj_sema *s, kj_span at, bool shared)
 {
     kj_message *m;
     if (shared) {
-        m = kj_sema_error(s, at, "launch-shape", "a shared array's shape is known at the launch");
+        m = kj_sema_error(s, at, KJ_RULE_LAUNCH_SHAPE,
+                          "a shared array's shape is known at the launch");
         kj_hint(s->diag, m, "it may use constants, parameters, array shapes and blockDim");
     } else {
-        m = kj_sema_error(s, at, "needs-constant",
+        m = kj_sema_error(s, at, KJ_RULE_NEEDS_CONSTANT,
                           "a local array's shape is known at compile time");
         kj_hint(s->diag, m,
                 "use a constant or a const parameter; shared arrays may depend on the launch");
@@ -83,8 +84,8 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
     if (kj_is_const(e)) {
         if (e->u.value.i >= 1)
             return e;
-        kj_message *m = kj_sema_error(s, v.span, "extent", "an extent is at least 1, not %lld",
-                                      (long long)e->u.value.i);
+        kj_message *m = kj_sema_error(s, v.span, KJ_RULE_EXTENT,
+                                      "an extent is at least 1, not %lld", (long long)e->u.value.i);
         if (shared && e->u.value.i == 0) /* how Numba says that the launch tells the size */
             kj_hint(s->diag, m,
                     "a size that the launch knows is written here: a parameter, "
@@ -112,8 +113,8 @@ static bool shape_of(kj_sema *s, const kj_expr *e, bool shared, kj_tarray *a)
         n = v.u.tuple.n;
     }
     if (n < 1 || n > KJ_MAX_NDIM) {
-        kj_sema_error(s, e->span, "too-many-axes", "an array has 1 to %d axes, not %d", KJ_MAX_NDIM,
-                      n);
+        kj_sema_error(s, e->span, KJ_RULE_TOO_MANY_AXES, "an array has 1 to %d axes, not %d",
+                      KJ_MAX_NDIM, n);
         return false;
     }
     for (int i = 0; i < n; i++)
@@ -132,7 +133,7 @@ static int64_t element_count(kj_sema *s, const kj_tarray *a, int64_t most)
         if (!kj_is_const(a->shape[i])) {
             known = false;
         } else if (__builtin_mul_overflow(count, a->shape[i]->u.value.i, &count) || count > most) {
-            kj_sema_error(s, a->span, "array-size",
+            kj_sema_error(s, a->span, KJ_RULE_ARRAY_SIZE,
                           "'%s' is larger than the %lld bytes that are allowed", a->name,
                           (long long)(most * kj_elem_size(a)));
             return -1;
@@ -189,15 +190,15 @@ bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at
                         strcmp(base->u.name, a->root->name) != 0;
     if (through_call) { /* the function is fine: this call of it is not */
         s->frame = inner->up;
-        kj_message *m = kj_sema_error(s, inner->call, "write-const",
+        kj_message *m = kj_sema_error(s, inner->call, KJ_RULE_WRITE_CONST,
                                       "'%s' writes to '%s', and gets the constant '%s'",
                                       inner->item->name, base->u.name, a->root->name);
         kj_note(s->diag, m, at, "written here");
         s->frame = inner;
         return false;
     }
-    kj_message *m = kj_sema_error(s, at, "write-const", "'%s' is a constant and cannot be written",
-                                  a->root->name);
+    kj_message *m = kj_sema_error(s, at, KJ_RULE_WRITE_CONST,
+                                  "'%s' is a constant and cannot be written", a->root->name);
     kj_note(s->diag, m, a->root->span, "declared here");
     return false;
 }

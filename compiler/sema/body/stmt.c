@@ -95,16 +95,16 @@ static bool loop_attrs(kj_sema *s, const kj_stmt *st)
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next) {
         bool known = strcmp(attr->name, "unroll") == 0;
         if (known && st->kind != KJ_S_FOR) {
-            kj_sema_error(s, attr->span, "attribute", "@unroll is for 'for' loops");
+            kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE, "@unroll is for 'for' loops");
             continue;
         }
         if (known && attr->args)
-            kj_sema_error(s, attr->args->span, "attribute", "@unroll takes no arguments");
+            kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@unroll takes no arguments");
         unroll |= known;
         if (known)
             continue;
-        kj_message *m = kj_sema_error(s, attr->span, "attribute", "'@%s' is no attribute of a loop",
-                                      attr->name);
+        kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
+                                      "'@%s' is no attribute of a loop", attr->name);
         kj_hint(s->diag, m, "a loop takes @unroll");
     }
     return unroll;
@@ -179,7 +179,7 @@ static bool check_step(kj_sema *s, const kj_operand *v)
     bool down = v[2].kind == KJ_V_LITERAL && kj_is_signed(step->type) && step->i < 0;
     if (!down || !kj_is_int(type) || kj_is_signed(type))
         return true;
-    kj_message *m = kj_sema_error(s, v[2].span, "constant-range", "a range of %s counts up",
+    kj_message *m = kj_sema_error(s, v[2].span, KJ_RULE_CONSTANT_RANGE, "a range of %s counts up",
                                   kj_type_name(type));
     kj_hint(s->diag, m, "convert its bounds: i64(%s)",
             kj_source_text(s, v[v[0].kind != KJ_V_SCALAR].span, "n"));
@@ -202,7 +202,7 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
             return false;
         kj_dtype t = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
         if (kj_is_float(t)) {
-            kj_message *m = kj_sema_error(s, v[i].span, "not-an-integer",
+            kj_message *m = kj_sema_error(s, v[i].span, KJ_RULE_NOT_AN_INTEGER,
                                           "range takes integers, not %s", kj_describe(s, &v[i]));
             kj_hint(s->diag, m, "write i32(%s)", kj_source_text(s, v[i].span, "..."));
             return false;
@@ -225,8 +225,8 @@ static bool is_range(kj_sema *s, const kj_expr *iter)
     kj_operand v = kj_expr_any(s, iter, KJ_VOID);
     if (v.kind == KJ_V_ERROR)
         return false;
-    kj_message *m =
-        kj_sema_error(s, iter->span, "not-a-range", "a for loop of a kernel runs over range(...)");
+    kj_message *m = kj_sema_error(s, iter->span, KJ_RULE_NOT_A_RANGE,
+                                  "a for loop of a kernel runs over range(...)");
     if (v.kind == KJ_V_ARRAY)
         kj_hint(s->diag, m, "write for i in range(%s.shape[0])",
                 kj_source_text(s, iter->span, "a"));
@@ -242,7 +242,7 @@ static void for_stmt(kj_sema *s, const kj_stmt *st)
     bool unroll = loop_attrs(s, st), barrier = false;
     bool ok = is_range(s, st->u.for_.iter) && range_bounds(s, st->u.for_.iter, bounds);
     if (name->next) {
-        kj_sema_error(s, name->next->span, "tuple-arity",
+        kj_sema_error(s, name->next->span, KJ_RULE_TUPLE_ARITY,
                       "range gives one number a turn, and here are several names");
         ok = false;
     }
@@ -275,8 +275,8 @@ static void loop_exit(kj_sema *s, const kj_stmt *st)
 {
     bool stop = st->kind == KJ_S_BREAK;
     if (s->frame->loops == 0) {
-        kj_message *m = kj_sema_error(s, st->span, "outside-loop", "'%s' stands outside of a loop",
-                                      stop ? "break" : "continue");
+        kj_message *m = kj_sema_error(s, st->span, KJ_RULE_OUTSIDE_LOOP,
+                                      "'%s' stands outside of a loop", stop ? "break" : "continue");
         kj_hint(s->diag, m, "'return' ends the %s",
                 s->frame->fn < 0 ? "kernel's thread" : "function");
         return;
@@ -311,7 +311,7 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
     if (!st->u.expr) {
         if (t->kind == KJ_T_NONE || t->kind == KJ_T_ERROR)
             return (kj_operand){.kind = KJ_V_NONE, .span = st->span};
-        m = kj_sema_error(s, st->span, "return-value", "'%s' returns a value", f->item->name);
+        m = kj_sema_error(s, st->span, KJ_RULE_RETURN_VALUE, "'%s' returns a value", f->item->name);
         kj_note(s->diag, m, f->item->type->span, "declared here");
         return kj_no_value(st->span);
     }
@@ -319,7 +319,8 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
     if (v.kind == KJ_V_ERROR || t->kind == KJ_T_ERROR)
         return kj_no_value(st->span);
     if (t->kind == KJ_T_NONE) {
-        m = kj_sema_error(s, st->u.expr->span, "return-value", "'%s' has no result", f->item->name);
+        m = kj_sema_error(s, st->u.expr->span, KJ_RULE_RETURN_VALUE, "'%s' has no result",
+                          f->item->name);
         if (f->fn < 0) {
             kj_hint(s->diag, m, "a kernel writes its results into arrays");
         } else {
@@ -333,7 +334,7 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
     v = kj_coerce_type(s, v, t,
                        kj_arena_printf(s->diag->arena, "the result of '%s'", f->item->name));
     if (v.kind != KJ_V_ERROR && !f->direct && has_array(t)) {
-        m = kj_sema_error(s, st->span, "return-value",
+        m = kj_sema_error(s, st->span, KJ_RULE_RETURN_VALUE,
                           "a function that returns an array has one return, at its end");
         kj_hint(s->diag, m, "an array's name means one array on every path");
         return kj_no_value(st->span);
@@ -376,7 +377,7 @@ static void expr_stmt(kj_sema *s, const kj_stmt *st)
         return;
     if (st->u.expr->kind != KJ_E_CALL || v.kind == KJ_V_SYMBOL) {
         kj_message *m =
-            kj_sema_error(s, st->u.expr->span, "unused-value", "this value is not used");
+            kj_sema_error(s, st->u.expr->span, KJ_RULE_NO_EFFECT, "this value is not used");
         if (st->u.expr->kind == KJ_E_BINARY && st->u.expr->u.binary.op == KJ_OP_EQ)
             kj_hint(s->diag, m, "an assignment has one '='");
         else if (v.kind == KJ_V_SYMBOL && v.u.symbol->kind == KJ_SYM_BUILTIN)
@@ -389,12 +390,12 @@ static void expr_stmt(kj_sema *s, const kj_stmt *st)
 static void misplaced(kj_sema *s, const kj_stmt *st)
 {
     if (st->kind != KJ_S_REQUIRES) {
-        kj_sema_error(s, st->span, "misplaced", "'%s' belongs to the run block",
+        kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'%s' belongs to the run block",
                       st->kind == KJ_S_PARAM ? "param" : "with");
         return;
     }
     kj_message *m =
-        kj_sema_error(s, st->span, "misplaced", "'requires' stands at the head of a kernel");
+        kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");
     kj_hint(s->diag, m, "move it before the first other statement");
 }
 
@@ -420,7 +421,7 @@ static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
 void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
 {
     if (++s->depth > KJ_MAX_NESTING && list && !s->too_big) {
-        kj_sema_error(s, list->span, "too-deep", "this is nested too deeply");
+        kj_sema_error(s, list->span, KJ_RULE_TOO_DEEP, "this is nested too deeply");
         s->too_big = true;
     }
     kj_branch unreachable;

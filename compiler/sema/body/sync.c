@@ -18,8 +18,8 @@ static kj_texpr *mask(kj_sema *s, kj_operand v, const char *name)
 {
     kj_texpr *e = kj_index_value(s, v, kj_arena_printf(s->diag->arena, "the mask of '%s'", name));
     if (e && kj_is_const(e) && (e->u.value.i < -1 || e->u.value.i > UINT32_MAX)) {
-        kj_message *m =
-            kj_sema_error(s, v.span, "mask", "a mask has a bit for each of %d lanes", KJ_WARP);
+        kj_message *m = kj_sema_error(s, v.span, KJ_RULE_MASK,
+                                      "a mask has a bit for each of %d lanes", KJ_WARP);
         kj_hint(s->diag, m, "all of them are 0xffffffff");
         return NULL;
     }

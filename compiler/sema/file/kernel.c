@@ -13,7 +13,7 @@ static bool read_number(kj_sema *s, const kj_expr *arg, int most, const char *ra
     if (!kj_expr_const(s, arg, KJ_I32, "this number", &v))
         return false;
     if (v.i < 1 || v.i > most) {
-        kj_sema_error(s, arg->span, "attribute", "%s, not %lld", range, (long long)v.i);
+        kj_sema_error(s, arg->span, KJ_RULE_ATTRIBUTE, "%s, not %lld", range, (long long)v.i);
         return false;
     }
     *out = (int)v.i;
@@ -24,10 +24,10 @@ static void read_bounds(kj_sema *s, const kj_attr *attr, int bounds[2])
 {
     const kj_expr *threads = attr->args, *blocks = threads ? threads->next : NULL;
     if (!threads)
-        kj_sema_error(s, attr->span, "attribute",
+        kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                       "@launch_bounds needs the most threads of a block");
     else if (blocks && blocks->next)
-        kj_sema_error(s, attr->span, "attribute",
+        kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                       "@launch_bounds takes the most threads and the least blocks");
     else if (read_number(s, threads, 1024, "a block has 1 to 1024 threads", &bounds[0]) && blocks)
         read_number(s, blocks, INT32_MAX, "at least 1 block is meant", &bounds[1]);
@@ -36,7 +36,7 @@ static void read_bounds(kj_sema *s, const kj_attr *attr, int bounds[2])
 static void read_registers(kj_sema *s, const kj_attr *attr, int *most)
 {
     if (!attr->args || attr->args->next)
-        kj_sema_error(s, attr->span, "attribute",
+        kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                       "@max_registers takes the most registers of a thread");
     else
         read_number(s, attr->args, 255, "a thread has 1 to 255 registers", most);
@@ -54,9 +54,9 @@ bool kj_kernel_attrs(kj_sema *s, const kj_item *item, kj_tkernel *k)
         } else if (strcmp(attr->name, "fastmath") == 0 && !attr->args) {
             k->fastmath = true;
         } else if (strcmp(attr->name, "fastmath") == 0) {
-            kj_sema_error(s, attr->args->span, "attribute", "@fastmath takes no arguments");
+            kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@fastmath takes no arguments");
         } else {
-            kj_message *m = kj_sema_error(s, attr->span, "attribute",
+            kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                                           "'@%s' is no attribute of a kernel", attr->name);
             const char *near = kj_nearest(attr->name, known, sizeof known / sizeof *known);
             if (near)
@@ -114,7 +114,7 @@ static void limit_params(kj_sema *s, const kj_param_decl *p, int declared, int b
     if ((declared > KJ_MAX_PARAMS || now > KJ_MAX_PARAMS) && declared <= KJ_MAX_PARAMS + 1 &&
         before <= KJ_MAX_PARAMS)
         kj_hint(s->diag,
-                kj_sema_error(s, p->span, "too-large", "a kernel has at most %d parameters",
+                kj_sema_error(s, p->span, KJ_RULE_TOO_LARGE, "a kernel has at most %d parameters",
                               KJ_MAX_PARAMS),
                 "each number of a record, vector or complex number counts: an array takes many");
 }
@@ -170,7 +170,7 @@ static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)
     kj_texpr *host = extra ? NULL : kj_host_expr(s, test, &bad);
     if (!host) {
         kj_message *m =
-            kj_sema_error(s, bad, "requires", "a requirement is checked before the launch");
+            kj_sema_error(s, bad, KJ_RULE_REQUIRES, "a requirement is checked before the launch");
         kj_hint(s->diag, m, "it may use parameters, array shapes, blockDim and gridDim");
         return;
     }
@@ -246,7 +246,7 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     k->body->body = kj_sink_close(s, &sink);
     finish(s, k);
     if (k->grid_sync && k->launches)
-        kj_sema_error(s, k->grid_sync->span, "launch",
+        kj_sema_error(s, k->grid_sync->span, KJ_RULE_LAUNCH,
                       "a kernel that launches others has no grid_sync()");
     else if (k->grid_sync && s->diag->errors == before)
         kj_check_grid(s->arena, s->diag, k);

@@ -12,7 +12,7 @@ static void declare_items(kj_sema *s, kj_program *p)
         if (item->kind == KJ_I_RUN) {
             if (p->run) {
                 kj_message *m =
-                    kj_sema_error(s, item->span, "redeclared", "a file has one run block");
+                    kj_sema_error(s, item->span, KJ_RULE_REDECLARED, "a file has one run block");
                 kj_note(s->diag, m, (kj_span){p->run->span.begin, p->run->span.begin + 3},
                         "the first one");
             } else {
@@ -25,7 +25,8 @@ static void declare_items(kj_sema *s, kj_program *p)
                               : item->kind == KJ_I_RECORD ? KJ_SYM_TYPE
                                                           : KJ_SYM_KERNEL;
         if (kind == KJ_SYM_TYPE && kj_type_named(item->name) != KJ_VOID)
-            kj_sema_error(s, item->name_span, "redeclared", "'%s' is a type already", item->name);
+            kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already",
+                          item->name);
         kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
         sym->item = item;
         if (kind == KJ_SYM_TYPE)
@@ -65,7 +66,7 @@ static void check_generics(kj_sema *s, const kj_item *item)
             known = known || strcmp(g->bound, bounds[i]) == 0;
         if (known)
             continue;
-        kj_message *m = kj_sema_error(s, g->bound_span, "generic-bound",
+        kj_message *m = kj_sema_error(s, g->bound_span, KJ_RULE_GENERIC_BOUND,
                                       "'%s' is not a bound of types", g->bound);
         kj_hint(s->diag, m, "bounds are int, float, complex and number");
     }
@@ -84,19 +85,20 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
     if (out->generic < 0)
         t = kj_resolve_type(s, p->type);
     if (t.kind == KJ_T_TUPLE)
-        kj_sema_error(s, p->type->span, "parameter-type",
+        kj_sema_error(s, p->type->span, KJ_RULE_PARAMETER_TYPE,
                       "a kernel's parameters are scalars and arrays, not tuples");
     if (t.kind == KJ_T_SCALAR || t.kind == KJ_T_AGGREGATE || t.kind == KJ_T_ARRAY)
         out->type = t.dtype;
     if (p->is_const && out->ndim) {
         kj_message *m =
-            kj_sema_error(s, p->span, "const-parameter", "a const parameter is a scalar");
+            kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER, "a const parameter is a scalar");
         kj_hint(s->diag, m, "declare a const array at the top of the file");
     } else if (p->is_const && t.of) {
-        kj_sema_error(s, p->span, "const-parameter", "a const parameter is a number or a bool");
+        kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER,
+                      "a const parameter is a number or a bool");
     }
     if (!p->is_const && p->init) {
-        kj_message *m = kj_sema_error(s, p->init->span, "const-parameter",
+        kj_message *m = kj_sema_error(s, p->init->span, KJ_RULE_CONST_PARAMETER,
                                       "only const parameters have defaults");
         kj_hint(s->diag, m, "write const %s: ...", p->name);
     }
@@ -238,7 +240,7 @@ static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn,
     kj_dtype *types = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)ngenerics + 1);
     for (int n = 0; s->diag->errors == before && nth_types(item->generics, n, types); n++) {
         if (s->total > KJ_MAX_CHECKED) {
-            kj_sema_error(s, item->name_span, "too-big",
+            kj_sema_error(s, item->name_span, KJ_RULE_TOO_LARGE,
                           "the functions and kernels up to '%s' are too much code", item->name);
             return;
         }
@@ -257,7 +259,7 @@ static void resolve_items(kj_sema *s, const kj_program *p)
         else if (sym && item->kind == KJ_I_RECORD)
             kj_record_resolve(s, sym);
         if (item->kind == KJ_I_RECORD && item->attrs)
-            kj_sema_error(s, item->attrs->span, "attribute", "a record has no attributes");
+            kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "a record has no attributes");
     }
 }
 

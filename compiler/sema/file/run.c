@@ -79,7 +79,7 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
         return sym;
     const kj_symbol *in_kernel = kj_scope_find(s->program->globals, name);
     if (in_kernel && (in_kernel->kind == KJ_SYM_BUILTIN || in_kernel->kind == KJ_SYM_NAMESPACE))
-        kj_sema_error(s, span, "undeclared",
+        kj_sema_error(s, span, KJ_RULE_UNDECLARED,
                       "'%s' is for kernels and functions, not for the run block", name);
     else
         kj_undeclared(s, name, span);
@@ -91,7 +91,7 @@ void kj_sema_run_name(kj_sema *s, const kj_expr *e)
     const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
     if (sym && sym->kind == KJ_SYM_FN) {
         kj_message *m =
-            kj_sema_error(s, e->span, "call", "'%s' is a function of kernels", sym->name);
+            kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a function of kernels", sym->name);
         kj_hint(s->diag, m, "launch a kernel that calls it");
     }
 }
@@ -157,7 +157,7 @@ static void check_target(kj_sema *s, const kj_expr *target)
         return;
     }
     if (target->kind != KJ_E_NAME) {
-        kj_sema_error(s, target->span, "not-assignable", "this cannot be assigned");
+        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
         return;
     }
     const kj_symbol *sym = kj_sema_run_find(s, target->u.name, target->span);
@@ -167,10 +167,11 @@ static void check_target(kj_sema *s, const kj_expr *target)
     kj_role role = sym->kind == KJ_SYM_VALUE ? sym->role : KJ_ROLE_CONST;
     kj_message *m;
     if (sym->kind == KJ_SYM_VALUE || sym->kind == KJ_SYM_CONST)
-        m = kj_sema_error(s, target->span, "not-assignable", "'%s' is %s and cannot be assigned",
-                          sym->name, kj_role_text(role));
+        m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
+                          "'%s' is %s and cannot be assigned", sym->name, kj_role_text(role));
     else
-        m = kj_sema_error(s, target->span, "not-assignable", "'%s' is not a variable", sym->name);
+        m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable",
+                          sym->name);
     if (role == KJ_ROLE_LET)
         kj_hint(s->diag, m, "declare it with 'var'");
     if (sym->span.end)
@@ -183,7 +184,7 @@ static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
     for (const kj_stmt *st = body; st; st = st->next) {
         if (st->kind == KJ_S_PARAM)
             kj_hint(s->diag,
-                    kj_sema_error(s, st->span, "misplaced",
+                    kj_sema_error(s, st->span, KJ_RULE_MISPLACED,
                                   "a param stands at the run block's top, for each run to have it"),
                     "take it out of the block, or write let");
     }
@@ -196,7 +197,8 @@ static void check_for(kj_sema *s, const kj_stmt *st, int loops)
 {
     kj_sema_run_expr(s, st->u.for_.iter);
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next)
-        kj_sema_error(s, attr->span, "attribute", "a loop of the run block has no attributes");
+        kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
+                      "a loop of the run block has no attributes");
     kj_scope_push(s);
     declare_run_names(s, st->u.for_.names, KJ_ROLE_LOOP);
     check_run_block(s, st->u.for_.body, loops + 1);
@@ -247,7 +249,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
     case KJ_S_RETURN:
         if (st->u.expr)
             kj_hint(s->diag,
-                    kj_sema_error(s, st->u.expr->span, "misplaced",
+                    kj_sema_error(s, st->u.expr->span, KJ_RULE_MISPLACED,
                                   "the run block's return takes no value: nobody gets it"),
                     "print it");
         kj_sema_run_expr(s, st->u.expr);
@@ -266,16 +268,17 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
     case KJ_S_BREAK:
     case KJ_S_CONTINUE:
         if (!loops)
-            kj_sema_error(s, st->span, "outside-loop", "'%s' stands outside of a loop",
+            kj_sema_error(s, st->span, KJ_RULE_OUTSIDE_LOOP, "'%s' stands outside of a loop",
                           st->kind == KJ_S_BREAK ? "break" : "continue");
         break;
     case KJ_S_REQUIRES:
-        kj_sema_error(s, st->span, "misplaced", "'requires' stands at the head of a kernel");
+        kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");
         break;
     case KJ_S_LAUNCH:
-        kj_hint(s->diag,
-                kj_sema_error(s, st->span, "misplaced", "'launch' is for launches by kernels"),
-                "leave the word out");
+        kj_hint(
+            s->diag,
+            kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'launch' is for launches by kernels"),
+            "leave the word out");
         break;
     }
 }

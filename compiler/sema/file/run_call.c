@@ -39,8 +39,8 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         if (!arg->keyword || has_parameter(signature, arg->keyword))
             continue;
-        kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword", "'%s' has no parameter '%s'",
-                                      called, arg->keyword);
+        kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
+                                      "'%s' has no parameter '%s'", called, arg->keyword);
         kj_hint(s->diag, m, "%s%s", called, signature);
         return false;
     }
@@ -84,7 +84,7 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     if (n == wanted || (extreme && n > wanted))
         return;
     kj_message *m =
-        kj_sema_error(s, call->span, "argument-count", "'%s' takes %d argument%s, not %d",
+        kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %d argument%s, not %d",
                       kj_builtins[id].name, wanted, wanted == 1 ? "" : "s", n);
     kj_hint(s->diag, m, "%s%s", kj_builtins[id].name, kj_builtin_words(s, id));
 }
@@ -110,7 +110,7 @@ static int param_named(const kj_kernel_decl *k, const char *name)
 
 static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_decl *k)
 {
-    kj_message *m = kj_sema_error(s, arg->keyword_span, "keyword",
+    kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                                   "kernel '%s' has no parameter '%s'", k->name, arg->keyword);
     if (!kj_is_shown(s->diag, m))
         return;
@@ -136,13 +136,13 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
         }
         if (i >= k->nparams) {
             kj_message *m =
-                kj_sema_error(s, arg->span, "argument-count",
+                kj_sema_error(s, arg->span, KJ_RULE_ARGUMENT_COUNT,
                               "kernel '%s' takes %d arguments, not %d", k->name, k->nparams, n);
             kj_note(s->diag, m, k->item->name_span, "declared here");
             return;
         }
         if (given[i]) {
-            kj_sema_error(s, arg->span, "keyword", "'%s' is given twice", k->params[i].name);
+            kj_sema_error(s, arg->span, KJ_RULE_KEYWORD, "'%s' is given twice", k->params[i].name);
             return;
         }
         given[i] = true;
@@ -150,7 +150,7 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
     for (int i = 0; i < k->nparams; i++) {
         if (given[i] || k->params[i].has_default)
             continue;
-        kj_message *m = kj_sema_error(s, call->span, "argument-count",
+        kj_message *m = kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT,
                                       "'%s' of kernel '%s' is missing", k->params[i].name, k->name);
         if (kj_is_shown(s->diag, m))
             kj_hint(s->diag, m, "%s[grid, block](%s)", k->name, kernel_signature(s, k));
@@ -187,7 +187,7 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
         kj_sema_run_list(s, callee->u.index.args);
         if (n < 2 || n > 3) {
             kj_message *m =
-                kj_sema_error(s, callee->span, "launch", "a launch needs a grid and a block");
+                kj_sema_error(s, callee->span, KJ_RULE_LAUNCH, "a launch needs a grid and a block");
             kj_hint(s->diag, m,
                     "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)", k->name,
                     k->name);
@@ -239,7 +239,7 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
     kj_near near = kj_near_to(name);
     if (kj_is_field_name(name) || is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL))
         return;
-    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "no value has a member '%s'", name);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(methods[i].name, name) == 0) {
@@ -273,7 +273,7 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
         if (belongs(i, sym->name) &&
             strcmp(kj_run_builtins[i].name + strlen(sym->name) + 1, e->u.member.name) == 0)
             return i;
-    kj_message *m = kj_sema_error(s, e->u.member.name_span, "unknown-member",
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "'%s' has no member '%s'", sym->name, e->u.member.name);
     const char *list = "";
     for (int i = 0; i < KJ_NRUN && kj_is_shown(s->diag, m); i++)
@@ -300,7 +300,8 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
     if (i < 0)
         unknown_member(s, e);
     else if (kj_run_builtins[i].signature[0] != '\0') {
-        kj_message *m = kj_sema_error(s, e->span, "call", "'%s' is a method", e->u.member.name);
+        kj_message *m =
+            kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a method", e->u.member.name);
         kj_hint(s->diag, m, "call it: .%s%s", e->u.member.name, kj_run_builtins[i].signature);
     }
 }
@@ -326,7 +327,7 @@ static void check_method(kj_sema *s, const kj_expr *e)
     const char *name = kj_run_builtins[i].name;
     if (kj_run_builtins[i].signature[0] == '\0') {
         kj_message *m =
-            kj_sema_error(s, e->span, "call", "'%s' is no method", callee->u.member.name);
+            kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is no method", callee->u.member.name);
         kj_hint(s->diag, m, "write it without parentheses");
         return;
     }
@@ -337,7 +338,7 @@ static void check_swap(kj_sema *s, const kj_expr *e)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
         if (arg->kind != KJ_E_NAME)
-            kj_sema_error(s, arg->span, "call",
+            kj_sema_error(s, arg->span, KJ_RULE_CALL,
                           "swap exchanges what two names stand for, and this is no name");
 }
 
@@ -370,7 +371,7 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
         return;
     kj_message *m;
     if (sym->kind == KJ_SYM_KERNEL) {
-        m = kj_sema_error(s, e->span, "launch",
+        m = kj_sema_error(s, e->span, KJ_RULE_LAUNCH,
                           "'%s' is a kernel: a launch needs a grid and a block", sym->name);
         kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
                 sym->name);
@@ -382,6 +383,6 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
         if (n != 1 && !(of && n == of->n) && !sym->item)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {
-        kj_sema_error(s, callee->span, "call", "'%s' is not a function", sym->name);
+        kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);
     }
 }

@@ -6,14 +6,14 @@
 
 enum { SHORT_TEXT = 24 };
 
-kj_message *kj_sema_error(kj_sema *s, kj_span at, const char *code, const char *format, ...)
+kj_message *kj_sema_error(kj_sema *s, kj_span at, kj_rule rule, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     const char *text =
         kj_diag_has_room(s->diag) ? kj_arena_vprintf(s->diag->arena, format, args) : "";
     va_end(args);
-    kj_message *m = kj_error(s->diag, at, code, "%s", text);
+    kj_message *m = kj_error(s->diag, at, rule, "%s", text);
     kj_frame *f = s->frame;
     if (f && f->fn >= 0)
         s->broken[f->fn] = true;

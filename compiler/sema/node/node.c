@@ -20,13 +20,13 @@ void kj_spend(kj_sema *s, int nodes)
     s->frame = NULL;
     if (call) {
         kj_message *m =
-            kj_sema_error(s, call->call, "too-big",
+            kj_sema_error(s, call->call, KJ_RULE_TOO_LARGE,
                           "the code grows past %d operations while '%s' is inlined here",
                           KJ_MAX_NODES, call->item->name);
         kj_hint(s->diag, m, "each call is a copy of the function: call it in a loop instead");
     } else if (saved) {
-        kj_sema_error(s, saved->item->name_span, "too-big", "'%s' has more than %d operations",
-                      saved->item->name, KJ_MAX_NODES);
+        kj_sema_error(s, saved->item->name_span, KJ_RULE_TOO_LARGE,
+                      "'%s' has more than %d operations", saved->item->name, KJ_MAX_NODES);
     }
     s->frame = saved;
 }

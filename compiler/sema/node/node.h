@@ -181,7 +181,7 @@ struct kj_sema {
 
 /* Reports an error in the body being walked; with a note of the call when it is an instance of a
  * generic. */
-kj_message *kj_sema_error(kj_sema *s, kj_span at, const char *code, const char *format, ...)
+kj_message *kj_sema_error(kj_sema *s, kj_span at, kj_rule rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
 /* A short piece of source, or otherwise. */

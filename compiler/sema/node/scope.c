@@ -81,7 +81,7 @@ kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind
 {
     const kj_symbol *old = find_here(s->scope, name);
     if (old) {
-        kj_message *m = kj_sema_error(s, span, "redeclared", "'%s' is declared twice%s", name,
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_REDECLARED, "'%s' is declared twice%s", name,
                                       s->scope == s->program->globals ? "" : " in this block");
         kj_note(s->diag, m, old->span, "declared here");
     }
@@ -163,7 +163,7 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
 /* Gives the message, and whether it has a hint. */
 static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **m)
 {
-    *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
+    *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
     if (!kj_is_shown(s->diag, *m) || hint_habit(s, *m, name))
         return true;
     const char *near = kj_nearest_visible(s, name);
@@ -191,7 +191,7 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 {
-    kj_message *m = kj_sema_error(s, span, "undeclared", "'%s' is not declared", name);
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
     static const char *const own[] = {
 #define TYPE(id, text, class, bits, npy) text,
 #include "lang/types.def"

@@ -37,7 +37,7 @@ void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const cha
     if (most == 0)
         wanted = "no";
     kj_message *m =
-        kj_sema_error(s, call->span, "argument-count", "'%s' takes %s argument%s, not %d", name,
-                      wanted, least == 1 && most == 1 ? "" : "s", n);
+        kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %s argument%s, not %d",
+                      name, wanted, least == 1 && most == 1 ? "" : "s", n);
     kj_hint(s->diag, m, "%s%s", name, sig);
 }

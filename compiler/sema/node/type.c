@@ -11,7 +11,7 @@ kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
         return KJ_VOID;
     }
     if (sym->kind != KJ_SYM_TYPE) {
-        kj_message *m = kj_sema_error(s, span, "not-a-type", "'%s' is not a type", name);
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is not a type", name);
         kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
         return KJ_VOID;
     }
@@ -41,12 +41,13 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
     t.dtype = kj_type_by_name(s, ref->name, ref->span);
     t.ndim = ref->ndim;
     if (ref->ndim > KJ_MAX_NDIM) {
-        kj_sema_error(s, ref->span, "too-many-axes", "an array has at most %d axes", KJ_MAX_NDIM);
+        kj_sema_error(s, ref->span, KJ_RULE_TOO_MANY_AXES, "an array has at most %d axes",
+                      KJ_MAX_NDIM);
         return t;
     }
     if (ref->extents && t.dtype != KJ_VOID) {
         kj_message *m =
-            kj_sema_error(s, ref->span, "extents",
+            kj_sema_error(s, ref->span, KJ_RULE_EXTENT,
                           "extents belong to const arrays and to fields of records only");
         kj_hint(s->diag, m, "write %s; the launch knows the shape",
                 kj_array_type(s, t.dtype, t.ndim));

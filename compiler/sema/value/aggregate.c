@@ -64,9 +64,9 @@ const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
     return text;
 }
 
-void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, const char *code)
+void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule)
 {
-    kj_message *m = kj_sema_error(s, at, code, "%s has no field '%s'", of->name, name);
+    kj_message *m = kj_sema_error(s, at, rule, "%s has no field '%s'", of->name, name);
     if (!kj_is_shown(s->diag, m))
         return;
     kj_near near = kj_near_to(name);
@@ -83,7 +83,7 @@ const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr 
     for (int i = 0; i < of->n; i++)
         if (strcmp(of->fields[i].name, member->u.member.name) == 0)
             return &of->fields[i];
-    kj_no_field(s, of, member->u.member.name, member->u.member.name_span, "unknown-member");
+    kj_no_field(s, of, member->u.member.name, member->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER);
     return NULL;
 }
 
@@ -232,8 +232,8 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
         return v;
     if (kj_is_fixed(to))
         return kj_fixed_value(s, v, to, what);
-    kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what, to->name,
-                                  kj_describe(s, &v));
+    kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
+                                  to->name, kj_describe(s, &v));
     const char *text = kj_source_text(s, v.span, "...");
     if (kj_is_record(to))
         kj_hint(s->diag, m, "write %s(...) with its fields", to->name);
@@ -247,7 +247,7 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
 kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
 {
     if (kj_is_record(a.u.tuple.of) || kj_is_fixed(a.u.tuple.of)) {
-        kj_sema_error(s, span, "type-mismatch", "'%s' works on numbers, not on %s",
+        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'%s' works on numbers, not on %s",
                       kj_ops[op].spelling, a.u.tuple.of->name);
         return kj_no_value(span);
     }

@@ -55,7 +55,7 @@ static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *
 
 static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, char letter)
 {
-    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "'%s' takes %s, not %s", name,
+    kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "'%s' takes %s, not %s", name,
                                   letter == 'f'                    ? "floats"
                                   : letter == 'i' || letter == 'd' ? "integers"
                                                                    : "numbers",

@@ -22,8 +22,9 @@ static void add_axes(kj_sema *s, kj_tarray *view, const kj_aggregate *of)
 kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span)
 {
     if (a->ndim + a->of->ndim > KJ_MAX_NDIM) {
-        kj_sema_error(s, span, "too-many-axes", "'%s' would have %d axes: an array has at most %d",
-                      a->name, a->ndim + a->of->ndim, KJ_MAX_NDIM);
+        kj_sema_error(s, span, KJ_RULE_TOO_MANY_AXES,
+                      "'%s' would have %d axes: an array has at most %d", a->name,
+                      a->ndim + a->of->ndim, KJ_MAX_NDIM);
         return kj_no_value(span);
     }
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
@@ -71,7 +72,7 @@ static bool add_item(kj_sema *s, filling *f, kj_operand v)
 
 static kj_operand mismatch(kj_sema *s, const filling *f, const kj_operand *v)
 {
-    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, not %s", f->what,
+    kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", f->what,
                                   f->of->name, kj_describe(s, v));
     if (f->of->ndim == 1 && f->of->n <= 4)
         kj_hint(s->diag, m, "write (%s)",

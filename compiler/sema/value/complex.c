@@ -146,7 +146,7 @@ kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate
         if (!take_any(s, &v[i], &x[i], of->name))
             return kj_no_value(e->span);
     if (n == 2 && (x[0].n == 2 || x[1].n == 2)) {
-        kj_sema_error(s, v[x[0].n == 2 ? 0 : 1].span, "type-mismatch",
+        kj_sema_error(s, v[x[0].n == 2 ? 0 : 1].span, KJ_RULE_TYPE_MISMATCH,
                       "a part of %s is a real number, not complex", of->name);
         return kj_no_value(e->span);
     }
@@ -277,8 +277,8 @@ kj_operand kj_complex_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
     number x[2];
     bool known = op <= KJ_OP_DIV || op == KJ_OP_POW || op == KJ_OP_EQ || op == KJ_OP_NE;
     if (!known) {
-        kj_message *m =
-            kj_sema_error(s, span, "not-complex", "%s does not work on complex numbers", what);
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_NOT_COMPLEX,
+                                      "%s does not work on complex numbers", what);
         if (kj_ops[op].class == KJ_OPS_COMPARE)
             kj_hint(s->diag, m, "they have no order: compare abs(z), z.real or z.imag");
         return kj_no_value(span);

@@ -307,7 +307,7 @@ kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dt
     if (out.kind != KJ_V_NONE)
         return out;
     kj_message *m =
-        kj_sema_error(s, e->span, "not-complex", "%s does not work on complex numbers", what);
+        kj_sema_error(s, e->span, KJ_RULE_NOT_COMPLEX, "%s does not work on complex numbers", what);
     if (id == KJ_BI_MIN || id == KJ_BI_MAX || id == KJ_BI_CLAMP)
         kj_hint(s->diag, m, "they have no order: compare abs(z), z.real or z.imag");
     return kj_no_value(e->span);

@@ -33,13 +33,14 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
     bool is_real = kj_is_float(lit.type);
     if (to == KJ_BOOL) {
         kj_message *m =
-            kj_sema_error(s, v->span, "type-mismatch", "%s is bool, not a number", what);
+            kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is bool, not a number", what);
         kj_hint(s->diag, m, "write true, false, or a comparison");
         return NULL;
     }
     if (is_real && !kj_is_float(to)) {
-        kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, and %s is a float",
-                                      what, kj_type_name(to), kj_literal_text(s, lit));
+        kj_message *m =
+            kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, and %s is a float", what,
+                          kj_type_name(to), kj_literal_text(s, lit));
         if (kj_value_fits(lit, KJ_I64))
             kj_hint(s->diag, m, "write %lld", (long long)kj_fold_convert(lit, KJ_I64).i);
         else
@@ -47,7 +48,7 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
         return NULL;
     }
     if (!kj_value_fits(lit, to)) {
-        kj_message *m = kj_sema_error(s, v->span, "constant-range", "%s does not fit %s",
+        kj_message *m = kj_sema_error(s, v->span, KJ_RULE_CONSTANT_RANGE, "%s does not fit %s",
                                       kj_literal_text(s, lit), kj_type_name(to));
         kj_value wrapped = kj_fold_convert(lit, to);
         if (kj_is_float(to))
@@ -63,7 +64,7 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
 static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_dtype from = v->u.scalar.e->type;
-    kj_message *m = kj_sema_error(s, v->span, "type-mismatch", "%s is %s, not %s", what,
+    kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   kj_type_name(to), kj_type_name(from));
     if (to == KJ_BOOL)
         kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v->span, "..."));
@@ -78,7 +79,7 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
     if (v.kind == KJ_V_LITERAL)
         return coerce_literal(s, &v, to, what);
     if (v.kind != KJ_V_SCALAR) {
-        kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what,
+        kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                       kj_type_name(to), kj_describe(s, &v));
         if (v.kind == KJ_V_ARRAY)
             kj_hint(s->diag, m, "an element has %d %s", v.u.array->ndim,
@@ -99,7 +100,7 @@ static kj_operand coerce_array(kj_sema *s, kj_operand v, const kj_type *to, cons
 {
     if (v.kind == KJ_V_ARRAY && v.u.array->elem == to->dtype && v.u.array->ndim == to->ndim)
         return v;
-    kj_message *m = kj_sema_error(s, v.span, "type-mismatch", "%s is %s, not %s", what,
+    kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   kj_array_type(s, to->dtype, to->ndim), kj_describe(s, &v));
     if (v.kind == KJ_V_ARRAY && v.u.array->ndim > to->ndim && v.u.array->elem == to->dtype)
         kj_hint(s->diag, m, "an index or ':' an axis makes a view with fewer axes, as in a[i, :]");
@@ -117,7 +118,7 @@ kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const cha
     if (to->kind == KJ_T_ARRAY)
         return coerce_array(s, v, to, what);
     if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->n) {
-        kj_sema_error(s, v.span, "tuple-arity", "%s is a tuple of %d, not %s", what, to->n,
+        kj_sema_error(s, v.span, KJ_RULE_TUPLE_ARITY, "%s is a tuple of %d, not %s", what, to->n,
                       kj_describe(s, &v));
         return kj_no_value(v.span);
     }
@@ -159,7 +160,7 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
     if (v.kind == KJ_V_SCALAR && v.u.scalar.e->type == KJ_BOOL)
         return v.u.scalar.e;
     kj_message *m =
-        kj_sema_error(s, v.span, "not-bool", "%s is bool, not %s", what, kj_describe(s, &v));
+        kj_sema_error(s, v.span, KJ_RULE_NOT_BOOL, "%s is bool, not %s", what, kj_describe(s, &v));
     if (v.kind == KJ_V_LITERAL)
         kj_hint(s->diag, m, "write true or false");
     else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
@@ -177,8 +178,8 @@ kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
         return kj_coerce(s, v, KJ_I64, what);
     if (v.kind == KJ_V_ERROR)
         return NULL;
-    kj_message *m = kj_sema_error(s, v.span, "not-an-integer", "%s is an integer, not %s", what,
-                                  kj_describe(s, &v));
+    kj_message *m = kj_sema_error(s, v.span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s",
+                                  what, kj_describe(s, &v));
     if (v.kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write %s", conversion(s, KJ_I64, v.span));
     return NULL;
@@ -188,7 +189,7 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
 {
     bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
     if (b->sink.barrier && !b->dead) {
-        kj_message *m = kj_sema_error(s, span, "barrier",
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_BARRIER,
                                       "syncthreads() is reached only under a condition here");
         kj_hint(s->diag, m, "call the function before, as in: let v = f(x)");
         v = kj_no_value(span);

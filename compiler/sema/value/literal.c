@@ -14,7 +14,7 @@ static wide widen(kj_value v)
 static kj_operand narrow(kj_sema *s, wide w, kj_span span)
 {
     if (w < INT64_MIN || w > (wide)UINT64_MAX) {
-        kj_sema_error(s, span, "constant-range", "this constant is beyond 64 bits");
+        kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE, "this constant is beyond 64 bits");
         return kj_no_value(span);
     }
     if (w > INT64_MAX)
@@ -71,8 +71,8 @@ static bool compare(kj_op op, wide a, wide b)
 static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
 {
     if (n < 0 || n > 63) {
-        kj_message *m =
-            kj_sema_error(s, span, "constant-range", "a constant is shifted by 0 to 63 places");
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE,
+                                      "a constant is shifted by 0 to 63 places");
         kj_hint(s->diag, m, "give it a type, as in u32(1) << n: then the count is masked");
         return kj_no_value(span);
     }
@@ -99,7 +99,7 @@ static kj_operand integers(kj_sema *s, kj_op op, wide a, wide b, kj_span span)
 
 static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_span span)
 {
-    kj_message *m = kj_sema_error(s, span, "integer-division",
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                   "'/' divides floats, and both sides are integers");
     kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s.0 / %s",
             kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"),
@@ -113,7 +113,7 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
     bool real = kj_is_float(x.type) || kj_is_float(y.type);
     kj_op_class class = kj_ops[op].class;
     if (real && (class == KJ_OPS_BITS || class == KJ_OPS_SHIFT)) {
-        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on floats",
+        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on floats",
                       kj_ops[op].spelling);
         return kj_no_value(span);
     }
@@ -133,7 +133,7 @@ kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
 {
     kj_value v = a.u.literal;
     if (kj_is_float(v.type) && op == KJ_OP_INVERT) {
-        kj_sema_error(s, span, "type-mismatch", "'~' works on integers, not on floats");
+        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'~' works on integers, not on floats");
         return kj_no_value(span);
     }
     if (kj_is_float(v.type))

@@ -13,8 +13,8 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     if (v->kind == KJ_V_LITERAL || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
         return false;
     const char *text = kj_source_text(s, v->span, "x");
-    kj_message *m = kj_sema_error(s, v->span, "not-a-number", "%s works on numbers, not on %s",
-                                  what, kj_describe(s, v));
+    kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_A_NUMBER,
+                                  "%s works on numbers, not on %s", what, kj_describe(s, v));
     const char *bindings = s->frame ? s->frame->bindings : NULL;
     if (bindings && strstr(bindings, "= bool"))
         kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
@@ -47,8 +47,8 @@ static void literal_misfit(kj_sema *s, const kj_operand *v, kj_dtype type)
 {
     const char *text = kj_literal_text(s, v->u.literal);
     kj_message *m =
-        kj_sema_error(s, v->span, "constant-range", "%s does not fit %s, the type it meets here",
-                      text, kj_type_name(type));
+        kj_sema_error(s, v->span, KJ_RULE_CONSTANT_RANGE,
+                      "%s does not fit %s, the type it meets here", text, kj_type_name(type));
     if (kj_is_int(type))
         kj_hint(s->diag, m, "convert the other side to a wider type, or write %s(%s), which is %s",
                 kj_type_name(type), kj_source_text(s, v->span, text),
@@ -70,9 +70,9 @@ static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, co
             kj_dtype own = v[i].u.scalar.e->type,
                      both = *type == KJ_VOID ? own : kj_common_type(*type, own);
             if (both == KJ_VOID) {
-                kj_message *m =
-                    kj_sema_error(s, span, "type-mismatch", "%s has no common type for %s and %s",
-                                  what, kj_type_name(*type), kj_type_name(own));
+                kj_message *m = kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,
+                                              "%s has no common type for %s and %s", what,
+                                              kj_type_name(*type), kj_type_name(own));
                 if (*type != KJ_BOOL && own != KJ_BOOL)
                     kj_hint(s->diag, m, "convert one: i64(%s)",
                             kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
@@ -156,14 +156,14 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     kj_texpr *a = v[0].u.scalar.e, *b = v[1].u.scalar.e;
     bool real = kj_is_float(a->type);
     if (op == KJ_OP_DIV && !real) {
-        kj_message *m = kj_sema_error(s, span, "integer-division",
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                       "'/' divides floats, and both sides are integers");
         kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s",
                 kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
         return kj_no_value(span);
     }
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
-        kj_sema_error(s, span, "type-mismatch", "'%s' works on integers, not on %s",
+        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on %s",
                       kj_ops[op].spelling, kj_type_name(a->type));
         return kj_no_value(span);
     }
@@ -213,7 +213,7 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
     kj_texpr *args[2] = {v[0].u.scalar.e, v[1].u.scalar.e};
     if (!kj_is_float(args[0]->type)) {
         kj_message *m =
-            kj_sema_error(s, span, "integer-power",
+            kj_sema_error(s, span, KJ_RULE_INTEGER_POWER,
                           "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
         kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two",
                 kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
@@ -233,7 +233,7 @@ static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     for (int i = 0; i < 2; i++) {
         type[i] = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
         if (kj_is_float(type[i])) {
-            kj_sema_error(s, v[i].span, "type-mismatch", "'%s' works on integers, not on %s",
+            kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on %s",
                           kj_ops[op].spelling, kj_describe(s, &v[i]));
             return kj_no_value(span);
         }
@@ -258,7 +258,7 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
                                  kj_span span)
 {
     if (a->kind != b->kind || a->u.tuple.n != b->u.tuple.n) {
-        kj_sema_error(s, span, "tuple-arity", "%s is compared with %s", kj_describe(s, a),
+        kj_sema_error(s, span, KJ_RULE_TUPLE_ARITY, "%s is compared with %s", kj_describe(s, a),
                       kj_describe(s, b));
         return kj_no_value(span);
     }
@@ -293,7 +293,7 @@ kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span s
     if (a.kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)
         return kj_no_value(span);
     if (class == KJ_OPS_ARRAYS) {
-        kj_sema_error(s, span, "operator", "'%s' multiplies whole arrays, in a run block",
+        kj_sema_error(s, span, KJ_RULE_OPERATOR, "'%s' multiplies whole arrays, in a run block",
                       kj_ops[op].spelling);
         return kj_no_value(span);
     }
@@ -328,14 +328,14 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
         return kj_aggregate_unary(s, op, a, span);
     if (op == KJ_OP_INVERT && is_bool(&a)) {
         kj_message *m =
-            kj_sema_error(s, span, "not-a-number", "'~' works on integers, not on bool");
+            kj_sema_error(s, span, KJ_RULE_NOT_A_NUMBER, "'~' works on integers, not on bool");
         kj_hint(s->diag, m, "write not %s", kj_source_text(s, a.span, "x"));
         return kj_no_value(span);
     }
     if (kj_no_number(s, &a, op == KJ_OP_NEG ? "'-'" : "'~'"))
         return kj_no_value(span);
     if (op == KJ_OP_INVERT && kj_is_float(a.u.scalar.e->type)) {
-        kj_sema_error(s, span, "type-mismatch", "'~' works on integers, not on %s",
+        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'~' works on integers, not on %s",
                       kj_describe(s, &a));
         return kj_no_value(span);
     }

@@ -57,8 +57,7 @@ kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void
 /* The part that a name behind a dot means; NULL after an error. */
 const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member);
 /* Says that there is no field of that name; the names of its fields. */
-void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at,
-                 const char *code);
+void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule);
 const char *kj_fields_text(kj_sema *s, const kj_aggregate *of);
 /* Part i of a value; of equal parts also one whose number (i64) the thread knows. */
 kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span);

@@ -46,7 +46,7 @@ static int common_count(kj_sema *s, kj_operand *v, int n, const char *letters, k
         if (letters && letters[i] == 'b' && is_mask(&v[i]))
             continue;
         if (!is_vector(&v[i]) && !is_number(&v[i])) {
-            kj_sema_error(s, v[i].span, "type-mismatch",
+            kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH,
                           "%s works on vectors and numbers here, not on %s", what,
                           kj_describe(s, &v[i]));
             return 0;
@@ -59,7 +59,7 @@ static int common_count(kj_sema *s, kj_operand *v, int n, const char *letters, k
     }
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_V_TUPLE && v[i].u.tuple.n != first->u.tuple.n) {
-            kj_sema_error(s, span, "type-mismatch", "%s has %s beside %s", what,
+            kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "%s has %s beside %s", what,
                           kj_describe(s, first), kj_describe(s, &v[i]));
             return 0;
         }
@@ -80,7 +80,7 @@ static kj_operand joined(kj_sema *s, kj_operand *items, int n, kj_span span)
     out.u.tuple.of = kj_vector_of(type, n);
     if (out.u.tuple.of || type == KJ_BOOL)
         return out;
-    kj_message *m = kj_sema_error(s, span, "type-mismatch", "there is no vector of %d %s", n,
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "there is no vector of %d %s", n,
                                   kj_type_name(type));
     kj_hint(s->diag, m, "convert one side, as in f32x4(v)");
     return kj_no_value(span);
@@ -116,7 +116,7 @@ kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
             args[k] = part_of(&v[k], i);
         items[i] = kj_apply_builtin(s, e, id, KJ_VOID, args, n);
         if (items[i].kind == KJ_V_TUPLE)
-            kj_sema_error(s, e->span, "type-mismatch", "%s works on single numbers", what);
+            kj_sema_error(s, e->span, KJ_RULE_TYPE_MISMATCH, "%s works on single numbers", what);
         if (items[i].kind != KJ_V_SCALAR)
             return kj_no_value(e->span);
     }
@@ -130,7 +130,7 @@ static kj_operand dot(kj_sema *s, const kj_expr *e, kj_operand *v)
         if (v[i].kind == KJ_V_ERROR)
             return sum;
         if (!is_vector(&v[i])) {
-            kj_sema_error(s, v[i].span, "type-mismatch", "'dot' takes two vectors, not %s",
+            kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH, "'dot' takes two vectors, not %s",
                           kj_describe(s, &v[i]));
             return sum;
         }
@@ -159,7 +159,7 @@ static kj_operand all_any(kj_sema *s, const kj_expr *e, bool any, const kj_opera
     if (ok)
         return kj_scalar(result);
     kj_message *m =
-        kj_sema_error(s, v->span, "type-mismatch", "'%s' takes a tuple of bools, not %s",
+        kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "'%s' takes a tuple of bools, not %s",
                       any ? "any" : "all", kj_describe(s, v));
     kj_hint(s->diag, m, "a comparison of vectors gives one: %s(v < w)", any ? "any" : "all");
     return kj_no_value(e->span);
@@ -184,7 +184,7 @@ kj_operand kj_construct_vector(kj_sema *s, const kj_expr *e, const kj_aggregate 
         if (v[i].kind == KJ_V_ERROR)
             return v[i];
         if (!is_vector(&v[i]) && v[i].kind != KJ_V_LITERAL && v[i].kind != KJ_V_SCALAR) {
-            kj_sema_error(s, v[i].span, "type-mismatch",
+            kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH,
                           "%s(...) takes numbers and vectors, not %s", of->name,
                           kj_describe(s, &v[i]));
             return kj_no_value(e->span);
@@ -196,7 +196,7 @@ kj_operand kj_construct_vector(kj_sema *s, const kj_expr *e, const kj_aggregate 
     }
     if (n != of->n && !(nargs == 1 && n == 1)) {
         kj_message *m =
-            kj_sema_error(s, e->span, "argument-count", "%s has %d parts, and %d are given",
+            kj_sema_error(s, e->span, KJ_RULE_ARGUMENT_COUNT, "%s has %d parts, and %d are given",
                           of->name, of->n, nargs > of->n ? nargs : n);
         kj_hint(s->diag, m, "write %s(x) for %d times the same", of->name, of->n);
         return kj_no_value(e->span);
