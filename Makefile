@@ -45,15 +45,16 @@ HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/
 CLI = $(sort $(wildcard cli/*.c))
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
+INTERPRETER_TESTS = $(sort $(wildcard tests/double/unit/*.c))
 # the driver double and its PTX interpreter
-DOUBLE = $(sort $(wildcard tests/driver/*.c))
-DOUBLE_TESTS = $(sort $(wildcard tests/driver/check/*.c))
+DOUBLE = $(sort $(wildcard tests/double/*.c))
+DOUBLE_TESTS = $(sort $(wildcard tests/double/check/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 # the measurement of math functions
 ULP = $(sort $(wildcard tests/ulp/*.c))
 
-C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
-    $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/driver/*.h tests/driver/check/*.h) \
+C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
+    $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h) \
     $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
@@ -61,9 +62,9 @@ LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 DOUBLE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(DOUBLE))
 # Tests of the PTX interpreter have it and nothing else, other unit tests the whole of kjit.
-INTERPRETER_OBJECTS = $(filter $(BUILD)/obj/tests/driver/ptx%,$(DOUBLE_OBJECTS))
+INTERPRETER_OBJECTS = $(filter $(BUILD)/obj/tests/double/ptx%,$(DOUBLE_OBJECTS))
 UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_TESTS))
-INTERPRETER_PROGRAMS = $(filter $(BUILD)/tests/unit/ptx_%,$(UNIT_PROGRAMS))
+INTERPRETER_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(INTERPRETER_TESTS))
 API_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(API_TESTS))
 DOUBLE_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(DOUBLE_TESTS))
 
@@ -141,7 +142,7 @@ valgrind-tests: $(BUILD)/kjit $(BUILD)/libkjit.so $(VALGRIND_PROGRAMS:%=$(BUILD)
 	    $(VALGRIND_PROGRAMS:%=$(BUILD)/valgrind/tests/generated/programs/api-%.test)
 
 # PROGRAMS=n runs so many programs; FUZZ has further options, of tests/fuzz/fuzz.py --help.
-fuzz: all $(BUILD)/tests/driver/libcuda.so.1 ## run generated programs for SECONDS=n, from SEED=n, against a reference interpreter
+fuzz: all $(BUILD)/tests/double/libcuda.so.1 ## run generated programs for SECONDS=n, from SEED=n, against a reference interpreter
 	@tests/fuzz/fuzz.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
 
@@ -313,16 +314,16 @@ $(BUILD)/flags: FORCE
 
 # ---- Tests: a unit test sees the compiler's headers, an API test kjit.h and the shared library alone ----
 
-test-programs: $(UNIT_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/driver/libcuda.so.1
+test-programs: $(UNIT_PROGRAMS) $(INTERPRETER_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/double/libcuda.so.1
 
 # The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3; any
 # other model of thread-local memory in a library that comes by dlopen is more than LeakSanitizer can follow.
 $(DOUBLE_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC   $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter tests/driver/ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter tests/double/ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/driver/libcuda.so.1: $(DOUBLE_OBJECTS)
+$(BUILD)/tests/double/libcuda.so.1: $(DOUBLE_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "LINK $@"
 	@$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete $(NO_UNDEFINED) -o $@ $^ -lm
@@ -333,7 +334,7 @@ $(DOUBLE_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/flags
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -ldl -lm
 
-$(filter-out $(INTERPRETER_PROGRAMS),$(UNIT_PROGRAMS)): $(BUILD)/%: %.c $(BUILD)/libkjit.a
+$(UNIT_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
@@ -358,4 +359,4 @@ $(BUILD)/tests/ulp/ulp: $(ULP) tests/ulp/ulp.h $(BUILD)/libkjit.so
 	    -Wl,-rpath,$(abspath $(BUILD)) -lmpfr -lgmp -lm
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
-    $(DOUBLE_OBJECTS:.o=.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(API_PROGRAMS:=.d)
+    $(DOUBLE_OBJECTS:.o=.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(INTERPRETER_PROGRAMS:=.d) $(API_PROGRAMS:=.d)

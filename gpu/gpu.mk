@@ -13,7 +13,7 @@ GPU_TESTS =
 GPU_API = $(filter $(if $(GPU_TESTS),$(GPU_TESTS:%=$(GPU)/api/%%),%),$(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%))
 GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch $(GPU)/gpu-figures $(GPU)/gpu-compare $(GPU)/gpu-probe
 
-gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(BUILD)/tests/driver/libcuda.so.1 ## pack kjit and its tests for a machine with a GPU
+gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(BUILD)/tests/double/libcuda.so.1 ## pack kjit and its tests for a machine with a GPU
 	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle $(notdir $(GPU_API))
 
 $(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a

@@ -23,7 +23,7 @@ config.substitutions += [
     ("%build", build),
     ("%made", os.environ["KJIT_BUILD_ARGUMENT"]),  # as make was given it: another spelling would build anew
     ("%root", root),
-    ("%double", f"env KJIT_CUDA_DRIVER={build}/tests/driver/libcuda.so.1"), # KJIT_DOUBLE_*=... may follow
+    ("%double", f"env KJIT_CUDA_DRIVER={build}/tests/double/libcuda.so.1"), # KJIT_DOUBLE_*=... may follow
     ("%llvm", llvm),
     ("%cc", os.environ.get("CC", "cc")),
     ("%python", "python3"),
@@ -32,7 +32,7 @@ config.environment["PATH"] = os.pathsep.join([llvm, os.environ["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["KJIT_CACHE_DIR"] = "off" # tests are to compile
 config.environment["KJIT_VERIFY"] = "1" # each stage of the compiler is looked at
-config.environment["KJIT_CUDADEVRT"] = os.path.join(root, "tests", "driver", "devrt.archive") # what the double takes for it
+config.environment["KJIT_CUDADEVRT"] = os.path.join(root, "tests", "double", "devrt.archive") # what the double takes for it
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "XDG_CACHE_HOME", "CC"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
@@ -72,7 +72,7 @@ for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in
         free += [int(limit)] if limit.isdigit() else []
 if free and min(free) >= 6 << 30:
     config.available_features.add("6-GiB-of-memory")
-if os.path.exists(f"{build}/tests/driver/libcuda.so.1"):
+if os.path.exists(f"{build}/tests/double/libcuda.so.1"):
     config.available_features.add("double")
 if os.environ.get("KJIT_SAN") == "thread": # which keeps several times what is written; some tests fill the GPU
     config.environment["KJIT_DOUBLE_MEMORY"] = str(512 << 20)

@@ -16,7 +16,7 @@ from program import difference
 TIMEOUT = 90        # seconds, on a machine that may be busy: a program takes well below one
 PROCESSOR = 30      # seconds of processor time, more with a sanitizer
 MEMORY = 6 << 30
-DEVRT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "driver", "devrt.archive")
+DEVRT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "double", "devrt.archive")
 
 
 class Tool:
@@ -30,7 +30,7 @@ class Tool:
         self.cpus = []
         if "--cpu=" in text:
             self.cpus = [c for c in ("x86-64-v2", "x86-64-v3", "x86-64-v4") if self.takes(f"--cpu={c}")]
-        self.double = os.path.join(build, "tests", "driver", "libcuda.so.1")
+        self.double = os.path.join(build, "tests", "double", "libcuda.so.1")
         if not os.path.exists(self.double):
             self.double = None
         self.processor = PROCESSOR

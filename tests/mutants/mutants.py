@@ -40,7 +40,7 @@ GROUPS = (
     ("generated",), # the programs of tests/unit and tests/api, the documentation's examples
     ("same",),
     ("cuda",),
-    ("cli", "driver"),
+    ("cli", "driver", "double"),
     ("fuzz",),
 )
 COMMAND = {"lang", "regression", "device", "runblock", "error", "ptx", "litmus", "samples", "cuda"} # of kjit alone
@@ -166,8 +166,8 @@ class Tree:
         programs = [(f"build/tests/api/{p.stem}", p) for p in sorted((self.root / "tests" / "api").glob("*.c"))]
         missing = [goal for goal, source in programs if not (self.root / goal).exists()
                    or (self.root / goal).stat().st_mtime < source.stat().st_mtime]
-        double = [f"build/tests/driver/check/{p.stem}" for p in (self.root / "tests/driver/check").glob("*.c")]
-        ok, log = self.make("all", "build/tests/driver/libcuda.so.1", *double, *missing)
+        double = [f"build/tests/double/check/{p.stem}" for p in (self.root / "tests/double/check").glob("*.c")]
+        ok, log = self.make("all", "build/tests/double/libcuda.so.1", *double, *missing)
         if not ok:
             sys.exit(f"mutants: the tree does not build\n{log}")
         self.load_suite()

@@ -11,7 +11,7 @@ static void check_shown(const char *text, size_t size, kj_span at, const char *s
 {
     parsed p;
     open_text(&p, text, size);
-    kj_error(&p.diag, at, "test", "wrong");
+    kj_error(&p.diag, at, KJ_RULE_SYNTAX, "wrong");
     assert_string_equal(kj_diag_text(&p.diag), shown);
     close_text(&p);
 }
@@ -80,7 +80,7 @@ static void long_lines_are_cut(void **state)
     text[500] = 'Y';
     parsed p;
     open_text(&p, text, 1000);
-    kj_error(&p.diag, span(500, 501), "test", "wrong");
+    kj_error(&p.diag, span(500, 501), KJ_RULE_SYNTAX, "wrong");
     const char *shown = kj_diag_text(&p.diag);
     assert_non_null(strstr(shown, "t.knl:1:501: error: wrong\n"));
     const char *line = strstr(shown, "1 | "), *caret = strchr(shown, '^');
@@ -98,7 +98,8 @@ static void notes_and_hints(void **state)
     (void)state;
     parsed p;
     open_text(&p, "let a = 1\nlet a = 2\n", 20);
-    kj_message *m = kj_error(&p.diag, span(14, 15), "redeclared", "'%s' is declared twice", "a");
+    kj_message *m =
+        kj_error(&p.diag, span(14, 15), KJ_RULE_REDECLARED, "'%s' is declared twice", "a");
     kj_note(&p.diag, m, span(4, 5), "declared here");
     kj_hint(&p.diag, m, "use another name than '%c'", 'a');
     assert_string_equal(kj_diag_text(&p.diag), "t.knl:2:5: error: 'a' is declared twice\n"
@@ -123,10 +124,10 @@ static void in_the_order_of_places(void **state)
     (void)state;
     parsed p;
     open_text(&p, "abc", 3);
-    kj_error(&p.diag, span(2, 3), "test", "third");
-    kj_error(&p.diag, span(0, 1), "test", "first");
-    kj_error(&p.diag, span(0, 2), "test", "second");
-    kj_error(&p.diag, span(0, 1), "test", "first");
+    kj_error(&p.diag, span(2, 3), KJ_RULE_SYNTAX, "third");
+    kj_error(&p.diag, span(0, 1), KJ_RULE_SYNTAX, "first");
+    kj_error(&p.diag, span(0, 2), KJ_RULE_SYNTAX, "second");
+    kj_error(&p.diag, span(0, 1), KJ_RULE_SYNTAX, "first");
     assert_int_equal(p.diag.errors, 3);
     const char *shown = kj_diag_text(&p.diag);
     assert_true(strstr(shown, "first") < strstr(shown, "second"));
@@ -141,7 +142,7 @@ static void only_so_many(void **state)
     parsed p;
     open_text(&p, "abc", 3);
     for (int i = 0; i < 100; i++) {
-        kj_message *m = kj_error(&p.diag, span(0, 1), "test", "error %d", i);
+        kj_message *m = kj_error(&p.diag, span(0, 1), KJ_RULE_SYNTAX, "error %d", i);
         kj_hint(&p.diag, m, "hint %d", i);
         kj_note(&p.diag, m, span(0, 1), "note %d", i);
     }
@@ -161,7 +162,7 @@ static void json_is_escaped(void **state)
     parsed p;
     open_text(&p, "abc", 3);
     p.source.name = "a\"b\\\xff.knl";
-    kj_error(&p.diag, span(0, 1), "test", "%s", "tab\t \"q\" \x01 ü \x7f\xc3");
+    kj_error(&p.diag, span(0, 1), KJ_RULE_SYNTAX, "%s", "tab\t \"q\" \x01 ü \x7f\xc3");
     const char *json = kj_diag_json(&p.diag);
     assert_non_null(strstr(json, "\"file\":\"a\\\"b\\\\\\ufffd.knl\""));
     assert_non_null(strstr(json, "\"message\":\"tab\\u0009 \\\"q\\\" \\u0001 ü \\u007f\\ufffd\""));

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../driver/ptx.h"
+#include "../ptx.h"
 
 #define HEAD ".version 8.4\n.target sm_90\n.address_size 64\n"
 
