@@ -34,6 +34,7 @@ compiler/lower/ir   LLVM helpers
 compiler/lower/tile values of a gang
 compiler/lower/memory accesses
 compiler/lower/gang one gang
+compiler/lower/nvptx what PTX has instructions for
 compiler/lower/block a block and its entry
 compiler            the pipeline
 runtime/device      what a device fills in

@@ -187,7 +187,69 @@ static void make_blocks(kj_lower *lo)
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_FAULT, false));
 }
 
-static const kj_around around = {.declared = kj_home_store, .leave = kj_level_leave};
+/* ---- What the parts of lowering ask for ---- */
+
+/* One f32 by an x86 instruction: what LLVM knows to be a conversion it may move into a sign that
+ * comes from an f64, and then calls a function for that which no library here has. */
+static LLVMValueRef narrow_f16(kj_lower *lo, LLVMValueRef v)
+{
+    LLVMValueRef zero = LLVMConstInt(lo->i32, 0, false), four = LLVMConstInt(lo->i32, 4, false),
+                 none = LLVMConstNull(kj_vec(lo, KJ_F32, 4));
+    LLVMValueRef args[2] = {LLVMBuildInsertElement(lo->b, none, v, zero, ""),
+                            four}; /* as the processor rounds anyway */
+    LLVMValueRef out = kj_intrinsic(lo, "llvm.x86.vcvtps2ph.128", NULL, 0, args, 2);
+    return LLVMBuildExtractElement(lo->b, out, zero, "");
+}
+
+static bool has_half(const kj_lower *lo, kj_dtype type, kj_half_op op)
+{
+    return type == KJ_F16 && lo->f16c && (op == KJ_HALF_WIDEN || op == KJ_HALF_NARROW);
+}
+
+static LLVMValueRef scope(kj_lower *lo, LLVMValueRef atomic, bool block)
+{
+    (void)lo;
+    (void)block;
+    return atomic;
+}
+
+static LLVMValueRef compare_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef expected,
+                                 LLVMValueRef v, bool orders, bool block)
+{
+    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
+    (void)orders;
+    (void)block;
+    return LLVMBuildAtomicCmpXchg(lo->b, at, expected, v, relaxed, relaxed, false);
+}
+
+static LLVMValueRef fault(kj_lower *lo)
+{
+    return load_launch(lo, lo->ptr, (int64_t)offsetof(kj_host_launch, fault));
+}
+
+static bool may_fail(const kj_lower *lo)
+{
+    return lo->kernel->nsites > 0 || lo->regions->barrier;
+}
+
+static const kj_lowering lowering = {
+    .serial = true,
+    .returns = true,
+    .has_half = has_half,
+    .narrow_f16 = narrow_f16,
+    .to_int = kj_float_to_int,
+    .extreme = kj_float_extreme,
+    .access_local = kj_local_of_gang,
+    .scope = scope,
+    .compare_swap = compare_swap,
+    .fault = fault,
+    .may_fail = may_fail,
+    .fence = kj_gang_fence,
+    .warp = kj_gang_warp,
+    .launch = kj_gang_launch,
+    .declared = kj_home_store,
+    .leave = kj_level_leave,
+};
 
 void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
@@ -195,7 +257,7 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     kj_lower lo;
     kj_lower_start(&lo, arena, kernel, spec);
     lo.vector = spec->vector;
-    lo.around = &around;
+    lo.target = &lowering;
     lo.regions = spec->regions;
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
     kj_gang_choose(&lo);

@@ -6,6 +6,7 @@
  * instruction. Arrays stand in address spaces of their own, and where the launch is small, sizes
  * and indices are 32 bits wide. */
 #include "lower/block/block.h"
+#include "lower/nvptx/nvptx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -295,10 +296,12 @@ static bool has_asserts(const kj_tkernel *k)
 /* What the block's first thread does for it. */
 static void arrive(kj_lower *lo)
 {
-    kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
-    LLVMValueRef before = kj_device_wide(
-        lo, LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpAdd, lo->counter, contribution(lo),
-                               LLVMAtomicOrderingMonotonic, false));
+    kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
+    LLVMValueRef before =
+        kj_nvptx_scope(lo,
+                       LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpAdd, lo->counter,
+                                          contribution(lo), LLVMAtomicOrderingMonotonic, false),
+                       false);
     LLVMBasicBlockRef wait = kj_new_block(lo, "wait"), met = kj_new_block(lo, "met");
     LLVMBuildBr(lo->b, wait);
     LLVMPositionBuilderAtEnd(lo->b, wait);
@@ -308,7 +311,7 @@ static void arrive(kj_lower *lo)
         done = LLVMBuildOr(lo->b, done, kj_has_fault(lo), "");
     LLVMBuildCondBr(lo->b, done, met, wait);
     LLVMPositionBuilderAtEnd(lo->b, met);
-    kj_lower_fence(lo, KJ_BI_THREADFENCE, NULL);
+    kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
 }
 
 static void grid_barrier(kj_lower *lo)
@@ -472,7 +475,49 @@ static void flush(kj_lower *lo)
                           LLVMValueAsMetadata(LLVMConstInt(lo->i32, 1, false)));
 }
 
-static const kj_around around = {.leave = kj_level_leave, .barrier = lower_barrier};
+/* ---- What the parts of lowering ask for ---- */
+
+static bool has_half(const kj_lower *lo, kj_dtype type, kj_half_op op)
+{
+    if (type == KJ_F16)
+        return true;
+    return op == KJ_HALF_ADD ? lo->sm >= 90 : op != KJ_HALF_WIDEN && lo->sm >= 80;
+}
+
+static LLVMValueRef fault(kj_lower *lo)
+{
+    return lo->report;
+}
+
+static bool may_fail(const kj_lower *lo)
+{
+    return lo->report != NULL;
+}
+
+static const kj_lowering lowering = {
+    .narrows = true,
+    .no_wrap = true,
+    .apart = true,
+    .counts = true,
+    .swaps_f16 = true,
+    .has_half = has_half,
+    .to_int = kj_nvptx_to_int,
+    .extreme = kj_nvptx_extreme,
+    .approximate = kj_nvptx_approximate,
+    .load_cached = kj_nvptx_load_cached,
+    .store_cached = kj_nvptx_store_cached,
+    .access_local = kj_local_of_thread,
+    .scope = kj_nvptx_scope,
+    .order = kj_nvptx_order,
+    .compare_swap = kj_nvptx_compare_swap,
+    .fault = fault,
+    .may_fail = may_fail,
+    .fence = kj_nvptx_fence,
+    .warp = kj_nvptx_warp,
+    .launch = kj_nvptx_launch,
+    .leave = kj_level_leave,
+    .barrier = lower_barrier,
+};
 
 void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
@@ -481,8 +526,7 @@ void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     kj_regions none = {.places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1),
                        .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
     kj_lower_start(&lo, arena, kernel, spec);
-    lo.ptx = true;
-    lo.around = &around;
+    lo.target = &lowering;
     lo.ftz = spec->ftz;
     lo.regions = &none;
     lo.rows = lo.lanes = 1;

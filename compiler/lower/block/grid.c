@@ -20,7 +20,7 @@ struct kj_kept {
 
 static bool blocks_return(const kj_lower *lo)
 {
-    return lo->kernel->grid_sync && !lo->ptx;
+    return lo->kernel->grid_sync && lo->target->returns;
 }
 
 static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)

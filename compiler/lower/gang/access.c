@@ -24,12 +24,12 @@ static bool is_one(const kj_texpr *e)
     return e->kind == KJ_TE_CONST && e->u.value.i == 1;
 }
 
-/* a op b, a part of an offset. On a GPU it may not overflow: then neither does the offset of an
- * element that is there, and constants in it can move into the instruction that accesses it. */
+/* a op b, a part of an offset. Where it may not overflow, neither does the offset of an element
+ * that is there, and constants in it can move into the instruction that accesses it. */
 static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 {
     kj_tile t = kj_tile_binary(lo, op, a, b);
-    if (lo->ptx)
+    if (lo->target->no_wrap)
         kj_no_wrap(t, op);
     return t;
 }
@@ -39,7 +39,7 @@ static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
-    bool any = false, narrows = lo->ptx;
+    bool any = false, narrows = lo->target->narrows;
     for (int i = 0; i < a->ndim; i++) {
         at[i] = lower_index(lo, a, index[i], m);
         narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
@@ -69,7 +69,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
                      .scope = kj_alias_scope(lo, a->root),
                      .offset = lower_offset(lo, a, index, m)};
     if (a->root->space == KJ_LOCAL)
-        kj_access_local(lo, a->root, &out);
+        lo->target->access_local(lo, a->root, &out);
     else
         out.base = lo->roots[a->root->id];
     if (a->whole && a->root->space != KJ_LOCAL && out.offset.form == KJ_LINEAR &&
@@ -78,7 +78,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
         out.part = a->part;
     }
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
-    out.cache = a->root->space == KJ_GLOBAL && lo->ptx ? a->cache : NULL;
+    out.cache = a->root->space == KJ_GLOBAL && lo->target->load_cached ? a->cache : NULL;
     return out;
 }
 

@@ -1,10 +1,9 @@
 /* Atomics of a gang, and other things its threads do one after the other.
  *
- * On a CPU an atomic on shared memory is a plain update: a block has one worker. Updates of one
+ * Where a block's threads run one at a time, an atomic on shared memory is a plain update. Updates of one
  * place whose results nobody asks for are combined first, and done once. */
 #include "lower/gang/gang.h"
 
-#include <llvm/Config/llvm-config.h>
 #include <math.h>
 #include <string.h>
 
@@ -78,100 +77,32 @@ static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     return old;
 }
 
-/* On a GPU: the threads that take part are those of the block, or of the device. LLVM before 20 has
- * no such scopes, and what it writes then means the device. */
-#if LLVM_VERSION_MAJOR >= 20
-static LLVMValueRef scoped(kj_lower *lo, LLVMValueRef atomic, bool shared)
+/* Locks are made of exchanges: what a thread did to memory before one is seen by those who find its
+ * value. LLVM writes no order into the instruction itself. */
+static void order(kj_lower *lo, bool shared)
 {
-    const char *scope = shared ? "block" : "device";
-    if (lo->ptx)
-        LLVMSetAtomicSyncScopeID(atomic, LLVMGetSyncScopeID(lo->ctx, scope, strlen(scope)));
-    return atomic;
+    if (lo->target->order)
+        lo->target->order(lo, shared);
 }
 
-static void fence(kj_lower *lo, bool shared)
-{
-    scoped(lo, LLVMBuildFence(lo->b, LLVMAtomicOrderingAcquireRelease, false, ""), shared);
-}
-#else
-static LLVMValueRef scoped(kj_lower *lo, LLVMValueRef atomic, bool shared)
-{
-    (void)lo;
-    (void)shared;
-    return atomic;
-}
-
-static void fence(kj_lower *lo, bool shared)
-{
-    kj_intrinsic(lo, shared ? "llvm.nvvm.membar.cta" : "llvm.nvvm.membar.gl", NULL, 0, NULL, 0);
-}
-#endif
-
-/* A GPU's instruction for 16 bits, as text: LLVM makes one for 32 of it, which reaches over the end of
- * an array. */
-static LLVMValueRef swap_half(kj_lower *lo, LLVMValueRef at, LLVMValueRef old, LLVMValueRef new,
-                              bool orders, bool shared)
-{
-    char text[64];
-    LLVMTypeRef i16 = lo->types[KJ_I16];
-    LLVMTypeRef type = LLVMFunctionType(i16, (LLVMTypeRef[]){LLVMTypeOf(at), i16, i16}, 3, false);
-    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(at));
-    kj_snprintf(text, sizeof text, "atom.%s.%s%s.cas.b16 $0, [$1], $2, $3;",
-                orders ? "acq_rel" : "relaxed", shared ? "cta" : "gpu",
-                space == 1   ? ".global"
-                : space == 3 ? ".shared"
-                             : "");
-    const char *constraints = "=h,l,h,h,~{memory}";
-    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
-                                         true, false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef seen = LLVMBuildCall2(lo->b, type, code, (LLVMValueRef[]){at, old, new}, 3, "");
-    LLVMTypeRef parts[2] = {i16, lo->i1};
-    LLVMValueRef pair = LLVMGetPoison(LLVMStructTypeInContext(lo->ctx, parts, 2, false));
-    pair = LLVMBuildInsertValue(lo->b, pair, seen, 0, "");
-    LLVMValueRef same = LLVMBuildICmp(lo->b, LLVMIntEQ, seen, old, "");
-    return LLVMBuildInsertValue(lo->b, pair, same, 1, "");
-}
-
-/* LLVM before 21 takes the order of a GPU's and writes none into the instruction. */
-static LLVMValueRef compare_and_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef old,
-                                     LLVMValueRef new, bool orders, bool shared)
-{
-    if (lo->ptx && LLVMTypeOf(old) == lo->types[KJ_I16])
-        return swap_half(lo, at, old, new, orders, shared);
-    bool fenced = orders && lo->ptx && LLVM_VERSION_MAJOR < 21;
-    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic,
-                       order = orders && !fenced ? LLVMAtomicOrderingAcquireRelease : relaxed;
-    if (fenced)
-        fence(lo, shared);
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, at, old, new, order, relaxed, false);
-    if (fenced)
-        fence(lo, shared);
-    return scoped(lo, pair, shared);
-}
-
-/* On a GPU, where memory is seen in any order: locks are made of exchanges, so what a thread did to
- * memory before one is seen by those who find its value. LLVM writes no order into the instruction
- * itself. */
 static LLVMValueRef exchange(kj_lower *lo, LLVMValueRef at, LLVMValueRef v, bool shared)
 {
-    if (lo->ptx)
-        fence(lo, shared);
+    order(lo, shared);
     LLVMValueRef old = LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpXchg, at, v,
                                           LLVMAtomicOrderingMonotonic, false);
-    if (lo->ptx)
-        fence(lo, shared);
-    return scoped(lo, old, shared);
+    order(lo, shared);
+    return lo->target->scope(lo, old, shared);
 }
 
 /* Is there no instruction for it? */
 static bool needs_swap(const kj_lower *lo, kj_builtin id, kj_dtype type)
 {
     if (id == KJ_BI_ATOMIC_INC || id == KJ_BI_ATOMIC_DEC)
-        return !lo->ptx || kj_types[type].bits == 64;
+        return !lo->target->counts || kj_types[type].bits == 64;
     if (kj_is_half(type) && id == KJ_BI_ATOMIC_ADD)
-        return !kj_half_adds(lo, type);
+        return !lo->target->has_half(lo, type, KJ_HALF_ADD);
     if (kj_is_half(type) && id == KJ_BI_ATOMIC_EXCH)
-        return lo->ptx;
+        return lo->target->swaps_f16;
     return kj_is_float(type) && (id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX);
 }
 
@@ -185,7 +116,7 @@ static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, L
     LLVMValueRef first = LLVMBuildLoad2(lo->b, bits, at, "");
     LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(first, kj_types[type].size);
-    scoped(lo, first, shared);
+    lo->target->scope(lo, first, shared);
     LLVMBuildBr(lo->b, loop);
     LLVMPositionBuilderAtEnd(lo->b, loop);
     LLVMValueRef was = LLVMBuildPhi(lo->b, bits, ""),
@@ -193,7 +124,7 @@ static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, L
     LLVMValueRef next = LLVMBuildBitCast(lo->b, combine_one(lo, id, type, old, a), bits, "");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, next, was, ""), done, swap);
     LLVMPositionBuilderAtEnd(lo->b, swap);
-    LLVMValueRef pair = compare_and_swap(lo, at, was, next, false, shared);
+    LLVMValueRef pair = lo->target->compare_swap(lo, at, was, next, false, shared);
     LLVMValueRef seen = LLVMBuildExtractValue(lo->b, pair, 0, "");
     LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), done, loop);
     LLVMAddIncoming(was, (LLVMValueRef[]){first, seen}, (LLVMBasicBlockRef[]){before, swap}, 2);
@@ -205,12 +136,12 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
                                   LLVMValueRef a, LLVMValueRef b, bool shared)
 {
     if (needs_swap(lo, id, type)) {
-        bool fenced = id == KJ_BI_ATOMIC_EXCH;
-        if (fenced)
-            fence(lo, shared);
+        bool orders = id == KJ_BI_ATOMIC_EXCH;
+        if (orders)
+            order(lo, shared);
         LLVMValueRef old = update_by_swap(lo, id, type, at, a, shared);
-        if (fenced)
-            fence(lo, shared);
+        if (orders)
+            order(lo, shared);
         return old;
     }
     if (id == KJ_BI_ATOMIC_EXCH)
@@ -221,12 +152,12 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
             a = LLVMBuildBitCast(lo->b, a, kj_half_type(lo, type, 1), "");
         LLVMValueRef old =
             LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, LLVMAtomicOrderingMonotonic, false);
-        return LLVMBuildBitCast(lo->b, scoped(lo, old, shared), own, "");
+        return LLVMBuildBitCast(lo->b, lo->target->scope(lo, old, shared), own, "");
     }
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
     a = LLVMBuildBitCast(lo->b, a, bits, "");
     b = LLVMBuildBitCast(lo->b, b, bits, "");
-    LLVMValueRef pair = compare_and_swap(lo, at, a, b, lo->ptx, shared);
+    LLVMValueRef pair = lo->target->compare_swap(lo, at, a, b, true, shared);
     return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
 }
 
@@ -236,7 +167,7 @@ static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, L
     const kj_tarray *array = e->u.atomic.array;
     LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
     bool shared = array->root->space == KJ_SHARED;
-    if (shared && !lo->ptx)
+    if (shared && lo->target->serial)
         return update_shared(lo, e->u.atomic.id, array->elem, at, a, b);
     return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
 }

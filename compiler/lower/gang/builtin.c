@@ -102,7 +102,10 @@ static kj_tile lower_code(kj_lower *lo, kj_builtin id, int part, const kj_tile *
 static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)
 {
     kj_tile out;
-    return kj_lower_fast(lo, id, args, &out) ? out : kj_lower_math(lo, id, args, nargs);
+    bool fast = lo->kernel->fastmath && lo->target->approximate;
+    if (fast && lo->target->approximate(lo, id, args, &out))
+        return out;
+    return kj_lower_math(lo, id, args, nargs);
 }
 
 /* Functions that f16 and bf16 share with f32: of the library, and what takes numbers apart. */
@@ -137,8 +140,8 @@ kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
         return kj_relaxed(lo, kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs));
     case KJ_HOW_CODE: return lower_code(lo, id, e->u.call.part, args);
     case KJ_HOW_RANDOM: return kj_lower_random(lo, e, args);
-    case KJ_HOW_WARP: return kj_lower_warp(lo, e, args, m);
-    case KJ_HOW_FENCE: kj_lower_fence(lo, id, args); break;
+    case KJ_HOW_WARP: return lo->target->warp(lo, e, args, m);
+    case KJ_HOW_FENCE: lo->target->fence(lo, id, args); break;
     case KJ_HOW_ATOMIC:
     case KJ_HOW_SEMA: KJ_REQUIRE(info->how != KJ_HOW_ATOMIC && info->how != KJ_HOW_SEMA);
     }

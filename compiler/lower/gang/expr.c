@@ -82,8 +82,8 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
         store_slot(lo, s, t);
         return;
     }
-    if (lo->around->declared)
-        lo->around->declared(lo, v, t, m);
+    if (lo->target->declared)
+        lo->target->declared(lo, v, t, m);
     s->known = !(lo->resume && s == &lo->home[v->id]); /* code that goes on knows no values */
     s->tile = t;
 }

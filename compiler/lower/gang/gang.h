@@ -33,9 +33,9 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
 
 /* ---- warp.c ---- */
 
-/* An operation of a warp by the threads of m. */
-kj_tile kj_lower_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
-void kj_lower_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
+/* Of a gang on a CPU, which holds whole warps: what kj_lowering has by that name. */
+kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
+void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
 
 /* ---- report.c ---- */
 
@@ -52,8 +52,6 @@ kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives wh
 kj_tile kj_tile_full(kj_lower *lo, kj_tile t);
 LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane);
 LLVMValueRef kj_row_bits(kj_lower *lo, kj_mask m, int row);
-/* Makes an atomic one of all blocks, on a GPU; gives it. */
-LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic);
 
 /* ---- stmt.c ---- */
 
@@ -78,6 +76,19 @@ kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
 
 /* ---- launch.c ---- */
 
+/* A launch's values for all of the gang: the grid's extents, then slots. */
+typedef struct kj_launching {
+    const kj_child *child;
+    kj_tile *values;
+    int nslots;
+    LLVMValueRef extents, slots; /* kj_gang_launch's: of one thread, in memory; NULL at first */
+} kj_launching;
+
+/* Value i of one thread, as it stands in memory; a place so many bytes behind another. */
+LLVMValueRef kj_launch_value(kj_lower *lo, const kj_launching *l, int i, int row,
+                             LLVMValueRef lane);
+LLVMValueRef kj_byte_offset(kj_lower *lo, LLVMValueRef base, int64_t offset);
+LLVMValueRef kj_gang_launch(kj_lower *lo, kj_launching *l, int row, LLVMValueRef lane);
 void kj_lower_launch(kj_lower *lo, const kj_tstmt *s, kj_mask m);
 kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
 

@@ -26,34 +26,14 @@ static LLVMValueRef wide(kj_lower *lo, LLVMValueRef v)
     return LLVMTypeOf(v) == lo->i64 ? v : LLVMBuildZExt(lo->b, v, lo->i64, "");
 }
 
-/* LLVM before 20 means that anyway. */
-LLVMValueRef kj_device_wide(kj_lower *lo, LLVMValueRef atomic)
-{
-#if LLVM_VERSION_MAJOR >= 20
-    if (lo->ptx)
-        LLVMSetAtomicSyncScopeID(atomic, LLVMGetSyncScopeID(lo->ctx, "device", strlen("device")));
-#else
-    (void)lo;
-#endif
-    return atomic;
-}
-
-static LLVMValueRef fault_of(kj_lower *lo)
-{
-    if (lo->ptx)
-        return lo->report;
-    LLVMValueRef at = field(lo, lo->launch, offsetof(kj_host_launch, fault));
-    return LLVMBuildLoad2(lo->b, lo->ptr, at, "");
-}
-
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
 {
-    LLVMValueRef fault = fault_of(lo);
+    LLVMValueRef fault = lo->target->fault(lo);
     LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(lo->b, fault, LLVMConstInt(lo->i32, 0, false),
                                                LLVMConstInt(lo->i32, (unsigned)kind, false),
                                                relaxed, relaxed, false);
-    kj_device_wide(lo, pair);
+    lo->target->scope(lo, pair, false);
     LLVMBasicBlockRef first = kj_new_block(lo, "first");
     LLVMBuildCondBr(lo->b, LLVMBuildExtractValue(lo->b, pair, 1, ""), first, lo->fail);
     LLVMPositionBuilderAtEnd(lo->b, first);
@@ -67,16 +47,16 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
 
 LLVMValueRef kj_has_fault(kj_lower *lo)
 {
-    LLVMValueRef kind = LLVMBuildLoad2(lo->b, lo->i32, fault_of(lo), "");
+    LLVMValueRef kind = LLVMBuildLoad2(lo->b, lo->i32, lo->target->fault(lo), "");
     LLVMSetOrdering(kind, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(kind, 4);
-    kj_device_wide(lo, kind);
+    lo->target->scope(lo, kind, false);
     return LLVMBuildICmp(lo->b, LLVMIntNE, kind, LLVMConstInt(lo->i32, KJ_FAULT_NONE, false), "");
 }
 
 void kj_fault_poll(kj_lower *lo)
 {
-    if (lo->ptx ? !lo->report : lo->kernel->nsites == 0 && !lo->regions->barrier)
+    if (!lo->target->may_fail(lo))
         return;
     LLVMBasicBlockRef on = kj_new_block(lo, "on");
     LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
@@ -149,8 +129,10 @@ static LLVMValueRef block_number(kj_lower *lo)
 
 static LLVMValueRef update(kj_lower *lo, LLVMAtomicRMWBinOp op, size_t offset, LLVMValueRef v)
 {
-    return kj_device_wide(lo, LLVMBuildAtomicRMW(lo->b, op, field(lo, lo->report, offset), v,
-                                                 LLVMAtomicOrderingMonotonic, false));
+    return lo->target->scope(lo,
+                             LLVMBuildAtomicRMW(lo->b, op, field(lo, lo->report, offset), v,
+                                                LLVMAtomicOrderingMonotonic, false),
+                             false);
 }
 
 static void write_line(kj_lower *lo, const report *r, int row, LLVMValueRef lane)

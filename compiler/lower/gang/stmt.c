@@ -102,7 +102,7 @@ static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
             together = x;
     }
     if (!to)
-        lo->around->leave(lo, target, again, m);
+        lo->target->leave(lo, target, again, m);
     else if (!to->masked)
         together = to;
     else if (again)
@@ -387,7 +387,7 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
     c.shape.rows = (uint8_t)rows;
     kj_know_range(&c.shape, start, stop, step, true);
     c.wraps = c.shape.wraps;
-    if (lo->ptx)
+    if (lo->target->narrows)
         c.shape = kj_bits(c.shape) <= 31 ? kj_tile_narrow(lo, c.shape) : kj_tile_wide(lo, c.shape);
     for (int r = 0; r < rows; r++) {
         c.at[r] = kj_alloca(lo, LLVMTypeOf(c.shape.v[r]), name);
@@ -441,9 +441,9 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
         step = kj_tile_convert(lo, step, KJ_I32);
     }
     kj_tile next = kj_tile_binary(lo, KJ_OP_ADD, i, step);
-    if (lo->ptx)
+    if (lo->target->narrows)
         next = kj_tile_wide(lo, next);
-    bool as_it_is = next.form == KJ_LINEAR || lo->ptx;
+    bool as_it_is = next.form == KJ_LINEAR || lo->target->narrows;
     for (int r = 0; r < next.rows; r++)
         LLVMBuildStore(lo->b, as_it_is ? next.v[r] : kj_tile_vector(lo, next, r, next.lanes),
                        c->at[r]);
@@ -541,8 +541,8 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_LEAVE: return leave(lo, s->u.leave, false, m);
     case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
     case KJ_TS_BARRIER: /* of a block's code: between regions */
-        if (lo->around->barrier)
-            lo->around->barrier(lo, s, m);
+        if (lo->target->barrier)
+            lo->target->barrier(lo, s, m);
         return m;
     case KJ_TS_REPORT: return kj_lower_report(lo, s, m);
     case KJ_TS_LAUNCH: kj_lower_launch(lo, s, m); return m;

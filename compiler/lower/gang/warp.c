@@ -1,107 +1,22 @@
-/* Operations of a warp's threads together, and fences.
+/* Operations of a warp's threads together, and fences, in a gang.
  *
- * On a CPU a gang's row of KJ_WARP lanes is a warp, whose threads run in lockstep: a shuffle is one
- * of vectors, a vote the bits of a mask. Which lanes take part is the mask of those that run; the
- * one that the source gives only picks from it. A value that the whole warp has is a scalar. What a
- * lane gets from one that does not run, or from outside the mask, is unspecified. On a GPU each is
- * the device's instruction. */
+ * A gang's row of KJ_WARP lanes is a warp, whose threads run in lockstep: a shuffle is one of vectors,
+ * a vote the bits of a mask. Which lanes take part is the mask of those that run; the one that the
+ * source gives only picks from it. A value that the whole warp has is a scalar. What a lane gets from
+ * one that does not run, or from outside the mask, is unspecified. */
 #include "lower/gang/gang.h"
 
 #include <string.h>
 
 /* ---- Fences ---- */
 
-/* A block has one worker on a CPU: for its own threads it is enough that LLVM keeps the order. */
-void kj_lower_fence(kj_lower *lo, kj_builtin id, const kj_tile *args)
+/* A block has one worker: for its own threads it is enough that LLVM keeps the order. */
+void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args)
 {
-    if (lo->ptx) {
-        bool sleeps = id == KJ_BI_NANOSLEEP;
-        LLVMValueRef ns = sleeps ? kj_tile_vector(lo, args[0], 0, 1) : NULL;
-        kj_intrinsic(lo, kj_builtins[id].symbol, NULL, 0, &ns, sleeps ? 1 : 0);
-    } else if (id != KJ_BI_NANOSLEEP) {
-        bool own = id == KJ_BI_THREADFENCE_BLOCK;
+    bool own = id == KJ_BI_THREADFENCE_BLOCK;
+    (void)args;
+    if (id != KJ_BI_NANOSLEEP)
         LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, own, "");
-    }
-}
-
-/* ---- On a GPU ---- */
-
-/* One of the words that a value is made of goes from lane to lane. */
-static LLVMValueRef shuffle_word(kj_lower *lo, kj_builtin id, LLVMValueRef mask, LLVMValueRef word,
-                                 LLVMValueRef by)
-{
-    unsigned last = id == KJ_BI_SHFL_UP_SYNC ? 0 : KJ_WARP - 1; /* of the segment: the warp */
-    LLVMValueRef args[4] = {mask, word, by, LLVMConstInt(lo->i32, last, false)};
-    return kj_intrinsic(lo, kj_builtins[id].symbol, NULL, 0, args, 4);
-}
-
-static LLVMValueRef shuffle_wide(kj_lower *lo, kj_builtin id, LLVMValueRef mask, LLVMValueRef v,
-                                 LLVMValueRef by)
-{
-    LLVMValueRef half = kj_i64(lo, 32), words[2];
-    words[0] = LLVMBuildTrunc(lo->b, v, lo->i32, "");
-    words[1] = LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, v, half, ""), lo->i32, "");
-    for (int i = 0; i < 2; i++)
-        words[i] = LLVMBuildZExt(lo->b, shuffle_word(lo, id, mask, words[i], by), lo->i64, "");
-    return LLVMBuildOr(lo->b, LLVMBuildShl(lo->b, words[1], half, ""), words[0], "");
-}
-
-static kj_tile ptx_shuffle(kj_lower *lo, kj_builtin id, const LLVMValueRef *args, kj_tile v)
-{
-    kj_tile out = kj_tile_like(v.type, 1, 1);
-    LLVMTypeRef type = LLVMTypeOf(v.v[0]);
-    unsigned bits = v.narrow ? 32 : kj_types[v.type].bits;
-    LLVMValueRef word = LLVMBuildBitCast(lo->b, v.v[0], LLVMIntTypeInContext(lo->ctx, bits), "");
-    if (bits == 64) {
-        word = shuffle_wide(lo, id, args[0], word, args[2]);
-    } else {
-        word = LLVMBuildZExt(lo->b, word, lo->i32, "");
-        word = shuffle_word(lo, id, args[0], word, args[2]);
-        word = LLVMBuildTrunc(lo->b, word, LLVMIntTypeInContext(lo->ctx, bits), "");
-    }
-    out.v[0] = LLVMBuildBitCast(lo->b, word, type, "");
-    if (v.narrow) {
-        out.narrow = true;
-        out.bounds = kj_type_bounds(KJ_I32);
-    }
-    return out;
-}
-
-static kj_tile ptx_match(kj_lower *lo, kj_builtin id, const LLVMValueRef *args, kj_tile v)
-{
-    v = kj_tile_wide(lo, v);
-    unsigned bits = kj_types[v.type].bits;
-    LLVMTypeRef word = bits == 64 ? lo->i64 : lo->i32;
-    LLVMValueRef in[2] = {args[0],
-                          LLVMBuildBitCast(lo->b, v.v[0], LLVMIntTypeInContext(lo->ctx, bits), "")};
-    in[1] = LLVMBuildZExt(lo->b, in[1], word, "");
-    bool all = id == KJ_BI_MATCH_ALL_SYNC;
-    const char *name = kj_arena_printf(lo->arena, "%s.%s%s", kj_builtins[id].symbol,
-                                       bits == 64 ? "i64" : "i32", all ? "p" : "");
-    LLVMValueRef lanes = kj_intrinsic(lo, name, NULL, 0, in, 2);
-    if (all)
-        lanes = LLVMBuildExtractValue(lo->b, lanes, 0, "");
-    return kj_tile_scalar(KJ_U32, lanes);
-}
-
-static kj_tile ptx_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args)
-{
-    LLVMValueRef v[3];
-    int n = e->u.call.nargs;
-    for (int i = 0; i < n; i++)
-        v[i] = args[i].v[0];
-    switch (e->u.call.id) {
-    case KJ_BI_SHFL_SYNC:
-    case KJ_BI_SHFL_UP_SYNC:
-    case KJ_BI_SHFL_DOWN_SYNC:
-    case KJ_BI_SHFL_XOR_SYNC: return ptx_shuffle(lo, e->u.call.id, v, args[1]);
-    case KJ_BI_MATCH_ANY_SYNC:
-    case KJ_BI_MATCH_ALL_SYNC: return ptx_match(lo, e->u.call.id, v, args[1]);
-    default: break;
-    }
-    const char *name = kj_builtins[e->u.call.id].symbol;
-    LLVMValueRef out = kj_intrinsic(lo, name, NULL, 0, v, (unsigned)n);
-    return e->type == KJ_VOID ? kj_tile_int(lo, 0) : kj_tile_scalar(e->type, out);
 }
 
 /* ---- Shuffles ---- */
@@ -348,11 +263,9 @@ static kj_tile lower_match(kj_lower *lo, kj_builtin id, kj_tile members, kj_tile
     return kj_tile_select(lo, all, group, kj_tile_const(lo, kj_int(KJ_U32, 0)));
 }
 
-kj_tile kj_lower_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m)
+kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m)
 {
     kj_builtin id = e->u.call.id;
-    if (lo->ptx)
-        return ptx_warp(lo, e, args);
     switch (id) {
     case KJ_BI_SHFL_SYNC:
     case KJ_BI_SHFL_UP_SYNC:

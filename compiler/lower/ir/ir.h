@@ -63,9 +63,56 @@ typedef struct kj_level kj_level; /* block/block.c */
 typedef struct kj_kept kj_kept;   /* block/grid.c */
 typedef struct kj_lower kj_lower;
 
-/* What a gang tells whoever runs it. */
-typedef struct kj_around {
-    /* An immutable variable has its value, which other regions may read. */
+struct kj_access;
+struct kj_launching;
+
+typedef enum kj_half_op { KJ_HALF_WIDEN, KJ_HALF_NARROW, KJ_HALF_ADD, KJ_HALF_FMA } kj_half_op;
+
+/* What lowering asks of a target: facts, where the same can be written in several ways, and what each
+ * does in a way of its own. One const table a target: in block/cpu.c and block/gpu.c. */
+typedef struct kj_lowering {
+    bool narrows;   /* 32-bit integers are half the work of 64-bit ones, also as scalars */
+    bool no_wrap;   /* LLVM is told that offsets do not wrap: constants move into accesses */
+    bool apart;     /* and access by access which arrays do not overlap, or do not change */
+    bool counts;    /* there are atomics that count to a limit, of 32 bits */
+    bool swaps_f16; /* halves are exchanged by comparing and swapping */
+    bool serial;    /* one thread of a block runs at a time: what it shares needs no atomics */
+    bool returns;   /* a block that waits for others returns to its caller */
+
+    /* Has it instructions for that on a half? */
+    bool (*has_half)(const kj_lower *lo, kj_dtype type, kj_half_op op);
+    LLVMValueRef (*narrow_f16)(kj_lower *lo, LLVMValueRef v); /* of one f32; NULL: as LLVM does */
+    /* A float as an integer type: saturating, NaN is 0. */
+    LLVMValueRef (*to_int)(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type);
+    kj_tile (*extreme)(kj_lower *lo, kj_tile a, kj_tile b, bool max); /* kj_float_extreme */
+    /* A math function as @fastmath has it; false where it is the library's. NULL: it always is. */
+    bool (*approximate)(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
+
+    /* Accesses that say how they are cached (a->cache); NULL: there are none. */
+    LLVMValueRef (*load_cached)(kj_lower *lo, const struct kj_access *a, LLVMValueRef at);
+    void (*store_cached)(kj_lower *lo, const struct kj_access *a, LLVMValueRef v, LLVMValueRef at);
+    /* The place of an access to a local array, whose offset is within it. */
+    void (*access_local)(kj_lower *lo, const kj_tarray *root, struct kj_access *a);
+    /* Marks an atomic as one of a block's threads, or of all; returns it. */
+    LLVMValueRef (*scope)(kj_lower *lo, LLVMValueRef atomic, bool block);
+    /* Around an atomic that orders, among a block's threads or all; NULL: they all do. */
+    void (*order)(kj_lower *lo, bool block);
+    /* The old value and whether it was the expected one, a pair; with `orders` it also does. */
+    LLVMValueRef (*compare_swap)(kj_lower *lo, LLVMValueRef at, LLVMValueRef expected,
+                                 LLVMValueRef v, bool orders, bool block);
+    /* Where the launch's fault is told; can another thread have failed, so that one that waits has to
+     * look? */
+    LLVMValueRef (*fault)(kj_lower *lo);
+    bool (*may_fail)(const kj_lower *lo);
+
+    void (*fence)(kj_lower *lo, kj_builtin id, const kj_tile *args);
+    /* An operation of a warp by the threads of m. */
+    kj_tile (*warp)(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
+    /* Tells the device what one thread launches; returns the status. */
+    LLVMValueRef (*launch)(kj_lower *lo, struct kj_launching *l, int row, LLVMValueRef lane);
+
+    /* What a gang tells whoever runs it. An immutable variable has its value, which other regions may
+     * read; NULL: there are none. */
     void (*declared)(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
     /* Threads leave a construct around it: `target`, or the nearest loop when that is NULL; with
      * `again` only for its next iteration. */
@@ -73,7 +120,7 @@ typedef struct kj_around {
     /* All threads of the block, or of the grid, wait for each other, here; NULL: that is between
      * regions. */
     void (*barrier)(kj_lower *lo, const kj_tstmt *s, kj_mask m);
-} kj_around;
+} kj_lowering;
 
 /* The place in the source that a GPU's instructions are of: offset and line number go together. */
 typedef struct kj_line {
@@ -95,7 +142,7 @@ struct kj_lower {
     LLVMTypeRef i1, i8, i32, i64, ptr;
 
     /* the gang */
-    const kj_around *around;
+    const kj_lowering *target;
     int rows, lanes;
     bool flat;            /* lanes follow the linear thread number instead of x */
     LLVMValueRef x, y, z; /* its first thread, i64 */
@@ -109,7 +156,6 @@ struct kj_lower {
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
     int sm;          /* the GPU's generation: 75, 90 */
-    bool ptx; /* a GPU's code: the gang is one thread, and 32-bit integers are half the work */
 
     /* the block */
     int vector;                /* f32 in a vector register */

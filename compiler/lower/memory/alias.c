@@ -29,7 +29,7 @@ static LLVMMetadataRef scope_node(kj_lower *lo, int bit, int value)
 
 static bool has_own_scope(const kj_lower *lo, const kj_tarray *root)
 {
-    return root->space != KJ_GLOBAL || (lo->ptx && lo->kernel->disjoint);
+    return root->space != KJ_GLOBAL || (lo->target->apart && lo->kernel->disjoint);
 }
 
 int kj_alias_scope(const kj_lower *lo, const kj_tarray *root)

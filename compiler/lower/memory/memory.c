@@ -64,12 +64,14 @@ static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset,
     return kj_tile_binary(lo, KJ_OP_ADD, scaled, own);
 }
 
-void kj_access_local(kj_lower *lo, const kj_tarray *root, kj_access *a)
+void kj_local_of_gang(kj_lower *lo, const kj_tarray *root, kj_access *a)
 {
-    if (lo->ptx)
-        a->base = place_local(lo, root).base;
-    else
-        a->offset = local_offset(lo, root, a->offset, &a->base);
+    a->offset = local_offset(lo, root, a->offset, &a->base);
+}
+
+void kj_local_of_thread(kj_lower *lo, const kj_tarray *root, kj_access *a)
+{
+    a->base = place_local(lo, root).base;
 }
 
 /* ---- Loads ---- */
@@ -88,7 +90,7 @@ static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_ma
     LLVMTypeRef type = lo->types[kj_memory_type(a->type)];
     LLVMValueRef at = kj_lower_element(lo, a->type, a->base, a->offset.v[row]);
     if (a->cache)
-        return kj_cached_load(lo, a, at);
+        return lo->target->load_cached(lo, a, at);
     bool chosen = a->offset.rows > 1 && m.kind == KJ_SOME;
     if (chosen) {
         LLVMValueRef nowhere = kj_alloca(lo, type, "nowhere");
@@ -97,7 +99,7 @@ static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_ma
     }
     LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
     LLVMSetAlignment(v, kj_types[a->type].size);
-    if (a->constant && lo->ptx)
+    if (a->constant && lo->target->apart)
         mark_constant(lo, v);
     return chosen ? v : kj_alias_mark(lo, v, a->scope);
 }
@@ -150,7 +152,7 @@ static void store_scalar(kj_lower *lo, const kj_access *a, int row, kj_tile v, k
     LLVMValueRef at =
         kj_lower_element(lo, a->type, a->base, a->offset.v[a->offset.rows == 1 ? 0 : row]);
     if (a->cache)
-        kj_cached_store(lo, a, value, at);
+        lo->target->store_cached(lo, a, value, at);
     else
         LLVMSetAlignment(kj_alias_mark(lo, LLVMBuildStore(lo->b, value, at), a->scope),
                          kj_types[a->type].size);

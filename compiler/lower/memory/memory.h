@@ -22,8 +22,10 @@ typedef struct kj_access {
 } kj_access;
 kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
 void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);
-/* The place of an access to a local array, whose offset is within it. */
-void kj_access_local(kj_lower *lo, const kj_tarray *root, kj_access *a);
+/* The place of an access to a local array, whose offset is within it: of a gang, whose threads' arrays
+ * lie element by element, and of a thread alone. */
+void kj_local_of_gang(kj_lower *lo, const kj_tarray *root, kj_access *a);
+void kj_local_of_thread(kj_lower *lo, const kj_tarray *root, kj_access *a);
 
 /* ---- vector.c ---- */
 
@@ -46,12 +48,6 @@ LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 /* The same of all parts, from `group` vectors. */
 void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
                     kj_mask m);
-
-/* ---- cache.c ---- */
-
-/* A scalar of a GPU's global memory, by an instruction that says how it is cached (a->cache). */
-LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at);
-void kj_cached_store(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at);
 
 /* ---- alias.c ---- */
 

@@ -68,23 +68,6 @@ static bool constant(kj_tile t, double *out)
     return !isnan(*out);
 }
 
-/* A GPU has the instruction, which orders zeros as the language does. As text: what LLVM calls so
- * may order them as it likes. */
-static kj_tile ptx_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max)
-{
-    char text[40], constraints[8];
-    bool f64 = a.type == KJ_F64;
-    LLVMTypeRef value = lo->types[a.type],
-                type = LLVMFunctionType(value, (LLVMTypeRef[]){value, value}, 2, false);
-    kj_snprintf(text, sizeof text, "%s%s.f%d $0, $1, $2;", max ? "max" : "min",
-                lo->ftz && !f64 ? ".ftz" : "", f64 ? 64 : 32);
-    kj_snprintf(constraints, sizeof constraints, f64 ? "=d,d,d" : "=f,f,f");
-    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
-                                         false, false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef args[2] = {a.v[0], b.v[0]};
-    return kj_tile_scalar(a.type, LLVMBuildCall2(lo->b, type, code, args, 2, ""));
-}
-
 /* Of a number and a constant: one comparison, which is false for NaN and for those that go before
  * the constant. */
 static kj_tile extreme_of_constant(kj_lower *lo, kj_tile x, kj_tile c, double value, bool max)
@@ -103,10 +86,6 @@ kj_tile kj_float_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max)
 {
     double value;
     kj_dtype type = a.type;
-    if (lo->ptx) {
-        kj_tile out = ptx_extreme(lo, kj_half_widen(lo, a), kj_half_widen(lo, b), max);
-        return kj_tile_convert(lo, out, type);
-    }
     if (constant(b, &value))
         return extreme_of_constant(lo, a, b, value, max);
     if (constant(a, &value))
@@ -198,29 +177,6 @@ kj_tile kj_float_divide(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max)
 {
     if (kj_is_float(a.type))
-        return kj_float_extreme(lo, a, b, max);
+        return lo->target->extreme(lo, a, b, max);
     return kj_tile_select(lo, kj_tile_binary(lo, max ? KJ_OP_GT : KJ_OP_LT, a, b), a, b);
-}
-
-LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to)
-{
-    /* The instruction keeps to the range by itself. For NaN it gives 0 only from f32 to 32 bits. */
-    bool f64 = LLVMTypeOf(v) == lo->types[KJ_F64], is_signed = kj_is_signed(to);
-    bool wide = kj_types[to].bits == 64;
-    char name[32];
-    kj_snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", f64 ? 'd' : 'f', is_signed ? "" : "u",
-                wide ? "ll" : "i");
-    kj_dtype type = is_signed ? wide ? KJ_I64 : KJ_I32 : wide ? KJ_U64 : KJ_U32;
-    kj_tile t = kj_tile_scalar(type, kj_intrinsic(lo, name, NULL, 0, &v, 1));
-    if (f64 || wide) {
-        LLVMValueRef nan = LLVMBuildFCmp(lo->b, LLVMRealUNO, v, v, "");
-        t.v[0] = LLVMBuildSelect(lo->b, nan, LLVMConstNull(lo->types[type]), t.v[0], "");
-    }
-    if (kj_types[to].bits >= 32)
-        return t.v[0];
-    int64_t most = ((int64_t)1 << kj_magnitude_bits(to)) - 1;
-    t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, most)), false);
-    if (is_signed)
-        t = kj_lower_min(lo, t, kj_tile_const(lo, kj_int(type, -most - 1)), true);
-    return LLVMBuildTrunc(lo->b, t.v[0], lo->types[to], "");
 }

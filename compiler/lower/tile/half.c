@@ -43,24 +43,12 @@ static kj_tile widen_native(kj_lower *lo, kj_tile a)
     return out;
 }
 
-/* One f32 by an x86 instruction: what LLVM knows to be a conversion it may move into a sign that
- * comes from an f64, and then calls a function for that which no library here has. */
-static LLVMValueRef narrow_one(kj_lower *lo, LLVMValueRef v)
-{
-    LLVMValueRef zero = LLVMConstInt(lo->i32, 0, false), four = LLVMConstInt(lo->i32, 4, false),
-                 none = LLVMConstNull(kj_vec(lo, KJ_F32, 4));
-    LLVMValueRef args[2] = {LLVMBuildInsertElement(lo->b, none, v, zero, ""),
-                            four}; /* as the processor rounds anyway */
-    LLVMValueRef out = kj_intrinsic(lo, "llvm.x86.vcvtps2ph.128", NULL, 0, args, 2);
-    return LLVMBuildExtractElement(lo->b, out, zero, "");
-}
-
 static kj_tile narrow_native(kj_lower *lo, kj_tile a, kj_dtype to)
 {
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
-    if (!lo->ptx && a.lanes == 1) {
+    if (lo->target->narrow_f16 && a.lanes == 1) {
         for (int r = 0; r < a.rows; r++)
-            out.v[r] = narrow_one(lo, a.v[r]);
+            out.v[r] = lo->target->narrow_f16(lo, a.v[r]);
         return out;
     }
     LLVMTypeRef half = kj_half_type(lo, to, a.lanes), bits = kj_vec(lo, to, a.lanes);
@@ -87,7 +75,7 @@ static kj_tile widen_f16(kj_lower *lo, kj_tile bits)
 
 static kj_tile widen(kj_lower *lo, kj_tile a)
 {
-    if (a.type == KJ_F16 && (lo->ptx || lo->f16c))
+    if (lo->target->has_half(lo, a.type, KJ_HALF_WIDEN))
         return widen_native(lo, a);
     kj_tile bits = kj_tile_convert(lo, kj_tile_recast(lo, a, KJ_U16), KJ_U32);
     bits = a.type == KJ_F16 ? widen_f16(lo, bits) : with(lo, KJ_OP_SHL, bits, 16);
@@ -130,7 +118,7 @@ static kj_tile narrow_bf16(kj_lower *lo, kj_tile size)
 
 static kj_tile narrow(kj_lower *lo, kj_tile a, kj_dtype to)
 {
-    if (lo->ptx ? to == KJ_F16 || lo->sm >= 80 : to == KJ_F16 && lo->f16c)
+    if (lo->target->has_half(lo, to, KJ_HALF_NARROW))
         return narrow_native(lo, a, to);
     kj_tile bits = kj_tile_recast(lo, a, KJ_U32), size = with(lo, KJ_OP_AND, bits, INT32_MAX);
     kj_tile sign = with(lo, KJ_OP_AND, with(lo, KJ_OP_SHR, bits, 16), 0x8000);
@@ -232,17 +220,12 @@ kj_tile kj_half_convert(kj_lower *lo, kj_tile a, kj_dtype to)
 
 /* ---- Arithmetic ---- */
 
-bool kj_half_adds(const kj_lower *lo, kj_dtype type)
-{
-    return lo->ptx && (type == KJ_F16 || lo->sm >= 90);
-}
-
 /* Is there an instruction that rounds once and keeps subnormal numbers? */
 static bool is_native(const kj_lower *lo, kj_dtype type, kj_op op)
 {
     bool own =
         op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || kj_ops[op].class == KJ_OPS_COMPARE;
-    return own && kj_half_adds(lo, type);
+    return own && lo->target->has_half(lo, type, KJ_HALF_ADD);
 }
 
 /* A GPU's threads are alone. */
@@ -315,7 +298,7 @@ static kj_tile odd_fma(kj_lower *lo, kj_dtype type, kj_tile a, kj_tile b, kj_til
 static kj_tile fused(kj_lower *lo, const kj_tile *args)
 {
     kj_dtype type = args[0].type;
-    if (lo->ptx && (type == KJ_F16 || lo->sm >= 80)) {
+    if (lo->target->has_half(lo, type, KJ_HALF_FMA)) {
         LLVMValueRef v[3];
         LLVMTypeRef half = kj_half_type(lo, type, 1);
         for (int i = 0; i < 3; i++)

@@ -102,7 +102,7 @@ static kj_tile as_i32(kj_lower *lo, kj_tile t)
 static kj_tile as_narrow(kj_lower *lo, kj_tile t)
 {
     t.type = KJ_I64;
-    t.narrow = t.lanes > 1 || lo->ptx;
+    t.narrow = t.lanes > 1 || lo->target->narrows;
     for (int r = 0; r < t.rows && !t.narrow; r++)
         t.v[r] = LLVMBuildSExt(lo->b, t.v[r], lo->i64, "");
     return t;
@@ -384,7 +384,7 @@ void kj_no_wrap(kj_tile t, kj_op op)
 static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
     bool vector = a.lanes > 1 || b.lanes > 1;
-    if (!can_narrow(a) || !can_narrow(b) || !(vector || lo->ptx) || op == KJ_OP_SHL)
+    if (!can_narrow(a) || !can_narrow(b) || !(vector || lo->target->narrows) || op == KJ_OP_SHL)
         return false;
     if (op == KJ_OP_SHR && (!kj_is_natural(b) || b.bounds.most > 31))
         return false;
@@ -396,7 +396,7 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
     kj_tile t =
         kj_tile_binary(lo, op, as_i32(lo, kj_tile_dense(lo, a)), as_i32(lo, kj_tile_dense(lo, b)));
     if (!is_compare(op)) {
-        if (lo->ptx)
+        if (lo->target->no_wrap)
             kj_no_wrap(t, op);
         t = as_narrow(lo, t);
         t.bounds = fits_i32(full) ? full.bounds : kj_type_bounds(KJ_I32);
@@ -453,13 +453,9 @@ kj_tile kj_tile_unary(kj_lower *lo, kj_op op, kj_tile a)
     return out;
 }
 
-/* Float to integer: saturating, NaN to 0. NVPTX makes many instructions of LLVM's general form; its
- * own one means what it does from LLVM 22 on. */
-static LLVMValueRef saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type)
+LLVMValueRef kj_float_to_int(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type)
 {
     LLVMTypeRef overloads[2] = {type, LLVMTypeOf(v)};
-    if (lo->ptx && LLVM_VERSION_MAJOR >= 22)
-        return kj_ptx_saturate(lo, v, to);
     const char *name = kj_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
     return kj_intrinsic(lo, name, overloads, 2, &v, 1);
 }
@@ -473,7 +469,8 @@ static LLVMValueRef convert(kj_lower *lo, LLVMValueRef v, kj_dtype from, kj_dtyp
                                  : LLVMBuildICmp(lo->b, LLVMIntNE, v, zero, "");
     }
     if (kj_is_float(from))
-        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "") : saturate(lo, v, to, type);
+        return kj_is_float(to) ? LLVMBuildFPCast(lo->b, v, type, "")
+                               : lo->target->to_int(lo, v, to, type);
     if (kj_is_float(to))
         return kj_is_signed(from) ? LLVMBuildSIToFP(lo->b, v, type, "")
                                   : LLVMBuildUIToFP(lo->b, v, type, "");
@@ -493,7 +490,7 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
         a = kj_tile_dense(lo, a);
     if (a.narrow)
         return kj_tile_convert(lo, as_i32(lo, a), to);
-    bool narrows = a.lanes > 1 || lo->ptx;
+    bool narrows = a.lanes > 1 || lo->target->narrows;
     if (to == KJ_I64 && kj_is_int(a.type) && a.form == KJ_DENSE && narrows && fits_i32(a))
         return as_narrow(lo, kj_tile_convert(lo, a, KJ_I32));
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
@@ -517,7 +514,7 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
 kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
 {
     test = kj_tile_dense(lo, test);
-    bool narrows = lo->ptx || yes.lanes > 1 || no.lanes > 1 || test.lanes > 1;
+    bool narrows = lo->target->narrows || yes.lanes > 1 || no.lanes > 1 || test.lanes > 1;
     if (can_narrow(yes) && can_narrow(no) && narrows) {
         yes = as_i32(lo, kj_tile_dense(lo, yes));
         return as_narrow(lo, kj_tile_select(lo, test, yes, as_i32(lo, kj_tile_dense(lo, no))));

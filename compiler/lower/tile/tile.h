@@ -21,6 +21,8 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to);
 kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no);
 /* The same bits as another type of that size. */
 kj_tile kj_tile_recast(kj_lower *lo, kj_tile t, kj_dtype to);
+/* A float as an integer type: saturating, NaN is 0. */
+LLVMValueRef kj_float_to_int(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type);
 /* An operator on floats of LLVM's. */
 LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b);
 /* Notes that a scalar a op b, just made, does not leave its type's range. */
@@ -40,8 +42,7 @@ kj_tile kj_half_negate(kj_lower *lo, kj_tile a);
 kj_tile kj_half_convert(kj_lower *lo, kj_tile a, kj_dtype to); /* one of the types is a half */
 kj_tile kj_half_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs);
 kj_tile kj_half_widen(kj_lower *lo, kj_tile a); /* f32 where it is a half, else itself */
-/* Has the target instructions for sums; on which type of LLVM's? */
-bool kj_half_adds(const kj_lower *lo, kj_dtype type);
+/* The type of LLVM's that the target's instructions take. */
 LLVMTypeRef kj_half_type(kj_lower *lo, kj_dtype type, int lanes);
 
 /* ---- float.c ---- */
@@ -53,8 +54,6 @@ kj_tile kj_float_copysign(kj_lower *lo, kj_tile a, kj_tile sign);
 /* A result that, where it is 0, has the sign of x. */
 kj_tile kj_float_signed_zero(kj_lower *lo, kj_tile result, kj_tile x);
 kj_tile kj_lower_min(kj_lower *lo, kj_tile a, kj_tile b, bool max);
-/* A float as an integer type: saturating, NaN is 0. */
-LLVMValueRef kj_ptx_saturate(kj_lower *lo, LLVMValueRef v, kj_dtype to);
 
 /* ---- bounds.c ---- */
 
@@ -120,8 +119,6 @@ kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int narg
 
 /* Marks an operation that the source writes as one that @fastmath may change; gives it. */
 kj_tile kj_relaxed(kj_lower *lo, kj_tile t);
-/* A math function as @fastmath has it on a GPU; false where it is the library's. */
-bool kj_lower_fast(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
 
 /* ---- random.c ---- */
 

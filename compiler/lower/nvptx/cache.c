@@ -1,6 +1,6 @@
-/* Accesses that say how a GPU is to cache them: ld.global.cg and the like, which LLVM has no words
+/* Accesses that say how they are to be cached: ld.global.cg and the like, which LLVM has no words
  * for. What goes in is an address and perhaps a value, what comes out one instruction as text. */
-#include "lower/memory/memory.h"
+#include "lower/nvptx/nvptx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static LLVMValueRef instruction(kj_lower *lo, const kj_access *a, const char *te
     return call;
 }
 
-LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at)
+LLVMValueRef kj_nvptx_load_cached(kj_lower *lo, const kj_access *a, LLVMValueRef at)
 {
     char text[48], constraints[8];
     LLVMTypeRef word = register_type(lo, a), pointer = LLVMTypeOf(at),
@@ -59,7 +59,7 @@ LLVMValueRef kj_cached_load(kj_lower *lo, const kj_access *a, LLVMValueRef at)
                             lo->types[kj_memory_type(a->type)], "");
 }
 
-void kj_cached_store(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at)
+void kj_nvptx_store_cached(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at)
 {
     char text[48], constraints[8];
     LLVMTypeRef word = register_type(lo, a), types[2] = {LLVMTypeOf(at), word},
