@@ -185,7 +185,7 @@ static void describe_roots(kj_arena *arena, kj_kernel_info *info, const kj_progr
                            const kj_tkernel *k)
 {
     bool known = true;
-    info->filled = KJ_NEW_ARRAY(arena, const kj_filled_info *, (size_t)k->nroots + 1);
+    info->filled = KJ_NEW_ARRAY(arena, const kj_const_array_info *, (size_t)k->nroots + 1);
     for (int i = 0; i < k->nroots; i++) {
         const kj_tarray *root = k->roots[i];
         if (root->filled)

@@ -184,7 +184,7 @@ typedef struct kj_param_info {
 } kj_param_info;
 
 /* A const array that the host fills. */
-typedef struct kj_filled_info {
+typedef struct kj_const_array_info {
     int index; /* in kj_program.filled */
     const char *name;
     kj_span span;
@@ -193,15 +193,15 @@ typedef struct kj_filled_info {
     int64_t elem_size;      /* bytes */
     int ndim;
     int64_t shape[KJ_MAX_NDIM];
-} kj_filled_info;
+} kj_const_array_info;
 
 /* All that is to be known of a specialised kernel at its launches. */
 typedef struct kj_kernel_info {
     const char *name;
-    kj_span span;                  /* of its name */
-    kj_param_info *params;         /* in the launch's order; const parameters are gone */
-    int nparams, nslots;           /* nslots: with the report's */
-    const kj_filled_info **filled; /* those it uses, in the order of its roots */
+    kj_span span;                       /* of its name */
+    kj_param_info *params;              /* in the launch's order; const parameters are gone */
+    int nparams, nslots;                /* nslots: with the report's */
+    const kj_const_array_info **filled; /* those it uses, in the order of its roots */
     int nfilled;
     const kj_site **sites; /* of its reports, by id */
     int nsites;

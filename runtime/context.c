@@ -37,7 +37,7 @@ static void end(kjit_context *ctx)
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->legacy.lock);
     pthread_mutex_destroy(&ctx->tracer.lock);
-    pthread_mutex_destroy(&ctx->spares->lock);
+    pthread_mutex_destroy(&ctx->recycler->lock);
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
     kj_pendings_destroy(&ctx->pendings);
@@ -131,7 +131,7 @@ static kjit_status furnish(kjit_context *ctx, const kjit_context_options *option
 typedef struct context_parts {
     kjit_context ctx;
     kj_store store;
-    kj_spares spares;
+    kj_recycler recycler;
 } context_parts;
 
 static kjit_context *new_context(const opening *o)
@@ -141,7 +141,7 @@ static kjit_context *new_context(const opening *o)
         return NULL;
     kjit_context *ctx = &all->ctx;
     ctx->store = &all->store;
-    ctx->spares = &all->spares;
+    ctx->recycler = &all->recycler;
     ctx->end = end;
     ctx->ops = o->ops;
     ctx->dev = o->dev;
@@ -180,7 +180,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->tracer.lock, NULL);
-    pthread_mutex_init(&ctx->spares->lock, NULL);
+    pthread_mutex_init(&ctx->recycler->lock, NULL);
     pthread_mutex_init(&ctx->print_lock, NULL);
     pthread_mutex_init(&ctx->run_lock, NULL);
     ctx->alive = alive_page();

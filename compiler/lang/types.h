@@ -71,15 +71,15 @@ typedef enum kj_aggregate_kind {
     KJ_VECTOR,
     KJ_COMPLEX,
     KJ_RECORD,
-    KJ_FIXED, /* a field of several elements, f32[3, 3]: its parts are these, in C order */
+    KJ_ARRAY_FIELD, /* a field of several elements, f32[3, 3]: its parts are these, in C order */
 } kj_aggregate_kind;
 
 typedef struct kj_aggregate kj_aggregate;
 
 /* A part of one: a scalar when `of` is NULL. */
 typedef struct kj_field {
-    const char *name; /* NULL: an element of a KJ_FIXED */
-    kj_dtype type;    /* KJ_VOID: a KJ_FIXED */
+    const char *name; /* NULL: an element of a KJ_ARRAY_FIELD */
+    kj_dtype type;    /* KJ_VOID: a KJ_ARRAY_FIELD */
     const kj_aggregate *of;
     int64_t offset; /* bytes */
 } kj_field;
@@ -94,7 +94,7 @@ struct kj_aggregate {
     int n;            /* parts */
     const kj_field *fields;
     kj_dtype elem; /* of the parts where they are equal, else KJ_VOID */
-    int ndim;      /* of a KJ_FIXED */
+    int ndim;      /* of a KJ_ARRAY_FIELD */
     int64_t shape[KJ_MAX_NDIM];
 };
 
@@ -113,7 +113,7 @@ static inline bool kj_is_record(const kj_aggregate *of)
 }
 static inline bool kj_is_fixed(const kj_aggregate *of)
 {
-    return of && of->kind == KJ_FIXED;
+    return of && of->kind == KJ_ARRAY_FIELD;
 }
 
 /* Of a row of aggregates.def; NULL for others. */

@@ -34,7 +34,7 @@ typedef struct kj_program {
     int ndeclared;
     kj_kernel_decl *kernels;
     int nkernels;
-    kj_filled_info *filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
+    kj_const_array_info *filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
     int nfilled;
     const kj_item *run;       /* NULL when there is none */
     struct kj_scope *globals; /* sema's own */

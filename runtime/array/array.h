@@ -10,26 +10,26 @@
 /* What recycle.c keeps, the oldest first. */
 enum { KJ_SPARES = 8 };
 
-typedef struct kj_spare {
+typedef struct kj_recycled {
     void *data;
     size_t size;
     kjit_memory memory;
-} kj_spare;
+} kj_recycled;
 
-typedef struct kj_spares {
+typedef struct kj_recycler {
     pthread_mutex_t lock;
     int runs, n; /* run blocks that run */
     size_t bytes;
-    kj_spare kept[KJ_SPARES];
-} kj_spares;
+    kj_recycled kept[KJ_SPARES];
+} kj_recycler;
 
 /* A run block begins, and ends. */
-void kj_spares_begin(kjit_context *ctx);
-void kj_spares_end(kjit_context *ctx);
-bool kj_spares_empty(kjit_context *ctx); /* gives all back to the system; was there something? */
+void kj_recycler_begin(kjit_context *ctx);
+void kj_recycler_end(kjit_context *ctx);
+bool kj_recycler_empty(kjit_context *ctx); /* gives all back to the system; was there something? */
 /* False: it is not kept, the caller releases it. */
-bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
-bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out);
+bool kj_recycle_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size);
+bool kj_recycle_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out);
 
 /* ---- Chunks of memory (allocator.c) ---- */
 

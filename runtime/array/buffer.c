@@ -53,7 +53,7 @@ static kjit_status try_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why
     kjit_status status = reserve(ctx, chunk, why);
     if (status != KJIT_OK)
         return status;
-    if (is_plain(chunk) && kj_spare_take(ctx, chunk->memory, chunk->size, &chunk->data)) {
+    if (is_plain(chunk) && kj_recycle_take(ctx, chunk->memory, chunk->size, &chunk->data)) {
         chunk->device = (uintptr_t)chunk->data;
         return status;
     }
@@ -67,7 +67,7 @@ void kj_make_room(kjit_context *ctx)
 {
     kj_failure why;
     ctx->ops->wait(ctx->dev, NULL); /* queued work lets go of what it holds */
-    kj_spares_empty(ctx);
+    kj_recycler_empty(ctx);
     kj_pending_flush(ctx);
     if (ctx->ops->trim)
         ctx->ops->trim(ctx->dev, 0, &why); /* if it cannot, the next attempt tells */
@@ -150,7 +150,7 @@ void kj_buffer_drop(kj_buffer *b)
         kj_pending_add(ctx, KJ_PENDING_NEVER, &b->pending);
         return;
     }
-    if (b->owned && is_plain(&chunk) && kj_spare_keep(ctx, b->memory, b->data, b->size)) {
+    if (b->owned && is_plain(&chunk) && kj_recycle_keep(ctx, b->memory, b->data, b->size)) {
         unreserve(ctx, &chunk);
     } else if (b->owned && b->memory != KJIT_HOST) {
         kj_pending_add(ctx, KJ_PENDING_MEMORY, &b->pending);

@@ -14,9 +14,9 @@ static size_t most(const kjit_context *ctx)
 }
 
 /* Takes number i out of the list. */
-static kj_spare take_out(kj_spares *s, int i)
+static kj_recycled take_out(kj_recycler *s, int i)
 {
-    kj_spare spare = s->kept[i];
+    kj_recycled spare = s->kept[i];
     s->n--;
     s->bytes -= spare.size;
     memmove(&s->kept[i], &s->kept[i + 1], (size_t)(s->n - i) * sizeof *s->kept);
@@ -26,8 +26,8 @@ static kj_spare take_out(kj_spares *s, int i)
 static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
 {
     kj_failure why;
-    while (ctx->spares->n > most_left || ctx->spares->bytes > most_bytes) {
-        kj_spare oldest = take_out(ctx->spares, 0);
+    while (ctx->recycler->n > most_left || ctx->recycler->bytes > most_bytes) {
+        kj_recycled oldest = take_out(ctx->recycler, 0);
         kj_chunk chunk = {.memory = oldest.memory,
                           .size = oldest.size,
                           .data = oldest.data,
@@ -38,49 +38,49 @@ static void let_go(kjit_context *ctx, int most_left, size_t most_bytes)
     }
 }
 
-void kj_spares_begin(kjit_context *ctx)
+void kj_recycler_begin(kjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->spares->lock);
-    ctx->spares->runs++;
-    pthread_mutex_unlock(&ctx->spares->lock);
+    pthread_mutex_lock(&ctx->recycler->lock);
+    ctx->recycler->runs++;
+    pthread_mutex_unlock(&ctx->recycler->lock);
 }
 
-void kj_spares_end(kjit_context *ctx)
+void kj_recycler_end(kjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->spares->lock);
-    if (--ctx->spares->runs == 0)
+    pthread_mutex_lock(&ctx->recycler->lock);
+    if (--ctx->recycler->runs == 0)
         let_go(ctx, 0, 0);
-    pthread_mutex_unlock(&ctx->spares->lock);
+    pthread_mutex_unlock(&ctx->recycler->lock);
 }
 
-bool kj_spares_empty(kjit_context *ctx)
+bool kj_recycler_empty(kjit_context *ctx)
 {
-    pthread_mutex_lock(&ctx->spares->lock);
-    bool any = ctx->spares->n > 0;
+    pthread_mutex_lock(&ctx->recycler->lock);
+    bool any = ctx->recycler->n > 0;
     let_go(ctx, 0, 0);
-    pthread_mutex_unlock(&ctx->spares->lock);
+    pthread_mutex_unlock(&ctx->recycler->lock);
     return any;
 }
 
-bool kj_spare_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
+bool kj_recycle_keep(kjit_context *ctx, kjit_memory memory, void *data, size_t size)
 {
-    kj_spares *s = ctx->spares;
+    kj_recycler *s = ctx->recycler;
     if (size < SMALLEST || size > most(ctx))
         return false;
     pthread_mutex_lock(&s->lock);
     bool keep = s->runs > 0;
     if (keep) {
         let_go(ctx, KJ_SPARES - 1, most(ctx) - size);
-        s->kept[s->n++] = (kj_spare){.data = data, .size = size, .memory = memory};
+        s->kept[s->n++] = (kj_recycled){.data = data, .size = size, .memory = memory};
         s->bytes += size;
     }
     pthread_mutex_unlock(&s->lock);
     return keep;
 }
 
-bool kj_spare_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
+bool kj_recycle_take(kjit_context *ctx, kjit_memory memory, size_t size, void **out)
 {
-    kj_spares *s = ctx->spares;
+    kj_recycler *s = ctx->recycler;
     if (size < SMALLEST)
         return false;
     pthread_mutex_lock(&s->lock);

@@ -151,7 +151,7 @@ struct kjit_context {
     bool store_opened;
     struct kj_lazy_cache *lazy;   /* modules that run blocks made of array expressions, or NULL */
     kj_records *records;          /* of its modules */
-    struct kj_spares *spares;     /* memory of arrays, used again */
+    struct kj_recycler *recycler; /* memory of arrays, used again */
     struct kj_buffer *registered; /* under the lock */
     kjit_allocator allocator;
     kj_pendings pendings;

@@ -1,4 +1,4 @@
-/* Packets: a bound launch -> what the device takes: slots with addresses, extents, strides and
+/* Dispatches: a bound launch -> what the device takes: slots with addresses, extents, strides and
  * scalars; and its way there, now or in a stream. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static uint64_t scalar_slot(kj_value v)
     return slot;
 }
 
-static size_t pack_arguments(const kj_binding *b, const kj_staged *staged, uint64_t *slots)
+static size_t pack_arguments(const kj_binding *b, const kj_staging *staged, uint64_t *slots)
 {
     size_t n = 0;
     for (int i = 0; i < b->nruntime; i++) {
@@ -25,7 +25,7 @@ static size_t pack_arguments(const kj_binding *b, const kj_staged *staged, uint6
             continue;
         }
         const kjit_array *a = b->args[param]->u.array;
-        slots[n++] = staged ? kj_staged_address(staged, a) : kj_array_address(a);
+        slots[n++] = staged ? kj_staging_address(staged, a) : kj_array_address(a);
         for (int k = 0; k < a->ndim; k++)
             slots[n++] = (uint64_t)a->shape[k];
         for (int k = 0; k < a->ndim; k++)
@@ -35,7 +35,7 @@ static size_t pack_arguments(const kj_binding *b, const kj_staged *staged, uint6
 }
 
 /* All slots of a launch; gives how many. */
-static size_t pack(const kj_binding *b, const kj_variant *variant, const kj_staged *staged,
+static size_t pack(const kj_binding *b, const kj_variant *variant, const kj_staging *staged,
                    const kj_reported *reported, kj_host_launch *values)
 {
     kjit_module *mod = b->kernel->mod;
@@ -44,13 +44,13 @@ static size_t pack(const kj_binding *b, const kj_variant *variant, const kj_stag
     values->fault = NULL;
     size_t n = pack_arguments(b, staged, values->slots);
     if (mod->ctx->ops->host_memory)
-        n += kj_filled_slots(mod, variant->kernel, values->slots + n);
+        n += kj_const_array_slots(mod, variant->kernel, values->slots + n);
     if (reported)
         values->slots[n++] = kj_report_address(reported);
     return n;
 }
 
-/* The slots that a packet has room for. */
+/* The slots that a dispatch has room for. */
 static size_t most_slots(const kj_binding *b)
 {
     size_t n = (size_t)b->kernel->mod->program->nfilled + 1;
@@ -59,14 +59,14 @@ static size_t most_slots(const kj_binding *b)
     return n;
 }
 
-/* ---- Packets ---- */
+/* ---- Dispatches ---- */
 
-static void keep(kj_packet *packet, kj_buffer *buffer, const kjit_stream *stream)
+static void keep(kj_dispatch *dispatch, kj_buffer *buffer, const kjit_stream *stream)
 {
     if (!kj_buffer_is_held(buffer, stream))
         return;
     kj_buffer_hold(buffer);
-    packet->buffers[packet->nbuffers++] = buffer;
+    dispatch->buffers[dispatch->nbuffers++] = buffer;
 }
 
 static kj_launch_call call_of(const kj_ready *ready, kj_host_launch *values)
@@ -77,12 +77,13 @@ static kj_launch_call call_of(const kj_ready *ready, kj_host_launch *values)
                             .what = ready->variant->what};
 }
 
-kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
-                          const kj_reported *reported, const kjit_stream *stream, kj_packet **out)
+kjit_status kj_dispatch_new(const kj_binding *b, const kj_ready *ready, const kj_staging *staged,
+                            const kj_reported *reported, const kjit_stream *stream,
+                            kj_dispatch **out)
 {
     size_t nbuffers = (size_t)b->nruntime + (size_t)(staged ? staged->npieces : 0);
-    kj_packet *p = malloc(sizeof *p + nbuffers * sizeof *p->buffers + sizeof(kj_host_launch) +
-                          most_slots(b) * sizeof(uint64_t));
+    kj_dispatch *p = malloc(sizeof *p + nbuffers * sizeof *p->buffers + sizeof(kj_host_launch) +
+                            most_slots(b) * sizeof(uint64_t));
     if (!p)
         return kj_no_memory(b->kernel->mod->ctx);
     atomic_init(&p->refs, 1);
@@ -103,19 +104,19 @@ kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_s
     return KJIT_OK;
 }
 
-void kj_packet_hold(kj_packet *packet)
+void kj_dispatch_hold(kj_dispatch *dispatch)
 {
-    atomic_fetch_add_explicit(&packet->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&dispatch->refs, 1, memory_order_relaxed);
 }
 
-void kj_packet_drop(kj_packet *packet)
+void kj_dispatch_drop(kj_dispatch *dispatch)
 {
-    if (!packet || atomic_fetch_sub_explicit(&packet->refs, 1, memory_order_acq_rel) != 1)
+    if (!dispatch || atomic_fetch_sub_explicit(&dispatch->refs, 1, memory_order_acq_rel) != 1)
         return;
-    for (int i = 0; i < packet->nbuffers; i++)
-        kj_buffer_drop(packet->buffers[i]);
-    kj_module_drop(packet->mod);
-    free(packet);
+    for (int i = 0; i < dispatch->nbuffers; i++)
+        kj_buffer_drop(dispatch->buffers[i]);
+    kj_module_drop(dispatch->mod);
+    free(dispatch);
 }
 
 /* ---- In a stream ---- */
@@ -123,7 +124,7 @@ void kj_packet_drop(kj_packet *packet)
 /* Keeps what a queued launch uses until it has run. */
 typedef struct launch_work {
     kj_work work;
-    kj_packet *packet;
+    kj_dispatch *dispatch;
     kj_reported *reported; /* or NULL */
     kjit_stream *stream;
 } launch_work;
@@ -136,18 +137,18 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
         kj_report_deliver(w->reported);
     if (status == KJIT_FAULT)
         kj_stream_failed(w->stream, status,
-                         kj_fault_text(w->packet->mod, w->packet->variant->kernel, fault));
+                         kj_fault_text(w->dispatch->mod, w->dispatch->variant->kernel, fault));
     else
         kj_stream_ended(w->stream, work, status);
     kj_report_free(w->reported);
-    kj_packet_drop(w->packet);
+    kj_dispatch_drop(w->dispatch);
     free(w);
 }
 
-static kjit_status queue(kj_packet *packet, const char *name, kj_reported *reported,
+static kjit_status queue(kj_dispatch *dispatch, const char *name, kj_reported *reported,
                          kjit_stream *stream)
 {
-    kjit_context *ctx = packet->mod->ctx;
+    kjit_context *ctx = dispatch->mod->ctx;
     kj_failure why;
     kjit_status status = kj_stream_begin(stream);
     if (status != KJIT_OK)
@@ -156,30 +157,30 @@ static kjit_status queue(kj_packet *packet, const char *name, kj_reported *repor
     if (!w)
         return kj_no_memory(ctx);
     *w = (launch_work){.work.done = launch_done,
-                       .work.times = kj_trace_launch(ctx, name, packet->call.values, stream),
-                       .packet = packet,
+                       .work.times = kj_trace_launch(ctx, name, dispatch->call.values, stream),
+                       .dispatch = dispatch,
                        .reported = ctx->ops->host_memory ? reported : NULL,
                        .stream = stream};
-    kj_packet_hold(packet);
-    status = ctx->ops->launch(ctx->dev, stream->queue, &packet->call, &w->work, NULL, &why);
+    kj_dispatch_hold(dispatch);
+    status = ctx->ops->launch(ctx->dev, stream->queue, &dispatch->call, &w->work, NULL, &why);
     if (status == KJIT_OK) {
         kj_stream_issued(stream);
         return status;
     }
     kj_trace_end(w->work.times, status);
-    kj_packet_drop(packet);
+    kj_dispatch_drop(dispatch);
     free(w);
     return kj_fail_why(ctx, status, &why);
 }
 
 /* ---- Both ways ---- */
 
-/* A launch on its way: as a packet in a stream, or now. */
+/* A launch on its way: as a dispatch in a stream, or now. */
 typedef struct flight {
     kjit_module *mod;
     const kj_variant *variant;
     const kj_launch_call *call;
-    kj_packet *packet;
+    kj_dispatch *dispatch;
     const char *label;
     kj_reported *reported;
     kjit_stream *stream;
@@ -196,7 +197,7 @@ static kjit_status submit(const flight *way)
     kj_failure why;
     kj_host_fault fault;
     if (way->stream)
-        return queue(way->packet, name_of(way), way->reported, way->stream);
+        return queue(way->dispatch, name_of(way), way->reported, way->stream);
     kj_times *times = kj_trace_launch(ctx, name_of(way), way->call->values, NULL);
     kjit_status status = ctx->ops->launch(ctx->dev, NULL, way->call, NULL, &fault, &why);
     kj_trace_end(times, status);
@@ -226,7 +227,7 @@ static kjit_status submit_timed(const flight *way, const kj_timing_hook *hook)
     return KJIT_OK;
 }
 
-static kjit_status fly(const flight *way)
+static kjit_status submit_watched(const flight *way)
 {
     const kj_timing_hook *hook = atomic_load_explicit(&way->mod->ctx->timing, memory_order_acquire);
     return hook ? submit_timed(way, hook) : submit(way);
@@ -239,46 +240,46 @@ static kj_host_launch *values_in(kj_room *room, size_t slots)
 }
 
 /* The device writes to the values of what it does at once, so they are a copy. */
-static kjit_status launch_copy(const kj_packet *packet, const char *label)
+static kjit_status launch_copy(const kj_dispatch *dispatch, const char *label)
 {
     kj_room room;
-    kj_launch_call call = packet->call;
+    kj_launch_call call = dispatch->call;
     kjit_status status;
     kj_room_begin(&room);
     call.values = values_in(&room, call.nslots);
     if (call.values) {
-        memcpy(call.values, packet->call.values,
+        memcpy(call.values, dispatch->call.values,
                sizeof *call.values + call.nslots * sizeof *call.values->slots);
-        status = fly(&(flight){
-            .mod = packet->mod, .variant = packet->variant, .call = &call, .label = label});
+        status = submit_watched(&(flight){
+            .mod = dispatch->mod, .variant = dispatch->variant, .call = &call, .label = label});
     } else {
-        status = kj_no_memory(packet->mod->ctx);
+        status = kj_no_memory(dispatch->mod->ctx);
     }
     kj_room_end(&room);
     return status;
 }
 
-kjit_status kj_packet_launch(kj_packet *packet, const char *label, kj_reported *reported,
-                             kjit_stream *stream)
+kjit_status kj_dispatch_launch(kj_dispatch *dispatch, const char *label, kj_reported *reported,
+                               kjit_stream *stream)
 {
     if (!stream)
-        return launch_copy(packet, label);
-    return fly(&(flight){.mod = packet->mod,
-                         .variant = packet->variant,
-                         .call = &packet->call,
-                         .packet = packet,
-                         .label = label,
-                         .reported = reported,
-                         .stream = stream});
+        return launch_copy(dispatch, label);
+    return submit_watched(&(flight){.mod = dispatch->mod,
+                                    .variant = dispatch->variant,
+                                    .call = &dispatch->call,
+                                    .dispatch = dispatch,
+                                    .label = label,
+                                    .reported = reported,
+                                    .stream = stream});
 }
 
-kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
                           const kj_reported *reported)
 {
     kj_launch_call call = call_of(ready, values_in(&b->room, most_slots(b)));
     if (!call.values)
         return kj_no_memory(b->kernel->mod->ctx);
     call.nslots = pack(b, ready->variant, staged, reported, call.values);
-    return fly(&(flight){
+    return submit_watched(&(flight){
         .mod = b->kernel->mod, .variant = ready->variant, .call = &call, .label = b->label});
 }

@@ -81,7 +81,7 @@ static kjit_status record(kjit_stream *stream, step *s)
 
 kjit_status kj_graph_record_launch(kj_prepared *p, kjit_stream *stream)
 {
-    step s = {.launch = p, .together = p->packet || p->grid[0] == 0};
+    step s = {.launch = p, .together = p->dispatch || p->grid[0] == 0};
     kj_prepared_hold(p);
     return record(stream, &s);
 }
@@ -161,7 +161,7 @@ kjit_status kjit_graph_begin(kjit_stream *stream)
 /* Is there something to do? An empty launch is none. */
 static bool takes_part(const step *s)
 {
-    return !s->launch || s->launch->packet;
+    return !s->launch || s->launch->dispatch;
 }
 
 /* Asks the device to take all steps as one. That it cannot is no failure: there is the list. */
@@ -176,7 +176,7 @@ static void unite(kjit_graph *g)
         const step *s = &g->steps[i];
         together = s->together;
         if (together && takes_part(s))
-            steps[n++] = s->launch ? (kj_graph_step){.launch = &s->launch->packet->call}
+            steps[n++] = s->launch ? (kj_graph_step){.launch = &s->launch->dispatch->call}
                                    : (kj_graph_step){.copy = &s->transfer};
     }
     if (together && n > 0 &&
@@ -209,12 +209,12 @@ typedef struct graph_work {
 } graph_work;
 
 /* The device's step of that number, which is a launch. */
-static const kj_packet *packet_at(const kjit_graph *g, int number)
+static const kj_dispatch *packet_at(const kjit_graph *g, int number)
 {
     const step *s = g->steps;
     while (!takes_part(s) || number-- > 0)
         s++;
-    return s->launch->packet;
+    return s->launch->dispatch;
 }
 
 static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *fault)
@@ -222,7 +222,7 @@ static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *f
     graph_work *w = (graph_work *)work;
     kj_trace_end(work->times, status);
     if (status == KJIT_FAULT) {
-        const kj_packet *p = packet_at(w->graph, work->step);
+        const kj_dispatch *p = packet_at(w->graph, work->step);
         kj_stream_failed(w->stream, status, kj_fault_text(p->mod, p->variant->kernel, fault));
     } else {
         kj_stream_ended(w->stream, work, status);

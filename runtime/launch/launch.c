@@ -78,21 +78,21 @@ kjit_status kj_launch_ready(kj_binding *b, kj_ready *out)
 /* ---- Launching ---- */
 
 /* staged: where host arrays were moved, or NULL. */
-static kjit_status fly(kj_binding *b, const kj_ready *ready, const kj_staged *staged,
-                       kj_reported *reported, kjit_stream *stream)
+static kjit_status dispatch_bound(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
+                                  kj_reported *reported, kjit_stream *stream)
 {
-    kj_packet *packet;
+    kj_dispatch *dispatch;
     if (!stream)
         return kj_launch_now(b, ready, staged, reported);
-    kjit_status status = kj_packet_new(b, ready, staged, reported, stream, &packet);
+    kjit_status status = kj_dispatch_new(b, ready, staged, reported, stream, &dispatch);
     if (status != KJIT_OK)
         return status;
-    status = kj_packet_launch(packet, b->label, reported, stream);
-    kj_packet_drop(packet);
+    status = kj_dispatch_launch(dispatch, b->label, reported, stream);
+    kj_dispatch_drop(dispatch);
     return status;
 }
 
-static kjit_status run(kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+static kjit_status run(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
                        kjit_stream *stream)
 {
     kj_reported *reported = NULL;
@@ -101,7 +101,7 @@ static kjit_status run(kj_binding *b, const kj_ready *ready, const kj_staged *st
         status = kj_report_begin(b->kernel->mod, ready->variant, stream, &reported);
     if (status != KJIT_OK)
         return status;
-    status = fly(b, ready, staged, reported, stream);
+    status = dispatch_bound(b, ready, staged, reported, stream);
     /* A queued launch on the host has the report, and may have ended already. */
     bool gone = stream && status == KJIT_OK && b->kernel->mod->ctx->ops->host_memory;
     return reported && !gone ? kj_report_end(reported, status) : status;
@@ -109,16 +109,16 @@ static kjit_status run(kj_binding *b, const kj_ready *ready, const kj_staged *st
 
 static kjit_status run_staged(kj_binding *b, const kj_ready *ready, kjit_stream *stream)
 {
-    kj_staged staged;
-    kjit_status status = kj_stage_in(b, ready->variant, stream, &staged);
+    kj_staging staged;
+    kjit_status status = kj_staging_in(b, ready->variant, stream, &staged);
     if (status != KJIT_OK)
         return status;
     status = run(b, ready, &staged, stream);
     if (status == KJIT_OK)
-        status = kj_stage_out(&staged, stream);
+        status = kj_staging_out(&staged, stream);
     else if (status == KJIT_FAULT) /* what was written until then is there, as on a CPU */
-        kj_stage_out(&staged, stream);
-    kj_stage_drop(&staged);
+        kj_staging_out(&staged, stream);
+    kj_staging_drop(&staged);
     return status;
 }
 
@@ -127,10 +127,10 @@ kjit_status kj_launch_go(kj_binding *b, const kj_ready *ready, kjit_stream *stre
     kjit_module *mod = b->kernel->mod;
     kjit_status status = KJIT_OK;
     if (mod->program->nfilled > 0)
-        status = kj_filled_ready(mod, ready->variant);
+        status = kj_const_arrays_ready(mod, ready->variant);
     if (status != KJIT_OK)
         return status;
-    if (kj_stage_needed(b, ready->variant))
+    if (kj_staging_needed(b, ready->variant))
         status = run_staged(b, ready, stream);
     else
         status = run(b, ready, NULL, stream);

@@ -1,4 +1,4 @@
-/* What the files of launches share: a binding that is checked and has its code, and packets, which
+/* What the files of launches share: a binding that is checked and has its code, and dispatches, which
  * are launches that can be put into a stream again and again. */
 #ifndef KJ_LAUNCH_H
 #define KJ_LAUNCH_H
@@ -105,54 +105,55 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream);
 /* ---- Host arrays on their way (staging.c) ---- */
 
 /* A launch's host arrays on a device without host_memory. */
-typedef struct kj_staged_array {
+typedef struct kj_staging_array {
     kjit_array *array;
     kj_buffer *piece;
     uintptr_t shift;  /* from the host's address to the device's */
     bool goes, comes; /* to the device before the launch, back after it */
     bool stays;       /* the kernel writes it, but some argument says that it does not come back */
-} kj_staged_array;
+} kj_staging_array;
 
-typedef struct kj_staged {
+typedef struct kj_staging {
     int narrays, npieces;
-    kj_staged_array *arrays; /* each view once, by address */
+    kj_staging_array *arrays; /* each view once, by address */
     kj_buffer **pieces;
-} kj_staged;
+} kj_staging;
 
-bool kj_stage_needed(const kj_binding *b, const kj_variant *variant);
-/* Moves them there: what succeeds ends with kj_stage_drop. */
-kjit_status kj_stage_in(kj_binding *b, const kj_variant *variant, kjit_stream *stream,
-                        kj_staged *s);
+bool kj_staging_needed(const kj_binding *b, const kj_variant *variant);
+/* Moves them there: what succeeds ends with kj_staging_drop. */
+kjit_status kj_staging_in(kj_binding *b, const kj_variant *variant, kjit_stream *stream,
+                          kj_staging *s);
 /* After the launch: moves back what the kernel writes. */
-kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream);
-void kj_stage_drop(kj_staged *s);
+kjit_status kj_staging_out(const kj_staging *s, kjit_stream *stream);
+void kj_staging_drop(kj_staging *s);
 /* Where the kernel finds an array: its own address when it isn't staged. */
-uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a);
+uintptr_t kj_staging_address(const kj_staging *s, const kjit_array *a);
 
-/* ---- Packets (dispatch.c) ---- */
+/* ---- Dispatches (dispatch.c) ---- */
 
 /* A launch as its device takes it, with what it uses held: never changed once it is made. */
-typedef struct kj_packet {
+typedef struct kj_dispatch {
     atomic_int refs;
     int nbuffers;
     kjit_module *mod;
     const kj_variant *variant;
     kj_launch_call call;
     kj_buffer *buffers[]; /* and behind them the call's values */
-} kj_packet;
+} kj_dispatch;
 
 /* staged and reported as a launch of its own has them, or NULL. It holds all memory, but what
  * `stream`, the only one that it is for, orders; NULL: it is for any. */
-kjit_status kj_packet_new(const kj_binding *b, const kj_ready *ready, const kj_staged *staged,
-                          const kj_reported *reported, const kjit_stream *stream, kj_packet **out);
-void kj_packet_hold(kj_packet *packet);
-void kj_packet_drop(kj_packet *packet);
+kjit_status kj_dispatch_new(const kj_binding *b, const kj_ready *ready, const kj_staging *staged,
+                            const kj_reported *reported, const kjit_stream *stream,
+                            kj_dispatch **out);
+void kj_dispatch_hold(kj_dispatch *dispatch);
+void kj_dispatch_drop(kj_dispatch *dispatch);
 /* Launches: now, and then it waits, or in a stream, where the report may be left to the device's
  * work. `label` as kj_launch_labelled has it. */
-kjit_status kj_packet_launch(kj_packet *packet, const char *label, kj_reported *reported,
-                             kjit_stream *stream);
-/* The same without a packet, now. */
-kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staged *staged,
+kjit_status kj_dispatch_launch(kj_dispatch *dispatch, const char *label, kj_reported *reported,
+                               kjit_stream *stream);
+/* The same without a dispatch, now. */
+kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
                           const kj_reported *reported);
 
 /* ---- Prepared launches (plan.c) ---- */
@@ -163,9 +164,9 @@ typedef struct kj_prepared {
     atomic_int refs;
     kj_kernel *kernel; /* its module is held */
     int64_t grid[3], block[3];
-    kj_packet *packet; /* NULL: it is bound for each launch, or has no blocks */
-    bool *given;       /* by parameter, behind the arguments */
-    kjit_arg args[];   /* by parameter */
+    kj_dispatch *dispatch; /* NULL: it is bound for each launch, or has no blocks */
+    bool *given;           /* by parameter, behind the arguments */
+    kjit_arg args[];       /* by parameter */
 } kj_prepared;
 
 /* Of a bound launch, whose code is found and whose conditions are checked here. */

@@ -1,6 +1,6 @@
 /* Prepared launches: a bound launch is kept, to be made again without looking at its arguments.
  *
- * Most are packets, which go to the device as they are. Those that need more at each launch (host
+ * Most are dispatches, which go to the device as they are. Those that need more at each launch (host
  * and smart arrays that are moved, a report of what is printed, const arrays that the host fills)
  * keep their arguments alone, and are bound each time. */
 #include <stdlib.h>
@@ -59,11 +59,11 @@ static void disown(kjit_arg *arg)
 static bool is_constant(const kj_binding *b, const kj_variant *variant)
 {
     const kj_kernel_info *k = variant->kernel;
-    return k->nfilled == 0 && k->nsites == 0 && !kj_stage_needed(b, variant) && !b->smart;
+    return k->nfilled == 0 && k->nsites == 0 && !kj_staging_needed(b, variant) && !b->smart;
 }
 
-/* *out is NULL where a packet is not all that is needed. */
-static kjit_status make_packet(kj_binding *b, kj_packet **out)
+/* *out is NULL where a dispatch is not all that is needed. */
+static kjit_status make_packet(kj_binding *b, kj_dispatch **out)
 {
     kj_ready ready;
     *out = NULL;
@@ -72,7 +72,7 @@ static kjit_status make_packet(kj_binding *b, kj_packet **out)
     kjit_status status = kj_launch_ready(b, &ready);
     if (status != KJIT_OK || !is_constant(b, ready.variant))
         return status;
-    return kj_packet_new(b, &ready, NULL, NULL, NULL, out);
+    return kj_dispatch_new(b, &ready, NULL, NULL, NULL, out);
 }
 
 static kjit_status own_all(kj_prepared *p, const kj_binding *b)
@@ -101,7 +101,7 @@ kjit_status kj_prepared_new(kj_binding *b, kj_prepared **out)
     memcpy(p->block, b->block, sizeof p->block);
     kjit_status status = own_all(p, b);
     if (status == KJIT_OK)
-        status = make_packet(b, &p->packet);
+        status = make_packet(b, &p->dispatch);
     if (status == KJIT_OK)
         *out = p;
     else
@@ -118,7 +118,7 @@ void kj_prepared_drop(kj_prepared *p)
 {
     if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
-    kj_packet_drop(p->packet);
+    kj_dispatch_drop(p->dispatch);
     for (int i = 0; i < p->kernel->decl->nparams; i++)
         if (p->given[i])
             disown(&p->args[i]);
@@ -155,9 +155,9 @@ kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
 {
     if (p->grid[0] == 0)
         return KJIT_OK;
-    if (!p->packet)
+    if (!p->dispatch)
         return launch_anew(p, stream);
-    kjit_status status = kj_packet_launch(p->packet, NULL, NULL, stream);
+    kjit_status status = kj_dispatch_launch(p->dispatch, NULL, NULL, stream);
     if (!stream)
         kj_waited(p->kernel->mod->ctx);
     return status;
@@ -211,11 +211,11 @@ kjit_status kjit_launch_plan_create(kjit_module *mod, const char *kernel, const 
 static kjit_status replace(kj_prepared *p, kj_binding *b, int param)
 {
     kjit_arg mine;
-    kj_packet *packet;
+    kj_dispatch *dispatch;
     kjit_status status = own(p->kernel->mod->ctx, b->args[param], &mine);
     if (status != KJIT_OK)
         return status;
-    status = make_packet(b, &packet);
+    status = make_packet(b, &dispatch);
     if (status != KJIT_OK) {
         disown(&mine);
         return status;
@@ -224,8 +224,8 @@ static kjit_status replace(kj_prepared *p, kj_binding *b, int param)
         disown(&p->args[param]);
     p->args[param] = mine;
     p->given[param] = true;
-    kj_packet_drop(p->packet);
-    p->packet = packet;
+    kj_dispatch_drop(p->dispatch);
+    p->dispatch = dispatch;
     return KJIT_OK;
 }
 

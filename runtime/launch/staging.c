@@ -40,7 +40,7 @@ static bool stays(kjit_arg_kind kind, const kj_param_info *p)
     return kind == KJIT_ARG_IN && p->written;
 }
 
-bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
+bool kj_staging_needed(const kj_binding *b, const kj_variant *variant)
 {
     bool in_place = b->kernel->mod->ctx->ops->host_memory;
     for (int i = 0; (!in_place || b->in) && i < b->nruntime; i++) {
@@ -53,7 +53,7 @@ bool kj_stage_needed(const kj_binding *b, const kj_variant *variant)
 
 /* Adds the array of a launch's parameter, in the order of addresses; one that is there already only
  * once. */
-static void add(kj_staged *s, kjit_array *a, const kj_param_info *p, kjit_arg_kind kind)
+static void add(kj_staging *s, kjit_array *a, const kj_param_info *p, kjit_arg_kind kind)
 {
     int at = s->narrays;
     bool goes = kind != KJIT_ARG_OUT && !a->overwritten;
@@ -68,13 +68,13 @@ static void add(kj_staged *s, kjit_array *a, const kj_param_info *p, kjit_arg_ki
     }
     for (; at > 0 && s->arrays[at - 1].array->low > a->low; at--)
         s->arrays[at] = s->arrays[at - 1];
-    s->arrays[at] = (kj_staged_array){.array = a, .goes = goes, .comes = comes, .stays = stay};
+    s->arrays[at] = (kj_staging_array){.array = a, .goes = goes, .comes = comes, .stays = stay};
     s->narrays++;
 }
 
 /* Device memory for the arrays from `first` on whose ranges hang together, unless the device may work
  * on them where they are; gives the next one. */
-static kjit_status add_piece(kj_staged *s, kjit_context *ctx, kjit_stream *stream, int first,
+static kjit_status add_piece(kj_staging *s, kjit_context *ctx, kjit_stream *stream, int first,
                              int *next)
 {
     uintptr_t low = s->arrays[first].array->low, high = s->arrays[first].array->high;
@@ -106,7 +106,7 @@ static kjit_status add_piece(kj_staged *s, kjit_context *ctx, kjit_stream *strea
 }
 
 /* The elements from the host to the device, or back. */
-static kjit_status move(const kj_staged_array *m, bool back, kjit_stream *stream)
+static kjit_status move(const kj_staging_array *m, bool back, kjit_stream *stream)
 {
     kj_transfer t;
     kj_transfer_init(&t, m->array, m->array);
@@ -122,12 +122,13 @@ static kjit_status move(const kj_staged_array *m, bool back, kjit_stream *stream
     return kj_transfer_submit(&t, m->piece, m->array->buffer, stream);
 }
 
-kjit_status kj_stage_in(kj_binding *b, const kj_variant *variant, kjit_stream *stream, kj_staged *s)
+kjit_status kj_staging_in(kj_binding *b, const kj_variant *variant, kjit_stream *stream,
+                          kj_staging *s)
 {
     kjit_status status = KJIT_OK;
     size_t most = (size_t)b->nruntime;
-    *s = (kj_staged){.arrays = kj_room_take(&b->room, most * sizeof *s->arrays),
-                     .pieces = kj_room_take(&b->room, most * sizeof *s->pieces)};
+    *s = (kj_staging){.arrays = kj_room_take(&b->room, most * sizeof *s->arrays),
+                      .pieces = kj_room_take(&b->room, most * sizeof *s->pieces)};
     if (!s->arrays || !s->pieces)
         return kj_no_memory(b->kernel->mod->ctx);
     for (int i = 0; i < b->nruntime; i++) {
@@ -142,11 +143,11 @@ kjit_status kj_stage_in(kj_binding *b, const kj_variant *variant, kjit_stream *s
             status = move(&s->arrays[i], false, stream);
     }
     if (status != KJIT_OK)
-        kj_stage_drop(s);
+        kj_staging_drop(s);
     return status;
 }
 
-kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream)
+kjit_status kj_staging_out(const kj_staging *s, kjit_stream *stream)
 {
     kjit_status status = KJIT_OK;
     for (int i = 0; i < s->narrays && status == KJIT_OK; i++) {
@@ -156,14 +157,14 @@ kjit_status kj_stage_out(const kj_staged *s, kjit_stream *stream)
     return status;
 }
 
-void kj_stage_drop(kj_staged *s)
+void kj_staging_drop(kj_staging *s)
 {
     for (int i = 0; i < s->npieces; i++)
         kj_buffer_drop(s->pieces[i]);
     s->npieces = 0;
 }
 
-uintptr_t kj_staged_address(const kj_staged *s, const kjit_array *a)
+uintptr_t kj_staging_address(const kj_staging *s, const kjit_array *a)
 {
     for (int i = 0; i < s->narrays; i++) {
         if (same_view(s->arrays[i].array, a))

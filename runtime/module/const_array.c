@@ -15,7 +15,7 @@ static int find(const kjit_module *mod, const char *name)
     return -1;
 }
 
-static kjit_status check(kjit_context *ctx, const kj_filled_info *a, const kjit_array *from)
+static kjit_status check(kjit_context *ctx, const kj_const_array_info *a, const kjit_array *from)
 {
     char wanted[KJ_SHAPE_TEXT], given[KJ_SHAPE_TEXT];
     if (from->ctx != ctx)
@@ -33,9 +33,9 @@ static kjit_status check(kjit_context *ctx, const kj_filled_info *a, const kjit_
 }
 
 /* Under the lock. */
-static kjit_status fill(kjit_module *mod, const kj_filled_info *a, kjit_array *from)
+static kjit_status fill(kjit_module *mod, const kj_const_array_info *a, kjit_array *from)
 {
-    kj_filled *f = &mod->filled[a->index];
+    kj_const_array_copy *f = &mod->filled[a->index];
     kjit_array *fresh = f->array;
     kjit_status status = KJIT_OK;
     mod->ctx->ops->wait(mod->ctx->dev, NULL); /* what reads the old elements */
@@ -71,7 +71,7 @@ kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array
         return kj_fail(mod->ctx, KJIT_NOT_FOUND,
                        "%s has no const array '%s' that the host fills: const %s: f32[256]",
                        mod->source.name, name, name);
-    const kj_filled_info *a = &mod->program->filled[i];
+    const kj_const_array_info *a = &mod->program->filled[i];
     status = check(mod->ctx, a, array);
     if (status != KJIT_OK)
         return status;
@@ -84,10 +84,10 @@ kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array
 /* ---- Launches ---- */
 
 /* Brings the code's variable up to date. Under the lock. */
-static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_filled_info *a)
+static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_const_array_info *a)
 {
     kjit_context *ctx = mod->ctx;
-    const kj_filled *f = &mod->filled[a->index];
+    const kj_const_array_copy *f = &mod->filled[a->index];
     uint64_t *has = &v->filled[a->index];
     kj_failure why;
     kj_text symbol = {0};
@@ -106,13 +106,13 @@ static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_filled_info *
     return status;
 }
 
-kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant)
+kjit_status kj_const_arrays_ready(kjit_module *mod, kj_variant *variant)
 {
     const kj_kernel_info *k = variant->kernel;
     kjit_status status = KJIT_OK;
     pthread_mutex_lock(&mod->fill_lock);
     for (int i = 0; i < k->nfilled && status == KJIT_OK; i++) {
-        const kj_filled_info *a = k->filled[i];
+        const kj_const_array_info *a = k->filled[i];
         if (!mod->filled[a->index].array)
             status = kj_fail_unfilled(mod, a, k->name);
         else if (mod->ctx->ops->fill)
@@ -122,14 +122,14 @@ kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant)
     return status;
 }
 
-size_t kj_filled_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots)
+size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots)
 {
     for (int i = 0; i < kernel->nfilled; i++)
         slots[i] = (uintptr_t)mod->filled[kernel->filled[i]->index].array->data;
     return (size_t)kernel->nfilled;
 }
 
-void kj_filled_free(kjit_module *mod)
+void kj_const_arrays_free(kjit_module *mod)
 {
     for (int i = 0; mod->filled && i < mod->program->nfilled; i++)
         kj_array_drop(mod->filled[i].array);

@@ -9,7 +9,7 @@ typedef struct fault_message {
     kjit_module *mod;
     const kj_kernel_info *kernel;
     const kj_host_fault *fault;
-    const kj_filled_info *unfilled; /* not NULL: not a fault, but that */
+    const kj_const_array_info *unfilled; /* not NULL: not a fault, but that */
     const char *launched;
     const char *lacking; /* likewise: why the kernel cannot launch others */
     bool crowd;          /* likewise: more blocks at a grid_sync() than `most` */
@@ -101,7 +101,7 @@ static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
              *values ? " (" : "", values, *values ? ")" : "");
 }
 
-static void put_unfilled(kj_diag *diag, const kj_filled_info *a, const char *kernel)
+static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char *kernel)
 {
     kj_message *e = kj_error(diag, a->span, KJ_RULE_UNFILLED,
                              "'%s' has no elements yet, and kernel '%s' reads it", a->name, kernel);
@@ -152,7 +152,7 @@ static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
     return status;
 }
 
-kjit_status kj_fail_unfilled(kjit_module *mod, const kj_filled_info *array, const char *kernel)
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_const_array_info *array, const char *kernel)
 {
     fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
     return give(mod->ctx, KJIT_LAUNCH, text_of(&m));

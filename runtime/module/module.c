@@ -36,7 +36,7 @@ static int key_words(const kj_kernel_decl *decl)
 static void list_kernels(kjit_module *mod)
 {
     mod->nkernels = mod->program->nkernels;
-    mod->filled = KJ_NEW_ARRAY(&mod->arena, kj_filled, (size_t)mod->program->nfilled + 1);
+    mod->filled = KJ_NEW_ARRAY(&mod->arena, kj_const_array_copy, (size_t)mod->program->nfilled + 1);
     mod->kernels = KJ_NEW_ARRAY(&mod->arena, kj_kernel, (size_t)mod->nkernels);
     for (int i = 0; i < mod->nkernels; i++) {
         kj_kernel *k = &mod->kernels[i];
@@ -263,7 +263,7 @@ static kjit_status free_module(kj_pending *item, kj_failure *why)
         }
         pthread_mutex_destroy(&k->lock);
     }
-    kj_filled_free(mod);
+    kj_const_arrays_free(mod);
     pthread_mutex_destroy(&mod->fill_lock);
     kj_arena_free(&mod->arena);
     kj_handle_free(mod);

@@ -36,10 +36,10 @@ typedef struct kj_kernel {
 } kj_kernel;
 
 /* A const array that the host fills: of kj_program.filled. */
-typedef struct kj_filled {
+typedef struct kj_const_array_copy {
     kjit_array *array; /* its elements in C order, on the host; NULL until it is filled */
     uint64_t version;
-} kj_filled;
+} kj_const_array_copy;
 
 struct kjit_module {
     kj_handle handle;
@@ -57,7 +57,7 @@ struct kjit_module {
     kj_kernel *kernels;
     int nkernels;
     pthread_mutex_t fill_lock;
-    kj_filled *filled;
+    kj_const_array_copy *filled;
     const char *log, *log_json;
     const kj_message **messages; /* in the order of their places */
     int nmessages;
@@ -87,10 +87,10 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
 /* ---- Const arrays that the host fills (const_array.c) ---- */
 
 /* Before a launch: KJIT_LAUNCH when one that the kernel uses was never filled. */
-kjit_status kj_filled_ready(kjit_module *mod, kj_variant *variant);
+kjit_status kj_const_arrays_ready(kjit_module *mod, kj_variant *variant);
 /* For a CPU's slots: the addresses of those the kernel uses; gives how many. */
-size_t kj_filled_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots);
-void kj_filled_free(kjit_module *mod);
+size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots);
+void kj_const_arrays_free(kjit_module *mod);
 
 /* ---- Failures of what runs (fault.c) ---- */
 
@@ -102,7 +102,8 @@ kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, co
 kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_t blocks,
                           int64_t threads, int64_t most);
 /* A const array that the host was to fill before the kernel was launched. */
-kjit_status kj_fail_unfilled(kjit_module *mod, const kj_filled_info *array, const char *kernel);
+kjit_status kj_fail_unfilled(kjit_module *mod, const kj_const_array_info *array,
+                             const char *kernel);
 kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,
                           const kj_host_fault *fault);
 

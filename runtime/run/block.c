@@ -173,7 +173,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_printer ours = {r->options->write, r->options->user, .of_run = true};
     kj_printer before = kj_print_exchange(r->ctx, ours);
     kj_run_time_begin(r);
-    kj_spares_begin(r->ctx);
+    kj_recycler_begin(r->ctx);
     run_with_stack(r);
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
@@ -181,6 +181,6 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     if (r->status != KJIT_OK)
         status = give_failure(r);
     end(r);
-    kj_spares_end(mod->ctx);
+    kj_recycler_end(mod->ctx);
     return status;
 }

@@ -73,7 +73,7 @@ static bool declare(kj_run *r, const kj_stmt *s)
 }
 
 /* An array as it is, a list in the elements' type. */
-static bool fill_const(kj_run *r, const kj_filled_info *a, kj_span at, kj_rvalue v)
+static bool fill_const(kj_run *r, const kj_const_array_info *a, kj_span at, kj_rvalue v)
 {
     if (v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE) {
         kj_rcall c = {.id = KJ_RUN_ARRAY, .span = at, .given = {true, true}, .spans = {at, at}};

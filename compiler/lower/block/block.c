@@ -381,7 +381,7 @@ static bool is_halving(const kj_tstmt *loop)
     for (const kj_tstmt *s = loop->u.while_.body; s; s = s->next)
         scales |= is_scaling(s) && reads(loop->u.while_.test, s->u.assign.var);
     return scales && !has_loop(loop->u.while_.body) &&
-           kj_weigh(loop->u.while_.body, NULL, MOST) <= MOST;
+           kj_cost(loop->u.while_.body, NULL, MOST) <= MOST;
 }
 
 static void lower_uniform_while(kj_lower *lo, const kj_node *n)

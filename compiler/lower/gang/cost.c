@@ -79,7 +79,7 @@ static void weigh(scale *w, const kj_tstmt *s, const kj_tstmt *end)
     }
 }
 
-int kj_weigh(const kj_tstmt *s, const kj_tstmt *end, int most)
+int kj_cost(const kj_tstmt *s, const kj_tstmt *end, int most)
 {
     scale w = {.most = most};
     weigh(&w, s, end);
@@ -88,5 +88,5 @@ int kj_weigh(const kj_tstmt *s, const kj_tstmt *end, int most)
 
 bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out)
 {
-    return turns_of(s, kj_weigh(s->u.for_.body, NULL, KJ_UNROLL_MOST), out);
+    return turns_of(s, kj_cost(s->u.for_.body, NULL, KJ_UNROLL_MOST), out);
 }

@@ -95,7 +95,7 @@ kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
 /* ---- cost.c ---- */
 
 /* Of [s, end), about 1 a statement; most + 1 for all that is heavier than `most`. */
-int kj_weigh(const kj_tstmt *s, const kj_tstmt *end, int most);
+int kj_cost(const kj_tstmt *s, const kj_tstmt *end, int most);
 enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096 };
 
 /* The values of a loop's variable: n of them, modulo 2^64. */

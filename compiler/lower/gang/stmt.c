@@ -174,7 +174,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
     int most = lo->masks_cost ? TWIN_MOST : TWIN_CHEAP;
-    bool worth = !is_exit(s) && kj_weigh(s, end, most) <= most;
+    bool worth = !is_exit(s) && kj_cost(s, end, most) <= most;
     if (worth && outer.kind == KJ_ALL && !twin) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
@@ -325,7 +325,7 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
         mask_store(lo, &l->exit.skip, kj_none);
         lo->twin = true;
     }
-    if (l->exit.masked && !twin && kj_weigh(body, NULL, TWIN_MOST) <= TWIN_MOST) {
+    if (l->exit.masked && !twin && kj_cost(body, NULL, TWIN_MOST) <= TWIN_MOST) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         loop_copy(lo, l, body, kj_all);

@@ -270,16 +270,16 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
         return NULL;
     }
     if (!p->filled)
-        p->filled = KJ_NEW_ARRAY(s->arena, kj_filled_info, KJ_MAX_FILLED);
+        p->filled = KJ_NEW_ARRAY(s->arena, kj_const_array_info, KJ_MAX_FILLED);
     kj_tarray *a = new_array(s, item, t.dtype, t.of, ndim, shape, NULL);
-    kj_filled_info *info = &p->filled[p->nfilled];
-    *info = (kj_filled_info){.index = p->nfilled,
-                             .name = a->name,
-                             .span = a->span,
-                             .elem = a->elem,
-                             .of = a->of,
-                             .elem_size = kj_elem_size(a),
-                             .ndim = ndim};
+    kj_const_array_info *info = &p->filled[p->nfilled];
+    *info = (kj_const_array_info){.index = p->nfilled,
+                                  .name = a->name,
+                                  .span = a->span,
+                                  .elem = a->elem,
+                                  .of = a->of,
+                                  .elem_size = kj_elem_size(a),
+                                  .ndim = ndim};
     memcpy(info->shape, shape, sizeof shape);
     a->filled = ++p->nfilled;
     return a;

@@ -94,7 +94,7 @@ static kj_operand element_field(kj_sema *s, const kj_expr *e, kj_operand v)
         return kj_no_value(e->span);
     kj_tarray *view = kj_part_view(s, a, part);
     if (!one && kj_is_fixed(view->of))
-        return kj_fixed_view(s, view, e->span);
+        return kj_array_field_view(s, view, e->span);
     if (one)
         v.u.place.array = view;
     else

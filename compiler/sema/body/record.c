@@ -62,7 +62,7 @@ static int least_of(const kj_field *f)
 static bool make_fixed(kj_sema *s, const kj_type_ref *ref, kj_field *field)
 {
     kj_aggregate *fixed = KJ_NEW(s->arena, kj_aggregate);
-    *fixed = (kj_aggregate){.kind = KJ_FIXED,
+    *fixed = (kj_aggregate){.kind = KJ_ARRAY_FIELD,
                             .type = KJ_VOID,
                             .align = align_of(field),
                             .least = least_of(field),

@@ -183,7 +183,7 @@ kj_operand kj_place_value(kj_sema *s, kj_operand v)
     if (v.kind != KJ_V_PLACE)
         return v;
     return kj_is_fixed(v.u.place.array->of)
-               ? kj_fixed_place(s, &v)
+               ? kj_array_field_place(s, &v)
                : kj_load_element(s, v.u.place.array, v.u.place.index, v.span);
 }
 
@@ -231,7 +231,7 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
     if (to->kind == KJ_COMPLEX && kj_becomes_complex(s, &v, to, what))
         return v;
     if (kj_is_fixed(to))
-        return kj_fixed_value(s, v, to, what);
+        return kj_array_field_value(s, v, to, what);
     kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   to->name, kj_describe(s, &v));
     const char *text = kj_source_text(s, v.span, "...");

@@ -19,7 +19,7 @@ static void add_axes(kj_sema *s, kj_tarray *view, const kj_aggregate *of)
     view->ndim += of->ndim;
 }
 
-kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span)
+kj_operand kj_array_field_view(kj_sema *s, kj_tarray *a, kj_span span)
 {
     if (a->ndim + a->of->ndim > KJ_MAX_NDIM) {
         kj_sema_error(s, span, KJ_RULE_TOO_MANY_AXES,
@@ -33,7 +33,7 @@ kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span)
     return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
 }
 
-kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place)
+kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)
 {
     kj_tarray *a = place->u.place.array, *view = KJ_NEW(s->arena, kj_tarray);
     *view = *a;
@@ -128,7 +128,7 @@ static bool from_array(kj_sema *s, filling *f, kj_tarray *a, kj_texpr **index, i
     return ok;
 }
 
-kj_operand kj_fixed_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what)
+kj_operand kj_array_field_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what)
 {
     filling f = {of, KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n), 0, what};
     kj_texpr *index[KJ_MAX_NDIM];

@@ -114,10 +114,10 @@ kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_opera
 
 /* ---- array_field.c ---- */
 
-/* An array whose elements are KJ_FIXED, with their axes behind its own; one such element. */
-kj_operand kj_fixed_view(kj_sema *s, kj_tarray *a, kj_span span);
-kj_operand kj_fixed_place(kj_sema *s, const kj_operand *place);
+/* An array whose elements are KJ_ARRAY_FIELD, with their axes behind its own; one such element. */
+kj_operand kj_array_field_view(kj_sema *s, kj_tarray *a, kj_span span);
+kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place);
 /* Nested tuples, or an array of that shape, as a value of that type. */
-kj_operand kj_fixed_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
+kj_operand kj_array_field_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
 
 #endif

@@ -26,38 +26,39 @@
     "st.global." type " [%rd2], " reg ";\n" \
     "bra $L_next;\n"
 
-static const char program[] = ".version 7.0\n"
-                              ".target sm_75\n"
-                              ".address_size 64\n"
-                              ".visible .entry kj_move(.param .u64 dst, .param .u64 src, .param "
-                              ".u64 count, .param .u32 size,\n"
-                              ".param .u64 n0, .param .u64 n1, .param .u64 n2, .param .u64 n3, "
-                              ".param .u64 n4, .param .u64 n5, .param .u64 n6,\n"
-                              ".param .u64 d0, .param .u64 d1, .param .u64 d2, .param .u64 d3, "
-                              ".param .u64 d4, .param .u64 d5, .param .u64 d6,\n"
-                              ".param .u64 s0, .param .u64 s1, .param .u64 s2, .param .u64 s3, "
-                              ".param .u64 s4, .param .u64 s5, .param .u64 s6)\n"
-                              "{\n"
-                              ".reg .pred %p<3>;\n"
-                              ".reg .b16 %rs<2>;\n"
-                              ".reg .b32 %r<6>;\n"
-                              ".reg .b64 %rd<10>;\n"
-                              "ld.param.u64 %rd7, [count];\n"
-                              "ld.param.u32 %r5, [size];\n"
-                              "mov.u32 %r1, %ntid.x;\n"
-                              "mov.u32 %r2, %ctaid.x;\n"
-                              "mov.u32 %r3, %tid.x;\n"
-                              "cvt.u64.u32 %rd8, %r3;\n"
-                              "mul.wide.u32 %rd9, %r2, %r1;\n"
-                              "add.s64 %rd8, %rd8, %rd9;\n" /* the first element of this thread */
-                              "mov.u32 %r2, %nctaid.x;\n"
-                              "mul.wide.u32 %rd9, %r2, %r1;\n" /* from one to the next */
-                              "$L_element:\n"
-                              "setp.ge.u64 %p1, %rd8, %rd7;\n"
-                              "@%p1 bra $L_end;\n"
-                              "mov.u64 %rd1, %rd8;\n"
-                              "ld.param.u64 %rd2, [dst];\n"
-                              "ld.param.u64 %rd3, [src];\n" /* clang-format off */
+static const char program[] =
+    ".version 7.0\n"
+    ".target sm_75\n"
+    ".address_size 64\n"
+    ".visible .entry kj_strided_copy(.param .u64 dst, .param .u64 src, .param "
+    ".u64 count, .param .u32 size,\n"
+    ".param .u64 n0, .param .u64 n1, .param .u64 n2, .param .u64 n3, "
+    ".param .u64 n4, .param .u64 n5, .param .u64 n6,\n"
+    ".param .u64 d0, .param .u64 d1, .param .u64 d2, .param .u64 d3, "
+    ".param .u64 d4, .param .u64 d5, .param .u64 d6,\n"
+    ".param .u64 s0, .param .u64 s1, .param .u64 s2, .param .u64 s3, "
+    ".param .u64 s4, .param .u64 s5, .param .u64 s6)\n"
+    "{\n"
+    ".reg .pred %p<3>;\n"
+    ".reg .b16 %rs<2>;\n"
+    ".reg .b32 %r<6>;\n"
+    ".reg .b64 %rd<10>;\n"
+    "ld.param.u64 %rd7, [count];\n"
+    "ld.param.u32 %r5, [size];\n"
+    "mov.u32 %r1, %ntid.x;\n"
+    "mov.u32 %r2, %ctaid.x;\n"
+    "mov.u32 %r3, %tid.x;\n"
+    "cvt.u64.u32 %rd8, %r3;\n"
+    "mul.wide.u32 %rd9, %r2, %r1;\n"
+    "add.s64 %rd8, %rd8, %rd9;\n" /* the first element of this thread */
+    "mov.u32 %r2, %nctaid.x;\n"
+    "mul.wide.u32 %rd9, %r2, %r1;\n" /* from one to the next */
+    "$L_element:\n"
+    "setp.ge.u64 %p1, %rd8, %rd7;\n"
+    "@%p1 bra $L_end;\n"
+    "mov.u64 %rd1, %rd8;\n"
+    "ld.param.u64 %rd2, [dst];\n"
+    "ld.param.u64 %rd3, [src];\n" /* clang-format off */
     AXIS("6", "n6", "d6", "s6")
     AXIS("5", "n5", "d5", "s5")
     AXIS("4", "n4", "d4", "s4")
@@ -92,7 +93,7 @@ kj_cu_result kj_cuda_mover(kj_device *dev, kj_cu_function *out)
         kj_cu_module module;
         result = dev->cu->ModuleLoadDataEx(&module, program, 0, NULL, NULL);
         if (result == KJ_CU_SUCCESS) {
-            result = dev->cu->ModuleGetFunction(&dev->mover, module, "kj_move");
+            result = dev->cu->ModuleGetFunction(&dev->mover, module, "kj_strided_copy");
             if (result == KJ_CU_SUCCESS)
                 dev->mover_module = module;
             else
