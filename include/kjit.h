@@ -800,7 +800,7 @@ KJIT_API void kjit_smart_free(kjit_smart *s);
 /* Deferred deallocation. What has lost its last reference is not given back to the device at once,
  * for that may wait for the device's work, but put into one of two queues of the context: one for
  * the memory of arrays (not KJIT_HOST: that goes at once, and so does what kjit_array_register has
- * page-locked), one for modules, streams and events, which count 0 bytes. When then a queue has
+ * page-locked), one for modules, streams, events and graphs, which count 0 bytes. When then a queue has
  * more than max_pending_count items or more than max_pending_ratio times the device's memory in
  * bytes (kjit_context_options), all of it is given back, in order, by that call; what queued work
  * let go of, by the next call that frees or allocates. That waits for the streams that were freed.

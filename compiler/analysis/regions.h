@@ -61,6 +61,8 @@ typedef struct kj_regions {
 } kj_regions;
 
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+/* May what ends the loop be what another thread does meanwhile? (spin.c) */
+bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* As text, for --emit=regions. */

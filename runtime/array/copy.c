@@ -168,8 +168,10 @@ static kjit_status enter(const kjit_array *dst, const kjit_array *src)
 {
     bool to = kj_lives(dst, KJ_ARRAY), from = kj_lives(src, KJ_ARRAY);
     const kjit_array *right = to ? dst : src, *wrong = to ? src : dst;
-    if (to && from)
-        return kj_enter(dst->ctx);
+    if (to && from) {
+        kjit_status status = kj_enter(dst->ctx);
+        return status == KJIT_OK && src->ctx != dst->ctx ? kj_enter(src->ctx) : status;
+    }
     return kj_fail(to || from ? right->ctx : NULL, KJIT_INVALID, "%s %s", to ? "src" : "dst",
                    wrong ? "was freed" : "is NULL");
 }
@@ -192,8 +194,10 @@ kjit_status kjit_copy(kjit_array *dst, kjit_array *src, kjit_stream *stream)
                        kj_dtype_name(src->ctx, src->dtype), kj_dtype_name(src->ctx, dst->dtype));
     status = kj_check_shapes(dst, src);
     kj_transfer t;
-    if (status != KJIT_OK || !kj_transfer_init(&t, dst, src))
+    if (status != KJIT_OK)
         return status;
+    if (!kj_transfer_init(&t, dst, src))
+        return kj_nothing_to_do(ctx, stream);
     bool aside = disturbs(&t, dst, src);
     if (kj_stream_records(stream))
         return atomic_load(&stream->recorder)->copy(dst, src, aside ? NULL : &t, stream);

@@ -120,5 +120,7 @@ kjit_status kjit_array_fill(kjit_array *a, const void *value, kjit_stream *strea
     if (a->buffer->read_only)
         return kj_fail(a->ctx, KJIT_INVALID, "the array is read-only");
     status = kj_check_stream(a->ctx, stream);
-    return status == KJIT_OK && a->size > 0 ? fill(a, value, stream) : status;
+    if (status != KJIT_OK)
+        return status;
+    return a->size > 0 ? fill(a, value, stream) : kj_nothing_to_do(a->ctx, stream);
 }

@@ -105,16 +105,18 @@ static bool direct(kj_transfer *t, kjit_context *ctx, const kjit_array *dst, con
 kjit_status kj_copy_between(kjit_array *dst, kjit_array *src, kjit_stream *stream)
 {
     kjit_context *gpu = dst->ctx->ops->host_memory ? src->ctx : dst->ctx;
-    if (kj_forked(src->ctx))
-        return kj_fail(dst->ctx, KJIT_NO_DEVICE, "the source's context was made before a fork");
     kjit_status status = check_stream(dst->ctx, src->ctx, gpu, stream);
     if (status == KJIT_OK)
         status = check_types(dst, src);
     if (status == KJIT_OK)
         status = kj_check_shapes(dst, src);
     kj_transfer t;
-    if (status != KJIT_OK || !kj_transfer_init(&t, dst, src))
+    if (status != KJIT_OK)
         return status;
+    if (!kj_transfer_init(&t, dst, src)) {
+        kj_nothing_to_do(src->ctx, stream);
+        return kj_nothing_to_do(dst->ctx, stream);
+    }
     kjit_context *ctx = stream ? stream->ctx : gpu;
     if (kj_stream_records(stream))
         return tell(dst->ctx, ctx, atomic_load(&stream->recorder)->copy(dst, src, NULL, stream));

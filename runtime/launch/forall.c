@@ -97,8 +97,8 @@ kjit_status kjit_launch_forall(kjit_module *mod, const char *kernel, int64_t n, 
     status = kj_binding_begin(k, &b);
     if (status == KJIT_OK)
         status = bind_best(&b, n, args, nargs);
-    if (status == KJIT_OK && n > 0)
-        status = kj_launch_bound(&b, stream);
+    if (status == KJIT_OK)
+        status = n > 0 ? kj_launch_bound(&b, stream) : kj_nothing_to_do(mod->ctx, stream);
     kj_binding_end(&b);
     return status;
 }

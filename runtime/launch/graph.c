@@ -22,6 +22,7 @@ struct kjit_graph {
     int n, room;
     step *steps;
     kj_graph *device; /* all of them as one; or NULL */
+    kj_pending pending;
 };
 
 /* ---- Graphs and their steps ---- */
@@ -34,18 +35,35 @@ static void drop_step(step *s)
     kj_array_drop(s->src);
 }
 
-/* On any thread. */
+static void end(kjit_graph *g)
+{
+    for (int i = 0; i < g->n; i++)
+        drop_step(&g->steps[i]);
+    free(g->steps);
+    kj_handle_free(g);
+}
+
+static kjit_status deallocate(kj_pending *item, kj_failure *why)
+{
+    kjit_graph *g = KJ_WHOLE(kjit_graph, pending, item);
+    (void)why; /* the device's graph is gone whatever it says */
+    g->ctx->ops->graph_free(g->ctx->dev, g->device);
+    end(g);
+    return KJIT_OK;
+}
+
+/* On any thread: what the device has waits for one that may call it. */
 static void drop(kjit_graph *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
         return;
     kjit_context *ctx = g->ctx;
-    if (g->device)
-        ctx->ops->graph_free(ctx->dev, g->device);
-    for (int i = 0; i < g->n; i++)
-        drop_step(&g->steps[i]);
-    free(g->steps);
-    kj_handle_free(g);
+    if (g->device) {
+        g->pending.deallocate = deallocate;
+        kj_pending_add(ctx, KJ_PENDING_RESOURCES, &g->pending);
+        return;
+    }
+    end(g);
     kj_context_drop(ctx);
 }
 
@@ -284,6 +302,8 @@ static kjit_status launch_each(kjit_graph *graph,
 {
     kjit_status first = KJIT_OK;
     char *text = NULL;
+    if (graph->n == 0)
+        return kj_nothing_to_do(graph->ctx, stream);
     for (int i = 0; i < graph->n; i++) {
         kjit_status status = launch(&graph->steps[i], stream);
         if (status != KJIT_OK && first == KJIT_OK) {

@@ -198,8 +198,9 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
     if (status == KJIT_OK)
         status = kj_launch_bind(&b, config, args, nargs);
     b.label = label;
-    if (status == KJIT_OK && b.grid[0] > 0)
-        status = kj_launch_bound(&b, config->stream);
+    if (status == KJIT_OK)
+        status = b.grid[0] > 0 ? kj_launch_bound(&b, config->stream)
+                               : kj_nothing_to_do(mod->ctx, config->stream);
     kj_binding_end(&b);
     return status;
 }

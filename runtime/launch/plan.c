@@ -154,7 +154,7 @@ static kjit_status launch_anew(const kj_prepared *p, kjit_stream *stream)
 kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
 {
     if (p->grid[0] == 0)
-        return KJIT_OK;
+        return kj_nothing_to_do(p->kernel->mod->ctx, stream);
     if (!p->dispatch)
         return launch_anew(p, stream);
     kjit_status status = kj_dispatch_launch(p->dispatch, NULL, NULL, stream);

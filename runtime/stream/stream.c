@@ -272,6 +272,15 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
     return kj_stream_report(s->ctx, status, text);
 }
 
+kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream)
+{
+    if (!stream) {
+        ctx->ops->wait(ctx->dev, NULL);
+        kj_waited(ctx);
+    }
+    return KJIT_OK;
+}
+
 kjit_status kjit_synchronize(kjit_context *ctx)
 {
     kjit_status status = kj_enter_context(ctx);

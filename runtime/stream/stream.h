@@ -77,6 +77,8 @@ kjit_status kj_stream_end(kjit_stream *stream, kj_failure *why);
 bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
 /* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost;
  * takes `text`, which is malloc'd or NULL. */
+/* A call that has nothing to do. Without a stream it still comes after all that is queued. */
+kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream);
 kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text);
 static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 {

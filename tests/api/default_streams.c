@@ -349,6 +349,7 @@ static void test_callbacks(void **state)
 typedef struct caller {
     kjit_stream *stream;
     kjit_event *events[32];      /* more than wait to be freed */
+    kjit_array *from, *to;       /* of this context, and of another */
     atomic_int refused, allowed; /* calls of the function, by what kjit said there */
 } caller;
 
@@ -358,7 +359,9 @@ static void refused(caller *c)
     bool all = kjit_synchronize(ctx) == KJIT_INVALID &&
                strstr(kjit_last_error(ctx), "a function that the context calls") &&
                kjit_stream_synchronize(c->stream) == KJIT_INVALID &&
-               kjit_stream_query(c->stream, &done) == KJIT_INVALID;
+               kjit_stream_query(c->stream, &done) == KJIT_INVALID &&
+               kjit_copy(c->to, c->from, NULL) == KJIT_INVALID &&
+               kjit_copy(c->to, c->from, c->stream) == KJIT_INVALID;
     kjit_set_print(ctx, NULL, NULL); /* does nothing, and so do these */
     kjit_stream_free(c->stream);
     kjit_context_destroy(ctx);
@@ -392,9 +395,12 @@ static void call_from_print(void *user, const char *text, size_t size)
 static void test_calls_within(void **state)
 {
     (void)state;
-    caller from_stream = {0}, from_trace = {0}, from_print = {0};
     kjit_stream *s;
-    kjit_array *a = zeros();
+    kjit_context *other;
+    kjit_array *a = zeros(), *b;
+    OK(kjit_context_create(&(kjit_context_options){.device = "cpu"}, &other, NULL, 0));
+    OK(kjit_array_create(other, KJIT_I32, 1, SHAPE(64), 'C', KJIT_HOST, &b));
+    caller from_stream = {.from = a, .to = b}, from_trace = from_stream, from_print = from_stream;
     OK(kjit_stream_create(ctx, &s));
     from_stream.stream = from_trace.stream = from_print.stream = s;
     for (int i = 0; i < 32; i++) {
@@ -417,6 +423,96 @@ static void test_calls_within(void **state)
     assert_int_equal(from_stream.allowed + from_trace.allowed + from_print.allowed, 0);
     kjit_stream_free(s);
     kjit_array_free(a);
+    kjit_array_free(b);
+    kjit_context_destroy(other);
+}
+
+/* What the device has of a graph goes back later. */
+static void free_graph(kjit_stream *s, kjit_status status, void *user)
+{
+    (void)s;
+    (void)status;
+    kjit_graph_free(user);
+}
+
+static void test_graph_freed_within(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_graph *g;
+    kjit_array *a = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_graph_begin(s));
+    OK(launch("add", s, a, 1));
+    OK(launch("add", s, a, 1));
+    OK(kjit_graph_end(s, &g));
+    OK(kjit_graph_launch(g, s));
+    OK(kjit_stream_synchronize(s));
+    OK(kjit_stream_callback(s, free_graph, g));
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(first_of(a), 2);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+}
+
+/* Calls without a stream wait for those that have one, also when they have nothing to do. */
+static void fill_none(kjit_array *none)
+{
+    int32_t v = 7;
+    OK(kjit_array_fill(none, &v, NULL));
+}
+
+static void copy_none(kjit_array *none)
+{
+    kjit_array *host;
+    OK(kjit_to_host(none, NULL, &host));
+    kjit_array_free(host);
+}
+
+static void launch_none(kjit_array *none)
+{
+    kjit_arg args[] = {kjit_arg_array(none), kjit_arg_i64(1)};
+    OK(kjit_launch(mod, "add", &(kjit_config){.grid = {0}, .block = {64}}, args, 2));
+}
+
+static void launch_for_none(kjit_array *none)
+{
+    kjit_arg args[] = {kjit_arg_array(none), kjit_arg_i64(1)};
+    OK(kjit_launch_forall(mod, "add", 0, NULL, args, 2));
+}
+
+static void launch_no_graph(kjit_array *none)
+{
+    kjit_stream *s;
+    kjit_graph *g;
+    (void)none;
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_graph_begin(s));
+    OK(kjit_graph_end(s, &g));
+    OK(kjit_graph_launch(g, NULL));
+    kjit_graph_free(g);
+    kjit_stream_free(s);
+}
+
+static void test_nothing_waits(void **state)
+{
+    (void)state;
+    static void (*const calls[])(kjit_array *) = {fill_none, copy_none, launch_none,
+                                                  launch_for_none, launch_no_graph};
+    kjit_stream *s;
+    kjit_array *a = zeros(), *none;
+    int done;
+    OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(0), 'C', KJIT_DEVICE, &none));
+    OK(kjit_stream_create(ctx, &s));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        OK(launch("slow", s, a, LONG));
+        calls[i](none);
+        OK(kjit_stream_query(s, &done));
+        assert_true(done);
+    }
+    kjit_stream_free(s);
+    kjit_array_free(a);
+    kjit_array_free(none);
 }
 
 /* Nobody waits for the stream: the callback comes all the same. */
@@ -564,6 +660,8 @@ int main(void)
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_callback_alone),
         cmocka_unit_test(test_calls_within),
+        cmocka_unit_test(test_graph_freed_within),
+        cmocka_unit_test(test_nothing_waits),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_end),

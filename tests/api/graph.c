@@ -479,6 +479,7 @@ static void test_one_call(void **state)
     assert_int_equal(count(log, " cuMemcpyDtoDAsync_v2("), copies);
     kjit_graph_free(graph);
     kjit_graph_free(between);
+    OK(kjit_deallocate_pending(ctx));
     assert_int_equal(count(log, " cuGraphExecDestroy("), count(log, " cuGraphDestroy("));
 }
 

@@ -1,7 +1,8 @@
 /* Atomics of a gang, and other things its threads do one after the other.
  *
  * Where a block's threads run one at a time, an atomic on shared memory is a plain update. Updates of one
- * place whose results nobody asks for are combined first, and done once. */
+ * place whose results nobody asks for are combined first, and done once; sums of floats in the order of
+ * the threads, as single updates would. */
 #include "lower/gang/gang.h"
 
 #include <math.h>
@@ -106,9 +107,12 @@ static bool needs_swap(const kj_lower *lo, kj_builtin id, kj_dtype type)
     return kj_is_float(type) && (id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX);
 }
 
+/* What an update makes of the old value. */
+typedef LLVMValueRef next_fn(kj_lower *lo, LLVMValueRef old, const void *arg);
+
 /* Compares and swaps until nobody came between. */
-static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
-                                   LLVMValueRef a, bool shared)
+static LLVMValueRef update_by_swap(kj_lower *lo, kj_dtype type, LLVMValueRef at, bool shared,
+                                   next_fn *next_of, const void *arg)
 {
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "again"),
@@ -121,7 +125,7 @@ static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, L
     LLVMPositionBuilderAtEnd(lo->b, loop);
     LLVMValueRef was = LLVMBuildPhi(lo->b, bits, ""),
                  old = LLVMBuildBitCast(lo->b, was, lo->types[type], "");
-    LLVMValueRef next = LLVMBuildBitCast(lo->b, combine_one(lo, id, type, old, a), bits, "");
+    LLVMValueRef next = LLVMBuildBitCast(lo->b, next_of(lo, old, arg), bits, "");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, next, was, ""), done, swap);
     LLVMPositionBuilderAtEnd(lo->b, swap);
     LLVMValueRef pair = lo->target->compare_swap(lo, at, was, next, false, shared);
@@ -132,6 +136,19 @@ static LLVMValueRef update_by_swap(kj_lower *lo, kj_builtin id, kj_dtype type, L
     return old;
 }
 
+/* One thread's. */
+typedef struct own {
+    kj_builtin id;
+    kj_dtype type;
+    LLVMValueRef v;
+} own;
+
+static LLVMValueRef next_of_one(kj_lower *lo, LLVMValueRef old, const void *arg)
+{
+    const own *u = arg;
+    return combine_one(lo, u->id, u->type, old, u->v);
+}
+
 static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LLVMValueRef at,
                                   LLVMValueRef a, LLVMValueRef b, bool shared)
 {
@@ -139,7 +156,7 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
         bool orders = id == KJ_BI_ATOMIC_EXCH;
         if (orders)
             order(lo, shared);
-        LLVMValueRef old = update_by_swap(lo, id, type, at, a, shared);
+        LLVMValueRef old = update_by_swap(lo, type, at, shared, next_of_one, &(own){id, type, a});
         if (orders)
             order(lo, shared);
         return old;
@@ -147,12 +164,12 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     if (id == KJ_BI_ATOMIC_EXCH)
         return exchange(lo, at, a, shared);
     if (id != KJ_BI_ATOMIC_CAS) {
-        LLVMTypeRef own = LLVMTypeOf(a);
+        LLVMTypeRef type_of_a = LLVMTypeOf(a);
         if (kj_is_half(type))
             a = LLVMBuildBitCast(lo->b, a, kj_half_type(lo, type, 1), "");
         LLVMValueRef old =
             LLVMBuildAtomicRMW(lo->b, rmw_op(id, type), at, a, LLVMAtomicOrderingMonotonic, false);
-        return LLVMBuildBitCast(lo->b, lo->target->scope(lo, old, shared), own, "");
+        return LLVMBuildBitCast(lo->b, lo->target->scope(lo, old, shared), type_of_a, "");
     }
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, kj_types[type].bits);
     a = LLVMBuildBitCast(lo->b, a, bits, "");
@@ -172,11 +189,19 @@ static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, L
     return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
 }
 
-/* Can values be combined before memory sees them? */
-static bool combines(kj_builtin id)
+/* Can values be combined before memory sees them, in any order and grouping? */
+static bool combines(const kj_lower *lo, kj_builtin id, kj_dtype type)
 {
-    return id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX ||
-           id == KJ_BI_ATOMIC_AND || id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_XOR;
+    return (id == KJ_BI_ATOMIC_ADD && (!kj_is_float(type) || lo->kernel->fastmath)) ||
+           id == KJ_BI_ATOMIC_MIN || id == KJ_BI_ATOMIC_MAX || id == KJ_BI_ATOMIC_AND ||
+           id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_XOR;
+}
+
+/* Can they be added to one place at once, one after the other? Halves round at each, which takes as
+ * much code. */
+static bool adds_in_order(kj_builtin id, kj_dtype type)
+{
+    return id == KJ_BI_ATOMIC_ADD && kj_is_float(type) && !kj_is_half(type);
 }
 
 static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
@@ -197,12 +222,18 @@ static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
     return LLVMConstInt(t, sign ? top : 0, false);
 }
 
-/* All running threads' values combined into one: rows first, then halves of the vector. */
-static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
+/* A value of every thread: of those that do not run, one that changes nothing. */
+static kj_tile of_all(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
 {
     v = kj_tile_spread(lo, v, lo->rows, lo->lanes);
     if (m.kind == KJ_SOME)
         v = kj_tile_select(lo, m.t, v, kj_tile_scalar(v.type, identity(lo, id, v.type)));
+    return v;
+}
+
+/* All threads' values combined into one: rows first, then halves of the vector. */
+static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v)
+{
     kj_tile sum = kj_tile_like(v.type, 1, v.lanes);
     sum.v[0] = v.v[0];
     for (int r = 1; r < v.rows; r++) {
@@ -227,6 +258,36 @@ static LLVMValueRef reduce(kj_lower *lo, kj_builtin id, kj_tile v, kj_mask m)
         sum = combine(lo, id, half[0], half[1]);
     }
     return sum.v[0];
+}
+
+/* The sum of the old value and all threads', in the order of their numbers: what single updates come
+ * to. In another grouping it could differ in more than its last bits, and overflow. */
+static LLVMValueRef next_of_all(kj_lower *lo, LLVMValueRef old, const void *arg)
+{
+    const kj_tile *v = arg;
+    for (int r = 0; r < v->rows; r++) {
+        if (v->lanes == 1) {
+            old = LLVMBuildFAdd(lo->b, old, v->v[r], "");
+            continue;
+        }
+        LLVMTypeRef type = LLVMTypeOf(v->v[r]);
+        old = kj_intrinsic(lo, "llvm.vector.reduce.fadd", &type, 1, (LLVMValueRef[]){old, v->v[r]},
+                           2);
+    }
+    return old;
+}
+
+static void add_in_order(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index,
+                         kj_tile v)
+{
+    const kj_tarray *array = e->u.atomic.array;
+    LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
+    if (array->root->space == KJ_SHARED && lo->target->serial) {
+        LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[array->elem], at, "");
+        LLVMBuildStore(lo->b, next_of_all(lo, old, &v), at);
+    } else {
+        update_by_swap(lo, array->elem, at, array->root->space == KJ_SHARED, next_of_all, &v);
+    }
 }
 
 /* A gang's values, thread by thread: one for all, or in memory. Small integers are kept small. */
@@ -355,9 +416,15 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
                      b = e->u.atomic.args[1] ? kj_tile_vector(lo, args[1], 0, 1) : NULL;
         return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], a, b));
     }
-    bool one = at.offset.rows == 1 && at.offset.lanes == 1;
-    if (one && combines(id) && !used)
-        return kj_tile_scalar(
-            e->type, update(lo, e, at.base, at.offset.v[0], reduce(lo, id, args[0], m), NULL));
+    bool one = at.offset.rows == 1 && at.offset.lanes == 1 && !used;
+    LLVMValueRef none = LLVMConstNull(lo->types[e->type]), index = at.offset.v[0];
+    if (one && combines(lo, id, e->type)) {
+        LLVMValueRef all = reduce(lo, id, of_all(lo, id, args[0], m));
+        return kj_tile_scalar(e->type, update(lo, e, at.base, index, all, NULL));
+    }
+    if (one && adds_in_order(id, e->type)) {
+        add_in_order(lo, e, at.base, index, of_all(lo, id, args[0], m));
+        return kj_tile_scalar(e->type, none);
+    }
     return update_each(lo, e, &at, args, m, used);
 }

@@ -13,6 +13,7 @@ typedef struct instance {
     const kj_item *item;
     kj_dtype *generics;
     const kj_param_decl **from; /* the parameter that decided a generic */
+    bool *exact;                /* it did so as an array's element type */
     kj_scope *scope;            /* generics, then parameters */
     kj_type *types;             /* of the parameters */
 } instance;
@@ -59,31 +60,54 @@ static int generic_index(const kj_item *item, const char *name)
     return -1;
 }
 
-/* Takes what an array argument (arrays) or a typed scalar says about a generic. False after an
- * error. */
-static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_operand *v,
-                  bool arrays)
+/* A type as it is declared for parameter p, or a part of it, and what is given for it. */
+typedef struct given {
+    const kj_param_decl *p;
+    const kj_type_ref *type;
+    const kj_operand *v;
+} given;
+
+typedef bool given_fn(kj_sema *s, instance *in, given g, bool arrays);
+
+/* Asks of each type in one that may be a tuple. */
+static bool each_type(kj_sema *s, instance *in, given g, bool arrays, given_fn *ask)
 {
-    int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
+    if (!g.type || g.type->name)
+        return !g.type || ask(s, in, g, arrays);
+    const kj_operand *v = g.v;
+    int i = 0;
+    bool tuple = v->kind == KJ_V_TUPLE && !v->u.tuple.of;
+    for (const kj_type_ref *t = g.type->parts; t && tuple && i < v->u.tuple.n; t = t->next, i++)
+        if (!each_type(s, in, (given){g.p, t, &v->u.tuple.items[i]}, arrays, ask))
+            return false;
+    return true;
+}
+
+/* Takes what an array (arrays) or a typed scalar says about a generic. False after an error. */
+static bool learn(kj_sema *s, instance *in, given what, bool arrays)
+{
+    const kj_operand *v = what.v;
+    int g = generic_index(in->item, what.type->name);
     kj_dtype own = v->kind == KJ_V_ARRAY ? v->u.array->elem : kj_type_of(v);
     if (g < 0 || own == KJ_VOID || (v->kind == KJ_V_ARRAY) != arrays ||
-        (p->type->ndim > 0) != arrays)
+        (what.type->ndim > 0) != arrays)
         return true;
     kj_dtype old = in->generics[g];
     if (old == KJ_VOID || old == own) {
         in->generics[g] = own;
-        in->from[g] = in->from[g] ? in->from[g] : p;
+        in->exact[g] = in->from[g] ? in->exact[g] : arrays;
+        in->from[g] = in->from[g] ? in->from[g] : what.p;
         return true;
     }
-    if (!arrays && in->from[g]->type->ndim > 0 && kj_converts(own, old))
+    if (!arrays && in->exact[g] && kj_converts(own, old))
         return true;
-    if (!arrays && in->from[g]->type->ndim == 0 && kj_common_type(own, old) != KJ_VOID) {
+    if (!arrays && !in->exact[g] && kj_common_type(own, old) != KJ_VOID) {
         in->generics[g] = kj_common_type(own, old);
         return true;
     }
     kj_message *m = kj_sema_error(
-        s, v->span, KJ_RULE_GENERIC_CONFLICT, "%s is %s by '%s' and %s by '%s'", p->type->name,
-        kj_sema_type_name(s, old), in->from[g]->name, kj_sema_type_name(s, own), p->name);
+        s, v->span, KJ_RULE_GENERIC_CONFLICT, "%s is %s by '%s' and %s by '%s'", what.type->name,
+        kj_sema_type_name(s, old), in->from[g]->name, kj_sema_type_name(s, own), what.p->name);
     if (!arrays)
         kj_hint(s->diag, m, "write %s(%s)", kj_sema_type_name(s, old),
                 kj_source_text(s, v->span, "..."));
@@ -92,24 +116,34 @@ static bool learn(kj_sema *s, instance *in, const kj_param_decl *p, const kj_ope
 
 /* A generic that only literals speak of takes their type alone: f32 when one of them is a float,
  * complex when one of them is imaginary. */
-static void learn_literals(instance *in, const kj_operand *v)
+static bool learn_literal(kj_sema *s, instance *in, given what, bool arrays)
+{
+    const kj_operand *v = what.v;
+    int g = generic_index(in->item, what.type->name);
+    bool complex = kj_is_complex(v) && v->u.tuple.of == &kj_complex_literal;
+    (void)s;
+    (void)arrays;
+    if (g < 0 || what.type->ndim || (v->kind != KJ_V_LITERAL && !complex) || in->exact[g])
+        return true;
+    if (complex) {
+        in->generics[g] =
+            in->generics[g] == KJ_VOID ? KJ_C64 : kj_common_type(in->generics[g], KJ_C64);
+        return true;
+    }
+    kj_dtype own = kj_default_type(v->u.literal);
+    if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
+        in->generics[g] = own;
+    return true;
+}
+
+/* The same of every argument. */
+static bool learn_all(kj_sema *s, instance *in, const kj_operand *v, bool arrays, given_fn *ask)
 {
     int i = 0;
-    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
-        int g = p->type && p->type->name ? generic_index(in->item, p->type->name) : -1;
-        bool complex = kj_is_complex(&v[i]) && v[i].u.tuple.of == &kj_complex_literal;
-        if (g < 0 || p->type->ndim || (v[i].kind != KJ_V_LITERAL && !complex) ||
-            (in->from[g] && in->from[g]->type->ndim))
-            continue;
-        if (complex) {
-            in->generics[g] =
-                in->generics[g] == KJ_VOID ? KJ_C64 : kj_common_type(in->generics[g], KJ_C64);
-            continue;
-        }
-        kj_dtype own = kj_default_type(v[i].u.literal);
-        if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
-            in->generics[g] = own;
-    }
+    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++)
+        if (!each_type(s, in, (given){p, p->type, &v[i]}, arrays, ask))
+            return false;
+    return true;
 }
 
 static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
@@ -135,13 +169,9 @@ static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
 
 static bool infer(kj_sema *s, instance *in, const kj_operand *v, const kj_expr *e)
 {
-    for (int pass = 0; pass < 2; pass++) {
-        int i = 0;
-        for (const kj_param_decl *p = in->item->params; p; p = p->next, i++)
-            if (!learn(s, in, p, &v[i], pass == 0))
-                return false;
-    }
-    learn_literals(in, v);
+    if (!learn_all(s, in, v, true, learn) || !learn_all(s, in, v, false, learn))
+        return false;
+    learn_all(s, in, v, false, learn_literal);
     return check_bounds(s, in, e);
 }
 
@@ -388,6 +418,7 @@ static void open_generics(kj_sema *s, instance *in)
     int n = count_generics(in->item);
     in->generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
     in->from = KJ_NEW_ARRAY(s->arena, const kj_param_decl *, (size_t)n + 1);
+    in->exact = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
     for (int i = 0; i < n; i++)
         in->generics[i] = KJ_VOID;
 }
