@@ -88,7 +88,7 @@ endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 CPPFLAGS_ALL = -D_GNU_SOURCE -Iinclude $(CPPFLAGS)
-CPPFLAGS_LIB = $(CPPFLAGS_ALL) -I. -Icompiler -Iruntime -I$(BUILD)/gen $(LLVM_CPPFLAGS)
+CPPFLAGS_LIB = $(CPPFLAGS_ALL) -Icompiler -Iruntime -I$(BUILD)/gen $(LLVM_CPPFLAGS)
 CFLAGS_ALL = -std=c17 $(OPTIMISE) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
     -ffp-contract=off -pthread $(CFLAGS)
 LINKER := $(shell if [ -x "$(LLVM_BIN)/ld.lld" ]; then echo -B$(LLVM_BIN) -fuse-ld=lld; \

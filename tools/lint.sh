@@ -1,7 +1,8 @@
 #!/bin/sh
-# What `make lint` looks at: who uses whom (tools/layers.py), compilers' warnings as errors (gcc, and clang where it is),
-# files, functions and lines over the budgets (600 lines, 60 lines, 100 columns; 120 in the tables), and the layout
-# .clang-format asks for. CHECK: the flags sources are compiled with. All but budgets make it fail; those are listed.
+# What `make lint` looks at: who uses whom (tools/layers.py), whether each header can stand alone, compilers' warnings as
+# errors (gcc, and clang where it is), files, functions and lines over the budgets (600 lines, 60 lines, 100 columns; 120
+# in the tables), and the layout .clang-format asks for. CHECK: the flags sources are compiled with. All but budgets make
+# it fail; those are listed.
 cd "$(dirname "$0")/.." || exit 1
 failed=0
 sources=$(git ls-files -co --exclude-standard '*.c' 2>/dev/null || find . -name '*.c')
@@ -16,6 +17,11 @@ else
 fi
 echo "lint: layers"
 tools/layers.py "${BUILD:-build}" || failed=1
+
+echo "lint: headers, each alone"
+for header in $(printf '%s\n' $texts | grep -E '^(compiler|runtime)/.*\.h$'); do
+    "${CC:-gcc}" $CHECK -Werror -x c -fsyntax-only "$header" || failed=1
+done
 
 for compiler in "${CC:-gcc}" clang; do
     command -v "$compiler" >/dev/null 2>&1 || { echo "lint: $compiler is not here"; continue; }

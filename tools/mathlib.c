@@ -8,7 +8,7 @@
  * llvm.fma, and fast-math flags, !fpmath, target attributes and address spaces are gone. The
  * 16-lane functions are made from them by LLVM's loop vectoriser, so that both give the same bits
  * by construction. */
-#include "tools/mathlib.h"
+#include "mathlib.h"
 
 #include <stdio.h>
 #include <stdlib.h>

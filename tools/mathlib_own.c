@@ -8,7 +8,7 @@
  * - fmod, remainder: wrong on subnormal numbers and large quotients; here exact, in 16 lanes too.
  *
  * Each is straight-line code (but for fmod's loop), so that it widens as libclc's do. */
-#include "tools/mathlib.h"
+#include "mathlib.h"
 
 #include <stdio.h>
 #include <string.h>

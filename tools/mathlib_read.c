@@ -1,7 +1,7 @@
 /* Reads libclc for tools/mathlib.c.
  *
  * Enters: libclc's nvptx64--.bc. Leaves: a module that means the same on every device. */
-#include "tools/mathlib.h"
+#include "mathlib.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Enters: a module with one scalar function. Leaves: the module with the 16-lane one: a loop over
  * the lanes, which LLVM's loop vectoriser made one step of, so that every lane does the scalar
  * function's operations, to the bit. */
-#include "tools/mathlib.h"
+#include "mathlib.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/ulp/ulp.h"
+#include "ulp.h"
 
 typedef struct type {
     int digits, least, most; /* exponents e of normal numbers */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/ulp/ulp.h"
+#include "ulp.h"
 
 static _Noreturn void usage(const char *wrong)
 {

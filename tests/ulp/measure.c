@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/ulp/ulp.h"
+#include "ulp.h"
 
 enum { BLOCK = 256, CHUNK = 1 << 15 };
 

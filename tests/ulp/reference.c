@@ -2,7 +2,7 @@
  * correctly. libm in a wider type is quick and nearly right; MPFR decides. */
 #include <math.h>
 
-#include "tests/ulp/ulp.h"
+#include "ulp.h"
 
 /* ---- What libm does not have ---- */
 

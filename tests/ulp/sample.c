@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/ulp/ulp.h"
+#include "ulp.h"
 
 static const double special[] = {
     0.0,
