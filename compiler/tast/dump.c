@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/signature.h"
 #include "tast/tast.h"
 
 typedef struct text {
@@ -172,7 +173,7 @@ static void put_expr(text *t, const kj_texpr *e)
     case KJ_TE_LOAD: put_element(t, e->u.load.array, e->u.load.index); break;
     case KJ_TE_CALL:
         put(t, "%s", kj_builtins[e->u.call.id].name);
-        if (strcspn(kj_builtins[e->u.call.id].signature, "(") > 1)
+        if (kj_builtin_results(e->u.call.id) > 1)
             put(t, "[%d]", e->u.call.part);
         put_args(t, e->u.call.args, e->u.call.nargs);
         break;

@@ -129,39 +129,12 @@ static int dotted_id(const char *base, const char *name)
 
 /* ---- Arguments ---- */
 
-/* "(a, b=1, c...)": see run_builtins.def. */
-static const kj_rsignature *signature_of(kj_run *r, kj_run_id id)
+static const kj_run_signature *signature_of(kj_run *r, kj_run_id id)
 {
-    kj_rsignature *s = &r->signatures[id];
-    const char *p = kj_run_builtins[id].signature;
-    if (s->read)
-        return s;
-    for (s->n = 0; *p && p[1] != ')' && s->n < KJ_RUN_MAX_PARAMS; s->n++) {
-        p += 1 + strspn(p + 1, " ");
-        s->params[s->n].name = p;
-        s->params[s->n].len = (int)strcspn(p, "=,.)");
-        p += s->params[s->n].len;
-        s->params[s->n].rest = *p == '.';
-        s->params[s->n].optional = *p == '=' || *p == '.';
-        bool quoted = false;
-        for (; *p && (quoted || (*p != ',' && *p != ')')); p++)
-            quoted ^= *p == '"';
-        if (*p == ')')
-            p--; /* the loop's test looks behind it */
-    }
-    s->read = true;
+    kj_run_signature *s = &r->signatures[id];
+    if (s->n == 0)
+        *s = kj_run_signature_of(kj_run_builtins[id].signature);
     return s;
-}
-
-static int parameter_named(const kj_rsignature *s, const char *name)
-{
-    size_t len = strlen(name);
-    for (int i = 0; i < s->n; i++) {
-        if ((size_t)s->params[i].len == len && memcmp(s->params[i].name, name, len) == 0 &&
-            !s->params[i].rest)
-            return i;
-    }
-    return -1;
 }
 
 static const char *plain_name(const kj_rcall *c)
@@ -177,9 +150,9 @@ static bool no_such_parameter(kj_run *r, const kj_rcall *c, const kj_expr *e)
 }
 
 /* The parameter of the next argument by place; -1 when there is none left. */
-static int next_place(const kj_rsignature *s, const kj_rcall *c, kj_rvalue v)
+static int next_place(const kj_run_signature *s, const kj_rcall *c, kj_rvalue v)
 {
-    int dtype = v.kind == KJ_R_DTYPE ? parameter_named(s, "dtype") : -1;
+    int dtype = v.kind == KJ_R_DTYPE ? kj_run_parameter_named(s, "dtype") : -1;
     if (dtype >= 0 && !c->given[dtype])
         return dtype;
     for (int i = 0; i < s->n; i++) {
@@ -199,10 +172,10 @@ static bool bind_rest(kj_run *r, kj_rcall *c, const kj_expr *e, kj_rvalue v)
     return true;
 }
 
-static bool bind_argument(kj_run *r, kj_rcall *c, const kj_rsignature *s, const kj_expr *e)
+static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, const kj_expr *e)
 {
     kj_rvalue v;
-    int i = e->keyword ? parameter_named(s, e->keyword) : -1;
+    int i = e->keyword ? kj_run_parameter_named(s, e->keyword) : -1;
     if (e->keyword && i < 0)
         return no_such_parameter(r, c, e);
     if (!(takes_expressions(c->id) ? kj_run_eval_lazily : kj_run_eval)(r, e, &v))
@@ -228,7 +201,7 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_rsignature *s, const 
 
 static bool bind_arguments(kj_run *r, kj_rcall *c)
 {
-    const kj_rsignature *s = signature_of(r, c->id);
+    const kj_run_signature *s = signature_of(r, c->id);
     for (const kj_expr *e = c->args_expr; e; e = e->next) {
         if (!bind_argument(r, c, s, e))
             return false;

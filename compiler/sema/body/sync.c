@@ -6,11 +6,6 @@
 
 enum { MAX_ARGS = 3 };
 
-static const char *parameters(kj_builtin id)
-{
-    return strchr(kj_builtins[id].signature, '(') + 1;
-}
-
 /* ---- Arguments ---- */
 
 /* Any integer's low 32 bits. */
@@ -86,8 +81,8 @@ static kj_operand shuffled(kj_sema *s, kj_builtin id, kj_texpr *const *others, c
 static bool arguments(kj_sema *s, const kj_expr *e, kj_builtin id, kj_texpr **out,
                       kj_operand *value)
 {
-    const char *name = kj_builtins[id].name, *letters = parameters(id);
-    int most = (int)strcspn(letters, ")"), least = id == KJ_BI_SYNCWARP ? 0 : most;
+    const char *name = kj_builtins[id].name, *letters = kj_builtin_letters(id);
+    int most = kj_builtin_arity(id), least = id == KJ_BI_SYNCWARP ? 0 : most;
     int n = kj_count(e->u.call.args);
     if (n < least || n > most) {
         kj_arity_error(s, e, name, kj_builtin_words(s, id), least, most);
@@ -161,7 +156,7 @@ kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id)
 {
     kj_texpr *args[MAX_ARGS] = {NULL};
     kj_operand value = {.kind = KJ_V_NONE};
-    int n = (int)strcspn(parameters(id), ")");
+    int n = (int)strcspn(kj_builtin_letters(id), ")");
     if (!arguments(s, e, id, args, &value))
         return kj_no_value(e->span);
     for (int i = 0; i < n && value.kind == KJ_V_TUPLE; i += 2)

@@ -6,38 +6,13 @@
 
 /* ---- Arguments against a signature ---- */
 
-/* One parameter of "(a, b=1, values...)"; gives what follows it, or NULL at the end. */
-static const char *next_parameter(const char *at, const char **name, size_t *len, char *kind)
-{
-    at += strspn(at, "(, ");
-    if (*at == ')' || *at == '\0')
-        return NULL;
-    *name = at;
-    *len = strcspn(at, "=.,)");
-    at += *len;
-    *kind = *at;
-    for (bool quoted = false; *at && (quoted || (*at != ',' && *at != ')')); at++)
-        quoted ^= *at == '"';
-    return at;
-}
-
-static bool has_parameter(const char *signature, const char *wanted)
-{
-    const char *name;
-    size_t len;
-    char kind;
-    for (const char *at = signature; (at = next_parameter(at, &name, &len, &kind));)
-        if (kind != '.' && strlen(wanted) == len && strncmp(wanted, name, len) == 0)
-            return true;
-    return false;
-}
-
 /* Of each argument by name; false after an error. */
 static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
                            const char *signature)
 {
+    kj_run_signature known = kj_run_signature_of(signature);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
-        if (!arg->keyword || has_parameter(signature, arg->keyword))
+        if (!arg->keyword || kj_run_parameter_named(&known, arg->keyword) >= 0)
             continue;
         kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                                       "'%s' has no parameter '%s'", called, arg->keyword);
@@ -50,30 +25,19 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
 static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
                             const char *signature)
 {
-    int least = 0, most = 0, places = 0, named = 0;
-    bool any = false;
-    const char *name;
-    size_t len;
-    char kind;
-    for (const char *at = signature; (at = next_parameter(at, &name, &len, &kind));) {
-        any |= kind == '.';
-        most += kind != '.';
-        least += kind != '.' && kind != '=';
-    }
-    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
+    kj_run_signature known = kj_run_signature_of(signature);
+    int given = kj_count(call->u.call.args);
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next)
         kj_sema_run_expr(s, arg);
-        *(arg->keyword ? &named : &places) += 1;
-    }
     if (!check_keywords(s, call, called, signature))
         return;
-    if (!any && (places + named > most || places + named < least))
-        kj_arity_error(s, call, called, signature, least, most);
+    if (!known.rest && (given > known.most || given < known.least))
+        kj_arity_error(s, call, called, signature, known.least, known.most);
 }
 
 static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
 {
-    const char *open = strchr(kj_builtins[id].signature, '(');
-    int wanted = open ? (int)strcspn(open + 1, ")") : 0, n = kj_count(call->u.call.args);
+    int wanted = kj_builtin_arity(id), n = kj_count(call->u.call.args);
     bool extreme = id == KJ_BI_MIN || id == KJ_BI_MAX;
     kj_sema_run_list(s, call->u.call.args);
     if (extreme && n > 0 && !call->u.call.args->keyword &&

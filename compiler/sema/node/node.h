@@ -11,6 +11,7 @@
 #ifndef KJ_SEMA_NODE_H
 #define KJ_SEMA_NODE_H
 
+#include "lang/signature.h"
 #include "sema/program.h"
 #include "tast/tast.h"
 
@@ -302,7 +303,6 @@ void kj_branch_open(kj_sema *s, kj_branch *b, bool dead);
 
 /* ---- signature.c ---- */
 
-int kj_builtin_arity(kj_builtin id);      /* of one with a signature: its arguments */
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);

@@ -4,12 +4,6 @@
 #include "sema/node/node.h"
 
 /* "n(nn)": the argument letters start behind the parenthesis. */
-int kj_builtin_arity(kj_builtin id)
-{
-    const char *open = strchr(kj_builtins[id].signature, '(');
-    return open ? (int)strcspn(open + 1, ")") : 0;
-}
-
 const char *kj_call_words(kj_builtin id)
 {
     return strstr(kj_builtins[id].signature, "()") ? "()" : "(...)";

@@ -5,12 +5,6 @@
 
 enum { MAX_ARGS = 3 };
 
-/* How many results: "fd(f)" has two. */
-static int signature_results(const char *signature)
-{
-    return (int)strcspn(signature, "(");
-}
-
 static bool letter_takes(char letter, kj_dtype t)
 {
     switch (letter) {
@@ -43,7 +37,7 @@ static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *
         wide |= v[i].u.literal.type == KJ_U64;
     }
     if (wide || (real && letter == 'i') || is_of_bits(id) || id == KJ_BI_NEXTAFTER ||
-        signature_results(kj_builtins[id].signature) > 1)
+        kj_builtin_results(id) > 1)
         return false;
     for (int i = 0; i < n; i++)
         values[i] = kj_fold_convert(v[i].u.literal, real ? KJ_F64 : KJ_I64);
@@ -149,8 +143,8 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
                             kj_operand *v, int n)
 {
     const kj_builtin_info *info = &kj_builtins[id];
-    const char *letters = strchr(info->signature, '(') + 1;
-    int results = signature_results(info->signature);
+    const char *letters = kj_builtin_letters(id);
+    int results = kj_builtin_results(id);
     kj_operand folded;
     kj_texpr *args[MAX_ARGS];
     if (!check_numbers(s, id, letters, v, n))

@@ -107,7 +107,7 @@ kj_operand kj_aggregate_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b,
 kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *v, int n)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name),
-               *letters = strchr(kj_builtins[id].signature, '(') + 1;
+               *letters = kj_builtin_letters(id);
     int parts = common_count(s, v, n, letters, e->span, what);
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, MOST_PARTS);
     for (int i = 0; i < parts; i++) {

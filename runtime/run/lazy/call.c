@@ -136,7 +136,7 @@ static bool choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
 static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *arg, kj_rvalue *out)
 {
     kj_dtype type, types[2];
-    char what[40], letter = strchr(kj_builtins[id].signature, '(')[1];
+    char what[40], letter = *kj_builtin_letters(id);
     kj_snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
     if (!kj_lazy_common(r, at, what, arg, 1, &type))
         return false;
@@ -164,7 +164,7 @@ static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
 {
     if (id == KJ_BI_SELP)
         return choice(r, at, KJ_X_CALL, "'selp'", (kj_span[]){at, at, at}, args, out);
-    if (strcspn(kj_builtins[id].signature, "(") == 2)
+    if (kj_builtin_results(id) == 2)
         return pair(r, at, id, args, out);
     for (int i = 0; i < n; i++)
         if (kj_lazy_is_complex(args[i]) || strcmp(kj_builtins[id].group, "complex") == 0)
@@ -172,11 +172,11 @@ static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
     if (id == KJ_BI_LDEXP)
         return load_exponent(r, at, args, out);
     const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
-    const char *letters = strchr(signature, '(');
-    int wanted = letters ? (int)strcspn(++letters, ")") : 0;
+    const char *letters = kj_builtin_letters(id);
+    int wanted = kj_builtin_arity(id);
     kj_dtype type;
     char what[40];
-    if (letters - signature != 2 || strspn(letters, "fin") != (size_t)wanted ||
+    if (kj_builtin_results(id) != 1 || strspn(letters, "fin") != (size_t)wanted ||
         !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
     kj_snprintf(what, sizeof what, "'%s'", name);
@@ -194,8 +194,7 @@ static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
 bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
                   kj_rvalue *out)
 {
-    const char *letters = strchr(kj_builtins[id].signature, '(');
-    int wanted = letters ? (int)strcspn(letters + 1, ")") : 0;
+    int wanted = kj_builtin_arity(id);
     kj_rvalue own[KJ_LAZY_OPERANDS];
     if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
         return extreme_of_many(r, at, id, args, n, out);

@@ -7,7 +7,7 @@
 
 static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed)
 {
-    const kj_rsignature *s = &r->signatures[c->id];
+    const kj_run_signature *s = &r->signatures[c->id];
     kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' is %s, not %s", s->params[i].len,
                 s->params[i].name, needed, kj_run_kind_name(c->args[i]));
     return false;

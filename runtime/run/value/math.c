@@ -165,13 +165,6 @@ static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue 
            kj_run_unary_number(r, at, KJ_OP_NEG, quotient, out);
 }
 
-/* How many arguments the signature ("f(ff)") has. */
-static int count_of(kj_builtin id)
-{
-    const char *open = strchr(kj_builtins[id].signature, '(');
-    return open ? (int)strcspn(open + 1, ")") : 0;
-}
-
 /* An int has 64 bits. */
 static bool bits(kj_run *r, kj_span at, kj_builtin id, kj_rvalue v, kj_rvalue *out)
 {
@@ -249,7 +242,7 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
 bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
     const char *name = kj_builtins[id].name;
-    int wanted = count_of(id);
+    int wanted = kj_builtin_arity(id);
     bool complex = strcmp(kj_builtins[id].group, "complex") == 0;
     bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* as in Python */
     if (n != wanted && !more)

@@ -8,6 +8,7 @@
 #ifndef KJ_VALUE_H
 #define KJ_VALUE_H
 
+#include "lang/signature.h"
 #include "launch/launch.h"
 
 typedef enum kj_rkind {
@@ -115,18 +116,7 @@ typedef struct kj_rbinding {
 
 typedef enum kj_rflow { KJ_FLOW_NEXT, KJ_FLOW_BREAK, KJ_FLOW_CONTINUE, KJ_FLOW_RETURN } kj_rflow;
 
-enum { KJ_RUN_MAX_PARAMS = 6, KJ_RUN_MAX_DEPTH = 2000 };
-
-/* A builtin's parameters, read from its signature. */
-typedef struct kj_rsignature {
-    bool read;
-    int n;
-    struct {
-        const char *name;
-        int len;
-        bool optional, rest;
-    } params[KJ_RUN_MAX_PARAMS];
-} kj_rsignature;
+enum { KJ_RUN_MAX_DEPTH = 2000 };
 
 typedef struct kj_run {
     kjit_module *module;
@@ -143,7 +133,7 @@ typedef struct kj_run {
     uint64_t unseeded; /* random calls without a seed so far */
     bool queued;       /* something was put into a stream: work may be under way */
     kj_timing_hook timing;
-    kj_rsignature signatures[KJ_NRUN];
+    kj_run_signature signatures[KJ_NRUN];
     struct {
         const char *name;
         int id;

@@ -1,0 +1,33 @@
+/* The signatures of builtins.def and run_builtins.def, taken apart: what arity, letters and parameters
+ * mean is said here alone. */
+#ifndef KJ_SIGNATURE_H
+#define KJ_SIGNATURE_H
+
+#include "lang/types.h"
+
+/* ---- Of kernels' built-in functions: "fd(f)" ---- */
+
+int kj_builtin_arity(kj_builtin id);           /* arguments */
+int kj_builtin_results(kj_builtin id);         /* letters before the "(": several are a tuple */
+const char *kj_builtin_letters(kj_builtin id); /* those of the arguments, up to ')' */
+
+/* ---- Of the run block's: "(a, b=1, c...)" ---- */
+
+enum { KJ_RUN_MAX_PARAMS = 6 };
+
+typedef struct kj_run_parameter {
+    const char *name;
+    int len;
+    bool optional, rest; /* rest: it takes all that are left */
+} kj_run_parameter;
+
+typedef struct kj_run_signature {
+    kj_run_parameter params[KJ_RUN_MAX_PARAMS];
+    int n, least, most; /* least, most: arguments, without those that a rest takes */
+    bool rest;
+} kj_run_signature;
+
+kj_run_signature kj_run_signature_of(const char *text);
+int kj_run_parameter_named(const kj_run_signature *s, const char *name); /* not a rest; -1: none */
+
+#endif
