@@ -15,7 +15,6 @@ typedef struct target {
 
 typedef struct cutter {
     kj_arena *arena;
-    const kj_tkernel *kernel;
     const kj_deps *deps;
     kj_regions *regions;
     target *targets;
@@ -117,29 +116,22 @@ static bool is_scalar(const cutter *p, const kj_tstmt *s)
     return !(p->deps->var[v->id] & KJ_DEP_THREAD) && (!e || is_uniform(p, e));
 }
 
-/* The first loop that waits for other threads, being looked for. */
-typedef struct spin_search {
-    cutter *p;
-    const kj_tstmt *found;
-} spin_search;
-
-/* A loop that holds an operation of a warp is no such one: its threads go through it together
+/* A loop that holds an operation of a warp waits for nobody: its threads go through it together
  * anyway. */
 static bool visit_spin(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    spin_search *w = ctx;
+    const kj_tstmt **found = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    if (loop && s->mark & KJ_DEP_ATOMIC && !kj_warp_operation(s, s->next) &&
-        kj_waits(w->p->arena, w->p->kernel, s))
-        w->found = s;
-    return !w->found;
+    if (loop && s->mark & KJ_DEP_ATOMIC && !kj_warp_operation(s, s->next) && kj_waits(s))
+        *found = s;
+    return !*found;
 }
 
-static const kj_tstmt *find_spin(cutter *p, const kj_tstmt *s, const kj_tstmt *end)
+static const kj_tstmt *find_spin(const kj_tstmt *s, const kj_tstmt *end)
 {
-    spin_search w = {.p = p};
-    kj_walk(s, end, visit_spin, &w);
-    return w.found;
+    const kj_tstmt *found = NULL;
+    kj_walk(s, end, visit_spin, &found);
+    return found;
 }
 
 /* The statements [s, end) as a region; what sets uniform variables at either end of it runs once,
@@ -158,7 +150,7 @@ static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
         kj_node *n = add(p, l, KJ_N_REGION, s);
         n->end = stop;
         n->region = p->nregions++;
-        n->spin = find_spin(p, s, stop);
+        n->spin = find_spin(s, stop);
         for (const kj_tstmt *t = s; t != stop; t = t->next)
             n->exits |= escapes_one(p, t) != STAYS;
         s = stop;
@@ -444,7 +436,7 @@ static void give_homes(cutter *p, int nvars)
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps)
 {
     kj_regions *all = KJ_NEW(arena, kj_regions);
-    cutter p = {.arena = arena, .kernel = kernel, .deps = deps, .regions = all};
+    cutter p = {.arena = arena, .deps = deps, .regions = all};
     all->barrier = kernel->body->barrier;
     all->fused = !all->barrier;
     for (int i = 0; i < kernel->nroots; i++)

@@ -28,7 +28,7 @@ typedef struct kj_node {
     bool divergent; /* IF, LOOP, INLINE */
     bool exits;     /* REGION: threads leave constructs outside it */
     const kj_tstmt
-        *spin;  /* REGION: a loop in it waits for an atomic: thread after thread; or NULL */
+        *spin;  /* REGION: a loop in it waits for others: thread after thread; or NULL */
     int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation,
                    BARRIER: of its argument's; else -1 */
     struct kj_node *yes, *no;
@@ -62,7 +62,7 @@ typedef struct kj_regions {
 
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
 /* May what ends the loop be what another thread does meanwhile? (spin.c) */
-bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
+bool kj_waits(const kj_tstmt *loop);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* As text, for --emit=regions. */

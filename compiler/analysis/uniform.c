@@ -56,6 +56,15 @@ static void assign(walk *w, const kj_var *v, uint8_t dep, const frame *f)
     join(w, &w->deps->var[v->id], dep);
 }
 
+/* What decides whether a statement here runs. */
+static uint8_t around(const frame *f)
+{
+    uint8_t dep = 0;
+    for (; f; f = f->up)
+        dep |= f->dep;
+    return dep;
+}
+
 /* Threads leave for `target` (NULL: the nearest loop); every construct on the way sees them go. */
 static void leave(walk *w, const void *target, frame *f, kj_span span)
 {
@@ -89,11 +98,12 @@ static uint8_t walk_index(walk *w, const kj_tarray *a, kj_texpr *const *index, f
     return dep;
 }
 
-static uint8_t element_dep(const kj_tarray *a, uint8_t index)
+static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t index)
 {
+    uint8_t held = deps->element[a->root->id];
     if (a->root->space == KJ_SHARED)
-        return index | KJ_DEP_BLOCK;
-    return a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index;
+        return held | index | KJ_DEP_BLOCK;
+    return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
 }
 
 static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
@@ -141,7 +151,7 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         frame arm = enter(f, dep, e->u.select.test->span);
         return dep | walk_expr(w, e->u.select.yes, &arm) | walk_expr(w, e->u.select.no, &arm);
     }
-    case KJ_TE_LOAD: return element_dep(e->u.load.array, walk_operands(w, e, f));
+    case KJ_TE_LOAD: return element_dep(w->deps, e->u.load.array, walk_operands(w, e, f));
     case KJ_TE_ATOMIC:
         w->deps->atomics = true;
         walk_operands(w, e, f);
@@ -219,7 +229,8 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_ASSIGN: assign(w, s->u.assign.var, walk_expr(w, s->u.assign.value, f), f); break;
     case KJ_TS_STORE:
         walk_index(w, s->u.store.array, s->u.store.index, f);
-        walk_expr(w, s->u.store.value, f);
+        join(w, &w->deps->element[s->u.store.array->root->id],
+             (walk_expr(w, s->u.store.value, f) | around(f)) & KJ_DEP_ATOMIC);
         break;
     case KJ_TS_EXPR: walk_expr(w, s->u.expr, f); break;
     case KJ_TS_IF: {
@@ -274,6 +285,7 @@ static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag
     kj_deps *deps = KJ_NEW(arena, kj_deps);
     size_t n = (size_t)kernel->nvars + 1;
     deps->var = KJ_NEW_ARRAY(arena, uint8_t, n);
+    deps->element = KJ_NEW_ARRAY(arena, uint8_t, (size_t)kernel->nroots + 1);
     bool along_x = kernel->block[0] > 0 && kernel->block[0] % KJ_WARP == 0;
     deps->lane = along_x ? KJ_DEP_X : KJ_DEP_THREAD;
     walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n)};
@@ -314,7 +326,7 @@ uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e)
             dep |= kj_dep(deps, operands[i]);
         if (e->kind == KJ_TE_CALL)
             return call_dep(e, dep);
-        return e->kind == KJ_TE_LOAD ? element_dep(e->u.load.array, dep) : dep;
+        return e->kind == KJ_TE_LOAD ? element_dep(deps, e->u.load.array, dep) : dep;
     }
     }
 }
