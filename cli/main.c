@@ -162,7 +162,8 @@ static int dispatch(const command *c, int argc, char **argv, output *out)
     if (code == EXIT_OK && o.help) {
         code = command_help(c);
     } else if (code == EXIT_OK && o.narguments < c->min_files) {
-        complain("%s needs a FILE; 'kjit %s --help' tells more", c->name, c->name);
+        const char *what = strncmp(c->arguments, "FILE", 4) == 0 ? "a FILE" : c->arguments;
+        complain("%s needs %s; 'kjit %s --help' tells more", c->name, what, c->name);
         code = EXIT_USAGE;
     } else if (code == EXIT_OK && c->max_files >= 0 && o.narguments > c->max_files) {
         complain("'%s' is one argument too many", o.arguments[c->max_files]);

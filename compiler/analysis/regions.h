@@ -25,10 +25,9 @@ typedef struct kj_node {
     kj_node_kind kind;
     struct kj_node *next;
     const kj_tstmt *stmt, *end;
-    bool divergent; /* IF, LOOP, INLINE */
-    bool exits;     /* REGION: threads leave constructs outside it */
-    const kj_tstmt
-        *spin;  /* REGION: a loop in it waits for others: thread after thread; or NULL */
+    bool divergent;       /* IF, LOOP, INLINE */
+    bool exits;           /* REGION: threads leave constructs outside it */
+    const kj_tstmt *spin; /* REGION: a loop in it waits for others: thread after thread; or NULL */
     int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation,
                    BARRIER: of its argument's; else -1 */
     struct kj_node *yes, *no;

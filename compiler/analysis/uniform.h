@@ -27,9 +27,9 @@ enum {
 typedef struct kj_deps {
     uint8_t *var;     /* by kj_var.id */
     uint8_t *element; /* by root id: KJ_DEP_ATOMIC where one may hold what an atomic gave */
-    bool atomics; /* the kernel has some */
-    bool warps;   /* it asks for lanes or has operations of a warp: gangs are whole warps */
-    uint8_t lane; /* of laneid */
+    bool atomics;     /* the kernel has some */
+    bool warps;       /* it asks for lanes or has operations of a warp: gangs are whole warps */
+    uint8_t lane;     /* of laneid */
 } kj_deps;
 
 /* Also fills the `mark` of every loop (its trip count and exits) and tblock (its leaves). */

@@ -88,9 +88,12 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
         kj_hint(p->diag, m, "'_' stands between digits");
     else if (tail + 1 == len && kj_to_lower(text[tail]) == 'e')
         kj_hint(p->diag, m, "an exponent has digits: 1e-3");
+    else if (len - tail == 1 && kj_to_lower(text[tail]) == 'i' && tail < 40)
+        kj_hint(p->diag, m, "the imaginary unit is j: %.*sj", (int)tail, text);
     else if (len - tail > 0 && len - tail <= 3 && tail < 40)
         kj_hint(p->diag, m,
-                "numbers have no suffix: they take the type they meet, or write f32(%.*s)",
+                "numbers have no suffix: they take the type they meet, or write %s(%.*s)",
+                memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f' ? "f32" : "i64",
                 (int)tail, text);
 }
 

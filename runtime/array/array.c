@@ -230,7 +230,8 @@ kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *opti
         return status;
     kjit_context *ctx = host->ctx;
     if (host->buffer->memory != KJIT_HOST)
-        return kj_fail(ctx, KJIT_INVALID, "only plain host memory can be page-locked");
+        return kj_fail(ctx, KJIT_INVALID,
+                       "only plain host memory can be page-locked, and this is not, or is already");
     if (o->memory != KJIT_PINNED && o->memory != KJIT_MAPPED)
         return kj_fail(ctx, KJIT_INVALID, "host memory becomes pinned or mapped memory only");
     if (o->order || o->strides || o->wc)

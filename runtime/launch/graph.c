@@ -35,35 +35,34 @@ static void drop_step(step *s)
     kj_array_drop(s->src);
 }
 
-static void end(kjit_graph *g)
-{
-    for (int i = 0; i < g->n; i++)
-        drop_step(&g->steps[i]);
-    free(g->steps);
-    kj_handle_free(g);
-}
-
 static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
     kjit_graph *g = KJ_WHOLE(kjit_graph, pending, item);
     (void)why; /* the device's graph is gone whatever it says */
     g->ctx->ops->graph_free(g->ctx->dev, g->device);
-    end(g);
+    kj_handle_free(g);
     return KJIT_OK;
 }
 
-/* On any thread: what the device has waits for one that may call it. */
+/* On any thread. What the steps hold goes now; what a driver has waits for a thread that may call
+ * it. */
 static void drop(kjit_graph *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
         return;
     kjit_context *ctx = g->ctx;
-    if (g->device) {
+    bool later = g->device && !ctx->ops->host_memory;
+    if (g->device && !later)
+        ctx->ops->graph_free(ctx->dev, g->device);
+    for (int i = 0; i < g->n; i++)
+        drop_step(&g->steps[i]);
+    free(g->steps);
+    if (later) {
         g->pending.deallocate = deallocate;
         kj_pending_add(ctx, KJ_PENDING_RESOURCES, &g->pending);
         return;
     }
-    end(g);
+    kj_handle_free(g);
     kj_context_drop(ctx);
 }
 
@@ -227,7 +226,7 @@ typedef struct graph_work {
 } graph_work;
 
 /* The device's step of that number, which is a launch. */
-static const kj_dispatch *packet_at(const kjit_graph *g, int number)
+static const kj_dispatch *dispatch_at(const kjit_graph *g, int number)
 {
     const step *s = g->steps;
     while (!takes_part(s) || number-- > 0)
@@ -240,7 +239,7 @@ static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *f
     graph_work *w = (graph_work *)work;
     kj_trace_end(work->times, status);
     if (status == KJIT_FAULT) {
-        const kj_dispatch *p = packet_at(w->graph, work->step);
+        const kj_dispatch *p = dispatch_at(w->graph, work->step);
         kj_stream_failed(w->stream, status, kj_fault_text(p->mod, p->variant->kernel, fault));
     } else {
         kj_stream_ended(w->stream, work, status);

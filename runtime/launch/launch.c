@@ -4,8 +4,6 @@
 
 #include "launch/launch.h"
 
-/* ---- What launch-time expressions may ask ---- */
-
 /* ---- Getting ready ---- */
 
 kjit_status kj_launch_find(kj_binding *b, kj_variant **out)

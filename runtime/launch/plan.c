@@ -63,7 +63,7 @@ static bool is_constant(const kj_binding *b, const kj_variant *variant)
 }
 
 /* *out is NULL where a dispatch is not all that is needed. */
-static kjit_status make_packet(kj_binding *b, kj_dispatch **out)
+static kjit_status make_dispatch(kj_binding *b, kj_dispatch **out)
 {
     kj_ready ready;
     *out = NULL;
@@ -101,7 +101,7 @@ kjit_status kj_prepared_new(kj_binding *b, kj_prepared **out)
     memcpy(p->block, b->block, sizeof p->block);
     kjit_status status = own_all(p, b);
     if (status == KJIT_OK)
-        status = make_packet(b, &p->dispatch);
+        status = make_dispatch(b, &p->dispatch);
     if (status == KJIT_OK)
         *out = p;
     else
@@ -215,7 +215,7 @@ static kjit_status replace(kj_prepared *p, kj_binding *b, int param)
     kjit_status status = own(p->kernel->mod->ctx, b->args[param], &mine);
     if (status != KJIT_OK)
         return status;
-    status = make_packet(b, &dispatch);
+    status = make_dispatch(b, &dispatch);
     if (status != KJIT_OK) {
         disown(&mine);
         return status;

@@ -7,7 +7,7 @@
 
 #include "run/lazy/lazy.h"
 
-/* ---- expr.c, operator.c, math.c, convert.c: expressions ---- */
+/* ---- expr.c, operator.c, convert.c: expressions ---- */
 
 bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out);
 /* The same, but an array may come as what is still to compute: KJ_R_LAZY. */

@@ -1,4 +1,4 @@
-/* Atomics of a gang, and other things its threads do one after the other.
+/* Atomics of a gang.
  *
  * Where a block's threads run one at a time, an atomic on shared memory is a plain update. Updates of one
  * place whose results nobody asks for are combined first, and done once; sums of floats in the order of
@@ -7,8 +7,6 @@
 
 #include <math.h>
 #include <string.h>
-
-/* ---- One thread after another ---- */
 
 /* ---- Atomics ---- */
 

@@ -37,8 +37,12 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
     if (i < 0) {
         kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NEGATIVE_INDEX,
                                       "a negative index is outside the array");
-        kj_hint(s->diag, m, "counted from the end: %s.shape[%d] - %lld", a->name, axis,
-                -(long long)i);
+        if (a->root == a && a->name)
+            kj_hint(s->diag, m, "counted from the end: %s.shape[%d] - %lld", a->name, axis,
+                    -(long long)i);
+        else
+            kj_hint(s->diag, m, "counted from the end it is the axis's extent less %lld",
+                    -(long long)i);
         return false;
     }
     const kj_texpr *extent = a->shape[axis];

@@ -57,6 +57,8 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 
 /* ---- call.c ---- */
 
+/* No argument of the call has a name; else says so. */
+bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 bool kj_checked_alone(const kj_sema *s);
 /* Walks a function's body once with made-up arguments; generics as given. */

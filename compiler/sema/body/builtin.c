@@ -94,13 +94,8 @@ static kj_operand refuse_call(kj_sema *s, const kj_expr *e, const char *text, co
 
 static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
-    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
-        if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
-                          "'%s' takes its arguments by place, without names", kj_builtins[id].name);
-            return kj_no_value(e->span);
-        }
-    }
+    if (!kj_no_keywords(s, e, kj_builtins[id].name))
+        return kj_no_value(e->span);
     switch (id) {
     case KJ_BI_GRID:
     case KJ_BI_GRIDSIZE: return grid_call(s, e, id == KJ_BI_GRIDSIZE);
@@ -140,6 +135,8 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
         kj_arity_error(s, e, kj_type_name(to), "(x)", 1, 1);
         return kj_no_value(e->span);
     }
+    if (!kj_no_keywords(s, e, kj_type_name(to)))
+        return kj_no_value(e->span);
     kj_operand v = kj_expr_value(s, arg, to);
     if (v.kind == KJ_V_LITERAL)
         return kj_scalar(kj_te_const(s, kj_fold_convert(v.u.literal, to), e->span));
@@ -164,13 +161,8 @@ static kj_operand construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of
 {
     int n = kj_count(e->u.call.args);
     kj_operand v[KJ_MAX_PARTS];
-    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
-        if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
-                          "'%s' takes its arguments by place, without names", of->name);
-            return kj_no_value(e->span);
-        }
-    }
+    if (!kj_no_keywords(s, e, of->name))
+        return kj_no_value(e->span);
     kj_expr_list(s, e->u.call.args, v, n < KJ_MAX_PARTS ? n : KJ_MAX_PARTS);
     return of->kind == KJ_COMPLEX ? kj_construct_complex(s, e, of, v, n)
                                   : kj_construct_vector(s, e, of, v, n);

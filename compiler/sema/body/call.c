@@ -11,6 +11,7 @@ enum { CALL_NODES = 8 }; /* what an empty call counts, for the limit on a kernel
 
 typedef struct instance {
     const kj_item *item;
+    const kj_expr *call; /* NULL: none yet */
     kj_dtype *generics;
     const kj_param_decl **from; /* the parameter that decided a generic */
     bool *exact;                /* it did so as an array's element type */
@@ -105,10 +106,12 @@ static bool learn(kj_sema *s, instance *in, given what, bool arrays)
         in->generics[g] = kj_common_type(own, old);
         return true;
     }
-    kj_message *m = kj_sema_error(
-        s, v->span, KJ_RULE_GENERIC_CONFLICT, "%s is %s by '%s' and %s by '%s'", what.type->name,
-        kj_sema_type_name(s, old), in->from[g]->name, kj_sema_type_name(s, own), what.p->name);
-    if (!arrays)
+    bool part = what.type != what.p->type; /* a tuple's may stand elsewhere */
+    kj_message *m =
+        kj_sema_error(s, part ? in->call->span : v->span, KJ_RULE_GENERIC_CONFLICT,
+                      "%s is %s by '%s' and %s by '%s'", what.type->name, kj_sema_type_name(s, old),
+                      in->from[g]->name, kj_sema_type_name(s, own), what.p->name);
+    if (!arrays && !part)
         kj_hint(s->diag, m, "write %s(%s)", kj_sema_type_name(s, old),
                 kj_source_text(s, v->span, "..."));
     return false;
@@ -169,6 +172,7 @@ static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
 
 static bool infer(kj_sema *s, instance *in, const kj_operand *v, const kj_expr *e)
 {
+    in->call = e;
     if (!learn_all(s, in, v, true, learn) || !learn_all(s, in, v, false, learn))
         return false;
     learn_all(s, in, v, false, learn_literal);
@@ -400,7 +404,7 @@ static bool recursive(kj_sema *s, const kj_item *item, const kj_expr *e)
     return true;
 }
 
-static bool no_keywords(kj_sema *s, const kj_expr *e, const char *name)
+bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
@@ -499,7 +503,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
     int n = kj_count(e->u.call.args);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
     kj_spend(s, CALL_NODES);
-    if (recursive(s, fn->item, e) || !no_keywords(s, e, fn->name))
+    if (recursive(s, fn->item, e) || !kj_no_keywords(s, e, fn->name))
         return kj_no_value(e->span);
     const char *naming = s->naming;
     s->naming = NULL;

@@ -378,6 +378,11 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
         kj_coerce(s, v, type, what);
         return false;
     }
+    if (v.kind == KJ_V_TUPLE && !v.u.tuple.of) {
+        kj_sema_error(s, e->span, KJ_RULE_TYPE_MISMATCH, "%s is one value, not %s", what,
+                      kj_describe(s, &v));
+        return false;
+    }
     if (extra || !kj_is_constant(&v)) {
         kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT,
                                       "%s must be known at compile time", what);

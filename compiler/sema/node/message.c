@@ -69,6 +69,19 @@ const char *kj_literal_text(kj_sema *s, kj_value v)
                                 : kj_arena_printf(a, "%llu", (unsigned long long)v.u);
 }
 
+const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise)
+{
+    const char *text = kj_source_text(s, span, otherwise);
+    int depth = 0;
+    bool whole = true; /* nothing but names, numbers, dots and what stands in brackets */
+    for (const char *c = text; *c && text != otherwise; c++) {
+        depth += *c == '(' || *c == '[';
+        whole = whole && (depth > 0 || kj_is_word(*c) || *c == '.');
+        depth -= *c == ')' || *c == ']';
+    }
+    return whole ? text : kj_arena_printf(s->diag->arena, "(%s)", text);
+}
+
 const char *kj_describe(kj_sema *s, const kj_operand *v)
 {
     switch (v->kind) {

@@ -187,6 +187,8 @@ kj_message *kj_sema_error(kj_sema *s, kj_span at, kj_rule rule, const char *form
 kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
 /* A short piece of source, or otherwise. */
 const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
+/* The same as an operand: in parentheses if it is more than a name, number, call or element. */
+const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise);
 const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
 

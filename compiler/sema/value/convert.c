@@ -67,7 +67,7 @@ static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *w
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   kj_type_name(to), kj_type_name(from));
     if (to == KJ_BOOL)
-        kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v->span, "..."));
+        kj_hint(s->diag, m, "write %s != 0", kj_operand_text(s, v->span, "..."));
     else
         kj_hint(s->diag, m, "write %s", conversion(s, to, v->span));
 }
@@ -164,7 +164,7 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
     if (v.kind == KJ_V_LITERAL)
         kj_hint(s->diag, m, "write true or false");
     else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
-        kj_hint(s->diag, m, "write %s != 0", kj_source_text(s, v.span, "..."));
+        kj_hint(s->diag, m, "write %s != 0", kj_operand_text(s, v.span, "..."));
     else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
         kj_hint(s->diag, m, "write all(%s), or any(...)", kj_source_text(s, v.span, "..."));
     return NULL;
@@ -190,8 +190,8 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
     bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
     if (b->sink.barrier && !b->dead) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_BARRIER,
-                                      "syncthreads() is reached only under a condition here");
-        kj_hint(s->diag, m, "call the function before, as in: let v = f(x)");
+                                      "a barrier is reached only under a condition here");
+        kj_hint(s->diag, m, "let it stand before, as in: let v = f(x)");
         v = kj_no_value(span);
     } else if (wrap) {
         v = kj_settle(s, v);

@@ -101,9 +101,9 @@ static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_spa
 {
     kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                   "'/' divides floats, and both sides are integers");
-    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s.0 / %s",
-            kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"),
-            kj_source_text(s, a.span, "a"), kj_source_text(s, b.span, "b"));
+    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or f32(%s) / %s",
+            kj_operand_text(s, a.span, "a"), kj_operand_text(s, b.span, "b"),
+            kj_source_text(s, a.span, "a"), kj_operand_text(s, b.span, "b"));
     return kj_no_value(span);
 }
 

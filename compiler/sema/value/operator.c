@@ -159,7 +159,7 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                       "'/' divides floats, and both sides are integers");
         kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s",
-                kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
+                kj_source_text(s, v[0].span, "a"), kj_operand_text(s, v[1].span, "b"));
         return kj_no_value(span);
     }
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
@@ -216,7 +216,7 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
             kj_sema_error(s, span, KJ_RULE_INTEGER_POWER,
                           "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
         kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two",
-                kj_source_text(s, v[0].span, "a"), kj_source_text(s, v[1].span, "b"));
+                kj_source_text(s, v[0].span, "a"), kj_operand_text(s, v[1].span, "b"));
         return kj_no_value(span);
     }
     return kj_scalar(kj_te_call(s, KJ_BI_POW, args, 2, args[0]->type, span));
@@ -329,7 +329,7 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     if (op == KJ_OP_INVERT && is_bool(&a)) {
         kj_message *m =
             kj_sema_error(s, span, KJ_RULE_NOT_A_NUMBER, "'~' works on integers, not on bool");
-        kj_hint(s->diag, m, "write not %s", kj_source_text(s, a.span, "x"));
+        kj_hint(s->diag, m, "write not %s", kj_operand_text(s, a.span, "x"));
         return kj_no_value(span);
     }
     if (kj_no_number(s, &a, op == KJ_OP_NEG ? "'-'" : "'~'"))
