@@ -78,9 +78,9 @@ static kjit_status find_device(const char *name, const kj_device_ops **ops, int 
                               name);
     }
     int count = (*ops)->count();
-    if (count == 0 && (*ops)->absent)
+    if (count == 0 && (*ops)->driver)
         return kj_because(why, KJIT_NO_DEVICE, "there is no device '%.64s': %s", name,
-                          (*ops)->absent());
+                          (*ops)->driver->absent());
     if (number >= count)
         return kj_because(why, KJIT_NO_DEVICE,
                           "there is no device '%.64s': the devices of this kind are %d", name,
@@ -239,8 +239,8 @@ const char *kjit_device_absent(const char *kind)
 {
     const kj_device_ops *ops;
     for (int i = 0; kind && (ops = kj_device_kind(i)); i++) {
-        if (strcmp(ops->kind, kind) == 0 && ops->absent && ops->count() == 0)
-            return ops->absent();
+        if (strcmp(ops->kind, kind) == 0 && ops->driver && ops->count() == 0)
+            return ops->driver->absent();
     }
     return NULL;
 }

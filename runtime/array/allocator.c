@@ -13,15 +13,15 @@ static bool in_pairs(const kjit_allocator *a)
 /* Its functions find the device's context to be the thread's. */
 static kjit_status enter(kjit_context *ctx, kj_failure *why)
 {
-    return ctx->ops->enter ? ctx->ops->enter(ctx->dev, why) : KJIT_OK;
+    return ctx->ops->driver ? ctx->ops->driver->enter(ctx->dev, why) : KJIT_OK;
 }
 
 /* The end of a call that began with `enter`, and the sentence when it failed. */
 static kjit_status leave(kjit_context *ctx, kjit_status status, const char *function,
                          kj_failure *why)
 {
-    if (ctx->ops->leave)
-        ctx->ops->leave(ctx->dev);
+    if (ctx->ops->driver)
+        ctx->ops->driver->leave(ctx->dev);
     if (status == KJIT_OK)
         return status;
     return kj_because(why, status, "the allocator's %s failed: %s", function,
@@ -131,12 +131,17 @@ kjit_status kj_chunk_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why)
     return status;
 }
 
+static kjit_status no_kinds(kj_failure *why)
+{
+    return kj_because(why, KJIT_NO_DEVICE, "the device has no memory but its own");
+}
+
 kjit_status kj_chunk_pin(kjit_context *ctx, kj_chunk *chunk, kj_failure *why)
 {
     const kjit_allocator *a = &ctx->allocator;
     void *device = NULL;
     if (!a->mempin)
-        return ctx->ops->pin(ctx->dev, chunk, why);
+        return ctx->ops->memory ? ctx->ops->memory->pin(ctx->dev, chunk, why) : no_kinds(why);
     kjit_status status = enter(ctx, why);
     if (status != KJIT_OK)
         return status;
@@ -178,7 +183,8 @@ kjit_status kj_chunk_share(kjit_context *ctx, const kj_chunk *chunk, unsigned ch
     const kjit_allocator *a = &ctx->allocator;
     *offset = 0;
     if (source_of(ctx, chunk) != ALLOCATOR)
-        return ctx->ops->share(ctx->dev, chunk, handle, why);
+        return ctx->ops->memory ? ctx->ops->memory->share(ctx->dev, chunk, handle, why)
+                                : no_kinds(why);
     if (!a->get_ipc_handle)
         return kj_because(why, KJIT_INVALID, "the allocator has no get_ipc_handle");
     kjit_status status = enter(ctx, why);
@@ -225,7 +231,7 @@ kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out)
     if (!out)
         return kj_no_out(ctx);
     *out = (kjit_memory_info){0};
-    status = ctx->ops->memory(ctx->dev, out, &why);
+    status = ctx->ops->memory_info(ctx->dev, out, &why);
     if (status == KJIT_OK)
         status = kj_allocator_memory(ctx, out, &why);
     if (status != KJIT_OK)

@@ -69,8 +69,9 @@ void kj_make_room(kjit_context *ctx)
     ctx->ops->wait(ctx->dev, NULL); /* queued work lets go of what it holds */
     kj_recycler_empty(ctx);
     kj_pending_flush(ctx);
-    if (ctx->ops->trim)
-        ctx->ops->trim(ctx->dev, 0, &why); /* if it cannot, the next attempt tells */
+    const kj_memory_ops *memory = ctx->ops->memory;
+    if (memory && memory->trim)
+        memory->trim(ctx->dev, 0, &why); /* if it cannot, the next attempt tells */
 }
 
 static kjit_status alloc_memory(kjit_context *ctx, kj_chunk *chunk)
@@ -224,9 +225,10 @@ kjit_status kj_buffer_wrap(kjit_context *ctx, const kj_chunk *chunk, kj_buffer *
     kj_failure why;
     kj_chunk own = *chunk;
     own.device = (uintptr_t)own.data;
+    const kj_memory_ops *memory = ctx->ops->memory;
     kjit_status status = KJIT_OK;
-    if (own.memory > KJIT_DEVICE && own.size > 0 && ctx->ops->reach)
-        status = ctx->ops->reach(ctx->dev, &own, &why);
+    if (own.memory > KJIT_DEVICE && own.size > 0 && memory && memory->reach)
+        status = memory->reach(ctx->dev, &own, &why);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
     *out = new_buffer(ctx, &own, false);

@@ -7,6 +7,12 @@
 
 #include "array/array.h"
 
+static kj_reach reach_of(kjit_context *ctx, kjit_context *other)
+{
+    bool alike = ctx->ops == other->ops && ctx->ops->peer;
+    return alike ? ctx->ops->peer(ctx->dev, other->dev) : KJ_APART;
+}
+
 kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *can)
 {
     kjit_status status = kj_enter_context(ctx);
@@ -18,7 +24,7 @@ kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *ca
         return kj_fail(ctx, KJIT_INVALID, "can is NULL");
     if (kj_forked(other))
         return kj_fail(ctx, KJIT_NO_DEVICE, "the other context was made before a fork");
-    *can = ctx->ops == other->ops && ctx->ops->peer(ctx->dev, other->dev) != KJ_APART;
+    *can = reach_of(ctx, other) != KJ_APART;
     return KJIT_OK;
 }
 
@@ -96,7 +102,7 @@ static bool direct(kj_transfer *t, kjit_context *ctx, const kjit_array *dst, con
         *(to_other ? &t->dst_memory : &t->src_memory) = KJIT_HOST;
         return true;
     }
-    if (theirs->buffer->memory == KJIT_MANAGED || ctx->ops->peer(ctx->dev, other->dev) == KJ_SAME)
+    if (theirs->buffer->memory == KJIT_MANAGED || reach_of(ctx, other) == KJ_SAME)
         return true;
     *(to_other ? &t->dst_device : &t->src_device) = other->dev;
     return ours->buffer->memory == KJIT_DEVICE && kj_transfer_is_row(t, &bytes);

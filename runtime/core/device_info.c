@@ -20,7 +20,8 @@ kjit_status kjit_device_attribute(kjit_context *ctx, kjit_attribute attribute, i
     if (row >= sizeof attributes / sizeof *attributes || !attributes[row].name)
         return kj_fail(ctx, KJIT_INVALID, "%d is no attribute of a device", (int)attribute);
     kj_failure why = {0};
-    status = ctx->ops->attribute(ctx->dev, attribute, out, &why);
+    status =
+        ctx->ops->attribute ? ctx->ops->attribute(ctx->dev, attribute, out, &why) : KJIT_NO_DEVICE;
     if (status == KJIT_NO_DEVICE && !why.text[0])
         return kj_fail(ctx, status, "a device of kind '%s' has no %s (%s)", ctx->ops->kind,
                        attributes[row].name, attributes[row].text);

@@ -270,7 +270,8 @@ kjit_status kjit_memory_trim(kjit_context *ctx, uint64_t keep)
     if (status != KJIT_OK)
         return status;
     kj_pending_check(ctx);
-    if (ctx->ops->trim)
-        status = ctx->ops->trim(ctx->dev, keep < SIZE_MAX ? (size_t)keep : SIZE_MAX, &why);
+    const kj_memory_ops *memory = ctx->ops->memory;
+    if (memory && memory->trim)
+        status = memory->trim(ctx->dev, keep < SIZE_MAX ? (size_t)keep : SIZE_MAX, &why);
     return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }

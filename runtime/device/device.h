@@ -128,6 +128,81 @@ typedef struct kj_graph_step {
 /* Bytes of stack that a driver may take when it is opened or loads code. */
 enum { KJ_DRIVER_STACK = 1 << 20 };
 
+/* What a device does not have is NULL: the whole group, or what is said to be NULL in it. */
+
+/* Points in queues: others wait for them, and times are told by them. */
+typedef struct kj_mark_ops {
+    /* timing: `elapsed` may be asked. */
+    kjit_status (*create)(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);
+    kjit_status (*free)(kj_mark *mark, kj_failure *why);
+    kjit_status (*record)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
+    void (*wait)(kj_mark *mark);    /* until its last record so far has been reached */
+    bool (*reached)(kj_mark *mark); /* or was there none? */
+    /* Later work of the queue waits for the mark's last record so far. */
+    kjit_status (*join)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
+    /* False unless both were recorded and reached. */
+    bool (*elapsed)(kj_mark *from, kj_mark *to, double *ms);
+} kj_mark_ops;
+
+/* Memory besides the device's own. */
+typedef struct kj_memory_ops {
+    /* Page-locks the chunk's data as memory of its kind and sets its device; release ends it. */
+    kjit_status (*pin)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+    /* What tells another process's `alloc` of KJ_OPENED memory where this KJ_SHAREABLE memory is.
+     * That gives KJIT_INVALID for a handle that is none, and where the memory is gone. */
+    kjit_status (*share)(kj_device *dev, const kj_chunk *chunk,
+                         unsigned char handle[KJ_SHARE_HANDLE], kj_failure *why);
+    /* The chunk's device, of data that somebody else has made so. NULL with host_memory. */
+    kjit_status (*reach)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
+    /* Memory that it keeps without using it, beyond `keep` bytes, goes back to the system. NULL
+     * where it keeps none. */
+    kjit_status (*trim)(kj_device *dev, size_t keep, kj_failure *why);
+} kj_memory_ops;
+
+/* Steps in a row as one piece of work. Without it they are queued one by one. */
+typedef struct kj_graph_ops {
+    /* *out is NULL when it cannot be done with these steps. The calls, their values and what the
+     * steps work on live as long as the graph is launched. It may be launched by several threads;
+     * with host_memory in queues alone. */
+    kjit_status (*create)(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,
+                          kj_failure *why);
+    kjit_status (*launch)(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,
+                          kj_failure *why);
+    void (*free)(kj_device *dev, kj_graph *graph); /* its launches have ended */
+} kj_graph_ops;
+
+/* Code for another machine than the host. */
+typedef struct kj_code_ops {
+    /* Says what code for this device is compiled for: sets arch and ptx_version. The strings live as
+     * long as the device. */
+    void (*target)(const kj_device *dev, kj_compile_options *options);
+    /* Fills the code's variable of that name (KJ_FILLED_SYMBOL); no work is under way. */
+    kjit_status (*fill)(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
+                        size_t size, kj_failure *why);
+    /* Machine code of PTX text, for free(); and what loaded code takes of the device for a block of
+     * that many threads and bytes of shared memory (0: those in the code). */
+    kjit_status (*assemble)(kj_device *dev, const char *ptx, void **out, size_t *size,
+                            kj_failure *why);
+    kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, size_t shared,
+                           kjit_kernel_info *out, kj_failure *why);
+} kj_code_ops;
+
+/* A driver between, which other code of the process uses too. */
+typedef struct kj_driver_ops {
+    /* Why there are no devices: a sentence without a full stop ("no NVIDIA driver is installed
+     * (libcuda.so.1 was not found)"). */
+    const char *(*absent)(void);
+    /* Why every call fails with KJIT_LOST from now on; NULL while the device works. */
+    const char *(*lost)(const kj_device *dev);
+    /* Makes the device's context the thread's until `leave`. */
+    kjit_status (*enter)(kj_device *dev, kj_failure *why);
+    void (*leave)(kj_device *dev);
+    void *(*queue_handle)(kj_queue *queue); /* the driver's stream */
+    /* May work be put into the queue now, and its end be asked for? Not while other code makes
+     * something else of what is put there. */
+    kjit_status (*usable)(kj_queue *queue, kj_failure *why);
+} kj_driver_ops;
+
 typedef struct kj_device_ops {
     const char *kind; /* "cpu": the name users give */
     bool host_memory;
@@ -136,26 +211,12 @@ typedef struct kj_device_ops {
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
     int32_t dlpack[KJIT_MANAGED + 1]; /* DLPack's device type for each kjit_memory */
 
-    /* Devices of this kind on this machine; and why there are none: a sentence without a full stop
-     * ("no NVIDIA driver is installed (libcuda.so.1 was not found)"). `absent` may be NULL. */
-    int (*count)(void);
-    const char *(*absent)(void);
+    int (*count)(void); /* devices of this kind on this machine */
     /* What a device is like; `dev` may be NULL when it isn't open. */
     void (*describe)(const kj_device *dev, int ordinal, kjit_device_info *out);
-    /* KJIT_NO_DEVICE where it has no such thing, and nothing in *why. */
-    kjit_status (*attribute)(kj_device *dev, kjit_attribute attribute, int64_t *out,
-                             kj_failure *why);
     /* workers: of kjit_context_options. */
     kjit_status (*open)(int ordinal, int workers, kj_device **out, kj_failure *why);
     void (*close)(kj_device *dev); /* all work has ended, all that was made is freed */
-    /* Why every call fails with KJIT_LOST from now on; NULL while the device works. May be NULL. */
-    const char *(*lost)(const kj_device *dev);
-
-    kj_reach (*peer)(kj_device *dev, const kj_device *other);
-
-    /* Makes the device's context the thread's until `leave`. Both NULL where there is none. */
-    kjit_status (*enter)(kj_device *dev, kj_failure *why);
-    void (*leave)(kj_device *dev);
 
     /* What gives something back has done so when it fails, as far as it could be done. On a device
      * that was lost it does nothing, and does not fail. */
@@ -164,66 +225,28 @@ typedef struct kj_device_ops {
      * bytes on a device without host_memory. */
     kjit_status (*alloc)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
     kjit_status (*release)(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
-    /* Page-locks the chunk's data as memory of its kind and sets its device; release ends it. */
-    kjit_status (*pin)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
-    /* What tells another process's `alloc` of KJ_OPENED memory where this KJ_SHAREABLE memory is.
-     * That gives KJIT_INVALID for a handle that is none, and where the memory is gone. */
-    kjit_status (*share)(kj_device *dev, const kj_chunk *chunk,
-                         unsigned char handle[KJ_SHARE_HANDLE], kj_failure *why);
-    /* The chunk's device, of data that somebody else has made so. */
-    kjit_status (*reach)(kj_device *dev, kj_chunk *chunk, kj_failure *why);
-    /* Memory that it keeps without using it, beyond `keep` bytes, goes back to the system. NULL
-     * where it keeps none. */
-    kjit_status (*trim)(kj_device *dev, size_t keep, kj_failure *why);
     /* What is free, in all, and of its pool. */
-    kjit_status (*memory)(kj_device *dev, kjit_memory_info *out, kj_failure *why);
+    kjit_status (*memory_info)(kj_device *dev, kjit_memory_info *out, kj_failure *why);
     /* The transfer is copied; `work` may be NULL without a queue. */
     kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
                         kj_failure *why);
 
-    /* Says what code for this device is compiled for: sets arch and ptx_version. NULL: the host.
-     * The strings live as long as the device. */
-    void (*target)(const kj_device *dev, kj_compile_options *options);
     /* The compiler's log, if there is one, is the failure's text. */
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
     kjit_status (*unload)(kj_device *dev, kj_exec *exec, kj_failure *why);
-    /* Fills the code's variable of that name (KJ_FILLED_SYMBOL); no work is under way. NULL with
-     * host_memory. */
-    kjit_status (*fill)(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
-                        size_t size, kj_failure *why);
-    /* Machine code of PTX text, for free(); and what loaded code takes of the device for a block of
-     * that many threads and bytes of shared memory (0: those in the code). Both NULL where there is
-     * no such thing. */
-    kjit_status (*assemble)(kj_device *dev, const char *ptx, void **out, size_t *size,
-                            kj_failure *why);
-    kjit_status (*inspect)(kj_device *dev, const kj_exec *exec, int threads, size_t shared,
-                           kjit_kernel_info *out, kj_failure *why);
-    /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel
-     * with grid_sync() may have. */
-    kjit_status (*resident)(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
-                            int64_t *out, kj_failure *why);
     /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to
      * work->done. */
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
-
-    /* Steps in a row as one piece of work, prepared once. *out is NULL when it cannot be done with
-     * these steps. The calls, their values and what the steps work on live as long as the graph. It
-     * may be launched by several threads; with host_memory in queues alone. */
-    kjit_status (*graph_create)(kj_device *dev, const kj_graph_step *steps, int n, kj_graph **out,
-                                kj_failure *why);
-    kjit_status (*graph_launch)(kj_device *dev, kj_queue *queue, kj_graph *graph, kj_work *work,
-                                kj_failure *why);
-    void (*graph_free)(kj_device *dev, kj_graph *graph); /* its launches have ended */
+    /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel
+     * with grid_sync() may have. */
+    kjit_status (*resident)(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,
+                            int64_t *out, kj_failure *why);
 
     /* handle: the stream of KJ_QUEUE_EXTERNAL. */
     kjit_status (*queue_create)(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
                                 kj_failure *why);
     kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */
-    void *(*queue_handle)(kj_queue *queue); /* the driver's stream; NULL with host_memory */
-    /* May work be put into the queue now, and its end be asked for? Not while other code makes
-     * something else of what is put there. NULL where that cannot be. */
-    kjit_status (*usable)(kj_queue *queue, kj_failure *why);
     void (*wait)(kj_device *dev,
                  kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
     bool (*idle)(kj_queue *queue);
@@ -231,17 +254,18 @@ typedef struct kj_device_ops {
      * lost it may be left out. */
     kjit_status (*call)(kj_device *dev, kj_queue *queue, void (*run)(kj_work *work), kj_work *work,
                         kj_failure *why);
+    const kj_mark_ops *marks;
 
-    /* timing: mark_elapsed may be asked. */
-    kjit_status (*mark_create)(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);
-    kjit_status (*mark_free)(kj_mark *mark, kj_failure *why);
-    kjit_status (*mark_record)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
-    void (*mark_wait)(kj_mark *mark);    /* until its last record so far has been reached */
-    bool (*mark_reached)(kj_mark *mark); /* or was there none? */
-    /* Later work of the queue waits for the mark's last record so far. */
-    kjit_status (*mark_join)(kj_device *dev, kj_mark *mark, kj_queue *queue, kj_failure *why);
-    /* False unless both were recorded and reached. */
-    bool (*mark_elapsed)(kj_mark *from, kj_mark *to, double *ms);
+    /* ---- What a device may leave out ---- */
+
+    /* KJIT_NO_DEVICE where it has no such thing, and nothing in *why. */
+    kjit_status (*attribute)(kj_device *dev, kjit_attribute attribute, int64_t *out,
+                             kj_failure *why);
+    kj_reach (*peer)(kj_device *dev, const kj_device *other);
+    const kj_memory_ops *memory;
+    const kj_graph_ops *graphs;
+    const kj_code_ops *code;
+    const kj_driver_ops *driver;
 } kj_device_ops;
 
 /* The devices of this build, the preferred first; NULL past the last (devices.c). */

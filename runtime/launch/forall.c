@@ -30,8 +30,8 @@ static double occupancy(kj_binding *b, const kj_variant *variant)
     kj_failure why;
     size_t scratch;
     bool known = kj_launch_scratch(b, variant, &scratch) == KJIT_OK &&
-                 ops->inspect(b->kernel->mod->ctx->dev, variant->exec, (int)b->block[0], scratch,
-                              &info, &why) == KJIT_OK;
+                 ops->code->inspect(b->kernel->mod->ctx->dev, variant->exec, (int)b->block[0],
+                                    scratch, &info, &why) == KJIT_OK;
     return known ? info.occupancy : 0;
 }
 
@@ -79,7 +79,7 @@ static kjit_status bind_best(kj_binding *b, int64_t n, const kjit_arg *args, int
 {
     const kj_kernel *k = b->kernel;
     kjit_status status = bind_for_all(b, n, usual_block(k, n), args, nargs);
-    bool choice = status == KJIT_OK && n > 0 && k->mod->ctx->ops->inspect;
+    bool choice = status == KJIT_OK && n > 0 && k->mod->ctx->ops->code;
     return choice ? bind_chosen(b, n, args, nargs) : status;
 }
 
@@ -168,7 +168,7 @@ static kjit_status inspect(kj_binding *b, kjit_kernel_info *out)
     kjit_context *ctx = b->kernel->mod->ctx;
     kj_ready ready = {0};
     kj_failure why;
-    if (!ctx->ops->inspect)
+    if (!ctx->ops->code)
         return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
     kjit_status status = kj_launch_find(b, &ready.variant);
     if (status == KJIT_OK)
@@ -176,8 +176,8 @@ static kjit_status inspect(kj_binding *b, kjit_kernel_info *out)
     if (status != KJIT_OK)
         return status;
     int64_t threads = b->block[0] * b->block[1] * b->block[2];
-    status =
-        ctx->ops->inspect(ctx->dev, ready.variant->exec, (int)threads, ready.scratch, out, &why);
+    status = ctx->ops->code->inspect(ctx->dev, ready.variant->exec, (int)threads, ready.scratch,
+                                     out, &why);
     return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }
 

@@ -39,7 +39,7 @@ static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
     kjit_graph *g = KJ_WHOLE(kjit_graph, pending, item);
     (void)why; /* the device's graph is gone whatever it says */
-    g->ctx->ops->graph_free(g->ctx->dev, g->device);
+    g->ctx->ops->graphs->free(g->ctx->dev, g->device);
     kj_handle_free(g);
     return KJIT_OK;
 }
@@ -53,7 +53,7 @@ static void drop(kjit_graph *g)
     kjit_context *ctx = g->ctx;
     bool later = g->device && !ctx->ops->host_memory;
     if (g->device && !later)
-        ctx->ops->graph_free(ctx->dev, g->device);
+        ctx->ops->graphs->free(ctx->dev, g->device);
     for (int i = 0; i < g->n; i++)
         drop_step(&g->steps[i]);
     free(g->steps);
@@ -196,8 +196,8 @@ static void unite(kjit_graph *g)
             steps[n++] = s->launch ? (kj_graph_step){.launch = &s->launch->dispatch->call}
                                    : (kj_graph_step){.copy = &s->transfer};
     }
-    if (together && n > 0 &&
-        ctx->ops->graph_create(ctx->dev, steps, n, &g->device, &why) != KJIT_OK)
+    if (together && n > 0 && ctx->ops->graphs &&
+        ctx->ops->graphs->create(ctx->dev, steps, n, &g->device, &why) != KJIT_OK)
         g->device = NULL;
     free(steps);
 }
@@ -265,8 +265,8 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
     kj_times *times = kj_trace_whole(ctx, KJIT_TRACE_GRAPH, "graph", stream);
     if (w)
         w->work.times = times;
-    status =
-        ctx->ops->graph_launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL, &why);
+    status = ctx->ops->graphs->launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL,
+                                      &why);
     if (status != KJIT_OK || !w)
         kj_trace_end(times, status);
     if (!stream)

@@ -167,8 +167,8 @@ static void put_origin(void *data)
     listing *l = data;
     kjit_context *ctx = l->mod->ctx;
     kj_compile_options options = l->mod->options;
-    if (ctx->ops->target)
-        ctx->ops->target(ctx->dev, &options);
+    if (ctx->ops->code)
+        ctx->ops->code->target(ctx->dev, &options);
     kj_cache_origin(&l->origin, &options, &l->arena);
 }
 

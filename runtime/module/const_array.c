@@ -97,8 +97,8 @@ static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_const_array_i
     if (symbol.failed)
         return kj_no_memory(ctx);
     ctx->ops->wait(ctx->dev, NULL); /* what reads the old elements */
-    kjit_status status = ctx->ops->fill(ctx->dev, v->exec, symbol.data, f->array->data,
-                                        (size_t)(f->array->size * a->elem_size), &why);
+    kjit_status status = ctx->ops->code->fill(ctx->dev, v->exec, symbol.data, f->array->data,
+                                              (size_t)(f->array->size * a->elem_size), &why);
     kj_text_free(&symbol);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
@@ -115,7 +115,7 @@ kjit_status kj_const_arrays_ready(kjit_module *mod, kj_variant *variant)
         const kj_const_array_info *a = k->filled[i];
         if (!mod->filled[a->index].array)
             status = kj_fail_unfilled(mod, a, k->name);
-        else if (mod->ctx->ops->fill)
+        else if (mod->ctx->ops->code)
             status = bring(mod, variant, a);
     }
     pthread_mutex_unlock(&mod->fill_lock);

@@ -169,8 +169,8 @@ static kjit_status set_target(emission *e)
     e->options = e->mod->options;
     if (e->mod->arch)
         e->options.arch = e->mod->arch;
-    else if (ctx->ops->target)
-        ctx->ops->target(ctx->dev, &e->options);
+    else if (ctx->ops->code)
+        ctx->ops->code->target(ctx->dev, &e->options);
     const char *known = kj_gpu(0);
     for (int i = 0; e->options.arch && known && strcmp(known, e->options.arch) != 0; i++)
         known = kj_gpu(i);
@@ -182,8 +182,8 @@ static bool is_own(const emission *e)
 {
     kjit_context *ctx = e->mod->ctx;
     kj_compile_options own = {0};
-    if (ctx->ops->target)
-        ctx->ops->target(ctx->dev, &own);
+    if (ctx->ops->code)
+        ctx->ops->code->target(ctx->dev, &own);
     return own.arch && strcmp(own.arch, e->options.arch) == 0;
 }
 
@@ -194,10 +194,10 @@ static kjit_status assemble(emission *e)
     kj_failure why;
     void *code;
     size_t size;
-    if (!ctx->ops->assemble || !is_own(e))
+    if (!ctx->ops->code || !is_own(e))
         return kj_fail(ctx, KJIT_NO_DEVICE, "there is no %s here to make a cubin for",
                        e->options.arch);
-    kjit_status status = ctx->ops->assemble(ctx->dev, e->out.data, &code, &size, &why);
+    kjit_status status = ctx->ops->code->assemble(ctx->dev, e->out.data, &code, &size, &why);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
     kj_text_free(&e->out);
@@ -334,7 +334,7 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
         status = set_target(&e);
     if (status != KJIT_OK)
         return status;
-    if (!ctx->ops->inspect || !is_own(&e))
+    if (!ctx->ops->code || !is_own(&e))
         return kj_fail(ctx, KJIT_NO_DEVICE, "only a GPU says what a kernel takes of it");
     e.stage = ctx->ops->stage;
     status = compile_and_load(&e);
@@ -345,7 +345,7 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
         return kj_fail_why(ctx, e.loaded, &e.why);
     int64_t threads = e.block[0] * e.block[1] * e.block[2];
     *out = (kjit_kernel_info){0};
-    status = ctx->ops->inspect(ctx->dev, e.exec, (int)threads, 0, out, &e.why);
+    status = ctx->ops->code->inspect(ctx->dev, e.exec, (int)threads, 0, out, &e.why);
     if (status != KJIT_OK)
         kj_fail_why(ctx, status, &e.why);
     kjit_status freed = ctx->ops->unload(ctx->dev, e.exec, &e.why);

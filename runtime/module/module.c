@@ -365,7 +365,7 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name)
 
 kjit_status kj_module_fits(const kjit_module *mod)
 {
-    if (!mod->lacks || mod->ctx->ops->target)
+    if (!mod->lacks || mod->ctx->ops->code)
         return KJIT_OK;
     return kj_fail(mod->ctx, KJIT_NO_DEVICE, "code for %s does not run here: this CPU has no %s",
                    mod->options.cpu, mod->lacks);

@@ -74,8 +74,8 @@ static void compile(void *data)
     kj_arena *arena = &c->variant->arena;
     kj_diag diag;
     kj_compile_options options = mod->options;
-    if (mod->ctx->ops->target)
-        mod->ctx->ops->target(mod->ctx->dev, &options);
+    if (mod->ctx->ops->code)
+        mod->ctx->ops->code->target(mod->ctx->dev, &options);
     kj_diag_init(&diag, arena, &mod->source);
     c->variant->filled = KJ_NEW_ARRAY(arena, uint64_t, (size_t)mod->program->nfilled + 1);
     c->variant->what = what(arena, c->kernel, c->label);

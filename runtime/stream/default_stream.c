@@ -15,13 +15,13 @@
 static kjit_status mark(const kjit_stream *s, kj_mark **mark, kj_failure *why)
 {
     const kj_device_ops *ops = s->ctx->ops;
-    kjit_status status = *mark ? KJIT_OK : ops->mark_create(s->ctx->dev, false, mark, why);
-    return status == KJIT_OK ? ops->mark_record(s->ctx->dev, *mark, s->queue, why) : status;
+    kjit_status status = *mark ? KJIT_OK : ops->marks->create(s->ctx->dev, false, mark, why);
+    return status == KJIT_OK ? ops->marks->record(s->ctx->dev, *mark, s->queue, why) : status;
 }
 
 static kjit_status join(const kjit_stream *s, kj_mark *mark, kj_failure *why)
 {
-    return s->ctx->ops->mark_join(s->ctx->dev, mark, s->queue, why);
+    return s->ctx->ops->marks->join(s->ctx->dev, mark, s->queue, why);
 }
 
 /* Of other libraries' work in a stream nothing is known. Another thread's default stream cannot be
@@ -78,7 +78,7 @@ kjit_status kj_stream_usable(kjit_stream *s)
 {
     kj_failure why;
     const kj_device_ops *ops = s->ctx->ops;
-    kjit_status status = ops->usable ? ops->usable(s->queue, &why) : KJIT_OK;
+    kjit_status status = ops->driver ? ops->driver->usable(s->queue, &why) : KJIT_OK;
     return status == KJIT_OK ? status : kj_fail_why(s->ctx, status, &why);
 }
 
@@ -187,5 +187,5 @@ void kj_default_streams_free(kjit_context *ctx)
     while ((s = take(ctx)))
         kj_stream_end(s, &why); /* nobody is left to be told */
     if (mark)
-        ctx->ops->mark_free(mark, &why);
+        ctx->ops->marks->free(mark, &why);
 }

@@ -4,7 +4,7 @@
 static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
     kjit_event *e = KJ_WHOLE(kjit_event, pending, item);
-    kjit_status status = e->ctx->ops->mark_free(e->mark, why);
+    kjit_status status = e->ctx->ops->marks->free(e->mark, why);
     kj_handle_free(e);
     return status;
 }
@@ -18,7 +18,7 @@ kjit_status kjit_event_create(kjit_context *ctx, int timing, kjit_event **out)
     if (!e)
         return kj_no_memory(ctx);
     kj_failure why;
-    status = ctx->ops->mark_create(ctx->dev, timing != 0, &e->mark, &why);
+    status = ctx->ops->marks->create(ctx->dev, timing != 0, &e->mark, &why);
     if (status != KJIT_OK) {
         kj_handle_free(e);
         return kj_fail_why(ctx, status, &why);
@@ -73,7 +73,7 @@ kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
     kjit_status status = begin(e, s);
     if (status != KJIT_OK)
         return status;
-    status = e->ctx->ops->mark_record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
+    status = e->ctx->ops->marks->record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
     return issued(e, s, status, &why);
 }
 
@@ -83,7 +83,7 @@ kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
     kjit_status status = begin(e, s);
     if (status != KJIT_OK)
         return status;
-    status = e->ctx->ops->mark_join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
+    status = e->ctx->ops->marks->join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
     return issued(e, s, status, &why);
 }
 
@@ -92,7 +92,7 @@ kjit_status kjit_event_synchronize(kjit_event *e)
     kjit_status status = enter_event(e, NULL);
     if (status != KJIT_OK)
         return status;
-    e->ctx->ops->mark_wait(e->mark);
+    e->ctx->ops->marks->wait(e->mark);
     kj_waited(e->ctx);
     return kj_stream_report(e->ctx, KJIT_OK, NULL);
 }
@@ -104,7 +104,7 @@ kjit_status kjit_event_query(kjit_event *e, int *done)
         return status;
     if (!done)
         return kj_fail(e->ctx, KJIT_INVALID, "done is NULL");
-    *done = e->ctx->ops->mark_reached(e->mark);
+    *done = e->ctx->ops->marks->reached(e->mark);
     return kj_stream_report(e->ctx, KJIT_OK, NULL);
 }
 
@@ -124,7 +124,7 @@ kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
                        "%s was made without timing: kjit_event_create(ctx, 1, ...) makes an event "
                        "with it",
                        from->timing ? "the second event" : "the first event");
-    if (from->ctx->ops->mark_elapsed(from->mark, to->mark, ms))
+    if (from->ctx->ops->marks->elapsed(from->mark, to->mark, ms))
         return KJIT_OK;
     status = kj_stream_report(from->ctx, KJIT_OK, NULL);
     if (status != KJIT_OK)

@@ -64,7 +64,7 @@ static kjit_stream *first_failed(kjit_context *ctx)
 
 kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text)
 {
-    const char *lost = ctx->ops->lost ? ctx->ops->lost(ctx->dev) : NULL;
+    const char *lost = ctx->ops->driver ? ctx->ops->driver->lost(ctx->dev) : NULL;
     if (status == KJIT_OK && lost)
         return kj_fail(ctx, KJIT_LOST, "%s", lost);
     if (status != KJIT_OK)
@@ -108,7 +108,7 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
     abandon(s);
     kjit_status status = ctx->ops->queue_free(s->queue, why);
     if (s->mark) {
-        kjit_status end = ctx->ops->mark_free(s->mark, status == KJIT_OK ? why : &other);
+        kjit_status end = ctx->ops->marks->free(s->mark, status == KJIT_OK ? why : &other);
         if (status == KJIT_OK)
             status = end;
     }
@@ -246,8 +246,9 @@ void kjit_stream_free(kjit_stream *s)
 
 void *kjit_stream_handle(const kjit_stream *s)
 {
-    return kj_can_ask(s, KJ_STREAM) && !kj_forked(s->ctx) ? s->ctx->ops->queue_handle(s->queue)
-                                                          : NULL;
+    if (!kj_can_ask(s, KJ_STREAM) || kj_forked(s->ctx) || !s->ctx->ops->driver)
+        return NULL;
+    return s->ctx->ops->driver->queue_handle(s->queue);
 }
 
 int kjit_stream_number(const kjit_stream *s)

@@ -73,7 +73,6 @@ void kj_task_ends(kj_work *work, kjit_status status, const kj_host_fault *fault)
 
 kjit_status kj_queue_create(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
                             kj_failure *why);
-void *kj_queue_handle(kj_queue *queue); /* NULL */
 kjit_status kj_queue_free(kj_queue *queue, kj_failure *why);
 kjit_status kj_queue_add(kj_queue *queue, kj_task *task,
                          kj_failure *why); /* takes the task over if it succeeds */

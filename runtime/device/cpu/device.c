@@ -234,6 +234,24 @@ static kjit_status cpu_resident(kj_device *dev, const kj_exec *exec, int threads
     return KJIT_OK;
 }
 
+static const kj_mark_ops marks = {
+    .create = kj_mark_create,
+    .free = kj_mark_free,
+    .record = kj_mark_record,
+    .wait = kj_mark_wait,
+    .reached = kj_mark_reached,
+    .join = kj_mark_join,
+    .elapsed = kj_mark_elapsed,
+};
+
+static const kj_memory_ops memory = {.pin = cpu_pin, .share = kj_cpu_share};
+
+static const kj_graph_ops graphs = {
+    .create = kj_cpu_graph_create,
+    .launch = kj_cpu_graph_launch,
+    .free = kj_cpu_graph_free,
+};
+
 const kj_device_ops kj_cpu_device = {
     .kind = "cpu",
     .host_memory = true,
@@ -255,28 +273,18 @@ const kj_device_ops kj_cpu_device = {
     .peer = cpu_peer,
     .alloc = cpu_alloc,
     .release = cpu_release,
-    .share = kj_cpu_share,
-    .pin = cpu_pin,
-    .memory = cpu_memory,
+    .memory_info = cpu_memory,
     .copy = cpu_copy,
     .load = kj_cpu_load,
     .unload = kj_unload,
     .resident = cpu_resident,
     .launch = kj_cpu_launch,
-    .graph_create = kj_cpu_graph_create,
-    .graph_launch = kj_cpu_graph_launch,
-    .graph_free = kj_cpu_graph_free,
     .queue_create = kj_queue_create,
     .queue_free = kj_queue_free,
-    .queue_handle = kj_queue_handle,
     .wait = kj_queue_wait,
     .idle = kj_queue_idle,
     .call = cpu_call,
-    .mark_create = kj_mark_create,
-    .mark_free = kj_mark_free,
-    .mark_record = kj_mark_record,
-    .mark_wait = kj_mark_wait,
-    .mark_reached = kj_mark_reached,
-    .mark_join = kj_mark_join,
-    .mark_elapsed = kj_mark_elapsed,
+    .marks = &marks,
+    .memory = &memory,
+    .graphs = &graphs,
 };

@@ -146,12 +146,6 @@ kjit_status kj_queue_free(kj_queue *q, kj_failure *why)
     return KJIT_OK;
 }
 
-void *kj_queue_handle(kj_queue *queue)
-{
-    (void)queue;
-    return NULL;
-}
-
 kjit_status kj_queue_add(kj_queue *q, kj_task *task, kj_failure *why)
 {
     pthread_mutex_lock(&q->all->lock);

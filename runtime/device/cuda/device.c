@@ -190,6 +190,45 @@ static void cuda_target(const kj_device *dev, kj_compile_options *options)
     options->ptx_version = kj_ptx_of_driver(dev->cu->version);
 }
 
+static const kj_mark_ops marks = {
+    .create = kj_cuda_mark_create,
+    .free = kj_cuda_mark_free,
+    .record = kj_cuda_mark_record,
+    .wait = kj_cuda_mark_wait,
+    .reached = kj_cuda_mark_reached,
+    .join = kj_cuda_mark_join,
+    .elapsed = kj_cuda_mark_elapsed,
+};
+
+static const kj_memory_ops memory = {
+    .pin = kj_cuda_pin,
+    .share = kj_cuda_share,
+    .reach = kj_cuda_reach,
+    .trim = kj_cuda_trim,
+};
+
+static const kj_graph_ops graphs = {
+    .create = kj_cuda_graph_create,
+    .launch = kj_cuda_graph_launch,
+    .free = kj_cuda_graph_free,
+};
+
+static const kj_code_ops code = {
+    .target = cuda_target,
+    .fill = kj_cuda_fill,
+    .assemble = kj_cuda_assemble,
+    .inspect = kj_cuda_inspect,
+};
+
+static const kj_driver_ops driver = {
+    .absent = kj_cuda_absent,
+    .lost = cuda_lost,
+    .enter = kj_cuda_enter,
+    .leave = kj_cuda_leave,
+    .queue_handle = kj_cuda_queue_handle,
+    .usable = kj_cuda_usable,
+};
+
 const kj_device_ops kj_cuda_device = {
     .kind = "cuda",
     .stage = KJ_STAGE_OBJECT,
@@ -204,46 +243,27 @@ const kj_device_ops kj_cuda_device = {
                [KJIT_MAPPED] = KJ_DL_CUDA_HOST,
                [KJIT_MANAGED] = KJ_DL_CUDA_MANAGED},
     .count = cuda_count,
-    .absent = kj_cuda_absent,
     .describe = cuda_describe,
     .attribute = cuda_attribute,
     .open = cuda_open,
     .close = cuda_close,
-    .lost = cuda_lost,
     .peer = kj_cuda_peer,
-    .enter = kj_cuda_enter,
-    .leave = kj_cuda_leave,
     .alloc = kj_cuda_alloc,
     .release = kj_cuda_release,
-    .share = kj_cuda_share,
-    .pin = kj_cuda_pin,
-    .reach = kj_cuda_reach,
-    .trim = kj_cuda_trim,
-    .memory = kj_cuda_memory,
+    .memory_info = kj_cuda_memory,
     .copy = kj_cuda_copy,
-    .target = cuda_target,
     .load = kj_cuda_load,
     .unload = kj_cuda_unload,
-    .fill = kj_cuda_fill,
-    .assemble = kj_cuda_assemble,
-    .inspect = kj_cuda_inspect,
     .resident = kj_cuda_resident,
     .launch = kj_cuda_launch_run,
-    .graph_create = kj_cuda_graph_create,
-    .graph_launch = kj_cuda_graph_launch,
-    .graph_free = kj_cuda_graph_free,
     .queue_create = kj_cuda_queue_create,
     .queue_free = kj_cuda_queue_free,
-    .queue_handle = kj_cuda_queue_handle,
-    .usable = kj_cuda_usable,
     .wait = kj_cuda_wait,
     .idle = kj_cuda_idle,
     .call = kj_cuda_call,
-    .mark_create = kj_cuda_mark_create,
-    .mark_free = kj_cuda_mark_free,
-    .mark_record = kj_cuda_mark_record,
-    .mark_wait = kj_cuda_mark_wait,
-    .mark_reached = kj_cuda_mark_reached,
-    .mark_join = kj_cuda_mark_join,
-    .mark_elapsed = kj_cuda_mark_elapsed,
+    .marks = &marks,
+    .memory = &memory,
+    .graphs = &graphs,
+    .code = &code,
+    .driver = &driver,
 };
