@@ -1,23 +1,6 @@
 /* The regions of a block become code: regions as loops over gangs, and around them what runs once for
- * the block.
- *
- * Levels say who takes part. A construct all threads agree about is plain control flow. One they
- * may disagree about has a byte a thread in scratch memory, set for those inside; regions in it
- * begin with that mask, a thread that breaks, continues or returns clears its bytes up to the
- * construct it leaves, and a barrier compares the bytes set with the threads alive. */
+ * the block. */
 #include "lower/block/block.h"
-
-#include <stddef.h>
-
-struct kj_level {
-    kj_level *up;
-    const void *target; /* the loop statement or tblock it stands for; NULL for a condition */
-    bool loop;
-    int64_t active; /* scratch offset of the bytes; -1: whoever is active one level up */
-    int64_t stay;   /* of a divergent loop: the bytes of threads still looping; else -1 */
-    LLVMBasicBlockRef next,
-        end; /* of a loop: its next iteration; where to go on when no thread is left */
-};
 
 static void lower_nodes(kj_lower *lo, const kj_node *n);
 
@@ -25,46 +8,6 @@ static void go_on(kj_lower *lo, LLVMBasicBlockRef block)
 {
     LLVMBuildBr(lo->b, block);
     LLVMPositionBuilderAtEnd(lo->b, block);
-}
-
-/* The level whose bytes say who is active; NULL when all threads are. */
-static const kj_level *deciding(const kj_level *l)
-{
-    while (l && l->active < 0)
-        l = l->up;
-    return l;
-}
-
-static kj_mask active_mask(kj_lower *lo, kj_mask m, const kj_level *l)
-{
-    l = deciding(l);
-    return l ? kj_mask_and(lo, kj_mask_of(kj_context_load(lo, l->active, KJ_BOOL)), m) : m;
-}
-
-static void set_bytes(kj_lower *lo, int64_t at, kj_mask m)
-{
-    kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
-    for (int r = 0; r < lo->rows; r++)
-        t.v[r] = kj_mask_row(lo, m, r, lo->lanes);
-    kj_context_store(lo, at, t, kj_all);
-}
-
-static void clear_bytes(kj_lower *lo, int64_t at, kj_mask gone)
-{
-    if (at >= 0)
-        set_bytes(lo, at, kj_mask_andnot(lo, kj_mask_of(kj_context_load(lo, at, KJ_BOOL)), gone));
-}
-
-void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m)
-{
-    for (const kj_level *l = lo->level; l; l = l->up) {
-        bool last = target ? l->target == target : l->loop;
-        clear_bytes(lo, l->active, m);
-        if (!last || !again)
-            clear_bytes(lo, l->stay, m);
-        if (last)
-            return;
-    }
 }
 
 /* ---- Walks over the block's gangs ---- */
@@ -103,9 +46,9 @@ static void gang_region(kj_lower *lo, kj_mask m, void *arg)
     kj_mask arrived;
     if (!lo->regions->barrier) {
         arrived = kj_lower_within(lo, lo->kernel->body, n->stmt, n->end, m);
-    } else if (deciding(lo->level)) {
+    } else if (kj_level_deciding(lo->level)) {
         kj_mask_slot slot = kj_mask_new(lo, "arrived", kj_none);
-        kj_lower_part(lo, n->stmt, n->end, kj_all, active_mask(lo, m, lo->level), &slot);
+        kj_lower_part(lo, n->stmt, n->end, kj_all, kj_level_mask(lo, m, lo->level), &slot);
         arrived = kj_mask_load(lo, &slot);
     } else {
         arrived = kj_lower_stmts(lo, n->stmt, n->end, m);
@@ -120,113 +63,12 @@ static void lower_region(kj_lower *lo, const kj_node *n)
     walk w = {.node = n, .any = n->exits ? flag_new(lo) : NULL};
     kj_gang_prepare(lo, n->region);
     kj_gang_each(lo, n->spin != NULL, gang_region, &w);
-    const kj_level *l = deciding(lo->level);
+    const kj_level *l = kj_level_deciding(lo->level);
     if (n->exits && l) {
         LLVMBasicBlockRef some = kj_new_block(lo, "left");
         LLVMBuildCondBr(lo->b, flag_read(lo, w.any), some, l->end);
         LLVMPositionBuilderAtEnd(lo->b, some);
     }
-}
-
-/* ---- Barriers ---- */
-
-static void count_join(kj_lower *lo, LLVMValueRef at, kj_mask m)
-{
-    LLVMValueRef sum = LLVMBuildLoad2(lo->b, lo->i64, at, "");
-    for (int r = 0; r < lo->rows; r++) {
-        LLVMTypeRef type = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
-        LLVMValueRef bits = LLVMBuildBitCast(lo->b, kj_mask_row(lo, m, r, lo->lanes), type, "");
-        kj_tile word = kj_tile_scalar(KJ_I64, LLVMBuildZExt(lo->b, bits, lo->i64, ""));
-        sum = LLVMBuildAdd(lo->b, sum, kj_tile_intrinsic(lo, "llvm.ctpop", &word, 1).v[0], "");
-    }
-    LLVMBuildStore(lo->b, sum, at);
-}
-
-static void gang_count(kj_lower *lo, kj_mask m, void *arg)
-{
-    walk *w = arg;
-    kj_mask set = kj_mask_of(kj_context_load(lo, w->yes, KJ_BOOL));
-    count_join(lo, w->any, kj_mask_and(lo, set, m));
-}
-
-static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
-{
-    const int64_t *block = lo->kernel->block;
-    if (!l)
-        return kj_i64(lo, block[0] * block[1] * block[2]);
-    walk w = {.any = kj_alloca(lo, lo->i64, "count"), .yes = l->active};
-    LLVMBuildStore(lo->b, kj_i64(lo, 0), w.any);
-    kj_gang_each(lo, false, gang_count, &w);
-    return LLVMBuildLoad2(lo->b, lo->i64, w.any, "");
-}
-
-static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
-{
-    LLVMValueRef fault = kj_fault_begin(lo, KJ_FAULT_DIVERGENT_BARRIER, at);
-    kj_store_field(lo, fault, offsetof(kj_host_fault, arrived), arrived);
-    kj_store_field(lo, fault, offsetof(kj_host_fault, alive), alive);
-    LLVMBuildBr(lo->b, lo->fail);
-}
-
-/* Counts the threads whose argument is true; or for syncthreads_and false. */
-static void gang_vote(kj_lower *lo, kj_mask m, void *arg)
-{
-    walk *w = arg;
-    const kj_tstmt *s = w->node->stmt;
-    kj_gang_enter(lo, w->node->region);
-    m = active_mask(lo, m, lo->level);
-    LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "voted");
-    LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
-    LLVMPositionBuilderAtEnd(lo->b, some);
-    kj_tile vote = kj_lower_expr(lo, s->u.barrier.arg, m);
-    if (s->u.barrier.id == KJ_BI_SYNCTHREADS_AND)
-        vote = kj_tile_unary(lo, KJ_OP_NOT, vote);
-    count_join(lo, w->any, kj_mask_and(lo, kj_mask_of(vote), m));
-    go_on(lo, done);
-}
-
-static void lower_votes(kj_lower *lo, const kj_node *n)
-{
-    const kj_tstmt *s = n->stmt;
-    walk w = {.node = n, .any = kj_alloca(lo, lo->i64, "count")};
-    LLVMBuildStore(lo->b, kj_i64(lo, 0), w.any);
-    kj_gang_each(lo, false, gang_vote, &w);
-    LLVMValueRef count = LLVMBuildLoad2(lo->b, lo->i64, w.any, ""), zero = kj_i64(lo, 0), result;
-    if (s->u.barrier.id == KJ_BI_SYNCTHREADS_COUNT)
-        result = LLVMBuildTrunc(lo->b, count, lo->i32, "");
-    else
-        result =
-            LLVMBuildICmp(lo->b, s->u.barrier.id == KJ_BI_SYNCTHREADS_AND ? LLVMIntEQ : LLVMIntNE,
-                          count, zero, "");
-    LLVMBuildStore(lo->b, result, lo->home[s->u.barrier.result->id].at[0]);
-}
-
-/* All threads that have not returned come here, or none. */
-static void check_barrier(kj_lower *lo, const kj_node *n)
-{
-    const kj_level *here = deciding(lo->level), *alive = lo->level;
-    while (alive && alive->up)
-        alive = alive->up;
-    alive = deciding(alive);
-    if (here == alive)
-        return;
-    LLVMValueRef arrived = count_active(lo, here), living = count_active(lo, alive);
-    LLVMValueRef none = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, kj_i64(lo, 0), "");
-    LLVMValueRef all = LLVMBuildICmp(lo->b, LLVMIntEQ, arrived, living, "");
-    LLVMBasicBlockRef met = kj_new_block(lo, "met"), apart = kj_new_block(lo, "divergent");
-    LLVMBuildCondBr(lo->b, LLVMBuildOr(lo->b, none, all, ""), met, apart);
-    LLVMPositionBuilderAtEnd(lo->b, apart);
-    lower_fault(lo, n->stmt->span.begin, arrived, living);
-    LLVMPositionBuilderAtEnd(lo->b, met);
-}
-
-static void lower_barrier(kj_lower *lo, const kj_node *n)
-{
-    check_barrier(lo, n);
-    if (n->stmt->u.barrier.id == KJ_BI_GRID_SYNC)
-        kj_grid_wait(lo);
-    else if (n->stmt->u.barrier.arg)
-        lower_votes(lo, n);
 }
 
 /* ---- Conditions ---- */
@@ -235,7 +77,7 @@ static void gang_if(kj_lower *lo, kj_mask m, void *arg)
 {
     walk *w = arg;
     kj_gang_enter(lo, w->node->region);
-    m = active_mask(lo, m, lo->level);
+    m = kj_level_mask(lo, m, lo->level);
     LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "tested");
     kj_mask_slot yes = kj_mask_new(lo, "yes", kj_none);
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
@@ -248,8 +90,8 @@ static void gang_if(kj_lower *lo, kj_mask m, void *arg)
     taken = kj_mask_load(lo, &yes);
     kj_mask left = kj_mask_andnot(lo, m, taken);
     kj_gang_leave(lo, w->node->region, taken);
-    set_bytes(lo, w->yes, taken);
-    set_bytes(lo, w->no, left);
+    kj_level_set(lo, w->yes, taken);
+    kj_level_set(lo, w->no, left);
     flag_join(lo, w->any, taken);
     flag_join(lo, w->other, left);
 }
@@ -278,13 +120,13 @@ static bool has_exits(const kj_node *n)
 static void gang_any(kj_lower *lo, kj_mask m, void *arg)
 {
     walk *w = arg;
-    flag_join(lo, w->any, active_mask(lo, m, lo->level));
+    flag_join(lo, w->any, kj_level_mask(lo, m, lo->level));
 }
 
 /* Behind a construct that threads may have left for one around it: is someone here? */
 static void lower_survivors(kj_lower *lo, const kj_node *n)
 {
-    const kj_level *l = deciding(lo->level);
+    const kj_level *l = kj_level_deciding(lo->level);
     if (!l || !(has_exits(n->yes) || has_exits(n->no)))
         return;
     walk w = {.any = flag_new(lo)};
@@ -454,8 +296,8 @@ static void gang_loop_begin(kj_lower *lo, kj_mask m, void *arg)
 {
     parted_loop *p = arg;
     const kj_tstmt *s = p->node->stmt;
-    m = active_mask(lo, m, lo->level);
-    set_bytes(lo, p->stay, m);
+    m = kj_level_mask(lo, m, lo->level);
+    kj_level_set(lo, p->stay, m);
     if (s->kind != KJ_TS_FOR)
         return;
     kj_gang_enter(lo, p->node->region);
@@ -475,7 +317,7 @@ static void gang_loop_test(kj_lower *lo, kj_mask m, void *arg)
     kj_gang_enter(lo, p->node->region);
     m = kj_mask_and(lo, kj_mask_of(kj_context_load(lo, p->stay, KJ_BOOL)), m);
     LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "tested");
-    set_bytes(lo, p->active, kj_none);
+    kj_level_set(lo, p->active, kj_none);
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
     LLVMPositionBuilderAtEnd(lo->b, some);
     kj_tile test;
@@ -489,8 +331,8 @@ static void gang_loop_test(kj_lower *lo, kj_mask m, void *arg)
         test = kj_lower_expr(lo, s->u.while_.test, m);
     }
     m = kj_mask_and(lo, m, kj_mask_of(test));
-    set_bytes(lo, p->active, m);
-    set_bytes(lo, p->stay, m);
+    kj_level_set(lo, p->active, m);
+    kj_level_set(lo, p->stay, m);
     flag_join(lo, p->any, m);
     go_on(lo, done);
 }
@@ -502,7 +344,7 @@ static void gang_loop_step(kj_lower *lo, kj_mask m, void *arg)
     kj_tile i = kj_context_load(lo, p->i, type), step = kj_context_load(lo, p->step, type);
     kj_tile fits = kj_step_fits(lo, i, kj_context_load(lo, p->stop, type), step);
     kj_mask stay = kj_mask_of(kj_context_load(lo, p->stay, KJ_BOOL));
-    set_bytes(lo, p->stay, kj_mask_and(lo, kj_mask_and(lo, stay, m), kj_mask_of(fits)));
+    kj_level_set(lo, p->stay, kj_mask_and(lo, kj_mask_and(lo, stay, m), kj_mask_of(fits)));
     kj_context_store(lo, p->i, kj_tile_binary(lo, KJ_OP_ADD, i, step), kj_all);
 }
 
@@ -558,7 +400,7 @@ static void lower_loop(kj_lower *lo, const kj_node *n)
 static void gang_copy(kj_lower *lo, kj_mask m, void *arg)
 {
     walk *w = arg;
-    set_bytes(lo, w->yes, active_mask(lo, m, lo->level));
+    kj_level_set(lo, w->yes, kj_level_mask(lo, m, lo->level));
 }
 
 /* A function's or the kernel's body, which its threads leave together or, when `divergent`, each in
@@ -598,7 +440,7 @@ static void lower_nodes(kj_lower *lo, const kj_node *n)
         switch (n->kind) {
         case KJ_N_REGION: lower_region(lo, n); break;
         case KJ_N_SCALAR: kj_lower_stmts(lo, n->stmt, n->stmt->next, kj_all); break;
-        case KJ_N_BARRIER: lower_barrier(lo, n); break;
+        case KJ_N_BARRIER: kj_lower_barrier(lo, n); break;
         case KJ_N_IF: lower_if(lo, n); break;
         case KJ_N_LOOP: lower_loop(lo, n); break;
         case KJ_N_INLINE:

@@ -34,6 +34,28 @@ int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
 
 /* The code of one block of threads; falls into `done`. */
 void kj_lower_regions(kj_lower *lo, LLVMBasicBlockRef done);
+
+/* ---- barrier.c ---- */
+
+void kj_lower_barrier(kj_lower *lo, const kj_node *n);
+
+/* ---- level.c ---- */
+
+/* A construct of the block level that threads are inside of. */
+struct kj_level {
+    kj_level *up;
+    const void *target; /* the loop statement or tblock it stands for; NULL for a condition */
+    bool loop;
+    int64_t active; /* scratch offset of the bytes; -1: whoever is active one level up */
+    int64_t stay;   /* of a divergent loop: the bytes of threads still looping; else -1 */
+    LLVMBasicBlockRef next,
+        end; /* of a loop: its next iteration; where to go on when no thread is left */
+};
+/* The level whose bytes say who is active; NULL when all threads are. */
+const kj_level *kj_level_deciding(const kj_level *level);
+kj_mask kj_level_mask(kj_lower *lo, kj_mask m, const kj_level *level); /* those of m who are */
+/* The bytes at a scratch offset, of the gang's threads. */
+void kj_level_set(kj_lower *lo, int64_t at, kj_mask m);
 /* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that
  * is NULL; with `again` only for its next iteration. */
 void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m);

@@ -1,0 +1,45 @@
+/* Levels say who takes part. A construct all threads agree about is plain control flow. One they may
+ * disagree about has a byte a thread in scratch memory, set for those inside; regions in it begin with
+ * that mask, a thread that breaks, continues or returns clears its bytes up to the construct it
+ * leaves, and a barrier compares the bytes set with the threads alive. */
+#include "lower/block/block.h"
+
+const kj_level *kj_level_deciding(const kj_level *l)
+{
+    while (l && l->active < 0)
+        l = l->up;
+    return l;
+}
+
+kj_mask kj_level_mask(kj_lower *lo, kj_mask m, const kj_level *l)
+{
+    l = kj_level_deciding(l);
+    return l ? kj_mask_and(lo, kj_mask_of(kj_context_load(lo, l->active, KJ_BOOL)), m) : m;
+}
+
+void kj_level_set(kj_lower *lo, int64_t at, kj_mask m)
+{
+    kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
+    for (int r = 0; r < lo->rows; r++)
+        t.v[r] = kj_mask_row(lo, m, r, lo->lanes);
+    kj_context_store(lo, at, t, kj_all);
+}
+
+static void clear_bytes(kj_lower *lo, int64_t at, kj_mask gone)
+{
+    if (at >= 0)
+        kj_level_set(lo, at,
+                     kj_mask_andnot(lo, kj_mask_of(kj_context_load(lo, at, KJ_BOOL)), gone));
+}
+
+void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m)
+{
+    for (const kj_level *l = lo->level; l; l = l->up) {
+        bool last = target ? l->target == target : l->loop;
+        clear_bytes(lo, l->active, m);
+        if (!last || !again)
+            clear_bytes(lo, l->stay, m);
+        if (last)
+            return;
+    }
+}
