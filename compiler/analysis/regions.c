@@ -118,20 +118,27 @@ static bool is_scalar(const cutter *p, const kj_tstmt *s)
 
 /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
  * anyway. */
+typedef struct spin {
+    bool plain; /* as kj_waits takes it */
+    const kj_tstmt *loop;
+} spin;
+
 static bool visit_spin(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    const kj_tstmt **found = ctx;
+    spin *found = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    if (loop && s->mark & KJ_DEP_ATOMIC && !kj_warp_operation(s, s->next) && kj_waits(s))
-        *found = s;
-    return !*found;
+    if (loop && s->mark & KJ_DEP_ATOMIC && !kj_warp_operation(s, s->next) &&
+        kj_waits(s, found->plain))
+        found->loop = s;
+    return !found->loop;
 }
 
+/* One that waits by plain loads has no right to: beside an operation of a warp it is none. */
 static const kj_tstmt *find_spin(const kj_tstmt *s, const kj_tstmt *end)
 {
-    const kj_tstmt *found = NULL;
+    spin found = {.plain = !kj_warp_operation(s, end)};
     kj_walk(s, end, visit_spin, &found);
-    return found;
+    return found.loop;
 }
 
 /* The statements [s, end) as a region; what sets uniform variables at either end of it runs once,

@@ -60,8 +60,9 @@ typedef struct kj_regions {
 } kj_regions;
 
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
-/* May what ends the loop be what another thread does meanwhile? (spin.c) */
-bool kj_waits(const kj_tstmt *loop);
+/* May what ends the loop be what another thread does meanwhile? (spin.c) `plain`: also by loads that
+ * nothing orders. */
+bool kj_waits(const kj_tstmt *loop, bool plain);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* As text, for --emit=regions. */

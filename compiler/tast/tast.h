@@ -61,7 +61,7 @@ typedef struct kj_tarray {
     /* The part'th of the equal scalars of each element of `whole`, or NULL. */
     const struct kj_tarray *whole;
     int part;
-    const char *cache; /* how a GPU caches what is accessed, as in "ld.cg"; NULL: as it likes */
+    const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */
     int param;          /* index in kj_tkernel.params, or -1 */

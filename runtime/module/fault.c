@@ -34,13 +34,18 @@ static kj_span call_at(const kj_source *source, uint32_t offset)
 
 static void put_barrier(kj_diag *diag, const kj_host_fault *f)
 {
+    kj_span call = call_at(diag->source, f->offset);
+    const char *name = diag->source->text + call.begin;
+    int length = 0; /* of syncthreads, syncthreads_count, grid_sync and the like */
+    while (call.begin + (uint32_t)length < call.end && kj_is_word(name[length]))
+        length++;
     kj_message *e =
-        kj_error(diag, call_at(diag->source, f->offset), KJ_RULE_DIVERGENT_BARRIER,
-                 "syncthreads() reached by %lld of %lld threads of block (%lld, %lld, %lld)",
+        kj_error(diag, call, KJ_RULE_DIVERGENT_BARRIER,
+                 "%.*s() reached by %lld of %lld threads of block (%lld, %lld, %lld)", length, name,
                  (long long)f->arrived, (long long)f->alive, (long long)f->block[0],
                  (long long)f->block[1], (long long)f->block[2]);
-    kj_hint(diag, e,
-            "all threads of a block that have not returned must reach the same syncthreads()");
+    kj_hint(diag, e, "all threads of a block that have not returned must reach the same %.*s()",
+            length, name);
 }
 
 static void put_grid_barrier(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
