@@ -79,15 +79,9 @@ static kjit_status run(kjit_context *ctx, const kj_transfer *t, kj_buffer *dst, 
     if (w)
         w->work.times = times;
     status = submit(ctx, kj_queue_of(stream), t, w ? &w->work : NULL, &why);
-    if (status != KJIT_OK || !w)
-        kj_trace_end(times, status);
-    if (status == KJIT_OK) {
-        kj_stream_issued(stream);
-        return status;
-    }
-    if (w)
+    if (status != KJIT_OK && w)
         drop_work(w);
-    return kj_fail_why(ctx, status, &why);
+    return kj_stream_submitted(ctx, stream, times, status, &why);
 }
 
 static kjit_status run_timed(kjit_context *ctx, const kj_timing_hook *hook, const kj_transfer *t,
@@ -112,11 +106,7 @@ kjit_status kj_transfer_by(kjit_context *ctx, const kj_transfer *t, kj_buffer *d
                            kjit_stream *stream)
 {
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
-    kjit_status status =
-        hook ? run_timed(ctx, hook, t, dst, src, stream) : run(ctx, t, dst, src, stream);
-    if (!stream)
-        kj_waited(ctx);
-    return status;
+    return hook ? run_timed(ctx, hook, t, dst, src, stream) : run(ctx, t, dst, src, stream);
 }
 
 kjit_status kj_transfer_submit(const kj_transfer *t, kj_buffer *dst, kj_buffer *src,

@@ -156,21 +156,18 @@ static kjit_status queue(kj_dispatch *dispatch, const char *name, kj_reported *r
     launch_work *w = malloc(sizeof *w);
     if (!w)
         return kj_no_memory(ctx);
-    *w = (launch_work){.work.done = launch_done,
-                       .work.times = kj_trace_launch(ctx, name, dispatch->call.values, stream),
+    kj_times *times = kj_trace_launch(ctx, name, dispatch->call.values, stream);
+    *w = (launch_work){.work = {.done = launch_done, .times = times},
                        .dispatch = dispatch,
                        .reported = ctx->ops->host_memory ? reported : NULL,
                        .stream = stream};
     kj_dispatch_hold(dispatch);
     status = ctx->ops->launch(ctx->dev, stream->queue, &dispatch->call, &w->work, NULL, &why);
-    if (status == KJIT_OK) {
-        kj_stream_issued(stream);
-        return status;
+    if (status != KJIT_OK) {
+        kj_dispatch_drop(dispatch);
+        free(w);
     }
-    kj_trace_end(w->work.times, status);
-    kj_dispatch_drop(dispatch);
-    free(w);
-    return kj_fail_why(ctx, status, &why);
+    return kj_stream_submitted(ctx, stream, times, status, &why);
 }
 
 /* ---- Both ways ---- */

@@ -267,18 +267,11 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
         w->work.times = times;
     status = ctx->ops->graphs->launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL,
                                       &why);
-    if (status != KJIT_OK || !w)
-        kj_trace_end(times, status);
-    if (!stream)
-        kj_waited(ctx);
-    if (status == KJIT_OK) {
-        kj_stream_issued(stream);
-        return status;
-    }
-    if (w)
+    if (status != KJIT_OK && w) {
         drop(w->graph);
-    free(w);
-    return kj_fail_why(ctx, status, &why);
+        free(w);
+    }
+    return kj_stream_submitted(ctx, stream, times, status, &why);
 }
 
 static kjit_status launch_step(const step *s, kjit_stream *stream)

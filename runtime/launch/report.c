@@ -233,14 +233,12 @@ static kjit_status fetch_later(kj_reported *r)
     r->returning.report = r->host->data;
     kj_stream_report_goes(r->stream, &r->returning);
     kjit_status status = ctx->ops->copy(ctx->dev, stream->queue, &t, &r->work, &why);
-    if (status == KJIT_OK) {
-        kj_stream_issued(stream);
-        return status;
+    if (status != KJIT_OK) {
+        ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
+        kj_stream_report_comes(stream, &r->returning);
+        kj_report_free(r);
     }
-    ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
-    kj_stream_report_comes(r->stream, &r->returning);
-    kj_report_free(r);
-    return kj_fail_why(ctx, status, &why);
+    return kj_stream_submitted(ctx, stream, NULL, status, &why);
 }
 
 static kjit_status fetch(kj_reported *r)

@@ -69,14 +69,11 @@ kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user)
     if (!c)
         return kj_no_memory(s->ctx);
     *c = (callback){.work.done = callback_done, .stream = s, .fn = fn, .user = user};
-    c->work.times = kj_trace_whole(s->ctx, KJIT_TRACE_CALLBACK, "callback", s);
+    kj_times *times = kj_trace_whole(s->ctx, KJIT_TRACE_CALLBACK, "callback", s);
+    c->work.times = times;
     kj_failure why;
     status = s->ctx->ops->call(s->ctx->dev, s->queue, run_callback, &c->work, &why);
-    if (status == KJIT_OK) {
-        kj_stream_issued(s);
-        return status;
-    }
-    kj_trace_end(c->work.times, status);
-    free(c);
-    return kj_fail_why(s->ctx, status, &why);
+    if (status != KJIT_OK)
+        free(c);
+    return kj_stream_submitted(s->ctx, s, times, status, &why);
 }

@@ -111,6 +111,19 @@ void kj_stream_issued(kjit_stream *s)
         atomic_store(&s->fresh, true);
 }
 
+kjit_status kj_stream_submitted(kjit_context *ctx, kjit_stream *s, kj_times *times,
+                                kjit_status status, const kj_failure *why)
+{
+    if (!s || status != KJIT_OK)
+        kj_trace_end(times, status);
+    if (!s)
+        kj_waited(ctx);
+    if (status != KJIT_OK)
+        return kj_fail_why(ctx, status, why);
+    kj_stream_issued(s);
+    return KJIT_OK;
+}
+
 /* ---- The default streams ---- */
 
 kjit_status kjit_stream_legacy_default(kjit_context *ctx, kjit_stream **out)

@@ -50,21 +50,10 @@ static kjit_status enter_event(kjit_event *e, const kjit_stream *s)
     return status == KJIT_OK ? kj_graph_refuse(s) : status;
 }
 
-/* The beginning and the end of the two: without a stream they have waited. */
 static kjit_status begin(kjit_event *e, kjit_stream *s)
 {
     kjit_status status = enter_event(e, s);
     return status == KJIT_OK ? kj_stream_begin(s) : status;
-}
-
-static kjit_status issued(kjit_event *e, kjit_stream *s, kjit_status status, const kj_failure *why)
-{
-    if (!s)
-        kj_waited(e->ctx);
-    if (status != KJIT_OK)
-        return kj_fail_why(e->ctx, status, why);
-    kj_stream_issued(s);
-    return KJIT_OK;
 }
 
 kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
@@ -74,7 +63,7 @@ kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->marks->record(e->ctx->dev, e->mark, kj_queue_of(s), &why);
-    return issued(e, s, status, &why);
+    return kj_stream_submitted(e->ctx, s, NULL, status, &why);
 }
 
 kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
@@ -84,7 +73,7 @@ kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->marks->join(e->ctx->dev, e->mark, kj_queue_of(s), &why);
-    return issued(e, s, status, &why);
+    return kj_stream_submitted(e->ctx, s, NULL, status, &why);
 }
 
 kjit_status kjit_event_synchronize(kjit_event *e)

@@ -75,10 +75,10 @@ void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */
 /* Of one that is not listed any more; after its work. */
 kjit_status kj_stream_end(kjit_stream *stream, kj_failure *why);
 bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
-/* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost;
- * takes `text`, which is malloc'd or NULL. */
 /* A call that has nothing to do. Without a stream it still comes after all that is queued. */
 kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream);
+/* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost;
+ * takes `text`, which is malloc'd or NULL. */
 kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text);
 static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 {
@@ -86,12 +86,15 @@ static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 }
 void kj_stream_hold(kjit_stream *stream);
 void kj_stream_drop(kjit_stream *stream); /* on any thread */
-/* Around what is put into a stream, NULL included: the first before it, which may fail; the second
- * when it is there. */
+/* Around what is put into a stream, NULL included. The first comes before, and may fail. The second
+ * says whether the device took it: the stream then has it, or without one the call has waited; else
+ * the sentence is the context's. Its trace (NULL: it has none) ends, but for queued work's. */
 kjit_status kj_stream_begin(kjit_stream *stream);
+kjit_status kj_stream_submitted(kjit_context *ctx, kjit_stream *stream, kj_times *times,
+                                kjit_status status, const kj_failure *why);
+void kj_stream_issued(kjit_stream *stream); /* there is work in it, which nothing else says */
 /* A failure while other code captures the stream into a graph of its own. */
 kjit_status kj_stream_usable(kjit_stream *stream);
-void kj_stream_issued(kjit_stream *stream);
 void kj_default_streams_free(kjit_context *ctx);
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
