@@ -533,7 +533,8 @@ KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never wait
 typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
 /* Calls fn(s, ..., user) once, after all work put into the stream before, on another thread; later
  * work waits until it returns, and then runs whatever the status was. The function may use neither
- * the context, like a kjit_print_fn, nor the GPU's driver. */
+ * the context, like a kjit_print_fn, nor the GPU's driver. Nor may it wait for another stream's: they
+ * may be called one after another, in any order. */
 KJIT_API kjit_status kjit_stream_callback(kjit_stream *s, kjit_stream_fn *fn, void *user);
 
 /* Later work of the stream waits for the event's last record before this call: for nothing when

@@ -15,6 +15,7 @@ typedef struct target {
 
 typedef struct cutter {
     kj_arena *arena;
+    const kj_tkernel *kernel;
     const kj_deps *deps;
     kj_regions *regions;
     target *targets;
@@ -116,31 +117,6 @@ static bool is_scalar(const cutter *p, const kj_tstmt *s)
     return !(p->deps->var[v->id] & KJ_DEP_THREAD) && (!e || is_uniform(p, e));
 }
 
-/* A loop that holds an operation of a warp waits for nobody: its threads go through it together
- * anyway. */
-typedef struct spin {
-    bool plain; /* as kj_waits takes it */
-    const kj_tstmt *loop;
-} spin;
-
-static bool visit_spin(void *ctx, const kj_tstmt *s, const kj_texpr *e)
-{
-    spin *found = ctx;
-    bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    if (loop && s->mark & KJ_DEP_ATOMIC && !kj_warp_operation(s, s->next) &&
-        kj_waits(s, found->plain))
-        found->loop = s;
-    return !found->loop;
-}
-
-/* One that waits by plain loads has no right to: beside an operation of a warp it is none. */
-static const kj_tstmt *find_spin(const kj_tstmt *s, const kj_tstmt *end)
-{
-    spin found = {.plain = !kj_warp_operation(s, end)};
-    kj_walk(s, end, visit_spin, &found);
-    return found.loop;
-}
-
 /* The statements [s, end) as a region; what sets uniform variables at either end of it runs once,
  * outside. */
 static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
@@ -157,7 +133,7 @@ static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
         kj_node *n = add(p, l, KJ_N_REGION, s);
         n->end = stop;
         n->region = p->nregions++;
-        n->spin = find_spin(s, stop);
+        n->spin = kj_find_spin(p->arena, p->kernel, s, stop);
         for (const kj_tstmt *t = s; t != stop; t = t->next)
             n->exits |= escapes_one(p, t) != STAYS;
         s = stop;
@@ -443,7 +419,7 @@ static void give_homes(cutter *p, int nvars)
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps)
 {
     kj_regions *all = KJ_NEW(arena, kj_regions);
-    cutter p = {.arena = arena, .deps = deps, .regions = all};
+    cutter p = {.arena = arena, .kernel = kernel, .deps = deps, .regions = all};
     all->barrier = kernel->body->barrier;
     all->fused = !all->barrier;
     for (int i = 0; i < kernel->nroots; i++)

@@ -60,9 +60,9 @@ typedef struct kj_regions {
 } kj_regions;
 
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
-/* May what ends the loop be what another thread does meanwhile? (spin.c) `plain`: also by loads that
- * nothing orders. */
-bool kj_waits(const kj_tstmt *loop, bool plain);
+/* The first loop in [s, end) that waits for other threads; NULL when none does (spin.c). */
+const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
+                             const kj_tstmt *end);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* As text, for --emit=regions. */

@@ -1,46 +1,225 @@
-/* Loops that wait for other threads: a typed loop in; whether what ends it may be what another thread
- * does meanwhile.
+/* Loops that wait for other threads: statements in, the first loop among them whose end depends on
+ * what other threads do meanwhile.
  *
- * That takes an atomic or a fence within the loop, or a load that is fetched again each time, and an end
- * that is not settled before the first turn. A loop without the first need see nothing of others: its
- * plain loads may give in each turn what they gave in the first, but programs are written as if they did
- * not. A loop over a range that nothing leaves turns as often as it was to, whatever it sees. All others
- * may wait. */
+ * That is a question of flow within the loop. What an atomic in it gives may be news of another
+ * thread; so may what a load gives that is fetched again each time, or stands beside an atomic or a
+ * fence, from memory that the kernel writes. News spreads through variables and local arrays, by
+ * value and by the conditions under which they are assigned, as in uniform.c. The loop waits when
+ * news decides its condition or a way out of it. One that counts to what an atomic gave before it
+ * does not, nor one that does atomics and ends by something else. */
 #include "analysis/regions.h"
 
 #include <string.h>
 
+/* What news ends a turn of: a loop or an inlined block. */
+typedef struct parted {
+    struct parted *next;
+    const void *of; /* loop statement or tblock */
+} parted;
+
+/* The loop, and loops and inlined blocks in it, around what is being walked. */
+typedef struct inside {
+    struct inside *up;
+    const void *of;
+    bool loop, parted;
+} inside;
+
 typedef struct look {
-    bool plain;  /* do plain loads count? */
-    bool sees;   /* it has what brings others' stores to this thread */
-    bool leaves; /* it has a way out besides its end */
+    bool *var;     /* by kj_var.id: may hold news */
+    bool *element; /* by root id: its elements may */
+    parted *parted;
+    inside *in;
+    kj_arena *arena;
+    bool plain;   /* all loads count */
+    bool ordered; /* the loop has an atomic or a fence: plain loads count */
+    bool news;    /* is in a condition around what is being walked */
+    bool waits;
+    bool changed;
 } look;
 
-static bool load_sees(const look *l, const kj_tarray *array)
+static void see_list(look *l, const kj_tstmt *s);
+
+static void set(look *l, bool *to, bool value)
 {
+    l->changed |= value && !*to;
+    *to |= value;
+}
+
+static bool is_fetched(const look *l, const kj_tarray *array)
+{
+    const kj_tarray *root = array->root;
+    bool others = root->space == KJ_GLOBAL || root->space == KJ_SHARED;
     bool again =
         array->cache && (strcmp(array->cache, "cv") == 0 || strcmp(array->cache, "cg") == 0);
-    kj_space space = array->root->space;
-    return again || (l->plain && (space == KJ_GLOBAL || space == KJ_SHARED));
+    return again || (others && root->written && (l->plain || l->ordered));
 }
 
-static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+static inside enter(look *l, const void *of, bool loop)
 {
-    look *l = ctx;
-    if (!e)
-        l->leaves |= s->kind == KJ_TS_BREAK || s->kind == KJ_TS_LEAVE;
-    else if (e->kind == KJ_TE_ATOMIC)
-        l->sees = true;
-    else if (e->kind == KJ_TE_CALL)
-        l->sees |= kj_builtins[e->u.call.id].how == KJ_HOW_FENCE; /* nanosleep too */
-    else if (e->kind == KJ_TE_LOAD)
-        l->sees |= load_sees(l, e->u.load.array);
-    return !(l->sees && l->leaves);
+    const parted *p = l->parted;
+    while (p && p->of != of)
+        p = p->next;
+    return (inside){.up = l->in, .of = of, .loop = loop, .parted = p || (l->in && l->in->parted)};
 }
 
-bool kj_waits(const kj_tstmt *loop, bool plain)
+static void part(look *l, inside *in)
 {
-    look l = {.plain = plain, .leaves = loop->kind == KJ_TS_WHILE};
-    kj_walk(loop, loop->next, visit, &l);
-    return l.sees && l.leaves;
+    if (in->parted)
+        return;
+    parted *p = KJ_NEW(l->arena, parted);
+    *p = (parted){.next = l->parted, .of = in->of};
+    l->parted = p;
+    in->parted = l->changed = true;
+}
+
+static void see_block(look *l, const kj_tblock *b)
+{
+    inside in = enter(l, b, false);
+    l->in = &in;
+    see_list(l, b->body);
+    l->in = in.up;
+}
+
+/* May the expression's value be news? */
+static bool see(look *l, const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool news = false;
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        news |= see(l, operands[i]);
+    switch (e->kind) {
+    case KJ_TE_VAR: return l->var[e->u.var->id];
+    case KJ_TE_ATOMIC: set(l, &l->ordered, true); return true;
+    case KJ_TE_LOAD:
+        return news || is_fetched(l, e->u.load.array) || l->element[e->u.load.array->root->id];
+    case KJ_TE_CALL:
+        set(l, &l->ordered, kj_builtins[e->u.call.id].how == KJ_HOW_FENCE); /* nanosleep too */
+        return news;
+    case KJ_TE_INLINE: see_block(l, e->u.inline_.block); return l->var[e->u.inline_.result->id];
+    default: return news;
+    }
+}
+
+static void see_under(look *l, bool news, const kj_tstmt *body)
+{
+    bool above = l->news;
+    l->news |= news;
+    see_list(l, body);
+    l->news = above;
+}
+
+static void see_loop(look *l, const kj_tstmt *s)
+{
+    inside in = enter(l, s, true);
+    l->in = &in;
+    if (s->kind == KJ_TS_WHILE) {
+        bool ends = see(l, s->u.while_.test);
+        l->waits |= ends && !in.up;
+        see_under(l, ends, s->u.while_.body);
+    } else {
+        bool turns = see(l, s->u.for_.start) | see(l, s->u.for_.stop) | see(l, s->u.for_.step);
+        turns &= in.up != NULL; /* the loop itself has them from before */
+        set(l, &l->var[s->u.for_.var->id], turns);
+        see_under(l, turns, s->u.for_.body);
+    }
+    l->in = in.up;
+}
+
+/* A way out of `of`, of the nearest loop where that is NULL, and of all within. */
+static void see_exit(look *l, const void *of, bool goes_on)
+{
+    if (!l->news && !l->in->parted)
+        return;
+    inside *in = l->in;
+    for (; in && (of ? in->of != of : !in->loop); in = in->up)
+        part(l, in);
+    if (in)
+        part(l, in);
+    l->waits |= !in || (!in->up && !goes_on);
+}
+
+static void see_stmt(look *l, const kj_tstmt *s)
+{
+    bool under = l->news || l->in->parted;
+    switch (s->kind) {
+    case KJ_TS_DECL:
+        if (s->u.decl.init)
+            set(l, &l->var[s->u.decl.var->id], see(l, s->u.decl.init));
+        break;
+    case KJ_TS_ASSIGN:
+        set(l, &l->var[s->u.assign.var->id], see(l, s->u.assign.value) || under);
+        break;
+    case KJ_TS_STORE:
+        for (int i = 0; i < s->u.store.array->ndim; i++)
+            under |= see(l, s->u.store.index[i]);
+        under |= see(l, s->u.store.value);
+        if (s->u.store.array->root->space == KJ_LOCAL)
+            set(l, &l->element[s->u.store.array->root->id], under);
+        break;
+    case KJ_TS_EXPR: see(l, s->u.expr); break;
+    case KJ_TS_IF: {
+        bool news = see(l, s->u.if_.test);
+        see_under(l, news, s->u.if_.yes);
+        see_under(l, news, s->u.if_.no);
+        break;
+    }
+    case KJ_TS_FOR:
+    case KJ_TS_WHILE: see_loop(l, s); break;
+    case KJ_TS_BREAK: see_exit(l, NULL, false); break;
+    case KJ_TS_CONTINUE: see_exit(l, NULL, true); break;
+    case KJ_TS_LEAVE: see_exit(l, s->u.leave, false); break;
+    case KJ_TS_INLINE: see_block(l, s->u.block); break;
+    case KJ_TS_LAUNCH: set(l, &l->var[s->u.launch.result->id], true); break;
+    case KJ_TS_BARRIER: /* in a loop of which every thread takes every turn */
+    case KJ_TS_REPORT:
+    case KJ_TS_ARRAY: break;
+    }
+}
+
+static void see_list(look *l, const kj_tstmt *s)
+{
+    for (; s; s = s->next)
+        see_stmt(l, s);
+}
+
+static bool waits(look *l, const kj_tstmt *loop)
+{
+    do {
+        l->changed = false;
+        see_loop(l, loop);
+    } while (l->changed && !l->waits);
+    return l->waits;
+}
+
+typedef struct search {
+    kj_arena *arena;
+    const kj_tkernel *kernel;
+    bool plain;
+    const kj_tstmt *found;
+} search;
+
+static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    search *f = ctx;
+    bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
+    /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
+     * anyway. */
+    if (!loop || !(s->mark & KJ_DEP_ATOMIC) || kj_warp_operation(s, s->next))
+        return true;
+    look l = {.arena = f->arena,
+              .plain = f->plain,
+              .var = KJ_NEW_ARRAY(f->arena, bool, (size_t)f->kernel->nvars + 1),
+              .element = KJ_NEW_ARRAY(f->arena, bool, (size_t)f->kernel->nroots + 1)};
+    if (waits(&l, s))
+        f->found = s;
+    return !f->found;
+}
+
+const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
+                             const kj_tstmt *end)
+{
+    /* One that waits by plain loads has no right to: beside an operation of a warp it is none. */
+    search f = {.arena = arena, .kernel = kernel, .plain = !kj_warp_operation(s, end)};
+    kj_walk(s, end, visit_loop, &f);
+    return f.found;
 }

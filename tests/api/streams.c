@@ -206,6 +206,19 @@ static void wait_at(kjit_stream *s, kjit_status status, void *gate)
         usleep(100);
 }
 
+/* As wait_at, and says when it has been called. Functions of different streams may come one after the
+ * other: of two gates the one that opens first must have been entered first. */
+typedef struct gate {
+    atomic_bool entered, open;
+} gate;
+
+static void enter_at(kjit_stream *s, kjit_status status, void *user)
+{
+    gate *g = user;
+    atomic_store(&g->entered, true);
+    wait_at(s, status, &g->open);
+}
+
 /* A queued launch is all that still has its arrays' memory: nobody else gets it until it has run. */
 static void test_freed_while_queued(void **state)
 {
@@ -299,13 +312,15 @@ static void test_recorded_again(void **state)
     atomic_store(&open, true);
     assert_false(done);
     OK(kjit_stream_synchronize(waits));
-    atomic_bool first = false; /* nor is the last record reached with the first */
-    OK(kjit_stream_callback(early, wait_at, &first));
+    gate first = {.open = false}; /* nor is the last record reached with the first */
+    OK(kjit_stream_callback(early, enter_at, &first));
     OK(kjit_event_record(e, early));
+    while (!atomic_load(&first.entered))
+        usleep(100);
     atomic_store(&open, false);
     OK(kjit_stream_callback(late, wait_at, &open));
     OK(kjit_event_record(e, late));
-    atomic_store(&first, true);
+    atomic_store(&first.open, true);
     OK(kjit_stream_synchronize(early));
     OK(kjit_event_query(e, &done));
     atomic_store(&open, true);
