@@ -207,16 +207,16 @@ static void wait_at(kjit_stream *s, kjit_status status, void *gate)
 }
 
 /* As wait_at, and says when it has been called. Functions of different streams may come one after the
- * other: of two gates the one that opens first must have been entered first. */
-typedef struct gate {
+ * other: of two doors the one that opens first must have been entered first. */
+typedef struct door {
     atomic_bool entered, open;
-} gate;
+} door;
 
 static void enter_at(kjit_stream *s, kjit_status status, void *user)
 {
-    gate *g = user;
-    atomic_store(&g->entered, true);
-    wait_at(s, status, &g->open);
+    door *d = user;
+    atomic_store(&d->entered, true);
+    wait_at(s, status, &d->open);
 }
 
 /* A queued launch is all that still has its arrays' memory: nobody else gets it until it has run. */
@@ -312,7 +312,7 @@ static void test_recorded_again(void **state)
     atomic_store(&open, true);
     assert_false(done);
     OK(kjit_stream_synchronize(waits));
-    gate first = {.open = false}; /* nor is the last record reached with the first */
+    door first = {.open = false}; /* nor is the last record reached with the first */
     OK(kjit_stream_callback(early, enter_at, &first));
     OK(kjit_event_record(e, early));
     while (!atomic_load(&first.entered))
