@@ -58,52 +58,33 @@ static bool fold_bits(kj_builtin id, kj_value v, kj_value *out)
 
 /* ---- Floats ---- */
 
-/* The parts of a float, and a float of parts. */
+/* What the type decides, or what gives several values: the parts of a float, and a float of parts. */
 static bool fold_parts(kj_builtin id, int part, const kj_value *v, kj_value *out)
 {
-    double x = v[0].f, whole, m;
-    bool single = v[0].type == KJ_F32;
+    double x = v[0].f, y, whole;
+    kj_dtype type = v[0].type;
     int e = 0;
     switch (id) {
     case KJ_BI_MODF:
-        m = modf(x, &whole);
-        *out = kj_float(v[0].type, part ? whole : m);
-        return true;
+        y = modf(x, &whole);
+        y = part ? whole : y;
+        break;
     case KJ_BI_FREXP:
-        m = isfinite(x) ? frexp(x, &e) : x;
-        *out = part ? kj_int(KJ_I32, e) : kj_float(v[0].type, m);
-        return true;
-    case KJ_BI_LDEXP:
-        x = ldexp(x, (int)v[1].i);
-        *out = kj_fold_convert(kj_float(KJ_F64, x), v[0].type);
-        return true;
+        y = isfinite(x) ? frexp(x, &e) : x;
+        if (part) {
+            *out = kj_int(KJ_I32, e);
+            return true;
+        }
+        break;
+    case KJ_BI_LDEXP: y = kj_fold_convert(kj_float(KJ_F64, ldexp(x, (int)v[1].i)), type).f; break;
     case KJ_BI_NEXTAFTER:
-        x = kj_is_half(v[0].type) ? kj_half_next(v[0].type, x, v[1].f)
-            : single              ? (double)nextafterf((float)x, (float)v[1].f)
-                                  : nextafter(x, v[1].f);
-        *out = kj_float(v[0].type, x);
-        return true;
-    default: return false;
-    }
-}
-
-static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
-{
-    double x = v[0].f, y;
-    kj_dtype type = v[0].type;
-    bool single = type == KJ_F32;
-    switch (id) {
-    case KJ_BI_SQRT: y = kj_fold_convert(kj_float(KJ_F64, sqrt(x)), type).f; break;
-    case KJ_BI_FABS: y = fabs(x); break;
-    case KJ_BI_FLOOR: y = floor(x); break;
-    case KJ_BI_CEIL: y = ceil(x); break;
-    case KJ_BI_TRUNC: y = trunc(x); break;
-    case KJ_BI_RINT: y = rint(x); break;
-    case KJ_BI_ROUND: y = round(x); break;
-    case KJ_BI_COPYSIGN: y = isnan(v[1].f) ? fabs(x) : copysign(x, v[1].f); break;
+        y = kj_is_half(type) ? kj_half_next(type, x, v[1].f)
+            : type == KJ_F32 ? (double)nextafterf((float)x, (float)v[1].f)
+                             : nextafter(x, v[1].f);
+        break;
     case KJ_BI_FMA:
         y = kj_is_half(type) ? kj_half_fma(type, x, v[1].f, v[2].f)
-            : single         ? (double)fmaf((float)x, (float)v[1].f, (float)v[2].f)
+            : type == KJ_F32 ? (double)fmaf((float)x, (float)v[1].f, (float)v[2].f)
                              : fma(x, v[1].f, v[2].f);
         break;
     default: return false;
@@ -112,9 +93,21 @@ static bool fold_float(kj_builtin id, const kj_value *v, kj_value *out)
     return true;
 }
 
+/* Of what is exact: f64 holds the result, or rounds it so that rounding again to the type is harmless
+ * (square roots). */
+static bool fold_float(kj_builtin id, const kj_value *v, int n, kj_value *out)
+{
+    double x[3], y;
+    for (int i = 0; i < n; i++)
+        x[i] = v[i].f;
+    if (kj_builtins[id].ulp64 > 0 || !kj_host_math(id, x, &y))
+        return false;
+    *out = kj_fold_convert(kj_float(KJ_F64, y), v[0].type);
+    return true;
+}
+
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value *out)
 {
-    (void)n;
     switch (id) {
     case KJ_BI_MIN:
     case KJ_BI_MAX: *out = fold_extreme(v[0], v[1], id == KJ_BI_MAX); return true;
@@ -137,6 +130,6 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value
     default: break;
     }
     if (kj_is_float(v[0].type))
-        return fold_float(id, v, out) || fold_parts(id, part, v, out);
+        return fold_parts(id, part, v, out) || fold_float(id, v, n, out);
     return kj_is_int(v[0].type) && fold_bits(id, v[0], out);
 }

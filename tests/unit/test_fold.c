@@ -363,6 +363,9 @@ static void float_builtins(void **state)
         expect_builtin(KJ_BI_MIN, x, y, none, kj_float(KJ_F64, -0.0));
         expect_builtin(KJ_BI_MAX, x, y, none, kj_float(KJ_F64, 0.0));
     }
+    kj_value seven = kj_float(KJ_F32, -7), three = kj_float(KJ_F32, 2.5f);
+    expect_builtin(KJ_BI_FMOD, seven, three, none, kj_float(KJ_F32, -2));
+    expect_builtin(KJ_BI_REMAINDER, seven, three, none, kj_float(KJ_F32, 0.5));
     assert_false(kj_fold_builtin(KJ_BI_SIN, 0, &two, 1, &got)); /* not exact */
 }
 

@@ -1,100 +1,9 @@
 /* The kernel vocabulary's arithmetic, bits and math on a run block's numbers. In: numbers; out: a
- * number. Math functions work in f64, by the C library. */
+ * number. Math functions work in f64, by the host's (lang/host_math.c). */
 #include "run/value/value.h"
 
 #include <math.h>
 #include <string.h>
-
-static double reciprocal_sqrt(double x)
-{
-    return 1 / sqrt(x);
-}
-static double power_of_ten(double x)
-{
-    return pow(10, x);
-}
-
-/* sin(pi * x), of exactly what x is beyond an even number. */
-static double sine_of_pi(double x)
-{
-    const double pi = 0x1.921fb54442d18p+1;
-    double rest = remainder(x, 2), size = fabs(rest), sine;
-    if (size <= 0.25)
-        sine = sin(pi * size);
-    else
-        sine = size < 0.75 ? cos(pi * (0.5 - size)) : sin(pi * (1 - size));
-    return copysign(sine, sine == 0 ? x : rest);
-}
-static double cosine_of_pi(double x)
-{
-    const double pi = 0x1.921fb54442d18p+1;
-    double size = fabs(remainder(x, 2));
-    if (size <= 0.25)
-        return cos(pi * size);
-    return size < 0.75 ? sin(pi * (0.5 - size)) : -cos(pi * (1 - size));
-}
-
-/* A NaN has no sign. */
-static double signed_as(double x, double sign)
-{
-    return isnan(sign) ? fabs(x) : copysign(x, sign);
-}
-static double log_of_gamma(double x)
-{
-    int sign; /* which lgamma would leave in a variable of the process */
-    return lgamma_r(x, &sign);
-}
-
-/* By the kernel's table: one, two or three floats to a float. */
-static const struct {
-    double (*one)(double);
-    double (*two)(double, double);
-    double (*three)(double, double, double);
-} functions[KJ_NBUILTINS] = {
-    [KJ_BI_SQRT] = {.one = sqrt},
-    [KJ_BI_FABS] = {.one = fabs},
-    [KJ_BI_FLOOR] = {.one = floor},
-    [KJ_BI_CEIL] = {.one = ceil},
-    [KJ_BI_TRUNC] = {.one = trunc},
-    [KJ_BI_RINT] = {.one = rint},
-    [KJ_BI_ROUND] = {.one = round},
-    [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
-    [KJ_BI_CBRT] = {.one = cbrt},
-    [KJ_BI_EXP] = {.one = exp},
-    [KJ_BI_EXP2] = {.one = exp2},
-    [KJ_BI_EXP10] = {.one = power_of_ten},
-    [KJ_BI_EXPM1] = {.one = expm1},
-    [KJ_BI_LOG] = {.one = log},
-    [KJ_BI_LOG2] = {.one = log2},
-    [KJ_BI_LOG10] = {.one = log10},
-    [KJ_BI_LOG1P] = {.one = log1p},
-    [KJ_BI_SIN] = {.one = sin},
-    [KJ_BI_COS] = {.one = cos},
-    [KJ_BI_TAN] = {.one = tan},
-    [KJ_BI_SINPI] = {.one = sine_of_pi},
-    [KJ_BI_COSPI] = {.one = cosine_of_pi},
-    [KJ_BI_ASIN] = {.one = asin},
-    [KJ_BI_ACOS] = {.one = acos},
-    [KJ_BI_ATAN] = {.one = atan},
-    [KJ_BI_SINH] = {.one = sinh},
-    [KJ_BI_COSH] = {.one = cosh},
-    [KJ_BI_TANH] = {.one = tanh},
-    [KJ_BI_ASINH] = {.one = asinh},
-    [KJ_BI_ACOSH] = {.one = acosh},
-    [KJ_BI_ATANH] = {.one = atanh},
-    [KJ_BI_ERF] = {.one = erf},
-    [KJ_BI_ERFC] = {.one = erfc},
-    [KJ_BI_GAMMA] = {.one = tgamma},
-    [KJ_BI_LGAMMA] = {.one = log_of_gamma},
-    [KJ_BI_NEXTAFTER] = {.two = nextafter},
-    [KJ_BI_COPYSIGN] = {.two = signed_as},
-    [KJ_BI_HYPOT] = {.two = hypot},
-    [KJ_BI_POW] = {.two = pow},
-    [KJ_BI_ATAN2] = {.two = atan2},
-    [KJ_BI_FMOD] = {.two = fmod},
-    [KJ_BI_REMAINDER] = {.two = remainder},
-    [KJ_BI_FMA] = {.three = fma},
-};
 
 int kj_run_math_id(const char *name)
 {
@@ -256,14 +165,11 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
     }
     if (complex)
         return kj_run_complex_math(r, at, id, args, n, out);
-    if (functions[id].one)
-        *out = kj_run_float(functions[id].one(kj_run_as_float(args[0])));
-    else if (functions[id].two)
-        *out = kj_run_float(functions[id].two(kj_run_as_float(args[0]), kj_run_as_float(args[1])));
-    else if (functions[id].three)
-        *out = kj_run_float(functions[id].three(kj_run_as_float(args[0]), kj_run_as_float(args[1]),
-                                                kj_run_as_float(args[2])));
-    else
+    double x[3], y;
+    for (int i = 0; i < wanted; i++)
+        x[i] = kj_run_as_float(args[i]);
+    if (!kj_host_math(id, x, &y))
         return special(r, at, id, args, n, out);
+    *out = kj_run_float(y);
     return true;
 }
