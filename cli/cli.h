@@ -82,7 +82,7 @@ void show_messages(const char *text);
 const char *nearest(const char *name, const char *const *candidates, size_t n);
 
 void write_output(output *o, const char *text, size_t size);
-/* Flushes, at the very end; gives `code`, or what a failed output makes of it, after a message
+/* Flushes, at the very end; returns `code`, or what a failed output makes of it, after a message
  * unless the reader went away. */
 int end_output(output *o, int code);
 
@@ -90,7 +90,7 @@ int end_output(output *o, int code);
 
 /* All of a file, with a NUL behind it, for free(); NULL with errno. */
 char *read_all(FILE *file, size_t *size);
-/* The library's sentence for the last failure; gives the exit code. */
+/* The library's sentence for the last failure; returns the exit code. */
 int library_failed(kjit_context *ctx, kjit_status status);
 /* The architecture that a command about a GPU's code works for: --arch; without it NULL, the
  * context's, where that is a GPU, else sm_80. */

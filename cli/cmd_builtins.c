@@ -32,7 +32,7 @@ static size_t put_words(char *out, size_t size, const char *letters, size_t coun
 
 /* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape,
  * dtype=f32)") follows the name as it is; "*" is what the description begins with, if that is the
- * name. Gives the description that is left. */
+ * name. Returns the description that is left. */
 static const char *call_text(const kjit_builtin_info *b, char *out, size_t size)
 {
     const char *p = b->signature, *end;

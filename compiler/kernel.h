@@ -140,7 +140,7 @@ enum { KJ_PRINT_BYTES = 1 << 20 };
 enum { KJ_WORKER_STACK = 8 << 20, KJ_MAX_STACK = 4 << 20 };
 
 /* Whom a kernel tells of the grids that it launches. `child` is kj_child.id, `slots` all of the
- * child's. Gives 0, or why there will be no launch (KJ_LAUNCH_...). */
+ * child's. Returns 0, or why there will be no launch (KJ_LAUNCH_...). */
 typedef struct kj_host_spawner kj_host_spawner;
 struct kj_host_spawner {
     int32_t (*spawn)(kj_host_spawner *spawner, int32_t child, const int64_t grid[3],

@@ -14,7 +14,7 @@
  * These, kjit_array_create, kjit_copy and the functions that free are all that a first program
  * needs. The sections up to "Launches" are for every program, those behind it for who wants more.
  *
- * Errors: every call that can fail gives a kjit_status; kjit_last_error(ctx) is the sentence for
+ * Errors: every call that can fail returns a kjit_status; kjit_last_error(ctx) is the sentence for
  * the calling thread's last failure. A handle that is NULL, or was freed, gives KJIT_INVALID. A call
  * that fails creates and changes nothing, and gives NULL through `out`. Functions that free accept
  * NULL; functions that ask accept it too and give 0, NULL or "".
@@ -144,7 +144,7 @@ typedef struct kjit_device_info {
     int units;       /* worker threads, or multiprocessors */
 } kjit_device_info;
 
-/* The devices of this machine, GPUs first; gives how many there are and fills at most `max`. */
+/* The devices of this machine, GPUs first; returns how many there are and fills at most `max`. */
 KJIT_API int kjit_devices(kjit_device_info *out, int max);
 
 /* Why kjit_devices has none of that kind ("cuda"), as "the NVIDIA driver was not found"; NULL where
@@ -177,7 +177,7 @@ KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *ou
 /* *can is 1 where a device reaches the other's memory: the same device, CPUs, GPUs that are
  * connected so. Copies are possible all the same (kjit_copy), through host memory. */
 KJIT_API kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *can);
-/* Waits for the work of every stream; gives the first failure that nobody has been told: of work,
+/* Waits for the work of every stream; returns the first failure that nobody has been told: of work,
  * else of a deallocation. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
@@ -295,7 +295,7 @@ KJIT_API void kjit_module_free(kjit_module *mod);
 /* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. */
 KJIT_API const char *kjit_module_log(kjit_module *mod);
 KJIT_API const char *kjit_module_log_json(kjit_module *mod);
-/* Gives how many there are and fills at most `max`, in the order of their places; the texts are the
+/* Returns how many there are and fills at most `max`, in the order of their places; the texts are the
  * module's. */
 KJIT_API int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max);
 

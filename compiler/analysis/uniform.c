@@ -193,7 +193,7 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
 
 enum { NOT_THE_GRIDS = KJ_DEP_THREAD | KJ_DEP_ATOMIC | KJ_DEP_BLOCK };
 
-/* How those differ whom the construct lets come to the statement being walked. A loop is left for
+/* How the threads differ that the construct lets come to the statement being walked. A loop is left for
  * all its turns; what leaves a body behind the statement does not matter. */
 static uint8_t parting(const frame *f)
 {
@@ -207,15 +207,15 @@ static void check_grid_sync(walk *w, const kj_tstmt *s, const frame *f)
         f = f->up;
     if (!f)
         return;
-    const char *whom = parting(f) == KJ_DEP_BLOCK ? "blocks" : "threads";
+    const char *units = parting(f) == KJ_DEP_BLOCK ? "blocks" : "threads";
     kj_message *m = kj_error(w->diag, s->span, KJ_RULE_GRID_BARRIER,
-                             "not all %s of the grid may come to this grid_sync()", whom);
+                             "not all %s of the grid may come to this grid_sync()", units);
     if (f->own & NOT_THE_GRIDS)
-        kj_note(w->diag, m, f->span, "this may differ between %s", whom);
+        kj_note(w->diag, m, f->span, "this may differ between %s", units);
     else if (f->left & NOT_THE_GRIDS)
-        kj_note(w->diag, m, f->leaving, "some %s may leave here", whom);
+        kj_note(w->diag, m, f->leaving, "some %s may leave here", units);
     else
-        kj_note(w->diag, m, f->span, "some %s may leave this loop before others", whom);
+        kj_note(w->diag, m, f->span, "some %s may leave this loop before others", units);
     kj_hint(w->diag, m,
             "put only the work under the condition: all threads of the grid go to grid_sync()");
 }

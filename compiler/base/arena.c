@@ -144,7 +144,7 @@ const char *kj_intern(kj_arena *a, const char *text, size_t len)
 
 /* ---- Text ---- */
 
-/* Gives what the text needs without the NUL. */
+/* Returns what the text needs without the NUL. */
 static size_t format_text(kj_arena *a, char *out, size_t size, const char *format, va_list args)
 {
     int n = kj_vsnprintf(out, size, format, args);

@@ -111,7 +111,7 @@ static char *complaint(const char *path, const char *what, const char *name)
     return kj_message_of(text);
 }
 
-/* Calls of our names become calls of the library's; gives how many functions there are. */
+/* Calls of our names become calls of the library's; returns how many functions there are. */
 static int rename_called(LLVMModuleRef module, LLVMValueRef called[2 * KJ_NBUILTINS])
 {
     int n = 0;

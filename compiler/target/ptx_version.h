@@ -1,4 +1,4 @@
-/* Which PTX for whom: the versions of drivers, chips and LLVM, brought together (ptx_version.def).
+/* Which PTX for which driver: the versions of drivers, chips and LLVM, brought together (ptx_version.def).
  *
  * Versions of PTX are numbers, 84 for 8.4; LLVM's is its major one; a driver's is what
  * cuDriverGetVersion gives. Strings are constants. */

@@ -100,7 +100,7 @@ typedef enum kj_texpr_kind {
     KJ_TE_INLINE,  /* u.inline_: runs the block, then is the value of `result` */
 } kj_texpr_kind;
 
-/* The direct operands of an expression, in the order of evaluation; gives how many. An access also
+/* The direct operands of an expression, in the order of evaluation; returns how many. An access also
  * has its array's offset and strides as operands; an inlined call has none. */
 enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);

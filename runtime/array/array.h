@@ -143,7 +143,7 @@ bool kj_arrays_meet(const kjit_array *a, const kjit_array *b);
 /* A view from the first element of `a` on, of elements that it has. */
 kjit_status kj_array_restride(kjit_array *a, int ndim, const int64_t *shape, const int64_t *strides,
                               kjit_array **out);
-/* "(3, 4)" into buf, as Python writes a tuple; gives buf. */
+/* "(3, 4)" into buf, as Python writes a tuple; returns buf. */
 enum { KJ_SHAPE_TEXT = 24 * KJIT_MAX_NDIM };
 const char *kj_shape_text(int ndim, const int64_t *shape, char buf[KJ_SHAPE_TEXT]);
 
@@ -189,7 +189,7 @@ kjit_status kj_array_numbers(kjit_array **a);
 /* ---- Elements as text (format.c, float_text.c) ---- */
 
 enum { KJ_SCALAR_TEXT = 64 };
-/* One element as NumPy prints a scalar: "0.1", "1e-05", "True"; gives buf. */
+/* One element as NumPy prints a scalar: "0.1", "1e-05", "True"; returns buf. */
 const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT]);
 /* "(1+2j)", as Python does. */
 const char *kj_complex_text(double re, double im, kj_dtype part, char buf[KJ_SCALAR_TEXT]);

@@ -209,7 +209,7 @@ const char *kj_thread_failure(const kjit_context *ctx);
 bool kj_threads_begin(void);                     /* false: the system has no room */
 void kj_threads_end(kjit_context *ctx);          /* frees those of all threads */
 void kj_threads_lose_streams(kjit_context *ctx); /* their default streams are gone */
-/* Notes the sentence for the calling thread and gives the status. The context may be NULL. */
+/* Notes the sentence for the calling thread and returns the status. The context may be NULL. */
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
@@ -243,7 +243,7 @@ kjit_status kj_pending_failure(kjit_context *ctx);
 
 /* Hands what was printed so far to the context's print function. */
 void kj_print_flush(kjit_context *ctx);
-/* After that, others are to take it; gives those before. */
+/* After that, others are to take it; returns those before. */
 kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer);
 
 #endif

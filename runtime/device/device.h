@@ -1,7 +1,7 @@
 /* What every device fills in: memory, copies, code, launches, queues and marks.
  *
  * The runtime above speaks to a device only through its kj_device_ops (one const table a folder
- * under device/, listed in devices.c). A call that can fail gives a kjit_status and, beside it, one
+ * under device/, listed in devices.c). A call that can fail returns a kjit_status and, beside it, one
  * sentence in kj_failure; it then has created nothing. All calls are thread-safe. Pointers that a
  * device hands out are its own to interpret, but for a device with `host_memory`: its memory is the
  * host's, and it works on host arrays where they are.
@@ -271,7 +271,7 @@ typedef struct kj_device_ops {
 /* The devices of this build, the preferred first; NULL past the last (devices.c). */
 const kj_device_ops *kj_device_kind(int i);
 
-/* Writes the sentence and gives the status: `return kj_because(why, KJIT_NO_MEMORY, "...")`. */
+/* Writes the sentence and returns the status: `return kj_because(why, KJIT_NO_MEMORY, "...")`. */
 kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

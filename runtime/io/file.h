@@ -17,7 +17,7 @@ kjit_status kj_file_write(kjit_context *ctx, kj_out_file *file, const void *data
 kjit_status kj_file_commit(kjit_context *ctx, kj_out_file *file);
 void kj_file_abandon(kj_out_file *file);
 
-/* Reads exactly size bytes; gives how many there were, or -1 with errno. */
+/* Reads exactly size bytes; returns how many there were, or -1 with errno. */
 int64_t kj_file_read(int fd, void *data, size_t size);
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */

@@ -34,7 +34,7 @@ static size_t pack_arguments(const kj_binding *b, const kj_staging *staged, uint
     return n;
 }
 
-/* All slots of a launch; gives how many. */
+/* All slots of a launch; returns how many. */
 static size_t pack(const kj_binding *b, const kj_variant *variant, const kj_staging *staged,
                    const kj_reported *reported, kj_host_launch *values)
 {

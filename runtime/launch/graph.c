@@ -139,7 +139,7 @@ static kjit_status record_copy(kjit_array *dst, kjit_array *src, const kj_transf
 
 /* ---- Recording ---- */
 
-/* Ends a stream's recording; gives what was recorded, or NULL. */
+/* Ends a stream's recording; returns what was recorded, or NULL. */
 static kjit_graph *take(kjit_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);

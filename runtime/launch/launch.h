@@ -84,7 +84,7 @@ typedef struct kj_ready {
     size_t scratch;
 } kj_ready;
 
-/* What every launch asks of its arguments; gives the kernel. */
+/* What every launch asks of its arguments; returns the kernel. */
 kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_stream *stream,
                             const kjit_arg *args, int nargs, kj_kernel **kernel);
 /* Checks the dimensions and binds the arguments. */

@@ -56,7 +56,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y; /* a thread's own come in its order */
 }
 
-/* The records up to `end`; gives how many there are. NULL counts them only. */
+/* The records up to `end`; returns how many there are. NULL counts them only. */
 static size_t find_lines(const kj_kernel_info *k, const uint64_t *at, const uint64_t *end,
                          line *out)
 {
@@ -70,7 +70,7 @@ static size_t find_lines(const kj_kernel_info *k, const uint64_t *at, const uint
     return n;
 }
 
-/* The text of a value; gives how many words it has. */
+/* The text of a value; returns how many words it has. */
 static int value_text(kj_dtype type, const uint64_t *words, char buf[KJ_SCALAR_TEXT])
 {
     const kj_aggregate *of = kj_aggregate_of(type);

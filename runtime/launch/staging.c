@@ -73,7 +73,7 @@ static void add(kj_staging *s, kjit_array *a, const kj_param_info *p, kjit_arg_k
 }
 
 /* Device memory for the arrays from `first` on whose ranges hang together, unless the device may work
- * on them where they are; gives the next one. */
+ * on them where they are; returns the next one. */
 static kjit_status add_piece(kj_staging *s, kjit_context *ctx, kjit_stream *stream, int first,
                              int *next)
 {

@@ -88,7 +88,7 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
 
 /* Before a launch: KJIT_LAUNCH when one that the kernel uses was never filled. */
 kjit_status kj_const_arrays_ready(kjit_module *mod, kj_variant *variant);
-/* For a CPU's slots: the addresses of those the kernel uses; gives how many. */
+/* For a CPU's slots: the addresses of those the kernel uses; returns how many. */
 size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots);
 void kj_const_arrays_free(kjit_module *mod);
 

@@ -45,7 +45,7 @@ void kj_store_unlock(int lock);
  * 1970. */
 typedef void kj_store_visit(void *user, const kj_stored *stored, uint64_t size, int64_t used);
 void kj_store_each(const kj_store *s, kj_store_visit *visit, void *user);
-/* Removes all values; gives how many. */
+/* Removes all values; returns how many. */
 int kj_store_clear(const kj_store *s);
 
 #endif

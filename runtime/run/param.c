@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* "name=value" of the options: is it this name's? Gives the value. */
+/* "name=value" of the options: is it this name's? Returns the value. */
 static const char *value_for(const char *option, const char *name)
 {
     size_t n = strlen(name);

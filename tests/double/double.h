@@ -217,7 +217,7 @@ drv_thread *thread_first(void);
 
 /* ---- Reports (report.c) ---- */
 
-/* Records that a rule was broken, with the running call; gives the code: `return misuse(...)`. */
+/* Records that a rule was broken, with the running call; returns the code: `return misuse(...)`. */
 CUresult misuse(CUresult code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Something that is worth a line in the report, but no mistake: a kernel's fault. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));

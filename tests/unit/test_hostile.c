@@ -25,7 +25,7 @@ static void assert_located(const parsed *p)
     assert_non_null(kj_diag_json(&p->diag));
 }
 
-/* `before`, then `n` times `part`, then `after`; gives the number of errors. */
+/* `before`, then `n` times `part`, then `after`; returns the number of errors. */
 static int errors_of(const char *before, const char *part, size_t n, const char *after)
 {
     size_t len = strlen(part), size = strlen(before) + n * len + strlen(after);

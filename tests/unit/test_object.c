@@ -60,7 +60,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Gives whether an image came of it. */
+/* Returns whether an image came of it. */
 static bool load(const compiled *c, const void *bytes, size_t size)
 {
     kj_object object;

@@ -35,7 +35,7 @@ static LLVMTypeRef scalar_type(const kj_lower *lo, kj_dtype type)
     return type == KJ_BOOL ? lo->i8 : lo->types[type];
 }
 
-/* Gives the slots that the parameters are: all, in order. */
+/* Returns the slots that the parameters are: all, in order. */
 static const int *make_function(kj_lower *lo, const char *name, int *count)
 {
     const kj_tkernel *k = lo->kernel;
@@ -392,7 +392,7 @@ static LLVMValueRef dynamic_bytes(kj_lower *lo, const kj_tarray *a)
     return LLVMBuildAnd(lo->b, LLVMBuildAdd(lo->b, bytes.v[0], up, ""), mask, "");
 }
 
-/* Gives the bytes of those that are the module's own variables; the others stand one behind the
+/* Returns the bytes of those that are the module's own variables; the others stand one behind the
  * other in the memory that the launch adds. */
 static int64_t place_shared(kj_lower *lo)
 {

@@ -178,7 +178,7 @@ static bool is_short(const kj_texpr *e, int *budget)
 }
 
 /* An element if its index is inside an array: nearly always all of the gang's threads choose that.
- * For them `e` is evaluated alone, without masks; gives where both ways meet. */
+ * For them `e` is evaluated alone, without masks; returns where both ways meet. */
 static LLVMBasicBlockRef choose_all(kj_lower *lo, const kj_texpr *e, kj_tile test,
                                     const kj_slot *out)
 {

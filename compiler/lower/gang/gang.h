@@ -39,7 +39,7 @@ void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
 
 /* ---- report.c ---- */
 
-/* Claims the launch's fault; gives where it is, for the code after this to fill in: code of whoever
+/* Claims the launch's fault; returns where it is, for the code after this to fill in: code of whoever
  * came first. */
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
 /* Has some thread failed, so that others may wait for it in vain? An i1. */
@@ -61,14 +61,14 @@ typedef struct kj_mask_slot {
 } kj_mask_slot;
 kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m);
 kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s);
-/* Emits a statement list (up to `end`, exclusive) for the gang; gives the threads that reach its
+/* Emits a statement list (up to `end`, exclusive) for the gang; returns the threads that reach its
  * end. */
 kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 /* The same for m, a part of `outer` that may be empty; joins the threads that reach the end into
  * `arrived`, which may be NULL. */
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
                    const kj_mask_slot *arrived);
-/* Statements of an inlined body, or of the kernel's, and where leaving it leads; gives the threads
+/* Statements of an inlined body, or of the kernel's, and where leaving it leads; returns the threads
  * that go on. */
 kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
                         const kj_tstmt *end, kj_mask m);

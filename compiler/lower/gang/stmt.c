@@ -294,7 +294,7 @@ static kj_mask loop_live(kj_lower *lo, const loop *l)
     return l->exit.masked ? kj_mask_load(lo, &l->live) : l->m;
 }
 
-/* Those for which `test` holds enter the body, at its start; gives them. */
+/* Those for which `test` holds enter the body, at its start; returns them. */
 static kj_mask loop_enter(kj_lower *lo, loop *l, kj_mask live, kj_tile test)
 {
     if (!l->exit.masked) {
@@ -337,7 +337,7 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
     LLVMPositionBuilderAtEnd(lo->b, l->exit.next);
 }
 
-/* From `next` back to the head while some thread is left; gives the threads that go on behind the
+/* From `next` back to the head while some thread is left; returns the threads that go on behind the
  * loop. */
 static kj_mask loop_close(kj_lower *lo, loop *l)
 {

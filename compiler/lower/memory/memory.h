@@ -57,7 +57,7 @@ enum {
     KJ_SCOPE_ROOT
 }; /* from KJ_SCOPE_ROOT on, a root array each */
 int kj_alias_scope(const kj_lower *lo, const kj_tarray *root);
-/* Marks a load or store as one of that scope; gives it. */
+/* Marks a load or store as one of that scope; returns it. */
 LLVMValueRef kj_alias_mark(kj_lower *lo, LLVMValueRef access, int scope);
 
 #endif

@@ -137,7 +137,8 @@ static kj_tile far(kj_lower *lo, kj_tile a, kj_tile b, bool quotient)
     return kj_tile_select(lo, binary(lo, KJ_OP_EQ, b, zero), exact, whole);
 }
 
-/* For whom fma does not give the remainder: large quotients, but of zeros, and infinite divisors. */
+/* The lanes for which fma does not give the remainder: large quotients, but of zeros, and infinite
+ * divisors. */
 static kj_tile needs_fmod(kj_lower *lo, kj_tile b, kj_tile q)
 {
     double limit = q.type == KJ_F64 ? 0x1p51 : 0x1p22;

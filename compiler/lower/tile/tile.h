@@ -117,7 +117,7 @@ kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int narg
 
 /* ---- fast.c ---- */
 
-/* Marks an operation that the source writes as one that @fastmath may change; gives it. */
+/* Marks an operation that the source writes as one that @fastmath may change; returns it. */
 kj_tile kj_relaxed(kj_lower *lo, kj_tile t);
 
 /* ---- random.c ---- */

@@ -55,7 +55,7 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
     return true;
 }
 
-/* Evaluated indices, a tuple alone spread out. Gives their number, -1 after an error. */
+/* Evaluated indices, a tuple alone spread out. Returns their number, -1 after an error. */
 static int spread(kj_operand *v, int n, kj_operand out[KJ_MAX_NDIM])
 {
     if (n == 1 && v[0].kind == KJ_V_TUPLE && !kj_is_complex(&v[0])) {

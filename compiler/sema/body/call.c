@@ -320,7 +320,7 @@ static void walk_body(kj_sema *s, kj_frame *f)
     s->sink->barrier |= sink.barrier;
 }
 
-/* Walks the body in the instance's scope; gives the call's value. */
+/* Walks the body in the instance's scope; returns the call's value. */
 static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
 {
     kj_frame f = {.up = s->frame,

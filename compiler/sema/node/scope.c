@@ -174,7 +174,7 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
-/* Gives the message, and whether it has a hint. */
+/* Returns the message, and whether it has a hint. */
 static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **m)
 {
     *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);

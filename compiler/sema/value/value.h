@@ -23,7 +23,7 @@ bool kj_no_number(kj_sema *s, const kj_operand *v,
 
 /* ---- convert.c ---- */
 
-/* The value as a `to`, by the rules of assignment; reports (and gives NULL) otherwise. `what`
+/* The value as a `to`, by the rules of assignment; reports (and returns NULL) otherwise. `what`
  * names the place. */
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what);
 kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const char *what);

@@ -67,7 +67,7 @@ static bool find_symbols(kj_object *o)
     return o->symbols != NULL;
 }
 
-/* Gives the image's size; 0 for what is no object of this machine's. */
+/* Returns the image's size; 0 for what is no object of this machine's. */
 static size_t lay_out(kj_object *o)
 {
     uint64_t end = 0;

@@ -24,7 +24,7 @@ typedef struct kj_object {
     uint64_t jumps;                     /* behind them */
 } kj_object;
 
-/* Looks at an object, and gives the bytes that its image will have. */
+/* Looks at an object, and returns the bytes that its image will have. */
 kjit_status kj_object_open(kj_object *object, const void *bytes, size_t size, size_t *image,
                            kj_failure *why);
 /* Fills `memory`, of that many zeros, with what runs at the address `base`. */

@@ -103,8 +103,8 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Watches for a while until the word is (or is no longer) `value`; gives what it last was. After a
- * moment it lets others have the CPU in between: whom it waits for may be one of them. */
+/* Watches for a while until the word is (or is no longer) `value`; returns what it last was. After a
+ * moment it lets others have the CPU in between: the thread it waits for may be one of them. */
 static unsigned watch(atomic_uint *word, unsigned value, bool is)
 {
     unsigned now = atomic_load_explicit(word, memory_order_acquire);
@@ -147,7 +147,7 @@ static void run_blocks(const kj_job *job, uint64_t first, uint64_t last, void *m
         atomic_store_explicit(faulted, true, memory_order_relaxed);
 }
 
-/* Claims a chunk and runs it; gives its blocks, 0 when there are none left or some block failed. */
+/* Claims a chunk and runs it; returns its blocks, 0 when there are none left or some block failed. */
 static uint64_t run_chunk(slot *s, void *memory)
 {
     if (atomic_load_explicit(&s->faulted, memory_order_relaxed))

@@ -185,7 +185,7 @@ struct kj_queue {
 
 /* A task of at least sizeof(kj_cuda_task) bytes, zeroed; NULL without memory. */
 void *kj_cuda_task_new(size_t size, kj_work *work, const char *what);
-/* Lists a task whose work is in the stream now; gives its ticket. With `exact` an event is recorded
+/* Lists a task whose work is in the stream now; returns its ticket. With `exact` an event is recorded
  * right behind it. The context is entered, queue->issue held. */
 uint64_t kj_cuda_queued(kj_queue *queue, kj_cuda_task *task, bool exact);
 /* Releases queue->issue, and ends tasks when it is time to. */

@@ -77,7 +77,7 @@ void kj_domain_init(kj_domain *s, int ndim, const int64_t *shape);
 int kj_domain_find(const kj_domain *s, const kjit_array *a); /* narrays: it isn't there */
 /* Its place among the arrays; the same view twice is one. Its axes are the domain's last. */
 int kj_domain_add(kj_domain *s, kjit_array *a);
-/* One more, whose axes are still to be said; gives its place. */
+/* One more, whose axes are still to be said; returns its place. */
 int kj_domain_append(kj_domain *s, kjit_array *a);
 /* Drops axes of one element, puts the others in the order of array `by`'s strides (unless that is
  * -1), joins neighbours. At least one axis is left. */

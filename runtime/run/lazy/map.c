@@ -48,7 +48,7 @@ static bool map(kj_run *r, kj_span at, kj_span named, kjit_array *target, kj_rva
 
 /* ---- New arrays ---- */
 
-/* Are its arrays of `ndim` axes in F order? *all: so far; gives whether there was one. */
+/* Are its arrays of `ndim` axes in F order? *all: so far; returns whether there was one. */
 static bool look_at_orders(kj_rvalue v, int ndim, bool *all)
 {
     bool any = false;

@@ -163,10 +163,10 @@ typedef struct kj_rcall {
 
 /* A place for failures that the source is not to blame for. */
 static const kj_span kj_run_nowhere = {UINT32_MAX, UINT32_MAX};
-/* Records the failure, if it is the first; gives false. */
+/* Records the failure, if it is the first; returns false. */
 bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* One sentence that helps, for the failure just recorded; gives false. */
+/* One sentence that helps, for the failure just recorded; returns false. */
 bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool kj_run_no_memory(kj_run *r, kj_span at);
 /* True for KJIT_OK; else records the context's sentence at `at`. */
