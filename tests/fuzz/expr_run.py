@@ -393,6 +393,9 @@ class ArrayExpressions(Expressions):
         what = "selp" if not self.off("run-functions") and self.r.chance(40) else "where"
         return call(what, t, self.bool(depth), a, b)
 
+    def literals(self, t, depth):
+        return self.operand(t, depth)
+
     def converted(self, t, depth):
         source = self.r.pick([s for s in REALS if s != t])
         if self.off("int-f16") and t == "f16" and source in INTS and not scalars.converts(source, t):

@@ -318,8 +318,15 @@ class Expressions:
             a, b = r.pick(MIXED[t])
             if not self.off("int-f16") or not half_and_wide(a, b) and not half_and_wide(b, a):
                 return self.real(a, depth), self.real(b, depth)
-        a, b = self.real(t, depth), self.operand(t, depth)
+        a, b = self.real(t, depth), self.literals(t, depth) if r.chance(6) else self.operand(t, depth)
         return (b, a) if r.chance(25) else (a, b)
+
+    def literals(self, t, depth):
+        """One of several literals: it has no type either."""
+        a, b = (lit(values.literal(self.r, t)) for _ in "ab")
+        if depth > 0 and self.r.chance(20):
+            b = self.literals(t, depth - 1)
+        return cond(a, self.bool(depth), b)
 
     def real(self, t, depth):
         r = self.r

@@ -45,7 +45,7 @@ def table(without=()):
                                                                                                           "vector selp",
         "part assigned", "complex part assigned", "view of parts"]
     rows += [f"{op} bool" for op in ("&", "|", "^", "compare ==", "compare !=")]
-    rows += ["and", "or", "not", "chain of 2", "chain of 3", "isnan", "isinf", "isfinite", "any", "all",
+    rows += ["and", "or", "not", "conditional of literals", "chain of 2", "chain of 3", "isnan", "isinf", "isfinite", "any", "all",
              "tuple comparison"]
     rows += ["let", "var", "declared type", "several names", "assignment", "exchange", "tuple variable", "hidden name",
              "if", "elif",
@@ -387,7 +387,7 @@ def of_cmp(e):
 
 
 def of_cond(e):
-    found = {f"conditional {e.type}"}
+    found = {"conditional of literals" if e.type in UNTYPED else f"conditional {e.type}"}
     if e.args[0].op == "index" and e.args[1].op in ("cmp", "logic"):
         found.add("index guarded by a condition")
     return found

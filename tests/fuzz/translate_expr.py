@@ -155,6 +155,9 @@ class Expressions:
         """An expression's Python text, converted to a wanted type."""
         t = self.ty(e.type)
         want = self.ty(want) if want is not None else None
+        if t in UNTYPED and e.op == "cond":     # a choice of literals takes the type that it meets
+            want = want if want is not None else meets(t, t)
+            return self.x_cond(e, want)
         if t in UNTYPED:
             return self.literal(self.fold(e), t, want)
         text = getattr(self, "x_" + e.op)(e, t)

@@ -14,6 +14,11 @@ static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype wa
     for (int i = 0; i < n; i++)
         if (v[i].kind == KJ_V_ERROR)
             return v[i];
+    bool parts = false;
+    for (int i = 0; i < n; i++)
+        parts |= kj_is_aggregate(&v[i]);
+    for (int i = 0; i < n && parts; i++)
+        v[i] = v[i].kind == KJ_V_CHOICE ? kj_settle(s, v[i]) : v[i];
     switch (id) {
     case KJ_BI_DOT:
     case KJ_BI_ALL:
@@ -43,7 +48,7 @@ static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
         return kj_no_value(e->span);
     }
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    kj_expr_list(s, e->u.call.args, v, n);
+    kj_untyped_list(s, e->u.call.args, v, n);
     kj_operand result = apply(s, e, id, want, v, wanted);
     for (int i = wanted; i < n; i++)
         result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, wanted);

@@ -126,14 +126,14 @@ static bool learn_literal(kj_sema *s, instance *in, given what, bool arrays)
     bool complex = kj_is_complex(v) && v->u.tuple.of == &kj_complex_literal;
     (void)s;
     (void)arrays;
-    if (g < 0 || what.type->ndim || (v->kind != KJ_V_LITERAL && !complex) || in->exact[g])
+    if (g < 0 || what.type->ndim || (!kj_is_untyped(v) && !complex) || in->exact[g])
         return true;
     if (complex) {
         in->generics[g] =
             in->generics[g] == KJ_VOID ? KJ_C64 : kj_common_type(in->generics[g], KJ_C64);
         return true;
     }
-    kj_dtype own = kj_default_type(v->u.literal);
+    kj_dtype own = kj_untyped_type(v);
     if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
         in->generics[g] = own;
     return true;
@@ -507,7 +507,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
         return kj_no_value(e->span);
     const char *naming = s->naming;
     s->naming = NULL;
-    kj_expr_list(s, e->u.call.args, v, n);
+    kj_untyped_list(s, e->u.call.args, v, n);
     s->naming = naming;
     if (n != count_params(fn->item)) {
         kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),

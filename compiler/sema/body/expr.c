@@ -59,11 +59,11 @@ kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
     return NULL;
 }
 
-void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
+void kj_untyped_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
 {
     for (int i = 0; i < n; i++, e = e->next) {
         kj_tstmt **at = s->sink->tail;
-        out[i] = kj_expr_value(s, e, KJ_VOID);
+        out[i] = kj_expr_untyped(s, e, KJ_VOID);
         if (s->sink->tail == at)
             continue;
         for (int j = 0; j < i;
@@ -72,11 +72,19 @@ void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
     }
 }
 
+void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
+{
+    kj_untyped_list(s, e, out, n);
+    for (int i = 0; i < n; i++)
+        if (out[i].kind == KJ_V_CHOICE)
+            out[i] = kj_settle(s, out[i]);
+}
+
 static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
 {
-    kj_operand a = kj_expr_value(s, e->u.binary.lhs, KJ_VOID);
+    kj_operand a = kj_expr_untyped(s, e->u.binary.lhs, KJ_VOID);
     kj_tstmt **at = s->sink->tail;
-    kj_operand b = kj_expr_value(s, e->u.binary.rhs, KJ_VOID);
+    kj_operand b = kj_expr_untyped(s, e->u.binary.rhs, KJ_VOID);
     if (s->sink->tail != at)
         kj_spill(s, &a, &at);
     return kj_binary(s, e->u.binary.op, a, b, e->span);
@@ -98,7 +106,7 @@ static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nop
                              const kj_expr *next, kj_span span)
 {
     kj_tstmt **at = s->sink->tail;
-    kj_operand b = kj_expr_value(s, next, KJ_VOID);
+    kj_operand b = nops > 1 ? kj_expr_value(s, next, KJ_VOID) : kj_expr_untyped(s, next, KJ_VOID);
     if (nops > 1 && b.kind == KJ_V_SCALAR && !kj_is_leaf(b.u.scalar.e)) {
         kj_operand held = kj_scalar(kj_hold(s, b.u.scalar.e, "t"));
         b = held;
@@ -121,7 +129,7 @@ static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nop
 
 static kj_operand chain_expr(kj_sema *s, const kj_expr *e)
 {
-    kj_operand first = kj_expr_value(s, e->u.chain.operands, KJ_VOID);
+    kj_operand first = kj_expr_untyped(s, e->u.chain.operands, KJ_VOID);
     return chain_rest(s, first, e->u.chain.ops, e->u.chain.nops, e->u.chain.operands->next,
                       e->span);
 }
@@ -148,7 +156,7 @@ static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
 
 static bool is_choosable(kj_sema *s, const kj_operand *v)
 {
-    if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
+    if (v->kind == KJ_V_SCALAR || kj_is_untyped(v))
         return true;
     if (v->kind != KJ_V_ERROR) {
         kj_message *m =
@@ -226,12 +234,12 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     kj_tstmt *before[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
         if (known && (i == 0) == taken) {
-            v[i] = kj_expr_value(s, arms[i], want);
+            v[i] = kj_expr_untyped(s, arms[i], want);
             continue;
         }
         kj_branch branch;
         kj_branch_open(s, &branch, known);
-        v[i] = kj_expr_value(s, arms[i], want);
+        v[i] = kj_expr_untyped(s, arms[i], want);
         if (kj_is_aggregate(&v[i]) && !known && !branch.sink.barrier)
             before[i] = kj_sink_close(s, &branch.sink);
         else
@@ -243,22 +251,12 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     if (!test || !is_choosable(s, &v[0]) || !is_choosable(s, &v[1]))
         return kj_no_value(e->span);
     kj_operand *chosen = &v[taken ? 0 : 1];
-    if (known && v[0].kind == KJ_V_LITERAL && v[1].kind == KJ_V_LITERAL)
+    if (known && kj_is_untyped(&v[0]) && kj_is_untyped(&v[1]))
         return *chosen;
-    bool bools = true;
-    for (int i = 0; i < 2; i++)
-        bools = bools && v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == KJ_BOOL;
-    if (!bools && (kj_no_number(s, &v[0], "a choice with a number") ||
-                   kj_no_number(s, &v[1], "a choice with a number") ||
-                   !kj_unify(s, v, 2, want, e->span, "a conditional expression")))
-        return kj_no_value(e->span);
-    if (known)
-        return kj_scalar(chosen->u.scalar.e);
-    kj_texpr *select = kj_te(s, KJ_TE_SELECT, v[0].u.scalar.e->type, e->span);
-    select->u.select.test = test;
-    select->u.select.yes = v[0].u.scalar.e;
-    select->u.select.no = v[1].u.scalar.e;
-    return kj_scalar(select);
+    kj_operand choice = kj_conditional(s, test, v[0], v[1], want, e->span);
+    if (known && choice.kind == KJ_V_SCALAR)
+        return kj_scalar(taken ? choice.u.scalar.e->u.select.yes : choice.u.scalar.e->u.select.no);
+    return choice;
 }
 
 static kj_operand refuse(kj_sema *s, const kj_expr *e, const char *text, const char *hint)
@@ -281,7 +279,7 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         return refuse(s, e, "a kernel has no strings", "strings belong to the run block");
     case KJ_E_NAME: return name_expr(s, e);
     case KJ_E_UNARY:
-        return kj_unary(s, e->u.unary.op, kj_expr_value(s, e->u.unary.arg, want), e->span);
+        return kj_unary(s, e->u.unary.op, kj_expr_untyped(s, e->u.unary.arg, want), e->span);
     case KJ_E_BINARY: return binary_expr(s, e);
     case KJ_E_CHAIN: return chain_expr(s, e);
     case KJ_E_LOGIC: return logic_expr(s, e);
@@ -327,6 +325,12 @@ kj_operand kj_place_expr(kj_sema *s, const kj_expr *e)
 }
 
 kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    kj_operand v = kj_expr_untyped(s, e, want);
+    return v.kind == KJ_V_CHOICE ? kj_settle(s, v) : v;
+}
+
+kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_operand v = kj_expr_any(s, e, want);
     if (v.kind == KJ_V_NONE) {

@@ -86,6 +86,7 @@ const char *kj_describe(kj_sema *s, const kj_operand *v)
 {
     switch (v->kind) {
     case KJ_V_LITERAL: return kj_is_float(v->u.literal.type) ? "a float" : "an integer";
+    case KJ_V_CHOICE: return kj_describe(s, &v->u.choice.arms[0]);
     case KJ_V_SCALAR: return kj_type_name(v->u.scalar.e->type);
     case KJ_V_TUPLE:
         return v->u.tuple.of ? v->u.tuple.of->name

@@ -31,6 +31,7 @@ typedef enum kj_operand_kind {
     KJ_V_ERROR,   /* reported: silences what follows */
     KJ_V_NONE,    /* a call without a result */
     KJ_V_LITERAL, /* u.literal: an untyped constant, held as I64, U64 (over i64) or F64 */
+    KJ_V_CHOICE,  /* u.choice: one of two untyped constants, or choices, by a condition */
     KJ_V_SCALAR,  /* u.scalar */
     KJ_V_TUPLE,   /* u.tuple; also a value of an aggregate type, an item a part */
     KJ_V_ARRAY,   /* u.array */
@@ -43,6 +44,10 @@ typedef struct kj_operand {
     kj_span span;
     union {
         kj_value literal;
+        struct {
+            kj_texpr *test;
+            struct kj_operand *arms; /* if it is true, if not */
+        } choice;
         struct {
             kj_texpr *e, *a, *b;
         } scalar; /* a, b: e is the float product a * b, written right here */

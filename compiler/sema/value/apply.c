@@ -72,8 +72,8 @@ static bool check_numbers(kj_sema *s, kj_builtin id, const char *letters, const 
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_V_ERROR)
             return false;
-        bool number = v[i].kind == KJ_V_LITERAL ||
-                      (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type != KJ_BOOL);
+        bool number =
+            kj_is_untyped(&v[i]) || (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type != KJ_BOOL);
         if (!number && letters[i] != 'b') {
             refuse_argument(s, &v[i], kj_builtins[id].name, letters[i]);
             return false;
@@ -139,6 +139,35 @@ static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int p
     return kj_scalar(kj_te_part(s, id, part, args, n, type, e->span));
 }
 
+/* Of a choice among literals the results are chosen where they are literals too; KJ_V_ERROR where they
+ * are not. */
+static kj_operand of_choice(kj_sema *s, const kj_expr *e, kj_builtin id, const char *letters,
+                            const kj_operand *v, int n)
+{
+    kj_operand arm[MAX_ARGS], out[2];
+    int at = 0;
+    while (at < n && v[at].kind != KJ_V_CHOICE)
+        at++;
+    if (at == n)
+        return kj_no_value(e->span);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < n; i++)
+            arm[i] = i == at ? v[at].u.choice.arms[k] : v[i];
+        if (!fold_literals(id, letters, arm, n, e->span, &out[k]))
+            return kj_no_value(e->span);
+    }
+    return kj_conditional(s, v[at].u.choice.test, out[0], out[1], KJ_VOID, e->span);
+}
+
+/* Of literals it is a conditional expression. */
+static kj_operand selp(kj_sema *s, const kj_operand *v, kj_span span)
+{
+    kj_texpr *test = kj_condition(s, v[0], "argument 1 of 'selp'");
+    if (test && kj_is_const(test))
+        return test->u.value.u ? v[1] : v[2];
+    return test ? kj_conditional(s, test, v[1], v[2], KJ_VOID, span) : kj_no_value(span);
+}
+
 kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
                             kj_operand *v, int n)
 {
@@ -151,6 +180,11 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
         return kj_no_value(e->span);
     if (fold_literals(id, letters, v, n, e->span, &folded))
         return folded;
+    folded = of_choice(s, e, id, letters, v, n);
+    if (folded.kind != KJ_V_ERROR)
+        return folded;
+    if (id == KJ_BI_SELP && want == KJ_VOID && kj_is_untyped(&v[1]) && kj_is_untyped(&v[2]))
+        return selp(s, v, e->span);
     if (is_of_bits(id))
         want = KJ_VOID; /* how many there are is not for the result's place to say */
     if (!take_arguments(s, e, id, letters, v, n, want, args))

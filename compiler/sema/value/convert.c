@@ -78,6 +78,8 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
         return NULL;
     if (v.kind == KJ_V_LITERAL)
         return coerce_literal(s, &v, to, what);
+    if (v.kind == KJ_V_CHOICE)
+        return kj_coerce_choice(s, &v, to, what);
     if (v.kind != KJ_V_SCALAR) {
         kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                       kj_type_name(to), kj_describe(s, &v));
@@ -137,8 +139,8 @@ kj_operand kj_settle(kj_sema *s, kj_operand v)
 {
     if (kj_is_complex(&v) && v.u.tuple.of == &kj_complex_literal)
         return kj_coerce_aggregate(s, v, kj_complex_of(KJ_F32), "this");
-    if (v.kind == KJ_V_LITERAL)
-        return kj_scalar(kj_coerce(s, v, kj_default_type(v.u.literal), "this"));
+    if (kj_is_untyped(&v))
+        return kj_scalar(kj_coerce(s, v, kj_untyped_type(&v), "this"));
     if (v.kind == KJ_V_SCALAR)
         return kj_scalar(v.u.scalar.e); /* no longer a product written right here */
     if (v.kind == KJ_V_TUPLE) {
@@ -161,7 +163,7 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
         return v.u.scalar.e;
     kj_message *m =
         kj_sema_error(s, v.span, KJ_RULE_NOT_BOOL, "%s is bool, not %s", what, kj_describe(s, &v));
-    if (v.kind == KJ_V_LITERAL)
+    if (kj_is_untyped(&v))
         kj_hint(s->diag, m, "write true or false");
     else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
         kj_hint(s->diag, m, "write %s != 0", kj_operand_text(s, v.span, "..."));
@@ -174,7 +176,7 @@ kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
 {
     if (v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type))
         return kj_te_convert(s, v.u.scalar.e, KJ_I64, v.span);
-    if (v.kind == KJ_V_LITERAL && !kj_is_float(v.u.literal.type))
+    if (kj_is_untyped(&v) && !kj_is_float(kj_untyped_type(&v)))
         return kj_coerce(s, v, KJ_I64, what);
     if (v.kind == KJ_V_ERROR)
         return NULL;
@@ -185,26 +187,38 @@ kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
     return NULL;
 }
 
+/* The statements of a branch, and then `e`, as one expression. */
+static kj_texpr *wrapped(kj_sema *s, const kj_branch *b, kj_texpr *value, kj_span span)
+{
+    kj_texpr *e = kj_te(s, KJ_TE_INLINE, value->type, value->span);
+    e->u.inline_.result = kj_new_var(s, "value", value->span, e->type, true);
+    e->u.inline_.block = KJ_NEW(s->arena, kj_tblock);
+    kj_emit_assign(s, e->u.inline_.result, value, value->span);
+    *e->u.inline_.block = (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
+    return e;
+}
+
+static bool is_of_literals(const kj_operand *v)
+{
+    return v->kind == KJ_V_CHOICE && v->u.choice.arms[0].kind == KJ_V_LITERAL &&
+           v->u.choice.arms[1].kind == KJ_V_LITERAL;
+}
+
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
 {
-    bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL);
+    bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || kj_is_untyped(&v));
     if (b->sink.barrier && !b->dead) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_BARRIER,
                                       "a barrier is reached only under a condition here");
         kj_hint(s->diag, m, "let it stand before, as in: let v = f(x)");
         v = kj_no_value(span);
+    } else if (wrap && is_of_literals(&v)) {
+        v.u.choice.test = wrapped(s, b, v.u.choice.test, span);
     } else if (wrap) {
         v = kj_settle(s, v);
     }
-    if (wrap && v.kind == KJ_V_SCALAR) {
-        kj_texpr *e = kj_te(s, KJ_TE_INLINE, v.u.scalar.e->type, v.span);
-        e->u.inline_.result = kj_new_var(s, "value", v.span, e->type, true);
-        e->u.inline_.block = KJ_NEW(s->arena, kj_tblock);
-        kj_emit_assign(s, e->u.inline_.result, v.u.scalar.e, v.span);
-        *e->u.inline_.block =
-            (kj_tblock){.body = b->sink.first, .span = span, .name = "expression"};
-        v = kj_scalar(e);
-    }
+    if (wrap && v.kind == KJ_V_SCALAR)
+        v = kj_scalar(wrapped(s, b, v.u.scalar.e, span));
     kj_sink_close(s, &b->sink);
     s->dead -= b->dead;
     return v;

@@ -10,7 +10,7 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
 {
     if (v->kind == KJ_V_ERROR)
         return true;
-    if (v->kind == KJ_V_LITERAL || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
+    if (kj_is_untyped(v) || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
         return false;
     const char *text = kj_source_text(s, v->span, "x");
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_A_NUMBER,
@@ -26,18 +26,22 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     return true;
 }
 
+kj_dtype kj_wider_default(kj_dtype a, kj_dtype b)
+{
+    if (kj_is_float(a) || kj_is_float(b))
+        return KJ_F32;
+    if (b == KJ_U64 || (b == KJ_I64 && a == KJ_I32))
+        return b;
+    return a;
+}
+
 static kj_dtype literal_type(kj_dtype want, const kj_operand *v, int n)
 {
     kj_dtype type = KJ_I32;
     bool fits = kj_is_float(want) || kj_is_int(want);
     for (int i = 0; i < n; i++) {
-        kj_dtype own = kj_default_type(v[i].u.literal);
-        if (kj_is_float(own) || kj_is_float(type))
-            type = KJ_F32;
-        else if (own == KJ_U64 || (own == KJ_I64 && type == KJ_I32))
-            type = own;
-        fits =
-            fits && (kj_is_float(want) || !kj_is_float(own)) && kj_value_fits(v[i].u.literal, want);
+        type = kj_wider_default(type, kj_untyped_type(&v[i]));
+        fits = fits && !kj_misfit(&v[i], want);
     }
     return fits ? want : type;
 }
@@ -65,7 +69,7 @@ static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, co
     *type = KJ_VOID;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
-            if (v[i].kind == KJ_V_LITERAL || kj_is_float(v[i].u.scalar.e->type) != (pass == 0))
+            if (kj_is_untyped(&v[i]) || kj_is_float(v[i].u.scalar.e->type) != (pass == 0))
                 continue;
             kj_dtype own = v[i].u.scalar.e->type,
                      both = *type == KJ_VOID ? own : kj_common_type(*type, own);
@@ -90,7 +94,7 @@ bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, con
     if (!common_type(s, v, n, span, what, &type))
         return false;
     for (int i = 0; i < n; i++)
-        real |= v[i].kind == KJ_V_LITERAL && kj_is_float(v[i].u.literal.type);
+        real |= kj_is_untyped(&v[i]) && kj_is_float(kj_untyped_type(&v[i]));
     if (type == KJ_VOID)
         type = literal_type(want, v, n);
     if (real && kj_is_int(type))
@@ -98,8 +102,9 @@ bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, con
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == type)
             continue;
-        if (v[i].kind == KJ_V_LITERAL && !kj_value_fits(v[i].u.literal, type)) {
-            literal_misfit(s, &v[i], type);
+        const kj_operand *misfit = kj_is_untyped(&v[i]) ? kj_misfit(&v[i], type) : NULL;
+        if (misfit) {
+            literal_misfit(s, misfit, type);
             return false;
         }
         kj_texpr *e = v[i].kind == KJ_V_SCALAR ? kj_te_convert(s, v[i].u.scalar.e, type, v[i].span)
@@ -231,16 +236,18 @@ static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         return kj_no_value(span);
     kj_dtype type[2];
     for (int i = 0; i < 2; i++) {
-        type[i] = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
+        type[i] = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : kj_untyped_type(&v[i]);
         if (kj_is_float(type[i])) {
             kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on %s",
                           kj_ops[op].spelling, kj_describe(s, &v[i]));
             return kj_no_value(span);
         }
     }
-    if (v[0].kind == KJ_V_LITERAL)
+    if (kj_is_untyped(&v[0]))
         v[0] = kj_scalar(kj_coerce(s, v[0], type[1], "the shifted number"));
-    if (v[0].kind == KJ_V_ERROR)
+    if (v[1].kind == KJ_V_CHOICE)
+        v[1] = kj_settle(s, v[1]);
+    if (v[0].kind == KJ_V_ERROR || v[1].kind == KJ_V_ERROR)
         return kj_no_value(span);
     kj_texpr *a = v[0].u.scalar.e;
     kj_texpr *n = v[1].kind == KJ_V_SCALAR
@@ -286,6 +293,16 @@ static kj_operand comparison(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     return kj_scalar(kj_te_binary(s, op, v[0].u.scalar.e, v[1].u.scalar.e, span));
 }
 
+/* A choice beside a value of several parts is one number for all of them. */
+static void settle_for_parts(kj_sema *s, kj_operand *v, const kj_operand *beside)
+{
+    if (v->kind != KJ_V_CHOICE || !kj_is_aggregate(beside))
+        return;
+    kj_dtype elem = beside->u.tuple.of->elem;
+    bool typed = elem != KJ_VOID && !kj_misfit(v, elem);
+    *v = typed ? kj_scalar(kj_coerce(s, *v, elem, "this")) : kj_settle(s, *v);
+}
+
 kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)
 {
     kj_operand v[2] = {a, b};
@@ -299,6 +316,10 @@ kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span s
     }
     if (a.kind == KJ_V_LITERAL && b.kind == KJ_V_LITERAL)
         return kj_literal_binary(s, op, a, b, span);
+    if (kj_is_untyped(&a) && kj_is_untyped(&b))
+        return kj_choice_binary(s, op, a, b, span);
+    settle_for_parts(s, &a, &b);
+    settle_for_parts(s, &b, &a);
     if (kj_is_complex(&a) || kj_is_complex(&b))
         return kj_complex_binary(s, op, a, b, span);
     if (kj_is_aggregate(&a) || kj_is_aggregate(&b))
@@ -324,6 +345,8 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     }
     if (a.kind == KJ_V_LITERAL)
         return kj_literal_unary(s, op, a, span);
+    if (a.kind == KJ_V_CHOICE)
+        return kj_choice_unary(s, op, &a, span);
     if (kj_is_aggregate(&a))
         return kj_aggregate_unary(s, op, a, span);
     if (op == KJ_OP_INVERT && is_bool(&a)) {

@@ -10,11 +10,29 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
 kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
 kj_operand kj_literal_integer(uint64_t u, kj_span span);
 
+/* ---- choice.c ---- */
+
+/* A literal, or a choice of literals. */
+bool kj_is_untyped(const kj_operand *v);
+/* The type that it takes alone. */
+kj_dtype kj_untyped_type(const kj_operand *v);
+/* The first literal in it that does not fit the type; NULL: all do. */
+const kj_operand *kj_misfit(const kj_operand *v, kj_dtype type);
+/* `yes if test else no` of scalars: untyped where both are and `want` says nothing. */
+kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand no, kj_dtype want,
+                          kj_span span);
+kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what);
+/* Of two untyped operands, one of them a choice. */
+kj_operand kj_choice_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
+kj_operand kj_choice_unary(kj_sema *s, kj_op op, const kj_operand *a, kj_span span);
+
 /* ---- operator.c ---- */
 
 /* Applies a binary operator to evaluated operands. */
 kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
 kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
+/* The type that literals of default types a and b take together. */
+kj_dtype kj_wider_default(kj_dtype a, kj_dtype b);
 /* Brings scalars and literals to one type (want, when all are literals and it is not KJ_VOID);
  * false after an error. */
 bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what);

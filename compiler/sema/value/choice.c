@@ -1,0 +1,111 @@
+/* Untyped choices: of `0.1 if c else 0.2` each arm is a literal, and so is the whole, until it meets a
+ * type. Operators and exact built-in functions work on the arms. */
+#include "sema/value/value.h"
+
+enum { MAX_LEAVES = 16 }; /* a choice of more literals takes its type at once */
+
+bool kj_is_untyped(const kj_operand *v)
+{
+    return v->kind == KJ_V_LITERAL || v->kind == KJ_V_CHOICE;
+}
+
+static int count_leaves(const kj_operand *v)
+{
+    return v->kind == KJ_V_CHOICE
+               ? count_leaves(&v->u.choice.arms[0]) + count_leaves(&v->u.choice.arms[1])
+               : 1;
+}
+
+kj_dtype kj_untyped_type(const kj_operand *v)
+{
+    if (v->kind == KJ_V_LITERAL)
+        return kj_default_type(v->u.literal);
+    kj_dtype a = kj_untyped_type(&v->u.choice.arms[0]), b = kj_untyped_type(&v->u.choice.arms[1]);
+    return kj_wider_default(a, b);
+}
+
+const kj_operand *kj_misfit(const kj_operand *v, kj_dtype type)
+{
+    if (v->kind == KJ_V_LITERAL) {
+        bool fits = (kj_is_float(type) || !kj_is_float(v->u.literal.type)) &&
+                    kj_value_fits(v->u.literal, type);
+        return fits ? NULL : v;
+    }
+    const kj_operand *first = kj_misfit(&v->u.choice.arms[0], type);
+    return first ? first : kj_misfit(&v->u.choice.arms[1], type);
+}
+
+static kj_operand choose(kj_sema *s, kj_texpr *test, kj_texpr *yes, kj_texpr *no, kj_span span)
+{
+    if (!yes || !no)
+        return kj_no_value(span);
+    kj_texpr *e = kj_te(s, KJ_TE_SELECT, yes->type, span);
+    e->u.select.test = test;
+    e->u.select.yes = yes;
+    e->u.select.no = no;
+    return kj_scalar(e);
+}
+
+kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand no, kj_dtype want,
+                          kj_span span)
+{
+    kj_operand v[2] = {yes, no};
+    if (want == KJ_VOID && kj_is_untyped(&yes) && kj_is_untyped(&no) &&
+        count_leaves(&yes) + count_leaves(&no) <= MAX_LEAVES) {
+        kj_operand choice = {.kind = KJ_V_CHOICE, .span = span};
+        choice.u.choice.test = test;
+        choice.u.choice.arms = KJ_NEW_ARRAY(s->arena, kj_operand, 2);
+        choice.u.choice.arms[0] = yes;
+        choice.u.choice.arms[1] = no;
+        return choice;
+    }
+    bool bools = kj_type_of(&yes) == KJ_BOOL && kj_type_of(&no) == KJ_BOOL;
+    if (!bools && (kj_no_number(s, &v[0], "a choice with a number") ||
+                   kj_no_number(s, &v[1], "a choice with a number") ||
+                   !kj_unify(s, v, 2, want, span, "a conditional expression")))
+        return kj_no_value(span);
+    return choose(s, test, v[0].u.scalar.e, v[1].u.scalar.e, span);
+}
+
+kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
+{
+    kj_operand e = choose(s, v->u.choice.test, kj_coerce(s, v->u.choice.arms[0], to, what),
+                          kj_coerce(s, v->u.choice.arms[1], to, what), v->span);
+    return e.kind == KJ_V_SCALAR ? e.u.scalar.e : NULL;
+}
+
+static bool is_nested(const kj_operand *v)
+{
+    return v->u.choice.arms[0].kind == KJ_V_CHOICE || v->u.choice.arms[1].kind == KJ_V_CHOICE;
+}
+
+kj_operand kj_choice_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)
+{
+    bool left = a.kind == KJ_V_CHOICE;
+    if (left && b.kind == KJ_V_CHOICE) {
+        if (is_nested(&b)) /* its conditions would stand in each arm of the other */
+            return kj_binary(s, op, kj_settle(s, a), kj_settle(s, b), span);
+        a.u.choice.test = kj_hold(s, a.u.choice.test, "choice");
+        b.u.choice.test = kj_hold(s, b.u.choice.test, "choice");
+    }
+    const kj_operand *arms = left ? a.u.choice.arms : b.u.choice.arms;
+    kj_operand out[2];
+    for (int i = 0; i < 2; i++) {
+        out[i] = left ? kj_binary(s, op, arms[i], b, span) : kj_binary(s, op, a, arms[i], span);
+        if (out[i].kind == KJ_V_ERROR)
+            return out[i];
+    }
+    return kj_conditional(s, left ? a.u.choice.test : b.u.choice.test, out[0], out[1], KJ_VOID,
+                          span);
+}
+
+kj_operand kj_choice_unary(kj_sema *s, kj_op op, const kj_operand *a, kj_span span)
+{
+    kj_operand out[2];
+    for (int i = 0; i < 2; i++) {
+        out[i] = kj_unary(s, op, a->u.choice.arms[i], span);
+        if (out[i].kind == KJ_V_ERROR)
+            return out[i];
+    }
+    return kj_conditional(s, a->u.choice.test, out[0], out[1], KJ_VOID, span);
+}
