@@ -366,10 +366,15 @@ static void optimise(job *j)
     show_module(j, KJ_STAGE_OPT);
 }
 
+static bool is_deep(const job *j)
+{
+    return j->out->bytes && j->out->stack > KJ_MAX_STACK;
+}
+
 static void refuse_deep(job *j)
 {
     const kj_kernel_info *kernel = j->out->kernel;
-    if (j->out->stack <= KJ_MAX_STACK)
+    if (!is_deep(j))
         return;
     kj_message *m = kj_error(j->diag, kernel->span, KJ_RULE_TOO_LARGE,
                              "'%s' has more values at once than there is stack for: %lld KiB",
@@ -389,7 +394,6 @@ static void emit(job *j)
     keep(j, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
     j->out->stack = j->unit.stack;
-    refuse_deep(j);
 }
 
 /* The steps with LLVM, from which an arena without memory would leave past what LLVM holds. */
@@ -418,6 +422,23 @@ static void make_code(job *j)
     unit_close(&j->unit);
 }
 
+/* Values that optimised code has at once, of loops that are unrolled say, may need more stack than there
+ * is. Then it is made with less of that. */
+static void make_shallow_code(job *j)
+{
+    kj_compile_options less = *j->options;
+    make_code(j);
+    if (!is_deep(j) || less.opt_level <= 1)
+        return;
+    less.opt_level = 1;
+    kj_code_free(j->out);
+    job again = *j;
+    again.options = &less;
+    make_code(&again);
+    again.options = j->options;
+    *j = again;
+}
+
 /* Code of the job's kernels, in one module. */
 static bool generate(job *j)
 {
@@ -427,7 +448,8 @@ static bool generate(job *j)
     show_trees(j);
     find_uniform(j);
     cut_regions(j);
-    make_code(j);
+    make_shallow_code(j);
+    refuse_deep(j);
     if (j->error) {
         const char *text = kj_arena_printf(j->arena, "%s", j->error);
         LLVMDisposeMessage(j->error);

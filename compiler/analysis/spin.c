@@ -117,7 +117,9 @@ static void see_loop(look *l, const kj_tstmt *s)
         l->waits |= ends && !in.up;
         see_under(l, ends, s->u.while_.body);
     } else {
-        bool turns = see(l, s->u.for_.start) | see(l, s->u.for_.stop) | see(l, s->u.for_.step);
+        bool turns = see(l, s->u.for_.start);
+        turns |= see(l, s->u.for_.stop);
+        turns |= see(l, s->u.for_.step);
         turns &= in.up != NULL; /* the loop itself has them from before */
         set(l, &l->var[s->u.for_.var->id], turns);
         see_under(l, turns, s->u.for_.body);
