@@ -60,7 +60,7 @@ BLIND = {
        for name in ("module", "launch", "run")},
     "compiler/target": ["compiler/parse", "compiler/tast", "compiler/analysis", "compiler/sema"],
 }
-MOST = 15
+MOST = 13
 
 
 def layer(path):

@@ -88,10 +88,8 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
 {
     const atomic *what = &atomics[id];
     int places = what->first ? 1 : 2, wanted = places + what->values, n = kj_count(e->u.call.args);
-    if (n != wanted) {
-        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
-        return kj_no_value(e->span);
-    }
+    if (n != wanted)
+        return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
     kj_operand v[4];
     kj_expr_list(s, e->u.call.args, v, n);
     if (!atomic_array(s, e->u.call.args, &v[0], id))
@@ -121,10 +119,8 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     const kj_expr *args = e->u.call.args;
     bool stores = strncmp(kj_builtins[id].name, "st", 2) == 0;
     int n = kj_count(args), wanted = stores ? 3 : 2;
-    if (n != wanted) {
-        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
-        return kj_no_value(e->span);
-    }
+    if (n != wanted)
+        return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
     kj_operand v[3];
     kj_texpr *index[KJ_MAX_NDIM];
     kj_expr_list(s, args, v, n);

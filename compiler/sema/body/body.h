@@ -78,12 +78,15 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want);
 /* ---- sync.c ---- */
 
 bool kj_is_sync(kj_builtin id);
-kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id);
+kj_operand kj_sync_call(kj_sema *s, kj_builtin id, const kj_operand *v, int given, kj_span span);
 
 /* ---- random.c ---- */
 
-kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id,
-                          kj_dtype want); /* random.c */
+/* v: seed and counter. */
+kj_operand kj_random_float(kj_sema *s, kj_builtin id, const kj_operand *v, kj_dtype type,
+                           kj_span span);
+/* v: lo, hi, seed and counter. */
+kj_operand kj_random_integer(kj_sema *s, kj_operand *v, kj_dtype want, kj_span span);
 
 /* ---- report.c ---- */
 

@@ -4,9 +4,7 @@
 
 #include "sema/body/body.h"
 
-enum { MAX_ARGS = 3 };
-
-/* ---- Builtins with a signature ---- */
+/* ---- Builtins of values ---- */
 
 static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want, kj_operand *v,
                         int n)
@@ -38,20 +36,48 @@ static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype wa
     return kj_apply_builtin(s, e, id, want, v, n);
 }
 
-static kj_operand plain_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+/* random.uniform(seed, i[, f64]), where v is seed and i. */
+static kj_operand random_float(kj_sema *s, const kj_expr *e, kj_builtin id, const kj_operand *v)
 {
-    const kj_builtin_info *info = &kj_builtins[id];
-    int n = kj_count(e->u.call.args), wanted = kj_builtin_arity(id);
-    bool more = (id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted; /* one after the other */
-    if (n != wanted && !more) {
-        kj_arity_error(s, e, info->name, kj_builtin_words(s, id), wanted, wanted);
-        return kj_no_value(e->span);
+    const kj_expr *arg = e->u.call.args->next->next;
+    kj_dtype type = arg ? kj_dtype_argument(s, arg) : KJ_F32;
+    if (type == KJ_F32 || type == KJ_F64)
+        return kj_random_float(s, id, v, type, e->span);
+    if (type != KJ_VOID) {
+        kj_message *m =
+            kj_sema_error(s, arg->span, KJ_RULE_TYPE_MISMATCH, "'%s' makes f32 or f64, not %s",
+                          kj_builtins[id].name, kj_type_name(type));
+        if (kj_is_int(type))
+            kj_hint(s->diag, m, "random.randint(lo, hi, seed, i) makes integers");
     }
+    return kj_no_value(e->span);
+}
+
+/* The arguments are counted and evaluated here. */
+static kj_operand value_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
+{
+    bool real = id == KJ_BI_RANDOM_UNIFORM || id == KJ_BI_RANDOM_NORMAL,
+         integer = id == KJ_BI_RANDOM_RANDINT, extreme = id == KJ_BI_MIN || id == KJ_BI_MAX;
+    int n = kj_count(e->u.call.args), most = kj_builtin_arity(id),
+        least = id == KJ_BI_SYNCWARP ? 0 : most;
+    if (real || integer) {
+        least = real ? 2 : 4;
+        most = real ? 3 : 4;
+    }
+    if (n < least || (n > most && !extreme))
+        return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), least, most);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    kj_untyped_list(s, e->u.call.args, v, n);
-    kj_operand result = apply(s, e, id, want, v, wanted);
-    for (int i = wanted; i < n; i++)
-        result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, wanted);
+    bool plain = !real && !integer && !kj_is_sync(id);
+    (plain ? kj_untyped_list : kj_expr_list)(s, e->u.call.args, v, real ? 2 : n);
+    if (real)
+        return random_float(s, e, id, v);
+    if (integer)
+        return kj_random_integer(s, v, want, e->span);
+    if (kj_is_sync(id))
+        return kj_sync_call(s, id, v, n, e->span);
+    kj_operand result = apply(s, e, id, want, v, most);
+    for (int i = most; i < n; i++) /* min and max of more: one after the other */
+        result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, most);
     return result;
 }
 
@@ -62,10 +88,8 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
     const kj_expr *arg = e->u.call.args;
     const char *name = size ? "gridsize" : "grid";
     kj_value n;
-    if (!arg || arg->next) {
-        kj_arity_error(s, e, name, "(n) with n = 1, 2 or 3", 1, 1);
-        return kj_no_value(e->span);
-    }
+    if (!arg || arg->next)
+        return kj_arity_error(s, e, name, "(n) with n = 1, 2 or 3", 1, 1);
     if (!kj_expr_const(s, arg, KJ_I64,
                        kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
         return kj_no_value(e->span);
@@ -121,25 +145,19 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
         return refuse_call(s, e, "this is no function", "write threadIdx.x, without parentheses");
     default: break;
     }
-    if (kj_is_sync(id))
-        return kj_sync_call(s, e, id);
     if (strcmp(kj_builtins[id].group, "atomic") == 0)
         return kj_atomic_call(s, e, id);
     if (strcmp(kj_builtins[id].group, "cache") == 0)
         return kj_cache_call(s, e, id);
-    if (strcmp(kj_builtins[id].group, "random") == 0)
-        return kj_random_call(s, e, id, want);
-    return plain_builtin(s, e, id, want);
+    return value_builtin(s, e, id, want);
 }
 
 /* f32(x) */
 static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
 {
     const kj_expr *arg = e->u.call.args;
-    if (!arg || arg->next) {
-        kj_arity_error(s, e, kj_type_name(to), "(x)", 1, 1);
-        return kj_no_value(e->span);
-    }
+    if (!arg || arg->next)
+        return kj_arity_error(s, e, kj_type_name(to), "(x)", 1, 1);
     if (!kj_no_keywords(s, e, kj_type_name(to)))
         return kj_no_value(e->span);
     kj_operand v = kj_expr_value(s, arg, to);

@@ -509,11 +509,9 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
     s->naming = NULL;
     kj_untyped_list(s, e->u.call.args, v, n);
     s->naming = naming;
-    if (n != count_params(fn->item)) {
-        kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),
-                       count_params(fn->item));
-        return kj_no_value(e->span);
-    }
+    if (n != count_params(fn->item))
+        return kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),
+                              count_params(fn->item));
     for (int i = 0; i < n; i++)
         if (v[i].kind == KJ_V_ERROR)
             return kj_no_value(e->span);

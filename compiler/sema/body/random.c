@@ -1,4 +1,4 @@
-/* Calls of the random generator: a seed, a counter, and what kind of number. The words come from
+/* Calls of the random generator, of evaluated arguments: a seed and a counter. The words come from
  * lowering (lower/tile/random.c); a range is put around them here, in integers. */
 #include "sema/body/body.h"
 
@@ -15,71 +15,43 @@ static kj_texpr *word(kj_sema *s, const kj_operand *v, kj_builtin id, const char
     return NULL;
 }
 
-static kj_operand float_call(kj_sema *s, const kj_expr *e, kj_builtin id, int n)
+kj_operand kj_random_float(kj_sema *s, kj_builtin id, const kj_operand *v, kj_dtype type,
+                           kj_span span)
 {
-    const kj_expr *arg = e->u.call.args;
-    kj_operand v[2] = {kj_no_value(e->span), kj_no_value(e->span)};
-    kj_dtype type = KJ_F32;
-    kj_expr_list(s, arg, v, 2);
-    if (n == 3 && (type = kj_dtype_argument(s, arg->next->next)) == KJ_VOID)
-        return kj_no_value(e->span);
-    if (type != KJ_F32 && type != KJ_F64) {
-        kj_message *m = kj_sema_error(s, arg->next->next->span, KJ_RULE_TYPE_MISMATCH,
-                                      "'%s' makes f32 or f64, not %s", kj_builtins[id].name,
-                                      kj_type_name(type));
-        if (kj_is_int(type))
-            kj_hint(s->diag, m, "random.randint(lo, hi, seed, i) makes integers");
-        return kj_no_value(e->span);
-    }
     kj_texpr *args[2] = {word(s, &v[0], id, "seed"), word(s, &v[1], id, "counter")};
-    return args[0] && args[1] ? kj_scalar(kj_te_call(s, id, args, 2, type, e->span))
-                              : kj_no_value(e->span);
+    return args[0] && args[1] ? kj_scalar(kj_te_call(s, id, args, 2, type, span))
+                              : kj_no_value(span);
 }
 
 /* lo + what the generator makes of 0 .. hi - lo, in the type of the two; lo when there is none. */
-static kj_operand integer_call(kj_sema *s, const kj_expr *e, kj_dtype want)
+kj_operand kj_random_integer(kj_sema *s, kj_operand *v, kj_dtype want, kj_span span)
 {
-    kj_operand v[4];
-    kj_expr_list(s, e->u.call.args, v, 4);
     for (int i = 0; i < 2; i++) {
         bool real = (v[i].kind == KJ_V_SCALAR && kj_is_float(v[i].u.scalar.e->type)) ||
                     (v[i].kind == KJ_V_LITERAL && kj_is_float(v[i].u.literal.type));
         if (kj_no_number(s, &v[i], "random.randint"))
-            return kj_no_value(e->span);
+            return kj_no_value(span);
         if (real) {
             kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH,
                           "'random.randint' takes integers, not %s", kj_describe(s, &v[i]));
-            return kj_no_value(e->span);
+            return kj_no_value(span);
         }
     }
     kj_texpr *seed = word(s, &v[2], KJ_BI_RANDOM_RANDINT, "seed"),
              *counter = word(s, &v[3], KJ_BI_RANDOM_RANDINT, "counter");
     if (!seed || !counter ||
-        !kj_unify(s, v, 2, kj_is_int(want) ? want : KJ_VOID, e->span, "'random.randint'"))
-        return kj_no_value(e->span);
+        !kj_unify(s, v, 2, kj_is_int(want) ? want : KJ_VOID, span, "'random.randint'"))
+        return kj_no_value(span);
     kj_texpr *lo = kj_hold(s, v[0].u.scalar.e, "lo"), *hi = kj_hold(s, v[1].u.scalar.e, "hi");
     kj_dtype type = lo->type, bits = kj_types[type].bits == 64 ? KJ_U64 : KJ_U32;
-    kj_texpr *range = kj_te(s, KJ_TE_SELECT, bits, e->span);
-    kj_texpr *first = kj_te_convert(s, lo, bits, e->span);
-    range->u.select.test = kj_te_binary(s, KJ_OP_LT, lo, hi, e->span);
-    range->u.select.yes =
-        kj_te_binary(s, KJ_OP_SUB, kj_te_convert(s, hi, bits, e->span), first, e->span);
-    range->u.select.no = kj_te_const(s, kj_int(bits, 0), e->span);
+    kj_texpr *range = kj_te(s, KJ_TE_SELECT, bits, span);
+    kj_texpr *first = kj_te_convert(s, lo, bits, span);
+    range->u.select.test = kj_te_binary(s, KJ_OP_LT, lo, hi, span);
+    range->u.select.yes = kj_te_binary(s, KJ_OP_SUB, kj_te_convert(s, hi, bits, span), first, span);
+    range->u.select.no = kj_te_const(s, kj_int(bits, 0), span);
     if (kj_is_const(range->u.select.test) && kj_is_const(range->u.select.yes))
         range = range->u.select.test->u.value.u ? range->u.select.yes : range->u.select.no;
     kj_texpr *args[3] = {seed, counter, range};
-    kj_texpr *more = kj_te_call(s, KJ_BI_RANDOM_RANDINT, args, 3, bits, e->span);
-    return kj_scalar(
-        kj_te_convert(s, kj_te_binary(s, KJ_OP_ADD, first, more, e->span), type, e->span));
-}
-
-kj_operand kj_random_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
-{
-    bool integers = id == KJ_BI_RANDOM_RANDINT;
-    int n = kj_count(e->u.call.args), least = integers ? 4 : 2, most = integers ? 4 : 3;
-    if (n < least || n > most) {
-        kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), least, most);
-        return kj_no_value(e->span);
-    }
-    return integers ? integer_call(s, e, want) : float_call(s, e, id, n);
+    kj_texpr *more = kj_te_call(s, KJ_BI_RANDOM_RANDINT, args, 3, bits, span);
+    return kj_scalar(kj_te_convert(s, kj_te_binary(s, KJ_OP_ADD, first, more, span), type, span));
 }

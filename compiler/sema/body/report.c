@@ -123,10 +123,8 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *arg = e->u.call.args;
     int n = kj_count(arg);
-    if (n < 1 || n > 2) {
-        kj_arity_error(s, e, "assert", "(condition, \"message\")", 1, 2);
-        return kj_no_value(e->span);
-    }
+    if (n < 1 || n > 2)
+        return kj_arity_error(s, e, "assert", "(condition, \"message\")", 1, 2);
     if (arg->next && arg->next->kind != KJ_E_STRING) {
         kj_message *m = kj_sema_error(s, arg->next->span, KJ_RULE_TYPE_MISMATCH,
                                       "a message is a string literal");

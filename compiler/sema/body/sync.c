@@ -1,5 +1,5 @@
-/* Calls of what threads do together: barriers, fences, the operations of a warp. Their arguments
- * have types of their own, a letter of the signature each. */
+/* Calls of what threads do together, of evaluated arguments: barriers, fences, the operations of a
+ * warp. The arguments have types of their own, a letter of the signature each. */
 #include <string.h>
 
 #include "sema/body/body.h"
@@ -77,28 +77,18 @@ static kj_operand shuffled(kj_sema *s, kj_builtin id, kj_texpr *const *others, c
     return kj_scalar(flag ? kj_te_convert(s, got, KJ_BOOL, span) : got);
 }
 
-/* False after an error. A mask that is left out is all lanes. What is shuffled is in *value. */
-static bool arguments(kj_sema *s, const kj_expr *e, kj_builtin id, kj_texpr **out,
+/* False after an error. What is shuffled is in *value. */
+static bool arguments(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_texpr **out,
                       kj_operand *value)
 {
     const char *name = kj_builtins[id].name, *letters = kj_builtin_letters(id);
-    int most = kj_builtin_arity(id), least = id == KJ_BI_SYNCWARP ? 0 : most;
-    int n = kj_count(e->u.call.args);
-    if (n < least || n > most) {
-        kj_arity_error(s, e, name, kj_builtin_words(s, id), least, most);
-        return false;
-    }
-    kj_operand v[MAX_ARGS];
     bool ok = true;
-    kj_expr_list(s, e->u.call.args, v, n);
     for (int i = 0; i < n; i++) {
         if (letters[i] == 'n' && is_shuffle(id))
             ok = (*value = movable(s, v[i], name)).kind != KJ_V_ERROR && ok;
         else
             ok = (out[i] = argument(s, v[i], letters[i], name)) != NULL && ok;
     }
-    if (n < most)
-        out[0] = kj_te_const(s, kj_int(KJ_U32, UINT32_MAX), e->span);
     return ok;
 }
 
@@ -152,32 +142,34 @@ bool kj_is_sync(kj_builtin id)
     return strcmp(group, "sync") == 0 || strcmp(group, "warp") == 0;
 }
 
-kj_operand kj_sync_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+kj_operand kj_sync_call(kj_sema *s, kj_builtin id, const kj_operand *v, int given, kj_span span)
 {
     kj_texpr *args[MAX_ARGS] = {NULL};
     kj_operand value = {.kind = KJ_V_NONE};
-    int n = (int)strcspn(kj_builtin_letters(id), ")");
-    if (!arguments(s, e, id, args, &value))
-        return kj_no_value(e->span);
+    int n = kj_builtin_arity(id);
+    if (given < n) /* a mask that is left out: all lanes */
+        args[0] = kj_te_const(s, kj_int(KJ_U32, UINT32_MAX), span);
+    if (!arguments(s, id, v, given, args, &value))
+        return kj_no_value(span);
     for (int i = 0; i < n && value.kind == KJ_V_TUPLE; i += 2)
         args[i] = kj_hold(s, args[i], "argument");
     if (is_shuffle(id))
-        return shuffled(s, id, args, &value, e->span);
+        return shuffled(s, id, args, &value, span);
     switch (id) {
     case KJ_BI_SYNCTHREADS:
     case KJ_BI_SYNCTHREADS_COUNT:
     case KJ_BI_SYNCTHREADS_AND:
     case KJ_BI_SYNCTHREADS_OR:
-    case KJ_BI_GRID_SYNC: return barrier(s, id, args[0], e->span);
-    case KJ_BI_LANEMASK_LT: return lanes_below(s, e->span);
-    case KJ_BI_MATCH_ALL_SYNC: return with_flag(s, kj_te_call(s, id, args, n, KJ_U32, e->span));
+    case KJ_BI_GRID_SYNC: return barrier(s, id, args[0], span);
+    case KJ_BI_LANEMASK_LT: return lanes_below(s, span);
+    case KJ_BI_MATCH_ALL_SYNC: return with_flag(s, kj_te_call(s, id, args, n, KJ_U32, span));
     default: break;
     }
     switch (kj_builtins[id].signature[0]) {
     case 'v':
-        kj_emit(s, KJ_TS_EXPR, e->span)->u.expr = kj_te_call(s, id, args, n, KJ_VOID, e->span);
-        return nothing(e->span);
-    case 'b': return kj_scalar(kj_te_call(s, id, args, n, KJ_BOOL, e->span));
-    default: return kj_scalar(kj_te_call(s, id, args, n, KJ_U32, e->span));
+        kj_emit(s, KJ_TS_EXPR, span)->u.expr = kj_te_call(s, id, args, n, KJ_VOID, span);
+        return nothing(span);
+    case 'b': return kj_scalar(kj_te_call(s, id, args, n, KJ_BOOL, span));
+    default: return kj_scalar(kj_te_call(s, id, args, n, KJ_U32, span));
     }
 }

@@ -313,8 +313,8 @@ void kj_branch_open(kj_sema *s, kj_branch *b, bool dead);
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
-/* Reports the wrong number of arguments, with the signature. */
-void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,
-                    int least, int most);
+/* Reports the wrong number of arguments, with the signature; no value. */
+kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,
+                          int least, int most);
 
 #endif

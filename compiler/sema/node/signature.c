@@ -22,8 +22,8 @@ const char *kj_builtin_words(kj_sema *s, kj_builtin id)
     return kj_arena_printf(s->diag->arena, "%s): %s", text, kj_builtins[id].doc);
 }
 
-void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig, int least,
-                    int most)
+kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig,
+                          int least, int most)
 {
     int n = kj_count(call->u.call.args);
     const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
@@ -34,4 +34,5 @@ void kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const cha
         kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %s argument%s, not %d",
                       name, wanted, least == 1 && most == 1 ? "" : "s", n);
     kj_hint(s->diag, m, "%s%s", name, sig);
+    return kj_no_value(call->span);
 }

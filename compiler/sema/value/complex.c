@@ -138,10 +138,8 @@ kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate
                                 int n)
 {
     number x[2];
-    if (n < 1 || n > 2) {
-        kj_arity_error(s, e, of->name, "(real, imag), (x) of a number", 1, 2);
-        return kj_no_value(e->span);
-    }
+    if (n < 1 || n > 2)
+        return kj_arity_error(s, e, of->name, "(real, imag), (x) of a number", 1, 2);
     for (int i = 0; i < n; i++)
         if (!take_any(s, &v[i], &x[i], of->name))
             return kj_no_value(e->span);
