@@ -402,27 +402,24 @@ static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
     return used ? out : kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
 }
 
-kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, const kj_tile *args,
+                        kj_mask m, bool used)
 {
-    kj_access at = kj_lower_access(lo, e->u.atomic.array, e->u.atomic.index, m);
-    kj_tile args[2] = {{.type = KJ_VOID}};
-    for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
-        args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
     kj_builtin id = e->u.atomic.id;
     if (lo->rows == 1 && lo->lanes == 1) {
         LLVMValueRef a = kj_tile_vector(lo, args[0], 0, 1),
                      b = e->u.atomic.args[1] ? kj_tile_vector(lo, args[1], 0, 1) : NULL;
-        return kj_tile_scalar(e->type, update(lo, e, at.base, at.offset.v[0], a, b));
+        return kj_tile_scalar(e->type, update(lo, e, at->base, at->offset.v[0], a, b));
     }
-    bool one = at.offset.rows == 1 && at.offset.lanes == 1 && !used;
-    LLVMValueRef none = LLVMConstNull(lo->types[e->type]), index = at.offset.v[0];
+    bool one = at->offset.rows == 1 && at->offset.lanes == 1 && !used;
+    LLVMValueRef index = at->offset.v[0];
     if (one && combines(lo, id, e->type)) {
         LLVMValueRef all = reduce(lo, id, of_all(lo, id, args[0], m));
-        return kj_tile_scalar(e->type, update(lo, e, at.base, index, all, NULL));
+        return kj_tile_scalar(e->type, update(lo, e, at->base, index, all, NULL));
     }
     if (one && adds_in_order(id, e->type)) {
-        add_in_order(lo, e, at.base, index, of_all(lo, id, args[0], m));
-        return kj_tile_scalar(e->type, none);
+        add_in_order(lo, e, at->base, index, of_all(lo, id, args[0], m));
+        return kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
     }
-    return update_each(lo, e, &at, args, m, used);
+    return update_each(lo, e, at, args, m, used);
 }

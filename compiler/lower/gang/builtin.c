@@ -125,11 +125,8 @@ static kj_tile call_in_f32(kj_lower *lo, const kj_texpr *e, kj_tile *args)
     return kj_tile_convert(lo, out, e->type);
 }
 
-kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m)
+kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_tile *args, kj_mask m)
 {
-    kj_tile args[3];
-    for (int i = 0; i < e->u.call.nargs; i++)
-        args[i] = kj_lower_expr(lo, e->u.call.args[i], m);
     kj_builtin id = e->u.call.id;
     const kj_builtin_info *info = &kj_builtins[id];
     if (in_f32(id) && kj_is_half(args[0].type))

@@ -260,21 +260,45 @@ static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
     return bounded(lo, v, stride ? -most : 0, most);
 }
 
-static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, kj_mask m)
+/* ---- Operations ---- */
+
+static kj_tile lower_binary(kj_lower *lo, kj_op op, kj_tile lhs, kj_tile rhs)
 {
-    kj_tile args[3];
-    args[0] = kj_lower_expr(lo, e->u.fma.a, m);
-    args[1] = kj_lower_expr(lo, e->u.fma.b, m);
-    args[2] = kj_lower_expr(lo, e->u.fma.c, m);
-    return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", args, 3));
+    kj_tile t = kj_tile_binary(lo, op, lhs, rhs);
+    return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
-static kj_tile lower_binary(kj_lower *lo, const kj_texpr *e, kj_mask m)
+/* All operands are evaluated, then comes the operation. */
+static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
-    kj_tile lhs = kj_lower_expr(lo, e->u.binary.lhs, m);
-    kj_op op = e->u.binary.op;
-    kj_tile t = kj_tile_binary(lo, op, lhs, kj_lower_expr(lo, e->u.binary.rhs, m));
-    return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    kj_tile v[3];
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        v[i] = kj_lower_expr(lo, operands[i], m);
+    switch (e->kind) {
+    case KJ_TE_UNARY: return kj_relaxed(lo, kj_tile_unary(lo, e->u.unary.op, v[0]));
+    case KJ_TE_BINARY: return lower_binary(lo, e->u.binary.op, v[0], v[1]);
+    case KJ_TE_CONVERT: return kj_tile_convert(lo, v[0], e->type);
+    case KJ_TE_FMA: return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", v, 3));
+    default: return kj_lower_call(lo, e, v, m);
+    }
+}
+
+static kj_tile lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)
+{
+    kj_access at = kj_lower_access(lo, e->u.atomic.array, e->u.atomic.index, m);
+    kj_tile args[2] = {{.type = KJ_VOID}};
+    for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
+        args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
+    return kj_lower_atomic(lo, e, &at, args, m, used);
+}
+
+void kj_lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    if (e->kind == KJ_TE_ATOMIC)
+        lower_atomic(lo, e, m, false);
+    else
+        kj_lower_expr(lo, e, m);
 }
 
 kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
@@ -286,16 +310,14 @@ kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
     case KJ_TE_ADDRESS: return kj_lower_address(lo, e->u.dim.array);
     case KJ_TE_INDEX: return lower_index(lo, e);
     case KJ_TE_UNARY:
-        return kj_relaxed(lo,
-                          kj_tile_unary(lo, e->u.unary.op, kj_lower_expr(lo, e->u.unary.arg, m)));
-    case KJ_TE_BINARY: return lower_binary(lo, e, m);
+    case KJ_TE_BINARY:
+    case KJ_TE_CONVERT:
+    case KJ_TE_FMA:
+    case KJ_TE_CALL: return lower_operation(lo, e, m);
     case KJ_TE_LOGIC: return lower_logic(lo, e, m);
     case KJ_TE_SELECT: return lower_select(lo, e, m);
-    case KJ_TE_CONVERT: return kj_tile_convert(lo, kj_lower_expr(lo, e->u.unary.arg, m), e->type);
-    case KJ_TE_FMA: return lower_fma(lo, e, m);
     case KJ_TE_LOAD: return kj_lower_load(lo, e->u.load.array, e->u.load.index, m);
-    case KJ_TE_CALL: return kj_lower_call(lo, e, m);
-    case KJ_TE_ATOMIC: return kj_lower_atomic(lo, e, m, true);
+    case KJ_TE_ATOMIC: return lower_atomic(lo, e, m, true);
     case KJ_TE_INLINE: {
         const kj_var *result = e->u.inline_.result;
         kj_tile zero = kj_tile_scalar(result->type, LLVMConstNull(lo->types[result->type]));

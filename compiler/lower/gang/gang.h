@@ -7,6 +7,7 @@
 /* ---- expr.c ---- */
 
 kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m);
+void kj_lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m); /* nobody asks for its value */
 /* Variables of the gang. */
 kj_tile kj_slot_read(kj_lower *lo, const kj_var *v);
 void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* under the mask */
@@ -25,11 +26,12 @@ const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *
 
 /* ---- builtin.c ---- */
 
-kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_mask m);
+kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_tile *args, kj_mask m);
 
 /* ---- atomic.c ---- */
 
-kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used);
+kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, const kj_tile *args,
+                        kj_mask m, bool used);
 
 /* ---- warp.c ---- */
 
@@ -47,7 +49,8 @@ LLVMValueRef kj_has_fault(kj_lower *lo);
 /* Ends when some thread has: it may hold the lock that a loop waits for. */
 void kj_fault_poll(kj_lower *lo);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
-kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* gives who goes on */
+/* Of values of every thread; returns who goes on. */
+kj_mask kj_lower_report(kj_lower *lo, const kj_site *site, const kj_tile *values, kj_mask m);
 /* A value of every thread, and one thread's; the threads of a row that run, a bit each. */
 kj_tile kj_tile_full(kj_lower *lo, kj_tile t);
 LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane);
@@ -79,7 +82,7 @@ kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m);
 /* A launch's values for all of the gang: the grid's extents, then slots. */
 typedef struct kj_launching {
     const kj_child *child;
-    kj_tile *values;
+    const kj_tile *values;
     int nslots;
     LLVMValueRef extents, slots; /* kj_gang_launch's: of one thread, in memory; NULL at first */
 } kj_launching;
@@ -89,7 +92,8 @@ LLVMValueRef kj_launch_value(kj_lower *lo, const kj_launching *l, int i, int row
                              LLVMValueRef lane);
 LLVMValueRef kj_byte_offset(kj_lower *lo, LLVMValueRef base, int64_t offset);
 LLVMValueRef kj_gang_launch(kj_lower *lo, kj_launching *l, int row, LLVMValueRef lane);
-void kj_lower_launch(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+/* Of values of every thread; returns the statuses. */
+kj_tile kj_lower_launch(kj_lower *lo, const kj_tstmt *s, const kj_tile *values, kj_mask m);
 kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
 
 /* ---- cost.c ---- */

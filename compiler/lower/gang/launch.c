@@ -65,15 +65,12 @@ static LLVMValueRef launch_row(kj_lower *lo, kj_launching *l, int row, kj_mask m
     return LLVMBuildLoad2(lo->b, type, statuses, "");
 }
 
-void kj_lower_launch(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+kj_tile kj_lower_launch(kj_lower *lo, const kj_tstmt *s, const kj_tile *values, kj_mask m)
 {
-    int n = s->u.launch.nvalues;
-    kj_launching l = {.child = s->u.launch.child, .nslots = n - 3};
-    l.values = KJ_NEW_ARRAY(lo->arena, kj_tile, (size_t)n);
-    for (int i = 0; i < n; i++)
-        l.values[i] = kj_tile_full(lo, kj_lower_expr(lo, s->u.launch.values[i], m));
+    kj_launching l = {
+        .child = s->u.launch.child, .values = values, .nslots = s->u.launch.nvalues - 3};
     kj_tile status = kj_tile_like(KJ_I32, lo->rows, lo->lanes);
     for (int row = 0; row < lo->rows; row++)
         status.v[row] = launch_row(lo, &l, row, m);
-    kj_slot_begin(lo, s->u.launch.result, status, m);
+    return status;
 }

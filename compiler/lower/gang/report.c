@@ -68,7 +68,8 @@ void kj_fault_poll(kj_lower *lo)
 /* A report's values for all of the gang, and where its threads are. */
 typedef struct report {
     const kj_site *site;
-    kj_tile values[KJ_MAX_REPORTED], thread[3];
+    const kj_tile *values;
+    kj_tile thread[3];
 } report;
 
 LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane)
@@ -203,11 +204,9 @@ kj_tile kj_tile_full(kj_lower *lo, kj_tile t)
     return kj_tile_spread(lo, kj_tile_wide(lo, t), lo->rows, lo->lanes);
 }
 
-kj_mask kj_lower_report(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+kj_mask kj_lower_report(kj_lower *lo, const kj_site *site, const kj_tile *values, kj_mask m)
 {
-    report r = {.site = s->u.report.site};
-    for (int i = 0; i < r.site->nvalues; i++)
-        r.values[i] = kj_tile_full(lo, kj_lower_expr(lo, s->u.report.values[i], m));
+    report r = {.site = site, .values = values};
     for (int axis = 0; axis < 3; axis++)
         r.thread[axis] = kj_tile_full(lo, lo->thread[axis]);
     if (r.site->fault)

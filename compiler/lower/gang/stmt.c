@@ -506,16 +506,18 @@ kj_mask kj_lower_inline(kj_lower *lo, const kj_tblock *block, kj_mask m)
     return kj_lower_within(lo, block, block->body, NULL, m);
 }
 
-static void lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m)
+/* Values of every thread, for a report or a launch. */
+static const kj_tile *full_tiles(kj_lower *lo, kj_texpr *const *values, int n, kj_mask m)
 {
-    if (e->kind == KJ_TE_ATOMIC)
-        kj_lower_atomic(lo, e, m, false);
-    else
-        kj_lower_expr(lo, e, m);
+    kj_tile *full = KJ_NEW_ARRAY(lo->arena, kj_tile, (size_t)n);
+    for (int i = 0; i < n; i++)
+        full[i] = kj_tile_full(lo, kj_lower_expr(lo, values[i], m));
+    return full;
 }
 
 static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
+    const kj_tile *values;
     kj_lines_at(lo, s->span);
     switch (s->kind) {
     case KJ_TS_DECL: {
@@ -532,7 +534,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_STORE:
         kj_lower_store(lo, s->u.store.array, s->u.store.index, s->u.store.value, m);
         return m;
-    case KJ_TS_EXPR: lower_effect(lo, s->u.expr, m); return m;
+    case KJ_TS_EXPR: kj_lower_effect(lo, s->u.expr, m); return m;
     case KJ_TS_IF: return lower_if(lo, s, m);
     case KJ_TS_FOR: return lower_for(lo, s, m);
     case KJ_TS_WHILE: return lower_while(lo, s, m);
@@ -544,8 +546,13 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         if (lo->target->barrier)
             lo->target->barrier(lo, s, m);
         return m;
-    case KJ_TS_REPORT: return kj_lower_report(lo, s, m);
-    case KJ_TS_LAUNCH: kj_lower_launch(lo, s, m); return m;
+    case KJ_TS_REPORT:
+        values = full_tiles(lo, s->u.report.values, s->u.report.site->nvalues, m);
+        return kj_lower_report(lo, s->u.report.site, values, m);
+    case KJ_TS_LAUNCH:
+        values = full_tiles(lo, s->u.launch.values, s->u.launch.nvalues, m);
+        kj_slot_begin(lo, s->u.launch.result, kj_lower_launch(lo, s, values, m), m);
+        return m;
     case KJ_TS_ARRAY: /* placed when it is first used, or with the block */ return m;
     }
     return m;
