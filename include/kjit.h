@@ -262,7 +262,7 @@ enum { KJIT_UNOPTIMISED = -1 };
 typedef struct kjit_compile_options {
     int opt_level;   /* 1 to 3; 0: the default, 3; KJIT_UNOPTIMISED: -O0 */
     int no_contract; /* 1: a*b + c rounds twice */
-    int verify;      /* 1: look at what each stage makes of what is compiled; a mistake is KJIT_COMPILE */
+    int verify; /* 1: look at what each stage makes of what is compiled; a mistake is KJIT_COMPILE */
     /* What kjit_module_emit compiles for: "sm_90" and the like; NULL: the context's device. */
     const char *arch;
     /* GPU: bitcode to take math functions from in place of the embedded library, the CUDA toolkit's
