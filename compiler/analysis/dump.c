@@ -183,7 +183,7 @@ static void regions_nodes(dump *d, const kj_regions *r, const kj_node *n)
 static void put_homes(dump *d, const kj_tkernel *k, const kj_regions *r)
 {
     static const char *const words[] = {[KJ_HOME_BLOCK] = "one for the block",
-                                        [KJ_HOME_CONTEXT] = "one for each thread",
+                                        [KJ_HOME_THREAD] = "one for each thread",
                                         [KJ_HOME_REMAT] = "computed again"};
     for (int id = 0; id < k->nvars; id++) {
         const kj_place *p = &r->places[id];

@@ -412,7 +412,7 @@ static void give_homes(cutter *p, int nvars)
         else if (!(p->deps->var[v] & KJ_DEP_THREAD))
             place->home = KJ_HOME_BLOCK;
         else
-            place->home = is_remat(p, place) ? KJ_HOME_REMAT : KJ_HOME_CONTEXT;
+            place->home = is_remat(p, place) ? KJ_HOME_REMAT : KJ_HOME_THREAD;
     }
 }
 

@@ -35,10 +35,10 @@ typedef struct kj_node {
 
 /* Where a variable lives between regions. */
 typedef enum kj_home {
-    KJ_HOME_GANG,    /* nowhere: one region has all its uses */
-    KJ_HOME_BLOCK,   /* uniform: one scalar for the block */
-    KJ_HOME_CONTEXT, /* a value a thread, in the worker's scratch memory */
-    KJ_HOME_REMAT,   /* computed again by each region from `init` */
+    KJ_HOME_GANG,   /* nowhere: one region has all its uses */
+    KJ_HOME_BLOCK,  /* uniform: one scalar for the block */
+    KJ_HOME_THREAD, /* a value a thread, in the worker's scratch memory */
+    KJ_HOME_REMAT,  /* computed again by each region from `init` */
 } kj_home;
 
 typedef struct kj_place {

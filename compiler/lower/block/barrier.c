@@ -26,7 +26,7 @@ static void count_join(kj_lower *lo, LLVMValueRef at, kj_mask m)
 static void gang_count(kj_lower *lo, kj_mask m, void *arg)
 {
     const count *c = arg;
-    kj_mask set = kj_mask_of(kj_context_load(lo, c->active, KJ_BOOL));
+    kj_mask set = kj_mask_of(kj_scratch_load(lo, c->active, KJ_BOOL));
     count_join(lo, c->sum, kj_mask_and(lo, set, m));
 }
 

@@ -304,9 +304,9 @@ static void gang_loop_begin(kj_lower *lo, kj_mask m, void *arg)
     LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "begun");
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
     LLVMPositionBuilderAtEnd(lo->b, some);
-    kj_context_store(lo, p->i, kj_lower_expr(lo, s->u.for_.start, m), kj_all);
-    kj_context_store(lo, p->stop, kj_lower_expr(lo, s->u.for_.stop, m), kj_all);
-    kj_context_store(lo, p->step, kj_lower_expr(lo, s->u.for_.step, m), kj_all);
+    kj_scratch_store(lo, p->i, kj_lower_expr(lo, s->u.for_.start, m), kj_all);
+    kj_scratch_store(lo, p->stop, kj_lower_expr(lo, s->u.for_.stop, m), kj_all);
+    kj_scratch_store(lo, p->step, kj_lower_expr(lo, s->u.for_.step, m), kj_all);
     go_on(lo, done);
 }
 
@@ -315,7 +315,7 @@ static void gang_loop_test(kj_lower *lo, kj_mask m, void *arg)
     parted_loop *p = arg;
     const kj_tstmt *s = p->node->stmt;
     kj_gang_enter(lo, p->node->region);
-    m = kj_mask_and(lo, kj_mask_of(kj_context_load(lo, p->stay, KJ_BOOL)), m);
+    m = kj_mask_and(lo, kj_mask_of(kj_scratch_load(lo, p->stay, KJ_BOOL)), m);
     LLVMBasicBlockRef some = kj_new_block(lo, "some"), done = kj_new_block(lo, "tested");
     kj_level_set(lo, p->active, kj_none);
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, m), some, done);
@@ -323,9 +323,9 @@ static void gang_loop_test(kj_lower *lo, kj_mask m, void *arg)
     kj_tile test;
     if (s->kind == KJ_TS_FOR) {
         kj_dtype type = s->u.for_.var->type;
-        kj_tile i = kj_context_load(lo, p->i, type);
-        test = kj_in_range(lo, i, kj_context_load(lo, p->stop, type),
-                           kj_context_load(lo, p->step, type));
+        kj_tile i = kj_scratch_load(lo, p->i, type);
+        test = kj_in_range(lo, i, kj_scratch_load(lo, p->stop, type),
+                           kj_scratch_load(lo, p->step, type));
         kj_home_store(lo, s->u.for_.var, i, kj_all);
     } else {
         test = kj_lower_expr(lo, s->u.while_.test, m);
@@ -341,11 +341,11 @@ static void gang_loop_step(kj_lower *lo, kj_mask m, void *arg)
 {
     parted_loop *p = arg;
     kj_dtype type = p->node->stmt->u.for_.var->type;
-    kj_tile i = kj_context_load(lo, p->i, type), step = kj_context_load(lo, p->step, type);
-    kj_tile fits = kj_step_fits(lo, i, kj_context_load(lo, p->stop, type), step);
-    kj_mask stay = kj_mask_of(kj_context_load(lo, p->stay, KJ_BOOL));
+    kj_tile i = kj_scratch_load(lo, p->i, type), step = kj_scratch_load(lo, p->step, type);
+    kj_tile fits = kj_step_fits(lo, i, kj_scratch_load(lo, p->stop, type), step);
+    kj_mask stay = kj_mask_of(kj_scratch_load(lo, p->stay, KJ_BOOL));
     kj_level_set(lo, p->stay, kj_mask_and(lo, kj_mask_and(lo, stay, m), kj_mask_of(fits)));
-    kj_context_store(lo, p->i, kj_tile_binary(lo, KJ_OP_ADD, i, step), kj_all);
+    kj_scratch_store(lo, p->i, kj_tile_binary(lo, KJ_OP_ADD, i, step), kj_all);
 }
 
 static void lower_parted_loop(kj_lower *lo, const kj_node *n)

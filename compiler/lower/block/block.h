@@ -4,14 +4,20 @@
 
 #include "lower/gang/gang.h"
 
-/* ---- home.c ---- */
+/* ---- shape.c ---- */
 
 /* Chooses the gang for the kernel's block: rows and lanes, or lanes over the thread number. */
 void kj_gang_choose(kj_lower *lo);
+
+/* ---- gangs.c ---- */
+
 /* Emits loops over the block's gangs (single threads with `scalar`); `each` emits one gang's code
  * under a mask that is never empty. */
 typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
+
+/* ---- home.c ---- */
+
 /* The variables a region finds and leaves in their homes: before its gangs, and at each one's begin
  * and end. */
 void kj_gang_prepare(kj_lower *lo, int region);
@@ -19,14 +25,6 @@ void kj_gang_enter(kj_lower *lo, int region);
 void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived);
 /* Stores an immutable variable where other regions find it. */
 void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
-
-/* Goes over to code that runs once for the block; `back` undoes it. */
-typedef struct kj_gang_state {
-    int rows, lanes;
-    kj_slot *slots;
-} kj_gang_state;
-kj_gang_state kj_block_level(kj_lower *lo);
-void kj_gang_back(kj_lower *lo, kj_gang_state s);
 /* Room in scratch memory: `size` bytes for each thread of the block. */
 int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
 
@@ -40,6 +38,14 @@ void kj_lower_regions(kj_lower *lo, LLVMBasicBlockRef done);
 void kj_lower_barrier(kj_lower *lo, const kj_node *n);
 
 /* ---- level.c ---- */
+
+/* Goes over to code that runs once for the block; `back` undoes it. */
+typedef struct kj_gang_state {
+    int rows, lanes;
+    kj_slot *slots;
+} kj_gang_state;
+kj_gang_state kj_block_level(kj_lower *lo);
+void kj_gang_back(kj_lower *lo, kj_gang_state s);
 
 /* A construct of the block level that threads are inside of. */
 struct kj_level {

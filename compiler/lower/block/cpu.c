@@ -115,10 +115,10 @@ static void place_variables(kj_lower *lo)
     size_t n = (size_t)lo->kernel->nvars + 1;
     lo->home = KJ_NEW_ARRAY(lo->arena, kj_slot, n);
     lo->before = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n);
-    lo->context = KJ_NEW_ARRAY(lo->arena, int64_t, n);
+    lo->scratch_at = KJ_NEW_ARRAY(lo->arena, int64_t, n);
     for (int id = 0; id < lo->kernel->nvars; id++) {
         const kj_place *p = &lo->regions->places[id];
-        lo->context[id] = -1;
+        lo->scratch_at[id] = -1;
         if (!p->var || p->home != KJ_HOME_BLOCK)
             continue;
         LLVMTypeRef type = lo->types[p->var->type];

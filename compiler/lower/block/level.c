@@ -14,7 +14,7 @@ const kj_level *kj_level_deciding(const kj_level *l)
 kj_mask kj_level_mask(kj_lower *lo, kj_mask m, const kj_level *l)
 {
     l = kj_level_deciding(l);
-    return l ? kj_mask_and(lo, kj_mask_of(kj_context_load(lo, l->active, KJ_BOOL)), m) : m;
+    return l ? kj_mask_and(lo, kj_mask_of(kj_scratch_load(lo, l->active, KJ_BOOL)), m) : m;
 }
 
 void kj_level_set(kj_lower *lo, int64_t at, kj_mask m)
@@ -22,14 +22,14 @@ void kj_level_set(kj_lower *lo, int64_t at, kj_mask m)
     kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
     for (int r = 0; r < lo->rows; r++)
         t.v[r] = kj_mask_row(lo, m, r, lo->lanes);
-    kj_context_store(lo, at, t, kj_all);
+    kj_scratch_store(lo, at, t, kj_all);
 }
 
 static void clear_bytes(kj_lower *lo, int64_t at, kj_mask gone)
 {
     if (at >= 0)
         kj_level_set(lo, at,
-                     kj_mask_andnot(lo, kj_mask_of(kj_context_load(lo, at, KJ_BOOL)), gone));
+                     kj_mask_andnot(lo, kj_mask_of(kj_scratch_load(lo, at, KJ_BOOL)), gone));
 }
 
 void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m)
@@ -42,4 +42,19 @@ void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m)
         if (last)
             return;
     }
+}
+
+kj_gang_state kj_block_level(kj_lower *lo)
+{
+    kj_gang_state s = {lo->rows, lo->lanes, lo->slots};
+    lo->rows = lo->lanes = 1;
+    lo->slots = lo->home;
+    return s;
+}
+
+void kj_gang_back(kj_lower *lo, kj_gang_state s)
+{
+    lo->rows = s.rows;
+    lo->lanes = s.lanes;
+    lo->slots = s.slots;
 }

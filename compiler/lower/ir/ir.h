@@ -170,7 +170,7 @@ struct kj_lower {
     kj_level *level;
     kj_slot *home;        /* slots of block-level code, by id: the uniform variables */
     LLVMValueRef *before; /* copies of those that the current region assigns, by id */
-    int64_t *context;     /* scratch offsets of varying ones, by id; -1 */
+    int64_t *scratch_at;  /* scratch offsets of varying ones, by id; -1 */
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */

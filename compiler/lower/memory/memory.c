@@ -197,13 +197,13 @@ static kj_access context_access(kj_lower *lo, int64_t offset, kj_dtype type)
     return a;
 }
 
-kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type)
+kj_tile kj_scratch_load(kj_lower *lo, int64_t offset, kj_dtype type)
 {
     kj_access a = context_access(lo, offset, type);
     return kj_load_access(lo, &a, kj_all);
 }
 
-void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m)
+void kj_scratch_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m)
 {
     kj_access a = context_access(lo, offset, t.type);
     kj_store_access(lo, &a, t, m);

@@ -7,8 +7,8 @@
 /* ---- memory.c ---- */
 
 /* Loads and stores of a byte or value a thread in scratch memory, at the gang's place. */
-kj_tile kj_context_load(kj_lower *lo, int64_t offset, kj_dtype type);
-void kj_context_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
+kj_tile kj_scratch_load(kj_lower *lo, int64_t offset, kj_dtype type);
+void kj_scratch_store(kj_lower *lo, int64_t offset, kj_tile t, kj_mask m);
 
 /* An array access: the address of each thread's element. */
 typedef struct kj_access {

@@ -1,0 +1,174 @@
+/* Loops over the gangs of a block, and threadIdx in each. */
+#include "lower/block/block.h"
+
+#include <string.h>
+
+/* ---- threadIdx ---- */
+
+static kj_tile known_index(kj_tile t)
+{
+    kj_bound(&t, 0, 1023);
+    return t;
+}
+
+static kj_tile along_lanes(kj_lower *lo)
+{
+    kj_tile t = kj_tile_scalar(KJ_I64, lo->x);
+    if (lo->lanes > 1) {
+        t.lanes = (uint8_t)lo->lanes;
+        t.form = KJ_LINEAR;
+        t.stride = 1;
+        t.even = (uint8_t)__builtin_ctz((unsigned)lo->lanes);
+    }
+    return known_index(t);
+}
+
+/* x, y, z from the linear thread number; in 32 bits, where vectors can be divided by constants. */
+static void flat_index(kj_lower *lo)
+{
+    const int64_t *block = lo->kernel->block;
+    kj_tile linear = along_lanes(lo), rest = kj_tile_dense(lo, kj_tile_convert(lo, linear, KJ_I32));
+    for (int axis = 0; axis < 3; axis++) {
+        kj_tile extent = kj_tile_const(lo, kj_int(KJ_I32, block[axis]));
+        kj_tile at = kj_tile_binary(lo, KJ_OP_MOD, rest, extent);
+        lo->thread[axis] = known_index(kj_tile_convert(lo, at, KJ_I64));
+        rest = kj_tile_binary(lo, KJ_OP_FLOORDIV, rest, extent);
+        if (block[axis] == 1)
+            lo->thread[axis] = kj_tile_int(lo, 0);
+        else if (block[axis] == block[0] * block[1] * block[2])
+            lo->thread[axis] = linear;
+    }
+}
+
+/* A gang's row begins with lane 0; a single thread's lane is known by its number. */
+static kj_tile lane_index(kj_lower *lo)
+{
+    kj_tile t = kj_tile_int(lo, 0);
+    if (lo->lanes == 1) {
+        t.v[0] = LLVMBuildAnd(lo->b, lo->x, kj_i64(lo, KJ_WARP - 1), "");
+    } else {
+        t.lanes = KJ_WARP;
+        t.form = KJ_LINEAR;
+        t.stride = 1;
+        t.even = (uint8_t)__builtin_ctz(KJ_WARP);
+    }
+    kj_bound(&t, 0, KJ_WARP - 1);
+    return t;
+}
+
+static void set_index(kj_lower *lo)
+{
+    if (lo->deps->warps)
+        lo->lane = lane_index(lo);
+    if (lo->flat) {
+        flat_index(lo);
+        return;
+    }
+    lo->thread[0] = along_lanes(lo);
+    lo->thread[1] = kj_tile_like(KJ_I64, lo->rows, 1);
+    for (int r = 0; r < lo->rows; r++)
+        lo->thread[1].v[r] = LLVMBuildAdd(lo->b, lo->y, kj_i64(lo, r), "");
+    lo->thread[1] = known_index(lo->thread[1]);
+    lo->thread[2] = known_index(kj_tile_scalar(KJ_I64, lo->z));
+}
+
+/* ---- Loops ---- */
+
+typedef struct count_loop {
+    LLVMBasicBlockRef head, before;
+    LLVMValueRef i;
+    LLVMValueRef limit; /* in place of stop */
+    int64_t stop, step;
+} count_loop;
+
+/* for i = 0; i < stop; i += step; at least once */
+static count_loop open_loop(kj_lower *lo, int64_t stop, int64_t step, const char *name)
+{
+    count_loop l = {.stop = stop, .step = step, .before = LLVMGetInsertBlock(lo->b)};
+    if (stop <= step) {
+        l.i = kj_i64(lo, 0);
+        return l;
+    }
+    l.head = kj_new_block(lo, name);
+    LLVMBuildBr(lo->b, l.head);
+    LLVMPositionBuilderAtEnd(lo->b, l.head);
+    l.i = LLVMBuildPhi(lo->b, lo->i64, name);
+    return l;
+}
+
+static void close_loop(kj_lower *lo, const count_loop *l)
+{
+    if (!l->head)
+        return;
+    LLVMValueRef next = LLVMBuildAdd(lo->b, l->i, kj_i64(lo, l->step), "");
+    LLVMValueRef stop = l->limit ? l->limit : kj_i64(lo, l->stop);
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, stop, "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b), done = kj_new_block(lo, "done");
+    LLVMValueRef back = LLVMBuildCondBr(lo->b, more, l->head, done);
+    /* A gang is work enough, and much code where a masked access is a branch a lane. */
+    if (!lo->regions->barrier || lo->vector < 8)
+        kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
+    LLVMAddIncoming(l->i, (LLVMValueRef[]){kj_i64(lo, 0), next},
+                    (LLVMBasicBlockRef[]){l->before, latch}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* The blocks of a run, side by side along x: each goes through its part of the same rows, so that
+ * memory is walked as it lies. */
+static count_loop open_run(kj_lower *lo)
+{
+    count_loop l = {.step = 1, .before = LLVMGetInsertBlock(lo->b)};
+    if (!lo->run)
+        return l;
+    l.limit = lo->run;
+    l.head = kj_new_block(lo, "run");
+    LLVMBuildBr(lo->b, l.head);
+    LLVMPositionBuilderAtEnd(lo->b, l.head);
+    l.i = LLVMBuildPhi(lo->b, lo->i64, "run");
+    lo->block[0] = LLVMBuildAdd(lo->b, lo->first, l.i, "");
+    return l;
+}
+
+static kj_mask first_lanes(kj_lower *lo, int64_t n)
+{
+    kj_tile t = kj_tile_like(KJ_BOOL, 1, lo->lanes);
+    t.form = KJ_PREFIX;
+    t.v[0] = LLVMConstInt(lo->i32, (uint64_t)n, false);
+    return kj_mask_of(t);
+}
+
+void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
+{
+    const int64_t *block = lo->kernel->block;
+    kj_slot *outer = lo->slots;
+    lo->rows = scalar ? 1 : lo->gang_rows;
+    lo->lanes = scalar ? 1 : lo->gang_lanes;
+    memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
+    size_t nslots = (size_t)lo->kernel->nvars + 1;
+    lo->slots = KJ_NEW_ARRAY(lo->arena, kj_slot, nslots);
+    int64_t along = lo->flat ? block[0] * block[1] * block[2] : block[0];
+    int64_t full = along / lo->lanes * lo->lanes;
+    count_loop z = open_loop(lo, lo->flat ? 1 : block[2], 1, "z");
+    count_loop y = open_loop(lo, lo->flat ? 1 : block[1], lo->rows, "y");
+    count_loop run = open_run(lo);
+    lo->z = z.i;
+    lo->y = y.i;
+    if (full) {
+        count_loop x = open_loop(lo, full, lo->lanes, "x");
+        lo->x = x.i;
+        set_index(lo);
+        each(lo, kj_all, arg);
+        close_loop(lo, &x);
+    }
+    if (full < along) {
+        memset(lo->slots, 0, nslots * sizeof *lo->slots);
+        lo->x = kj_i64(lo, full);
+        set_index(lo);
+        each(lo, first_lanes(lo, along - full), arg);
+    }
+    close_loop(lo, &run);
+    close_loop(lo, &y);
+    close_loop(lo, &z);
+    lo->slots = outer;
+    lo->rows = lo->lanes = 1;
+}

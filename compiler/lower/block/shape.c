@@ -1,0 +1,80 @@
+/* The shape of a CPU's gangs: how many rows and lanes run as one, chosen for the kernel's block, its
+ * types, its local arrays and the host's vectors. */
+#include "base/guard.h"
+#include "lower/block/block.h"
+
+/* The largest power of two that is not above n, which is at least 1. */
+static int power_below(int64_t n)
+{
+    int p = 1;
+    while (p * 2 <= n)
+        p *= 2;
+    return p;
+}
+
+/* Does the kernel work on 64-bit elements? They take twice the registers. */
+static bool is_wide(const kj_tkernel *k)
+{
+    for (int i = 0; i < k->nroots; i++)
+        if (kj_unit(k->roots[i]) == 8)
+            return true;
+    return false;
+}
+
+static int parts_of(const kj_tarray *a)
+{
+    return a->of ? kj_count_parts(a->of) : 1;
+}
+
+/* Scalars in the largest elements: all of them are in registers together. */
+static int most_parts(const kj_tkernel *k)
+{
+    int n = 1;
+    for (int i = 0; i < k->nroots; i++)
+        if (parts_of(k->roots[i]) > n)
+            n = parts_of(k->roots[i]);
+    return n;
+}
+
+/* Scalars of local arrays a thread: in registers they share these with everything else. */
+static int64_t count_locals(const kj_tkernel *k)
+{
+    int64_t n = 0;
+    for (int i = 0; i < k->nroots; i++)
+        if (k->roots[i]->space == KJ_LOCAL)
+            n += k->roots[i]->static_count * parts_of(k->roots[i]);
+    return n;
+}
+
+/* Four vector registers a value along x, and as many again by rows: enough independent operations
+ * to hide their latency, and rows share what does not depend on them. Where warps are asked for, a
+ * row is one: what a warp has in common is then a scalar. */
+void kj_gang_choose(kj_lower *lo)
+{
+    const int64_t *block = lo->kernel->block;
+    int64_t threads = block[0] * block[1] * block[2];
+    int64_t locals = count_locals(lo->kernel);
+    lo->masks_cost = lo->vector < 16; /* AVX-512 masks words for nothing */
+    int vectors = is_wide(lo->kernel) ? 2 : 4, parts = most_parts(lo->kernel);
+    vectors = parts < vectors ? vectors / parts : 1;
+    if (locals > 4)
+        vectors = locals >= 16 ? 1 : (int)(16 / locals);
+    int most = lo->vector * power_below(vectors);
+    int in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
+    most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
+    bool warps = lo->deps->warps;
+    lo->flat = threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
+    int64_t along = lo->flat ? threads : block[0];
+    int lanes = power_below(along);
+    if (lanes < 8 && lanes < along)
+        lanes *= 2;
+    lo->gang_lanes = warps ? KJ_WARP : lanes > most ? most : lanes;
+    lo->gang_rows = 1;
+    KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
+    if (!lo->flat && lo->gang_lanes > 1)
+        while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= in_all &&
+               block[1] % (lo->gang_rows * 2) == 0)
+            lo->gang_rows *= 2;
+    lo->width = (along + lo->gang_lanes - 1) / lo->gang_lanes * lo->gang_lanes;
+    lo->threads = lo->flat ? lo->width : lo->width * block[1] * block[2];
+}
