@@ -353,11 +353,13 @@ void kj_const_resolve(kj_sema *s, kj_symbol *sym)
     sym->value = kj_no_value(sym->span);
     kj_scope *scope = s->scope;
     kj_frame *frame = s->frame;
+    int nodes = s->nodes;
     s->scope = s->program->globals;
     s->frame = NULL;
     kj_operand v = const_value(s, sym->item);
     s->scope = scope;
     s->frame = frame;
+    s->nodes = nodes; /* no code of the kernel that reads it */
     sym->value = v;
     sym->progress = KJ_DONE;
 }

@@ -6,8 +6,8 @@
 void kj_spend(kj_sema *s, int nodes)
 {
     s->nodes += nodes;
-    if (s->nodes <= KJ_MAX_NODES || s->too_big)
-        return;
+    if (s->nodes <= KJ_MAX_NODES || s->too_big || !s->frame)
+        return; /* without a frame these are constants: as many as a file holds */
     s->too_big = true;
     kj_frame *f = s->frame, *call = NULL;
     for (; f; f = f->up) {
@@ -24,7 +24,7 @@ void kj_spend(kj_sema *s, int nodes)
                           "the code grows past %d operations while '%s' is inlined here",
                           KJ_MAX_NODES, call->item->name);
         kj_hint(s->diag, m, "each call is a copy of the function: call it in a loop instead");
-    } else if (saved) {
+    } else {
         kj_sema_error(s, saved->item->name_span, KJ_RULE_TOO_LARGE,
                       "'%s' has more than %d operations", saved->item->name, KJ_MAX_NODES);
     }
