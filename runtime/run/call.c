@@ -301,8 +301,8 @@ static bool call_complex(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalu
                                kj_is_array(parts[i]) ? "complex" : kj_run_kind_name(parts[i]));
     }
     if (!kj_is_array(parts[0]) && !kj_is_array(parts[1])) {
-        *out = kj_run_to_complex(
-            dtype, kj_run_complex(kj_run_as_float(parts[0]), kj_run_as_float(parts[1])));
+        *out = kj_run_to_complex(dtype, parts[0]);
+        out->imag = kj_run_to_complex(dtype, parts[1]).u.f;
         return true;
     }
     bool ok = kj_lazy_complex(r, e->span, (kj_dtype)dtype, parts, out);

@@ -44,9 +44,10 @@ bool kj_run_is_complex(kj_rvalue v)
 kj_rvalue kj_run_to_complex(kjit_dtype dtype, kj_rvalue v)
 {
     kj_dtype part = kj_aggregate_of((kj_dtype)dtype)->elem;
-    double im = v.kind == KJ_R_COMPLEX ? v.imag : 0;
-    kj_rvalue out = kj_run_complex(kj_fold_convert(kj_float(KJ_F64, kj_run_as_float(v)), part).f,
-                                   kj_fold_convert(kj_float(KJ_F64, im), part).f);
+    bool real = v.kind != KJ_R_COMPLEX; /* an int is rounded once */
+    kj_value re = real ? kj_run_to_value(v) : kj_float(KJ_F64, v.u.f);
+    kj_value im = kj_float(KJ_F64, real ? 0 : v.imag);
+    kj_rvalue out = kj_run_complex(kj_fold_convert(re, part).f, kj_fold_convert(im, part).f);
     out.dtype = dtype;
     return out;
 }

@@ -67,11 +67,10 @@ static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue 
                     kj_run_kind_name(a.kind == KJ_R_FLOAT ? a : b));
         return kj_run_hint(r, "int(x) is a float's integer part");
     }
-    /* ceil(a / b) == -((-a) // b) */
-    kj_rvalue minus, quotient;
-    return kj_run_unary_number(r, at, KJ_OP_NEG, a, &minus) &&
-           kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, minus, b, &quotient) &&
-           kj_run_unary_number(r, at, KJ_OP_NEG, quotient, out);
+    kj_rvalue floor, rest;
+    return kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, a, b, &floor) &&
+           kj_run_binary_numbers(r, at, KJ_OP_MOD, a, b, &rest) &&
+           kj_run_binary_numbers(r, at, KJ_OP_ADD, floor, kj_run_int(rest.u.i != 0), out);
 }
 
 /* An int has 64 bits. */
