@@ -1,134 +1,245 @@
 #!/usr/bin/env python3
-"""ops.py KJIT DRIVER FOLDER: every operator of compiler/lang/ops.def on every type that it takes, of all pairs of values
-from the ends of that type, must be the same bits (any NaN like any other) computed from constants by the compiler, and
-by the CPU and the driver double from arrays, some also without the optimiser. What the bits are is tests/lang's matter; this is for
-where a rule is said twice."""
-import concurrent.futures
+"""ops.py [--driver=PATH] [--runs=NAMES] KJIT FOLDER [TYPE...]: every operator of compiler/lang/ops.def on every type,
+conversions, functions of integers, and operators with a constant on one side must be what the exact reference of
+tests/fuzz says, bit for bit (any NaN like any other): of all pairs of values from the ends of the type, and of others.
+
+They are computed of constants, by the compiler; and of arrays: by threads that differ (`lanes`), in blocks of which
+each row has an operand of its own (`table`), by blocks whose threads are all the same (`uniform`), and by the run block
+(`host`). Each type is a program, which is run at -O3 on the CPU, on a GPU (the driver at PATH, such as the double, or
+the machine's own), on the CPU with -O0 and for the levels of x86-64 that it has. --runs chooses among those."""
+import argparse
+import os
 import pathlib
 import re
 import struct
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-OPS = [(m[1], m[2], m[3]) for m in re.finditer(r'^(?:BINARY|UNARY)\((\w+), "([^"]+)", (\w+)\)',
-                                               (ROOT / "compiler/lang/ops.def").read_text(), re.MULTILINE)]
-UNARY = {"NEG", "INVERT", "NOT"}
-INTS = [f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)]
-FLOATS = {"f16": "e", "bf16": None, "f32": "f", "f64": "d"}
-LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
-SMALLEST = {"f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 2.0**-1074}
+sys.dont_write_bytecode = True
+import forms  # noqa: E402
+import scalars  # noqa: E402
+
+RUNS = "cpu,cuda,O0,x86-64-v2,x86-64-v3"
+CONSTANTS = ("cpu", "cuda") # the runs that have them: they are folded the same in all
+OF_RUN_BLOCKS = ("bool", "i64", "f64") # what their numbers are
 
 
-def values(kind):
-    """Literals of edge values of a type."""
-    if kind == "bool":
-        return ["false", "true"]
-    if kind in INTS:
-        bits = int(kind[1:])
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
-        middle = {0, 1, 2, 3, 7, bits - 1, high // 2, high - 1, high, low, low + 1, *([-1, -2, -7] if low else [])}
-        return [str(v) for v in sorted(middle)]
-    large, small = LARGEST[kind], SMALLEST[kind]
-    some = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -7.0, 3.0, large, -large, small, -small, large / 2]
-    return [repr(v) for v in some] + ["inf", "-inf", "nan"]
+def takes_both(form):
+    return re.search(r"\bb\b", form.text)
 
 
-def typed(kind, literal):
-    return literal if kind == "bool" else f"{kind}({literal})"
+def blocks(items):
+    return -(-len(items) // 256)
 
 
-def kinds(op, group):
-    """The types that an operator takes."""
-    if group in ("ARRAYS",) or op == "POW":
-        return []  # functions and products by now
-    if group == "LOGIC":
-        return ["bool"]
-    if group == "SHIFT":
-        return INTS
-    if group == "FLOATS":
-        return list(FLOATS)
-    if group == "BITS":
-        return [*INTS, *(["bool"] if op != "INVERT" else [])]
-    if op in ("EQ", "NE"):
-        return [*INTS, *FLOATS, "bool"]
-    return [*INTS, *FLOATS]
+class Program:
+    """Of a type: the text, and what its arrays hold at the end. There is one for each type of results; in each, behind
+    each other, are the rows of the expressions that give that type, a row for each way to compute them."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.groups = [forms.operators(kind), forms.functions(kind), forms.conversions(kind)]
+        self.forms = [form for group in self.groups for form in group]
+        self.ends, further = forms.values(kind)
+        self.pairs = [(a, b) for b in self.ends for a in self.ends] + further
+        places = {}
+        # For each pair the first with that operand.
+        self.first = [places.setdefault(repr(a), i) for i, (a, _) in enumerate(self.pairs)]
+        self.distinct = sorted(set(self.first))
+        self.results = sorted({form.result for form in self.forms})
+        self.of = {t: [form for form in self.forms if form.result == t] for t in self.results}
+        self.ways = ["lanes", "uniform", "table", *(["host"] if kind in OF_RUN_BLOCKS else [])]
+        self.expected = {t: [self.row(form) for form in self.of[t]] for t in self.results}
+
+    def row(self, form):
+        """What an expression gives for all pairs."""
+        if takes_both(form):
+            return [form.of(a, b) for a, b in self.pairs]
+        known = {i: form.of(self.pairs[i][0], None) for i in self.distinct}
+        return [known[i] for i in self.first]
+
+    def tried(self, form):
+        """The places of the pairs that constants are made of."""
+        return range(len(self.pairs)) if takes_both(form) else self.distinct
+
+    # ---- The text ----
+
+    def stores(self, group, way, place, indent):
+        at = self.ways.index(way) * len(self.pairs)
+        rows = [(f"o_{form.result}", self.of[form.result].index(form), form.text) for form in group]
+        return "".join(f"{indent}{array}[{row}, {at} + {place}] = {text}\n" for array, row, text in rows)
+
+    def host(self):
+        """The run block's loop: there a division of integers by zero is an error."""
+        stores = self.stores([form for form in self.forms if self.by_host(form)], "host", "i", " " * 8)
+        if self.kind in scalars.INTS:
+            stores = re.sub(r"= (.*(?:// b|% b|ceil_div).*)", r"= (\1) if b != 0 else 0", stores)
+        return f"    for i in range({len(self.pairs)}) {{\n        let a = x[i]\n        let b = y[i]\n{stores}    }}\n"
+
+    def by_host(self, form):
+        """Powers of floats are the C library's there."""
+        return "**" not in form.text or self.kind in scalars.INTS
+
+    def outputs(self, group):
+        return [t for t in self.results if any(form.result == t for form in group)]
+
+    def kernels(self, nth, group):
+        arrays = "".join(f", o_{t}: {t}[,]" for t in self.outputs(group))
+        given = f"x: {self.kind}[], y: {self.kind}[]"
+        return (f"kernel lanes_{nth}({given}, half: i64{arrays}) {{\n    let i = grid(1)\n"
+                f"    if i < x.size and i % 2 == half {{\n        let a = x[i]\n        let b = y[i]\n"
+                f"{self.stores(group, 'lanes', 'i', ' ' * 8)}    }}\n}}\n"
+                f"kernel uniform_{nth}({given}{arrays}) {{\n    let a = x[blockIdx.x]\n    let b = y[blockIdx.x]\n"
+                f"{self.stores(group, 'uniform', 'blockIdx.x', '    ')}}}\n"
+                f"kernel table_{nth}({given}{arrays}) {{\n    let c, r = grid(2)\n"
+                f"    if c >= ENDS or r >= ENDS {{ return }}\n    let a = x[c]\n    let b = y[r * ENDS]\n"
+                f"{self.stores(group, 'table', 'r * ENDS + c', '    ')}}}\n")
+
+    def launches(self, nth, group):
+        arrays = "".join(f", o_{t}" for t in self.outputs(group))
+        square = -(-len(self.ends) // 8)
+        return (f"    for half in range(2) {{ lanes_{nth}[{blocks(self.pairs)}, 256](x, y, half{arrays}) }}\n"
+                f"    uniform_{nth}[{len(self.pairs)}, 3](x, y{arrays})\n"
+                f"    table_{nth}[({square}, {square}), (8, 8)](x, y{arrays})\n")
+
+    def text(self):
+        kind, count = self.kind, len(self.pairs)
+        x, y = (", ".join(forms.literal(kind, pair[k]) for pair in self.pairs) for k in (0, 1))
+        groups = [(n, group) for n, group in enumerate(self.groups) if group]
+        columns = len(self.ways) * count
+        made = "".join(f"    let o_{t} = zeros(({len(self.of[t])}, {columns}), {t})\n" for t in self.results)
+        return (f"const ENDS = {len(self.ends)}\nconst X: {kind}[] = [{x}]\nconst Y: {kind}[] = [{y}]\n"
+                f"kernel fill(x: {kind}[], y: {kind}[]) {{\n    let i = grid(1)\n"
+                f"    if i < x.size {{ x[i] = X[i]; y[i] = Y[i] }}\n}}\n"
+                f"{''.join(self.kernels(*g) for g in groups)}"
+                f"run {{\n    let x, y = zeros({count}, {kind}), zeros({count}, {kind})\n"
+                f"    fill[{blocks(self.pairs)}, 256](x, y)\n"
+                f"{made}{''.join(self.launches(*g) for g in groups)}{self.host() if 'host' in self.ways else ''}}}\n")
+
+    # ---- The same of constants: arrays of them, and behind those of the type itself each value in a statement ----
+
+    def constants(self):
+        literals = [tuple(forms.literal(self.kind, v) for v in pair) for pair in self.pairs]
+        ends = [forms.literal(self.kind, v) for v in self.ends]
+        text, sizes, copies = "", {}, ""
+        for t in self.results:
+            folded = [constant for form in self.of[t] for constant in self.constant(form, literals)]
+            text += f"const C_{t}: {t}[] = [{', '.join(folded)}]\n"
+            sizes[t] = len(folded) + (len(ends) if t == self.kind else 0)
+            copies += f"    if i < {len(folded)} {{ o_{t}[i] = C_{t}[i] }}\n"
+        behind = sizes[self.kind] - len(ends)
+        stores = "".join(f"        o_{self.kind}[{behind + i}] = {end}\n" for i, end in enumerate(ends))
+        made = "".join(f"    let o_{t} = zeros({size}, {t})\n" for t, size in sizes.items())
+        taken, given = (", ".join(f.format(t) for t in sizes) for f in ("o_{0}: {0}[]", "o_{0}"))
+        return (f"{text}kernel copy({taken}) {{\n    let i = grid(1)\n{copies}    if i == 0 {{\n{stores}    }}\n}}\n"
+                f"run {{\n{made}    copy[{blocks(range(max(sizes.values())))}, 256]({given})\n}}\n")
+
+    def constant(self, form, literals):
+        text = re.sub(r"\b([ab])\b", r"{\1}", form.text)
+        return [text.format(a=literals[i][0], b=literals[i][1]) for i in self.tried(form)]
+
+    # ---- What the arrays should hold: (expression, way, pairs, values), in order ----
+
+    def wanted(self, t):
+        for form, row in zip(self.of[t], self.expected[t]):
+            for way in self.ways:
+                made = len(self.ends) ** 2 if way == "table" else len(row)
+                made = 0 if way == "host" and not self.by_host(form) else made
+                yield form.text, way, self.pairs, row[:made] + [0] * (len(row) - made)
+
+    def wanted_constants(self, t):
+        for form, row in zip(self.of[t], self.expected[t]):
+            places = self.tried(form)
+            yield form.text, "constants", [self.pairs[i] for i in places], [row[i] for i in places]
+        if t == self.kind:
+            yield "a", "in statements", [(a, None) for a in self.ends], self.ends
 
 
-def program(op, spelling, group, kind):
-    """A file with both ways; it leaves `folded` and `ran`."""
-    result = "bool" if group == "COMPARE" else kind
-    all_values = values(kind)
-    pairs = [(a, b) for a in all_values for b in (["0"] if op in UNARY else all_values)]
-    if op in UNARY:
-        text = f"{spelling} " if spelling == "not" else spelling
-        consts = [f"{text}({typed(kind, a)})" for a, _ in pairs]
-        body = f"{text}x[i]"
-    else:
-        consts = [f"{typed(kind, a)} {spelling} {typed(kind, b)}" for a, b in pairs]
-        body = f"x[i] {spelling} y[i]"
-    bits = {"bool": "bool", "f16": "u16", "bf16": "u16", "f32": "u32", "f64": "u64"}.get(result, result)
-    lines = [f"    o[{n}] = {c}" for n, c in enumerate(consts)]
-    x = ", ".join(typed(kind, a) for a, _ in pairs)
-    y = ", ".join(typed(kind, a if op in UNARY else b) for a, b in pairs)
-    return (f"const X: {kind}[{len(pairs)}] = [{x}]\nconst Y: {kind}[{len(pairs)}] = [{y}]\n"
-            f"kernel fill(x: {kind}[], y: {kind}[]) {{ let i = grid(1); if i < x.size {{ x[i] = X[i]; y[i] = Y[i] }} }}\n"
-            f"kernel constants(o: {result}[]) {{\n" + "\n".join(lines) + "\n}\n"
-            f"kernel arrays(o: {result}[], x: {kind}[], y: {kind}[]) {{\n"
-            f"    let i = grid(1)\n    if i < x.size {{ o[i] = {body} }}\n}}\n"
-            f"run {{\n    let n = {len(pairs)}\n    let x, y = zeros(n, {kind}), zeros(n, {kind})\n    fill[4, 256](x, y)\n"
-            f"    let folded, ran = zeros(n, {result}), zeros(n, {result})\n"
-            f"    constants[1, 1](folded)\n    arrays[4, 256](ran, x, y)\n}}\n"), pairs
-
-
-def load(path):
-    """The elements of a .npy file as they are in memory."""
+def load(path, kind):
+    """The numbers of a .npy file; of complex ones the parts, one after the other."""
     data = path.read_bytes()
-    start = 10 + struct.unpack("<H", data[8:10])[0]
-    width = int(re.search(rb"'descr': '[|<][a-zA-Z](\d+)'", data)[1])
-    return [int.from_bytes(data[i:i + width], "little") for i in range(start, len(data), width)], width
+    return scalars.unpack(kind, data[10 + struct.unpack("<H", data[8:10])[0]:])
 
 
-def is_nan(kind, bits):
-    exponent, fraction = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}.get(kind, (0, 0))
-    whole = (1 << exponent) - 1
-    return exponent > 0 and bits >> fraction & whole == whole and bits & ((1 << fraction) - 1) != 0
+def parts(kind, values):
+    if kind not in scalars.COMPLEX:
+        return values
+    return [part for v in map(complex, values) for part in (v.real, v.imag)]
 
 
-def check(kjit, driver, folder, row, kind, unoptimised):
-    """What differs of one operator and type."""
-    op, spelling, group = row
-    text, pairs = program(op, spelling, group, kind)
-    result = "bool" if group == "COMPARE" else kind
-    path = folder / f"{op}_{kind}.knl"
-    path.write_text(text)
-    runs = [("-O3", "cpu"), ("-O3", "cuda"), *([("-O0", "cpu")] if unoptimised else [])]
-    wrong, expected = [], None
-    for level, device in runs:
-        saved = [folder / f"{op}_{kind}_{level[1:]}_{device}_{name}.npy" for name in ("folded", "ran")]
-        command = [kjit, "run", level, f"--device={device}", f"--save=folded={saved[0]}", f"--save=ran={saved[1]}", path]
-        env = {"KJIT_CUDA_DRIVER": str(driver), "KJIT_CACHE_DIR": "off", "KJIT_VERIFY": "1", "PATH": "/usr/bin:/bin"}
-        ended = subprocess.run(command, capture_output=True, text=True, env=env)
-        if ended.returncode:
-            return [f"{path}: {level} on {device}: {ended.stderr.strip()}"]
-        for name, file in zip(("constants", "arrays"), saved):
-            got, _ = load(file)
-            expected = got if expected is None else expected
-            for pair, a, b in zip(pairs, expected, got):
-                if a != b and not (is_nan(result, a) and is_nan(result, b)):
-                    wrong.append(f"{path}: {pair[0]} {spelling} {pair[1]}: {name} with {level} on {device}: {b:#x}, not {a:#x}")
-    return wrong
+def differing(got, wanted, kind):
+    at = 0
+    for text, way, pairs, values in wanted:
+        want = parts(kind, values)
+        have, at = got[at:at + len(want)], at + len(want)
+        if have == want and kind in scalars.INTS or all(map(scalars.same, have, want)):
+            continue
+        for i, (h, w) in enumerate(zip(have, want)):
+            if not scalars.same(h, w):
+                a, b = pairs[i * len(pairs) // len(want)]
+                yield f"{text} with a = {a!r}, b = {b!r}: {way}: {h!r}, not {w!r}"
+
+
+class Runner:
+    def __init__(self, options):
+        self.kjit, self.driver, self.folder = options.kjit, options.driver, options.folder
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.env = dict(os.environ, KJIT_CACHE_DIR="off", KJIT_VERIFY="1")
+        self.env.update({"KJIT_CUDA_DRIVER": self.driver} if self.driver else {})
+
+    def run(self, run, path, *more):
+        """What went wrong, if anything did."""
+        way = {"O0": ["-O0"], "x86": [f"--cpu={run}"]}.get(run[:3])
+        command = [self.kjit, "run", *([*way, "--device=cpu"] if way else [f"--device={run}"]), *more, path]
+        ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=self.env)
+        return ended.returncode and (ended.stderr.strip() or f"status {ended.returncode}")
+
+    def has(self, run):
+        """Has this CPU a level?"""
+        path = self.folder / "empty.knl"
+        path.write_text("run { }\n")
+        return run[:3] != "x86" or not self.run(run, path)
+
+    def compare(self, name, text, kinds, wanted, runs):
+        """Runs a program in several ways; gives what differs. What is equal to an array that was right is right."""
+        path, right = self.folder / f"{name}.knl", {}
+        path.write_text(text)
+        for run in runs:
+            saved = {t: self.folder / f"{name}_{run.replace(':', '_')}_{t}.npy" for t in kinds}
+            failed = self.run(run, path, *(f"--save=o_{t}={file}" for t, file in saved.items()))
+            if failed:
+                yield f"{path}: {run}: {failed}"
+                continue
+            for t, file in saved.items():
+                data = file.read_bytes()
+                if right.get(t) != data:
+                    wrong = [f"{path}: {run}: {line}" for line in differing(load(file, t), wanted(t), t)]
+                    right[t] = right.get(t) if wrong else data
+                    yield from wrong
+
+
+def check(runner, program, runs):
+    yield from runner.compare(program.kind, program.text(), program.results, program.wanted, runs)
+    once = [run for run in runs if run.partition(":")[0] in CONSTANTS]
+    name = f"{program.kind}_constants"
+    yield from runner.compare(name, program.constants(), program.results, program.wanted_constants, once)
 
 
 def main():
-    kjit, driver, folder = sys.argv[1:3] + [pathlib.Path(sys.argv[3])]
-    folder.mkdir(parents=True, exist_ok=True)
-    jobs = [(row, kind) for row in OPS for kind in kinds(row[0], row[2])]
-    with concurrent.futures.ThreadPoolExecutor(1) as pool: # every fourth also without the optimiser
-        each = [pool.submit(check, kjit, driver, folder, *job, i % 4 == 0) for i, job in enumerate(jobs)]
-        found = [wrong for job in each for wrong in job.result()]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kjit")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("types", nargs="*", default=forms.KINDS, metavar="TYPE")
+    parser.add_argument("--driver", default="", help="a driver of CUDA; without: what kjit finds")
+    parser.add_argument("--runs", default=RUNS, help=f"some of {RUNS}, or devices such as cuda:1")
+    options = parser.parse_args()
+    runner = Runner(options)
+    runs = [run for run in options.runs.split(",") if runner.has(run)]
+    programs = [Program(kind) for kind in options.types]
+    found = [wrong for program in programs for wrong in check(runner, program, runs)]
+    count = sum(len(program.forms) for program in programs)
     print("\n".join(found[:40]))
-    print(f"{len(jobs)} operators on types, {len(found)} differences")
+    print(f"{count} expressions on types, {' '.join(runs)}: {len(found)} differences")
     return len(found) > 0
 
 
