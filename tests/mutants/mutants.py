@@ -38,12 +38,14 @@ GROUPS = (
     ("lang", "regression", "device"),
     ("runblock", "error", "run", "ptx", "litmus", "samples"),
     ("generated",), # the programs of tests/unit and tests/api, the documentation's examples
+    ("ops",),
     ("same",),
     ("cuda",),
     ("cli", "driver", "double"),
     ("fuzz",),
 )
-COMMAND = {"lang", "regression", "device", "runblock", "error", "ptx", "litmus", "samples", "cuda"} # of kjit alone
+# Folders and suites whose tests need kjit alone.
+COMMAND = {"lang", "regression", "device", "runblock", "error", "ptx", "litmus", "samples", "ops", "cuda"}
 SLOW = ("fixed_seed_san",) # builds anew
 MEMORY = 10 << 30 # bytes of a process: more is what a planted bug asks for
 
@@ -299,7 +301,8 @@ def goals_of(names):
         units = [path.stem for path in sorted((ROOT / "tests" / "unit").glob("*.c"))]
     if units:
         return ["all", *(f"build/tests/unit/{unit}" for unit in units)]
-    command = all(n.endswith(".knl") or n.startswith("same/") and "api-" not in n or n in COMMAND for n in names)
+    command = all(n.endswith(".knl") or n in COMMAND or n.startswith(("same/", "ops/")) and "api-" not in n
+                  for n in names)
     return ["build/kjit"] if command else ["all"]
 
 
