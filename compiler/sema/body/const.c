@@ -340,16 +340,16 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
 
 void kj_const_resolve(kj_sema *s, kj_symbol *sym)
 {
-    if (sym->progress == KJ_DONE)
+    if (sym->progress == KJ_RESOLVED)
         return;
-    if (sym->progress == KJ_BUSY) {
+    if (sym->progress == KJ_RESOLVING) {
         kj_message *m = kj_sema_error(s, sym->span, KJ_RULE_CONST_CYCLE,
                                       "'%s' is defined by itself", sym->name);
         kj_hint(s->diag, m, "a constant cannot depend on its own value");
         sym->value = kj_no_value(sym->span);
         return;
     }
-    sym->progress = KJ_BUSY;
+    sym->progress = KJ_RESOLVING;
     sym->value = kj_no_value(sym->span);
     kj_scope *scope = s->scope;
     kj_frame *frame = s->frame;
@@ -361,5 +361,5 @@ void kj_const_resolve(kj_sema *s, kj_symbol *sym)
     s->frame = frame;
     s->nodes = nodes; /* no code of the kernel that reads it */
     sym->value = v;
-    sym->progress = KJ_DONE;
+    sym->progress = KJ_RESOLVED;
 }

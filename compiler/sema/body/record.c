@@ -176,14 +176,14 @@ static void refuse_cycle(kj_sema *s, const kj_symbol *sym)
 
 void kj_record_resolve(kj_sema *s, kj_symbol *sym)
 {
-    if (sym->progress == KJ_BUSY)
+    if (sym->progress == KJ_RESOLVING)
         refuse_cycle(s, sym);
-    if (sym->progress != KJ_UNSEEN)
+    if (sym->progress != KJ_UNRESOLVED)
         return;
     kj_scope *scope = s->scope;
     kj_frame *frame = s->frame;
     struct kj_record_frame own = {s->laying, sym};
-    sym->progress = KJ_BUSY;
+    sym->progress = KJ_RESOLVING;
     s->scope = s->program->globals;
     s->frame = NULL;
     s->laying = &own;
@@ -200,7 +200,7 @@ void kj_record_resolve(kj_sema *s, kj_symbol *sym)
     s->laying = own.up;
     s->frame = frame;
     s->scope = scope;
-    sym->progress = KJ_DONE;
+    sym->progress = KJ_RESOLVED;
 }
 
 /* ---- Particle(pos, mass=1): every field, by place or by name; or none: zeros ---- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/uniform.h"
+#include "base/guard.h"
 #include "sema/file/file.h"
 
 /* ---- Attributes ---- */
@@ -250,6 +251,7 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
                       "a kernel that launches others has no grid_sync()");
     else if (k->grid_sync && s->diag->errors == before)
         kj_check_grid(s->arena, s->diag, k);
+    KJ_REQUIRE(!s->too_big || s->diag->errors > before); /* then statements are missing */
     s->frame = NULL;
     s->kernel = NULL;
     return k;

@@ -85,7 +85,7 @@ typedef enum kj_role {
     KJ_ROLE_PREDEFINED,
 } kj_role;
 
-typedef enum kj_progress { KJ_UNSEEN, KJ_BUSY, KJ_DONE } kj_progress;
+typedef enum kj_progress { KJ_UNRESOLVED, KJ_RESOLVING, KJ_RESOLVED } kj_progress;
 
 struct kj_symbol {
     const char *name; /* interned */
