@@ -87,3 +87,10 @@ void kj_text_free(kj_text *t)
     free(t->data);
     *t = (kj_text){0};
 }
+
+size_t kj_trimmed(const char *text, size_t n)
+{
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+        n--;
+    return n;
+}

@@ -25,4 +25,7 @@ void kj_text_printf(kj_text *t, const char *format, ...) __attribute__((format(p
 void kj_text_vprintf(kj_text *t, const char *format, va_list args);
 void kj_text_free(kj_text *t); /* of one by malloc */
 
+/* How many of its n bytes are left without blanks and line ends behind. */
+size_t kj_trimmed(const char *text, size_t n);
+
 #endif

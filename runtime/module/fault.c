@@ -131,10 +131,7 @@ static void write_fault(void *data)
     else
         put_barrier(&diag, m->fault);
     const char *text = kj_diag_text(&diag);
-    size_t n = strlen(text);
-    while (n > 0 && text[n - 1] == '\n')
-        n--;
-    m->text = strndup(text, n);
+    m->text = strndup(text, kj_trimmed(text, strlen(text)));
 }
 
 static char *text_of(fault_message *m)

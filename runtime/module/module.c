@@ -127,10 +127,8 @@ static void analyse(void *data)
 /* All that is to be said of the source, as the sentence of a failed compilation. */
 static kjit_status source_errors(kjit_module *mod)
 {
-    size_t n = strlen(mod->log);
-    while (n > 0 && mod->log[n - 1] == '\n')
-        n--;
-    return kj_fail(mod->ctx, KJIT_COMPILE, "%.*s", (int)n, mod->log);
+    return kj_fail(mod->ctx, KJIT_COMPILE, "%.*s", (int)kj_trimmed(mod->log, strlen(mod->log)),
+                   mod->log);
 }
 
 static kjit_diagnostic diagnostic(const kjit_module *mod, const kj_message *m)

@@ -109,12 +109,9 @@ static kjit_status build(compilation *c)
     kj_cached_end(&c->cached);
     if (outcome != KJ_DONE)
         return kj_fail_early(ctx, outcome, &complaint);
-    if (!c->compiled) {
-        size_t n = strlen(c->errors);
-        while (n > 0 && c->errors[n - 1] == '\n')
-            n--;
-        return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)n, c->errors);
-    }
+    if (!c->compiled)
+        return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)kj_trimmed(c->errors, strlen(c->errors)),
+                       c->errors);
     v->kernel = c->code.kernel;
     v->scratch = c->code.scratch;
     v->shared = v->kernel->shared;

@@ -51,11 +51,10 @@ static kjit_status give_failure(kj_run *r)
         }
         kj_arena_free(&arena);
     }
-    while (t.size > 0 && t.data[t.size - 1] == '\n')
-        t.data[--t.size] = 0;
-    kjit_status status = t.failed || !t.data
-                             ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
-                             : kj_fail(r->ctx, r->status, "%s", t.data);
+    kjit_status status =
+        t.failed || !t.data
+            ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
+            : kj_fail(r->ctx, r->status, "%.*s", (int)kj_trimmed(t.data, t.size), t.data);
     kj_text_free(&t);
     return status;
 }

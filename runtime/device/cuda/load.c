@@ -32,9 +32,7 @@ static kjit_status refused(kj_device *dev, kj_cu_result result, jit_log *log, co
 {
     kjit_status status = kj_cuda_failed(dev, result, why, "%s%s", doing, name);
     log->errors[sizeof log->errors - 1] = '\0';
-    size_t size = strlen(log->errors), at = strlen(why->text);
-    while (size > 0 && (log->errors[size - 1] == '\n' || log->errors[size - 1] == ' '))
-        log->errors[--size] = '\0';
+    size_t size = kj_trimmed(log->errors, strlen(log->errors)), at = strlen(why->text);
     if (status == KJIT_LOST || size == 0 || at + 2 >= sizeof why->text)
         return status;
     why->text[at++] = '\n';
