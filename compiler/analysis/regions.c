@@ -460,7 +460,7 @@ static void check_warps(kj_diag *diag, const kj_node *n)
                                  "the CPU runs one thread after the other here, and '%s' needs a "
                                  "warp together",
                                  kj_builtins[e->u.call.id].name);
-        kj_note(diag, m, n->spin->span, "because this loop waits for what an atomic gives");
+        kj_note(diag, m, n->spin->span, "because what other threads do may end this loop");
         kj_hint(diag, m, "put syncthreads() between the two");
     }
 }

@@ -9,8 +9,6 @@
  * does not, nor one that does atomics and ends by something else. */
 #include "analysis/regions.h"
 
-#include <string.h>
-
 /* What news ends a turn of: a loop or an inlined block. */
 typedef struct parted {
     struct parted *next;
@@ -49,9 +47,7 @@ static bool is_fetched(const look *l, const kj_tarray *array)
 {
     const kj_tarray *root = array->root;
     bool others = root->space == KJ_GLOBAL || root->space == KJ_SHARED;
-    bool again =
-        array->cache && (strcmp(array->cache, "cv") == 0 || strcmp(array->cache, "cg") == 0);
-    return again || (others && root->written && (l->plain || l->ordered));
+    return kj_is_fetched_again(array) || (others && root->written && (l->plain || l->ordered));
 }
 
 static inside enter(look *l, const void *of, bool loop)
@@ -80,11 +76,32 @@ static void see_block(look *l, const kj_tblock *b)
     l->in = in.up;
 }
 
+static bool see(look *l, const kj_texpr *e);
+
+/* What is evaluated only when a condition says so. */
+static bool see_arm(look *l, bool condition, const kj_texpr *e)
+{
+    bool above = l->news;
+    l->news |= condition;
+    bool news = see(l, e);
+    l->news = above;
+    return news;
+}
+
 /* May the expression's value be news? */
 static bool see(look *l, const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     bool news = false;
+    if (e->kind == KJ_TE_LOGIC) {
+        news = see(l, e->u.logic.lhs);
+        return see_arm(l, news, e->u.logic.rhs) || news;
+    }
+    if (e->kind == KJ_TE_SELECT) {
+        news = see(l, e->u.select.test);
+        bool yes = see_arm(l, news, e->u.select.yes), no = see_arm(l, news, e->u.select.no);
+        return news || yes || no;
+    }
     for (int i = 0, n = kj_operands(e, operands); i < n; i++)
         news |= see(l, operands[i]);
     switch (e->kind) {
@@ -140,6 +157,16 @@ static void see_exit(look *l, const void *of, bool goes_on)
     l->waits |= !in || (!in->up && !goes_on);
 }
 
+static bool see_place(look *l, const kj_tarray *a, kj_texpr *const *index)
+{
+    bool news = a->offset && see(l, a->offset);
+    for (int i = 0; i < a->ndim; i++) {
+        news |= see(l, index[i]);
+        news |= see(l, a->stride[i]);
+    }
+    return news;
+}
+
 static void see_stmt(look *l, const kj_tstmt *s)
 {
     bool under = l->news || l->in->parted;
@@ -152,8 +179,7 @@ static void see_stmt(look *l, const kj_tstmt *s)
         set(l, &l->var[s->u.assign.var->id], see(l, s->u.assign.value) || under);
         break;
     case KJ_TS_STORE:
-        for (int i = 0; i < s->u.store.array->ndim; i++)
-            under |= see(l, s->u.store.index[i]);
+        under |= see_place(l, s->u.store.array, s->u.store.index);
         under |= see(l, s->u.store.value);
         if (s->u.store.array->root->space == KJ_LOCAL)
             set(l, &l->element[s->u.store.array->root->id], under);
@@ -171,9 +197,19 @@ static void see_stmt(look *l, const kj_tstmt *s)
     case KJ_TS_CONTINUE: see_exit(l, NULL, true); break;
     case KJ_TS_LEAVE: see_exit(l, s->u.leave, false); break;
     case KJ_TS_INLINE: see_block(l, s->u.block); break;
-    case KJ_TS_LAUNCH: set(l, &l->var[s->u.launch.result->id], true); break;
+    case KJ_TS_LAUNCH:
+        for (int i = 0; i < s->u.launch.nvalues; i++)
+            see(l, s->u.launch.values[i]);
+        set(l, &l->var[s->u.launch.result->id], true);
+        break;
     case KJ_TS_BARRIER: /* in a loop of which every thread takes every turn */
+        if (s->u.barrier.arg)
+            see(l, s->u.barrier.arg);
+        break;
     case KJ_TS_REPORT:
+        for (int i = 0; i < s->u.report.site->nvalues; i++)
+            see(l, s->u.report.values[i]);
+        break;
     case KJ_TS_ARRAY: break;
     }
 }

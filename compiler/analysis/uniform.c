@@ -5,6 +5,8 @@
  * repeated until none changes. */
 #include "analysis/uniform.h"
 
+#include <string.h>
+
 /* A control construct being walked: what is inside runs for the threads `dep` lets through. */
 typedef struct frame {
     struct frame *up;
@@ -98,9 +100,14 @@ static uint8_t walk_index(walk *w, const kj_tarray *a, kj_texpr *const *index, f
     return dep;
 }
 
+bool kj_is_fetched_again(const kj_tarray *a)
+{
+    return a->cache && (strcmp(a->cache, "cv") == 0 || strcmp(a->cache, "cg") == 0);
+}
+
 static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t index)
 {
-    uint8_t held = deps->element[a->root->id];
+    uint8_t held = deps->element[a->root->id] | (kj_is_fetched_again(a) ? KJ_DEP_ATOMIC : 0);
     if (a->root->space == KJ_SHARED)
         return held | index | KJ_DEP_BLOCK;
     return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
@@ -228,9 +235,10 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         break;
     case KJ_TS_ASSIGN: assign(w, s->u.assign.var, walk_expr(w, s->u.assign.value, f), f); break;
     case KJ_TS_STORE:
-        walk_index(w, s->u.store.array, s->u.store.index, f);
         join(w, &w->deps->element[s->u.store.array->root->id],
-             (walk_expr(w, s->u.store.value, f) | around(f)) & KJ_DEP_ATOMIC);
+             (walk_index(w, s->u.store.array, s->u.store.index, f) |
+              walk_expr(w, s->u.store.value, f) | around(f)) &
+                 KJ_DEP_ATOMIC);
         break;
     case KJ_TS_EXPR: walk_expr(w, s->u.expr, f); break;
     case KJ_TS_IF: {

@@ -20,7 +20,7 @@ enum {
     KJ_DEP_Z = 4,
     KJ_DEP_THREAD = 7,
     KJ_DEP_ATOMIC =
-        8, /* may depend on an atomic's result: a loop on it is run thread by thread (spin locks) */
+        8, /* may depend on what an atomic gives, or a load that sees others' stores (spin.c) */
     KJ_DEP_BLOCK = 16, /* the same for a block's threads, but not for all blocks */
 };
 
@@ -37,6 +37,9 @@ kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);
 
 /* An error for each grid_sync() that not all threads of the grid come to together. */
 void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
+
+/* Does a load of it see what other threads store, each time? */
+bool kj_is_fetched_again(const kj_tarray *a);
 
 /* The dependence of an expression. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);

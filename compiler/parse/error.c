@@ -323,6 +323,18 @@ static void at_statement(const mistake *x)
     }
 }
 
+/* The keyword is a name from here on, but for those that stand within expressions. */
+static void take_for_name(kj_parser *p)
+{
+    static const int in_expressions[] = {KJ_TK_IF,  KJ_TK_ELSE, KJ_TK_AND,  KJ_TK_OR,
+                                         KJ_TK_NOT, KJ_TK_IN,   KJ_TK_TRUE, KJ_TK_FALSE};
+    for (size_t i = 0; i < sizeof in_expressions / sizeof *in_expressions; i++)
+        if (p->token == in_expressions[i])
+            return;
+    if (p->nmisnamed < (int)(sizeof p->misnamed / sizeof *p->misnamed))
+        p->misnamed[p->nmisnamed++] = p->token;
+}
+
 static void at_name(const mistake *x)
 {
     static const char *const classes[] = {"integer", "number", "string", "assignment operator"};
@@ -334,6 +346,7 @@ static void at_name(const mistake *x)
                                  "%s is a keyword and cannot be a name", x->text);
         if (is(x, "const") && x->p->prev == KJ_TK_DOT)
             hint(x, m, CONST_PLACE);
+        take_for_name(x->p);
         return;
     }
     kj_message *m = expected(x, "a name");

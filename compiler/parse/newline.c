@@ -144,6 +144,22 @@ static bool begins_line(const kj_parser *p, kj_span span)
     return i == 0 || text[i - 1] == '\n';
 }
 
+static bool begins_statement(const kj_parser *p)
+{
+    return !p->token || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON ||
+           p->token == KJ_TK_RBRACE || p->token == KJ_TK_LBRACE;
+}
+
+bool kj_layout_is_misnamed(const kj_parser *p, int token, kj_span span)
+{
+    bool misnamed = false;
+    for (int i = 0; i < p->nmisnamed; i++)
+        misnamed |= p->misnamed[i] == token;
+    const char *next = p->source->text + span.end;
+    next += strspn(next, " \t");
+    return misnamed && !(begins_statement(p) && (kj_is_word(*next) || *next == '{'));
+}
+
 /* A keyword that begins a statement or an item. */
 static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 {
@@ -156,9 +172,7 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 /* `record` is a word of its own only where an item begins. */
 static bool begins_record(const kj_parser *p, kj_span span)
 {
-    bool first = !p->token || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON ||
-                 p->token == KJ_TK_RBRACE;
-    return first && !p->nopen && word_at(p->source->text + span.begin, "record");
+    return begins_statement(p) && !p->nopen && word_at(p->source->text + span.begin, "record");
 }
 
 static int account(kj_parser *p, int token, kj_span *span)

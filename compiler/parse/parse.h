@@ -31,7 +31,9 @@ typedef struct kj_parser {
     int nbraces;         /* of them { */
     kj_bracket unclosed; /* a ( or [ that this token shows to be unclosed; kind 0: none */
     bool supplying;      /* a missing } was reported */
-    int held;            /* waits until what is missing before it was supplied; 0: none */
+    int misnamed[8];     /* keywords that were used as names, and reported: names from there on */
+    int nmisnamed;
+    int held; /* waits until what is missing before it was supplied; 0: none */
     kj_span held_span;
 
     /* The last token given to the parser and the two before it, for messages; 0 before the first */
@@ -185,6 +187,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 /* Takes the token just read, keeps the account of brackets, and gives the token the parser
  * should see: it, or a } that is missing before it. */
 int kj_layout_token(kj_parser *p, int token, kj_span *span);
+/* Is the token a keyword that the file takes for a name, and stands here as one? */
+bool kj_layout_is_misnamed(const kj_parser *p, int token, kj_span span);
 /* Does the line end (with the blank lines behind it) that was just read end a statement? Not
  * inside ( ) and [ ], nor before else and elif. */
 bool kj_layout_newline(kj_parser *p);

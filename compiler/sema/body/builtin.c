@@ -12,11 +12,15 @@ static kj_operand apply(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype wa
     for (int i = 0; i < n; i++)
         if (v[i].kind == KJ_V_ERROR)
             return v[i];
+    kj_dtype elem = KJ_VOID;
     bool parts = false;
     for (int i = 0; i < n; i++)
-        parts |= kj_is_aggregate(&v[i]);
+        if (kj_is_aggregate(&v[i])) {
+            elem = v[i].u.tuple.of->elem;
+            parts = true;
+        }
     for (int i = 0; i < n && parts; i++)
-        v[i] = v[i].kind == KJ_V_CHOICE ? kj_settle(s, v[i]) : v[i];
+        v[i] = kj_settle_as(s, v[i], elem);
     switch (id) {
     case KJ_BI_DOT:
     case KJ_BI_ALL:
@@ -186,7 +190,10 @@ static kj_operand construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of
     kj_operand v[KJ_MAX_PARTS];
     if (!kj_no_keywords(s, e, of->name))
         return kj_no_value(e->span);
-    kj_expr_list(s, e->u.call.args, v, n < KJ_MAX_PARTS ? n : KJ_MAX_PARTS);
+    int most = n < KJ_MAX_PARTS ? n : KJ_MAX_PARTS;
+    kj_untyped_list(s, e->u.call.args, v, most);
+    for (int i = 0; i < most; i++)
+        v[i] = kj_settle_as(s, v[i], of->elem);
     return of->kind == KJ_COMPLEX ? kj_construct_complex(s, e, of, v, n)
                                   : kj_construct_vector(s, e, of, v, n);
 }

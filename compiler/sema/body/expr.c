@@ -94,7 +94,7 @@ static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
 {
     int n = e->u.list.n;
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    kj_expr_list(s, e->u.list.items, items, n);
+    kj_untyped_list(s, e->u.list.items, items, n);
     for (int i = 0; i < n; i++)
         if (items[i].kind == KJ_V_ERROR)
             return kj_no_value(e->span);
@@ -327,7 +327,8 @@ kj_operand kj_place_expr(kj_sema *s, const kj_expr *e)
 kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_operand v = kj_expr_untyped(s, e, want);
-    return v.kind == KJ_V_CHOICE ? kj_settle(s, v) : v;
+    const kj_aggregate *of = kj_sema_aggregate(s, want);
+    return kj_settle_as(s, v, of ? of->elem : want);
 }
 
 kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)

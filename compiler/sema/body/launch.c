@@ -159,7 +159,7 @@ static bool place_arguments(kj_sema *s, launch *l)
         l->from[i] = arg;
         nth += !arg->keyword;
         if (!l->decl->params[i].is_const)
-            l->args[i] = kj_hold_value(s, kj_expr_value(s, arg, KJ_VOID), "argument");
+            l->args[i] = kj_hold_value(s, kj_expr_untyped(s, arg, KJ_VOID), "argument");
         if (l->args[i].kind == KJ_V_ERROR && !l->decl->params[i].is_const)
             return false;
     }

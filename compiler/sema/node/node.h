@@ -276,6 +276,17 @@ bool kj_has_effect(const kj_texpr *e);
 kj_texpr *kj_host_expr(kj_sema *s, const kj_texpr *e, kj_span *bad);
 kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
 
+/* ---- choice.c ---- */
+
+/* A literal, or a choice of literals. */
+bool kj_is_untyped(const kj_operand *v);
+int kj_choice_leaves(const kj_operand *v);     /* how many literals */
+bool kj_is_simple_choice(const kj_operand *v); /* both arms are literals */
+/* Which is chosen, as one expression, a bool or i32; and the choice by that, once it is held in a
+ * variable: all its conditions are evaluated by then, as the program has them. */
+kj_texpr *kj_choice_number(kj_sema *s, const kj_operand *v);
+kj_operand kj_choice_of(kj_sema *s, kj_operand v, kj_texpr *number);
+
 /* ---- sink.c ---- */
 
 kj_operand kj_scalar(kj_texpr *e); /* KJ_V_ERROR for NULL */

@@ -46,7 +46,7 @@ kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name)
     if (v.kind == KJ_V_SCALAR)
         return kj_scalar(kj_hold(s, v.u.scalar.e, name));
     if (v.kind != KJ_V_TUPLE)
-        return v;
+        return kj_hold_choice(s, v);
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
     for (int i = 0; i < v.u.tuple.n; i++)
         items[i] = kj_hold_value(s, v.u.tuple.items[i], name);
@@ -237,7 +237,7 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
     const char *text = kj_source_text(s, v.span, "...");
     if (kj_is_record(to))
         kj_hint(s->diag, m, "write %s(...) with its fields", to->name);
-    else if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL || kj_is_aggregate(&v))
+    else if (v.kind == KJ_V_SCALAR || kj_is_untyped(&v) || kj_is_aggregate(&v))
         kj_hint(s->diag, m, "write %s(%s)", to->name, text);
     return kj_no_value(v.span);
 }

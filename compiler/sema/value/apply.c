@@ -139,33 +139,66 @@ static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int p
     return kj_scalar(kj_te_part(s, id, part, args, n, type, e->span));
 }
 
-/* Of a choice among literals the results are chosen where they are literals too; KJ_V_ERROR where they
- * are not. */
-static kj_operand of_choice(kj_sema *s, const kj_expr *e, kj_builtin id, const char *letters,
-                            const kj_operand *v, int n)
+/* Of choices the results are chosen, a literal for each combination of arms. False where one is no
+ * literal. */
+static bool fold_arms(kj_sema *s, kj_builtin id, const char *letters, const kj_operand *v, int n,
+                      kj_span span, kj_operand *out)
 {
-    kj_operand arm[MAX_ARGS], out[2];
+    kj_operand arm[MAX_ARGS], results[2];
     int at = 0;
     while (at < n && v[at].kind != KJ_V_CHOICE)
         at++;
     if (at == n)
-        return kj_no_value(e->span);
+        return fold_literals(id, letters, v, n, span, out);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < n; i++)
             arm[i] = i == at ? v[at].u.choice.arms[k] : v[i];
-        if (!fold_literals(id, letters, arm, n, e->span, &out[k]))
-            return kj_no_value(e->span);
+        if (!fold_arms(s, id, letters, arm, n, span, &results[k]))
+            return false;
     }
-    return kj_conditional(s, v[at].u.choice.test, out[0], out[1], KJ_VOID, e->span);
+    *out = kj_conditional(s, v[at].u.choice.test, results[0], results[1], KJ_VOID, span);
+    return true;
+}
+
+static const kj_operand *first_literal(const kj_operand *v)
+{
+    while (v->kind == KJ_V_CHOICE)
+        v = &v->u.choice.arms[0];
+    return v;
+}
+
+/* The same, after the conditions are evaluated that would stand in several arms. */
+static bool fold_choices(kj_sema *s, kj_builtin id, const char *letters, kj_operand *v, int n,
+                         kj_span span, kj_operand *out)
+{
+    kj_operand first[MAX_ARGS] = {{.kind = KJ_V_ERROR}};
+    int choices = 0;
+    for (int i = 0; i < n; i++) {
+        first[i] = *first_literal(&v[i]);
+        choices += v[i].kind == KJ_V_CHOICE;
+    }
+    if (!fold_literals(id, letters, first, n, span, out))
+        return false;
+    for (int i = 0; i < n && choices > 1; i++)
+        v[i] = kj_hold_choice(s, v[i]);
+    return fold_arms(s, id, letters, v, n, span, out);
 }
 
 /* Of literals it is a conditional expression. */
 static kj_operand selp(kj_sema *s, const kj_operand *v, kj_span span)
 {
     kj_texpr *test = kj_condition(s, v[0], "argument 1 of 'selp'");
-    if (test && kj_is_const(test))
-        return test->u.value.u ? v[1] : v[2];
-    return test ? kj_conditional(s, test, v[1], v[2], KJ_VOID, span) : kj_no_value(span);
+    if (!test)
+        return kj_no_value(span);
+    kj_operand yes = v[1], no = v[2];
+    if (yes.kind == KJ_V_CHOICE || no.kind == KJ_V_CHOICE) { /* both are computed */
+        test = kj_hold(s, test, "condition");
+        yes = kj_hold_choice(s, yes);
+        no = kj_hold_choice(s, no);
+    }
+    if (kj_is_const(test))
+        return test->u.value.u ? yes : no;
+    return kj_conditional(s, test, yes, no, KJ_VOID, span);
 }
 
 kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
@@ -178,10 +211,7 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
     kj_texpr *args[MAX_ARGS];
     if (!check_numbers(s, id, letters, v, n))
         return kj_no_value(e->span);
-    if (fold_literals(id, letters, v, n, e->span, &folded))
-        return folded;
-    folded = of_choice(s, e, id, letters, v, n);
-    if (folded.kind != KJ_V_ERROR)
+    if (fold_choices(s, id, letters, v, n, e->span, &folded))
         return folded;
     if (id == KJ_BI_SELP && want == KJ_VOID && kj_is_untyped(&v[1]) && kj_is_untyped(&v[2]))
         return selp(s, v, e->span);

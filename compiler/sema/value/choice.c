@@ -2,19 +2,7 @@
  * type. Operators and exact built-in functions work on the arms. */
 #include "sema/value/value.h"
 
-enum { MAX_LEAVES = 16 }; /* a choice of more literals takes its type at once */
-
-bool kj_is_untyped(const kj_operand *v)
-{
-    return v->kind == KJ_V_LITERAL || v->kind == KJ_V_CHOICE;
-}
-
-static int count_leaves(const kj_operand *v)
-{
-    return v->kind == KJ_V_CHOICE
-               ? count_leaves(&v->u.choice.arms[0]) + count_leaves(&v->u.choice.arms[1])
-               : 1;
-}
+enum { MAX_LEAVES = 64 }; /* a choice of more literals takes its type at once */
 
 kj_dtype kj_untyped_type(const kj_operand *v)
 {
@@ -46,12 +34,30 @@ static kj_operand choose(kj_sema *s, kj_texpr *test, kj_texpr *yes, kj_texpr *no
     return kj_scalar(e);
 }
 
+/* Literals beside a float are floats. */
+static kj_operand as_floats(kj_sema *s, kj_operand v)
+{
+    if (v.kind == KJ_V_LITERAL) {
+        v.u.literal = kj_fold_convert(v.u.literal, KJ_F64);
+        return v;
+    }
+    const kj_operand *arms = v.u.choice.arms;
+    v.u.choice.arms = KJ_NEW_ARRAY(s->arena, kj_operand, 2);
+    for (int i = 0; i < 2; i++)
+        v.u.choice.arms[i] = as_floats(s, arms[i]);
+    return v;
+}
+
 kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand no, kj_dtype want,
                           kj_span span)
 {
     kj_operand v[2] = {yes, no};
-    if (want == KJ_VOID && kj_is_untyped(&yes) && kj_is_untyped(&no) &&
-        count_leaves(&yes) + count_leaves(&no) <= MAX_LEAVES) {
+    if (kj_is_untyped(&yes) && kj_is_untyped(&no) &&
+        kj_choice_leaves(&yes) + kj_choice_leaves(&no) <= MAX_LEAVES) {
+        if (kj_is_float(kj_untyped_type(&yes)) != kj_is_float(kj_untyped_type(&no))) {
+            yes = as_floats(s, yes);
+            no = as_floats(s, no);
+        }
         kj_operand choice = {.kind = KJ_V_CHOICE, .span = span};
         choice.u.choice.test = test;
         choice.u.choice.arms = KJ_NEW_ARRAY(s->arena, kj_operand, 2);
@@ -74,19 +80,27 @@ kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const c
     return e.kind == KJ_V_SCALAR ? e.u.scalar.e : NULL;
 }
 
-static bool is_nested(const kj_operand *v)
+kj_operand kj_settle_as(kj_sema *s, kj_operand v, kj_dtype type)
 {
-    return v->u.choice.arms[0].kind == KJ_V_CHOICE || v->u.choice.arms[1].kind == KJ_V_CHOICE;
+    if (v.kind != KJ_V_CHOICE)
+        return v;
+    bool fits = (kj_is_float(type) || kj_is_int(type)) && !kj_misfit(&v, type);
+    return fits ? kj_scalar(kj_coerce(s, v, type, "this")) : kj_settle(s, v);
+}
+
+kj_operand kj_hold_choice(kj_sema *s, kj_operand v)
+{
+    if (v.kind != KJ_V_CHOICE)
+        return v;
+    return kj_choice_of(s, v, kj_hold(s, kj_choice_number(s, &v), "choice"));
 }
 
 kj_operand kj_choice_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)
 {
     bool left = a.kind == KJ_V_CHOICE;
-    if (left && b.kind == KJ_V_CHOICE) {
-        if (is_nested(&b)) /* its conditions would stand in each arm of the other */
-            return kj_binary(s, op, kj_settle(s, a), kj_settle(s, b), span);
-        a.u.choice.test = kj_hold(s, a.u.choice.test, "choice");
-        b.u.choice.test = kj_hold(s, b.u.choice.test, "choice");
+    if (left && b.kind == KJ_V_CHOICE) { /* the conditions of b will stand in each arm of a */
+        a = kj_hold_choice(s, a);
+        b = kj_hold_choice(s, b);
     }
     const kj_operand *arms = left ? a.u.choice.arms : b.u.choice.arms;
     kj_operand out[2];

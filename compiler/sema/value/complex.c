@@ -14,7 +14,7 @@ typedef struct number {
 
 static bool is_literal(const kj_operand *v)
 {
-    return v->kind == KJ_V_LITERAL || (kj_is_aggregate(v) && v->u.tuple.of == &kj_complex_literal);
+    return kj_is_untyped(v) || (kj_is_aggregate(v) && v->u.tuple.of == &kj_complex_literal);
 }
 
 bool kj_is_complex(const kj_operand *v)
@@ -203,10 +203,10 @@ static kj_operand scaled(kj_sema *s, kj_op op, const number *z, kj_operand x, kj
 
 static kj_operand product(kj_sema *s, number *a, number *b, kj_span span)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < a->n; i++)
         a->part[i] = held(s, a->part[i]);
+    for (int i = 0; i < b->n; i++)
         b->part[i] = held(s, b->part[i]);
-    }
     if (b->n == 1)
         return scaled(s, KJ_OP_MUL, a, b->part[0], span);
     if (a->n == 1)

@@ -198,12 +198,6 @@ static kj_texpr *wrapped(kj_sema *s, const kj_branch *b, kj_texpr *value, kj_spa
     return e;
 }
 
-static bool is_of_literals(const kj_operand *v)
-{
-    return v->kind == KJ_V_CHOICE && v->u.choice.arms[0].kind == KJ_V_LITERAL &&
-           v->u.choice.arms[1].kind == KJ_V_LITERAL;
-}
-
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
 {
     bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || kj_is_untyped(&v));
@@ -212,7 +206,7 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
                                       "a barrier is reached only under a condition here");
         kj_hint(s->diag, m, "let it stand before, as in: let v = f(x)");
         v = kj_no_value(span);
-    } else if (wrap && is_of_literals(&v)) {
+    } else if (wrap && kj_is_simple_choice(&v)) {
         v.u.choice.test = wrapped(s, b, v.u.choice.test, span);
     } else if (wrap) {
         v = kj_settle(s, v);

@@ -270,8 +270,9 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
         return kj_no_value(span);
     }
     kj_texpr *all = NULL;
-    for (int i = 0; i < a->u.tuple.n; i++) {
-        kj_operand one = kj_binary(s, op, a->u.tuple.items[i], b->u.tuple.items[i], span);
+    kj_operand x = kj_hold_value(s, *a, "left"), y = kj_hold_value(s, *b, "right");
+    for (int i = 0; i < x.u.tuple.n; i++) {
+        kj_operand one = kj_binary(s, op, x.u.tuple.items[i], y.u.tuple.items[i], span);
         if (one.kind != KJ_V_SCALAR)
             return kj_no_value(span);
         all = all ? kj_te_logic(s, op == KJ_OP_NE, all, one.u.scalar.e, span) : one.u.scalar.e;
@@ -296,11 +297,8 @@ static kj_operand comparison(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
 /* A choice beside a value of several parts is one number for all of them. */
 static void settle_for_parts(kj_sema *s, kj_operand *v, const kj_operand *beside)
 {
-    if (v->kind != KJ_V_CHOICE || !kj_is_aggregate(beside))
-        return;
-    kj_dtype elem = beside->u.tuple.of->elem;
-    bool typed = elem != KJ_VOID && !kj_misfit(v, elem);
-    *v = typed ? kj_scalar(kj_coerce(s, *v, elem, "this")) : kj_settle(s, *v);
+    if (kj_is_aggregate(beside))
+        *v = kj_settle_as(s, *v, beside->u.tuple.of->elem);
 }
 
 kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span)

@@ -12,15 +12,17 @@ kj_operand kj_literal_integer(uint64_t u, kj_span span);
 
 /* ---- choice.c ---- */
 
-/* A literal, or a choice of literals. */
-bool kj_is_untyped(const kj_operand *v);
 /* The type that it takes alone. */
 kj_dtype kj_untyped_type(const kj_operand *v);
 /* The first literal in it that does not fit the type; NULL: all do. */
 const kj_operand *kj_misfit(const kj_operand *v, kj_dtype type);
-/* `yes if test else no` of scalars: untyped where both are and `want` says nothing. */
+/* `yes if test else no` of scalars: untyped where both are, else of `want` if literals leave it open. */
 kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand no, kj_dtype want,
                           kj_span span);
+/* A choice gets that type if it fits all of it, else its default type; others stay. */
+kj_operand kj_settle_as(kj_sema *s, kj_operand v, kj_dtype type);
+/* Evaluated: may be used again and again. */
+kj_operand kj_hold_choice(kj_sema *s, kj_operand v);
 kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what);
 /* Of two untyped operands, one of them a choice. */
 kj_operand kj_choice_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
