@@ -196,6 +196,7 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, fi
 	install -m 644 include/kjit.h $(DESTDIR)$(PREFIX)/include/kjit.h
 	install -m 644 $(BUILD)/libkjit.a $(DESTDIR)$(LIBDIR)/libkjit.a
 	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
+	strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 # LLVM's; old valgrinds cannot read it
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
 	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
 	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3

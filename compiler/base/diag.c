@@ -144,7 +144,9 @@ void kj_near_offer(kj_near *near, const char *candidate)
         return;
     size_t d =
         same_but_for_case(near->name, candidate) ? 0 : distance(near->name, len, candidate, other);
-    if (d < near->distance && d <= allowed) {
+    bool nearer = d < near->distance ||
+                  (d == near->distance && near->best && strcmp(candidate, near->best) < 0);
+    if (nearer && d <= allowed) {
         near->best = candidate;
         near->distance = d;
     }

@@ -324,15 +324,22 @@ static void at_statement(const mistake *x)
 }
 
 /* The keyword is a name from here on, but for those that stand within expressions. */
-static void take_for_name(kj_parser *p)
+static void take_for_name(kj_parser *p, int token)
 {
     static const int in_expressions[] = {KJ_TK_IF,  KJ_TK_ELSE, KJ_TK_AND,  KJ_TK_OR,
-                                         KJ_TK_NOT, KJ_TK_IN,   KJ_TK_TRUE, KJ_TK_FALSE};
+                                         KJ_TK_NOT, KJ_TK_TRUE, KJ_TK_FALSE};
     for (size_t i = 0; i < sizeof in_expressions / sizeof *in_expressions; i++)
-        if (p->token == in_expressions[i])
+        if (token == in_expressions[i])
             return;
     if (p->nmisnamed < (int)(sizeof p->misnamed / sizeof *p->misnamed))
-        p->misnamed[p->nmisnamed++] = p->token;
+        p->misnamed[p->nmisnamed++] = token;
+}
+
+kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
+{
+    take_for_name(p, token);
+    return kj_error(p->diag, at, KJ_RULE_SYNTAX, "'%.*s' is a keyword and cannot be a name",
+                    (int)(at.end - at.begin), p->source->text + at.begin);
 }
 
 static void at_name(const mistake *x)
@@ -342,11 +349,11 @@ static void at_name(const mistake *x)
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         keyword &= !is(x, classes[i]);
     if (keyword) {
-        kj_message *m = kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX,
-                                 "%s is a keyword and cannot be a name", x->text);
-        if (is(x, "const") && x->p->prev == KJ_TK_DOT)
+        kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
+        if (is(x, "const") && x->p->prev == KJ_TK_DOT) {
             hint(x, m, CONST_PLACE);
-        take_for_name(x->p);
+            x->p->nmisnamed = 0;
+        }
         return;
     }
     kj_message *m = expected(x, "a name");

@@ -150,13 +150,30 @@ static bool begins_statement(const kj_parser *p)
            p->token == KJ_TK_RBRACE || p->token == KJ_TK_LBRACE;
 }
 
-bool kj_layout_is_misnamed(const kj_parser *p, int token, kj_span span)
+/* `in: f32[]`: a parameter or a field that is called like a keyword. */
+static bool is_declared(const kj_parser *p, int token, kj_span span, const char *next)
 {
+    const char *text = p->source->text + span.begin;
+    bool keyword = token != KJ_TK_NAME && text[0] >= 'a' && text[0] <= 'z';
+    bool field = p->nopen && (p->token == KJ_TK_LBRACE || p->token == KJ_TK_NEWLINE) &&
+                 token != KJ_TK_ELSE && token != KJ_TK_ELIF;
+    return keyword && *next == ':' &&
+           (field || p->token == KJ_TK_LPAREN || p->token == KJ_TK_COMMA);
+}
+
+bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span)
+{
+    const char *next = p->source->text + span.end;
+    next += strspn(next, " \t");
     bool misnamed = false;
     for (int i = 0; i < p->nmisnamed; i++)
         misnamed |= p->misnamed[i] == token;
-    const char *next = p->source->text + span.end;
-    next += strspn(next, " \t");
+    if (!misnamed && is_declared(p, token, span, next)) {
+        kj_misnamed(p, span, token);
+        return true;
+    }
+    if (token == KJ_TK_IN)
+        return misnamed && p->token != KJ_TK_NAME; /* not that of `for i in` */
     return misnamed && !(begins_statement(p) && (kj_is_word(*next) || *next == '{'));
 }
 

@@ -176,6 +176,8 @@ void kj_parse_stop(kj_parser *p, kj_span at, kj_rule rule, const char *text);
 /* Likewise: nested too deeply. `of` is what there are more than KJ_MAX_DEPTH of, or NULL. */
 void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of);
 
+/* Reports a keyword that stands where a name does, and takes it for one from there on. */
+kj_message *kj_misnamed(kj_parser *p, kj_span at, int token);
 /* What a token is called in messages. */
 const char *kj_token_name(int token);
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
@@ -187,8 +189,9 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 /* Takes the token just read, keeps the account of brackets, and gives the token the parser
  * should see: it, or a } that is missing before it. */
 int kj_layout_token(kj_parser *p, int token, kj_span *span);
-/* Is the token a keyword that the file takes for a name, and stands here as one? */
-bool kj_layout_is_misnamed(const kj_parser *p, int token, kj_span span);
+/* Is the token a keyword that the file takes for a name, and stands here as one? The first time it is
+ * reported. */
+bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span);
 /* Does the line end (with the blank lines behind it) that was just read end a statement? Not
  * inside ( ) and [ ], nor before else and elif. */
 bool kj_layout_newline(kj_parser *p);

@@ -112,6 +112,11 @@ static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *dec
 {
     kj_tkernel noted = {0};
     *decl = (kj_kernel_decl){.name = item->name, .item = item, .generics = item->generics};
+    if (item->type) {
+        kj_message *m =
+            kj_sema_error(s, item->type->span, KJ_RULE_RETURN_VALUE, "a kernel has no result");
+        kj_hint(s->diag, m, "it writes into arrays; a function with a result is a fn");
+    }
     for (const kj_generic *g = item->generics; g; g = g->next)
         decl->ngenerics++;
     for (const kj_param_decl *p = item->params; p; p = p->next)

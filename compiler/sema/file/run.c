@@ -160,6 +160,11 @@ static void check_target(kj_sema *s, const kj_expr *target)
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
         return;
     }
+    if (!kj_scope_find(s->scope, target->u.name) &&
+        !kj_scope_find(s->program->globals, target->u.name)) {
+        kj_undeclared_target(s, target->u.name, target->span);
+        return;
+    }
     const kj_symbol *sym = kj_sema_run_find(s, target->u.name, target->span);
     if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR) ||
         (sym->kind == KJ_SYM_CONST && !sym->item->value))

@@ -165,9 +165,14 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
             return true;
         }
     }
-    for (int id = 0; id < KJ_NBUILTINS && strncmp(name, "__", 2) == 0; id++) {
-        if (strcmp(kj_builtins[id].name, name + 2) == 0) { /* as CUDA C calls it */
-            kj_hint(s->diag, m, "write %s%s", kj_builtins[id].name, kj_call_words((kj_builtin)id));
+    /* as C and CUDA call it: sinf, __syncthreads, __expf */
+    const char *plain = name + (strncmp(name, "__", 2) == 0 ? 2 : 0);
+    size_t len = strlen(plain), without_f = len > 1 && plain[len - 1] == 'f' ? len - 1 : len;
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const char *own = kj_builtins[id].name;
+        size_t n = strlen(own);
+        if ((n == len || n == without_f) && strncmp(own, plain, n) == 0) {
+            kj_hint(s->diag, m, "write %s%s", own, kj_call_words((kj_builtin)id));
             return true;
         }
     }
@@ -198,9 +203,17 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
-    kj_message *m;
-    if (!undeclared(s, name, span, &m))
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
+    kj_near near = kj_near_to(name);
+    for (const kj_scope *scope = s->scope; scope; scope = scope->up)
+        for (size_t i = 0; i < scope->cap; i++)
+            if (scope->slots[i] && scope->slots[i]->role == KJ_ROLE_VAR)
+                kj_near_offer(&near, scope->slots[i]->name);
+    if (near.best)
+        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+    else
         kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
+    kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* one message is enough */
 }
 
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
