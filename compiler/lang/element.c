@@ -42,10 +42,11 @@ void kj_value_write(void *data, int64_t at, kj_value v)
     char *to = (char *)data + (size_t)at * size;
     float f = kj_is_float(v.type) ? (float)v.f : 0;
     uint32_t u4 = (uint32_t)v.u;
-    uint16_t u2 = kj_is_half(v.type) ? kj_half_write(v.type, v.f) : (uint16_t)v.u;
-    uint8_t u1 = (uint8_t)v.u;
+    uint64_t u8 = kj_is_half(v.type) ? kj_half_write(v.type, v.f) : v.u;
+    uint16_t u2 = (uint16_t)u8;
+    uint8_t u1 = (uint8_t)u8;
     const void *from = v.type == KJ_F32 ? (const void *)&f
-                       : size == 8      ? (const void *)&v.u
+                       : size == 8      ? (const void *)&u8
                        : size == 4      ? (const void *)&u4
                        : size == 2      ? (const void *)&u2
                                         : (const void *)&u1;

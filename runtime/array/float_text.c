@@ -133,8 +133,7 @@ static const char *float_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
     kj_decimal d;
     kj_shortest(v, type, &d);
     double size = fabs(v);
-    double most = type == KJ_F16 ? 1e3 : type == KJ_F64 ? 1e16 : 1e6;
-    if (v == 0 || (size >= 1e-4 && size < most)) {
+    if (v == 0 || (size >= 1e-4 && size < kj_exponents_from(type, true))) {
         int at = kj_decimal_positional(&d, buf);
         if (buf[at - 1] == '.')
             strcpy(buf + at, "0");

@@ -479,8 +479,8 @@ static void flush(kj_lower *lo)
 
 static bool has_half(const kj_lower *lo, kj_dtype type, kj_half_op op)
 {
-    if (type == KJ_F16)
-        return true;
+    if (type != KJ_BF16)
+        return type == KJ_F16;
     return op == KJ_HALF_ADD ? lo->sm >= 90 : op != KJ_HALF_WIDEN && lo->sm >= 80;
 }
 

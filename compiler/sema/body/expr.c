@@ -411,6 +411,6 @@ kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)
     if (e->kind == KJ_E_MEMBER && kj_expr_any(s, e, KJ_VOID).kind == KJ_V_ERROR)
         return KJ_VOID; /* np.float32: said what to write */
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_TYPE, "a type is expected here");
-    kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
+    kj_hint_types(s, m);
     return KJ_VOID;
 }

@@ -112,3 +112,13 @@ const char *kj_role_text(kj_role role)
     default: return "predefined";
     }
 }
+
+void kj_hint_types(kj_sema *s, kj_message *m)
+{
+    kj_hint(s->diag, m,
+            "types are "
+#define TYPE(id, text, class, bits, npy) text ", "
+#include "lang/types.def"
+#undef TYPE
+            "c64, c128, vectors and records");
+}

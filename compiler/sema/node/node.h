@@ -203,6 +203,7 @@ static inline const char *kj_sema_type_name(const kj_sema *s, kj_dtype t)
 }
 const char *kj_literal_text(kj_sema *s, kj_value v);
 const char *kj_role_text(kj_role role);
+void kj_hint_types(kj_sema *s, kj_message *m); /* which scalar types there are */
 
 /* ---- scope.c ---- */
 

@@ -238,7 +238,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
     if (near.best)
         kj_hint(s->diag, m, "did you mean '%s'?", near.best);
     else
-        kj_hint(s->diag, m, "types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
+        kj_hint_types(s, m);
 }
 
 static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)
