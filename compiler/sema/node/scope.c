@@ -207,7 +207,8 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
     kj_near near = kj_near_to(name);
     for (const kj_scope *scope = s->scope; scope; scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
-            if (scope->slots[i] && scope->slots[i]->role == KJ_ROLE_VAR)
+            if (scope->slots[i] && scope->slots[i]->kind == KJ_SYM_VALUE &&
+                scope->slots[i]->role <= KJ_ROLE_VAR)
                 kj_near_offer(&near, scope->slots[i]->name);
     if (near.best)
         kj_hint(s->diag, m, "did you mean '%s'?", near.best);

@@ -261,6 +261,13 @@ static bool is_bool(const kj_operand *v)
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
+static bool has_effect(const kj_operand *v)
+{
+    return v->kind == KJ_V_SCALAR   ? kj_has_effect(v->u.scalar.e)
+           : v->kind == KJ_V_CHOICE ? kj_has_effect(v->u.choice.test)
+                                    : v->kind == KJ_V_TUPLE;
+}
+
 static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, const kj_operand *b,
                                  kj_span span)
 {
@@ -270,7 +277,11 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
         return kj_no_value(span);
     }
     kj_texpr *all = NULL;
-    kj_operand x = kj_hold_value(s, *a, "left"), y = kj_hold_value(s, *b, "right");
+    bool effects = false; /* all is evaluated, though the first that differs decides */
+    for (int i = 0; i < a->u.tuple.n; i++)
+        effects |= has_effect(&a->u.tuple.items[i]) || has_effect(&b->u.tuple.items[i]);
+    kj_operand x = effects ? kj_hold_value(s, *a, "left") : *a,
+               y = effects ? kj_hold_value(s, *b, "right") : *b;
     for (int i = 0; i < x.u.tuple.n; i++) {
         kj_operand one = kj_binary(s, op, x.u.tuple.items[i], y.u.tuple.items[i], span);
         if (one.kind != KJ_V_SCALAR)
