@@ -102,7 +102,8 @@ static uint8_t walk_index(walk *w, const kj_tarray *a, kj_texpr *const *index, f
 
 bool kj_is_fetched_again(const kj_tarray *a)
 {
-    return a->cache && (strcmp(a->cache, "cv") == 0 || strcmp(a->cache, "cg") == 0);
+    return a->cache && a->root->written &&
+           (strcmp(a->cache, "cv") == 0 || strcmp(a->cache, "cg") == 0);
 }
 
 static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t index)

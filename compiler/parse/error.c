@@ -323,13 +323,15 @@ static void at_statement(const mistake *x)
     }
 }
 
-/* The keyword is a name from here on, but for those that stand within expressions. */
+/* The keyword is a name from here to the end of the item, but for those that begin statements which
+ * may look alike, or stand within expressions. */
 static void take_for_name(kj_parser *p, int token)
 {
-    static const int in_expressions[] = {KJ_TK_IF,  KJ_TK_ELSE, KJ_TK_AND,  KJ_TK_OR,
-                                         KJ_TK_NOT, KJ_TK_TRUE, KJ_TK_FALSE};
-    for (size_t i = 0; i < sizeof in_expressions / sizeof *in_expressions; i++)
-        if (token == in_expressions[i])
+    static const int never[] = {KJ_TK_BREAK, KJ_TK_CONTINUE, KJ_TK_RETURN, KJ_TK_WHILE, KJ_TK_LET,
+                                KJ_TK_VAR,   KJ_TK_CONST,    KJ_TK_IF,     KJ_TK_ELSE,  KJ_TK_AND,
+                                KJ_TK_OR,    KJ_TK_NOT,      KJ_TK_TRUE,   KJ_TK_FALSE};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (token == never[i])
             return;
     if (p->nmisnamed < (int)(sizeof p->misnamed / sizeof *p->misnamed))
         p->misnamed[p->nmisnamed++] = token;
@@ -350,10 +352,8 @@ static void at_name(const mistake *x)
         keyword &= !is(x, classes[i]);
     if (keyword) {
         kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
-        if (is(x, "const") && x->p->prev == KJ_TK_DOT) {
+        if (is(x, "const") && x->p->prev == KJ_TK_DOT)
             hint(x, m, CONST_PLACE);
-            x->p->nmisnamed = 0;
-        }
         return;
     }
     kj_message *m = expected(x, "a name");

@@ -155,8 +155,10 @@ static bool is_declared(const kj_parser *p, int token, kj_span span, const char 
 {
     const char *text = p->source->text + span.begin;
     bool keyword = token != KJ_TK_NAME && text[0] >= 'a' && text[0] <= 'z';
-    bool field = p->nopen && (p->token == KJ_TK_LBRACE || p->token == KJ_TK_NEWLINE) &&
-                 token != KJ_TK_ELSE && token != KJ_TK_ELIF;
+    bool field =
+        p->nopen &&
+        (p->token == KJ_TK_LBRACE || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON) &&
+        token != KJ_TK_ELSE && token != KJ_TK_ELIF;
     return keyword && *next == ':' &&
            (field || p->token == KJ_TK_LPAREN || p->token == KJ_TK_COMMA);
 }
@@ -220,7 +222,10 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_PARAM: return beginning(p, token, *span, false);
     case KJ_TK_FN:
     case KJ_TK_KERNEL:
-    case KJ_TK_RUN: return beginning(p, token, *span, true);
+    case KJ_TK_RUN:
+        if (!p->nopen)
+            p->nmisnamed = 0;
+        return beginning(p, token, *span, true);
     case KJ_TK_END: return end_of_file(p, span);
     default: return token;
     }

@@ -79,6 +79,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
     }
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
     out.cache = a->root->space == KJ_GLOBAL && lo->target->load_cached ? a->cache : NULL;
+    out.again = a->root->space == KJ_SHARED && kj_is_fetched_again(a);
     return out;
 }
 

@@ -98,6 +98,7 @@ static LLVMValueRef load_scalar(kj_lower *lo, const kj_access *a, int row, kj_ma
         at = LLVMBuildSelect(lo->b, kj_mask_row(lo, m, row, 1), at, nowhere, "");
     }
     LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
+    LLVMSetVolatile(v, a->again);
     LLVMSetAlignment(v, kj_types[a->type].size);
     if (a->constant && lo->target->apart)
         mark_constant(lo, v);

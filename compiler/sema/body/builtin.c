@@ -164,9 +164,9 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
         return kj_arity_error(s, e, kj_type_name(to), "(x)", 1, 1);
     if (!kj_no_keywords(s, e, kj_type_name(to)))
         return kj_no_value(e->span);
-    kj_operand v = kj_expr_value(s, arg, to);
-    if (v.kind == KJ_V_LITERAL)
-        return kj_scalar(kj_te_const(s, kj_fold_convert(v.u.literal, to), e->span));
+    kj_operand v = kj_expr_untyped(s, arg, to);
+    if (kj_is_untyped(&v))
+        return kj_scalar(kj_convert_untyped(s, &v, to));
     if (v.kind == KJ_V_SCALAR)
         return kj_scalar(kj_te_convert(s, v.u.scalar.e, to, e->span));
     if (v.kind != KJ_V_ERROR) {

@@ -1,4 +1,5 @@
 /* Untyped choices as operands: `0.1 if c else 0.2`, whose arms are literals or choices. */
+#include "base/guard.h"
 #include "sema/node/node.h"
 
 bool kj_is_untyped(const kj_operand *v)
@@ -52,6 +53,8 @@ static kj_operand rebuilt(kj_sema *s, const kj_operand *v, kj_texpr *which, int 
 
 kj_operand kj_choice_of(kj_sema *s, kj_operand v, kj_texpr *number)
 {
+    KJ_REQUIRE(number->kind == KJ_TE_VAR || kj_is_leaf(number) ||
+               kj_is_simple_choice(&v)); /* it is used again and again */
     if (!kj_is_simple_choice(&v))
         return rebuilt(s, &v, number, &(int){0});
     v.u.choice.test = number;

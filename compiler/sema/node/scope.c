@@ -165,13 +165,20 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
             return true;
         }
     }
-    /* as C and CUDA call it: sinf, __syncthreads, __expf */
+    return false;
+}
+
+/* As C and CUDA call it: sinf, __syncthreads, __expf. */
+static bool hint_function(kj_sema *s, kj_message *m, const char *name)
+{
     const char *plain = name + (strncmp(name, "__", 2) == 0 ? 2 : 0);
     size_t len = strlen(plain), without_f = len > 1 && plain[len - 1] == 'f' ? len - 1 : len;
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const char *own = kj_builtins[id].name;
         size_t n = strlen(own);
-        if ((n == len || n == without_f) && strncmp(own, plain, n) == 0) {
+        bool called = strcmp(kj_builtins[id].group, "index") != 0;
+        bool math = strcmp(kj_builtins[id].group, "math") == 0;
+        if (called && (n == len || (n == without_f && math)) && strncmp(own, plain, n) == 0) {
             kj_hint(s->diag, m, "write %s%s", own, kj_call_words((kj_builtin)id));
             return true;
         }
@@ -183,7 +190,7 @@ static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
 static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **m)
 {
     *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-    if (!kj_is_shown(s->diag, *m) || hint_habit(s, *m, name))
+    if (!kj_is_shown(s->diag, *m) || hint_habit(s, *m, name) || hint_function(s, *m, name))
         return true;
     const char *near = kj_nearest_visible(s, name);
     if (!s->in_run && kj_run_builtin_named(name) >= 0)
@@ -205,7 +212,7 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
     kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
     kj_near near = kj_near_to(name);
-    for (const kj_scope *scope = s->scope; scope; scope = scope->up)
+    for (const kj_scope *scope = s->scope; kj_is_shown(s->diag, m) && scope; scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
             if (scope->slots[i] && scope->slots[i]->kind == KJ_SYM_VALUE &&
                 scope->slots[i]->role <= KJ_ROLE_VAR)

@@ -179,7 +179,9 @@ void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at)
     if (v->kind == KJ_V_SCALAR) {
         spill_scalar(s, v, at);
     } else if (v->kind == KJ_V_CHOICE) {
-        *v = kj_choice_of(s, *v, spill_expr(s, kj_choice_number(s, v), at));
+        kj_texpr *number = kj_choice_number(s, v);
+        if (!kj_is_stable(number))
+            *v = kj_choice_of(s, *v, spill_expr(s, number, at));
     } else if (v->kind == KJ_V_TUPLE) {
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v->u.tuple.n + 1);
         for (int i = 0; i < v->u.tuple.n; i++) {

@@ -54,9 +54,11 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
                                   : letter == 'i' || letter == 'd' ? "integers"
                                                                    : "numbers",
                                   kj_describe(s, v));
-    if (v->kind == KJ_V_SCALAR)
-        kj_hint(s->diag, m, "write %s(%s)", letter == 'f' ? "f32" : "i32",
-                kj_source_text(s, v->span, "..."));
+    if (v->kind == KJ_V_SCALAR) {
+        bool real = letter == 'f', wide = kj_types[v->u.scalar.e->type].bits > 32;
+        kj_hint(s->diag, m, "write %s(%s)%s", real ? "f32" : "i32",
+                kj_source_text(s, v->span, "..."), real && wide ? ", or f64 for all digits" : "");
+    }
 }
 
 /* Does the letter stand for the type that arguments have in common? */
@@ -213,7 +215,7 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
         return kj_no_value(e->span);
     if (fold_choices(s, id, letters, v, n, e->span, &folded))
         return folded;
-    if (id == KJ_BI_SELP && want == KJ_VOID && kj_is_untyped(&v[1]) && kj_is_untyped(&v[2]))
+    if (id == KJ_BI_SELP && kj_is_untyped(&v[1]) && kj_is_untyped(&v[2]))
         return selp(s, v, e->span);
     if (is_of_bits(id))
         want = KJ_VOID; /* how many there are is not for the result's place to say */

@@ -73,6 +73,16 @@ kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand
     return choose(s, test, v[0].u.scalar.e, v[1].u.scalar.e, span);
 }
 
+kj_texpr *kj_convert_untyped(kj_sema *s, const kj_operand *v, kj_dtype to)
+{
+    if (v->kind == KJ_V_LITERAL)
+        return kj_te_const(s, kj_fold_convert(v->u.literal, to), v->span);
+    kj_texpr *yes = kj_convert_untyped(s, &v->u.choice.arms[0], to);
+    return choose(s, v->u.choice.test, yes, kj_convert_untyped(s, &v->u.choice.arms[1], to),
+                  v->span)
+        .u.scalar.e;
+}
+
 kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_operand e = choose(s, v->u.choice.test, kj_coerce(s, v->u.choice.arms[0], to, what),

@@ -198,16 +198,31 @@ static kj_texpr *wrapped(kj_sema *s, const kj_branch *b, kj_texpr *value, kj_spa
     return e;
 }
 
+/* The outermost condition of a choice comes after the statements; with them, which of the alternatives
+ * it is, where there are more than two: into *which, a variable to be declared around the branch. */
+static kj_operand wrapped_choice(kj_sema *s, const kj_branch *b, kj_operand v, kj_span span,
+                                 kj_var **which)
+{
+    if (!kj_is_simple_choice(&v)) {
+        *which = kj_new_var(s, "which", span, KJ_I32, true);
+        kj_emit_assign(s, *which, kj_choice_number(s, &v), span);
+        v = kj_choice_of(s, v, kj_te_var(s, *which, span));
+    }
+    v.u.choice.test = wrapped(s, b, v.u.choice.test, span);
+    return v;
+}
+
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
 {
+    kj_var *which = NULL;
     bool wrap = !b->dead && b->sink.first && (v.kind == KJ_V_SCALAR || kj_is_untyped(&v));
     if (b->sink.barrier && !b->dead) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_BARRIER,
                                       "a barrier is reached only under a condition here");
         kj_hint(s->diag, m, "let it stand before, as in: let v = f(x)");
         v = kj_no_value(span);
-    } else if (wrap && kj_is_simple_choice(&v)) {
-        v.u.choice.test = wrapped(s, b, v.u.choice.test, span);
+    } else if (wrap && v.kind == KJ_V_CHOICE) {
+        v = wrapped_choice(s, b, v, span, &which);
     } else if (wrap) {
         v = kj_settle(s, v);
     }
@@ -215,5 +230,7 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
         v = kj_scalar(wrapped(s, b, v.u.scalar.e, span));
     kj_sink_close(s, &b->sink);
     s->dead -= b->dead;
+    if (which)
+        kj_emit_decl(s, which, NULL, span);
     return v;
 }

@@ -1,6 +1,7 @@
 /* Arithmetic of untyped constants: integers exactly, as long as they stay between the least i64
  * and the greatest u64; floats in f64. */
 #include <math.h>
+#include <string.h>
 
 #include "sema/value/value.h"
 
@@ -101,9 +102,14 @@ static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_spa
 {
     kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                   "'/' divides floats, and both sides are integers");
-    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or f32(%s) / %s",
-            kj_operand_text(s, a.span, "a"), kj_operand_text(s, b.span, "b"),
-            kj_source_text(s, a.span, "a"), kj_operand_text(s, b.span, "b"));
+    const char *dividend = kj_source_text(s, a.span, "a"),
+               *divisor = kj_operand_text(s, b.span, "b");
+    bool plain = strspn(dividend, "0123456789") == strlen(dividend);
+    kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s%s / %s",
+            kj_operand_text(s, a.span, "a"), divisor,
+            plain ? dividend
+                  : kj_arena_printf(s->diag->arena, "1.0 * %s", kj_operand_text(s, a.span, "a")),
+            plain ? ".0" : "", divisor);
     return kj_no_value(span);
 }
 

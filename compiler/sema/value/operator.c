@@ -163,8 +163,11 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     if (op == KJ_OP_DIV && !real) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                       "'/' divides floats, and both sides are integers");
-        kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s",
-                kj_source_text(s, v[0].span, "a"), kj_operand_text(s, v[1].span, "b"));
+        const char *text = kj_source_text(s, v[0].span, "a"),
+                   *divisor = kj_operand_text(s, v[1].span, "b");
+        bool wide = kj_types[a->type].bits > 32;
+        kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text, divisor,
+                wide ? ", with f64 for all digits" : "");
         return kj_no_value(span);
     }
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
@@ -261,10 +264,10 @@ static bool is_bool(const kj_operand *v)
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
-static bool has_effect(const kj_operand *v)
+static bool has_effect(kj_sema *s, const kj_operand *v)
 {
     return v->kind == KJ_V_SCALAR   ? kj_has_effect(v->u.scalar.e)
-           : v->kind == KJ_V_CHOICE ? kj_has_effect(v->u.choice.test)
+           : v->kind == KJ_V_CHOICE ? kj_has_effect(kj_choice_number(s, v))
                                     : v->kind == KJ_V_TUPLE;
 }
 
@@ -279,7 +282,7 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
     kj_texpr *all = NULL;
     bool effects = false; /* all is evaluated, though the first that differs decides */
     for (int i = 0; i < a->u.tuple.n; i++)
-        effects |= has_effect(&a->u.tuple.items[i]) || has_effect(&b->u.tuple.items[i]);
+        effects |= has_effect(s, &a->u.tuple.items[i]) || has_effect(s, &b->u.tuple.items[i]);
     kj_operand x = effects ? kj_hold_value(s, *a, "left") : *a,
                y = effects ? kj_hold_value(s, *b, "right") : *b;
     for (int i = 0; i < x.u.tuple.n; i++) {

@@ -23,6 +23,8 @@ kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand
 kj_operand kj_settle_as(kj_sema *s, kj_operand v, kj_dtype type);
 /* Evaluated: may be used again and again. */
 kj_operand kj_hold_choice(kj_sema *s, kj_operand v);
+/* f32(x) of one. */
+kj_texpr *kj_convert_untyped(kj_sema *s, const kj_operand *v, kj_dtype to);
 kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what);
 /* Of two untyped operands, one of them a choice. */
 kj_operand kj_choice_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
