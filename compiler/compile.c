@@ -426,17 +426,16 @@ static void make_code(job *j)
  * is. Then it is made with less of that. */
 static void make_shallow_code(job *j)
 {
-    kj_compile_options less = *j->options;
+    const kj_compile_options *asked = j->options;
+    kj_compile_options less = *asked;
     make_code(j);
-    if (!is_deep(j) || less.opt_level <= 1)
+    if (!is_deep(j) || asked->opt_level <= 1)
         return;
     less.opt_level = 1;
     kj_code_free(j->out);
-    job again = *j;
-    again.options = &less;
-    make_code(&again);
-    again.options = j->options;
-    *j = again;
+    j->options = &less;
+    make_code(j);
+    j->options = asked;
 }
 
 /* Code of the job's kernels, in one module. */

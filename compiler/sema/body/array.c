@@ -230,7 +230,7 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
         for (int i = 0; i < n; i++, arg = arg->next)
             if (!(arg->kind == KJ_E_SLICE
                       ? select_slice(s, arg, base, i, &sel[i])
-                      : select_index(s, kj_expr_value(s, arg, KJ_VOID), base, i, &sel[i])))
+                      : select_index(s, kj_expr_untyped(s, arg, KJ_VOID), base, i, &sel[i])))
                 return kj_no_value(e->span);
         return make_view(s, base, sel, n, e->span);
     }
@@ -263,11 +263,9 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
                       (long long)i.i, t->u.tuple.n);
         return kj_no_value(e->span);
     }
-    for (int k = 0; k < t->u.tuple.n; k++) {
-        const kj_operand *item = &t->u.tuple.items[k];
-        if (k != i.i && item->kind == KJ_V_SCALAR && kj_has_effect(item->u.scalar.e))
-            kj_emit(s, KJ_TS_EXPR, item->span)->u.expr = item->u.scalar.e;
-    }
+    for (int k = 0; k < t->u.tuple.n; k++)
+        if (k != i.i)
+            kj_keep_effects(s, &t->u.tuple.items[k]);
     return t->u.tuple.items[i.i];
 }
 

@@ -315,11 +315,9 @@ static void assign_where(kj_sema *s, kj_texpr *chosen, int k, const kj_operand *
         assign_where(s, chosen, k, &to->u.tuple.items[i], &v->u.tuple.items[i]);
     if (to->kind != KJ_V_SCALAR)
         return;
-    kj_texpr *old = to->u.scalar.e, *select = kj_te(s, KJ_TE_SELECT, old->type, v->span);
-    select->u.select.test = kj_te_binary(s, KJ_OP_EQ, chosen, kj_te_i64(s, k, v->span), v->span);
-    select->u.select.yes = v->u.scalar.e;
-    select->u.select.no = old;
-    kj_emit_assign(s, old->u.var, select, v->span);
+    kj_texpr *old = to->u.scalar.e;
+    kj_texpr *test = kj_te_binary(s, KJ_OP_EQ, chosen, kj_te_i64(s, k, v->span), v->span);
+    kj_emit_assign(s, old->u.var, kj_te_select(s, test, v->u.scalar.e, old, v->span), v->span);
 }
 
 static kj_operand as_type(kj_sema *s, kj_operand v, const kj_aggregate *of, kj_dtype type,

@@ -91,7 +91,7 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     if (n != wanted)
         return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
     kj_operand v[4];
-    kj_untyped_list(s, e->u.call.args, v, n);
+    kj_expr_list(s, e->u.call.args, v, n);
     if (!atomic_array(s, e->u.call.args, &v[0], id))
         return kj_no_value(e->span);
     kj_tarray *a = v[0].u.array;
@@ -123,7 +123,7 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id)
         return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
     kj_operand v[3];
     kj_texpr *index[KJ_MAX_NDIM];
-    kj_untyped_list(s, args, v, n);
+    kj_expr_list(s, args, v, n);
     if (!array_first(s, args, &v[0], id) ||
         !kj_element_at(s, args->next, v[0].u.array, &v[1], 1, index))
         return kj_no_value(e->span);

@@ -15,9 +15,8 @@ kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want);
 /* The same, where a choice of literals may stay untyped. */
 kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want);
-/* Several, left to right, each before the next's statements. */
+/* Several as kj_expr_untyped, left to right, each before the next's statements. */
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
-void kj_untyped_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n); /* as kj_expr_untyped */
 /* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);

@@ -71,8 +71,7 @@ static kj_operand value_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
     if (n < least || (n > most && !extreme))
         return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), least, most);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    bool plain = !real && !integer && !kj_is_sync(id);
-    (plain ? kj_untyped_list : kj_expr_list)(s, e->u.call.args, v, real ? 2 : n);
+    kj_expr_list(s, e->u.call.args, v, real ? 2 : n);
     if (real)
         return random_float(s, e, id, v);
     if (integer)
@@ -191,7 +190,7 @@ static kj_operand construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of
     if (!kj_no_keywords(s, e, of->name))
         return kj_no_value(e->span);
     int most = n < KJ_MAX_PARTS ? n : KJ_MAX_PARTS;
-    kj_untyped_list(s, e->u.call.args, v, most);
+    kj_expr_list(s, e->u.call.args, v, most);
     for (int i = 0; i < most; i++)
         v[i] = kj_settle_as(s, v[i], of->elem);
     return of->kind == KJ_COMPLEX ? kj_construct_complex(s, e, of, v, n)

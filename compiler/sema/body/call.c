@@ -507,7 +507,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
         return kj_no_value(e->span);
     const char *naming = s->naming;
     s->naming = NULL;
-    kj_untyped_list(s, e->u.call.args, v, n);
+    kj_expr_list(s, e->u.call.args, v, n);
     s->naming = naming;
     if (n != count_params(fn->item))
         return kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),

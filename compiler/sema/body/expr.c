@@ -59,7 +59,7 @@ kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
     return NULL;
 }
 
-void kj_untyped_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
+void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
 {
     for (int i = 0; i < n; i++, e = e->next) {
         kj_tstmt **at = s->sink->tail;
@@ -70,14 +70,6 @@ void kj_untyped_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
              j++) /* what came before must not see the statements this one needed */
             kj_spill(s, &out[j], &at);
     }
-}
-
-void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
-{
-    kj_untyped_list(s, e, out, n);
-    for (int i = 0; i < n; i++)
-        if (out[i].kind == KJ_V_CHOICE)
-            out[i] = kj_settle(s, out[i]);
 }
 
 static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
@@ -94,7 +86,7 @@ static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
 {
     int n = e->u.list.n;
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
-    kj_untyped_list(s, e->u.list.items, items, n);
+    kj_expr_list(s, e->u.list.items, items, n);
     for (int i = 0; i < n; i++)
         if (items[i].kind == KJ_V_ERROR)
             return kj_no_value(e->span);
@@ -250,13 +242,7 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
                      : choose_aggregate(s, e, test, v, before, want);
     if (!test || !is_choosable(s, &v[0]) || !is_choosable(s, &v[1]))
         return kj_no_value(e->span);
-    kj_operand *chosen = &v[taken ? 0 : 1];
-    if (known && kj_is_untyped(&v[0]) && kj_is_untyped(&v[1]))
-        return *chosen;
-    kj_operand choice = kj_conditional(s, test, v[0], v[1], want, e->span);
-    if (known && choice.kind == KJ_V_SCALAR)
-        return kj_scalar(taken ? choice.u.scalar.e->u.select.yes : choice.u.scalar.e->u.select.no);
-    return choice;
+    return kj_conditional(s, test, v[0], v[1], want, e->span);
 }
 
 static kj_operand refuse(kj_sema *s, const kj_expr *e, const char *text, const char *hint)

@@ -5,8 +5,8 @@
 /* An integer of any type as 64 bits; NULL after an error. */
 static kj_texpr *word(kj_sema *s, const kj_operand *v, kj_builtin id, const char *what)
 {
-    if (v->kind == KJ_V_LITERAL && !kj_is_float(v->u.literal.type))
-        return kj_te_const(s, kj_fold_convert(v->u.literal, KJ_U64), v->span);
+    if (kj_is_untyped(v) && !kj_is_float(kj_untyped_type(v)))
+        return kj_convert_untyped(s, v, KJ_U64);
     if (v->kind == KJ_V_SCALAR && kj_is_int(v->u.scalar.e->type))
         return kj_te_convert(s, v->u.scalar.e, KJ_U64, v->span);
     if (v->kind != KJ_V_ERROR)
@@ -28,7 +28,7 @@ kj_operand kj_random_integer(kj_sema *s, kj_operand *v, kj_dtype want, kj_span s
 {
     for (int i = 0; i < 2; i++) {
         bool real = (v[i].kind == KJ_V_SCALAR && kj_is_float(v[i].u.scalar.e->type)) ||
-                    (v[i].kind == KJ_V_LITERAL && kj_is_float(v[i].u.literal.type));
+                    (kj_is_untyped(&v[i]) && kj_is_float(kj_untyped_type(&v[i])));
         if (kj_no_number(s, &v[i], "random.randint"))
             return kj_no_value(span);
         if (real) {
@@ -44,13 +44,10 @@ kj_operand kj_random_integer(kj_sema *s, kj_operand *v, kj_dtype want, kj_span s
         return kj_no_value(span);
     kj_texpr *lo = kj_hold(s, v[0].u.scalar.e, "lo"), *hi = kj_hold(s, v[1].u.scalar.e, "hi");
     kj_dtype type = lo->type, bits = kj_types[type].bits == 64 ? KJ_U64 : KJ_U32;
-    kj_texpr *range = kj_te(s, KJ_TE_SELECT, bits, span);
     kj_texpr *first = kj_te_convert(s, lo, bits, span);
-    range->u.select.test = kj_te_binary(s, KJ_OP_LT, lo, hi, span);
-    range->u.select.yes = kj_te_binary(s, KJ_OP_SUB, kj_te_convert(s, hi, bits, span), first, span);
-    range->u.select.no = kj_te_const(s, kj_int(bits, 0), span);
-    if (kj_is_const(range->u.select.test) && kj_is_const(range->u.select.yes))
-        range = range->u.select.test->u.value.u ? range->u.select.yes : range->u.select.no;
+    kj_texpr *size = kj_te_binary(s, KJ_OP_SUB, kj_te_convert(s, hi, bits, span), first, span);
+    kj_texpr *range = kj_te_select(s, kj_te_binary(s, KJ_OP_LT, lo, hi, span), size,
+                                   kj_te_const(s, kj_int(bits, 0), span), span);
     kj_texpr *args[3] = {seed, counter, range};
     kj_texpr *more = kj_te_call(s, KJ_BI_RANDOM_RANDINT, args, 3, bits, span);
     return kj_scalar(kj_te_convert(s, kj_te_binary(s, KJ_OP_ADD, first, more, span), type, span));

@@ -275,7 +275,7 @@ kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate 
         return kj_build(s, of, zero_part, &span, span);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n);
-    kj_untyped_list(s, e->u.call.args, v, n);
+    kj_expr_list(s, e->u.call.args, v, n);
     if (!place_arguments(s, e, of, v, items))
         return kj_no_value(span);
     return kj_tuple(items, of->n, of, span);

@@ -202,7 +202,7 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
     for (int i = 0; i < n; i++) {
         if (kj_no_number(s, &v[i], "range"))
             return false;
-        kj_dtype t = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : v[i].u.literal.type;
+        kj_dtype t = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : kj_untyped_type(&v[i]);
         if (kj_is_float(t)) {
             kj_message *m = kj_sema_error(s, v[i].span, KJ_RULE_NOT_AN_INTEGER,
                                           "range takes integers, not %s", kj_describe(s, &v[i]));
@@ -364,14 +364,6 @@ static void return_stmt(kj_sema *s, const kj_stmt *st, bool tail)
 
 /* ---- Expressions as statements ---- */
 
-static void keep_effects(kj_sema *s, const kj_operand *v)
-{
-    if (v->kind == KJ_V_SCALAR && kj_has_effect(v->u.scalar.e))
-        kj_emit(s, KJ_TS_EXPR, v->span)->u.expr = v->u.scalar.e;
-    for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
-        keep_effects(s, &v->u.tuple.items[i]);
-}
-
 static void expr_stmt(kj_sema *s, const kj_stmt *st)
 {
     kj_operand v = kj_expr_any(s, st->u.expr, KJ_VOID);
@@ -386,7 +378,7 @@ static void expr_stmt(kj_sema *s, const kj_stmt *st)
             kj_hint(s->diag, m, "a call is written %s(...)", v.u.symbol->name);
         return;
     }
-    keep_effects(s, &v);
+    kj_keep_effects(s, &v);
 }
 
 static void misplaced(kj_sema *s, const kj_stmt *st)

@@ -24,11 +24,9 @@ static kj_texpr *number(kj_sema *s, const kj_operand *v, int *next)
 {
     if (v->kind != KJ_V_CHOICE)
         return kj_te_const(s, kj_int(KJ_I32, (*next)++), v->span);
-    kj_texpr *e = kj_te(s, KJ_TE_SELECT, KJ_I32, v->span);
-    e->u.select.test = v->u.choice.test;
-    e->u.select.yes = number(s, &v->u.choice.arms[0], next);
-    e->u.select.no = number(s, &v->u.choice.arms[1], next);
-    return e;
+    kj_texpr *yes = number(s, &v->u.choice.arms[0], next);
+    kj_texpr *no = number(s, &v->u.choice.arms[1], next);
+    return kj_te_select(s, v->u.choice.test, yes, no, v->span);
 }
 
 kj_texpr *kj_choice_number(kj_sema *s, const kj_operand *v)

@@ -121,6 +121,17 @@ kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span 
     return e;
 }
 
+kj_texpr *kj_te_select(kj_sema *s, kj_texpr *test, kj_texpr *yes, kj_texpr *no, kj_span span)
+{
+    if (kj_is_const(test))
+        return test->u.value.u ? yes : no;
+    kj_texpr *e = kj_te(s, KJ_TE_SELECT, yes->type, span);
+    e->u.select.test = test;
+    e->u.select.yes = yes;
+    e->u.select.no = no;
+    return e;
+}
+
 kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
                      kj_span span)
 {

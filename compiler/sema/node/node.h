@@ -258,6 +258,7 @@ kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span s
 kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span);
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_te_select(kj_sema *s, kj_texpr *test, kj_texpr *yes, kj_texpr *no, kj_span span);
 kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,
                      kj_span span);
 /* Result `part` of a builtin that has several. */
@@ -315,6 +316,9 @@ void kj_emit_assign(kj_sema *s, kj_var *v, kj_texpr *value, kj_span span);
 void kj_splice(kj_sema *s, kj_tstmt *list, bool barrier);
 /* A leaf with the value of `e`: itself, or a hidden let. */
 kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name);
+/* Has evaluating it effects? And a value that is not used, whose effects stay. */
+bool kj_operand_has_effect(kj_sema *s, const kj_operand *v);
+void kj_keep_effects(kj_sema *s, const kj_operand *v);
 /* Puts what is not stable in `v` into hidden lets at `*at`, a place in the current sink; moves
  * the place behind. */
 void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at);

@@ -192,6 +192,32 @@ void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at)
     }
 }
 
+/* What is evaluated of a scalar or a choice; NULL: of another value. */
+static kj_texpr *evaluated(kj_sema *s, const kj_operand *v)
+{
+    if (v->kind == KJ_V_CHOICE)
+        return kj_choice_number(s, v);
+    return v->kind == KJ_V_SCALAR ? v->u.scalar.e : NULL;
+}
+
+bool kj_operand_has_effect(kj_sema *s, const kj_operand *v)
+{
+    const kj_texpr *e = evaluated(s, v);
+    bool effect = e && kj_has_effect(e);
+    for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
+        effect |= kj_operand_has_effect(s, &v->u.tuple.items[i]);
+    return effect;
+}
+
+void kj_keep_effects(kj_sema *s, const kj_operand *v)
+{
+    kj_texpr *e = evaluated(s, v);
+    if (e && kj_has_effect(e))
+        kj_emit(s, KJ_TS_EXPR, v->span)->u.expr = e;
+    for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
+        kj_keep_effects(s, &v->u.tuple.items[i]);
+}
+
 /* ---- Branches ---- */
 
 void kj_branch_open(kj_sema *s, kj_branch *b, bool dead)

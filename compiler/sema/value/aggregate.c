@@ -101,11 +101,8 @@ kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, 
     }
     kj_texpr *chosen = kj_hold(s, at[n - 1].u.scalar.e, "part");
     for (int k = n - 2; k >= 0; k--) {
-        kj_texpr *select = kj_te(s, KJ_TE_SELECT, chosen->type, span);
-        select->u.select.test = kj_te_binary(s, KJ_OP_EQ, i, kj_te_i64(s, k, span), span);
-        select->u.select.yes = kj_hold(s, at[k].u.scalar.e, "part");
-        select->u.select.no = chosen;
-        chosen = select;
+        kj_texpr *test = kj_te_binary(s, KJ_OP_EQ, i, kj_te_i64(s, k, span), span);
+        chosen = kj_te_select(s, test, kj_hold(s, at[k].u.scalar.e, "part"), chosen, span);
     }
     return kj_scalar(chosen);
 }

@@ -198,8 +198,6 @@ static kj_operand selp(kj_sema *s, const kj_operand *v, kj_span span)
         yes = kj_hold_choice(s, yes);
         no = kj_hold_choice(s, no);
     }
-    if (kj_is_const(test))
-        return test->u.value.u ? yes : no;
     return kj_conditional(s, test, yes, no, KJ_VOID, span);
 }
 

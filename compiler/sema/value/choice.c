@@ -23,17 +23,6 @@ const kj_operand *kj_misfit(const kj_operand *v, kj_dtype type)
     return first ? first : kj_misfit(&v->u.choice.arms[1], type);
 }
 
-static kj_operand choose(kj_sema *s, kj_texpr *test, kj_texpr *yes, kj_texpr *no, kj_span span)
-{
-    if (!yes || !no)
-        return kj_no_value(span);
-    kj_texpr *e = kj_te(s, KJ_TE_SELECT, yes->type, span);
-    e->u.select.test = test;
-    e->u.select.yes = yes;
-    e->u.select.no = no;
-    return kj_scalar(e);
-}
-
 /* Literals beside a float are floats. */
 static kj_operand as_floats(kj_sema *s, kj_operand v)
 {
@@ -52,8 +41,10 @@ kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand
                           kj_span span)
 {
     kj_operand v[2] = {yes, no};
-    if (kj_is_untyped(&yes) && kj_is_untyped(&no) &&
-        kj_choice_leaves(&yes) + kj_choice_leaves(&no) <= MAX_LEAVES) {
+    bool untyped = kj_is_untyped(&yes) && kj_is_untyped(&no);
+    if (untyped && kj_is_const(test))
+        return test->u.value.u ? yes : no;
+    if (untyped && kj_choice_leaves(&yes) + kj_choice_leaves(&no) <= MAX_LEAVES) {
         if (kj_is_float(kj_untyped_type(&yes)) != kj_is_float(kj_untyped_type(&no))) {
             yes = as_floats(s, yes);
             no = as_floats(s, no);
@@ -70,7 +61,7 @@ kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand
                    kj_no_number(s, &v[1], "a choice with a number") ||
                    !kj_unify(s, v, 2, want, span, "a conditional expression")))
         return kj_no_value(span);
-    return choose(s, test, v[0].u.scalar.e, v[1].u.scalar.e, span);
+    return kj_scalar(kj_te_select(s, test, v[0].u.scalar.e, v[1].u.scalar.e, span));
 }
 
 kj_texpr *kj_convert_untyped(kj_sema *s, const kj_operand *v, kj_dtype to)
@@ -78,16 +69,15 @@ kj_texpr *kj_convert_untyped(kj_sema *s, const kj_operand *v, kj_dtype to)
     if (v->kind == KJ_V_LITERAL)
         return kj_te_const(s, kj_fold_convert(v->u.literal, to), v->span);
     kj_texpr *yes = kj_convert_untyped(s, &v->u.choice.arms[0], to);
-    return choose(s, v->u.choice.test, yes, kj_convert_untyped(s, &v->u.choice.arms[1], to),
-                  v->span)
-        .u.scalar.e;
+    kj_texpr *no = kj_convert_untyped(s, &v->u.choice.arms[1], to);
+    return kj_te_select(s, v->u.choice.test, yes, no, v->span);
 }
 
 kj_texpr *kj_coerce_choice(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
-    kj_operand e = choose(s, v->u.choice.test, kj_coerce(s, v->u.choice.arms[0], to, what),
-                          kj_coerce(s, v->u.choice.arms[1], to, what), v->span);
-    return e.kind == KJ_V_SCALAR ? e.u.scalar.e : NULL;
+    kj_texpr *yes = kj_coerce(s, v->u.choice.arms[0], to, what);
+    kj_texpr *no = kj_coerce(s, v->u.choice.arms[1], to, what);
+    return yes && no ? kj_te_select(s, v->u.choice.test, yes, no, v->span) : NULL;
 }
 
 kj_operand kj_settle_as(kj_sema *s, kj_operand v, kj_dtype type)

@@ -177,11 +177,9 @@ kj_operand kj_choose(kj_sema *s, kj_operand test, kj_operand yes, kj_operand no)
     kj_texpr *e = test.u.scalar.e;
     if (kj_is_const(e))
         return e->u.value.u ? yes : no;
-    kj_texpr *select = kj_te(s, KJ_TE_SELECT, yes.u.scalar.e->type, e->span);
-    select->u.select.yes = kj_hold(s, yes.u.scalar.e, "part");
-    select->u.select.no = kj_hold(s, no.u.scalar.e, "part");
-    select->u.select.test = e;
-    return kj_scalar(kj_hold(s, select, "part"));
+    kj_texpr *first = kj_hold(s, yes.u.scalar.e, "part");
+    kj_texpr *second = kj_hold(s, no.u.scalar.e, "part");
+    return kj_scalar(kj_hold(s, kj_te_select(s, e, first, second, e->span), "part"));
 }
 
 static kj_operand sum(kj_sema *s, kj_op op, const number *a, const number *b, kj_span span)

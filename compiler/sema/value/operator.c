@@ -264,13 +264,6 @@ static bool is_bool(const kj_operand *v)
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
-static bool has_effect(kj_sema *s, const kj_operand *v)
-{
-    return v->kind == KJ_V_SCALAR   ? kj_has_effect(v->u.scalar.e)
-           : v->kind == KJ_V_CHOICE ? kj_has_effect(kj_choice_number(s, v))
-                                    : v->kind == KJ_V_TUPLE;
-}
-
 static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, const kj_operand *b,
                                  kj_span span)
 {
@@ -280,9 +273,8 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
         return kj_no_value(span);
     }
     kj_texpr *all = NULL;
-    bool effects = false; /* all is evaluated, though the first that differs decides */
-    for (int i = 0; i < a->u.tuple.n; i++)
-        effects |= has_effect(s, &a->u.tuple.items[i]) || has_effect(s, &b->u.tuple.items[i]);
+    /* all is evaluated, though the first that differs decides */
+    bool effects = kj_operand_has_effect(s, a) || kj_operand_has_effect(s, b);
     kj_operand x = effects ? kj_hold_value(s, *a, "left") : *a,
                y = effects ? kj_hold_value(s, *b, "right") : *b;
     for (int i = 0; i < x.u.tuple.n; i++) {
