@@ -159,11 +159,10 @@ static void see_exit(look *l, const void *of, bool goes_on)
 
 static bool see_place(look *l, const kj_tarray *a, kj_texpr *const *index)
 {
-    bool news = a->offset && see(l, a->offset);
-    for (int i = 0; i < a->ndim; i++) {
-        news |= see(l, index[i]);
-        news |= see(l, a->stride[i]);
-    }
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool news = false;
+    for (int i = 0, n = kj_access_operands(a, index, operands); i < n; i++)
+        news |= see(l, operands[i]);
     return news;
 }
 

@@ -92,11 +92,12 @@ static void walk_block(walk *w, kj_tblock *b, frame *up)
     walk_stmts(w, b->body, &f);
 }
 
-static uint8_t walk_index(walk *w, const kj_tarray *a, kj_texpr *const *index, frame *f)
+static uint8_t walk_place(walk *w, const kj_tarray *a, kj_texpr *const *index, frame *f)
 {
-    uint8_t dep = a->offset ? walk_expr(w, a->offset, f) : 0;
-    for (int i = 0; i < a->ndim; i++)
-        dep |= walk_expr(w, index[i], f) | walk_expr(w, a->stride[i], f);
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    uint8_t dep = 0;
+    for (int i = 0, n = kj_access_operands(a, index, operands); i < n; i++)
+        dep |= walk_expr(w, operands[i], f);
     return dep;
 }
 
@@ -237,7 +238,7 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_ASSIGN: assign(w, s->u.assign.var, walk_expr(w, s->u.assign.value, f), f); break;
     case KJ_TS_STORE:
         join(w, &w->deps->element[s->u.store.array->root->id],
-             (walk_index(w, s->u.store.array, s->u.store.index, f) |
+             (walk_place(w, s->u.store.array, s->u.store.index, f) |
               walk_expr(w, s->u.store.value, f) | around(f)) &
                  KJ_DEP_ATOMIC);
         break;

@@ -104,6 +104,9 @@ typedef enum kj_texpr_kind {
  * has its array's offset and strides as operands; an inlined call has none. */
 enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);
+/* Those of a store's place. */
+int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
+                       const kj_texpr *out[KJ_MAX_OPERANDS]);
 /* Goes through the statements [s, end), whatever is within them, in the order of evaluation: calls
  * `visit` for each statement (e is NULL) before its parts, and for each expression, which belongs to
  * s, before its operands. A visit that returns false is the last; returns what the last one did. */

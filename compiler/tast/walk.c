@@ -1,7 +1,8 @@
 /* The operands of typed expressions, for whoever walks over them; and what many look for. */
 #include "tast/tast.h"
 
-static int add_access(const kj_tarray *a, kj_texpr *const *index, const kj_texpr **out)
+int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
+                       const kj_texpr *out[KJ_MAX_OPERANDS])
 {
     int n = 0;
     if (a->offset)
@@ -43,7 +44,7 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
         out[n++] = e->u.fma.b;
         out[n++] = e->u.fma.c;
         break;
-    case KJ_TE_LOAD: n = add_access(e->u.load.array, e->u.load.index, out); break;
+    case KJ_TE_LOAD: n = kj_access_operands(e->u.load.array, e->u.load.index, out); break;
     case KJ_TE_CALL:
         while (n < e->u.call.nargs) {
             out[n] = e->u.call.args[n];
@@ -51,7 +52,7 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
         }
         break;
     case KJ_TE_ATOMIC:
-        n = add_access(e->u.atomic.array, e->u.atomic.index, out);
+        n = kj_access_operands(e->u.atomic.array, e->u.atomic.index, out);
         for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
             out[n++] = e->u.atomic.args[i];
         break;
@@ -88,7 +89,8 @@ static bool walk_store(const walk *w, const kj_tstmt *s)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     bool on = true;
-    for (int i = 0, n = add_access(s->u.store.array, s->u.store.index, operands); i < n && on; i++)
+    for (int i = 0, n = kj_access_operands(s->u.store.array, s->u.store.index, operands);
+         i < n && on; i++)
         on = walk_expr(w, s, operands[i]);
     return on && walk_expr(w, s, s->u.store.value);
 }
