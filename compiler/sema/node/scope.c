@@ -95,14 +95,24 @@ void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, 
     sym->value = value;
 }
 
-const char *kj_nearest_visible(kj_sema *s, const char *name)
+static bool is_variable(const kj_symbol *sym)
+{
+    return sym->kind == KJ_SYM_VALUE && (sym->role == KJ_ROLE_LET || sym->role == KJ_ROLE_VAR);
+}
+
+static const char *nearest(const kj_sema *s, const char *name, bool variables)
 {
     kj_near near = kj_near_to(name);
     for (const kj_scope *scope = s->scope; scope; scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
-            if (scope->slots[i])
+            if (scope->slots[i] && (!variables || is_variable(scope->slots[i])))
                 kj_near_offer(&near, scope->slots[i]->name);
     return near.best;
+}
+
+const char *kj_nearest_visible(kj_sema *s, const char *name)
+{
+    return nearest(s, name, false);
 }
 
 /* What users of Python, NumPy, Numba and C write, and what it is here. */
@@ -211,14 +221,9 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
     kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-    kj_near near = kj_near_to(name);
-    for (const kj_scope *scope = s->scope; kj_is_shown(s->diag, m) && scope; scope = scope->up)
-        for (size_t i = 0; i < scope->cap; i++)
-            if (scope->slots[i] && scope->slots[i]->kind == KJ_SYM_VALUE &&
-                scope->slots[i]->role <= KJ_ROLE_VAR)
-                kj_near_offer(&near, scope->slots[i]->name);
-    if (near.best)
-        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+    const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, true) : NULL;
+    if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
     else
         kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
     kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* one message is enough */
