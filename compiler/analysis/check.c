@@ -31,7 +31,7 @@ typedef struct around {
     const struct around *up;
     int depth;
     uint8_t dep;
-    const void *target; /* a loop or tblock, which has a mark; else NULL */
+    const void *target; /* a loop or tblock, which has a divergence; else NULL */
     bool loop;
 } around;
 
@@ -56,7 +56,7 @@ static void declares(check *c, const kj_var *v, uint8_t dep, const around *up)
 
 static void uniform_block(check *c, const kj_tblock *b, const around *up)
 {
-    around block = within(up, b->mark, b, false);
+    around block = within(up, b->divergence, b, false);
     uniform_stmts(c, b->body, &block);
 }
 
@@ -71,7 +71,7 @@ static void uniform_expr(check *c, const kj_texpr *e, const around *up)
     for (int i = 0; i < n; i++)
         uniform_expr(c, operands[i], arms && i > 0 ? &arm : up);
     if (e->kind == KJ_TE_INLINE) {
-        declares(c, e->u.inline_.result, e->u.inline_.block->mark, up);
+        declares(c, e->u.inline_.result, e->u.inline_.block->divergence, up);
         uniform_block(c, e->u.inline_.block, up);
     }
 }
@@ -102,18 +102,18 @@ static void uniform_leave(check *c, const void *target, const around *up)
 static void uniform_loop(check *c, const kj_tstmt *s, const around *up)
 {
     bool counted = s->kind == KJ_TS_FOR;
-    around loop = within(up, s->mark, s, true);
+    around loop = within(up, s->divergence, s, true);
     uint8_t turns = 0;
     if (counted) {
         uint8_t step = kj_dep(c->deps, s->u.for_.start) | kj_dep(c->deps, s->u.for_.step);
         turns = step | kj_dep(c->deps, s->u.for_.stop);
-        declares(c, s->u.for_.var, step | (s->barrier ? s->mark : 0), up);
+        declares(c, s->u.for_.var, step | (s->barrier ? s->divergence : 0), up);
     } else {
         turns = kj_dep(c->deps, s->u.while_.test);
         uniform_expr(c, s->u.while_.test, &loop);
     }
-    if (turns & ~s->mark)
-        wrong(c, "a loop's turns depend on more than its mark has");
+    if (turns & ~s->divergence)
+        wrong(c, "a loop's turns depend on more than its divergence says");
     uniform_stmts(c, counted ? s->u.for_.body : s->u.while_.body, &loop);
 }
 

@@ -89,16 +89,16 @@ static void uniform_stmt(dump *d, const kj_tstmt *s)
         kj_text_puts(&d->out, "for ");
         put_var(d, s->u.for_.var);
         put_dep(d, ":", d->deps->var[s->u.for_.var->id]);
-        put_dep(d, ", turns", s->mark);
+        put_dep(d, ", turns", s->divergence);
         uniform_body(d, s->u.for_.body);
         break;
     case KJ_TS_WHILE:
-        put_dep(d, "while: turns", s->mark);
+        put_dep(d, "while: turns", s->divergence);
         uniform_body(d, s->u.while_.body);
         break;
     case KJ_TS_INLINE:
         kj_text_printf(&d->out, "%s()", s->u.block->name);
-        put_dep(d, ": leaves", s->u.block->mark);
+        put_dep(d, ": leaves", s->u.block->divergence);
         uniform_body(d, s->u.block->body);
         break;
     case KJ_TS_BARRIER: kj_text_printf(&d->out, "%s\n", kj_builtins[s->u.barrier.id].name); break;

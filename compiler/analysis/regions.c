@@ -166,7 +166,7 @@ static void cut_loop(cutter *p, list *l, const kj_tstmt *s)
                        ? is_uniform(p, s->u.for_.start) && is_uniform(p, s->u.for_.stop) &&
                              is_uniform(p, s->u.for_.step)
                        : is_uniform(p, s->u.while_.test);
-    n->divergent = !uniform || (s->mark & KJ_DEP_THREAD);
+    n->divergent = !uniform || (s->divergence & KJ_DEP_THREAD);
     if (n->divergent)
         n->region = p->nregions++;
     target t = {.up = p->targets, .of = s, .loop = true, .divergent = n->divergent};
@@ -177,7 +177,7 @@ static void cut_loop(cutter *p, list *l, const kj_tstmt *s)
 
 static kj_node *cut_block(cutter *p, const kj_tblock *b)
 {
-    target t = {.up = p->targets, .of = b, .divergent = b->mark & KJ_DEP_THREAD};
+    target t = {.up = p->targets, .of = b, .divergent = b->divergence & KJ_DEP_THREAD};
     p->targets = &t;
     kj_node *body = cut_list(p, b->body);
     p->targets = t.up;
@@ -201,7 +201,7 @@ static kj_node *cut_list(cutter *p, const kj_tstmt *s)
         case KJ_TS_WHILE: cut_loop(p, &l, s); break;
         case KJ_TS_INLINE: {
             kj_node *n = add(p, &l, KJ_N_INLINE, s);
-            n->divergent = s->u.block->mark & KJ_DEP_THREAD;
+            n->divergent = s->u.block->divergence & KJ_DEP_THREAD;
             n->yes = cut_block(p, s->u.block);
             break;
         }

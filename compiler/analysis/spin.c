@@ -241,7 +241,7 @@ static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
     /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
      * anyway. */
-    if (!loop || !(s->mark & KJ_DEP_ATOMIC) || kj_warp_operation(s, s->next))
+    if (!loop || !(s->divergence & KJ_DEP_ATOMIC) || kj_warp_operation(s, s->next))
         return true;
     look l = {.arena = f->arena,
               .plain = f->plain,

@@ -11,8 +11,8 @@
 typedef struct frame {
     struct frame *up;
     uint8_t dep;
-    const void *target; /* the loop statement or tblock, for exits; NULL for conditions */
-    uint8_t *mark;      /* its dependence, kept from one walk to the next */
+    const void *target;  /* the loop statement or tblock, for exits; NULL for conditions */
+    uint8_t *divergence; /* its dependence, kept from one walk to the next */
     bool loop;
     int depth;
     kj_span span;    /* of what decides who runs */
@@ -72,8 +72,8 @@ static void leave(walk *w, const void *target, frame *f, kj_span span)
 {
     uint8_t dep = 0;
     for (; f; f = f->up) {
-        if (f->mark)
-            join(w, f->mark, dep);
+        if (f->divergence)
+            join(w, f->divergence, dep);
         if ((f->left | dep) != f->left)
             f->leaving = span;
         f->left |= dep;
@@ -85,10 +85,10 @@ static void leave(walk *w, const void *target, frame *f, kj_span span)
 
 static void walk_block(walk *w, kj_tblock *b, frame *up)
 {
-    frame f = enter(up, b->mark, b->span);
+    frame f = enter(up, b->divergence, b->span);
     f.own = 0;
     f.target = b;
-    f.mark = &b->mark;
+    f.divergence = &b->divergence;
     walk_stmts(w, b->body, &f);
 }
 
@@ -168,7 +168,7 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
     case KJ_TE_INLINE:
         declare(w, e->u.inline_.result, 0, f);
         walk_block(w, e->u.inline_.block, f);
-        join(w, &w->deps->var[e->u.inline_.result->id], e->u.inline_.block->mark);
+        join(w, &w->deps->var[e->u.inline_.result->id], e->u.inline_.block->divergence);
         return w->deps->var[e->u.inline_.result->id];
     default: return walk_operands(w, e, f);
     }
@@ -180,21 +180,21 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
     if (s->kind == KJ_TS_FOR) {
         uint8_t step = walk_expr(w, s->u.for_.start, up) | walk_expr(w, s->u.for_.step, up);
         own = step | walk_expr(w, s->u.for_.stop, up);
-        join(w, &s->mark, own);
+        join(w, &s->divergence, own);
         /* Around a barrier a loop that threads leave one by one counts for each of them. */
-        declare(w, s->u.for_.var, s->barrier ? step | s->mark : step, up);
+        declare(w, s->u.for_.var, s->barrier ? step | s->divergence : step, up);
     }
     kj_span span = s->kind == KJ_TS_FOR ? s->u.for_.stop->span : s->u.while_.test->span;
-    frame f = enter(up, s->mark, span);
+    frame f = enter(up, s->divergence, span);
     f.target = s;
-    f.mark = &s->mark;
+    f.divergence = &s->divergence;
     f.loop = true;
     if (s->kind == KJ_TS_WHILE)
         own = walk_expr(w, s->u.while_.test, &f);
-    join(w, &s->mark, own);
+    join(w, &s->divergence, own);
     f.own = own;
-    f.dep = s->mark;
-    w->spins |= (s->mark & KJ_DEP_ATOMIC) != 0;
+    f.dep = s->divergence;
+    w->spins |= (s->divergence & KJ_DEP_ATOMIC) != 0;
     walk_stmts(w, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, &f);
 }
 

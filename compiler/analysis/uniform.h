@@ -32,7 +32,7 @@ typedef struct kj_deps {
     uint8_t lane;     /* of laneid */
 } kj_deps;
 
-/* Also fills the `mark` of every loop (its trip count and exits) and tblock (its leaves). */
+/* Also fills the `divergence` of every loop (its trip count and exits) and tblock (its leaves). */
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);
 
 /* An error for each grid_sync() that not all threads of the grid come to together. */

@@ -20,7 +20,7 @@
  *   - Evaluation order is left to right; only atomics, stores, and calls of type KJ_VOID (fences
  *     and the like) have effects. Calls with how == WARP depend on which threads run: they stay
  *     under the conditions they were written under.
- * Arena-allocated, immutable once built, but for `mark` fields, which kj_uniform fills. */
+ * Arena-allocated, immutable once built, but for `divergence` fields, which kj_uniform fills. */
 #ifndef KJ_TAST_H
 #define KJ_TAST_H
 
@@ -145,11 +145,11 @@ struct kj_texpr {
 /* An inlined body, or a kernel's: a KJ_TS_LEAVE anywhere inside it ends it. */
 struct kj_tblock {
     kj_tstmt *body;
-    kj_span span;     /* of the call */
-    const char *name; /* of the function */
-    bool leaves;      /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
-    bool barrier;     /* holds a KJ_TS_BARRIER, at any depth */
-    uint8_t mark;     /* how its leaves diverge (uniform.h) */
+    kj_span span;       /* of the call */
+    const char *name;   /* of the function */
+    bool leaves;        /* holds a KJ_TS_LEAVE for it (a return in tail position needs none) */
+    bool barrier;       /* holds a KJ_TS_BARRIER, at any depth */
+    uint8_t divergence; /* how its leaves diverge (uniform.h) */
 };
 
 typedef enum kj_tstmt_kind {
@@ -178,8 +178,8 @@ struct kj_tstmt {
     kj_tstmt_kind kind;
     kj_span span;
     kj_tstmt *next;
-    bool barrier; /* a KJ_TS_BARRIER stands in it, at any depth */
-    uint8_t mark; /* of loops, how their iterations diverge (uniform.h) */
+    bool barrier;       /* a KJ_TS_BARRIER stands in it, at any depth */
+    uint8_t divergence; /* of loops, how their iterations diverge (uniform.h) */
     /* clang-format off */
     union {
         struct { kj_var *var; kj_texpr *init; } decl;

@@ -172,7 +172,7 @@ static void set_too_small(void **state)
 static void loop_left_by_some(void **state)
 {
     made *m = *state;
-    first(m, KJ_TS_FOR)->mark = 0;
+    first(m, KJ_TS_FOR)->divergence = 0;
     says(uniform(m), "threads leave a loop that does not say so");
 }
 

@@ -275,7 +275,8 @@ typedef struct loop {
 static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
 {
     *l = (loop){.m = m, .head = kj_new_block(lo, "loop"), .body = kj_new_block(lo, "body")};
-    l->exit = (kj_exit){.up = lo->exits, .target = s, .loop = true, .masked = differs(lo, s->mark)};
+    l->exit =
+        (kj_exit){.up = lo->exits, .target = s, .loop = true, .masked = differs(lo, s->divergence)};
     l->exit.next = kj_new_block(lo, "next");
     l->exit.done = kj_new_block(lo, "endloop");
     if (l->exit.masked) {
@@ -362,7 +363,7 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     loop_open(lo, &l, s, m);
     kj_mask live = loop_live(lo, &l);
     live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
-    if (s->mark & KJ_DEP_ATOMIC)
+    if (s->divergence & KJ_DEP_ATOMIC)
         kj_fault_poll(lo);
     loop_body(lo, &l, s->u.while_.body, live);
     return loop_close(lo, &l);
@@ -492,7 +493,7 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 kj_mask kj_lower_within(kj_lower *lo, const kj_tblock *block, const kj_tstmt *s,
                         const kj_tstmt *end, kj_mask m)
 {
-    kj_exit x = {.up = lo->exits, .target = block, .masked = differs(lo, block->mark)};
+    kj_exit x = {.up = lo->exits, .target = block, .masked = differs(lo, block->divergence)};
     x.done = kj_new_block(lo, "return");
     lo->exits = &x;
     kj_lower_stmts(lo, s, end, m);
