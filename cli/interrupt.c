@@ -1,38 +1,49 @@
-/* Ctrl-C: a signal in, a question answered out. The one piece of state that a signal handler needs
- * is here. */
+/* Ctrl-C: a signal in, a question answered out. A run asks between statements; where a kernel runs for
+ * long nobody does, and a thread of its own ends the process, with what was printed so far. */
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-enum { PATIENCE = 1 }; /* seconds for the run to ask was_interrupted; in a launch nobody does */
+enum { PATIENCE = 1 }; /* seconds for the run to ask was_interrupted */
 
 static volatile sig_atomic_t interrupted;
+static sem_t pressed;
 
 static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
-    alarm(PATIENCE);
+    sem_post(&pressed);
 }
 
-static void on_alarm(int number)
+static void *end_process(void *unused)
 {
-    (void)number;
     static const char text[] = "kjit: interrupted\n";
+    (void)unused;
+    while (sem_wait(&pressed) != 0) {
+    }
+    sleep(PATIENCE);
+    if (ftrylockfile(stdout) ==
+        0) /* else the run itself is writing, to a reader that does not read */
+        fflush(stdout);
     _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? EXIT_PIPE : EXIT_INTERRUPTED);
 }
 
 void catch_interrupts(void)
 {
+    pthread_t thread;
     struct sigaction old, once = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction late = {.sa_handler = on_alarm};
     sigemptyset(&once.sa_mask);
-    sigemptyset(&late.sa_mask);
     if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
         return; /* a background job ignores it already */
-    sigaction(SIGALRM, &late, NULL);
+    if (sem_init(&pressed, 0, 0) != 0 || pthread_create(&thread, NULL, end_process, NULL) != 0)
+        return; /* Ctrl-C ends the process at once */
+    pthread_detach(thread);
     sigaction(SIGINT, &once, NULL);
 }
 

@@ -178,7 +178,8 @@ KJIT_API kjit_status kjit_context_device(kjit_context *ctx, kjit_device_info *ou
  * connected so. Copies are possible all the same (kjit_copy), through host memory. */
 KJIT_API kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *can);
 /* Waits for the work of every stream; returns the first failure that nobody has been told: of work,
- * else of a deallocation. */
+ * also of streams that were freed meanwhile, else of a deallocation. Those of the streams that a run
+ * block uses are told by its kjit_run. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
 /* What devices are like: every attribute, its number (kept for ever) and what it is. */
@@ -519,8 +520,8 @@ KJIT_API kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stre
  * work there, wait for it or ask is KJIT_INVALID, and the capture goes on; so it is with kjit's own
  * streams that others were told of. All other calls may be made meanwhile, whatever the mode. */
 KJIT_API kjit_status kjit_stream_external(kjit_context *ctx, void *handle, kjit_stream **out);
-/* Does not wait: the work in it runs on, and a failure that nobody has been told goes with it. But
- * for a stream of another library's, whose work that kjit put there has ended. */
+/* Does not wait: the work in it runs on, and a failure that nobody has been told is left for
+ * kjit_synchronize. But for a stream of another library's, whose work that kjit put there has ended. */
 KJIT_API void kjit_stream_free(kjit_stream *s);
 /* The driver's CUstream, for other libraries; NULL on a CPU. */
 KJIT_API void *kjit_stream_handle(const kjit_stream *s);
@@ -997,7 +998,9 @@ typedef struct kjit_run_options {
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
  * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (then there is
  * no place), or the context was destroyed, which may not happen meanwhile either; KJIT_NOT_FOUND:
- * there is no run block, and the sentence has one to add. Runs in one context take turns, as each
+ * there is no run block, and the sentence has one to add. Other failures are those of its own work:
+ * what other threads have queued is waited for where the block waits for all, but told to them (of a
+ * default stream that the block uses, to the block). Runs in one context take turns, as each
  * has a `write` of its own: none of the functions above may start another. Where the calling thread
  * has less than 2.5 MiB of stack left, the block and these functions run on another thread, while
  * the caller waits. */

@@ -144,6 +144,10 @@ struct kjit_context {
     kjit_stream *streams;
     int streams_made;
     _Atomic uint64_t failures; /* of streams, so far */
+    struct {
+        kjit_status status; /* the first that nobody was told of, of streams that were freed */
+        kj_failure why;
+    } left; /* under the lock */
     kj_legacy legacy;
     kj_tracer tracer;
     char *cache_path;       /* of compiled code, or NULL */

@@ -66,7 +66,7 @@ static bool run_to_end(kj_run *r)
     const kj_item *block = r->program->run;
     if (!kj_run_check_options(r) || !kj_run_statements(r, block->body))
         return false;
-    return kj_run_check(r, kjit_synchronize(r->ctx), block->end) && kj_run_save_all(r) &&
+    return kj_run_check(r, kj_synchronize_run(r->ctx), block->end) && kj_run_save_all(r) &&
            kj_run_digest(r);
 }
 
@@ -176,6 +176,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     run_with_stack(r);
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
+    kj_streams_of_run_end(r->ctx);
     pthread_mutex_unlock(&r->ctx->run_lock);
     if (r->status != KJIT_OK)
         status = give_failure(r);

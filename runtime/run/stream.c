@@ -4,11 +4,21 @@
 
 #include <string.h>
 
+/* The failures of its work are the run's. */
+static bool take_stream(kj_run *r, const kj_rcall *c, kjit_status made, kjit_stream *s,
+                        kj_rvalue *out)
+{
+    if (!kj_run_check(r, made, c->span))
+        return false;
+    kj_stream_of_run(s);
+    return kj_run_stream(r, c->span, s, out);
+}
+
 bool kj_run_new_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_stream *s = NULL;
-    return kj_run_check(r, kjit_stream_create(r->ctx, &s), c->span) &&
-           kj_run_stream(r, c->span, s, out);
+    kjit_status status = kjit_stream_create(r->ctx, &s);
+    return take_stream(r, c, status, s, out);
 }
 
 bool kj_run_default_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -17,7 +27,7 @@ bool kj_run_default_stream(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_status status = c->id == KJ_RUN_PER_THREAD_DEFAULT_STREAM
                              ? kjit_stream_per_thread_default(r->ctx, &s)
                              : kjit_stream_legacy_default(r->ctx, &s);
-    return kj_run_check(r, status, c->span) && kj_run_stream(r, c->span, s, out);
+    return take_stream(r, c, status, s, out);
 }
 
 bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
@@ -33,7 +43,7 @@ bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
 bool kj_run_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     *out = kj_run_none();
-    return kj_run_check(r, kjit_synchronize(r->ctx), c->span);
+    return kj_run_check(r, kj_synchronize_run(r->ctx), c->span);
 }
 
 bool kj_run_device(kj_run *r, kj_rcall *c, kj_rvalue *out)

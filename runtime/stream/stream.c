@@ -1,4 +1,5 @@
 /* Streams: queues of the device, with the failures of their work kept until someone asks. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,14 +47,15 @@ static kjit_status take_failure(kjit_stream *s, char **text)
     return status;
 }
 
-/* The stream whose failure came before the others', or NULL. Under the context's lock. */
-static kjit_stream *first_failed(kjit_context *ctx)
+/* The stream whose failure came before the others', or NULL; of a run block's streams, or of all
+ * others. Under the context's lock. */
+static kjit_stream *first_failed(kjit_context *ctx, bool of_run)
 {
     kjit_stream *first = NULL;
     uint64_t least = UINT64_MAX;
     for (kjit_stream *s = ctx->streams; s; s = s->next) {
         pthread_mutex_lock(&s->lock);
-        if (s->status != KJIT_OK && s->failure < least) {
+        if (s->status != KJIT_OK && s->of_run == of_run && s->failure < least) {
             least = s->failure;
             first = s;
         }
@@ -101,12 +103,30 @@ static void abandon(kjit_stream *s)
         atomic_load(&s->recorder)->abandon(s);
 }
 
+/* What nobody was told of it is for kjit_synchronize to tell; the first failure, if there are more. */
+static void leave_failure(kjit_stream *s)
+{
+    kjit_context *ctx = s->ctx;
+    kj_failure why;
+    if (s->status == KJIT_OK)
+        return;
+    snprintf(why.text, sizeof why.text, "%s", s->text ? s->text : kjit_status_message(s->status));
+    pthread_mutex_lock(&ctx->lock);
+    if (ctx->left.status == KJIT_OK) {
+        ctx->left.status = s->status;
+        ctx->left.why = why;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
 kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
 {
     kj_failure other;
     kjit_context *ctx = s->ctx;
     abandon(s);
     kjit_status status = ctx->ops->queue_free(s->queue, why);
+    if (!s->of_run)
+        leave_failure(s);
     if (s->mark) {
         kjit_status end = ctx->ops->marks->free(s->mark, status == KJIT_OK ? why : &other);
         if (status == KJIT_OK)
@@ -282,25 +302,72 @@ kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream)
     return KJIT_OK;
 }
 
+/* Waits for all work; the first failure that nobody was told of the run block's streams, or of all
+ * others. *text is malloc'd or NULL. */
+static kjit_status wait_for_all(kjit_context *ctx, bool of_run, char **text)
+{
+    kjit_status status = KJIT_OK;
+    *text = NULL;
+    ctx->ops->wait(ctx->dev, NULL);
+    kj_waited(ctx);
+    pthread_mutex_lock(&ctx->lock);
+    kjit_stream *first = first_failed(ctx, of_run);
+    if (first)
+        status = take_failure(first, text);
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+/* That of streams that were freed meanwhile. */
+static kjit_status tell_left(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    kjit_status status = ctx->left.status;
+    kj_failure why = ctx->left.why;
+    ctx->left.status = KJIT_OK;
+    pthread_mutex_unlock(&ctx->lock);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+}
+
 kjit_status kjit_synchronize(kjit_context *ctx)
 {
+    char *text;
     kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
-    ctx->ops->wait(ctx->dev, NULL);
-    kj_waited(ctx);
-    char *text = NULL;
-    pthread_mutex_lock(&ctx->lock);
-    kjit_stream *first = first_failed(ctx);
-    if (first)
-        status = take_failure(first, &text);
-    pthread_mutex_unlock(&ctx->lock);
-    if (status == KJIT_OK) {
+    status = wait_for_all(ctx, false, &text);
+    if (status != KJIT_OK)
+        return kj_stream_report(ctx, status, text);
+    status = tell_left(ctx);
+    if (status == KJIT_OK)
         status = kj_pending_failure(ctx);
-        if (status != KJIT_OK)
-            return status;
-    }
+    return status == KJIT_OK ? kj_stream_report(ctx, status, NULL) : status;
+}
+
+kjit_status kj_synchronize_run(kjit_context *ctx)
+{
+    char *text;
+    kjit_status status = wait_for_all(ctx, true, &text);
     return kj_stream_report(ctx, status, text);
+}
+
+void kj_streams_of_run_end(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    for (kjit_stream *s = ctx->streams; s; s = s->next) {
+        pthread_mutex_lock(&s->lock);
+        if (kj_stream_is_default(s))
+            s->of_run = false;
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+void kj_stream_of_run(kjit_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->of_run = true;
+    pthread_mutex_unlock(&s->lock);
 }
 
 kjit_status kj_graph_refuse(const kjit_stream *stream)

@@ -212,12 +212,45 @@ static void memory_stays_flat(void **state)
     kjit_module_free(mod);
 }
 
+/* What other threads have queued fails there, and not in a run that waits for all. */
+static void failures_are_told_to_their_owner(void **state)
+{
+    (void)state;
+    kjit_module *bad = module("kernel bad(x: i64[]) { assert(x[0] > 0) }");
+    kjit_module *good =
+        module("run { let s = stream()\n let a = ones(3)\n synchronize()\n print(a) }");
+    kjit_module *own = module("kernel bad(x: i64[]) { assert(x[0] > 0) }\n"
+                              "run { bad[1, 1, stream()](zeros(1, i64)) }");
+    kjit_stream *s;
+    kjit_array *a;
+    int64_t n = 1;
+    OK(kjit_array_create(ctx, KJIT_I64, 1, &n, 'C', KJIT_HOST, &a));
+    *(int64_t *)kjit_array_data(a) = 0;
+    OK(kjit_stream_create(ctx, &s));
+    kjit_arg arg = kjit_arg_array(a);
+    OK(kjit_launch(bad, "bad", &(kjit_config){.grid = {1}, .block = {1}, .stream = s}, &arg, 1));
+    OK(kjit_run(good, NULL));
+    assert_int_equal(kjit_run(own, NULL), KJIT_FAULT); /* the block's own, not the one before it */
+    assert_non_null(strstr(kjit_last_error(ctx), "note: found here"));
+    assert_int_equal(kjit_stream_synchronize(s), KJIT_FAULT);
+    OK(kjit_synchronize(ctx));
+    kjit_stream_free(s);
+    kjit_array_free(a);
+    kjit_module_free(bad);
+    kjit_module_free(good);
+    kjit_module_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(params_and_output), cmocka_unit_test(statuses),
-        cmocka_unit_test(interrupted),       cmocka_unit_test(runs_beside_each_other),
-        cmocka_unit_test(interrupted),       cmocka_unit_test(kernels_print_beside_each_other),
+        cmocka_unit_test(params_and_output),
+        cmocka_unit_test(statuses),
+        cmocka_unit_test(failures_are_told_to_their_owner),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(runs_beside_each_other),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(kernels_print_beside_each_other),
         cmocka_unit_test(memory_stays_flat),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);

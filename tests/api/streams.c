@@ -367,6 +367,29 @@ static void test_first_failure(void **state)
     kjit_module_free(failing);
 }
 
+/* A stream's failure outlives it, until someone is told. */
+static void test_failure_of_a_freed_stream(void **state)
+{
+    (void)state;
+    kjit_module *bad = module("kernel bad(x: i32[]) { assert(x[0] > 0) }");
+    kjit_array *a = zeros(1, KJIT_HOST);
+    kjit_arg arg = kjit_arg_array(a);
+    for (int ended = 0; ended < 2; ended++) { /* given back meanwhile, or not */
+        kjit_stream *s;
+        OK(kjit_stream_create(ctx, &s));
+        OK(kjit_launch(bad, "bad", &(kjit_config){.grid = {1}, .block = {1}, .stream = s}, &arg,
+                       1));
+        kjit_stream_free(s);
+        if (ended)
+            OK(kjit_deallocate_pending(ctx));
+        assert_int_equal(kjit_synchronize(ctx), KJIT_FAULT);
+        assert_non_null(strstr(kjit_last_error(ctx), "assertion failed"));
+        OK(kjit_synchronize(ctx));
+    }
+    kjit_array_free(a);
+    kjit_module_free(bad);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -389,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_many_streams),
         cmocka_unit_test(test_recorded_again),
         cmocka_unit_test(test_first_failure),
+        cmocka_unit_test(test_failure_of_a_freed_stream),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_after_what_is_queued),
         cmocka_unit_test(test_freed_while_queued),

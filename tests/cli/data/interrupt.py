@@ -45,10 +45,11 @@ for body in ("while true { }", "for i in range(100000000000) { }", "var n = 0\n 
 
 # A launch that does not end is ended a second after the first one, or by a second one at once.
 spin = """kernel spin(x: i64[]) { while x[0] == 0 { atomic.add(x, 1, 1) } }
-run { spin[1, 1](zeros(2, i64)) }
+run { print("begun")
+ spin[1, 1](zeros(2, i64)) }
 """
 code, out, err = ends(begin(spin))
-assert code == 130 and err == "kjit: interrupted\n", (code, err)
+assert code == 130 and out == "begun\n" and err == "kjit: interrupted\n", (code, out, err)
 for attempt in range(50):  # on a busy machine the second one may come after that second
     process = begin(spin)
     process.send_signal(signal.SIGINT)
