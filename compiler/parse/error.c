@@ -12,6 +12,7 @@
 
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
 #define BRACE_PLACE "the '{' of a block stands on the line of its header"
+#define NO_COMPREHENSIONS "there are no comprehensions: write a loop that fills an array"
 #define CONST_PLACE "constant arrays stand at the top of a file: const W: f32[] = [1, 2]"
 
 typedef struct mistake {
@@ -107,6 +108,7 @@ static const char *hint_for_word(const char *word)
         {"struct", RECORDS},
         {"class", RECORDS},
         {"pass", "an empty block is written { }"},
+        {"lambda", FUNCTIONS ", at the top of a file"},
         {"elseif", "write 'elif'"},
         {"elsif", "write 'elif'"},
     };
@@ -271,6 +273,21 @@ static bool is_comment(const mistake *x)
     return any && at >= 2 && text[at - 1] == '/' && text[at - 2] == '/';
 }
 
+/* What other languages have behind an expression; NULL: nothing that is known. */
+static const char *hint_for_operator(const mistake *x)
+{
+    const kj_parser *p = x->p;
+    if (is(x, "in"))
+        return "there is no 'in' of values: write x == a or x == b";
+    if (is(x, "for"))
+        return NO_COMPREHENSIONS;
+    if (is(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
+        return "a comment begins with #";
+    if (is(x, "name") && strcmp(source_text(x->p, x->at), "is") == 0)
+        return "'==' compares, and isnan(x) finds a nan";
+    return NULL;
+}
+
 /* Behind a complete expression. */
 static void at_operator(const mistake *x)
 {
@@ -293,8 +310,7 @@ static void at_operator(const mistake *x)
     kj_message *m;
     if (wants(x, "{")) {
         m = expected(x, "'{'");
-        if (is(x, "end of line"))
-            hint(x, m, BRACE_PLACE);
+        hint(x, m, is(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
     } else if (wants(x, ")") || wants(x, "]")) {
         const char *closer = wants(x, ")") ? "')'" : "']'";
         m = expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
@@ -307,6 +323,9 @@ static void at_operator(const mistake *x)
     } else {
         m = expected(x, "an operator");
     }
+    const char *known = hint_for_operator(x);
+    if (known)
+        hint(x, m, known);
     hint_cast(x, m);
 }
 
@@ -364,6 +383,18 @@ static void at_name(const mistake *x)
         hint(x, m, "several names stand without parentheses: let a, b = ...");
 }
 
+/* Is the line the header of a kernel, which has no result? */
+static bool in_kernel_header(const mistake *x)
+{
+    const char *text = x->p->source->text;
+    uint32_t at = x->at.begin;
+    while (at > 0 && text[at - 1] != '\n')
+        at--;
+    while (text[at] == ' ' || text[at] == '\t')
+        at++;
+    return strncmp(text + at, "kernel ", strlen("kernel ")) == 0;
+}
+
 /* Whatever is left: names the tokens when they are few. */
 static void at_tokens(const mistake *x)
 {
@@ -371,6 +402,11 @@ static void at_tokens(const mistake *x)
     kj_arena *arena = x->p->arena;
     if (x->n == 0 || x->n > MOST) {
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected %s", x->text);
+        return;
+    }
+    if (x->n == 2 && wants(x, "->") && wants(x, "{") && in_kernel_header(x)) {
+        hint(x, expected(x, "'{'"),
+             is(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
         return;
     }
     const char *list = "";
@@ -387,12 +423,23 @@ static void at_tokens(const mistake *x)
     if (is(x, "*") && wants(x, "["))
         hint(x, m, "arrays are written f32[], with two axes f32[,]; they know their sizes");
     bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
-    if (wants(x, "=") && is(x, "end of line"))
+    if (wants(x, "=") && (is(x, "end of line") || is(x, "}")))
         hint(x, m, "a value is given at the declaration");
     else if (wants(x, "{") && is(x, "end of line"))
         hint(x, m, BRACE_PLACE);
     else if (wants(x, ":") && x->n == 1)
         hint(x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
+}
+
+/* A colon where a block begins: Python's, or what other languages have for '->'. */
+static void at_colon(const mistake *x)
+{
+    const char *text = x->p->source->text + x->at.end;
+    kj_message *m = error(x, "a block begins with '{', not ':'");
+    while (*text == ' ')
+        text++;
+    if (wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x))
+        hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
 }
 
 /* A bracket was open when a token came that shows it should have been closed. */
@@ -404,6 +451,8 @@ static bool unclosed_bracket(const mistake *x)
     kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "missing '%c' before %s",
                              p->unclosed.kind == '(' ? ')' : ']', x->text);
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
+    if (is(x, "for"))
+        hint(x, m, NO_COMPREHENSIONS);
     return true;
 }
 
@@ -412,7 +461,7 @@ static void report(const mistake *x)
     if (unclosed_bracket(x))
         return;
     if (is(x, ":") && wants(x, "{"))
-        error(x, "a block begins with '{', not ':'");
+        at_colon(x);
     else if (is(x, "else") || is(x, "elif"))
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",
                  x->token);

@@ -130,6 +130,9 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
     if (*text == '@')
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
                            kind);
+    if (wanted == KJ_R_INT && text[strspn(text, "+-")] && !text[strspn(text, "+-0123456789_")])
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
     kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
     if (wanted == KJ_R_ARRAY)
         return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);

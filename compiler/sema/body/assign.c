@@ -10,6 +10,13 @@ static const char *part_name(kj_sema *s, const char *name, const kj_operand *v, 
     return kj_arena_printf(s->arena, "%s.%d", name, i);
 }
 
+static void refuse_array_variable(kj_sema *s, const char *name, kj_span span)
+{
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_ARRAY_VARIABLE,
+                                  "'%s' is an array, and arrays are not assigned", name);
+    kj_hint(s->diag, m, "write let %s = ...", name);
+}
+
 /* A new variable for a value, or for an immutable one the constant itself. Tuples become a
  * variable a component. */
 static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v)
@@ -29,9 +36,7 @@ static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool muta
         v.u.tuple.items = items;
     }
     if (v.kind == KJ_V_ARRAY && mutable) {
-        kj_message *m = kj_sema_error(s, span, KJ_RULE_ARRAY_VARIABLE,
-                                      "'%s' is an array, and arrays are not assigned", name);
-        kj_hint(s->diag, m, "write let %s = ...", name);
+        refuse_array_variable(s, name, span);
         return kj_no_value(span);
     }
     return v;
@@ -65,9 +70,11 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.let.names;
     kj_type type = kj_resolve_type(s, st->u.let.type);
-    if (!st->u.let.mutable && !name->next && type.kind == KJ_T_NONE &&
-        kj_array_decl(s, name, st->u.let.init))
+    if (!name->next && type.kind == KJ_T_NONE && kj_array_decl(s, name, st->u.let.init)) {
+        if (st->u.let.mutable)
+            refuse_array_variable(s, name->name, name->span);
         return;
+    }
     s->naming = name->next ? NULL : name->name;
     kj_operand v = kj_expr_value(s, st->u.let.init, kj_wanted(&type));
     s->naming = NULL;

@@ -57,6 +57,25 @@ static kj_operand random_float(kj_sema *s, const kj_expr *e, kj_builtin id, cons
     return kj_no_value(e->span);
 }
 
+/* min and max of more than two: one after the other, in the type that numbers have in common. */
+static kj_operand extreme_of(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
+                             kj_operand *v, int n)
+{
+    bool numbers = true, typed = false;
+    for (int i = 0; i < n; i++) {
+        bool scalar = v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type != KJ_BOOL;
+        numbers &= scalar || kj_is_untyped(&v[i]);
+        typed |= scalar;
+    }
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
+    if (numbers && typed && !kj_unify(s, v, n, KJ_VOID, e->span, what))
+        return kj_no_value(e->span);
+    kj_operand result = v[0];
+    for (int i = 1; i < n; i++)
+        result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, 2);
+    return result;
+}
+
 /* The arguments are counted and evaluated here. */
 static kj_operand value_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
@@ -78,10 +97,7 @@ static kj_operand value_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
         return kj_random_integer(s, v, want, e->span);
     if (kj_is_sync(id))
         return kj_sync_call(s, id, v, n, e->span);
-    kj_operand result = apply(s, e, id, want, v, most);
-    for (int i = most; i < n; i++) /* min and max of more: one after the other */
-        result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, most);
-    return result;
+    return n > most ? extreme_of(s, e, id, want, v, n) : apply(s, e, id, want, v, most);
 }
 
 /* ---- grid(n), gridsize(n) ---- */

@@ -98,11 +98,9 @@ static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nop
                              const kj_expr *next, kj_span span)
 {
     kj_tstmt **at = s->sink->tail;
-    kj_operand b = nops > 1 ? kj_expr_value(s, next, KJ_VOID) : kj_expr_untyped(s, next, KJ_VOID);
-    if (nops > 1 && b.kind == KJ_V_SCALAR && !kj_is_leaf(b.u.scalar.e)) {
-        kj_operand held = kj_scalar(kj_hold(s, b.u.scalar.e, "t"));
-        b = held;
-    }
+    kj_operand b = kj_expr_untyped(s, next, KJ_VOID);
+    if (nops > 1) /* it is compared twice */
+        b = kj_hold_value(s, b, "t");
     if (s->sink->tail != at)
         kj_spill(s, &a, &at);
     kj_operand first = kj_binary(s, ops[0], a, b, (kj_span){a.span.begin, next->span.end});

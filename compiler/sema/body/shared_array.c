@@ -34,12 +34,33 @@ static int argument_place(const kj_expr *arg, int place)
     return i;
 }
 
+/* Refuses a shape as other languages write it. */
+static bool check_shape_form(kj_sema *s, const kj_expr *call, const char *name)
+{
+    const kj_expr *first = call->u.call.args, *second = first ? first->next : NULL;
+    kj_message *m;
+    if (first && !first->keyword && first->kind == KJ_E_LIST) {
+        m = kj_sema_error(s, first->span, KJ_RULE_ARGUMENT_COUNT,
+                          "a shape is an integer or a tuple, not a list");
+        kj_hint(s->diag, m, "write %s((16, 16), f32)", name);
+        return false;
+    }
+    if (!second || first->keyword || second->keyword || second->kind != KJ_E_INT)
+        return true;
+    m = kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "a shape of several axes is a tuple");
+    kj_hint(s->diag, m, "write %s((%s, %s), f32)", name, kj_source_text(s, first->span, "n"),
+            kj_source_text(s, second->span, "m"));
+    return false;
+}
+
 /* The arguments by place or by name; false after an error. */
 static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
                             const kj_expr *out[NARGS])
 {
     int place = 0;
     memset(out, 0, NARGS * sizeof *out);
+    if (!check_shape_form(s, call, name))
+        return false;
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         int i = argument_place(arg, arg->keyword ? 0 : place++);
         if (i == NARGS || out[i]) {

@@ -78,11 +78,14 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
     if (sym)
         return sym;
     const kj_symbol *in_kernel = kj_scope_find(s->program->globals, name);
-    if (in_kernel && (in_kernel->kind == KJ_SYM_BUILTIN || in_kernel->kind == KJ_SYM_NAMESPACE))
-        kj_sema_error(s, span, KJ_RULE_UNDECLARED,
-                      "'%s' is for kernels and functions, not for the run block", name);
-    else
+    if (!in_kernel || (in_kernel->kind != KJ_SYM_BUILTIN && in_kernel->kind != KJ_SYM_NAMESPACE)) {
         kj_undeclared(s, name, span);
+        return NULL;
+    }
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED,
+                                  "'%s' is for kernels and functions, not for the run block", name);
+    if (in_kernel->kind == KJ_SYM_BUILTIN && in_kernel->builtin == KJ_BI_DOT)
+        kj_hint(s->diag, m, "write a @ b");
     return NULL;
 }
 

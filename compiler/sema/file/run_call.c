@@ -59,8 +59,7 @@ static const char *kernel_signature(kj_sema *s, const kj_kernel_decl *k)
 {
     const char *text = "";
     for (int i = 0; i < k->nparams; i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s%s", text, i ? ", " : "",
-                               k->params[i].is_const ? "const " : "", k->params[i].name);
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "", k->params[i].name);
     return text;
 }
 

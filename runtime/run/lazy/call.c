@@ -27,23 +27,43 @@ static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj
     return kj_run_hint(r, "convert it: %s(a)", letter == 'f' ? "f32" : "i32");
 }
 
-/* min and max of more than two: two at a time. */
+/* An array in that type; numbers stay, and arrays that have it. */
+static bool in_type(kj_run *r, kj_span at, kj_dtype type, kj_rvalue v, kj_rvalue *out)
+{
+    if (kj_is_array(v) && !kj_lazy_is_untyped(v) && kj_lazy_type(v) != type)
+        return kj_lazy_cast(r, at, type, v, out);
+    *out = v;
+    kj_run_keep(v);
+    return true;
+}
+
+static bool extreme_of_two(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue two[2],
+                           kj_rvalue *out)
+{
+    return kj_is_array(two[0]) || kj_is_array(two[1]) ? kj_lazy_call(r, at, id, two, 2, out)
+                                                      : kj_run_math(r, at, id, two, 2, out);
+}
+
+/* min and max of more than two: two at a time, in the type that all have in common. */
 static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
                             kj_rvalue *out)
 {
-    kj_rvalue least = args[0];
-    kj_run_keep(least);
+    kj_dtype type;
+    char what[8];
+    kj_snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
+    if (!kj_lazy_common(r, at, what, args, n, &type) || !in_type(r, at, type, args[0], out))
+        return false;
     for (int i = 1; i < n; i++) {
-        kj_rvalue two[2] = {least, args[i]}, next;
-        bool ok = kj_is_array(least) || kj_is_array(args[i])
-                      ? kj_lazy_call(r, at, id, two, 2, &next)
-                      : kj_run_math(r, at, id, two, 2, &next);
-        kj_run_drop(&least);
+        kj_rvalue two[2] = {*out};
+        bool ok = in_type(r, at, type, args[i], &two[1]);
+        if (ok) {
+            ok = extreme_of_two(r, at, id, two, out);
+            kj_run_drop(&two[1]);
+        }
+        kj_run_drop(&two[0]);
         if (!ok)
             return false;
-        least = next;
     }
-    *out = least;
     return true;
 }
 
@@ -109,9 +129,8 @@ static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalu
     return kj_lazy_make(r, at, &e, out);
 }
 
-/* A condition, and what it chooses from. */
-static bool choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
-                   const kj_span spans[3], const kj_rvalue *v, kj_rvalue *out)
+bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
+                    const kj_span spans[3], const kj_rvalue *v, kj_rvalue *out)
 {
     kj_dtype type;
     if (!kj_lazy_is_bool(v[0])) {
@@ -129,6 +148,7 @@ static bool choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
     kj_lazy e = kj_lazy_node(form, type, v, 3, type);
     e.builtin = KJ_BI_SELP;
     e.types[0] = KJ_BOOL;
+    e.untyped = kj_lazy_is_untyped(v[1]) && kj_lazy_is_untyped(v[2]);
     return kj_lazy_make(r, at, &e, out);
 }
 
@@ -160,10 +180,26 @@ static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *arg, kj_
     return true;
 }
 
+/* Is the function exact, so that what it is of numbers has no type either? */
+static bool keeps_untyped(kj_builtin id, const kj_rvalue *args, int n)
+{
+    kj_value ones[KJ_LAZY_OPERANDS], folded;
+    bool real = *kj_builtin_letters(id) == 'f';
+    for (int i = 0; i < n; i++)
+        real |= !kj_is_int(kj_lazy_type_alone(args[i]));
+    for (int i = 0; i < n; i++)
+        ones[i] = real ? kj_float(KJ_F64, 1) : kj_int(KJ_I64, 1);
+    return strcmp(kj_builtins[id].group, "bits") != 0 && id != KJ_BI_NEXTAFTER &&
+           kj_builtin_results(id) == 1 && kj_builtin_letters(id)[0] != 'b' &&
+           kj_fold_builtin(id, 0, ones, n, &folded) && folded.type != KJ_BOOL;
+}
+
 static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
+    if (kj_lazy_are_untyped(args, n) && keeps_untyped(id, args, n))
+        return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.builtin = id}, args, n, out);
     if (id == KJ_BI_SELP)
-        return choice(r, at, KJ_X_CALL, "'selp'", (kj_span[]){at, at, at}, args, out);
+        return kj_lazy_choice(r, at, KJ_X_CALL, "'selp'", (kj_span[]){at, at, at}, args, out);
     if (kj_builtin_results(id) == 2)
         return pair(r, at, id, args, out);
     for (int i = 0; i < n; i++)
@@ -211,7 +247,7 @@ static bool where(kj_run *r, const kj_rcall *c, const kj_rvalue *v, kj_rvalue *o
 {
     bool arrays = kj_is_array(v[0]) || kj_is_array(v[1]) || kj_is_array(v[2]);
     if (arrays || !kj_lazy_is_bool(v[0]))
-        return choice(r, c->span, KJ_X_WHERE, "where", c->spans, v, out);
+        return kj_lazy_choice(r, c->span, KJ_X_WHERE, "where", c->spans, v, out);
     *out = v[v[0].u.i ? 1 : 2];
     kj_run_keep(*out);
     return true;

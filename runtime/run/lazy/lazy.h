@@ -45,7 +45,31 @@ bool kj_lazy_cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *ou
 /* c64(re, im) of real arrays and numbers. */
 bool kj_lazy_complex(kj_run *r, kj_span at, kj_dtype to, const kj_rvalue parts[2], kj_rvalue *out);
 
+/* ---- untyped.c: choices of numbers, which have no type until they meet one ---- */
+
+/* A number, or a choice of numbers; the type that it has alone. */
+bool kj_lazy_is_untyped(kj_rvalue v);
+kj_dtype kj_lazy_type_alone(kj_rvalue untyped);
+bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped); /* all its numbers, as they are */
+/* Are all, and one a choice that can still be computed with? */
+bool kj_lazy_are_untyped(const kj_rvalue *v, int n);
+/* Asks of every number, until one says no. */
+typedef bool kj_lazy_number_fn(void *ctx, kj_rvalue number);
+bool kj_lazy_each_number(kj_rvalue untyped, kj_lazy_number_fn *visit, void *ctx);
+typedef struct kj_lazy_fn {
+    bool is_op;
+    kj_op op;
+    kj_builtin builtin;
+} kj_lazy_fn;
+/* Of untyped operands: what it is of each number. */
+bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
+                        kj_rvalue *out);
+
 /* ---- call.c: calls of functions ---- */
+
+/* v[1] where v[0], else v[2]; spans: theirs, for failures. */
+bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
+                    const kj_span spans[3], const kj_rvalue *v, kj_rvalue *out);
 
 /* Likewise; of functions with several results a tuple. */
 bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,

@@ -248,6 +248,8 @@ static bool store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_r
     kj_rvalue own;
     if (!stretches(r, at, v, target))
         return false;
+    if (kj_lazy_is_untyped(v) && kj_lazy_holds(to, v))
+        from = to;
     if (!kj_converts(from, to)) {
         kj_run_fail(r, KJIT_TYPE, at, "an element of the array is %s, not %s", kj_type_name(to),
                     kj_type_name(from));

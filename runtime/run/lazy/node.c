@@ -84,8 +84,11 @@ static bool broadcast(kj_run *r, kj_span at, kj_lazy *e)
 
 /* ---- Types ---- */
 
+/* KJ_VOID: it has none. */
 static kj_dtype own_type(kj_rvalue v)
 {
+    if (v.kind == KJ_R_LAZY && v.u.object->u.lazy->untyped)
+        return KJ_VOID;
     return kj_is_array(v) ? kj_lazy_type(v) : v.kind == KJ_R_BOOL ? KJ_BOOL : KJ_VOID;
 }
 
@@ -155,39 +158,88 @@ static bool holds(kj_dtype type, kj_rvalue v)
     return kj_value_fits(kj_run_to_value(v), type);
 }
 
+/* What numbers are alone, and together. */
+typedef struct literals {
+    kj_dtype whole;
+    bool real, complex;
+} literals;
+
+static bool note_number(void *ctx, kj_rvalue v)
+{
+    literals *l = ctx;
+    if (kj_run_is_complex(v)) {
+        l->complex = true;
+        return true;
+    }
+    kj_dtype its = kj_default_type(kj_run_to_value(v));
+    l->real |= v.kind == KJ_R_FLOAT;
+    l->whole = its == KJ_I32 ? l->whole : its;
+    return true;
+}
+
+static kj_dtype type_of_literals(const literals *l)
+{
+    return l->complex ? KJ_C64 : l->real ? KJ_F32 : l->whole;
+}
+
+kj_dtype kj_lazy_type_alone(kj_rvalue untyped)
+{
+    literals l = {KJ_I32, false, false};
+    kj_lazy_each_number(untyped, note_number, &l);
+    return type_of_literals(&l);
+}
+
+typedef struct fit {
+    kj_dtype type;
+    kj_rvalue bad;
+} fit;
+
+static bool note_misfit(void *ctx, kj_rvalue v)
+{
+    fit *f = ctx;
+    f->bad = v;
+    return holds(f->type, v);
+}
+
+bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped)
+{
+    fit f = {type, untyped};
+    bool kind = !kj_is_int(type) || kj_is_int(kj_lazy_type_alone(untyped));
+    return kind && kj_lazy_each_number(untyped, note_misfit, &f);
+}
+
 /* The type that operands meet in; numbers are literals to it. */
 bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
                    kj_dtype *type)
 {
-    kj_dtype alone = KJ_I32;
-    bool real = false, complex = false;
+    literals l = {KJ_I32, false, false};
     *type = KJ_VOID;
-    for (int i = 0; i < n; i++) {
-        kj_dtype own = own_type(v[i]), both = *type == KJ_VOID ? own : kj_common_type(*type, own);
-        if (kj_run_is_complex(v[i])) {
-            complex = true;
-        } else if (own == KJ_VOID) {
-            real |= v[i].kind == KJ_R_FLOAT;
-            kj_dtype its = kj_default_type(kj_run_to_value(v[i]));
-            alone = its == KJ_I32 ? alone : its;
-        } else if (both == KJ_VOID) {
-            kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for %s and %s", what,
-                        kj_type_name(*type), kj_type_name(own));
-            return kj_run_hint(r, "convert one: %s(a)",
-                               *type == KJ_BOOL || own == KJ_BOOL ? "i32" : "i64");
-        } else {
+    for (int pass = 0; pass < 2; pass++) /* floats first: not each two integers have a type */
+        for (int i = 0; i < n; i++) {
+            kj_dtype own = own_type(v[i]), both;
+            if (own == KJ_VOID && pass == 0)
+                kj_lazy_each_number(v[i], note_number, &l);
+            if (own == KJ_VOID || (kj_is_int(own) || own == KJ_BOOL) != (pass == 1))
+                continue;
+            both = *type == KJ_VOID ? own : kj_common_type(*type, own);
+            if (both == KJ_VOID) {
+                kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for %s and %s", what,
+                            kj_type_name(*type), kj_type_name(own));
+                return kj_run_hint(r, "convert one: %s(a)",
+                                   *type == KJ_BOOL || own == KJ_BOOL ? "i32" : "i64");
+            }
             *type = both;
         }
-    }
     if (*type == KJ_VOID)
-        *type = complex ? KJ_C64 : real ? KJ_F32 : alone;
-    else if (complex && *type != KJ_BOOL)
+        *type = type_of_literals(&l);
+    else if (l.complex && *type != KJ_BOOL)
         *type = kj_common_type(*type, KJ_C64);
-    else if (real && kj_is_int(*type))
+    else if (l.real && kj_is_int(*type))
         *type = KJ_F32;
     for (int i = 0; i < n; i++) {
-        if (own_type(v[i]) == KJ_VOID && !holds(*type, v[i]))
-            return misfit(r, at, v[i], *type);
+        fit f = {*type, v[i]};
+        if (own_type(v[i]) == KJ_VOID && !kj_lazy_each_number(v[i], note_misfit, &f))
+            return misfit(r, at, f.bad, *type);
     }
     return true;
 }
@@ -283,17 +335,32 @@ static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rv
         if (v[i].kind == KJ_R_FLOAT || kj_is_float(own_type(v[i])))
             return kj_lazy_wrong_kind(r, at, what, "integers", v[i]);
     }
-    kj_dtype type = own_type(v[kj_is_array(v[0]) ? 0 : 1]);
-    if (!kj_is_array(v[0]) && !kj_value_fits(kj_run_to_value(v[0]), type))
-        return misfit(r, at, v[0], type);
+    kj_dtype type = own_type(v[own_type(v[0]) == KJ_VOID ? 1 : 0]);
+    fit f = {type, v[0]};
+    if (type == KJ_VOID) /* a choice that has too many numbers */
+        type = kj_lazy_type_alone(v[0]);
+    else if (own_type(v[0]) == KJ_VOID && !kj_lazy_each_number(v[0], note_misfit, &f))
+        return misfit(r, at, f.bad, type);
     kj_lazy e = kj_lazy_node(KJ_X_BINARY, type, v, 2, type);
     e.op = op;
     return kj_lazy_make(r, at, &e, out);
 }
 
+/* A comparison of numbers only is exact. */
+static kj_dtype widest(const kj_rvalue *v)
+{
+    kj_dtype a = kj_lazy_type_alone(v[0]), b = kj_lazy_type_alone(v[1]);
+    if (!kj_is_int(a) || !kj_is_int(b))
+        return KJ_F64;
+    return a == KJ_U64 || b == KJ_U64 ? KJ_U64 : KJ_I64;
+}
+
 static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalue *out)
 {
     kj_op_class class = kj_ops[op].class;
+    bool untyped = kj_lazy_are_untyped(v, 2);
+    if (untyped && class != KJ_OPS_COMPARE)
+        return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.is_op = true, .op = op}, v, 2, out);
     bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
     kj_dtype type = KJ_BOOL;
     char what[8];
@@ -310,6 +377,8 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
             return power(r, at, v, out);
         if (!kj_lazy_unify(r, at, what, v, 2, &type))
             return false;
+        if (untyped)
+            type = widest(v);
         if (class == KJ_OPS_BITS && kj_is_float(type))
             return kj_lazy_wrong_kind(r, at, what, "integers and bools",
                                       v[kj_is_float(own_type(v[1]))]);
@@ -339,6 +408,8 @@ static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         return kj_lazy_wrong_kind(r, at, "'~'", "integers and bools", a);
     if (op == KJ_OP_NEG && !kj_lazy_numbers(r, at, "'-'", &a, 1))
         return false;
+    if (kj_lazy_are_untyped(&a, 1))
+        return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.is_op = true, .op = op}, &a, 1, out);
     kj_lazy e = kj_lazy_node(KJ_X_UNARY, type, &a, 1, type);
     e.op = op;
     return kj_lazy_make(r, at, &e, out);
@@ -356,7 +427,7 @@ static bool cast(kj_run *r, kj_span at, kj_dtype to, kj_rvalue a, kj_rvalue *out
         kj_run_fail(r, KJIT_TYPE, at, "complex numbers are not converted to %s", kj_type_name(to));
         return kj_run_hint(r, "convert a part: %s(a.real)", kj_type_name(to));
     }
-    kj_lazy e = kj_lazy_node(KJ_X_CAST, to, &a, 1, kj_lazy_type(a));
+    kj_lazy e = kj_lazy_node(KJ_X_CAST, to, &a, 1, own_type(a) == KJ_VOID ? to : kj_lazy_type(a));
     return kj_lazy_make(r, at, &e, out);
 }
 

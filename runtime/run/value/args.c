@@ -5,22 +5,33 @@
 #include <math.h>
 #include <string.h>
 
-static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed)
+/* hint: NULL: what the builtin takes. */
+static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed, const char *hint)
 {
     const kj_run_signature *s = &r->signatures[c->id];
-    kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' is %s, not %s", s->params[i].len,
-                s->params[i].name, needed, kj_run_kind_name(c->args[i]));
-    return false;
+    const kj_run_info *info = &kj_run_builtins[c->id];
+    const char *name = info->name + (info->name[0] == '.');
+    kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' of %s is %s, not %s", s->params[i].len,
+                s->params[i].name, name, needed, kj_run_kind_name(c->args[i]));
+    if (hint)
+        return kj_run_hint(r, "%s", hint);
+    return kj_run_hint(r, "%s%s: %s", name, info->signature, info->doc);
+}
+
+/* zeros(3, 4) */
+static bool gives_extents(const kj_rcall *c, const kj_run_signature *s)
+{
+    return s->n > 1 && s->params[0].len == 5 && strncmp(s->params[0].name, "shape", 5) == 0 &&
+           c->args[0].kind == KJ_R_INT && c->args[0].u.i > 0 && c->args[1].kind == KJ_R_INT;
 }
 
 bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out)
 {
-    if (c->args[i].kind != KJ_R_INT) {
-        wrong(r, c, i, "an int");
-        return c->args[i].kind == KJ_R_FLOAT
-                   ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int")
-                   : false;
-    }
+    if (c->args[i].kind != KJ_R_INT)
+        return wrong(r, c, i, "an int",
+                     c->args[i].kind == KJ_R_FLOAT
+                         ? "int(x) is a float's integer part; // divides to an int"
+                         : NULL);
     if (c->args[i].dtype == KJIT_U64)
         return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large",
                            kj_run_short(c->args[i]).text);
@@ -31,7 +42,7 @@ bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out)
 bool kj_run_arg_float(kj_run *r, const kj_rcall *c, int i, double *out)
 {
     if (!kj_run_is_number(c->args[i]))
-        return wrong(r, c, i, "a number");
+        return wrong(r, c, i, "a number", NULL);
     *out = kj_run_as_float(c->args[i]);
     return true;
 }
@@ -48,7 +59,7 @@ bool kj_run_arg_distance(kj_run *r, const kj_rcall *c, double from, double to, d
 bool kj_run_arg_text(kj_run *r, const kj_rcall *c, int i, const char **out)
 {
     if (c->args[i].kind != KJ_R_STRING)
-        return wrong(r, c, i, "a string");
+        return wrong(r, c, i, "a string", NULL);
     *out = c->args[i].u.object->u.string.text;
     return true;
 }
@@ -56,7 +67,7 @@ bool kj_run_arg_text(kj_run *r, const kj_rcall *c, int i, const char **out)
 bool kj_run_arg_array(kj_run *r, const kj_rcall *c, int i, kjit_array **out)
 {
     if (c->args[i].kind != KJ_R_ARRAY)
-        return wrong(r, c, i, "an array");
+        return wrong(r, c, i, "an array", NULL);
     *out = c->args[i].u.object->u.array;
     return true;
 }
@@ -65,10 +76,12 @@ bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i, kjit_dtype *out)
 {
     if (!c->given[i])
         return true;
-    if (c->args[i].kind != KJ_R_DTYPE) {
-        wrong(r, c, i, "a type");
-        return kj_run_hint(r, "f32, f64, i32, u8, bool, ...");
-    }
+    if (c->args[i].kind != KJ_R_DTYPE)
+        return wrong(r, c, i, "a type",
+                     gives_extents(c, &r->signatures[c->id])
+                         ? "a shape of several axes is a tuple: (3, 4)"
+                     : c->args[i].kind == KJ_R_INT ? NULL
+                                                   : "f32, f64, i32, u8, bool, ...");
     *out = c->args[i].dtype;
     return true;
 }
@@ -79,7 +92,7 @@ bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i, kjit_stream **out)
     if (!c->given[i])
         return true;
     if (c->args[i].kind != KJ_R_STREAM)
-        return wrong(r, c, i, "a stream");
+        return wrong(r, c, i, "a stream", NULL);
     *out = c->args[i].u.object->u.stream;
     r->queued = true;
     return true;

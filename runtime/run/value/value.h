@@ -104,6 +104,7 @@ typedef struct kj_lazy {
     kj_rvalue args[KJ_LAZY_OPERANDS];
     kj_dtype types[KJ_LAZY_OPERANDS]; /* of each argument, as the operation takes it */
     int leaves, depth;                /* of the tree */
+    bool untyped;                     /* a choice of numbers: `type` is what they are alone */
     bool settled;                     /* it was computed: a KJ_X_CAST of the array it came to */
 } kj_lazy;
 
