@@ -421,17 +421,10 @@ static bool tuple_of(kj_run *r, kj_span at, int n, const int64_t *numbers, int64
     return true;
 }
 
-/* Vectors as numbers, which have one axis more. */
 static bool transposed(kj_run *r, kj_span at, kj_rvalue base, kj_rvalue *out)
 {
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
-    kj_rvalue numbers = base;
-    kjit_array *view = NULL;
-    if (kj_run_is_record(base))
-        kj_run_keep(base);
-    else if (!kj_run_numbers(r, at, base, &numbers))
-        return false;
-    kjit_array *a = numbers.u.object->u.array;
+    kjit_array *a = base.u.object->u.array, *view = NULL;
     for (int i = 0; i < a->ndim; i++) {
         shape[i] = a->shape[a->ndim - 1 - i];
         strides[i] = a->strides[a->ndim - 1 - i];
@@ -440,7 +433,6 @@ static bool transposed(kj_run *r, kj_span at, kj_rvalue base, kj_rvalue *out)
               kj_run_array(r, at, view, out);
     if (ok)
         out->u.object->fixed = base.u.object->fixed;
-    kj_run_drop(&numbers);
     return ok;
 }
 
