@@ -53,6 +53,8 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         return EXIT_FAILED;
     catch_interrupts();
     kjit_status status = kjit_run(mod, &run);
+    if (status == KJIT_OK)
+        status = kjit_synchronize(ctx); /* a failed deallocation */
     bool written = !traced || end_trace(ctx, traced, o->arguments[0]);
     bool unread =
         status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */

@@ -21,29 +21,39 @@ static void on_interrupt(int number)
     sem_post(&pressed);
 }
 
-static void *end_process(void *unused)
+static void end_now(int unused)
 {
     static const char text[] = "kjit: interrupted\n";
+    (void)unused;
+    _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? EXIT_PIPE : EXIT_INTERRUPTED);
+}
+
+static void *end_process(void *unused)
+{
     (void)unused;
     while (sem_wait(&pressed) != 0) {
     }
     sleep(PATIENCE);
-    if (ftrylockfile(stdout) ==
-        0) /* else the run itself is writing, to a reader that does not read */
+    alarm(PATIENCE); /* for where what was printed goes to a reader that does not read */
+    if (ftrylockfile(stdout) == 0)
         fflush(stdout);
-    _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? EXIT_PIPE : EXIT_INTERRUPTED);
+    end_now(0);
+    return NULL;
 }
 
 void catch_interrupts(void)
 {
     pthread_t thread;
     struct sigaction old, once = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction late = {.sa_handler = end_now};
     sigemptyset(&once.sa_mask);
+    sigemptyset(&late.sa_mask);
     if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
         return; /* a background job ignores it already */
     if (sem_init(&pressed, 0, 0) != 0 || pthread_create(&thread, NULL, end_process, NULL) != 0)
         return; /* Ctrl-C ends the process at once */
     pthread_detach(thread);
+    sigaction(SIGALRM, &late, NULL);
     sigaction(SIGINT, &once, NULL);
 }
 

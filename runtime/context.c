@@ -31,6 +31,7 @@ static void end(kjit_context *ctx)
 {
     kj_threads_end(ctx);
     kj_allocator_end(ctx);
+    kj_untold_free(ctx);
     ctx->ops->close(ctx->dev);
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);

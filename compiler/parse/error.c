@@ -310,7 +310,10 @@ static void at_operator(const mistake *x)
     kj_message *m;
     if (wants(x, "{")) {
         m = expected(x, "'{'");
-        hint(x, m, is(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
+        if (is(x, "end of line"))
+            hint(x, m, BRACE_PLACE);
+        else if (is(x, "name"))
+            hint(x, m, "a block stands in braces: { ... }");
     } else if (wants(x, ")") || wants(x, "]")) {
         const char *closer = wants(x, ")") ? "')'" : "']'";
         m = expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);

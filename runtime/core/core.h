@@ -125,6 +125,8 @@ typedef struct kj_pendings {
     uint64_t failed;
 } kj_pendings;
 
+typedef struct kj_untold kj_untold; /* stream/stream.c */
+
 struct kjit_context {
     kj_handle handle;
     const kj_device_ops *ops;
@@ -144,10 +146,8 @@ struct kjit_context {
     kjit_stream *streams;
     int streams_made;
     _Atomic uint64_t failures; /* of streams, so far */
-    struct {
-        kjit_status status; /* the first that nobody was told of, of streams that were freed */
-        kj_failure why;
-    } left; /* under the lock */
+    kj_untold *untold;         /* failures of streams that were freed; under the lock */
+    uint64_t runs;             /* run blocks so far; under run_lock */
     kj_legacy legacy;
     kj_tracer tracer;
     char *cache_path;       /* of compiled code, or NULL */

@@ -66,8 +66,8 @@ static bool run_to_end(kj_run *r)
     const kj_item *block = r->program->run;
     if (!kj_run_check_options(r) || !kj_run_statements(r, block->body))
         return false;
-    return kj_run_check(r, kj_synchronize_run(r->ctx), block->end) && kj_run_save_all(r) &&
-           kj_run_digest(r);
+    return kj_run_check(r, kj_synchronize_run(r->ctx, r->number), block->end) &&
+           kj_run_save_all(r) && kj_run_digest(r);
 }
 
 /* Its arithmetic is the language's, whatever the program has set. */
@@ -169,6 +169,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         return kj_no_memory(mod->ctx);
     }
     pthread_mutex_lock(&r->ctx->run_lock);
+    r->number = ++r->ctx->runs;
     kj_printer ours = {r->options->write, r->options->user, .of_run = true};
     kj_printer before = kj_print_exchange(r->ctx, ours);
     kj_run_time_begin(r);
@@ -176,7 +177,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     run_with_stack(r);
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
-    kj_streams_of_run_end(r->ctx);
+    kj_run_ended(r->ctx, r->number);
     pthread_mutex_unlock(&r->ctx->run_lock);
     if (r->status != KJIT_OK)
         status = give_failure(r);

@@ -151,7 +151,7 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
 
 bool kj_run_settle(kj_run *r, kj_span at)
 {
-    if (r->queued && !kj_run_check(r, kj_synchronize_run(r->ctx), at))
+    if (r->queued && !kj_run_check(r, kj_synchronize_run(r->ctx, r->number), at))
         return false;
     r->queued = false;
     return true;

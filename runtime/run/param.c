@@ -130,7 +130,8 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
     if (*text == '@')
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
                            kind);
-    if (wanted == KJ_R_INT && text[strspn(text, "+-")] && !text[strspn(text, "+-0123456789_")])
+    const char *digits = text + (*text == '-');
+    if (wanted == KJ_R_INT && *digits && !digits[strspn(digits, "0123456789")])
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
     kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);

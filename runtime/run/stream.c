@@ -10,7 +10,7 @@ static bool take_stream(kj_run *r, const kj_rcall *c, kjit_status made, kjit_str
 {
     if (!kj_run_check(r, made, c->span))
         return false;
-    kj_stream_of_run(s);
+    kj_stream_of_run(s, r->number);
     return kj_run_stream(r, c->span, s, out);
 }
 
@@ -43,7 +43,7 @@ bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
 bool kj_run_synchronize(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     *out = kj_run_none();
-    return kj_run_check(r, kj_synchronize_run(r->ctx), c->span);
+    return kj_run_check(r, kj_synchronize_run(r->ctx, r->number), c->span);
 }
 
 bool kj_run_device(kj_run *r, kj_rcall *c, kj_rvalue *out)

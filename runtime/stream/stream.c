@@ -1,5 +1,4 @@
 /* Streams: queues of the device, with the failures of their work kept until someone asks. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,21 +46,55 @@ static kjit_status take_failure(kjit_stream *s, char **text)
     return status;
 }
 
-/* The stream whose failure came before the others', or NULL; of a run block's streams, or of all
- * others. Under the context's lock. */
-static kjit_stream *first_failed(kjit_context *ctx, bool of_run)
+/* A failure of a stream that was freed before someone was told. */
+struct kj_untold {
+    kj_untold *next;
+    kjit_status status;
+    uint64_t failure, run;
+    char *text;
+};
+
+/* Where the first failure is that nobody was told, of a run's streams or (0) of no run's. */
+typedef struct untold {
+    uint64_t least;
+    kjit_stream *stream; /* one of the two, or neither */
+    kj_untold **left;
+} untold;
+
+/* Under the context's lock. */
+static untold first_untold(kjit_context *ctx, uint64_t run)
 {
-    kjit_stream *first = NULL;
-    uint64_t least = UINT64_MAX;
+    untold first = {.least = UINT64_MAX};
     for (kjit_stream *s = ctx->streams; s; s = s->next) {
         pthread_mutex_lock(&s->lock);
-        if (s->status != KJIT_OK && s->of_run == of_run && s->failure < least) {
-            least = s->failure;
-            first = s;
-        }
+        if (s->status != KJIT_OK && s->run == run && s->failure < first.least)
+            first = (untold){s->failure, s, NULL};
         pthread_mutex_unlock(&s->lock);
     }
+    for (kj_untold **at = &ctx->untold; *at; at = &(*at)->next) {
+        if ((*at)->run == run && (*at)->failure < first.least)
+            first = (untold){(*at)->failure, NULL, at};
+    }
     return first;
+}
+
+static kjit_status take_left(kj_untold **at, char **text)
+{
+    kj_untold *u = *at;
+    kjit_status status = u->status;
+    *text = u->text;
+    *at = u->next;
+    free(u);
+    return status;
+}
+
+void kj_untold_free(kjit_context *ctx)
+{
+    char *text;
+    while (ctx->untold) {
+        take_left(&ctx->untold, &text);
+        free(text);
+    }
 }
 
 kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text)
@@ -103,19 +136,18 @@ static void abandon(kjit_stream *s)
         atomic_load(&s->recorder)->abandon(s);
 }
 
-/* What nobody was told of it is for kjit_synchronize to tell; the first failure, if there are more. */
+/* What nobody was told of it outlives it. */
 static void leave_failure(kjit_stream *s)
 {
     kjit_context *ctx = s->ctx;
-    kj_failure why;
-    if (s->status == KJIT_OK)
+    kj_untold *u = s->status != KJIT_OK && s->run != KJ_RUN_ENDED ? malloc(sizeof *u) : NULL;
+    if (!u)
         return;
-    snprintf(why.text, sizeof why.text, "%s", s->text ? s->text : kjit_status_message(s->status));
+    *u = (kj_untold){.status = s->status, .failure = s->failure, .run = s->run, .text = s->text};
+    s->text = NULL;
     pthread_mutex_lock(&ctx->lock);
-    if (ctx->left.status == KJIT_OK) {
-        ctx->left.status = s->status;
-        ctx->left.why = why;
-    }
+    u->next = ctx->untold;
+    ctx->untold = u;
     pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -125,8 +157,7 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
     kjit_context *ctx = s->ctx;
     abandon(s);
     kjit_status status = ctx->ops->queue_free(s->queue, why);
-    if (!s->of_run)
-        leave_failure(s);
+    leave_failure(s);
     if (s->mark) {
         kjit_status end = ctx->ops->marks->free(s->mark, status == KJIT_OK ? why : &other);
         if (status == KJIT_OK)
@@ -302,31 +333,22 @@ kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream)
     return KJIT_OK;
 }
 
-/* Waits for all work; the first failure that nobody was told of the run block's streams, or of all
- * others. *text is malloc'd or NULL. */
-static kjit_status wait_for_all(kjit_context *ctx, bool of_run, char **text)
+/* Waits for all work; the first failure that nobody was told of the run's streams, or (0) of no run's.
+ * *text is malloc'd or NULL. */
+static kjit_status wait_for_all(kjit_context *ctx, uint64_t run, char **text)
 {
     kjit_status status = KJIT_OK;
     *text = NULL;
     ctx->ops->wait(ctx->dev, NULL);
     kj_waited(ctx);
     pthread_mutex_lock(&ctx->lock);
-    kjit_stream *first = first_failed(ctx, of_run);
-    if (first)
-        status = take_failure(first, text);
+    untold first = first_untold(ctx, run);
+    if (first.stream)
+        status = take_failure(first.stream, text);
+    else if (first.left)
+        status = take_left(first.left, text);
     pthread_mutex_unlock(&ctx->lock);
     return status;
-}
-
-/* That of streams that were freed meanwhile. */
-static kjit_status tell_left(kjit_context *ctx)
-{
-    pthread_mutex_lock(&ctx->lock);
-    kjit_status status = ctx->left.status;
-    kj_failure why = ctx->left.why;
-    ctx->left.status = KJIT_OK;
-    pthread_mutex_unlock(&ctx->lock);
-    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
 }
 
 kjit_status kjit_synchronize(kjit_context *ctx)
@@ -335,39 +357,50 @@ kjit_status kjit_synchronize(kjit_context *ctx)
     kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
-    status = wait_for_all(ctx, false, &text);
-    if (status != KJIT_OK)
-        return kj_stream_report(ctx, status, text);
-    status = tell_left(ctx);
-    if (status == KJIT_OK)
+    status = wait_for_all(ctx, 0, &text);
+    if (status == KJIT_OK) {
         status = kj_pending_failure(ctx);
-    return status == KJIT_OK ? kj_stream_report(ctx, status, NULL) : status;
-}
-
-kjit_status kj_synchronize_run(kjit_context *ctx)
-{
-    char *text;
-    kjit_status status = wait_for_all(ctx, true, &text);
+        if (status != KJIT_OK)
+            return status;
+    }
     return kj_stream_report(ctx, status, text);
 }
 
-void kj_streams_of_run_end(kjit_context *ctx)
+kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run)
 {
-    pthread_mutex_lock(&ctx->lock);
-    for (kjit_stream *s = ctx->streams; s; s = s->next) {
-        pthread_mutex_lock(&s->lock);
-        if (kj_stream_is_default(s))
-            s->of_run = false;
-        pthread_mutex_unlock(&s->lock);
-    }
-    pthread_mutex_unlock(&ctx->lock);
+    char *text;
+    kjit_status status = wait_for_all(ctx, run, &text);
+    return kj_stream_report(ctx, status, text);
 }
 
-void kj_stream_of_run(kjit_stream *s)
+static void set_run(kjit_stream *s, uint64_t run)
 {
     pthread_mutex_lock(&s->lock);
-    s->of_run = true;
+    s->run = run;
     pthread_mutex_unlock(&s->lock);
+}
+
+void kj_stream_of_run(kjit_stream *s, uint64_t run)
+{
+    set_run(s, run);
+}
+
+void kj_run_ended(kjit_context *ctx, uint64_t run)
+{
+    char *text;
+    pthread_mutex_lock(&ctx->lock);
+    for (kjit_stream *s = ctx->streams; s; s = s->next)
+        if (s->run == run)
+            set_run(s, kj_stream_is_default(s) ? 0 : KJ_RUN_ENDED);
+    for (kj_untold **at = &ctx->untold; *at;) {
+        if ((*at)->run != run) {
+            at = &(*at)->next;
+            continue;
+        }
+        take_left(at, &text);
+        free(text);
+    }
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 kjit_status kj_graph_refuse(const kjit_stream *stream)

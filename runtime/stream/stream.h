@@ -38,7 +38,7 @@ struct kjit_stream {
     kjit_status status; /* the first failure of its work, until someone synchronises */
     uint64_t failure;   /* its number among those of the context's streams */
     char *text;
-    bool of_run; /* a run block uses it, which is told of its failures; under its lock */
+    uint64_t run; /* the run block that uses it and is told of its failures, or 0; under its lock */
     _Atomic(kjit_graph *) recording;       /* what it records, under its lock; or NULL */
     _Atomic(const kj_recorder *) recorder; /* who does that; NULL: it never did */
     kj_returning *returning;   /* reports of its launches, on their way back from the device */
@@ -97,11 +97,13 @@ void kj_stream_issued(kjit_stream *stream); /* there is work in it, which nothin
 /* A failure while other code captures the stream into a graph of its own. */
 kjit_status kj_stream_usable(kjit_stream *stream);
 void kj_default_streams_free(kjit_context *ctx);
-/* A run block uses the stream, until it ends. It waits for all work, but is told of failures of its
- * streams only, and nobody else is told of those. */
-void kj_stream_of_run(kjit_stream *stream);
-kjit_status kj_synchronize_run(kjit_context *ctx);
-void kj_streams_of_run_end(kjit_context *ctx);
+/* A run block (by number, from 1) uses the stream until the run ends: it is told of the failures of its
+ * streams, also of those that were freed, and nobody else is. */
+#define KJ_RUN_ENDED UINT64_MAX
+void kj_stream_of_run(kjit_stream *stream, uint64_t run);
+kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run);
+void kj_run_ended(kjit_context *ctx, uint64_t run); /* default streams are everybody's again */
+void kj_untold_free(kjit_context *ctx);
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */

@@ -221,6 +221,11 @@ static void failures_are_told_to_their_owner(void **state)
         module("run { let s = stream()\n let a = ones(3)\n synchronize()\n print(a) }");
     kjit_module *own = module("kernel bad(x: i64[]) { assert(x[0] > 0) }\n"
                               "run { bad[1, 1, stream()](zeros(1, i64)) }");
+    kjit_module *breaks_off = module("kernel bad(x: i64[]) { assert(x[0] > 0) }\n"
+                                     "run { bad[1, 1, stream()](zeros(1, i64))\n assert(false) }");
+    kjit_module *drops = module("kernel k(x: i64[]) { assert(x[0] > 0) }\n"
+                                "run { k[1, 1, stream()](zeros(1, i64))\n"
+                                " for i in range(40) { k[1, 1, stream()](ones(1, i64)) } }");
     kjit_stream *s;
     kjit_array *a;
     int64_t n = 1;
@@ -233,12 +238,19 @@ static void failures_are_told_to_their_owner(void **state)
     assert_int_equal(kjit_run(own, NULL), KJIT_FAULT); /* the block's own, not the one before it */
     assert_non_null(strstr(kjit_last_error(ctx), "note: found here"));
     assert_int_equal(kjit_stream_synchronize(s), KJIT_FAULT);
+    /* What one run leaves behind is nobody's, another run's least of all. */
+    assert_int_equal(kjit_run(breaks_off, NULL), KJIT_ASSERT);
+    OK(kjit_run(good, NULL));
+    /* Streams that were freed long ago count. */
+    assert_int_equal(kjit_run(drops, NULL), KJIT_FAULT);
     OK(kjit_synchronize(ctx));
     kjit_stream_free(s);
     kjit_array_free(a);
     kjit_module_free(bad);
     kjit_module_free(good);
     kjit_module_free(own);
+    kjit_module_free(breaks_off);
+    kjit_module_free(drops);
 }
 
 int main(void)

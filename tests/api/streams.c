@@ -367,23 +367,32 @@ static void test_first_failure(void **state)
     kjit_module_free(failing);
 }
 
-/* A stream's failure outlives it, until someone is told. */
-static void test_failure_of_a_freed_stream(void **state)
+/* Streams' failures outlive them, until someone is told of each, in their order, and in full. */
+static void test_failures_of_freed_streams(void **state)
 {
     (void)state;
-    kjit_module *bad = module("kernel bad(x: i32[]) { assert(x[0] > 0) }");
+    enum { N = 3 };
+    kjit_module *bad = module("kernel bad(x: i32[], n: i32) { assert(x[0] > n, \"told whole\") }");
     kjit_array *a = zeros(1, KJIT_HOST);
-    kjit_arg arg = kjit_arg_array(a);
     for (int ended = 0; ended < 2; ended++) { /* given back meanwhile, or not */
-        kjit_stream *s;
-        OK(kjit_stream_create(ctx, &s));
-        OK(kjit_launch(bad, "bad", &(kjit_config){.grid = {1}, .block = {1}, .stream = s}, &arg,
-                       1));
-        kjit_stream_free(s);
+        char wanted[8];
+        for (int i = 0; i < N; i++) {
+            kjit_stream *s;
+            kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(40 + i)};
+            OK(kjit_stream_create(ctx, &s));
+            OK(kjit_launch(bad, "bad", &(kjit_config){.grid = {1}, .block = {1}, .stream = s}, args,
+                           2));
+            for (int done = 0; !done; usleep(100))
+                OK(kjit_stream_query(s, &done));
+            kjit_stream_free(s);
+        }
         if (ended)
             OK(kjit_deallocate_pending(ctx));
-        assert_int_equal(kjit_synchronize(ctx), KJIT_FAULT);
-        assert_non_null(strstr(kjit_last_error(ctx), "assertion failed"));
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(kjit_synchronize(ctx), KJIT_FAULT);
+            snprintf(wanted, sizeof wanted, "n is %d", 40 + i);
+            assert_non_null(strstr(kjit_last_error(ctx), wanted));
+        }
         OK(kjit_synchronize(ctx));
     }
     kjit_array_free(a);
@@ -412,7 +421,7 @@ int main(void)
         cmocka_unit_test(test_many_streams),
         cmocka_unit_test(test_recorded_again),
         cmocka_unit_test(test_first_failure),
-        cmocka_unit_test(test_failure_of_a_freed_stream),
+        cmocka_unit_test(test_failures_of_freed_streams),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_after_what_is_queued),
         cmocka_unit_test(test_freed_while_queued),

@@ -42,10 +42,11 @@ static bool check_shape_form(kj_sema *s, const kj_expr *call, const char *name)
     if (first && !first->keyword && first->kind == KJ_E_LIST) {
         m = kj_sema_error(s, first->span, KJ_RULE_ARGUMENT_COUNT,
                           "a shape is an integer or a tuple, not a list");
-        kj_hint(s->diag, m, "write %s((16, 16), f32)", name);
+        kj_hint(s->diag, m, "a tuple stands in parentheses: (16, 16)");
         return false;
     }
-    if (!second || first->keyword || second->keyword || second->kind != KJ_E_INT)
+    if (!second || first->kind != KJ_E_INT || first->keyword || second->keyword ||
+        second->kind != KJ_E_INT)
         return true;
     m = kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "a shape of several axes is a tuple");
     kj_hint(s->diag, m, "write %s((%s, %s), f32)", name, kj_source_text(s, first->span, "n"),

@@ -4,6 +4,7 @@
 #include "run/lazy/lazy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Arguments ---- */
@@ -65,6 +66,19 @@ static bool extreme_of_many(kj_run *r, kj_span at, kj_builtin id, const kj_rvalu
             return false;
     }
     return true;
+}
+
+/* The same of operands that may be vectors. */
+static bool extreme_of_all(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                           kj_rvalue *out)
+{
+    kj_rvalue *own = calloc((size_t)n, sizeof *own);
+    if (!own)
+        return kj_run_no_memory(r, at);
+    bool ok = kj_lazy_take(r, at, args, n, own) &&
+              kj_lazy_taken(own, n, extreme_of_many(r, at, id, own, n, out));
+    free(own);
+    return ok;
 }
 
 /* A function of complex numbers, or that makes them. */
@@ -143,12 +157,15 @@ bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
         if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]) && !kj_run_is_complex(v[i]))
             return kj_lazy_wrong_kind(r, spans[i], what, "arrays and numbers", v[i]);
     }
-    if (!kj_lazy_unify(r, at, what, v + 1, 2, &type))
+    bool untyped = kj_lazy_stays_untyped(v + 1);
+    if (untyped)
+        type = kj_lazy_types_alone(v + 1, 2);
+    else if (!kj_lazy_unify(r, at, what, v + 1, 2, &type))
         return false;
-    kj_lazy e = kj_lazy_node(form, type, v, 3, type);
+    kj_lazy e = kj_lazy_node(untyped ? KJ_X_WHERE : form, type, v, 3, type);
     e.builtin = KJ_BI_SELP;
     e.types[0] = KJ_BOOL;
-    e.untyped = kj_lazy_is_untyped(v[1]) && kj_lazy_is_untyped(v[2]);
+    e.untyped = untyped;
     return kj_lazy_make(r, at, &e, out);
 }
 
@@ -180,23 +197,9 @@ static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *arg, kj_
     return true;
 }
 
-/* Is the function exact, so that what it is of numbers has no type either? */
-static bool keeps_untyped(kj_builtin id, const kj_rvalue *args, int n)
-{
-    kj_value ones[KJ_LAZY_OPERANDS], folded;
-    bool real = *kj_builtin_letters(id) == 'f';
-    for (int i = 0; i < n; i++)
-        real |= !kj_is_int(kj_lazy_type_alone(args[i]));
-    for (int i = 0; i < n; i++)
-        ones[i] = real ? kj_float(KJ_F64, 1) : kj_int(KJ_I64, 1);
-    return strcmp(kj_builtins[id].group, "bits") != 0 && id != KJ_BI_NEXTAFTER &&
-           kj_builtin_results(id) == 1 && kj_builtin_letters(id)[0] != 'b' &&
-           kj_fold_builtin(id, 0, ones, n, &folded) && folded.type != KJ_BOOL;
-}
-
 static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
-    if (kj_lazy_are_untyped(args, n) && keeps_untyped(id, args, n))
+    if (kj_lazy_keeps_untyped(id, args, n))
         return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.builtin = id}, args, n, out);
     if (id == KJ_BI_SELP)
         return kj_lazy_choice(r, at, KJ_X_CALL, "'selp'", (kj_span[]){at, at, at}, args, out);
@@ -233,7 +236,7 @@ bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, i
     int wanted = kj_builtin_arity(id);
     kj_rvalue own[KJ_LAZY_OPERANDS];
     if ((id == KJ_BI_MIN || id == KJ_BI_MAX) && n > wanted)
-        return extreme_of_many(r, at, id, args, n, out);
+        return extreme_of_all(r, at, id, args, n, out);
     if (n != wanted)
         return kj_run_fail(r, KJIT_TYPE, at, "%s takes %d argument%s, not %d", kj_builtins[id].name,
                            wanted, wanted == 1 ? "" : "s", n);

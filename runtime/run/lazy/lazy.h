@@ -30,6 +30,12 @@ bool kj_lazy_common(kj_run *r, kj_span at, const char *what, const kj_rvalue *v,
 bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
                    kj_dtype *type);
 bool kj_lazy_numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n);
+/* The type that a number or a choice of numbers has alone; fails where that does not hold them. Other
+ * values have one. */
+kj_dtype kj_lazy_type_alone(kj_rvalue untyped);
+kj_dtype kj_lazy_types_alone(const kj_rvalue *untyped, int n);
+bool kj_lazy_alone(kj_run *r, kj_span at, kj_rvalue v);
+bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped); /* all its numbers, as they are */
 bool kj_lazy_is_bool(kj_rvalue v);
 bool kj_lazy_is_complex(kj_rvalue v);
 /* "an array of f32", "a list", for messages; and such a message. */
@@ -47,23 +53,27 @@ bool kj_lazy_complex(kj_run *r, kj_span at, kj_dtype to, const kj_rvalue parts[2
 
 /* ---- untyped.c: choices of numbers, which have no type until they meet one ---- */
 
-/* A number, or a choice of numbers; the type that it has alone. */
+/* A number, or a choice of numbers. */
 bool kj_lazy_is_untyped(kj_rvalue v);
-kj_dtype kj_lazy_type_alone(kj_rvalue untyped);
-bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped); /* all its numbers, as they are */
-/* Are all, and one a choice that can still be computed with? */
+/* Is a choice between the two one of numbers, and not of too many? */
+bool kj_lazy_stays_untyped(const kj_rvalue arms[2]);
+/* Are all, and one a choice, and what is computed of them not of too many? Of a function: and what it
+ * is of numbers has no type either. */
 bool kj_lazy_are_untyped(const kj_rvalue *v, int n);
+bool kj_lazy_keeps_untyped(kj_builtin id, const kj_rvalue *v, int n);
 /* Asks of every number, until one says no. */
 typedef bool kj_lazy_number_fn(void *ctx, kj_rvalue number);
 bool kj_lazy_each_number(kj_rvalue untyped, kj_lazy_number_fn *visit, void *ctx);
+/* Of such operands: the choice of what it is of each number. */
 typedef struct kj_lazy_fn {
     bool is_op;
     kj_op op;
     kj_builtin builtin;
 } kj_lazy_fn;
-/* Of untyped operands: what it is of each number. */
 bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
                         kj_rvalue *out);
+/* A choice in the type that it met. */
+bool kj_lazy_retyped(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type, kj_rvalue *out);
 
 /* ---- call.c: calls of functions ---- */
 

@@ -84,6 +84,8 @@ static bool compute(kj_run *r, kj_span at, kj_span named, kj_rvalue v, kj_rvalue
 {
     const kj_lazy *e = v.u.object->u.lazy;
     kjit_array *made = NULL;
+    if (!kj_lazy_alone(r, at, v))
+        return false;
     if (!kj_run_check(r,
                       kjit_array_create(r->ctx, (kjit_dtype)e->type, e->ndim, e->shape,
                                         in_fortran_order(v) ? 'F' : 'C', kj_lazy_memory(v), &made),
@@ -107,6 +109,18 @@ static bool finish(kj_run *r, kj_span at, kj_span named, kj_rvalue *v)
     return true;
 }
 
+static bool settle_condition(kj_run *r, kj_span at, kj_rvalue *condition)
+{
+    kj_rvalue own;
+    if (!kj_is_array(*condition))
+        return true;
+    if (!kj_lazy_cast(r, at, KJ_BOOL, *condition, &own))
+        return false;
+    kj_run_drop(condition);
+    *condition = own;
+    return finish(r, at, at, condition);
+}
+
 /* The whole before its parts, which go with it: the newest first. */
 bool kj_lazy_settle(kj_run *r, kj_span at)
 {
@@ -115,6 +129,12 @@ bool kj_lazy_settle(kj_run *r, kj_span at)
             continue;
         kj_lazy *e = o->u.lazy;
         kj_rvalue result;
+        if (e->untyped) { /* what it chooses from never changes */
+            if (!settle_condition(r, at, &e->args[0]))
+                return false;
+            e->settled = true;
+            continue;
+        }
         if (!compute(r, at, at, (kj_rvalue){.kind = KJ_R_LAZY, .u.object = o}, &result))
             return false;
         for (int i = 0; i < e->n; i++)
@@ -175,7 +195,7 @@ bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v)
 {
     if (v->kind != KJ_R_LAZY || !replaces(*v, old))
         return kj_lazy_finish(r, at, v);
-    if (!map(r, at, at, old.u.object->u.array, *v))
+    if (!kj_lazy_alone(r, at, *v) || !map(r, at, at, old.u.object->u.array, *v))
         return false;
     kj_run_drop(v);
     kj_run_keep(old);

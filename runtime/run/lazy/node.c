@@ -182,11 +182,17 @@ static kj_dtype type_of_literals(const literals *l)
     return l->complex ? KJ_C64 : l->real ? KJ_F32 : l->whole;
 }
 
-kj_dtype kj_lazy_type_alone(kj_rvalue untyped)
+kj_dtype kj_lazy_types_alone(const kj_rvalue *untyped, int n)
 {
     literals l = {KJ_I32, false, false};
-    kj_lazy_each_number(untyped, note_number, &l);
+    for (int i = 0; i < n; i++)
+        kj_lazy_each_number(untyped[i], note_number, &l);
     return type_of_literals(&l);
+}
+
+kj_dtype kj_lazy_type_alone(kj_rvalue untyped)
+{
+    return kj_lazy_types_alone(&untyped, 1);
 }
 
 typedef struct fit {
@@ -199,6 +205,15 @@ static bool note_misfit(void *ctx, kj_rvalue v)
     fit *f = ctx;
     f->bad = v;
     return holds(f->type, v);
+}
+
+bool kj_lazy_alone(kj_run *r, kj_span at, kj_rvalue v)
+{
+    fit f = {kj_is_array(v) ? kj_lazy_type(v) : KJ_VOID, v};
+    if (v.kind != KJ_R_LAZY || !v.u.object->u.lazy->untyped ||
+        kj_lazy_each_number(v, note_misfit, &f))
+        return true;
+    return misfit(r, at, f.bad, f.type);
 }
 
 bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped)
@@ -262,7 +277,21 @@ static int depth_of(kj_rvalue v)
     return v.kind == KJ_R_LAZY ? v.u.object->u.lazy->depth : 0;
 }
 
-/* The node as a value. Operands too large to be part of one kernel are computed first. */
+/* An operand as an array; a choice of numbers in the type that the operation takes. */
+static bool compute_operand(kj_run *r, kj_span at, kj_rvalue *v, kj_dtype as)
+{
+    kj_rvalue typed;
+    if (v->kind != KJ_R_LAZY || !v->u.object->u.lazy->untyped || as == KJ_VOID)
+        return kj_lazy_finish(r, at, v);
+    if (!kj_lazy_retyped(r, at, *v, as, &typed))
+        return false;
+    kj_run_drop(v);
+    *v = typed;
+    return kj_lazy_finish(r, at, v);
+}
+
+/* The node as a value. Operands too large to be part of one kernel are computed first, but for the
+ * numbers of a choice, which would have a type then. */
 bool kj_lazy_make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
 {
     if (!broadcast(r, at, e))
@@ -274,9 +303,10 @@ bool kj_lazy_make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
     for (int i = 0; i < e->n; i++) {
         kj_run_keep(e->args[i]);
         bool large = leaves > KJ_LAZY_LEAVES && leaves_of(e->args[i]) > 1;
-        if (ok && (large || depth_of(e->args[i]) >= KJ_LAZY_DEPTH)) {
+        bool number = i > 0 && e->form == KJ_X_WHERE && kj_lazy_is_untyped(e->args[i]);
+        if (ok && !number && (large || depth_of(e->args[i]) >= KJ_LAZY_DEPTH)) {
             leaves -= leaves_of(e->args[i]) - 1;
-            ok = kj_lazy_finish(r, at, &e->args[i]);
+            ok = compute_operand(r, at, &e->args[i], e->types[i]);
         }
         if (depth_of(e->args[i]) >= e->depth)
             e->depth = depth_of(e->args[i]) + 1;
@@ -328,11 +358,17 @@ static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
     return kj_lazy_make(r, at, &e, out);
 }
 
+static bool is_real(kj_rvalue v)
+{
+    kj_dtype own = own_type(v);
+    return kj_is_float(own == KJ_VOID && !kj_run_is_complex(v) ? kj_lazy_type_alone(v) : own);
+}
+
 static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rvalue *v,
                   kj_rvalue *out)
 {
     for (int i = 0; i < 2; i++) {
-        if (v[i].kind == KJ_R_FLOAT || kj_is_float(own_type(v[i])))
+        if (is_real(v[i]))
             return kj_lazy_wrong_kind(r, at, what, "integers", v[i]);
     }
     kj_dtype type = own_type(v[own_type(v[0]) == KJ_VOID ? 1 : 0]);
@@ -346,21 +382,14 @@ static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rv
     return kj_lazy_make(r, at, &e, out);
 }
 
-/* A comparison of numbers only is exact. */
-static kj_dtype widest(const kj_rvalue *v)
-{
-    kj_dtype a = kj_lazy_type_alone(v[0]), b = kj_lazy_type_alone(v[1]);
-    if (!kj_is_int(a) || !kj_is_int(b))
-        return KJ_F64;
-    return a == KJ_U64 || b == KJ_U64 ? KJ_U64 : KJ_I64;
-}
-
 static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalue *out)
 {
     kj_op_class class = kj_ops[op].class;
-    bool untyped = kj_lazy_are_untyped(v, 2);
-    if (untyped && class != KJ_OPS_COMPARE)
+    if (kj_lazy_are_untyped(v, 2)) {
+        if (op == KJ_OP_DIV && !is_real(v[0]) && !is_real(v[1]))
+            return no_division(r, at);
         return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.is_op = true, .op = op}, v, 2, out);
+    }
     bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
     kj_dtype type = KJ_BOOL;
     char what[8];
@@ -377,11 +406,8 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
             return power(r, at, v, out);
         if (!kj_lazy_unify(r, at, what, v, 2, &type))
             return false;
-        if (untyped)
-            type = widest(v);
         if (class == KJ_OPS_BITS && kj_is_float(type))
-            return kj_lazy_wrong_kind(r, at, what, "integers and bools",
-                                      v[kj_is_float(own_type(v[1]))]);
+            return kj_lazy_wrong_kind(r, at, what, "integers and bools", v[is_real(v[1])]);
         if (op == KJ_OP_DIV && !kj_is_float(type) && !complex)
             return no_division(r, at);
     }

@@ -197,7 +197,8 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
     const int64_t *shape;
     int ndim = kj_lazy_shape(v, &shape);
     if (!reduced_axes(r, c, first, ndim, reduced) ||
-        (c->given[first + 1] && !kj_run_truth(r, c->spans[first + 1], c->args[first + 1], &keep)))
+        (c->given[first + 1] && !kj_run_truth(r, c->spans[first + 1], c->args[first + 1], &keep)) ||
+        !kj_lazy_alone(r, c->span, v))
         return false;
     f.elem = kj_lazy_type(v);
     for (int i = 0; i < ndim; i++)
@@ -283,6 +284,8 @@ static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_rvalue *v, kj_rva
         return one_axis(r, c, arg);
     if (c->given[arg] ? !chosen_axis(r, c->spans[arg], c->args[arg], ndim, chosen)
                       : !flatten(r, c->span, v))
+        return false;
+    if (!kj_lazy_alone(r, c->span, *v))
         return false;
     ndim = kj_lazy_shape(*v, &shape);
     while (axis < ndim - 1 && !chosen[axis])

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_LEAVES = 64 }; /* a choice of more takes its type at once */
+enum { MAX_NUMBERS = 64 }; /* a choice of more takes its type at once */
 
 bool kj_lazy_is_untyped(kj_rvalue v)
 {
@@ -21,19 +21,38 @@ bool kj_lazy_each_number(kj_rvalue v, kj_lazy_number_fn *visit, void *ctx)
            kj_lazy_each_number(e->args[2], visit, ctx);
 }
 
-/* One that is a choice; n: all are numbers, or one is neither. */
+static bool count(void *n, kj_rvalue number)
+{
+    (void)number;
+    ++*(int *)n;
+    return true;
+}
+
+static int count_numbers(kj_rvalue v)
+{
+    int n = 0;
+    kj_lazy_each_number(v, count, &n);
+    return n;
+}
+
+bool kj_lazy_stays_untyped(const kj_rvalue arms[2])
+{
+    return kj_lazy_is_untyped(arms[0]) && kj_lazy_is_untyped(arms[1]) &&
+           count_numbers(arms[0]) + count_numbers(arms[1]) <= MAX_NUMBERS;
+}
+
+/* The first that is a choice; n: all are numbers, one is neither, or there would be too many. */
 static int choice_among(const kj_rvalue *v, int n)
 {
-    int at = n, leaves = 1;
+    int at = n, numbers = 1;
     for (int i = n; i-- > 0;) {
         if (!kj_lazy_is_untyped(v[i]))
             return n;
-        if (v[i].kind == KJ_R_LAZY) {
-            leaves *= v[i].u.object->u.lazy->leaves;
+        numbers *= count_numbers(v[i]);
+        if (v[i].kind == KJ_R_LAZY)
             at = i;
-        }
     }
-    return leaves <= MAX_LEAVES ? at : n;
+    return numbers <= MAX_NUMBERS ? at : n;
 }
 
 bool kj_lazy_are_untyped(const kj_rvalue *v, int n)
@@ -41,13 +60,74 @@ bool kj_lazy_are_untyped(const kj_rvalue *v, int n)
     return choice_among(v, n) < n;
 }
 
-static bool of_numbers(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
-                       kj_rvalue *out)
+/* ---- Of numbers, as kernels have it of literals ---- */
+
+static bool any_real(const kj_rvalue *v, int n)
 {
-    if (!f->is_op)
-        return kj_run_math(r, at, f->builtin, v, n, out);
-    return n == 1 ? kj_run_unary_number(r, at, f->op, v[0], out)
-                  : kj_run_binary_numbers(r, at, f->op, v[0], v[1], out);
+    bool real = false;
+    for (int i = 0; i < n; i++)
+        real |= v[i].kind == KJ_R_FLOAT;
+    return real;
+}
+
+static bool fold_op(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, int n, kj_rvalue *out)
+{
+    kj_op_class class = kj_ops[op].class;
+    bool division = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
+    if (n == 1)
+        return kj_run_unary_number(r, at, op, v[0], out);
+    if (any_real(v, 2) && class != KJ_OPS_BITS && class != KJ_OPS_SHIFT) {
+        kj_value x[2];
+        for (int i = 0; i < 2; i++)
+            x[i] = kj_fold_convert(kj_run_to_value(v[i]), KJ_F64);
+        *out = kj_run_from_value(kj_fold_binary(op, x[0], x[1]));
+        return true;
+    }
+    if (division && v[1].u.i == 0) { /* where no element may be divided */
+        *out = kj_run_int(0);
+        return true;
+    }
+    return kj_run_binary_numbers(r, at, op, v[0], v[1], out);
+}
+
+static bool fold_builtin(kj_builtin id, const kj_rvalue *v, int n, kj_rvalue *out)
+{
+    kj_value values[KJ_LAZY_OPERANDS], folded;
+    char letter = *kj_builtin_letters(id);
+    bool real = any_real(v, n) || letter == 'f';
+    bool of_type = strcmp(kj_builtins[id].group, "bits") == 0 || id == KJ_BI_NEXTAFTER;
+    if (of_type || letter == 'b' || (real && letter == 'i') || kj_builtin_results(id) > 1)
+        return false;
+    for (int i = 0; i < n; i++)
+        values[i] = kj_fold_convert(kj_run_to_value(v[i]), real ? KJ_F64 : KJ_I64);
+    if (!kj_fold_builtin(id, 0, values, n, &folded) || folded.type == KJ_BOOL)
+        return false;
+    *out = kj_run_from_value(folded);
+    return true;
+}
+
+bool kj_lazy_keeps_untyped(kj_builtin id, const kj_rvalue *v, int n)
+{
+    kj_rvalue first[KJ_LAZY_OPERANDS], unused;
+    if (!kj_lazy_are_untyped(v, n))
+        return false;
+    for (int i = 0; i < n; i++) {
+        first[i] = v[i];
+        while (first[i].kind == KJ_R_LAZY)
+            first[i] = first[i].u.object->u.lazy->args[1];
+    }
+    return fold_builtin(id, first, n, &unused);
+}
+
+/* ---- Of choices ---- */
+
+/* v[1] where v[0], else v[2]; of numbers, or of the answers to comparisons. */
+static bool choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
+{
+    if (!kj_lazy_is_bool(v[1]))
+        return kj_lazy_choice(r, at, KJ_X_WHERE, "where", (kj_span[]){at, at, at}, v, out);
+    kj_lazy e = kj_lazy_node(KJ_X_WHERE, KJ_BOOL, v, 3, KJ_BOOL);
+    return kj_lazy_make(r, at, &e, out);
 }
 
 bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
@@ -55,8 +135,10 @@ bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rva
 {
     int chosen = choice_among(v, n);
     kj_rvalue args[KJ_LAZY_OPERANDS], made[3];
+    if (chosen == n && !f->is_op)
+        return fold_builtin(f->builtin, v, n, out);
     if (chosen == n)
-        return of_numbers(r, at, f, v, n, out);
+        return fold_op(r, at, f->op, v, n, out);
     const kj_lazy *e = v[chosen].u.object->u.lazy;
     made[0] = e->args[0];
     memcpy(args, v, (size_t)n * sizeof *v);
@@ -66,9 +148,17 @@ bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rva
     args[chosen] = e->args[2];
     bool ok = kj_lazy_of_choices(r, at, f, args, n, &made[2]);
     if (ok) {
-        ok = kj_lazy_choice(r, at, KJ_X_WHERE, "where", (kj_span[]){at, at, at}, made, out);
+        ok = choose(r, at, made, out);
         kj_run_drop(&made[2]);
     }
     kj_run_drop(&made[1]);
     return ok;
+}
+
+bool kj_lazy_retyped(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type, kj_rvalue *out)
+{
+    const kj_lazy *e = v.u.object->u.lazy;
+    kj_lazy typed = kj_lazy_node(KJ_X_WHERE, type, e->args, 3, type);
+    typed.types[0] = KJ_BOOL;
+    return kj_lazy_make(r, at, &typed, out);
 }

@@ -240,7 +240,7 @@ bool kj_run_numbers(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
 bool kj_run_on_host(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue *out)
 {
     if (kj_host_works(kjit_array_memory(a.u.object->u.array))) {
-        if (!kj_run_check(r, kj_synchronize_run(r->ctx), at))
+        if (!kj_run_check(r, kj_synchronize_run(r->ctx, r->number), at))
             return false;
         if (!kj_run_is_record(a))
             return kj_run_numbers(r, at, a, out);

@@ -120,6 +120,7 @@ typedef enum kj_rflow { KJ_FLOW_NEXT, KJ_FLOW_BREAK, KJ_FLOW_CONTINUE, KJ_FLOW_R
 enum { KJ_RUN_MAX_DEPTH = 2000 };
 
 typedef struct kj_run {
+    uint64_t number; /* of the context's runs, from 1 */
     kjit_module *module;
     kjit_context *ctx;
     const kj_program *program;
