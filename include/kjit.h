@@ -153,7 +153,7 @@ KJIT_API const char *kjit_device_absent(const char *kind);
 
 typedef struct kjit_context_options {
     const char *device; /* "auto" (also NULL): the first of kjit_devices; "cpu", "cuda", "cuda:1" */
-    int workers;        /* CPU device: worker threads; 0: one a core available to the process */
+    int workers; /* CPU device: worker threads, 1024 at most; 0: one a core available to the process */
     /* Directory where compiled code is kept for other contexts and processes; NULL:
      * $KJIT_CACHE_DIR, else kjit in $XDG_CACHE_HOME, else ~/.cache/kjit; "" or "off": nowhere. One
      * that cannot be used is as if there were none. */
@@ -527,10 +527,13 @@ KJIT_API void kjit_stream_free(kjit_stream *s);
 KJIT_API void *kjit_stream_handle(const kjit_stream *s);
 /* From 1, in the order in which the context's streams were made: kjit_trace_event has it. */
 KJIT_API int kjit_stream_number(const kjit_stream *s);
+/* Waits for the stream's work. Tells its first failure since someone was told; of those behind it
+ * nobody is. */
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
 
-/* status: the stream's first failure that nobody has been told yet, else KJIT_OK. */
+/* status: the stream's first failure that nobody has been told yet, else KJIT_OK. Who synchronises
+ * is told all the same. */
 typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
 /* Calls fn(s, ..., user) once, after all work put into the stream before, on another thread; later
  * work waits until it returns, and then runs whatever the status was. The function may use neither
@@ -1001,7 +1004,7 @@ typedef struct kjit_run_options {
  * there is no run block, and the sentence has one to add. Other failures are those of its own work:
  * what other threads have queued is waited for where the block waits for all, but told to them (of a
  * default stream that the block uses, to the block). Runs in one context take turns, as each
- * has a `write` of its own: none of the functions above may start another. Where the calling thread
+ * has a `write` of its own: one of the functions above that starts another is told KJIT_INVALID. Where the calling thread
  * has less than 2.5 MiB of stack left, the block and these functions run on another thread, while
  * the caller waits. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);

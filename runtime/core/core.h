@@ -148,6 +148,7 @@ struct kjit_context {
     _Atomic uint64_t failures; /* of streams, so far */
     kj_untold *untold;         /* failures of streams that were freed; under the lock */
     uint64_t runs;             /* run blocks so far; under run_lock */
+    _Atomic pthread_t runner;  /* the thread that a run block is running on, or 0 */
     kj_legacy legacy;
     kj_tracer tracer;
     char *cache_path;       /* of compiled code, or NULL */

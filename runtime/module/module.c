@@ -68,8 +68,13 @@ static bool is_level(const char *cpu)
     return cpu && kj_cpu_level(i);
 }
 
-static kjit_status check_cpu(kjit_context *ctx, const char *cpu)
+static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *o)
 {
+    const char *cpu = o ? o->cpu : NULL;
+    if (o && (o->opt_level < KJIT_UNOPTIMISED || o->opt_level > 3))
+        return kj_fail(ctx, KJIT_INVALID,
+                       "opt_level is %d: it must be 1 to 3, 0 for the default, or KJIT_UNOPTIMISED",
+                       o->opt_level);
     if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
         return KJIT_OK;
     kj_text list = {0};
@@ -89,9 +94,8 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options = (kj_compile_options){.opt_level = 3};
     if (!o)
         return;
-    mod->options.opt_level = o->opt_level < 0                        ? 0
-                             : o->opt_level == 0 || o->opt_level > 3 ? 3
-                                                                     : o->opt_level;
+    if (o->opt_level != 0)
+        mod->options.opt_level = o->opt_level == KJIT_UNOPTIMISED ? 0 : o->opt_level;
     mod->options.no_contract = o->no_contract != 0;
     mod->options.verify = o->verify != 0;
     mod->options.ftz = o->ftz != 0;
@@ -163,7 +167,7 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
         return status;
     if (!source && size > 0)
         return kj_fail(ctx, KJIT_INVALID, "source is NULL");
-    status = check_cpu(ctx, options ? options->cpu : NULL);
+    status = check_options(ctx, options);
     if (status != KJIT_OK)
         return status;
     kjit_module *mod = kj_handle_new(KJ_MODULE, sizeof *mod);

@@ -74,7 +74,10 @@ static bool run_to_end(kj_run *r)
 static void run_block(void *run)
 {
     kj_float_env env = kj_float_enter();
-    run_to_end(run);
+    kj_run *r = run;
+    atomic_store(&r->ctx->runner, pthread_self());
+    run_to_end(r);
+    atomic_store(&r->ctx->runner, 0);
     kj_float_leave(env);
 }
 
@@ -151,6 +154,9 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         status = kj_enter_context(mod->ctx);
     if (status != KJIT_OK)
         return status;
+    if (atomic_load(&mod->ctx->runner) == pthread_self())
+        return kj_fail(mod->ctx, KJIT_INVALID,
+                       "a run block is running: its functions cannot start another");
     if (!mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s has errors", mod->source.name);
     if (!mod->program->run)

@@ -131,6 +131,12 @@ static void modules(void **state)
     kjit_module *broken;
     NONE(kjit_module_compile, (NULL, "t", source, 5, NULL, &no_module));
     BAD(kjit_module_compile, (own.ctx, "t", source, 5, NULL, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_module_compile,
+        (own.ctx, "t", source, 5, &(kjit_compile_options){.opt_level = 4}, &no_module),
+        KJIT_INVALID, "opt_level is 4");
+    BAD(kjit_module_compile,
+        (own.ctx, "t", source, 5, &(kjit_compile_options){.opt_level = -2}, &no_module),
+        KJIT_INVALID, "opt_level is -2");
     BAD(kjit_module_compile, (own.ctx, "t", NULL, 5, NULL, &no_module), KJIT_INVALID,
         "source is NULL");
     assert_int_equal(

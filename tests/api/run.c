@@ -212,6 +212,26 @@ static void memory_stays_flat(void **state)
     kjit_module_free(mod);
 }
 
+static void run_again(void *user, const char *text, size_t size)
+{
+    kjit_module **mod = user;
+    (void)text, (void)size;
+    assert_int_equal(kjit_run(mod[0], NULL), KJIT_INVALID);
+    mod[1] = NULL;
+}
+
+/* A run's own functions cannot start one, which would wait for itself. */
+static void runs_within_runs_are_refused(void **state)
+{
+    (void)state;
+    kjit_module *mod[2] = {module("run { print(1) }")};
+    mod[1] = mod[0];
+    OK(kjit_run(mod[0], &(kjit_run_options){.write = run_again, .user = mod}));
+    assert_null(mod[1]);
+    OK(kjit_run(mod[0], NULL));
+    kjit_module_free(mod[0]);
+}
+
 /* What other threads have queued fails there, and not in a run that waits for all. */
 static void failures_are_told_to_their_owner(void **state)
 {
@@ -259,6 +279,7 @@ int main(void)
         cmocka_unit_test(params_and_output),
         cmocka_unit_test(statuses),
         cmocka_unit_test(failures_are_told_to_their_owner),
+        cmocka_unit_test(runs_within_runs_are_refused),
         cmocka_unit_test(interrupted),
         cmocka_unit_test(runs_beside_each_other),
         cmocka_unit_test(interrupted),

@@ -145,6 +145,14 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
         if (result)
             return result;
     }
+    char *snapshot = NULL;
+    if (from_pageable) {
+        snapshot = malloc(box->width * box->height * box->depth);
+        if (!snapshot)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        move(box, snapshot, box->width, box->width * box->height, host_of(&box->src, 0),
+             box->src.pitch, box->src.slice);
+    }
     drv_copy_op *made =
         op_new(sizeof *made, stream, "copy %zu bytes %c to %c",
                box->width * box->height * box->depth, "HD"[box->src.device], "HD"[box->dst.device]);
@@ -156,11 +164,7 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
         op_uses(&made->op, box->dst.memory);
     if (box->src.memory)
         op_uses(&made->op, box->src.memory);
-    if (from_pageable) {
-        made->snapshot = malloc(box->width * box->height * box->depth);
-        move(box, made->snapshot, box->width, box->width * box->height, host_of(&box->src, 0),
-             box->src.pitch, box->src.slice);
-    }
+    made->snapshot = snapshot;
     drv_op *op = op_keep(&made->op);
     op_queue(op);
     bool wait = !stream->capture &&
