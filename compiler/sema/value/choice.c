@@ -42,13 +42,13 @@ kj_operand kj_conditional(kj_sema *s, kj_texpr *test, kj_operand yes, kj_operand
 {
     kj_operand v[2] = {yes, no};
     bool untyped = kj_is_untyped(&yes) && kj_is_untyped(&no);
+    if (untyped && kj_is_float(kj_untyped_type(&yes)) != kj_is_float(kj_untyped_type(&no))) {
+        yes = as_floats(s, yes);
+        no = as_floats(s, no);
+    }
     if (untyped && kj_is_const(test))
         return test->u.value.u ? yes : no;
     if (untyped && kj_choice_leaves(&yes) + kj_choice_leaves(&no) <= MAX_LEAVES) {
-        if (kj_is_float(kj_untyped_type(&yes)) != kj_is_float(kj_untyped_type(&no))) {
-            yes = as_floats(s, yes);
-            no = as_floats(s, no);
-        }
         kj_operand choice = {.kind = KJ_V_CHOICE, .span = span};
         choice.u.choice.test = test;
         choice.u.choice.arms = KJ_NEW_ARRAY(s->arena, kj_operand, 2);

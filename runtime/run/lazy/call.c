@@ -157,15 +157,13 @@ bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
         if (!kj_is_array(v[i]) && !kj_run_is_number(v[i]) && !kj_run_is_complex(v[i]))
             return kj_lazy_wrong_kind(r, spans[i], what, "arrays and numbers", v[i]);
     }
-    bool untyped = kj_lazy_stays_untyped(v + 1);
-    if (untyped)
-        type = kj_lazy_types_alone(v + 1, 2);
-    else if (!kj_lazy_unify(r, at, what, v + 1, 2, &type))
+    if (kj_lazy_stays_untyped(v + 1))
+        return kj_lazy_choose(r, at, v, out);
+    if (!kj_lazy_unify(r, at, what, v + 1, 2, &type))
         return false;
-    kj_lazy e = kj_lazy_node(untyped ? KJ_X_WHERE : form, type, v, 3, type);
+    kj_lazy e = kj_lazy_node(form, type, v, 3, type);
     e.builtin = KJ_BI_SELP;
     e.types[0] = KJ_BOOL;
-    e.untyped = untyped;
     return kj_lazy_make(r, at, &e, out);
 }
 

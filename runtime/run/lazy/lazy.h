@@ -57,6 +57,8 @@ bool kj_lazy_complex(kj_run *r, kj_span at, kj_dtype to, const kj_rvalue parts[2
 bool kj_lazy_is_untyped(kj_rvalue v);
 /* Is a choice between the two one of numbers, and not of too many? */
 bool kj_lazy_stays_untyped(const kj_rvalue arms[2]);
+/* v[1] where v[0], else v[2]: one of numbers. */
+bool kj_lazy_choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out);
 /* Are all, and one a choice, and what is computed of them not of too many? Of a function: and what it
  * is of numbers has no type either. */
 bool kj_lazy_are_untyped(const kj_rvalue *v, int n);

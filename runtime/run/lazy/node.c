@@ -173,7 +173,8 @@ static bool note_number(void *ctx, kj_rvalue v)
     }
     kj_dtype its = kj_default_type(kj_run_to_value(v));
     l->real |= v.kind == KJ_R_FLOAT;
-    l->whole = its == KJ_I32 ? l->whole : its;
+    if (its == KJ_U64 || (its == KJ_I64 && l->whole == KJ_I32))
+        l->whole = its;
     return true;
 }
 

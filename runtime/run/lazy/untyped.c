@@ -35,6 +35,49 @@ static int count_numbers(kj_rvalue v)
     return n;
 }
 
+static bool is_real(kj_rvalue untyped)
+{
+    return kj_is_float(kj_lazy_type_alone(untyped));
+}
+
+/* Numbers beside a float are floats. */
+static bool as_float(kj_run *r, kj_span at, kj_rvalue v, kj_rvalue *out)
+{
+    if (v.kind != KJ_R_LAZY) {
+        *out = kj_run_float(kj_run_as_float(v));
+        out->literal = v.literal;
+        return true;
+    }
+    const kj_lazy *e = v.u.object->u.lazy;
+    kj_rvalue arms[3] = {e->args[0]};
+    if (!as_float(r, at, e->args[1], &arms[1]))
+        return false;
+    bool ok = as_float(r, at, e->args[2], &arms[2]);
+    if (ok) {
+        ok = kj_lazy_choose(r, at, arms, out);
+        kj_run_drop(&arms[2]);
+    }
+    kj_run_drop(&arms[1]);
+    return ok;
+}
+
+bool kj_lazy_choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
+{
+    kj_rvalue arms[3] = {v[0], v[1], v[2]};
+    bool mixed = is_real(v[1]) != is_real(v[2]);
+    int whole = is_real(v[1]) ? 2 : 1;
+    if (mixed && !as_float(r, at, v[whole], &arms[whole]))
+        return false;
+    kj_lazy e = kj_lazy_node(KJ_X_WHERE, kj_lazy_types_alone(arms + 1, 2), arms, 3, KJ_VOID);
+    e.types[0] = KJ_BOOL;
+    e.types[1] = e.types[2] = e.type;
+    e.untyped = true;
+    bool ok = kj_lazy_make(r, at, &e, out);
+    if (mixed)
+        kj_run_drop(&arms[whole]);
+    return ok;
+}
+
 bool kj_lazy_stays_untyped(const kj_rvalue arms[2])
 {
     return kj_lazy_is_untyped(arms[0]) && kj_lazy_is_untyped(arms[1]) &&
