@@ -1,5 +1,6 @@
 /* Ctrl-C: a signal in, a question answered out. A run asks between statements; where a kernel runs for
  * long nobody does, and a thread of its own ends the process, with what was printed so far. */
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -21,11 +22,15 @@ static void on_interrupt(int number)
     sem_post(&pressed);
 }
 
+/* Says so only where that does not wait for a reader. */
 static void end_now(int unused)
 {
     static const char text[] = "kjit: interrupted\n";
+    struct pollfd standard_error = {.fd = STDERR_FILENO, .events = POLLOUT};
     (void)unused;
-    _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? EXIT_PIPE : EXIT_INTERRUPTED);
+    if (poll(&standard_error, 1, 0) == 1 && write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(EXIT_PIPE);
+    _exit(EXIT_INTERRUPTED);
 }
 
 static void *end_process(void *unused)
@@ -44,7 +49,8 @@ static void *end_process(void *unused)
 void catch_interrupts(void)
 {
     pthread_t thread;
-    struct sigaction old, once = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction old,
+        once = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     struct sigaction late = {.sa_handler = end_now};
     sigemptyset(&once.sa_mask);
     sigemptyset(&late.sa_mask);

@@ -75,9 +75,9 @@ static void run_block(void *run)
 {
     kj_float_env env = kj_float_enter();
     kj_run *r = run;
-    atomic_store(&r->ctx->runner, pthread_self());
+    pthread_t outer = atomic_exchange(&r->ctx->runner, pthread_self());
     run_to_end(r);
-    atomic_store(&r->ctx->runner, 0);
+    atomic_store(&r->ctx->runner, outer);
     kj_float_leave(env);
 }
 
@@ -176,6 +176,8 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     }
     pthread_mutex_lock(&r->ctx->run_lock);
     r->number = ++r->ctx->runs;
+    atomic_store(&r->ctx->runner, pthread_self());
+    uint64_t failures = atomic_load(&r->ctx->failures);
     kj_printer ours = {r->options->write, r->options->user, .of_run = true};
     kj_printer before = kj_print_exchange(r->ctx, ours);
     kj_run_time_begin(r);
@@ -183,7 +185,8 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     run_with_stack(r);
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
-    kj_run_ended(r->ctx, r->number);
+    kj_run_ended(r->ctx, r->number, failures);
+    atomic_store(&r->ctx->runner, 0);
     pthread_mutex_unlock(&r->ctx->run_lock);
     if (r->status != KJIT_OK)
         status = give_failure(r);

@@ -94,7 +94,8 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
 /* Do its arrays become part of an expression? Then they come as they are: KJ_R_LAZY. */
 static bool takes_expressions(kj_run_id id)
 {
-    return id == KJ_RUN_WHERE || functions[id] == kj_run_reduce || functions[id] == kj_run_cumsum;
+    return id == KJ_RUN_WHERE || id == KJ_RUN_ARRAY || functions[id] == kj_run_reduce ||
+           functions[id] == kj_run_cumsum;
 }
 
 static int find_callable(const char *name)

@@ -145,9 +145,26 @@ static bool records(kj_run *r, const kj_rcall *c, const kj_aggregate *of, kj_rva
            kj_run_record_store(r, at, out->u.object->u.array, c->args[0]);
 }
 
+/* array(where(c, 0.1, 0.2), f64): the choice is in that type before it is computed. */
+static bool computed(kj_run *r, const kj_rcall *c, kj_rvalue *v)
+{
+    kj_rvalue typed;
+    bool scalar = c->given[1] && c->args[1].kind == KJ_R_DTYPE &&
+                  kj_is_scalar((kj_dtype)c->args[1].dtype) && c->args[1].dtype != KJIT_BOOL;
+    if (v->kind == KJ_R_LAZY && kj_lazy_is_untyped(*v) && scalar) {
+        if (!kj_lazy_cast(r, c->spans[0], (kj_dtype)c->args[1].dtype, *v, &typed))
+            return false;
+        kj_run_drop(v);
+        *v = typed;
+    }
+    return kj_lazy_finish(r, c->spans[0], v);
+}
+
 bool kj_run_make_array(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_span at = c->spans[0];
+    if (!computed(r, c, &c->args[0]))
+        return false;
     if (c->given[1] && c->args[1].kind == KJ_R_DTYPE &&
         kj_is_record(kj_dtype_aggregate(r->ctx, c->args[1].dtype)))
         return records(r, c, kj_dtype_aggregate(r->ctx, c->args[1].dtype), out);

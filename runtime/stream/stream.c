@@ -136,19 +136,16 @@ static void abandon(kjit_stream *s)
         atomic_load(&s->recorder)->abandon(s);
 }
 
-/* What nobody was told of it outlives it. */
+/* What nobody was told of it outlives it. Under the context's lock, after its work. */
 static void leave_failure(kjit_stream *s)
 {
     kjit_context *ctx = s->ctx;
     kj_untold *u = s->status != KJIT_OK && s->run != KJ_RUN_ENDED ? malloc(sizeof *u) : NULL;
     if (!u)
         return;
-    *u = (kj_untold){.status = s->status, .failure = s->failure, .run = s->run, .text = s->text};
+    *u = (kj_untold){ctx->untold, s->status, s->failure, s->run, s->text};
     s->text = NULL;
-    pthread_mutex_lock(&ctx->lock);
-    u->next = ctx->untold;
     ctx->untold = u;
-    pthread_mutex_unlock(&ctx->lock);
 }
 
 kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
@@ -157,7 +154,6 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
     kjit_context *ctx = s->ctx;
     abandon(s);
     kjit_status status = ctx->ops->queue_free(s->queue, why);
-    leave_failure(s);
     if (s->mark) {
         kjit_status end = ctx->ops->marks->free(s->mark, status == KJIT_OK ? why : &other);
         if (status == KJIT_OK)
@@ -207,8 +203,10 @@ static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
     kjit_stream *s = KJ_WHOLE(kjit_stream, pending, item);
     kjit_context *ctx = s->ctx;
+    ctx->ops->wait(ctx->dev, s->queue);
     pthread_mutex_lock(&ctx->lock);
     kj_stream_unlink(s);
+    leave_failure(s);
     pthread_mutex_unlock(&ctx->lock);
     return kj_stream_end(s, why);
 }
@@ -385,13 +383,41 @@ void kj_stream_of_run(kjit_stream *s, uint64_t run)
     set_run(s, run);
 }
 
-void kj_run_ended(kjit_context *ctx, uint64_t run)
+/* A default stream that the run uses; NULL: none is left. Its thread is this one, or it has none. */
+static kjit_stream *default_stream_of(kjit_context *ctx, uint64_t run)
+{
+    pthread_mutex_lock(&ctx->lock);
+    kjit_stream *s = ctx->streams;
+    while (s && (s->run != run || !kj_stream_is_default(s)))
+        s = s->next;
+    pthread_mutex_unlock(&ctx->lock);
+    return s;
+}
+
+/* It is everybody's again, without what failed since the run has begun. */
+static void give_back(kjit_stream *s, uint64_t begun)
+{
+    s->ctx->ops->wait(s->ctx->dev, s->queue);
+    pthread_mutex_lock(&s->lock);
+    s->run = 0;
+    if (s->status != KJIT_OK && s->failure >= begun) {
+        s->status = KJIT_OK;
+        free(s->text);
+        s->text = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun)
 {
     char *text;
+    kjit_stream *shared;
+    while ((shared = default_stream_of(ctx, run)))
+        give_back(shared, begun);
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s; s = s->next)
         if (s->run == run)
-            set_run(s, kj_stream_is_default(s) ? 0 : KJ_RUN_ENDED);
+            set_run(s, KJ_RUN_ENDED);
     for (kj_untold **at = &ctx->untold; *at;) {
         if ((*at)->run != run) {
             at = &(*at)->next;

@@ -102,7 +102,8 @@ void kj_default_streams_free(kjit_context *ctx);
 #define KJ_RUN_ENDED UINT64_MAX
 void kj_stream_of_run(kjit_stream *stream, uint64_t run);
 kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run);
-void kj_run_ended(kjit_context *ctx, uint64_t run); /* default streams are everybody's again */
+/* begun: how many failures of streams there were before. */
+void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun);
 void kj_untold_free(kjit_context *ctx);
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
 void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);

@@ -230,6 +230,21 @@ static void runs_within_runs_are_refused(void **state)
     assert_null(mod[1]);
     OK(kjit_run(mod[0], NULL));
     kjit_module_free(mod[0]);
+    /* Nor where the lines of its kernels come at its end. */
+    mod[0] = module("kernel k() { print(1) }\nrun { let s = stream()\n k[1, 1, s]()\n"
+                    " while not s.query() { }\n assert(false) }");
+    mod[1] = mod[0];
+    assert_int_equal(kjit_run(mod[0], &(kjit_run_options){.write = run_again, .user = mod}),
+                     KJIT_ASSERT);
+    assert_null(mod[1]);
+    kjit_module_free(mod[0]);
+}
+
+static void *give_back(void *stop)
+{
+    while (!atomic_load((atomic_bool *)stop))
+        kjit_deallocate_pending(ctx);
+    return NULL;
 }
 
 /* What other threads have queued fails there, and not in a run that waits for all. */
@@ -243,6 +258,10 @@ static void failures_are_told_to_their_owner(void **state)
                               "run { bad[1, 1, stream()](zeros(1, i64)) }");
     kjit_module *breaks_off = module("kernel bad(x: i64[]) { assert(x[0] > 0) }\n"
                                      "run { bad[1, 1, stream()](zeros(1, i64))\n assert(false) }");
+    kjit_module *breaks_off_shared =
+        module("kernel bad(x: i64[]) { assert(x[0] > 0) }\n"
+               "run { bad[1, 1, legacy_default_stream()](zeros(1, i64))\n assert(false) }");
+    kjit_module *shares = module("run { let s = legacy_default_stream()\n synchronize() }");
     kjit_module *drops = module("kernel k(x: i64[]) { assert(x[0] > 0) }\n"
                                 "run { k[1, 1, stream()](zeros(1, i64))\n"
                                 " for i in range(40) { k[1, 1, stream()](ones(1, i64)) } }");
@@ -261,7 +280,17 @@ static void failures_are_told_to_their_owner(void **state)
     /* What one run leaves behind is nobody's, another run's least of all. */
     assert_int_equal(kjit_run(breaks_off, NULL), KJIT_ASSERT);
     OK(kjit_run(good, NULL));
-    /* Streams that were freed long ago count. */
+    assert_int_equal(kjit_run(breaks_off_shared, NULL), KJIT_ASSERT);
+    OK(kjit_run(shares, NULL));
+    OK(kjit_synchronize(ctx));
+    /* Streams that were freed long ago count, and those that another thread gives back meanwhile. */
+    atomic_bool stop = false;
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, give_back, &stop), 0);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(kjit_run(own, NULL), KJIT_FAULT);
+    atomic_store(&stop, true);
+    pthread_join(other, NULL);
     assert_int_equal(kjit_run(drops, NULL), KJIT_FAULT);
     OK(kjit_synchronize(ctx));
     kjit_stream_free(s);
@@ -271,6 +300,8 @@ static void failures_are_told_to_their_owner(void **state)
     kjit_module_free(own);
     kjit_module_free(breaks_off);
     kjit_module_free(drops);
+    kjit_module_free(breaks_off_shared);
+    kjit_module_free(shares);
 }
 
 int main(void)

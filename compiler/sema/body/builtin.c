@@ -57,19 +57,36 @@ static kj_operand random_float(kj_sema *s, const kj_expr *e, kj_builtin id, cons
     return kj_no_value(e->span);
 }
 
-/* min and max of more than two: one after the other, in the type that numbers have in common. */
+/* The type that scalars and the parts of vectors have in common; KJ_VOID: there is none. */
+static kj_dtype common_of(const kj_operand *v, int n)
+{
+    kj_dtype common = KJ_VOID;
+    for (int i = 0; i < n; i++) {
+        bool vector = kj_is_aggregate(&v[i]) && v[i].u.tuple.of->kind == KJ_VECTOR;
+        kj_dtype own = vector ? v[i].u.tuple.of->elem : kj_type_of(&v[i]);
+        if (kj_is_untyped(&v[i]))
+            continue;
+        common = common == KJ_VOID ? own : kj_common_type(common, own);
+        if (common == KJ_VOID || (!kj_is_int(common) && !kj_is_float(common)))
+            return KJ_VOID;
+    }
+    return common;
+}
+
+/* min and max of more than two: one after the other, in the type that all have in common. */
 static kj_operand extreme_of(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
                              kj_operand *v, int n)
 {
-    bool numbers = true, typed = false;
-    for (int i = 0; i < n; i++) {
-        bool scalar = v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type != KJ_BOOL;
-        numbers &= scalar || kj_is_untyped(&v[i]);
-        typed |= scalar;
-    }
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
-    if (numbers && typed && !kj_unify(s, v, n, KJ_VOID, e->span, what))
+    bool vectors = false;
+    kj_dtype common = common_of(v, n);
+    for (int i = 0; i < n; i++)
+        vectors |= kj_is_aggregate(&v[i]);
+    if (!vectors && common != KJ_VOID && !kj_unify(s, v, n, KJ_VOID, e->span, what))
         return kj_no_value(e->span);
+    for (int i = 0; i < n && vectors && common != KJ_VOID; i++)
+        if (v[i].kind == KJ_V_SCALAR)
+            v[i] = kj_scalar(kj_te_convert(s, v[i].u.scalar.e, common, v[i].span));
     kj_operand result = v[0];
     for (int i = 1; i < n; i++)
         result = apply(s, e, id, want, (kj_operand[]){result, v[i]}, 2);

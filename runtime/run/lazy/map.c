@@ -262,14 +262,10 @@ static bool put(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rva
     return map(r, at, whole, target, v);
 }
 
-static bool store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
+static bool store_typed(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
 {
     kj_dtype to = (kj_dtype)target->dtype, from = kj_lazy_type(v);
     kj_rvalue own;
-    if (!stretches(r, at, v, target))
-        return false;
-    if (kj_lazy_is_untyped(v) && kj_lazy_holds(to, v))
-        from = to;
     if (!kj_converts(from, to)) {
         kj_run_fail(r, KJIT_TYPE, at, "an element of the array is %s, not %s", kj_type_name(to),
                     kj_type_name(from));
@@ -281,6 +277,23 @@ static bool store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_r
         return false;
     bool ok = put(r, at, whole, target, own);
     kj_run_drop(&own);
+    return ok;
+}
+
+static bool store(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
+{
+    kj_dtype to = (kj_dtype)target->dtype;
+    kj_rvalue typed;
+    if (!stretches(r, at, v, target))
+        return false;
+    if (!kj_lazy_is_untyped(v))
+        return store_typed(r, at, whole, target, v);
+    if (!kj_lazy_holds(to, v))
+        return kj_lazy_alone(r, at, v) && store_typed(r, at, whole, target, v);
+    if (!kj_lazy_retyped(r, at, v, to, &typed))
+        return false;
+    bool ok = store_typed(r, at, whole, target, typed);
+    kj_run_drop(&typed);
     return ok;
 }
 

@@ -214,7 +214,9 @@ bool kj_lazy_alone(kj_run *r, kj_span at, kj_rvalue v)
     if (v.kind != KJ_R_LAZY || !v.u.object->u.lazy->untyped ||
         kj_lazy_each_number(v, note_misfit, &f))
         return true;
-    return misfit(r, at, f.bad, f.type);
+    kj_run_fail(r, KJIT_TYPE, at, "%s does not fit %s, the type it has alone",
+                kj_run_short(f.bad).text, kj_type_name(f.type));
+    return kj_run_hint(r, "give it a type: f64(...)");
 }
 
 bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped)

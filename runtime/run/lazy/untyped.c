@@ -136,10 +136,14 @@ static bool fold_op(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, int n, 
 static bool fold_builtin(kj_builtin id, const kj_rvalue *v, int n, kj_rvalue *out)
 {
     kj_value values[KJ_LAZY_OPERANDS], folded;
-    char letter = *kj_builtin_letters(id);
-    bool real = any_real(v, n) || letter == 'f';
+    const char *letters = kj_builtin_letters(id);
+    bool real = any_real(v, n) || *letters == 'f';
     bool of_type = strcmp(kj_builtins[id].group, "bits") == 0 || id == KJ_BI_NEXTAFTER;
-    if (of_type || letter == 'b' || (real && letter == 'i') || kj_builtin_results(id) > 1)
+    bool alike = true;
+    for (int i = 1; i < n; i++)
+        alike &= letters[i] == letters[0];
+    if (of_type || !alike || *letters == 'b' || (real && *letters == 'i') ||
+        kj_builtin_results(id) > 1)
         return false;
     for (int i = 0; i < n; i++)
         values[i] = kj_fold_convert(kj_run_to_value(v[i]), real ? KJ_F64 : KJ_I64);
@@ -149,12 +153,20 @@ static bool fold_builtin(kj_builtin id, const kj_rvalue *v, int n, kj_rvalue *ou
     return true;
 }
 
+static bool is_narrow(void *ctx, kj_rvalue number)
+{
+    (void)ctx;
+    return number.kind != KJ_R_INT || number.dtype != KJIT_U64;
+}
+
 bool kj_lazy_keeps_untyped(kj_builtin id, const kj_rvalue *v, int n)
 {
     kj_rvalue first[KJ_LAZY_OPERANDS], unused;
     if (!kj_lazy_are_untyped(v, n))
         return false;
     for (int i = 0; i < n; i++) {
+        if (!kj_lazy_each_number(v[i], is_narrow, NULL))
+            return false;
         first[i] = v[i];
         while (first[i].kind == KJ_R_LAZY)
             first[i] = first[i].u.object->u.lazy->args[1];
@@ -173,29 +185,56 @@ static bool choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
     return kj_lazy_make(r, at, &e, out);
 }
 
-bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
-                        kj_rvalue *out)
+static bool of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
+                       kj_rvalue *out)
 {
     int chosen = choice_among(v, n);
     kj_rvalue args[KJ_LAZY_OPERANDS], made[3];
     if (chosen == n && !f->is_op)
-        return fold_builtin(f->builtin, v, n, out);
+        return fold_builtin(f->builtin, v, n, out) ||
+               kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on these numbers",
+                           kj_builtins[f->builtin].name);
     if (chosen == n)
         return fold_op(r, at, f->op, v, n, out);
     const kj_lazy *e = v[chosen].u.object->u.lazy;
     made[0] = e->args[0];
     memcpy(args, v, (size_t)n * sizeof *v);
     args[chosen] = e->args[1];
-    if (!kj_lazy_of_choices(r, at, f, args, n, &made[1]))
+    if (!of_choices(r, at, f, args, n, &made[1]))
         return false;
     args[chosen] = e->args[2];
-    bool ok = kj_lazy_of_choices(r, at, f, args, n, &made[2]);
+    bool ok = of_choices(r, at, f, args, n, &made[2]);
     if (ok) {
         ok = choose(r, at, made, out);
         kj_run_drop(&made[2]);
     }
     kj_run_drop(&made[1]);
     return ok;
+}
+
+/* A condition that would stand in many places is computed first, where it is no small one. */
+static bool compute_conditions(kj_run *r, kj_span at, kj_rvalue v)
+{
+    enum { SMALL = 4 };
+    if (v.kind != KJ_R_LAZY)
+        return true;
+    kj_lazy *e = v.u.object->u.lazy;
+    kj_rvalue *test = &e->args[0];
+    bool large = test->kind == KJ_R_LAZY && test->u.object->u.lazy->leaves > SMALL;
+    return (!large || kj_lazy_finish(r, at, test)) && compute_conditions(r, at, e->args[1]) &&
+           compute_conditions(r, at, e->args[2]);
+}
+
+bool kj_lazy_of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rvalue *v, int n,
+                        kj_rvalue *out)
+{
+    int choices = 0;
+    for (int i = 0; i < n; i++)
+        choices += v[i].kind == KJ_R_LAZY;
+    for (int i = 0; i < n && choices > 1; i++)
+        if (!compute_conditions(r, at, v[i]))
+            return false;
+    return of_choices(r, at, f, v, n, out);
 }
 
 bool kj_lazy_retyped(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type, kj_rvalue *out)

@@ -60,3 +60,18 @@ for attempt in range(50):  # on a busy machine the second one may come after tha
         break
     assert code == 130, code
 assert code == -signal.SIGINT, code
+
+# Nobody reads what was printed: the run ends all the same, in a kernel, and while it prints.
+full = "run {\n for i in range(N) { print(\"" + "x" * 79 + "\") }\n spin[1, 1](zeros(2, i64)) }\n"
+for lines in (830, 100000):
+    for stderr in (subprocess.PIPE, subprocess.STDOUT):
+        with open(path, "w") as file:
+            file.write(spin.partition("run")[0] + full.replace("N", str(lines)))
+        process = subprocess.Popen([kjit, "run", path], stdout=subprocess.PIPE, stderr=stderr,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        while processor_time(process) < BEGUN and lines < 1000:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130, (lines, stderr, process.returncode)
+        process.stdout.close()
