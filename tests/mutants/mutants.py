@@ -294,13 +294,19 @@ def groups(mutant):
     return first + rest
 
 
+def folder_of(unit):
+    """Where a program of unit tests is made."""
+    return "tests/unit" if (ROOT / "tests" / "unit" / f"{unit}.c").exists() else "tests/double/unit"
+
+
 def goals_of(names):
     """What make has to build for tests: programs of tests/unit have kjit in them, those of tests/api load it."""
     units = [n[len("unit-"):] for n in names if n.startswith("unit-")]
     if "generated" in names:
         units = [path.stem for path in sorted((ROOT / "tests" / "unit").glob("*.c"))]
+        units += [path.stem for path in sorted((ROOT / "tests" / "double" / "unit").glob("*.c"))]
     if units:
-        return ["all", *(f"build/tests/unit/{unit}" for unit in units)]
+        return ["all", *(f"build/{folder_of(unit)}/{unit}" for unit in units)]
     command = all(n.endswith(".knl") or n in COMMAND or n.startswith(("same/", "ops/")) and "api-" not in n
                   for n in names)
     return ["build/kjit"] if command else ["all"]
