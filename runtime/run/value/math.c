@@ -60,6 +60,13 @@ static bool absolute(kj_rvalue v, kj_rvalue *out)
     return true;
 }
 
+__extension__ typedef __int128 wide;
+
+static wide widen(kj_rvalue v)
+{
+    return v.dtype == KJIT_U64 ? (wide)(uint64_t)v.u.i : v.u.i;
+}
+
 static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
     if (a.kind == KJ_R_FLOAT || b.kind == KJ_R_FLOAT) {
@@ -67,10 +74,12 @@ static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue 
                     kj_run_kind_name(a.kind == KJ_R_FLOAT ? a : b));
         return kj_run_hint(r, "int(x) is a float's integer part");
     }
-    kj_rvalue floor, rest;
-    return kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, a, b, &floor) &&
-           kj_run_binary_numbers(r, at, KJ_OP_MOD, a, b, &rest) &&
-           kj_run_binary_numbers(r, at, KJ_OP_ADD, floor, kj_run_int(rest.u.i != 0), out);
+    if (!kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, a, b, out)) /* by zero */
+        return false;
+    wide x = widen(a), y = widen(b), least = x / y;
+    least += x % y != 0 && (x < 0) == (y < 0);
+    *out = least > INT64_MAX ? kj_run_uint((uint64_t)least) : kj_run_int((int64_t)least);
+    return true;
 }
 
 /* An int has 64 bits. */
