@@ -17,14 +17,41 @@ static void refuse_array_variable(kj_sema *s, const char *name, kj_span span)
     kj_hint(s->diag, m, "write let %s = ...", name);
 }
 
-/* A new variable for a value, or for an immutable one the constant itself. Tuples become a
- * variable a component. */
+/* Variables that are scalars, or parts of one. */
+static void mark_open(kj_sema *s, const kj_operand *v, kj_open *open)
+{
+    if (v->kind == KJ_V_SCALAR)
+        s->vars[v->u.scalar.e->u.var->id].open = open;
+    for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
+        mark_open(s, &v->u.tuple.items[i], open);
+}
+
+static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v);
+
+static kj_operand declare_open(kj_sema *s, const char *name, kj_span span, kj_operand v)
+{
+    kj_open *open = kj_open_variable(s, name, span, &v);
+    kj_operand typed = open ? kj_open_typed(s, open, v) : kj_settle(s, v);
+    if (typed.kind != KJ_V_ERROR)
+        typed = declared(s, name, span, true, typed);
+    if (open)
+        mark_open(s, &typed, open);
+    return typed;
+}
+
+/* A new variable for a value, or for an immutable one the constant itself, a literal still without a
+ * type. Tuples become a variable a component. */
 static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v)
 {
+    bool imaginary = kj_is_complex(&v) && v.u.tuple.of == &kj_complex_literal;
+    if (mutable && (kj_is_untyped(&v) || imaginary))
+        return declare_open(s, name, span, v);
+    if (kj_is_untyped(&v))
+        return kj_hold_choice(s, v);
     if (v.kind == KJ_V_SCALAR) {
         kj_texpr *e = v.u.scalar.e;
         if (!mutable && kj_is_const(e))
-            return v;
+            return kj_scalar(e);
         kj_var *var = kj_new_var(s, name, span, e->type, mutable);
         kj_emit_decl(s, var, e, span);
         return kj_scalar(kj_te_var(s, var, span));
@@ -76,11 +103,9 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
         return;
     }
     s->naming = name->next ? NULL : name->name;
-    kj_operand v = kj_expr_value(s, st->u.let.init, kj_wanted(&type));
+    kj_operand v = kj_expr_untyped(s, st->u.let.init, kj_wanted(&type));
     s->naming = NULL;
-    if (type.kind == KJ_T_NONE)
-        v = kj_settle(s, v);
-    else
+    if (type.kind != KJ_T_NONE)
         v = kj_coerce_type(
             s, v, &type, name->next ? "this" : kj_arena_printf(s->diag->arena, "'%s'", name->name));
     declare_names(s, st, v);
@@ -132,6 +157,7 @@ static kj_symbol *variable(kj_sema *s, const kj_expr *target)
  * the caller. */
 static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const char *what)
 {
+    kj_open_given(s, to, &v);
     if (to->kind == KJ_V_SCALAR) {
         kj_texpr *e = kj_coerce(s, v, to->u.scalar.e->type, what);
         if (e)
@@ -159,6 +185,8 @@ static void assign_variable(kj_sema *s, const kj_symbol *sym, kj_operand v)
     const kj_message *before = s->diag->last;
     assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
     kj_message *refused = s->diag->last;
+    if (refused != before && !refused->note)
+        kj_note_open(s, refused, &sym->value);
     if (refused != before && !refused->note && sym->span.end)
         kj_note(s->diag, refused, sym->span, "'%s' is %s, declared here", sym->name,
                 kj_describe(s, &sym->value));

@@ -24,7 +24,7 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
                v.u.array->root == v.u.array && v.u.array->id < 0) {
         v.u.array = kj_const_array(s, v.u.array);
     }
-    return v;
+    return kj_open_read(s, v);
 }
 
 static kj_operand name_expr(kj_sema *s, const kj_expr *e)

@@ -204,7 +204,7 @@ static void finish(kj_sema *s, kj_tkernel *k)
     give_sites(s, k);
 }
 
-kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
+static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
 {
     const kj_item *item = decl->item;
     kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
@@ -249,12 +249,31 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
     if (k->grid_sync && k->launches)
         kj_sema_error(s, k->grid_sync->span, KJ_RULE_LAUNCH,
                       "a kernel that launches others has no grid_sync()");
-    else if (k->grid_sync && s->diag->errors == before)
+    else if (k->grid_sync && s->diag->errors == before && !kj_is_guessing(s))
         kj_check_grid(s->arena, s->diag, k);
     KJ_REQUIRE(!s->too_big || s->diag->errors > before); /* then statements are missing */
     s->frame = NULL;
     s->kernel = NULL;
     return k;
+}
+
+typedef struct kernel_walk {
+    const kj_kernel_decl *decl;
+    const kj_spec *spec;
+    kj_tkernel *made;
+} kernel_walk;
+
+static void walk_kernel(kj_sema *s, void *ctx)
+{
+    kernel_walk *w = ctx;
+    w->made = build(s, w->decl, w->spec);
+}
+
+kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *spec)
+{
+    kernel_walk w = {decl, spec, NULL};
+    kj_walk_open(s, walk_kernel, &w);
+    return w.made;
 }
 
 /* Sites are numbered through the family, which reports in one place. */

@@ -192,16 +192,22 @@ static void check_kernel(kj_sema *s, const kj_kernel_decl *decl, const kj_dtype 
     kj_kernel_build(s, decl, &spec);
 }
 
-static void check_fn(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
+typedef struct fn_walk {
+    const kj_symbol *fn;
+    const kj_dtype *generics;
+} fn_walk;
+
+static void check_fn(kj_sema *s, void *ctx)
 {
+    const fn_walk *w = ctx;
     kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
-    kj_spec spec = {.generics = generics};
+    kj_spec spec = {.generics = w->generics};
     kj_sink sink;
     s->kernel = k;
     s->spec = &spec;
     s->scope = s->program->globals;
     kj_sink_open(s, &sink);
-    kj_fn_check(s, fn, generics);
+    kj_fn_check(s, w->fn, w->generics);
     kj_sink_close(s, &sink);
 }
 
@@ -226,10 +232,10 @@ static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl
                  .broken = outer->broken,
                  .nfns = outer->nfns};
     if (fn)
-        check_fn(&s, fn, generics);
+        kj_walk_open(&s, check_fn, &(fn_walk){fn, generics});
     else
         check_kernel(&s, decl, generics);
-    outer->total += s.nodes;
+    outer->total += s.total + s.nodes;
     kj_arena_free(&scratch);
     outer->diag->arena->fail = kept_diag;
     outer->arena->fail = kept;

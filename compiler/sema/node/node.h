@@ -26,6 +26,8 @@ typedef struct kj_sema kj_sema;
 typedef struct kj_symbol kj_symbol;
 typedef struct kj_scope kj_scope;
 typedef struct kj_frame kj_frame;
+typedef struct kj_open kj_open; /* value/open.c */
+typedef struct kj_opens kj_opens;
 
 typedef enum kj_operand_kind {
     KJ_V_ERROR,   /* reported: silences what follows */
@@ -151,6 +153,7 @@ typedef struct kj_var_note {
     kj_var *var;
     const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
     bool assigned;
+    kj_open *open; /* it began as a literal; or NULL */
 } kj_var_note;
 
 struct kj_sema {
@@ -173,6 +176,7 @@ struct kj_sema {
     bool in_run; /* the run block is being checked */
     kj_var_note *vars;
     int nvars, var_cap;
+    kj_opens *opens; /* of the body being walked, or NULL */
     kj_tarray **roots;
     int nroots, root_cap;
     const kj_site **sites;

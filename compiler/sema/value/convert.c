@@ -70,6 +70,8 @@ static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *w
         kj_hint(s->diag, m, "write %s != 0", kj_operand_text(s, v->span, "..."));
     else
         kj_hint(s->diag, m, "write %s", conversion(s, to, v->span));
+    if (!m->note)
+        kj_note_open(s, m, v);
 }
 
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)

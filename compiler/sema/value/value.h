@@ -57,6 +57,24 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
 kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what);
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span);
 
+/* ---- open.c ---- */
+
+/* Walks over a body as often as it takes to know its variables' types; all but the last walk leaves
+ * nothing behind, messages included. */
+typedef void kj_body_walk(kj_sema *s, void *ctx);
+void kj_walk_open(kj_sema *s, kj_body_walk *walk, void *ctx);
+/* One that is declared (`name`: with its place in a tuple) and begins as `first`; NULL when that has a
+ * type. And what it begins as, in the variable's type. */
+kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_operand *first);
+kj_operand kj_open_typed(kj_sema *s, const kj_open *o, kj_operand v);
+/* A variable is assigned; is read. */
+void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v);
+kj_operand kj_open_read(kj_sema *s, kj_operand v);
+/* Notes in a message why the variable has its type. */
+void kj_note_open(kj_sema *s, kj_message *m, const kj_operand *to);
+/* Is this walk not to be kept? Then types in it may be wrong. */
+bool kj_is_guessing(const kj_sema *s);
+
 /* ---- apply.c ---- */
 
 /* A builtin that is more than a name for sema, applied to evaluated arguments. */

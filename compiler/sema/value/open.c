@@ -1,0 +1,263 @@
+/* Open variables: those that begin as literals, and the types they take.
+ *
+ * `var s = 0.0` has the type that all values given to it have in common, at least that of a literal
+ * alone. What these are depends on the types of other variables, so a body is first walked with the
+ * types that literals have alone, and that is all as long as they hold what is given. Else it is walked
+ * again until nothing new is learnt, while a variable of which nothing is known is the literal that it
+ * began as, and takes the type of what it meets. The last walk has the types. */
+#include <string.h>
+
+#include "sema/value/value.h"
+
+enum { MAX_WALKS = 32 };
+
+struct kj_open {
+    kj_open *next;
+    uint32_t at; /* where it is declared, which part of a tuple, in which instance of a generic */
+    const char *name, *bindings;
+    kj_operand *first; /* what it begins as */
+    kj_dtype type;     /* that is known; KJ_VOID: none */
+    kj_span decided;   /* the value that gave it that type; empty: a literal */
+    kj_dtype given;    /* in this walk: what typed values have in common, and literals alone */
+    kj_dtype literal;
+    kj_dtype
+        wanted; /* where the type that literals have alone does not hold that; KJ_VOID: it does */
+};
+
+struct kj_opens {
+    kj_open *first;
+    bool guessing; /* this walk is not kept: what is not known is a literal */
+    bool learnt;
+    bool doubtful; /* a literal beyond i32 was given something typed, which may be narrower */
+};
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_number(kj_dtype t)
+{
+    return kj_is_int(t) || kj_is_float(t) || kj_is_complex_type(t);
+}
+
+/* The type of a literal alone; KJ_VOID: it is none. */
+static kj_dtype alone(const kj_operand *v)
+{
+    if (kj_is_untyped(v))
+        return kj_untyped_type(v);
+    return kj_is_complex(v) && v->u.tuple.of == &kj_complex_literal ? KJ_C64 : KJ_VOID;
+}
+
+/* Of the types of two literals alone. */
+static kj_dtype wider(kj_dtype a, kj_dtype b)
+{
+    if (a == KJ_VOID || kj_is_complex_type(b))
+        return b;
+    return kj_is_complex_type(a) ? a : kj_wider_default(a, b);
+}
+
+/* What a variable has to be that holds a `given`, where literals alone are a `literal`. */
+static kj_dtype least_type(kj_dtype given, kj_dtype literal, const kj_operand *first)
+{
+    bool real = kj_is_float(given), whole = kj_is_int(given);
+    if (given == KJ_VOID)
+        return literal;
+    if ((whole && !kj_is_int(literal)) || (real && kj_is_complex_type(literal)))
+        return kj_common_type(given, literal);
+    if (kj_is_untyped(first) && (real || whole) && kj_misfit(first, given))
+        return kj_common_type(given, alone(first));
+    if (whole && kj_converts(given, KJ_I32))
+        return KJ_I32;
+    return kj_is_half(given) ? KJ_F32 : given;
+}
+
+static kj_dtype type_now(const kj_open *o)
+{
+    return o->type == KJ_VOID ? alone(o->first) : o->type;
+}
+
+kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_operand *first)
+{
+    const char *bindings = s->frame ? s->frame->bindings : NULL;
+    if (!s->opens || alone(first) == KJ_VOID)
+        return NULL;
+    kj_open *o = s->opens->first;
+    while (o &&
+           (o->at != span.begin || strcmp(o->name, name) != 0 || !same_text(o->bindings, bindings)))
+        o = o->next;
+    if (!o) {
+        o = KJ_NEW(s->arena, kj_open);
+        *o = (kj_open){.next = s->opens->first,
+                       .at = span.begin,
+                       .name = name,
+                       .bindings = bindings,
+                       .type = KJ_VOID,
+                       .given = KJ_VOID,
+                       .literal = KJ_VOID,
+                       .wanted = KJ_VOID};
+        s->opens->first = o;
+        s->opens->learnt |= s->opens->guessing;
+    }
+    o->first = KJ_NEW(s->arena, kj_operand);
+    *o->first = *first;
+    o->literal = wider(o->literal, alone(first));
+    return o;
+}
+
+kj_operand kj_open_typed(kj_sema *s, const kj_open *o, kj_operand v)
+{
+    kj_dtype t = type_now(o);
+    kj_type type = {.kind = KJ_T_SCALAR, .dtype = t};
+    if (kj_is_complex_type(t))
+        type = (kj_type){.kind = KJ_T_AGGREGATE, .dtype = t, .of = kj_sema_aggregate(s, t)};
+    return kj_coerce_type(s, v, &type, kj_arena_printf(s->diag->arena, "'%s'", o->name));
+}
+
+/* That of a variable, or of a complex variable's parts. */
+static kj_open *open_of(kj_sema *s, const kj_operand *v)
+{
+    if (v->kind == KJ_V_SCALAR && v->u.scalar.e->kind == KJ_TE_VAR)
+        return s->vars[v->u.scalar.e->u.var->id].open;
+    return kj_is_complex(v) ? open_of(s, v->u.tuple.items) : NULL;
+}
+
+void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
+{
+    kj_open *o = s->opens ? open_of(s, to) : NULL;
+    kj_dtype literal = alone(v), given = kj_type_of(v);
+    if (!o || (literal == KJ_VOID && !is_number(given)))
+        return;
+    if (literal != KJ_VOID) {
+        o->literal = wider(o->literal, literal);
+    } else {
+        kj_dtype both = o->given == KJ_VOID ? given : kj_common_type(o->given, given);
+        o->given = both == KJ_VOID ? o->given : both;
+    }
+    s->opens->doubtful |=
+        literal == KJ_VOID && kj_is_int(alone(o->first)) && alone(o->first) != KJ_I32;
+    kj_dtype least = least_type(o->given, o->literal, o->first);
+    kj_dtype both = o->type == KJ_VOID ? least : kj_common_type(o->type, least);
+    if (both == KJ_VOID || both == type_now(o))
+        return;
+    s->opens->learnt = true;
+    o->decided = v->span;
+    *(s->opens->guessing ? &o->type : &o->wanted) = both;
+}
+
+/* A variable of that name and type; nobody asks which. */
+static kj_operand stand_in(kj_sema *s, const kj_open *o, kj_span span)
+{
+    if (o->type == KJ_VOID || kj_is_complex_type(o->type))
+        return o->type == KJ_VOID ? *o->first : kj_open_typed(s, o, *o->first);
+    return kj_scalar(kj_te_var(s, kj_new_var(s, o->name, span, o->type, true), span));
+}
+
+kj_operand kj_open_read(kj_sema *s, kj_operand v)
+{
+    const kj_open *o = s->opens && s->opens->guessing ? open_of(s, &v) : NULL;
+    if (o)
+        return stand_in(s, o, v.span);
+    if (!s->opens || !s->opens->guessing || v.kind != KJ_V_TUPLE || v.u.tuple.of)
+        return v;
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
+    for (int i = 0; i < v.u.tuple.n; i++)
+        items[i] = kj_open_read(s, v.u.tuple.items[i]);
+    v.u.tuple.items = items;
+    return v;
+}
+
+bool kj_is_guessing(const kj_sema *s)
+{
+    return s->opens && s->opens->guessing;
+}
+
+void kj_note_open(kj_sema *s, kj_message *m, const kj_operand *to)
+{
+    const kj_open *o = open_of(s, to);
+    if (o && o->decided.end)
+        kj_note(s->diag, m, o->decided, "'%s' is %s because of this value", o->name,
+                kj_type_name(o->type));
+}
+
+/* ---- Walks ---- */
+
+typedef struct state {
+    kj_sema sema;
+    kj_diag diag;
+    bool *broken;
+    kj_child **children; /* the end of the family's */
+} state;
+
+static state note_state(const kj_sema *s)
+{
+    state was = {.sema = *s, .diag = *s->diag};
+    was.broken = KJ_NEW_ARRAY(s->arena, bool, (size_t)s->nfns + 1);
+    memcpy(was.broken, s->broken, (size_t)s->nfns * sizeof *s->broken);
+    was.children = s->family ? &s->family->children : NULL;
+    while (was.children && *was.children)
+        was.children = &(*was.children)->next;
+    return was;
+}
+
+static void go_back(kj_sema *s, const state *was)
+{
+    int total = s->total + s->nodes;
+    *s = was->sema;
+    s->total = total;
+    *s->diag = was->diag;
+    if (s->diag->last)
+        s->diag->last->next = NULL;
+    memcpy(s->broken, was->broken, (size_t)s->nfns * sizeof *s->broken);
+    if (was->children)
+        *was->children = NULL;
+}
+
+static void walk_once(kj_sema *s, kj_opens *opens, bool guessing, kj_body_walk *walk, void *ctx)
+{
+    for (kj_open *o = opens->first; o; o = o->next) {
+        o->given = o->literal = KJ_VOID;
+        o->wanted = guessing ? o->wanted : KJ_VOID;
+    }
+    opens->guessing = guessing;
+    opens->learnt = false;
+    s->opens = opens;
+    walk(s, ctx);
+    s->opens = NULL;
+}
+
+/* Walks that are not kept, until one teaches nothing; false when they all did not. */
+static bool guess(kj_sema *s, kj_opens *opens, kj_body_walk *walk, void *ctx, const state *was,
+                  int *walks)
+{
+    bool learnt = false;
+    do {
+        go_back(s, was);
+        walk_once(s, opens, true, walk, ctx);
+        learnt |= opens->learnt;
+    } while (opens->learnt && ++*walks < MAX_WALKS);
+    go_back(s, was);
+    return learnt;
+}
+
+/* What values of variables with the types of literals alone asked for. */
+static void take_wanted(kj_opens *opens)
+{
+    for (kj_open *o = opens->first; o; o = o->next)
+        if (o->wanted != KJ_VOID)
+            o->type = o->wanted;
+}
+
+void kj_walk_open(kj_sema *s, kj_body_walk *walk, void *ctx)
+{
+    kj_opens opens = {0};
+    const state was = note_state(s);
+    for (int walks = 1;; walks++) {
+        walk_once(s, &opens, false, walk, ctx);
+        bool narrow = opens.learnt, doubt = opens.doubtful || s->diag->errors > was.diag.errors;
+        if (!opens.first || walks >= MAX_WALKS || !(narrow || (doubt && walks == 1)))
+            return;
+        if (!guess(s, &opens, walk, ctx, &was, &walks) && narrow)
+            take_wanted(&opens);
+    }
+}
