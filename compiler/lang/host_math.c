@@ -1,5 +1,6 @@
-/* Math functions on the host, in f64 by the C library: for run blocks, and for constants where the
- * builtin's error bound is 0, so that every device agrees. */
+/* Math functions on the host, by the C library. In f64: for run blocks, and for constants where the
+ * builtin's error bound is 0, so that every device agrees. Of literals, which no device computes: with
+ * the digits of a long double, rounded to f64 once. */
 #include <math.h>
 
 #include "lang/types.h"
@@ -44,11 +45,45 @@ static double log_of_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
+/* The same with more digits, for those that are not exact. */
+static long double reciprocal_sqrt_long(long double x)
+{
+    return 1 / sqrtl(x);
+}
+static long double power_of_ten_long(long double x)
+{
+    return powl(10, x);
+}
+static const long double pi_long = 3.14159265358979323846264338327950288L;
+static long double sine_of_pi_long(long double x)
+{
+    long double rest = remainderl(x, 2), size = fabsl(rest), sine;
+    if (size <= 0.25L)
+        sine = sinl(pi_long * size);
+    else
+        sine = size < 0.75L ? cosl(pi_long * (0.5L - size)) : sinl(pi_long * (1 - size));
+    return copysignl(sine, sine == 0 ? x : rest);
+}
+static long double cosine_of_pi_long(long double x)
+{
+    long double size = fabsl(remainderl(x, 2));
+    if (size <= 0.25L)
+        return cosl(pi_long * size);
+    return size < 0.75L ? sinl(pi_long * (0.5L - size)) : -cosl(pi_long * (1 - size));
+}
+static long double log_of_gamma_long(long double x)
+{
+    int sign;
+    return lgammal_r(x, &sign);
+}
+
 /* Of one, two or three floats. */
 static const struct {
     double (*one)(double);
     double (*two)(double, double);
     double (*three)(double, double, double);
+    long double (*one_long)(long double);
+    long double (*two_long)(long double, long double);
 } functions[KJ_NBUILTINS] = {
     [KJ_BI_SQRT] = {.one = sqrt},
     [KJ_BI_FABS] = {.one = fabs},
@@ -57,39 +92,39 @@ static const struct {
     [KJ_BI_TRUNC] = {.one = trunc},
     [KJ_BI_RINT] = {.one = rint},
     [KJ_BI_ROUND] = {.one = round},
-    [KJ_BI_RSQRT] = {.one = reciprocal_sqrt},
-    [KJ_BI_CBRT] = {.one = cbrt},
-    [KJ_BI_EXP] = {.one = exp},
-    [KJ_BI_EXP2] = {.one = exp2},
-    [KJ_BI_EXP10] = {.one = power_of_ten},
-    [KJ_BI_EXPM1] = {.one = expm1},
-    [KJ_BI_LOG] = {.one = log},
-    [KJ_BI_LOG2] = {.one = log2},
-    [KJ_BI_LOG10] = {.one = log10},
-    [KJ_BI_LOG1P] = {.one = log1p},
-    [KJ_BI_SIN] = {.one = sin},
-    [KJ_BI_COS] = {.one = cos},
-    [KJ_BI_TAN] = {.one = tan},
-    [KJ_BI_SINPI] = {.one = sine_of_pi},
-    [KJ_BI_COSPI] = {.one = cosine_of_pi},
-    [KJ_BI_ASIN] = {.one = asin},
-    [KJ_BI_ACOS] = {.one = acos},
-    [KJ_BI_ATAN] = {.one = atan},
-    [KJ_BI_SINH] = {.one = sinh},
-    [KJ_BI_COSH] = {.one = cosh},
-    [KJ_BI_TANH] = {.one = tanh},
-    [KJ_BI_ASINH] = {.one = asinh},
-    [KJ_BI_ACOSH] = {.one = acosh},
-    [KJ_BI_ATANH] = {.one = atanh},
-    [KJ_BI_ERF] = {.one = erf},
-    [KJ_BI_ERFC] = {.one = erfc},
-    [KJ_BI_GAMMA] = {.one = tgamma},
-    [KJ_BI_LGAMMA] = {.one = log_of_gamma},
+    [KJ_BI_RSQRT] = {.one = reciprocal_sqrt, .one_long = reciprocal_sqrt_long},
+    [KJ_BI_CBRT] = {.one = cbrt, .one_long = cbrtl},
+    [KJ_BI_EXP] = {.one = exp, .one_long = expl},
+    [KJ_BI_EXP2] = {.one = exp2, .one_long = exp2l},
+    [KJ_BI_EXP10] = {.one = power_of_ten, .one_long = power_of_ten_long},
+    [KJ_BI_EXPM1] = {.one = expm1, .one_long = expm1l},
+    [KJ_BI_LOG] = {.one = log, .one_long = logl},
+    [KJ_BI_LOG2] = {.one = log2, .one_long = log2l},
+    [KJ_BI_LOG10] = {.one = log10, .one_long = log10l},
+    [KJ_BI_LOG1P] = {.one = log1p, .one_long = log1pl},
+    [KJ_BI_SIN] = {.one = sin, .one_long = sinl},
+    [KJ_BI_COS] = {.one = cos, .one_long = cosl},
+    [KJ_BI_TAN] = {.one = tan, .one_long = tanl},
+    [KJ_BI_SINPI] = {.one = sine_of_pi, .one_long = sine_of_pi_long},
+    [KJ_BI_COSPI] = {.one = cosine_of_pi, .one_long = cosine_of_pi_long},
+    [KJ_BI_ASIN] = {.one = asin, .one_long = asinl},
+    [KJ_BI_ACOS] = {.one = acos, .one_long = acosl},
+    [KJ_BI_ATAN] = {.one = atan, .one_long = atanl},
+    [KJ_BI_SINH] = {.one = sinh, .one_long = sinhl},
+    [KJ_BI_COSH] = {.one = cosh, .one_long = coshl},
+    [KJ_BI_TANH] = {.one = tanh, .one_long = tanhl},
+    [KJ_BI_ASINH] = {.one = asinh, .one_long = asinhl},
+    [KJ_BI_ACOSH] = {.one = acosh, .one_long = acoshl},
+    [KJ_BI_ATANH] = {.one = atanh, .one_long = atanhl},
+    [KJ_BI_ERF] = {.one = erf, .one_long = erfl},
+    [KJ_BI_ERFC] = {.one = erfc, .one_long = erfcl},
+    [KJ_BI_GAMMA] = {.one = tgamma, .one_long = tgammal},
+    [KJ_BI_LGAMMA] = {.one = log_of_gamma, .one_long = log_of_gamma_long},
     [KJ_BI_NEXTAFTER] = {.two = nextafter},
     [KJ_BI_COPYSIGN] = {.two = signed_as},
-    [KJ_BI_HYPOT] = {.two = hypot},
-    [KJ_BI_POW] = {.two = pow},
-    [KJ_BI_ATAN2] = {.two = atan2},
+    [KJ_BI_HYPOT] = {.two = hypot, .two_long = hypotl},
+    [KJ_BI_POW] = {.two = pow, .two_long = powl},
+    [KJ_BI_ATAN2] = {.two = atan2, .two_long = atan2l},
     [KJ_BI_FMOD] = {.two = fmod},
     [KJ_BI_REMAINDER] = {.two = remainder},
     [KJ_BI_FMA] = {.three = fma},
@@ -103,6 +138,17 @@ bool kj_host_math(kj_builtin id, const double *x, double *out)
         *out = functions[id].two(x[0], x[1]);
     else if (functions[id].three)
         *out = functions[id].three(x[0], x[1], x[2]);
+    else
+        return false;
+    return true;
+}
+
+bool kj_literal_math(kj_builtin id, const double *x, double *out)
+{
+    if (functions[id].one_long)
+        *out = (double)functions[id].one_long(x[0]);
+    else if (functions[id].two_long)
+        *out = (double)functions[id].two_long(x[0], x[1]);
     else
         return false;
     return true;

@@ -243,6 +243,8 @@ kj_value kj_fold_convert(kj_value v, kj_dtype to);
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_value *out);
 /* A math function of the host's, in f64: false where there is none by that id (host_math.c). */
 bool kj_host_math(kj_builtin id, const double *x, double *out);
+/* One that is not exact, of literals: as good as rounded once. */
+bool kj_literal_math(kj_builtin id, const double *x, double *out);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
 

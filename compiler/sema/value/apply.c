@@ -23,7 +23,20 @@ static bool is_of_bits(kj_builtin id)
     return strcmp(kj_builtins[id].group, "bits") == 0;
 }
 
-/* All arguments literals and the result exact, whatever its type will be: it stays a literal. */
+/* What it is of literals, which is a literal too, whatever its type will be. */
+static bool of_literals(kj_builtin id, const kj_value *v, int n, kj_value *out)
+{
+    double x[MAX_ARGS], y;
+    if (kj_fold_builtin(id, 0, v, n, out))
+        return out->type != KJ_BOOL;
+    for (int i = 0; i < n; i++)
+        x[i] = v[i].f;
+    if (v[0].type != KJ_F64 || !kj_literal_math(id, x, &y))
+        return false;
+    *out = kj_float(KJ_F64, y);
+    return true;
+}
+
 static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *v, int n,
                           kj_span span, kj_operand *out)
 {
@@ -36,12 +49,12 @@ static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *
         real |= kj_is_float(v[i].u.literal.type);
         wide |= v[i].u.literal.type == KJ_U64;
     }
-    if (wide || (real && letter == 'i') || is_of_bits(id) || id == KJ_BI_NEXTAFTER ||
+    if ((wide && !real) || (real && letter == 'i') || is_of_bits(id) || id == KJ_BI_NEXTAFTER ||
         kj_builtin_results(id) > 1)
         return false;
     for (int i = 0; i < n; i++)
         values[i] = kj_fold_convert(v[i].u.literal, real ? KJ_F64 : KJ_I64);
-    if (!kj_fold_builtin(id, 0, values, n, &folded) || folded.type == KJ_BOOL)
+    if (!of_literals(id, values, n, &folded))
         return false;
     *out = kj_literal(folded, span);
     return true;
