@@ -91,7 +91,7 @@ static const struct {
     [KJ_BI_CEIL] = {.one = ceil},
     [KJ_BI_TRUNC] = {.one = trunc},
     [KJ_BI_RINT] = {.one = rint},
-    [KJ_BI_ROUND] = {.one = round},
+    [KJ_BI_ROUND] = {.one = rint},
     [KJ_BI_RSQRT] = {.one = reciprocal_sqrt, .one_long = reciprocal_sqrt_long},
     [KJ_BI_CBRT] = {.one = cbrt, .one_long = cbrtl},
     [KJ_BI_EXP] = {.one = exp, .one_long = expl},

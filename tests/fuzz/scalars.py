@@ -344,14 +344,6 @@ def rint(x):
     return x if _kept(x) else math.copysign(float(round(x)), x)
 
 
-def round_away(x):
-    """To nearest, ties away from zero."""
-    if _kept(x):
-        return x
-    whole = math.floor(abs(x))
-    return math.copysign(float(whole + (abs(x) - whole >= 0.5)), x)
-
-
 def copysign(x, y):
     return abs(x) if y != y else math.copysign(x, y)
 

@@ -165,6 +165,7 @@ static const struct {
     {"std", "write a.std()"},
     {"concatenate", "make an array of the whole size, and copy into its slices: c[:n] = a"},
     {"zip", "write for i in range(a.size), a[i] and b[i]"},
+    {"roundf", "write round(x), which rounds ties to even; C's is trunc(x + copysign(0.5, x))"},
     {"divmod", "write a // b and a % b"},
     {"enumerate", "write for i in range(a.size), and a[i]"},
     {"complex", "write c64 or c128"},
