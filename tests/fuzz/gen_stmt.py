@@ -9,6 +9,7 @@ from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
 from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, Var, Vec
 
 INTEGER_UPDATES = ["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "**"]
+OPEN = ("i32", "u32", "i64", "u64", "f32", "f64")      # types that a variable takes of what it is given
 FLOAT_UPDATES = ["+", "-", "*", "/", "+", "-", "*", "/", "+", "-", "*", "**"]
 
 
@@ -111,10 +112,22 @@ class Statements(Expressions):
         if isinstance(t, str) and t in REALS and r.chance(8):
             e, wide = lit(values.literal(r, t)), t
         var = self.new(wide or t, mutable=mutable, uniform=uniform)
+        if mutable and e.op == "lit" and t in OPEN and r.chance(60):
+            return self.open_variable(var, e)
         declared = wide or (t if r.chance(20) else None)
         s = let(var, e, declared, "var" if mutable else "let")
         self.declare(var)
         return s
+
+    def open_variable(self, var, e):
+        """A variable without a declared type that begins as a literal; somewhere it is given a value of its type."""
+        r = self.r
+        self.declare(var)
+        given = assign(name(var), conv(var.type, name(var)))
+        if r.chance(40):
+            flow = var.get("uniform")
+            given = if_(self.uniformly(flow, lambda: self.full("bool")), [given])
+        return group(let(var, e, None, "var"), given)
 
     def assignable(self, t=None):
         """Variables that may change here: of a whole block's only where the whole block is."""

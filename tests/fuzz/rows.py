@@ -47,7 +47,7 @@ def table(without=()):
     rows += [f"{op} bool" for op in ("&", "|", "^", "compare ==", "compare !=")]
     rows += ["and", "or", "not", "conditional of literals", "chain of 2", "chain of 3", "isnan", "isinf", "isfinite", "any", "all",
              "tuple comparison"]
-    rows += ["let", "var", "declared type", "several names", "assignment", "exchange", "tuple variable", "hidden name",
+    rows += ["let", "var", "declared type", "open variable", "several names", "assignment", "exchange", "tuple variable", "hidden name",
              "if", "elif",
              "else", "while", "while true", "break", "continue", "return", "assert", "range of 1", "range of 2",
              "range of 3",
@@ -239,6 +239,8 @@ def of_statement(s, around, names):
     if s.op == "let":
         kind, variables, declared = s.data
         found.add(kind)
+        if kind == "var" and not declared and s.args[0].type in UNTYPED:
+            found.add("open variable")
         if declared:
             found.add("declared type")
             source = s.args[0].type
