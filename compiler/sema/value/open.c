@@ -20,8 +20,7 @@ struct kj_open {
     kj_span decided;   /* the value that gave it that type; empty: a literal */
     kj_dtype given;    /* in this walk: what typed values have in common, and literals alone */
     kj_dtype literal;
-    kj_dtype
-        wanted; /* where the type that literals have alone does not hold that; KJ_VOID: it does */
+    kj_dtype wanted; /* where its type does not hold that; KJ_VOID: it does */
 };
 
 struct kj_opens {
@@ -138,7 +137,9 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
         literal == KJ_VOID && kj_is_int(alone(o->first)) && alone(o->first) != KJ_I32;
     kj_dtype least = least_type(o->given, o->literal, o->first);
     kj_dtype both = o->type == KJ_VOID ? least : kj_common_type(o->type, least);
-    if (both == KJ_VOID || both == type_now(o))
+    bool news =
+        both != type_now(o) || (s->opens->guessing && o->type == KJ_VOID && o->given != KJ_VOID);
+    if (both == KJ_VOID || !news)
         return;
     s->opens->learnt = true;
     o->decided = v->span;
