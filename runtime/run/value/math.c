@@ -78,7 +78,8 @@ static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue 
         return false;
     wide x = widen(a), y = widen(b), least = x / y;
     least += x % y != 0 && (x < 0) == (y < 0);
-    *out = least > INT64_MAX ? kj_run_uint((uint64_t)least) : kj_run_int((int64_t)least);
+    bool beyond = least > INT64_MAX && (a.dtype == KJIT_U64 || b.dtype == KJIT_U64);
+    *out = beyond ? kj_run_uint((uint64_t)least) : kj_run_int((int64_t)least);
     return true;
 }
 
