@@ -1,8 +1,10 @@
 /* Builtins on constants: those whose result is exact, so that every device agrees with the
  * compiler. */
 #include <math.h>
+#include <string.h>
 
 #include "lang/half.h"
+#include "lang/signature.h"
 #include "lang/types.h"
 
 static kj_value int_result(kj_dtype type, uint64_t u)
@@ -132,4 +134,47 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value
     if (kj_is_float(v[0].type))
         return fold_parts(id, part, v, out) || fold_float(id, v, n, out);
     return kj_is_int(v[0].type) && fold_bits(id, v[0], out);
+}
+
+/* ---- Literals ---- */
+
+kj_value kj_fold_literals(kj_op op, kj_value a, kj_value b)
+{
+    kj_value x = kj_fold_convert(a, KJ_F64), y = kj_fold_convert(b, KJ_F64), power;
+    if (op == KJ_OP_POW && kj_fold_builtin_literals(KJ_BI_POW, (kj_value[]){x, y}, 2, &power))
+        return power;
+    return kj_fold_binary(op, x, y);
+}
+
+/* All arguments are numbers of one type, whose bits it doesn't ask for; there is one result. */
+static bool takes_literals(kj_builtin id, int n)
+{
+    const char *letters = kj_builtin_letters(id);
+    if (kj_builtin_is_of_bits(id) || id == KJ_BI_NEXTAFTER || kj_builtin_results(id) > 1)
+        return false;
+    return strchr("fin", *letters) && strspn(letters, (char[]){*letters, 0}) >= (size_t)n;
+}
+
+bool kj_fold_builtin_literals(kj_builtin id, const kj_value *args, int n, kj_value *out)
+{
+    kj_value v[3];
+    double x[3], y;
+    char letter = *kj_builtin_letters(id);
+    bool real = letter == 'f', wide = false;
+    for (int i = 0; i < n; i++) {
+        real |= kj_is_float(args[i].type);
+        wide |= args[i].type == KJ_U64;
+    }
+    if (!takes_literals(id, n) || (real ? letter == 'i' : wide))
+        return false;
+    for (int i = 0; i < n; i++) {
+        v[i] = kj_fold_convert(args[i], real ? KJ_F64 : KJ_I64);
+        x[i] = v[i].f;
+    }
+    if (kj_fold_builtin(id, 0, v, n, out))
+        return out->type != KJ_BOOL;
+    if (!real || !kj_literal_math(id, x, &y))
+        return false;
+    *out = kj_float(KJ_F64, y);
+    return true;
 }

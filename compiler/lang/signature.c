@@ -9,6 +9,11 @@ const char *kj_builtin_letters(kj_builtin id)
     return open ? open + 1 : ")";
 }
 
+bool kj_builtin_is_of_bits(kj_builtin id)
+{
+    return strcmp(kj_builtins[id].group, "bits") == 0;
+}
+
 int kj_builtin_arity(kj_builtin id)
 {
     return (int)strcspn(kj_builtin_letters(id), ")");

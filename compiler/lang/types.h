@@ -245,6 +245,10 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_va
 bool kj_host_math(kj_builtin id, const double *x, double *out);
 /* One that is not exact, of literals: as good as rounded once. */
 bool kj_literal_math(kj_builtin id, const double *x, double *out);
+/* What an operator is of literals of which one is a float, and what a builtin is: a literal too (math.c).
+ * False where the builtin asks for the type, or gives no number. */
+kj_value kj_fold_literals(kj_op op, kj_value a, kj_value b);
+bool kj_fold_builtin_literals(kj_builtin id, const kj_value *args, int n, kj_value *out);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
 

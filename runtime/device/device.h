@@ -248,7 +248,8 @@ typedef struct kj_device_ops {
                                 kj_failure *why);
     kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */
     void (*wait)(kj_device *dev,
-                 kj_queue *queue); /* until what is queued now has ended; NULL: in every queue */
+                 kj_queue *queue);   /* until what is queued now has ended; NULL: in every queue */
+    void (*finish)(kj_queue *queue); /* the same, without others' work in a shared stream */
     bool (*idle)(kj_queue *queue);
     /* Calls `run` in the queue, on a thread of the device's, before work->done; on a device that is
      * lost it may be left out. */

@@ -183,9 +183,8 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_run_time_begin(r);
     kj_recycler_begin(r->ctx);
     run_with_stack(r);
-    if (r->status != KJIT_OK &&
-        r->queued) /* nothing of it runs on, and its kernels' lines are there */
-        kj_synchronize_run(r->ctx, r->number);
+    if (r->status != KJIT_OK && r->queued)
+        kj_synchronize_run(r->ctx, r->number); /* nothing of it runs on; what it printed is there */
     kj_run_time_end(r);
     kj_print_exchange(r->ctx, before);
     kj_run_ended(r->ctx, r->number, failures);

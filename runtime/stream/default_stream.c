@@ -174,15 +174,13 @@ kjit_status kjit_stream_per_thread_default(kjit_context *ctx, kjit_stream **out)
     return status;
 }
 
-/* A default stream that is not pending yet, not listed any more; NULL: none is left. */
-static kjit_stream *take(kjit_context *ctx)
+/* A default stream that is not pending yet; NULL: none is left. */
+static kjit_stream *first_default(kjit_context *ctx)
 {
     pthread_mutex_lock(&ctx->lock);
     kjit_stream *s = ctx->streams;
     while (s && (!kj_stream_is_default(s) || s->left))
         s = s->next;
-    if (s)
-        kj_stream_unlink(s);
     pthread_mutex_unlock(&ctx->lock);
     return s;
 }
@@ -197,7 +195,7 @@ void kj_default_streams_free(kjit_context *ctx)
     ctx->legacy.mark = NULL;
     pthread_mutex_unlock(&ctx->legacy.lock);
     kj_threads_lose_streams(ctx);
-    while ((s = take(ctx)))
+    while ((s = first_default(ctx)))
         kj_stream_end(s, &why); /* nobody is left to be told */
     if (mark)
         ctx->ops->marks->free(mark, &why);

@@ -119,7 +119,7 @@ static void link_stream(kjit_stream *s)
     pthread_mutex_unlock(&s->ctx->lock);
 }
 
-void kj_stream_unlink(kjit_stream *s)
+static void unlink_stream(kjit_stream *s)
 {
     if (s->prev)
         s->prev->next = s->next;
@@ -153,6 +153,11 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
     kj_failure other;
     kjit_context *ctx = s->ctx;
     abandon(s);
+    ctx->ops->finish(s->queue); /* until here the legacy stream waits for its work */
+    pthread_mutex_lock(&ctx->lock);
+    unlink_stream(s);
+    leave_failure(s);
+    pthread_mutex_unlock(&ctx->lock);
     kjit_status status = ctx->ops->queue_free(s->queue, why);
     if (s->mark) {
         kjit_status end = ctx->ops->marks->free(s->mark, status == KJIT_OK ? why : &other);
@@ -198,17 +203,9 @@ void kj_stream_drop(kjit_stream *s)
         kj_pending_add(s->ctx, KJ_PENDING_RESOURCES, &s->pending);
 }
 
-/* Until here the legacy stream waits for its work. */
 static kjit_status deallocate(kj_pending *item, kj_failure *why)
 {
-    kjit_stream *s = KJ_WHOLE(kjit_stream, pending, item);
-    kjit_context *ctx = s->ctx;
-    ctx->ops->wait(ctx->dev, s->queue);
-    pthread_mutex_lock(&ctx->lock);
-    kj_stream_unlink(s);
-    leave_failure(s);
-    pthread_mutex_unlock(&ctx->lock);
-    return kj_stream_end(s, why);
+    return kj_stream_end(KJ_WHOLE(kjit_stream, pending, item), why);
 }
 
 kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out)
@@ -282,7 +279,7 @@ void kjit_stream_free(kjit_stream *s)
     kj_failure why;
     abandon(s);
     if (s->kind == KJ_QUEUE_EXTERNAL) { /* its owner may be about to destroy it */
-        kjit_status status = deallocate(&s->pending, &why);
+        kjit_status status = kj_stream_end(s, &why);
         if (status != KJIT_OK)
             kj_pending_failed(ctx, status, &why);
         kj_freed(ctx);
@@ -371,35 +368,18 @@ kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run)
     return kj_stream_report(ctx, status, text);
 }
 
-static void set_run(kjit_stream *s, uint64_t run)
+void kj_stream_of_run(kjit_stream *s, uint64_t run)
 {
     pthread_mutex_lock(&s->lock);
     s->run = run;
     pthread_mutex_unlock(&s->lock);
 }
 
-void kj_stream_of_run(kjit_stream *s, uint64_t run)
+/* A default stream is everybody's again, without what failed since the run has begun. */
+static void leave_run(kjit_stream *s, uint64_t begun)
 {
-    set_run(s, run);
-}
-
-/* A default stream that the run uses; NULL: none is left. Its thread is this one, or it has none. */
-static kjit_stream *default_stream_of(kjit_context *ctx, uint64_t run)
-{
-    pthread_mutex_lock(&ctx->lock);
-    kjit_stream *s = ctx->streams;
-    while (s && (s->run != run || !kj_stream_is_default(s)))
-        s = s->next;
-    pthread_mutex_unlock(&ctx->lock);
-    return s;
-}
-
-/* It is everybody's again, without what failed since the run has begun. */
-static void give_back(kjit_stream *s, uint64_t begun)
-{
-    s->ctx->ops->wait(s->ctx->dev, s->queue);
     pthread_mutex_lock(&s->lock);
-    s->run = 0;
+    s->run = kj_stream_is_default(s) ? 0 : KJ_RUN_ENDED;
     if (s->status != KJIT_OK && s->failure >= begun) {
         s->status = KJIT_OK;
         free(s->text);
@@ -411,13 +391,10 @@ static void give_back(kjit_stream *s, uint64_t begun)
 void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun)
 {
     char *text;
-    kjit_stream *shared;
-    while ((shared = default_stream_of(ctx, run)))
-        give_back(shared, begun);
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s; s = s->next)
         if (s->run == run)
-            set_run(s, KJ_RUN_ENDED);
+            leave_run(s, begun);
     for (kj_untold **at = &ctx->untold; *at;) {
         if ((*at)->run != run) {
             at = &(*at)->next;

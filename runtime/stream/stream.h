@@ -72,8 +72,7 @@ static inline kjit_status kj_check_stream(kjit_context *ctx, const kjit_stream *
 }
 kj_queue *kj_queue_of(kjit_stream *stream); /* NULL for NULL */
 kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, kjit_stream **out);
-void kj_stream_unlink(kjit_stream *stream); /* under the context's lock */
-/* Of one that is not listed any more; after its work. */
+/* After what kjit put into it; until then the legacy stream waits for that. */
 kjit_status kj_stream_end(kjit_stream *stream, kj_failure *why);
 bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
 /* A call that has nothing to do. Without a stream it still comes after all that is queued. */
@@ -102,7 +101,7 @@ void kj_default_streams_free(kjit_context *ctx);
 #define KJ_RUN_ENDED UINT64_MAX
 void kj_stream_of_run(kjit_stream *stream, uint64_t run);
 kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run);
-/* begun: how many failures of streams there were before. */
+/* After its work. begun: how many failures of streams there were before. */
 void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun);
 void kj_untold_free(kjit_context *ctx);
 /* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */

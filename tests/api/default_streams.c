@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "driver.h"
@@ -608,6 +609,54 @@ static void test_end(void **state)
     kjit_stream_free(s);
 }
 
+typedef struct gate {
+    sem_t open;
+    atomic_int passed;
+} gate;
+
+static void wait_until_open(void *at)
+{
+    gate *g = at;
+    struct timespec last;
+    clock_gettime(CLOCK_REALTIME, &last);
+    last.tv_sec += 20;
+    sem_timedwait(&g->open, &last);
+    atomic_store(&g->passed, 1);
+}
+
+/* kjit's own work in it is waited for, and nobody else's. */
+static void test_external_is_busy(void **state)
+{
+    (void)state;
+    if (!driver)
+        SKIP("KJIT_CUDA_DRIVER does not name the driver");
+    gate g = {.passed = 0};
+    void *theirs, *context;
+    kjit_stream *s;
+    kjit_array *a = zeros();
+    sem_init(&g.open, 0, 0);
+    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
+    OK(kjit_stream_external(ctx, theirs, &s));
+    OK(launch("add", s, a, 3));
+    void (*function)(void *) = wait_until_open;
+    void *address;
+    memcpy(&address, &function, sizeof address);
+    assert_int_equal(call("cuLaunchHostFunc", theirs, (size_t)address, (size_t)&g, NULL), 0);
+    kjit_stream_free(s);
+    assert_int_equal(atomic_load(&g.passed), 0);
+    sem_post(&g.open);
+    assert_int_equal(call("cuStreamSynchronize", theirs, 0, 0, NULL), 0);
+    assert_int_equal(atomic_load(&g.passed), 1);
+    assert_int_equal(first_of(a), 3);
+    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
+    kjit_array_free(a);
+    sem_destroy(&g.open);
+}
+
 static kjit_status end_context(void *user)
 {
     ++*(int *)user;
@@ -665,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_end),
+        cmocka_unit_test(test_external_is_busy),
         cmocka_unit_test(test_external_is_last),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,6 +1,4 @@
 /* Builtins with a signature, applied to evaluated scalars. */
-#include <string.h>
-
 #include "sema/value/value.h"
 
 enum { MAX_ARGS = 3 };
@@ -17,44 +15,15 @@ static bool letter_takes(char letter, kj_dtype t)
     }
 }
 
-/* Does the result depend on how many bits the argument has? */
-static bool is_of_bits(kj_builtin id)
+static bool fold_literals(kj_builtin id, const kj_operand *v, int n, kj_span span, kj_operand *out)
 {
-    return strcmp(kj_builtins[id].group, "bits") == 0;
-}
-
-/* What it is of literals, which is a literal too, whatever its type will be. */
-static bool of_literals(kj_builtin id, const kj_value *v, int n, kj_value *out)
-{
-    double x[MAX_ARGS], y;
-    if (kj_fold_builtin(id, 0, v, n, out))
-        return out->type != KJ_BOOL;
-    for (int i = 0; i < n; i++)
-        x[i] = v[i].f;
-    if (v[0].type != KJ_F64 || !kj_literal_math(id, x, &y))
-        return false;
-    *out = kj_float(KJ_F64, y);
-    return true;
-}
-
-static bool fold_literals(kj_builtin id, const char *letters, const kj_operand *v, int n,
-                          kj_span span, kj_operand *out)
-{
-    kj_value values[MAX_ARGS] = {{.type = KJ_VOID}}, folded;
-    char letter = letters[0];
-    bool real = letter == 'f', wide = false;
+    kj_value values[MAX_ARGS], folded;
     for (int i = 0; i < n; i++) {
-        if (v[i].kind != KJ_V_LITERAL || letters[i] != letter)
+        if (v[i].kind != KJ_V_LITERAL)
             return false;
-        real |= kj_is_float(v[i].u.literal.type);
-        wide |= v[i].u.literal.type == KJ_U64;
+        values[i] = v[i].u.literal;
     }
-    if ((wide && !real) || (real && letter == 'i') || is_of_bits(id) || id == KJ_BI_NEXTAFTER ||
-        kj_builtin_results(id) > 1)
-        return false;
-    for (int i = 0; i < n; i++)
-        values[i] = kj_fold_convert(v[i].u.literal, real ? KJ_F64 : KJ_I64);
-    if (!of_literals(id, values, n, &folded))
+    if (!kj_fold_builtin_literals(id, values, n, &folded))
         return false;
     *out = kj_literal(folded, span);
     return true;
@@ -156,19 +125,19 @@ static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int p
 
 /* Of choices the results are chosen, a literal for each combination of arms. False where one is no
  * literal. */
-static bool fold_arms(kj_sema *s, kj_builtin id, const char *letters, const kj_operand *v, int n,
-                      kj_span span, kj_operand *out)
+static bool fold_arms(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_span span,
+                      kj_operand *out)
 {
     kj_operand arm[MAX_ARGS], results[2];
     int at = 0;
     while (at < n && v[at].kind != KJ_V_CHOICE)
         at++;
     if (at == n)
-        return fold_literals(id, letters, v, n, span, out);
+        return fold_literals(id, v, n, span, out);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < n; i++)
             arm[i] = i == at ? v[at].u.choice.arms[k] : v[i];
-        if (!fold_arms(s, id, letters, arm, n, span, &results[k]))
+        if (!fold_arms(s, id, arm, n, span, &results[k]))
             return false;
     }
     *out = kj_conditional(s, v[at].u.choice.test, results[0], results[1], KJ_VOID, span);
@@ -183,8 +152,8 @@ static const kj_operand *first_literal(const kj_operand *v)
 }
 
 /* The same, after the conditions are evaluated that would stand in several arms. */
-static bool fold_choices(kj_sema *s, kj_builtin id, const char *letters, kj_operand *v, int n,
-                         kj_span span, kj_operand *out)
+static bool fold_choices(kj_sema *s, kj_builtin id, kj_operand *v, int n, kj_span span,
+                         kj_operand *out)
 {
     kj_operand first[MAX_ARGS] = {{.kind = KJ_V_ERROR}};
     int choices = 0;
@@ -192,11 +161,11 @@ static bool fold_choices(kj_sema *s, kj_builtin id, const char *letters, kj_oper
         first[i] = *first_literal(&v[i]);
         choices += v[i].kind == KJ_V_CHOICE;
     }
-    if (!fold_literals(id, letters, first, n, span, out))
+    if (!fold_literals(id, first, n, span, out))
         return false;
     for (int i = 0; i < n && choices > 1; i++)
         v[i] = kj_hold_choice(s, v[i]);
-    return fold_arms(s, id, letters, v, n, span, out);
+    return fold_arms(s, id, v, n, span, out);
 }
 
 /* Of literals it is a conditional expression. */
@@ -224,11 +193,11 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
     kj_texpr *args[MAX_ARGS];
     if (!check_numbers(s, id, letters, v, n))
         return kj_no_value(e->span);
-    if (fold_choices(s, id, letters, v, n, e->span, &folded))
+    if (fold_choices(s, id, v, n, e->span, &folded))
         return folded;
     if (id == KJ_BI_SELP && kj_is_untyped(&v[1]) && kj_is_untyped(&v[2]))
         return selp(s, v, e->span);
-    if (is_of_bits(id))
+    if (kj_builtin_is_of_bits(id))
         want = KJ_VOID; /* how many there are is not for the result's place to say */
     if (!take_arguments(s, e, id, letters, v, n, want, args))
         return kj_no_value(e->span);

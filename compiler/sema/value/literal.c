@@ -129,7 +129,7 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
         return kj_scalar(kj_te_bool(s, compare(op, widen(x), widen(y)), span));
     if (!real && !(op == KJ_OP_POW && widen(y) < 0))
         return integers(s, op, widen(x), widen(y), span);
-    kj_value v = kj_fold_binary(op, kj_fold_convert(x, KJ_F64), kj_fold_convert(y, KJ_F64));
+    kj_value v = kj_fold_literals(op, x, y);
     if (v.type == KJ_BOOL)
         return kj_scalar(kj_te_const(s, v, span));
     return kj_literal(v, span);

@@ -149,8 +149,10 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
 /* A variable of that name and type; nobody asks which. */
 static kj_operand stand_in(kj_sema *s, const kj_open *o, kj_span span)
 {
-    if (o->type == KJ_VOID || kj_is_complex_type(o->type))
-        return o->type == KJ_VOID ? *o->first : kj_open_typed(s, o, *o->first);
+    if (o->type == KJ_VOID)
+        return *o->first;
+    if (kj_is_complex_type(o->type))
+        return kj_open_typed(s, o, *o->first);
     return kj_scalar(kj_te_var(s, kj_new_var(s, o->name, span, o->type, true), span));
 }
 

@@ -77,6 +77,7 @@ kjit_status kj_queue_free(kj_queue *queue, kj_failure *why);
 kjit_status kj_queue_add(kj_queue *queue, kj_task *task,
                          kj_failure *why); /* takes the task over if it succeeds */
 void kj_queue_wait(kj_device *dev, kj_queue *queue);
+void kj_queue_finish(kj_queue *queue);
 bool kj_queue_idle(kj_queue *queue);
 
 kjit_status kj_mark_create(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);

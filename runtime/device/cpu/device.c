@@ -282,6 +282,7 @@ const kj_device_ops kj_cpu_device = {
     .queue_create = kj_queue_create,
     .queue_free = kj_queue_free,
     .wait = kj_queue_wait,
+    .finish = kj_queue_finish,
     .idle = kj_queue_idle,
     .call = cpu_call,
     .marks = &marks,

@@ -172,9 +172,9 @@ static void wait_for(kj_queues *all, const kj_queue *queue, uint64_t ticket)
         pthread_cond_wait(&all->done, &all->lock);
 }
 
-void kj_queue_wait(kj_device *dev, kj_queue *queue)
+/* NULL: for all queues. */
+static void wait_for_all(kj_queues *all, const kj_queue *queue)
 {
-    kj_queues *all = &dev->queues;
     if (atomic_load(&all->pending) == 0)
         return;
     pthread_mutex_lock(&all->lock);
@@ -182,6 +182,16 @@ void kj_queue_wait(kj_device *dev, kj_queue *queue)
     while (busy(all, queue, ticket))
         pthread_cond_wait(&all->done, &all->lock);
     pthread_mutex_unlock(&all->lock);
+}
+
+void kj_queue_wait(kj_device *dev, kj_queue *queue)
+{
+    wait_for_all(&dev->queues, queue);
+}
+
+void kj_queue_finish(kj_queue *queue)
+{
+    wait_for_all(queue->all, queue);
 }
 
 bool kj_queue_idle(kj_queue *q)

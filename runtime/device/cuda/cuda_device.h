@@ -212,6 +212,7 @@ kjit_status kj_cuda_queue_create(kj_device *dev, kj_queue_kind kind, void *handl
 kjit_status kj_cuda_queue_free(kj_queue *queue, kj_failure *why);
 void *kj_cuda_queue_handle(kj_queue *queue);
 void kj_cuda_wait(kj_device *dev, kj_queue *queue);
+void kj_cuda_queue_finish(kj_queue *queue);
 bool kj_cuda_idle(kj_queue *queue);
 
 kjit_status kj_cuda_mark_create(kj_device *dev, bool timing, kj_mark **out, kj_failure *why);

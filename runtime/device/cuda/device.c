@@ -259,6 +259,7 @@ const kj_device_ops kj_cuda_device = {
     .queue_create = kj_cuda_queue_create,
     .queue_free = kj_cuda_queue_free,
     .wait = kj_cuda_wait,
+    .finish = kj_cuda_queue_finish,
     .idle = kj_cuda_idle,
     .call = kj_cuda_call,
     .marks = &marks,

@@ -401,14 +401,25 @@ static bool others_idle(kj_queue *q)
     return result != KJ_CU_NOT_READY;
 }
 
+/* NULL: of every queue. */
+static void wait_for_own(kj_device *dev, kj_queue *queue)
+{
+    if (atomic_load(&dev->pending) == 0)
+        return;
+    pthread_mutex_lock(&dev->lock);
+    uint64_t ticket = dev->tickets;
+    pthread_mutex_unlock(&dev->lock);
+    kj_cuda_finish(dev, queue, ticket);
+}
+
+void kj_cuda_queue_finish(kj_queue *queue)
+{
+    wait_for_own(queue->dev, queue);
+}
+
 void kj_cuda_wait(kj_device *dev, kj_queue *queue)
 {
-    if (atomic_load(&dev->pending) > 0) {
-        pthread_mutex_lock(&dev->lock);
-        uint64_t ticket = dev->tickets;
-        pthread_mutex_unlock(&dev->lock);
-        kj_cuda_finish(dev, queue, ticket);
-    }
+    wait_for_own(dev, queue);
     if (queue && kj_cuda_is_shared(queue))
         wait_for_others(queue);
 }

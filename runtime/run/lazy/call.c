@@ -158,7 +158,7 @@ bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
             return kj_lazy_wrong_kind(r, spans[i], what, "arrays and numbers", v[i]);
     }
     if (kj_lazy_stays_untyped(v + 1))
-        return kj_lazy_choose(r, at, v, out);
+        return kj_lazy_untyped_choice(r, at, v, out);
     if (!kj_lazy_unify(r, at, what, v + 1, 2, &type))
         return false;
     kj_lazy e = kj_lazy_node(form, type, v, 3, type);

@@ -30,12 +30,11 @@ bool kj_lazy_common(kj_run *r, kj_span at, const char *what, const kj_rvalue *v,
 bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
                    kj_dtype *type);
 bool kj_lazy_numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n);
-/* The type that a number or a choice of numbers has alone; fails where that does not hold them. Other
- * values have one. */
+/* The type that numbers and choices of numbers have alone, and the one that some have together. */
 kj_dtype kj_lazy_type_alone(kj_rvalue untyped);
 kj_dtype kj_lazy_types_alone(const kj_rvalue *untyped, int n);
-bool kj_lazy_alone(kj_run *r, kj_span at, kj_rvalue v);
-bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped); /* all its numbers, as they are */
+bool kj_lazy_alone(kj_run *r, kj_span at, kj_rvalue v); /* fails where that does not hold them */
+bool kj_lazy_holds(kj_dtype type, kj_rvalue untyped);   /* all its numbers, as they are */
 bool kj_lazy_is_bool(kj_rvalue v);
 bool kj_lazy_is_complex(kj_rvalue v);
 /* "an array of f32", "a list", for messages; and such a message. */
@@ -58,7 +57,7 @@ bool kj_lazy_is_untyped(kj_rvalue v);
 /* Is a choice between the two one of numbers, and not of too many? */
 bool kj_lazy_stays_untyped(const kj_rvalue arms[2]);
 /* v[1] where v[0], else v[2]: one of numbers. */
-bool kj_lazy_choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out);
+bool kj_lazy_untyped_choice(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out);
 /* Are all, and one a choice, and what is computed of them not of too many? Of a function: and what it
  * is of numbers has no type either. */
 bool kj_lazy_are_untyped(const kj_rvalue *v, int n);

@@ -140,30 +140,27 @@ static void put_number(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type
 
 /* ---- Operations ---- */
 
-/* type: what a choice of numbers has met. */
-static void put_argument(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i, kj_dtype type)
+static void put_argument(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i)
 {
-    bool open = e->untyped && i > 0 && type != KJ_VOID;
-    kj_lazy_value(k, t, e->args[i], open ? type : e->types[i]);
+    kj_lazy_value(k, t, e->args[i], e->types[i]);
 }
 
-static void put_call(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, const char *name,
-                     kj_dtype type)
+static void put_call(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, const char *name)
 {
     kj_text_puts(t, name);
     for (int i = 0; i < e->n; i++) {
         kj_text_puts(t, i ? ", " : "(");
-        put_argument(k, t, e, i, type);
+        put_argument(k, t, e, i);
     }
     kj_text_puts(t, ")");
 }
 
 /* Both sides are computed, as a select is cheaper than turns with some of the threads. */
-static void put_side(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i, kj_dtype type)
+static void put_side(kj_lazy_kernel *k, kj_text *t, kj_rvalue arm, kj_dtype type)
 {
     kj_text side = {0};
-    put_argument(k, &side, e, i, type);
-    if (kj_is_array(e->args[i])) {
+    kj_lazy_value(k, &side, arm, type);
+    if (kj_is_array(arm)) {
         kj_text_printf(&k->lets, "let w%d = %s\n", k->nlets, side.data ? side.data : "");
         kj_text_printf(t, "w%d", k->nlets++);
     } else {
@@ -171,6 +168,17 @@ static void put_side(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i, kj_
     }
     t->failed |= side.failed;
     kj_text_free(&side);
+}
+
+static void put_where(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, kj_dtype type)
+{
+    kj_text_puts(t, "(");
+    put_side(k, t, e->args[1], type);
+    kj_text_puts(t, " if ");
+    put_argument(k, t, e, 0);
+    kj_text_puts(t, " else ");
+    put_side(k, t, e->args[2], type);
+    kj_text_puts(t, ")");
 }
 
 void kj_lazy_lets(kj_lazy_kernel *k, kj_text *t)
@@ -194,30 +202,24 @@ void kj_lazy_value(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type)
     switch (e->form) {
     case KJ_X_BINARY:
         kj_text_puts(t, "(");
-        put_argument(k, t, e, 0, type);
+        put_argument(k, t, e, 0);
         kj_text_printf(t, " %s ", kj_ops[e->op].spelling);
-        put_argument(k, t, e, 1, type);
+        put_argument(k, t, e, 1);
         kj_text_puts(t, ")");
         break;
     case KJ_X_UNARY:
         kj_text_puts(t, "(");
-        put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling, type);
+        put_call(k, t, e, e->type == KJ_BOOL ? "not " : kj_ops[e->op].spelling);
         kj_text_puts(t, ")");
         break;
     case KJ_X_CALL:
-        put_call(k, t, e, kj_builtins[e->builtin].name, type);
+        put_call(k, t, e, kj_builtins[e->builtin].name);
         if (e->part >= 0)
             kj_text_printf(t, "[%d]", e->part);
         break;
-    case KJ_X_CAST: put_call(k, t, e, kj_type_name(e->type), type); break;
-    case KJ_X_WHERE:
-        kj_text_puts(t, "(");
-        put_side(k, t, e, 1, type);
-        kj_text_puts(t, " if ");
-        put_argument(k, t, e, 0, type);
-        kj_text_puts(t, " else ");
-        put_side(k, t, e, 2, type);
-        kj_text_puts(t, ")");
+    case KJ_X_CAST: put_call(k, t, e, kj_type_name(e->type)); break;
+    case KJ_X_WHERE: /* a choice of numbers is of the type that it meets */
+        put_where(k, t, e, e->untyped && type != KJ_VOID ? type : e->types[1]);
         break;
     }
 }

@@ -54,14 +54,14 @@ static bool as_float(kj_run *r, kj_span at, kj_rvalue v, kj_rvalue *out)
         return false;
     bool ok = as_float(r, at, e->args[2], &arms[2]);
     if (ok) {
-        ok = kj_lazy_choose(r, at, arms, out);
+        ok = kj_lazy_untyped_choice(r, at, arms, out);
         kj_run_drop(&arms[2]);
     }
     kj_run_drop(&arms[1]);
     return ok;
 }
 
-bool kj_lazy_choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
+bool kj_lazy_untyped_choice(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
 {
     kj_rvalue arms[3] = {v[0], v[1], v[2]};
     bool mixed = is_real(v[1]) != is_real(v[2]);
@@ -120,10 +120,8 @@ static bool fold_op(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, int n, 
     if (n == 1)
         return kj_run_unary_number(r, at, op, v[0], out);
     if (any_real(v, 2) && class != KJ_OPS_BITS && class != KJ_OPS_SHIFT) {
-        kj_value x[2];
-        for (int i = 0; i < 2; i++)
-            x[i] = kj_fold_convert(kj_run_to_value(v[i]), KJ_F64);
-        *out = kj_run_from_value(kj_fold_binary(op, x[0], x[1]));
+        *out =
+            kj_run_from_value(kj_fold_literals(op, kj_run_to_value(v[0]), kj_run_to_value(v[1])));
         return true;
     }
     if (division && v[1].u.i == 0) { /* where no element may be divided */
@@ -136,48 +134,35 @@ static bool fold_op(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, int n, 
 static bool fold_builtin(kj_builtin id, const kj_rvalue *v, int n, kj_rvalue *out)
 {
     kj_value values[KJ_LAZY_OPERANDS], folded;
-    const char *letters = kj_builtin_letters(id);
-    bool real = any_real(v, n) || *letters == 'f';
-    bool of_type = strcmp(kj_builtins[id].group, "bits") == 0 || id == KJ_BI_NEXTAFTER;
-    bool alike = true;
-    for (int i = 1; i < n; i++)
-        alike &= letters[i] == letters[0];
-    if (of_type || !alike || *letters == 'b' || (real && *letters == 'i') ||
-        kj_builtin_results(id) > 1)
-        return false;
     for (int i = 0; i < n; i++)
-        values[i] = kj_fold_convert(kj_run_to_value(v[i]), real ? KJ_F64 : KJ_I64);
-    if (!kj_fold_builtin(id, 0, values, n, &folded) || folded.type == KJ_BOOL)
+        values[i] = kj_run_to_value(v[i]);
+    if (!kj_fold_builtin_literals(id, values, n, &folded))
         return false;
     *out = kj_run_from_value(folded);
     return true;
 }
 
-static bool is_narrow(void *ctx, kj_rvalue number)
+/* Stops at one beyond i64, which decides more than others do. */
+static bool note_number(void *number, kj_rvalue v)
 {
-    (void)ctx;
-    return number.kind != KJ_R_INT || number.dtype != KJIT_U64;
+    *(kj_rvalue *)number = v;
+    return v.kind != KJ_R_INT || v.dtype != KJIT_U64;
 }
 
 bool kj_lazy_keeps_untyped(kj_builtin id, const kj_rvalue *v, int n)
 {
-    kj_rvalue first[KJ_LAZY_OPERANDS], unused;
+    kj_rvalue numbers[KJ_LAZY_OPERANDS], unused;
     if (!kj_lazy_are_untyped(v, n))
         return false;
-    for (int i = 0; i < n; i++) {
-        if (!kj_lazy_each_number(v[i], is_narrow, NULL))
-            return false;
-        first[i] = v[i];
-        while (first[i].kind == KJ_R_LAZY)
-            first[i] = first[i].u.object->u.lazy->args[1];
-    }
-    return fold_builtin(id, first, n, &unused);
+    for (int i = 0; i < n; i++)
+        kj_lazy_each_number(v[i], note_number, &numbers[i]);
+    return fold_builtin(id, numbers, n, &unused);
 }
 
 /* ---- Of choices ---- */
 
 /* v[1] where v[0], else v[2]; of numbers, or of the answers to comparisons. */
-static bool choose(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
+static bool choice_between(kj_run *r, kj_span at, const kj_rvalue v[3], kj_rvalue *out)
 {
     if (!kj_lazy_is_bool(v[1]))
         return kj_lazy_choice(r, at, KJ_X_WHERE, "where", (kj_span[]){at, at, at}, v, out);
@@ -205,7 +190,7 @@ static bool of_choices(kj_run *r, kj_span at, const kj_lazy_fn *f, const kj_rval
     args[chosen] = e->args[2];
     bool ok = of_choices(r, at, f, args, n, &made[2]);
     if (ok) {
-        ok = choose(r, at, made, out);
+        ok = choice_between(r, at, made, out);
         kj_run_drop(&made[2]);
     }
     kj_run_drop(&made[1]);
