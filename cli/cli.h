@@ -63,7 +63,8 @@ struct options {
     int workers, opt_level;
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
-    bool gpu; /* the command is about a GPU's code: set by it */
+    char *warn; /* a list, or NULL */
+    bool gpu;   /* the command is about a GPU's code: set by it */
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.

@@ -115,6 +115,19 @@ static bool set_diagnostics(options *o, const char *value)
     return choose("--diagnostics", value, "text", "json", &o->json);
 }
 
+/* All of them, one behind the other. */
+static bool set_warn(options *o, const char *value)
+{
+    char *list;
+    if (asprintf(&list, "%s%s%s", o->warn ? o->warn : "", o->warn ? "," : "", value) < 0) {
+        complain("out of memory");
+        return false;
+    }
+    free(o->warn);
+    o->warn = list;
+    return true;
+}
+
 static bool set_emit(options *o, const char *value)
 {
     static const char *const forms[] = {"tokens", "ast", "tast", "uniform", "regions",
@@ -229,6 +242,9 @@ static const option table[] = {
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors in the source are shown; json: an object a line"},
+    {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn,
+     "off, error, or warnings by name: no-shadowed,no-unused-value"},
+    {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn, NULL},
     {"--cache", "DIR|off", IN_RUN | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
@@ -263,7 +279,8 @@ static const option *find(const char *argument, const char **value)
 {
     for (int i = 0; i < NOPTIONS; i++) {
         size_t n = strlen(table[i].name);
-        bool glued = strcmp(table[i].name, "-O") == 0;
+        bool glued =
+            strcmp(table[i].name, "-O") == 0 || (strcmp(table[i].name, "-W") == 0 && argument[n]);
         *value = NULL;
         if (strncmp(argument, table[i].name, n) != 0)
             continue;
@@ -348,5 +365,6 @@ int parse_options(const command *c, int argc, char **argv, options *o)
 void free_options(options *o)
 {
     free(o->arguments);
+    free(o->warn);
     free(o->saves);
 }

@@ -76,7 +76,8 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                               .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
                               .libdevice = libdevice,
                               .ftz = o->ftz,
-                              .cpu = o->cpu};
+                              .cpu = o->cpu,
+                              .warn = o->warn};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;

@@ -12,15 +12,19 @@
 #include "sema/program.h"
 #include "target/target.h"
 #include "tast/tast.h"
+#include "warn/warn.h"
 
 const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_records *records, const kj_file **file)
 {
+    const kj_program *program = NULL;
     *file = kj_parse(arena, diag);
     if (diag->errors) {
         *file = NULL;
-        return NULL;
+    } else {
+        program = kj_sema_program(arena, diag, *file, records);
+        kj_warn_of_source(arena, diag, *file);
     }
-    const kj_program *program = kj_sema_program(arena, diag, *file, records);
+    kj_warnings_settle(diag);
     return diag->errors ? NULL : program;
 }
 

@@ -275,6 +275,10 @@ typedef struct kjit_compile_options {
      * bits. Of a level above this machine's there are forms (kjit_module_emit), but launches give
      * KJIT_NO_DEVICE. */
     const char *cpu;
+    /* Which warnings there are, separated by commas: "off", "all", "error" (one fails the compilation
+     * as an error does), names as in docs/diagnostics.md, "no-" in front of those that are not
+     * wanted; a later word has its way. NULL: all. A word that is none of these is KJIT_INVALID. */
+    const char *warn;
     /* Called for each error and warning of the source, in the order of their places, before
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;

@@ -1,8 +1,9 @@
 """The documentation's examples as tests.
 
 A block fenced ```knl is a whole file: with a run block it is run, else it is checked. A ```text block right after a
-block that runs is what it prints. A block fenced ```knl error must be refused with the message that the ```text block
-after it shows; a message with its place (name.knl:2:5: error: ...) is compared whole, line by line."""
+block that runs is what it prints. A warning is an error, but in a block fenced ```knl warns. A block fenced ```knl error
+must be refused with the message that the ```text block after it shows; a message with its place (name.knl:2:5: error:
+...) is compared whole, line by line."""
 import re
 
 DOCUMENTS = ("README.md", "docs/language.md", "docs/embedding.md")
@@ -52,7 +53,8 @@ def write_example(folder, label, info, code, text):
     source = folder / (place.group(1) if place else "example.knl")
     source.write_text("\n".join(code) + "\n")
     runs = any(re.match(r"run\s*\{", line) for line in code)
-    command = f"%kjit {'run' if runs else 'check'} {source.name}"
+    strict = "" if {"error", "warns"} & set(info.split()) else " --warn=error"
+    command = f"%kjit {'run' if runs else 'check'}{strict} {source.name}"
     pipe = ""
     if text is not None and (runs or "error" in info):
         strict = "--strict-whitespace --match-full-lines " if place else ""

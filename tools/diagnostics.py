@@ -14,11 +14,19 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNS = {"warp", "assert", "divergent-barrier", "grid-size", "unfilled", "run"} # errors of a run
-HEAD = """# Errors
+HEAD = """# Errors and warnings
 
-What an error can be about. The code in front is what `kjit check --diagnostics=json` and `kjit_diagnostic.code` have; it
-stays the same from version to version, the words of a message may change. Written by `make docs`.
+What an error or warning can be about. The code in front is what `kjit check --diagnostics=json` and `kjit_diagnostic.code` have; it
+stays the same from version to version, the words of a message may change; the one of a warning stands behind it. Written by
+`make docs`.
 """
+
+INTRODUCTIONS = {"Warnings": """What is no error, and hardly what was meant; beside an error none is shown. `kjit run`, `check`, `build` and `info` tell them
+and go on. `--warn=no-shadowed,no-unused-value` leaves some out, `--warn=off` all of them, `--warn=error` makes them errors;
+`-W` is short for `--warn`. Of C programs `kjit_compile_options.warn` takes the same list. What silences a warning where the
+line is meant as it stands is said by its hint.
+
+"""}
 
 
 def made():
@@ -99,6 +107,7 @@ def main():
         for line in (ROOT / "compiler/base/diag.def").read_text().splitlines():
             if section := re.match(r"/\* ---- (.*) ---- \*/", line):
                 print(f"## {section[1]}\n")
+                print(INTRODUCTIONS.get(section[1], ""), end="")
             if not (row := re.match(r'RULE\(\w+, "([\w-]+)", \w+, "(.*)"\)', line)):
                 continue
             code, rule = row[1], json.loads(f'"{row[2]}"')

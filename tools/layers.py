@@ -23,6 +23,7 @@ compiler/parse      text -> tokens -> AST
 grammar             the same: what flex and bison read
 compiler/tast       the typed AST: nodes, visits, text, evaluation on the host
 compiler/analysis   what is known of a typed kernel: uniformity, regions between barriers
+compiler/warn       what may be meant otherwise
 compiler/sema       declarations of a program
 compiler/sema/node  nodes and scopes
 compiler/sema/value arithmetic on operands

@@ -41,6 +41,21 @@ bool kj_is_shown(const kj_diag *d, const kj_message *m)
     return m != d->scratch;
 }
 
+/* The message at the end of the list; scratch where that was said before. */
+static kj_message *add(kj_diag *d, kj_span at, kj_rule rule, const char *text)
+{
+    if (said_before(d, at, text))
+        return scratch(d);
+    kj_message *m = KJ_NEW(d->arena, kj_message);
+    *m = (kj_message){.span = at, .rule = rule, .severity = kj_rules[rule].severity, .text = text};
+    if (d->last)
+        d->last->next = m;
+    else
+        d->first = m;
+    d->last = m;
+    return m;
+}
+
 kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
 {
     if (!kj_diag_has_room(d)) {
@@ -50,19 +65,89 @@ kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, .
     }
     va_list args;
     va_start(args, format);
-    const char *text = kj_arena_vprintf(d->arena, format, args);
+    kj_message *m = add(d, at, rule, kj_arena_vprintf(d->arena, format, args));
     va_end(args);
-    if (said_before(d, at, text))
-        return scratch(d);
-    kj_message *m = KJ_NEW(d->arena, kj_message);
-    *m = (kj_message){.span = at, .rule = rule, .text = text};
-    if (d->last)
-        d->last->next = m;
-    else
-        d->first = m;
-    d->last = m;
-    d->errors++;
+    d->errors += kj_is_shown(d, m);
     return m;
+}
+
+/* ---- Warnings ---- */
+
+bool kj_warns(const kj_diag *d, kj_rule rule)
+{
+    return d->wanted && !d->wanted->off[rule] && d->warnings < KJ_MAX_WARNINGS;
+}
+
+kj_message *kj_warn(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
+{
+    if (!kj_warns(d, rule)) {
+        d->warnings += d->wanted && !d->wanted->off[rule];
+        return scratch(d);
+    }
+    va_list args;
+    va_start(args, format);
+    kj_message *m = add(d, at, rule, kj_arena_vprintf(d->arena, format, args));
+    va_end(args);
+    d->warnings += kj_is_shown(d, m);
+    return m;
+}
+
+void kj_warnings_settle(kj_diag *d)
+{
+    kj_message **at = &d->first;
+    bool failed = d->errors > 0, promoted = d->wanted && d->wanted->error;
+    d->last = NULL;
+    while (*at) {
+        kj_message *m = *at;
+        bool warning = m->severity == KJ_WARNING;
+        if (warning && failed) {
+            *at = m->next;
+            continue;
+        }
+        if (warning && promoted) {
+            m->severity = KJ_ERROR;
+            d->errors++;
+        }
+        d->last = m;
+        at = &m->next;
+    }
+    if (failed)
+        d->warnings = 0;
+}
+
+static kj_rule warning_named(const char *code, size_t len)
+{
+    for (int i = 0; i < KJ_NRULES; i++)
+        if (kj_rules[i].severity == KJ_WARNING && strlen(kj_rules[i].code) == len &&
+            memcmp(kj_rules[i].code, code, len) == 0)
+            return (kj_rule)i;
+    return KJ_NRULES;
+}
+
+static bool is_word(const char *text, size_t len, const char *word)
+{
+    return strlen(word) == len && memcmp(text, word, len) == 0;
+}
+
+bool kj_warnings_read(kj_warnings *w, const char *list, kj_span *wrong)
+{
+    for (const char *word = list; *word;) {
+        size_t len = strcspn(word, ",");
+        bool no = len > 3 && memcmp(word, "no-", 3) == 0;
+        kj_rule rule = no ? warning_named(word + 3, len - 3) : warning_named(word, len);
+        if (is_word(word, len, "off") || is_word(word, len, "all"))
+            memset(w->off, *word == 'o', sizeof w->off);
+        else if (is_word(word, len, "error") || is_word(word, len, "no-error"))
+            w->error = !no;
+        else if (rule < KJ_NRULES)
+            w->off[rule] = no;
+        else if (len > 0) {
+            *wrong = (kj_span){(uint32_t)(word - list), (uint32_t)(word - list + (long)len)};
+            return false;
+        }
+        word += len + (word[len] == ',');
+    }
+    return true;
 }
 
 void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)

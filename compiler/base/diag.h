@@ -22,9 +22,9 @@ typedef struct kj_source {
     size_t size;      /* at most 64 MiB (KJ_SOURCE_MAX) */
 } kj_source;
 
-enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20 };
+enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20, KJ_MAX_WARNINGS = 20 };
 
-typedef enum kj_severity { KJ_ERROR, KJ_WARNING } kj_severity;
+typedef enum kj_severity { KJ_ERROR, KJ_WARNING, KJ_NSEVERITIES } kj_severity;
 
 /* What a message is about: the rows of diag.def. */
 typedef enum kj_rule {
@@ -41,10 +41,20 @@ typedef struct kj_rule_info {
 
 extern const kj_rule_info kj_rules[KJ_NRULES];
 
+/* Which warnings are wanted, and whether one is an error. */
+typedef struct kj_warnings {
+    bool off[KJ_NRULES], error;
+} kj_warnings;
+
+/* Takes a list: "off", "all", "error", and codes, with "no-" in front of those that are not wanted; separated
+ * by commas, a later word has its way. False at a word that is none of these: then `wrong` holds it. */
+bool kj_warnings_read(kj_warnings *w, const char *list, kj_span *wrong);
+
 typedef struct kj_message {
     struct kj_message *next;
     kj_span span;
     kj_rule rule;
+    kj_severity severity;
     const char *text;
     const char *hint;  /* NULL, or one sentence that helps: "did you mean 'out'?" */
     kj_span note_span; /* with note: a second place, "declared here" */
@@ -55,9 +65,10 @@ typedef struct kj_diag {
     kj_arena *arena;
     const kj_source *source;
     kj_message *first, *last;
-    int errors;
-    bool full;           /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
-    kj_message *scratch; /* where a message goes that is not kept */
+    int errors, warnings;
+    bool full;                 /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
+    const kj_warnings *wanted; /* NULL: no warnings are */
+    kj_message *scratch;       /* where a message goes that is not kept */
 } kj_diag;
 
 void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
@@ -66,6 +77,12 @@ void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
  * KJ_MAX_ERRORS or said before, is counted only: what it would say is not worth finding out. */
 kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same of a warning, if it is wanted; of one that isn't nothing is kept. */
+kj_message *kj_warn(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool kj_warns(const kj_diag *d, kj_rule rule); /* would it be kept? */
+/* When all is said: beside errors no warning stays; else they are errors, if that is wanted. */
+void kj_warnings_settle(kj_diag *d);
 void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)

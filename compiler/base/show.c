@@ -21,7 +21,7 @@ typedef struct sorted {
     size_t n;
 } sorted;
 
-/* An insertion sort: it is stable, and there are at most KJ_MAX_ERRORS. */
+/* An insertion sort: it is stable, and there are few. */
 static sorted in_order(const kj_diag *d)
 {
     sorted s = {0};
@@ -190,14 +190,20 @@ const char *kj_diag_text(const kj_diag *d)
     kj_text_add(&t, "", 0);
     for (size_t i = 0; i < s.n; i++) {
         const kj_message *m = s.messages[i];
-        put_place(&t, d->source, m->span, severity_name(kj_rules[m->rule].severity), m->text,
-                  m->hint);
+        const char *text =
+            kj_rules[m->rule].severity == KJ_ERROR
+                ? m->text
+                : kj_arena_printf(d->arena, "%s [%s]", m->text, kj_rules[m->rule].code);
+        put_place(&t, d->source, m->span, severity_name(m->severity), text, m->hint);
         if (m->note)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
     }
     if (d->full)
         kj_text_printf(&t, "%s: too many errors, the first %d are shown\n", d->source->name,
                        KJ_MAX_ERRORS);
+    if (d->warnings > KJ_MAX_WARNINGS)
+        kj_text_printf(&t, "%s: too many warnings, the first %d are shown\n", d->source->name,
+                       KJ_MAX_WARNINGS);
     return t.data;
 }
 
@@ -247,7 +253,7 @@ const char *kj_diag_json(const kj_diag *d)
         put_string(&t, d->source->name);
         kj_text_printf(&t, ",");
         put_range(&t, d->source, m->span);
-        put_field(&t, "severity", severity_name(kj_rules[m->rule].severity));
+        put_field(&t, "severity", severity_name(m->severity));
         put_field(&t, "code", kj_rules[m->rule].code);
         put_field(&t, "message", m->text);
         if (m->hint)

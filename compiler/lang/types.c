@@ -37,7 +37,8 @@ const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 /* ---- The run block's ---- */
 
 const kj_run_info kj_run_builtins[KJ_NRUN] = {
-#define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature, doc},
+#define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature, doc, false},
+#define DOES(id, name, signature, doc) [KJ_RUN_##id] = {name, signature, doc, true},
 #include "lang/run_builtins.def"
 #undef RUN
 };

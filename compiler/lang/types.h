@@ -212,6 +212,7 @@ typedef enum kj_run_id {
 
 typedef struct kj_run_info {
     const char *name, *signature, *doc;
+    bool acts; /* a call does more than give a value */
 } kj_run_info;
 
 extern const kj_run_info kj_run_builtins[KJ_NRUN];

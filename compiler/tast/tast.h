@@ -122,6 +122,7 @@ typedef struct kj_tblock kj_tblock;
 struct kj_texpr {
     kj_texpr_kind kind;
     kj_dtype type;
+    bool written; /* its type was asked for, as in u8(a + b) */
     kj_span span;
     /* clang-format off */
     union {

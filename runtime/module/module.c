@@ -68,13 +68,36 @@ static bool is_level(const char *cpu)
     return cpu && kj_cpu_level(i);
 }
 
+static kjit_status unknown_warning(kjit_context *ctx, const char *list, kj_span wrong)
+{
+    char word[64];
+    int len = (int)(wrong.end - wrong.begin);
+    kj_snprintf(word, sizeof word, "%.*s", len, list + wrong.begin);
+    const char *plain = strncmp(word, "no-", 3) == 0 ? word + 3 : word;
+    kj_near near = kj_near_to(plain);
+    for (int i = 0; i < KJ_NRULES; i++)
+        if (kj_rules[i].severity == KJ_WARNING)
+            kj_near_offer(&near, kj_rules[i].code);
+    if (near.best)
+        return kj_fail(ctx, KJIT_INVALID, "there is no warning '%s': did you mean '%s'?", plain,
+                       near.best);
+    return kj_fail(ctx, KJIT_INVALID,
+                   "there is no warning '%s': write off, all, error, or names of warnings, no- in "
+                   "front of those that are not wanted",
+                   plain);
+}
+
 static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *o)
 {
-    const char *cpu = o ? o->cpu : NULL;
+    const char *cpu = o ? o->cpu : NULL, *warn = o ? o->warn : NULL;
+    kj_warnings unused = {.error = false};
+    kj_span wrong;
     if (o && (o->opt_level < KJIT_UNOPTIMISED || o->opt_level > 3))
         return kj_fail(ctx, KJIT_INVALID,
                        "opt_level is %d: it must be 1 to 3, 0 for the default, or KJIT_UNOPTIMISED",
                        o->opt_level);
+    if (warn && !kj_warnings_read(&unused, warn, &wrong))
+        return unknown_warning(ctx, warn, wrong);
     if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
         return KJIT_OK;
     kj_text list = {0};
@@ -119,8 +142,14 @@ static void analyse(void *data)
     copy[s->size] = '\0';
     take_options(mod, s->options);
     mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
+    kj_warnings wanted = {.error = false};
+    kj_span unused;
+    if (s->options && s->options->warn)
+        kj_warnings_read(&wanted, s->options->warn, &unused);
     kj_diag_init(&mod->diag, arena, &mod->source);
+    mod->diag.wanted = &wanted;
     mod->program = kj_read(arena, &mod->diag, mod->ctx->records, &mod->file);
+    mod->diag.wanted = NULL;
     mod->log = kj_diag_text(&mod->diag);
     mod->log_json = kj_diag_json(&mod->diag);
     list_messages(mod);
@@ -148,7 +177,7 @@ static kjit_diagnostic diagnostic(const kjit_module *mod, const kj_message *m)
                              .column = (int)column,
                              .end_line = (int)end_line,
                              .end_column = (int)end_column,
-                             .severity = kj_rules[m->rule].severity == KJ_WARNING};
+                             .severity = m->severity == KJ_WARNING};
 }
 
 static void diagnose(const kjit_module *mod, const kjit_compile_options *options)

@@ -448,6 +448,40 @@ static void hear(void *user, const kjit_diagnostic *d)
     s->d[s->n++] = *d;
 }
 
+static void test_warnings(void **state)
+{
+    (void)state;
+    static const char odd[] = "kernel k(x: f32[], n: i32) {\n"
+                              "    let y = 2\n"
+                              "    x[0] = 1\n}\n";
+    said s = {0};
+    kjit_module *m;
+    kjit_compile_options options = {.diagnose = hear, .user = &s};
+    OK(kjit_module_compile(ctx, "w.knl", odd, strlen(odd), &options, &m));
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.d[0].severity, 1);
+    assert_string_equal(s.d[0].code, "unused-parameter");
+    assert_string_equal(s.d[1].code, "unused-variable");
+    assert_non_null(strstr(kjit_module_log(m), "w.knl:2:9: warning: 'y' is never used"));
+    assert_non_null(strstr(kjit_module_log_json(m), "\"severity\":\"warning\""));
+    kjit_module_free(m);
+    s.n = 0;
+    options.warn = "no-unused-variable,no-unused-parameter";
+    OK(kjit_module_compile(ctx, "w.knl", odd, strlen(odd), &options, &m));
+    assert_int_equal(s.n, 0);
+    assert_string_equal(kjit_module_log(m), "");
+    kjit_module_free(m);
+    options.warn = "error,no-unused-parameter";
+    FAILS(kjit_module_compile(ctx, "w.knl", odd, strlen(odd), &options, &m), KJIT_COMPILE,
+          "'y' is never used");
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.d[0].severity, 0);
+    kjit_module_free(m);
+    options.warn = "unused-varable";
+    FAILS(kjit_module_compile(ctx, "w.knl", odd, strlen(odd), &options, &m), KJIT_INVALID,
+          "there is no warning 'unused-varable': did you mean 'unused-variable'?");
+}
+
 static void test_diagnose(void **state)
 {
     (void)state;
@@ -544,14 +578,15 @@ static void test_cooperative(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unsigned),      cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_wrong_arguments),
-        cmocka_unit_test(test_other_context), cmocka_unit_test(test_dimensions),
-        cmocka_unit_test(test_every_thread),  cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_requires),      cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_fault),         cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_diagnose),      cmocka_unit_test(test_cooperative),
-        cmocka_unit_test(test_misaligned),    cmocka_unit_test(test_types_together),
+        cmocka_unit_test(test_unsigned),       cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_other_context),  cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_every_thread),   cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_requires),       cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_fault),          cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_warnings),       cmocka_unit_test(test_diagnose),
+        cmocka_unit_test(test_cooperative),    cmocka_unit_test(test_misaligned),
+        cmocka_unit_test(test_types_together),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     drop_folder();

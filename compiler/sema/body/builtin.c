@@ -188,6 +188,20 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     return value_builtin(s, e, id, want);
 }
 
+/* A node of its own says that the type was asked for. */
+static kj_texpr *written(kj_sema *s, kj_texpr *from, kj_dtype to, kj_span span)
+{
+    kj_texpr *e = kj_te_convert(s, from, to, span);
+    if (!kj_is_int(to) || kj_is_const(e))
+        return e;
+    if (e == from) {
+        e = kj_te(s, from->kind, to, span);
+        *e = *from;
+    }
+    e->written = true;
+    return e;
+}
+
 /* f32(x) */
 static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
 {
@@ -197,10 +211,14 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
     if (!kj_no_keywords(s, e, kj_type_name(to)))
         return kj_no_value(e->span);
     kj_operand v = kj_expr_untyped(s, arg, to);
-    if (kj_is_untyped(&v))
-        return kj_scalar(kj_convert_untyped(s, &v, to));
+    if (kj_is_untyped(&v)) {
+        kj_texpr *made = kj_convert_untyped(s, &v, to);
+        if (made)
+            made->written = true;
+        return kj_scalar(made);
+    }
     if (v.kind == KJ_V_SCALAR)
-        return kj_scalar(kj_te_convert(s, v.u.scalar.e, to, e->span));
+        return kj_scalar(written(s, v.u.scalar.e, to, e->span));
     if (v.kind != KJ_V_ERROR) {
         kj_message *m =
             kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s(...) converts a scalar, not %s",

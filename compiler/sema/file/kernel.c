@@ -4,6 +4,7 @@
 #include "analysis/uniform.h"
 #include "base/guard.h"
 #include "sema/file/file.h"
+#include "warn/warn.h"
 
 /* ---- Attributes ---- */
 
@@ -246,6 +247,8 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     k->body->barrier = sink.barrier;
     k->body->body = kj_sink_close(s, &sink);
     finish(s, k);
+    if (s->diag->errors == before)
+        kj_warn_of_types(s->diag, s->program->file, k->body->body);
     if (k->grid_sync && k->launches)
         kj_sema_error(s, k->grid_sync->span, KJ_RULE_LAUNCH,
                       "a kernel that launches others has no grid_sync()");

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sema/file/file.h"
+#include "warn/warn.h"
 
 /* ---- Declarations ---- */
 
@@ -208,7 +209,9 @@ static void check_fn(kj_sema *s, void *ctx)
     s->scope = s->program->globals;
     kj_sink_open(s, &sink);
     kj_fn_check(s, w->fn, w->generics);
-    kj_sink_close(s, &sink);
+    const kj_tstmt *body = kj_sink_close(s, &sink);
+    if (s->diag->errors == 0)
+        kj_warn_of_types(s->diag, s->program->file, body);
 }
 
 /* One check in memory of its own, given back at once: what is kept are messages and `broken`. */

@@ -1,4 +1,7 @@
 /* Typed nodes: made here, counted here, folded where their operands are constants. */
+#include <math.h>
+
+#include "base/c_locale.h"
 #include "sema/node/node.h"
 
 /* ---- Nodes ---- */
@@ -97,10 +100,32 @@ kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span)
     return e;
 }
 
+/* Is 0.1 no longer what it was, since it was an f32? */
+static void warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span span)
+{
+    char shortest[32];
+    double x = a->u.value.f;
+    if (a->type != KJ_F32 || to != KJ_F64 || a->written || !isfinite(x) ||
+        !kj_warns(s->diag, KJ_RULE_NARROW_LITERAL))
+        return;
+    for (int digits = 1; digits <= 9; digits++) {
+        kj_snprintf(shortest, sizeof shortest, "%.*g", digits, x);
+        if ((float)kj_strtod(shortest, NULL) == (float)x)
+            break;
+    }
+    if (kj_strtod(shortest, NULL) == x)
+        return;
+    kj_message *m = kj_warn(s->diag, span, KJ_RULE_NARROW_LITERAL,
+                            "this constant has the 7 digits of f32, and is used as an f64");
+    kj_hint(s->diag, m, "let it have no type before, or f64; where f32 is meant, write f32(...)");
+}
+
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span)
 {
     if (a->type == to)
         return a;
+    if (kj_is_const(a))
+        warn_of_digits(s, a, to, span);
     if (kj_is_const(a))
         return kj_te_const(s, kj_fold_convert(a->u.value, to), span);
     kj_texpr *e = kj_te(s, KJ_TE_CONVERT, to, span);

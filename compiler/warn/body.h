@@ -1,0 +1,61 @@
+/* One body being looked at: names with what is known of them, and the rules that ask for it. */
+#ifndef KJ_WARN_BODY_H
+#define KJ_WARN_BODY_H
+
+#include "warn/warn.h"
+
+typedef enum kj_named_kind { KJ_B_LET, KJ_B_VAR, KJ_B_PARAM, KJ_B_OTHER } kj_named_kind;
+
+typedef struct kj_named_value {
+    struct kj_named_value *outer,
+        *before;      /* of the same name; declared before it, in open blocks */
+    const char *name; /* interned */
+    kj_span span;
+    kj_named_kind kind;
+    bool read, assigned, closed;
+    bool own_array; /* shared or local: no memory whose axes matter */
+    unsigned axes;  /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
+    int64_t least;  /* the value is this at least; -1: nobody knows */
+    bool guarded;   /* something asks where its low end is */
+    const kj_expr *below; /* an index that goes further back than `least` allows; or NULL */
+} kj_named_value;
+
+typedef struct kj_body {
+    kj_arena *arena;
+    kj_diag *diag;
+    const kj_file *file;
+    const kj_item *item;
+    kj_named_value *last;   /* declared, in open blocks */
+    kj_named_value **slots; /* by name, the innermost; cap is 0 or a power of two */
+    size_t cap, count;
+    int depth;           /* blocks that are open */
+    const kj_expr *slow; /* the first index whose last axis neighbours share; or NULL */
+    bool fast;           /* some index is along the last axis */
+} kj_body;
+
+/* Names (names.c). */
+kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_named_kind kind);
+kj_named_value *kj_warn_find(const kj_body *b,
+                             const char *name); /* NULL: it is none of the body's */
+void kj_warn_close(kj_body *b,
+                   kj_named_value *until); /* closes blocks: what was not read is said */
+
+/* The parts of an expression that are expressions, in their order. */
+typedef void kj_part_fn(void *ctx, const kj_expr *part);
+void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
+
+/* Where threads are (place.c). */
+unsigned kj_axes_of(const kj_body *b, const kj_expr *e);
+int64_t kj_least(const kj_body *b, const kj_expr *e);
+void kj_see_index(kj_body *b, const kj_expr *e);
+void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *rhs);
+void kj_guard(kj_body *b, const kj_expr *e); /* every name in it */
+void kj_warn_of_places(kj_body *b);          /* when all was seen */
+
+/* Statements and expressions by themselves (statement.c). */
+void kj_warn_of_list(kj_body *b, const kj_stmt *list);
+void kj_warn_of_condition(kj_body *b, const kj_expr *test);
+void kj_warn_of_operation(kj_body *b, const kj_expr *e);
+void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
+
+#endif

@@ -1,0 +1,197 @@
+/* Where threads are: which of an index comes from threadIdx.x, and from where on it counts. */
+#include "warn/body.h"
+
+#include <string.h>
+
+enum { X = 1, Y = 2, Z = 4 };
+
+static bool is_builtin(const kj_body *b, const kj_expr *e, const char *name)
+{
+    return e->kind == KJ_E_NAME && strcmp(e->u.name, name) == 0 && !kj_warn_find(b, e->u.name);
+}
+
+/* ---- Axes of the grid ---- */
+
+typedef struct axes_walk {
+    const kj_body *b;
+    unsigned axes;
+} axes_walk;
+
+static void add_axes(void *ctx, const kj_expr *part)
+{
+    axes_walk *w = ctx;
+    w->axes |= kj_axes_of(w->b, part);
+}
+
+unsigned kj_axes_of(const kj_body *b, const kj_expr *e)
+{
+    axes_walk w = {b, 0};
+    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    switch (e->kind) {
+    case KJ_E_NAME: return v ? v->axes : 0;
+    case KJ_E_INDEX: return 0; /* what is loaded */
+    case KJ_E_MEMBER:
+        if (is_builtin(b, e->u.member.base, "threadIdx") && e->u.member.name[0] >= 'x' &&
+            e->u.member.name[0] <= 'z')
+            return 1u << (e->u.member.name[0] - 'x');
+        return 0;
+    case KJ_E_CALL:
+        if (is_builtin(b, e->u.call.callee, "grid"))
+            return X;
+        break;
+    default: break;
+    }
+    kj_each_part(e, add_axes, &w);
+    return w.axes;
+}
+
+/* ---- The least value ---- */
+
+static int64_t least_of_call(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee, *args = e->u.call.args;
+    if (callee->kind != KJ_E_NAME || kj_warn_find(b, callee->u.name))
+        return -1;
+    if (is_builtin(b, callee, "grid") || is_builtin(b, callee, "gridsize"))
+        return 0;
+    if (kj_type_named(callee->u.name) != KJ_VOID && args)
+        return kj_least(b, args);
+    if (!args || !args->next)
+        return -1;
+    int64_t first = kj_least(b, args), second = kj_least(b, args->next);
+    if (is_builtin(b, callee, "max"))
+        return first > second ? first : second;
+    if (is_builtin(b, callee, "min"))
+        return first < second ? first : second;
+    return is_builtin(b, callee, "clamp") ? second : -1;
+}
+
+static int64_t least_of_binary(const kj_body *b, const kj_expr *e)
+{
+    const int64_t far = 1 << 30;
+    int64_t lhs = kj_least(b, e->u.binary.lhs), rhs = kj_least(b, e->u.binary.rhs);
+    bool both = lhs >= 0 && rhs >= 0;
+    lhs = lhs < far ? lhs : far;
+    rhs = rhs < far ? rhs : far;
+    switch (e->u.binary.op) {
+    case KJ_OP_ADD: return both ? lhs + rhs : -1;
+    case KJ_OP_MUL: return both ? lhs * rhs : -1;
+    case KJ_OP_MOD: return rhs >= 0 ? 0 : -1;
+    case KJ_OP_AND: return lhs >= 0 || rhs >= 0 ? 0 : -1;
+    case KJ_OP_FLOORDIV:
+    case KJ_OP_SHR: return both ? 0 : -1;
+    default: return -1;
+    }
+}
+
+int64_t kj_least(const kj_body *b, const kj_expr *e)
+{
+    const kj_named_value *v;
+    switch (e->kind) {
+    case KJ_E_INT: return e->u.integer <= INT32_MAX ? (int64_t)e->u.integer : INT32_MAX;
+    case KJ_E_NAME: v = kj_warn_find(b, e->u.name); return v ? v->least : -1;
+    case KJ_E_MEMBER:
+        return is_builtin(b, e->u.member.base, "threadIdx") ||
+                       is_builtin(b, e->u.member.base, "blockIdx") ||
+                       is_builtin(b, e->u.member.base, "blockDim") ||
+                       is_builtin(b, e->u.member.base, "gridDim")
+                   ? 0
+                   : -1;
+    case KJ_E_CALL: return least_of_call(b, e);
+    case KJ_E_BINARY: return least_of_binary(b, e);
+    default: return -1;
+    }
+}
+
+/* ---- Indices ---- */
+
+/* i - 1, where i may be 0. */
+static void see_step_back(kj_body *b, const kj_expr *e)
+{
+    if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_SUB ||
+        e->u.binary.lhs->kind != KJ_E_NAME || e->u.binary.rhs->kind != KJ_E_INT)
+        return;
+    kj_named_value *v = kj_warn_find(b, e->u.binary.lhs->u.name);
+    if (v && v->least >= 0 && !v->below && e->u.binary.rhs->u.integer > (uint64_t)v->least)
+        v->below = e;
+}
+
+void kj_see_index(kj_body *b, const kj_expr *e)
+{
+    const kj_expr *base = e->u.index.base;
+    const kj_named_value *v = base->kind == KJ_E_NAME ? kj_warn_find(b, base->u.name) : NULL;
+    unsigned before = 0, next_to_last = 0, last = 0;
+    int n = 0;
+    bool slices = false;
+    if (b->item->kind == KJ_I_RUN)
+        return;
+    for (const kj_expr *i = e->u.index.args; i; i = i->next, n++) {
+        slices |= i->kind == KJ_E_SLICE;
+        before |= last;
+        next_to_last = last;
+        last = kj_axes_of(b, i);
+        see_step_back(b, i);
+    }
+    if (slices || !before || (v && v->own_array))
+        return;
+    bool near = last & X || (n > 2 && next_to_last & X); /* [y, x, colour] are neighbours too */
+    b->fast |= near;
+    if (!b->slow && !near && last && before & X)
+        b->slow = e;
+}
+
+/* ---- Guards ---- */
+
+static void guard_part(void *ctx, const kj_expr *part)
+{
+    kj_guard(ctx, part);
+}
+
+void kj_guard(kj_body *b, const kj_expr *e)
+{
+    kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    if (v)
+        v->guarded = true;
+    kj_each_part(e, guard_part, b);
+}
+
+/* What is less than something: that says nothing of the low end of i, i + 1 and i * n. */
+static void guard_falling(kj_body *b, const kj_expr *e)
+{
+    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
+    if (e->kind == KJ_E_NAME)
+        return;
+    if (op != KJ_OP_ADD && op != KJ_OP_MUL && op != KJ_OP_SUB) {
+        kj_guard(b, e);
+        return;
+    }
+    guard_falling(b, e->u.binary.lhs);
+    if (op == KJ_OP_SUB)
+        kj_guard(b, e->u.binary.rhs);
+    else
+        guard_falling(b, e->u.binary.rhs);
+}
+
+void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *rhs)
+{
+    bool less = op == KJ_OP_LT || op == KJ_OP_LE, more = op == KJ_OP_GT || op == KJ_OP_GE;
+    if (less)
+        guard_falling(b, lhs);
+    else
+        kj_guard(b, lhs);
+    if (more)
+        guard_falling(b, rhs);
+    else
+        kj_guard(b, rhs);
+}
+
+void kj_warn_of_places(kj_body *b)
+{
+    if (!b->slow || b->fast || b->item->kind != KJ_I_KERNEL)
+        return;
+    kj_message *m =
+        kj_warn(b->diag, b->slow->span, KJ_RULE_SLOW_AXIS,
+                "threads that are neighbours, by threadIdx.x, use elements a row apart");
+    kj_hint(b->diag, m,
+            "the last index is the fast one: begin with let j, i = grid(2), and keep [i, j]");
+}

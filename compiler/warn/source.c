@@ -1,0 +1,292 @@
+/* The file's bodies, statement by statement, in the order in which they stand. */
+#include <string.h>
+
+#include "warn/body.h"
+
+void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
+{
+    const kj_expr *list = NULL, *parts[3] = {NULL, NULL, NULL};
+    switch (e->kind) {
+    case KJ_E_UNARY: parts[0] = e->u.unary.arg; break;
+    case KJ_E_BINARY:
+        parts[0] = e->u.binary.lhs;
+        parts[1] = e->u.binary.rhs;
+        break;
+    case KJ_E_LOGIC:
+        parts[0] = e->u.logic.lhs;
+        parts[1] = e->u.logic.rhs;
+        break;
+    case KJ_E_COND:
+        parts[0] = e->u.cond.test;
+        parts[1] = e->u.cond.yes;
+        parts[2] = e->u.cond.no;
+        break;
+    case KJ_E_CALL:
+        parts[0] = e->u.call.callee;
+        list = e->u.call.args;
+        break;
+    case KJ_E_INDEX:
+        parts[0] = e->u.index.base;
+        list = e->u.index.args;
+        break;
+    case KJ_E_SLICE:
+        parts[0] = e->u.slice.start;
+        parts[1] = e->u.slice.stop;
+        parts[2] = e->u.slice.step;
+        break;
+    case KJ_E_MEMBER: parts[0] = e->u.member.base; break;
+    case KJ_E_CHAIN: list = e->u.chain.operands; break;
+    case KJ_E_TUPLE:
+    case KJ_E_LIST: list = e->u.list.items; break;
+    default: break;
+    }
+    for (int i = 0; i < 3; i++)
+        if (parts[i])
+            visit(ctx, parts[i]);
+    for (; list; list = list->next)
+        visit(ctx, list);
+}
+
+/* ---- Expressions ---- */
+
+static void see_part(void *ctx, const kj_expr *part);
+
+static void see_condition(kj_body *b, const kj_expr *test)
+{
+    kj_warn_of_condition(b, test);
+    see_part(b, test);
+}
+
+static const kj_item *function_named(const kj_body *b, const kj_expr *callee)
+{
+    for (const kj_item *item = b->file->items; item; item = item->next)
+        if (callee->kind == KJ_E_NAME && item->name == callee->u.name && item->kind == KJ_I_FN)
+            return item;
+    return NULL;
+}
+
+static void see_part(void *ctx, const kj_expr *e)
+{
+    kj_body *b = ctx;
+    kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    if (v)
+        v->read = true;
+    kj_warn_of_operation(b, e);
+    if (e->kind == KJ_E_INDEX)
+        kj_see_index(b, e);
+    else if (e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
+        kj_see_comparison(b, e->u.binary.op, e->u.binary.lhs, e->u.binary.rhs);
+    else if (e->kind == KJ_E_COND)
+        kj_warn_of_condition(b, e->u.cond.test);
+    else if (e->kind == KJ_E_CALL && function_named(b, e->u.call.callee))
+        kj_guard(b, e); /* it may ask */
+    const kj_expr *operand = e->kind == KJ_E_CHAIN ? e->u.chain.operands : NULL;
+    for (int i = 0; operand && operand->next; operand = operand->next, i++)
+        kj_see_comparison(b, e->u.chain.ops[i], operand, operand->next);
+    kj_each_part(e, see_part, b);
+}
+
+/* What is assigned: a name, or a field of one, is not read by that. */
+static void see_target(kj_body *b, const kj_expr *e)
+{
+    const kj_expr *whole = e;
+    while (whole->kind == KJ_E_MEMBER)
+        whole = whole->u.member.base;
+    kj_named_value *v = whole->kind == KJ_E_NAME ? kj_warn_find(b, whole->u.name) : NULL;
+    if (e->kind == KJ_E_TUPLE) {
+        for (const kj_expr *item = e->u.list.items; item; item = item->next)
+            see_target(b, item);
+    } else if (v) {
+        v->assigned = true;
+    } else {
+        see_part(b, e);
+    }
+}
+
+/* ---- Statements ---- */
+
+static bool is_call(const kj_body *b, const kj_expr *e, const char *name)
+{
+    return e && e->kind == KJ_E_CALL && e->u.call.callee->kind == KJ_E_NAME &&
+           strcmp(e->u.call.callee->u.name, name) == 0 &&
+           !kj_warn_find(b, e->u.call.callee->u.name);
+}
+
+static bool makes_own_array(const kj_expr *e)
+{
+    const kj_expr *callee = e && e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const kj_expr *base = callee && callee->kind == KJ_E_MEMBER ? callee->u.member.base : NULL;
+    return base && base->kind == KJ_E_NAME &&
+           (strcmp(base->u.name, "shared") == 0 || strcmp(base->u.name, "local") == 0);
+}
+
+/* What is known of the n-th name that takes the value. */
+static void describe(kj_body *b, kj_named_value *v, const kj_expr *init, int n, bool alone)
+{
+    if (!init || v->kind == KJ_B_VAR)
+        return;
+    v->own_array = makes_own_array(init);
+    if (is_call(b, init, "grid")) {
+        v->axes = 1u << n;
+        v->least = 0;
+    } else if (alone) {
+        v->axes = kj_axes_of(b, init);
+        v->least = kj_least(b, init);
+    }
+}
+
+static void see_type(kj_body *b, const kj_type_ref *t)
+{
+    for (const kj_expr *e = t ? t->extents : NULL; e; e = e->next)
+        see_part(b, e);
+    for (const kj_type_ref *part = t ? t->parts : NULL; part; part = part->next)
+        see_type(b, part);
+}
+
+/* What the run block declares itself is what it leaves: --save and --digest read it. */
+static bool is_result(const kj_body *b)
+{
+    return b->item->kind == KJ_I_RUN && b->depth == 1;
+}
+
+static void see_let(kj_body *b, const kj_stmt *st)
+{
+    kj_named_kind kind = st->kind == KJ_S_PARAM ? KJ_B_PARAM
+                         : is_result(b)         ? KJ_B_OTHER
+                         : st->u.let.mutable    ? KJ_B_VAR
+                                                : KJ_B_LET;
+    const kj_expr *init = st->u.let.init;
+    kj_named_value facts[3];
+    int n = 0;
+    see_type(b, st->u.let.type);
+    if (init)
+        see_part(b, init);
+    for (const kj_name *name = st->u.let.names; name && n < 3; name = name->next, n++) {
+        facts[n] = (kj_named_value){.kind = kind, .least = -1};
+        describe(b, &facts[n], init, n, !st->u.let.names->next);
+    }
+    n = 0;
+    for (const kj_name *name = st->u.let.names; name; name = name->next, n++) {
+        kj_named_value *v = kj_warn_declare(b, name->name, name->span, kind);
+        if (n < 3) {
+            v->axes = facts[n].axes;
+            v->least = facts[n].least;
+            v->own_array = facts[n].own_array;
+        }
+    }
+}
+
+static void see_list(kj_body *b, const kj_stmt *list);
+
+static void see_for(kj_body *b, const kj_stmt *st)
+{
+    const kj_expr *iter = st->u.for_.iter, *args = NULL;
+    kj_named_value *before = b->last;
+    unsigned axes = 0;
+    int64_t least = -1;
+    see_part(b, iter);
+    if (is_call(b, iter, "range")) {
+        args = iter->u.call.args;
+        const kj_expr *step = args && args->next ? args->next->next : NULL;
+        bool up = !step || kj_least(b, step) >= 0;
+        least = !args || !up ? -1 : args->next ? kj_least(b, args) : 0;
+        axes = args && args->next ? kj_axes_of(b, args) : 0;
+    }
+    for (; args; args = args->next)
+        kj_guard(b, args); /* its turns depend on it */
+    for (const kj_name *name = st->u.for_.names; name; name = name->next) {
+        kj_named_value *v = kj_warn_declare(b, name->name, name->span, KJ_B_OTHER);
+        v->axes = axes;
+        v->least = least;
+    }
+    see_list(b, st->u.for_.body);
+    kj_warn_close(b, before);
+}
+
+static void see_with(kj_body *b, const kj_stmt *st)
+{
+    kj_named_value *before = b->last;
+    see_part(b, st->u.with.value);
+    if (st->u.with.name)
+        kj_warn_declare(b, st->u.with.name->name, st->u.with.name->span, KJ_B_OTHER);
+    see_list(b, st->u.with.body);
+    kj_warn_close(b, before);
+}
+
+static void see_stmt(kj_body *b, const kj_stmt *st)
+{
+    switch (st->kind) {
+    case KJ_S_LET:
+    case KJ_S_PARAM: see_let(b, st); break;
+    case KJ_S_ASSIGN:
+        see_part(b, st->u.assign.value);
+        for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
+            see_target(b, target);
+        break;
+    case KJ_S_IF:
+        see_condition(b, st->u.if_.test);
+        see_list(b, st->u.if_.yes);
+        see_list(b, st->u.if_.no);
+        break;
+    case KJ_S_FOR: see_for(b, st); break;
+    case KJ_S_WHILE:
+        if (st->u.while_.test->kind == KJ_E_BOOL && st->u.while_.test->u.integer)
+            ; /* for ever, until a break */
+        else
+            see_condition(b, st->u.while_.test);
+        see_list(b, st->u.while_.body);
+        break;
+    case KJ_S_WITH: see_with(b, st); break;
+    case KJ_S_EXPR:
+        kj_warn_of_value(b, st->u.expr);
+        see_part(b, st->u.expr);
+        break;
+    case KJ_S_RETURN:
+    case KJ_S_REQUIRES:
+    case KJ_S_LAUNCH:
+        if (st->u.expr)
+            see_part(b, st->u.expr);
+        break;
+    case KJ_S_BREAK:
+    case KJ_S_CONTINUE: break;
+    }
+}
+
+static void see_list(kj_body *b, const kj_stmt *list)
+{
+    kj_named_value *before = b->last;
+    kj_warn_of_list(b, list);
+    b->depth++;
+    for (const kj_stmt *st = list; st; st = st->next)
+        see_stmt(b, st);
+    b->depth--;
+    kj_warn_close(b, before);
+}
+
+/* ---- Items ---- */
+
+static void see_item(kj_body *b)
+{
+    const kj_item *item = b->item;
+    for (const kj_attr *attr = item->attrs; attr; attr = attr->next)
+        for (const kj_expr *e = attr->args; e; e = e->next)
+            see_part(b, e);
+    for (const kj_param_decl *p = item->params; p; p = p->next) {
+        see_type(b, p->type);
+        kj_warn_declare(b, p->name, p->span, KJ_B_PARAM);
+    }
+    see_list(b, item->body);
+    kj_warn_close(b, NULL);
+    kj_warn_of_places(b);
+}
+
+void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file)
+{
+    if (!diag->wanted || diag->errors)
+        return;
+    for (const kj_item *item = file->items; item; item = item->next) {
+        kj_body b = {.arena = arena, .diag = diag, .file = file, .item = item};
+        if (item->kind == KJ_I_FN || item->kind == KJ_I_KERNEL || item->kind == KJ_I_RUN)
+            see_item(&b);
+    }
+}

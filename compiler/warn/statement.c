@@ -1,0 +1,154 @@
+/* Statements and expressions that say by themselves that something else was meant. */
+#include "warn/body.h"
+
+#include <string.h>
+
+/* ---- What is never reached ---- */
+
+/* The statement of the list behind which nothing runs, or NULL. */
+static const kj_stmt *end_of(const kj_stmt *list)
+{
+    for (; list; list = list->next) {
+        bool leaves =
+            list->kind == KJ_S_RETURN || list->kind == KJ_S_BREAK || list->kind == KJ_S_CONTINUE;
+        bool both = list->kind == KJ_S_IF && list->u.if_.no && end_of(list->u.if_.yes) &&
+                    end_of(list->u.if_.no);
+        if (leaves || both)
+            return list;
+    }
+    return NULL;
+}
+
+void kj_warn_of_list(kj_body *b, const kj_stmt *list)
+{
+    const kj_stmt *end = kj_warns(b->diag, KJ_RULE_UNREACHABLE) ? end_of(list) : NULL;
+    if (!end || !end->next)
+        return;
+    kj_message *m =
+        kj_warn(b->diag, end->next->span, KJ_RULE_UNREACHABLE, "this statement is never reached");
+    kj_note(b->diag, m, end->span, "nothing runs behind this");
+}
+
+/* ---- Conditions ---- */
+
+static bool is_number(const kj_expr *e)
+{
+    return e->kind == KJ_E_INT || e->kind == KJ_E_FLOAT;
+}
+
+static double number(const kj_expr *e)
+{
+    return e->kind == KJ_E_INT ? (double)e->u.integer : e->u.real;
+}
+
+static bool holds(kj_op op, double a, double b)
+{
+    switch (op) {
+    case KJ_OP_LT: return a < b;
+    case KJ_OP_LE: return a <= b;
+    case KJ_OP_GT: return a > b;
+    case KJ_OP_GE: return a >= b;
+    case KJ_OP_EQ: return !(a < b) && !(a > b);
+    default: return a < b || a > b;
+    }
+}
+
+/* Is it the same, whatever its names stand for? 0: no, else 1 for true, -1 for false. */
+static int always(const kj_expr *e)
+{
+    const kj_expr *lhs, *rhs;
+    if (e->kind == KJ_E_BOOL)
+        return e->u.integer ? 1 : -1;
+    if (e->kind != KJ_E_BINARY || kj_ops[e->u.binary.op].class != KJ_OPS_COMPARE)
+        return 0;
+    lhs = e->u.binary.lhs;
+    rhs = e->u.binary.rhs;
+    kj_op op = e->u.binary.op;
+    bool same = lhs->kind == KJ_E_NAME && rhs->kind == KJ_E_NAME && lhs->u.name == rhs->u.name;
+    if (is_number(lhs) && is_number(rhs))
+        return holds(op, number(lhs), number(rhs)) ? 1 : -1;
+    if (same && (op == KJ_OP_LT || op == KJ_OP_GT)) /* x != x asks for NaN, x <= x too */
+        return -1;
+    return 0;
+}
+
+void kj_warn_of_condition(kj_body *b, const kj_expr *test)
+{
+    int way = always(test);
+    if (test->kind == KJ_E_LOGIC) {
+        kj_warn_of_condition(b, test->u.logic.lhs);
+        kj_warn_of_condition(b, test->u.logic.rhs);
+    } else if (way) {
+        kj_warn(b->diag, test->span, KJ_RULE_CONSTANT_CONDITION, "this condition is always %s",
+                way > 0 ? "true" : "false");
+    }
+}
+
+/* ---- Operations ---- */
+
+static bool is_zero(const kj_expr *e)
+{
+    return e->kind == KJ_E_INT && e->u.integer == 0;
+}
+
+/* The builtin's name that is called, unless the body or the file has one of its own; or NULL. */
+static const char *called(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    if (!callee || callee->kind != KJ_E_NAME || kj_warn_find(b, callee->u.name))
+        return NULL;
+    for (const kj_item *item = b->file->items; item; item = item->next)
+        if (item->name == callee->u.name)
+            return NULL;
+    return callee->u.name;
+}
+
+void kj_warn_of_operation(kj_body *b, const kj_expr *e)
+{
+    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
+    if ((op == KJ_OP_FLOORDIV || op == KJ_OP_MOD) && is_zero(e->u.binary.rhs))
+        kj_warn(b->diag, e->span, KJ_RULE_DIVISION_BY_ZERO, "this divides by 0");
+    if (e->kind != KJ_E_CALL || kj_count(e->u.call.args) != 3)
+        return;
+    const char *name = called(b, e);
+    if (name && strcmp(name, "range") == 0 && is_zero(e->u.call.args->next->next))
+        kj_warn(b->diag, e->span, KJ_RULE_STEP_ZERO, "a range of step 0 is empty");
+}
+
+/* ---- Values that nobody takes ---- */
+
+static bool gives_a_value_only(const char *name)
+{
+    static const char *const groups[] = {"arithmetic", "bits",    "math",
+                                         "vector",     "complex", "index"};
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+            if (strcmp(kj_builtins[id].name, name) == 0 &&
+                strcmp(kj_builtins[id].group, groups[i]) == 0)
+                return true;
+    }
+    return kj_type_named(name) != KJ_VOID;
+}
+
+static bool run_gives_a_value_only(const char *name)
+{
+    int id = kj_run_builtin_named(name);
+    return id >= 0 && !kj_run_builtins[id].acts;
+}
+
+void kj_warn_of_value(kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const char *name = called(b, e), *member = NULL;
+    bool in_run = b->item->kind == KJ_I_RUN, only = false;
+    if (name)
+        only = in_run && kj_run_builtin_named(name) >= 0 ? run_gives_a_value_only(name)
+                                                         : gives_a_value_only(name);
+    if (callee && callee->kind == KJ_E_MEMBER && in_run)
+        member = kj_arena_printf(b->arena, ".%s", callee->u.member.name);
+    if (!only && !(member && run_gives_a_value_only(member)))
+        return;
+    kj_message *m = kj_warn(b->diag, e->span, KJ_RULE_UNUSED_VALUE,
+                            "the value of this call is not used, and it does nothing else");
+    kj_hint(b->diag, m, "keep it: let v = ...");
+}

@@ -1,0 +1,17 @@
+/* Warnings: what stands in a program and hardly is what was meant. In: the AST, and the typed statements
+ * of a body; out: messages of rules with severity WARNING in diag.def. A program without errors is
+ * expected; what is not certain from the text alone is not said. */
+#ifndef KJ_WARN_H
+#define KJ_WARN_H
+
+#include "parse/ast.h"
+#include "tast/tast.h"
+
+/* What the names, indices and statements of the file tell (source.c). */
+void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file);
+
+/* What the types of a body tell (types.c); generics: the functions of the file that have type parameters
+ * may compare and convert what in one of their instances says nothing. */
+void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body);
+
+#endif
