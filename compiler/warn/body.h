@@ -46,7 +46,7 @@ void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
 
 /* Where threads are (place.c). */
 unsigned kj_axes_of(const kj_body *b, const kj_expr *e);
-int64_t kj_least(const kj_body *b, const kj_expr *e);
+int64_t kj_least_of(const kj_body *b, const kj_expr *e);
 void kj_see_index(kj_body *b, const kj_expr *e);
 void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *rhs);
 void kj_guard(kj_body *b, const kj_expr *e); /* every name in it */

@@ -55,10 +55,10 @@ static int64_t least_of_call(const kj_body *b, const kj_expr *e)
     if (is_builtin(b, callee, "grid") || is_builtin(b, callee, "gridsize"))
         return 0;
     if (kj_type_named(callee->u.name) != KJ_VOID && args)
-        return kj_least(b, args);
+        return kj_least_of(b, args);
     if (!args || !args->next)
         return -1;
-    int64_t first = kj_least(b, args), second = kj_least(b, args->next);
+    int64_t first = kj_least_of(b, args), second = kj_least_of(b, args->next);
     if (is_builtin(b, callee, "max"))
         return first > second ? first : second;
     if (is_builtin(b, callee, "min"))
@@ -69,7 +69,7 @@ static int64_t least_of_call(const kj_body *b, const kj_expr *e)
 static int64_t least_of_binary(const kj_body *b, const kj_expr *e)
 {
     const int64_t far = 1 << 30;
-    int64_t lhs = kj_least(b, e->u.binary.lhs), rhs = kj_least(b, e->u.binary.rhs);
+    int64_t lhs = kj_least_of(b, e->u.binary.lhs), rhs = kj_least_of(b, e->u.binary.rhs);
     bool both = lhs >= 0 && rhs >= 0;
     lhs = lhs < far ? lhs : far;
     rhs = rhs < far ? rhs : far;
@@ -84,7 +84,7 @@ static int64_t least_of_binary(const kj_body *b, const kj_expr *e)
     }
 }
 
-int64_t kj_least(const kj_body *b, const kj_expr *e)
+int64_t kj_least_of(const kj_body *b, const kj_expr *e)
 {
     const kj_named_value *v;
     switch (e->kind) {

@@ -131,7 +131,7 @@ static void describe(kj_body *b, kj_named_value *v, const kj_expr *init, int n, 
         v->least = 0;
     } else if (alone) {
         v->axes = kj_axes_of(b, init);
-        v->least = kj_least(b, init);
+        v->least = kj_least_of(b, init);
     }
 }
 
@@ -188,8 +188,8 @@ static void see_for(kj_body *b, const kj_stmt *st)
     if (is_call(b, iter, "range")) {
         args = iter->u.call.args;
         const kj_expr *step = args && args->next ? args->next->next : NULL;
-        bool up = !step || kj_least(b, step) >= 0;
-        least = !args || !up ? -1 : args->next ? kj_least(b, args) : 0;
+        bool up = !step || kj_least_of(b, step) >= 0;
+        least = !args || !up ? -1 : args->next ? kj_least_of(b, args) : 0;
         axes = args && args->next ? kj_axes_of(b, args) : 0;
     }
     for (; args; args = args->next)

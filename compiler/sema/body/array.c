@@ -28,8 +28,7 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
 }
 
 /* Refuses what is certainly outside: a negative literal, or one past a known extent. */
-static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, int axis,
-                          bool is_bound)
+static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, int axis)
 {
     if (v->kind != KJ_V_LITERAL || v->u.literal.type != KJ_I64 || axis >= a->ndim)
         return true;
@@ -46,7 +45,7 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
         return false;
     }
     const kj_texpr *extent = a->shape[axis];
-    if (kj_is_const(extent) && (is_bound ? i > extent->u.value.i : i >= extent->u.value.i)) {
+    if (kj_is_const(extent) && i >= extent->u.value.i) {
         kj_sema_error(s, v->span, KJ_RULE_INDEX_RANGE,
                       "index %lld is outside axis %d of '%s', which has %lld elements",
                       (long long)i, axis, a->name, (long long)extent->u.value.i);
@@ -84,7 +83,7 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
     }
     bool ok = true;
     for (int i = 0; i < n; i++) {
-        ok = check_literal(s, &at[i], a, i, false) && ok;
+        ok = check_literal(s, &at[i], a, i) && ok;
         index[i] = kj_index_value(s, at[i], "an index");
         ok = ok && index[i];
     }
@@ -93,39 +92,64 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
 
 /* ---- Views ---- */
 
-static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis,
-                             kj_texpr *otherwise)
+static kj_texpr *extreme(kj_sema *s, kj_builtin id, kj_texpr *a, kj_texpr *b, kj_span span)
 {
-    if (!e)
-        return otherwise;
-    kj_operand v = kj_expr_value(s, e, KJ_VOID);
-    if (!check_literal(s, &v, base, axis, true))
-        return NULL;
-    kj_texpr *bound = kj_index_value(s, v, "an index");
-    return bound ? kj_hold(s, bound, "bound") : NULL;
+    kj_texpr *args[2] = {a, b};
+    return kj_te_call(s, id, args, 2, KJ_I64, span);
 }
 
+/* Counted from the start of the axis, where one below 0 counts from the end. NULL after an error. */
+static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis)
+{
+    kj_operand v = kj_expr_value(s, e, KJ_VOID);
+    kj_texpr *bound = kj_index_value(s, v, "an index");
+    if (!bound || kj_least(s, bound) >= 0)
+        return bound ? kj_hold(s, bound, "bound") : NULL;
+    if (kj_is_const(bound))
+        return kj_i64_add(s, base->shape[axis], bound, e->span);
+    bound = kj_hold(s, bound, "bound");
+    kj_texpr *below = kj_te_binary(s, KJ_OP_LT, bound, kj_te_i64(s, 0, e->span), e->span);
+    kj_texpr *from_end = kj_i64_add(s, base->shape[axis], bound, e->span);
+    return kj_hold(s, kj_te_select(s, below, from_end, bound, e->span), "bound");
+}
+
+/* Bounds beyond the axis are taken back to it as far as elements depend on that: a start behind the
+ * last element leaves none, so that the offset stays what the source says. */
 static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis,
                          selection *out)
 {
+    const kj_expr *start = e->u.slice.start, *stop = e->u.slice.stop;
     kj_value step = kj_int(KJ_I64, 1);
-    out->whole = !e->u.slice.start && !e->u.slice.stop && !e->u.slice.step;
+    out->whole = !start && !stop && !e->u.slice.step;
     if (e->u.slice.step && !kj_expr_const(s, e->u.slice.step, KJ_I64, "a slice's step", &step))
         return false;
-    if (step.i <= 0) {
-        kj_sema_error(s, e->u.slice.step->span, KJ_RULE_SLICE_STEP,
-                      "a slice's step is positive in a kernel");
+    if (step.i == 0) {
+        kj_sema_error(s, e->u.slice.step->span, KJ_RULE_SLICE_STEP, "a slice's step is not 0");
         return false;
     }
+    const int64_t far = (int64_t)1 << 48; /* longer than any axis */
+    step.i = step.i > far ? far : step.i < -far ? -far : step.i;
+    kj_texpr *extent = base->shape[axis];
+    kj_texpr *first = kj_te_i64(s, 0, e->span), *none = kj_te_i64(s, -1, e->span);
+    kj_texpr *last = step.i < 0 ? kj_i64_sub(s, extent, kj_te_i64(s, 1, e->span), e->span) : NULL;
     out->step = step.i;
-    out->start = slice_bound(s, e->u.slice.start, base, axis, kj_te_i64(s, 0, e->span));
-    out->stop = slice_bound(s, e->u.slice.stop, base, axis, base->shape[axis]);
-    return out->start && out->stop;
+    out->start = start ? slice_bound(s, start, base, axis) : step.i < 0 ? last : first;
+    out->stop = stop ? slice_bound(s, stop, base, axis) : step.i < 0 ? none : extent;
+    if (!out->start || !out->stop)
+        return false;
+    if (start && step.i < 0)
+        out->start = kj_hold(s, extreme(s, KJ_BI_MIN, out->start, last, e->span), "start");
+    else if (start && kj_least(s, out->start) < 0)
+        out->start = kj_hold(s, extreme(s, KJ_BI_MAX, out->start, first, e->span), "start");
+    if (stop)
+        out->stop = step.i < 0 ? extreme(s, KJ_BI_MAX, out->stop, none, e->span)
+                               : extreme(s, KJ_BI_MIN, out->stop, extent, e->span);
+    return true;
 }
 
 static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int axis, selection *out)
 {
-    if (!check_literal(s, &v, base, axis, false))
+    if (!check_literal(s, &v, base, axis))
         return false;
     out->at = kj_index_value(s, v, "an index");
     if (out->at)
@@ -133,18 +157,19 @@ static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int ax
     return out->at != NULL;
 }
 
-/* Elements from start up to stop, never fewer than none. */
+/* Elements from start up to stop, or down to it; never fewer than none. */
 static kj_texpr *slice_length(kj_sema *s, const selection *sel, kj_span span)
 {
-    kj_texpr *n = kj_i64_sub(s, sel->stop, sel->start, span);
-    if (n != sel->stop) {
-        kj_texpr *args[2] = {n, kj_te_i64(s, 0, span)};
-        n = kj_te_call(s, KJ_BI_MAX, args, 2, KJ_I64, span);
-    }
-    if (sel->step == 1)
+    bool down = sel->step < 0;
+    int64_t step = down ? -sel->step : sel->step;
+    kj_texpr *from = down ? sel->stop : sel->start, *to = down ? sel->start : sel->stop;
+    kj_texpr *n = kj_i64_sub(s, to, from, span);
+    if (kj_least(s, n) < 0)
+        n = extreme(s, KJ_BI_MAX, n, kj_te_i64(s, 0, span), span);
+    if (step == 1)
         return n;
-    n = kj_i64_add(s, n, kj_te_i64(s, sel->step - 1, span), span);
-    return kj_te_binary(s, KJ_OP_FLOORDIV, n, kj_te_i64(s, sel->step, span), span);
+    n = kj_i64_add(s, n, kj_te_i64(s, step - 1, span), span);
+    return kj_te_binary(s, KJ_OP_FLOORDIV, n, kj_te_i64(s, step, span), span);
 }
 
 /* Still in C order without gaps: single rows, then at most one range, then whole axes. */

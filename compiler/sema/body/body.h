@@ -45,6 +45,14 @@ kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int
 /* The same of a vector or an array in a record; other values are refused. */
 kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
+/* ---- facts.c ---- */
+
+/* The least that an integer can be where it stands, as far as that can be told; INT64_MIN: it cannot. */
+int64_t kj_least(const kj_sema *s, const kj_texpr *e);
+/* What a condition tells, where it holds or does not; kept until the end of what was known then. */
+void kj_facts_of(kj_sema *s, const kj_texpr *test, bool holds);
+void kj_facts_end(kj_sema *s, const kj_fact *until);
+
 /* ---- shared_array.c ---- */
 
 /* Reports a write to a const array. */

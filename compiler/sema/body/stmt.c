@@ -68,6 +68,15 @@ static void mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier)
 
 /* ---- if, while, for ---- */
 
+/* By its last statement alone. */
+static bool always_leaves(const kj_stmt *list)
+{
+    while (list && list->next)
+        list = list->next;
+    return list &&
+           (list->kind == KJ_S_RETURN || list->kind == KJ_S_BREAK || list->kind == KJ_S_CONTINUE);
+}
+
 static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
     kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.if_.test, KJ_VOID), "a condition");
@@ -78,8 +87,16 @@ static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
         return;
     }
     bool barrier = false;
+    const kj_fact *known = s->facts;
+    if (test)
+        kj_facts_of(s, test, true);
     kj_tstmt *yes = sub_block(s, st->u.if_.yes, tail, &barrier);
+    kj_facts_end(s, known);
+    if (test)
+        kj_facts_of(s, test, false);
     kj_tstmt *no = sub_block(s, st->u.if_.no, tail, &barrier);
+    if (!always_leaves(st->u.if_.yes))
+        kj_facts_end(s, known);
     if (!test)
         return;
     kj_tstmt *made = kj_emit(s, KJ_TS_IF, st->span);
@@ -249,6 +266,8 @@ static void for_stmt(kj_sema *s, const kj_stmt *st)
         ok = false;
     }
     kj_var *v = ok ? kj_new_var(s, name->name, name->span, bounds[0]->type, false) : NULL;
+    if (v && kj_least(s, bounds[2]) >= 0)
+        s->vars[v->id].least = kj_least(s, bounds[0]);
     kj_sink sink;
     kj_sink_open(s, &sink);
     kj_scope_push(s);
@@ -419,6 +438,7 @@ void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
         s->too_big = true;
     }
     kj_branch unreachable;
+    const kj_fact *known = s->facts;
     bool ended = false;
     for (const kj_stmt *st = list; st && !s->too_big; st = st->next) {
         stmt(s, st, tail && !st->next);
@@ -430,5 +450,6 @@ void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
     }
     if (ended)
         kj_branch_close(s, &unreachable, (kj_operand){.kind = KJ_V_NONE}, (kj_span){0, 0});
+    kj_facts_end(s, known);
     s->depth--;
 }

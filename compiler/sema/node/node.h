@@ -153,8 +153,16 @@ typedef struct kj_var_note {
     kj_var *var;
     const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
     bool assigned;
+    int64_t least; /* it is known not to be less; INT64_MIN: nothing is */
     kj_open *open; /* it began as a literal; or NULL */
 } kj_var_note;
+
+/* What a condition has told of a variable, and what was known before (body/facts.c). */
+typedef struct kj_fact {
+    struct kj_fact *before;
+    const kj_var *var;
+    int64_t least;
+} kj_fact;
 
 struct kj_sema {
     kj_arena *arena;
@@ -176,6 +184,7 @@ struct kj_sema {
     bool in_run; /* the run block is being checked */
     kj_var_note *vars;
     int nvars, var_cap;
+    kj_fact *facts;  /* that hold here */
     kj_opens *opens; /* of the body being walked, or NULL */
     kj_tarray **roots;
     int nroots, root_cap;

@@ -1,0 +1,138 @@
+/* What is known of integers where a statement stands: the least that a value can be, by what it is made
+ * of and by the conditions around it. A condition's facts hold in its block; those of one whose block
+ * always leaves, negated, in the statements behind it. */
+#include "sema/body/body.h"
+
+enum { DEEPEST = 8 }; /* operations that are looked through */
+
+static const int64_t unknown = INT64_MIN, far = (int64_t)1 << 48; /* longer than any axis */
+
+static int64_t near(int64_t v)
+{
+    return v > far ? far : v < -far ? unknown : v;
+}
+
+static int64_t least(const kj_sema *s, const kj_texpr *e, int depth);
+
+/* Sums and products of 63 bits are not looked at: no array has so many elements. */
+static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    int64_t a = near(least(s, e->u.binary.lhs, depth)), b = near(least(s, e->u.binary.rhs, depth));
+    const kj_texpr *rhs = e->u.binary.rhs;
+    switch (e->u.binary.op) {
+    case KJ_OP_ADD: return a == unknown || b == unknown ? unknown : a + b;
+    case KJ_OP_SUB: return a != unknown && kj_is_const(rhs) ? a - near(rhs->u.value.i) : unknown;
+    case KJ_OP_MUL: return a < 0 || b < 0 ? unknown : a && b > far / a ? far : a * b;
+    case KJ_OP_FLOORDIV: return a < 0 || b < 0 ? unknown : 0;
+    case KJ_OP_MOD: return b < 0 ? unknown : 0;
+    default: return unknown;
+    }
+}
+
+static int64_t least_of_call(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    if (e->u.call.id != KJ_BI_MAX && e->u.call.id != KJ_BI_MIN)
+        return unknown;
+    int64_t a = least(s, e->u.call.args[0], depth), b = least(s, e->u.call.args[1], depth);
+    return (a > b) == (e->u.call.id == KJ_BI_MAX) ? a : b;
+}
+
+static int64_t least(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    const kj_var_note *note;
+    int64_t made;
+    if (depth > DEEPEST || !kj_is_int(e->type))
+        return unknown;
+    if (e->kind != KJ_TE_CONST && !kj_is_signed(e->type) && kj_types[e->type].bits < 64)
+        return 0;
+    switch (e->kind) {
+    case KJ_TE_CONST: return e->u.value.i;
+    case KJ_TE_INDEX: return 0;
+    case KJ_TE_DIM: return e->u.dim.stride ? unknown : 0;
+    case KJ_TE_CONVERT: return least(s, e->u.unary.arg, depth + 1);
+    case KJ_TE_CALL: return least_of_call(s, e, depth + 1);
+    case KJ_TE_BINARY: return e->type == KJ_I64 ? least_of_binary(s, e, depth + 1) : unknown;
+    case KJ_TE_VAR:
+        note = &s->vars[e->u.var->id];
+        made = note->host ? least(s, note->host, depth + 1) : unknown;
+        return made > note->least ? made : note->least;
+    default: return unknown;
+    }
+}
+
+int64_t kj_least(const kj_sema *s, const kj_texpr *e)
+{
+    return least(s, e, 0);
+}
+
+/* ---- Conditions ---- */
+
+static void learn(kj_sema *s, const kj_texpr *e, int64_t least_value)
+{
+    kj_var *v = e->kind == KJ_TE_VAR ? e->u.var : NULL;
+    if (!v || v->mutable || !kj_is_signed(v->type) || s->vars[v->id].least >= least_value)
+        return;
+    kj_fact *fact = KJ_NEW(s->arena, kj_fact);
+    *fact = (kj_fact){s->facts, v, s->vars[v->id].least};
+    s->facts = fact;
+    s->vars[v->id].least = least_value;
+}
+
+/* e is n at least; of i - 1 that says something of i. */
+static void learn_at_least(kj_sema *s, const kj_texpr *e, int64_t n)
+{
+    const kj_texpr *rhs = e->kind == KJ_TE_BINARY ? e->u.binary.rhs : NULL;
+    bool sum = rhs && e->u.binary.op == KJ_OP_ADD, less = rhs && e->u.binary.op == KJ_OP_SUB;
+    n = near(n);
+    if (e->kind == KJ_TE_CONVERT)
+        learn_at_least(s, e->u.unary.arg, n);
+    else if ((sum || less) && e->type == KJ_I64 && kj_is_const(rhs))
+        learn_at_least(s, e->u.binary.lhs,
+                       sum ? n - near(rhs->u.value.i) : n + near(rhs->u.value.i));
+    else
+        learn(s, e, n);
+}
+
+static kj_op negated(kj_op op)
+{
+    switch (op) {
+    case KJ_OP_LT: return KJ_OP_GE;
+    case KJ_OP_LE: return KJ_OP_GT;
+    case KJ_OP_GT: return KJ_OP_LE;
+    case KJ_OP_GE: return KJ_OP_LT;
+    case KJ_OP_EQ: return KJ_OP_NE;
+    default: return KJ_OP_EQ;
+    }
+}
+
+static void learn_of_comparison(kj_sema *s, kj_op op, const kj_texpr *a, const kj_texpr *b)
+{
+    if (!kj_is_int(a->type))
+        return;
+    int64_t low_a = near(kj_least(s, a)), low_b = near(kj_least(s, b));
+    if ((op == KJ_OP_GE || op == KJ_OP_GT || op == KJ_OP_EQ) && low_b != unknown)
+        learn_at_least(s, a, low_b + (op == KJ_OP_GT));
+    if ((op == KJ_OP_LE || op == KJ_OP_LT || op == KJ_OP_EQ) && low_a != unknown)
+        learn_at_least(s, b, low_a + (op == KJ_OP_LT));
+    if (op == KJ_OP_NE && kj_is_const(b) && low_a == b->u.value.i)
+        learn_at_least(s, a, low_a + 1);
+}
+
+void kj_facts_of(kj_sema *s, const kj_texpr *test, bool holds)
+{
+    if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT) {
+        kj_facts_of(s, test->u.unary.arg, !holds);
+    } else if (test->kind == KJ_TE_LOGIC && test->u.logic.is_or != holds) {
+        kj_facts_of(s, test->u.logic.lhs, holds);
+        kj_facts_of(s, test->u.logic.rhs, holds);
+    } else if (test->kind == KJ_TE_BINARY && kj_ops[test->u.binary.op].class == KJ_OPS_COMPARE) {
+        kj_op op = test->u.binary.op;
+        learn_of_comparison(s, holds ? op : negated(op), test->u.binary.lhs, test->u.binary.rhs);
+    }
+}
+
+void kj_facts_end(kj_sema *s, const kj_fact *until)
+{
+    for (; s->facts != until; s->facts = s->facts->before)
+        s->vars[s->facts->var->id].least = s->facts->least;
+}
