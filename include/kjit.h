@@ -408,8 +408,8 @@ KJIT_API kjit_status kjit_array_wrap_owned(kjit_context *ctx, void *data, kjit_d
                                            kjit_memory memory, void *owner,
                                            void (*deleter)(void *owner), kjit_array **out);
 /* A view: per axis start, stop, step as in Python after clipping: start and stop are within -1 ..
- * extent, the step may be negative. NULL for a list: whole axes, step 1. Shares the memory and
- * keeps it alive. */
+ * extent, the step may be negative. NULL for a list: whole axes, from the end where the step is
+ * negative; step 1. Shares the memory and keeps it alive. */
 KJIT_API kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t *stop,
                                       const int64_t *step, kjit_array **out);
 /* A view without axis `axis`, at `index`. */
@@ -958,7 +958,8 @@ KJIT_API void kjit_set_trace(kjit_context *ctx, kjit_trace_fn *trace, void *user
 /* Launches keep what they compile in the context's cache (kjit_context_options.cache) and take it
  * from there, whichever process made it: a hit does no compilation. An entry is used only if all is
  * as it was: the source's bytes, the options, the specialisation, this library and its LLVM, the
- * processor and its features. $KJIT_CACHE_SIZE limits the directory ("512M", the default). */
+ * processor and its features. $KJIT_CACHE_SIZE limits the directory ("512M", the default), which is
+ * looked at with one new entry in 16 and with each that is large beside the limit. */
 typedef struct kjit_cache_info {
     const char *directory; /* NULL: none can be named */
     const char *off;       /* why nothing is kept, as "it belongs to another user"; or NULL */

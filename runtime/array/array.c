@@ -355,8 +355,9 @@ kjit_status kjit_array_slice(kjit_array *a, const int64_t *start, const int64_t 
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
     char *data = a->data;
     for (int i = 0; i < a->ndim; i++) {
-        int64_t n = a->shape[i], from = start ? start[i] : 0, to = stop ? stop[i] : n,
-                by = step ? step[i] : 1;
+        int64_t n = a->shape[i], by = step ? step[i] : 1;
+        int64_t from = start ? start[i] : by < 0 ? n - 1 : 0;
+        int64_t to = stop ? stop[i] : by < 0 ? -1 : n;
         if (by == 0)
             return kj_fail(a->ctx, KJIT_INVALID, "axis %d: the step of a slice is 0", i);
         if (from < -1 || from > n || to < -1 || to > n)

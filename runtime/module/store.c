@@ -332,7 +332,8 @@ void kj_store_put(const kj_store *s, const void *key, size_t size, const void *v
     XXH128_hash_t hash = name_of(key, size, name);
     if (!written || renameat(s->dir, temporary, s->dir, name) != 0)
         unlinkat(s->dir, temporary, 0);
-    else if (hash.low64 % 16 == 0) /* seldom enough to be no burden */
+    else if (hash.low64 % 16 == 0 ||
+             value_size >= s->limit / 256) /* seldom enough to be no burden */
         make_room(s);
 }
 

@@ -108,7 +108,16 @@ static void test_views(void **state)
     assert_int_equal(kjit_array_size(v), 0);
     kjit_array_free(v);
     OK(kjit_array_slice(a, NULL, NULL, SHAPE(INT64_MAX, INT64_MIN + 1), &v));
-    assert_memory_equal(kjit_array_shape(v), SHAPE(1, 0), 2 * sizeof(int64_t));
+    assert_memory_equal(kjit_array_shape(v), SHAPE(1, 1), 2 * sizeof(int64_t));
+    assert_int_equal(*(int32_t *)kjit_array_data(v), 4);
+    kjit_array_free(v);
+    OK(kjit_array_slice(a, NULL, NULL, SHAPE(-1, -2), &v)); /* a[::-1, ::-2] */
+    assert_memory_equal(kjit_array_shape(v), SHAPE(4, 3), 2 * sizeof(int64_t));
+    assert_int_equal(*(int32_t *)kjit_array_data(v), 19);
+    kjit_array_free(v);
+    OK(kjit_array_slice(a, SHAPE(2, 3), NULL, SHAPE(-1, 1), &v)); /* a[2::-1, 3:] */
+    assert_memory_equal(kjit_array_shape(v), SHAPE(3, 2), 2 * sizeof(int64_t));
+    assert_int_equal(*(int32_t *)kjit_array_data(v), 13);
     kjit_array_free(v);
     FAILS(kjit_array_slice(a, NULL, NULL, SHAPE(1, 0), &v), KJIT_INVALID, "step");
     FAILS(kjit_array_slice(a, SHAPE(0, 6), NULL, NULL, &v), KJIT_SHAPE, "axis 1");

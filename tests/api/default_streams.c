@@ -657,6 +657,67 @@ static void test_external_is_busy(void **state)
     sem_destroy(&g.open);
 }
 
+static void *open_later(void *at)
+{
+    usleep(300000);
+    sem_post(&((gate *)at)->open);
+    return NULL;
+}
+
+static gate others; /* before which another library's work is, for 0.3 s */
+
+static void begin_others(void *theirs, pthread_t *thread)
+{
+    void (*function)(void *) = wait_until_open;
+    void *address;
+    memcpy(&address, &function, sizeof address);
+    sem_init(&others.open, 0, 0);
+    atomic_store(&others.passed, 0);
+    assert_int_equal(call("cuLaunchHostFunc", theirs, (size_t)address, (size_t)&others, NULL), 0);
+    assert_int_equal(pthread_create(thread, NULL, open_later, &others), 0);
+}
+
+static void end_others(pthread_t thread)
+{
+    assert_int_equal(atomic_load(&others.passed), 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    sem_destroy(&others.open);
+}
+
+/* What waits for every stream waits for others' work in those it knows, too. */
+static void test_external_is_waited_for(void **state)
+{
+    (void)state;
+    if (!driver)
+        SKIP("KJIT_CUDA_DRIVER does not name the driver");
+    pthread_t thread;
+    void *theirs, *context;
+    kjit_stream *s, *legacy;
+    kjit_array *a = zeros();
+    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
+    OK(kjit_stream_external(ctx, theirs, &s));
+    OK(kjit_stream_legacy_default(ctx, &legacy));
+    begin_others(theirs, &thread);
+    OK(kjit_synchronize(ctx));
+    end_others(thread);
+    OK(launch("add", s, a, 3));
+    begin_others(theirs, &thread);
+    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 7, 64, theirs), 0);
+    assert_int_equal(first_of(a), 7); /* a copy without a stream */
+    end_others(thread);
+    begin_others((void *)1, &thread);
+    OK(launch("add", NULL, a, 1));
+    end_others(thread);
+    assert_int_equal(first_of(a), 8);
+    kjit_stream_free(s);
+    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
+    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
+    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
+    kjit_array_free(a);
+}
+
 static kjit_status end_context(void *user)
 {
     ++*(int *)user;
@@ -715,6 +776,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_end),
         cmocka_unit_test(test_external_is_busy),
+        cmocka_unit_test(test_external_is_waited_for),
         cmocka_unit_test(test_external_is_last),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

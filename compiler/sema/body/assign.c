@@ -438,7 +438,7 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     kj_dtype want = sym ? kj_type_of(&sym->value) : KJ_VOID;
     kj_operand old = sym ? kj_symbol_value(s, sym, target->span) : kj_no_value(target->span);
     kj_tstmt **at = s->sink->tail;
-    kj_operand v = kj_expr_value(s, st->u.assign.value, want);
+    kj_operand v = kj_expr_untyped(s, st->u.assign.value, want);
     if (!sym)
         return;
     if (st->u.assign.augmented) {
@@ -478,7 +478,7 @@ static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span 
 /* a, b = b, a: all values first, in hidden lets, then the targets from left to right. */
 static void assign_several(kj_sema *s, const kj_stmt *st, int n)
 {
-    kj_operand v = kj_expr_value(s, st->u.assign.value, KJ_VOID);
+    kj_operand v = kj_expr_untyped(s, st->u.assign.value, KJ_VOID);
     if (st->u.assign.augmented) {
         kj_sema_error(s, st->span, KJ_RULE_NOT_ASSIGNABLE,
                       "an operator assigns one target at a time");

@@ -9,7 +9,13 @@
 
 #include "sema/value/value.h"
 
-enum { MAX_WALKS = 32 };
+enum { FIRM = 16, MAX_WALKS = 32 };
+
+/* A literal that a variable is given, or begins as. */
+typedef struct given_literal {
+    struct given_literal *next;
+    kj_operand v;
+} given_literal;
 
 struct kj_open {
     kj_open *next;
@@ -17,10 +23,13 @@ struct kj_open {
     const char *name, *bindings;
     kj_operand *first; /* what it begins as */
     kj_dtype type;     /* that is known; KJ_VOID: none */
-    kj_span decided;   /* the value that gave it that type; empty: a literal */
-    kj_dtype given;    /* in this walk: what typed values have in common, and literals alone */
-    kj_dtype literal;
-    kj_dtype wanted; /* where its type does not hold that; KJ_VOID: it does */
+    kj_dtype wanted;   /* what a walk that was kept would have it be; KJ_VOID: that type */
+    kj_span decided;   /* the value that gave it the type; empty: a literal */
+    /* In this walk: */
+    kj_dtype given; /* what typed values have in common */
+    given_literal *literals;
+    kj_dtype now; /* the type that holds all these */
+    bool fresh;   /* `type` is of this walk, and may still change in it */
 };
 
 struct kj_opens {
@@ -56,19 +65,30 @@ static kj_dtype wider(kj_dtype a, kj_dtype b)
     return kj_is_complex_type(a) ? a : kj_wider_default(a, b);
 }
 
-/* What a variable has to be that holds a `given`, where literals alone are a `literal`. */
-static kj_dtype least_type(kj_dtype given, kj_dtype literal, const kj_operand *first)
+/* What a variable has to be that holds all that it was given: the order does not matter. */
+static kj_dtype least_type(const kj_open *o)
 {
+    kj_dtype given = o->given, literal = KJ_VOID;
     bool real = kj_is_float(given), whole = kj_is_int(given);
+    for (const given_literal *l = o->literals; l; l = l->next)
+        literal = wider(literal, alone(&l->v));
     if (given == KJ_VOID)
         return literal;
     if ((whole && !kj_is_int(literal)) || (real && kj_is_complex_type(literal)))
         return kj_common_type(given, literal);
-    if (kj_is_untyped(first) && (real || whole) && kj_misfit(first, given))
-        return kj_common_type(given, alone(first));
+    for (const given_literal *l = o->literals; l; l = l->next)
+        if (kj_is_untyped(&l->v) && (real || whole) && kj_misfit(&l->v, given))
+            return kj_common_type(given, alone(&l->v));
     if (whole && kj_converts(given, KJ_I32))
         return KJ_I32;
     return kj_is_half(given) ? KJ_F32 : given;
+}
+
+static void add_literal(kj_sema *s, kj_open *o, const kj_operand *v)
+{
+    given_literal *l = KJ_NEW(s->arena, given_literal);
+    *l = (given_literal){o->literals, *v};
+    o->literals = l;
 }
 
 static kj_dtype type_now(const kj_open *o)
@@ -92,15 +112,15 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
                        .name = name,
                        .bindings = bindings,
                        .type = KJ_VOID,
+                       .wanted = KJ_VOID,
                        .given = KJ_VOID,
-                       .literal = KJ_VOID,
-                       .wanted = KJ_VOID};
+                       .now = KJ_VOID};
         s->opens->first = o;
         s->opens->learnt |= s->opens->guessing;
     }
     o->first = KJ_NEW(s->arena, kj_operand);
     *o->first = *first;
-    o->literal = wider(o->literal, alone(first));
+    add_literal(s, o, first);
     return o;
 }
 
@@ -128,22 +148,23 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     if (!o || (literal == KJ_VOID && !is_number(given)))
         return;
     if (literal != KJ_VOID) {
-        o->literal = wider(o->literal, literal);
+        add_literal(s, o, v);
     } else {
         kj_dtype both = o->given == KJ_VOID ? given : kj_common_type(o->given, given);
         o->given = both == KJ_VOID ? o->given : both;
     }
     s->opens->doubtful |=
         literal == KJ_VOID && kj_is_int(alone(o->first)) && alone(o->first) != KJ_I32;
-    kj_dtype least = least_type(o->given, o->literal, o->first);
-    kj_dtype both = o->type == KJ_VOID ? least : kj_common_type(o->type, least);
-    bool news =
-        both != type_now(o) || (s->opens->guessing && o->type == KJ_VOID && o->given != KJ_VOID);
-    if (both == KJ_VOID || !news)
+    kj_dtype now = least_type(o);
+    if (now == KJ_VOID || now == o->now)
         return;
-    s->opens->learnt = true;
+    o->now = now;
     o->decided = v->span;
-    *(s->opens->guessing ? &o->type : &o->wanted) = both;
+    if (s->opens->guessing && o->given != KJ_VOID && (o->type == KJ_VOID || o->fresh)) {
+        s->opens->learnt |= o->type != now;
+        o->type = now;
+        o->fresh = true;
+    }
 }
 
 /* A variable of that name and type; nobody asks which. */
@@ -216,17 +237,41 @@ static void go_back(kj_sema *s, const state *was)
         *was->children = NULL;
 }
 
-static void walk_once(kj_sema *s, kj_opens *opens, bool guessing, kj_body_walk *walk, void *ctx)
+static void begin_walk(kj_opens *opens, bool guessing)
 {
     for (kj_open *o = opens->first; o; o = o->next) {
-        o->given = o->literal = KJ_VOID;
+        o->given = o->now = KJ_VOID;
+        o->literals = NULL;
+        o->fresh = false;
         o->wanted = guessing ? o->wanted : KJ_VOID;
     }
     opens->guessing = guessing;
     opens->learnt = false;
+}
+
+/* What the whole of a walk tells. firm: no type gives way to one that does not hold it, so that there
+ * is an end. */
+static void end_walk(kj_opens *opens, bool firm)
+{
+    for (kj_open *o = opens->first; o; o = o->next) {
+        kj_dtype now = o->now, had = opens->guessing ? o->type : type_now(o);
+        if (firm && now != KJ_VOID && had != KJ_VOID)
+            now = kj_common_type(now, had);
+        if (now == KJ_VOID || now == had || (opens->guessing && o->given == KJ_VOID))
+            continue;
+        *(opens->guessing ? &o->type : &o->wanted) = now;
+        opens->learnt = true;
+    }
+}
+
+static void walk_once(kj_sema *s, kj_opens *opens, bool guessing, bool firm, kj_body_walk *walk,
+                      void *ctx)
+{
+    begin_walk(opens, guessing);
     s->opens = opens;
     walk(s, ctx);
     s->opens = NULL;
+    end_walk(opens, firm);
 }
 
 /* Walks that are not kept, until one teaches nothing; false when they all did not. */
@@ -236,7 +281,7 @@ static bool guess(kj_sema *s, kj_opens *opens, kj_body_walk *walk, void *ctx, co
     bool learnt = false;
     do {
         go_back(s, was);
-        walk_once(s, opens, true, walk, ctx);
+        walk_once(s, opens, true, *walks > FIRM, walk, ctx);
         learnt |= opens->learnt;
     } while (opens->learnt && ++*walks < MAX_WALKS);
     go_back(s, was);
@@ -256,7 +301,7 @@ void kj_walk_open(kj_sema *s, kj_body_walk *walk, void *ctx)
     kj_opens opens = {0};
     const state was = note_state(s);
     for (int walks = 1;; walks++) {
-        walk_once(s, &opens, false, walk, ctx);
+        walk_once(s, &opens, false, walks > FIRM, walk, ctx);
         bool narrow = opens.learnt, doubt = opens.doubtful || s->diag->errors > was.diag.errors;
         if (!opens.first || walks >= MAX_WALKS || !(narrow || (doubt && walks == 1)))
             return;

@@ -308,6 +308,8 @@ static kjit_status open_stream(kj_device *dev, kj_queue *q, void *handle, kj_fai
     if (q->kind != KJ_QUEUE_EXTERNAL)
         return KJIT_OK;
     result = dev->cu->StreamGetCtx(q->stream, &context);
+    if (result == KJ_CU_INVALID_HANDLE)
+        return kj_because(why, KJIT_INVALID, "there is no stream %p", handle);
     if (result != KJ_CU_SUCCESS)
         return kj_cuda_failed(dev, result, why, "use the stream %p", handle);
     if (context != dev->context)
@@ -417,10 +419,67 @@ void kj_cuda_queue_finish(kj_queue *queue)
     wait_for_own(queue->dev, queue);
 }
 
+static int count_shared(kj_device *dev)
+{
+    int n = 0;
+    pthread_mutex_lock(&dev->lock);
+    for (const kj_queue *q = dev->queues; q; q = q->next)
+        n += kj_cuda_is_shared(q);
+    pthread_mutex_unlock(&dev->lock);
+    return n;
+}
+
+/* Records one of the events behind what is in each shared queue now; returns those, and leaves the rest. */
+static kj_cuda_event *mark_shared(kj_device *dev, kj_cuda_event **events)
+{
+    kj_cuda_event *recorded = NULL;
+    pthread_mutex_lock(&dev->lock);
+    for (kj_queue *q = dev->queues; q && *events; q = q->next) {
+        kj_cuda_event *e = *events;
+        if (!kj_cuda_is_shared(q) || kj_cuda_is_captured(q) ||
+            dev->cu->EventRecord(e->event, q->stream) != KJ_CU_SUCCESS)
+            continue;
+        *events = e->next;
+        e->next = recorded;
+        recorded = e;
+    }
+    pthread_mutex_unlock(&dev->lock);
+    return recorded;
+}
+
+/* In all queues. They are told by events, as another thread may end a queue meanwhile. */
+static void wait_for_all_others(kj_device *dev)
+{
+    kj_failure why;
+    kj_cuda_event *unused = NULL, *e;
+    int n = count_shared(dev);
+    if (n == 0 || kj_cuda_enter(dev, &why) != KJIT_OK)
+        return;
+    for (; n > 0 && (e = kj_cuda_event_take(dev, false)); n--) {
+        e->next = unused;
+        unused = e;
+    }
+    kj_cuda_event *recorded = mark_shared(dev, &unused);
+    while ((e = recorded)) {
+        recorded = e->next;
+        kj_cu_result result = dev->cu->EventSynchronize(e->event);
+        if (result != KJ_CU_SUCCESS)
+            settle(dev, result);
+        kj_cuda_event_give(dev, e);
+    }
+    while ((e = unused)) {
+        unused = e->next;
+        kj_cuda_event_give(dev, e);
+    }
+    kj_cuda_leave(dev);
+}
+
 void kj_cuda_wait(kj_device *dev, kj_queue *queue)
 {
     wait_for_own(dev, queue);
-    if (queue && kj_cuda_is_shared(queue))
+    if (!queue)
+        wait_for_all_others(dev);
+    else if (kj_cuda_is_shared(queue))
         wait_for_others(queue);
 }
 
