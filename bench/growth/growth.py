@@ -81,6 +81,8 @@ SHAPES = {
     "record copies": (30, records),
     "math calls": (60, lambda n: body(f"x[i] = sin(x[i]) + {j}.0" for j in range(n))),
     "divisions": (60, lambda n: body(f"y[i] = y[i] // (n + {j})" for j in range(n))),
+    "wide divisions": (60, lambda n: body(["var c: i64 = i"] + [f"while c % {5 + j * 37 % 85} > 2 {{ c //= 2 }}"
+                                                                  for j in range(n)] + ["x[i] = f32(c)"])),
     "atomics": (60, lambda n: body(f"atomic.add(y, {j}, i32(i))" for j in range(n))),
     "parameters": (15, parameters),
     "asserts": (60, lambda n: body(f"assert(x[i] > {j}.0)" for j in range(n))),

@@ -156,6 +156,7 @@ struct kj_lower {
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
     int sm;          /* the GPU's generation: 75, 90 */
+    int divisions;   /* of vectors of 64 bits, so far */
 
     /* the block */
     int vector;                /* f32 in a vector register */
