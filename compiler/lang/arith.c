@@ -77,12 +77,13 @@ static kj_value fold_power(kj_value a, kj_value b)
 
 static kj_value fold_shift(kj_op op, kj_value a, kj_value count)
 {
-    unsigned n = (unsigned)(count.u & (kj_types[a.type].bits - 1u));
+    uint64_t bits = kj_types[a.type].bits;
+    bool minus = kj_is_signed(a.type) && a.i < 0;
+    if (count.u >= bits) /* one below 0, too */
+        return wrap(a.type, op == KJ_OP_SHR && minus ? UINT64_MAX : 0);
     if (op == KJ_OP_SHL)
-        return wrap(a.type, a.u << n);
-    if (kj_is_signed(a.type) && a.i < 0)
-        return wrap(a.type, ~(~a.u >> n));
-    return wrap(a.type, a.u >> n);
+        return wrap(a.type, a.u << count.u);
+    return wrap(a.type, minus ? ~(~a.u >> count.u) : a.u >> count.u);
 }
 
 static bool compare(kj_op op, int less, int greater, int equal)

@@ -135,7 +135,7 @@ def execute(tool, program, config):
     with open(path, "w", encoding="utf-8") as f:
         f.write(program.text(config.layouts, config.shapes))
     names = program.saved()
-    command = [tool.kjit, "run", path] + config.options
+    command = [tool.kjit, "run", "--warn=off", path] + config.options
     for name in names:
         command += ["--save", f"{name}={os.path.join(folder, name)}.npy"]
     env = dict(os.environ, KJIT_CACHE_DIR="off", LC_ALL="C.UTF-8", **config.env)

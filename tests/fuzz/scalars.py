@@ -195,11 +195,11 @@ def ceil_div(a, b, t):
 
 
 def shift_left(a, n, t):
-    return wrap(a << (n % BITS[t]), t)
+    return wrap(a << n, t) if 0 <= n < BITS[t] else 0
 
 
 def shift_right(a, n, t):
-    return a >> (n % BITS[t])
+    return a >> (n if 0 <= n < BITS[t] else BITS[t])
 
 
 def popc(a, t):

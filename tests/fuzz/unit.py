@@ -103,7 +103,7 @@ def integers():
     same("-7 // 2", scalars.floor_div(-7, 2, "i32"), -4)
     same("7 % -5", scalars.floor_mod(7, -5, "i32"), -3)
     same("ceil_div", [scalars.ceil_div(a, b, "i32") for a, b in ((7, 2), (-7, 2), (7, -2), (7, 0))], [4, -3, -3, 0])
-    same("1 << 33", scalars.shift_left(1, 33, "i32"), 2)
+    same("1 << 33", scalars.shift_left(1, 33, "i32"), 0)
 
 
 def conversions():

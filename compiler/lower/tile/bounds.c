@@ -83,10 +83,9 @@ static bool is_broken(kj_tile t)
     return t.form == KJ_LINEAR && t.wraps;
 }
 
-/* Is it a shift count that needs no masking? */
-static bool counts(kj_tile t, kj_tile b)
+bool kj_counts(kj_dtype type, kj_tile b)
 {
-    return b.bounds.least >= 0 && b.bounds.most < kj_types[t.type].bits;
+    return b.bounds.least >= 0 && b.bounds.most < kj_types[type].bits;
 }
 
 static void know_division(kj_tile *t, kj_op op, kj_bounds a, kj_bounds b)
@@ -118,7 +117,7 @@ static void know_even(kj_tile *t, kj_op op, kj_tile a, kj_tile b)
         even = x < y ? x : y;
     else if (op == KJ_OP_MUL)
         even = x + y;
-    else if (op == KJ_OP_SHL && kj_is_known(b) && counts(*t, b))
+    else if (op == KJ_OP_SHL && kj_is_known(b) && kj_counts(t->type, b))
         even = x + (int)b.bounds.most;
     t->even = (uint8_t)(even < 63 ? even : 63);
 }
@@ -134,12 +133,13 @@ void kj_know(kj_tile *t, kj_op op, kj_tile ta, kj_tile tb)
     case KJ_OP_FLOORDIV:
     case KJ_OP_MOD: know_division(t, op, a, b); break;
     case KJ_OP_SHL:
-        if (counts(*t, tb))
+        if (kj_counts(t->type, tb))
             settle_product(t, a,
                            (kj_bounds){(int64_t)1 << min_wide(b.least, 62), (uint64_t)1 << b.most});
         break;
     case KJ_OP_SHR:
-        settle(t, min_wide(a.least, 0), (wide)(counts(*t, tb) ? a.most >> b.least : a.most));
+        settle(t, min_wide(a.least, 0),
+               (wide)(kj_counts(t->type, tb) ? a.most >> b.least : a.most));
         break;
     case KJ_OP_AND:
         if (a.least >= 0 || b.least >= 0)

@@ -191,12 +191,34 @@ LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRe
     }
 }
 
-static LLVMValueRef shift_count(kj_lower *lo, LLVMValueRef b, kj_dtype type)
+static LLVMValueRef umin(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
 {
+    return LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, a, b, ""), a, b, "");
+}
+
+/* A count of the width or more, which one below 0 is too, shifts all bits out. Processors' shifts of
+ * vectors do that, and LLVM finds it in this form. */
+static LLVMValueRef shifted(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef B = lo->b;
     LLVMTypeRef vec = LLVMTypeOf(b);
     int lanes = LLVMGetTypeKind(vec) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(vec) : 1;
-    LLVMValueRef mask = LLVMConstInt(lo->types[type], kj_types[type].bits - 1u, false);
-    return LLVMBuildAnd(lo->b, b, kj_splat(lo, mask, lanes), "");
+    LLVMValueRef last = LLVMConstInt(lo->types[type], kj_types[type].bits - 1u, false);
+    last = kj_splat(lo, last, lanes);
+    LLVMValueRef within = LLVMBuildICmp(B, LLVMIntULE, b, last, "");
+    if (op == KJ_OP_SHR && kj_is_signed(type))
+        return LLVMBuildAShr(B, a, LLVMBuildSelect(B, within, b, last, ""), "");
+    LLVMValueRef inside = op == KJ_OP_SHL ? LLVMBuildShl(B, a, b, "") : LLVMBuildLShr(B, a, b, "");
+    return LLVMBuildSelect(B, within, inside, LLVMConstNull(vec), "");
+}
+
+/* LLVM 22 leaves it to PTX's shifts of 64 bits to shift all out, which look at 32 bits of the count. */
+static LLVMValueRef near_count(kj_lower *lo, kj_tile b, LLVMValueRef count)
+{
+    if (!lo->sm || kj_types[b.type].bits < 64 ||
+        (b.bounds.least >= INT32_MIN && b.bounds.most <= INT32_MAX))
+        return count;
+    return umin(lo, count, LLVMConstInt(lo->i64, 64, false));
 }
 
 static LLVMValueRef int_binary(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueRef a,
@@ -208,10 +230,8 @@ static LLVMValueRef int_binary(kj_lower *lo, kj_op op, kj_dtype type, LLVMValueR
     case KJ_OP_ADD: return LLVMBuildAdd(B, a, b, "");
     case KJ_OP_SUB: return LLVMBuildSub(B, a, b, "");
     case KJ_OP_MUL: return LLVMBuildMul(B, a, b, "");
-    case KJ_OP_SHL: return LLVMBuildShl(B, a, shift_count(lo, b, type), "");
-    case KJ_OP_SHR:
-        return sign ? LLVMBuildAShr(B, a, shift_count(lo, b, type), "")
-                    : LLVMBuildLShr(B, a, shift_count(lo, b, type), "");
+    case KJ_OP_SHL: return LLVMBuildShl(B, a, b, "");
+    case KJ_OP_SHR: return sign ? LLVMBuildAShr(B, a, b, "") : LLVMBuildLShr(B, a, b, "");
     case KJ_OP_AND: return LLVMBuildAnd(B, a, b, "");
     case KJ_OP_OR: return LLVMBuildOr(B, a, b, "");
     case KJ_OP_XOR: return LLVMBuildXor(B, a, b, "");
@@ -262,11 +282,6 @@ static bool linear_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
     out->lanes = stride ? out->lanes : 1;
     kj_know(out, op, a, b);
     return true;
-}
-
-static LLVMValueRef umin(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
-{
-    return LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, a, b, ""), a, b, "");
 }
 
 /* Lanes l with base + l < limit (or <= limit), no lane wrapping: an i32 count. */
@@ -413,6 +428,7 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
         narrow_binary(lo, op, a, b, &out))
         return out;
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
+    bool shifts = kj_ops[op].class == KJ_OPS_SHIFT && !kj_counts(a.type, b);
     if (divides && kj_is_float(a.type))
         return kj_float_divide(lo, op, a, b);
     if (kj_is_half(a.type))
@@ -428,7 +444,8 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
         else if (divides)
             out.v[r] = kj_floor_div(lo, out, a, b, x, y, op == KJ_OP_MOD);
         else
-            out.v[r] = int_binary(lo, op, a.type, x, y);
+            out.v[r] = shifts ? shifted(lo, op, a.type, x, near_count(lo, b, y))
+                              : int_binary(lo, op, a.type, x, y);
     }
     if (kj_is_int(out.type))
         kj_know(&out, op, a, b);

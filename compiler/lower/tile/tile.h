@@ -79,6 +79,7 @@ static inline bool kj_is_known(kj_tile t) /* a constant */
 
 /* Notes in t, a tile of the result's type, what follows from its being a op b. */
 void kj_know(kj_tile *t, kj_op op, kj_tile a, kj_tile b);
+bool kj_counts(kj_dtype type, kj_tile b); /* is it a shift count of less than the width? */
 /* In t, the variable of a loop over range(start, stop, step), what it may be inside the loop; with
  * `beyond` also before the first test and where a step leads to behind the last value. */
 void kj_know_range(kj_tile *t, kj_tile start, kj_tile stop, kj_tile step, bool beyond);

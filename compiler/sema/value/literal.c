@@ -74,7 +74,8 @@ static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
     if (n < 0 || n > 63) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE,
                                       "a constant is shifted by 0 to 63 places");
-        kj_hint(s->diag, m, "give it a type, as in u32(1) << n: then the count is masked");
+        kj_hint(s->diag, m,
+                "give it a type, as in u32(1) << n: then one of the width or more gives 0");
         return kj_no_value(span);
     }
     wide scale = (wide)1 << n;

@@ -232,6 +232,26 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
 
 /* ---- Shifts, comparisons, tuples ---- */
 
+/* The count in the type of what is shifted. One that the type might not hold is as good as its width. */
+static kj_texpr *shift_count(kj_sema *s, const kj_operand *v, kj_dtype type)
+{
+    static const kj_dtype naturals[] = {[KJ_I16] = KJ_U16, [KJ_I32] = KJ_U32, [KJ_I64] = KJ_U64};
+    int bits = kj_types[type].bits;
+    kj_value width = {.type = KJ_U64, .u = (uint64_t)bits};
+    if (v->kind != KJ_V_SCALAR) {
+        kj_value n = v->u.literal;
+        return kj_te_const(s, kj_fold_convert(n.u < width.u ? n : width, type), v->span);
+    }
+    kj_texpr *n = v->u.scalar.e;
+    if (kj_types[n->type].bits > bits) {
+        kj_dtype natural = kj_is_signed(n->type) ? naturals[n->type] : n->type;
+        kj_texpr *args[2] = {kj_te_convert(s, n, natural, v->span),
+                             kj_te_const(s, kj_fold_convert(width, natural), v->span)};
+        n = kj_te_call(s, KJ_BI_MIN, args, 2, natural, v->span);
+    }
+    return kj_te_convert(s, n, type, v->span);
+}
+
 static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
@@ -253,10 +273,7 @@ static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     if (v[0].kind == KJ_V_ERROR || v[1].kind == KJ_V_ERROR)
         return kj_no_value(span);
     kj_texpr *a = v[0].u.scalar.e;
-    kj_texpr *n = v[1].kind == KJ_V_SCALAR
-                      ? kj_te_convert(s, v[1].u.scalar.e, a->type, v[1].span)
-                      : kj_te_const(s, kj_fold_convert(v[1].u.literal, a->type), v[1].span);
-    return kj_scalar(kj_te_binary(s, op, a, n, span));
+    return kj_scalar(kj_te_binary(s, op, a, shift_count(s, &v[1], a->type), span));
 }
 
 static bool is_bool(const kj_operand *v)

@@ -382,6 +382,7 @@ static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rv
         return misfit(r, at, f.bad, type);
     kj_lazy e = kj_lazy_node(KJ_X_BINARY, type, v, 2, type);
     e.op = op;
+    e.types[1] = KJ_I64; /* a number as it is, which the type may not hold */
     return kj_lazy_make(r, at, &e, out);
 }
 
