@@ -462,6 +462,8 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
     case KJ_RUN_M_NDIM:
     case KJ_RUN_M_DTYPE: return kj_run_measure(r, at, id, a, out);
     case KJ_RUN_M_STRIDES:
+        return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a), 1, out);
+    case KJ_RUN_M_STEPS:
         return tuple_of(r, at, kjit_array_ndim(a), kjit_array_strides(a), (int64_t)kj_array_elem(a),
                         out);
     case KJ_RUN_M_T: return transposed(r, at, base, out);

@@ -32,8 +32,7 @@ static bool flag(kj_run *r, const kj_rcall *c, int i, bool otherwise, bool *out)
     return i == 0 || !c->given[i] || kj_run_truth(r, c->spans[i], c->args[i], out);
 }
 
-/* The strides, given in elements, in bytes. */
-static bool strides_of(kj_run *r, const kj_rcall *c, int i, int ndim, size_t elem,
+static bool strides_of(kj_run *r, const kj_rcall *c, int i, int ndim,
                        int64_t strides[KJIT_MAX_NDIM])
 {
     kj_rvalue v = c->args[i];
@@ -41,13 +40,13 @@ static bool strides_of(kj_run *r, const kj_rcall *c, int i, int ndim, size_t ele
     bool many = v.kind == KJ_R_TUPLE || v.kind == KJ_R_LIST;
     if ((!one && !many) || (one ? 1 : v.u.object->u.seq.n) != ndim)
         return kj_run_fail(r, KJIT_SHAPE, c->spans[i],
-                           "strides are as many ints as the shape has: elements from one to the "
-                           "next");
+                           "strides are as many ints as the shape has: bytes from one element to "
+                           "the next");
     for (int k = 0; k < ndim; k++) {
         kj_rvalue item = one ? v : v.u.object->u.seq.items[k];
-        if (item.kind != KJ_R_INT || item.dtype == KJIT_U64 ||
-            __builtin_mul_overflow(item.u.i, (int64_t)elem, &strides[k]))
+        if (item.kind != KJ_R_INT || item.dtype == KJIT_U64)
             return kj_run_fail(r, KJIT_TYPE, c->spans[i], "a stride is an int");
+        strides[k] = item.u.i;
     }
     return true;
 }
@@ -89,7 +88,7 @@ bool kj_run_array_in(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_run_arg_shape(r, c, 0, &ndim, shape) || !kj_run_arg_dtype(r, c, 1, &dtype))
         return false;
     if (c->given[w.strides]) {
-        if (!strides_of(r, c, w.strides, ndim, kj_dtype_size(r->ctx, dtype), strides))
+        if (!strides_of(r, c, w.strides, ndim, strides))
             return false;
         options.strides = strides;
     }

@@ -152,8 +152,8 @@ class Expressions:
         r = self.r
         forms = ["size", "ndim"] + [f"shape[{k}]" for k in range(v.type.dims)]
         least = v.get("least") or ()
-        if v.get("strides") and min(least, default=0) > 0:      # of an axis with one element a stride may be anything
-            forms += [f"strides[{k}]" for k in range(v.type.dims) if least[k] > 1]
+        if v.get("strides") and min(least, default=0) > 0:      # of an axis with one element a step may be anything
+            forms += [f"steps[{k}]" for k in range(v.type.dims) if least[k] > 1]
         e = attr(name(v), r.pick(forms))
         return conv("i64", e) if e.data == "ndim" else e    # the text does not say what type it has
 

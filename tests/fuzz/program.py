@@ -105,9 +105,9 @@ class Program:
         return result
 
     def sees_layouts(self):
-        """Do kernels ask for strides?"""
+        """Do kernels ask for steps?"""
         functions = self.functions + self.helpers + self.kernels
-        return any(n.op == "attr" and n.data.startswith("strides") for f in functions for n in walk(f.body))
+        return any(n.op == "attr" and n.data.startswith("steps") for f in functions for n in walk(f.body))
 
     def unknown(self):
         """Saved arrays that the reference cannot know: compared between configurations only."""

@@ -86,7 +86,7 @@ def table(without=()):
         "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
     rows += ["print", "array in device memory"]
     rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
-             "strides",
+             "steps",
              "index guarded by a condition", "index modulo an extent", "index mirrored", "shift modulo the width"]
     rows += [f"dot {t}" for t in sorted({v.part for v in VECTORS.values()})] + ["warpsize"]
     rows += [f"{f} of a complex number" for f in ("abs", "phase", "polar")] + ["rect c64", "rect c128"]

@@ -685,8 +685,8 @@ class Expressions:
         view = self.expr(e.args[0])
         if e.data == "ndim":
             return str(self.ty(e.args[0].type).dims)
-        if e.data.startswith("strides["):
-            return f"{view}.stride({e.data[8:-1]})"
+        if e.data.startswith("steps["):
+            return f"{view}.stride({e.data[6:-1]})"
         return f"{view}.{e.data}"
 
     def x_hint(self, e, t):

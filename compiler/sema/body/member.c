@@ -72,8 +72,17 @@ static kj_operand extents(kj_sema *s, kj_texpr *const *e, int n, kj_span span)
     return kj_tuple(items, n, NULL, span);
 }
 
-/* They count elements. */
+/* From one element to the next, in bytes. */
 static kj_operand strides(kj_sema *s, const kj_tarray *a, kj_span span)
+{
+    kj_texpr *e[KJ_MAX_NDIM];
+    for (int i = 0; i < a->ndim; i++)
+        e[i] = kj_i64_mul(s, a->stride[i], kj_te_i64(s, kj_unit(a), span), span);
+    return extents(s, e, a->ndim, span);
+}
+
+/* The same in elements. */
+static kj_operand steps(kj_sema *s, const kj_tarray *a, kj_span span)
 {
     kj_texpr *e[KJ_MAX_NDIM];
     int64_t units = kj_elem_size(a) / kj_unit(a);
@@ -109,13 +118,15 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
         return extents(s, a->shape, a->ndim, e->span);
     if (strcmp(name, "strides") == 0)
         return strides(s, a, e->span);
+    if (strcmp(name, "steps") == 0)
+        return steps(s, a, e->span);
     if (strcmp(name, "size") == 0)
         return kj_scalar(array_size(s, a, e->span));
     if (strcmp(name, "ndim") == 0)
         return kj_literal_integer((uint64_t)a->ndim, e->span);
     if (a->of)
         return element_field(s, e, (kj_operand){.kind = KJ_V_ARRAY, .span = e->span, .u.array = a});
-    return unknown_member(s, e, "an array", "shape, size, ndim, strides");
+    return unknown_member(s, e, "an array", "shape, size, ndim, strides, steps");
 }
 
 /* ---- np.float32, math.sqrt, cuda.grid ---- */
