@@ -431,7 +431,8 @@ KJIT_API kjit_status kjit_array_split(kjit_array *a, int64_t section, kjit_array
                                       int64_t *n);
 /* A view of the same memory as elements of another type: vectors as their scalars, with one axis
  * more, the last; or scalars as vectors of that type, which takes the last axis: its elements lie
- * side by side, as many as a vector has. The array's own type is a plain view. */
+ * side by side, as many as a vector has; or numbers as other numbers of as many bytes, bit by bit.
+ * The array's own type is a plain view. */
 KJIT_API kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out);
 /* A view of one field of each element: "x" to "w" of vectors, "real" and "imag", a record's by its
  * name. Of an array in the record the view has its axes behind the array's own. */

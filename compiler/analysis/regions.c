@@ -362,7 +362,8 @@ static bool can_repeat(const cutter *p, const kj_texpr *e, int budget)
         return place->init && can_repeat(p, place->init, budget - 1);
     }
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: return can_repeat(p, e->u.unary.arg, budget - 1);
+    case KJ_TE_CONVERT:
+    case KJ_TE_BITS: return can_repeat(p, e->u.unary.arg, budget - 1);
     case KJ_TE_BINARY:
         if (e->u.binary.op == KJ_OP_DIV)
             return false;

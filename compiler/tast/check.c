@@ -126,6 +126,10 @@ static void check_kind(check *c, const kj_texpr *e, const around *up)
         typed(c, e->u.select.no, e->type, "an arm");
         break;
     case KJ_TE_CONVERT: break;
+    case KJ_TE_BITS:
+        if (kj_types[e->type].bits != kj_types[e->u.unary.arg->type].bits)
+            wrong(c, "bits of a type of another width");
+        break;
     case KJ_TE_FMA:
         typed(c, e->u.fma.a, e->type, "a factor");
         typed(c, e->u.fma.b, e->type, "a factor");

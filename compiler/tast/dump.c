@@ -160,6 +160,10 @@ static void put_expr(text *t, const kj_texpr *e)
     case KJ_TE_BINARY:
     case KJ_TE_LOGIC:
     case KJ_TE_SELECT: put_operators(t, e); break;
+    case KJ_TE_BITS:
+        put_expr(t, e->u.unary.arg);
+        put(t, ".view(%s)", kj_types[e->type].name);
+        break;
     case KJ_TE_CONVERT:
         put(t, "%s(", kj_types[e->type].name);
         put_expr(t, e->u.unary.arg);

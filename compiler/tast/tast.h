@@ -92,6 +92,7 @@ typedef enum kj_texpr_kind {
     KJ_TE_LOGIC,  /* u.logic: short-circuit and/or of bools */
     KJ_TE_SELECT, /* u.select: only the chosen arm is evaluated */
     KJ_TE_CONVERT, /* u.unary.arg to type: as kj_fold_convert; to bool is != 0 */
+    KJ_TE_BITS,    /* u.unary.arg's bits as that type, of the same width */
     KJ_TE_FMA,     /* u.fma: a * b + c rounded once; negated a or c stand as UNARY NEG */
     KJ_TE_LOAD,    /* u.load */
     KJ_TE_CALL,    /* u.call: a builtin with how != SEMA that is no atomic */

@@ -25,7 +25,8 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
     case KJ_TE_INDEX:
     case KJ_TE_INLINE: break;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: out[n++] = e->u.unary.arg; break;
+    case KJ_TE_CONVERT:
+    case KJ_TE_BITS: out[n++] = e->u.unary.arg; break;
     case KJ_TE_BINARY:
         out[n++] = e->u.binary.lhs;
         out[n++] = e->u.binary.rhs;

@@ -39,6 +39,13 @@ static kjit_status view_whole(kjit_array *a, const kj_aggregate *to, kjit_array 
     return kj_array_view(a, a->data, (kjit_dtype)to->type, last, a->shape, a->strides, out);
 }
 
+/* Of numbers, whose bits may be taken for one another's. */
+static bool same_width(kj_dtype a, kj_dtype b)
+{
+    return kj_is_scalar(a) && kj_is_scalar(b) && a != KJ_BOOL && b != KJ_BOOL &&
+           kj_types[a].size == kj_types[b].size;
+}
+
 kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out)
 {
     kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
@@ -51,6 +58,8 @@ kjit_status kjit_array_view(kjit_array *a, kjit_dtype dtype, kjit_array **out)
         return view_parts(a, out);
     if (to && (kj_dtype)a->dtype == to->elem)
         return view_whole(a, to, out);
+    if (same_width((kj_dtype)a->dtype, (kj_dtype)dtype))
+        return kj_array_view(a, a->data, dtype, a->ndim, a->shape, a->strides, out);
     return kj_fail(a->ctx, KJIT_TYPE, "an array of %s has no view as %s",
                    type_name(a->ctx, a->dtype), type_name(a->ctx, dtype));
 }

@@ -102,7 +102,8 @@ static bool is_harmless(const kj_texpr *e, int *budget)
     case KJ_TE_ADDRESS:
     case KJ_TE_INDEX: return true;
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: return is_harmless(e->u.unary.arg, budget);
+    case KJ_TE_CONVERT:
+    case KJ_TE_BITS: return is_harmless(e->u.unary.arg, budget);
     case KJ_TE_BINARY:
         return is_harmless(e->u.binary.lhs, budget) && is_harmless(e->u.binary.rhs, budget);
     case KJ_TE_LOGIC:
@@ -279,6 +280,7 @@ static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
     case KJ_TE_UNARY: return kj_relaxed(lo, kj_tile_unary(lo, e->u.unary.op, v[0]));
     case KJ_TE_BINARY: return lower_binary(lo, e->u.binary.op, v[0], v[1]);
     case KJ_TE_CONVERT: return kj_tile_convert(lo, v[0], e->type);
+    case KJ_TE_BITS: return kj_tile_recast(lo, v[0], e->type);
     case KJ_TE_FMA: return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", v, 3));
     default: return kj_lower_call(lo, e, v, m);
     }
@@ -312,6 +314,7 @@ kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m)
     case KJ_TE_UNARY:
     case KJ_TE_BINARY:
     case KJ_TE_CONVERT:
+    case KJ_TE_BITS:
     case KJ_TE_FMA:
     case KJ_TE_CALL: return lower_operation(lo, e, m);
     case KJ_TE_LOGIC: return lower_logic(lo, e, m);

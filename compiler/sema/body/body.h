@@ -45,6 +45,12 @@ kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int
 /* The same of a vector or an array in a record; other values are refused. */
 kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
+/* ---- bits.c ---- */
+
+/* x.view(T) */
+bool kj_is_view_call(kj_sema *s, const kj_expr *e);
+kj_operand kj_view_call(kj_sema *s, const kj_expr *e);
+
 /* ---- facts.c ---- */
 
 /* The least that an integer can be where it stands, as far as that can be told; INT64_MIN: it cannot. */

@@ -258,6 +258,8 @@ static kj_operand construction(kj_sema *s, const kj_expr *e, kj_dtype to)
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
+    if (kj_is_view_call(s, e))
+        return kj_view_call(s, e);
     kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
     if (callee.kind == KJ_V_ERROR)
         return callee;

@@ -133,6 +133,18 @@ kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span)
     return e;
 }
 
+kj_texpr *kj_te_bits(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span)
+{
+    kj_value folded;
+    if (a->type == to)
+        return a;
+    if (kj_is_const(a) && kj_fold_bits(a->u.value, to, &folded))
+        return kj_te_const(s, folded, span);
+    kj_texpr *e = kj_te(s, KJ_TE_BITS, to, span);
+    e->u.unary.arg = a;
+    return e;
+}
+
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span)
 {
     if (kj_is_const(a))
@@ -212,7 +224,8 @@ static int operands(const kj_texpr *e, const kj_texpr *out[3])
 {
     switch (e->kind) {
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: out[0] = e->u.unary.arg; return 1;
+    case KJ_TE_CONVERT:
+    case KJ_TE_BITS: out[0] = e->u.unary.arg; return 1;
     case KJ_TE_BINARY:
         out[0] = e->u.binary.lhs;
         out[1] = e->u.binary.rhs;
@@ -316,7 +329,8 @@ static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *bud
     copy->u = e->u;
     switch (e->kind) {
     case KJ_TE_UNARY:
-    case KJ_TE_CONVERT: copy->u.unary.arg = made[0]; break;
+    case KJ_TE_CONVERT:
+    case KJ_TE_BITS: copy->u.unary.arg = made[0]; break;
     case KJ_TE_BINARY:
         copy->u.binary.lhs = made[0];
         copy->u.binary.rhs = made[1];

@@ -270,6 +270,7 @@ kj_texpr *kj_te_var(kj_sema *s, kj_var *v, kj_span span);
 kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span);
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
+kj_texpr *kj_te_bits(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span); /* of the same width */
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_te_select(kj_sema *s, kj_texpr *test, kj_texpr *yes, kj_texpr *no, kj_span span);
 kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs, kj_dtype type,

@@ -173,6 +173,16 @@ static const struct {
     {"complex128", "write c128"},
     {"conjugate", "write conj(z)"},
     {"angle", "write phase(z)"},
+    {"__float_as_int", "write x.view(i32)"},
+    {"__float_as_uint", "write x.view(u32)"},
+    {"__int_as_float", "write i.view(f32)"},
+    {"__uint_as_float", "write i.view(f32)"},
+    {"__double_as_longlong", "write x.view(i64)"},
+    {"__longlong_as_double", "write i.view(f64)"},
+    {"__half_as_ushort", "write x.view(u16)"},
+    {"__ushort_as_half", "write i.view(f16)"},
+    {"reinterpret_cast", "write x.view(u32): the bits as another type"},
+    {"bitcast", "write x.view(u32): the bits as another type"},
 };
 
 static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
