@@ -229,6 +229,14 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
     return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
 }
 
+kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span)
+{
+    if (a->ndim == 1)
+        return kj_load_element(s, a, &i, span);
+    selection row = {.at = i};
+    return make_view(s, a, &row, 1, span);
+}
+
 static kj_operand element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
 {
     kj_operand v = {.kind = KJ_V_PLACE, .span = span};

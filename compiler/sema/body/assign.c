@@ -26,22 +26,18 @@ static void mark_open(kj_sema *s, const kj_operand *v, kj_open *open)
         mark_open(s, &v->u.tuple.items[i], open);
 }
 
-static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v);
-
 static kj_operand declare_open(kj_sema *s, const char *name, kj_span span, kj_operand v)
 {
     kj_open *open = kj_open_variable(s, name, span, &v);
     kj_operand typed = open ? kj_open_typed(s, open, v) : kj_settle(s, v);
     if (typed.kind != KJ_V_ERROR)
-        typed = declared(s, name, span, true, typed);
+        typed = kj_declared(s, name, span, true, typed);
     if (open)
         mark_open(s, &typed, open);
     return typed;
 }
 
-/* A new variable for a value, or for an immutable one the constant itself, a literal still without a
- * type. Tuples become a variable a component. */
-static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v)
+kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v)
 {
     bool imaginary = kj_is_complex(&v) && v.u.tuple.of == &kj_complex_literal;
     if (mutable && (kj_is_untyped(&v) || imaginary))
@@ -59,7 +55,7 @@ static kj_operand declared(kj_sema *s, const char *name, kj_span span, bool muta
     if (v.kind == KJ_V_TUPLE) {
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
         for (int i = 0; i < v.u.tuple.n; i++)
-            items[i] = declared(s, part_name(s, name, &v, i), span, mutable, v.u.tuple.items[i]);
+            items[i] = kj_declared(s, part_name(s, name, &v, i), span, mutable, v.u.tuple.items[i]);
         v.u.tuple.items = items;
     }
     if (v.kind == KJ_V_ARRAY && mutable) {
@@ -74,7 +70,7 @@ static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
     const kj_name *name = st->u.let.names;
     kj_role role = st->u.let.mutable ? KJ_ROLE_VAR : KJ_ROLE_LET;
     if (!name->next) {
-        v = declared(s, name->name, name->span, st->u.let.mutable, v);
+        v = kj_declared(s, name->name, name->span, st->u.let.mutable, v);
         kj_declare_value(s, name->name, name->span, role, v);
         return;
     }
@@ -88,7 +84,7 @@ static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
     }
     for (int i = 0; name; name = name->next, i++) {
         kj_operand part = v.kind == KJ_V_ERROR ? v : v.u.tuple.items[i];
-        part = declared(s, name->name, name->span, st->u.let.mutable, part);
+        part = kj_declared(s, name->name, name->span, st->u.let.mutable, part);
         kj_declare_value(s, name->name, name->span, role, part);
     }
 }
@@ -131,7 +127,7 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
                                   "'%s' is %s and cannot be assigned", name, kj_role_text(role));
     if (role == KJ_ROLE_LET)
         kj_hint(s->diag, m, "declare it with 'var'");
-    else if (role == KJ_ROLE_PARAM)
+    else if (role == KJ_ROLE_PARAM) /* a const one */
         kj_hint(s->diag, m, "copy it: var v = %s", name);
     if (sym->span.end)
         kj_note(s->diag, m, sym->span, "declared here");

@@ -35,6 +35,8 @@ kj_operand kj_member_place(kj_sema *s, const kj_expr *e);
 
 kj_operand kj_index_expr(kj_sema *s, const kj_expr *e);
 kj_operand kj_index_place(kj_sema *s, const kj_expr *e);
+/* a[i]: an element, read, or a view of the other axes. */
+kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span);
 /* What an operator [] is written behind, evaluated: the rest of kj_index_place. */
 kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base);
 /* Evaluated indices (or one tuple of them) as those of one element; false after an error. */
@@ -50,6 +52,22 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 /* x.view(T) */
 bool kj_is_view_call(kj_sema *s, const kj_expr *e);
 kj_operand kj_view_call(kj_sema *s, const kj_expr *e);
+
+/* ---- each.c ---- */
+
+enum { KJ_MAX_ZIPPED = 8 };
+
+/* The arrays that a for loop runs over; numbered: their elements' numbers come first. */
+typedef struct kj_each {
+    kj_tarray *arrays[KJ_MAX_ZIPPED];
+    int n;
+    bool numbered;
+} kj_each;
+
+/* The bounds of the loop over their numbers; false after an error. */
+bool kj_each_of(kj_sema *s, const kj_stmt *st, kj_each *each, kj_texpr *bounds[3]);
+/* What a turn begins with: names for the elements. */
+void kj_each_begin(kj_sema *s, const kj_name *names, const kj_each *each, kj_var *number);
 
 /* ---- facts.c ---- */
 
@@ -125,6 +143,9 @@ bool kj_always_returns(const kj_stmt *list);
 
 /* ---- assign.c ---- */
 
+/* A new variable for a value, or for an immutable one the constant itself, a literal still without a type.
+ * Tuples become a variable a component. */
+kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v);
 void kj_let_stmt(kj_sema *s, const kj_stmt *st);
 void kj_assign_stmt(kj_sema *s, const kj_stmt *st);
 
@@ -149,5 +170,7 @@ kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate 
 
 kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
                           kj_layout layout, int param);
+/* Parameters that the body assigns become variables, in the scope where they are declared. */
+void kj_own_params(kj_sema *s, const kj_item *item);
 
 #endif

@@ -157,6 +157,22 @@ static kj_operand refuse_call(kj_sema *s, const kj_expr *e, const char *text, co
     return kj_no_value(e->span);
 }
 
+/* len(a) */
+static kj_operand length_call(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *arg = e->u.call.args;
+    if (!arg || arg->next)
+        return kj_arity_error(s, e, "len", "(a)", 1, 1);
+    kj_operand v = kj_expr_value(s, arg, KJ_VOID);
+    if (v.kind == KJ_V_ARRAY)
+        return kj_scalar(v.u.array->shape[0]);
+    if (v.kind == KJ_V_TUPLE && !kj_is_complex(&v) && !(v.u.tuple.of && kj_is_record(v.u.tuple.of)))
+        return kj_literal_integer((uint64_t)v.u.tuple.n, e->span);
+    if (v.kind != KJ_V_ERROR)
+        kj_sema_error(s, arg->span, KJ_RULE_NOT_AN_ARRAY, "%s has no length", kj_describe(s, &v));
+    return kj_no_value(e->span);
+}
+
 static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
     if (!kj_no_keywords(s, e, kj_builtins[id].name))
@@ -174,6 +190,14 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     case KJ_BI_RANGE:
         return refuse_call(s, e, "range stands only in a for loop",
                            "write for i in range(n) { ... }");
+    case KJ_BI_ENUMERATE:
+    case KJ_BI_ZIP:
+        return refuse_call(
+            s, e,
+            kj_arena_printf(s->diag->arena, "%s stands only in a for loop", kj_builtins[id].name),
+            id == KJ_BI_ZIP ? "write for x, y in zip(a, b) { ... }"
+                            : "write for i, v in enumerate(a) { ... }");
+    case KJ_BI_LEN: return length_call(s, e);
     case KJ_BI_THREADIDX:
     case KJ_BI_BLOCKIDX:
     case KJ_BI_BLOCKDIM:

@@ -343,6 +343,7 @@ static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
     }
     s->naming = NULL;
     s->frame = &f;
+    kj_own_params(s, in->item);
     walk_body(s, &f);
     s->frame = f.up;
     s->scope = scope;

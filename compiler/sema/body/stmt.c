@@ -239,39 +239,36 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
 static bool is_range(kj_sema *s, const kj_expr *iter)
 {
     const kj_symbol *callee = iter->kind == KJ_E_CALL ? kj_named(s, iter->u.call.callee) : NULL;
-    if (callee && callee->kind == KJ_SYM_BUILTIN && callee->builtin == KJ_BI_RANGE)
-        return true;
-    kj_operand v = kj_expr_any(s, iter, KJ_VOID);
-    if (v.kind == KJ_V_ERROR)
-        return false;
-    kj_message *m = kj_sema_error(s, iter->span, KJ_RULE_NOT_A_RANGE,
-                                  "a for loop of a kernel runs over range(...)");
-    if (v.kind == KJ_V_ARRAY)
-        kj_hint(s->diag, m, "write for i in range(%s.shape[0])",
-                kj_source_text(s, iter->span, "a"));
-    else if (v.kind == KJ_V_SCALAR || v.kind == KJ_V_LITERAL)
-        kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, iter->span, "n"));
-    return false;
+    return callee && callee->kind == KJ_SYM_BUILTIN && callee->builtin == KJ_BI_RANGE;
+}
+
+static bool has_one_name(kj_sema *s, const kj_name *name)
+{
+    if (name->next)
+        kj_sema_error(s, name->next->span, KJ_RULE_TUPLE_ARITY,
+                      "range gives one number a turn, and here are several names");
+    return !name->next;
 }
 
 static void for_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.for_.names;
+    kj_each each = {.n = 0};
     kj_texpr *bounds[3] = {NULL, NULL, NULL};
     bool unroll = loop_attrs(s, st), barrier = false;
-    bool ok = is_range(s, st->u.for_.iter) && range_bounds(s, st->u.for_.iter, bounds);
-    if (name->next) {
-        kj_sema_error(s, name->next->span, KJ_RULE_TUPLE_ARITY,
-                      "range gives one number a turn, and here are several names");
-        ok = false;
-    }
-    kj_var *v = ok ? kj_new_var(s, name->name, name->span, bounds[0]->type, false) : NULL;
+    bool ok = is_range(s, st->u.for_.iter)
+                  ? range_bounds(s, st->u.for_.iter, bounds) && has_one_name(s, name)
+                  : kj_each_of(s, st, &each, bounds);
+    const char *counter = each.n && !each.numbered ? "number" : name->name;
+    kj_var *v = ok ? kj_new_var(s, counter, name->span, bounds[0]->type, false) : NULL;
     if (v && kj_least(s, bounds[2]) >= 0)
         s->vars[v->id].least = kj_least(s, bounds[0]);
     kj_sink sink;
     kj_sink_open(s, &sink);
     kj_scope_push(s);
-    for (; name; name = name->next)
+    if (v && each.n)
+        kj_each_begin(s, name, &each, v);
+    for (; name && !(v && each.n); name = name->next)
         kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
                          v ? kj_scalar(kj_te_var(s, v, name->span)) : kj_no_value(name->span));
     s->frame->loops++;

@@ -243,6 +243,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     kj_sink_open(s, &sink);
     for (; st && st->kind == KJ_S_REQUIRES; st = st->next)
         assert_require(s, st);
+    kj_own_params(s, item);
     kj_stmts(s, st, true);
     k->body->barrier = sink.barrier;
     k->body->body = kj_sink_close(s, &sink);
