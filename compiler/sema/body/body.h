@@ -47,28 +47,6 @@ kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int
 /* The same of a vector or an array in a record; other values are refused. */
 kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
-/* ---- bits.c ---- */
-
-/* x.view(T) */
-bool kj_is_view_call(kj_sema *s, const kj_expr *e);
-kj_operand kj_view_call(kj_sema *s, const kj_expr *e);
-
-/* ---- each.c ---- */
-
-enum { KJ_MAX_ZIPPED = 8 };
-
-/* The arrays that a for loop runs over; numbered: their elements' numbers come first. */
-typedef struct kj_each {
-    kj_tarray *arrays[KJ_MAX_ZIPPED];
-    int n;
-    bool numbered;
-} kj_each;
-
-/* The bounds of the loop over their numbers; false after an error. */
-bool kj_each_of(kj_sema *s, const kj_stmt *st, kj_each *each, kj_texpr *bounds[3]);
-/* What a turn begins with: names for the elements. */
-void kj_each_begin(kj_sema *s, const kj_name *names, const kj_each *each, kj_var *number);
-
 /* ---- facts.c ---- */
 
 /* The least that an integer can be where it stands, as far as that can be told; INT64_MIN: it cannot. */
@@ -143,6 +121,8 @@ bool kj_always_returns(const kj_stmt *list);
 
 /* ---- assign.c ---- */
 
+/* Parameters that the body assigns become variables, in the scope where they are declared. */
+void kj_own_params(kj_sema *s, const kj_item *item);
 /* A new variable for a value, or for an immutable one the constant itself, a literal still without a type.
  * Tuples become a variable a component. */
 kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable, kj_operand v);
@@ -170,7 +150,5 @@ kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate 
 
 kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_type *t,
                           kj_layout layout, int param);
-/* Parameters that the body assigns become variables, in the scope where they are declared. */
-void kj_own_params(kj_sema *s, const kj_item *item);
 
 #endif

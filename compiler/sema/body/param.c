@@ -1,5 +1,4 @@
-/* Parameters: arrays are roots whose shapes and strides the launch gives, numbers that the body assigns
- * are variables of its own. */
+/* Array parameters: roots whose shapes and strides the launch gives. */
 #include "sema/body/body.h"
 
 static kj_texpr *dim(kj_sema *s, kj_tarray *a, int axis, bool stride)
@@ -51,42 +50,4 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
             a->stride[i] = dim(s, a, i, true);
     }
     return a;
-}
-
-/* ---- Assigned ---- */
-
-static bool begins_with(const kj_expr *target, const char *name)
-{
-    while (target->kind == KJ_E_MEMBER || target->kind == KJ_E_INDEX)
-        target = target->kind == KJ_E_MEMBER ? target->u.member.base : target->u.index.base;
-    return target->kind == KJ_E_NAME && target->u.name == name;
-}
-
-/* Is the name, or a part of what it stands for, assigned? A variable of the same name counts too. */
-static bool assigns(const kj_stmt *st, const char *name)
-{
-    for (; st; st = st->next) {
-        const kj_expr *target = st->kind == KJ_S_ASSIGN ? st->u.assign.targets : NULL;
-        for (; target; target = target->next)
-            if (begins_with(target, name))
-                return true;
-        if ((st->kind == KJ_S_IF &&
-             (assigns(st->u.if_.yes, name) || assigns(st->u.if_.no, name))) ||
-            (st->kind == KJ_S_FOR && assigns(st->u.for_.body, name)) ||
-            (st->kind == KJ_S_WHILE && assigns(st->u.while_.body, name)))
-            return true;
-    }
-    return false;
-}
-
-void kj_own_params(kj_sema *s, const kj_item *item)
-{
-    for (const kj_param_decl *p = item->params; p; p = p->next) {
-        kj_symbol *sym = kj_scope_find(s->scope, p->name);
-        bool number = sym->value.kind == KJ_V_SCALAR || sym->value.kind == KJ_V_TUPLE;
-        if (!number || p->is_const || !assigns(item->body, p->name))
-            continue;
-        sym->value = kj_declared(s, p->name, p->span, true, sym->value);
-        sym->role = KJ_ROLE_VAR;
-    }
 }
