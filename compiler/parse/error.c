@@ -84,6 +84,8 @@ static const char *hint_for_word(const char *word)
 #define FUNCTIONS "functions are written 'fn name(x: f32) -> f32 { ... }'"
 #define RECORDS "records are written 'record Name { x: f32, y: f32 }'"
 #define KERNELS "kernels are written 'kernel name(x: f32[]) { ... }'"
+#define SHARED "shared arrays are written 'let s = shared.array((16, 16), f32)'"
+#define CHOICES "choices are written 'if n == 1 { ... } elif n == 2 { ... } else { ... }'"
 #define VARIABLES "variables are declared with 'let' (fixed) or 'var': "
     static const struct {
         const char *word, *hint;
@@ -94,13 +96,28 @@ static const char *hint_for_word(const char *word)
         {"void", FUNCTIONS ", " KERNELS},
         {"__global__", KERNELS},
         {"__device__", FUNCTIONS},
-        {"__shared__", "shared arrays are written 'let s = shared.array((16, 16), f32)'"},
+        {"__shared__", SHARED},
         {"int", VARIABLES "var i: i32 = 0"},
         {"float", VARIABLES "var x: f32 = 0"},
         {"double", VARIABLES "var x: f64 = 0"},
         {"bool", VARIABLES "var b = false"},
         {"auto", VARIABLES "var x = 0"},
+        {"char", VARIABLES "var c: i8 = 0"},
+        {"short", VARIABLES "var i: i16 = 0"},
+        {"long", VARIABLES "var i: i64 = 0"},
+        {"unsigned", VARIABLES "var i: u32 = 0"},
+        {"size_t", VARIABLES "var i: i64 = 0"},
+        {"half", VARIABLES "var x: f16 = 0"},
+        {"mut", VARIABLES "var x = 0"},
+        {"shared", SHARED},
+        {"extern", SHARED ", also of a size that the launch gives"},
+        {"switch", CHOICES},
+        {"match", CHOICES},
+        {"enum", "names of numbers are constants: const RED = 0"},
+        {"typedef", RECORDS},
         {"do", "loops are written 'while condition { ... }'"},
+        {"loop", "loops are written 'while true { ... }'"},
+        {"until", "loops are written 'while condition { ... }'"},
         {"assert", "assert is a function: assert(condition, \"message\")"},
         {"print", "print is a function: print(x)"},
         {"import", "a file is a program by itself: all builtins are there"},
@@ -113,6 +130,8 @@ static const char *hint_for_word(const char *word)
         {"elsif", "write 'elif'"},
     };
 #undef FUNCTIONS
+#undef SHARED
+#undef CHOICES
 #undef KERNELS
 #undef RECORDS
 #undef VARIABLES
@@ -249,6 +268,12 @@ static void at_expression(const mistake *x)
         hint(x, m, "types of arrays are written f32[], with two axes f32[,]"); /* not f32[:, :] */
     else if (is(x, "const"))
         hint(x, m, CONST_PLACE);
+    else if (is(x, "<") && p->prev == KJ_TK_SHL)
+        hint(x, m, "a launch is written k[blocks, threads](x)");
+    else if (is(x, "&"))
+        hint(x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
+    else if (is(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
+        hint(x, m, "a[:] is all of an array, a[i, :] a row of it");
     else if (is(x, "end of line") && p->prev != KJ_TK_ASSIGN)
         hint(x, m, GOES_ON);
 }
@@ -281,6 +306,8 @@ static const char *hint_for_operator(const mistake *x)
         return "there is no 'in' of values: write x == a or x == b";
     if (is(x, "for"))
         return NO_COMPREHENSIONS;
+    if (is(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin)
+        return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (is(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
         return "a comment begins with #";
     if (is(x, "name") && strcmp(source_text(x->p, x->at), "is") == 0)
