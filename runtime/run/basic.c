@@ -83,6 +83,48 @@ bool kj_run_len(kj_run *r, kj_rcall *c, kj_rvalue *out)
     return true;
 }
 
+/* One tuple of what each has next; false at the end of one, or after a failure. */
+static bool next_of_all(kj_run *r, kj_span at, const kj_rvalue *over, int n, int64_t i,
+                        bool numbered, kj_rvalue *out)
+{
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, n + numbered, out))
+        return false;
+    kj_rvalue *items = out->u.object->u.seq.items;
+    if (numbered)
+        *items++ = kj_run_int(i);
+    for (int k = 0; k < n; k++) {
+        if (!kj_run_item(r, at, over[k], i, &items[k])) {
+            kj_run_drop(out);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool all_together(kj_run *r, kj_span at, const kj_rvalue *over, int n, bool numbered,
+                         kj_rvalue *out)
+{
+    kj_rvalue item;
+    if (!kj_run_sequence(r, at, KJ_R_LIST, 0, out))
+        return false;
+    for (int64_t i = 0; next_of_all(r, at, over, n, i, numbered, &item); i++)
+        if (!kj_run_append(r, at, *out, item))
+            return false;
+    return r->status == KJIT_OK;
+}
+
+bool kj_run_enumerate(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    return all_together(r, c->span, c->args, 1, true, out);
+}
+
+bool kj_run_zip(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    if (c->nrest < 2)
+        return kj_run_fail(r, KJIT_TYPE, c->span, "zip takes two or more, not %d", c->nrest);
+    return all_together(r, c->span, c->rest, c->nrest, false, out);
+}
+
 bool kj_run_m_append(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     *out = kj_run_none();

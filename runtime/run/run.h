@@ -151,7 +151,8 @@ bool kj_run_exit(kj_run *r, kj_span at, kj_rvalue v);
 /* assert.c */
 kj_run_builtin kj_run_assert, kj_run_assert_close;
 /* basic.c */
-kj_run_builtin kj_run_print, kj_run_make_range, kj_run_len, kj_run_make_str, kj_run_m_append;
+kj_run_builtin kj_run_print, kj_run_make_range, kj_run_len, kj_run_enumerate, kj_run_zip,
+    kj_run_make_str, kj_run_m_append;
 /* convert.c */
 kj_run_builtin kj_run_make_int, kj_run_make_float;
 
