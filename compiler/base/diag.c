@@ -229,11 +229,14 @@ void kj_near_offer(kj_near *near, const char *candidate)
         return;
     size_t d =
         same_but_for_case(near->name, candidate) ? 0 : distance(near->name, len, candidate, other);
-    bool nearer = d < near->distance ||
-                  (d == near->distance && near->best && strcmp(candidate, near->best) < 0);
+    size_t apart = longer - least(len, other);
+    bool same = d == near->distance && near->best, nearer = d < near->distance;
+    if (same)
+        nearer = apart < near->apart || (apart == near->apart && strcmp(candidate, near->best) < 0);
     if (nearer && d <= allowed) {
         near->best = candidate;
         near->distance = d;
+        near->apart = apart;
     }
 }
 

@@ -108,7 +108,7 @@ const char *kj_diag_json(const kj_diag *d);
  * enough to suggest. Names that are offered are borrowed. */
 typedef struct kj_near {
     const char *name, *best;
-    size_t distance; /* of best */
+    size_t distance, apart; /* of best: by letters, and in length */
 } kj_near;
 
 kj_near kj_near_to(const char *name);

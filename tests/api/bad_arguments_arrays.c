@@ -184,7 +184,7 @@ static void other_types(void **state)
     (void)state;
     NONE(kjit_array_view, (NULL, KJIT_F32, &no_array));
     BAD(kjit_array_view, (own.x, KJIT_F32, NULL), KJIT_INVALID, "out is NULL");
-    BAD(kjit_array_view, (own.x, KJIT_I32, &no_array), KJIT_TYPE, "i32");
+    BAD(kjit_array_view, (own.x, KJIT_I64, &no_array), KJIT_TYPE, "i64");
     BAD(kjit_array_view, (own.x, KJIT_F32X2, &no_array), KJIT_SHAPE, "3");
     BAD(kjit_array_view, (own.x, (kjit_dtype)-1, &no_array), KJIT_TYPE, "");
     BAD(kjit_array_view, (own.records, KJIT_F32, &no_array), KJIT_TYPE, "P");
