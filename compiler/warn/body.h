@@ -55,6 +55,8 @@ void kj_warn_of_places(kj_body *b);          /* when all was seen */
 /* Statements and expressions by themselves (statement.c). */
 void kj_warn_of_list(kj_body *b, const kj_stmt *list);
 void kj_warn_of_condition(kj_body *b, const kj_expr *test);
+void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span span);
+bool kj_always_ends(const kj_stmt *list); /* by return, break or continue */
 void kj_warn_of_operation(kj_body *b, const kj_expr *e);
 void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
 

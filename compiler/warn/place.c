@@ -174,7 +174,9 @@ static void guard_falling(kj_body *b, const kj_expr *e)
 
 void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *rhs)
 {
-    bool less = op == KJ_OP_LT || op == KJ_OP_LE, more = op == KJ_OP_GT || op == KJ_OP_GE;
+    bool number = lhs->kind == KJ_E_INT || rhs->kind == KJ_E_INT; /* i < 1 asks for the first */
+    bool less = !number && (op == KJ_OP_LT || op == KJ_OP_LE),
+         more = !number && (op == KJ_OP_GT || op == KJ_OP_GE);
     if (less)
         guard_falling(b, lhs);
     else

@@ -220,11 +220,15 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
     case KJ_S_PARAM: see_let(b, st); break;
     case KJ_S_ASSIGN:
         see_part(b, st->u.assign.value);
+        if (st->u.assign.augmented)
+            kj_warn_of_divisor(b, st->u.assign.op, st->u.assign.value, st->span);
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             see_target(b, target);
         break;
     case KJ_S_IF:
         see_condition(b, st->u.if_.test);
+        if (st->u.if_.no || kj_always_ends(st->u.if_.yes))
+            kj_guard(b, st->u.if_.test); /* where it does not hold, code goes on */
         see_list(b, st->u.if_.yes);
         see_list(b, st->u.if_.no);
         break;

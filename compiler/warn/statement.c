@@ -19,6 +19,11 @@ static const kj_stmt *end_of(const kj_stmt *list)
     return NULL;
 }
 
+bool kj_always_ends(const kj_stmt *list)
+{
+    return end_of(list) != NULL;
+}
+
 void kj_warn_of_list(kj_body *b, const kj_stmt *list)
 {
     const kj_stmt *end = kj_warns(b->diag, KJ_RULE_UNREACHABLE) ? end_of(list) : NULL;
@@ -103,11 +108,16 @@ static const char *called(const kj_body *b, const kj_expr *e)
     return callee->u.name;
 }
 
+void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span span)
+{
+    if ((op == KJ_OP_FLOORDIV || op == KJ_OP_MOD) && is_zero(divisor))
+        kj_warn(b->diag, span, KJ_RULE_DIVISION_BY_ZERO, "this divides by 0");
+}
+
 void kj_warn_of_operation(kj_body *b, const kj_expr *e)
 {
-    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
-    if ((op == KJ_OP_FLOORDIV || op == KJ_OP_MOD) && is_zero(e->u.binary.rhs))
-        kj_warn(b->diag, e->span, KJ_RULE_DIVISION_BY_ZERO, "this divides by 0");
+    if (e->kind == KJ_E_BINARY)
+        kj_warn_of_divisor(b, e->u.binary.op, e->u.binary.rhs, e->span);
     if (e->kind != KJ_E_CALL || kj_count(e->u.call.args) != 3)
         return;
     const char *name = called(b, e);

@@ -9,10 +9,16 @@ static const int64_t unknown = INT64_MIN, far = (int64_t)1 << 48; /* longer than
 
 static int64_t near(int64_t v)
 {
-    return v > far ? far : v < -far ? unknown : v;
+    return v > far || v < -far ? unknown : v;
 }
 
 static int64_t least(const kj_sema *s, const kj_texpr *e, int depth);
+
+/* Else it wraps. */
+static bool keeps_values(const kj_texpr *conversion)
+{
+    return kj_converts(conversion->u.unary.arg->type, conversion->type);
+}
 
 /* Sums and products of 63 bits are not looked at: no array has so many elements. */
 static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
@@ -22,7 +28,7 @@ static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
     switch (e->u.binary.op) {
     case KJ_OP_ADD: return a == unknown || b == unknown ? unknown : a + b;
     case KJ_OP_SUB: return a != unknown && kj_is_const(rhs) ? a - near(rhs->u.value.i) : unknown;
-    case KJ_OP_MUL: return a < 0 || b < 0 ? unknown : a && b > far / a ? far : a * b;
+    case KJ_OP_MUL: return a < 0 || b < 0 || (a && b > far / a) ? unknown : a * b;
     case KJ_OP_FLOORDIV: return a < 0 || b < 0 ? unknown : 0;
     case KJ_OP_MOD: return b < 0 ? unknown : 0;
     default: return unknown;
@@ -49,7 +55,7 @@ static int64_t least(const kj_sema *s, const kj_texpr *e, int depth)
     case KJ_TE_CONST: return e->u.value.i;
     case KJ_TE_INDEX: return 0;
     case KJ_TE_DIM: return e->u.dim.stride ? unknown : 0;
-    case KJ_TE_CONVERT: return least(s, e->u.unary.arg, depth + 1);
+    case KJ_TE_CONVERT: return keeps_values(e) ? least(s, e->u.unary.arg, depth + 1) : unknown;
     case KJ_TE_CALL: return least_of_call(s, e, depth + 1);
     case KJ_TE_BINARY: return e->type == KJ_I64 ? least_of_binary(s, e, depth + 1) : unknown;
     case KJ_TE_VAR:
@@ -84,7 +90,7 @@ static void learn_at_least(kj_sema *s, const kj_texpr *e, int64_t n)
     const kj_texpr *rhs = e->kind == KJ_TE_BINARY ? e->u.binary.rhs : NULL;
     bool sum = rhs && e->u.binary.op == KJ_OP_ADD, less = rhs && e->u.binary.op == KJ_OP_SUB;
     n = near(n);
-    if (e->kind == KJ_TE_CONVERT)
+    if (e->kind == KJ_TE_CONVERT && keeps_values(e))
         learn_at_least(s, e->u.unary.arg, n);
     else if ((sum || less) && e->type == KJ_I64 && kj_is_const(rhs))
         learn_at_least(s, e->u.binary.lhs,

@@ -201,7 +201,7 @@ void kj_note_open(kj_sema *s, kj_message *m, const kj_operand *to)
     const kj_open *o = open_of(s, to);
     if (o && o->decided.end)
         kj_note(s->diag, m, o->decided, "'%s' is %s because of this value", o->name,
-                kj_type_name(o->type));
+                kj_type_name(type_now(o)));
 }
 
 /* ---- Walks ---- */
