@@ -138,12 +138,17 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
     if (!out->start || !out->stop)
         return false;
     if (start && step.i < 0)
-        out->start = kj_hold(s, extreme(s, KJ_BI_MIN, out->start, last, e->span), "start");
+        out->start = kj_hold(
+            s,
+            extreme(s, KJ_BI_MAX, extreme(s, KJ_BI_MIN, out->start, last, e->span), none, e->span),
+            "start");
     else if (start && kj_least(s, out->start) < 0)
         out->start = kj_hold(s, extreme(s, KJ_BI_MAX, out->start, first, e->span), "start");
     if (stop)
         out->stop = step.i < 0 ? extreme(s, KJ_BI_MAX, out->stop, none, e->span)
                                : extreme(s, KJ_BI_MIN, out->stop, extent, e->span);
+    if (stop && step.i > 0 && kj_least(s, out->stop) < 0) /* so that lengths do not wrap */
+        out->stop = extreme(s, KJ_BI_MAX, out->stop, first, e->span);
     return true;
 }
 

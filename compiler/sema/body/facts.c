@@ -12,7 +12,7 @@ static int64_t near(int64_t v)
     return v > far || v < -far ? unknown : v;
 }
 
-static int64_t least(const kj_sema *s, const kj_texpr *e, int depth);
+static int64_t least(const kj_sema *s, const kj_texpr *e, int depth, bool facts);
 
 /* Else it wraps. */
 static bool keeps_values(const kj_texpr *conversion)
@@ -20,14 +20,19 @@ static bool keeps_values(const kj_texpr *conversion)
     return kj_converts(conversion->u.unary.arg->type, conversion->type);
 }
 
-/* Sums and products of 63 bits are not looked at: no array has so many elements. */
-static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
+/* Sums and products are those of indices and extents, which do not wrap: a variable that a condition says
+ * something of may be anything above. */
+static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
 {
-    int64_t a = near(least(s, e->u.binary.lhs, depth)), b = near(least(s, e->u.binary.rhs, depth));
-    const kj_texpr *rhs = e->u.binary.rhs;
-    switch (e->u.binary.op) {
-    case KJ_OP_ADD: return a == unknown || b == unknown ? unknown : a + b;
-    case KJ_OP_SUB: return a != unknown && kj_is_const(rhs) ? a - near(rhs->u.value.i) : unknown;
+    kj_op op = e->u.binary.op;
+    facts = facts && op == KJ_OP_SUB;
+    int64_t a = near(least(s, e->u.binary.lhs, depth, facts)),
+            b = near(least(s, e->u.binary.rhs, depth, facts));
+    if (a == unknown || b == unknown)
+        return unknown;
+    switch (op) {
+    case KJ_OP_ADD: return a + b;
+    case KJ_OP_SUB: return kj_is_const(e->u.binary.rhs) ? a - b : unknown;
     case KJ_OP_MUL: return a < 0 || b < 0 || (a && b > far / a) ? unknown : a * b;
     case KJ_OP_FLOORDIV: return a < 0 || b < 0 ? unknown : 0;
     case KJ_OP_MOD: return b < 0 ? unknown : 0;
@@ -35,15 +40,16 @@ static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
     }
 }
 
-static int64_t least_of_call(const kj_sema *s, const kj_texpr *e, int depth)
+static int64_t least_of_call(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
 {
     if (e->u.call.id != KJ_BI_MAX && e->u.call.id != KJ_BI_MIN)
         return unknown;
-    int64_t a = least(s, e->u.call.args[0], depth), b = least(s, e->u.call.args[1], depth);
+    int64_t a = least(s, e->u.call.args[0], depth, facts),
+            b = least(s, e->u.call.args[1], depth, facts);
     return (a > b) == (e->u.call.id == KJ_BI_MAX) ? a : b;
 }
 
-static int64_t least(const kj_sema *s, const kj_texpr *e, int depth)
+static int64_t least(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
 {
     const kj_var_note *note;
     int64_t made;
@@ -55,20 +61,21 @@ static int64_t least(const kj_sema *s, const kj_texpr *e, int depth)
     case KJ_TE_CONST: return e->u.value.i;
     case KJ_TE_INDEX: return 0;
     case KJ_TE_DIM: return e->u.dim.stride ? unknown : 0;
-    case KJ_TE_CONVERT: return keeps_values(e) ? least(s, e->u.unary.arg, depth + 1) : unknown;
-    case KJ_TE_CALL: return least_of_call(s, e, depth + 1);
-    case KJ_TE_BINARY: return e->type == KJ_I64 ? least_of_binary(s, e, depth + 1) : unknown;
+    case KJ_TE_CONVERT:
+        return keeps_values(e) ? least(s, e->u.unary.arg, depth + 1, facts) : unknown;
+    case KJ_TE_CALL: return least_of_call(s, e, depth + 1, facts);
+    case KJ_TE_BINARY: return e->type == KJ_I64 ? least_of_binary(s, e, depth + 1, facts) : unknown;
     case KJ_TE_VAR:
         note = &s->vars[e->u.var->id];
-        made = note->host ? least(s, note->host, depth + 1) : unknown;
-        return made > note->least ? made : note->least;
+        made = note->host ? least(s, note->host, depth + 1, facts) : unknown;
+        return facts && note->least > made ? note->least : made;
     default: return unknown;
     }
 }
 
 int64_t kj_least(const kj_sema *s, const kj_texpr *e)
 {
-    return least(s, e, 0);
+    return least(s, e, 0, true);
 }
 
 /* ---- Conditions ---- */
@@ -89,12 +96,15 @@ static void learn_at_least(kj_sema *s, const kj_texpr *e, int64_t n)
 {
     const kj_texpr *rhs = e->kind == KJ_TE_BINARY ? e->u.binary.rhs : NULL;
     bool sum = rhs && e->u.binary.op == KJ_OP_ADD, less = rhs && e->u.binary.op == KJ_OP_SUB;
+    int64_t by = (sum || less) && kj_is_const(rhs) ? near(rhs->u.value.i) : 0;
     n = near(n);
+    if (n == unknown || by == unknown)
+        return;
     if (e->kind == KJ_TE_CONVERT && keeps_values(e))
         learn_at_least(s, e->u.unary.arg, n);
-    else if ((sum || less) && e->type == KJ_I64 && kj_is_const(rhs))
-        learn_at_least(s, e->u.binary.lhs,
-                       sum ? n - near(rhs->u.value.i) : n + near(rhs->u.value.i));
+    else if ((sum || less) && e->type == KJ_I64 && kj_is_const(rhs) &&
+             kj_least(s, e->u.binary.lhs) != unknown) /* else it may wrap */
+        learn_at_least(s, e->u.binary.lhs, sum ? n - by : n + by);
     else
         learn(s, e, n);
 }

@@ -436,7 +436,12 @@ static kj_cuda_event *mark_shared(kj_device *dev, kj_cuda_event **events)
     pthread_mutex_lock(&dev->lock);
     for (kj_queue *q = dev->queues; q && *events; q = q->next) {
         kj_cuda_event *e = *events;
-        if (!kj_cuda_is_shared(q) || kj_cuda_is_captured(q) ||
+        kj_cu_capture_status capture =
+            KJ_CU_STREAM_CAPTURE_NONE; /* who cannot be asked has nothing to wait for */
+        if (!kj_cuda_is_shared(q) ||
+            (dev->cu->StreamIsCapturing &&
+             (dev->cu->StreamIsCapturing(q->stream, &capture) != KJ_CU_SUCCESS ||
+              capture != KJ_CU_STREAM_CAPTURE_NONE)) ||
             dev->cu->EventRecord(e->event, q->stream) != KJ_CU_SUCCESS)
             continue;
         *events = e->next;
