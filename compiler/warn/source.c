@@ -51,9 +51,21 @@ void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
 
 static void see_part(void *ctx, const kj_expr *part);
 
+/* Does it ask for a bool that was made elsewhere, of whatever? */
+static bool asks_elsewhere(const kj_expr *test)
+{
+    if (test->kind == KJ_E_LOGIC)
+        return asks_elsewhere(test->u.logic.lhs) || asks_elsewhere(test->u.logic.rhs);
+    if (test->kind == KJ_E_UNARY)
+        return asks_elsewhere(test->u.unary.arg);
+    return test->kind != KJ_E_BINARY && test->kind != KJ_E_CHAIN && test->kind != KJ_E_BOOL;
+}
+
 static void see_condition(kj_body *b, const kj_expr *test)
 {
     kj_warn_of_condition(b, test);
+    for (kj_named_value *v = b->last; v && asks_elsewhere(test); v = v->before)
+        v->guarded = true;
     see_part(b, test);
 }
 
