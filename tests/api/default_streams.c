@@ -1,17 +1,13 @@
-/* The default streams, those of other libraries, callbacks, and what events tell without
- * waiting. */
-#include "api.h"
-
+/* The default streams, callbacks, and what events tell without waiting. */
 #include <dirent.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
+
+#include "stream_work.h"
 
 #include "driver.h"
 
-static const char source[] =
-    "kernel add(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] += n } }\n"
-    "kernel scale(x: i32[], n: i32) { let i = grid(1); if i < x.size { x[i] *= n } }\n"
+static const char source[] = ADD_AND_SCALE
     "kernel slow(x: i32[], n: i64) {\n"
     "    var s: i32 = x[0]\n"
     "    for k in range(n) { s = s * 1664525 + 1013904223 }\n"
@@ -23,7 +19,6 @@ static const char source[] =
 
 enum { LONG = 2000000, SHORT = 10000 };
 
-static kjit_module *mod;
 static int set_up(void **state)
 {
     if (make_context(state) != 0)
@@ -37,33 +32,6 @@ static int tear_down(void **state)
 {
     kjit_module_free(mod);
     return drop_context(state);
-}
-
-static kjit_status launch(const char *kernel, kjit_stream *s, kjit_array *a, int64_t n)
-{
-    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(n)};
-    bool one = strcmp(kernel, "slow") == 0;
-    kjit_config config = {.grid = {1}, .block = {one ? 1 : 64}, .stream = s};
-    return kjit_launch(mod, kernel, &config, args, 2);
-}
-
-/* 64 zeros on the device. */
-static kjit_array *zeros(void)
-{
-    static int32_t none[64];
-    kjit_array *host = wrap(none, KJIT_I32, 1, SHAPE(64)), *device;
-    OK(kjit_to_device(host, NULL, &device));
-    kjit_array_free(host);
-    return device;
-}
-
-static int32_t first_of(kjit_array *a)
-{
-    kjit_array *host;
-    OK(kjit_to_host(a, NULL, &host));
-    int32_t value = *(int32_t *)kjit_array_data(host);
-    kjit_array_free(host);
-    return value;
 }
 
 /* ---- The legacy stream ---- */
@@ -210,14 +178,7 @@ static void test_per_thread(void **state)
     kjit_array_free(g.a);
 }
 
-/* ---- Streams of other libraries ---- */
-
-static int call(const char *name, void *first, size_t second, size_t third, void *fourth)
-{
-    int (*function)(void *, size_t, size_t, void *);
-    *(void **)&function = driver_symbol(name);
-    return function(first, second, third, fourth);
-}
+/* ---- Handles ---- */
 
 static void test_handles(void **state)
 {
@@ -241,49 +202,6 @@ static void test_handles(void **state)
         return;
     FAILS(kjit_stream_external(ctx, &s, &s), KJIT_NO_DEVICE, "no streams of other libraries");
     assert_null(s);
-}
-
-/* Another library of the process queues its own work in its stream, before kjit's and behind. */
-static void test_external(void **state)
-{
-    (void)state;
-    if (!driver)
-        SKIP("KJIT_CUDA_DRIVER does not name the driver");
-    void *theirs, *context;
-    kjit_stream *s, *legacy;
-    kjit_array *a = zeros();
-    int done;
-    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
-    OK(kjit_stream_external(ctx, theirs, &s));
-    assert_ptr_equal(kjit_stream_handle(s), theirs);
-    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 7, 64, theirs), 0);
-    OK(launch("scale", s, a, 3));
-    OK(kjit_stream_legacy_default(ctx, &legacy));
-    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 5, 64, theirs), 0);
-    OK(launch("scale", legacy, a, 2)); /* waits for theirs too */
-    OK(launch("add", s, a, 1));
-    OK(kjit_stream_synchronize(s));
-    assert_int_equal(first_of(a), 11);
-    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 8, 64, theirs), 0);
-    OK(kjit_stream_synchronize(s)); /* theirs alone */
-    OK(kjit_stream_query(s, &done));
-    assert_int_equal(done, 1);
-    assert_int_equal(call("cuStreamQuery", theirs, 0, 0, NULL), 0);
-    assert_int_equal(first_of(a), 8);
-    kjit_stream_free(s);
-    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0); /* still theirs */
-    /* a stream of another context of the same device */
-    void *others;
-    assert_int_equal(call("cuCtxCreate_v2", &others, 0, 0, NULL), 0);
-    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
-    FAILS(kjit_stream_external(ctx, theirs, &s), KJIT_INVALID, "another");
-    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxDestroy_v2", others, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
-    kjit_array_free(a);
 }
 
 /* ---- Callbacks ---- */
@@ -609,155 +527,6 @@ static void test_end(void **state)
     kjit_stream_free(s);
 }
 
-typedef struct gate {
-    sem_t open;
-    atomic_int passed;
-} gate;
-
-static void wait_until_open(void *at)
-{
-    gate *g = at;
-    struct timespec last;
-    clock_gettime(CLOCK_REALTIME, &last);
-    last.tv_sec += 20;
-    sem_timedwait(&g->open, &last);
-    atomic_store(&g->passed, 1);
-}
-
-/* kjit's own work in it is waited for, and nobody else's. */
-static void test_external_is_busy(void **state)
-{
-    (void)state;
-    if (!driver)
-        SKIP("KJIT_CUDA_DRIVER does not name the driver");
-    gate g = {.passed = 0};
-    void *theirs, *context;
-    kjit_stream *s;
-    kjit_array *a = zeros();
-    sem_init(&g.open, 0, 0);
-    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
-    OK(kjit_stream_external(ctx, theirs, &s));
-    OK(launch("add", s, a, 3));
-    void (*function)(void *) = wait_until_open;
-    void *address;
-    memcpy(&address, &function, sizeof address);
-    assert_int_equal(call("cuLaunchHostFunc", theirs, (size_t)address, (size_t)&g, NULL), 0);
-    kjit_stream_free(s);
-    assert_int_equal(atomic_load(&g.passed), 0);
-    sem_post(&g.open);
-    assert_int_equal(call("cuStreamSynchronize", theirs, 0, 0, NULL), 0);
-    assert_int_equal(atomic_load(&g.passed), 1);
-    assert_int_equal(first_of(a), 3);
-    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
-    kjit_array_free(a);
-    sem_destroy(&g.open);
-}
-
-static void *open_later(void *at)
-{
-    usleep(300000);
-    sem_post(&((gate *)at)->open);
-    return NULL;
-}
-
-static gate others; /* before which another library's work is, for 0.3 s */
-
-static void begin_others(void *theirs, pthread_t *thread)
-{
-    void (*function)(void *) = wait_until_open;
-    void *address;
-    memcpy(&address, &function, sizeof address);
-    sem_init(&others.open, 0, 0);
-    atomic_store(&others.passed, 0);
-    assert_int_equal(call("cuLaunchHostFunc", theirs, (size_t)address, (size_t)&others, NULL), 0);
-    assert_int_equal(pthread_create(thread, NULL, open_later, &others), 0);
-}
-
-static void end_others(pthread_t thread)
-{
-    assert_int_equal(atomic_load(&others.passed), 1);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    sem_destroy(&others.open);
-}
-
-/* What waits for every stream waits for others' work in those it knows, too. */
-static void test_external_is_waited_for(void **state)
-{
-    (void)state;
-    if (!driver)
-        SKIP("KJIT_CUDA_DRIVER does not name the driver");
-    pthread_t thread;
-    void *theirs, *context;
-    kjit_stream *s, *legacy;
-    kjit_array *a = zeros();
-    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
-    OK(kjit_stream_external(ctx, theirs, &s));
-    OK(kjit_stream_legacy_default(ctx, &legacy));
-    begin_others(theirs, &thread);
-    OK(kjit_synchronize(ctx));
-    end_others(thread);
-    OK(launch("add", s, a, 3));
-    begin_others(theirs, &thread);
-    assert_int_equal(call("cuMemsetD32Async", kjit_array_data(a), 7, 64, theirs), 0);
-    assert_int_equal(first_of(a), 7); /* a copy without a stream */
-    end_others(thread);
-    begin_others((void *)1, &thread);
-    OK(launch("add", NULL, a, 1));
-    end_others(thread);
-    assert_int_equal(first_of(a), 8);
-    kjit_stream_free(s);
-    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
-    kjit_array_free(a);
-}
-
-static kjit_status end_context(void *user)
-{
-    ++*(int *)user;
-    return KJIT_OK;
-}
-
-/* Another library's stream may be the last that a context has, with memory that its work uses. */
-static void test_external_is_last(void **state)
-{
-    (void)state;
-    if (!driver)
-        SKIP("KJIT_CUDA_DRIVER does not name the driver");
-    void *theirs, *context;
-    int ended = 0;
-    static int32_t values[64];
-    kjit_context *own;
-    kjit_stream *s;
-    kjit_array *host, *device;
-    const kjit_allocator allocator = {
-        .version = KJIT_ALLOCATOR_VERSION, .user = &ended, .reset = end_context};
-    const kjit_context_options options = {.cache = "off", .allocator = &allocator};
-    assert_int_equal(call("cuDevicePrimaryCtxRetain", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPushCurrent_v2", context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuStreamCreate", &theirs, 1, 0, NULL), 0);
-    OK(kjit_context_create(&options, &own, NULL, 0));
-    OK(kjit_stream_external(own, theirs, &s));
-    OK(kjit_array_wrap(own, values, KJIT_I32, 1, SHAPE(64), NULL, KJIT_HOST, &host));
-    OK(kjit_array_create(own, KJIT_I32, 1, SHAPE(64), 'C', KJIT_DEVICE, &device));
-    kjit_context_destroy(own);
-    OK(kjit_copy(device, host, s));
-    kjit_array_free(device);
-    kjit_array_free(host);
-    assert_int_equal(ended, 0);
-    kjit_stream_free(s);
-    assert_int_equal(ended, 1);
-    assert_int_equal(call("cuStreamDestroy_v2", theirs, 0, 0, NULL), 0);
-    assert_int_equal(call("cuCtxPopCurrent_v2", &context, 0, 0, NULL), 0);
-    assert_int_equal(call("cuDevicePrimaryCtxRelease_v2", NULL, 0, 0, NULL), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -766,7 +535,6 @@ int main(void)
         cmocka_unit_test(test_apart),
         cmocka_unit_test(test_per_thread),
         cmocka_unit_test(test_handles),
-        cmocka_unit_test(test_external),
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_callback_alone),
         cmocka_unit_test(test_calls_within),
@@ -775,9 +543,6 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_end),
-        cmocka_unit_test(test_external_is_busy),
-        cmocka_unit_test(test_external_is_waited_for),
-        cmocka_unit_test(test_external_is_last),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
