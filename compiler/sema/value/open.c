@@ -5,17 +5,21 @@
  * types that literals have alone, and that is all as long as they hold what is given. Else it is walked
  * again until nothing new is learnt, while a variable of which nothing is known is the literal that it
  * began as, and takes the type of what it meets. The last walk has the types. */
+#include <math.h>
 #include <string.h>
 
 #include "sema/value/value.h"
 
 enum { FIRM = 16, MAX_WALKS = 32 };
 
-/* A literal that a variable is given, or begins as. */
-typedef struct given_literal {
-    struct given_literal *next;
-    kj_operand v;
-} given_literal;
+/* The literals that a variable is given, or begins as: the type that holds all that they are alone, and
+ * the finite values that every other lies between. */
+typedef struct literals {
+    kj_dtype type;            /* KJ_VOID: none */
+    kj_value least, greatest; /* of type KJ_VOID: none */
+} literals;
+
+static const literals no_literals = {KJ_VOID, {.type = KJ_VOID}, {.type = KJ_VOID}};
 
 struct kj_open {
     kj_open *next;
@@ -27,7 +31,7 @@ struct kj_open {
     kj_span decided;   /* the value that gave it the type; empty: a literal */
     /* In this walk: */
     kj_dtype given; /* what typed values have in common */
-    given_literal *literals;
+    literals literals;
     kj_dtype now; /* the type that holds all these */
     bool fresh;   /* `type` is of this walk, and may still change in it */
 };
@@ -65,30 +69,56 @@ static kj_dtype wider(kj_dtype a, kj_dtype b)
     return kj_is_complex_type(a) ? a : kj_wider_default(a, b);
 }
 
+/* Integers exactly. */
+static bool is_less(kj_value a, kj_value b)
+{
+    double x = kj_fold_convert(a, KJ_F64).f, y = kj_fold_convert(b, KJ_F64).f;
+    return x < y || (x == y && kj_is_int(a.type) && kj_is_int(b.type) && a.u < b.u);
+}
+
+static void add_value(literals *all, kj_value v)
+{
+    if (kj_is_float(v.type) && !isfinite(v.f))
+        return;
+    if (all->least.type == KJ_VOID || is_less(v, all->least))
+        all->least = v;
+    if (all->greatest.type == KJ_VOID || is_less(all->greatest, v))
+        all->greatest = v;
+}
+
+static void add_literal(literals *all, const kj_operand *v)
+{
+    all->type = wider(all->type, alone(v));
+    if (v->kind == KJ_V_LITERAL)
+        add_value(all, v->u.literal);
+    for (int i = 0; v->kind == KJ_V_CHOICE && i < 2; i++)
+        add_literal(all, &v->u.choice.arms[i]);
+}
+
+static kj_dtype widened(kj_dtype type, kj_value v)
+{
+    return v.type == KJ_VOID || kj_value_fits(v, type) ? type
+                                                       : kj_common_type(type, kj_default_type(v));
+}
+
 /* What a variable has to be that holds all that it was given: the order does not matter. */
 static kj_dtype least_type(const kj_open *o)
 {
-    kj_dtype given = o->given, literal = KJ_VOID;
+    kj_dtype given = o->given, literal = o->literals.type;
     bool real = kj_is_float(given), whole = kj_is_int(given);
-    for (const given_literal *l = o->literals; l; l = l->next)
-        literal = wider(literal, alone(&l->v));
     if (given == KJ_VOID)
         return literal;
     if ((whole && !kj_is_int(literal)) || (real && kj_is_complex_type(literal)))
         return kj_common_type(given, literal);
-    for (const given_literal *l = o->literals; l; l = l->next)
-        if (kj_is_untyped(&l->v) && (real || whole) && kj_misfit(&l->v, given))
-            return kj_common_type(given, alone(&l->v));
+    if (real || whole) {
+        kj_dtype type = widened(given, o->literals.least);
+        type = type == KJ_VOID ? type : widened(type, o->literals.greatest);
+        if (type != given)
+            return type;
+    }
     if (whole && kj_converts(given, KJ_I32))
         return KJ_I32;
     return kj_is_half(given) ? KJ_F32 : given;
-}
-
-static void add_literal(kj_sema *s, kj_open *o, const kj_operand *v)
-{
-    given_literal *l = KJ_NEW(s->arena, given_literal);
-    *l = (given_literal){o->literals, *v};
-    o->literals = l;
 }
 
 static kj_dtype type_now(const kj_open *o)
@@ -114,13 +144,14 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
                        .type = KJ_VOID,
                        .wanted = KJ_VOID,
                        .given = KJ_VOID,
+                       .literals = no_literals,
                        .now = KJ_VOID};
         s->opens->first = o;
         s->opens->learnt |= s->opens->guessing;
     }
     o->first = KJ_NEW(s->arena, kj_operand);
     *o->first = *first;
-    add_literal(s, o, first);
+    add_literal(&o->literals, first);
     return o;
 }
 
@@ -148,7 +179,7 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     if (!o || (literal == KJ_VOID && !is_number(given)))
         return;
     if (literal != KJ_VOID) {
-        add_literal(s, o, v);
+        add_literal(&o->literals, v);
     } else {
         kj_dtype both = o->given == KJ_VOID ? given : kj_common_type(o->given, given);
         o->given = both == KJ_VOID ? o->given : both;
@@ -241,7 +272,7 @@ static void begin_walk(kj_opens *opens, bool guessing)
 {
     for (kj_open *o = opens->first; o; o = o->next) {
         o->given = o->now = KJ_VOID;
-        o->literals = NULL;
+        o->literals = no_literals;
         o->fresh = false;
         o->wanted = guessing ? o->wanted : KJ_VOID;
     }
