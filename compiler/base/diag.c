@@ -31,6 +31,15 @@ static bool said_before(const kj_diag *d, kj_span at, const char *text)
     return false;
 }
 
+/* Whatever its words are: those of messages that are not kept are not found out. */
+static bool said_there(const kj_diag *d, kj_span at, kj_rule rule)
+{
+    for (const kj_message *m = d->first; m; m = m->next)
+        if (m->span.begin == at.begin && m->span.end == at.end && m->rule == rule)
+            return true;
+    return false;
+}
+
 bool kj_diag_has_room(const kj_diag *d)
 {
     return d->errors < KJ_MAX_ERRORS;
@@ -59,8 +68,9 @@ static kj_message *add(kj_diag *d, kj_span at, kj_rule rule, const char *text)
 kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
 {
     if (!kj_diag_has_room(d)) {
-        d->errors++;
-        d->full = true;
+        bool more = !said_there(d, at, rule);
+        d->errors += more;
+        d->full |= more;
         return scratch(d);
     }
     va_list args;
@@ -81,7 +91,7 @@ bool kj_warns(const kj_diag *d, kj_rule rule)
 kj_message *kj_warn(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
 {
     if (!kj_warns(d, rule)) {
-        d->warnings += d->wanted && !d->wanted->off[rule];
+        d->warnings += d->wanted && !d->wanted->off[rule] && !said_there(d, at, rule);
         return scratch(d);
     }
     va_list args;
@@ -135,8 +145,9 @@ bool kj_warnings_read(kj_warnings *w, const char *list, kj_span *wrong)
         size_t len = strcspn(word, ",");
         bool no = len > 3 && memcmp(word, "no-", 3) == 0;
         kj_rule rule = no ? warning_named(word + 3, len - 3) : warning_named(word, len);
-        if (is_word(word, len, "off") || is_word(word, len, "all"))
-            memset(w->off, *word == 'o', sizeof w->off);
+        bool off = is_word(word, len, "off") || is_word(word, len, "no-all");
+        if (off || is_word(word, len, "all"))
+            memset(w->off, off, sizeof w->off);
         else if (is_word(word, len, "error") || is_word(word, len, "no-error"))
             w->error = !no;
         else if (rule < KJ_NRULES)

@@ -24,7 +24,7 @@ typedef struct kj_source {
 
 enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20, KJ_MAX_WARNINGS = 20 };
 
-typedef enum kj_severity { KJ_ERROR, KJ_WARNING, KJ_NSEVERITIES } kj_severity;
+typedef enum kj_severity { KJ_ERROR, KJ_WARNING } kj_severity;
 
 /* What a message is about: the rows of diag.def. */
 typedef enum kj_rule {

@@ -141,10 +141,10 @@ static void only_so_many(void **state)
     (void)state;
     parsed p;
     open_text(&p, "abc", 3);
-    for (int i = 0; i < 100; i++) {
-        kj_message *m = kj_error(&p.diag, span(0, 1), KJ_RULE_SYNTAX, "error %d", i);
-        kj_hint(&p.diag, m, "hint %d", i);
-        kj_note(&p.diag, m, span(0, 1), "note %d", i);
+    for (uint32_t i = 0; i < 100; i++) {
+        kj_message *m = kj_error(&p.diag, span(i, 200), KJ_RULE_SYNTAX, "error %u", i);
+        kj_hint(&p.diag, m, "hint %u", i);
+        kj_note(&p.diag, m, span(0, 1), "note %u", i);
     }
     assert_int_equal(p.diag.errors, 100);
     assert_true(p.diag.full);
@@ -153,6 +153,24 @@ static void only_so_many(void **state)
     assert_null(strstr(shown, "error 20\n"));
     assert_null(strstr(shown, "hint 20\n"));
     assert_non_null(strstr(shown, "t.knl: too many errors, the first 20 are shown\n"));
+    close_text(&p);
+}
+
+/* What was said is not more of it, where nothing more is kept either. */
+static void all_of_them_and_one_again(void **state)
+{
+    (void)state;
+    static const kj_warnings all;
+    parsed p;
+    open_text(&p, "abc", 3);
+    p.diag.wanted = &all;
+    for (uint32_t i = 0; i <= KJ_MAX_ERRORS; i++)
+        kj_error(&p.diag, span(i % KJ_MAX_ERRORS, 200), KJ_RULE_SYNTAX, "error");
+    for (uint32_t i = 0; i <= KJ_MAX_WARNINGS; i++)
+        kj_warn(&p.diag, span(i % KJ_MAX_WARNINGS, 200), KJ_RULE_UNREACHABLE, "warning");
+    assert_int_equal(p.diag.errors, KJ_MAX_ERRORS);
+    assert_int_equal(p.diag.warnings, KJ_MAX_WARNINGS);
+    assert_null(strstr(kj_diag_text(&p.diag), "too many"));
     close_text(&p);
 }
 
@@ -250,13 +268,21 @@ static void nearest_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(caret_and_range),        cmocka_unit_test(range_ends_with_the_line),
-        cmocka_unit_test(places_at_the_edges),    cmocka_unit_test(tabs_stay_tabs),
-        cmocka_unit_test(characters_not_bytes),   cmocka_unit_test(bytes_that_are_not_text),
-        cmocka_unit_test(long_lines_are_cut),     cmocka_unit_test(notes_and_hints),
-        cmocka_unit_test(in_the_order_of_places), cmocka_unit_test(only_so_many),
-        cmocka_unit_test(json_is_escaped),        cmocka_unit_test(nothing_to_say),
-        cmocka_unit_test(utf8_is_checked),        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(caret_and_range),
+        cmocka_unit_test(range_ends_with_the_line),
+        cmocka_unit_test(places_at_the_edges),
+        cmocka_unit_test(tabs_stay_tabs),
+        cmocka_unit_test(characters_not_bytes),
+        cmocka_unit_test(bytes_that_are_not_text),
+        cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(notes_and_hints),
+        cmocka_unit_test(in_the_order_of_places),
+        cmocka_unit_test(only_so_many),
+        cmocka_unit_test(all_of_them_and_one_again),
+        cmocka_unit_test(json_is_escaped),
+        cmocka_unit_test(nothing_to_say),
+        cmocka_unit_test(utf8_is_checked),
+        cmocka_unit_test(nearest_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
