@@ -92,12 +92,6 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
 
 /* ---- Views ---- */
 
-static kj_texpr *extreme(kj_sema *s, kj_builtin id, kj_texpr *a, kj_texpr *b, kj_span span)
-{
-    kj_texpr *args[2] = {a, b};
-    return kj_te_call(s, id, args, 2, KJ_I64, span);
-}
-
 /* Counted from the start of the axis, where one below 0 counts from the end. NULL after an error. */
 static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis)
 {
@@ -127,8 +121,8 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
         kj_sema_error(s, e->u.slice.step->span, KJ_RULE_SLICE_STEP, "a slice's step is not 0");
         return false;
     }
-    const int64_t far = (int64_t)1 << 48; /* longer than any axis */
-    step.i = step.i > far ? far : step.i < -far ? -far : step.i;
+    if (step.i > KJ_MOST_EXTENT || step.i < -KJ_MOST_EXTENT) /* longer than any axis */
+        step.i = step.i < 0 ? -KJ_MOST_EXTENT : KJ_MOST_EXTENT;
     kj_texpr *extent = base->shape[axis];
     kj_texpr *first = kj_te_i64(s, 0, e->span), *none = kj_te_i64(s, -1, e->span);
     kj_texpr *last = step.i < 0 ? kj_i64_sub(s, extent, kj_te_i64(s, 1, e->span), e->span) : NULL;
@@ -139,16 +133,14 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
         return false;
     if (start && step.i < 0)
         out->start = kj_hold(
-            s,
-            extreme(s, KJ_BI_MAX, extreme(s, KJ_BI_MIN, out->start, last, e->span), none, e->span),
-            "start");
+            s, kj_i64_max(s, kj_i64_min(s, out->start, last, e->span), none, e->span), "start");
     else if (start && kj_least(s, out->start) < 0)
-        out->start = kj_hold(s, extreme(s, KJ_BI_MAX, out->start, first, e->span), "start");
+        out->start = kj_hold(s, kj_i64_max(s, out->start, first, e->span), "start");
     if (stop)
-        out->stop = step.i < 0 ? extreme(s, KJ_BI_MAX, out->stop, none, e->span)
-                               : extreme(s, KJ_BI_MIN, out->stop, extent, e->span);
+        out->stop = step.i < 0 ? kj_i64_max(s, out->stop, none, e->span)
+                               : kj_i64_min(s, out->stop, extent, e->span);
     if (stop && step.i > 0 && kj_least(s, out->stop) < 0) /* so that lengths do not wrap */
-        out->stop = extreme(s, KJ_BI_MAX, out->stop, first, e->span);
+        out->stop = kj_i64_max(s, out->stop, first, e->span);
     return true;
 }
 
@@ -170,7 +162,7 @@ static kj_texpr *slice_length(kj_sema *s, const selection *sel, kj_span span)
     kj_texpr *from = down ? sel->stop : sel->start, *to = down ? sel->start : sel->stop;
     kj_texpr *n = kj_i64_sub(s, to, from, span);
     if (kj_least(s, n) < 0)
-        n = extreme(s, KJ_BI_MAX, n, kj_te_i64(s, 0, span), span);
+        n = kj_i64_max(s, n, kj_te_i64(s, 0, span), span);
     if (step == 1)
         return n;
     n = kj_i64_add(s, n, kj_te_i64(s, step - 1, span), span);

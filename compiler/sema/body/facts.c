@@ -5,11 +5,11 @@
 
 enum { DEEPEST = 8 }; /* operations that are looked through */
 
-static const int64_t unknown = INT64_MIN, far = (int64_t)1 << 48; /* longer than any axis */
+static const int64_t unknown = INT64_MIN;
 
 static int64_t near(int64_t v)
 {
-    return v > far || v < -far ? unknown : v;
+    return v > KJ_MOST_EXTENT || v < -KJ_MOST_EXTENT ? unknown : v;
 }
 
 static int64_t least(const kj_sema *s, const kj_texpr *e, int depth, bool facts);
@@ -21,21 +21,23 @@ static bool keeps_values(const kj_texpr *conversion)
 }
 
 /* Sums and products are those of indices and extents, which do not wrap: a variable that a condition says
- * something of may be anything above. */
+ * something of may be anything above, so that such facts pass through what makes it less only. */
 static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
 {
     kj_op op = e->u.binary.op;
-    facts = facts && op == KJ_OP_SUB;
+    const kj_texpr *by = kj_is_const(e->u.binary.rhs) ? e->u.binary.rhs : NULL;
+    facts = facts && op != KJ_OP_ADD && op != KJ_OP_MUL &&
+            (op != KJ_OP_SUB || (by && by->u.value.i >= 0));
     int64_t a = near(least(s, e->u.binary.lhs, depth, facts)),
             b = near(least(s, e->u.binary.rhs, depth, facts));
-    if (a == unknown || b == unknown)
+    if (b == unknown || (a == unknown && op != KJ_OP_MOD))
         return unknown;
     switch (op) {
     case KJ_OP_ADD: return a + b;
-    case KJ_OP_SUB: return kj_is_const(e->u.binary.rhs) ? a - b : unknown;
-    case KJ_OP_MUL: return a < 0 || b < 0 || (a && b > far / a) ? unknown : a * b;
+    case KJ_OP_SUB: return by ? a - b : unknown;
+    case KJ_OP_MUL: return a < 0 || b < 0 || (a && b > KJ_MOST_EXTENT / a) ? unknown : a * b;
     case KJ_OP_FLOORDIV: return a < 0 || b < 0 ? unknown : 0;
-    case KJ_OP_MOD: return b < 0 ? unknown : 0;
+    case KJ_OP_MOD: return b < 0 ? unknown : 0; /* it has the sign of b */
     default: return unknown;
     }
 }

@@ -217,6 +217,16 @@ kj_texpr *kj_i64_mul(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span)
     return kj_is_const_i64(b, 1) ? a : kj_te_binary(s, KJ_OP_MUL, a, b, span);
 }
 
+kj_texpr *kj_i64_min(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span)
+{
+    return kj_te_call(s, KJ_BI_MIN, (kj_texpr *[]){a, b}, 2, KJ_I64, span);
+}
+
+kj_texpr *kj_i64_max(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span)
+{
+    return kj_te_call(s, KJ_BI_MAX, (kj_texpr *[]){a, b}, 2, KJ_I64, span);
+}
+
 /* ---- What may be moved or used twice ---- */
 
 /* The operands of an expression, at most three; for those that have no statements inside. */

@@ -282,6 +282,8 @@ kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args,
 kj_texpr *kj_i64_add(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_i64_sub(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_i64_mul(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_i64_min(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
+kj_texpr *kj_i64_max(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span);
 bool kj_is_const(const kj_texpr *e);
 bool kj_is_const_i64(const kj_texpr *e, int64_t i);
 bool kj_is_leaf(const kj_texpr *e); /* a constant or a name that never changes: may be used again */
