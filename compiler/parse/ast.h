@@ -182,4 +182,14 @@ const char *kj_ast_dump(kj_arena *arena, const kj_file *file);
 
 int kj_count(const kj_expr *list); /* its expressions */
 
+/* ---- walk.c ---- */
+
+/* The parts of an expression that are expressions, in their order. */
+typedef void kj_part_fn(void *ctx, const kj_expr *part);
+void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
+
+/* The statement of the list behind which nothing of it runs, by its shape alone: a return, break or
+ * continue, an if both of whose blocks have one, an endless loop; or NULL. */
+const kj_stmt *kj_end_of(const kj_stmt *list);
+
 #endif

@@ -16,7 +16,8 @@ typedef struct kj_named_value {
     bool own_array; /* shared or local: no memory whose axes matter */
     unsigned axes;  /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
     int64_t least;  /* the value is this at least; -1: nobody knows */
-    bool guarded;   /* something asks where its low end is */
+    const kj_expr *init;  /* of a let of one name: who asks for the let asks for what is in it */
+    bool guarded;         /* something asks where its low end is */
     const kj_expr *below; /* an index that goes further back than `least` allows; or NULL */
 } kj_named_value;
 
@@ -29,6 +30,7 @@ typedef struct kj_body {
     kj_named_value **slots; /* by name, the innermost; cap is 0 or a power of two */
     size_t cap, count;
     int depth;           /* blocks that are open */
+    int inits;           /* values of lets that are being looked through */
     const kj_expr *slow; /* the first index whose last axis neighbours share; or NULL */
     bool fast;           /* some index is along the last axis */
 } kj_body;
@@ -39,10 +41,6 @@ kj_named_value *kj_warn_find(const kj_body *b,
                              const char *name); /* NULL: it is none of the body's */
 void kj_warn_close(kj_body *b,
                    kj_named_value *until); /* closes blocks: what was not read is said */
-
-/* The parts of an expression that are expressions, in their order. */
-typedef void kj_part_fn(void *ctx, const kj_expr *part);
-void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
 
 /* Where threads are (place.c). */
 unsigned kj_axes_of(const kj_body *b, const kj_expr *e);
@@ -56,7 +54,6 @@ void kj_warn_of_places(kj_body *b);          /* when all was seen */
 void kj_warn_of_list(kj_body *b, const kj_stmt *list);
 void kj_warn_of_condition(kj_body *b, const kj_expr *test);
 void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span span);
-bool kj_always_ends(const kj_stmt *list); /* by return, break or continue */
 void kj_warn_of_operation(kj_body *b, const kj_expr *e);
 void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
 

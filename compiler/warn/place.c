@@ -105,14 +105,28 @@ int64_t kj_least_of(const kj_body *b, const kj_expr *e)
 
 /* ---- Indices ---- */
 
-/* i - 1, where i may be 0. */
+static bool is_negative(const kj_expr *e)
+{
+    return e->kind == KJ_E_UNARY && e->u.unary.op == KJ_OP_NEG && e->u.unary.arg->kind == KJ_E_INT;
+}
+
+/* i - 1, -1 + i or i + -1, where i may be 0. */
 static void see_step_back(kj_body *b, const kj_expr *e)
 {
-    if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_SUB ||
-        e->u.binary.lhs->kind != KJ_E_NAME || e->u.binary.rhs->kind != KJ_E_INT)
+    if (e->kind != KJ_E_BINARY)
         return;
-    kj_named_value *v = kj_warn_find(b, e->u.binary.lhs->u.name);
-    if (v && v->least >= 0 && !v->below && e->u.binary.rhs->u.integer > (uint64_t)v->least)
+    kj_op op = e->u.binary.op;
+    const kj_expr *from = e->u.binary.lhs, *by = e->u.binary.rhs;
+    if (op == KJ_OP_ADD && is_negative(from)) {
+        from = e->u.binary.rhs;
+        by = e->u.binary.lhs->u.unary.arg;
+    } else if (op == KJ_OP_ADD && is_negative(by)) {
+        by = by->u.unary.arg;
+    } else if (op != KJ_OP_SUB || by->kind != KJ_E_INT) {
+        return;
+    }
+    kj_named_value *v = from->kind == KJ_E_NAME ? kj_warn_find(b, from->u.name) : NULL;
+    if (v && v->least >= 0 && !v->below && by->u.integer > (uint64_t)v->least)
         v->below = e;
 }
 
@@ -149,9 +163,15 @@ static void guard_part(void *ctx, const kj_expr *part)
 
 void kj_guard(kj_body *b, const kj_expr *e)
 {
+    enum { DEEPEST = 8 };
     kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    bool asks = v && v->init && !v->guarded && b->inits < DEEPEST;
     if (v)
         v->guarded = true;
+    b->inits += asks;
+    if (asks)
+        kj_guard(b, v->init);
+    b->inits -= asks;
     kj_each_part(e, guard_part, b);
 }
 

@@ -3,50 +3,6 @@
 
 #include "warn/body.h"
 
-void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
-{
-    const kj_expr *list = NULL, *parts[3] = {NULL, NULL, NULL};
-    switch (e->kind) {
-    case KJ_E_UNARY: parts[0] = e->u.unary.arg; break;
-    case KJ_E_BINARY:
-        parts[0] = e->u.binary.lhs;
-        parts[1] = e->u.binary.rhs;
-        break;
-    case KJ_E_LOGIC:
-        parts[0] = e->u.logic.lhs;
-        parts[1] = e->u.logic.rhs;
-        break;
-    case KJ_E_COND:
-        parts[0] = e->u.cond.test;
-        parts[1] = e->u.cond.yes;
-        parts[2] = e->u.cond.no;
-        break;
-    case KJ_E_CALL:
-        parts[0] = e->u.call.callee;
-        list = e->u.call.args;
-        break;
-    case KJ_E_INDEX:
-        parts[0] = e->u.index.base;
-        list = e->u.index.args;
-        break;
-    case KJ_E_SLICE:
-        parts[0] = e->u.slice.start;
-        parts[1] = e->u.slice.stop;
-        parts[2] = e->u.slice.step;
-        break;
-    case KJ_E_MEMBER: parts[0] = e->u.member.base; break;
-    case KJ_E_CHAIN: list = e->u.chain.operands; break;
-    case KJ_E_TUPLE:
-    case KJ_E_LIST: list = e->u.list.items; break;
-    default: break;
-    }
-    for (int i = 0; i < 3; i++)
-        if (parts[i])
-            visit(ctx, parts[i]);
-    for (; list; list = list->next)
-        visit(ctx, list);
-}
-
 /* ---- Expressions ---- */
 
 static void see_part(void *ctx, const kj_expr *part);
@@ -138,6 +94,7 @@ static void describe(kj_body *b, kj_named_value *v, const kj_expr *init, int n, 
     if (!init || v->kind == KJ_B_VAR)
         return;
     v->own_array = makes_own_array(init);
+    v->init = alone ? init : NULL;
     if (is_call(b, init, "grid")) {
         v->axes = 1u << n;
         v->least = 0;
@@ -184,6 +141,7 @@ static void see_let(kj_body *b, const kj_stmt *st)
             v->axes = facts[n].axes;
             v->least = facts[n].least;
             v->own_array = facts[n].own_array;
+            v->init = facts[n].init;
         }
     }
 }
@@ -195,7 +153,7 @@ static void see_for(kj_body *b, const kj_stmt *st)
     const kj_expr *iter = st->u.for_.iter, *args = NULL;
     kj_named_value *before = b->last;
     unsigned axes = 0;
-    int64_t least = -1;
+    int64_t least = is_call(b, iter, "enumerate") ? 0 : -1; /* of the first name */
     see_part(b, iter);
     if (is_call(b, iter, "range")) {
         args = iter->u.call.args;
@@ -210,6 +168,7 @@ static void see_for(kj_body *b, const kj_stmt *st)
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, KJ_B_OTHER);
         v->axes = axes;
         v->least = least;
+        least = -1;
     }
     see_list(b, st->u.for_.body);
     kj_warn_close(b, before);
@@ -239,7 +198,7 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
         break;
     case KJ_S_IF:
         see_condition(b, st->u.if_.test);
-        if (st->u.if_.no || kj_always_ends(st->u.if_.yes))
+        if (st->u.if_.no || kj_end_of(st->u.if_.yes))
             kj_guard(b, st->u.if_.test); /* where it does not hold, code goes on */
         see_list(b, st->u.if_.yes);
         see_list(b, st->u.if_.no);

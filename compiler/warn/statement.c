@@ -5,28 +5,9 @@
 
 /* ---- What is never reached ---- */
 
-/* The statement of the list behind which nothing runs, or NULL. */
-static const kj_stmt *end_of(const kj_stmt *list)
-{
-    for (; list; list = list->next) {
-        bool leaves =
-            list->kind == KJ_S_RETURN || list->kind == KJ_S_BREAK || list->kind == KJ_S_CONTINUE;
-        bool both = list->kind == KJ_S_IF && list->u.if_.no && end_of(list->u.if_.yes) &&
-                    end_of(list->u.if_.no);
-        if (leaves || both)
-            return list;
-    }
-    return NULL;
-}
-
-bool kj_always_ends(const kj_stmt *list)
-{
-    return end_of(list) != NULL;
-}
-
 void kj_warn_of_list(kj_body *b, const kj_stmt *list)
 {
-    const kj_stmt *end = kj_warns(b->diag, KJ_RULE_UNREACHABLE) ? end_of(list) : NULL;
+    const kj_stmt *end = kj_warns(b->diag, KJ_RULE_UNREACHABLE) ? kj_end_of(list) : NULL;
     if (!end || !end->next)
         return;
     kj_message *m =

@@ -25,25 +25,25 @@ static bool wraps(const kj_texpr *e, int least, int most)
 
 /* ---- 8 and 16 bits ---- */
 
+/* The source text of an expression that is short and one word; or NULL. */
+static const char *word(const types_walk *w, const kj_texpr *e)
+{
+    enum { LONGEST = 24 };
+    const char *text = w->diag->source->text + e->span.begin;
+    size_t len = e->span.end - e->span.begin;
+    if (len == 0 || len > LONGEST || memchr(text, '\n', len) || memchr(text, ' ', len))
+        return NULL;
+    return kj_arena_printf(w->diag->arena, "%.*s", (int)len, text);
+}
+
 /* "i32(a[i]) + b[i]": the operation with its first operand converted, where it is short. */
 static void hint_conversion(const types_walk *w, kj_message *m, const kj_texpr *e,
                             const char *wider)
 {
-    enum { LONGEST = 24 };
-    const kj_texpr *operands[2] = {e->u.binary.lhs, e->u.binary.rhs};
-    const char *texts[2] = {"a", "b"};
-    int lengths[2] = {1, 1};
-    for (int i = 0; i < 2; i++) {
-        kj_span span = operands[i]->span;
-        const char *text = w->diag->source->text + span.begin;
-        size_t len = span.end - span.begin;
-        if (len == 0 || len > LONGEST || memchr(text, '\n', len) || memchr(text, ' ', len))
-            break;
-        texts[i] = text;
-        lengths[i] = (int)len;
-    }
-    kj_hint(w->diag, m, "write %s(%.*s) %s %.*s; where wrapping is meant, %s(...)", wider,
-            lengths[0], texts[0], kj_ops[e->u.binary.op].spelling, lengths[1], texts[1],
+    const char *lhs = word(w, e->u.binary.lhs), *rhs = word(w, e->u.binary.rhs);
+    bool both = lhs && rhs;
+    kj_hint(w->diag, m, "write %s(%s) %s %s; where wrapping is meant, %s(...)", wider,
+            both ? lhs : "a", kj_ops[e->u.binary.op].spelling, both ? rhs : "b",
             kj_type_name(e->type));
 }
 
@@ -75,9 +75,15 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
 
 /* ---- 32 bits in 64 ---- */
 
-/* value: what is stored, in a type of its own accord or by i64(...). */
+/* value: what is stored, in a type of its own accord or by i64(...), or added to what is. */
 static void see_product(const types_walk *w, const kj_texpr *value)
 {
+    kj_op op = value && value->kind == KJ_TE_BINARY ? value->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB) {
+        see_product(w, value->u.binary.lhs);
+        see_product(w, value->u.binary.rhs);
+        return;
+    }
     if (!value || value->kind != KJ_TE_CONVERT || !is_int_of(value, 64, 64))
         return;
     const kj_texpr *e = value->u.unary.arg;

@@ -117,7 +117,6 @@ void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **v
 
 /* `tail`: a return here ends the body by itself. */
 void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail);
-bool kj_always_returns(const kj_stmt *list);
 
 /* ---- assign.c ---- */
 

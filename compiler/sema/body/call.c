@@ -558,7 +558,7 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
     s->frame = NULL;
     run_body(s, &in, fn->index, item->name_span);
     s->frame = &f;
-    if (item->type && !kj_always_returns(item->body)) {
+    if (item->type && !kj_end_of(item->body)) {
         f.bindings = NULL;
         kj_message *m = kj_sema_error(s, item->end, KJ_RULE_MISSING_RETURN,
                                       "'%s' can end without returning a value", item->name);

@@ -3,34 +3,6 @@
 
 #include "sema/body/body.h"
 
-/* ---- Does a body always return? (by its shape alone: the same for every specialisation) ---- */
-
-static bool breaks(const kj_stmt *st)
-{
-    for (; st; st = st->next) {
-        if (st->kind == KJ_S_BREAK)
-            return true;
-        if (st->kind == KJ_S_IF && (breaks(st->u.if_.yes) || breaks(st->u.if_.no)))
-            return true;
-    }
-    return false;
-}
-
-bool kj_always_returns(const kj_stmt *st)
-{
-    for (; st; st = st->next) {
-        if (st->kind == KJ_S_RETURN)
-            return true;
-        if (st->kind == KJ_S_IF && st->u.if_.no && kj_always_returns(st->u.if_.yes) &&
-            kj_always_returns(st->u.if_.no))
-            return true;
-        if (st->kind == KJ_S_WHILE && st->u.while_.test->kind == KJ_E_BOOL &&
-            st->u.while_.test->u.integer && !breaks(st->u.while_.body))
-            return true;
-    }
-    return false;
-}
-
 /* ---- Blocks ---- */
 
 /* A block in a scope of its own, into the current sink. */
@@ -68,15 +40,6 @@ static void mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier)
 
 /* ---- if, while, for ---- */
 
-/* By its last statement alone. */
-static bool always_leaves(const kj_stmt *list)
-{
-    while (list && list->next)
-        list = list->next;
-    return list &&
-           (list->kind == KJ_S_RETURN || list->kind == KJ_S_BREAK || list->kind == KJ_S_CONTINUE);
-}
-
 static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
     kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.if_.test, KJ_VOID), "a condition");
@@ -95,7 +58,7 @@ static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
     if (test)
         kj_facts_of(s, test, false);
     kj_tstmt *no = sub_block(s, st->u.if_.no, tail, &barrier);
-    if (!always_leaves(st->u.if_.yes))
+    if (!kj_end_of(st->u.if_.yes))
         kj_facts_end(s, known);
     if (!test)
         return;
@@ -267,7 +230,7 @@ static bool refuse_iterated(kj_sema *s, const kj_expr *e, const kj_operand *v)
 
 static bool take_array(kj_sema *s, const kj_expr *e, each_loop *each)
 {
-    kj_operand v = kj_expr_any(s, e, KJ_VOID);
+    kj_operand v = kj_expr_value(s, e, KJ_VOID);
     if (v.kind != KJ_V_ARRAY)
         return refuse_iterated(s, e, &v);
     each->arrays[each->n++] = v.u.array;
@@ -320,10 +283,8 @@ static bool each_of(kj_sema *s, const kj_stmt *st, each_loop *each, kj_texpr *bo
         return false;
     }
     kj_texpr *count = each->arrays[0]->shape[0];
-    for (int i = 1; i < each->n; i++) {
-        kj_texpr *args[2] = {count, each->arrays[i]->shape[0]};
-        count = kj_te_call(s, KJ_BI_MIN, args, 2, KJ_I64, iter->span);
-    }
+    for (int i = 1; i < each->n; i++)
+        count = kj_i64_min(s, count, each->arrays[i]->shape[0], iter->span);
     bounds[0] = kj_te_i64(s, 0, iter->span);
     bounds[1] = kj_hold(s, count, "count");
     bounds[2] = kj_te_i64(s, 1, iter->span);
@@ -355,6 +316,18 @@ static bool has_one_name(kj_sema *s, const kj_name *name)
     return !name->next;
 }
 
+/* v: what counts the turns; NULL after an error. */
+static void declare_names(kj_sema *s, const kj_name *name, const each_loop *each, kj_var *v)
+{
+    if (v && each->n) {
+        each_begin(s, name, each, v);
+        return;
+    }
+    for (; name; name = name->next)
+        kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
+                         v ? kj_scalar(kj_te_var(s, v, name->span)) : kj_no_value(name->span));
+}
+
 static void for_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.for_.names;
@@ -371,11 +344,7 @@ static void for_stmt(kj_sema *s, const kj_stmt *st)
     kj_sink sink;
     kj_sink_open(s, &sink);
     kj_scope_push(s);
-    if (v && each.n)
-        each_begin(s, name, &each, v);
-    for (; name && !(v && each.n); name = name->next)
-        kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
-                         v ? kj_scalar(kj_te_var(s, v, name->span)) : kj_no_value(name->span));
+    declare_names(s, name, &each, v);
     s->frame->loops++;
     block(s, st->u.for_.body, false);
     s->frame->loops--;

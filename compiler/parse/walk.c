@@ -1,0 +1,80 @@
+/* Walks over the tree that several stages share. */
+#include "parse/ast.h"
+
+/* ---- Expressions ---- */
+
+void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
+{
+    const kj_expr *list = NULL, *parts[3] = {NULL, NULL, NULL};
+    switch (e->kind) {
+    case KJ_E_UNARY: parts[0] = e->u.unary.arg; break;
+    case KJ_E_BINARY:
+        parts[0] = e->u.binary.lhs;
+        parts[1] = e->u.binary.rhs;
+        break;
+    case KJ_E_LOGIC:
+        parts[0] = e->u.logic.lhs;
+        parts[1] = e->u.logic.rhs;
+        break;
+    case KJ_E_COND:
+        parts[0] = e->u.cond.test;
+        parts[1] = e->u.cond.yes;
+        parts[2] = e->u.cond.no;
+        break;
+    case KJ_E_CALL:
+        parts[0] = e->u.call.callee;
+        list = e->u.call.args;
+        break;
+    case KJ_E_INDEX:
+        parts[0] = e->u.index.base;
+        list = e->u.index.args;
+        break;
+    case KJ_E_SLICE:
+        parts[0] = e->u.slice.start;
+        parts[1] = e->u.slice.stop;
+        parts[2] = e->u.slice.step;
+        break;
+    case KJ_E_MEMBER: parts[0] = e->u.member.base; break;
+    case KJ_E_CHAIN: list = e->u.chain.operands; break;
+    case KJ_E_TUPLE:
+    case KJ_E_LIST: list = e->u.list.items; break;
+    default: break;
+    }
+    for (int i = 0; i < 3; i++)
+        if (parts[i])
+            visit(ctx, parts[i]);
+    for (; list; list = list->next)
+        visit(ctx, list);
+}
+
+/* ---- Statements ---- */
+
+static bool breaks(const kj_stmt *st)
+{
+    for (; st; st = st->next) {
+        if (st->kind == KJ_S_BREAK)
+            return true;
+        if (st->kind == KJ_S_IF && (breaks(st->u.if_.yes) || breaks(st->u.if_.no)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_for_ever(const kj_stmt *st)
+{
+    const kj_expr *test = st->kind == KJ_S_WHILE ? st->u.while_.test : NULL;
+    return test && test->kind == KJ_E_BOOL && test->u.integer && !breaks(st->u.while_.body);
+}
+
+const kj_stmt *kj_end_of(const kj_stmt *list)
+{
+    for (; list; list = list->next) {
+        bool leaves =
+            list->kind == KJ_S_RETURN || list->kind == KJ_S_BREAK || list->kind == KJ_S_CONTINUE;
+        bool both = list->kind == KJ_S_IF && list->u.if_.no && kj_end_of(list->u.if_.yes) &&
+                    kj_end_of(list->u.if_.no);
+        if (leaves || both || is_for_ever(list))
+            return list;
+    }
+    return NULL;
+}
