@@ -53,10 +53,9 @@ void kj_value_write(void *data, int64_t at, kj_value v)
     memcpy(to, from, size);
 }
 
-bool kj_fold_bits(kj_value v, kj_dtype to, kj_value *out)
+kj_value kj_fold_bits(kj_value v, kj_dtype to)
 {
     char bytes[8];
     kj_value_write(bytes, 0, v);
-    *out = kj_value_read(bytes, to, 0);
-    return !(kj_is_float(v.type) && v.f != v.f) && !(kj_is_float(to) && out->f != out->f);
+    return kj_value_read(bytes, to, 0);
 }

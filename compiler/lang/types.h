@@ -250,8 +250,8 @@ bool kj_literal_math(kj_builtin id, const double *x, double *out);
  * False where the builtin asks for the type, or gives no number. */
 kj_value kj_fold_literals(kj_op op, kj_value a, kj_value b);
 bool kj_fold_builtin_literals(kj_builtin id, const kj_value *args, int n, kj_value *out);
-/* The value's bits as another type of the same width (element.c); false for a NaN, whose bits are not kept. */
-bool kj_fold_bits(kj_value v, kj_dtype to, kj_value *out);
+/* The value's bits as another type of the same width (element.c): of a NaN those of some NaN. */
+kj_value kj_fold_bits(kj_value v, kj_dtype to);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
 

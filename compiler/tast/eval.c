@@ -55,7 +55,11 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
             return false;
         *out = kj_fold_convert(v[0], e->type);
         return true;
-    case KJ_TE_BITS: return kj_eval(e->u.unary.arg, env, v) && kj_fold_bits(v[0], e->type, out);
+    case KJ_TE_BITS:
+        if (!kj_eval(e->u.unary.arg, env, v))
+            return false;
+        *out = kj_fold_bits(v[0], e->type);
+        return true;
     case KJ_TE_BINARY:
         if (!kj_eval(e->u.binary.lhs, env, &v[0]) || !kj_eval(e->u.binary.rhs, env, &v[1]))
             return false;

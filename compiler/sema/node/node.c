@@ -133,13 +133,21 @@ kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span)
     return e;
 }
 
+static bool is_nan(kj_value v)
+{
+    return kj_is_float(v.type) && v.f != v.f;
+}
+
+/* The bits of NaNs are the device's. */
 kj_texpr *kj_te_bits(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span)
 {
-    kj_value folded;
     if (a->type == to)
         return a;
-    if (kj_is_const(a) && kj_fold_bits(a->u.value, to, &folded))
-        return kj_te_const(s, folded, span);
+    if (kj_is_const(a) && !is_nan(a->u.value)) {
+        kj_value folded = kj_fold_bits(a->u.value, to);
+        if (!is_nan(folded))
+            return kj_te_const(s, folded, span);
+    }
     kj_texpr *e = kj_te(s, KJ_TE_BITS, to, span);
     e->u.unary.arg = a;
     return e;

@@ -429,27 +429,51 @@ static int count_shared(kj_device *dev)
     return n;
 }
 
-/* Records one of the events behind what is in each shared queue now; returns those, and leaves the rest. */
-static kj_cuda_event *mark_shared(kj_device *dev, kj_cuda_event **events)
+/* Is no capture of the stream open? Who cannot be asked has nothing to wait for. */
+static bool is_running(const kj_device *dev, const kj_queue *q, kj_cu_result *asked)
 {
-    kj_cuda_event *recorded = NULL;
-    pthread_mutex_lock(&dev->lock);
-    for (kj_queue *q = dev->queues; q && *events; q = q->next) {
-        kj_cuda_event *e = *events;
-        kj_cu_capture_status capture =
-            KJ_CU_STREAM_CAPTURE_NONE; /* who cannot be asked has nothing to wait for */
-        if (!kj_cuda_is_shared(q) ||
-            (dev->cu->StreamIsCapturing &&
-             (dev->cu->StreamIsCapturing(q->stream, &capture) != KJ_CU_SUCCESS ||
-              capture != KJ_CU_STREAM_CAPTURE_NONE)) ||
-            dev->cu->EventRecord(e->event, q->stream) != KJ_CU_SUCCESS)
-            continue;
+    kj_cu_capture_status capture = KJ_CU_STREAM_CAPTURE_NONE;
+    *asked = KJ_CU_SUCCESS;
+    if (dev->cu->StreamIsCapturing)
+        *asked = dev->cu->StreamIsCapturing(q->stream, &capture);
+    return *asked == KJ_CU_SUCCESS && capture == KJ_CU_STREAM_CAPTURE_NONE;
+}
+
+/* What was recorded behind the work of shared queues; what the driver said; is there work that no event
+ * is behind? */
+typedef struct shared_marks {
+    kj_cuda_event *recorded;
+    kj_cu_result said;
+    bool short_of;
+} shared_marks;
+
+/* Takes what it records from the events. */
+static void mark(kj_queue *q, kj_cuda_event **events, shared_marks *marks)
+{
+    kj_cuda_event *e = *events;
+    kj_cu_result said;
+    bool running = is_running(q->dev, q, &said);
+    if (running)
+        said = e ? q->dev->cu->EventRecord(e->event, q->stream) : KJ_CU_OUT_OF_MEMORY;
+    if (said != KJ_CU_SUCCESS) {
+        marks->said = said;
+        marks->short_of |= running;
+    } else if (running) {
         *events = e->next;
-        e->next = recorded;
-        recorded = e;
+        e->next = marks->recorded;
+        marks->recorded = e;
     }
+}
+
+static shared_marks mark_shared(kj_device *dev, kj_cuda_event **events)
+{
+    shared_marks marks = {NULL, KJ_CU_SUCCESS, false};
+    pthread_mutex_lock(&dev->lock);
+    for (kj_queue *q = dev->queues; q; q = q->next)
+        if (kj_cuda_is_shared(q))
+            mark(q, events, &marks);
     pthread_mutex_unlock(&dev->lock);
-    return recorded;
+    return marks;
 }
 
 /* In all queues. They are told by events, as another thread may end a queue meanwhile. */
@@ -464,14 +488,17 @@ static void wait_for_all_others(kj_device *dev)
         e->next = unused;
         unused = e;
     }
-    kj_cuda_event *recorded = mark_shared(dev, &unused);
-    while ((e = recorded)) {
-        recorded = e->next;
+    shared_marks marks = mark_shared(dev, &unused);
+    kj_cuda_note(dev, marks.said);
+    while ((e = marks.recorded)) {
+        marks.recorded = e->next;
         kj_cu_result result = dev->cu->EventSynchronize(e->event);
         if (result != KJ_CU_SUCCESS)
             settle(dev, result);
         kj_cuda_event_give(dev, e);
     }
+    if (marks.short_of && !kj_cuda_is_lost(dev))
+        kj_cuda_note(dev, dev->cu->CtxSynchronize());
     while ((e = unused)) {
         unused = e->next;
         kj_cuda_event_give(dev, e);
