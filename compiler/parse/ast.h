@@ -188,6 +188,9 @@ int kj_count(const kj_expr *list); /* its expressions */
 typedef void kj_part_fn(void *ctx, const kj_expr *part);
 void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
 
+/* The expressions of statements, and of those in them, without types. */
+void kj_each_expr(const kj_stmt *list, kj_part_fn *visit, void *ctx);
+
 /* The statement of the list behind which nothing of it runs, by its shape alone: a return, break or
  * continue, an if both of whose blocks have one, an endless loop; or NULL. */
 const kj_stmt *kj_end_of(const kj_stmt *list);

@@ -49,6 +49,52 @@ void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
 
 /* ---- Statements ---- */
 
+void kj_each_expr(const kj_stmt *list, kj_part_fn *visit, void *ctx)
+{
+    for (const kj_stmt *st = list; st; st = st->next) {
+        const kj_expr *parts[2] = {NULL, NULL}, *many = NULL;
+        const kj_stmt *blocks[2] = {NULL, NULL};
+        switch (st->kind) {
+        case KJ_S_LET:
+        case KJ_S_PARAM: parts[0] = st->u.let.init; break;
+        case KJ_S_ASSIGN:
+            many = st->u.assign.targets;
+            parts[0] = st->u.assign.value;
+            break;
+        case KJ_S_IF:
+            parts[0] = st->u.if_.test;
+            blocks[0] = st->u.if_.yes;
+            blocks[1] = st->u.if_.no;
+            break;
+        case KJ_S_FOR:
+            parts[0] = st->u.for_.iter;
+            blocks[0] = st->u.for_.body;
+            break;
+        case KJ_S_WHILE:
+            parts[0] = st->u.while_.test;
+            blocks[0] = st->u.while_.body;
+            break;
+        case KJ_S_WITH:
+            parts[0] = st->u.with.value;
+            blocks[0] = st->u.with.body;
+            break;
+        case KJ_S_EXPR:
+        case KJ_S_RETURN:
+        case KJ_S_REQUIRES:
+        case KJ_S_LAUNCH: parts[0] = st->u.expr; break;
+        case KJ_S_BREAK:
+        case KJ_S_CONTINUE: break;
+        }
+        for (; many; many = many->next)
+            visit(ctx, many);
+        for (int i = 0; i < 2; i++) {
+            if (parts[i])
+                visit(ctx, parts[i]);
+            kj_each_expr(blocks[i], visit, ctx);
+        }
+    }
+}
+
 static bool breaks(const kj_stmt *st)
 {
     for (; st; st = st->next) {

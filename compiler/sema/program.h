@@ -5,6 +5,9 @@
 #include "kernel.h"
 #include "parse/ast.h"
 
+/* Of a function that a run block calls. */
+enum { KJ_MAX_RUN_ARGS = 8 };
+
 /* How a kernel is declared: what a launch must give. Built once a file; in the arena. */
 typedef struct kj_kernel_param {
     const char *name;

@@ -111,6 +111,7 @@ static void end(kj_run *r)
         kj_run_free_object(r->objects.next);
     free(r->names);
     free(r->consts);
+    kj_text_free(&r->functions);
     free(r->message);
     free(r->hint);
     free(r);

@@ -390,6 +390,9 @@ static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
         return call_math(r, e, (kj_builtin)(id - KJ_NRUN), out);
     if (id >= 0)
         return call_builtin(r, e, id, kj_run_none(), out);
+    const kj_item *item = kj_run_binding_of(r, name) ? NULL : item_named(r, name);
+    if (item && item->kind == KJ_I_FN)
+        return kj_run_function(r, e, item, out);
     kj_rvalue callee;
     if (!kj_run_eval(r, e->u.call.callee, &callee) || !call_value(r, e, callee, out))
         return false;

@@ -28,6 +28,11 @@ bool kj_run_eval_call(kj_run *r, const kj_expr *e, kj_rvalue *out);
 /* What a plain name calls: a kj_run_id, KJ_NRUN plus a kj_builtin of the kernels, or -1. */
 int kj_run_callable(kj_run *r, const char *name);
 
+/* ---- function.c ---- */
+
+/* A call of a function of the file. */
+bool kj_run_function(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue *out);
+
 /* ---- record.c: records, each an array without axes ---- */
 
 /* A new record from another, or from a tuple or list of its fields' values. */

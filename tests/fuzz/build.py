@@ -209,6 +209,11 @@ def for_(var, bounds, block, unroll=False):
     return Stmt("for", list(bounds), [block], (var, unroll))
 
 
+def each(names, arrays, form, block):
+    """for over the elements of arrays; `form`: None, 'enumerate' or 'zip'."""
+    return Stmt("each", arrays, [block], (names, form))
+
+
 def while_(test, block):
     return Stmt("while", [test], [block])
 

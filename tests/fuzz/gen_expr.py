@@ -334,7 +334,7 @@ class Expressions:
         if depth <= 0 or self.room < 0 or r.chance(15):
             return self.leaf(t)
         choices = [(10, self.arithmetic), (2, self.minus), (3, self.conditional), (5, self.converted), (4, self.chosen),
-                   (1, self.powered), (3, self.function), (3, lambda t, depth: self.leaf(t))]
+                   (1, self.powered), (1, self.seen), (3, self.function), (3, lambda t, depth: self.leaf(t))]
         if t in INTS:
             choices += [(4, self.bitwise), (3, self.shift), (3, self.bits), (1, self.whole_quotient)]
             if self.need is None and self.bounds:
@@ -490,6 +490,17 @@ class Expressions:
             else:
                 args.append(self.value(wanted, depth))
         return apply(f, *args)
+
+    def seen(self, t, depth):
+        """The bits of something as another type of the same width; a NaN's are not asked for."""
+        r = self.r
+        others = [s for s in REALS if s != t and scalars.BITS[s] == scalars.BITS[t]]
+        floats = [v for v in self.visible() if v.type in FLOATS and v.type in others]
+        if floats and r.chance(60):
+            x = name(r.pick(floats))
+            return cond(Expr("bits", t, [x]), compare("==", x, x), self.constant(t))
+        whole = [s for s in others if s in INTS]
+        return Expr("bits", t, [self.real(r.pick(whole), depth)]) if whole else self.leaf(t)
 
     def bitwise(self, t, depth):
         return binary(self.r.pick("&|^"), *self.pair(t, depth))

@@ -159,6 +159,8 @@ class KernelGen(Statements):
                 self.param(t, "C", const=True, default=default, uniform="grid")
             elif r.chance(20):
                 self.planned(r.pick(["i32", "i64", "u8", "i16"]), [r.between(1, 12) for _ in self.plans], r.chance(70))
+            elif r.chance(20):      # a variable of each thread
+                self.param(t, "s", mutable=True)
             else:
                 self.param(t, "s", uniform="grid")
 

@@ -116,7 +116,7 @@ class FunctionGen(Statements):
         result = []
         for t in types:
             self.names += 1
-            v = Var(f"p{self.names}", t)
+            v = Var(f"p{self.names}", t, mutable=self.r.chance(30))
             result.append(v)
             self.scope[0].append(v)
         return result

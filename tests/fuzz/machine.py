@@ -137,14 +137,10 @@ class View:
         for k, (n, step) in enumerate(zip(self.shape, self.strides)):
             s = subscripts[k] if k < len(subscripts) else (None, None, None)
             if isinstance(s, tuple):
-                begin = 0 if s[0] is None else s[0]
-                end = n if s[1] is None else s[1]
-                by = 1 if s[2] is None else s[2]
-                if not 0 <= begin <= end <= n or by < 1:
-                    raise Undefined(f"slice {s} of {self.shape}")
-                off += begin * step
-                shape.append(-(-(end - begin) // by))
-                strides.append(step * by)
+                taken = range(*slice(*s).indices(n))
+                off += taken.start * step
+                shape.append(len(taken))
+                strides.append(step * taken.step)
             elif 0 <= s < n:
                 off += s * step
             else:

@@ -51,7 +51,10 @@ def table(without=()):
              "if", "elif",
              "else", "while", "while true", "break", "continue", "return", "assert", "range of 1", "range of 2",
              "range of 3",
-             "step below 0", "step of each thread", "range at a type's end", "unroll", "loop in a loop"]
+             "step below 0", "step of each thread", "range at a type's end", "unroll", "loop in a loop", "for over an array", "enumerate", "zip", "for over rows",
+             "slice from a variable", "slice back", "slice counted from the end",
+             "parameter assigned"]
+    rows += [f"bits as {t}" for t in REALS]
     rows += ["function", "function with several results", "function with early return", "function with array",
              "function with effects",
              "function that gives a view", "generic function", "function with barriers", "function in a function",
@@ -87,7 +90,7 @@ def table(without=()):
     rows += ["print", "array in device memory"]
     rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
              "steps",
-             "index guarded by a condition", "index modulo an extent", "index mirrored", "shift modulo the width"]
+             "index guarded by a condition", "index modulo an extent", "index mirrored", "shift by the width"]
     rows += [f"dot {t}" for t in sorted({v.part for v in VECTORS.values()})] + ["warpsize"]
     rows += [f"{f} of a complex number" for f in ("abs", "phase", "polar")] + ["rect c64", "rect c128"]
     rows += [f"random.{f} {t}" for f in ("uniform", "normal") for t in ("f32", "f64")]
@@ -226,6 +229,8 @@ def of_body(f):
     for n in walk(f.body):
         if hasattr(n, "type"):
             found.update(of_expression(n))
+        elif n.op in ("assign", "update") and n.args[0].op == "name" and n.args[0].data in f.params:
+            found.add("parameter assigned")
     if "return before a barrier" in found and not any(n.op == "sync" and n.data in BARRIERS for n in walk(f.body)):
         found.discard("return before a barrier")
     return found
@@ -276,6 +281,9 @@ def of_statement(s, around, names):
         found |= of_for(s)
         if any(t.op == "for" for t in around):
             found.add("loop in a loop")
+    elif s.op == "each":
+        found.add(s.data[1] or "for over an array")
+        found |= {"for over rows" for v in s.data[0] if isinstance(v.type, Arr)}
     elif s.op == "while":
         found.add("while true" if s.args[0].op == "lit" else "while")
         if any(n.op == "sync" for n in walk(s.args[0])):
@@ -363,7 +371,7 @@ def of_bin(e):
         return {f"/ by a real number {t}"}
     found = {f"{e.data} {t}"} if e.data != "**" or e.args[1].type == "#i" else {"function pow"}
     if t in INTS and e.data in ("<<", ">>") and e.args[1].op == "lit" and e.args[1].data >= BITS[t]:
-        found.add("shift modulo the width")
+        found.add("shift by the width")
     if t in FLOATS and e.data in "+-":
         left, right = (a.op == "bin" and a.data == "*" and a.type == t for a in e.args)
         if left and right:
@@ -455,7 +463,20 @@ def of_view(e):
         found.add("slice with step")
     if e.args[0].op == "view" or e.args[0].op == "name" and e.args[0].data.name.startswith(("w", "chunk", "row")):
         found.add("view of a view")
+    bounds = iter(e.args[1:])
+    for form in e.data:
+        for letter in form.replace("-", ""):
+            found |= of_bound(letter, next(bounds))
     return found
+
+
+def of_bound(letter, x):
+    below = x.op == "un"
+    if letter == "s":
+        return {"slice back"} if below else set()
+    if letter in "be" and below:
+        return {"slice counted from the end"}
+    return {"slice from a variable"} if letter in "be" and x.op != "lit" else set()
 
 
 def of_part(e):
@@ -478,6 +499,7 @@ def of_warp(e):
 EXPRESSIONS = {
     "bin": of_bin, "un": of_un, "cmp": of_cmp, "cond": of_cond, "conv": of_conv, "call": of_call, "atomic": of_atomic,
     "index": of_index, "view": of_view, "part": of_part, "elem": of_elem, "warp": of_warp,
+    "bits": lambda e: {f"bits as {e.type}"},
     "logic": lambda e: {e.data}, "sync": lambda e: {e.data}, "make": lambda e: {"record made"},
     "attr": lambda e: {e.data.split("[")[0]}, "random": lambda e: {f"random.{e.data} {e.type}"},
     "hint": lambda e: {"load hint" if e.data.startswith("ld") else "store hint"},

@@ -438,6 +438,18 @@ CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "
          "f16": "e", "f32": "f", "f64": "d"}
 
 
+def seen_as(x, source, target):
+    """The bits of x as another type of the same width."""
+    if source in FLOATS:
+        if source == "bf16":
+            n = struct.unpack("<I", struct.pack("<f", x))[0] >> 16
+        else:
+            n = int.from_bytes(struct.pack({"f16": "<e", "f32": "<f", "f64": "<d"}[source], x), "little")
+    else:
+        n = x % (1 << BITS[source])
+    return unpack(target, n.to_bytes(BITS[source] // 8, "little"))[0]
+
+
 def same(a, b):
     """Bit for bit, but any NaN equals any other."""
     if a != b:

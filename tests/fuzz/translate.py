@@ -1,7 +1,7 @@
 """The reference: kernels and functions as Python functions, which machine.py runs thread by thread."""
 import machine
 from translate_expr import Expressions, PURE, namespace, python_name, waits
-from tree import Expr, Rec, Tup
+from tree import Arr, Expr, Rec, Tup
 from scalars import COMPLEX
 
 
@@ -161,6 +161,19 @@ class Body(Expressions):
             bounds.append("1")
         return [f"{pad}for {python_name(var)} in turns({', '.join(bounds)}):", f"{pad}    c.tick()"] \
             + self.block(s.blocks[0], depth + 1)
+
+    def s_each(self, s, pad, depth):
+        names, form = s.data
+        arrays, k = [self.fresh() for _ in s.args], self.fresh()
+        lines = [f"{pad}{a} = {self.expr(x)}" for a, x in zip(arrays, s.args)]
+        lines += [f"{pad}for {k} in range(min({', '.join(f'{a}.shape[0]' for a in arrays)}, 1 << 62)):",
+                  f"{pad}    c.tick()"]
+        if form == "enumerate":
+            lines.append(f"{pad}    {python_name(names[0])} = {k}")
+        for v, a in zip(names[1:] if form == "enumerate" else names, arrays):
+            item = f"{a}.sub(({k},))" if isinstance(v.type, Arr) else f"{a}.get(({k},))"
+            lines.append(f"{pad}    {python_name(v)} = {item}")
+        return lines + self.block(s.blocks[0], depth + 1)
 
     def s_while(self, s, pad, depth):
         return [f"{pad}while {self.expr(s.args[0])}:", f"{pad}    c.tick()"] + self.block(s.blocks[0], depth + 1)

@@ -20,11 +20,17 @@ def namespace():
              "new_array": machine.new_array, "load": machine.load, "store": machine.store, "ATOMICS": machine.ATOMICS,
              "Undefined": machine.Undefined, "chain": chain, "vmap": vmap, "turns": turns, "put": put,
              "in_range": in_range, "holds": holds, "dot": dot, "fma_last": fma_last, "complex_scaled": complex_scaled,
-             "part_of": part_of, "libm": libm}
+             "part_of": part_of, "bits_of": bits_of, "libm": libm}
     for name in dir(scalars):
         if not name.startswith("_"):
             names[name] = getattr(scalars, name)
     return names
+
+
+def bits_of(x, source, target):
+    if x != x:
+        raise machine.Undefined("the bits of a NaN")
+    return scalars.seen_as(x, source, target)
 
 
 def vmap(f, *args):
@@ -627,6 +633,9 @@ class Expressions:
         if len(index) <= 2:
             return f"{view}.at{len(index)}({', '.join(index)})"
         return f"{view}.at(({', '.join(index)}))"
+
+    def x_bits(self, e, t):
+        return f"bits_of({self.expr(e.args[0])}, {self.ty(e.args[0].type)!r}, {t!r})"
 
     def x_index(self, e, t):
         view, index = self.expr(e.args[0]), [self.expr(i) for i in e.args[1:]]

@@ -269,6 +269,7 @@ WRITERS = {
     "cond": lambda e: f"{write(e.args[0], 1)} if {write(e.args[1], 1)} else {write(e.args[2])}",
     "conv": lambda e: f"{e.type}({listed(e.args)})",
     "make": write_make,
+    "bits": lambda e: f"{write(e.args[0], POSTFIX)}.view({e.type})",
     "call": lambda e: f"{e.data}({listed(e.args)})",
     "apply": lambda e: f"{e.data.name}({listed(e.args)})",
     "index": lambda e: f"{write(e.args[0], POSTFIX)}[{listed(e.args[1:])}]",
@@ -318,6 +319,12 @@ def write_for(s, pad):
     return f"{pad}{head} {write_block(s.blocks[0], pad)}"
 
 
+def write_each(s, pad):
+    names, form = s.data
+    over = listed(s.args) if form is None else f"{form}({listed(s.args)})"
+    return f"{pad}for {', '.join(v.name for v in names)} in {over} {write_block(s.blocks[0], pad)}"
+
+
 def write_memory(s, pad):
     var, kind, alignment = s.data
     shape = write(s.args[0]) if len(s.args) == 1 else f"({listed(s.args)})"
@@ -347,6 +354,7 @@ STATEMENTS = {
     "update": lambda s, pad: f"{pad}{write(s.args[0])} {s.data}= {write(s.args[1])}",
     "if": write_if,
     "for": write_for,
+    "each": write_each,
     "while": lambda s, pad: f"{pad}while {write(s.args[0])} {write_block(s.blocks[0], pad)}",
     "break": lambda s, pad: pad + "break",
     "continue": lambda s, pad: pad + "continue",

@@ -93,9 +93,9 @@ void kj_sema_run_name(kj_sema *s, const kj_expr *e)
 {
     const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
     if (sym && sym->kind == KJ_SYM_FN) {
-        kj_message *m =
-            kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a function of kernels", sym->name);
-        kj_hint(s->diag, m, "launch a kernel that calls it");
+        kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL,
+                                      "'%s' is a function, which is no value", sym->name);
+        kj_hint(s->diag, m, "call it: %s(...)", sym->name);
     }
 }
 

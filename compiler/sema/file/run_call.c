@@ -339,7 +339,7 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
         kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
                 sym->name);
     } else if (sym->kind == KJ_SYM_FN) {
-        kj_sema_run_name(s, callee);
+        kj_sema_run_function(s, e, sym);
     } else if (sym->kind == KJ_SYM_TYPE) {
         const kj_aggregate *of = kj_sema_aggregate(s, sym->type);
         int n = kj_count(e->u.call.args);

@@ -44,7 +44,7 @@ static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
     ctx->lazy->buckets[hash % BUCKETS] = e;
 }
 
-kjit_status kj_lazy_module(kj_run *r, const kj_text *text, kjit_module **out)
+kjit_status kj_lazy_module(kj_run *r, const char *name, const kj_text *text, kjit_module **out)
 {
     kjit_context *ctx = r->ctx;
     const kj_compile_options *o = &r->module->options;
@@ -55,11 +55,11 @@ kjit_status kj_lazy_module(kj_run *r, const kj_text *text, kjit_module **out)
                                     .ftz = o->ftz,
                                     .cpu = o->cpu};
     kj_text all = {0};
+    kj_text_add(&all, text->data ? text->data : "", text->size);
     kj_text_printf(&all, "# -O%d%s%s%s %s %s\n", o->opt_level,
                    o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
                    o->verify ? " verified" : "", o->cpu ? o->cpu : "",
                    o->libdevice ? o->libdevice : "");
-    kj_text_add(&all, text->data ? text->data : "", text->size);
     if (all.failed || text->failed) {
         kj_text_free(&all);
         return kj_no_memory(ctx);
@@ -72,7 +72,7 @@ kjit_status kj_lazy_module(kj_run *r, const kj_text *text, kjit_module **out)
         kj_module_hold(*out);
     pthread_mutex_unlock(&ctx->lock);
     if (!*out) {
-        status = kjit_module_compile(ctx, "expression", all.data, all.size, &options, out);
+        status = kjit_module_compile(ctx, name, all.data, all.size, &options, out);
         pthread_mutex_lock(&ctx->lock);
         if (status == KJIT_OK && !find(ctx->lazy, &all, hash)) /* no other thread was faster */
             keep(ctx, *out, hash);

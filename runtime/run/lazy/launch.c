@@ -27,6 +27,33 @@ static void put_label(const kj_run *r, kj_span at, const char *what, kj_text *t)
     kj_text_puts(t, what);
 }
 
+/* Functions, records and constants stand where they stand in the file, so that what fails in them is told
+ * there; instead of all else there are blanks. */
+static void put_file(kj_run *r, kj_text *t)
+{
+    const kj_source *s = r->source;
+    for (size_t i = 0; i < s->size; i++)
+        kj_text_add(t, s->text[i] == '\n' ? "\n" : " ", 1);
+    for (const kj_item *item = r->program->file->items; item && !t->failed; item = item->next) {
+        bool kept = item->kind == KJ_I_FN || item->kind == KJ_I_RECORD ||
+                    (item->kind == KJ_I_CONST && item->value);
+        if (kept)
+            memcpy(t->data + item->span.begin, s->text + item->span.begin,
+                   item->span.end - item->span.begin);
+    }
+    kj_text_puts(t, "\n");
+}
+
+static void add_functions(const kj_lazy_kernel *k, kj_text *text)
+{
+    kj_text *file = &k->run->functions;
+    if (file->size == 0)
+        put_file(k->run, file);
+    kj_text_add(text, file->data ? file->data : "", file->size);
+    kj_text_add(text, k->functions.data, k->functions.size);
+    text->failed |= file->failed;
+}
+
 bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t block[3],
                     const char *what)
 {
@@ -35,13 +62,20 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
     kjit_module *mod = NULL;
     if (k->failed || k->params.failed || k->body.failed)
         return kj_run_no_memory(r, k->at);
-    kj_text_printf(&text, "kernel expr(%s) {\n%s}\n", k->params.data, k->body.data);
+    bool functions = k->functions.size > 0;
+    const char *name = functions ? "call_" : "expr"; /* none of a function's */
+    if (functions)
+        add_functions(k, &text);
+    kj_text_printf(&text, "kernel %s(%s) {\n%s}\n", name, k->params.data ? k->params.data : "",
+                   k->body.data);
     put_label(r, k->named, what, &label);
     kjit_config config = {.grid = {grid[0], grid[1], grid[2]},
                           .block = {block[0], block[1], block[2]}};
-    kjit_status status = label.failed ? kj_no_memory(r->ctx) : kj_lazy_module(r, &text, &mod);
+    kjit_status status =
+        label.failed ? kj_no_memory(r->ctx)
+                     : kj_lazy_module(r, functions ? r->source->name : "expression", &text, &mod);
     if (status == KJIT_OK)
-        status = kj_launch_labelled(mod, "expr", label.data, &config, k->args, k->nargs);
+        status = kj_launch_labelled(mod, name, label.data, &config, k->args, k->nargs);
     bool ok = kj_run_check(r, status, k->at);
     if (mod)
         kj_module_drop(mod);
@@ -58,5 +92,6 @@ void kj_lazy_free(kj_lazy_kernel *k)
     k->args = NULL;
     kj_text_free(&k->params);
     kj_text_free(&k->lets);
+    kj_text_free(&k->functions);
     kj_text_free(&k->body);
 }

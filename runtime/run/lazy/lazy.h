@@ -129,6 +129,7 @@ typedef struct kj_lazy_kernel {
     kj_span named; /* the text that timings show */
     kj_domain domain;
     kj_text params, lets, body; /* lets: what values need before them */
+    kj_text functions;          /* what calls those of the file, by names of no variable here */
     kjit_arg *args, few[8];
     int nargs, room, nscalars, nlets;
     bool failed; /* an argument found no memory */
@@ -172,8 +173,9 @@ void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, 
 
 typedef struct kj_lazy_cache kj_lazy_cache;
 
-/* The module of this source under the run's compile options; ends with kj_module_drop. */
-kjit_status kj_lazy_module(kj_run *r, const kj_text *text, kjit_module **out);
+/* The module of this source under the run's compile options, by that name in messages; ends with
+ * kj_module_drop. */
+kjit_status kj_lazy_module(kj_run *r, const char *name, const kj_text *text, kjit_module **out);
 
 /* ---- launch.c ---- */
 

@@ -140,19 +140,44 @@ static void put_number(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type
 
 /* ---- Operations ---- */
 
+/* A function of the file gets what its parameters are. */
 static void put_argument(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, int i)
 {
+    bool converted =
+        e->function && kj_is_array(e->args[i]) && kj_lazy_type(e->args[i]) != e->types[i];
+    if (converted)
+        kj_text_printf(t, "%s(", kj_type_name(e->types[i]));
     kj_lazy_value(k, t, e->args[i], e->types[i]);
+    kj_text_puts(t, converted ? ")" : "");
 }
 
 static void put_call(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, const char *name)
 {
-    kj_text_puts(t, name);
+    kj_text_printf(t, "%s(", name);
     for (int i = 0; i < e->n; i++) {
-        kj_text_puts(t, i ? ", " : "(");
+        kj_text_puts(t, i ? ", " : "");
         put_argument(k, t, e, i);
     }
     kj_text_puts(t, ")");
+}
+
+/* A function of the file is called from one of ours. */
+static void put_function(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e)
+{
+    const kj_item *fn = e->function;
+    kj_text *all = &k->functions, name = {0};
+    uint32_t head = fn->name_span.end;
+    kj_text_printf(&name, "call_%s", fn->name);
+    if (!name.failed && (!all->data || !strstr(all->data, name.data))) {
+        kj_text_printf(all, "fn %s%.*s { return %s(", name.data, (int)(fn->type->span.end - head),
+                       k->run->source->text + head, fn->name);
+        for (const kj_param_decl *p = fn->params; p; p = p->next)
+            kj_text_printf(all, "%s%s", p->name, p->next ? ", " : "");
+        kj_text_puts(all, ") }\n");
+    }
+    put_call(k, t, e, name.failed ? "" : name.data);
+    k->failed |= name.failed || all->failed;
+    kj_text_free(&name);
 }
 
 /* Both sides are computed, as a select is cheaper than turns with some of the threads. */
@@ -213,7 +238,10 @@ void kj_lazy_value(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type)
         kj_text_puts(t, ")");
         break;
     case KJ_X_CALL:
-        put_call(k, t, e, kj_builtins[e->builtin].name);
+        if (e->function)
+            put_function(k, t, e);
+        else
+            put_call(k, t, e, kj_builtins[e->builtin].name);
         if (e->part >= 0)
             kj_text_printf(t, "[%d]", e->part);
         break;

@@ -81,12 +81,12 @@ struct kj_robject {
 };
 
 /* A tree that would pass these is computed in parts. */
-enum { KJ_LAZY_OPERANDS = 3, KJ_LAZY_LEAVES = 64, KJ_LAZY_DEPTH = 100 };
+enum { KJ_LAZY_OPERANDS = KJ_MAX_RUN_ARGS, KJ_LAZY_LEAVES = 64, KJ_LAZY_DEPTH = 100 };
 
 typedef enum kj_lazy_form {
     KJ_X_BINARY, /* op */
     KJ_X_UNARY,  /* op; INVERT of bools is `not` */
-    KJ_X_CALL,   /* builtin */
+    KJ_X_CALL,   /* builtin, or a function of the file */
     KJ_X_WHERE,  /* args[1] where args[0], else args[2] */
     KJ_X_CAST,   /* to type, of one argument; of two the parts of a complex number */
 } kj_lazy_form;
@@ -96,8 +96,9 @@ typedef struct kj_lazy {
     kj_lazy_form form;
     kj_op op;
     kj_builtin builtin;
-    int part;      /* of a KJ_X_CALL with several results, which one; -1: it has one */
-    kj_dtype type; /* of an element */
+    const kj_item *function; /* of a KJ_X_CALL; or NULL */
+    int part;                /* of a KJ_X_CALL with several results, which one; -1: it has one */
+    kj_dtype type;           /* of an element */
     int ndim;
     int64_t shape[KJIT_MAX_NDIM];
     int n;
@@ -135,6 +136,7 @@ typedef struct kj_run {
     uint64_t unseeded; /* random calls without a seed so far */
     bool queued;       /* something was put into a stream: work may be under way */
     kj_timing_hook timing;
+    kj_text functions; /* the file without what only kernels and the run block need; or empty */
     kj_run_signature signatures[KJ_NRUN];
     struct {
         const char *name;
