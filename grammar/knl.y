@@ -95,6 +95,9 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %token <real> FLOAT "number"
 %token <real> IMAGINARY "imaginary number"
 %token <string> STRING "string"
+%token FORMAT "f-string" FORMAT_END "end of the f-string"
+%token FORMAT_OPEN "'{' of an f-string" FORMAT_CLOSE "'}' of an f-string"
+%token <string> FORMAT_TEXT "text of an f-string" FORMAT_SPEC "format"
 
 %token CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
@@ -112,7 +115,8 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 
 %nterm <expr> value expr disjunction conjunction negation comparison arith power postfix primary
 %nterm <expr> argument subscript bound
-%nterm <exprs> values expr_list args arg_list subscripts
+%nterm <exprs> values expr_list args arg_list subscripts pieces
+%nterm <string> opt_spec
 %nterm <chain> chain
 %nterm <op> relation
 %nterm <type> type opt_type result
@@ -123,7 +127,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %nterm <block> block
 %nterm <names> names
 %nterm <name> opt_as
-%nterm <flag> let
+%nterm <flag> let opt_named
 %nterm <attrs> attrs
 %nterm <exprs> attr_args
 %nterm <params> params param_list fields
@@ -396,6 +400,7 @@ primary:
 |   FLOAT                       { $$ = kj_make_float(p, @$, $1); }
 |   IMAGINARY                   { $$ = kj_make_imaginary(p, @$, $1); }
 |   STRING                      { $$ = kj_make_string(p, @$, $1); }
+|   FORMAT pieces FORMAT_END    { $$ = kj_make_list(p, @$, KJ_E_FORMAT, $2); }
 |   "true"                      { $$ = kj_make_bool(p, @$, true); }
 |   "false"                     { $$ = kj_make_bool(p, @$, false); }
 |   "(" ")"                     { $$ = kj_make_list(p, @$, KJ_E_TUPLE, (kj_exprs){0}); }
@@ -404,6 +409,23 @@ primary:
 |   "[" "]"                     { $$ = kj_make_list(p, @$, KJ_E_LIST, (kj_exprs){0}); }
 |   "[" expr_list "]"           { $$ = kj_make_list(p, @$, KJ_E_LIST, $2); }
 |   "[" expr_list "," "]"       { $$ = kj_make_list(p, @$, KJ_E_LIST, $2); }
+;
+
+pieces:
+    %empty                      { $$ = (kj_exprs){0}; }
+|   pieces FORMAT_TEXT          { $$ = kj_expr_append($1, kj_make_string(p, @2, $2)); }
+|   pieces FORMAT_OPEN expr opt_named opt_spec FORMAT_CLOSE
+                                { $$ = kj_piece_append(p, $1, $3, @4, $4, $5); }
+;
+
+opt_named:
+    %empty                      { $$ = false; }
+|   "="                         { $$ = true; }
+;
+
+opt_spec:
+    %empty                      { $$ = (kj_string){NULL, 0}; }
+|   FORMAT_SPEC                 { $$ = $1; }
 ;
 
 expr_list:

@@ -47,6 +47,7 @@ typedef enum kj_expr_kind {
     KJ_E_MEMBER, /* u.member: a.shape, threadIdx.x, atomic.add */
     KJ_E_TUPLE,  /* u.list: (a, b) */
     KJ_E_LIST,   /* u.list: [a, b], of constants and run blocks */
+    KJ_E_FORMAT, /* u.list: f"a{b:8.3f}", of run blocks: texts, and values whose keyword is the format */
 } kj_expr_kind;
 
 struct kj_expr {
@@ -54,7 +55,7 @@ struct kj_expr {
     uint32_t depth; /* levels of the tree below and here */
     kj_span span;
     kj_expr *next;       /* in an argument list */
-    const char *keyword; /* as an argument `keyword=expr`, else NULL */
+    const char *keyword; /* as an argument `keyword=expr`, else NULL; in an f-string its format */
     kj_span keyword_span;
     /* clang-format off */
     union {

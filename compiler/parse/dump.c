@@ -141,6 +141,7 @@ static void dump_expr(dump *d, const char *role, const kj_expr *e)
     case KJ_E_MEMBER: kj_text_printf(&d->text, "member %s\n", e->u.member.name); break;
     case KJ_E_TUPLE: put(d, "tuple\n"); break;
     case KJ_E_LIST: put(d, "list\n"); break;
+    case KJ_E_FORMAT: put(d, "format\n"); break;
     }
     dump_parts(d, e);
 }

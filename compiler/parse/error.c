@@ -553,6 +553,16 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
 
 /* ---- Stray characters ---- */
 
+void kj_stray_conversion(kj_parser *p, kj_span span)
+{
+    if (!p->stray)
+        kj_hint(
+            p->diag,
+            kj_error(p->diag, span, KJ_RULE_STRAY, "the values of an f-string have no conversions"),
+            "a value and its format are written {x:8.3f}");
+    p->stray = true;
+}
+
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     static const struct {

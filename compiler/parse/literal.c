@@ -103,10 +103,41 @@ static char escaped(char c)
     switch (c) {
     case 'n': return '\n';
     case 't': return '\t';
+    case 'r': return '\r';
     case '"':
     case '\\': return c;
     default: return '\0';
     }
+}
+
+/* The escape of which the letter is at text[i]. */
+static bool take_escape(kj_parser *p, kj_span span, const char *text, size_t i, char *out)
+{
+    *out = escaped(text[i]);
+    if (*out)
+        return true;
+    uint32_t at = span.begin + (uint32_t)i - 1;
+    kj_message *m =
+        kj_error(p->diag, (kj_span){at, at + 2}, KJ_RULE_STRING, "this escape is not known");
+    kj_hint(p->diag, m, "there are \\n, \\t, \\r, \\\" and \\\\");
+    return false;
+}
+
+kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    char *out = kj_arena_alloc(p->arena, len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\\' && i + 1 < len) {
+            n += take_escape(p, span, text, ++i, &out[n]);
+            continue;
+        }
+        out[n++] = text[i];
+        if (text[i] == '{' || text[i] == '}')
+            i++; /* there are two */
+    }
+    out[n] = 0;
+    return (kj_string){out, n};
 }
 
 kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t len)
@@ -122,22 +153,18 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
             out[n++] = text[i];
             continue;
         }
-        char c = escaped(text[++i]);
-        if (c) {
-            out[n++] = c;
-            continue;
-        }
-        if (i == stop)
+        if (++i == stop)
             closed = false; /* "abc\" */
-        uint32_t at = span.begin + (uint32_t)i - 1;
-        kj_message *m =
-            kj_error(p->diag, (kj_span){at, at + 2}, KJ_RULE_STRING, "this escape is not known");
-        kj_hint(p->diag, m, "there are \\n, \\t, \\\" and \\\\");
+        n += take_escape(p, span, text, i, &out[n]);
     }
-    if (!closed && text[0] == '"')
+    if (!closed && p->nformats > 0)
+        kj_error(p->diag, p->formats[0].span, KJ_RULE_STRING,
+                 "a '{' of this f-string is not closed by a '}'");
+    else if (!closed && text[0] == '"')
         kj_error(p->diag, span, KJ_RULE_STRING, "the string is not closed on its line");
     if (!closed) { /* so what would close the brackets around it is lost */
         p->stray = true;
+        p->nformats = 0;
         kj_layout_close(p);
     }
     return (kj_string){out, n};

@@ -43,6 +43,40 @@ void kj_layout_close(kj_parser *p)
         p->nopen--;
 }
 
+bool kj_layout_open_format(kj_parser *p, kj_span span)
+{
+    if (p->nformats == (int)(sizeof p->formats / sizeof *p->formats)) {
+        kj_error(p->diag, span, KJ_RULE_TOO_DEEP, "this f-string is within too many others");
+        p->stray = true;
+        return false;
+    }
+    p->formats[p->nformats++] = (kj_format){span, p->nopen};
+    return true;
+}
+
+bool kj_layout_in_format(const kj_parser *p)
+{
+    return p->nformats > 0 && p->nopen == p->formats[p->nformats - 1].nopen;
+}
+
+void kj_layout_close_value(kj_parser *p, kj_span span)
+{
+    int nopen = p->formats[p->nformats - 1].nopen;
+    if (p->nopen <= nopen)
+        return;
+    const kj_bracket *b = innermost(p);
+    if (!p->stray && b->kind == '{') {
+        kj_error(p->diag, b->span, KJ_RULE_SYNTAX, "no '{' stands in a value of an f-string");
+    } else if (!p->stray) {
+        kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "missing '%c' before '}'",
+                                 b->kind == '(' ? ')' : ']');
+        kj_note(p->diag, m, b->span, "to close the '%c' opened here", b->kind);
+    }
+    p->stray = true;
+    while (p->nopen > nopen)
+        p->nbraces -= p->open[--p->nopen].kind == '{';
+}
+
 static void push(kj_parser *p, char kind, kj_span span)
 {
     if (p->nopen == KJ_MAX_DEPTH) {

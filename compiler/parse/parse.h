@@ -13,6 +13,12 @@ typedef struct kj_bracket {
     kj_span span;
 } kj_bracket;
 
+/* An f-string being read; its values end where as many brackets are open as at its beginning. */
+typedef struct kj_format {
+    kj_span span;
+    int nopen;
+} kj_format;
+
 typedef struct kj_parser {
     kj_arena *arena;
     kj_diag *diag;
@@ -28,7 +34,9 @@ typedef struct kj_parser {
     uint32_t offset;  /* of the next byte */
     kj_bracket *open; /* brackets not closed yet, the innermost last */
     int nopen, open_capacity;
-    int nbraces;         /* of them { */
+    int nbraces;          /* of them { */
+    kj_format formats[8]; /* f-strings not closed yet */
+    int nformats;
     kj_bracket unclosed; /* a ( or [ that this token shows to be unclosed; kind 0: none */
     bool supplying;      /* a missing } was reported */
     int misnamed[8];     /* keywords that were used as names, and reported: names from there on */
@@ -115,6 +123,10 @@ kj_expr *kj_make_member(kj_parser *p, kj_span span, kj_expr *base, const char *n
 kj_expr *kj_make_list(kj_parser *p, kj_span span, kj_expr_kind kind, kj_exprs items);
 /* One is itself, several are a tuple. */
 kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items);
+/* One more value of an f-string: {e:spec}, or {e=:spec} (named), which shows the text of e too; text of the
+ * spec NULL: none. */
+kj_exprs kj_piece_append(kj_parser *p, kj_exprs list, kj_expr *e, kj_span equals, bool named,
+                         kj_string spec);
 /* keyword=value */
 kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span);
 
@@ -197,13 +209,22 @@ bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span);
 bool kj_layout_newline(kj_parser *p);
 /* Forgets open ( and [, after an error at the start of a line. */
 void kj_layout_close(kj_parser *p);
+/* An f-string begins; false where it is in too many others: that is reported. */
+bool kj_layout_open_format(kj_parser *p, kj_span span);
+/* In an f-string, behind one of its values? */
+bool kj_layout_in_format(const kj_parser *p);
+/* The } of a value: brackets that are open in it are reported. */
+void kj_layout_close_value(kj_parser *p, kj_span span);
 
 /* ---- Literals (literal.c): the text of a token in, its value out; errors are reported ---- */
 
 uint64_t kj_literal_int(kj_parser *p, kj_span span, const char *text, size_t len);
 double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len);
 kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t len);
+/* Of an f-string, between its values. */
+kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t len);
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len);
+void kj_stray_conversion(kj_parser *p, kj_span span); /* {x!r} */
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len);
 
 #endif

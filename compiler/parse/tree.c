@@ -188,6 +188,19 @@ kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items)
     return items.n == 1 ? items.first : kj_make_list(p, span, KJ_E_TUPLE, items);
 }
 
+kj_exprs kj_piece_append(kj_parser *p, kj_exprs list, kj_expr *e, kj_span equals, bool named,
+                         kj_string spec)
+{
+    if (named) { /* with the blanks around it */
+        const char *text_begin = p->source->text + e->span.begin;
+        size_t len = equals.end - e->span.begin;
+        kj_string text = {text_begin, len + strspn(text_begin + len, " ")};
+        list = kj_expr_append(list, kj_make_string(p, e->span, text));
+    }
+    e->keyword = spec.text;
+    return kj_expr_append(list, e);
+}
+
 kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span)
 {
     value->keyword = keyword;
@@ -345,7 +358,8 @@ static const char *what(const kj_expr *e)
     case KJ_E_FLOAT:
     case KJ_E_IMAG:
     case KJ_E_BOOL:
-    case KJ_E_STRING: return "a literal";
+    case KJ_E_STRING:
+    case KJ_E_FORMAT: return "a literal";
     case KJ_E_CALL: return "the result of a call";
     case KJ_E_TUPLE:
     case KJ_E_LIST: return "a list of values";

@@ -37,6 +37,7 @@ void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
     case KJ_E_MEMBER: parts[0] = e->u.member.base; break;
     case KJ_E_CHAIN: list = e->u.chain.operands; break;
     case KJ_E_TUPLE:
+    case KJ_E_FORMAT:
     case KJ_E_LIST: list = e->u.list.items; break;
     default: break;
     }

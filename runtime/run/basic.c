@@ -48,6 +48,19 @@ bool kj_run_make_str(kj_run *r, kj_rcall *c, kj_rvalue *out)
     return ok;
 }
 
+bool kj_run_make_format(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_text t = {0};
+    const char *spec;
+    bool ok =
+        kj_run_arg_text(r, c, 1, &spec) && kj_run_format(r, c->spans[0], spec, c->args[0], &t);
+    if (ok && t.failed)
+        ok = kj_run_no_memory(r, c->span);
+    ok = ok && kj_run_string(r, c->span, t.data ? t.data : "", t.size, out);
+    kj_text_free(&t);
+    return ok;
+}
+
 bool kj_run_make_range(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     int64_t start = 0, stop, step = 1;

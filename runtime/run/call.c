@@ -90,6 +90,7 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_INT] = kj_run_make_int,
     [KJ_RUN_FLOAT] = kj_run_make_float,
     [KJ_RUN_STR] = kj_run_make_str,
+    [KJ_RUN_FORMAT] = kj_run_make_format,
     [KJ_RUN_M_APPEND] = kj_run_m_append,
 };
 
@@ -280,9 +281,12 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
             return false;
         arrays |= kj_is_array(args[n++]);
     }
+    if (!arrays && id == KJ_BI_ROUND && n == 2)
+        return kj_run_round(r, e->span, args, out);
     if (!arrays)
         return kj_run_math(r, e->span, id, args, n, out); /* numbers only: nothing to drop */
-    bool ok = kj_lazy_call(r, e->span, id, args, n, out);
+    bool ok = id == KJ_BI_ROUND && n == 2 ? kj_run_round(r, e->span, args, out)
+                                          : kj_lazy_call(r, e->span, id, args, n, out);
     for (int i = 0; i < n; i++)
         kj_run_drop(&args[i]);
     return ok;

@@ -233,6 +233,35 @@ static bool evaluate_list(kj_run *r, const kj_expr *e, kj_rvalue *out)
     return true;
 }
 
+static bool put_piece(kj_run *r, const kj_expr *e, kj_text *t)
+{
+    kj_rvalue v;
+    if (e->kind == KJ_E_STRING && !e->keyword) {
+        kj_text_add(t, e->u.string.text, e->u.string.len);
+        return true;
+    }
+    if (!kj_run_eval(r, e, &v))
+        return false;
+    if (v.kind == KJ_R_NONE)
+        return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
+    bool ok = kj_run_format(r, e->span, e->keyword, v, t);
+    kj_run_drop(&v);
+    return ok;
+}
+
+static bool evaluate_format(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    kj_text t = {0};
+    bool ok = true;
+    for (const kj_expr *piece = e->u.list.items; ok && piece; piece = piece->next)
+        ok = put_piece(r, piece, &t);
+    if (ok && t.failed)
+        ok = kj_run_no_memory(r, e->span);
+    ok = ok && kj_run_string(r, e->span, t.data ? t.data : "", t.size, out);
+    kj_text_free(&t);
+    return ok;
+}
+
 static bool evaluate_index(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue base;
@@ -291,6 +320,7 @@ static bool evaluate(kj_run *r, const kj_expr *e, kj_rvalue *out)
     case KJ_E_MEMBER: return evaluate_member(r, e, out);
     case KJ_E_TUPLE:
     case KJ_E_LIST: return evaluate_list(r, e, out);
+    case KJ_E_FORMAT: return evaluate_format(r, e, out);
     case KJ_E_SLICE: break;
     }
     return kj_run_fail(r, KJIT_TYPE, e->span, "a slice stands only inside []");

@@ -32,6 +32,8 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 
 /* ---- Sequences and the rest ---- */
 
+enum { LONGEST = 1 << 28 /* bytes or items of what is repeated */ };
+
 /* Numbers, one of them complex. */
 static bool is_complex_pair(kj_rvalue a, kj_rvalue b)
 {
@@ -111,6 +113,38 @@ static bool concatenate(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rval
     return true;
 }
 
+static bool is_sequence(kj_rvalue v)
+{
+    return v.kind == KJ_R_STRING || v.kind == KJ_R_TUPLE || v.kind == KJ_R_LIST;
+}
+
+/* n times what it has; none below 0. */
+static bool repeat(kj_run *r, kj_span at, kj_rvalue sequence, kj_rvalue times, kj_rvalue *out)
+{
+    const kj_robject *o = sequence.u.object;
+    int64_t n = times.dtype == KJIT_U64 ? INT64_MAX : times.u.i < 0 ? 0 : times.u.i, total;
+    int64_t len = sequence.kind == KJ_R_STRING ? (int64_t)o->u.string.len : o->u.seq.n;
+    if (__builtin_mul_overflow(len, n, &total) || total > LONGEST)
+        return kj_run_fail(r, KJIT_INVALID, at, "%s repeated so often is too long",
+                           kj_run_kind_name(sequence));
+    if (sequence.kind == KJ_R_STRING) {
+        kj_text t = {0};
+        for (int64_t i = 0; i < (len ? n : 0); i++)
+            kj_text_add(&t, o->u.string.text, o->u.string.len);
+        bool ok = t.failed ? kj_run_no_memory(r, at)
+                           : kj_run_string(r, at, t.data ? t.data : "", t.size, out);
+        kj_text_free(&t);
+        return ok;
+    }
+    if (!kj_run_sequence(r, at, sequence.kind, total, out))
+        return false;
+    for (int64_t i = 0; i < total; i++) {
+        out->u.object->u.seq.items[i] = o->u.seq.items[i % len];
+        kj_run_keep(o->u.seq.items[i % len]);
+    }
+    return true;
+}
+
 bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
 {
     if (op == KJ_OP_MATMUL)
@@ -128,9 +162,12 @@ bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj
         *out = kj_run_bool(same == (op == KJ_OP_EQ));
         return true;
     }
-    if (a.kind == b.kind && op == KJ_OP_ADD &&
-        (a.kind == KJ_R_STRING || a.kind == KJ_R_TUPLE || a.kind == KJ_R_LIST))
+    if (a.kind == b.kind && op == KJ_OP_ADD && is_sequence(a))
         return concatenate(r, at, a, b, out);
+    if (op == KJ_OP_MUL && is_sequence(a) && b.kind == KJ_R_INT)
+        return repeat(r, at, a, b, out);
+    if (op == KJ_OP_MUL && is_sequence(b) && a.kind == KJ_R_INT)
+        return repeat(r, at, b, a, out);
     if (a.kind == b.kind && a.kind == KJ_R_STRING && kj_ops[op].class == KJ_OPS_COMPARE) {
         *out = kj_run_bool(kj_run_compare_result(op, compare_strings(a.u.object, b.u.object)));
         return true;

@@ -22,6 +22,11 @@ kjit_dtype kj_run_type(const kj_run *r, const char *name);
 /* The conversion f32(x) spells. */
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out);
 
+/* ---- round.c: round(x, n) ---- */
+
+/* v[0] to v[1] decimal places. */
+bool kj_run_round(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out);
+
 /* ---- call.c: calls ---- */
 
 bool kj_run_eval_call(kj_run *r, const kj_expr *e, kj_rvalue *out);
@@ -157,7 +162,7 @@ bool kj_run_exit(kj_run *r, kj_span at, kj_rvalue v);
 kj_run_builtin kj_run_assert, kj_run_assert_close;
 /* basic.c */
 kj_run_builtin kj_run_print, kj_run_make_range, kj_run_len, kj_run_enumerate, kj_run_zip,
-    kj_run_make_str, kj_run_m_append;
+    kj_run_make_str, kj_run_make_format, kj_run_m_append;
 /* convert.c */
 kj_run_builtin kj_run_make_int, kj_run_make_float;
 

@@ -151,6 +151,10 @@ static const char *const samples[] = {
     "    let a = to_device(u)\n    step[(ceil_div(n, 16), 1), (16, 16)](a, b, T=32); swap(a, b)\n"
     "    print(a[0, :8], \"tab\\t\\\"quoted\\\"\", a[::2], (), (1,), 1 if n > 2 else -3 ** 2)\n"
     "    assert_close(a, 0 <= n < 3, rtol=1e-5)\n    a, b = b, a\n}\n",
+    "run {\n    let x, name = 1, \"a\"\n    print(f\"{{x}} {x:5} {x + 1 = :>3} "
+    "{f\"{name:*^9}\"}\")\n"
+    "    for i in range(3) { print(f\"frame{i:03d}\\t\", end=\"\\r\") }\n"
+    "    let y = [f\"\", F\"{(x, [x])[0]:.2f}{x if x > 0 else 2}\"]\n}\n",
 };
 
 /* xorshift64*, so that a failure can be repeated from its round's number. */
@@ -173,10 +177,10 @@ enum { ROOM = 4096 };
 static size_t mutate(char *text, size_t size, uint64_t *seed)
 {
     static const char *const tokens[] = {
-        "(",      ")",   "[",  "]",    "{",  "}",   "\n",      "\"",           "'",
-        "else",   "if ", ",",  ":",    "=",  "fn ", "kernel ", "let ",         "\n{",
-        "\nelse", ";",   "@",  "0x",   "1e", "\\",  "\xc3",    "\xe2\x82\xac", "**",
-        "not ",   "#",   "\t", "run ", ".",  "->",  "const "};
+        "(",      ")",    "[", "]",  "{",    "}",   "\n",      "\"",           "'",
+        "else",   "if ",  ",", ":",  "=",    "fn ", "kernel ", "let ",         "\n{",
+        "\nelse", ";",    "@", "0x", "1e",   "\\",  "\xc3",    "\xe2\x82\xac", "**",
+        "f\"",    "not ", "#", "\t", "run ", ".",   "->",      "const "};
     size_t at = below(seed, size + 1), len = below(seed, 20);
     if (len > size - at)
         len = size - at;
@@ -204,7 +208,7 @@ static void mutated_samples(void **state)
     for (uint64_t round = 1; round <= 30000 && (round % 64 != 0 || clock() < until); round++) {
         uint64_t seed = round * 0x9e3779b97f4a7c15u;
         char text[ROOM];
-        size_t size = strlen(strcpy(text, samples[round % 3]));
+        size_t size = strlen(strcpy(text, samples[round % 4]));
         for (size_t n = below(&seed, 8) + 1; n > 0; n--)
             size = mutate(text, size, &seed);
         assert_true(size < ROOM);

@@ -261,6 +261,9 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_E_BOOL: return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
     case KJ_E_STRING:
         return refuse(s, e, "a kernel has no strings", "strings belong to the run block");
+    case KJ_E_FORMAT:
+        return refuse(s, e, "a kernel has no strings",
+                      "print takes texts and values: print(\"x is\", x)");
     case KJ_E_NAME: return name_expr(s, e);
     case KJ_E_UNARY:
         return kj_unary(s, e->u.unary.op, kj_expr_untyped(s, e->u.unary.arg, want), e->span);

@@ -139,6 +139,7 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
         break;
     case KJ_E_MEMBER: kj_sema_run_member(s, e); break;
     case KJ_E_TUPLE:
+    case KJ_E_FORMAT:
     case KJ_E_LIST: kj_sema_run_list(s, e->u.list.items); break;
     }
 }

@@ -45,7 +45,7 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
         check_keywords(s, call, kj_builtins[id].name, kj_run_builtins[KJ_RUN_M_MIN].signature);
         return;
     }
-    if (n == wanted || (extreme && n > wanted))
+    if (n == wanted || (extreme && n > wanted) || (id == KJ_BI_ROUND && n == 2))
         return;
     kj_message *m =
         kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %d argument%s, not %d",

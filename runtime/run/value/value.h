@@ -330,6 +330,8 @@ bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v);
 
 /* As Python prints it; `quoted`: strings as they stand inside a tuple or list. */
 bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quoted);
+/* format.c: by a format as of an f-string; NULL or "": as print writes it. */
+bool kj_run_format(kj_run *r, kj_span at, const char *spec, kj_rvalue v, kj_text *t);
 /* The text of a number in a fixed buffer, for messages. */
 typedef struct kj_rshort {
     char text[KJ_SCALAR_TEXT];
