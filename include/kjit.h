@@ -236,7 +236,8 @@ typedef void kjit_print_fn(void *user, const char *text, size_t size);
 /* Without one (NULL) it is dropped. It is called by the calls that wait, on their thread: a launch
  * or copy without a stream, a synchronisation, destroying the context; with the lines of all work
  * that has ended; by one thread at a time. It may not use the context: calls are KJIT_INVALID, and
- * neither the context nor a stream of it is freed, other handles are. */
+ * neither the context nor a stream of it is freed, other handles are. What launches of a run block
+ * print goes to its `write` instead (kjit_run). */
 KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user);
 
 /* The calling thread's last failure on this context, or of a call that had none (a handle was NULL,

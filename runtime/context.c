@@ -42,7 +42,8 @@ static void end(kjit_context *ctx)
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
     kj_pendings_destroy(&ctx->pendings);
-    kj_text_free(&ctx->printed);
+    kj_text_free(&ctx->printed.text);
+    kj_text_free(&ctx->printed_in_run.text);
     if (ctx->store_opened)
         kj_store_close(ctx->store);
     free(ctx->cache_path);

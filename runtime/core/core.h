@@ -79,12 +79,12 @@ typedef struct kj_legacy {
     _Atomic uint64_t issued; /* pieces of work put into it */
 } kj_legacy;
 
-/* Whom the lines of kernels go to. */
-typedef struct kj_printer {
+/* Lines of kernels that wait, and whom they go to. */
+typedef struct kj_printout {
     kjit_print_fn *print; /* or NULL */
     void *user;
-    bool of_run; /* a run block's, which may use the context */
-} kj_printer;
+    kj_text text;
+} kj_printout;
 
 /* Something that has lost its last reference: a member of what it is (pending.c). */
 typedef struct kj_pending {
@@ -160,11 +160,13 @@ struct kjit_context {
     struct kj_buffer *registered; /* under the lock */
     kjit_allocator allocator;
     kj_pendings pendings;
-    kj_printer printer; /* under the lock, like what waits for it */
-    kj_text printed;
+    kj_printout printed, printed_in_run; /* the program's, and the run block's; under the lock */
+    uint64_t printing_run;               /* the run block under way, or 0; under the lock */
     atomic_bool has_printed;
-    pthread_mutex_t print_lock; /* held while the print function is called or exchanged */
-    pthread_mutex_t run_lock;   /* run blocks take turns: each has its own print function */
+    pthread_mutex_t print_lock; /* held while a print function is called or exchanged */
+    _Atomic pthread_t
+        print_owner; /* the thread that holds it, or 0: a run block's may use the context */
+    pthread_mutex_t run_lock; /* run blocks take turns: each has its own print function */
 };
 
 bool kj_forked(const kjit_context *ctx); /* it is the parent's of this process */
@@ -246,9 +248,13 @@ kjit_status kj_pending_failure(kjit_context *ctx);
 
 /* ---- What kernels print (print.c) ---- */
 
-/* Hands what was printed so far to the context's print function. */
+/* The run block that the calling thread is running, by its number; 0: none. */
+uint64_t kj_print_run(const kjit_context *ctx);
+/* Lines of a launch that `run` made, to wait. Those of a run block that has ended are the program's. */
+void kj_print_keep(kjit_context *ctx, uint64_t run, const kj_text *text);
+/* Hands out what was printed so far: to a run block what its launches did, to all others the rest. */
 void kj_print_flush(kjit_context *ctx);
-/* After that, others are to take it; returns those before. */
-kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer);
+/* The calling thread's run block, by its number, begins, and has such a function or NULL; 0: it ends. */
+void kj_print_to_run(kjit_context *ctx, uint64_t run, kjit_print_fn *print, void *user);
 
 #endif

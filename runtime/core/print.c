@@ -1,54 +1,103 @@
-/* The context's print function, and the lines of kernels that wait for it.
+/* Print functions, and the lines of kernels that wait for them: the program's, and those of the run block
+ * that a thread is running.
  *
- * Lines wait in the context until a call that waits for work hands them out: the print function is
- * never called from a thread the program does not know. */
+ * Lines wait in the context until a call that waits for work hands them out: a print function is
+ * never called from a thread the program does not know, and a run block's from its own only. */
 #include <string.h>
 
 #include "core/core.h"
 
-/* Under the print lock. Where memory was short, there are fewer lines than kernels printed. */
-static void flush(kjit_context *ctx)
+static bool in_run(const kjit_context *ctx)
 {
+    return atomic_load(&ctx->runner) == pthread_self();
+}
+
+uint64_t kj_print_run(const kjit_context *ctx)
+{
+    return in_run(ctx) ? ctx->runs : 0;
+}
+
+void kj_print_keep(kjit_context *ctx, uint64_t run, const kj_text *text)
+{
+    if (text->size == 0 && !text->failed)
+        return;
     pthread_mutex_lock(&ctx->lock);
-    kj_text text = ctx->printed;
-    kj_printer printer = ctx->printer;
+    bool now = run > 0 && run == ctx->printing_run;
+    kj_printout *out = now ? &ctx->printed_in_run : &ctx->printed;
+    if (out->print) {
+        if (text->size > 0)
+            kj_text_add(&out->text, text->data, text->size);
+        out->text.failed |= text->failed;
+        atomic_store(&ctx->has_printed, true);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Under the print lock. Where memory was short, there are fewer lines than kernels printed. A run block's
+ * function may use the context. */
+static void flush(kjit_context *ctx, bool of_run)
+{
     static const char lost[] = "(lines of kernels are lost: out of memory)\n";
-    ctx->printed = (kj_text){0};
-    atomic_store(&ctx->has_printed, false);
+    pthread_mutex_lock(&ctx->lock);
+    kj_printout *waiting = of_run ? &ctx->printed_in_run : &ctx->printed, out = *waiting;
+    waiting->text = (kj_text){0};
+    const kj_text *other = of_run ? &ctx->printed.text : &ctx->printed_in_run.text;
+    atomic_store(&ctx->has_printed, other->size > 0 || other->failed);
     pthread_mutex_unlock(&ctx->lock);
     kj_calling calling;
-    kj_calling_begin(&calling, printer.of_run ? NULL : ctx);
-    if (printer.print && text.size > 0)
-        printer.print(printer.user, text.data, text.size);
-    if (printer.print && text.failed)
-        printer.print(printer.user, lost, strlen(lost));
+    kj_calling_begin(&calling, of_run ? NULL : ctx);
+    if (out.print && out.text.size > 0)
+        out.print(out.user, out.text.data, out.text.size);
+    if (out.print && out.text.failed)
+        out.print(out.user, lost, strlen(lost));
     kj_calling_end(&calling);
-    kj_text_free(&text);
+    kj_text_free(&out.text);
+}
+
+static void lock(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->print_lock);
+    atomic_store(&ctx->print_owner, pthread_self());
+}
+
+static void unlock(kjit_context *ctx)
+{
+    atomic_store(&ctx->print_owner, 0);
+    pthread_mutex_unlock(&ctx->print_lock);
 }
 
 void kj_print_flush(kjit_context *ctx)
 {
-    if (!atomic_load_explicit(&ctx->has_printed, memory_order_acquire))
+    if (!atomic_load_explicit(&ctx->has_printed, memory_order_acquire) ||
+        atomic_load(&ctx->print_owner) == pthread_self()) /* from its print function */
         return;
-    pthread_mutex_lock(&ctx->print_lock);
-    flush(ctx);
-    pthread_mutex_unlock(&ctx->print_lock);
+    lock(ctx);
+    flush(ctx, in_run(ctx));
+    unlock(ctx);
 }
 
-kj_printer kj_print_exchange(kjit_context *ctx, kj_printer printer)
+static void give_to(kjit_context *ctx, bool of_run, kjit_print_fn *print, void *user)
 {
-    pthread_mutex_lock(&ctx->print_lock);
-    flush(ctx);
+    lock(ctx);
+    flush(ctx, of_run);
     pthread_mutex_lock(&ctx->lock);
-    kj_printer before = ctx->printer;
-    ctx->printer = printer;
+    kj_printout *out = of_run ? &ctx->printed_in_run : &ctx->printed;
+    out->print = print;
+    out->user = user;
     pthread_mutex_unlock(&ctx->lock);
-    pthread_mutex_unlock(&ctx->print_lock);
-    return before;
+    unlock(ctx);
+}
+
+void kj_print_to_run(kjit_context *ctx, uint64_t run, kjit_print_fn *print, void *user)
+{
+    give_to(ctx, true, print, user);
+    pthread_mutex_lock(&ctx->lock);
+    ctx->printing_run = run;
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)
 {
     if (kj_enter_context(ctx) == KJIT_OK)
-        kj_print_exchange(ctx, (kj_printer){.print = print, .user = user});
+        give_to(ctx, false, print, user);
 }

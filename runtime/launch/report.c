@@ -17,23 +17,8 @@ struct kj_reported {
     kjit_stream *stream;
     kj_buffer *host, *device; /* device: NULL where that is the host's memory */
     kj_returning returning;   /* of the stream */
+    uint64_t run;             /* the run block that launched, or 0 */
 };
-
-/* ---- The print function ---- */
-
-static void keep_text(kjit_context *ctx, const kj_text *text)
-{
-    if (text->size == 0 && !text->failed)
-        return;
-    pthread_mutex_lock(&ctx->lock);
-    if (ctx->printer.print) {
-        if (text->size > 0)
-            kj_text_add(&ctx->printed, text->data, text->size);
-        ctx->printed.failed |= text->failed;
-        atomic_store(&ctx->has_printed, true);
-    }
-    pthread_mutex_unlock(&ctx->lock);
-}
 
 /* ---- Lines ---- */
 
@@ -125,7 +110,7 @@ void kj_report_deliver(kj_reported *r)
     if (!r->variant->kernel->prints)
         return;
     put_lines(r, &text);
-    keep_text(r->mod->ctx, &text);
+    kj_print_keep(r->mod->ctx, r->run, &text);
     kj_text_free(&text);
 }
 
@@ -184,6 +169,7 @@ kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_st
     r->mod = mod;
     r->variant = variant;
     r->stream = stream;
+    r->run = kj_print_run(mod->ctx);
     kj_module_hold(mod);
     kjit_status status = kj_buffer_create(mod->ctx, KJIT_HOST, size, &r->host);
     if (status == KJIT_OK) {

@@ -175,19 +175,19 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         free(r);
         return kj_no_memory(mod->ctx);
     }
+    kj_print_flush(r->ctx); /* what was printed before */
     pthread_mutex_lock(&r->ctx->run_lock);
     r->number = ++r->ctx->runs;
     atomic_store(&r->ctx->runner, pthread_self());
     uint64_t failures = atomic_load(&r->ctx->failures);
-    kj_printer ours = {r->options->write, r->options->user, .of_run = true};
-    kj_printer before = kj_print_exchange(r->ctx, ours);
+    kj_print_to_run(r->ctx, r->number, r->options->write, r->options->user);
     kj_run_time_begin(r);
     kj_recycler_begin(r->ctx);
     run_with_stack(r);
     if (r->status != KJIT_OK && r->queued)
         kj_synchronize_run(r->ctx, r->number); /* nothing of it runs on; what it printed is there */
     kj_run_time_end(r);
-    kj_print_exchange(r->ctx, before);
+    kj_print_to_run(r->ctx, 0, NULL, NULL);
     kj_run_ended(r->ctx, r->number, failures);
     atomic_store(&r->ctx->runner, 0);
     pthread_mutex_unlock(&r->ctx->run_lock);
@@ -195,5 +195,6 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
         status = give_failure(r);
     end(r);
     kj_recycler_end(mod->ctx);
+    kj_print_flush(mod->ctx); /* what others printed meanwhile */
     return status;
 }

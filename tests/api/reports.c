@@ -1,5 +1,8 @@
 /* What kernels print and assert, from C: where lines go and when, failed asserts as faults after
  * which everything goes on, with and without streams. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "api.h"
 
 static const char source[] =
@@ -23,6 +26,10 @@ static const char source[] =
     "    x[i] = 2\n"
     "    grid_sync()\n"
     "    if i < out.size { out[i] = x[x.size - 1 - i] }\n"
+    "}\n"
+    "run {\n"
+    "    for i in range(20) { tell[1, 1](9) }\n"
+    "    print(\"run\")\n"
     "}\n";
 
 static kjit_module *mod;
@@ -268,6 +275,69 @@ static void test_assert_before_grid_sync(void **state)
     kjit_array_free(b);
 }
 
+static atomic_bool stop;
+static atomic_int runs, others;
+
+/* Of a run: what its own launches printed, and nothing else. */
+static void take_of_run(void *user, const char *lines, size_t n)
+{
+    (void)user;
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(lines + at, '\n', n - at);
+        assert_non_null(end);
+        size_t len = (size_t)(end - lines) - at + 1;
+        bool ours = strncmp(lines + at, "line 9 0\n", len) == 0;
+        bool last = strncmp(lines + at, "run\n", len) == 0;
+        atomic_fetch_add(&others, !ours && !last);
+        at += len;
+    }
+    OK(kjit_synchronize(ctx)); /* it may use the context */
+}
+
+static void *run_on(void *with_write)
+{
+    const kjit_run_options options = {.write = with_write ? take_of_run : NULL};
+    while (!atomic_load(&stop)) {
+        OK(kjit_run(mod, &options));
+        atomic_fetch_add(&runs, 1);
+    }
+    return NULL;
+}
+
+/* Run blocks on another thread, while this one prints. */
+static void among_runs(bool with_write)
+{
+    pthread_t thread;
+    kjit_stream *stream;
+    kjit_arg three = kjit_arg_i64(3);
+    const kjit_config config = {.grid = {1}, .block = {1}};
+    size_t lines = 0;
+    atomic_store(&stop, false);
+    atomic_store(&runs, 0);
+    OK(kjit_stream_create(ctx, &stream));
+    assert_int_equal(pthread_create(&thread, NULL, run_on, with_write ? &runs : NULL), 0);
+    while (lines < 100 || atomic_load(&runs) < 10) {
+        kjit_config in_stream = config;
+        in_stream.stream = stream;
+        OK(kjit_launch(mod, "tell", &in_stream, &three, 1));
+        OK(kjit_stream_synchronize(stream));
+        expect("line 3 0\n");
+        lines++;
+    }
+    atomic_store(&stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    kjit_stream_free(stream);
+    expect("");
+    assert_int_equal(atomic_load(&others), 0);
+}
+
+static void test_among_runs(void **state)
+{
+    (void)state;
+    among_runs(true);
+    among_runs(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_assert),
         cmocka_unit_test(test_what_was_done),
         cmocka_unit_test(test_reading_waits),
+        cmocka_unit_test(test_among_runs),
         cmocka_unit_test(test_assert_in_a_stream),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
