@@ -6,6 +6,9 @@
 typedef struct types_walk {
     kj_diag *diag;
     const kj_file *file;
+    const kj_tstmt **made; /* by the id of a variable that never changes: its declaration or loop */
+    int room;
+    const kj_texpr *count; /* the last that a shift was by */
 } types_walk;
 
 static bool is_int_of(const kj_texpr *e, int least, int most)
@@ -13,43 +16,169 @@ static bool is_int_of(const kj_texpr *e, int least, int most)
     return kj_is_int(e->type) && kj_types[e->type].bits >= least && kj_types[e->type].bits <= most;
 }
 
+/* ---- What values can be ---- */
+
+typedef struct range {
+    int64_t least, most;
+} range;
+
+enum { DEEPEST = 8 }; /* operations that are looked through */
+
+static range of_type(kj_dtype t)
+{
+    int bits = kj_types[t].bits;
+    if (bits > 32)
+        return (range){INT64_MIN, INT64_MAX};
+    return kj_is_signed(t) ? (range){-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1}
+                           : (range){0, ((int64_t)1 << bits) - 1};
+}
+
+static bool is_within(range r, range all)
+{
+    return r.least >= all.least && r.most <= all.most;
+}
+
+static range range_of(const types_walk *w, const kj_texpr *e, int depth);
+
+static range product(range a, range b)
+{
+    range r = {INT64_MAX, INT64_MIN};
+    const int64_t x[2] = {a.least, a.most}, y[2] = {b.least, b.most};
+    for (int i = 0; i < 4; i++) {
+        int64_t p;
+        if (__builtin_mul_overflow(x[i / 2], y[i % 2], &p))
+            return (range){INT64_MIN, INT64_MAX};
+        r.least = p < r.least ? p : r.least;
+        r.most = p > r.most ? p : r.most;
+    }
+    return r;
+}
+
+/* Exactly, where its type does not matter. */
+static range of_operation(const types_walk *w, const kj_texpr *e, int depth)
+{
+    const range any = {INT64_MIN, INT64_MAX};
+    range a = range_of(w, e->u.binary.lhs, depth), b = range_of(w, e->u.binary.rhs, depth), r;
+    bool fixed = b.least == b.most && b.least >= 0;
+    int64_t c = b.least;
+    switch (e->u.binary.op) {
+    case KJ_OP_ADD:
+        return __builtin_add_overflow(a.least, b.least, &r.least) ||
+                       __builtin_add_overflow(a.most, b.most, &r.most)
+                   ? any
+                   : r;
+    case KJ_OP_SUB:
+        return __builtin_sub_overflow(a.least, b.most, &r.least) ||
+                       __builtin_sub_overflow(a.most, b.least, &r.most)
+                   ? any
+                   : r;
+    case KJ_OP_MUL: return product(a, b);
+    case KJ_OP_SHL: return fixed && c < 32 ? product(a, (range){1 << c, 1 << c}) : any;
+    case KJ_OP_SHR: return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
+    case KJ_OP_AND: return fixed ? (range){0, c} : any;
+    case KJ_OP_MOD: return fixed && c > 0 ? (range){0, c - 1} : any;
+    case KJ_OP_FLOORDIV: return fixed && c > 0 && a.least >= 0 ? (range){0, a.most / c} : any;
+    default: return any;
+    }
+}
+
+/* Of a loop over constants, or of what a let is. */
+static range of_variable(const types_walk *w, const kj_var *v, int depth)
+{
+    const kj_tstmt *made = v->id < w->room ? w->made[v->id] : NULL;
+    const range all = of_type(v->type);
+    if (made && made->kind == KJ_TS_DECL)
+        return range_of(w, made->u.decl.init, depth);
+    if (!made || made->u.for_.start->kind != KJ_TE_CONST || made->u.for_.stop->kind != KJ_TE_CONST)
+        return all;
+    int64_t start = made->u.for_.start->u.value.i, stop = made->u.for_.stop->u.value.i;
+    return start < stop ? (range){start, stop - 1} : stop < start ? (range){stop + 1, start} : all;
+}
+
+static range range_of(const types_walk *w, const kj_texpr *e, int depth)
+{
+    range all = of_type(e->type), r = all;
+    if (depth > DEEPEST || !kj_is_int(e->type))
+        return all;
+    if (e->kind == KJ_TE_CONST)
+        r = (range){e->u.value.i, e->u.value.i};
+    else if (e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type))
+        r = range_of(w, e->u.unary.arg, depth + 1);
+    else if (e->kind == KJ_TE_BINARY)
+        r = of_operation(w, e, depth + 1);
+    else if (e->kind == KJ_TE_VAR && !e->u.var->mutable)
+        r = of_variable(w, e->u.var, depth + 1);
+    return is_within(r, all) ? r : all;
+}
+
 /* Arithmetic that leaves the type's range as soon as its operands are not small, and whose type nobody
  * asked for. */
-static bool wraps(const kj_texpr *e, int least, int most)
+static bool wraps(const types_walk *w, const kj_texpr *e, int least, int most)
 {
     if (e->kind != KJ_TE_BINARY || e->written || !is_int_of(e, least, most))
         return false;
     kj_op op = e->u.binary.op;
-    return op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL;
+    return (op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL) &&
+           !is_within(of_operation(w, e, 0), of_type(e->type));
 }
 
 /* ---- 8 and 16 bits ---- */
 
-/* The source text of an expression that is short and one word; or NULL. */
-static const char *word(const types_walk *w, const kj_texpr *e)
+/* A stretch of the source that is short and one word, without blanks around it; or NULL. */
+static const char *word(const types_walk *w, uint32_t begin, uint32_t end)
 {
     enum { LONGEST = 24 };
-    const char *text = w->diag->source->text + e->span.begin;
-    size_t len = e->span.end - e->span.begin;
-    if (len == 0 || len > LONGEST || memchr(text, '\n', len) || memchr(text, ' ', len))
+    const char *text = w->diag->source->text;
+    while (begin < end && text[begin] == ' ')
+        begin++;
+    while (begin < end && text[end - 1] == ' ')
+        end--;
+    size_t len = end - begin;
+    if (len == 0 || len > LONGEST || memchr(text + begin, '\n', len) ||
+        memchr(text + begin, ' ', len))
         return NULL;
-    return kj_arena_printf(w->diag->arena, "%.*s", (int)len, text);
+    return kj_arena_printf(w->diag->arena, "%.*s", (int)len, text + begin);
 }
 
-/* "i32(a[i]) + b[i]": the operation with its first operand converted, where it is short. */
+/* Where the operator of an expression stands; 0: who knows. */
+static uint32_t operator_at(const types_walk *w, const kj_texpr *e)
+{
+    const char *text = w->diag->source->text, *spelling = kj_ops[e->u.binary.op].spelling;
+    uint32_t at = e->u.binary.lhs->span.end, end = e->u.binary.rhs->span.begin;
+    bool within = e->span.begin < at && end < e->span.end && at < end;
+    size_t len = strlen(spelling);
+    for (; within && at + len <= end; at++)
+        if (memcmp(text + at, spelling, len) == 0)
+            return at;
+    return 0;
+}
+
+/* "i32(a[i]) + b[i]": the operation with its first operand converted, where both are short; else
+ * "convert an operand". */
 static void hint_conversion(const types_walk *w, kj_message *m, const kj_texpr *e,
                             const char *wider)
 {
-    const char *lhs = word(w, e->u.binary.lhs), *rhs = word(w, e->u.binary.rhs);
-    bool both = lhs && rhs;
-    kj_hint(w->diag, m, "write %s(%s) %s %s; where wrapping is meant, %s(...)", wider,
-            both ? lhs : "a", kj_ops[e->u.binary.op].spelling, both ? rhs : "b",
-            kj_type_name(e->type));
+    const char *spelling = kj_ops[e->u.binary.op].spelling;
+    uint32_t at = operator_at(w, e);
+    const char *lhs = at ? word(w, e->span.begin, at) : NULL;
+    const char *rhs = lhs ? word(w, at + (uint32_t)strlen(spelling), e->span.end) : NULL;
+    if (rhs)
+        kj_hint(w->diag, m, "write %s(%s) %s %s; where wrapping is meant, %s(...)", wider, lhs,
+                spelling, rhs, kj_type_name(e->type));
+    else
+        kj_hint(w->diag, m, "convert its first operand: %s(...); where wrapping is meant, %s(...)",
+                wider, kj_type_name(e->type));
 }
 
+/* e, or what it chooses from. */
 static void warn_of_narrow(const types_walk *w, const kj_texpr *e, const char *then)
 {
-    if (!wraps(e, 8, 16))
+    if (e->kind == KJ_TE_SELECT) {
+        warn_of_narrow(w, e->u.select.yes, then);
+        warn_of_narrow(w, e->u.select.no, then);
+        return;
+    }
+    if (!wraps(w, e, 8, 16))
         return;
     kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
                             "this is computed in %s, where it can wrap, before it is %s",
@@ -60,7 +189,7 @@ static void warn_of_narrow(const types_walk *w, const kj_texpr *e, const char *t
 static void see_narrow(const types_walk *w, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
-    bool wider = e->kind == KJ_TE_CONVERT && kj_types[e->type].bits > 16;
+    bool wider = e->kind == KJ_TE_CONVERT && kj_types[e->type].bits > 16 && e != w->count;
     if (wider)
         warn_of_narrow(w, e->u.unary.arg, "widened");
     if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD || op == KJ_OP_DIV)
@@ -71,23 +200,27 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
         warn_of_narrow(w, e->u.binary.lhs, "compared");
         warn_of_narrow(w, e->u.binary.rhs, "compared");
     }
+    kj_builtin id = e->kind == KJ_TE_CALL ? e->u.call.id : KJ_NBUILTINS;
+    if (id == KJ_BI_MIN || id == KJ_BI_MAX || id == KJ_BI_CLAMP || id == KJ_BI_ABS)
+        for (int i = 0; i < e->u.call.nargs; i++)
+            warn_of_narrow(w, e->u.call.args[i], "compared");
 }
 
 /* ---- 32 bits in 64 ---- */
 
-/* value: what is stored, in a type of its own accord or by i64(...), or added to what is. */
 static void see_product(const types_walk *w, const kj_texpr *value)
 {
-    kj_op op = value && value->kind == KJ_TE_BINARY ? value->u.binary.op : KJ_NOPS;
-    if (op == KJ_OP_ADD || op == KJ_OP_SUB) {
-        see_product(w, value->u.binary.lhs);
-        see_product(w, value->u.binary.rhs);
+    if (value && value->kind == KJ_TE_SELECT) {
+        see_product(w, value->u.select.yes);
+        see_product(w, value->u.select.no);
         return;
     }
     if (!value || value->kind != KJ_TE_CONVERT || !is_int_of(value, 64, 64))
         return;
     const kj_texpr *e = value->u.unary.arg;
-    if (!wraps(e, 32, 32) || e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_SUB)
+    while (e->kind == KJ_TE_UNARY)
+        e = e->u.unary.arg;
+    if (!wraps(w, e, 32, 32) || e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_SUB)
         return;
     bool shift = e->u.binary.op == KJ_OP_SHL;
     kj_message *m =
@@ -95,6 +228,18 @@ static void see_product(const types_walk *w, const kj_texpr *value)
                 "this %s is computed in %s, where it can wrap, before it is %s",
                 shift ? "shift" : "product", kj_type_name(e->type), kj_type_name(value->type));
     hint_conversion(w, m, e, kj_type_name(value->type));
+}
+
+/* What is stored, in a type of its own accord, or added to what is. */
+static void see_sum(const types_walk *w, const kj_texpr *value)
+{
+    kj_op op = value->kind == KJ_TE_BINARY ? value->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB) {
+        see_sum(w, value->u.binary.lhs);
+        see_sum(w, value->u.binary.rhs);
+    } else {
+        see_product(w, value);
+    }
 }
 
 /* Has the variable been declared by that name, not by the compiler? */
@@ -144,27 +289,54 @@ static void see_below_zero(const types_walk *w, const kj_texpr *e)
 
 /* ---- The walk ---- */
 
+static void note(types_walk *w, const kj_var *v, const kj_tstmt *made)
+{
+    if (v->mutable)
+        return;
+    if (v->id >= w->room) {
+        int room = v->id + 1 > 2 * w->room ? v->id + 1 : 2 * w->room;
+        const kj_tstmt **all = KJ_NEW_ARRAY(w->diag->arena, const kj_tstmt *, (size_t)room);
+        if (w->room)
+            memcpy(all, w->made, (size_t)w->room * sizeof(const kj_tstmt *));
+        w->made = all;
+        w->room = room;
+    }
+    w->made[v->id] = made;
+}
+
+static void see_stmt(types_walk *w, const kj_tstmt *s)
+{
+    if (s->kind == KJ_TS_STORE)
+        see_sum(w, s->u.store.value);
+    else if (s->kind == KJ_TS_ASSIGN && is_written(w, s->u.assign.var))
+        see_sum(w, s->u.assign.value);
+    else if (s->kind == KJ_TS_DECL && is_written(w, s->u.decl.var)) /* a sum here is an index */
+        see_product(w, s->u.decl.init);
+    if (s->kind == KJ_TS_DECL && s->u.decl.init)
+        note(w, s->u.decl.var, s);
+    else if (s->kind == KJ_TS_FOR)
+        note(w, s->u.for_.var, s);
+}
+
 static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    const types_walk *w = ctx;
-    if (e) {
-        see_narrow(w, e);
-        see_below_zero(w, e);
-        if (e->written)
-            see_product(w, e);
-    } else if (s->kind == KJ_TS_STORE) {
-        see_product(w, s->u.store.value);
-    } else if (s->kind == KJ_TS_ASSIGN && is_written(w, s->u.assign.var)) {
-        see_product(w, s->u.assign.value);
-    } else if (s->kind == KJ_TS_DECL && is_written(w, s->u.decl.var)) {
-        see_product(w, s->u.decl.init);
+    types_walk *w = ctx;
+    if (!e) {
+        see_stmt(w, s);
+        return true;
     }
+    bool shift = e->kind == KJ_TE_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_SHIFT;
+    see_narrow(w, e);
+    see_below_zero(w, e);
+    if (e->written)
+        see_product(w, e);
+    w->count = shift ? e->u.binary.rhs : w->count;
     return true;
 }
 
 void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body)
 {
-    types_walk w = {diag, file};
+    types_walk w = {.diag = diag, .file = file};
     if (diag->wanted)
         kj_walk(body, NULL, see, &w);
 }

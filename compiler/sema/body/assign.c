@@ -100,10 +100,13 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
     }
     s->naming = name->next ? NULL : name->name;
     kj_operand v = kj_expr_untyped(s, st->u.let.init, kj_wanted(&type));
+    bool literal = v.kind == KJ_V_LITERAL;
     s->naming = NULL;
     if (type.kind != KJ_T_NONE)
         v = kj_coerce_type(
             s, v, &type, name->next ? "this" : kj_arena_printf(s->diag->arena, "'%s'", name->name));
+    if (literal && type.kind == KJ_T_SCALAR && v.kind == KJ_V_SCALAR)
+        v.u.scalar.e->written = true; /* in the type that was asked for */
     declare_names(s, st, v);
 }
 

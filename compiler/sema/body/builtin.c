@@ -216,7 +216,7 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
 static kj_texpr *written(kj_sema *s, kj_texpr *from, kj_dtype to, kj_span span)
 {
     kj_texpr *e = kj_te_convert(s, from, to, span);
-    if (!kj_is_int(to) || kj_is_const(e))
+    if (!kj_is_const(e) && !kj_is_int(to))
         return e;
     if (e == from) {
         e = kj_te(s, from->kind, to, span);

@@ -19,6 +19,7 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
         const kj_texpr *leaf = v.u.scalar.e; /* a name, a constant, a size or an index */
         kj_texpr *e = kj_te(s, leaf->kind, leaf->type, span);
         e->u = leaf->u;
+        e->written = leaf->kind == KJ_TE_CONST && leaf->written;
         v = kj_scalar(e);
     } else if (v.kind == KJ_V_ARRAY && v.u.array->space == KJ_CONST &&
                v.u.array->root == v.u.array && v.u.array->id < 0) {

@@ -78,10 +78,19 @@ bool kj_is_const_i64(const kj_texpr *e, int64_t i)
     return e->kind == KJ_TE_CONST && e->u.value.i == i;
 }
 
+/* Of constants whose type was asked for, or not. */
+static kj_texpr *folded_to(kj_sema *s, kj_value v, bool written, kj_span span)
+{
+    kj_texpr *e = kj_te_const(s, v, span);
+    e->written = written;
+    return e;
+}
+
 kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span span)
 {
     if (kj_is_const(a) && kj_is_const(b))
-        return kj_te_const(s, kj_fold_binary(op, a->u.value, b->u.value), span);
+        return folded_to(s, kj_fold_binary(op, a->u.value, b->u.value), a->written || b->written,
+                         span);
     kj_dtype type = kj_ops[op].class == KJ_OPS_COMPARE ? KJ_BOOL : a->type;
     kj_texpr *e = kj_te(s, KJ_TE_BINARY, type, span);
     e->u.binary.op = op;
@@ -93,7 +102,7 @@ kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span s
 kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span)
 {
     if (kj_is_const(a))
-        return kj_te_const(s, kj_fold_unary(op, a->u.value), span);
+        return folded_to(s, kj_fold_unary(op, a->u.value), a->written, span);
     kj_texpr *e = kj_te(s, KJ_TE_UNARY, a->type, span);
     e->u.unary.op = op;
     e->u.unary.arg = a;
@@ -187,14 +196,15 @@ kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args,
                      kj_dtype type, kj_span span)
 {
     kj_value values[3] = {{.type = KJ_VOID}}, folded;
-    bool constant = true;
+    bool constant = true, written = false;
     for (int i = 0; i < nargs; i++) {
+        written |= args[i]->written;
         constant = constant && kj_is_const(args[i]);
         if (constant)
             values[i] = args[i]->u.value;
     }
     if (constant && kj_fold_builtin(id, part, values, nargs, &folded))
-        return kj_te_const(s, folded, span);
+        return folded_to(s, folded, written, span);
     kj_texpr *e = kj_te(s, KJ_TE_CALL, type, span);
     e->u.call.id = id;
     e->u.call.part = part;

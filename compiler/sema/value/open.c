@@ -3,8 +3,8 @@
  * `var s = 0.0` has the type that all values given to it have in common, at least that of a literal
  * alone. What these are depends on the types of other variables, so a body is first walked with the
  * types that literals have alone, and that is all as long as they hold what is given. Else it is walked
- * again until nothing new is learnt, while a variable of which nothing is known is the literal that it
- * began as, and takes the type of what it meets. The last walk has the types. */
+ * again until nothing new is learnt, while a variable of which nothing is known is a literal, as it
+ * began, and takes the type of what it meets. The last walk has the types. */
 #include <math.h>
 #include <string.h>
 
@@ -198,9 +198,13 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     }
 }
 
-/* A variable of that name and type; nobody asks which. */
+/* A variable of that name and type; nobody asks which. Of a type that is not known a literal that all
+ * types hold: what it begins as may not go with a narrow operand, which tells nothing of the variable. */
 static kj_operand stand_in(kj_sema *s, const kj_open *o, kj_span span)
 {
+    if (o->type == KJ_VOID && kj_is_untyped(o->first))
+        return kj_literal(
+            kj_is_float(kj_untyped_type(o->first)) ? kj_float(KJ_F64, 1) : kj_int(KJ_I64, 0), span);
     if (o->type == KJ_VOID)
         return *o->first;
     if (kj_is_complex_type(o->type))

@@ -87,6 +87,18 @@ static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, co
     return true;
 }
 
+/* Of a guess at the types of variables, where an operand that is too narrow for a literal may be wider
+ * in the end. */
+static kj_dtype type_of_guess(const kj_operand *v, int n, kj_dtype type)
+{
+    for (int i = 0; i < n && type != KJ_VOID; i++) {
+        const kj_operand *misfit = kj_is_untyped(&v[i]) ? kj_misfit(&v[i], type) : NULL;
+        if (misfit)
+            type = kj_common_type(type, kj_default_type(misfit->u.literal));
+    }
+    return type;
+}
+
 bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what)
 {
     kj_dtype type;
@@ -99,6 +111,8 @@ bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, con
         type = literal_type(want, v, n);
     if (real && kj_is_int(type))
         type = KJ_F32;
+    if (kj_is_guessing(s))
+        type = type_of_guess(v, n, type);
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type == type)
             continue;
