@@ -93,8 +93,11 @@ class Body(Expressions):
 
     def s_assign(self, s, pad, depth):
         targets, values = s.args[:s.data], s.args[s.data:]
-        if len(targets) == 1:
+        if len(targets) == 1 and targets[0].op == "name":
             return self.assign(targets[0], self.expr(values[0], targets[0].type), pad)
+        if len(targets) == 1:       # the value first
+            value = self.fresh()
+            return [f"{pad}{value} = {self.expr(values[0], targets[0].type)}"] + self.assign(targets[0], value, pad)
         names = [self.fresh() for _ in targets]
         if len(values) == 1:
             lines = [f"{pad}{', '.join(names)} = {self.expr(values[0], Tup([x.type for x in targets]))}"]

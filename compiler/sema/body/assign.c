@@ -401,11 +401,29 @@ static void spill_place(kj_sema *s, place *p, kj_tstmt ***at)
     }
 }
 
+/* The statements that the target needed, from `before` up to `between`, go behind those of the value,
+ * which is computed first. */
+static void put_behind(kj_sema *s, kj_operand *v, kj_tstmt **before, kj_tstmt **between)
+{
+    kj_tstmt **end = s->sink->tail, *targets = *before;
+    if (before == between)
+        return;
+    if (end != between) {
+        *before = *between;
+        *end = targets;
+        *between = NULL;
+        s->sink->tail = between;
+        before = end;
+    }
+    kj_spill(s, v, &before);
+}
+
 /* a[i] = v, a[i].x op= v and the like */
 static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 {
     place p;
     kj_operand old = {.kind = KJ_V_ERROR}, v;
+    kj_tstmt **before = s->sink->tail;
     bool ok = find_place(s, target, &p);
     if (ok && st->u.assign.augmented) {
         for (int i = 0; is_element(&p) && i < p.at->u.place.array->ndim; i++)
@@ -416,7 +434,9 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     v = kj_expr_value(s, st->u.assign.value, ok ? scalar_type(&p) : KJ_VOID);
     if (!ok)
         return;
-    if (s->sink->tail != at) {
+    if (!st->u.assign.augmented) {
+        put_behind(s, &v, before, at);
+    } else if (s->sink->tail != at) {
         spill_place(s, &p, &at);
         kj_spill(s, &old, &at);
     }
