@@ -31,7 +31,7 @@ static const command commands[] = {
         .min_files = 1,
         .max_files = -1,
         .run = command_check,
-        .more = "Nothing is printed for a file without errors. - is standard input.\n",
+        .more = "Nothing is printed for a file without errors and warnings. - is standard input.\n",
     },
     {
         .name = "build",

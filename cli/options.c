@@ -243,7 +243,7 @@ static const option table[] = {
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors in the source are shown; json: an object a line"},
     {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn,
-     "off, error, or warnings by name: no-shadowed,no-unused-value"},
+     "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
     {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn, NULL},
     {"--cache", "DIR|off", IN_RUN | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},

@@ -21,7 +21,7 @@ stays the same from version to version, the words of a message may change; the o
 `make docs`.
 """
 
-INTRODUCTIONS = {"Warnings": """What is no error, and hardly what was meant; beside an error none is shown. `kjit run`, `check`, `build` and `info` tell them
+INTRODUCTIONS = {"Warnings": """What is no error, and hardly what was meant; beside an error of the source none is shown. `kjit run`, `check`, `build` and `info` tell them
 and go on. `--warn=no-shadowed,no-unused-value` leaves some out, `--warn=off` all of them, `--warn=error` makes them errors;
 `-W` is short for `--warn`. Of C programs `kjit_compile_options.warn` takes the same list. What silences a warning where the
 line is meant as it stands is said by its hint.

@@ -148,12 +148,35 @@ static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",  
                                          "for",      "while",  "with", "continue", "return",
                                          "requires", "launch", "param"};
 
+/* Is it the first word of the line? */
+static bool line_begins(const kj_parser *p, kj_span at, const char *word)
+{
+    const char *text = p->source->text, *line = text + at.begin;
+    while (line > text && line[-1] != '\n')
+        line--;
+    line += strspn(line, " \t");
+    size_t len = strlen(word);
+    return strncmp(line, word, len) == 0 && !kj_is_word(line[len]);
+}
+
+bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word)
+{
+    static const char *const alone[] = {"return", "break", "continue"};
+    const char *near = kj_nearest(word, alone, sizeof alone / sizeof *alone);
+    if (near)
+        kj_hint(p->diag, m, "did you mean '%s'?", near);
+    return near != NULL;
+}
+
 /* Hints about a name that stands where a keyword might. */
 static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words,
                          size_t n)
 {
     const char *word = source_text(x->p, name);
-    const char *known = hint_for_word(word);
+    bool statement =
+        words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
+    const char *known =
+        statement ? "statements stand in the run block: run { ... }" : hint_for_word(word);
     const char *near = kj_nearest(word, words, n);
     if (known)
         hint(x, m, known);
@@ -331,7 +354,8 @@ static void at_operator(const mistake *x)
     }
     if (is(x, "=") && !wants(x, "]")) {
         kj_message *m = error(x, "unexpected '=' in an expression");
-        hint(x, m, wants(x, "end of line") ? "a statement assigns once" : "'==' compares");
+        bool compares = !wants(x, "end of line") || line_begins(x->p, x->at, "requires");
+        hint(x, m, compares ? "'==' compares" : "a statement assigns once");
         return;
     }
     kj_message *m;
@@ -366,6 +390,8 @@ static void at_statement(const mistake *x)
         "*",  "/",  "//", "%",  "**", "|",  "^",   "&",  "<<", ">>",
         "==", "!=", "<",  "<=", ">",  ">=", "and", "or", ","};
     kj_message *m = expected(x, "a statement");
+    if (is(x, "const"))
+        hint(x, m, "write let here: constants stand at the top of a file");
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (is(x, operators[i]))
             hint(x, m, GOES_ON);

@@ -224,6 +224,8 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
 /* Of an f-string, between its values. */
 kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t len);
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len);
+/* For a word that is a statement: was another meant? */
+bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word);
 void kj_stray_conversion(kj_parser *p, kj_span span); /* {x!r} */
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len);
 

@@ -413,7 +413,8 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
         else if (e->kind == KJ_E_NAME && strcmp(e->u.name, "pass") == 0)
             kj_hint(p->diag, m, "leave it out: a block may be empty");
-        else if (e->kind == KJ_E_NAME && span.begin == e->span.begin)
+        else if (e->kind == KJ_E_NAME && span.begin == e->span.begin &&
+                 !kj_hint_statement(p, m, e->u.name))
             kj_hint(p->diag, m, "a call has parentheses: %s()", e->u.name);
     }
     return limited_stmt(p, s);

@@ -1,4 +1,5 @@
 /* Statements: control flow, returns, calls. */
+#include <math.h>
 #include <string.h>
 
 #include "sema/body/body.h"
@@ -186,7 +187,12 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
         if (kj_is_float(t)) {
             kj_message *m = kj_sema_error(s, v[i].span, KJ_RULE_NOT_AN_INTEGER,
                                           "range takes integers, not %s", kj_describe(s, &v[i]));
-            kj_hint(s->diag, m, "write i32(%s)", kj_source_text(s, v[i].span, "..."));
+            if (v[i].kind == KJ_V_SCALAR)
+                kj_hint(s->diag, m, "write i32(%s)", kj_source_text(s, v[i].span, "..."));
+            else if (v[i].kind == KJ_V_LITERAL && v[i].u.literal.f == trunc(v[i].u.literal.f))
+                kj_hint(s->diag, m, "write %.0f", v[i].u.literal.f);
+            else
+                kj_hint(s->diag, m, "count turns, and compute with them: start + 0.5 * i");
             return false;
         }
     }

@@ -11,6 +11,13 @@ enum { MAX_ARGS = 3 };
 /* Any integer's low 32 bits. */
 static kj_texpr *mask(kj_sema *s, kj_operand v, const char *name)
 {
+    if (v.kind == KJ_V_SCALAR && v.u.scalar.e->type == KJ_BOOL) {
+        kj_message *m =
+            kj_sema_error(s, v.span, KJ_RULE_MASK,
+                          "the mask of '%s' has a bit for each lane, and this is a bool", name);
+        kj_hint(s->diag, m, "all lanes are 0xffffffff");
+        return NULL;
+    }
     kj_texpr *e = kj_index_value(s, v, kj_arena_printf(s->diag->arena, "the mask of '%s'", name));
     if (e && kj_is_const(e) && (e->u.value.i < -1 || e->u.value.i > UINT32_MAX)) {
         kj_message *m = kj_sema_error(s, v.span, KJ_RULE_MASK,

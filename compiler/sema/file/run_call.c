@@ -308,8 +308,16 @@ static void check_swap(kj_sema *s, const kj_expr *e)
 void kj_sema_run_call(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *callee = e->u.call.callee;
+    const kj_kernel_decl *k = kernel_member(e) >= 0 ? kernel_of(s, callee->u.member.base) : NULL;
     if (check_launch_call(s, e))
         return;
+    if (k) {
+        kj_message *m =
+            kj_sema_error(s, e->span, KJ_RULE_LAUNCH, "a launch configuration alone does nothing");
+        kj_hint(s->diag, m, "add the arguments: %s(%s)", kj_source_text(s, e->span, "k.forall(n)"),
+                kernel_signature(s, k));
+        return;
+    }
     if (callee->kind == KJ_E_MEMBER) {
         check_method(s, e);
         return;

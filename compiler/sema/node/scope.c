@@ -97,7 +97,8 @@ void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, 
 
 static bool is_variable(const kj_symbol *sym)
 {
-    return sym->kind == KJ_SYM_VALUE && (sym->role == KJ_ROLE_LET || sym->role == KJ_ROLE_VAR);
+    return sym->kind == KJ_SYM_VALUE && sym->value.kind != KJ_V_ERROR &&
+           (sym->role == KJ_ROLE_LET || sym->role == KJ_ROLE_VAR);
 }
 
 static const char *nearest(const kj_sema *s, const char *name, bool variables)

@@ -85,9 +85,10 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
     if (v.kind != KJ_V_SCALAR) {
         kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                       kj_type_name(to), kj_describe(s, &v));
-        if (v.kind == KJ_V_ARRAY)
-            kj_hint(s->diag, m, "an element has %d %s", v.u.array->ndim,
-                    v.u.array->ndim == 1 ? "index" : "indices");
+        const kj_tarray *root = v.kind == KJ_V_ARRAY ? v.u.array->root : NULL;
+        if (root)
+            kj_hint(s->diag, m, "an element of '%s' has %d %s", root->name, root->ndim,
+                    root->ndim == 1 ? "index" : "indices");
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",
                     kj_source_text(s, v.span, "z"));

@@ -6,6 +6,17 @@
 
 enum { MAX_POWER = 64 };
 
+/* What a view is of has indices that were left out. */
+static void hint_element(kj_sema *s, kj_message *m, const kj_tarray *a, const char *text)
+{
+    if (a->root && a->root->ndim > a->ndim)
+        kj_hint(s->diag, m, "a kernel works on elements, and one of '%s' has %d indices",
+                a->root->name, a->root->ndim);
+    else
+        kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text,
+                a->ndim == 1 ? "i" : "i, ...");
+}
+
 bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
 {
     if (v->kind == KJ_V_ERROR)
@@ -21,8 +32,7 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_ARRAY)
-        kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text,
-                v->u.array->ndim == 1 ? "i" : "i, ...");
+        hint_element(s, m, v->u.array, text);
     return true;
 }
 
@@ -78,7 +88,8 @@ static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, co
                                               "%s has no common type for %s and %s", what,
                                               kj_type_name(*type), kj_type_name(own));
                 if (*type != KJ_BOOL && own != KJ_BOOL)
-                    kj_hint(s->diag, m, "convert one: i64(%s)",
+                    kj_hint(s->diag, m, "convert one: u64(%s), or i64(%s) if it is below 2^63",
+                            kj_source_text(s, v[kj_is_signed(own) ? i : 0].span, "..."),
                             kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
                 return false;
             }
