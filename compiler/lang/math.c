@@ -37,6 +37,18 @@ static kj_value fold_ceil_div(kj_value a, kj_value b)
 
 /* ---- Bits ---- */
 
+__extension__ typedef __int128 product;
+__extension__ typedef unsigned __int128 unsigned_product;
+
+/* In type a.type. */
+static kj_value fold_mulhi(kj_value a, kj_value b)
+{
+    int bits = kj_types[a.type].bits;
+    if (kj_is_signed(a.type))
+        return int_result(a.type, (uint64_t)((product)a.i * b.i >> bits));
+    return int_result(a.type, (uint64_t)((unsigned_product)a.u * b.u >> bits));
+}
+
 static bool fold_bits(kj_builtin id, kj_value v, kj_value *out)
 {
     unsigned width = kj_types[v.type].bits;
@@ -121,6 +133,7 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value
             *out = kj_is_signed(v[0].type) && v[0].i < 0 ? kj_fold_unary(KJ_OP_NEG, v[0]) : v[0];
         return true;
     case KJ_BI_CEIL_DIV: *out = fold_ceil_div(v[0], v[1]); return true;
+    case KJ_BI_MULHI: *out = fold_mulhi(v[0], v[1]); return true;
     case KJ_BI_SELP: *out = v[0].u ? v[1] : v[2]; return true;
     case KJ_BI_ISNAN:
     case KJ_BI_ISINF:

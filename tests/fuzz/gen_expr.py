@@ -511,7 +511,9 @@ class Expressions:
         return binary(r.pick(["<<", ">>"]), self.real(t, depth), by)
 
     def bits(self, t, depth):
-        f = self.r.pick(["popc", "clz", "ffs", "brev"])
+        f = self.r.pick(["popc", "clz", "ffs", "brev", "mulhi"])
+        if f == "mulhi":
+            return call(f, t, self.real(t, depth), self.real(t, depth))
         return call(f, t, self.real(t, depth))
 
     def exact_call(self, t, depth):

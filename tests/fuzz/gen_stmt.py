@@ -433,7 +433,7 @@ class Statements(Expressions):
         end, ends = bound()
         step = r.pick([1, 2, 3, -1, -1, -2, -3, 1 << 40, -(1 << 50)]) if r.chance(60) else None
         lengths = [len(range(*slice(a, b, step).indices(k))) for a in begins or [None] for b in ends or [None]
-                   for k in range(n, most + 1)]
+                   for k in range(n, max(n, most) + 1)]
         form = ("b" if begin else "") + ("e" if end else "") + ("s" if step else "") or "-"
         return form, [x for x in (begin, end, step and self.negative(step)) if x], min(lengths), max(lengths)
 

@@ -194,6 +194,10 @@ def ceil_div(a, b, t):
     return wrap(-(-a // b), t) if b else 0
 
 
+def mulhi(a, b, t):
+    return wrap(a * b >> BITS[t], t)
+
+
 def shift_left(a, n, t):
     return wrap(a << n, t) if 0 <= n < BITS[t] else 0
 

@@ -75,6 +75,7 @@ def integer_functions(t):
         "popc(a)": lambda a, b: wrap(scalars.popc(a, t), t), "clz(a)": lambda a, b: wrap(scalars.clz(a, t), t),
         "ffs(a)": lambda a, b: scalars.ffs(a, t), "brev(a)": lambda a, b: scalars.brev(a, t),
         "abs(a)": lambda a, b: scalars.integer_abs(a, t), "ceil_div(a, b)": lambda a, b: scalars.ceil_div(a, b, t),
+        "mulhi(a, b)": lambda a, b: scalars.mulhi(a, b, t), "mulhi(a, 11)": lambda a, b: scalars.mulhi(a, 11, t),
         "clamp(a, 1, 50)": lambda a, b: scalars.clamp(a, 1, 50),
         "(a // b) * b + a % b": lambda a, b: wrap(scalars.floor_div(a, b, t) * b + scalars.floor_mod(a, b, t), t),
         "a << 3": lambda a, b: scalars.shift_left(a, 3, t), "a >> 1": lambda a, b: scalars.shift_right(a, 1, t),

@@ -80,15 +80,19 @@ static kj_tile code_kind(kj_lower *lo, kj_builtin id, int part, const kj_tile *a
     return kj_tile_binary(lo, id == KJ_BI_ISINF ? KJ_OP_EQ : KJ_OP_LT, size, inf);
 }
 
+static kj_tile code_mulhi(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    (void)id, (void)part;
+    return kj_lower_mulhi(lo, args[0], args[1]);
+}
+
 static code_fn *const codes[KJ_NBUILTINS] = {
-    [KJ_BI_MIN] = code_extreme,       [KJ_BI_MAX] = code_extreme,
-    [KJ_BI_CLAMP] = code_clamp,       [KJ_BI_ABS] = code_abs,
-    [KJ_BI_CEIL_DIV] = code_ceil_div, [KJ_BI_SELP] = code_selp,
-    [KJ_BI_CLZ] = code_bits,          [KJ_BI_FFS] = code_bits,
-    [KJ_BI_MODF] = code_parts,        [KJ_BI_FREXP] = code_parts,
-    [KJ_BI_LDEXP] = code_of_two,      [KJ_BI_NEXTAFTER] = code_of_two,
-    [KJ_BI_COPYSIGN] = code_of_two,   [KJ_BI_ISNAN] = code_kind,
-    [KJ_BI_ISINF] = code_kind,        [KJ_BI_ISFINITE] = code_kind,
+    [KJ_BI_MIN] = code_extreme,      [KJ_BI_MAX] = code_extreme,       [KJ_BI_CLAMP] = code_clamp,
+    [KJ_BI_ABS] = code_abs,          [KJ_BI_CEIL_DIV] = code_ceil_div, [KJ_BI_SELP] = code_selp,
+    [KJ_BI_MULHI] = code_mulhi,      [KJ_BI_CLZ] = code_bits,          [KJ_BI_FFS] = code_bits,
+    [KJ_BI_MODF] = code_parts,       [KJ_BI_FREXP] = code_parts,       [KJ_BI_LDEXP] = code_of_two,
+    [KJ_BI_NEXTAFTER] = code_of_two, [KJ_BI_COPYSIGN] = code_of_two,   [KJ_BI_ISNAN] = code_kind,
+    [KJ_BI_ISINF] = code_kind,       [KJ_BI_ISFINITE] = code_kind,
 };
 
 static kj_tile lower_code(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)

@@ -103,6 +103,7 @@ bool kj_is_unit_step(kj_tile step);
 
 /* ---- bits.c ---- */
 
+kj_tile kj_lower_mulhi(kj_lower *lo, kj_tile a, kj_tile b);
 kj_tile kj_lower_clz(kj_lower *lo, kj_tile a);
 kj_tile kj_lower_ffs(kj_lower *lo, kj_tile a);
 /* One of the two results. */

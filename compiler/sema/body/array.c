@@ -96,6 +96,11 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
 static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis)
 {
     kj_operand v = kj_expr_value(s, e, KJ_VOID);
+    if (v.kind == KJ_V_SCALAR &&
+        v.u.scalar.e->type == KJ_U64) { /* none of them counts from the end */
+        kj_texpr *args[2] = {v.u.scalar.e, kj_te_const(s, kj_int(KJ_U64, INT64_MAX), e->span)};
+        v = kj_scalar(kj_te_call(s, KJ_BI_MIN, args, 2, KJ_U64, e->span));
+    }
     kj_texpr *bound = kj_index_value(s, v, "an index");
     if (!bound || kj_least(s, bound) >= 0)
         return bound ? kj_hold(s, bound, "bound") : NULL;

@@ -20,8 +20,66 @@ static bool keeps_values(const kj_texpr *conversion)
     return kj_converts(conversion->u.unary.arg->type, conversion->type);
 }
 
-/* Sums and products are those of indices and extents, which do not wrap: a variable that a condition says
- * something of may be anything above, so that such facts pass through what makes it less only. */
+/* ---- The greatest value, so far as sums and products are concerned ---- */
+
+enum { LARGE = 62 }; /* bits: what is below is no sum or product that wrapped */
+
+static const int64_t unbounded = INT64_MAX;
+
+static int64_t bounded(int64_t v)
+{
+    return v < 0 ? 0 : v >> LARGE ? unbounded : v;
+}
+
+static int64_t most(const kj_sema *s, const kj_texpr *e, int depth);
+
+static int64_t most_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    const kj_texpr *rhs = e->u.binary.rhs;
+    int64_t a = most(s, e->u.binary.lhs, depth), b = most(s, rhs, depth), r;
+    switch (e->u.binary.op) {
+    case KJ_OP_ADD: return a == unbounded || b == unbounded ? unbounded : bounded(a + b);
+    case KJ_OP_SUB: return kj_is_const(rhs) && rhs->u.value.i >= 0 ? a : unbounded;
+    case KJ_OP_FLOORDIV: return a;
+    case KJ_OP_MUL:
+        return a == unbounded || b == unbounded || __builtin_mul_overflow(a, b, &r) ? unbounded
+                                                                                    : bounded(r);
+    case KJ_OP_MOD: return b;
+    default: return unbounded;
+    }
+}
+
+/* Of a value that is 0 or more; of any other it says nothing. */
+static int64_t most(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    const kj_var_note *note;
+    if (depth > DEEPEST || !kj_is_int(e->type))
+        return unbounded;
+    if (e->kind == KJ_TE_CONST)
+        return bounded(e->u.value.i);
+    if (kj_types[e->type].bits <= 32)
+        return UINT32_MAX;
+    switch (e->kind) {
+    case KJ_TE_INDEX:
+    case KJ_TE_DIM: return KJ_MOST_EXTENT;
+    case KJ_TE_CONVERT: return keeps_values(e) ? most(s, e->u.unary.arg, depth + 1) : unbounded;
+    case KJ_TE_BINARY: return most_of_binary(s, e, depth + 1);
+    case KJ_TE_VAR:
+        note = &s->vars[e->u.var->id];
+        return note->host ? most(s, note->host, depth + 1) : note->most ? note->most : unbounded;
+    default: return unbounded;
+    }
+}
+
+int64_t kj_most(const kj_sema *s, const kj_texpr *e)
+{
+    return most(s, e, 0);
+}
+
+/* ---- The least value ---- */
+
+/* Sums and products that may wrap tell nothing: a variable that a condition says something of may be
+ * anything above, so that such facts pass through what makes it less only. */
 static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
 {
     kj_op op = e->u.binary.op;
@@ -31,6 +89,8 @@ static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth, b
     int64_t a = near(least(s, e->u.binary.lhs, depth, facts)),
             b = near(least(s, e->u.binary.rhs, depth, facts));
     if (b == unknown || (a == unknown && op != KJ_OP_MOD))
+        return unknown;
+    if ((op == KJ_OP_ADD || op == KJ_OP_MUL) && most_of_binary(s, e, depth) == unbounded)
         return unknown;
     switch (op) {
     case KJ_OP_ADD: return a + b;

@@ -334,6 +334,14 @@ static void declare_names(kj_sema *s, const kj_name *name, const each_loop *each
                          v ? kj_scalar(kj_te_var(s, v, name->span)) : kj_no_value(name->span));
 }
 
+/* What is known of a variable that counts up. */
+static void note_loop(kj_sema *s, const kj_var *v, kj_texpr *const bounds[3])
+{
+    int64_t most = kj_most(s, bounds[1]);
+    s->vars[v->id].least = kj_least(s, bounds[0]);
+    s->vars[v->id].most = most == INT64_MAX ? 0 : most;
+}
+
 static void for_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.for_.names;
@@ -346,7 +354,7 @@ static void for_stmt(kj_sema *s, const kj_stmt *st)
     const char *counter = each.n && !each.numbered ? "number" : name->name;
     kj_var *v = ok ? kj_new_var(s, counter, name->span, bounds[0]->type, false) : NULL;
     if (v && kj_least(s, bounds[2]) >= 0)
-        s->vars[v->id].least = kj_least(s, bounds[0]);
+        note_loop(s, v, bounds);
     kj_sink sink;
     kj_sink_open(s, &sink);
     kj_scope_push(s);

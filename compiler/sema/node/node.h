@@ -43,6 +43,7 @@ typedef enum kj_operand_kind {
 
 typedef struct kj_operand {
     kj_operand_kind kind;
+    bool open; /* a literal that stands for a variable of which no type is known (value/open.c) */
     kj_span span;
     union {
         kj_value literal;
@@ -154,6 +155,7 @@ typedef struct kj_var_note {
     const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
     bool assigned;
     int64_t least; /* it is known not to be less; INT64_MIN: nothing is */
+    int64_t most;  /* likewise; 0: nothing is known */
     kj_open *open; /* it began as a literal; or NULL */
 } kj_var_note;
 

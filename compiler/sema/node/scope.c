@@ -179,6 +179,11 @@ static const struct {
     {"__longlong_as_double", "write i.view(f64)"},
     {"__half_as_ushort", "write x.view(u16)"},
     {"__ushort_as_half", "write i.view(f16)"},
+    {"__umulhi", "write mulhi(a, b)"},
+    {"__mulhi", "write mulhi(a, b)"},
+    {"__umul64hi", "write mulhi(a, b)"},
+    {"__mul64hi", "write mulhi(a, b)"},
+    {"umulhi", "write mulhi(a, b)"},
     {"reinterpret_cast", "write x.view(u32): the bits as another type"},
     {"bitcast", "write x.view(u32): the bits as another type"},
 };

@@ -18,10 +18,17 @@ static bool letter_takes(char letter, kj_dtype t)
 static bool fold_literals(kj_builtin id, const kj_operand *v, int n, kj_span span, kj_operand *out)
 {
     kj_value values[MAX_ARGS], folded;
+    bool open = false, real = false, own = kj_builtins[id].signature[0] != 'b';
     for (int i = 0; i < n; i++) {
         if (v[i].kind != KJ_V_LITERAL)
             return false;
         values[i] = v[i].u.literal;
+        open |= v[i].open;
+        real |= kj_is_float(values[i].type);
+    }
+    if (open && own && kj_builtin_results(id) == 1 && (real || *kj_builtin_letters(id) != 'f')) {
+        *out = kj_open_literal(real, span);
+        return true;
     }
     if (!kj_fold_builtin_literals(id, values, n, &folded))
         return false;

@@ -119,6 +119,8 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
     kj_value x = a.u.literal, y = b.u.literal;
     bool real = kj_is_float(x.type) || kj_is_float(y.type);
     kj_op_class class = kj_ops[op].class;
+    if ((a.open || b.open) && class != KJ_OPS_COMPARE)
+        return kj_open_literal(real, span);
     if (real && (class == KJ_OPS_BITS || class == KJ_OPS_SHIFT)) {
         kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on floats",
                       kj_ops[op].spelling);
@@ -139,6 +141,8 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
 kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
 {
     kj_value v = a.u.literal;
+    if (a.open)
+        return kj_open_literal(kj_is_float(v.type), span);
     if (kj_is_float(v.type) && op == KJ_OP_INVERT) {
         kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'~' works on integers, not on floats");
         return kj_no_value(span);

@@ -101,24 +101,31 @@ static kj_dtype widened(kj_dtype type, kj_value v)
                                                        : kj_common_type(type, kj_default_type(v));
 }
 
-/* What a variable has to be that holds all that it was given: the order does not matter. */
-static kj_dtype least_type(const kj_open *o)
+/* What typed values and the kinds of literals have in common; KJ_VOID: no typed one is known. The order
+ * does not matter. */
+static kj_dtype common_type(const kj_open *o)
 {
     kj_dtype given = o->given, literal = o->literals.type;
     bool real = kj_is_float(given), whole = kj_is_int(given);
-    if (given == KJ_VOID)
-        return literal;
-    if ((whole && !kj_is_int(literal)) || (real && kj_is_complex_type(literal)))
+    if (given != KJ_VOID &&
+        ((whole && !kj_is_int(literal)) || (real && kj_is_complex_type(literal))))
         return kj_common_type(given, literal);
-    if (real || whole) {
-        kj_dtype type = widened(given, o->literals.least);
-        type = type == KJ_VOID ? type : widened(type, o->literals.greatest);
-        if (type != given)
-            return type;
-    }
-    if (whole && kj_converts(given, KJ_I32))
+    return given;
+}
+
+/* What a variable has to be that holds all that it was given, and is no narrower than a literal alone. */
+static kj_dtype least_type(const kj_open *o)
+{
+    kj_dtype type = common_type(o);
+    if (type == KJ_VOID)
+        return o->given == KJ_VOID ? o->literals.type : KJ_VOID;
+    if (type != o->given || !(kj_is_float(type) || kj_is_int(type)))
+        return type;
+    type = widened(type, o->literals.least);
+    type = type == KJ_VOID ? type : widened(type, o->literals.greatest);
+    if (kj_is_int(type) && kj_converts(type, KJ_I32))
         return KJ_I32;
-    return kj_is_half(given) ? KJ_F32 : given;
+    return kj_is_half(type) ? KJ_F32 : type;
 }
 
 static kj_dtype type_now(const kj_open *o)
@@ -155,12 +162,22 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
     return o;
 }
 
+kj_operand kj_open_literal(bool real, kj_span span)
+{
+    kj_operand v = kj_literal(real ? kj_float(KJ_F64, 1) : kj_int(KJ_I64, 0), span);
+    v.open = true;
+    return v;
+}
+
 kj_operand kj_open_typed(kj_sema *s, const kj_open *o, kj_operand v)
 {
     kj_dtype t = type_now(o);
     kj_type type = {.kind = KJ_T_SCALAR, .dtype = t};
     if (kj_is_complex_type(t))
         type = (kj_type){.kind = KJ_T_AGGREGATE, .dtype = t, .of = kj_sema_aggregate(s, t)};
+    if (s->opens && s->opens->guessing &&
+        kj_is_untyped(&v)) /* whatever the guess is, it holds v in the end */
+        v = kj_open_literal(kj_is_float(kj_untyped_type(&v)), v.span);
     return kj_coerce_type(s, v, &type, kj_arena_printf(s->diag->arena, "'%s'", o->name));
 }
 
@@ -178,6 +195,8 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     kj_dtype literal = alone(v), given = kj_type_of(v);
     if (!o || (literal == KJ_VOID && !is_number(given)))
         return;
+    if (literal != KJ_VOID && v->open)
+        return; /* it has what it is */
     if (literal != KJ_VOID) {
         add_literal(&o->literals, v);
     } else {
@@ -186,7 +205,7 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     }
     s->opens->doubtful |=
         literal == KJ_VOID && kj_is_int(alone(o->first)) && alone(o->first) != KJ_I32;
-    kj_dtype now = least_type(o);
+    kj_dtype now = s->opens->guessing ? common_type(o) : least_type(o);
     if (now == KJ_VOID || now == o->now)
         return;
     o->now = now;
@@ -203,8 +222,7 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
 static kj_operand stand_in(kj_sema *s, const kj_open *o, kj_span span)
 {
     if (o->type == KJ_VOID && kj_is_untyped(o->first))
-        return kj_literal(
-            kj_is_float(kj_untyped_type(o->first)) ? kj_float(KJ_F64, 1) : kj_int(KJ_I64, 0), span);
+        return kj_open_literal(kj_is_float(kj_untyped_type(o->first)), span);
     if (o->type == KJ_VOID)
         return *o->first;
     if (kj_is_complex_type(o->type))
@@ -319,6 +337,12 @@ static bool guess(kj_sema *s, kj_opens *opens, kj_body_walk *walk, void *ctx, co
         walk_once(s, opens, true, *walks > FIRM, walk, ctx);
         learnt |= opens->learnt;
     } while (opens->learnt && ++*walks < MAX_WALKS);
+    for (kj_open *o = opens->first; o; o = o->next) {
+        if (o->given != KJ_VOID)
+            o->type = least_type(o);
+        if (o->type == KJ_VOID) /* nothing holds all, and it is what it began as */
+            o->decided = (kj_span){0, 0};
+    }
     go_back(s, was);
     return learnt;
 }

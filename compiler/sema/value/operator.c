@@ -291,6 +291,8 @@ static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
             return kj_no_value(span);
         }
     }
+    if (v[0].open)
+        return v[0];
     if (kj_is_untyped(&v[0]))
         v[0] = kj_scalar(kj_coerce(s, v[0], type[1], "the shifted number"));
     if (v[1].kind == KJ_V_CHOICE)

@@ -69,6 +69,8 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
 kj_operand kj_open_typed(kj_sema *s, const kj_open *o, kj_operand v);
 /* A variable is assigned; is read. */
 void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v);
+/* Of a guess: a variable of which nothing is known but whether it began as a float. */
+kj_operand kj_open_literal(bool real, kj_span span);
 kj_operand kj_open_read(kj_sema *s, kj_operand v);
 /* Notes in a message why the variable has its type. */
 void kj_note_open(kj_sema *s, kj_message *m, const kj_operand *to);

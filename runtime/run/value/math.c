@@ -95,6 +95,23 @@ static bool bits(kj_run *r, kj_span at, kj_builtin id, kj_rvalue v, kj_rvalue *o
     return true;
 }
 
+/* Of 64 bits, as ints of a run block have. */
+static bool mulhi(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out)
+{
+    bool big = v[0].dtype == KJIT_U64 || v[1].dtype == KJIT_U64;
+    kj_value values[2], folded;
+    for (int i = 0; i < 2; i++) {
+        if (v[i].kind == KJ_R_FLOAT)
+            return kj_run_fail(r, KJIT_TYPE, at, "mulhi takes ints, not a float");
+        if (big && v[i].dtype != KJIT_U64 && v[i].u.i < 0)
+            return kj_run_fail(r, KJIT_TYPE, at, "mulhi has no common type for u64 and i64");
+        values[i] = kj_int(big ? KJ_U64 : KJ_I64, v[i].u.i);
+    }
+    kj_fold_builtin(KJ_BI_MULHI, 0, values, 2, &folded);
+    *out = big ? kj_run_uint(folded.u) : kj_run_int(folded.i);
+    return true;
+}
+
 static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalue *out)
 {
     if (args[1].kind == KJ_R_FLOAT || args[1].dtype == KJIT_U64)
@@ -135,6 +152,7 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
                least(r, at, false, (kj_rvalue[]){low, args[2]}, 2, out);
     case KJ_BI_ABS: return absolute(args[0], out);
     case KJ_BI_CEIL_DIV: return ceil_div(r, at, args[0], args[1], out);
+    case KJ_BI_MULHI: return mulhi(r, at, args, out);
     case KJ_BI_POPC:
     case KJ_BI_CLZ:
     case KJ_BI_FFS:
