@@ -415,7 +415,7 @@ pieces:
     %empty                      { $$ = (kj_exprs){0}; }
 |   pieces FORMAT_TEXT          { $$ = kj_expr_append($1, kj_make_string(p, @2, $2)); }
 |   pieces FORMAT_OPEN expr opt_named opt_spec FORMAT_CLOSE
-                                { $$ = kj_piece_append(p, $1, $3, @4, $4, $5); }
+                                { $$ = kj_piece_append(p, $1, $3, (kj_span){@2.end, @4.end}, $4, $5); }
 ;
 
 opt_named:

@@ -579,6 +579,13 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
 
 /* ---- Stray characters ---- */
 
+void kj_stray_brace(kj_parser *p, kj_span span, const char *text)
+{
+    if (!p->stray)
+        kj_error(p->diag, span, KJ_RULE_STRING, "%s", text);
+    p->stray = true;
+}
+
 void kj_stray_conversion(kj_parser *p, kj_span span)
 {
     if (!p->stray)

@@ -125,7 +125,7 @@ kj_expr *kj_make_list(kj_parser *p, kj_span span, kj_expr_kind kind, kj_exprs it
 kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items);
 /* One more value of an f-string: {e:spec}, or {e=:spec} (named), which shows the text of e too; text of the
  * spec NULL: none. */
-kj_exprs kj_piece_append(kj_parser *p, kj_exprs list, kj_expr *e, kj_span equals, bool named,
+kj_exprs kj_piece_append(kj_parser *p, kj_exprs list, kj_expr *e, kj_span text, bool named,
                          kj_string spec);
 /* keyword=value */
 kj_expr *kj_make_keyword(kj_expr *value, const char *keyword, kj_span span);
@@ -226,7 +226,8 @@ kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t 
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len);
 /* For a word that is a statement: was another meant? */
 bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word);
-void kj_stray_conversion(kj_parser *p, kj_span span); /* {x!r} */
+void kj_stray_brace(kj_parser *p, kj_span span, const char *text); /* in an f-string */
+void kj_stray_conversion(kj_parser *p, kj_span span);              /* {x!r} */
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len);
 
 #endif

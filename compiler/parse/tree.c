@@ -188,14 +188,14 @@ kj_expr *kj_make_value(kj_parser *p, kj_span span, kj_exprs items)
     return items.n == 1 ? items.first : kj_make_list(p, span, KJ_E_TUPLE, items);
 }
 
-kj_exprs kj_piece_append(kj_parser *p, kj_exprs list, kj_expr *e, kj_span equals, bool named,
+kj_exprs kj_piece_append(kj_parser *p, kj_exprs list, kj_expr *e, kj_span text, bool named,
                          kj_string spec)
 {
     if (named) { /* with the blanks around it */
-        const char *text_begin = p->source->text + e->span.begin;
-        size_t len = equals.end - e->span.begin;
-        kj_string text = {text_begin, len + strspn(text_begin + len, " ")};
-        list = kj_expr_append(list, kj_make_string(p, e->span, text));
+        const char *begin = p->source->text + text.begin;
+        size_t len = text.end - text.begin;
+        kj_string shown = {begin, len + strspn(begin + len, " ")};
+        list = kj_expr_append(list, kj_make_string(p, e->span, shown));
     }
     e->keyword = spec.text;
     return kj_expr_append(list, e);

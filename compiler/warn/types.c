@@ -3,12 +3,15 @@
 
 #include "warn/warn.h"
 
+enum { NCOUNTS = 8 };
+
 typedef struct types_walk {
     kj_diag *diag;
     const kj_file *file;
     const kj_tstmt **made; /* by the id of a variable that never changes: its declaration or loop */
     int room;
-    const kj_texpr *count; /* the last that a shift was by */
+    const kj_texpr *counts[NCOUNTS]; /* the last that shifts were by */
+    unsigned ncounts;
 } types_walk;
 
 static bool is_int_of(const kj_texpr *e, int least, int most)
@@ -73,8 +76,12 @@ static range of_operation(const types_walk *w, const kj_texpr *e, int depth)
                    ? any
                    : r;
     case KJ_OP_MUL: return product(a, b);
-    case KJ_OP_SHL: return fixed && c < 32 ? product(a, (range){1 << c, 1 << c}) : any;
-    case KJ_OP_SHR: return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
+    case KJ_OP_SHL:
+        return fixed && c < 32 ? product(a, (range){(int64_t)1 << c, (int64_t)1 << c}) : any;
+    case KJ_OP_SHR:
+        if (fixed && c > 0 && c < 63 && e->type == KJ_U64 && a.least < 0)
+            return (range){0, (int64_t)(UINT64_MAX >> c)};
+        return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
     case KJ_OP_AND: return fixed ? (range){0, c} : any;
     case KJ_OP_MOD: return fixed && c > 0 ? (range){0, c - 1} : any;
     case KJ_OP_FLOORDIV: return fixed && c > 0 && a.least >= 0 ? (range){0, a.most / c} : any;
@@ -186,10 +193,18 @@ static void warn_of_narrow(const types_walk *w, const kj_texpr *e, const char *t
     hint_conversion(w, m, e, "i32");
 }
 
+static bool is_count(const types_walk *w, const kj_texpr *e)
+{
+    for (int i = 0; i < NCOUNTS; i++)
+        if (w->counts[i] == e)
+            return true;
+    return false;
+}
+
 static void see_narrow(const types_walk *w, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
-    bool wider = e->kind == KJ_TE_CONVERT && kj_types[e->type].bits > 16 && e != w->count;
+    bool wider = e->kind == KJ_TE_CONVERT && kj_types[e->type].bits > 16 && !is_count(w, e);
     if (wider)
         warn_of_narrow(w, e->u.unary.arg, "widened");
     if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD || op == KJ_OP_DIV)
@@ -330,7 +345,8 @@ static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     see_below_zero(w, e);
     if (e->written)
         see_product(w, e);
-    w->count = shift ? e->u.binary.rhs : w->count;
+    if (shift)
+        w->counts[w->ncounts++ % NCOUNTS] = e->u.binary.rhs;
     return true;
 }
 

@@ -78,22 +78,34 @@ void kj_print_flush(kjit_context *ctx)
 
 static void give_to(kjit_context *ctx, bool of_run, kjit_print_fn *print, void *user)
 {
-    lock(ctx);
-    flush(ctx, of_run);
+    bool calling = atomic_load(&ctx->print_owner) == pthread_self(); /* from a print function */
+    if (!calling) {
+        lock(ctx);
+        flush(ctx, of_run);
+    }
     pthread_mutex_lock(&ctx->lock);
     kj_printout *out = of_run ? &ctx->printed_in_run : &ctx->printed;
     out->print = print;
     out->user = user;
     pthread_mutex_unlock(&ctx->lock);
-    unlock(ctx);
+    if (!calling)
+        unlock(ctx);
+}
+
+static void set_run(kjit_context *ctx, uint64_t run)
+{
+    pthread_mutex_lock(&ctx->lock);
+    ctx->printing_run = run;
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 void kj_print_to_run(kjit_context *ctx, uint64_t run, kjit_print_fn *print, void *user)
 {
+    if (run == 0) /* what comes later is the program's */
+        set_run(ctx, 0);
     give_to(ctx, true, print, user);
-    pthread_mutex_lock(&ctx->lock);
-    ctx->printing_run = run;
-    pthread_mutex_unlock(&ctx->lock);
+    if (run != 0)
+        set_run(ctx, run);
 }
 
 void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user)

@@ -32,11 +32,11 @@ static bool round_int(kj_run *r, kj_span at, kj_rvalue v, int places, kj_rvalue 
         }
     if (scale == 1 || v.dtype == KJIT_U64)
         return true;
-    int64_t rest = v.u.i % scale, half = scale / 2, down = v.u.i - rest;
+    int64_t rest = v.u.i % scale, down;
     rest = rest < 0 ? rest + scale : rest;
-    down = v.u.i < 0 && down > v.u.i ? down - scale : down;
-    bool up = rest > half || (rest == half && down / scale % 2 != 0);
-    if (up && __builtin_add_overflow(down, scale, &down))
+    bool below = __builtin_sub_overflow(v.u.i, rest, &down);
+    bool up = rest > scale / 2 || (rest == scale / 2 && (below || down / scale % 2 != 0));
+    if (up ? __builtin_add_overflow(v.u.i, scale - rest, &down) : below)
         return kj_run_fail(r, KJIT_INVALID, at, "this is beyond 64 bits");
     out->u.i = down;
     return true;

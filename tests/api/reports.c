@@ -292,6 +292,7 @@ static void take_of_run(void *user, const char *lines, size_t n)
         at += len;
     }
     OK(kjit_synchronize(ctx)); /* it may use the context */
+    kjit_set_print(ctx, take, &size);
 }
 
 static void *run_on(void *with_write)

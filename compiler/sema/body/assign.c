@@ -403,9 +403,17 @@ static void spill_place(kj_sema *s, place *p, kj_tstmt ***at)
 
 /* The statements that the target needed, from `before` up to `between`, go behind those of the value,
  * which is computed first. */
-static void put_behind(kj_sema *s, kj_operand *v, kj_tstmt **before, kj_tstmt **between)
+static void put_behind(kj_sema *s, const place *p, kj_operand *v, kj_tstmt **before,
+                       kj_tstmt **between)
 {
     kj_tstmt **end = s->sink->tail, *targets = *before;
+    bool effect = kj_operand_has_effect(s, v), stable = true;
+    for (int i = 0; is_element(p) && i < p->at->u.place.array->ndim; i++) {
+        effect |= kj_has_effect(p->at->u.place.index[i]);
+        stable = stable && kj_is_stable(p->at->u.place.index[i]);
+    }
+    if (before == between && effect && !stable)
+        kj_spill(s, v, &end);
     if (before == between)
         return;
     if (end != between) {
@@ -435,7 +443,7 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     if (!ok)
         return;
     if (!st->u.assign.augmented) {
-        put_behind(s, &v, before, at);
+        put_behind(s, &p, &v, before, at);
     } else if (s->sink->tail != at) {
         spill_place(s, &p, &at);
         kj_spill(s, &old, &at);

@@ -36,6 +36,31 @@ static bool is_param(const kj_item *fn, const char *name)
     return false;
 }
 
+static bool is_one_of(const kj_name *names, const char *name)
+{
+    while (names && names->name != name)
+        names = names->next;
+    return names != NULL;
+}
+
+/* Does a statement, or one in it, give the name another meaning? */
+static bool declares(const kj_stmt *st, const char *name)
+{
+    for (; st; st = st->next) {
+        bool own = st->kind == KJ_S_LET   ? is_one_of(st->u.let.names, name)
+                   : st->kind == KJ_S_FOR ? is_one_of(st->u.for_.names, name)
+                                          : false;
+        bool within = st->kind == KJ_S_IF
+                          ? declares(st->u.if_.yes, name) || declares(st->u.if_.no, name)
+                      : st->kind == KJ_S_FOR   ? declares(st->u.for_.body, name)
+                      : st->kind == KJ_S_WHILE ? declares(st->u.while_.body, name)
+                                               : false;
+        if (own || within)
+            return true;
+    }
+    return false;
+}
+
 static void visit(void *ctx, const kj_expr *e);
 
 static void look_into(reach *r, const kj_symbol *sym)
@@ -58,7 +83,7 @@ static void visit(void *ctx, const kj_expr *e)
     const char *why = sym ? refused(sym) : NULL;
     if (r->bad)
         return;
-    if (why) {
+    if (why && !declares(r->fn->body, e->u.name)) {
         r->bad = e;
         r->why = why;
     } else if (sym && sym->kind == KJ_SYM_FN) {
@@ -92,6 +117,29 @@ static const kj_type_ref *other_type(const kj_item *fn)
     return t;
 }
 
+/* A type parameter that no parameter tells; or NULL. */
+static const kj_generic *untold(const kj_item *fn)
+{
+    for (const kj_generic *g = fn->generics; g; g = g->next) {
+        const kj_param_decl *p = fn->params;
+        while (p && strcmp(p->type->name, g->name) != 0)
+            p = p->next;
+        if (!p)
+            return g;
+    }
+    return NULL;
+}
+
+/* A name of the file that built-in functions have, which the kernels of expressions use; or NULL. */
+static const kj_item *hides_builtin(const kj_file *file)
+{
+    for (const kj_item *item = file->items; item; item = item->next)
+        for (int id = 0; item->name && item->kind != KJ_I_KERNEL && id < KJ_NBUILTINS; id++)
+            if (strcmp(kj_builtins[id].name, item->name) == 0)
+                return item;
+    return NULL;
+}
+
 /* ---- Calls ---- */
 
 static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char *why, kj_span note)
@@ -102,7 +150,34 @@ static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char
     kj_note(s->diag, m, note, "here");
 }
 
-void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
+/* Whatever it is given; what holds is found out once. */
+static void check_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
+{
+    const kj_item *fn = sym->item;
+    const kj_type_ref *other = other_type(fn);
+    if (other) {
+        refuse(s, call, fn->name, "takes or gives more than numbers", other->span);
+        return;
+    }
+    const kj_generic *g = untold(fn);
+    const kj_item *hiding = hides_builtin(s->program->file);
+    if (g || hiding) {
+        refuse(s, call, fn->name,
+               g ? "has a type that no argument tells"
+                 : "stands beside something with the name of a built-in function",
+               g ? g->span : hiding->name_span);
+        return;
+    }
+    reach r = {.s = s, .fn = fn};
+    r.seen = KJ_NEW_ARRAY(s->arena, bool, (size_t)s->nfns + 1);
+    look_into(&r, sym);
+    if (r.bad)
+        refuse(s, call, fn->name, r.why, r.bad->span);
+    else
+        sym->progress = KJ_RESOLVED;
+}
+
+void kj_sema_run_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
 {
     const kj_item *fn = sym->item;
     const char *names = "";
@@ -119,20 +194,12 @@ void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
         refuse(s, call, fn->name, "has no result", fn->name_span);
         return;
     }
-    const kj_type_ref *other = other_type(fn);
-    if (other) {
-        refuse(s, call, fn->name, "takes or gives more than numbers", other->span);
-        return;
-    }
     if (n > KJ_MAX_RUN_ARGS) {
         refuse(s, call, fn->name,
                kj_arena_printf(s->diag->arena, "has more than %d parameters", KJ_MAX_RUN_ARGS),
                fn->name_span);
         return;
     }
-    reach r = {.s = s, .fn = fn};
-    r.seen = KJ_NEW_ARRAY(s->arena, bool, (size_t)s->nfns + 1);
-    look_into(&r, sym);
-    if (r.bad)
-        refuse(s, call, fn->name, r.why, r.bad->span);
+    if (sym->progress != KJ_RESOLVED && kj_diag_has_room(s->diag))
+        check_function(s, call, sym);
 }

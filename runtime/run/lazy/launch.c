@@ -63,24 +63,27 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
     if (k->failed || k->params.failed || k->body.failed)
         return kj_run_no_memory(r, k->at);
     bool functions = k->functions.size > 0;
-    const char *name = functions ? "call_" : "expr"; /* none of a function's */
+    kj_text name = {0};
+    kj_lazy_name(k, &name);
     if (functions)
         add_functions(k, &text);
-    kj_text_printf(&text, "kernel %s(%s) {\n%s}\n", name, k->params.data ? k->params.data : "",
-                   k->body.data);
+    kj_text_printf(&text, "kernel %s(%s) {\n%s}\n", name.data ? name.data : "",
+                   k->params.data ? k->params.data : "", k->body.data);
     put_label(r, k->named, what, &label);
     kjit_config config = {.grid = {grid[0], grid[1], grid[2]},
                           .block = {block[0], block[1], block[2]}};
     kjit_status status =
-        label.failed ? kj_no_memory(r->ctx)
-                     : kj_lazy_module(r, functions ? r->source->name : "expression", &text, &mod);
+        label.failed || name.failed
+            ? kj_no_memory(r->ctx)
+            : kj_lazy_module(r, functions ? r->source->name : "expression", &text, &mod);
     if (status == KJIT_OK)
-        status = kj_launch_labelled(mod, name, label.data, &config, k->args, k->nargs);
+        status = kj_launch_labelled(mod, name.data, label.data, &config, k->args, k->nargs);
     bool ok = kj_run_check(r, status, k->at);
     if (mod)
         kj_module_drop(mod);
     kj_text_free(&text);
     kj_text_free(&label);
+    kj_text_free(&name);
     return ok;
 }
 

@@ -150,6 +150,8 @@ void kj_lazy_element(const kj_lazy_kernel *k, kj_text *t, int i);
  * parameters. It stands behind the lets, which kj_lazy_lets puts. */
 void kj_lazy_value(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type);
 void kj_lazy_lets(kj_lazy_kernel *k, kj_text *t);
+/* The kernel's own name. */
+void kj_lazy_name(const kj_lazy_kernel *k, kj_text *t);
 
 /* ---- grid.c: threads and their positions ---- */
 

@@ -161,23 +161,74 @@ static void put_call(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e, const char
     kj_text_puts(t, ")");
 }
 
+/* What no name of the file begins with. */
+static void put_prefix(const kj_lazy_kernel *k, kj_text *t)
+{
+    char prefix[40] = "call_";
+    size_t n = strlen(prefix);
+    const kj_item *items = k->run->program->file->items;
+    for (const kj_item *item = items; item && n + 1 < sizeof prefix;) {
+        bool begins = item->name && strncmp(item->name, prefix, n) == 0;
+        if (begins)
+            memcpy(prefix + n++, "_", 2);
+        item = begins ? items : item->next;
+    }
+    kj_text_puts(t, prefix);
+}
+
+/* fn call_f<T: float>(call_0: T, call_1: i32) -> T { return f(call_0, call_1) } */
+static void put_wrapper(kj_lazy_kernel *k, const kj_item *fn, const char *prefix)
+{
+    kj_text *t = &k->functions;
+    int n = 0;
+    kj_text_printf(t, "fn %s%s", prefix, fn->name);
+    for (const kj_generic *g = fn->generics; g; g = g->next)
+        kj_text_printf(t, "%s%s%s%s%s", g == fn->generics ? "<" : "", g->name, g->bound ? ": " : "",
+                       g->bound ? g->bound : "", g->next ? ", " : ">");
+    kj_text_puts(t, "(");
+    for (const kj_param_decl *p = fn->params; p; p = p->next)
+        kj_text_printf(t, "%s%s%d: %s", n ? ", " : "", prefix, n, p->type->name), n++;
+    kj_text_printf(t, ") -> %.*s { return %s(", (int)(fn->type->span.end - fn->type->span.begin),
+                   k->run->source->text + fn->type->span.begin, fn->name);
+    for (int i = 0; i < n; i++)
+        kj_text_printf(t, "%s%s%d", i ? ", " : "", prefix, i);
+    kj_text_puts(t, ") }\n");
+}
+
+/* Has it been written? */
+static bool has_wrapper(const kj_lazy_kernel *k, const char *name)
+{
+    size_t n = strlen(name);
+    const char *at = k->functions.data;
+    while (at && (at = strstr(at, "fn ")) != NULL) {
+        at += 3;
+        if (strncmp(at, name, n) == 0 && (at[n] == '(' || at[n] == '<'))
+            return true;
+    }
+    return false;
+}
+
 /* A function of the file is called from one of ours. */
 static void put_function(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e)
 {
-    const kj_item *fn = e->function;
-    kj_text *all = &k->functions, name = {0};
-    uint32_t head = fn->name_span.end;
-    kj_text_printf(&name, "call_%s", fn->name);
-    if (!name.failed && (!all->data || !strstr(all->data, name.data))) {
-        kj_text_printf(all, "fn %s%.*s { return %s(", name.data, (int)(fn->type->span.end - head),
-                       k->run->source->text + head, fn->name);
-        for (const kj_param_decl *p = fn->params; p; p = p->next)
-            kj_text_printf(all, "%s%s", p->name, p->next ? ", " : "");
-        kj_text_puts(all, ") }\n");
-    }
-    put_call(k, t, e, name.failed ? "" : name.data);
-    k->failed |= name.failed || all->failed;
+    kj_text prefix = {0}, name = {0};
+    put_prefix(k, &prefix);
+    kj_text_printf(&name, "%s%s", prefix.data ? prefix.data : "", e->function->name);
+    k->failed |= prefix.failed || name.failed;
+    if (!k->failed && !has_wrapper(k, name.data))
+        put_wrapper(k, e->function, prefix.data);
+    put_call(k, t, e, k->failed ? "" : name.data);
+    k->failed |= k->functions.failed;
+    kj_text_free(&prefix);
     kj_text_free(&name);
+}
+
+void kj_lazy_name(const kj_lazy_kernel *k, kj_text *t)
+{
+    if (k->functions.size > 0)
+        put_prefix(k, t);
+    else
+        kj_text_puts(t, "expr");
 }
 
 /* Both sides are computed, as a select is cheaper than turns with some of the threads. */
