@@ -65,16 +65,13 @@ void kj_layout_close_value(kj_parser *p, kj_span span)
     if (p->nopen <= nopen)
         return;
     const kj_bracket *b = innermost(p);
-    if (!p->stray && b->kind == '{') {
-        kj_error(p->diag, b->span, KJ_RULE_SYNTAX, "no '{' stands in a value of an f-string");
-    } else if (!p->stray) {
+    if (!p->stray) {
         kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "missing '%c' before '}'",
                                  b->kind == '(' ? ')' : ']');
         kj_note(p->diag, m, b->span, "to close the '%c' opened here", b->kind);
     }
     p->stray = true;
-    while (p->nopen > nopen)
-        p->nbraces -= p->open[--p->nopen].kind == '{';
+    p->nopen = nopen; /* no { is open in it */
 }
 
 static void push(kj_parser *p, char kind, kj_span span)
