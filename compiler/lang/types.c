@@ -168,6 +168,19 @@ kj_dtype kj_type_named(const char *name)
     return KJ_VOID;
 }
 
+bool kj_type_in_bound(kj_dtype t, const char *bound)
+{
+    if (!bound)
+        return true;
+    if (strcmp(bound, "int") == 0)
+        return kj_is_int(t);
+    if (strcmp(bound, "float") == 0)
+        return kj_is_float(t);
+    if (strcmp(bound, "complex") == 0)
+        return kj_is_complex_type(t);
+    return (!kj_is_scalar(t) && t < KJ_FIRST_RECORD) || kj_is_int(t) || kj_is_float(t);
+}
+
 const char *kj_type_name(kj_dtype t)
 {
     const kj_aggregate *of = kj_aggregate_of(t);

@@ -61,6 +61,8 @@ static inline uint8_t kj_magnitude_bits(kj_dtype t)
 
 /* The type called `name`, or KJ_VOID; and back, "nothing" for that. */
 kj_dtype kj_type_named(const char *name);
+/* Does a type parameter's bound, "int", "float", "complex" or "number", allow the type? NULL: it does. */
+bool kj_type_in_bound(kj_dtype t, const char *bound);
 const char *kj_type_name(kj_dtype t);
 
 /* ---- Types of several scalars ---- */

@@ -223,6 +223,7 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
 
 /* ---- 32 bits in 64 ---- */
 
+/* value: what is stored, in a type of its own accord or by i64(...). */
 static void see_product(const types_walk *w, const kj_texpr *value)
 {
     if (value && value->kind == KJ_TE_SELECT) {
@@ -245,7 +246,7 @@ static void see_product(const types_walk *w, const kj_texpr *value)
     hint_conversion(w, m, e, kj_type_name(value->type));
 }
 
-/* What is stored, in a type of its own accord, or added to what is. */
+/* The same of what is added to what is stored. */
 static void see_sum(const types_walk *w, const kj_texpr *value)
 {
     kj_op op = value->kind == KJ_TE_BINARY ? value->u.binary.op : KJ_NOPS;

@@ -89,25 +89,12 @@ static kjit_status place_args(kj_binding *b, const kjit_arg *args, int nargs)
 
 /* ---- Types ---- */
 
-static bool allows(const char *bound, kj_dtype type)
-{
-    if (!bound)
-        return true;
-    if (strcmp(bound, "complex") == 0)
-        return kj_is_complex_type(type);
-    if (strcmp(bound, "float") == 0)
-        return kj_is_float(type);
-    return kj_is_int(type) ||
-           (strcmp(bound, "number") == 0 &&
-            (kj_is_float(type) || (!kj_is_scalar(type) && type < KJ_FIRST_RECORD)));
-}
-
 static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype type)
 {
     const kj_generic *g = b->kernel->decl->generics;
     for (int i = 0; i < p->generic; i++)
         g = g->next;
-    if (!allows(g->bound, type))
+    if (!kj_type_in_bound(type, g->bound))
         return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name,
                     kj_type_name_in(b->kernel->mod->ctx->records, type), g->name,
                     strcmp(g->bound, "number") == 0 ? "number" : g->bound);

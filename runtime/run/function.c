@@ -51,16 +51,6 @@ static kj_dtype generic_type(kj_run *r, const call *c, const char *name)
     return type;
 }
 
-static bool is_within(const char *bound, kj_dtype t)
-{
-    if (!bound)
-        return true;
-    if (strcmp(bound, "complex") == 0)
-        return kj_is_complex_type(t);
-    return (kj_is_int(t) && strcmp(bound, "float") != 0) ||
-           (kj_is_float(t) && strcmp(bound, "int") != 0);
-}
-
 /* KJ_VOID after a failure. */
 static kj_dtype type_of(kj_run *r, const call *c, const kj_type_ref *ref)
 {
@@ -70,7 +60,7 @@ static kj_dtype type_of(kj_run *r, const call *c, const kj_type_ref *ref)
     if (!g)
         return kj_type_named(ref->name);
     kj_dtype type = generic_type(r, c, ref->name);
-    if (type == KJ_VOID || is_within(g->bound, type))
+    if (type == KJ_VOID || kj_type_in_bound(type, g->bound))
         return type;
     kj_run_fail(r, KJIT_TYPE, c->e->span, "'%s' of '%s' is no %s", g->name, c->fn->name,
                 kj_type_name(type));

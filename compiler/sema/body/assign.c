@@ -401,21 +401,29 @@ static void spill_place(kj_sema *s, place *p, kj_tstmt ***at)
     }
 }
 
+/* May the indices come to something else behind the value than in front of it, or change it? */
+static bool meets_effects(kj_sema *s, const place *p, const kj_operand *v)
+{
+    bool effect = kj_operand_has_effect(s, v), stable = true;
+    for (int i = 0; is_element(p) && i < p->at->u.place.array->ndim; i++) {
+        const kj_texpr *index = p->at->u.place.index[i];
+        effect |= kj_has_effect(index);
+        stable = stable && kj_is_stable(index);
+    }
+    return effect && !stable;
+}
+
 /* The statements that the target needed, from `before` up to `between`, go behind those of the value,
  * which is computed first. */
 static void put_behind(kj_sema *s, const place *p, kj_operand *v, kj_tstmt **before,
                        kj_tstmt **between)
 {
     kj_tstmt **end = s->sink->tail, *targets = *before;
-    bool effect = kj_operand_has_effect(s, v), stable = true;
-    for (int i = 0; is_element(p) && i < p->at->u.place.array->ndim; i++) {
-        effect |= kj_has_effect(p->at->u.place.index[i]);
-        stable = stable && kj_is_stable(p->at->u.place.index[i]);
-    }
-    if (before == between && effect && !stable)
-        kj_spill(s, v, &end);
-    if (before == between)
+    if (before == between) {
+        if (meets_effects(s, p, v))
+            kj_spill(s, v, &end);
         return;
+    }
     if (end != between) {
         *before = *between;
         *end = targets;

@@ -27,6 +27,6 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 /* ---- run_function.c ---- */
 
 /* A call of a function of the file; its arguments have been looked at. */
-void kj_sema_run_function(kj_sema *s, const kj_expr *call, kj_symbol *sym);
+void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym);
 
 #endif

@@ -327,7 +327,7 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
         kj_sema_run_list(s, e->u.call.args);
         return;
     }
-    kj_symbol *sym = kj_sema_run_find(s, callee->u.name, callee->span);
+    const kj_symbol *sym = kj_sema_run_find(s, callee->u.name, callee->span);
     if (sym && sym->kind == KJ_SYM_BUILTIN) {
         if (sym->index >= 0)
             check_signature(s, e, sym->name, kj_run_builtins[sym->index].signature);

@@ -7,12 +7,22 @@
 
 /* ---- What it reaches ---- */
 
+/* Of a function and what it calls: what cannot be, or NULL. */
+typedef struct verdict {
+    bool known;
+    const kj_expr *bad;
+    const char *why;
+} verdict;
+
+struct kj_callable {
+    const kj_item *hiding; /* what has the name of a built-in function, or NULL */
+    verdict *of;           /* by the index of a function */
+};
+
 typedef struct reach {
     kj_sema *s;
     const kj_item *fn;
-    bool *seen;         /* by the index of a function */
-    const kj_expr *bad; /* what cannot be, or NULL */
-    const char *why;
+    verdict found;
 } reach;
 
 static const char *refused(const kj_symbol *sym)
@@ -65,30 +75,32 @@ static void visit(void *ctx, const kj_expr *e);
 
 static void look_into(reach *r, const kj_symbol *sym)
 {
+    verdict *v = &r->s->callable->of[sym->index];
     const kj_item *outer = r->fn;
-    if (r->seen[sym->index])
-        return;
-    r->seen[sym->index] = true;
-    r->fn = sym->item;
-    kj_each_expr(sym->item->body, visit, r);
-    r->fn = outer;
+    if (!v->known) {
+        v->known = true; /* no function calls itself */
+        r->fn = sym->item;
+        kj_each_expr(sym->item->body, visit, r);
+        r->fn = outer;
+        *v = r->found;
+        v->known = true;
+    }
+    r->found = *v;
 }
 
 static void visit(void *ctx, const kj_expr *e)
 {
     reach *r = ctx;
+    if (r->found.bad)
+        return;
     const kj_symbol *sym = e->kind == KJ_E_NAME && !is_param(r->fn, e->u.name)
                                ? kj_scope_find(r->s->program->globals, e->u.name)
                                : NULL;
     const char *why = sym ? refused(sym) : NULL;
-    if (r->bad)
-        return;
-    if (why && !declares(r->fn->body, e->u.name)) {
-        r->bad = e;
-        r->why = why;
-    } else if (sym && sym->kind == KJ_SYM_FN) {
+    if (why && !declares(r->fn->body, e->u.name))
+        r->found = (verdict){true, e, why};
+    else if (sym && sym->kind == KJ_SYM_FN)
         look_into(r, sym);
-    }
     kj_each_part(e, visit, ctx);
 }
 
@@ -140,6 +152,16 @@ static const kj_item *hides_builtin(const kj_file *file)
     return NULL;
 }
 
+static struct kj_callable *callable(kj_sema *s)
+{
+    if (!s->callable) {
+        s->callable = KJ_NEW(s->arena, struct kj_callable);
+        s->callable->hiding = hides_builtin(s->program->file);
+        s->callable->of = KJ_NEW_ARRAY(s->arena, verdict, (size_t)s->nfns + 1);
+    }
+    return s->callable;
+}
+
 /* ---- Calls ---- */
 
 static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char *why, kj_span note)
@@ -150,8 +172,8 @@ static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char
     kj_note(s->diag, m, note, "here");
 }
 
-/* Whatever it is given; what holds is found out once. */
-static void check_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
+/* Whatever it is given. */
+static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
 {
     const kj_item *fn = sym->item;
     const kj_type_ref *other = other_type(fn);
@@ -160,7 +182,7 @@ static void check_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
         return;
     }
     const kj_generic *g = untold(fn);
-    const kj_item *hiding = hides_builtin(s->program->file);
+    const kj_item *hiding = callable(s)->hiding;
     if (g || hiding) {
         refuse(s, call, fn->name,
                g ? "has a type that no argument tells"
@@ -169,15 +191,12 @@ static void check_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
         return;
     }
     reach r = {.s = s, .fn = fn};
-    r.seen = KJ_NEW_ARRAY(s->arena, bool, (size_t)s->nfns + 1);
     look_into(&r, sym);
-    if (r.bad)
-        refuse(s, call, fn->name, r.why, r.bad->span);
-    else
-        sym->progress = KJ_RESOLVED;
+    if (r.found.bad)
+        refuse(s, call, fn->name, r.found.why, r.found.bad->span);
 }
 
-void kj_sema_run_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
+void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
 {
     const kj_item *fn = sym->item;
     const char *names = "";
@@ -200,6 +219,5 @@ void kj_sema_run_function(kj_sema *s, const kj_expr *call, kj_symbol *sym)
                fn->name_span);
         return;
     }
-    if (sym->progress != KJ_RESOLVED && kj_diag_has_room(s->diag))
-        check_function(s, call, sym);
+    check_function(s, call, sym);
 }

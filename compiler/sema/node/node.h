@@ -184,6 +184,8 @@ struct kj_sema {
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
     bool in_run; /* the run block is being checked */
+    struct kj_callable
+        *callable; /* what is known of functions that it calls (file/run_function.c) */
     kj_var_note *vars;
     int nvars, var_cap;
     kj_fact *facts;  /* that hold here */
@@ -245,7 +247,6 @@ const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref);
 kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span); /* KJ_VOID after an error */
-bool kj_type_in_bound(kj_dtype t, const char *bound);
 
 /* What a place of that type asks of an expression. */
 static inline kj_dtype kj_wanted(const kj_type *t)

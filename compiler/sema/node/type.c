@@ -58,16 +58,3 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
         t.kind = t.ndim ? KJ_T_ARRAY : t.of ? KJ_T_AGGREGATE : KJ_T_SCALAR;
     return t;
 }
-
-bool kj_type_in_bound(kj_dtype t, const char *bound)
-{
-    if (!bound)
-        return true;
-    if (strcmp(bound, "int") == 0)
-        return kj_is_int(t);
-    if (strcmp(bound, "float") == 0)
-        return kj_is_float(t);
-    if (strcmp(bound, "complex") == 0)
-        return kj_is_complex_type(t);
-    return (!kj_is_scalar(t) && t < KJ_FIRST_RECORD) || kj_is_int(t) || kj_is_float(t);
-}
