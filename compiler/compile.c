@@ -60,6 +60,8 @@ typedef struct job {
     int nitems;
     kj_text shown; /* the text of the stage */
     unit unit;
+    int size;    /* of the largest function, as lowered */
+    bool rolled; /* loops stay loops, whatever @unroll says */
     char *error; /* what is wrong with the toolchain, for LLVMDisposeMessage; NULL: nothing */
     bool over;
 } job;
@@ -314,17 +316,20 @@ static void cut_regions(job *j)
     shown(j, KJ_STAGE_REGIONS);
 }
 
+static bool is_large(const job *j)
+{
+    return j->size > KJ_MAX_CODE;
+}
+
 static void refuse_large(job *j)
 {
     const kj_kernel_info *kernel = j->out->kernel;
-    int size = kj_target_largest(j->unit.module);
-    if (size <= KJ_MAX_CODE)
+    if (!is_large(j))
         return;
     kj_message *m = kj_error(j->diag, kernel->span, KJ_RULE_TOO_LARGE,
-                             "'%s' is too large: %d instructions (at most %d)", kernel->name, size,
-                             KJ_MAX_CODE);
+                             "'%s' is too large: %d instructions (at most %d)", kernel->name,
+                             j->size, KJ_MAX_CODE);
     kj_hint(j->diag, m, "split it into several kernels");
-    j->over = true;
 }
 
 static void lower(job *j)
@@ -340,6 +345,7 @@ static void lower(job *j)
                               .code = u->code,
                               .allocas = u->allocas,
                               .lines = u->lines,
+                              .rolled = j->rolled,
                               .entry = it->code->entry,
                               .deps = it->deps,
                               .regions = it->regions,
@@ -350,7 +356,8 @@ static void lower(job *j)
                               .source = j->diag->source};
         (u->target.kind->gpu ? kj_lower_gpu : kj_lower_cpu)(j->arena, &spec, it->code);
     }
-    refuse_large(j);
+    j->size = kj_target_largest(u->module);
+    j->over = is_large(j);
     check_module(j, "llvm");
     show_module(j, KJ_STAGE_LLVM);
 }
@@ -426,19 +433,29 @@ static void make_code(job *j)
     unit_close(&j->unit);
 }
 
-/* Values that optimised code has at once, of loops that are unrolled say, may need more stack than there
- * is. Then it is made with less of that. */
-static void make_shallow_code(job *j)
+static void make_again(job *j)
+{
+    j->over &= !is_large(j);
+    kj_code_free(j->out);
+    make_code(j);
+}
+
+/* Values that optimised code has at once may need more stack than there is: then it is made with less of
+ * that. @unroll is a hint, and is not followed where the code would be too much. */
+static void make_fitting_code(job *j)
 {
     const kj_compile_options *asked = j->options;
     kj_compile_options less = *asked;
-    make_code(j);
-    if (!is_deep(j) || asked->opt_level <= 1)
-        return;
     less.opt_level = 1;
-    kj_code_free(j->out);
-    j->options = &less;
     make_code(j);
+    if (is_deep(j) && asked->opt_level > 1) {
+        j->options = &less;
+        make_again(j);
+    }
+    if (is_deep(j) || is_large(j)) {
+        j->rolled = true;
+        make_again(j);
+    }
     j->options = asked;
 }
 
@@ -451,7 +468,8 @@ static bool generate(job *j)
     show_trees(j);
     find_uniform(j);
     cut_regions(j);
-    make_shallow_code(j);
+    make_fitting_code(j);
+    refuse_large(j);
     refuse_deep(j);
     if (j->error) {
         const char *text = kj_arena_printf(j->arena, "%s", j->error);

@@ -384,7 +384,7 @@ power:
 |   postfix "**" power          { $$ = kj_make_binary(p, @$, KJ_OP_POW, @2, $1, $3); }
 |   "-" power                   { $$ = kj_make_unary(p, @$, KJ_OP_NEG, $2); }
 |   "~" power                   { $$ = kj_make_unary(p, @$, KJ_OP_INVERT, $2); }
-|   "+" power                   { $$ = $2; }
+|   "+" power                   { $$ = kj_make_unary(p, @$, KJ_OP_PLUS, $2); }
 ;
 
 postfix:

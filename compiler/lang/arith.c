@@ -187,6 +187,8 @@ kj_value kj_fold_binary(kj_op op, kj_value a, kj_value b)
 
 kj_value kj_fold_unary(kj_op op, kj_value a)
 {
+    if (op == KJ_OP_PLUS)
+        return a;
     if (a.type == KJ_BOOL)
         return boolean(a.u == 0);
     if (kj_is_float(a.type))

@@ -189,7 +189,11 @@ int kj_count(const kj_expr *list); /* its expressions */
 typedef void kj_part_fn(void *ctx, const kj_expr *part);
 void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
 
-/* The expressions of statements, and of those in them, without types. */
+/* The expressions of a statement, without types, but not of those in it; and the lists of those. */
+void kj_each_own_expr(const kj_stmt *st, kj_part_fn *visit, void *ctx);
+void kj_blocks_of(const kj_stmt *st, const kj_stmt *out[2]);
+
+/* The expressions of statements, and of those in them. */
 void kj_each_expr(const kj_stmt *list, kj_part_fn *visit, void *ctx);
 
 /* The statement of the list behind which nothing of it runs, by its shape alone: a return, break or

@@ -50,49 +50,56 @@ void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
 
 /* ---- Statements ---- */
 
+void kj_each_own_expr(const kj_stmt *st, kj_part_fn *visit, void *ctx)
+{
+    const kj_expr *one = NULL, *targets = NULL;
+    switch (st->kind) {
+    case KJ_S_LET:
+    case KJ_S_PARAM: one = st->u.let.init; break;
+    case KJ_S_ASSIGN:
+        targets = st->u.assign.targets;
+        one = st->u.assign.value;
+        break;
+    case KJ_S_IF: one = st->u.if_.test; break;
+    case KJ_S_FOR: one = st->u.for_.iter; break;
+    case KJ_S_WHILE: one = st->u.while_.test; break;
+    case KJ_S_WITH: one = st->u.with.value; break;
+    case KJ_S_EXPR:
+    case KJ_S_RETURN:
+    case KJ_S_REQUIRES:
+    case KJ_S_LAUNCH: one = st->u.expr; break;
+    case KJ_S_BREAK:
+    case KJ_S_CONTINUE: break;
+    }
+    for (; targets; targets = targets->next)
+        visit(ctx, targets);
+    if (one)
+        visit(ctx, one);
+}
+
+void kj_blocks_of(const kj_stmt *st, const kj_stmt *out[2])
+{
+    out[0] = out[1] = NULL;
+    if (st->kind == KJ_S_IF) {
+        out[0] = st->u.if_.yes;
+        out[1] = st->u.if_.no;
+    } else if (st->kind == KJ_S_FOR) {
+        out[0] = st->u.for_.body;
+    } else if (st->kind == KJ_S_WHILE) {
+        out[0] = st->u.while_.body;
+    } else if (st->kind == KJ_S_WITH) {
+        out[0] = st->u.with.body;
+    }
+}
+
 void kj_each_expr(const kj_stmt *list, kj_part_fn *visit, void *ctx)
 {
+    const kj_stmt *blocks[2];
     for (const kj_stmt *st = list; st; st = st->next) {
-        const kj_expr *parts[2] = {NULL, NULL}, *many = NULL;
-        const kj_stmt *blocks[2] = {NULL, NULL};
-        switch (st->kind) {
-        case KJ_S_LET:
-        case KJ_S_PARAM: parts[0] = st->u.let.init; break;
-        case KJ_S_ASSIGN:
-            many = st->u.assign.targets;
-            parts[0] = st->u.assign.value;
-            break;
-        case KJ_S_IF:
-            parts[0] = st->u.if_.test;
-            blocks[0] = st->u.if_.yes;
-            blocks[1] = st->u.if_.no;
-            break;
-        case KJ_S_FOR:
-            parts[0] = st->u.for_.iter;
-            blocks[0] = st->u.for_.body;
-            break;
-        case KJ_S_WHILE:
-            parts[0] = st->u.while_.test;
-            blocks[0] = st->u.while_.body;
-            break;
-        case KJ_S_WITH:
-            parts[0] = st->u.with.value;
-            blocks[0] = st->u.with.body;
-            break;
-        case KJ_S_EXPR:
-        case KJ_S_RETURN:
-        case KJ_S_REQUIRES:
-        case KJ_S_LAUNCH: parts[0] = st->u.expr; break;
-        case KJ_S_BREAK:
-        case KJ_S_CONTINUE: break;
-        }
-        for (; many; many = many->next)
-            visit(ctx, many);
-        for (int i = 0; i < 2; i++) {
-            if (parts[i])
-                visit(ctx, parts[i]);
-            kj_each_expr(blocks[i], visit, ctx);
-        }
+        kj_each_own_expr(st, visit, ctx);
+        kj_blocks_of(st, blocks);
+        kj_each_expr(blocks[0], visit, ctx);
+        kj_each_expr(blocks[1], visit, ctx);
     }
 }
 

@@ -87,7 +87,7 @@ typedef enum kj_texpr_kind {
     KJ_TE_VAR,    /* u.var */
     KJ_TE_DIM,    /* u.dim: shape or stride of an array parameter, as given at the launch; i64 */
     KJ_TE_INDEX,  /* u.index: threadIdx.x ...; i64. blockDim is a constant when the spec knows it */
-    KJ_TE_UNARY,  /* u.unary: NEG INVERT NOT */
+    KJ_TE_UNARY,  /* u.unary: NEG INVERT NOT; + is its operand */
     KJ_TE_BINARY, /* u.binary: all of ops.def but POW (a call or products by now) */
     KJ_TE_LOGIC,  /* u.logic: short-circuit and/or of bools */
     KJ_TE_SELECT, /* u.select: only the chosen arm is evaluated */

@@ -21,10 +21,10 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         *out = kj_run_bool(!truth);
         return true;
     }
-    if (kj_run_is_complex(a) && op == KJ_OP_NEG) {
+    if (kj_run_is_complex(a) && op != KJ_OP_INVERT) {
         *out = a;
-        out->u.f = -a.u.f;
-        out->imag = -a.imag;
+        out->u.f = op == KJ_OP_NEG ? -a.u.f : a.u.f;
+        out->imag = op == KJ_OP_NEG ? -a.imag : a.imag;
         return true;
     }
     return kj_run_unary_number(r, at, op, a, out);

@@ -1,10 +1,14 @@
 /* round(x, n): decimal places, as Python's of numbers and NumPy's of arrays. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/c_locale.h"
 #include "run/run.h"
 
-enum { MOST = 400 /* places that any f64 has */ };
+enum {
+    MOST = 400,          /* places that any f64 has */
+    MOST_OF_ARRAYS = 308 /* whose power of ten f64 has */
+};
 
 /* The decimal number that is nearest, ties to even, read back. */
 static double round_float(double x, int places)
@@ -22,37 +26,93 @@ static double round_float(double x, int places)
 /* Ties to even. */
 static bool round_int(kj_run *r, kj_span at, kj_rvalue v, int places, kj_rvalue *out)
 {
-    int64_t scale = 1;
-    *out = v;
-    out->literal = false;
+    bool negative = v.dtype != KJIT_U64 && v.u.i < 0, fits = true;
+    uint64_t all = negative ? 0 - (uint64_t)v.u.i : (uint64_t)v.u.i, scale = 1;
     for (int i = 0; i > places; i--)
-        if (__builtin_mul_overflow(scale, 10, &scale)) {
+        if (__builtin_mul_overflow(scale, 10, &scale)) { /* over twice what there is */
             *out = kj_run_int(0);
             return true;
         }
-    if (scale == 1 || v.dtype == KJIT_U64)
-        return true;
-    int64_t rest = v.u.i % scale, down;
-    rest = rest < 0 ? rest + scale : rest;
-    bool below = __builtin_sub_overflow(v.u.i, rest, &down);
-    bool up = rest > scale / 2 || (rest == scale / 2 && (below || down / scale % 2 != 0));
-    if (up ? __builtin_add_overflow(v.u.i, scale - rest, &down) : below)
+    uint64_t rest = all % scale, above = scale - rest;
+    bool up = rest > above || (rest == above && all / scale % 2 != 0);
+    all -= rest;
+    fits = !up || !__builtin_add_overflow(all, scale, &all);
+    if (!fits || (v.dtype != KJIT_U64 && all > (uint64_t)INT64_MAX + negative))
         return kj_run_fail(r, KJIT_INVALID, at, "this is beyond 64 bits");
-    out->u.i = down;
+    *out = v;
+    out->literal = false;
+    out->u.i = (int64_t)(negative ? 0 - all : all);
     return true;
+}
+
+/* ---- Arrays ---- */
+
+/* What was made of `a` in its place. */
+static bool becomes(kj_rvalue *a, bool ok, kj_rvalue made)
+{
+    kj_run_drop(a);
+    *a = ok ? made : kj_run_none();
+    return ok;
+}
+
+static bool with(kj_run *r, kj_span at, kj_rvalue *a, kj_op op, kj_rvalue b)
+{
+    kj_rvalue made;
+    return becomes(a, kj_run_binary(r, at, op, *a, b, &made), made);
+}
+
+static bool to_type(kj_run *r, kj_span at, kj_rvalue *a, kj_dtype type)
+{
+    kj_rvalue made;
+    return becomes(a, kj_lazy_cast(r, at, type, *a, &made), made);
+}
+
+static bool to_whole(kj_run *r, kj_span at, kj_rvalue *a)
+{
+    kj_rvalue made;
+    return becomes(a, kj_lazy_call(r, at, KJ_BI_RINT, a, 1, &made), made);
+}
+
+/* By way of f64, which has 10^places of every type. */
+static bool round_floats(kj_run *r, kj_span at, int places, kj_rvalue *a)
+{
+    kj_rvalue scale = kj_run_float(pow(10, abs(places)));
+    kj_op up = places < 0 ? KJ_OP_DIV : KJ_OP_MUL, down = places < 0 ? KJ_OP_MUL : KJ_OP_DIV;
+    return with(r, at, a, up, scale) && to_whole(r, at, a) && with(r, at, a, down, scale);
+}
+
+/* (a + (a // scale & 1) + scale / 2 - 1) // scale * scale: ties go to the even one. */
+static bool round_ints(kj_run *r, kj_span at, int places, kj_rvalue *a)
+{
+    kj_rvalue odd;
+    int64_t scale = 1;
+    for (int i = 0; i > places; i--)
+        if (__builtin_mul_overflow(scale, 10, &scale))
+            return with(r, at, a, KJ_OP_MUL, kj_run_int(0));
+    if (scale == 1)
+        return true;
+    if (!kj_run_binary(r, at, KJ_OP_FLOORDIV, *a, kj_run_int(scale), &odd))
+        return false;
+    bool ok = with(r, at, &odd, KJ_OP_AND, kj_run_int(1)) && with(r, at, a, KJ_OP_ADD, odd);
+    kj_run_drop(&odd);
+    return ok && with(r, at, a, KJ_OP_ADD, kj_run_int(scale / 2 - 1)) &&
+           with(r, at, a, KJ_OP_FLOORDIV, kj_run_int(scale)) &&
+           with(r, at, a, KJ_OP_MUL, kj_run_int(scale));
 }
 
 static bool round_array(kj_run *r, kj_span at, kj_rvalue a, int places, kj_rvalue *out)
 {
-    kj_rvalue scale = kj_run_float(pow(10, places < 0 ? -places : places)), scaled, whole;
-    if (!kj_run_binary(r, at, places < 0 ? KJ_OP_DIV : KJ_OP_MUL, a, scale, &scaled))
+    kj_dtype type = kj_lazy_type(a);
+    if (type == KJ_VOID)
+        type = kj_lazy_type_alone(a);
+    if (kj_lazy_is_complex(a) || type == KJ_BOOL)
+        return kj_lazy_wrong_kind(r, at, "round", "real numbers", a);
+    bool real = kj_is_float(type);
+    if (!kj_lazy_cast(r, at, real ? KJ_F64 : type == KJ_U64 ? KJ_U64 : KJ_I64, a, out))
         return false;
-    bool ok = kj_lazy_call(r, at, KJ_BI_RINT, &scaled, 1, &whole);
-    kj_run_drop(&scaled);
+    bool ok = (real ? round_floats : round_ints)(r, at, places, out) && to_type(r, at, out, type);
     if (!ok)
-        return false;
-    ok = kj_run_binary(r, at, places < 0 ? KJ_OP_MUL : KJ_OP_DIV, whole, scale, out);
-    kj_run_drop(&whole);
+        kj_run_drop(out);
     return ok;
 }
 
@@ -63,6 +123,10 @@ bool kj_run_round(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out)
                            v[1].kind == KJ_R_INT ? kj_run_short(v[1]).text
                                                  : kj_run_kind_name(v[1]));
     int places = (int)v[1].u.i;
+    if (kj_is_array(v[0]) && abs(places) > MOST_OF_ARRAYS)
+        return kj_run_fail(r, KJIT_INVALID, at,
+                           "round of arrays takes up to %d decimal places, not %d", MOST_OF_ARRAYS,
+                           abs(places));
     if (kj_is_array(v[0]))
         return round_array(r, at, v[0], places, out);
     if (v[0].kind == KJ_R_INT)

@@ -20,7 +20,7 @@ KINDS = ("bool", *REALS)
 Form = collections.namedtuple("Form", "text result of")
 ROWS = [(m[1], m[2], m[3]) for m in re.finditer(r'^(?:BINARY|UNARY)\((\w+), "([^"]+)", (\w+)\)',
                                                 (ROOT / "compiler/lang/ops.def").read_text(), re.MULTILINE)]
-UNARY = {"NEG": "-a", "INVERT": "~a", "NOT": "not a"}
+UNARY = {"NEG": "-a", "PLUS": "+a", "INVERT": "~a", "NOT": "not a"}
 COMPARE = {op: getattr(operator, op.lower()) for op in ("EQ", "NE", "LT", "LE", "GT", "GE")}
 BITWISE = {"AND": operator.and_, "OR": operator.or_, "XOR": operator.xor}
 NUMERIC = {"ADD": operator.add, "SUB": operator.sub, "MUL": operator.mul}
@@ -52,9 +52,9 @@ def meaning(op, kind):
     if kind in INTS:
         if op in INTEGER:
             return lambda a, b: INTEGER[op](a, b, kind)
-        return {"NEG": lambda a, b: wrap(-a, kind), "INVERT": lambda a, b: wrap(~a, kind),
+        return {"NEG": lambda a, b: wrap(-a, kind), "PLUS": lambda a, b: a, "INVERT": lambda a, b: wrap(~a, kind),
                 **{name: lambda a, b, f=f: wrap(f(a, b), kind) for name, f in NUMERIC.items()}}[op]
-    return {"NEG": lambda a, b: -a, "DIV": lambda a, b: ROUND[kind](scalars.divide(a, b)),
+    return {"NEG": lambda a, b: -a, "PLUS": lambda a, b: a, "DIV": lambda a, b: ROUND[kind](scalars.divide(a, b)),
             "FLOORDIV": lambda a, b: scalars.float_floordiv(a, b, kind),
             "MOD": lambda a, b: scalars.float_mod(a, b, kind),
             **{name: lambda a, b, f=f: ROUND[kind](f(a, b)) for name, f in NUMERIC.items()}}[op]

@@ -270,11 +270,15 @@ typedef struct loop {
     LLVMBasicBlockRef head, body;
     kj_mask_slot live; /* masked: the threads still in the loop */
     kj_mask m;         /* those that entered it */
+    int unrolls;       /* lo->unrolls in front of it */
 } loop;
 
 static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
 {
-    *l = (loop){.m = m, .head = kj_new_block(lo, "loop"), .body = kj_new_block(lo, "body")};
+    *l = (loop){.m = m,
+                .unrolls = lo->unrolls,
+                .head = kj_new_block(lo, "loop"),
+                .body = kj_new_block(lo, "body")};
     l->exit =
         (kj_exit){.up = lo->exits, .target = s, .loop = true, .masked = differs(lo, s->divergence)};
     l->exit.next = kj_new_block(lo, "next");
@@ -338,6 +342,17 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
     LLVMPositionBuilderAtEnd(lo->b, l->exit.next);
 }
 
+/* @unroll: not all turns that LLVM knows of, and of nested loops the innermost only, as their copies would
+ * be the product. */
+static void unroll_some(kj_lower *lo, const loop *l, LLVMValueRef back)
+{
+    const kj_tstmt *s = l->exit.target;
+    if (s->kind != KJ_TS_FOR || !s->u.for_.unroll || lo->rolled || lo->unrolls > l->unrolls)
+        return;
+    lo->unrolls++;
+    kj_loop_hint(lo, back, "llvm.loop.unroll.count", UNROLLED);
+}
+
 /* From `next` back to the head while some thread is left; returns the threads that go on behind the
  * loop. */
 static kj_mask loop_close(kj_lower *lo, loop *l)
@@ -348,9 +363,7 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
                                l->exit.done);
     else
         back = LLVMBuildBr(lo->b, l->head);
-    const kj_tstmt *s = l->exit.target;
-    if (s->kind == KJ_TS_FOR && s->u.for_.unroll) /* not all turns that LLVM knows of */
-        kj_loop_hint(lo, back, "llvm.loop.unroll.count", UNROLLED);
+    unroll_some(lo, l, back);
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));
@@ -454,7 +467,7 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
 static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     kj_turns turns;
-    if (!kj_unroll_turns(s, &turns) || loses(s->u.for_.body, NULL, false))
+    if (lo->rolled || !kj_unroll_turns(s, &turns) || loses(s->u.for_.body, NULL, false))
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
     for (uint64_t k = 0; k < turns.n; k++) {

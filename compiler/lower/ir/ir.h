@@ -156,6 +156,8 @@ struct kj_lower {
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
     int sm;          /* the GPU's generation: 75, 90 */
+    bool rolled;     /* loops stay loops, whatever @unroll says */
+    int unrolls;     /* loops that LLVM unrolls for @unroll, so far */
     int divisions;   /* of vectors of 64 bits, so far */
 
     /* the block */
@@ -242,6 +244,7 @@ typedef struct kj_entry_spec {
     bool f16c;               /* of a CPU: it converts f16 */
     int sm;                  /* of a GPU: its generation */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */
+    bool rolled;             /* loops stay loops, whatever @unroll says */
     const kj_source *source; /* for places in it */
 } kj_entry_spec;
 void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,

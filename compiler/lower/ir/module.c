@@ -28,6 +28,7 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
     *lo = (kj_lower){.arena = arena, .kernel = kernel, .module = spec->module};
     lo->f16c = spec->f16c;
     lo->sm = spec->sm;
+    lo->rolled = spec->rolled;
     lo->ctx = LLVMGetModuleContext(lo->module);
     lo->b = spec->code;
     lo->allocas = spec->allocas;

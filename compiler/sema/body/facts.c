@@ -90,7 +90,8 @@ static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth, b
             b = near(least(s, e->u.binary.rhs, depth, facts));
     if (b == unknown || (a == unknown && op != KJ_OP_MOD))
         return unknown;
-    if ((op == KJ_OP_ADD || op == KJ_OP_MUL) && most_of_binary(s, e, depth) == unbounded)
+    bool grows = op == KJ_OP_ADD || op == KJ_OP_MUL || (op == KJ_OP_SUB && b < 0);
+    if (grows && most_of_binary(s, e, depth) == unbounded)
         return unknown;
     switch (op) {
     case KJ_OP_ADD: return a + b;

@@ -15,13 +15,19 @@ typedef struct verdict {
 } verdict;
 
 struct kj_callable {
-    const kj_item *hiding; /* what has the name of a built-in function, or NULL */
+    const kj_item *hiding; /* what has the name of something built in, or NULL */
     verdict *of;           /* by the index of a function */
 };
 
+/* A name that a function gives a meaning of its own. */
+typedef struct local {
+    const char *name;
+    const struct local *up;
+} local;
+
 typedef struct reach {
     kj_sema *s;
-    const kj_item *fn;
+    const local *locals; /* in scope */
     verdict found;
 } reach;
 
@@ -38,50 +44,59 @@ static const char *refused(const kj_symbol *sym)
     return NULL;
 }
 
-static bool is_param(const kj_item *fn, const char *name)
+static void bind(reach *r, const char *name)
 {
-    for (const kj_param_decl *p = fn->params; p; p = p->next)
-        if (p->name == name)
-            return true;
-    return false;
+    local *l = KJ_NEW(r->s->arena, local);
+    *l = (local){name, r->locals};
+    r->locals = l;
 }
 
-static bool is_one_of(const kj_name *names, const char *name)
+static void bind_all(reach *r, const kj_name *names)
 {
-    while (names && names->name != name)
-        names = names->next;
-    return names != NULL;
+    for (; names; names = names->next)
+        bind(r, names->name);
 }
 
-/* Does a statement, or one in it, give the name another meaning? */
-static bool declares(const kj_stmt *st, const char *name)
+static bool is_local(const reach *r, const char *name)
 {
-    for (; st; st = st->next) {
-        bool own = st->kind == KJ_S_LET   ? is_one_of(st->u.let.names, name)
-                   : st->kind == KJ_S_FOR ? is_one_of(st->u.for_.names, name)
-                                          : false;
-        bool within = st->kind == KJ_S_IF
-                          ? declares(st->u.if_.yes, name) || declares(st->u.if_.no, name)
-                      : st->kind == KJ_S_FOR   ? declares(st->u.for_.body, name)
-                      : st->kind == KJ_S_WHILE ? declares(st->u.while_.body, name)
-                                               : false;
-        if (own || within)
-            return true;
-    }
-    return false;
+    const local *l = r->locals;
+    while (l && l->name != name)
+        l = l->up;
+    return l != NULL;
 }
 
 static void visit(void *ctx, const kj_expr *e);
 
+static void look_through(reach *r, const kj_stmt *st)
+{
+    const local *outer = r->locals, *here;
+    const kj_stmt *blocks[2];
+    for (; st; st = st->next) {
+        kj_each_own_expr(st, visit, r);
+        if (st->kind == KJ_S_LET)
+            bind_all(r, st->u.let.names);
+        here = r->locals;
+        if (st->kind == KJ_S_FOR)
+            bind_all(r, st->u.for_.names);
+        kj_blocks_of(st, blocks);
+        look_through(r, blocks[0]);
+        look_through(r, blocks[1]);
+        r->locals = here;
+    }
+    r->locals = outer;
+}
+
 static void look_into(reach *r, const kj_symbol *sym)
 {
     verdict *v = &r->s->callable->of[sym->index];
-    const kj_item *outer = r->fn;
+    const local *outer = r->locals;
     if (!v->known) {
         v->known = true; /* no function calls itself */
-        r->fn = sym->item;
-        kj_each_expr(sym->item->body, visit, r);
-        r->fn = outer;
+        r->locals = NULL;
+        for (const kj_param_decl *p = sym->item->params; p; p = p->next)
+            bind(r, p->name);
+        look_through(r, sym->item->body);
+        r->locals = outer;
         *v = r->found;
         v->known = true;
     }
@@ -93,11 +108,11 @@ static void visit(void *ctx, const kj_expr *e)
     reach *r = ctx;
     if (r->found.bad)
         return;
-    const kj_symbol *sym = e->kind == KJ_E_NAME && !is_param(r->fn, e->u.name)
+    const kj_symbol *sym = e->kind == KJ_E_NAME && !is_local(r, e->u.name)
                                ? kj_scope_find(r->s->program->globals, e->u.name)
                                : NULL;
     const char *why = sym ? refused(sym) : NULL;
-    if (why && !declares(r->fn->body, e->u.name))
+    if (why)
         r->found = (verdict){true, e, why};
     else if (sym && sym->kind == KJ_SYM_FN)
         look_into(r, sym);
@@ -142,13 +157,21 @@ static const kj_generic *untold(const kj_item *fn)
     return NULL;
 }
 
-/* A name of the file that built-in functions have, which the kernels of expressions use; or NULL. */
-static const kj_item *hides_builtin(const kj_file *file)
+/* What the kernels of expressions say by name. */
+static bool is_built_in(const char *name)
+{
+    for (int id = 0; id < KJ_NBUILTINS; id++)
+        if (strcmp(kj_builtins[id].name, name) == 0)
+            return true;
+    return kj_type_named(name) != KJ_VOID || strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
+}
+
+/* What the file has of such names; or NULL. */
+static const kj_item *hides_built_in(const kj_file *file)
 {
     for (const kj_item *item = file->items; item; item = item->next)
-        for (int id = 0; item->name && item->kind != KJ_I_KERNEL && id < KJ_NBUILTINS; id++)
-            if (strcmp(kj_builtins[id].name, item->name) == 0)
-                return item;
+        if (item->name && item->kind != KJ_I_KERNEL && is_built_in(item->name))
+            return item;
     return NULL;
 }
 
@@ -156,7 +179,7 @@ static struct kj_callable *callable(kj_sema *s)
 {
     if (!s->callable) {
         s->callable = KJ_NEW(s->arena, struct kj_callable);
-        s->callable->hiding = hides_builtin(s->program->file);
+        s->callable->hiding = hides_built_in(s->program->file);
         s->callable->of = KJ_NEW_ARRAY(s->arena, verdict, (size_t)s->nfns + 1);
     }
     return s->callable;
@@ -186,11 +209,11 @@ static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym
     if (g || hiding) {
         refuse(s, call, fn->name,
                g ? "has a type that no argument tells"
-                 : "stands beside something with the name of a built-in function",
+                 : "stands beside something with a built-in name",
                g ? g->span : hiding->name_span);
         return;
     }
-    reach r = {.s = s, .fn = fn};
+    reach r = {.s = s};
     look_into(&r, sym);
     if (r.found.bad)
         refuse(s, call, fn->name, r.found.why, r.found.bad->span);

@@ -141,6 +141,8 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
 kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
 {
     kj_value v = a.u.literal;
+    if (op == KJ_OP_PLUS)
+        return a;
     if (a.open)
         return kj_open_literal(kj_is_float(v.type), span);
     if (kj_is_float(v.type) && op == KJ_OP_INVERT) {

@@ -403,8 +403,10 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
         kj_hint(s->diag, m, "write not %s", kj_operand_text(s, a.span, "x"));
         return kj_no_value(span);
     }
-    if (kj_no_number(s, &a, op == KJ_OP_NEG ? "'-'" : "'~'"))
+    if (kj_no_number(s, &a, kj_arena_printf(s->arena, "'%s'", kj_ops[op].spelling)))
         return kj_no_value(span);
+    if (op == KJ_OP_PLUS)
+        return kj_scalar(a.u.scalar.e);
     if (op == KJ_OP_INVERT && kj_is_float(a.u.scalar.e->type)) {
         kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'~' works on integers, not on %s",
                       kj_describe(s, &a));

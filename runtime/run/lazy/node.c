@@ -436,7 +436,8 @@ static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
     }
     if (op == KJ_OP_INVERT && (kj_is_float(type) || kj_lazy_is_complex(a)))
         return kj_lazy_wrong_kind(r, at, "'~'", "integers and bools", a);
-    if (op == KJ_OP_NEG && !kj_lazy_numbers(r, at, "'-'", &a, 1))
+    bool sign = op == KJ_OP_NEG || op == KJ_OP_PLUS;
+    if (sign && !kj_lazy_numbers(r, at, op == KJ_OP_NEG ? "'-'" : "'+'", &a, 1))
         return false;
     if (kj_lazy_are_untyped(&a, 1))
         return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.is_op = true, .op = op}, &a, 1, out);

@@ -13,7 +13,7 @@ typedef struct spec {
     int fill_bytes;
     char align; /* < > ^ =, or 0 */
     char sign;  /* + - or a blank */
-    bool prefix;
+    bool prefix, zeros;
     int width;
     char group;    /* , _ or 0 */
     int precision; /* -1: none */
@@ -64,13 +64,10 @@ static bool read_spec(const char *at, spec *s)
         s->sign = *at++;
     s->prefix = *at == '#';
     at += s->prefix;
-    if (*at == '0') {
-        at++;
-        if (!s->fill_bytes)
-            s->fill = "0";
-        if (!s->align)
-            s->align = '=';
-    }
+    s->zeros = *at == '0';
+    at += s->zeros;
+    if (s->zeros && !s->fill_bytes)
+        s->fill = "0";
     at = read_int(at, &s->width);
     if (*at == ',' || *at == '_')
         s->group = *at++;
@@ -173,30 +170,62 @@ static void put_as(kj_text *t, const spec *s, char letter, int precision, double
 #pragma GCC diagnostic pop
 }
 
-/* Without a type: so many digits that count, one of them at least behind the point, else an exponent. */
+/* Of digits that count, with a point behind the first: an exponent where there are more places than these
+ * in front of the point or over four zeros behind it. With # zeros at the end stay. Without a type one
+ * digit at least is behind the point. */
+static void put_counted(kj_text *t, const spec *s, const char *digits, int n)
+{
+    const char *power = strchr(digits, 'e');
+    int exponent, most = s->type ? n : n - 1, len, point = 1;
+    kj_text all = {0};
+    read_int(power + 2, &exponent);
+    exponent = power[1] == '-' ? -exponent : exponent;
+    bool small = exponent >= -4 && exponent < most;
+    for (int i = small ? exponent : 0; i < 0; i++)
+        kj_text_puts(&all, "0");
+    if (small && exponent > 0)
+        point = exponent + 1;
+    kj_text_add(&all, digits, 1);
+    kj_text_add(&all, digits + 2, (size_t)(n - 1));
+    for (len = (int)all.size; !s->prefix && len > point && all.data[len - 1] == '0';)
+        len--;
+    kj_text_add(t, all.data ? all.data : "", all.data ? (size_t)point : 0);
+    if (len > point || s->prefix || (small && !s->type))
+        kj_text_puts(t, ".");
+    if (len > point)
+        kj_text_add(t, all.data + point, (size_t)(len - point));
+    else if (small && !s->type)
+        kj_text_puts(t, "0");
+    if (!small)
+        kj_text_printf(t, "%s%s", s->type == 'G' ? "E" : "e", power + 1);
+    t->failed |= all.failed;
+    kj_text_free(&all);
+}
+
 static void put_general(kj_text *t, const spec *s, double x)
 {
-    int precision = s->precision > 0 ? s->precision : 1;
-    kj_text e = {0};
-    kj_text_printf(&e, "%.*e", precision - 1, x);
-    const char *power = e.data ? strchr(e.data, 'e') : NULL;
-    int exponent = 0;
-    if (power)
-        read_int(power + 2, &exponent);
-    if (power && power[1] == '+' && exponent >= precision - 1 && !s->prefix) {
-        size_t len = (size_t)(power - e.data);
-        while (precision > 1 && (e.data[len - 1] == '0' || e.data[len - 1] == '.'))
-            if (e.data[--len] == '.')
-                break;
-        kj_text_add(t, e.data, len);
-        kj_text_puts(t, power);
-    } else {
-        put_as(t, s, 'g', precision, x);
-        if (isfinite(x) && !strpbrk(t->data ? t->data : ".", ".e"))
-            kj_text_puts(t, ".0");
+    int n = s->precision < 0 ? 6 : s->precision > 0 ? s->precision : 1;
+    kj_text digits = {0};
+    if (!isfinite(x)) {
+        put_as(t, s, s->type ? s->type : 'g', n, x);
+        return;
     }
-    t->failed |= e.failed;
-    kj_text_free(&e);
+    kj_text_printf(&digits, n > 1 ? "%.*e" : "%#.*e", n - 1, x);
+    if (digits.data)
+        put_counted(t, s, digits.data, n);
+    t->failed |= digits.failed;
+    kj_text_free(&digits);
+}
+
+/* The fewest digits that read back; with # a point in front of an exponent. */
+static void put_short(kj_text *t, const spec *s, kj_rvalue v)
+{
+    kj_rshort text = kj_run_short(v);
+    size_t mantissa = strcspn(text.text, "e");
+    bool bare = s->prefix && isfinite(v.u.f) && !memchr(text.text, '.', mantissa);
+    kj_text_add(t, text.text, mantissa);
+    kj_text_puts(t, bare ? "." : "");
+    kj_text_puts(t, text.text + mantissa);
 }
 
 /* The digits of one that is not below 0. */
@@ -207,10 +236,10 @@ static void put_digits(kj_text *t, const spec *s, kj_rvalue v, double x)
     if (s->type == '%') {
         put_as(t, s, 'f', precision, x * 100);
         kj_text_puts(t, "%");
-    } else if (s->type) {
+    } else if (s->type && s->type != 'g' && s->type != 'G') {
         put_as(t, s, s->type, precision, x);
-    } else if (s->precision < 0) {
-        kj_text_puts(t, kj_run_short(v).text);
+    } else if (!s->type && s->precision < 0) {
+        put_short(t, s, v);
     } else {
         put_general(t, s, x);
     }
@@ -331,5 +360,7 @@ bool kj_run_format(kj_run *r, kj_span at, const char *text, kj_rvalue v, kj_text
                    ? kj_run_hint(r, "format its items, one by one")
                    : false;
     }
+    if (s.zeros && !s.align && v.kind != KJ_R_STRING)
+        s.align = '=';
     return put_value(r, at, &s, v, t);
 }
