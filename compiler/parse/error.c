@@ -606,6 +606,7 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
         {'\\', GOES_ON},
         {'$', "names are of letters, digits and '_'"},
         {'`', "strings stand in double quotes: \"text\""},
+        {'\r', "a line ends in \\n or \\r\\n"},
     };
     uint32_t code;
     size_t first = kj_utf8(text, text + len, &code);

@@ -63,7 +63,7 @@ static bool options_of(kj_run *r, const kj_rcall *c, const word *w, kjit_array_o
         (w->order > 0 && c->given[w->order] && !kj_run_arg_text(r, c, w->order, &order)))
         return false;
     if (order && strcmp(order, "C") != 0 && strcmp(order, "F") != 0)
-        return kj_run_fail(r, KJIT_INVALID, c->spans[w->order], "an order is \"C\" or \"F\"");
+        return kj_run_fail(r, KJIT_TYPE, c->spans[w->order], "an order is \"C\" or \"F\"");
     o->order = order ? *order : 0;
     o->portable = portable;
     o->wc = wc;

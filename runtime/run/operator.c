@@ -125,7 +125,7 @@ static bool repeat(kj_run *r, kj_span at, kj_rvalue sequence, kj_rvalue times, k
     int64_t n = times.dtype == KJIT_U64 ? INT64_MAX : times.u.i < 0 ? 0 : times.u.i, total;
     int64_t len = sequence.kind == KJ_R_STRING ? (int64_t)o->u.string.len : o->u.seq.n;
     if (__builtin_mul_overflow(len, n, &total) || total > LONGEST)
-        return kj_run_fail(r, KJIT_INVALID, at, "%s repeated so often is too long",
+        return kj_run_fail(r, KJIT_TYPE, at, "%s repeated so often is too long",
                            kj_run_kind_name(sequence));
     if (sequence.kind == KJ_R_STRING) {
         kj_text t = {0};

@@ -38,7 +38,7 @@ static bool round_int(kj_run *r, kj_span at, kj_rvalue v, int places, kj_rvalue 
     all -= rest;
     fits = !up || !__builtin_add_overflow(all, scale, &all);
     if (!fits || (v.dtype != KJIT_U64 && all > (uint64_t)INT64_MAX + negative))
-        return kj_run_fail(r, KJIT_INVALID, at, "this is beyond 64 bits");
+        return kj_run_fail(r, KJIT_TYPE, at, "this is beyond 64 bits");
     *out = v;
     out->literal = false;
     out->u.i = (int64_t)(negative ? 0 - all : all);
@@ -124,7 +124,7 @@ bool kj_run_round(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out)
                                                  : kj_run_kind_name(v[1]));
     int places = (int)v[1].u.i;
     if (kj_is_array(v[0]) && abs(places) > MOST_OF_ARRAYS)
-        return kj_run_fail(r, KJIT_INVALID, at,
+        return kj_run_fail(r, KJIT_TYPE, at,
                            "round of arrays takes up to %d decimal places, not %d", MOST_OF_ARRAYS,
                            abs(places));
     if (kj_is_array(v[0]))

@@ -20,7 +20,7 @@ static bool order_of(kj_run *r, const kj_rcall *c, int i, char *out)
     if (c->given[i] && !kj_run_arg_text(r, c, i, &text))
         return false;
     if (strcmp(text, "C") != 0 && strcmp(text, "F") != 0)
-        return kj_run_fail(r, KJIT_INVALID, c->spans[i], "an order is \"C\" or \"F\"");
+        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "an order is \"C\" or \"F\"");
     *out = *text;
     return true;
 }

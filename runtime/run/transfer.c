@@ -67,7 +67,7 @@ bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
                             c->span) &&
                kj_run_array(r, c->span, to, out);
     if (kjit_array_memory(to) != KJIT_DEVICE)
-        return kj_run_fail(r, KJIT_INVALID, c->spans[3], "'to' is an array in device memory");
+        return kj_run_fail(r, KJIT_TYPE, c->spans[3], "'to' is an array in device memory");
     if (copies &&
         (!kj_lazy_settle(r, c->span) || !kj_run_check(r, kjit_copy(to, from, stream), c->span)))
         return false;

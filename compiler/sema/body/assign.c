@@ -17,11 +17,17 @@ static void refuse_array_variable(kj_sema *s, const char *name, kj_span span)
     kj_hint(s->diag, m, "write let %s = ...", name);
 }
 
+static void note_open(kj_var_note *note, kj_open *open)
+{
+    note->open = open;
+    note->of_literals = true;
+}
+
 /* Variables that are scalars, or parts of one. */
 static void mark_open(kj_sema *s, const kj_operand *v, kj_open *open)
 {
     if (v->kind == KJ_V_SCALAR)
-        s->vars[v->u.scalar.e->u.var->id].open = open;
+        note_open(&s->vars[v->u.scalar.e->u.var->id], open);
     for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
         mark_open(s, &v->u.tuple.items[i], open);
 }
@@ -49,6 +55,7 @@ kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable,
         if (!mutable && kj_is_const(e))
             return kj_scalar(e);
         kj_var *var = kj_new_var(s, name, span, e->type, mutable);
+        s->vars[var->id].of_literals = !mutable && kj_of_literals(s, e);
         kj_emit_decl(s, var, e, span);
         return kj_scalar(kj_te_var(s, var, span));
     }

@@ -105,7 +105,8 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* report.c */
 kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
 /* Ends the thread, and the launch, unless the test holds; `failed` is kj_site's, and when it is NULL
  * the values of the test are told. */
-void kj_emit_assert(kj_sema *s, kj_texpr *test, const char *failed, const char *message);
+void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, const char *failed,
+                    const char *message);
 
 typedef struct kj_fail_words {
     const char *failed, *message;

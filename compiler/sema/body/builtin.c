@@ -105,7 +105,8 @@ static kj_operand value_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
         most = real ? 3 : 4;
     }
     if (n < least || (n > most && !extreme))
-        return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), least, most);
+        return kj_arity_error(s, e, kj_builtins[id].name, kj_builtin_words(s, id), least,
+                              extreme ? KJ_ANY_NUMBER : most);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
     kj_expr_list(s, e->u.call.args, v, real ? 2 : n);
     if (real)
@@ -216,7 +217,8 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
 static kj_texpr *written(kj_sema *s, kj_texpr *from, kj_dtype to, kj_span span)
 {
     kj_texpr *e = kj_te_convert(s, from, to, span);
-    if (!kj_is_const(e) && !kj_is_int(to))
+    bool made = e->kind == KJ_TE_BINARY || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_CONVERT;
+    if (!kj_is_const(e) && !kj_is_int(to) && !made)
         return e;
     if (e == from) {
         e = kj_te(s, from->kind, to, span);

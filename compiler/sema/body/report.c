@@ -50,6 +50,20 @@ static bool is_comparison(const kj_texpr *e)
     return e->kind == KJ_TE_BINARY && e->type == KJ_BOOL && e->u.binary.lhs->type != KJ_BOOL;
 }
 
+/* A comparison of the source, by its place: the sides of a typed one may be parts of those written. */
+typedef struct place {
+    kj_span span;
+    const kj_expr *found; /* or NULL */
+} place;
+
+static void look_for(void *ctx, const kj_expr *e)
+{
+    place *p = ctx;
+    if (e->kind == KJ_E_BINARY && e->span.begin == p->span.begin && e->span.end == p->span.end)
+        p->found = e;
+    kj_each_part(e, look_for, ctx);
+}
+
 static void add_side(kj_sema *s, report *r, kj_texpr *value, kj_span span, const char *otherwise)
 {
     const kj_texpr *inner = value;
@@ -59,17 +73,23 @@ static void add_side(kj_sema *s, report *r, kj_texpr *value, kj_span span, const
         add_value(r, kj_arena_printf(s->arena, "%s", kj_source_text(s, span, otherwise)), value);
 }
 
-/* What of a condition that came out as `holds` was evaluated and may be once more. */
-static void add_sides(kj_sema *s, report *r, const kj_texpr *test, bool holds)
+/* What of a condition, written so, that came out as `holds` was evaluated and may be once more. */
+static void add_sides(kj_sema *s, report *r, const kj_expr *written, const kj_texpr *test,
+                      bool holds)
 {
     if (test->kind == KJ_TE_UNARY) {
-        add_sides(s, r, test->u.unary.arg, !holds);
+        add_sides(s, r, written, test->u.unary.arg, !holds);
     } else if (test->kind == KJ_TE_LOGIC && test->u.logic.is_or != holds) {
-        add_sides(s, r, test->u.logic.lhs, holds);
-        add_sides(s, r, test->u.logic.rhs, holds);
+        add_sides(s, r, written, test->u.logic.lhs, holds);
+        add_sides(s, r, written, test->u.logic.rhs, holds);
     } else if (is_comparison(test)) {
-        add_side(s, r, test->u.binary.lhs, test->u.binary.lhs->span, "the left side");
-        add_side(s, r, test->u.binary.rhs, test->u.binary.rhs->span, "the right side");
+        place p = {.span = test->span};
+        look_for(&p, written);
+        const kj_texpr *lhs = test->u.binary.lhs, *rhs = test->u.binary.rhs;
+        add_side(s, r, test->u.binary.lhs, p.found ? p.found->u.binary.lhs->span : lhs->span,
+                 "the left side");
+        add_side(s, r, test->u.binary.rhs, p.found ? p.found->u.binary.rhs->span : rhs->span,
+                 "the right side");
     }
 }
 
@@ -85,11 +105,12 @@ static kj_texpr *hold_sides(kj_sema *s, kj_texpr *test)
     return held;
 }
 
-void kj_emit_assert(kj_sema *s, kj_texpr *test, const char *failed, const char *message)
+void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, const char *failed,
+                    const char *message)
 {
     if (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
-        kj_emit_assert(s, test->u.logic.lhs, failed, message);
-        kj_emit_assert(s, test->u.logic.rhs, failed, message);
+        kj_emit_assert(s, written, test->u.logic.lhs, failed, message);
+        kj_emit_assert(s, written, test->u.logic.rhs, failed, message);
         return;
     }
     if (kj_is_const(test) && test->u.value.u)
@@ -99,7 +120,7 @@ void kj_emit_assert(kj_sema *s, kj_texpr *test, const char *failed, const char *
     r.site->failed = failed;
     r.site->message = message;
     if (!failed)
-        add_sides(s, &r, test, false);
+        add_sides(s, &r, written, test, false);
     kj_sink sink;
     kj_sink_open(s, &sink);
     emit_report(s, &r);
@@ -134,7 +155,7 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e)
     kj_texpr *test = kj_condition(s, kj_expr_value(s, arg, KJ_VOID), "a condition");
     if (!test)
         return kj_no_value(e->span);
-    kj_emit_assert(s, test, NULL, arg->next ? string_of(s, arg->next) : NULL);
+    kj_emit_assert(s, arg, test, NULL, arg->next ? string_of(s, arg->next) : NULL);
     return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
 }
 

@@ -155,7 +155,7 @@ static void assert_require(kj_sema *s, const kj_stmt *st)
 {
     kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.expr, KJ_VOID), "a requirement");
     if (test)
-        kj_emit_assert(s, test, "requirement not met", NULL);
+        kj_emit_assert(s, st->u.expr, test, "requirement not met", NULL);
 }
 
 static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)

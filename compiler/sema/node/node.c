@@ -109,32 +109,71 @@ kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span)
     return e;
 }
 
-/* Is 0.1 no longer what it was, since it was an f32? */
-static void warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span span)
+/* Has an f32 with few digits more of them as an f64? */
+static bool has_digits(double x)
 {
     char shortest[32];
-    double x = a->u.value.f;
-    if (a->type != KJ_F32 || to != KJ_F64 || a->written || !isfinite(x) ||
-        !kj_warns(s->diag, KJ_RULE_NARROW_LITERAL))
-        return;
+    if (!isfinite(x))
+        return true;
     for (int digits = 1; digits <= 9; digits++) {
         kj_snprintf(shortest, sizeof shortest, "%.*g", digits, x);
         if ((float)kj_strtod(shortest, NULL) == (float)x)
             break;
     }
-    if (kj_strtod(shortest, NULL) == x)
+    return kj_strtod(shortest, NULL) == x;
+}
+
+bool kj_of_literals(const kj_sema *s, const kj_texpr *e)
+{
+    if (e->written || e->type != KJ_F32)
+        return false;
+    switch (e->kind) {
+    case KJ_TE_CONST: return true;
+    case KJ_TE_VAR: return s->vars[e->u.var->id].of_literals;
+    case KJ_TE_CONVERT: return kj_is_int(e->u.unary.arg->type);
+    case KJ_TE_UNARY: return kj_of_literals(s, e->u.unary.arg);
+    case KJ_TE_BINARY:
+        return kj_of_literals(s, e->u.binary.lhs) && kj_of_literals(s, e->u.binary.rhs);
+    default: return false;
+    }
+}
+
+/* Would it have other digits, were it computed in f64? */
+static bool loses_digits(const kj_texpr *e)
+{
+    switch (e->kind) {
+    case KJ_TE_CONST: return !has_digits(e->u.value.f);
+    case KJ_TE_VAR: return true;
+    case KJ_TE_UNARY: return loses_digits(e->u.unary.arg);
+    case KJ_TE_BINARY:
+        return e->u.binary.op == KJ_OP_DIV || loses_digits(e->u.binary.lhs) ||
+               loses_digits(e->u.binary.rhs);
+    default: return false;
+    }
+}
+
+/* Is 0.1 no longer what it was, since it was an f32? */
+static void warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span span)
+{
+    if (to != KJ_F64 || !kj_of_literals(s, a) || !loses_digits(a) ||
+        !kj_warns(s->diag, KJ_RULE_NARROW_LITERAL))
         return;
-    kj_message *m = kj_warn(s->diag, span, KJ_RULE_NARROW_LITERAL,
-                            "this constant has the 7 digits of f32, and is used as an f64");
-    kj_hint(s->diag, m, "let it have no type before, or f64; where f32 is meant, write f32(...)");
+    kj_message *m =
+        kj_warn(s->diag, span, KJ_RULE_NARROW_LITERAL,
+                kj_is_const(a) ? "this constant has the 7 digits of f32, and is used as an f64"
+                               : "this has the 7 digits of f32, as its literals met no other "
+                                 "type, and is used as an f64");
+    kj_hint(s->diag, m,
+            kj_is_const(a)
+                ? "let it have no type before, or f64; where f32 is meant, write f32(...)"
+                : "write f64(...) of a literal in it; where f32 is meant, f32(...)");
 }
 
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span)
 {
     if (a->type == to)
         return a;
-    if (kj_is_const(a))
-        warn_of_digits(s, a, to, span);
+    warn_of_digits(s, a, to, span);
     if (kj_is_const(a))
         return kj_te_const(s, kj_fold_convert(a->u.value, to), span);
     kj_texpr *e = kj_te(s, KJ_TE_CONVERT, to, span);

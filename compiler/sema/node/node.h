@@ -154,9 +154,10 @@ typedef struct kj_var_note {
     kj_var *var;
     const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
     bool assigned;
-    int64_t least; /* it is known not to be less; INT64_MIN: nothing is */
-    int64_t most;  /* likewise; 0: nothing is known */
-    kj_open *open; /* it began as a literal; or NULL */
+    int64_t least;    /* it is known not to be less; INT64_MIN: nothing is */
+    int64_t most;     /* likewise; 0: nothing is known */
+    kj_open *open;    /* it began as a literal; or NULL */
+    bool of_literals; /* so far it was given literals, and what was computed of them */
 } kj_var_note;
 
 /* What a condition has told of a variable, and what was known before (body/facts.c). */
@@ -272,6 +273,8 @@ kj_texpr *kj_te_var(kj_sema *s, kj_var *v, kj_span span);
 /* Folded where the operands are constants; types agree already. */
 kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span);
+/* An f32 only since that is what literals are that meet no other type? */
+bool kj_of_literals(const kj_sema *s, const kj_texpr *e);
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
 kj_texpr *kj_te_bits(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span); /* of the same width */
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
@@ -349,6 +352,7 @@ const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 /* Reports the wrong number of arguments, with the signature; no value. */
+enum { KJ_ANY_NUMBER = INT32_MAX }; /* of arguments */
 kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,
                           int least, int most);
 

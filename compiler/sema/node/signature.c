@@ -27,7 +27,9 @@ kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, con
 {
     int n = kj_count(call->u.call.args);
     const char *wanted = least == most ? kj_arena_printf(s->diag->arena, "%d", least)
-                                       : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
+                         : most == KJ_ANY_NUMBER
+                             ? kj_arena_printf(s->diag->arena, "%d or more", least)
+                             : kj_arena_printf(s->diag->arena, "%d to %d", least, most);
     if (most == 0)
         wanted = "no";
     kj_message *m =

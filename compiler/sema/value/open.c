@@ -195,6 +195,8 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     kj_dtype literal = alone(v), given = kj_type_of(v);
     if (!o || (literal == KJ_VOID && !is_number(given)))
         return;
+    if (to->kind == KJ_V_SCALAR && v->kind == KJ_V_SCALAR && !kj_of_literals(s, v->u.scalar.e))
+        s->vars[to->u.scalar.e->u.var->id].of_literals = false;
     if (literal != KJ_VOID && v->open)
         return; /* it has what it is */
     if (literal != KJ_VOID) {

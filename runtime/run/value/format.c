@@ -349,7 +349,7 @@ bool kj_run_format(kj_run *r, kj_span at, const char *text, kj_rvalue v, kj_text
     if (!text || !*text)
         return kj_run_put_value(r, at, t, v, false);
     if (!read_spec(text, &s)) {
-        kj_run_fail(r, KJIT_INVALID, at, "'%s' is no format", text);
+        kj_run_fail(r, KJIT_TYPE, at, "'%s' is no format", text);
         return kj_run_hint(r, "a format is [[fill]align][sign][#][0][width][,][.precision][type], "
                               "such as 8.3f, >10, 04d, #x or .2e");
     }
