@@ -329,6 +329,8 @@ static const char *hint_for_operator(const mistake *x)
         return "there is no 'in' of values: write x == a or x == b";
     if (is(x, "for"))
         return NO_COMPREHENSIONS;
+    if (is(x, "as"))
+        return "conversions are written f64(x)";
     if (is(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin)
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (is(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
@@ -479,7 +481,9 @@ static void at_tokens(const mistake *x)
     if (is(x, "*") && wants(x, "["))
         hint(x, m, "arrays are written f32[], with two axes f32[,]; they know their sizes");
     bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
-    if (wants(x, "=") && (is(x, "end of line") || is(x, "}")))
+    if (wants(x, "=") && is(x, "name") && x->p->prev == KJ_TK_NAME)
+        hint_keyword(x, m, x->p->prev_span, NULL, 0); /* let mut i */
+    else if (wants(x, "=") && (is(x, "end of line") || is(x, "}")))
         hint(x, m, "a value is given at the declaration");
     else if (wants(x, "{") && is(x, "end of line"))
         hint(x, m, BRACE_PLACE);
@@ -553,6 +557,14 @@ static bool closer_forgotten(const mistake *x)
            memchr(p->source->text + p->prev_span.end, '\n', x->at.begin - p->prev_span.end);
 }
 
+/* Behind an item's header that is wrong, or a header of another language: is this of its body? */
+static bool of_lost_body(const mistake *x)
+{
+    if (!x->p->astray || !wants(x, "kernel"))
+        return false;
+    return is(x, "}") || (x->at.begin > 0 && x->p->source->text[x->at.begin - 1] != '\n');
+}
+
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
                      const char *const *expected_tokens, int n)
 {
@@ -571,7 +583,10 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
         kj_layout_close(p);
     }
     const kj_message *before = p->diag->last;
+    if (of_lost_body(&x) || (before && x.at.begin < x.at.end && before->span.begin == x.at.begin))
+        return;
     report(&x);
+    p->astray |= p->nbraces == 0;
     if (p->diag->last != before && is_comment(&x))
         kj_hint(p->diag, p->diag->last, "a comment begins with #; // divides and rounds down");
     p->stopped = p->diag->full;

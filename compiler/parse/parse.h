@@ -28,6 +28,7 @@ typedef struct kj_parser {
     size_t memory_limit; /* of arena->used */
     bool stopped;        /* nothing more is read or reported */
     bool stray;          /* a stray character was reported: what follows on its line is not */
+    bool astray;         /* outside of all items there was an error: what is indented is not told */
 
     /* The lexer's */
     void *scanner;

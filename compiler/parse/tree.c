@@ -582,6 +582,7 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
     else
         p->file->items = item;
     p->last_item = item;
+    p->astray = false;
 }
 
 int kj_count(const kj_expr *list)

@@ -247,10 +247,12 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
     return -2;
 }
 
-/* np.zeros: is the name before the dot one that is not declared? (reported) */
+/* np.zeros, np.random.rand: is the name before the dots one that is not declared? (reported) */
 static bool undeclared_base(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
+    while (base->kind == KJ_E_MEMBER)
+        base = base->u.member.base;
     return base->kind == KJ_E_NAME && !kj_sema_run_find(s, base->u.name, base->span);
 }
 

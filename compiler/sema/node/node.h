@@ -235,10 +235,12 @@ kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_s
 /* As above in s->scope; an error when the name is declared in this very scope already. */
 kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind);
 void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value);
-/* Reports an undeclared name, with the best hint there is. */
+/* Reports an undeclared name, with the best hint there is, once in each body. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
+/* Hints at what a name of Python's, C's or CUDA's is here; false: it is none. */
+bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
 /* The nearest visible name, or NULL. */
 const char *kj_nearest_visible(kj_sema *s, const char *name);
 kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */

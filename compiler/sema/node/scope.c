@@ -8,6 +8,7 @@ struct kj_scope {
     kj_scope *up;
     kj_symbol **slots; /* open addressing; cap is 0 or a power of two */
     size_t cap, count;
+    kj_scope *missing; /* of a body's outermost scope: the names it was told are not declared */
 };
 
 kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up)
@@ -158,6 +159,14 @@ static const struct {
     {"fmaxf", "write max(x, y)"},
     {"fmin", "write min(x, y)"},
     {"fmax", "write max(x, y)"},
+    {"maximum", "write max(x, y)"},
+    {"minimum", "write min(x, y)"},
+    {"barrier", "write syncthreads()"},
+    {"rand", "write random.uniform(...)"},
+    {"randn", "write random.normal(...)"},
+    {"randint", "write random.randint(...)"},
+    {"eye", "make zeros((n, n)), and set a[i, i] in a loop"},
+    {"identity", "make zeros((n, n)), and set a[i, i] in a loop"},
     {"power", "write pow(x, y), or x ** y"},
     {"square", "write x * x"},
     {"ln", "write log(x)"},
@@ -188,8 +197,23 @@ static const struct {
     {"bitcast", "write x.view(u32): the bits as another type"},
 };
 
-static bool hint_habit(kj_sema *s, kj_message *m, const char *name)
+/* Families of names: how they begin. */
+static const struct {
+    const char *prefix, *hint;
+} families[] = {
+    {"atomic_", "atomics are written atomic.add(a, i, v), with array and index"},
+    {"xoroshiro128p_", "write random.uniform(seed, i): number i of a seed"},
+    {"curand", "write random.uniform(seed, i): number i of a seed"},
+};
+
+bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
+    for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
+        if (strncmp(families[i].prefix, name, strlen(families[i].prefix)) == 0) {
+            kj_hint(s->diag, m, "%s", families[i].hint);
+            return true;
+        }
+    }
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
         if (strcmp(habits[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s", habits[i].hint);
@@ -217,41 +241,52 @@ static bool hint_function(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
-/* Returns the message, and whether it has a hint. */
-static bool undeclared(kj_sema *s, const char *name, kj_span span, kj_message **m)
+/* A name that is not declared is told once in each kernel, function and run block. */
+static bool was_told(kj_sema *s, const char *name, kj_span span)
 {
-    *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-    if (!kj_is_shown(s->diag, *m) || hint_habit(s, *m, name) || hint_function(s, *m, name))
+    const kj_scope *file = s->program->globals;
+    kj_scope *body = s->scope;
+    while (body != file && body->up && body->up != file)
+        body = body->up;
+    if (!body->missing)
+        body->missing = kj_scope_new(s->arena, NULL);
+    if (find_here(body->missing, name))
         return true;
-    const char *near = kj_nearest_visible(s, name);
-    if (!s->in_run && kj_run_builtin_named(name) >= 0)
-        kj_hint(s->diag, *m, "'%s' belongs to the run block", name);
-    else if (near)
-        kj_hint(s->diag, *m, "did you mean '%s'?", near);
-    else
-        return false;
-    return true;
+    kj_scope_add(s->arena, body->missing, name, span, KJ_SYM_VALUE);
+    return false;
 }
 
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
-    kj_message *m;
-    undeclared(s, name, span, &m);
+    if (was_told(s, name, span))
+        return;
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
+    if (!kj_is_shown(s->diag, m) || kj_hint_habit(s, m, name) || hint_function(s, m, name))
+        return;
+    const char *near = kj_nearest_visible(s, name);
+    if (!s->in_run && kj_run_builtin_named(name) >= 0)
+        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
+    else if (near)
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
 }
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
-    kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-    const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, true) : NULL;
-    if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
-    else
-        kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
-    kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* one message is enough */
+    if (!was_told(s, name, span)) {
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
+        const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, true) : NULL;
+        if (near)
+            kj_hint(s->diag, m, "did you mean '%s'?", near);
+        else
+            kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
+    }
+    kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* what is read of it */
 }
 
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 {
+    if (was_told(s, name, span))
+        return;
     kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
     static const char *const own[] = {
 #define TYPE(id, text, class, bits, npy) text,
@@ -261,7 +296,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 #include "lang/aggregates.def"
 #undef AGGREGATE
     };
-    if (!kj_is_shown(s->diag, m) || hint_habit(s, m, name))
+    if (!kj_is_shown(s->diag, m) || kj_hint_habit(s, m, name))
         return;
     kj_near near = kj_near_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

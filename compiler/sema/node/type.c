@@ -12,7 +12,8 @@ kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
     }
     if (sym->kind != KJ_SYM_TYPE) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is not a type", name);
-        kj_hint_types(s, m);
+        if (!kj_hint_habit(s, m, name))
+            kj_hint_types(s, m);
         return KJ_VOID;
     }
     if (sym->resolve)

@@ -79,7 +79,7 @@ static bool read_spec(const char *at, spec *s)
     if (*at && strchr("bdoxXeEfFgGs%", *at))
         s->type = *at++;
     s->fill_bytes = s->fill_bytes ? s->fill_bytes : 1;
-    return *at == 0 && s->width <= MOST && s->precision <= MOST;
+    return *at == 0;
 }
 
 /* ---- Numbers ---- */
@@ -353,6 +353,9 @@ bool kj_run_format(kj_run *r, kj_span at, const char *text, kj_rvalue v, kj_text
         return kj_run_hint(r, "a format is [[fill]align][sign][#][0][width][,][.precision][type], "
                               "such as 8.3f, >10, 04d, #x or .2e");
     }
+    if (s.width > MOST || s.precision > MOST)
+        return kj_run_fail(r, KJIT_TYPE, at, "the %s of a format is at most %d",
+                           s.width > MOST ? "width" : "precision", MOST);
     if (v.kind != KJ_R_STRING && !kj_run_is_number(v) && !kj_run_is_complex(v)) {
         kj_run_fail(r, KJIT_TYPE, at, "a format is for numbers and strings, not for %s",
                     kj_run_kind_name(v));
