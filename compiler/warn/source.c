@@ -250,6 +250,8 @@ static void see_item(kj_body *b)
         see_type(b, p->type);
         kj_warn_declare(b, p->name, p->span, KJ_B_PARAM);
     }
+    if (item->value)
+        see_part(b, item->value);
     see_list(b, item->body);
     kj_warn_close(b, NULL);
     kj_warn_of_places(b);
@@ -261,7 +263,7 @@ void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file)
         return;
     for (const kj_item *item = file->items; item; item = item->next) {
         kj_body b = {.arena = arena, .diag = diag, .file = file, .item = item};
-        if (item->kind == KJ_I_FN || item->kind == KJ_I_KERNEL || item->kind == KJ_I_RUN)
+        if (item->kind != KJ_I_RECORD)
             see_item(&b);
     }
 }
