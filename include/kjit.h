@@ -242,7 +242,8 @@ KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user
 
 /* The calling thread's last failure on this context, or of a call that had none (a handle was NULL,
  * freed or a forked parent's, a context could not be made), if that is newer; for NULL, or a context
- * that was destroyed, the last failure of all. "" when there was none; success doesn't clear it. A
+ * that was destroyed, the last failure of all. A call whose handles are of several contexts fails on
+ * that of its first one. "" when there was none; success doesn't clear it. A
  * failure that has a place in the source is the text a terminal shows: "file:line:col: error: ...",
  * the line, a caret, a hint. Valid until the thread's next call, and no longer than the context of
  * that failure. */

@@ -251,6 +251,14 @@ static void hint_cast(const mistake *x, kj_message *m)
 
 /* ---- What was wanted ---- */
 
+/* TPB = 16 */
+static bool is_assigned(const mistake *x)
+{
+    const char *text = x->p->source->text + x->at.end;
+    text += strspn(text, " \t");
+    return text[0] == '=' && text[1] != '=';
+}
+
 static void at_item(const mistake *x)
 {
     if (is(x, "}")) {
@@ -267,6 +275,9 @@ static void at_item(const mistake *x)
     kj_message *m = expected(x, ITEMS);
     if (is(x, ".") && x->p->before_prev == KJ_TK_AT)
         hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
+    else if (is(x, "name") && is_assigned(x))
+        kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
+                source_text(x->p, x->at));
     else if (is(x, "name"))
         hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !is(x, "end of file"))

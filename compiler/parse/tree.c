@@ -524,7 +524,10 @@ kj_params kj_param_append(kj_params list, kj_param_decl *param)
 kj_generics kj_generic_append(kj_parser *p, kj_generics list, kj_span span, const char *name,
                               const char *bound, kj_span bound_span)
 {
+    enum { MOST = 64 };
     kj_generic *g = node(p, span, sizeof *g);
+    if (list.n == MOST)
+        kj_parse_stop(p, span, KJ_RULE_TOO_MANY, "a function has at most 64 type parameters");
     *g = (kj_generic){.name = name, .span = span, .bound = bound, .bound_span = bound_span};
     KJ_APPEND(&list, g);
     return list;

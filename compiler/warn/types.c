@@ -160,6 +160,23 @@ static uint32_t operator_at(const types_walk *w, const kj_texpr *e)
     return 0;
 }
 
+/* The vector that e is a part of where whole vectors are written, or NULL. */
+static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
+{
+    if (e->kind == KJ_TE_BINARY) {
+        const kj_aggregate *of = vector_of(w, e->u.binary.lhs);
+        return of ? of : vector_of(w, e->u.binary.rhs);
+    }
+    const kj_tstmt *made =
+        e->kind == KJ_TE_VAR && e->u.var->id < w->room ? w->made[e->u.var->id] : NULL;
+    if (made && made->kind == KJ_TS_DECL && made->u.decl.init)
+        return vector_of(w, made->u.decl.init);
+    const kj_tarray *whole = e->kind == KJ_TE_LOAD ? e->u.load.array->whole : NULL;
+    const char *text = w->diag->source->text + e->span.begin;
+    bool part = memchr(text, '.', e->span.end - e->span.begin); /* v[i].x */
+    return whole && kj_is_vector(whole->of) && !part ? whole->of : NULL;
+}
+
 /* "i32(a[i]) + b[i]": the operation with its first operand converted, where both are short; else
  * "convert an operand". */
 static void hint_conversion(const types_walk *w, kj_message *m, const kj_texpr *e,
@@ -169,12 +186,18 @@ static void hint_conversion(const types_walk *w, kj_message *m, const kj_texpr *
     uint32_t at = operator_at(w, e);
     const char *lhs = at ? word(w, e->span.begin, at) : NULL;
     const char *rhs = lhs ? word(w, at + (uint32_t)strlen(spelling), e->span.end) : NULL;
+    const char *own = kj_type_name(e->type);
+    const kj_aggregate *vector = vector_of(w, e);
+    if (vector) {
+        wider = kj_arena_printf(w->diag->arena, "%sx%d", wider, vector->n);
+        own = rhs ? vector->name : own;
+    }
     if (rhs)
         kj_hint(w->diag, m, "write %s(%s) %s %s; where wrapping is meant, %s(...)", wider, lhs,
-                spelling, rhs, kj_type_name(e->type));
+                spelling, rhs, own);
     else
         kj_hint(w->diag, m, "convert its first operand: %s(...); where wrapping is meant, %s(...)",
-                wider, kj_type_name(e->type));
+                wider, own);
 }
 
 /* e, or what it chooses from. */
@@ -277,9 +300,13 @@ static bool is_generic(const types_walk *w, kj_span span)
     return false;
 }
 
-static bool is_zero(const kj_texpr *e)
+/* A 0 that stands in the comparison: what an argument or a constant comes to is another's matter. */
+static bool is_zero(const types_walk *w, const kj_texpr *e, kj_span comparison)
 {
-    return e->kind == KJ_TE_CONST && kj_is_int(e->type) && e->u.value.u == 0;
+    char first = w->diag->source->text[e->span.begin];
+    bool within = comparison.begin <= e->span.begin && e->span.end <= comparison.end;
+    return e->kind == KJ_TE_CONST && kj_is_int(e->type) && e->u.value.u == 0 && within &&
+           first >= '0' && first <= '9';
 }
 
 static bool is_unsigned(const kj_texpr *e)
@@ -293,8 +320,8 @@ static void see_below_zero(const types_walk *w, const kj_texpr *e)
         return;
     const kj_texpr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
     kj_op op = e->u.binary.op;
-    bool left = (op == KJ_OP_LT || op == KJ_OP_GE) && is_unsigned(lhs) && is_zero(rhs);
-    bool right = (op == KJ_OP_GT || op == KJ_OP_LE) && is_unsigned(rhs) && is_zero(lhs);
+    bool left = (op == KJ_OP_LT || op == KJ_OP_GE) && is_unsigned(lhs) && is_zero(w, rhs, e->span);
+    bool right = (op == KJ_OP_GT || op == KJ_OP_LE) && is_unsigned(rhs) && is_zero(w, lhs, e->span);
     if ((!left && !right) || is_generic(w, e->span))
         return;
     kj_warn(w->diag, e->span, KJ_RULE_CONSTANT_CONDITION,

@@ -10,15 +10,41 @@ enum {
     MOST_OF_ARRAYS = 308 /* whose power of ten f64 has */
 };
 
+/* Adds 1 to a decimal number with a 0 in front. */
+static void count_on(char *digits, size_t n)
+{
+    while (digits[--n] == '9')
+        digits[n] = '0';
+    digits[n]++;
+}
+
+/* |x| to a multiple of 10^zeros, ties to even: by its digits, all of them. */
+static double round_whole(double x, size_t zeros)
+{
+    char text[2 * MOST] = "0";
+    double whole = floor(x);
+    size_t n = 1 + (size_t)kj_snprintf(text + 1, sizeof text - 1, "%.0f", whole);
+    if (n <= zeros)
+        return 0;
+    char *rest = text + n - zeros;
+    bool odd = (rest[-1] - '0') % 2 != 0, half = rest[0] == '5', more = x > whole;
+    for (size_t i = 1; i < zeros; i++)
+        more |= rest[i] != '0';
+    if (rest[0] > '5' || (half && (more || odd)))
+        count_on(text, n - zeros);
+    for (size_t i = 0; i < zeros; i++)
+        rest[i] = '0';
+    return kj_strtod(text, NULL);
+}
+
 /* The decimal number that is nearest, ties to even, read back. */
 static double round_float(double x, int places)
 {
     char text[2 * MOST];
-    double scale = pow(10, -places);
     if (!isfinite(x))
         return x;
     if (places < 0)
-        return isfinite(scale) ? rint(x / scale) * scale : copysign(0, x);
+        return copysign(round_whole(fabs(x), (size_t)-places), x);
     kj_snprintf(text, sizeof text, "%.*f", places, x);
     return kj_strtod(text, NULL);
 }
@@ -81,23 +107,36 @@ static bool round_floats(kj_run *r, kj_span at, int places, kj_rvalue *a)
     return with(r, at, a, up, scale) && to_whole(r, at, a) && with(r, at, a, down, scale);
 }
 
-/* (a + (a // scale & 1) + scale / 2 - 1) // scale * scale: ties go to the even one. */
+/* An int of the array's own kind, u64 or i64. */
+static kj_rvalue whole_number(uint64_t n, bool is_unsigned)
+{
+    return is_unsigned ? kj_run_uint(n) : kj_run_int((int64_t)n);
+}
+
+/* (q + (rest + (q & 1) + scale / 2 - 1) // scale) * scale of the quotient q = a // scale: ties go to the
+ * even one, and nothing wraps but a result that does not fit. */
 static bool round_ints(kj_run *r, kj_span at, int places, kj_rvalue *a)
 {
-    kj_rvalue odd;
-    int64_t scale = 1;
-    for (int i = 0; i > places; i--)
-        if (__builtin_mul_overflow(scale, 10, &scale))
+    bool is_unsigned = kj_lazy_type(*a) == KJ_U64;
+    uint64_t scale = 1, most = is_unsigned ? UINT64_MAX : INT64_MAX;
+    kj_rvalue up = kj_run_none(), odd = kj_run_none();
+    for (int i = 0; i > places; i--) {
+        if (scale > most / 10)
             return with(r, at, a, KJ_OP_MUL, kj_run_int(0));
+        scale *= 10;
+    }
     if (scale == 1)
         return true;
-    if (!kj_run_binary(r, at, KJ_OP_FLOORDIV, *a, kj_run_int(scale), &odd))
-        return false;
-    bool ok = with(r, at, &odd, KJ_OP_AND, kj_run_int(1)) && with(r, at, a, KJ_OP_ADD, odd);
+    kj_rvalue by = whole_number(scale, is_unsigned);
+    bool ok = kj_run_binary(r, at, KJ_OP_MOD, *a, by, &up) && with(r, at, a, KJ_OP_FLOORDIV, by) &&
+              kj_run_binary(r, at, KJ_OP_AND, *a, whole_number(1, is_unsigned), &odd) &&
+              with(r, at, &up, KJ_OP_ADD, odd) &&
+              with(r, at, &up, KJ_OP_ADD, whole_number(scale / 2 - 1, is_unsigned)) &&
+              with(r, at, &up, KJ_OP_FLOORDIV, by) && with(r, at, a, KJ_OP_ADD, up) &&
+              with(r, at, a, KJ_OP_MUL, by);
+    kj_run_drop(&up);
     kj_run_drop(&odd);
-    return ok && with(r, at, a, KJ_OP_ADD, kj_run_int(scale / 2 - 1)) &&
-           with(r, at, a, KJ_OP_FLOORDIV, kj_run_int(scale)) &&
-           with(r, at, a, KJ_OP_MUL, kj_run_int(scale));
+    return ok;
 }
 
 static bool round_array(kj_run *r, kj_span at, kj_rvalue a, int places, kj_rvalue *out)

@@ -141,6 +141,25 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span w
     return true;
 }
 
+/* list += list */
+static bool extends(const kj_stmt *s, kj_rvalue old, kj_rvalue operand)
+{
+    return s->u.assign.op == KJ_OP_ADD && old.kind == KJ_R_LIST && operand.kind == KJ_R_LIST;
+}
+
+/* In place, as append does it. */
+static bool extend(kj_run *r, kj_span at, kj_rvalue list, kj_rvalue by)
+{
+    int64_t n = by.u.object->u.seq.n; /* by may be the list */
+    for (int64_t i = 0; i < n; i++) {
+        kj_rvalue item = by.u.object->u.seq.items[i];
+        kj_run_keep(item);
+        if (!kj_run_append(r, at, list, item))
+            return false;
+    }
+    return true;
+}
+
 /* a[i] op= v, a.x op= v: the place is found once. */
 static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
 {
@@ -148,10 +167,16 @@ static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
     kj_rplace place;
     kj_span at = s->u.assign.value->span;
     if (!find_place(r, target, &base, &place) || !kj_run_place_get(r, &place, &old) ||
-        !evaluate_lazily(r, s->u.assign.value, &operand) ||
-        !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) ||
-        !kj_run_place_set(r, &place, at, s->span, v))
+        !evaluate_lazily(r, s->u.assign.value, &operand))
         return false;
+    if (extends(s, old, operand)) {
+        if (!extend(r, s->span, old, operand))
+            return false;
+        v = kj_run_none();
+    } else if (!kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) ||
+               !kj_run_place_set(r, &place, at, s->span, v)) {
+        return false;
+    }
     kj_run_place_drop(&place);
     kj_run_drop(&base);
     kj_run_drop(&old);
@@ -166,8 +191,15 @@ static bool augment(kj_run *r, const kj_stmt *s)
     kj_rvalue old, operand, v;
     if (target->kind != KJ_E_NAME)
         return augment_place(r, s, target);
-    if (!kj_run_eval(r, target, &old) || !evaluate_lazily(r, s->u.assign.value, &operand) ||
-        !kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v))
+    if (!kj_run_eval(r, target, &old) || !evaluate_lazily(r, s->u.assign.value, &operand))
+        return false;
+    if (extends(s, old, operand)) {
+        bool ok = extend(r, s->span, old, operand);
+        kj_run_drop(&operand);
+        kj_run_drop(&old);
+        return ok;
+    }
+    if (!kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v))
         return false;
     kj_run_drop(&operand);
     if (old.kind == KJ_R_ARRAY && !old.u.object->fixed) { /* in place: whoever has it sees it */

@@ -23,7 +23,10 @@ static kj_dtype type_of(const kj_kernel_decl *kernel, const kj_kernel_param *p)
     const kj_generic *g = kernel->generics;
     for (int i = 0; i < p->generic; i++)
         g = g->next;
-    return g->bound && strcmp(g->bound, "int") == 0 ? KJ_I32 : KJ_F32;
+    return !g->bound                          ? KJ_F32
+           : strcmp(g->bound, "int") == 0     ? KJ_I32
+           : strcmp(g->bound, "complex") == 0 ? KJ_C64
+                                              : KJ_F32;
 }
 
 /* Axes of the grid: as many as the arrays have, three at most. */
@@ -126,7 +129,7 @@ void kj_run_suggest(const kj_program *program, kj_text *t)
         t, "%s: error: there is no run block: nothing says what to launch, and on what\n", file);
     kj_text_printf(t, "hint: for kernel '%s', add this at the end of the file:\n\n", last->name);
     kj_text_printf(t, "run {\n    param n = %d\n",
-                   grid_axes(kernel) == 1   ? 1000
+                   grid_axes(kernel) == 1   ? 1024 /* whole blocks: also where no guard is */
                    : grid_axes(kernel) == 2 ? 64
                                             : 16);
     for (int i = 0; i < kernel->nparams; i++) {

@@ -66,10 +66,22 @@ kjit_status kjit_event_record(kjit_event *e, kjit_stream *s)
     return kj_stream_submitted(e->ctx, s, NULL, status, &why);
 }
 
+/* A sentence of what does not go together is for the context of the call's first handle. */
+static kjit_status begin_wait(kjit_stream *s, kjit_event *e)
+{
+    if (s && kj_lives(s, KJ_STREAM) && kj_lives(e, KJ_EVENT) && s->ctx != e->ctx) {
+        kjit_status status = kj_enter_stream(s);
+        return status == KJIT_OK
+                   ? kj_fail(s->ctx, KJIT_INVALID, "the event belongs to another context")
+                   : status;
+    }
+    return begin(e, s);
+}
+
 kjit_status kjit_stream_wait(kjit_stream *s, kjit_event *e)
 {
     kj_failure why;
-    kjit_status status = begin(e, s);
+    kjit_status status = begin_wait(s, e);
     if (status != KJIT_OK)
         return status;
     status = e->ctx->ops->marks->join(e->ctx->dev, e->mark, kj_queue_of(s), &why);

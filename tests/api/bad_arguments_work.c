@@ -56,7 +56,7 @@ static void streams(void **state)
     BAD(kjit_stream_query, (own.stream, NULL), KJIT_INVALID, "done is NULL");
     NONE(kjit_stream_wait, (own.stream, NULL));
     NONE(kjit_stream_wait, (NULL, NULL));
-    BAD(kjit_stream_wait, (foreign.stream, own.event), KJIT_INVALID, "another context");
+    BAD(kjit_stream_wait, (own.stream, foreign.event), KJIT_INVALID, "another context");
 }
 
 static void call_back(kjit_stream *s, kjit_status status, void *user)

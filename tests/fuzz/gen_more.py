@@ -2,7 +2,7 @@
 import scalars
 import values
 from build import (add, assign, atomic, binary, call, compare, cond, conv, do, extent, for_, if_, index, let, let_many,
-                   lit, mul, name, negate, size, special, sync, typed, update, view, while_)
+                   lit, mul, name, negate, size, special, sub, sync, typed, update, view, while_)
 from gen_kernel import KernelGen, Plan, random_plan
 from scalars import FLOATS, INTS, SIGNED
 from tree import Stmt, Tup, Var
@@ -139,7 +139,13 @@ def own_atomic(g, v, i):
     if what == "cas":   # bit for bit, and which bits a computed NaN has is unspecified
         args.insert(0, index(name(v), name(i)) if t in FLOATS or r.chance(50) else g.operand(t, 1))
     old = g.new(t, "v")
-    s = let(old, atomic(what, name(v), name(i), *args))
+    e = atomic(what, name(v), name(i), *args)
+    if r.chance(60):    # operands are evaluated from left to right, fused products or not
+        cell = index(name(v), name(i))
+        op = r.pick([add, sub])
+        e = r.pick([lambda: op(cell, e), lambda: op(e, cell), lambda: op(cell, mul(e, cell)), lambda: op(mul(e, cell), cell),
+                    lambda: op(cell, mul(typed(2, t), e)), lambda: op(mul(cell, e), mul(cell, cell))])()
+    s = let(old, e)
     g.declare(old)
     return s
 

@@ -92,7 +92,7 @@ static void a_million_of(void **state)
         {"", "\r\n", "", true},
         {"", "\n\r", "", false},
         {"run { x = (", "\n#\n", "1) }", true},
-        {"fn f<T", ",T", ">() { }", true},
+        {"fn f<T", ",T", ">() { }", false},
         {"fn f(x: i32", ",x: i32", ") { }", true},
         {"fn f() -> ", "(", "", false},
         {"fn f() -> (i32", ",i32", ") { }", true},

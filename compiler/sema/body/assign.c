@@ -459,7 +459,7 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         return;
     if (!st->u.assign.augmented) {
         put_behind(s, &p, &v, before, at);
-    } else if (s->sink->tail != at) {
+    } else if (kj_could_see(s, at, &v)) {
         spill_place(s, &p, &at);
         kj_spill(s, &old, &at);
     }
@@ -484,7 +484,7 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     if (!sym)
         return;
     if (st->u.assign.augmented) {
-        if (s->sink->tail != at)
+        if (kj_could_see(s, at, &v))
             kj_spill(s, &old, &at);
         v = kj_binary(s, st->u.assign.op, old, v, st->span);
         v.span = st->u.assign.value->span;
@@ -534,6 +534,8 @@ static void assign_several(kj_sema *s, const kj_stmt *st, int n)
     kj_tstmt **end = s->sink->tail;
     kj_spill(s, &v, &end);
     int i = 0;
+    if (kj_undeclared_targets(s, st->u.assign.targets))
+        return;
     for (const kj_expr *target = st->u.assign.targets; target; target = target->next, i++)
         assign_one(s, target, v.kind == KJ_V_ERROR ? v : v.u.tuple.items[i], st->span);
 }

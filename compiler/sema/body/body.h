@@ -28,6 +28,8 @@ kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
 
 /* ---- member.c ---- */
 
+/* A module of Python's that people write: np, math, cuda. */
+bool kj_is_module(const char *name);
 kj_operand kj_member_expr(kj_sema *s, const kj_expr *e);
 kj_operand kj_member_place(kj_sema *s, const kj_expr *e);
 

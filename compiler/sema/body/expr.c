@@ -65,10 +65,7 @@ void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
     for (int i = 0; i < n; i++, e = e->next) {
         kj_tstmt **at = s->sink->tail;
         out[i] = kj_expr_untyped(s, e, KJ_VOID);
-        if (s->sink->tail == at)
-            continue;
-        for (int j = 0; j < i;
-             j++) /* what came before must not see the statements this one needed */
+        for (int j = 0; j < i && kj_could_see(s, at, &out[i]); j++)
             kj_spill(s, &out[j], &at);
     }
 }
@@ -78,7 +75,7 @@ static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
     kj_operand a = kj_expr_untyped(s, e->u.binary.lhs, KJ_VOID);
     kj_tstmt **at = s->sink->tail;
     kj_operand b = kj_expr_untyped(s, e->u.binary.rhs, KJ_VOID);
-    if (s->sink->tail != at)
+    if (kj_could_see(s, at, &b))
         kj_spill(s, &a, &at);
     return kj_binary(s, e->u.binary.op, a, b, e->span);
 }
@@ -102,7 +99,7 @@ static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nop
     kj_operand b = kj_expr_untyped(s, next, KJ_VOID);
     if (nops > 1) /* it is compared twice */
         b = kj_hold_value(s, b, "t");
-    if (s->sink->tail != at)
+    if (kj_could_see(s, at, &b))
         kj_spill(s, &a, &at);
     kj_operand first = kj_binary(s, ops[0], a, b, (kj_span){a.span.begin, next->span.end});
     if (nops == 1 || first.kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)

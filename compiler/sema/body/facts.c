@@ -166,7 +166,7 @@ static void learn_at_least(kj_sema *s, const kj_texpr *e, int64_t n)
     if (e->kind == KJ_TE_CONVERT && keeps_values(e))
         learn_at_least(s, e->u.unary.arg, n);
     else if ((sum || less) && e->type == KJ_I64 && kj_is_const(rhs) &&
-             kj_least(s, e->u.binary.lhs) != unknown) /* else it may wrap */
+             near(kj_least(s, e->u.binary.lhs)) != unknown) /* else it may wrap */
         learn_at_least(s, e->u.binary.lhs, sum ? n - by : n + by);
     else
         learn(s, e, n);

@@ -131,7 +131,7 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
 
 /* ---- np.float32, math.sqrt, cuda.grid ---- */
 
-static bool is_module(const char *name)
+bool kj_is_module(const char *name)
 {
     static const char *const modules[] = {"np", "numpy", "math", "cuda", "numba", "cupy", "cp"};
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
@@ -165,7 +165,7 @@ static const char *native_name(kj_sema *s, const char *name)
         {"gridsize", "gridsize(1)"},
         {"shared", "shared.array(n, f32)"},
         {"local", "local.array(n, f32)"},
-        {"atomic", "atomic.add(a, i, v)"},
+        {"atomic", "atomic.add(a, i, v), atomic.max(a, i, v) and so on, without 'cuda.'"},
         {"arctan2", "atan2"},
         {"arctan", "atan"},
         {"arcsin", "asin"},
@@ -223,7 +223,7 @@ kj_operand kj_member_place(kj_sema *s, const kj_expr *e)
     kj_symbol *dotted = kj_named(s, e);
     if (dotted)
         return (kj_operand){.kind = KJ_V_SYMBOL, .span = e->span, .u.symbol = dotted};
-    if (base->kind == KJ_E_NAME && is_module(base->u.name) &&
+    if (base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
         !kj_scope_find(s->scope, base->u.name))
         return module_member(s, e);
     kj_operand v = kj_place_expr(s, base);

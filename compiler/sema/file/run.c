@@ -92,10 +92,11 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
 void kj_sema_run_name(kj_sema *s, const kj_expr *e)
 {
     const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
-    if (sym && sym->kind == KJ_SYM_FN) {
+    if (sym && (sym->kind == KJ_SYM_FN || sym->kind == KJ_SYM_BUILTIN)) {
         kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL,
                                       "'%s' is a function, which is no value", sym->name);
-        kj_hint(s->diag, m, "call it: %s(...)", sym->name);
+        if (sym->kind == KJ_SYM_FN || !kj_hint_habit(s, m, sym->name))
+            kj_hint(s->diag, m, "call it: %s(...)", sym->name);
     }
 }
 
@@ -251,6 +252,8 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
     case KJ_S_PARAM: check_let(s, st); break;
     case KJ_S_ASSIGN:
         kj_sema_run_expr(s, st->u.assign.value);
+        if (st->u.assign.targets->next && kj_undeclared_targets(s, st->u.assign.targets))
+            break;
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             check_target(s, target);
         break;

@@ -247,13 +247,46 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
     return -2;
 }
 
+/* What np.zeros, np.float32, math.sin and cuda.to_device are here. */
+static void hint_member(kj_sema *s, kj_message *m, const char *name)
+{
+    static const struct {
+        const char *theirs, *hint;
+    } words[] = {
+        {"to_device",
+         "arrays go to the device where a kernel takes them; device_array_like(a) is there"},
+        {"copy_to_host", "arrays come back where they are read"},
+        {"assert_allclose", "write assert_close(a, b)"},
+        {"allclose", "write assert_close(a, b)"},
+        {"seed", "the seed is an argument: random.uniform(n, f32, seed=1)"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(name, words[i].theirs) == 0) {
+            kj_hint(s->diag, m, "%s", words[i].hint);
+            return;
+        }
+    }
+    if (kj_hint_habit(s, m, name))
+        return;
+    const char *near = kj_scope_find(s->scope, name) ? name : kj_nearest_visible(s, name);
+    if (near)
+        kj_hint(s->diag, m, "write %s(...)", near);
+}
+
 /* np.zeros, np.random.rand: is the name before the dots one that is not declared? (reported) */
 static bool undeclared_base(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
     while (base->kind == KJ_E_MEMBER)
         base = base->u.member.base;
-    return base->kind == KJ_E_NAME && !kj_sema_run_find(s, base->u.name, base->span);
+    if (base->kind != KJ_E_NAME)
+        return false;
+    if (!kj_is_module(base->u.name) || kj_scope_find(s->scope, base->u.name))
+        return !kj_sema_run_find(s, base->u.name, base->span);
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
+                                  "'%s' is not declared: there are no modules", base->u.name);
+    hint_member(s, m, e->u.member.name);
+    return true;
 }
 
 void kj_sema_run_member(kj_sema *s, const kj_expr *e)

@@ -238,6 +238,8 @@ void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, 
 /* Reports an undeclared name, with the best hint there is, once in each body. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
+/* Of one that has several targets: are all of them names, and none declared? Told in one message. */
+bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
 /* Hints at what a name of Python's, C's or CUDA's is here; false: it is none. */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
@@ -343,6 +345,9 @@ kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name);
 /* Has evaluating it effects? And a value that is not used, whose effects stay. */
 bool kj_operand_has_effect(kj_sema *s, const kj_operand *v);
 void kj_keep_effects(kj_sema *s, const kj_operand *v);
+/* Could an operand from before `at`, the sink's tail then, see what `later`, evaluated since, does?
+ * Then it is spilled at `at`. */
+bool kj_could_see(kj_sema *s, kj_tstmt **at, const kj_operand *later);
 /* Puts what is not stable in `v` into hidden lets at `*at`, a place in the current sink; moves
  * the place behind. */
 void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at);

@@ -104,12 +104,12 @@ static bool is_variable(const kj_symbol *sym)
 
 static const char *nearest(const kj_sema *s, const char *name, bool variables)
 {
-    kj_near near = kj_near_to(name);
+    kj_near own = kj_near_to(name), predefined = own;
     for (const kj_scope *scope = s->scope; scope; scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
             if (scope->slots[i] && (!variables || is_variable(scope->slots[i])))
-                kj_near_offer(&near, scope->slots[i]->name);
-    return near.best;
+                kj_near_offer(scope->up ? &own : &predefined, scope->slots[i]->name);
+    return predefined.distance < own.distance ? predefined.best : own.best;
 }
 
 const char *kj_nearest_visible(kj_sema *s, const char *name)
@@ -159,6 +159,7 @@ static const struct {
     {"fmaxf", "write max(x, y)"},
     {"fmin", "write min(x, y)"},
     {"fmax", "write max(x, y)"},
+    {"sign", "write copysign(1.0, x), which is -1 or 1"},
     {"maximum", "write max(x, y)"},
     {"minimum", "write min(x, y)"},
     {"barrier", "write syncthreads()"},
@@ -281,6 +282,24 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
             kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
     }
     kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* what is read of it */
+}
+
+bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
+{
+    const char *names = "";
+    for (const kj_expr *e = targets; e; e = e->next) {
+        if (e->kind != KJ_E_NAME || kj_scope_find(s->scope, e->u.name))
+            return false;
+        names = kj_arena_printf(s->diag->arena, "%s%s%s", names, *names ? ", " : "", e->u.name);
+    }
+    if (!was_told(s, targets->u.name, targets->span))
+        kj_hint(s->diag,
+                kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not declared",
+                              targets->u.name),
+                "variables are declared first: let %s = ...", names);
+    for (const kj_expr *e = targets; e; e = e->next)
+        kj_declare_value(s, e->u.name, e->span, KJ_ROLE_VAR, kj_no_value(e->span));
+    return true;
 }
 
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)

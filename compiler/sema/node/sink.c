@@ -209,6 +209,11 @@ bool kj_operand_has_effect(kj_sema *s, const kj_operand *v)
     return effect;
 }
 
+bool kj_could_see(kj_sema *s, kj_tstmt **at, const kj_operand *later)
+{
+    return s->sink->tail != at || kj_operand_has_effect(s, later);
+}
+
 void kj_keep_effects(kj_sema *s, const kj_operand *v)
 {
     kj_texpr *e = evaluated(s, v);

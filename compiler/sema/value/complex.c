@@ -149,13 +149,9 @@ kj_operand kj_construct_complex(kj_sema *s, const kj_expr *e, const kj_aggregate
         return kj_no_value(e->span);
     }
     kj_operand none = literal(0, e->span);
-    return kj_complex(s, converted(s, &x[0].part[0], of->elem),
-                      converted(s,
-                                n == 2        ? &x[1].part[0]
-                                : x[0].n == 2 ? &x[0].part[1]
-                                              : &none,
-                                of->elem),
-                      e->span);
+    const kj_operand *imag = n == 2 ? &x[1].part[0] : x[0].n == 2 ? &x[0].part[1] : &none;
+    kj_operand re = converted(s, &x[0].part[0], of->elem), im = converted(s, imag, of->elem);
+    return kj_complex(s, re, im, e->span);
 }
 
 /* ---- Operators ---- */

@@ -292,15 +292,16 @@ kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dt
         return kj_complex_power(s, v[0], v[1], want, e->span);
     kj_texpr *test = id == KJ_BI_SELP ? kj_condition(s, v[0], "the condition of 'selp'") : NULL;
     int first = id == KJ_BI_SELP;
+    test = test ? kj_hold(s, test, "c") : NULL;
     if ((first && !test) || !kj_complex_unify(s, v + first, n - first, want, e->span, what))
         return kj_no_value(e->span);
     for (int i = first; i < n; i++)
         v[i] = kj_hold_value(s, v[i], "z");
     calc c = {s, e->span, v[n - 1].u.tuple.items[0].u.scalar.e->type == KJ_F32};
     if (test) {
-        kj_operand held = kj_scalar(kj_hold(s, test, "c")), part[2];
+        kj_operand part[2];
         for (int i = 0; i < 2; i++)
-            part[i] = choose(&c, held, v[1].u.tuple.items[i], v[2].u.tuple.items[i]);
+            part[i] = choose(&c, kj_scalar(test), v[1].u.tuple.items[i], v[2].u.tuple.items[i]);
         return kj_complex(s, part[0], part[1], e->span);
     }
     kj_operand out = n == 1 ? unary(&c, id, v[0]) : (kj_operand){.kind = KJ_V_NONE};
@@ -321,6 +322,6 @@ kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_opera
         return kj_no_value(e->span);
     calc c = {s, e->span, v[0].u.tuple.items[0].u.scalar.e->type == KJ_F32};
     kj_operand r = v[0].u.tuple.items[0], phi = v[1].u.tuple.items[0];
-    return from_polar(&c, kj_scalar(kj_hold(s, r.u.scalar.e, "r")),
-                      kj_scalar(kj_hold(s, phi.u.scalar.e, "phi")));
+    kj_texpr *radius = kj_hold(s, r.u.scalar.e, "r"), *angle = kj_hold(s, phi.u.scalar.e, "phi");
+    return from_polar(&c, kj_scalar(radius), kj_scalar(angle));
 }

@@ -158,7 +158,8 @@ static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_
 }
 
 /* a*b + c and its kin; NULL when neither side is a product written here. With two, the left one
- * is fused. */
+ * is fused. A fused product is evaluated before the summand: one that stands in front of it and has
+ * effects is held. */
 static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_operand *y,
                           kj_span span)
 {
@@ -171,7 +172,8 @@ static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_op
     }
     if (y->u.scalar.a) {
         kj_texpr *a = minus ? kj_te_unary(s, KJ_OP_NEG, y->u.scalar.a, y->span) : y->u.scalar.a;
-        return fma_node(s, a, y->u.scalar.b, x->u.scalar.e, span);
+        kj_texpr *c = kj_has_effect(x->u.scalar.e) ? kj_hold(s, x->u.scalar.e, "t") : x->u.scalar.e;
+        return fma_node(s, a, y->u.scalar.b, c, span);
     }
     return NULL;
 }

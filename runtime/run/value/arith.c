@@ -68,6 +68,24 @@ static bool power(kj_value a, kj_value b, kj_rvalue *out)
     return true;
 }
 
+__extension__ typedef __int128 wide;
+
+/* Of an unsigned number and a negative one, which no type of 64 bits holds both. */
+static kj_rvalue divide_apart(kj_op op, kj_value a, kj_value b)
+{
+    wide x = a.type == KJ_U64 ? (wide)a.u : a.i, y = b.type == KJ_U64 ? (wide)b.u : b.i;
+    wide quotient = x / y - (x % y != 0); /* their signs differ: it is rounded down */
+    if (op == KJ_OP_FLOORDIV)
+        return kj_run_int((int64_t)quotient);
+    wide rest = x - quotient * y;
+    return b.type == KJ_U64 ? kj_run_uint((uint64_t)rest) : kj_run_int((int64_t)rest);
+}
+
+static bool is_negative(kj_value v)
+{
+    return v.type == KJ_I64 && v.i < 0;
+}
+
 bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rvalue vb,
                            kj_rvalue *out)
 {
@@ -91,6 +109,11 @@ bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rva
     }
     if (!floats && b.u == 0 && (op == KJ_OP_DIV || op == KJ_OP_FLOORDIV || op == KJ_OP_MOD))
         return kj_run_fail(r, KJIT_TYPE, at, "division by zero");
+    bool apart = (a.type == KJ_U64 && is_negative(b)) || (is_negative(a) && b.type == KJ_U64);
+    if (!floats && apart && (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)) {
+        *out = divide_apart(op, a, b);
+        return true;
+    }
     kj_dtype type = floats || op == KJ_OP_DIV ? KJ_F64 : a.type;
     if (type != KJ_F64 && class != KJ_OPS_SHIFT && b.type == KJ_U64)
         type = KJ_U64;

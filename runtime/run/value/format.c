@@ -290,17 +290,31 @@ static void put_text(kj_text *t, const spec *s, const char *text, size_t len)
     put_padded(t, s, s->align ? s->align : '<', text, kept);
 }
 
+static void put_part(kj_text *t, const spec *s, kj_rvalue v, double x)
+{
+    kj_rvalue part = kj_run_float(x);
+    part.dtype = v.dtype == KJIT_C64 ? KJIT_F32 : KJIT_F64;
+    put_float(t, s, part);
+    bool tail = !s->type && t->size > 1 && memcmp(t->data + t->size - 2, ".0", 2) == 0;
+    if (tail)
+        t->size -= s->prefix ? 1 : 2;
+}
+
+/* Without a type it is as print has it: in parentheses, or of an imaginary part alone. */
 static void put_complex(kj_text *t, const spec *s, kj_rvalue v)
 {
     spec part = *s;
     kj_text both = {0};
-    kj_rvalue real = kj_run_float(v.u.f), imag = kj_run_float(v.imag);
-    real.dtype = imag.dtype = v.dtype == KJIT_C64 ? KJIT_F32 : KJIT_F64;
+    bool plain = !s->type, alone = plain && v.u.f == 0 && !signbit(v.u.f);
     part.width = 0;
-    put_float(&both, &part, real);
-    part.sign = '+';
-    put_float(&both, &part, imag);
-    kj_text_puts(&both, "j");
+    part.type = plain && s->precision >= 0 ? 'g' : s->type;
+    kj_text_puts(&both, plain && !alone ? "(" : "");
+    if (!alone) {
+        put_part(&both, &part, v, v.u.f);
+        part.sign = '+';
+    }
+    put_part(&both, &part, v, v.imag);
+    kj_text_puts(&both, plain && !alone ? "j)" : "j");
     put_padded(t, s, s->align ? s->align : '>', both.data ? both.data : "", both.size);
     t->failed |= both.failed;
     kj_text_free(&both);
