@@ -188,6 +188,8 @@ int kj_count(const kj_expr *list); /* its expressions */
 /* The parts of an expression that are expressions, in their order. */
 typedef void kj_part_fn(void *ctx, const kj_expr *part);
 void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
+/* The parameter that a call's nth argument is for, by its name if it has one; -1: there is none. */
+int kj_param_of(const kj_item *fn, const kj_expr *arg, int nth);
 
 /* The expressions of a statement, without types, but not of those in it; and the lists of those. */
 void kj_each_own_expr(const kj_stmt *st, kj_part_fn *visit, void *ctx);

@@ -506,12 +506,6 @@ kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const ch
     kj_param_decl *d = node(p, span, sizeof *d);
     *d = (kj_param_decl){
         .name = name, .span = span, .is_const = is_const, .type = type, .init = init};
-    if (init && !is_const) {
-        kj_message *m = kj_error(p->diag, init->span, KJ_RULE_DEFAULT_VALUE,
-                                 "only a const parameter has a default value");
-        kj_hint(p->diag, m, "of a kernel: const %s: %s = ... is chosen at the launch", name,
-                type->name ? type->name : "i32");
-    }
     return d;
 }
 

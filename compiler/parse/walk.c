@@ -1,5 +1,18 @@
 /* Walks over the tree that several stages share. */
+#include <string.h>
+
 #include "parse/ast.h"
+
+/* ---- Calls ---- */
+
+int kj_param_of(const kj_item *fn, const kj_expr *arg, int nth)
+{
+    int i = 0;
+    for (const kj_param_decl *p = fn->params; p; p = p->next, i++)
+        if (arg->keyword ? strcmp(arg->keyword, p->name) == 0 : i == nth)
+            return i;
+    return -1;
+}
 
 /* ---- Expressions ---- */
 

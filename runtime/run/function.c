@@ -10,6 +10,7 @@ typedef struct call {
     const kj_item *fn;
     kj_rvalue args[KJ_LAZY_OPERANDS];
     kj_dtype types[KJ_LAZY_OPERANDS]; /* of the parameters */
+    bool given[KJ_LAZY_OPERANDS];
     int n;
     bool arrays;
 } call;
@@ -85,7 +86,7 @@ static bool fits(kj_rvalue v, kj_dtype to)
     return (kj_is_float(to) || v.kind == KJ_R_INT) && kj_value_fits(kj_run_to_value(v), to);
 }
 
-static bool eval_argument(kj_run *r, call *c, const kj_expr *arg)
+static bool eval_argument(kj_run *r, call *c, const kj_expr *arg, int place)
 {
     kj_rvalue v;
     if (!kj_run_eval_lazily(r, arg, &v))
@@ -104,8 +105,19 @@ static bool eval_argument(kj_run *r, call *c, const kj_expr *arg)
                    : false;
     }
     c->arrays |= kj_is_array(v);
-    c->args[c->n++] = v;
+    c->args[place] = v;
+    c->given[place] = true;
     return true;
+}
+
+/* A default is of the file: names of the run block are not its. */
+static bool eval_default(kj_run *r, call *c, const kj_expr *init, int place)
+{
+    int names = r->nnames;
+    r->nnames = 0;
+    bool ok = eval_argument(r, c, init, place);
+    r->nnames = names;
+    return ok;
 }
 
 static bool check_argument(kj_run *r, call *c, const kj_expr *arg, const kj_param_decl *p, int i)
@@ -171,15 +183,26 @@ static bool results(kj_run *r, const call *c, kj_rvalue *out)
 bool kj_run_function(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue *out)
 {
     call c = {.e = e, .fn = fn};
+    const kj_expr *from[KJ_LAZY_OPERANDS] = {NULL};
     bool ok = true;
-    for (const kj_expr *arg = e->u.call.args; ok && arg; arg = arg->next)
-        ok = eval_argument(r, &c, arg);
-    const kj_expr *arg = e->u.call.args;
     int i = 0;
-    for (const kj_param_decl *p = fn->params; ok && p; p = p->next, arg = arg->next, i++)
-        ok = check_argument(r, &c, arg, p, i);
+    for (const kj_expr *arg = e->u.call.args; ok && arg; arg = arg->next, i++) {
+        int place = kj_param_of(fn, arg, i);
+        from[place] = arg;
+        ok = eval_argument(r, &c, arg, place);
+    }
+    for (const kj_param_decl *p = fn->params; p; p = p->next, c.n++) {
+        if (ok && !c.given[c.n]) {
+            from[c.n] = p->init;
+            ok = eval_default(r, &c, p->init, c.n);
+        }
+    }
+    i = 0;
+    for (const kj_param_decl *p = fn->params; ok && p; p = p->next, i++)
+        ok = check_argument(r, &c, from[i], p, i);
     ok = ok && results(r, &c, out);
     for (i = 0; i < c.n; i++)
-        kj_run_drop(&c.args[i]);
+        if (c.given[i])
+            kj_run_drop(&c.args[i]);
     return ok;
 }

@@ -35,21 +35,6 @@ static int count_generics(const kj_item *item)
     return n;
 }
 
-static const char *signature(kj_sema *s, const kj_item *item)
-{
-    const char *text = "(";
-    if (!kj_diag_has_room(s->diag))
-        return text;
-    for (const kj_param_decl *p = item->params; p; p = p->next) {
-        const char *type = p->type && p->type->name ? p->type->name : "tuple";
-        if (p->type && p->type->ndim)
-            type = kj_arena_printf(s->diag->arena, "%s[%.*s]", type, p->type->ndim - 1, ",,,,,,,,");
-        text =
-            kj_arena_printf(s->diag->arena, "%s%s: %s%s", text, p->name, type, p->next ? ", " : "");
-    }
-    return kj_arena_printf(s->diag->arena, "%s)", text);
-}
-
 /* ---- Generics ---- */
 
 static int generic_index(const kj_item *item, const char *name)
@@ -417,6 +402,37 @@ bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
     return true;
 }
 
+/* The arguments as given, evaluated in the order they are written in, and defaults, a parameter each; NULL
+ * after an error. */
+static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
+{
+    int n = kj_count(e->u.call.args), nparams = count_params(fn), i = 0;
+    kj_operand *written = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)nparams + 1);
+    int *place = KJ_NEW_ARRAY(s->arena, int, (size_t)n + 1);
+    const char *naming = s->naming;
+    s->naming = NULL;
+    kj_expr_list(s, e->u.call.args, written, n);
+    s->naming = naming;
+    if (!kj_match_arguments(s, e, fn, place))
+        return NULL;
+    for (i = 0; i < nparams; i++)
+        v[i] = (kj_operand){.kind = KJ_V_NONE};
+    for (i = 0; i < n; i++) {
+        if (written[i].kind == KJ_V_ERROR)
+            return NULL;
+        v[place[i]] = written[i];
+    }
+    i = 0;
+    for (const kj_param_decl *p = fn->params; p; p = p->next, i++) {
+        if (v[i].kind == KJ_V_NONE && p->init)
+            v[i] = kj_default_argument(s, p);
+        if (v[i].kind == KJ_V_ERROR)
+            return NULL;
+    }
+    return v;
+}
+
 /* Generics known by nothing yet. */
 static void open_generics(kj_sema *s, instance *in)
 {
@@ -501,21 +517,10 @@ static kj_operand any_result(kj_sema *s, const instance *in, kj_span call)
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 {
     instance in = {.item = fn->item};
-    int n = kj_count(e->u.call.args);
-    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
     kj_spend(s, CALL_NODES);
-    if (recursive(s, fn->item, e) || !kj_no_keywords(s, e, fn->name))
+    kj_operand *v = recursive(s, fn->item, e) ? NULL : arguments(s, e, fn->item);
+    if (!v)
         return kj_no_value(e->span);
-    const char *naming = s->naming;
-    s->naming = NULL;
-    kj_expr_list(s, e->u.call.args, v, n);
-    s->naming = naming;
-    if (n != count_params(fn->item))
-        return kj_arity_error(s, e, fn->name, signature(s, fn->item), count_params(fn->item),
-                              count_params(fn->item));
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == KJ_V_ERROR)
-            return kj_no_value(e->span);
     if (s->broken[fn->index] || s->too_big)
         return kj_no_value(e->span);
     open_generics(s, &in);
@@ -547,6 +552,7 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
             kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32",
                     p->name);
         }
+        kj_check_default(s, item, p, &in.types[i]);
         kj_operand v = any_value(s, &in.types[i], p);
         s->scope = in.scope;
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);

@@ -99,9 +99,9 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
                       "a const parameter is a number or a bool");
     }
     if (!p->is_const && p->init) {
-        kj_message *m = kj_sema_error(s, p->init->span, KJ_RULE_CONST_PARAMETER,
-                                      "only const parameters have defaults");
-        kj_hint(s->diag, m, "write const %s: ...", p->name);
+        kj_message *m = kj_sema_error(s, p->init->span, KJ_RULE_DEFAULT_VALUE,
+                                      "of a kernel only a const parameter has a default value");
+        kj_hint(s->diag, m, "write const %s: ..., which is chosen at the launch", p->name);
     }
     if (p->is_const && p->init && !out->ndim && !t.of) {
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);

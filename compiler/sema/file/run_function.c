@@ -222,16 +222,12 @@ static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym
 void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
 {
     const kj_item *fn = sym->item;
-    const char *names = "";
     int n = 0;
-    for (const kj_param_decl *p = fn->params; p; p = p->next, n++)
-        names = kj_arena_printf(s->diag->arena, "%s%s%s", names, n ? ", " : "", p->name);
-    if (!kj_no_keywords(s, call, fn->name))
+    for (const kj_param_decl *p = fn->params; p; p = p->next)
+        n++;
+    int *place = KJ_NEW_ARRAY(s->arena, int, (size_t)kj_count(call->u.call.args) + 1);
+    if (!kj_match_arguments(s, call, fn, place))
         return;
-    if (kj_count(call->u.call.args) != n) {
-        kj_arity_error(s, call, fn->name, kj_arena_printf(s->diag->arena, "(%s)", names), n, n);
-        return;
-    }
     if (!fn->type) {
         refuse(s, call, fn->name, "has no result", fn->name_span);
         return;
