@@ -33,16 +33,15 @@ void kj_print_keep(kjit_context *ctx, uint64_t run, const kj_text *text)
     pthread_mutex_unlock(&ctx->lock);
 }
 
-/* Under the print lock. Where memory was short, there are fewer lines than kernels printed. A run block's
- * function may use the context. */
+/* Under the print lock. Until the lines are handed over there are some, so that whoever has waited for
+ * the work that printed them waits for that, too. Where memory was short, there are fewer lines than
+ * kernels printed. A run block's function may use the context. */
 static void flush(kjit_context *ctx, bool of_run)
 {
     static const char lost[] = "(lines of kernels are lost: out of memory)\n";
     pthread_mutex_lock(&ctx->lock);
     kj_printout *waiting = of_run ? &ctx->printed_in_run : &ctx->printed, out = *waiting;
     waiting->text = (kj_text){0};
-    const kj_text *other = of_run ? &ctx->printed.text : &ctx->printed_in_run.text;
-    atomic_store(&ctx->has_printed, other->size > 0 || other->failed);
     pthread_mutex_unlock(&ctx->lock);
     kj_calling calling;
     kj_calling_begin(&calling, of_run ? NULL : ctx);
@@ -52,6 +51,10 @@ static void flush(kjit_context *ctx, bool of_run)
         out.print(out.user, lost, strlen(lost));
     kj_calling_end(&calling);
     kj_text_free(&out.text);
+    pthread_mutex_lock(&ctx->lock);
+    const kj_text *a = &ctx->printed.text, *b = &ctx->printed_in_run.text;
+    atomic_store(&ctx->has_printed, a->size > 0 || a->failed || b->size > 0 || b->failed);
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 static void lock(kjit_context *ctx)

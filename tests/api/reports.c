@@ -339,6 +339,44 @@ static void test_among_runs(void **state)
     among_runs(false);
 }
 
+/* A call that has waited for work returns behind the lines of that work, whoever hands them over. */
+static atomic_int handing;
+
+static void take_slowly(void *user, const char *lines, size_t n)
+{
+    atomic_store(&handing, 1);
+    usleep(100000);
+    take(user, lines, n);
+    atomic_store(&handing, 2);
+}
+
+static void *synchronize(void *unused)
+{
+    (void)unused;
+    OK(kjit_synchronize(ctx));
+    return NULL;
+}
+
+static void test_handed_over_elsewhere(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    kjit_stream *s;
+    atomic_store(&handing, 0);
+    OK(kjit_stream_create(ctx, &s));
+    kjit_set_print(ctx, take_slowly, &size);
+    OK(tell(1, s));
+    assert_int_equal(pthread_create(&thread, NULL, synchronize, NULL), 0);
+    while (atomic_load(&handing) == 0)
+        usleep(100);
+    OK(kjit_stream_synchronize(s));
+    assert_int_equal(atomic_load(&handing), 2);
+    expect("line 1 0\nline 1 1\n");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    kjit_set_print(ctx, take, &size);
+    kjit_stream_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_assert),
         cmocka_unit_test(test_what_was_done),
         cmocka_unit_test(test_reading_waits),
+        cmocka_unit_test(test_handed_over_elsewhere),
         cmocka_unit_test(test_among_runs),
         cmocka_unit_test(test_assert_in_a_stream),
     };
