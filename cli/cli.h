@@ -61,6 +61,7 @@ struct options {
     int nsaves;
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
     int workers, opt_level;
+    unsigned check;   /* KJIT_CHECK_... */
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
     char *warn; /* a list, or NULL */

@@ -105,6 +105,15 @@ static bool set_ftz(options *o, const char *value)
     return o->ftz = true;
 }
 
+static bool set_check(options *o, const char *value)
+{
+    o->check = strcmp(value, "bounds") == 0 ? KJIT_CHECK_BOUNDS : 0;
+    if (o->check || strcmp(value, "off") == 0)
+        return true;
+    complain("--check is bounds or off, not '%s'", value);
+    return false;
+}
+
 static bool set_math(options *o, const char *value)
 {
     return choose("--math", value, "builtin", "libdevice", &o->libdevice);
@@ -236,6 +245,8 @@ static const option table[] = {
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
     {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
+    {"--check", "bounds|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
+     "bounds: an index outside of its array is an error at its place"},
     {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,

@@ -77,7 +77,8 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                               .libdevice = libdevice,
                               .ftz = o->ftz,
                               .cpu = o->cpu,
-                              .warn = o->warn};
+                              .warn = o->warn,
+                              .check = o->check};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;

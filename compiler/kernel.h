@@ -37,6 +37,7 @@ typedef struct kj_spec {
     bool no_contract; /* --fp-contract=off */
     bool disjoint;    /* no two array arguments share memory */
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
+    bool bounds;      /* --check=bounds: an index outside of its axis is a fault */
 } kj_spec;
 
 typedef enum kj_index {
@@ -76,13 +77,14 @@ typedef struct kj_compile_options {
     const char *arch;
     int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
     bool ftz;        /* a GPU's f32 instructions take subnormal numbers for zeros */
+    bool bounds;     /* indices are checked: KJIT_CHECK_BOUNDS */
     const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 
 /* ---- What threads report ---- */
 
-/* What a thread reports: that an assert failed, or a line of print. Its values are those of the
- * parts that have a type, in order: two of a complex one. */
+/* What a thread reports: that an assert failed, that an index is outside, or a line of print. Its
+ * values are those of the parts that have a type, in order: two of a complex one. */
 typedef struct kj_site_part {
     const char *text; /* of print: to be written; of an assert: what the value is of */
     kj_dtype type;    /* KJ_VOID: text alone */
@@ -94,7 +96,10 @@ typedef struct kj_site {
     bool fault;          /* an assert's: the thread ends */
     const char *failed;  /* of a fault, what it is: NULL: "assertion failed" */
     const char *message; /* an assert's, or NULL */
-    int child;           /* of which kernel of the launch: 0, or kj_child.id */
+    const char
+        *indexed; /* of an index: the array's name; its values are the index and the extent */
+    int axis;     /* and which of its axes; -1: the only one */
+    int child;    /* of which kernel of the launch: 0, or kj_child.id */
     const kj_site_part *parts;
     int nparts, nvalues;
 } kj_site;

@@ -261,6 +261,10 @@ typedef void kjit_diagnose_fn(void *user, const kjit_diagnostic *diagnostic);
 
 enum { KJIT_UNOPTIMISED = -1 };
 
+/* What running kernels are checked for, bits: KJIT_CHECK_BOUNDS: an index outside of its array's axis
+ * ends the launch, before the element is accessed, with KJIT_FAULT and its place, on every device. */
+enum { KJIT_CHECK_BOUNDS = 1 };
+
 /* All zeros is the default. */
 typedef struct kjit_compile_options {
     int opt_level;   /* 1 to 3; 0: the default, 3; KJIT_UNOPTIMISED: -O0 */
@@ -285,6 +289,7 @@ typedef struct kjit_compile_options {
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
     void *user; /* diagnose's first argument */
+    unsigned check; /* KJIT_CHECK_... bits; an unknown one is KJIT_INVALID */
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of

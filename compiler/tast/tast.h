@@ -43,6 +43,13 @@ typedef struct kj_var {
 
 typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
 
+/* An index that is looked at before an element is accessed: 0 <= index < extent, else it is a fault. */
+typedef struct kj_index_check {
+    const struct kj_index_check *next;
+    kj_texpr *index, *extent; /* i64 */
+    const kj_site *site;
+} kj_index_check;
+
 /* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const
  * arrays. */
 typedef struct kj_tarray {
@@ -61,6 +68,8 @@ typedef struct kj_tarray {
     /* The part'th of the equal scalars of each element of `whole`, or NULL. */
     const struct kj_tarray *whole;
     int part;
+    /* Of what accesses one element, and of views that an index was needed for. */
+    const kj_index_check *checks;
     const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */
@@ -102,8 +111,10 @@ typedef enum kj_texpr_kind {
 } kj_texpr_kind;
 
 /* The direct operands of an expression, in the order of evaluation; returns how many. An access also
- * has its array's offset and strides as operands; an inlined call has none. */
-enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 3 };
+ * has its array's offset and strides as operands, and what its checks compare; an inlined call has
+ * none. */
+enum { KJ_MAX_CHECKS = KJ_MAX_NDIM + 1 /* an axis each, and a vector's part */ };
+enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 2 * KJ_MAX_CHECKS + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);
 /* Those of a store's place. */
 int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,

@@ -11,6 +11,14 @@ int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
         out[n++] = index[i];
         out[n++] = a->stride[i];
     }
+    for (const kj_index_check *c = a->checks; c; c = c->next) {
+        bool own = false;
+        for (int i = 0; i < a->ndim; i++)
+            own |= index[i] == c->index;
+        if (!own)
+            out[n++] = c->index;
+        out[n++] = c->extent;
+    }
     return n;
 }
 

@@ -15,6 +15,7 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
                     .small = b->small,
                     .disjoint = b->disjoint,
                     .aligned = b->aligned,
+                    .bounds = b->kernel->mod->options.bounds,
                     .no_contract = b->kernel->mod->options.no_contract};
     return kj_variant_get(b->kernel, &spec, b->key, b->label, out);
 }

@@ -1,4 +1,5 @@
 /* Failures of what runs, as diagnostics: at places of the source. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,10 +91,26 @@ static const char *launch_text(uint64_t status)
     }
 }
 
+static void put_index(kj_diag *diag, const kj_site *site, const kj_host_fault *f)
+{
+    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT], axis[32] = "which";
+    long long index = (long long)f->values[0], extent = (long long)f->values[1];
+    if (site->axis >= 0)
+        snprintf(axis, sizeof axis, "whose axis %d", site->axis);
+    kj_error(diag, site->span, KJ_RULE_BOUNDS,
+             "index %lld is outside of '%s', %s has %lld element%s (block %s, thread %s)", index,
+             site->indexed, axis, extent, extent == 1 ? "" : "s", kj_shape_text(3, f->block, block),
+             kj_shape_text(3, f->thread, thread));
+}
+
 static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
     const kj_site *site = kernel->sites[f->offset < (uint32_t)kernel->nsites ? f->offset : 0];
+    if (site->indexed) {
+        put_index(diag, site, f);
+        return;
+    }
     const char *values = values_text(diag->arena, site, f->values);
     const char *message = site->message;
     if (site->failed && !message && site->nvalues == 1) {

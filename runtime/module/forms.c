@@ -55,6 +55,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .block = {block[0], block[1], block[2]},
                      .small = true,
                      .no_contract = options->no_contract,
+                     .bounds = options->bounds,
                      .disjoint = options->arch != NULL,
                      .aligned = options->arch != NULL};
 }

@@ -339,6 +339,46 @@ static void test_among_runs(void **state)
     among_runs(false);
 }
 
+/* Indices outside of their arrays, without a stream and in one: the array is as it was there, and what comes
+ * later works. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    static const char fill[] =
+        "kernel fill(x: i32[], n: i32) { let i = grid(1); if i < n { x[i] = n } }\n";
+    kjit_compile_options options = {.check = KJIT_CHECK_BOUNDS, .verify = 1};
+    kjit_module *m;
+    kjit_stream *s;
+    kjit_array *a;
+    int32_t x[41] = {0};
+    OK(kjit_module_compile(ctx, "fill.knl", fill, strlen(fill), &options, &m));
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_array_wrap(ctx, x, KJIT_I32, 1, (int64_t[]){40}, NULL, KJIT_HOST, &a));
+    for (int turn = 0; turn < 2; turn++) {
+        kjit_config config = {.grid = {2}, .block = {32}, .stream = turn ? s : NULL};
+        kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(41)};
+        kjit_status status = kjit_launch(m, "fill", &config, args, 2);
+        if (turn)
+            status = kjit_stream_synchronize(s);
+        assert_int_equal(status, KJIT_FAULT);
+        assert_non_null(strstr(kjit_last_error(ctx),
+                               "fill.knl:1:63: error: index 40 is outside of 'x', which "
+                               "has 40 elements (block (1, 0, 0), thread (8, 0, 0))"));
+        args[1] = kjit_arg_i64(40 - turn);
+        OK(kjit_launch(m, "fill", &config, args, 2));
+        OK(kjit_synchronize(ctx));
+        assert_int_equal(x[38], 40 - turn);
+        assert_int_equal(x[39], 40);
+        assert_int_equal(x[40], 0);
+    }
+    kjit_array_free(a);
+    kjit_stream_free(s);
+    kjit_module_free(m);
+    options.check = 2;
+    assert_int_equal(kjit_module_compile(ctx, "fill.knl", fill, strlen(fill), &options, &m),
+                     KJIT_INVALID);
+}
+
 /* A call that has waited for work returns behind the lines of that work, whoever hands them over. */
 static atomic_int handing;
 
@@ -388,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_assert),
         cmocka_unit_test(test_what_was_done),
         cmocka_unit_test(test_reading_waits),
+        cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_handed_over_elsewhere),
         cmocka_unit_test(test_among_runs),
         cmocka_unit_test(test_assert_in_a_stream),

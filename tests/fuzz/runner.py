@@ -91,6 +91,8 @@ def configurations(r, program, tool, count):
             layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str), not a.directed)
                        for a in program.arrays()}
         shapes = {at: s for at, s in other_shapes(r, program).items() if r.chance(70)} if r.chance(40) else None
+        if r.chance(25):
+            options.append("--check=bounds")
         result.append(Config(options, env, layouts, shapes))
     return result
 

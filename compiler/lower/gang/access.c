@@ -34,6 +34,36 @@ static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
     return t;
 }
 
+/* Ends the launch where an index is outside, before anything is accessed. Threads whose indices are a
+ * prefix of the gang's, as behind a guard, are compared by their numbers. */
+static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj_mask m)
+{
+    kj_tile extent = kj_lower_expr(lo, c->extent, m);
+    if (kj_is_natural(index) && (int64_t)index.bounds.most < extent.bounds.least)
+        return;
+    kj_mask inside = kj_mask_of(kj_tile_binary(lo, KJ_OP_LT, index, extent));
+    if (!kj_is_natural(index))
+        inside = kj_mask_and(
+            lo, kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, index, kj_tile_int(lo, 0))), inside);
+    LLVMBasicBlockRef outside = kj_new_block(lo, "outside"), on = kj_new_block(lo, "inside");
+    LLVMBuildCondBr(lo->b, kj_mask_within(lo, m, inside), on, outside);
+    LLVMPositionBuilderAtEnd(lo->b, outside);
+    kj_tile values[2] = {kj_tile_full(lo, index), kj_tile_full(lo, extent)};
+    kj_lower_report(lo, c->site, values, kj_mask_andnot(lo, m, inside));
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
+static void lower_checks(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index,
+                         const kj_tile *at, kj_mask m)
+{
+    for (const kj_index_check *c = a->checks; c; c = c->next) {
+        int own = 0;
+        while (own < a->ndim && index[own] != c->index)
+            own++;
+        lower_check(lo, c, own < a->ndim ? at[own] : kj_lower_expr(lo, c->index, m), m);
+    }
+}
+
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
  * are computed modulo 2^32: what overflows on the way there comes back. */
 static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
@@ -44,6 +74,7 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
         at[i] = lower_index(lo, a, index[i], m);
         narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
     }
+    lower_checks(lo, a, index, at, m);
     kj_dtype type = narrows && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
     if (a->offset) {
         sum = kj_tile_convert(lo, kj_lower_expr(lo, a->offset, m), type);

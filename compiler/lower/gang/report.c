@@ -207,8 +207,9 @@ kj_tile kj_tile_full(kj_lower *lo, kj_tile t)
 kj_mask kj_lower_report(kj_lower *lo, const kj_site *site, const kj_tile *values, kj_mask m)
 {
     report r = {.site = site, .values = values};
+    bool once = lo->slots == lo->home; /* for the block: its first thread stands for all */
     for (int axis = 0; axis < 3; axis++)
-        r.thread[axis] = kj_tile_full(lo, lo->thread[axis]);
+        r.thread[axis] = kj_tile_full(lo, once ? kj_tile_int(lo, 0) : lo->thread[axis]);
     if (r.site->fault)
         return lower_failure(lo, &r, m);
     lower_lines(lo, &r, m);

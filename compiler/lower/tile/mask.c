@@ -101,6 +101,20 @@ LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m)
     return test(lo, m, true);
 }
 
+LLVMValueRef kj_mask_within(kj_lower *lo, kj_mask m, kj_mask n)
+{
+    if (m.kind == KJ_ALL)
+        return kj_mask_full(lo, n);
+    if (m.kind == KJ_NONE || n.kind != KJ_SOME || n.t.form != KJ_PREFIX || m.t.form != KJ_PREFIX)
+        return LLVMBuildNot(lo->b, kj_mask_any(lo, kj_mask_andnot(lo, m, n)), "");
+    LLVMValueRef out = LLVMConstInt(lo->i1, 1, false);
+    for (int r = 0; r < m.t.rows || r < n.t.rows; r++) {
+        LLVMValueRef a = m.t.v[m.t.rows == 1 ? 0 : r], b = n.t.v[n.t.rows == 1 ? 0 : r];
+        out = LLVMBuildAnd(lo->b, out, LLVMBuildICmp(lo->b, LLVMIntULE, a, b, ""), "");
+    }
+    return out;
+}
+
 LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row, int lanes)
 {
     if (m.kind != KJ_SOME) {

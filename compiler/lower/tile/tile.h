@@ -135,6 +135,8 @@ kj_mask kj_mask_or(kj_lower *lo, kj_mask m, kj_mask n);
 kj_mask kj_mask_andnot(kj_lower *lo, kj_mask m, kj_mask n);
 LLVMValueRef kj_mask_any(kj_lower *lo, kj_mask m);  /* i1 */
 LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m); /* i1: all of the gang's threads */
+LLVMValueRef kj_mask_within(kj_lower *lo, kj_mask m,
+                            kj_mask n); /* i1: each thread of m is one of n */
 LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row,
                          int lanes); /* <lanes x i1>, or an i1 for 1: any of the row */
 /* The mask reduced to rows x lanes: an element is set when any of those it stands for is. */

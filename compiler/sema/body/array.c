@@ -70,9 +70,10 @@ static int spread(kj_operand *v, int n, kj_operand out[KJ_MAX_NDIM])
     return n;
 }
 
-bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
+bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_operand *v, int n,
                    kj_texpr **index)
 {
+    kj_tarray *a = *array;
     kj_operand at[KJ_MAX_NDIM];
     n = spread(v, n, at);
     if (n < 0)
@@ -87,6 +88,8 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v
         index[i] = kj_index_value(s, at[i], "an index");
         ok = ok && index[i];
     }
+    if (ok)
+        *array = kj_index_checked(s, a, index);
     return ok;
 }
 
@@ -202,6 +205,7 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
                         .part = base->part,
                         .space = base->space,
                         .root = base->root,
+                        .checks = base->checks,
                         .id = -1,
                         .param = -1,
                         .offset = base->offset};
@@ -215,8 +219,10 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
         if (!kj_is_const_i64(from, 0))
             view->offset =
                 kj_i64_add(s, view->offset, kj_i64_mul(s, from, base->stride[i], span), span);
-        if (sel[i].at)
+        if (sel[i].at) {
+            view->checks = kj_index_check_of(s, base, i, sel[i].at, view->checks);
             continue;
+        }
         view->shape[view->ndim] =
             kj_hold(s, slice_length(s, &sel[i], span),
                     kj_arena_printf(s->arena, "%s.shape%d", name, view->ndim));
@@ -274,8 +280,8 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
     kj_expr_list(s, arg, v, n);
     int nat = spread(v, n, at);
     if (nat >= base->ndim)
-        return kj_element_at(s, e, base, v, n, index) ? element(s, base, index, e->span)
-                                                      : kj_no_value(e->span);
+        return kj_element_at(s, e, &base, v, n, index) ? element(s, base, index, e->span)
+                                                       : kj_no_value(e->span);
     for (int i = 0; i < nat; i++)
         if (!select_index(s, at[i], base, i, &sel[i]))
             return kj_no_value(e->span);
@@ -386,9 +392,11 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
         return out;
     }
     kj_tarray *view = kj_part_view(s, a, &a->of->fields[0]);
+    view->name = a->name; /* of all parts */
     view->whole = NULL;
     view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
     view->stride[view->ndim++] = kj_te_i64(s, 1, e->span);
+    view->checks = kj_index_check_of(s, view, view->ndim - 1, i, view->checks);
     out.u.place.array = view;
     out.u.place.index[view->ndim - 1] = i;
     return out;

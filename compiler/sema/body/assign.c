@@ -298,7 +298,7 @@ static bool element_place(kj_sema *s, const kj_expr *target, kj_tarray *a, place
     *p->at = (kj_operand){.kind = KJ_V_PLACE, .span = target->span};
     p->at->u.place.array = a;
     p->at->u.place.index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
-    return kj_element_at(s, target, a, v, n, p->at->u.place.index);
+    return kj_element_at(s, target, &p->at->u.place.array, v, n, p->at->u.place.index);
 }
 
 /* Something that is in memory and may be written? */

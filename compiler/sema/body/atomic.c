@@ -97,12 +97,14 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     kj_tarray *a = v[0].u.array;
     kj_texpr *at = kj_te(s, KJ_TE_ATOMIC, a->elem, e->span);
     at->u.atomic.id = what->same;
-    at->u.atomic.array = a;
     bool ok = true;
     for (int i = 0; what->first && i < a->ndim; i++)
         at->u.atomic.index[i] = kj_te_i64(s, 0, e->span);
     if (!what->first)
-        ok = kj_element_at(s, e->u.call.args->next, a, &v[1], 1, at->u.atomic.index);
+        ok = kj_element_at(s, e->u.call.args->next, &a, &v[1], 1, at->u.atomic.index);
+    else
+        a = kj_index_checked(s, a, at->u.atomic.index);
+    at->u.atomic.array = a;
     for (int i = 0; i < what->values; i++) {
         kj_texpr *value = atomic_value(s, v[places + i], a);
         ok = ok && value;
@@ -125,7 +127,7 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     kj_texpr *index[KJ_MAX_NDIM];
     kj_expr_list(s, args, v, n);
     if (!array_first(s, args, &v[0], id) ||
-        !kj_element_at(s, args->next, v[0].u.array, &v[1], 1, index))
+        !kj_element_at(s, args->next, &v[0].u.array, &v[1], 1, index))
         return kj_no_value(e->span);
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
     *view = *v[0].u.array;

@@ -41,13 +41,23 @@ kj_operand kj_index_place(kj_sema *s, const kj_expr *e);
 kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span);
 /* What an operator [] is written behind, evaluated: the rest of kj_index_place. */
 kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base);
-/* Evaluated indices (or one tuple of them) as those of one element; false after an error. */
-bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray *a, kj_operand *v, int n,
+/* Evaluated indices (or one tuple of them) as those of one element of *a, which then has the checks of
+ * that access; false after an error. */
+bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **a, kj_operand *v, int n,
                    kj_texpr **index);
 /* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
 kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n);
 /* The same of a vector or an array in a record; other values are refused. */
 kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
+
+/* ---- index_check.c ---- */
+
+/* In front of `next` the check of an index along an axis, where indices are checked and it is not known
+ * to be inside. */
+const kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
+                                        const kj_index_check *next);
+/* The array as one access to the element at `index` has it; indices that are checked are held. */
+kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index);
 
 /* ---- facts.c ---- */
 

@@ -137,6 +137,7 @@ kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
                         .layout = KJ_LAYOUT_STRIDED,
                         .whole = equal ? a : NULL,
                         .part = equal ? (int)(part->offset / a->of->least) : 0,
+                        .checks = a->checks,
                         .cache = a->cache,
                         .id = -1,
                         .param = -1};
