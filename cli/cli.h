@@ -142,6 +142,11 @@ bool end_trace(kjit_context *ctx, trace *t, const char *program);
 void catch_interrupts(void);
 bool was_interrupted(void);
 
+/* ---- crash.c ---- */
+
+/* From now on a segmentation fault is told with what may be its cause. */
+void explain_crashes(const options *o);
+
 /* ---- Commands ---- */
 
 int command_run(const options *o);

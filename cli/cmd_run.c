@@ -52,6 +52,7 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     if (o->trace && !traced)
         return EXIT_FAILED;
     catch_interrupts();
+    explain_crashes(o);
     kjit_status status = kjit_run(mod, &run);
     if (status == KJIT_OK)
         status = kjit_synchronize(ctx); /* a failed deallocation */

@@ -1,0 +1,33 @@
+/* A run that breaks memory: what may have done it, in a sentence, before the signal takes its course. Only
+ * the command does that; the library leaves signals to its host. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const char *advice;
+
+static void tell(int signal)
+{
+    const char *what = signal == SIGABRT ? "kjit: the process's memory was found broken"
+                                         : "kjit: memory was accessed that is not there";
+    ssize_t written = write(STDERR_FILENO, what, strlen(what));
+    if (written > 0)
+        written = write(STDERR_FILENO, advice, strlen(advice));
+    (void)written;
+    raise(signal); /* once more, by SA_RESETHAND: it ends as it would have */
+}
+
+void explain_crashes(const options *o)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
+    advice = o->check & KJIT_CHECK_BOUNDS
+                 ? ", though indices were checked: this is a defect of kjit's, please report it\n"
+                 : ": if a kernel has an index outside of an array, --check=bounds tells where\n";
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction action = {.sa_handler = tell, .sa_flags = (int)SA_RESETHAND}, old;
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
+    }
+}
