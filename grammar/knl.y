@@ -130,8 +130,8 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %nterm <flag> let opt_named
 %nterm <attrs> attrs
 %nterm <exprs> attr_args
-%nterm <params> params param_list fields
-%nterm <param> param field
+%nterm <params> params param_list host_params host_list fields
+%nterm <param> param host_param field
 %nterm <flag> opt_const
 %nterm <expr> opt_default
 %nterm <generics> generics generic_list
@@ -170,6 +170,7 @@ item:
                                 { $$ = kj_make_record(p, @$, $2, @2, kj_param_append($4, $5)); }
 |   "record" NAME "{" fields error "}"       { $$ = kj_make_record(p, @$, $2, @2, $4); yyerrok; }
 |   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }
+|   "run" NAME "(" host_params ")" block    { $$ = kj_make_run_function(p, @$, $2, @2, $4, $6); }
 ;
 
 /* A comma or a line end is behind each field. */
@@ -212,6 +213,22 @@ param_list:
 
 param:
     opt_const NAME ":" type opt_default     { $$ = kj_make_param(p, @2, $1, $2, $4, $5); }
+;
+
+/* Of a function of run blocks, where values have types and names need none. */
+host_params:
+    %empty                      { $$ = (kj_params){0}; }
+|   host_list
+|   host_list ","
+;
+
+host_list:
+    host_param                  { $$ = kj_param_append((kj_params){0}, $1); }
+|   host_list "," host_param    { $$ = kj_param_append($1, $3); }
+;
+
+host_param:
+    NAME opt_type opt_default   { $$ = kj_make_host_param(p, @1, $1, $2, $3); }
 ;
 
 opt_const: %empty { $$ = false; } | "const" { $$ = true; } ;

@@ -130,9 +130,9 @@ typedef struct kj_param_decl {
     struct kj_param_decl *next;
     const char *name;
     kj_span span;
-    bool is_const; /* const T: i32 = 16 */
-    kj_type_ref *type;
-    kj_expr *init; /* default of a const parameter, or NULL */
+    bool is_const;     /* const T: i32 = 16 */
+    kj_type_ref *type; /* of a function of run blocks: or NULL */
+    kj_expr *init;     /* default, or NULL */
 } kj_param_decl;
 
 /* <T: float, U> */
@@ -150,6 +150,7 @@ typedef enum kj_item_kind {
     KJ_I_KERNEL,
     KJ_I_RECORD,
     KJ_I_RUN,
+    KJ_I_RUN_FN, /* run name(params) { body }: of run blocks */
 } kj_item_kind;
 
 struct kj_item {

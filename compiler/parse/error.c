@@ -498,6 +498,8 @@ static void at_tokens(const mistake *x)
         hint(x, m, "a value is given at the declaration");
     else if (wants(x, "{") && is(x, "end of line"))
         hint(x, m, BRACE_PLACE);
+    else if (wants(x, "{") && is(x, "->"))
+        hint(x, m, "what a function of run blocks returns has no declared type");
     else if (wants(x, ":") && x->n == 1)
         hint(x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
 }
@@ -552,7 +554,7 @@ static void report(const mistake *x)
         at_operator(x);
     else if (wants(x, "name") && wants(x, "("))
         expected(x, "a type");
-    else if (wants(x, "name") && x->n <= 2)
+    else if (wants(x, "name") && x->n <= 2 && !wants(x, "{"))
         at_name(x);
     else
         at_tokens(x);

@@ -169,6 +169,9 @@ kj_attrs kj_attr_append(kj_parser *p, kj_attrs list, kj_span span, const char *n
 kj_params kj_param_append(kj_params list, kj_param_decl *param);
 kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name,
                              kj_type_ref *type, kj_expr *init);
+/* Of a function of run blocks: type and default may be NULL. */
+kj_param_decl *kj_make_host_param(kj_parser *p, kj_span span, const char *name, kj_type_ref *type,
+                                  kj_expr *init);
 kj_generics kj_generic_append(kj_parser *p, kj_generics list, kj_span span, const char *name,
                               const char *bound, kj_span bound_span);
 
@@ -180,6 +183,8 @@ kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const c
 kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                         kj_params fields);
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
+kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                              kj_params params, kj_block body);
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
 
 /* ---- Errors (error.c) ---- */

@@ -509,6 +509,14 @@ kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const ch
     return d;
 }
 
+kj_param_decl *kj_make_host_param(kj_parser *p, kj_span span, const char *name, kj_type_ref *type,
+                                  kj_expr *init)
+{
+    kj_param_decl *d = node(p, span, sizeof *d);
+    *d = (kj_param_decl){.name = name, .span = span, .type = type, .init = init};
+    return d;
+}
+
 kj_params kj_param_append(kj_params list, kj_param_decl *param)
 {
     KJ_APPEND(&list, param);
@@ -568,6 +576,13 @@ kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span na
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body)
 {
     return kj_make_function(p, span, KJ_I_RUN, NULL, name_span, (kj_signature){0}, body);
+}
+
+kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                              kj_params params, kj_block body)
+{
+    kj_signature signature = {.params = params.first};
+    return kj_make_function(p, span, KJ_I_RUN_FN, name, name_span, signature, body);
 }
 
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)

@@ -36,6 +36,11 @@ typedef struct kj_body {
 } kj_body;
 
 /* Names (names.c). */
+/* Is it the run block, or a function of run blocks? */
+static inline bool kj_warn_in_run(const kj_body *b)
+{
+    return b->item->kind == KJ_I_RUN || b->item->kind == KJ_I_RUN_FN;
+}
 kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_named_kind kind);
 kj_named_value *kj_warn_find(const kj_body *b,
                              const char *name); /* NULL: it is none of the body's */

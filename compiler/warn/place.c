@@ -137,7 +137,7 @@ void kj_see_index(kj_body *b, const kj_expr *e)
     unsigned before = 0, next_to_last = 0, last = 0;
     int n = 0;
     bool slices = false;
-    if (b->item->kind == KJ_I_RUN)
+    if (kj_warn_in_run(b))
         return;
     for (const kj_expr *i = e->u.index.args; i; i = i->next, n++) {
         slices |= i->kind == KJ_E_SLICE;

@@ -248,6 +248,8 @@ static void see_item(kj_body *b)
             see_part(b, e);
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         see_type(b, p->type);
+        if (p->init)
+            see_part(b, p->init);
         kj_warn_declare(b, p->name, p->span, KJ_B_PARAM);
     }
     if (item->value)

@@ -131,7 +131,7 @@ void kj_warn_of_value(kj_body *b, const kj_expr *e)
 {
     const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
     const char *name = called(b, e), *member = NULL;
-    bool in_run = b->item->kind == KJ_I_RUN, only = false;
+    bool in_run = kj_warn_in_run(b), only = false;
     if (name)
         only = in_run && kj_run_builtin_named(name) >= 0 ? run_gives_a_value_only(name)
                                                          : gives_a_value_only(name);

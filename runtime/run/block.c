@@ -8,26 +8,50 @@
 
 /* ---- The failure as text ---- */
 
-/* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched
- * it. */
-static void put_located(kj_run *r, kj_diag *d, kj_text *t)
+static void put_note(kj_run *r, kj_arena *arena, kj_span at, const char *note, kj_text *t)
 {
-    bool located = strchr(r->message, '\n') != NULL;
-    kj_message *m = kj_error(d, r->at, KJ_RULE_RUN, "%s", located ? "" : r->message);
-    if (r->hint && !located)
-        kj_hint(d, m, "%s", r->hint);
-    const char *text = kj_diag_text(d);
-    if (!located) {
-        kj_text_puts(t, text);
-        return;
-    }
-    const char *what = strstr(text, " error: \n");
-    size_t before = what ? (size_t)(what - text) : 0;
-    kj_text_puts(t, r->message);
-    kj_text_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
-    kj_text_add(t, text, before);
-    kj_text_puts(t, r->launching ? " note: launched here\n" : " note: found here\n");
+    kj_diag d;
+    kj_diag_init(&d, arena, r->source);
+    kj_error(&d, at, KJ_RULE_RUN, "%s", "");
+    const char *text = kj_diag_text(&d), *what = strstr(text, " error: \n");
+    kj_text_add(t, text, what ? (size_t)(what - text) : 0);
+    kj_text_printf(t, " note: %s\n", note);
     kj_text_puts(t, what ? what + strlen(" error: \n") : text);
+}
+
+/* The innermost first; of many the outermost behind those. */
+static void put_callers(kj_run *r, kj_arena *arena, kj_text *t)
+{
+    enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
+    int n = r->callers.n < MOST ? r->callers.n : MOST;
+    for (int i = 0; i < n; i++) {
+        int times = r->callers.at[i].times;
+        if (i == MOST - 1 && r->callers.n > MOST)
+            kj_text_printf(t, "%s: note: %d more calls stand between these\n", r->source->name,
+                           r->callers.n - MOST);
+        put_note(r, arena, r->callers.at[i].span,
+                 times > 1 ? kj_arena_printf(arena, "called here, %d times", times) : "called here",
+                 t);
+    }
+}
+
+/* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched
+ * it, and who called that. */
+static void put_located(kj_run *r, kj_arena *arena, kj_text *t)
+{
+    if (strchr(r->message, '\n')) {
+        kj_text_puts(t, r->message);
+        kj_text_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
+        put_note(r, arena, r->at, r->launching ? "launched here" : "found here", t);
+    } else {
+        kj_diag d;
+        kj_diag_init(&d, arena, r->source);
+        kj_message *m = kj_error(&d, r->at, KJ_RULE_RUN, "%s", r->message);
+        if (r->hint)
+            kj_hint(&d, m, "%s", r->hint);
+        kj_text_puts(t, kj_diag_text(&d));
+    }
+    put_callers(r, arena, t);
 }
 
 static kjit_status give_failure(kj_run *r)
@@ -41,14 +65,11 @@ static kjit_status give_failure(kj_run *r)
     } else {
         jmp_buf no_memory;
         kj_arena arena;
-        kj_diag d;
         kj_arena_init(&arena, &no_memory);
-        if (setjmp(no_memory) == 0) {
-            kj_diag_init(&d, &arena, r->source);
-            put_located(r, &d, &t);
-        } else {
+        if (setjmp(no_memory) == 0)
+            put_located(r, &arena, &t);
+        else
             t.failed = true;
-        }
         kj_arena_free(&arena);
     }
     kjit_status status =
@@ -84,22 +105,29 @@ static void run_block(void *run)
 /* Expressions are evaluated as they are nested, which takes stack. */
 static void run_with_stack(kj_run *r)
 {
-    enum { NEEDED = 5 << 19 };
-    if (!kj_with_stack(NEEDED, run_block, r))
+    enum { NEEDED = 5 << 19, LEVEL = 4096 }; /* of a level in calls of calls */
+    bool calls = r->max_depth > KJ_RUN_MAX_DEPTH;
+    size_t needed = calls ? (size_t)r->max_depth * LEVEL : NEEDED;
+    if (!kj_with_stack(needed, run_block, r))
         kj_run_no_memory(r, kj_run_nowhere);
 }
 
 static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)
 {
     size_t items = 1;
-    for (const kj_item *item = mod->program->file->items; item; item = item->next)
+    r->max_depth = KJ_RUN_MAX_DEPTH;
+    for (const kj_item *item = mod->program->file->items; item; item = item->next) {
         items++;
+        if (item->kind == KJ_I_RUN_FN)
+            r->max_depth = KJ_RUN_MAX_DEPTH_OF_CALLS;
+    }
     r->module = mod;
     r->ctx = mod->ctx;
     r->program = mod->program;
     r->source = mod->program->file->source;
     r->options = options;
     r->objects.next = r->objects.prev = &r->objects;
+    r->trees.next = r->trees.prev = &r->trees;
     r->consts = calloc(items, sizeof *r->consts);
     return r->consts != NULL;
 }
@@ -109,6 +137,8 @@ static void end(kj_run *r)
 {
     while (r->objects.next != &r->objects)
         kj_run_free_object(r->objects.next);
+    while (r->trees.next != &r->trees)
+        kj_run_free_object(r->trees.next);
     free(r->names);
     free(r->consts);
     kj_text_free(&r->functions);

@@ -110,14 +110,20 @@ static int find_callable(const char *name)
     return math < 0 ? -1 : KJ_NRUN + math;
 }
 
-int kj_run_callable(kj_run *r, const char *name)
+const kj_rnamed *kj_run_named(kj_run *r, const char *name)
 {
-    size_t room = sizeof r->known / sizeof *r->known, slot = ((uintptr_t)name >> 3) % room;
-    if (r->known[slot].name != name) {
-        r->known[slot].id = find_callable(name);
-        r->known[slot].name = name;
+    size_t room = sizeof r->known / sizeof *r->known;
+    kj_rnamed *n = &r->known[((uintptr_t)name >> 3) % room];
+    if (n->name == name)
+        return n;
+    *n = (kj_rnamed){.name = name, .item = r->program->file->items, .callable = -1};
+    while (n->item && n->item->name != name) {
+        n->item = n->item->next;
+        n->index++;
     }
-    return r->known[slot].id;
+    if (!n->item)
+        n->callable = find_callable(name);
+    return n;
 }
 
 static int dotted_id(const char *base, const char *name)
@@ -366,15 +372,6 @@ static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *
 
 /* ---- What is called ---- */
 
-static const kj_item *item_named(const kj_run *r, const char *name)
-{
-    for (const kj_item *item = r->program->file->items; item; item = item->next) {
-        if (item->name == name)
-            return item;
-    }
-    return NULL;
-}
-
 static bool call_value(kj_run *r, const kj_expr *e, kj_rvalue callee, kj_rvalue *out)
 {
     if (callee.kind == KJ_R_DTYPE)
@@ -388,15 +385,15 @@ static bool call_value(kj_run *r, const kj_expr *e, kj_rvalue callee, kj_rvalue 
 static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const char *name = e->u.call.callee->u.name;
-    bool declared = kj_run_binding_of(r, name) || item_named(r, name);
-    int id = declared ? -1 : kj_run_callable(r, name);
-    if (id >= KJ_NRUN)
-        return call_math(r, e, (kj_builtin)(id - KJ_NRUN), out);
-    if (id >= 0)
-        return call_builtin(r, e, id, kj_run_none(), out);
-    const kj_item *item = kj_run_binding_of(r, name) ? NULL : item_named(r, name);
-    if (item && item->kind == KJ_I_FN)
-        return kj_run_function(r, e, item, out);
+    const kj_rnamed *n = kj_run_binding_of(r, name) ? NULL : kj_run_named(r, name);
+    if (n && n->callable >= KJ_NRUN)
+        return call_math(r, e, (kj_builtin)(n->callable - KJ_NRUN), out);
+    if (n && n->callable >= 0)
+        return call_builtin(r, e, n->callable, kj_run_none(), out);
+    if (n && n->item && n->item->kind == KJ_I_FN)
+        return kj_run_function(r, e, n->item, out);
+    if (n && n->item && n->item->kind == KJ_I_RUN_FN)
+        return kj_run_subroutine(r, e, n->item, out);
     kj_rvalue callee;
     if (!kj_run_eval(r, e->u.call.callee, &callee) || !call_value(r, e, callee, out))
         return false;

@@ -30,16 +30,10 @@ static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
 
 static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
 {
-    /* Only other constants are in sight of it. */
-    int names = r->nnames;
-    kj_rbinding *hidden = r->names;
-    int room = r->roomnames;
-    r->names = NULL;
-    r->nnames = r->roomnames = 0;
+    int frame = r->frame;
+    r->frame = r->nnames; /* only other constants are in sight of it */
     bool ok = kj_run_eval(r, item->value, out);
-    r->names = hidden;
-    r->nnames = names;
-    r->roomnames = room;
+    r->frame = frame;
     if (!ok || !item->type)
         return ok && make_fixed(*out);
     if (item->type->name && item->type->ndim > 0)
@@ -108,14 +102,12 @@ static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
         kj_run_keep(*out);
         return true;
     }
-    int i = 0;
-    for (const kj_item *item = r->program->file->items; item; item = item->next, i++) {
-        if (item->name == name && item->kind != KJ_I_RECORD)
-            return item_value(r, e, item, i, out);
-    }
+    const kj_rnamed *n = kj_run_named(r, name);
+    if (n->item && n->item->kind != KJ_I_RECORD)
+        return item_value(r, e, n->item, n->index, out);
     if (predefined(r, name, out))
         return true;
-    if (kj_run_callable(r, name) >= 0) {
+    if (n->callable >= 0) {
         kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is a function", name);
         return kj_run_hint(r, "call it: %s(...)", name);
     }
@@ -334,8 +326,8 @@ bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out)
 bool kj_run_eval_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     *out = kj_run_none();
-    if (r->depth >= KJ_RUN_MAX_DEPTH)
-        return kj_run_fail(r, KJIT_TYPE, e->span, "the expression is nested too deeply");
+    if (r->depth >= r->max_depth)
+        return kj_run_too_deep(r, e->span, "the expression is");
     r->depth++;
     bool ok = evaluate(r, e, out);
     r->depth--;

@@ -113,10 +113,10 @@ static bool eval_argument(kj_run *r, call *c, const kj_expr *arg, int place)
 /* A default is of the file: names of the run block are not its. */
 static bool eval_default(kj_run *r, call *c, const kj_expr *init, int place)
 {
-    int names = r->nnames;
-    r->nnames = 0;
+    int frame = r->frame;
+    r->frame = r->nnames;
     bool ok = eval_argument(r, c, init, place);
-    r->nnames = names;
+    r->frame = frame;
     return ok;
 }
 

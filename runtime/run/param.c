@@ -105,7 +105,7 @@ static bool makes_array(kj_run *r, const kj_expr *e)
                strcmp(callee->u.member.base->u.name, "random") == 0;
     if (callee->kind != KJ_E_NAME || kj_run_binding_of(r, callee->u.name))
         return false;
-    int id = kj_run_callable(r, callee->u.name);
+    int id = kj_run_named(r, callee->u.name)->callable;
     return (id >= KJ_RUN_ZEROS && id <= KJ_RUN_LOAD) ||
            (id >= KJ_RUN_TO_DEVICE && id <= KJ_RUN_COPY);
 }

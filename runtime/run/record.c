@@ -152,10 +152,18 @@ static bool no_field(kj_run *r, const kj_expr *arg, const kj_aggregate *of)
     return near ? kj_run_hint(r, "did you mean '%s'?", near) : false;
 }
 
+/* How many of the arguments before `end` are for field i. No array counts: calls stand in calls. */
+static int times_given(const kj_expr *args, const kj_expr *end, const kj_aggregate *of, int i)
+{
+    int n = 0, place = 0;
+    for (; args != end; args = args->next)
+        n += args->keyword ? strcmp(args->keyword, of->fields[i].name) == 0 : place++ == i;
+    return n;
+}
+
 /* P(a, b=1), P(): as in kernels. */
 bool kj_run_record_call(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_rvalue *out)
 {
-    bool given[KJ_MAX_RECORD_PARTS] = {false};
     int place = 0;
     if (!new_record(r, e->span, of, out))
         return false;
@@ -168,16 +176,15 @@ bool kj_run_record_call(kj_run *r, const kj_expr *e, const kj_aggregate *of, kj_
             return kj_run_fail(r, KJIT_TYPE, arg->span, "%s has %d field%s", of->name, of->n,
                                of->n == 1 ? "" : "s");
         const kj_field *f = &of->fields[i];
-        if (given[i])
+        if (times_given(e->u.call.args, arg, of, i))
             return kj_run_fail(r, KJIT_TYPE, arg->span, "the field '%s' is given twice", f->name);
-        given[i] = true;
         if (!kj_run_eval(r, arg, &v) ||
             !kj_run_record_field(r, arg->span, f->name, f, v, array_of(*out)->data + f->offset))
             return false;
         kj_run_drop(&v);
     }
-    for (int i = 0; e->u.call.args && i < of->n; i++)
-        if (!given[i])
+    for (int i = place; e->u.call.args && i < of->n; i++)
+        if (!times_given(e->u.call.args, NULL, of, i))
             return kj_run_fail(r, KJIT_TYPE, e->span, "the field '%s' of %s is missing",
                                of->fields[i].name, of->name);
     return true;

@@ -30,13 +30,20 @@ bool kj_run_round(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out);
 /* ---- call.c: calls ---- */
 
 bool kj_run_eval_call(kj_run *r, const kj_expr *e, kj_rvalue *out);
-/* What a plain name calls: a kj_run_id, KJ_NRUN plus a kj_builtin of the kernels, or -1. */
-int kj_run_callable(kj_run *r, const char *name);
+/* What a name that no variable has stands for, among the file's and the language's; until the next call. */
+const kj_rnamed *kj_run_named(kj_run *r, const char *name);
 
 /* ---- function.c ---- */
 
 /* A call of a function of the file. */
 bool kj_run_function(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue *out);
+
+/* ---- subroutine.c ---- */
+
+/* A call of a function of run blocks; what it gives may be KJ_R_LAZY. */
+bool kj_run_subroutine(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue *out);
+/* `return e`, in one; e may be NULL. */
+bool kj_run_return(kj_run *r, const kj_expr *e);
 
 /* ---- record.c: records, each an array without axes ---- */
 

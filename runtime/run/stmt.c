@@ -330,6 +330,7 @@ static bool with_statement(kj_run *r, const kj_stmt *s)
     if (!kj_run_eval(r, s->u.with.value, &v) || !kj_run_enter(r, at, v, &named))
         return false;
     bool ok = true;
+    r->withs++;
     if (!s->u.with.name)
         kj_run_drop(&named);
     else if (named.kind == KJ_R_NONE)
@@ -339,6 +340,7 @@ static bool with_statement(kj_run *r, const kj_stmt *s)
     ok = ok && block(r, s->u.with.body);
     kj_run_leave(r, names);
     ok = kj_run_exit(r, at, v) && ok;
+    r->withs--;
     kj_run_drop(&v);
     return ok;
 }
@@ -365,7 +367,7 @@ static bool statement(kj_run *r, const kj_stmt *s)
     case KJ_S_WITH: return with_statement(r, s);
     case KJ_S_BREAK: r->flow = KJ_FLOW_BREAK; return true;
     case KJ_S_CONTINUE: r->flow = KJ_FLOW_CONTINUE; return true;
-    case KJ_S_RETURN: r->flow = KJ_FLOW_RETURN; return true;
+    case KJ_S_RETURN: return kj_run_return(r, s->u.expr);
     case KJ_S_REQUIRES:
     case KJ_S_LAUNCH: break;
     }
@@ -375,8 +377,8 @@ static bool statement(kj_run *r, const kj_stmt *s)
 bool kj_run_statements(kj_run *r, const kj_stmt *s)
 {
     for (; s && r->flow == KJ_FLOW_NEXT; s = s->next) {
-        if (r->depth >= KJ_RUN_MAX_DEPTH)
-            return kj_run_fail(r, KJIT_TYPE, s->span, "the statements are nested too deeply");
+        if (r->depth >= r->max_depth)
+            return kj_run_too_deep(r, s->span, "the statements are");
         r->depth++;
         bool ok = go_on(r, s->span) && statement(r, s);
         r->depth--;

@@ -118,6 +118,16 @@ static void put_launch(kj_text *t, kj_records *records, const kj_kernel_decl *ke
 void kj_run_suggest(const kj_program *program, kj_text *t)
 {
     const char *file = program->file->source->name;
+    const kj_item *item = program->file->items;
+    while (item && item->kind != KJ_I_RUN_FN)
+        item = item->next;
+    if (item) {
+        kj_text_printf(t,
+                       "%s: error: there is no run block: this is a library of functions\n"
+                       "hint: call them from a run block: run { %s(...) }",
+                       file, item->name);
+        return;
+    }
     if (program->nkernels == 0) {
         kj_text_printf(t, "%s: error: there is no kernel and no run block in this file", file);
         return;

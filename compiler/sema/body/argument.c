@@ -19,10 +19,11 @@ static const char *signature(kj_sema *s, const kj_item *fn)
     if (!kj_diag_has_room(s->diag))
         return text;
     for (const kj_param_decl *p = fn->params; p; p = p->next) {
-        const char *type = p->type && p->type->name ? p->type->name : "tuple";
+        const char *type = !p->type ? "" : p->type->name ? p->type->name : "tuple";
         if (p->type && p->type->ndim)
             type = kj_arena_printf(s->diag->arena, "%s[%.*s]", type, p->type->ndim - 1, ",,,,,,,,");
-        text = kj_arena_printf(s->diag->arena, "%s%s: %s", text, p->name, type);
+        text =
+            kj_arena_printf(s->diag->arena, "%s%s%s%s", text, p->name, p->type ? ": " : "", type);
         if (p->init)
             text = kj_arena_printf(s->diag->arena, "%s = %s", text,
                                    kj_source_text(s, p->init->span, "..."));
@@ -125,19 +126,24 @@ static bool is_constant(const kj_operand *v)
     }
 }
 
+void kj_check_default_place(kj_sema *s, const kj_item *fn, const kj_param_decl *p)
+{
+    const kj_param_decl *before = fn->params;
+    while (before != p && !before->init)
+        before = before->next;
+    if (before == p || p->init)
+        return;
+    kj_note(s->diag,
+            kj_sema_error(s, p->span, KJ_RULE_KEYWORD,
+                          "'%s' has no default and stands behind one that has", p->name),
+            before->span, "this one");
+}
+
 void kj_check_default(kj_sema *s, const kj_item *fn, const kj_param_decl *p, const kj_type *type)
 {
-    if (!p->init) {
-        const kj_param_decl *before = fn->params;
-        while (before != p && !before->init)
-            before = before->next;
-        if (before != p)
-            kj_note(s->diag,
-                    kj_sema_error(s, p->span, KJ_RULE_KEYWORD,
-                                  "'%s' has no default and stands behind one that has", p->name),
-                    before->span, "this one");
+    kj_check_default_place(s, fn, p);
+    if (!p->init)
         return;
-    }
     kj_operand v = kj_default_argument(s, p);
     const char *what = kj_arena_printf(s->diag->arena, "the default of '%s'", p->name);
     if (is_constant(&v))

@@ -385,6 +385,11 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
                                 "code to share is a fn; a launch is written launch %s[blocks, "
                                 "threads](...)",
                                 sym->name));
+        case KJ_SYM_RUN_FN:
+            return refuse_call(
+                s, e,
+                kj_arena_printf(s->diag->arena, "'%s' is a function of run blocks", sym->name),
+                "what kernels call is a fn");
         default:
             return refuse_call(s, e,
                                kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),

@@ -347,6 +347,10 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
             "kernels are launched by the run block, or by kernels: launch %s[blocks, threads](...)",
             sym->name);
         break;
+    case KJ_SYM_RUN_FN:
+        m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a function of run blocks",
+                          sym->name);
+        break;
     default:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is not a value", sym->name);
         if (sym->builtin == KJ_BI_THREADIDX || sym->builtin == KJ_BI_BLOCKIDX ||

@@ -12,7 +12,8 @@ kj_tkernel *kj_kernel_build(kj_sema *s, const kj_kernel_decl *decl, const kj_spe
 
 /* ---- run.c ---- */
 
-void kj_sema_run(kj_sema *s, const kj_item *run);
+/* The run block and the functions of run blocks. */
+void kj_sema_run(kj_sema *s);
 void kj_sema_run_expr(kj_sema *s, const kj_expr *e);
 void kj_sema_run_list(kj_sema *s, const kj_expr *e);
 /* The symbol of a name used in the run block; NULL after an error. */

@@ -21,10 +21,12 @@ static void declare_items(kj_sema *s, kj_program *p)
             }
             continue;
         }
-        kj_symbol_kind kind = item->kind == KJ_I_CONST    ? KJ_SYM_CONST
-                              : item->kind == KJ_I_FN     ? KJ_SYM_FN
-                              : item->kind == KJ_I_RECORD ? KJ_SYM_TYPE
-                                                          : KJ_SYM_KERNEL;
+        static const kj_symbol_kind kinds[] = {[KJ_I_CONST] = KJ_SYM_CONST,
+                                               [KJ_I_FN] = KJ_SYM_FN,
+                                               [KJ_I_KERNEL] = KJ_SYM_KERNEL,
+                                               [KJ_I_RECORD] = KJ_SYM_TYPE,
+                                               [KJ_I_RUN_FN] = KJ_SYM_RUN_FN};
+        kj_symbol_kind kind = kinds[item->kind];
         if (kind == KJ_SYM_TYPE && kj_type_named(item->name) != KJ_VOID)
             kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already",
                           item->name);
@@ -272,8 +274,9 @@ static void resolve_items(kj_sema *s, const kj_program *p)
             kj_const_resolve(s, sym);
         else if (sym && item->kind == KJ_I_RECORD)
             kj_record_resolve(s, sym);
-        if (item->kind == KJ_I_RECORD && item->attrs)
-            kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "a record has no attributes");
+        if (item->attrs && (item->kind == KJ_I_RECORD || item->kind == KJ_I_RUN_FN))
+            kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "%s has no attributes",
+                          item->kind == KJ_I_RECORD ? "a record" : "a function of run blocks");
     }
 }
 
@@ -307,8 +310,7 @@ kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file,
         else if (item->kind == KJ_I_KERNEL)
             check_body(&s, item, NULL, &p->kernels[kernel++]);
     }
-    if (p->run)
-        kj_sema_run(&s, p->run);
+    kj_sema_run(&s);
     kj_sink_close(&s, &sink);
     return p;
 }

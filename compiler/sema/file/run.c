@@ -1,5 +1,5 @@
-/* The run block: names are checked here, calls in run_call.c; its values are typed when it
- * runs. */
+/* The run block and the functions of run blocks: names are checked here, calls in run_call.c; their
+ * values are typed when they run. */
 #include <string.h>
 
 #include "sema/file/file.h"
@@ -92,10 +92,11 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
 void kj_sema_run_name(kj_sema *s, const kj_expr *e)
 {
     const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
-    if (sym && (sym->kind == KJ_SYM_FN || sym->kind == KJ_SYM_BUILTIN)) {
+    bool declared = sym && (sym->kind == KJ_SYM_FN || sym->kind == KJ_SYM_RUN_FN);
+    if (declared || (sym && sym->kind == KJ_SYM_BUILTIN)) {
         kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL,
                                       "'%s' is a function, which is no value", sym->name);
-        if (sym->kind == KJ_SYM_FN || !kj_hint_habit(s, m, sym->name))
+        if (declared || !kj_hint_habit(s, m, sym->name))
             kj_hint(s->diag, m, "call it: %s(...)", sym->name);
     }
 }
@@ -191,7 +192,7 @@ static void check_target(kj_sema *s, const kj_expr *target)
 /* Within another statement. */
 static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
 {
-    for (const kj_stmt *st = body; st; st = st->next) {
+    for (const kj_stmt *st = body; st && !s->in_run_function; st = st->next) {
         if (st->kind == KJ_S_PARAM)
             kj_hint(s->diag,
                     kj_sema_error(s, st->span, KJ_RULE_MISPLACED,
@@ -228,6 +229,10 @@ static void check_type(kj_sema *s, const kj_type_ref *ref)
 
 static void check_let(kj_sema *s, const kj_stmt *st)
 {
+    if (st->kind == KJ_S_PARAM && s->in_run_function)
+        kj_hint(s->diag,
+                kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "a param stands in the run block"),
+                "what a function takes stands behind its name: run f(n = 10) { ... }");
     kj_sema_run_expr(s, st->u.let.init);
     check_type(s, st->u.let.type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM
@@ -259,7 +264,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         break;
     case KJ_S_EXPR: kj_sema_run_expr(s, st->u.expr); break;
     case KJ_S_RETURN:
-        if (st->u.expr)
+        if (st->u.expr && !s->in_run_function)
             kj_hint(s->diag,
                     kj_sema_error(s, st->u.expr->span, KJ_RULE_MISPLACED,
                                   "the run block's return takes no value: nobody gets it"),
@@ -301,13 +306,41 @@ static void check_stmts(kj_sema *s, const kj_stmt *st, int loops)
         check_stmt(s, st, loops);
 }
 
-void kj_sema_run(kj_sema *s, const kj_item *run)
+/* ---- The block and the functions ---- */
+
+/* A default is computed at the call, behind the parameters before it. */
+static void check_parameters(kj_sema *s, const kj_item *fn)
 {
-    kj_scope *outer = s->scope;
-    s->scope = kj_scope_new(s->arena, run_scope(s));
+    for (const kj_param_decl *p = fn->params; p; p = p->next) {
+        kj_name name = {.name = p->name, .span = p->span};
+        check_type(s, p->type);
+        kj_sema_run_expr(s, p->init);
+        declare_run_names(s, &name, KJ_ROLE_PARAM);
+        kj_check_default_place(s, fn, p);
+    }
+}
+
+static void check_body(kj_sema *s, const kj_item *item, kj_scope *outer)
+{
+    s->scope = kj_scope_new(s->arena, outer);
+    s->in_run_function = item->kind == KJ_I_RUN_FN;
+    kj_undeclared_anew(s);
+    check_parameters(s, item);
+    kj_scope_push(s);
+    check_stmts(s, item->body, 0);
+}
+
+void kj_sema_run(kj_sema *s)
+{
+    kj_scope *outer = s->scope, *names = NULL;
     s->frame = NULL;
     s->in_run = true;
-    check_stmts(s, run->body, 0);
-    s->in_run = false;
+    for (const kj_item *item = s->program->file->items; item; item = item->next) {
+        if (item->kind != KJ_I_RUN_FN && item != s->program->run)
+            continue;
+        names = names ? names : run_scope(s);
+        check_body(s, item, names);
+    }
+    s->in_run = s->in_run_function = false;
     s->scope = outer;
 }

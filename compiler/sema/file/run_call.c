@@ -375,6 +375,11 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     kj_sema_run_list(s, e->u.call.args);
     if (!sym)
         return;
+    if (sym->kind == KJ_SYM_RUN_FN) {
+        int *place = KJ_NEW_ARRAY(s->arena, int, (size_t)kj_count(e->u.call.args) + 1);
+        kj_match_arguments(s, e, sym->item, place);
+        return;
+    }
     kj_message *m;
     if (sym->kind == KJ_SYM_KERNEL) {
         m = kj_sema_error(s, e->span, KJ_RULE_LAUNCH,

@@ -170,7 +170,8 @@ static bool is_built_in(const char *name)
 static const kj_item *hides_built_in(const kj_file *file)
 {
     for (const kj_item *item = file->items; item; item = item->next)
-        if (item->name && item->kind != KJ_I_KERNEL && is_built_in(item->name))
+        if (item->name && item->kind != KJ_I_KERNEL && item->kind != KJ_I_RUN_FN &&
+            is_built_in(item->name))
             return item;
     return NULL;
 }

@@ -76,6 +76,7 @@ typedef enum kj_symbol_kind {
     KJ_SYM_CONST,     /* a top-level constant; its value once resolved */
     KJ_SYM_FN,
     KJ_SYM_KERNEL,
+    KJ_SYM_RUN_FN, /* a function of run blocks */
 } kj_symbol_kind;
 
 /* How a value was declared, for assignments and their messages. */
@@ -98,7 +99,7 @@ struct kj_symbol {
     kj_operand value;    /* VALUE, CONST */
     kj_dtype type;       /* TYPE */
     kj_builtin builtin;  /* BUILTIN */
-    const kj_item *item; /* CONST, FN, KERNEL; TYPE: a record's, else NULL */
+    const kj_item *item; /* CONST, FN, KERNEL, RUN_FN; TYPE: a record's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
     int index;                                   /* FN: dense */
     kj_progress progress;                        /* CONST, records */
@@ -184,7 +185,8 @@ struct kj_sema {
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
-    bool in_run; /* the run block is being checked */
+    bool in_run;          /* the run block, or a function of run blocks, is being checked */
+    bool in_run_function; /* such a function */
     struct kj_callable
         *callable; /* what is known of functions that it calls (file/run_function.c) */
     kj_var_note *vars;
@@ -235,6 +237,8 @@ kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_s
 /* As above in s->scope; an error when the name is declared in this very scope already. */
 kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind);
 void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value);
+/* What was told so far is told again: another body begins, in the same scope. */
+void kj_undeclared_anew(kj_sema *s);
 /* Reports an undeclared name, with the best hint there is, once in each body. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */

@@ -242,13 +242,24 @@ static bool hint_function(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
-/* A name that is not declared is told once in each kernel, function and run block. */
-static bool was_told(kj_sema *s, const char *name, kj_span span)
+static kj_scope *scope_of_body(const kj_sema *s)
 {
     const kj_scope *file = s->program->globals;
     kj_scope *body = s->scope;
     while (body != file && body->up && body->up != file)
         body = body->up;
+    return body;
+}
+
+void kj_undeclared_anew(kj_sema *s)
+{
+    scope_of_body(s)->missing = NULL;
+}
+
+/* A name that is not declared is told once in each kernel, function and run block. */
+static bool was_told(kj_sema *s, const char *name, kj_span span)
+{
+    kj_scope *body = scope_of_body(s);
     if (!body->missing)
         body->missing = kj_scope_new(s->arena, NULL);
     if (find_here(body->missing, name))

@@ -124,8 +124,8 @@ static bool settle_condition(kj_run *r, kj_span at, kj_rvalue *condition)
 /* The whole before its parts, which go with it: the newest first. */
 bool kj_lazy_settle(kj_run *r, kj_span at)
 {
-    for (kj_robject *o = r->objects.prev; o != &r->objects; o = o->prev) {
-        if (o->kind != KJ_R_LAZY || o->u.lazy->settled)
+    for (kj_robject *o = r->trees.prev; o != &r->trees; o = o->prev) {
+        if (o->u.lazy->settled)
             continue;
         kj_lazy *e = o->u.lazy;
         kj_rvalue result;

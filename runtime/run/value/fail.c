@@ -34,6 +34,15 @@ bool kj_run_no_memory(kj_run *r, kj_span at)
     return kj_run_fail(r, KJIT_NO_MEMORY, at, "out of memory");
 }
 
+bool kj_run_too_deep(kj_run *r, kj_span at, const char *what)
+{
+    if (r->calls == 0)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s nested too deeply", what);
+    kj_run_fail(r, KJIT_TYPE, at,
+                "the functions call each other too deeply: %d calls are under way", r->calls);
+    return kj_run_hint(r, "use a loop");
+}
+
 /* KJIT_INVALID is for the options alone: what the program does wrong is another status. */
 bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
 {

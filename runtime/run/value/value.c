@@ -83,6 +83,7 @@ void kj_run_drop(kj_rvalue *v)
 
 static kj_robject *new_object(kj_run *r, kj_span at, kj_rkind kind, kj_rvalue *out)
 {
+    kj_robject *ring = kind == KJ_R_LAZY ? &r->trees : &r->objects;
     kj_robject *o = calloc(1, sizeof *o);
     if (!o) {
         kj_run_no_memory(r, at);
@@ -90,10 +91,10 @@ static kj_robject *new_object(kj_run *r, kj_span at, kj_rkind kind, kj_rvalue *o
     }
     o->kind = kind;
     o->refs = 1;
-    o->prev = r->objects.prev;
-    o->next = &r->objects;
+    o->prev = ring->prev;
+    o->next = ring;
     o->prev->next = o;
-    r->objects.prev = o;
+    ring->prev = o;
     *out = (kj_rvalue){.kind = kind, .u.object = o};
     return o;
 }
@@ -338,7 +339,7 @@ bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool 
 
 kj_rbinding *kj_run_binding_of(kj_run *r, const char *name)
 {
-    for (int i = r->nnames - 1; i >= 0; i--) {
+    for (int i = r->nnames - 1; i >= r->frame; i--) {
         if (r->names[i].name == name)
             return &r->names[i];
     }

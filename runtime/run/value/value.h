@@ -118,7 +118,25 @@ typedef struct kj_rbinding {
 
 typedef enum kj_rflow { KJ_FLOW_NEXT, KJ_FLOW_BREAK, KJ_FLOW_CONTINUE, KJ_FLOW_RETURN } kj_rflow;
 
-enum { KJ_RUN_MAX_DEPTH = 2000 };
+/* Of calls of functions within each other; of expressions and statements, those of callers too. */
+enum { KJ_RUN_MAX_CALLS = 1000, KJ_RUN_MAX_DEPTH = 2000, KJ_RUN_MAX_DEPTH_OF_CALLS = 10000 };
+
+/* Where the functions were called in which a run failed: the innermost first, the outermost last. */
+typedef struct kj_rcallers {
+    struct {
+        kj_span span;
+        int times; /* one behind the other */
+    } at[8];
+    int n; /* of all there are */
+} kj_rcallers;
+
+/* What a name of the file, or of the language, stands for. */
+typedef struct kj_rnamed {
+    const char *name;    /* interned */
+    const kj_item *item; /* or NULL */
+    int index;           /* of the item in the file */
+    int callable;        /* else: a kj_run_id, KJ_NRUN plus a kj_builtin of the kernels, or -1 */
+} kj_rnamed;
 
 typedef struct kj_run {
     uint64_t number; /* of the context's runs, from 1 */
@@ -128,24 +146,27 @@ typedef struct kj_run {
     const kj_source *source;
     const kjit_run_options *options;
     kj_robject objects; /* head of the ring */
+    kj_robject trees;   /* of those that are KJ_R_LAZY */
     kj_rbinding *names;
     int nnames, roomnames;
+    int frame;         /* names from here on are in sight */
+    int calls;         /* functions that run */
+    int withs;         /* and in the innermost, of `with` blocks */
     kj_rvalue *consts; /* one a top-level const, KJ_R_NONE until it is asked for */
     kj_rflow flow;
-    int depth;
+    kj_rvalue result; /* of KJ_FLOW_RETURN, in a function; may be KJ_R_LAZY */
+    int depth, max_depth;
     uint64_t unseeded; /* random calls without a seed so far */
     bool queued;       /* something was put into a stream: work may be under way */
     kj_timing_hook timing;
     kj_text functions; /* the file without what only kernels and the run block need; or empty */
     kj_run_signature signatures[KJ_NRUN];
-    struct {
-        const char *name;
-        int id;
-    } known[256]; /* interned name -> builtin */
+    kj_rnamed known[256];
     /* the failure */
     kjit_status status;
     kj_span at;
     char *message, *hint;
+    kj_rcallers callers;
     bool launching; /* a launch failed, not what came upon its failure later */
 } kj_run;
 
@@ -173,6 +194,8 @@ bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, 
 /* One sentence that helps, for the failure just recorded; returns false. */
 bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool kj_run_no_memory(kj_run *r, kj_span at);
+/* Expressions, statements or calls are; `what`: of the first two, which. */
+bool kj_run_too_deep(kj_run *r, kj_span at, const char *what);
 /* True for KJIT_OK; else records the context's sentence at `at`. */
 bool kj_run_check(kj_run *r, kjit_status status, kj_span at);
 
@@ -227,7 +250,7 @@ kj_value kj_run_to_value(kj_rvalue number);
 kj_rvalue kj_run_from_value(kj_value v);
 bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out);
 
-/* Names: a block's are those above the count it began with. */
+/* Names: a block's are those above the count it began with, a function's those above its frame. */
 bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value,
                  bool fixed); /* takes the reference */
 kj_rbinding *kj_run_binding_of(kj_run *r, const char *name);
