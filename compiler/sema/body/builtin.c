@@ -245,6 +245,8 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
     }
     if (v.kind == KJ_V_SCALAR)
         return kj_scalar(written(s, v.u.scalar.e, to, e->span));
+    if (v.kind == KJ_V_ERROR && kj_is_guessing(s)) /* what is converted may be right in the end */
+        return kj_scalar(kj_te_var(s, kj_new_var(s, "guess", e->span, to, true), e->span));
     if (v.kind != KJ_V_ERROR) {
         kj_message *m =
             kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s(...) converts a scalar, not %s",

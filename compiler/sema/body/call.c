@@ -519,13 +519,15 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
     instance in = {.item = fn->item};
     kj_spend(s, CALL_NODES);
     kj_operand *v = recursive(s, fn->item, e) ? NULL : arguments(s, e, fn->item);
-    if (!v)
-        return kj_no_value(e->span);
     if (s->broken[fn->index] || s->too_big)
         return kj_no_value(e->span);
     open_generics(s, &in);
-    if (!infer(s, &in, v, e) || !open_instance(s, &in) || !bind(s, &in, v))
+    if (!v && count_generics(fn->item) > 0)
         return kj_no_value(e->span);
+    if ((v && !infer(s, &in, v, e)) || !open_instance(s, &in))
+        return kj_no_value(e->span);
+    if (!v || !bind(s, &in, v)) /* whatever variables turn out to be, a guess knows the result's type */
+        return kj_is_guessing(s) ? any_result(s, &in, e->span) : kj_no_value(e->span);
     if (s->nodes > KJ_MAX_NODES / 2 && kj_checked_alone(s)) /* it may be in no kernel */
         return any_result(s, &in, e->span);
     return run_body(s, &in, fn->index, e->span);

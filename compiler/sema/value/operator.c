@@ -183,10 +183,13 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
     if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what))
         return kj_no_value(span);
+    bool open = v[0].open || v[1].open;
     if (!kj_unify(s, v, 2, KJ_VOID, span, what))
         return kj_no_value(span);
     kj_texpr *a = v[0].u.scalar.e, *b = v[1].u.scalar.e;
     bool real = kj_is_float(a->type);
+    if (op == KJ_OP_DIV && !real && open) /* a variable that turns out to be a float, of some kind */
+        return kj_open_literal(true, span);
     if (op == KJ_OP_DIV && !real) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                       "'/' divides floats, and both sides are integers");

@@ -250,7 +250,7 @@ static void put_float(kj_text *t, const spec *s, kj_rvalue v)
     number n = {.whole = 0};
     bool negative = signbit(v.u.f) && !isnan(v.u.f);
     put_sign(s, negative, &n);
-    put_digits(&n.digits, s, v, negative ? -v.u.f : v.u.f);
+    put_digits(&n.digits, s, v, fabs(v.u.f)); /* a NaN has no sign */
     n.whole = n.digits.data ? (int)strspn(n.digits.data, "0123456789") : 0;
     spec plain = *s;
     plain.group = n.whole ? s->group : 0; /* not of inf */
