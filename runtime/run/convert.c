@@ -60,7 +60,8 @@ static bool convert_record(kj_run *r, kj_span at, const kj_aggregate *of, kj_rva
 
 static void put_type(kj_text *t, const char *name, int ndim)
 {
-    kj_text_printf(t, "%s[%.*s]", name, ndim - 1, ",,,,,");
+    kj_text_printf(t, "%s[%.*s]%s", name, ndim > 0 ? ndim - 1 : 0, ",,,,,",
+                   ndim > 0 ? "" : " without axes");
 }
 
 static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype elem,

@@ -526,7 +526,8 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
         return kj_no_value(e->span);
     if ((v && !infer(s, &in, v, e)) || !open_instance(s, &in))
         return kj_no_value(e->span);
-    if (!v || !bind(s, &in, v)) /* whatever variables turn out to be, a guess knows the result's type */
+    if (!v ||
+        !bind(s, &in, v)) /* whatever variables turn out to be, a guess knows the result's type */
         return kj_is_guessing(s) ? any_result(s, &in, e->span) : kj_no_value(e->span);
     if (s->nodes > KJ_MAX_NODES / 2 && kj_checked_alone(s)) /* it may be in no kernel */
         return any_result(s, &in, e->span);

@@ -86,7 +86,9 @@ static void refuse_extent(kj_sema *s, kj_span at, bool shared)
     if (shared) {
         m = kj_sema_error(s, at, KJ_RULE_LAUNCH_SHAPE,
                           "a shared array's shape is known at the launch");
-        kj_hint(s->diag, m, "it may use constants, parameters that are not assigned, array shapes and blockDim");
+        kj_hint(
+            s->diag, m,
+            "it may use constants, parameters that are not assigned, array shapes and blockDim");
     } else {
         m = kj_sema_error(s, at, KJ_RULE_NEEDS_CONSTANT,
                           "a local array's shape is known at compile time");

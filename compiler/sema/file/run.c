@@ -163,7 +163,13 @@ static void check_target(kj_sema *s, const kj_expr *target)
         return;
     }
     if (target->kind != KJ_E_NAME) {
-        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
+        kj_message *m =
+            kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
+        if (target->kind == KJ_E_MEMBER)
+            kj_hint(s->diag, m,
+                    "'%s' is a member of every array: a record's field of that name is that of its "
+                    "elements, a[i].%s",
+                    target->u.member.name, target->u.member.name);
         return;
     }
     if (!kj_scope_find(s->scope, target->u.name) &&

@@ -188,7 +188,8 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         return kj_no_value(span);
     kj_texpr *a = v[0].u.scalar.e, *b = v[1].u.scalar.e;
     bool real = kj_is_float(a->type);
-    if (op == KJ_OP_DIV && !real && open) /* a variable that turns out to be a float, of some kind */
+    if (op == KJ_OP_DIV && !real &&
+        open) /* a variable that turns out to be a float, of some kind */
         return kj_open_literal(true, span);
     if (op == KJ_OP_DIV && !real) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
