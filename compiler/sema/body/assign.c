@@ -129,7 +129,7 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
     if (sym->value.kind == KJ_V_ARRAY) {
         kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
                                       "'%s' is an array, and arrays are not assigned", name);
-        kj_hint(s->diag, m, "an element is: %s[i] = ...", name);
+        kj_hint(s->diag, m, "an element is: %s[i] = ..., and all of them: %s[:] = ...", name, name);
         return;
     }
     kj_role role = sym->kind == KJ_SYM_CONST ? KJ_ROLE_CONST : sym->role;
@@ -279,34 +279,13 @@ static bool variable_place(kj_sema *s, const kj_expr *target, const kj_operand *
     return true;
 }
 
-/* a[i] */
-static bool element_place(kj_sema *s, const kj_expr *target, kj_tarray *a, place *p)
-{
-    kj_operand v[KJ_MAX_NDIM];
-    int n = kj_count(target->u.index.args);
-    for (const kj_expr *arg = target->u.index.args; arg; arg = arg->next) {
-        if (arg->kind == KJ_E_SLICE) {
-            kj_message *m = kj_sema_error(s, arg->span, KJ_RULE_INDEX_COUNT,
-                                          "a kernel assigns one element at a time");
-            kj_hint(s->diag, m, "write a loop over the slice");
-            return false;
-        }
-    }
-    if (n > KJ_MAX_NDIM)
-        n = KJ_MAX_NDIM;
-    kj_expr_list(s, target->u.index.args, v, n);
-    *p->at = (kj_operand){.kind = KJ_V_PLACE, .span = target->span};
-    p->at->u.place.array = a;
-    p->at->u.place.index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
-    return kj_element_at(s, target, &p->at->u.place.array, v, n, p->at->u.place.index);
-}
-
 /* Something that is in memory and may be written? */
 static bool is_place(kj_sema *s, const kj_expr *target, const place *p)
 {
-    if (is_element(p)) {
+    if (is_element(p) || p->at->kind == KJ_V_ARRAY) {
         const kj_expr *root = root_name(target);
-        return kj_writable(s, p->at->u.place.array, root ? root : target, target->span);
+        return kj_writable(s, is_element(p) ? p->at->u.place.array : p->at->u.array,
+                           root ? root : target, target->span);
     }
     if (p->at->kind != KJ_V_ERROR)
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
@@ -329,10 +308,8 @@ static bool find_place(kj_sema *s, const kj_expr *target, place *p)
     if (base.kind == KJ_V_PLACE && kj_is_fixed(base.u.place.array->of))
         base = kj_place_value(s, base);
     *p->at = kj_no_value(target->span);
-    if (base.kind == KJ_V_PLACE && base.u.place.array->of)
+    if (base.kind == KJ_V_ARRAY || (base.kind == KJ_V_PLACE && base.u.place.array->of))
         *p->at = kj_index_of(s, target, base);
-    else if (base.kind == KJ_V_ARRAY)
-        return element_place(s, target, base.u.array, p) && is_place(s, target, p);
     else if (kj_is_aggregate(&base))
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
     else if (base.kind != KJ_V_ERROR)
@@ -420,25 +397,42 @@ static bool meets_effects(kj_sema *s, const place *p, const kj_operand *v)
     return effect && !stable;
 }
 
+/* The statements from `before` up to `between` go behind those that follow. */
+static void swap_behind(kj_sema *s, kj_tstmt **before, kj_tstmt **between)
+{
+    kj_tstmt **end = s->sink->tail, *first = *before;
+    if (end == between || before == between)
+        return;
+    *before = *between;
+    *end = first;
+    *between = NULL;
+    s->sink->tail = between;
+}
+
 /* The statements that the target needed, from `before` up to `between`, go behind those of the value,
  * which is computed first. */
 static void put_behind(kj_sema *s, const place *p, kj_operand *v, kj_tstmt **before,
                        kj_tstmt **between)
 {
-    kj_tstmt **end = s->sink->tail, *targets = *before;
+    kj_tstmt **end = s->sink->tail;
     if (before == between) {
         if (meets_effects(s, p, v))
             kj_spill(s, v, &end);
         return;
     }
-    if (end != between) {
-        *before = *between;
-        *end = targets;
-        *between = NULL;
-        s->sink->tail = between;
-        before = end;
-    }
-    kj_spill(s, v, &before);
+    swap_behind(s, before, between);
+    kj_spill(s, v, end == between ? &before : &end);
+}
+
+/* a[i, :] = v */
+static void assign_view(kj_sema *s, const kj_stmt *st, kj_tarray *target, kj_tstmt **before)
+{
+    kj_each each;
+    kj_tstmt **between = s->sink->tail;
+    kj_each_open(s, &each, st->u.assign.value, target->elem);
+    if (!st->u.assign.augmented)
+        swap_behind(s, before, between);
+    kj_assign_row(s, &each, st, target);
 }
 
 /* a[i] = v, a[i].x op= v and the like */
@@ -448,6 +442,10 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     kj_operand old = {.kind = KJ_V_ERROR}, v;
     kj_tstmt **before = s->sink->tail;
     bool ok = find_place(s, target, &p);
+    if (ok && p.at->kind == KJ_V_ARRAY) {
+        assign_view(s, st, p.at->u.array, before);
+        return;
+    }
     if (ok && st->u.assign.augmented) {
         for (int i = 0; is_element(&p) && i < p.at->u.place.array->ndim; i++)
             p.at->u.place.index[i] = kj_hold(s, p.at->u.place.index[i], "index");
@@ -508,7 +506,12 @@ static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span 
         break;
     case KJ_E_INDEX:
     case KJ_E_MEMBER:
-        if (find_place(s, target, &p))
+        if (!find_place(s, target, &p))
+            break;
+        if (p.at->kind == KJ_V_ARRAY)
+            kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
+                          "a view is assigned by a statement of its own");
+        else
             store(s, &p, v, span);
         break;
     default:

@@ -154,6 +154,46 @@ kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable,
 void kj_let_stmt(kj_sema *s, const kj_stmt *st);
 void kj_assign_stmt(kj_sema *s, const kj_stmt *st);
 
+/* ---- each.c ---- */
+
+/* A part of an expression that is evaluated before the loops. */
+typedef struct kj_each_leaf {
+    struct kj_each_leaf *next;       /* in its bucket */
+    struct kj_each_leaf *next_array; /* that is one */
+    const kj_expr *e;
+    kj_operand v;
+    bool meets; /* row.c */
+} kj_each_leaf;
+
+enum { KJ_EACH_BUCKETS = 64 };
+
+/* An expression of views that is computed for each of their elements. */
+struct kj_each {
+    kj_each *up;
+    const kj_expr *e;
+    kj_each_leaf *parts[KJ_EACH_BUCKETS], *arrays, **last;
+    const kj_tarray *of; /* whose elements the loops are over */
+    int ndim;
+    kj_texpr *shape[KJ_MAX_NDIM], *index[KJ_MAX_NDIM]; /* of the loops */
+    kj_texpr *start, *step; /* of one axis: where the loop begins, 1 or -1; NULL: 0 and 1 */
+};
+
+/* Evaluates what the expression is made of. False: it is of no views, or there was an error. */
+bool kj_each_open(kj_sema *s, kj_each *each, const kj_expr *e, kj_dtype want);
+/* The loops are over the target's elements, or those of the view of most axes. False after an error. */
+bool kj_each_over(kj_sema *s, kj_each *each, const kj_tarray *target);
+typedef void kj_each_body(kj_sema *s, kj_each *each, void *ctx);
+void kj_each_loop(kj_sema *s, kj_each *each, kj_each_body *body, void *ctx);
+/* What the expression is for the elements of a turn. */
+kj_operand kj_each_value(kj_sema *s, kj_each *each, kj_dtype want);
+/* Was it evaluated before? Then what it is in this turn. */
+bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out);
+
+/* ---- row.c ---- */
+
+/* target = value or target op= value of a view; what the value is made of is evaluated. */
+void kj_assign_row(kj_sema *s, kj_each *each, const kj_stmt *st, kj_tarray *target);
+
 /* ---- launch.c ---- */
 
 void kj_launch_stmt(kj_sema *s, const kj_stmt *st);

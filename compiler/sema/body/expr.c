@@ -286,15 +286,20 @@ static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
 {
     if (s->too_big)
         return kj_no_value(e->span);
+    kj_operand v;
+    if (s->each && kj_each_find(s, e, &v)) {
+        v.span = e->span;
+        return v;
+    }
     if (++s->depth > KJ_MAX_NESTING) {
         kj_sema_error(s, e->span, KJ_RULE_TOO_DEEP, "this is nested too deeply");
         s->too_big = true;
         s->depth--;
         return kj_no_value(e->span);
     }
-    kj_operand v = place && e->kind == KJ_E_INDEX    ? kj_index_place(s, e)
-                   : place && e->kind == KJ_E_MEMBER ? kj_member_place(s, e)
-                                                     : expr(s, e, want);
+    v = place && e->kind == KJ_E_INDEX    ? kj_index_place(s, e)
+        : place && e->kind == KJ_E_MEMBER ? kj_member_place(s, e)
+                                          : expr(s, e, want);
     v.span = e->span;
     s->depth--;
     return v;

@@ -28,6 +28,7 @@ typedef struct kj_scope kj_scope;
 typedef struct kj_frame kj_frame;
 typedef struct kj_open kj_open; /* value/open.c */
 typedef struct kj_opens kj_opens;
+typedef struct kj_each kj_each; /* body/each.c */
 
 typedef enum kj_operand_kind {
     KJ_V_ERROR,   /* reported: silences what follows */
@@ -193,6 +194,7 @@ struct kj_sema {
     int nvars, var_cap;
     kj_fact *facts;  /* that hold here */
     kj_opens *opens; /* of the body being walked, or NULL */
+    kj_each *each;   /* an expression being walked element by element, or NULL */
     kj_tarray **roots;
     int nroots, root_cap;
     const kj_site **sites;

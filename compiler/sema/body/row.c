@@ -1,0 +1,231 @@
+/* a[i, :] = b[i] + 1: assignments of views, as loops over their elements.
+ *
+ * What they give is what they gave if the value was computed whole, before the first element is
+ * written. Where the value has views of the array that is written, that decides from which end the loop
+ * begins; what no order can do is refused, here or by an assert. */
+#include "sema/body/body.h"
+
+/* ---- Are two views the same? ---- */
+
+enum { MOST_COMPARED = 200 }; /* nodes; what is larger is taken to differ */
+
+/* What a hidden let stands for. */
+static const kj_texpr *behind(const kj_sema *s, const kj_texpr *e)
+{
+    while (e->kind == KJ_TE_VAR && !e->u.var->mutable && s->vars[e->u.var->id].host)
+        e = s->vars[e->u.var->id].host;
+    return e;
+}
+
+static bool is_same(const kj_sema *s, const kj_texpr *a, const kj_texpr *b, int *left)
+{
+    if (!a || !b || --*left < 0)
+        return a == b;
+    if (a->kind == KJ_TE_VAR && b->kind == KJ_TE_VAR && a->u.var == b->u.var)
+        return !a->u.var->mutable;
+    a = behind(s, a);
+    b = behind(s, b);
+    if (a->kind != b->kind || a->type != b->type)
+        return false;
+    switch (a->kind) {
+    case KJ_TE_CONST: return a->u.value.u == b->u.value.u;
+    case KJ_TE_VAR: return a->u.var == b->u.var && !a->u.var->mutable;
+    case KJ_TE_DIM:
+        return a->u.dim.array == b->u.dim.array && a->u.dim.axis == b->u.dim.axis &&
+               a->u.dim.stride == b->u.dim.stride;
+    case KJ_TE_INDEX:
+        return a->u.index.which == b->u.index.which && a->u.index.axis == b->u.index.axis;
+    case KJ_TE_UNARY:
+        return a->u.unary.op == b->u.unary.op && is_same(s, a->u.unary.arg, b->u.unary.arg, left);
+    case KJ_TE_CONVERT: return is_same(s, a->u.unary.arg, b->u.unary.arg, left);
+    case KJ_TE_BINARY:
+        return a->u.binary.op == b->u.binary.op &&
+               is_same(s, a->u.binary.lhs, b->u.binary.lhs, left) &&
+               is_same(s, a->u.binary.rhs, b->u.binary.rhs, left);
+    default: return false;
+    }
+}
+
+static bool same(const kj_sema *s, const kj_texpr *a, const kj_texpr *b)
+{
+    return is_same(s, a, b, &(int){MOST_COMPARED});
+}
+
+static bool same_strides(const kj_sema *s, const kj_tarray *a, const kj_tarray *b)
+{
+    bool ok = a->ndim == b->ndim;
+    for (int i = 0; ok && i < a->ndim; i++)
+        ok = same(s, a->stride[i], b->stride[i]);
+    return ok;
+}
+
+/* ---- From which end? ---- */
+
+/* Where the loop may begin at the first element, and where at the last. */
+typedef struct order {
+    kj_texpr *up, *down;
+    bool before, behind; /* some view begins certainly before the target; behind it */
+} order;
+
+static bool is_bool(const kj_texpr *e, bool value)
+{
+    return kj_is_const(e) && (e->u.value.u != 0) == value;
+}
+
+static kj_texpr *either(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span)
+{
+    if (is_bool(a, true) || is_bool(b, false))
+        return a;
+    return is_bool(a, false) || is_bool(b, true) ? b : kj_te_binary(s, KJ_OP_OR, a, b, span);
+}
+
+static kj_texpr *both(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span)
+{
+    if (is_bool(a, false) || is_bool(b, true))
+        return a;
+    return is_bool(a, true) || is_bool(b, false) ? b : kj_te_binary(s, KJ_OP_AND, a, b, span);
+}
+
+static kj_texpr *compared(kj_sema *s, kj_op op, kj_texpr *e, kj_texpr *with)
+{
+    return kj_te_binary(s, op, e, with, e->span);
+}
+
+/* From the first element to the last, in units, and that one's. */
+static kj_texpr *reach(kj_sema *s, const kj_tarray *a, kj_span span)
+{
+    kj_texpr *n = kj_te_i64(s, kj_elem_size(a) / kj_unit(a), span);
+    for (int i = 0; i < a->ndim; i++) {
+        kj_texpr *last = kj_i64_sub(s, a->shape[i], kj_te_i64(s, 1, span), span),
+                 *step = kj_te_call(s, KJ_BI_ABS, &a->stride[i], 1, KJ_I64, span);
+        n = kj_i64_add(s, n, kj_i64_mul(s, last, step, span), span);
+    }
+    return n;
+}
+
+/* What a view of the array that is written asks. It has the target's strides, so the element that is read
+ * in a turn is written in one that is as far from it as the view begins from the target. */
+static void meet(kj_sema *s, order *o, const kj_tarray *target, const kj_tarray *from, bool alone,
+                 kj_span span)
+{
+    kj_texpr *zero = kj_te_i64(s, 0, span);
+    kj_texpr *ahead = kj_i64_sub(s, from->offset ? from->offset : zero,
+                                 target->offset ? target->offset : zero, span);
+    ahead = kj_hold(s, ahead, "ahead");
+    o->before |= kj_is_const(ahead) && ahead->u.value.i < 0;
+    o->behind |= kj_is_const(ahead) && ahead->u.value.i > 0;
+    kj_texpr *up = compared(s, KJ_OP_EQ, ahead, zero), *down = up;
+    if (target->ndim == 1) {
+        kj_texpr *turns = kj_i64_mul(s, ahead, target->stride[0], span);
+        up = compared(s, KJ_OP_GE, turns, zero);
+        down = compared(s, KJ_OP_LE, turns, zero);
+    }
+    if (!alone || target->ndim > 1) {
+        kj_texpr *far = kj_te_call(s, KJ_BI_ABS, &ahead, 1, KJ_I64, span);
+        kj_texpr *apart = compared(s, KJ_OP_GE, far, reach(s, target, span));
+        if (target->ndim == 1 && !target->of) { /* fields beside one another */
+            kj_texpr *rest = kj_te_binary(s, KJ_OP_MOD, ahead, target->stride[0], span);
+            apart = either(s, apart, compared(s, KJ_OP_NE, rest, zero), span);
+        }
+        up = either(s, up, apart, span);
+        down = either(s, down, apart, span);
+    }
+    o->up = both(s, o->up, up, span);
+    o->down = both(s, o->down, down, span);
+}
+
+static void refuse_overlap(kj_sema *s, kj_span at, const kj_tarray *target)
+{
+    kj_message *m = kj_sema_error(s, at, KJ_RULE_OVERLAP,
+                                  "this shares elements with what is assigned, in another order");
+    kj_hint(s->diag, m, "write to another array than '%s', or a loop that says what is read when",
+            target->root->name);
+}
+
+/* The views of the value that are other ones of the array that is written: how many; -1 after an error. */
+static int count_meeting(kj_sema *s, kj_each *each, const kj_tarray *target)
+{
+    int n = 0;
+    for (kj_each_leaf *p = each->arrays; p; p = p->next_array) {
+        const kj_tarray *from = p->v.u.array;
+        if (from->root != target->root || kj_unit(from) != kj_unit(target) ||
+            (from->whole && target->whole && from->part != target->part))
+            continue; /* a field of another size is another field */
+        if (!same_strides(s, from, target)) {
+            refuse_overlap(s, p->v.span, target);
+            return -1;
+        }
+        p->meets = !same(s, from->offset, target->offset);
+        n += p->meets;
+    }
+    return n;
+}
+
+/* False after an error. */
+static bool find_order(kj_sema *s, kj_each *each, const kj_tarray *target)
+{
+    kj_span span = each->e->span;
+    order o = {kj_te_bool(s, true, span), kj_te_bool(s, true, span), false, false};
+    int n = count_meeting(s, each, target);
+    for (const kj_each_leaf *p = each->arrays; n > 0 && p; p = p->next_array)
+        if (p->meets)
+            meet(s, &o, target, p->v.u.array, n == 1, p->v.span);
+    if (n <= 0 || is_bool(o.up, true))
+        return n >= 0;
+    bool one_axis = target->ndim == 1;
+    if (n > 1 || !one_axis) {
+        kj_texpr *test = one_axis ? either(s, o.up, o.down, span) : o.up;
+        bool never = one_axis && o.before && o.behind && !target->root->of;
+        if (never || is_bool(test, false)) {
+            refuse_overlap(s, span, target);
+            return false;
+        }
+        kj_emit_assert(s, each->e, test,
+                       "the value shares elements with what is assigned, in another order", NULL);
+    }
+    if (!one_axis)
+        return true;
+    kj_texpr *up = kj_hold(s, o.up, "up"), *one = kj_te_i64(s, 1, span);
+    kj_texpr *last = kj_i64_sub(s, target->shape[0], one, span);
+    each->start = kj_hold(s, kj_te_select(s, up, kj_te_i64(s, 0, span), last, span), "start");
+    each->step = kj_hold(s, kj_te_select(s, up, one, kj_te_i64(s, -1, span), span), "step");
+    return true;
+}
+
+/* ---- Assignments ---- */
+
+typedef struct row {
+    kj_tarray *target;
+    const kj_stmt *st;
+} row;
+
+static void assign_element(kj_sema *s, kj_each *each, void *ctx)
+{
+    const row *r = ctx;
+    kj_tarray *a = r->target;
+    const kj_expr *value = r->st->u.assign.value;
+    kj_operand old = {.kind = KJ_V_ERROR};
+    kj_tstmt **at = s->sink->tail;
+    if (r->st->u.assign.augmented) {
+        old = kj_load_element(s, a, each->index, value->span);
+        at = s->sink->tail;
+    }
+    kj_operand v = kj_each_value(s, each, a->elem);
+    if (r->st->u.assign.augmented) {
+        if (kj_could_see(s, at, &v))
+            kj_spill(s, &old, &at);
+        v = kj_binary(s, r->st->u.assign.op, old, v, r->st->span);
+        v.span = value->span;
+    }
+    const char *what = kj_arena_printf(s->diag->arena, "an element of '%s'", a->name);
+    v = a->of ? kj_coerce_aggregate(s, v, a->of, what) : kj_scalar(kj_coerce(s, v, a->elem, what));
+    if (v.kind != KJ_V_ERROR)
+        kj_store_element(s, a, each->index, v, r->st->span);
+}
+
+void kj_assign_row(kj_sema *s, kj_each *each, const kj_stmt *st, kj_tarray *target)
+{
+    row r = {target, st};
+    if (kj_each_over(s, each, target) && find_order(s, each, target))
+        kj_each_loop(s, each, assign_element, &r);
+}
