@@ -63,6 +63,8 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_ARGMAX] = kj_run_reduce,
     [KJ_RUN_ALL] = kj_run_reduce,
     [KJ_RUN_ANY] = kj_run_reduce,
+    [KJ_RUN_REDUCE] = kj_run_reduce_by,
+    [KJ_RUN_SCAN] = kj_run_scan_by,
     [KJ_RUN_WHERE] = kj_run_where,
     [KJ_RUN_STREAM] = kj_run_new_stream,
     [KJ_RUN_DEFAULT_STREAM] = kj_run_default_stream,
@@ -98,7 +100,8 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
 static bool takes_expressions(kj_run_id id)
 {
     return id == KJ_RUN_WHERE || id == KJ_RUN_ARRAY || functions[id] == kj_run_reduce ||
-           functions[id] == kj_run_cumsum;
+           functions[id] == kj_run_cumsum || functions[id] == kj_run_reduce_by ||
+           functions[id] == kj_run_scan_by;
 }
 
 static int find_callable(const char *name)
@@ -188,6 +191,13 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, con
     int i = e->keyword ? kj_run_parameter_named(s, e->keyword) : -1;
     if (e->keyword && i < 0)
         return no_such_parameter(r, c, e);
+    bool function =
+        (c->id == KJ_RUN_REDUCE || c->id == KJ_RUN_SCAN) && (e->keyword ? i == 0 : !c->given[0]);
+    if (function) {
+        c->function = *kj_run_named(r, e->u.name);
+        c->given[0] = true;
+        return true;
+    }
     if (!(takes_expressions(c->id) ? kj_run_eval_lazily : kj_run_eval)(r, e, &v))
         return false;
     if (v.kind == KJ_R_NONE)

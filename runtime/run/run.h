@@ -153,7 +153,7 @@ kj_run_builtin kj_run_smart_array, kj_run_changed;
 bool kj_run_measure(kj_run *r, kj_span at, kj_run_id id, const kjit_array *a, kj_rvalue *out);
 bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
 /* lazy/reduce.c */
-kj_run_builtin kj_run_reduce, kj_run_cumsum;
+kj_run_builtin kj_run_reduce, kj_run_cumsum, kj_run_reduce_by, kj_run_scan_by;
 /* lazy/node.c */
 kj_run_builtin kj_run_where;
 /* stream.c */

@@ -29,5 +29,8 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 
 /* A call of a function of the file; its arguments have been looked at. */
 void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym);
+/* The argument of reduce and scan that is a function: one of the file that joins two values of a type, min
+ * or max. */
+void kj_sema_run_joiner(kj_sema *s, const kj_expr *arg);
 
 #endif

@@ -22,13 +22,25 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
     return true;
 }
 
+/* The argument for reduce's and scan's parameter f. */
+static bool is_joiner(const kj_expr *call, const kj_expr *arg, const char *called)
+{
+    if (strcmp(called, "reduce") != 0 && strcmp(called, "scan") != 0)
+        return false;
+    return arg->keyword ? strcmp(arg->keyword, "f") == 0 : arg == call->u.call.args;
+}
+
 static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
                             const char *signature)
 {
     kj_run_signature known = kj_run_signature_of(signature);
     int given = kj_count(call->u.call.args);
-    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next)
-        kj_sema_run_expr(s, arg);
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
+        if (is_joiner(call, arg, called))
+            kj_sema_run_joiner(s, arg);
+        else
+            kj_sema_run_expr(s, arg);
+    }
     if (!check_keywords(s, call, called, signature))
         return;
     if (!known.rest && (given > known.most || given < known.least))

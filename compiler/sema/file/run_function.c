@@ -220,6 +220,35 @@ static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym
         refuse(s, call, fn->name, r.found.why, r.found.bad->span);
 }
 
+static bool is_type(const kj_type_ref *t, const char *name)
+{
+    return t && t->ndim == 0 && t->name == name;
+}
+
+void kj_sema_run_joiner(kj_sema *s, const kj_expr *arg)
+{
+    const kj_symbol *sym =
+        arg->kind == KJ_E_NAME ? kj_sema_run_find(s, arg->u.name, arg->span) : NULL;
+    if (arg->kind == KJ_E_NAME && !sym)
+        return;
+    if (sym && sym->kind == KJ_SYM_BUILTIN &&
+        (sym->builtin == KJ_BI_MIN || sym->builtin == KJ_BI_MAX))
+        return;
+    const kj_param_decl *a = sym && sym->kind == KJ_SYM_FN ? sym->item->params : NULL;
+    const char *type = a && a->type ? a->type->name : NULL;
+    if (type && is_type(a->type, type) && a->next && is_type(a->next->type, type) &&
+        !a->next->next && is_type(sym->item->type, type)) {
+        check_function(s, arg, sym);
+        return;
+    }
+    kj_message *m =
+        kj_sema_error(s, arg->span, KJ_RULE_CALL,
+                      "this is no function of the file that joins two values of a type");
+    kj_hint(s->diag, m, "it is one such as fn add(a: f32, b: f32) -> f32, or min or max");
+    if (sym && sym->item)
+        kj_note(s->diag, m, sym->item->name_span, "declared here");
+}
+
 void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
 {
     const kj_item *fn = sym->item;

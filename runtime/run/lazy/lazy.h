@@ -150,6 +150,8 @@ void kj_lazy_element(const kj_lazy_kernel *k, kj_text *t, int i);
  * parameters. It stands behind the lets, which kj_lazy_lets puts. */
 void kj_lazy_value(kj_lazy_kernel *k, kj_text *t, kj_rvalue v, kj_dtype type);
 void kj_lazy_lets(kj_lazy_kernel *k, kj_text *t);
+/* The name by which the kernel calls a function of the file. */
+void kj_lazy_function(kj_lazy_kernel *k, kj_text *t, const kj_item *fn);
 /* The kernel's own name. */
 void kj_lazy_name(const kj_lazy_kernel *k, kj_text *t);
 
@@ -215,6 +217,7 @@ typedef enum kj_fold_op {
     KJ_FOLD_ARGMAX,
     KJ_FOLD_ANY,
     KJ_FOLD_ALL,
+    KJ_FOLD_BY, /* a function of two */
 } kj_fold_op;
 
 typedef struct kj_fold {
@@ -223,6 +226,11 @@ typedef struct kj_fold {
     kj_dtype acc;  /* of sums, least ones, ... on the way; of ANY and ALL i32, 0 or 1 */
     kj_dtype out;
     int64_t count; /* elements behind a result */
+    /* Of KJ_FOLD_BY, where elem is any type that becomes acc by itself: */
+    const kj_item *function; /* of the file, or NULL */
+    kj_builtin builtin;
+    kjit_array *first; /* one element: joined before all others */
+    bool exclusive;    /* of a scan: without the element itself */
 } kj_fold;
 
 /* Of a chunk: how many elements it has, and over how many sums they are dealt. */
@@ -238,6 +246,8 @@ typedef struct kj_partial {
 } kj_partial;
 
 bool kj_fold_places(kj_fold_op op);
+/* Of KJ_FOLD_BY: "f(a, b)". */
+void kj_fold_joined(kj_lazy_kernel *k, kj_text *t, const kj_fold *f, const char *a, const char *b);
 /* Reduces the axes that `reduced` says. `result` has one axis, for the positions along the others,
  * in C order; NULL: one step of it all, and the caller has the rest to do and to free. */
 bool kj_fold_launch(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,

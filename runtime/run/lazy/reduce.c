@@ -42,6 +42,7 @@ void kj_fold_types(kj_fold *f)
         f->acc = exact;
         f->out = real ? f->elem : KJ_F32;
         break;
+    case KJ_FOLD_BY:
     case KJ_FOLD_MIN:
     case KJ_FOLD_MAX: f->acc = f->out = f->elem; break;
     case KJ_FOLD_ARGMIN:
@@ -129,6 +130,16 @@ static bool to_number(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, cons
 
 /* ---- To an array ---- */
 
+static bool fill(kj_run *r, kj_span at, kjit_array *to, kjit_array *one)
+{
+    const int64_t still[KJIT_MAX_NDIM] = {0};
+    kjit_array *many = NULL;
+    bool ok = kj_run_check(r, kj_array_restride(one, to->ndim, to->shape, still, &many), at) &&
+              kj_run_check(r, kjit_copy(to, many, NULL), at);
+    kjit_array_free(many);
+    return ok;
+}
+
 static bool to_array(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
                      bool keep, kj_rvalue *out)
 {
@@ -146,6 +157,8 @@ static bool to_array(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const
     n = made->size;
     if (n == 0)
         return true;
+    if (f->op == KJ_FOLD_BY && f->count == 0)
+        return fill(r, at, made, f->first);
     bool ok = kj_run_check(r, kj_array_restride(made, 1, &n, &stride, &flat), at) &&
               kj_fold_launch(r, at, f, v, reduced, flat, &left);
     kjit_array_free(flat);
@@ -162,8 +175,18 @@ bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const b
     bool all = true;
     for (int i = 0; i < ndim; i++)
         all = all && reduced[i];
-    return all && !keep ? to_number(r, at, f, v, reduced, out)
-                        : to_array(r, at, f, v, reduced, keep, out);
+    if (all && !keep && f->op != KJ_FOLD_BY)
+        return to_number(r, at, f, v, reduced, out);
+    kj_rvalue one;
+    if (!to_array(r, at, f, v, reduced, keep, out) || !all || keep)
+        return out->kind != KJ_R_NONE;
+    bool ok = kj_run_on_host(r, at, *out, &one);
+    kj_run_drop(out);
+    if (ok)
+        *out = kj_run_load(one.u.object->u.array->dtype, one.u.object->u.array->data);
+    if (ok)
+        kj_run_drop(&one);
+    return ok;
 }
 
 /* ---- The call ---- */
@@ -275,7 +298,9 @@ static bool flatten(kj_run *r, kj_span at, kj_rvalue *v)
     return ok;
 }
 
-static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_rvalue *v, kj_rvalue *out)
+/* Of f the operation and its types are told by the elements'. */
+static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_fold *f, kj_rvalue *v,
+                     kj_rvalue *out)
 {
     const int64_t *shape;
     bool chosen[KJIT_MAX_NDIM] = {false};
@@ -290,11 +315,11 @@ static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_rvalue *v, kj_rva
     ndim = kj_lazy_shape(*v, &shape);
     while (axis < ndim - 1 && !chosen[axis])
         axis++;
-    kj_fold f = {.op = KJ_FOLD_SUM, .elem = kj_lazy_type(*v)};
-    kj_fold_types(&f);
-    if (!kj_run_new_array(r, c->span, (kjit_dtype)f.out, ndim, shape, kj_lazy_memory(*v), out))
+    f->elem = kj_lazy_type(*v);
+    kj_fold_types(f);
+    if (!kj_run_new_array(r, c->span, (kjit_dtype)f->out, ndim, shape, kj_lazy_memory(*v), out))
         return false;
-    if (kj_scan_launch(r, c->span, &f, *v, axis, out->u.object->u.array))
+    if (kj_scan_launch(r, c->span, f, *v, axis, out->u.object->u.array))
         return true;
     kj_run_drop(out);
     return false;
@@ -303,9 +328,113 @@ static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_rvalue *v, kj_rva
 bool kj_run_cumsum(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue own;
+    kj_fold f = {.op = KJ_FOLD_SUM};
     if (!operand(r, c, &own))
         return false;
-    bool ok = cumulate(r, c, c->id == KJ_RUN_CUMSUM, &own, out);
+    bool ok = cumulate(r, c, c->id == KJ_RUN_CUMSUM, &f, &own, out);
     kj_run_drop(&own);
+    return ok;
+}
+
+/* ---- By a function of two: reduce(f, a, first), scan(f, a, first) ---- */
+
+enum { ARRAY = 1, FIRST = 2, AXIS = 3, OPTION = 4 };
+
+/* The type that f takes and gives where the elements have the type `elem`; KJ_VOID after a failure. */
+static kj_dtype joined_type(kj_run *r, const kj_rcall *c, const kj_fold *f, kj_dtype elem)
+{
+    const char *name = f->function ? f->function->params->type->name : NULL;
+    const kj_generic *g = f->function ? f->function->generics : NULL;
+    kj_dtype type = g || !name ? elem : kj_type_named(name);
+    const char *called = c->function.name;
+    bool in_bound = !g || kj_type_in_bound(elem, g->bound);
+    bool compared = f->function || kj_is_int(elem) || kj_is_float(elem);
+    if (in_bound && compared && kj_converts(elem, type))
+        return type;
+    if (g || !f->function)
+        kj_run_fail(r, KJIT_TYPE, c->spans[ARRAY], "'%s' does not work on %s", called,
+                    kj_type_name(elem));
+    else
+        kj_run_fail(r, KJIT_TYPE, c->spans[ARRAY], "'%s' works on %s, not on an array of %s",
+                    called, kj_type_name(type), kj_type_name(elem));
+    if (!g && f->function)
+        kj_run_hint(r, "convert it: %s(...)", kj_type_name(type));
+    return KJ_VOID;
+}
+
+static bool as_numbers(kj_run *r, kj_span at, kj_rvalue v, kj_rvalue *own)
+{
+    *own = v;
+    if (v.kind == KJ_R_ARRAY)
+        return kj_run_numbers(r, at, v, own);
+    kj_run_keep(v);
+    return true;
+}
+
+/* What the call works on, as the type that f takes; and `first` as an array. */
+static bool joined_operands(kj_run *r, kj_rcall *c, kj_fold *f, kj_rvalue *own, kj_rvalue *first)
+{
+    const int64_t one = 1;
+    unsigned char element[KJ_RUN_ELEMENT];
+    kj_rvalue plain = c->args[ARRAY];
+    f->op = KJ_FOLD_BY;
+    f->function = c->function.item;
+    f->builtin = f->function ? KJ_NBUILTINS : (kj_builtin)(c->function.callable - KJ_NRUN);
+    if (!kj_is_array(plain)) {
+        kj_run_fail(r, KJIT_TYPE, c->spans[ARRAY], "%s works on arrays, not on %s",
+                    kj_run_builtins[c->id].name, kj_run_kind_name(plain));
+        return plain.kind == KJ_R_LIST || plain.kind == KJ_R_TUPLE
+                   ? kj_run_hint(r, "array(...) makes an array of it")
+                   : false;
+    }
+    if (!kj_lazy_alone(r, c->span, plain) || !kj_run_no_records(r, c->spans[ARRAY], plain))
+        return false;
+    kj_dtype elem = kj_lazy_type(plain);
+    if (plain.kind == KJ_R_ARRAY && kj_is_vectors(plain.u.object->u.array))
+        elem = plain.u.object->u.array->of->elem;
+    kj_dtype type = joined_type(r, c, f, elem);
+    if (type == KJ_VOID ||
+        !(type == elem ? as_numbers(r, c->span, plain, own)
+                       : kj_lazy_cast(r, c->span, type, plain, own)) ||
+        !kj_run_pack(r, c->spans[FIRST], (kjit_dtype)type, c->args[FIRST], element) ||
+        !kj_run_new_array(r, c->spans[FIRST], (kjit_dtype)type, 1, &one, KJIT_HOST, first))
+        return false;
+    f->first = first->u.object->u.array;
+    kj_run_fill(f->first, element);
+    return true;
+}
+
+bool kj_run_reduce_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    bool reduced[KJIT_MAX_NDIM], keep = false;
+    kj_rvalue own, first;
+    kj_fold f = {.count = 1};
+    const int64_t *shape;
+    if (!joined_operands(r, c, &f, &own, &first))
+        return false;
+    int ndim = kj_lazy_shape(own, &shape);
+    bool ok = reduced_axes(r, c, AXIS, ndim, reduced) &&
+              (!c->given[OPTION] || kj_run_truth(r, c->spans[OPTION], c->args[OPTION], &keep));
+    for (int i = 0; ok && i < ndim; i++)
+        f.count *= reduced[i] ? shape[i] : 1;
+    f.elem = kj_lazy_type(own);
+    kj_fold_types(&f);
+    ok = ok && kj_fold_value(r, c->span, &f, own, reduced, keep, out);
+    kj_run_drop(&own);
+    kj_run_drop(&first);
+    return ok;
+}
+
+bool kj_run_scan_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    kj_rvalue own, first;
+    kj_fold f = {0};
+    if (c->given[OPTION] && !kj_run_truth(r, c->spans[OPTION], c->args[OPTION], &f.exclusive))
+        return false;
+    if (!joined_operands(r, c, &f, &own, &first))
+        return false;
+    bool ok = cumulate(r, c, AXIS, &f, &own, out);
+    kj_run_drop(&own);
+    kj_run_drop(&first);
     return ok;
 }

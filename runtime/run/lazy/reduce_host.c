@@ -99,7 +99,8 @@ static kj_rvalue result_of(const kj_fold *f, number n)
     case KJ_FOLD_ARGMAX: return kj_run_int(n.at);
     case KJ_FOLD_SUM:
     case KJ_FOLD_MIN:
-    case KJ_FOLD_MAX: break;
+    case KJ_FOLD_MAX:
+    case KJ_FOLD_BY: break; /* the last is the device's alone */
     }
     if (kj_is_complex_type(f->acc))
         return kj_run_complex(n.f, n.imag);

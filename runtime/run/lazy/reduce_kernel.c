@@ -28,12 +28,23 @@ static bool is_least(kj_fold_op op)
 
 /* ---- One number and another ---- */
 
+void kj_fold_joined(kj_lazy_kernel *k, kj_text *t, const kj_fold *f, const char *a, const char *b)
+{
+    if (f->function)
+        kj_lazy_function(k, t, f->function);
+    else
+        kj_text_puts(t, kj_builtins[f->builtin].name);
+    kj_text_printf(t, "(%s, %s)", a, b);
+}
+
 /* What any element replaces. */
 static void put_identity(kj_text *t, const kj_fold *f)
 {
     bool least = is_least(f->op);
     uint8_t bits = kj_is_scalar(f->acc) ? kj_types[f->acc].bits : 0;
-    if (is_sum(f->op) || f->op == KJ_FOLD_ANY)
+    if (f->op == KJ_FOLD_BY) /* there is none: this is never read */
+        kj_text_printf(t, "%s(0)", kj_type_name(f->acc));
+    else if (is_sum(f->op) || f->op == KJ_FOLD_ANY)
         kj_text_puts(t, kj_is_float(f->acc) ? "0.0" : "0");
     else if (f->op == KJ_FOLD_ALL)
         kj_text_puts(t, "1");
@@ -58,10 +69,15 @@ static void put_element(kj_text *t, const kj_fold *f, const char *value)
 
 /* Joins v (of which `from` is the place) to acc (and at). A NaN is the least and the greatest; of
  * equal ones the first counts. */
-static void put_join(kj_text *t, const kj_fold *f)
+static void put_join(kj_lazy_kernel *k, kj_text *t, const kj_fold *f)
 {
     const char *op = is_least(f->op) ? "<" : ">";
     switch (f->op) {
+    case KJ_FOLD_BY:
+        kj_text_puts(t, "acc = ");
+        kj_fold_joined(k, t, f, "acc", "v");
+        kj_text_puts(t, "\n");
+        return;
     case KJ_FOLD_SUM:
     case KJ_FOLD_MEAN: kj_text_puts(t, "acc += v\n"); return;
     case KJ_FOLD_ANY: kj_text_puts(t, "acc |= v\n"); return;
@@ -139,8 +155,8 @@ static void put_place(const step *s, kj_text *t)
     }
 }
 
-/* The text that joins the element at place e of the reduced axes. */
-static void put_turn(step *s, kj_text *t)
+/* The text that joins the element at place e of the reduced axes, or takes it as the first of them. */
+static void put_turn(step *s, kj_text *t, bool first)
 {
     kj_text value = {0};
     kj_lazy_indices(t, s->reduced, "e");
@@ -162,7 +178,10 @@ static void put_turn(step *s, kj_text *t)
         kj_text_free(&value);
     }
     kj_text_puts(t, "\n");
-    put_join(t, s->fold);
+    if (first)
+        kj_text_puts(t, "acc = v\n");
+    else
+        put_join(&s->k, t, s->fold);
 }
 
 static void put_start(step *s)
@@ -183,15 +202,20 @@ static void put_result(step *s)
 {
     kj_text *t = &s->k.body;
     const kj_fold *f = s->fold;
-    if (!s->last)
+    if (!s->last) {
         kj_text_puts(t, "out[to] = acc\n");
-    else if (f->op == KJ_FOLD_MEAN)
+    } else if (f->op == KJ_FOLD_BY) {
+        kj_text_puts(t, "out[to] = ");
+        kj_fold_joined(&s->k, t, f, "first_value[0]", "acc");
+        kj_text_puts(t, "\n");
+    } else if (f->op == KJ_FOLD_MEAN) {
         kj_text_printf(t, "out[to] = %s(acc / f64(count))\n", kj_type_name(f->out));
-    else if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL)
+    } else if (f->op == KJ_FOLD_ANY || f->op == KJ_FOLD_ALL) {
         kj_text_puts(t, "out[to] = acc != 0\n");
-    else
+    } else {
         kj_text_printf(t, "out[to] = %s(%s)\n", kj_type_name(f->out),
                        kj_fold_places(f->op) ? "at" : "acc");
+    }
     if (!s->last && kj_fold_places(f->op))
         kj_text_puts(t, "places[to] = at\n");
 }
@@ -214,12 +238,12 @@ static void put_tree(step *s)
                    "syncthreads()\n"
                    "var half = %d\n"
                    "while half > 0 {\n"
-                   "if t < half {\n"
+                   "if t < half%s {\n"
                    "let v = shared_acc[t + half]\n",
-                   LANES / 2);
+                   LANES / 2, s->fold->op == KJ_FOLD_BY ? " and t + half < length - first" : "");
     if (places)
         kj_text_puts(t, "let from = shared_at[t + half]\n");
-    put_join(t, s->fold);
+    put_join(&s->k, t, s->fold);
     kj_text_puts(t, "shared_acc[t] = acc\n");
     if (places)
         kj_text_puts(t, "shared_at[t] = at\n");
@@ -232,29 +256,35 @@ static void put_tree(step *s)
 static void put_block_body(step *s)
 {
     kj_text *t = &s->k.body, turn = {0};
-    put_turn(s, &turn);
+    bool by = s->fold->op == KJ_FOLD_BY;
+    put_turn(s, &turn, false);
     const char *text = turn.data ? turn.data : "";
     kj_text_puts(t, "let t = threadIdx.x\n"
                     "let to = blockIdx.x\n");
     if (*s->kept)
         kj_lazy_indices(t, s->kept, s->chunks > 1 ? "to // chunks" : "to");
     put_start(s);
+    kj_text_printf(t, "let first = %s * %d\n", s->chunks > 1 ? "to % chunks" : "0", CHUNK);
+    if (by) { /* each thread begins with an element */
+        kj_text_puts(t, "if first + t < length {\nlet e = first + t\n");
+        put_turn(s, t, true);
+        kj_text_puts(t, "}\n");
+    }
     /* Full chunks have turns without a test. */
     kj_text_printf(t,
-                   "let first = %s * %d\n"
                    "if first + %d <= length {\n"
-                   "for k in range(first, first + %d, %d) {\n"
+                   "for k in range(first%s, first + %d, %d) {\n"
                    "let e = k + t\n"
                    "%s}\n"
                    "} else {\n"
-                   "for k in range(first, length, %d) {\n"
+                   "for k in range(first%s, length, %d) {\n"
                    "let e = k + t\n"
                    "if e < length {\n"
                    "%s}\n"
                    "}\n"
                    "}\n",
-                   s->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK, CHUNK, LANES, text, LANES,
-                   text);
+                   CHUNK, by ? " + blockDim.x" : "", CHUNK, LANES, text, by ? " + blockDim.x" : "",
+                   LANES, text);
     put_tree(s);
     kj_text_puts(t, "if t == 0 {\n");
     put_result(s);
@@ -276,11 +306,17 @@ static void put_thread_body(step *s)
     kj_lazy_inside(t, axes);
     kj_lazy_number(t, axes, "to");
     put_start(s);
-    kj_text_printf(t,
-                   s->chunks > 1 ? "for e in range(ic * %d, min(ic * %d + %d, length)) {\n"
-                                 : "for e in range(length) {\n",
-                   RUN, RUN, RUN);
-    put_turn(s, t);
+    const char *begin = s->chunks > 1 ? "ic * chunk" : "0";
+    kj_text_printf(t, "let chunk = %d\n", RUN);
+    if (s->fold->op == KJ_FOLD_BY) { /* it begins with an element */
+        kj_text_printf(t, "if %s < length {\nlet e: i64 = %s\n", begin, begin);
+        put_turn(s, t, true);
+        kj_text_puts(t, "}\n");
+    }
+    kj_text_printf(t, "for e in range(%s%s, %s) {\n", begin,
+                   s->fold->op == KJ_FOLD_BY ? " + 1" : "",
+                   s->chunks > 1 ? "min(ic * chunk + chunk, length)" : "length");
+    put_turn(s, t, false);
     kj_text_puts(t, "}\n");
     put_result(s);
     kj_text_puts(t, "}\n");
@@ -301,6 +337,8 @@ static bool launch(step *s, const kj_partial *to)
         kj_lazy_parameter(k, "chunks", "i64", kjit_arg_i64(s->chunks));
     else if (s->last && s->fold->op == KJ_FOLD_MEAN)
         kj_lazy_parameter(k, "count", "i64", kjit_arg_i64(s->fold->count));
+    if (s->last && s->fold->op == KJ_FOLD_BY)
+        kj_lazy_flat(k, "first_value", s->fold->first);
     kj_lazy_extents(k);
     if (s->block)
         put_block_body(s);

@@ -31,6 +31,11 @@ typedef struct pass {
 
 /* ---- The kernels ---- */
 
+static bool is_by(const pass *p)
+{
+    return p->types->op == KJ_FOLD_BY;
+}
+
 /* "let x = ...", the element at the position. */
 static void put_element(pass *p, kj_text *t)
 {
@@ -50,11 +55,25 @@ static void put_store(pass *p, const char *sum)
                    kjit_dtype_name(p->k.domain.arrays[p->target].array->dtype), sum);
 }
 
-/* What the chunk begins with; `to` is its number. */
+/* What the chunk begins with; `to` is its number. By a function, sums of chunks begin with nothing. */
 static void put_start(pass *p, const char *name)
 {
-    kj_text_printf(&p->k.body, "var %s: %s = %s\n", name, kj_type_name(p->types->acc),
-                   p->target >= 0 && p->chunks > 1 ? "sums[to]" : "0");
+    const char *acc = kj_type_name(p->types->acc);
+    kj_text_printf(&p->k.body, "var %s: %s = ", name, acc);
+    if (p->target >= 0 && p->chunks > 1)
+        kj_text_puts(&p->k.body, "sums[to]\n");
+    else if (p->target >= 0 && is_by(p))
+        kj_text_puts(&p->k.body, "first_value[0]\n");
+    else
+        kj_text_printf(&p->k.body, "%s(0)\n", acc);
+}
+
+/* a = f(b, c) */
+static void put_joined(pass *p, const char *a, const char *b, const char *c)
+{
+    kj_text_printf(&p->k.body, "%s = ", a);
+    kj_fold_joined(&p->k, &p->k.body, p->types, b, c);
+    kj_text_puts(&p->k.body, "\n");
 }
 
 /* The tile's elements become the sums up to them, and `carry` the sum with all of them. */
@@ -94,6 +113,58 @@ static void put_tile_sums(pass *p)
                    LANES - 1);
 }
 
+/* The ends of the threads' stretches become those of all up to them. */
+static void put_joined_ends(pass *p)
+{
+    kj_text *t = &p->k.body;
+    kj_text_printf(t,
+                   "ends[t] = sum\n"
+                   "syncthreads()\n"
+                   "var d = 1\n"
+                   "while d < %d {\n"
+                   "if t >= d and count > 0 {\n",
+                   LANES);
+    put_joined(p, "sum", "ends[t - d]", "sum");
+    kj_text_puts(t, "}\n"
+                    "syncthreads()\n"
+                    "ends[t] = sum\n"
+                    "syncthreads()\n"
+                    "d *= 2\n"
+                    "}\n");
+}
+
+/* The same by a function, which joins elements that are there only: a thread has `count` of them. */
+static void put_tile_joined(pass *p)
+{
+    kj_text *t = &p->k.body;
+    kj_text_printf(t,
+                   "let stretch = %d\n"
+                   "let count = min(max(end - start - t * stretch, 0), stretch)\n"
+                   "var sum = tile[t * stretch]\n"
+                   "for j in range(1, count) {\n",
+                   STRETCH);
+    put_joined(p, "sum", "sum", "tile[t * stretch + j]");
+    kj_text_puts(t, "}\n");
+    put_joined_ends(p);
+    if (p->target >= 0) {
+        kj_text_puts(t, "sum = carry\n"
+                        "if t > 0 and count > 0 {\n");
+        put_joined(p, "sum", "carry", "ends[t - 1]");
+        kj_text_printf(t,
+                       "}\n"
+                       "for j in range(count) {\n"
+                       "let x = tile[t * stretch + j]\n%s",
+                       p->exclusive ? "tile[t * stretch + j] = sum\n" : "");
+        put_joined(p, "sum", "sum", "x");
+        kj_text_puts(t, p->exclusive ? "}\n" : "tile[t * stretch + j] = sum\n}\n");
+    }
+    kj_text_printf(t, "let all = ends[(min(end - start, %d) - 1) // stretch]\n", TILE);
+    if (p->target < 0)
+        kj_text_puts(t, "if start == first { carry = all } else {\n");
+    put_joined(p, "carry", "carry", "all");
+    kj_text_puts(t, p->target < 0 ? "}\nsyncthreads()\n" : "syncthreads()\n");
+}
+
 static void put_block_body(pass *p)
 {
     kj_text *t = &p->k.body;
@@ -114,7 +185,7 @@ static void put_block_body(pass *p)
                    "for start in range(first, end, %d) {\n"
                    "for k in range(0, %d, %d) {\n"
                    "let i%c = start + k + t\n"
-                   "var term: %s = 0\n"
+                   "var term = %s(0)\n"
                    "if i%c < end {\n",
                    TILE, TILE, LANES, p->axis, acc, p->axis);
     put_element(p, t);
@@ -123,7 +194,10 @@ static void put_block_body(pass *p)
                     "tile[k + t] = term\n"
                     "}\n"
                     "syncthreads()\n");
-    put_tile_sums(p);
+    if (is_by(p))
+        put_tile_joined(p);
+    else
+        put_tile_sums(p);
     if (p->target >= 0) {
         kj_text_printf(t,
                        "for k in range(0, %d, %d) {\n"
@@ -151,9 +225,16 @@ static void put_thread_body(pass *p)
     kj_lazy_inside(t, axes);
     kj_lazy_number(t, axes, "to");
     put_start(p, "sum");
+    kj_text_printf(t, "let chunk = %d\n", RUN);
+    bool first = is_by(p) && p->target < 0;
+    if (first) { /* a chunk begins with an element */
+        kj_text_printf(t, "for i%c in range(ic * chunk, ic * chunk + 1) {\n", p->axis);
+        put_element(p, t);
+        kj_text_puts(t, "sum = x\n}\n");
+    }
     if (p->chunks > 1)
-        kj_text_printf(t, "for i%c in range(ic * %d, min(ic * %d + %d, n%c)) {\n", p->axis, RUN,
-                       RUN, RUN, p->axis);
+        kj_text_printf(t, "for i%c in range(ic * chunk%s, min(ic * chunk + chunk, n%c)) {\n",
+                       p->axis, first ? " + 1" : "", p->axis);
     else if (!p->axis)
         kj_text_puts(t, "for once in range(1) {\n");
     else
@@ -161,7 +242,10 @@ static void put_thread_body(pass *p)
     put_element(p, t);
     if (p->exclusive)
         put_store(p, "sum");
-    kj_text_puts(t, "sum += x\n");
+    if (is_by(p))
+        put_joined(p, "sum", "sum", "x");
+    else
+        kj_text_puts(t, "sum += x\n");
     if (p->target >= 0 && !p->exclusive)
         put_store(p, "sum");
     kj_text_puts(t, "}\n");
@@ -209,6 +293,8 @@ static bool launch(pass *p, kjit_array *sums, const char *what)
     if (p->chunks > 1) {
         kj_lazy_flat(k, "sums", sums);
         kj_lazy_parameter(k, "chunks", "i64", kjit_arg_i64(p->chunks));
+    } else if (is_by(p)) {
+        kj_lazy_flat(k, "first_value", p->types->first);
     }
     kj_lazy_extents(k);
     if (p->block)
@@ -226,7 +312,8 @@ static bool sums_before(const pass *whole, int axis, kjit_array **out)
 {
     kj_run *r = whole->k.run;
     kj_span at = whole->k.at;
-    kj_fold types = {.elem = whole->types->acc, .acc = whole->types->acc};
+    kj_fold types = *whole->types;
+    types.elem = types.acc;
     pass p = {.k = {.run = r, .at = at, .named = at}, .types = whole->types, .value = whole->value};
     pass next = {.k = p.k, .types = &types, .exclusive = true};
     int64_t n = whole->lines * whole->chunks,
@@ -263,5 +350,6 @@ bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, in
                     kjit_array *target)
 {
     pass p = {.k = {.run = r, .at = at, .named = at}, .types = types, .value = v};
+    p.exclusive = types->exclusive;
     return target->size == 0 || scan(&p, axis, target, "");
 }

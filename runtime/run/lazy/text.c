@@ -208,19 +208,25 @@ static bool has_wrapper(const kj_lazy_kernel *k, const char *name)
     return false;
 }
 
-/* A function of the file is called from one of ours. */
-static void put_function(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e)
+/* It is called from one of ours. */
+void kj_lazy_function(kj_lazy_kernel *k, kj_text *t, const kj_item *fn)
 {
     kj_text prefix = {0}, name = {0};
     put_prefix(k, &prefix);
-    kj_text_printf(&name, "%s%s", prefix.data ? prefix.data : "", e->function->name);
+    kj_text_printf(&name, "%s%s", prefix.data ? prefix.data : "", fn->name);
     k->failed |= prefix.failed || name.failed;
     if (!k->failed && !has_wrapper(k, name.data))
-        put_wrapper(k, e->function, prefix.data);
-    put_call(k, t, e, k->failed ? "" : name.data);
+        put_wrapper(k, fn, prefix.data);
+    kj_text_puts(t, k->failed ? "" : name.data);
     k->failed |= k->functions.failed;
     kj_text_free(&prefix);
     kj_text_free(&name);
+}
+
+static void put_function(kj_lazy_kernel *k, kj_text *t, const kj_lazy *e)
+{
+    kj_lazy_function(k, t, e->function);
+    put_call(k, t, e, "");
 }
 
 void kj_lazy_name(const kj_lazy_kernel *k, kj_text *t)

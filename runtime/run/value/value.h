@@ -175,7 +175,8 @@ typedef struct kj_rcall {
     kj_run_id id;
     kj_span span;
     const kj_expr *args_expr;
-    kj_rvalue self; /* of a member */
+    kj_rnamed function; /* of reduce and scan: what is given for the parameter f */
+    kj_rvalue self;     /* of a member */
     kj_span self_span;
     kj_rvalue args[KJ_RUN_MAX_PARAMS];
     kj_span spans[KJ_RUN_MAX_PARAMS];
