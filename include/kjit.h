@@ -311,6 +311,17 @@ KJIT_API const char *kjit_module_log_json(kjit_module *mod);
  * module's. */
 KJIT_API int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max);
 
+/* What mends a mistake: the text stands for that from line and column to end_line and end_column, or
+ * is put there where they are the same. */
+typedef struct kjit_fix {
+    const char *text;
+    int line, column, end_line, end_column; /* as in kjit_diagnostic */
+} kjit_fix;
+
+/* The fix of the i-th of kjit_module_diagnostics; 1, or 0 where none is known, or no such is. The
+ * text is the module's. */
+KJIT_API int kjit_module_fix(kjit_module *mod, int i, kjit_fix *out);
+
 /* Fills `const name: f32[256]`, a const array without a value, from an array of its type and shape:
  * for launches from then on. Waits for all queued work; may be done again. No launch of the module
  * may be made at the same time. */

@@ -67,6 +67,8 @@ static kj_message *add(kj_diag *d, kj_span at, kj_rule rule, const char *text)
 
 kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
 {
+    if (d->muted)
+        return scratch(d);
     if (!kj_diag_has_room(d)) {
         bool more = !said_there(d, at, rule);
         d->errors += more;
@@ -180,6 +182,42 @@ void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
     m->note = kj_arena_vprintf(d->arena, format, args);
     m->note_span = at;
     va_end(args);
+}
+
+static void set_fix(kj_message *m, kj_span at, const char *text)
+{
+    if (at.begin > at.end || strstr(text, "..."))
+        return;
+    m->fix = text;
+    m->fix_span = at;
+}
+
+void kj_fix(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
+{
+    if (!kj_is_shown(d, m))
+        return;
+    va_list args;
+    va_start(args, format);
+    set_fix(m, at, kj_arena_vprintf(d->arena, format, args));
+    va_end(args);
+}
+
+void kj_write(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
+{
+    if (!kj_is_shown(d, m))
+        return;
+    va_list args;
+    va_start(args, format);
+    const char *text = kj_arena_vprintf(d->arena, format, args);
+    va_end(args);
+    kj_hint(d, m, "write %s", text);
+    set_fix(m, at, text);
+}
+
+void kj_did_you_mean(kj_diag *d, kj_message *m, const char *name)
+{
+    kj_hint(d, m, "did you mean '%s'?", name);
+    kj_fix(d, m, m->span, "%s", name);
 }
 
 /* ---- Did you mean ---- */

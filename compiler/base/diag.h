@@ -59,6 +59,8 @@ typedef struct kj_message {
     const char *hint;  /* NULL, or one sentence that helps: "did you mean 'out'?" */
     kj_span note_span; /* with note: a second place, "declared here" */
     const char *note;
+    kj_span fix_span; /* with fix: what it takes the place of; empty: it is put there */
+    const char *fix;  /* NULL, or text with which the mistake is gone */
 } kj_message;
 
 typedef struct kj_diag {
@@ -66,6 +68,7 @@ typedef struct kj_diag {
     const kj_source *source;
     kj_message *first, *last;
     int errors, warnings;
+    bool muted;                /* what is found is neither told nor counted */
     bool full;                 /* KJ_MAX_ERRORS were reported; the rest is counted, not kept */
     const kj_warnings *wanted; /* NULL: no warnings are */
     kj_message *scratch;       /* where a message goes that is not kept */
@@ -87,6 +90,16 @@ void kj_hint(kj_diag *d, kj_message *m, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void kj_note(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* What mends the mistake: the text stands for that of `at`. One with "..." is for
+ * people only and dropped, and so is one of a span that ends before it begins. */
+void kj_fix(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same, and the hint "write ..." that says so. */
+void kj_write(kj_diag *d, kj_message *m, kj_span at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The hint "did you mean '...'?", and the fix at the message's place. */
+void kj_did_you_mean(kj_diag *d, kj_message *m, const char *name);
 
 /* Whether the next message may be shown, and whether this one is. */
 bool kj_diag_has_room(const kj_diag *d);

@@ -258,6 +258,12 @@ const char *kj_diag_json(const kj_diag *d)
         put_field(&t, "message", m->text);
         if (m->hint)
             put_field(&t, "hint", m->hint);
+        if (m->fix) {
+            kj_text_printf(&t, ",\"fix\":{");
+            put_range(&t, d->source, m->fix_span);
+            put_field(&t, "text", m->fix);
+            kj_text_printf(&t, "}");
+        }
         if (m->note) {
             kj_text_printf(&t, ",\"note\":{");
             put_range(&t, d->source, m->note_span);

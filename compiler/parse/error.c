@@ -115,6 +115,26 @@ static const char *hint_for_word(const char *word)
         {"match", CHOICES},
         {"enum", "names of numbers are constants: const RED = 0"},
         {"typedef", RECORDS},
+        {"union", "bits of another type are x.view(u32)"},
+        {"impl", "functions take what they work on as a parameter: fn norm(p: P) -> f32 { ... }"},
+        {"trait", "bounds of types are int, float, complex and number: fn f<T: float>(x: T)"},
+        {"template", "types are left open by generics: fn f<T: float>(x: T) -> T { ... }"},
+        {"namespace", "a file is one namespace"},
+        {"try", "nothing is thrown: a failed assert ends the launch"},
+        {"raise", "nothing is thrown: assert(x > 0, \"text\") ends the launch"},
+        {"throw", "nothing is thrown: assert(x > 0, \"text\") ends the launch"},
+        {"global", "threads share arrays only: parameters and shared.array"},
+        {"static", "nothing is kept from launch to launch but arrays"},
+        {"goto", "loops have break and continue, functions return"},
+        {"del", "an array is freed with the block that declares it"},
+        {"pub", "all functions can be called everywhere: leave the word out"},
+        {"inline", "functions are inlined always: leave the word out"},
+        {"__forceinline__", "functions are inlined always: leave the word out"},
+        {"__host__", FUNCTIONS},
+        {"__constant__", "constant arrays are written 'const W: f32[] = [1, 2]', those that the "
+                         "host fills 'const W: f32[16]'"},
+        {"constexpr", "constants are written 'const N = 16'"},
+        {"using", "a file is one namespace"},
         {"do", "loops are written 'while condition { ... }'"},
         {"loop", "loops are written 'while true { ... }'"},
         {"until", "loops are written 'while condition { ... }'"},
@@ -142,6 +162,18 @@ static const char *hint_for_word(const char *word)
     return NULL;
 }
 
+/* Its block has what is no statement here, or is of no use without its header. */
+static bool begins_block(const char *word)
+{
+    static const char *const words[] = {"do",    "switch", "match",     "enum",       "struct",
+                                        "class", "union",  "impl",      "__global__", "void",
+                                        "try",   "trait",  "namespace", "extern"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
 #define ITEMS "'const', 'fn', 'kernel', 'record' or 'run'"
 static const char *const item_words[] = {"const", "fn", "kernel", "record", "run"};
 static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
@@ -164,8 +196,14 @@ bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word)
     static const char *const alone[] = {"return", "break", "continue"};
     const char *near = kj_nearest(word, alone, sizeof alone / sizeof *alone);
     if (near)
-        kj_hint(p->diag, m, "did you mean '%s'?", near);
+        kj_did_you_mean(p->diag, m, near);
     return near != NULL;
+}
+
+static void fix_left_out(const mistake *x, kj_message *m, kj_span word)
+{
+    const char *next = x->p->source->text + word.end;
+    kj_fix(x->p->diag, m, (kj_span){word.begin, word.end + (uint32_t)strspn(next, " ")}, "%s", "");
 }
 
 /* Hints about a name that stands where a keyword might. */
@@ -173,6 +211,10 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
                          size_t n)
 {
     const char *word = source_text(x->p, name);
+    if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0)
+        fix_left_out(x, m, name);
+    else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0)
+        kj_fix(x->p->diag, m, name, "fn");
     bool statement =
         words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
     const char *known =
@@ -180,73 +222,10 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
     const char *near = kj_nearest(word, words, n);
     if (known)
         hint(x, m, known);
-    else if (near)
-        kj_hint(x->p->diag, m, "did you mean '%s'?", near);
-}
-
-/* ---- Conversions as C writes them ---- */
-
-static const char *type_in_c(const char *word)
-{
-    static const char *const types[][2] = {
-        {"char", "i8"},      {"short", "i16"},  {"int", "i32"},      {"long", "i64"},
-        {"unsigned", "u32"}, {"uint", "u32"},   {"float", "f32"},    {"double", "f64"},
-        {"half", "f16"},     {"int8_t", "i8"},  {"int16_t", "i16"},  {"int32_t", "i32"},
-        {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
-        {"uint64_t", "u64"}, {"size_t", "u64"},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(word, types[i][0]) == 0)
-            return types[i][1];
-    }
-    return kj_type_named(word) != KJ_VOID ? word : NULL;
-}
-
-static bool in_word(char c)
-{
-    return kj_is_word(c);
-}
-
-/* The end of what a conversion before it would take: a name or number with its members, indices and
- * arguments; `begin` where that is not on the line. */
-static uint32_t operand_end(const kj_source *source, uint32_t begin)
-{
-    int depth = 0;
-    uint32_t at = begin;
-    for (; at < source->size; at++) {
-        char c = source->text[at];
-        depth += c == '(' || c == '[';
-        depth -= c == ')' || c == ']';
-        if (depth < 0 || (depth == 0 && !in_word(c) && c != '.' && c != ')' && c != ']'))
-            break;
-        if (c == '\n' || c == '\0')
-            return begin;
-    }
-    return depth > 0 ? begin : at;
-}
-
-/* (double)a[i]: the ')' is read, and 'a' was not expected. */
-static void hint_cast(const mistake *x, kj_message *m)
-{
-    const kj_source *source = x->p->source;
-    if (x->p->prev != KJ_TK_RPAREN || !in_word(source->text[x->at.begin]))
-        return;
-    kj_span word = {0, x->p->prev_span.begin};
-    while (word.end > 0 && source->text[word.end - 1] == ' ')
-        word.end--;
-    for (word.begin = word.end; word.begin > 0 && in_word(source->text[word.begin - 1]);)
-        word.begin--;
-    uint32_t open = word.begin;
-    while (open > 0 && source->text[open - 1] == ' ')
-        open--;
-    const char *type = type_in_c(source_text(x->p, word));
-    if (!type || open == 0 || source->text[open - 1] != '(')
-        return;
-    enum { MOST = 40 };
-    kj_span taken = {x->at.begin, operand_end(source, x->at.begin)};
-    bool shown = taken.end > taken.begin && taken.end - taken.begin <= MOST;
-    kj_hint(x->p->diag, m, "conversions are written %s(%s)", type,
-            shown ? source_text(x->p, taken) : "...");
+    if (known && begins_block(word))
+        kj_layout_skip_block(x->p);
+    else if (!known && near)
+        kj_did_you_mean(x->p->diag, m, near);
 }
 
 /* ---- What was wanted ---- */
@@ -257,6 +236,19 @@ static bool is_assigned(const mistake *x)
     const char *text = x->p->source->text + x->at.end;
     text += strspn(text, " \t");
     return text[0] == '=' && text[1] != '=';
+}
+
+/* @cuda.jit before a kernel is left out; the def behind one is not told. */
+static void fix_decorator(const mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const char *text = p->source->text, *line = text + x->at.begin;
+    const char *next = line + strcspn(line, "\n");
+    next += strspn(next, "\r\n");
+    if (strncmp(next, "def ", 4) == 0)
+        p->after_decorator = true;
+    else
+        kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, (uint32_t)(next - text)}, "%s", "");
 }
 
 static void at_item(const mistake *x)
@@ -273,9 +265,10 @@ static void at_item(const mistake *x)
         return;
     }
     kj_message *m = expected(x, ITEMS);
-    if (is(x, ".") && x->p->before_prev == KJ_TK_AT)
+    if (is(x, ".") && x->p->before_prev == KJ_TK_AT) {
         hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
-    else if (is(x, "name") && is_assigned(x))
+        fix_decorator(x, m);
+    } else if (is(x, "name") && is_assigned(x))
         kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
                 source_text(x->p, x->at));
     else if (is(x, "name"))
@@ -290,46 +283,47 @@ static bool adjacent(const kj_parser *p, int token)
            p->before_prev_span.end == p->prev_span.begin;
 }
 
+/* k<<<1, 32>>>(x) */
+static void hint_launch(const mistake *x, kj_message *m)
+{
+    const char *text = x->p->source->text, *begin = text + x->at.end;
+    const char *end = strstr(begin, ">>>"), *line = strchr(begin, '\n');
+    hint(x, m, "a launch is written k[blocks, threads](x)");
+    if (end && (!line || end < line))
+        kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.begin, (uint32_t)(end + 3 - text)},
+               "[%.*s]", (int)(end - begin), begin);
+}
+
 static void at_expression(const mistake *x)
 {
     const kj_parser *p = x->p;
     kj_message *m = expected(x, "an expression");
-    if (adjacent(p, KJ_TK_PLUS))
-        hint(x, m, "there is no '++': write i += 1");
-    else if (adjacent(p, KJ_TK_MINUS))
-        hint(x, m, "there is no '--': write i -= 1");
-    else if (is(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[')
+    if (!kj_is_shown(p->diag, m))
+        return;
+    if (adjacent(p, KJ_TK_PLUS) || adjacent(p, KJ_TK_MINUS))
+        kj_habit_step(x->p, m, (kj_span){p->before_prev_span.begin, p->prev_span.end});
+    else if (is(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
         hint(x, m, "types of arrays are written f32[], with two axes f32[,]"); /* not f32[:, :] */
+        kj_habit_axes(x->p, m, x->at);
+    } else if (is(x, "{") && (p->prev == KJ_TK_ASSIGN || p->prev == KJ_TK_LPAREN ||
+                              p->prev == KJ_TK_COMMA || p->prev == KJ_TK_RETURN)) {
+        hint(x, m, "lists stand in [ ]; there are no dictionaries");
+        kj_layout_skip_block(x->p);
+    } else if (is(x, "if")) {
+        hint(x, m, "a conditional expression is written: a if test else b");
+        kj_layout_skip_block(x->p);
+    } else if (is(x, "|"))
+        hint(x, m, "there are no closures: a function is declared at the top of a file");
     else if (is(x, "const"))
         hint(x, m, CONST_PLACE);
     else if (is(x, "<") && p->prev == KJ_TK_SHL)
-        hint(x, m, "a launch is written k[blocks, threads](x)");
-    else if (is(x, "&"))
+        hint_launch(x, m);
+    else if (is(x, "&") && !kj_habit_address(x->p, m, x->at))
         hint(x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
     else if (is(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
         hint(x, m, "a[:] is all of an array, a[i, :] a row of it");
     else if (is(x, "end of line") && p->prev != KJ_TK_ASSIGN)
         hint(x, m, GOES_ON);
-}
-
-/* Is the mistake where a comment of C's goes wrong? At its beginning, or behind its first word. */
-static bool is_comment(const mistake *x)
-{
-    const char *text = x->p->source->text;
-    uint32_t at = x->at.begin, end = x->at.end;
-    if (at < end && text[at] == '/' && (text[at + 1] == '/' || text[at + 1] == '*'))
-        return true;
-    if (at > 0 && at < end && text[at - 1] == '/' && text[at] == '*')
-        return true;
-    while (at > 0 && text[at - 1] == ' ')
-        at--;
-    uint32_t word = at;
-    while (at > 0 && kj_is_word(text[at - 1]))
-        at--;
-    bool any = at < word;
-    while (at > 0 && text[at - 1] == ' ')
-        at--;
-    return any && at >= 2 && text[at - 1] == '/' && text[at - 2] == '/';
 }
 
 /* What other languages have behind an expression; NULL: nothing that is known. */
@@ -342,13 +336,82 @@ static const char *hint_for_operator(const mistake *x)
         return NO_COMPREHENSIONS;
     if (is(x, "as"))
         return "conversions are written f64(x)";
+    if (is(x, "->"))
+        return "a member is written p.x";
+    if (is(x, "not"))
+        return "there is no 'in' of values: write x != a and x != b";
+    if (is(x, ":") && x->p->source->text[x->at.end] == '=')
+        return "an assignment is a statement, before the one that needs its value";
+    if (is(x, ":") && x->p->source->text[x->at.end] == ':')
+        return "there are no paths: write sqrt(x), max(x, y)";
     if (is(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin)
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (is(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
         return "a comment begins with #";
     if (is(x, "name") && strcmp(source_text(x->p, x->at), "is") == 0)
-        return "'==' compares, and isnan(x) finds a nan";
+        return "'==' and '!=' compare, and isnan(x) finds a nan";
     return NULL;
+}
+
+/* `is` and `is not` */
+static void fix_is(const mistake *x, kj_message *m)
+{
+    const char *next = x->p->source->text + x->at.end;
+    size_t blanks = strspn(next, " ");
+    bool not = strncmp(next + blanks, "not ", 4) == 0;
+    if (strncmp(next + blanks + (not ? 4 : 0), "None", 4) == 0)
+        hint(x, m, "there is no None: what a kernel is given is there");
+    else
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.end + (not ? (uint32_t)blanks + 3 : 0)},
+               not ? "!=" : "==");
+}
+
+/* The fixes that go with it. */
+static void fix_operator(const mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const char *next = p->source->text + x->at.end;
+    if (is(x, "as"))
+        kj_habit_as(p, m, x->at);
+    else if (is(x, "->"))
+        kj_fix(p->diag, m, x->at, ".");
+    else if (is(x, ":") && *next == ':' && p->prev == KJ_TK_NAME)
+        kj_fix(p->diag, m, (kj_span){p->prev_span.begin, x->at.end + 1}, "%s", "");
+    else if (is(x, "name") && m->hint && strstr(m->hint, "isnan"))
+        fix_is(x, m);
+    else if (is(x, "name") || is(x, "integer") || is(x, "number") || is(x, "("))
+        kj_habit_cast(p, m, x->at);
+}
+
+/* switch (n) { */
+static void hint_first_word(const mistake *x, kj_message *m)
+{
+    const char *text = x->p->source->text;
+    uint32_t begin = x->at.begin, end;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    begin += (uint32_t)strspn(text + begin, " \t");
+    for (end = begin; kj_is_word(text[end]);)
+        end++;
+    if (end < x->at.begin)
+        hint_keyword(x, m, (kj_span){begin, end}, NULL, 0);
+}
+
+/* A comma that is missing before another item, or the bracket before what ends the list. */
+static void fix_list(const mistake *x, kj_message *m, char closer)
+{
+    const kj_parser *p = x->p;
+    kj_span gap = {p->prev_span.end, p->prev_span.end};
+    bool item = is(x, "name") || is(x, "integer") || is(x, "number") || is(x, "string");
+    if (item && x->at.begin > gap.end && wants(x, ","))
+        kj_fix(p->diag, m, gap, ",");
+    else if (is(x, "=") || is(x, "end of line"))
+        kj_fix(p->diag, m, gap, "%c", closer);
+}
+
+static bool declares(const mistake *x)
+{
+    return line_begins(x->p, x->at, "let") || line_begins(x->p, x->at, "var");
 }
 
 /* Behind a complete expression. */
@@ -361,14 +424,23 @@ static void at_operator(const mistake *x)
         return;
     }
     if (is(x, ")") || is(x, "]")) {
-        kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open", x->token,
-                 *x->token == ')' ? '(' : '[');
+        kj_fix(p->diag,
+               kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open",
+                        x->token, *x->token == ')' ? '(' : '['),
+               x->at, "%s", "");
         return;
     }
     if (is(x, "=") && !wants(x, "]")) {
         kj_message *m = error(x, "unexpected '=' in an expression");
         bool compares = !wants(x, "end of line") || line_begins(x->p, x->at, "requires");
         hint(x, m, compares ? "'==' compares" : "a statement assigns once");
+        if (compares)
+            kj_fix(p->diag, m, x->at, "==");
+        else if (p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_COMMA && declares(x)) {
+            hint(x, m, "each name is declared by itself: let a = 1; let b = 2");
+            kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.begin}, "; %s ",
+                   line_begins(p, x->at, "let") ? "let" : "var");
+        }
         return;
     }
     kj_message *m;
@@ -378,22 +450,38 @@ static void at_operator(const mistake *x)
             hint(x, m, BRACE_PLACE);
         else if (is(x, "name"))
             hint(x, m, "a block stands in braces: { ... }");
+        if (m->hint && kj_is_shown(p->diag, m) && strcmp(source_text(x->p, x->at), "is") != 0)
+            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
     } else if (wants(x, ")") || wants(x, "]")) {
         const char *closer = wants(x, ")") ? "')'" : "']'";
         m = expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
+        fix_list(x, m, closer[1]);
     } else if (wants(x, "end of line")) {
         m = expected(x, "the end of the statement");
+        if (is(x, "{"))
+            hint_first_word(x, m);
         if (p->prev == KJ_TK_NAME)
             hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
-        if (!m->hint && is(x, ":"))
+        if (!kj_is_shown(p->diag, m))
+            return;
+        if (p->prev == KJ_TK_NAME &&
+            (line_begins(p, x->at, "print") || line_begins(p, x->at, "assert")))
+            kj_habit_call(x->p, m, x->at);
+        else if (is(x, "name") || is(x, "["))
+            kj_habit_declaration(x->p, m, x->at);
+        if (!m->hint && is(x, ":") && !strchr(":=", p->source->text[x->at.end])) {
             hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
+            if (p->before_prev == KJ_TK_NEWLINE || p->before_prev == KJ_TK_LBRACE)
+                kj_fix(p->diag, m, (kj_span){p->prev_span.begin, p->prev_span.begin}, "var ");
+        }
     } else {
         m = expected(x, "an operator");
     }
     const char *known = hint_for_operator(x);
     if (known)
         hint(x, m, known);
-    hint_cast(x, m);
+    if (kj_is_shown(p->diag, m))
+        fix_operator(x, m);
 }
 
 /* Where a statement begins. */
@@ -403,8 +491,14 @@ static void at_statement(const mistake *x)
         "*",  "/",  "//", "%",  "**", "|",  "^",   "&",  "<<", ">>",
         "==", "!=", "<",  "<=", ">",  ">=", "and", "or", ","};
     kj_message *m = expected(x, "a statement");
-    if (is(x, "const"))
+    if (!kj_is_shown(x->p->diag, m))
+        return;
+    if (is(x, "const") && !kj_habit_declaration(x->p, m, x->at)) {
         hint(x, m, "write let here: constants stand at the top of a file");
+        kj_fix(x->p->diag, m, x->at, "let");
+    }
+    if (is(x, "*") && kj_habit_dereference(x->p, m, x->at))
+        return;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (is(x, operators[i]))
             hint(x, m, GOES_ON);
@@ -446,8 +540,12 @@ static void at_name(const mistake *x)
     }
     kj_message *m = expected(x, "a name");
     int before = x->p->prev;
-    if (is(x, "(") && before == KJ_TK_FOR)
+    if (is(x, "(") && before == KJ_TK_FOR) {
         hint(x, m, "loops are written: for i in range(n) { ... }");
+        if (kj_is_shown(x->p->diag, m))
+            kj_habit_for(x->p, m, x->at);
+    } else if (is(x, ".") && before == KJ_TK_DOT)
+        hint(x, m, "a range is written range(start, stop)");
     else if (is(x, "(") && (before == KJ_TK_LET || before == KJ_TK_VAR))
         hint(x, m, "several names stand without parentheses: let a, b = ...");
 }
@@ -464,6 +562,23 @@ static bool in_kernel_header(const mistake *x)
     return strncmp(text + at, "kernel ", strlen("kernel ")) == 0;
 }
 
+/* let mut i, a list without a comma, f32[][], => for -> */
+static void fix_tokens(const mistake *x, kj_message *m)
+{
+    const kj_parser *p = x->p;
+    if (!kj_is_shown(p->diag, m))
+        return;
+    if (wants(x, "=") && is(x, "name") && p->prev == KJ_TK_NAME &&
+        strcmp(source_text(x->p, p->prev_span), "mut") == 0)
+        kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.end}, "var");
+    else if (wants(x, ",") && wants(x, ")") && is(x, "name"))
+        kj_fix(p->diag, m, (kj_span){p->prev_span.end, p->prev_span.end}, ",");
+    else if (wants(x, ",") && wants(x, ")") && is(x, "[") && kj_habit_axes(x->p, m, x->at))
+        hint(x, m, "types of arrays are written f32[], with two axes f32[,]");
+    else if (wants(x, "->") && is(x, "=") && p->source->text[x->at.end] == '>')
+        kj_write(p->diag, m, (kj_span){x->at.begin, x->at.end + 1}, "->");
+}
+
 /* Whatever is left: names the tokens when they are few. */
 static void at_tokens(const mistake *x)
 {
@@ -474,8 +589,10 @@ static void at_tokens(const mistake *x)
         return;
     }
     if (x->n == 2 && wants(x, "->") && wants(x, "{") && in_kernel_header(x)) {
-        hint(x, expected(x, "'{'"),
-             is(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
+        kj_message *m = expected(x, "'{'");
+        hint(x, m, is(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
+        if (kj_is_shown(x->p->diag, m))
+            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
         return;
     }
     const char *list = "";
@@ -489,6 +606,7 @@ static void at_tokens(const mistake *x)
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = expected(x, list);
+    fix_tokens(x, m);
     if (is(x, "*") && wants(x, "["))
         hint(x, m, "arrays are written f32[], with two axes f32[,]; they know their sizes");
     bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
@@ -500,8 +618,15 @@ static void at_tokens(const mistake *x)
         hint(x, m, BRACE_PLACE);
     else if (wants(x, "{") && is(x, "->"))
         hint(x, m, "what a function of run blocks returns has no declared type");
-    else if (wants(x, ":") && x->n == 1)
+    else if (wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
         hint(x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
+}
+
+static void at_type(const mistake *x)
+{
+    kj_message *m = expected(x, "a type");
+    if (kj_is_shown(x->p->diag, m))
+        kj_habit_type(x->p, m, x->at);
 }
 
 /* A colon where a block begins: Python's, or what other languages have for '->'. */
@@ -511,8 +636,14 @@ static void at_colon(const mistake *x)
     kj_message *m = error(x, "a block begins with '{', not ':'");
     while (*text == ' ')
         text++;
-    if (wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x))
+    if (!kj_is_shown(x->p->diag, m))
+        return;
+    if (wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
         hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
+        kj_fix(x->p->diag, m, x->at, " ->");
+    } else {
+        kj_habit_block(x->p, m, x->at);
+    }
 }
 
 /* A bracket was open when a token came that shows it should have been closed. */
@@ -526,6 +657,9 @@ static bool unclosed_bracket(const mistake *x)
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
     if (is(x, "for"))
         hint(x, m, NO_COMPREHENSIONS);
+    else
+        kj_fix(p->diag, m, (kj_span){p->prev_span.end, p->prev_span.end}, "%c",
+               p->unclosed.kind == '(' ? ')' : ']');
     return true;
 }
 
@@ -553,11 +687,19 @@ static void report(const mistake *x)
     else if (wants(x, "*") || wants(x, "end of line"))
         at_operator(x);
     else if (wants(x, "name") && wants(x, "("))
-        expected(x, "a type");
+        at_type(x);
     else if (wants(x, "name") && x->n <= 2 && !wants(x, "{"))
         at_name(x);
     else
         at_tokens(x);
+}
+
+static void at_comment(const mistake *x, uint32_t begin)
+{
+    kj_span at = {begin, begin + 2};
+    kj_message *m = kj_error(x->p->diag, at, KJ_RULE_SPELLING, "use '#' instead of '//'");
+    hint(x, m, "a comment begins with #; // divides and rounds down");
+    kj_fix(x->p->diag, m, at, "#");
 }
 
 /* Does the token begin a line where the ( or [ open before it could have been closed? */
@@ -575,6 +717,8 @@ static bool of_lost_body(const mistake *x)
 {
     if (!x->p->astray || !wants(x, "kernel"))
         return false;
+    if (x->p->after_decorator && strcmp(source_text(x->p, x->at), "def") == 0)
+        return true;
     return is(x, "}") || (x->at.begin > 0 && x->p->source->text[x->at.begin - 1] != '\n');
 }
 
@@ -598,69 +742,11 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     const kj_message *before = p->diag->last;
     if (of_lost_body(&x) || (before && x.at.begin < x.at.end && before->span.begin == x.at.begin))
         return;
-    report(&x);
-    p->astray |= p->nbraces == 0;
-    if (p->diag->last != before && is_comment(&x))
-        kj_hint(p->diag, p->diag->last, "a comment begins with #; // divides and rounds down");
-    p->stopped = p->diag->full;
-}
-
-/* ---- Stray characters ---- */
-
-void kj_stray_brace(kj_parser *p, kj_span span, const char *text)
-{
-    if (!p->stray)
-        kj_error(p->diag, span, KJ_RULE_STRING, "%s", text);
-    p->stray = true;
-}
-
-void kj_stray_conversion(kj_parser *p, kj_span span)
-{
-    if (!p->stray)
-        kj_hint(
-            p->diag,
-            kj_error(p->diag, span, KJ_RULE_STRAY, "the values of an f-string have no conversions"),
-            "a value and its format are written {x:8.3f}");
-    p->stray = true;
-}
-
-void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len)
-{
-    static const struct {
-        char character;
-        const char *hint;
-    } known[] = {
-        {'?', "a conditional expression is written: a if test else b"},
-        {'\\', GOES_ON},
-        {'$', "names are of letters, digits and '_'"},
-        {'`', "strings stand in double quotes: \"text\""},
-        {'\r', "a line ends in \\n or \\r\\n"},
-    };
-    uint32_t code;
-    size_t first = kj_utf8(text, text + len, &code);
-    kj_message *m;
-    if (p->stray)
-        return;
-    p->stray = true;
-    if ((unsigned char)text[0] >= 0x80 && first == 1) {
-        kj_error(p->diag, span, KJ_RULE_STRAY, "byte 0x%02x is not UTF-8 text",
-                 (unsigned char)text[0]);
-        return;
-    }
-    if (code < 0x20 || code == 0x7f || code == 0xa0 || code == 0xfeff ||
-        (code >= 0x2000 && code <= 0x206f))
-        m = kj_error(p->diag, span, KJ_RULE_STRAY, "unexpected character U+%04X", code);
+    uint32_t comment = kj_habit_comment(p, x.at);
+    if (comment < p->source->size)
+        at_comment(&x, comment);
     else
-        m = kj_error(p->diag, span, KJ_RULE_STRAY, "unexpected character '%.*s'", (int)first, text);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (text[0] == known[i].character)
-            kj_hint(p->diag, m, "%s", known[i].hint);
-    }
-    if (code >= 0x2018 && code <= 0x201f)
-        kj_hint(p->diag, m, "strings stand in double quotes: \"text\"");
-    else if (code >= 0x80)
-        kj_hint(p->diag, m,
-                "names are of the letters a-z and A-Z, digits and '_'; other characters stand in "
-                "strings and "
-                "comments");
+        report(&x);
+    p->astray |= p->nbraces == 0;
+    p->stopped = p->diag->full;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang/types.h"
 #include "parse/parse.h"
 
 static unsigned digit_value(char c)
@@ -65,22 +66,52 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
     return value;
 }
 
+/* The line has a mistake already, before it. */
+static bool is_told(const kj_parser *p, kj_span span)
+{
+    const kj_message *m = p->diag->last;
+    return m && m->rule == KJ_RULE_SYNTAX && m->span.end <= span.begin &&
+           !memchr(p->source->text + m->span.begin, '\n', span.begin - m->span.begin);
+}
+
+/* 1u32, 2.5_f64: the type at the end; NULL: there is none. */
+static const char *type_suffix(const char *text, size_t *len)
+{
+    size_t at = 0;
+    while (at < *len && (kj_is_digit(text[at]) || text[at] == '.'))
+        at++;
+    size_t digits = at;
+    at += text[at] == '_';
+    for (int t = 0; t < KJ_NTYPES; t++) {
+        const char *name = kj_types[t].name;
+        if (strlen(name) == *len - at && memcmp(name, text + at, *len - at) == 0) {
+            *len = digits;
+            return name;
+        }
+    }
+    return NULL;
+}
+
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     size_t tail = len; /* where the letters at the end begin */
     while (tail > 0 && kj_is_letter(text[tail - 1]))
         tail--;
     kj_message *m;
+    if (is_told(p, span))
+        return;
     if (text[0] == '.') {
         p->stray = true;
         m = kj_error(p->diag, span, KJ_RULE_NUMBER, "a number has a digit before its '.'");
         if (span.begin > 0 && p->source->text[span.begin - 1] == '.') /* 0..10 */
             kj_hint(p->diag, m, "a range is written range(start, stop)");
         else if (len < 40)
-            kj_hint(p->diag, m, "write 0%.*s", (int)len, text);
+            kj_write(p->diag, m, span, "0%.*s", (int)len, text);
         return;
     }
     m = kj_error(p->diag, span, KJ_RULE_NUMBER, "this is not a number");
+    const char *type;
+    size_t digits = len;
     if (base_of(text, len) != 10)
         kj_hint(p->diag, m,
                 "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
@@ -90,11 +121,15 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
         kj_hint(p->diag, m, "an exponent has digits: 1e-3");
     else if (len - tail == 1 && kj_to_lower(text[tail]) == 'i' && tail < 40)
         kj_hint(p->diag, m, "the imaginary unit is j: %.*sj", (int)tail, text);
-    else if (len - tail > 0 && len - tail <= 3 && tail < 40)
+    else if ((type = type_suffix(text, &digits)))
+        kj_write(p->diag, m, span, "%s(%.*s)", type, (int)digits, text);
+    else if (len - tail > 0 && len - tail <= 3 && tail < 40) {
         kj_hint(p->diag, m,
                 "numbers have no suffix: they take the type they meet, or write %s(%.*s)",
                 memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f' ? "f32" : "i64",
                 (int)tail, text);
+        kj_fix(p->diag, m, span, "%.*s", (int)tail, text);
+    }
 }
 
 /* What stands behind a backslash; '\0' for nothing known. */
@@ -140,12 +175,22 @@ kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t 
     return (kj_string){out, n};
 }
 
+/* 'text' */
+static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    enum { MOST = 1000 };
+    kj_message *m =
+        kj_error(p->diag, span, KJ_RULE_STRING, "strings stand in double quotes: \"text\"");
+    if (!memchr(text, '"', len) && len < MOST)
+        kj_fix(p->diag, m, span, "\"%.*s\"", (int)len, text);
+}
+
 kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     bool closed = len > 1 && text[len - 1] == text[0];
     size_t stop = closed ? len - 1 : len;
     if (text[0] == '\'')
-        kj_error(p->diag, span, KJ_RULE_STRING, "strings stand in double quotes: \"text\"");
+        quote(p, span, text + 1, stop - 1);
     char *out = kj_arena_alloc(p->arena, len);
     size_t n = 0;
     for (size_t i = 1; i < stop; i++) {

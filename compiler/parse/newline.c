@@ -30,8 +30,11 @@ bool kj_layout_newline(kj_parser *p)
 {
     const char *next = p->source->text + p->offset;
     if (*next == '{' && in_braces(p)) {
-        kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, KJ_RULE_BRACE_ON_NEXT_LINE,
-                 "the '{' of a block stands on the line of its header");
+        kj_message *m =
+            kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, KJ_RULE_BRACE_ON_NEXT_LINE,
+                     "the '{' of a block stands on the line of its header");
+        if (p->token != KJ_TK_NEWLINE && p->token != KJ_TK_LBRACE && p->token != KJ_TK_RBRACE)
+            kj_fix(p->diag, m, (kj_span){p->span.end, p->offset + 1}, " {");
         return false;
     }
     return in_braces(p) && !word_at(next, "else") && !word_at(next, "elif");
@@ -150,6 +153,7 @@ static int supply_braces(kj_parser *p, int token, kj_span span)
             m = kj_error(p->diag, span, KJ_RULE_MISSING_BRACE, "missing '}' before '%.*s'",
                          (int)(span.end - span.begin), p->source->text + span.begin);
         kj_note(p->diag, m, innermost(p)->span, "to close the block opened here");
+        kj_fix(p->diag, m, (kj_span){span.begin, span.begin}, "}\n");
     }
     p->supplying = true;
     pop_brace(p);
@@ -210,10 +214,25 @@ bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span)
     return misnamed && !(begins_statement(p) && (kj_is_word(*next) || *next == '{'));
 }
 
+/* An item within a block, as its indentation shows: `fn` in a kernel. */
+static bool is_nested(kj_parser *p, kj_span span)
+{
+    if (!p->nbraces || !in_braces(p) || span.begin == 0 || p->source->text[span.begin - 1] == '\n')
+        return false;
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_MISPLACED, "'%.*s' stands at the top of a file",
+                             (int)(span.end - span.begin), p->source->text + span.begin);
+    kj_hint(p->diag, m, "functions and kernels are declared beside each other, in any order");
+    p->span = span;
+    kj_layout_skip_block(p);
+    return true;
+}
+
 /* A keyword that begins a statement or an item. */
 static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 {
     bool first = begins_line(p, span);
+    if (of_item && first && is_nested(p, span))
+        return token;
     if (give_up(p) && first)
         return hold(p, token, span, KJ_TK_NEWLINE);
     return of_item && first ? supply_braces(p, token, span) : token;
@@ -251,21 +270,38 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_RETURN:
     case KJ_TK_REQUIRES:
     case KJ_TK_PARAM: return beginning(p, token, *span, false);
+    case KJ_TK_ARROW: p->gives = true; return token;
     case KJ_TK_FN:
     case KJ_TK_KERNEL:
     case KJ_TK_RUN:
         if (!p->nopen)
             p->nmisnamed = 0;
+        p->gives = false;
         return beginning(p, token, *span, true);
     case KJ_TK_END: return end_of_file(p, span);
     default: return token;
     }
 }
 
+void kj_layout_skip_block(kj_parser *p)
+{
+    const char *text = p->source->text + p->span.begin;
+    size_t line = strcspn(text, "\n");
+    if (!memchr(text, '{', line) || p->nformats)
+        return;
+    p->foreign = p->nbraces + (p->token != KJ_TK_LBRACE);
+    p->diag->muted = true;
+}
+
 int kj_layout_token(kj_parser *p, int token, kj_span *span)
 {
     if (p->token == KJ_TK_NEWLINE)
         p->stray = false;
+    bool ends = p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON || token == KJ_TK_END;
+    if (p->foreign && ends && p->nbraces < p->foreign) {
+        p->foreign = 0;
+        p->diag->muted = false;
+    }
     p->held = 0;
     p->unclosed.kind = 0; /* what it tells is told at its token */
     token = account(p, token, span);

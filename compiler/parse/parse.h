@@ -28,7 +28,11 @@ typedef struct kj_parser {
     size_t memory_limit; /* of arena->used */
     bool stopped;        /* nothing more is read or reported */
     bool stray;          /* a stray character was reported: what follows on its line is not */
-    bool astray;         /* outside of all items there was an error: what is indented is not told */
+    int foreign; /* a block of another language is read: braces open before it, and 1; 0: none */
+    bool after_decorator; /* one that was reported stands before a def */
+    bool unending[2];     /* no comment of C ends behind here, no docstring */
+    bool gives;           /* the item has a result */
+    bool astray; /* outside of all items there was an error: what is indented is not told */
 
     /* The lexer's */
     void *scanner;
@@ -202,6 +206,29 @@ const char *kj_token_name(int token);
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,
                      int n);
 
+/* ---- What other languages write (habit.c): hints and fixes from the text around; false: it is none ---- */
+
+bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at); /* int i = 0, float t[4] */
+bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at);   /* float *x */
+bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at);        /* *f32, &[f32] */
+void kj_habit_range(kj_parser *p, kj_message *m, kj_span at);       /* 0..n; at: 0.. */
+const char *kj_habit_type_named(const char *word);           /* "f32" for float; NULL: none */
+bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at); /* f32[:, :], f32[][] */
+bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at); /* (float)n; at: what is converted */
+bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at);   /* n as f32 */
+void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);     /* c ? a : b */
+bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);     /* atomicAdd(&x[0] */
+bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at); /* *x = 1 */
+void kj_habit_step(kj_parser *p, kj_message *m, kj_span at);        /* i++, --i */
+bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
+void kj_habit_block(kj_parser *p, kj_message *m,
+                    kj_span at); /* no braces; at: a colon, or behind the header */
+void kj_habit_call(kj_parser *p, kj_message *m, kj_span at); /* print x */
+/* The // of a comment in which the parser went astray; else the source's size. */
+uint32_t kj_habit_comment(const kj_parser *p, kj_span at);
+/* All of a comment that begins and ends with marks that long. */
+void kj_habit_mend_comment(kj_parser *p, kj_message *m, kj_span all, uint32_t mark);
+
 /* ---- Layout (newline.c): what brackets and line ends mean ---- */
 
 /* Takes the token just read, keeps the account of brackets, and gives the token the parser
@@ -213,6 +240,8 @@ bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span);
 /* Does the line end (with the blank lines behind it) that was just read end a statement? Not
  * inside ( ) and [ ], nor before else and elif. */
 bool kj_layout_newline(kj_parser *p);
+/* Until the block that begins in this line has ended, and its last line, nothing is told. */
+void kj_layout_skip_block(kj_parser *p);
 /* Forgets open ( and [, after an error at the start of a line. */
 void kj_layout_close(kj_parser *p);
 /* An f-string begins; false where it is in too many others: that is reported. */
@@ -232,6 +261,13 @@ kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t 
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len);
 /* For a word that is a statement: was another meant? */
 bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word);
+/* ---- Stray characters and spellings (stray.c) ---- */
+
+/* Reports the comment of C or docstring that begins here, and moves behind it; false: it has no end. */
+bool kj_stray_comment(kj_parser *p, kj_span span, const char *end);
+void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
+void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
+void kj_stray_range(kj_parser *p, kj_span span);                   /* 0.. */
 void kj_stray_brace(kj_parser *p, kj_span span, const char *text); /* in an f-string */
 void kj_stray_conversion(kj_parser *p, kj_span span);              /* {x!r} */
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len);

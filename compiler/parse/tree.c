@@ -401,6 +401,22 @@ kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, 
     return s;
 }
 
+/* ++i */
+static bool is_step(const kj_expr *e)
+{
+    const kj_expr *in = e->kind == KJ_E_UNARY ? e->u.unary.arg : NULL;
+    return in && in->kind == KJ_E_UNARY && in->u.unary.op == e->u.unary.op &&
+           in->u.unary.arg->kind == KJ_E_NAME &&
+           (e->u.unary.op == KJ_OP_PLUS || e->u.unary.op == KJ_OP_NEG);
+}
+
+/* Is the token that the parser has seen, behind the statement, all that there is before a function's end? */
+static bool ends_function(const kj_parser *p)
+{
+    const char *next = p->source->text + p->span.begin;
+    return next[strspn(next, " \t\r\n;")] == '}';
+}
+
 /* An expression as a statement must be a call: the rest computes what nobody sees. */
 kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
 {
@@ -411,6 +427,11 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
         kj_message *m = kj_error(p->diag, span, KJ_RULE_NO_EFFECT, "this statement has no effect");
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
+        else if (is_step(e))
+            kj_habit_step(p, m, (kj_span){span.begin, span.begin + 2});
+        else if (p->gives && ends_function(p))
+            kj_write(p->diag, m, span, "return %.*s", (int)(span.end - span.begin),
+                     p->source->text + span.begin);
         else if (e->kind == KJ_E_NAME && strcmp(e->u.name, "pass") == 0)
             kj_hint(p->diag, m, "leave it out: a block may be empty");
         else if (e->kind == KJ_E_NAME && span.begin == e->span.begin &&

@@ -363,6 +363,19 @@ int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int max)
     return mod->nmessages;
 }
 
+int kjit_module_fix(kjit_module *mod, int i, kjit_fix *out)
+{
+    if (!kj_can_ask(mod, KJ_MODULE) || !out || i < 0 || i >= mod->nmessages ||
+        !mod->messages[i]->fix)
+        return 0;
+    const kj_message *m = mod->messages[i];
+    uint32_t line, column, end_line, end_column;
+    kj_line_col(&mod->source, m->fix_span.begin, &line, &column);
+    kj_line_col(&mod->source, m->fix_span.end, &end_line, &end_column);
+    *out = (kjit_fix){m->fix, (int)line, (int)column, (int)end_line, (int)end_column};
+    return 1;
+}
+
 const char *kjit_module_kernel(kjit_module *mod, int i)
 {
     return kj_can_ask(mod, KJ_MODULE) && i >= 0 && i < mod->nkernels ? mod->kernels[i].decl->name

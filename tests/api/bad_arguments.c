@@ -161,6 +161,10 @@ static void modules(void **state)
     GIVES(*kjit_module_log_json, (NULL), == 0);
     GIVES(kjit_module_diagnostics, (NULL, NULL, 4), == 0);
     GIVES(kjit_module_diagnostics, (own.mod, NULL, 4), == 0);
+    GIVES(kjit_module_fix, (NULL, 0, &(kjit_fix){0}), == 0);
+    GIVES(kjit_module_fix, (own.mod, -1, &(kjit_fix){0}), == 0);
+    GIVES(kjit_module_fix, (own.mod, 1000, &(kjit_fix){0}), == 0);
+    GIVES(kjit_module_fix, (own.mod, 0, NULL), == 0);
     GIVES(kjit_module_kernel, (NULL, 0), == NULL);
     GIVES(kjit_module_kernel, (own.mod, -1), == NULL);
     GIVES(kjit_module_kernel, (own.mod, 1000), == NULL);

@@ -184,6 +184,7 @@ static void with_modules(kjit_module *dead)
     ASKED(*kjit_module_log, (dead), == 0);
     ASKED(*kjit_module_log_json, (dead), == 0);
     ASKED(kjit_module_diagnostics, (dead, NULL, 4), == 0);
+    ASKED(kjit_module_fix, (dead, 0, &(kjit_fix){0}), == 0);
     ASKED(kjit_module_kernel, (dead, 0), == NULL);
     ASKED(kjit_module_has_run, (dead), == 0);
     USELESS(kjit_module_free, (dead));

@@ -506,6 +506,18 @@ static void test_diagnose(void **state)
         assert_string_equal(s.d[i].code, d[i].code);
     }
     assert_non_null(strstr(s.d[1].hint, "lenght"));
+    kjit_fix fix;
+    assert_int_equal(kjit_module_fix(m, 0, &fix), 1);
+    assert_string_equal(fix.text, "var ");
+    assert_int_equal(fix.line, 2);
+    assert_int_equal(fix.column, 5);
+    assert_int_equal(fix.end_column, 5);
+    assert_int_equal(kjit_module_fix(m, 1, &fix), 1);
+    assert_string_equal(fix.text, "lenght");
+    assert_int_equal(fix.line, 3);
+    assert_int_equal(fix.column, s.d[1].column);
+    assert_int_equal(fix.end_column, s.d[1].end_column);
+    assert_int_equal(kjit_module_fix(m, 2, &fix), 0);
     kjit_module_free(m);
     s.n = 0;
     OK(kjit_module_compile(ctx, "s.knl", source, strlen(source), &options, &m));

@@ -15,6 +15,7 @@ static void refuse_array_variable(kj_sema *s, const char *name, kj_span span)
     kj_message *m = kj_sema_error(s, span, KJ_RULE_ARRAY_VARIABLE,
                                   "'%s' is an array, and arrays are not assigned", name);
     kj_hint(s->diag, m, "write let %s = ...", name);
+    kj_fix_word(s, m, span, "var", "let");
 }
 
 static void note_open(kj_var_note *note, kj_open *open)
@@ -136,7 +137,7 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
     kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
                                   "'%s' is %s and cannot be assigned", name, kj_role_text(role));
     if (role == KJ_ROLE_LET)
-        kj_hint(s->diag, m, "declare it with 'var'");
+        kj_hint_var(s, m, sym->span);
     else if (role == KJ_ROLE_PARAM) /* a const one */
         kj_hint(s->diag, m, "copy it: var v = %s", name);
     if (sym->span.end)

@@ -202,6 +202,8 @@ static kj_operand module_member(kj_sema *s, const kj_expr *e)
     const char *ours = kj_is_shown(s->diag, m) ? native_name(s, e->u.member.name) : NULL;
     if (ours)
         kj_hint(s->diag, m, "write %s", ours);
+    if (ours)
+        kj_fix_name(s, m, ours);
     return kj_no_value(e->span);
 }
 

@@ -188,9 +188,9 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
             kj_message *m = kj_sema_error(s, v[i].span, KJ_RULE_NOT_AN_INTEGER,
                                           "range takes integers, not %s", kj_describe(s, &v[i]));
             if (v[i].kind == KJ_V_SCALAR)
-                kj_hint(s->diag, m, "write i32(%s)", kj_source_text(s, v[i].span, "..."));
+                kj_write(s->diag, m, v[i].span, "i32(%s)", kj_source_text(s, v[i].span, "..."));
             else if (v[i].kind == KJ_V_LITERAL && v[i].u.literal.f == trunc(v[i].u.literal.f))
-                kj_hint(s->diag, m, "write %.0f", v[i].u.literal.f);
+                kj_write(s->diag, m, v[i].span, "%.0f", v[i].u.literal.f);
             else
                 kj_hint(s->diag, m, "count turns, and compute with them: start + 0.5 * i");
             return false;
@@ -231,6 +231,8 @@ static bool refuse_iterated(kj_sema *s, const kj_expr *e, const kj_operand *v)
                       "a for loop runs over range(...) or an array, not %s", kj_describe(s, v));
     if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
         kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, e->span, "n"));
+    if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
+        kj_fix(s->diag, m, e->span, "range(%s)", kj_source_text(s, e->span, "..."));
     return false;
 }
 

@@ -190,7 +190,7 @@ static void check_target(kj_sema *s, const kj_expr *target)
         m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable",
                           sym->name);
     if (role == KJ_ROLE_LET)
-        kj_hint(s->diag, m, "declare it with 'var'");
+        kj_hint_var(s, m, sym->span);
     if (sym->span.end)
         kj_note(s->diag, m, sym->span, "declared here");
 }

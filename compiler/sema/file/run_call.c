@@ -93,7 +93,7 @@ static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_de
     for (int i = 0; i < k->nparams; i++)
         kj_near_offer(&near, k->params[i].name);
     if (near.best)
-        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+        kj_did_you_mean(s->diag, m, near.best);
     else
         kj_hint(s->diag, m, "its parameters: %s", kernel_signature(s, k));
 }
@@ -226,7 +226,7 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
         if (kj_run_builtins[i].name[0] == '.')
             kj_near_offer(&near, kj_run_builtins[i].name + 1);
     if (near.best)
-        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+        kj_did_you_mean(s->diag, m, near.best);
 }
 
 /* Whether a row of run_names is of that namespace. */

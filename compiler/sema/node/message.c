@@ -40,6 +40,16 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise)
     return kj_arena_printf(s->diag->arena, "%.*s", len, text);
 }
 
+kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text)
+{
+    size_t len = strlen(text);
+    for (uint32_t at = before.end; at + len <= after.begin && after.begin <= s->diag->source->size;
+         at++)
+        if (memcmp(s->diag->source->text + at, text, len) == 0)
+            return (kj_span){at, at + (uint32_t)len};
+    return (kj_span){1, 0};
+}
+
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim)
 {
     const char *commas = ",,,,,,";

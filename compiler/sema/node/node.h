@@ -216,6 +216,8 @@ kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
 const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
 /* The same as an operand: in parentheses if it is more than a name, number, call or element. */
 const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise);
+/* Where the text stands between two operands; a span that ends before it begins: nowhere. */
+kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text);
 const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
 
@@ -249,6 +251,13 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
 /* Hints at what a name of Python's, C's or CUDA's is here; false: it is none. */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
+/* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:
+ * "f32", "sin(...)", "i32 or i64". */
+void kj_fix_name(kj_sema *s, kj_message *m, const char *words);
+/* The fix that puts another word in the place of one before the name, in its line. */
+void kj_fix_word(kj_sema *s, kj_message *m, kj_span name, const char *from, const char *to);
+/* Of a let, declared there, that is assigned. */
+void kj_hint_var(kj_sema *s, kj_message *m, kj_span name);
 /* The nearest visible name, or NULL. */
 const char *kj_nearest_visible(kj_sema *s, const char *name);
 kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */

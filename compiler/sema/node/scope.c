@@ -121,6 +121,68 @@ const char *kj_nearest_visible(kj_sema *s, const char *name)
 static const struct {
     const char *name, *hint;
 } habits[] = {
+    {"M_PI", "write pi"},
+    {"INFINITY", "write inf"},
+    {"NAN", "write nan"},
+    {"FLT_MAX", "write 3.4028235e38"},
+    {"FLT_EPSILON", "write 1.1920929e-7"},
+    {"DBL_MAX", "write 1.7976931348623157e308"},
+    {"INT_MAX", "write 2147483647"},
+    {"UINT_MAX", "write 4294967295"},
+    {"NULL", "there are no pointers: what a kernel is given is there"},
+    {"nullptr", "there are no pointers: what a kernel is given is there"},
+    {"sizeof", "a.size counts elements; a.strides are in bytes"},
+    {"printf", "print takes texts and values: print(\"x is\", x)"},
+    {"println", "print takes texts and values: print(\"x is\", x)"},
+    {"usize", "write i64"},
+    {"isize", "write i64"},
+    {"size_t", "write i64"},
+    {"uint", "write u32"},
+    {"long", "write i64"},
+    {"short", "write i16"},
+    {"char", "write i8"},
+    {"unsigned", "write u32"},
+    {"float2", "write f32x2"},
+    {"float4", "write f32x4"},
+    {"double2", "write f64x2"},
+    {"int2", "write i32x2"},
+    {"int4", "write i32x4"},
+    {"uint2", "write u32x2"},
+    {"uint4", "write u32x4"},
+    {"uchar4", "write u8x4"},
+    {"half2", "write f16x2"},
+    {"make_float2", "write f32x2(x, y)"},
+    {"make_float4", "write f32x4(x, y, z, w)"},
+    {"make_int2", "write i32x2(x, y)"},
+    {"make_int4", "write i32x4(x, y, z, w)"},
+    {"clock64", "a kernel has no clock: kjit run --time and events time launches"},
+    {"clock", "a kernel has no clock: kjit run --time and events time launches"},
+    {"__ldg", "write x[i]: what a kernel only reads needs no word"},
+    {"__shfl", "write shfl_sync(0xffffffff, v, lane), with a mask"},
+    {"__shfl_down", "write shfl_down_sync(0xffffffff, v, delta), with a mask"},
+    {"__shfl_up", "write shfl_up_sync(0xffffffff, v, delta), with a mask"},
+    {"__shfl_xor", "write shfl_xor_sync(0xffffffff, v, lanemask), with a mask"},
+    {"__ballot", "write ballot_sync(0xffffffff, p), with a mask"},
+    {"dim3", "a grid or block of several axes is a tuple: (16, 16)"},
+    {"cudaMalloc",
+     "device_array(n, f32) makes an array on the device; launches copy host arrays by themselves"},
+    {"cudaMemcpy",
+     "to_device(a) and a.copy_to_host() copy; launches copy host arrays by themselves"},
+    {"cudaFree", "an array is freed with the block that declares it"},
+    {"cudaDeviceSynchronize", "write synchronize()"},
+    {"self", "there are no objects: a function has all it works on as parameters"},
+    {"this", "there are no objects: a function has all it works on as parameters"},
+    {"super", "there are no objects: a function has all it works on as parameters"},
+    {"input",
+     "a run's values are given on the command line: param n = 5, and kjit run file.knl n=7"},
+    {"plot", "kjit run --save a=a.png writes a picture, a=a.npy a file for other programs"},
+    {"plt", "kjit run --save a=a.png writes a picture, a=a.npy a file for other programs"},
+    {"sorted", "there is no sort of arrays: a kernel does it"},
+    {"sort", "there is no sort of arrays: a kernel does it"},
+    {"reversed", "range(n - 1, -1, -1) counts down; a[::-1] is an array from its end"},
+    {"open", "load(path) reads arrays, save(path, a) writes them"},
+    {"isinstance", "types are known: a kernel for several is kernel f<T: float>(x: T[])"},
+    {"type", "types are known: a kernel for several is kernel f<T: float>(x: T[])"},
     {"True", "write true"},
     {"False", "write false"},
     {"None", "there is no None: a function without '->' gives nothing"},
@@ -207,6 +269,27 @@ static const struct {
     {"curand", "write random.uniform(seed, i): number i of a seed"},
 };
 
+void kj_fix_name(kj_sema *s, kj_message *m, const char *words)
+{
+    const char *text = s->diag->source->text + m->span.begin;
+    uint32_t end = m->span.begin;
+    for (; end < m->span.end && (kj_is_word(*text) || *text == '.'); text++)
+        end++; /* of a type: before its [] */
+    size_t n = kj_is_digit(*words) ? strcspn(words, " ") : 0, dot;
+    while (kj_is_word(words[n]))
+        n++;
+    dot = n;
+    if (words[n] == '.' && *text != '.') /* a.b, where theirs has no part behind it */
+        for (n++; kj_is_word(words[n]);)
+            n++;
+    if (n > dot && strncmp(words, "random.", dot + 1) != 0)
+        return;
+    const char *rest = words + n, *close = strchr(rest, ')');
+    bool call = *rest == '(' && close && !close[1];
+    if (n > 0 && (!*rest || call || strncmp(rest, " or ", 4) == 0 || (*rest == '.' && n == dot)))
+        kj_fix(s->diag, m, (kj_span){m->span.begin, end}, "%.*s", (int)n, words);
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
@@ -218,6 +301,8 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
         if (strcmp(habits[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s", habits[i].hint);
+            if (strncmp(habits[i].hint, "write ", strlen("write ")) == 0)
+                kj_fix_name(s, m, habits[i].hint + strlen("write "));
             return true;
         }
     }
@@ -236,10 +321,32 @@ static bool hint_function(kj_sema *s, kj_message *m, const char *name)
         bool math = strcmp(kj_builtins[id].group, "math") == 0;
         if (called && (n == len || (n == without_f && math)) && strncmp(own, plain, n) == 0) {
             kj_hint(s->diag, m, "write %s%s", own, kj_call_words((kj_builtin)id));
+            kj_fix_name(s, m, own);
             return true;
         }
     }
     return false;
+}
+
+void kj_fix_word(kj_sema *s, kj_message *m, kj_span name, const char *from, const char *to)
+{
+    const char *text = s->diag->source->text, *at = text + name.begin;
+    size_t len = strlen(from);
+    while (at > text && (kj_is_word(at[-1]) || strchr(" ,", at[-1]))) {
+        at--;
+        uint32_t begin = (uint32_t)(at - text);
+        bool word = (at == text || !kj_is_word(at[-1])) && !kj_is_word(at[len]);
+        if (word && strncmp(at, from, len) == 0) {
+            kj_fix(s->diag, m, (kj_span){begin, begin + (uint32_t)len}, "%s", to);
+            return;
+        }
+    }
+}
+
+void kj_hint_var(kj_sema *s, kj_message *m, kj_span name)
+{
+    kj_hint(s->diag, m, "declare it with 'var'");
+    kj_fix_word(s, m, name, "let", "var");
 }
 
 static kj_scope *scope_of_body(const kj_sema *s)
@@ -279,7 +386,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint(s->diag, m, "'%s' belongs to the run block", name);
     else if (near)
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
+        kj_did_you_mean(s->diag, m, near);
 }
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
@@ -288,9 +395,11 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
         kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
         const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, true) : NULL;
         if (near)
-            kj_hint(s->diag, m, "did you mean '%s'?", near);
+            kj_did_you_mean(s->diag, m, near);
         else
             kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
+        if (!near)
+            kj_fix(s->diag, m, (kj_span){span.begin, span.begin}, "var ");
     }
     kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* what is read of it */
 }
@@ -303,11 +412,12 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
             return false;
         names = kj_arena_printf(s->diag->arena, "%s%s%s", names, *names ? ", " : "", e->u.name);
     }
-    if (!was_told(s, targets->u.name, targets->span))
-        kj_hint(s->diag,
-                kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not declared",
-                              targets->u.name),
-                "variables are declared first: let %s = ...", names);
+    if (!was_told(s, targets->u.name, targets->span)) {
+        kj_message *m = kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not declared",
+                                      targets->u.name);
+        kj_hint(s->diag, m, "variables are declared first: let %s = ...", names);
+        kj_fix(s->diag, m, (kj_span){targets->span.begin, targets->span.begin}, "let ");
+    }
     for (const kj_expr *e = targets; e; e = e->next)
         kj_declare_value(s, e->u.name, e->span, KJ_ROLE_VAR, kj_no_value(e->span));
     return true;
@@ -335,7 +445,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
         if (item->kind == KJ_I_RECORD)
             kj_near_offer(&near, item->name);
     if (near.best)
-        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+        kj_did_you_mean(s->diag, m, near.best);
     else
         kj_hint_types(s, m);
 }

@@ -73,7 +73,7 @@ void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span a
     for (int i = 0; i < of->n; i++)
         kj_near_offer(&near, of->fields[i].name);
     if (near.best)
-        kj_hint(s->diag, m, "did you mean '%s'?", near.best);
+        kj_did_you_mean(s->diag, m, near.best);
     else
         kj_hint(s->diag, m, "fields: %s", kj_fields_text(s, of));
 }

@@ -47,6 +47,8 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
         bool real = letter == 'f', wide = kj_types[v->u.scalar.e->type].bits > 32;
         kj_hint(s->diag, m, "write %s(%s)%s", real ? "f32" : "i32",
                 kj_source_text(s, v->span, "..."), real && wide ? ", or f64 for all digits" : "");
+        kj_fix(s->diag, m, v->span, "%s(%s)", real ? "f32" : "i32",
+               kj_source_text(s, v->span, "..."));
     }
 }
 

@@ -27,6 +27,15 @@ static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
                    : plain;
 }
 
+/* Says how the value is converted. */
+static void write_conversion(kj_sema *s, kj_message *m, kj_dtype to, kj_span span, const char *why)
+{
+    kj_hint(s->diag, m, "write %s%s", conversion(s, to, span), why);
+    if (span.end > span.begin && span.end <= s->diag->source->size)
+        kj_fix(s->diag, m, span, "%s(%.*s)", kj_sema_type_name(s, to), (int)(span.end - span.begin),
+               s->diag->source->text + span.begin);
+}
+
 static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_value lit = v->u.literal;
@@ -42,9 +51,9 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
             kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, and %s is a float", what,
                           kj_type_name(to), kj_literal_text(s, lit));
         if (kj_value_fits(lit, KJ_I64))
-            kj_hint(s->diag, m, "write %lld", (long long)kj_fold_convert(lit, KJ_I64).i);
+            kj_write(s->diag, m, v->span, "%lld", (long long)kj_fold_convert(lit, KJ_I64).i);
         else
-            kj_hint(s->diag, m, "write %s to cut the fraction off", conversion(s, to, v->span));
+            write_conversion(s, m, to, v->span, " to cut the fraction off");
         return NULL;
     }
     if (!kj_value_fits(lit, to)) {
@@ -67,9 +76,9 @@ static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *w
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   kj_type_name(to), kj_type_name(from));
     if (to == KJ_BOOL)
-        kj_hint(s->diag, m, "write %s != 0", kj_operand_text(s, v->span, "..."));
+        kj_write(s->diag, m, v->span, "%s != 0", kj_operand_text(s, v->span, "..."));
     else
-        kj_hint(s->diag, m, "write %s", conversion(s, to, v->span));
+        write_conversion(s, m, to, v->span, "");
     if (!m->note)
         kj_note_open(s, m, v);
 }
@@ -158,6 +167,15 @@ kj_operand kj_settle(kj_sema *s, kj_operand v)
     return v;
 }
 
+/* `while 1` */
+static void hint_truth(kj_sema *s, kj_message *m, const kj_operand *v)
+{
+    if (v->kind == KJ_V_LITERAL && !kj_is_float(v->u.literal.type) && v->u.literal.u <= 1)
+        kj_write(s->diag, m, v->span, "%s", v->u.literal.u ? "true" : "false");
+    else
+        kj_hint(s->diag, m, "write true or false");
+}
+
 kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
 {
     if (v.kind == KJ_V_ERROR)
@@ -167,9 +185,9 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
     kj_message *m =
         kj_sema_error(s, v.span, KJ_RULE_NOT_BOOL, "%s is bool, not %s", what, kj_describe(s, &v));
     if (kj_is_untyped(&v))
-        kj_hint(s->diag, m, "write true or false");
+        hint_truth(s, m, &v);
     else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
-        kj_hint(s->diag, m, "write %s != 0", kj_operand_text(s, v.span, "..."));
+        kj_write(s->diag, m, v.span, "%s != 0", kj_operand_text(s, v.span, "..."));
     else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
         kj_hint(s->diag, m, "write all(%s), or any(...)", kj_source_text(s, v.span, "..."));
     return NULL;
@@ -186,7 +204,7 @@ kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
     kj_message *m = kj_sema_error(s, v.span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s",
                                   what, kj_describe(s, &v));
     if (v.kind == KJ_V_SCALAR)
-        kj_hint(s->diag, m, "write %s", conversion(s, KJ_I64, v.span));
+        write_conversion(s, m, KJ_I64, v.span, "");
     return NULL;
 }
 

@@ -111,6 +111,7 @@ static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_spa
             plain ? dividend
                   : kj_arena_printf(s->diag->arena, "1.0 * %s", kj_operand_text(s, a.span, "a")),
             plain ? ".0" : "", divisor);
+    kj_fix(s->diag, m, kj_between(s, a.span, b.span, "/"), "//");
     return kj_no_value(span);
 }
 

@@ -33,6 +33,8 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_ARRAY)
         hint_element(s, m, v->u.array, text);
+    if (v->kind == KJ_V_SCALAR && !(bindings && strstr(bindings, "= bool")))
+        kj_fix(s->diag, m, v->span, "i32(%s)", kj_source_text(s, v->span, "..."));
     return true;
 }
 
@@ -199,6 +201,7 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         bool wide = kj_types[a->type].bits > 32;
         kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text, divisor,
                 wide ? ", with f64 for all digits" : "");
+        kj_fix(s->diag, m, kj_between(s, v[0].span, v[1].span, "/"), "//");
         return kj_no_value(span);
     }
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
@@ -256,6 +259,7 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
                           "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
         kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two",
                 kj_source_text(s, v[0].span, "a"), kj_operand_text(s, v[1].span, "b"));
+        kj_fix(s->diag, m, v[0].span, "f32(%s)", kj_source_text(s, v[0].span, "..."));
         return kj_no_value(span);
     }
     return kj_scalar(kj_te_call(s, KJ_BI_POW, args, 2, args[0]->type, span));
@@ -406,7 +410,7 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     if (op == KJ_OP_INVERT && is_bool(&a)) {
         kj_message *m =
             kj_sema_error(s, span, KJ_RULE_NOT_A_NUMBER, "'~' works on integers, not on bool");
-        kj_hint(s->diag, m, "write not %s", kj_operand_text(s, a.span, "x"));
+        kj_write(s->diag, m, span, "not %s", kj_operand_text(s, a.span, "..."));
         return kj_no_value(span);
     }
     if (kj_no_number(s, &a, kj_arena_printf(s->arena, "'%s'", kj_ops[op].spelling)))

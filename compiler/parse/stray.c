@@ -1,0 +1,172 @@
+/* Characters that mean nothing where they stand, and spellings of other languages that the lexer knows by themselves:
+ * reported with what is written here. */
+#include <string.h>
+
+#include "parse/parse.h"
+
+bool kj_stray_comment(kj_parser *p, kj_span span, const char *end)
+{
+    const char *text = p->source->text, *stop = NULL;
+    bool docstring = *end == '"';
+    if (!p->unending[docstring])
+        stop = strstr(text + span.end, end);
+    p->unending[docstring] |= !stop;
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_SPELLING, "use '#' instead of '%.*s'",
+                             (int)(span.end - span.begin), text + span.begin);
+    if (stop && kj_is_shown(p->diag, m))
+        kj_habit_mend_comment(p, m, (kj_span){span.begin, (uint32_t)(stop + strlen(end) - text)},
+                              (uint32_t)strlen(end));
+    else
+        kj_hint(p->diag, m, "a comment begins with #, in each line");
+    p->stray |= !stop;
+    return stop != NULL;
+}
+
+void kj_stray_cast(kj_parser *p, kj_span span, const char *text)
+{
+    const char *open = strchr(text, '<') + 1;
+    const char *type =
+        kj_habit_type_named(kj_arena_printf(p->arena, "%.*s", (int)strcspn(open, "> "), open));
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_SPELLING, "there is no static_cast");
+    kj_hint(p->diag, m, "conversions are written %s(x)", type ? type : "f32");
+    if (type)
+        kj_fix(p->diag, m, span, "%s", type);
+}
+
+void kj_stray_macro(kj_parser *p, kj_span span, const char *text)
+{
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_SPELLING, "there are no macros");
+    if (strcmp(text, "vec!") == 0) {
+        kj_hint(p->diag, m, "lists are written [1, 2, 3]");
+        kj_fix(p->diag, m, span, "%s", "");
+    } else if (strncmp(text, "print", 5) == 0) {
+        kj_hint(p->diag, m, "print takes texts and values: print(\"x is\", x)");
+    } else if (strncmp(text, "assert", 6) == 0) {
+        kj_write(p->diag, m, span, "assert");
+    }
+}
+
+void kj_stray_range(kj_parser *p, kj_span span)
+{
+    kj_message *m = p->stray ? NULL : kj_error(p->diag, span, KJ_RULE_SPELLING, "there is no '..'");
+    if (m)
+        kj_hint(p->diag, m, "a range is written range(start, stop)");
+    if (m && kj_is_shown(p->diag, m))
+        kj_habit_range(p, m, span);
+    p->stray = true;
+}
+
+void kj_stray_brace(kj_parser *p, kj_span span, const char *text)
+{
+    if (!p->stray)
+        kj_error(p->diag, span, KJ_RULE_STRING, "%s", text);
+    p->stray = true;
+}
+
+void kj_stray_conversion(kj_parser *p, kj_span span)
+{
+    if (!p->stray)
+        kj_hint(
+            p->diag,
+            kj_error(p->diag, span, KJ_RULE_STRAY, "the values of an f-string have no conversions"),
+            "a value and its format are written {x:8.3f}");
+    p->stray = true;
+}
+
+/* Signs that are typed for those that there are. */
+static const char *in_ascii(uint32_t code)
+{
+    static const struct {
+        uint32_t code;
+        const char *plain;
+    } signs[] = {
+        {0x2212, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x00d7, "*"},
+        {0x00b7, "*"},  {0x22c5, "*"},  {0x00f7, "/"},  {0x2264, "<="},
+        {0x2265, ">="}, {0x2260, "!="}, {0x2192, "->"}, {0x03c0, "pi"},
+    };
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (signs[i].code == code)
+            return signs[i].plain;
+    return NULL;
+}
+
+static void fix_quotes(kj_parser *p, kj_message *m, kj_span span, size_t first)
+{
+    const char *begin = p->source->text + span.begin + first, *end = begin + strcspn(begin, "\"\n");
+    for (const char *c = begin; c < end;) {
+        uint32_t code;
+        size_t n = kj_utf8(c, end, &code);
+        if (code >= 0x2018 && code <= 0x201f) {
+            kj_fix(p->diag, m, (kj_span){span.begin, (uint32_t)(c + n - p->source->text)},
+                   "\"%.*s\"", (int)(c - begin), begin);
+            return;
+        }
+        c += n;
+    }
+}
+
+static void fix_blank(kj_parser *p, kj_message *m, uint32_t at)
+{
+    kj_hint(p->diag, m, "a blank that does not break, as web pages have it: write a plain one");
+    kj_fix(p->diag, m, (kj_span){at, at + 2}, " ");
+}
+
+/* One that was told is not told again: α is a name where it stands first. */
+static kj_message *stray_letter(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    const char *said = kj_arena_printf(p->arena, "unexpected character '%.*s'", (int)len, text);
+    for (const kj_message *m = p->diag->first; m; m = m->next)
+        if (m->rule == KJ_RULE_STRAY && strcmp(m->text, said) == 0 && (unsigned char)*text >= 0x80)
+            return kj_error(p->diag, m->span, KJ_RULE_STRAY, "%s", said);
+    return kj_error(p->diag, span, KJ_RULE_STRAY, "%s", said);
+}
+
+void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    static const struct {
+        char character;
+        const char *hint;
+    } known[] = {
+        {'?', "a conditional expression is written: a if test else b"},
+        {'\\', "a statement goes on over a line end only inside ( ) or [ ]"},
+        {'$', "names are of letters, digits and '_'"},
+        {'`', "strings stand in double quotes: \"text\""},
+        {'\r', "a line ends in \\n or \\r\\n"},
+    };
+    uint32_t code;
+    size_t first = kj_utf8(text, text + len, &code);
+    kj_message *m;
+    if (p->stray)
+        return;
+    p->stray = true;
+    if ((unsigned char)text[0] >= 0x80 && first == 1) {
+        kj_error(p->diag, span, KJ_RULE_STRAY, "byte 0x%02x is not UTF-8 text",
+                 (unsigned char)text[0]);
+        return;
+    }
+    if (code < 0x20 || code == 0x7f || code == 0xa0 || code == 0xfeff ||
+        (code >= 0x2000 && code <= 0x206f))
+        m = kj_error(p->diag, span, KJ_RULE_STRAY, "unexpected character U+%04X", code);
+    else
+        m = stray_letter(p, span, text, first);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (text[0] == known[i].character)
+            kj_hint(p->diag, m, "%s", known[i].hint);
+    }
+    if (text[0] == '?' && kj_is_shown(p->diag, m))
+        kj_habit_ternary(p, m, span);
+    const char *plain = kj_is_shown(p->diag, m) ? in_ascii(code) : NULL;
+    if (code >= 0x2018 && code <= 0x201f) {
+        kj_hint(p->diag, m, "strings stand in double quotes: \"text\"");
+        fix_quotes(p, m, span, first);
+    } else if (plain || (code > 0xff00 && code < 0xff5f)) {
+        kj_write(p->diag, m, (kj_span){span.begin, span.begin + (uint32_t)first}, "%s",
+                 plain ? plain : kj_arena_printf(p->arena, "%c", (char)(code - 0xfee0)));
+    } else if (code == 0xa0)
+        fix_blank(p, m, span.begin);
+    else if (code >= 0x80)
+        kj_hint(p->diag, m,
+                "names are of the letters a-z and A-Z, digits and '_'; other characters stand in "
+                "strings and "
+                "comments");
+}
