@@ -288,7 +288,7 @@ typedef struct kjit_compile_options {
     /* Called for each error and warning of the source, in the order of their places, before
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
-    void *user; /* diagnose's first argument */
+    void *user;     /* diagnose's first argument */
     unsigned check; /* KJIT_CHECK_... bits; an unknown one is KJIT_INVALID */
 } kjit_compile_options;
 

@@ -104,6 +104,7 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
         kj_message *m = kj_sema_error(s, p->init->span, KJ_RULE_DEFAULT_VALUE,
                                       "of a kernel only a const parameter has a default value");
         kj_hint(s->diag, m, "write const %s: ..., which is chosen at the launch", p->name);
+        kj_fix(s->diag, m, (kj_span){p->span.begin, p->span.begin}, "const ");
     }
     if (p->is_const && p->init && !out->ndim && !t.of) {
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
