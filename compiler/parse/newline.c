@@ -37,7 +37,8 @@ bool kj_layout_newline(kj_parser *p)
             kj_fix(p->diag, m, (kj_span){p->span.end, p->offset + 1}, " {");
         return false;
     }
-    return in_braces(p) && !word_at(next, "else") && !word_at(next, "elif");
+    return in_braces(p) && !word_at(next, "else") && !word_at(next, "elif") &&
+           strncmp(next, "->", 2) != 0;
 }
 
 void kj_layout_close(kj_parser *p)
