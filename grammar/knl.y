@@ -99,7 +99,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %token FORMAT_OPEN "'{' of an f-string" FORMAT_CLOSE "'}' of an f-string"
 %token <string> FORMAT_TEXT "text of an f-string" FORMAT_SPEC "format"
 
-%token CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run"
+%token CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run" TYPE "type"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
 %token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while" WITH "with" AS "as"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
@@ -169,6 +169,7 @@ item:
 |   "record" NAME "{" fields field "}"
                                 { $$ = kj_make_record(p, @$, $2, @2, kj_param_append($4, $5)); }
 |   "record" NAME "{" fields error "}"       { $$ = kj_make_record(p, @$, $2, @2, $4); yyerrok; }
+|   "type" NAME "=" type eol    { $$ = kj_make_alias(p, @$, $2, @2, $4); }
 |   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }
 |   "run" NAME "(" host_params ")" block    { $$ = kj_make_run_function(p, @$, $2, @2, $4, $6); }
 ;

@@ -151,6 +151,7 @@ typedef enum kj_item_kind {
     KJ_I_RECORD,
     KJ_I_RUN,
     KJ_I_RUN_FN, /* run name(params) { body }: of run blocks */
+    KJ_I_TYPE, /* type name = type: an alias, which types are written out from when the file is read */
 } kj_item_kind;
 
 struct kj_item {

@@ -300,6 +300,7 @@ static void dump_item(dump *d, const kj_item *item)
     static const char *const kinds[] = {
         [KJ_I_CONST] = "const",   [KJ_I_FN] = "fn",   [KJ_I_KERNEL] = "kernel",
         [KJ_I_RECORD] = "record", [KJ_I_RUN] = "run", [KJ_I_RUN_FN] = "run",
+        [KJ_I_TYPE] = "type",
     };
     begin(d, NULL);
     kj_text_printf(&d->text, "%s%s%s\n", kinds[item->kind], item->name ? " " : "",

@@ -114,7 +114,7 @@ static const char *hint_for_word(const char *word)
         {"switch", CHOICES},
         {"match", CHOICES},
         {"enum", "names of numbers are constants: const RED = 0"},
-        {"typedef", RECORDS},
+        {"typedef", "names of types are written 'type Cell = u8', " RECORDS},
         {"union", "bits of another type are x.view(u32)"},
         {"impl", "functions take what they work on as a parameter: fn norm(p: P) -> f32 { ... }"},
         {"trait", "bounds of types are int, float, complex and number: fn f<T: float>(x: T)"},
@@ -174,8 +174,8 @@ static bool begins_block(const char *word)
     return false;
 }
 
-#define ITEMS "'const', 'fn', 'kernel', 'record' or 'run'"
-static const char *const item_words[] = {"const", "fn", "kernel", "record", "run"};
+#define ITEMS "'const', 'fn', 'kernel', 'record', 'run' or 'type'"
+static const char *const item_words[] = {"const", "fn", "kernel", "record", "run", "type"};
 static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
                                          "for",      "while",  "with", "continue", "return",
                                          "requires", "launch", "param"};

@@ -239,16 +239,19 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
     return of_item && first ? supply_braces(p, token, span) : token;
 }
 
-/* `record` is a word of its own only where an item begins. */
-static bool begins_record(const kj_parser *p, kj_span span)
+/* `record` and `type` are words of their own only where an item begins. */
+static int word_of_item(const kj_parser *p, kj_span span)
 {
-    return begins_statement(p) && !p->nopen && word_at(p->source->text + span.begin, "record");
+    const char *text = p->source->text + span.begin;
+    if (!begins_statement(p) || p->nopen)
+        return KJ_TK_NAME;
+    return word_at(text, "record") ? KJ_TK_RECORD : word_at(text, "type") ? KJ_TK_TYPE : KJ_TK_NAME;
 }
 
 static int account(kj_parser *p, int token, kj_span *span)
 {
     switch (token) {
-    case KJ_TK_NAME: return begins_record(p, *span) ? KJ_TK_RECORD : token;
+    case KJ_TK_NAME: return word_of_item(p, *span);
     case KJ_TK_LPAREN: push(p, '(', *span); return token;
     case KJ_TK_LBRACKET: push(p, '[', *span); return token;
     case KJ_TK_LBRACE:

@@ -187,9 +187,16 @@ kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const c
 kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                         kj_params fields);
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
+kj_item *kj_make_alias(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                       kj_type_ref *type);
 kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                               kj_params params, kj_block body);
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item);
+
+/* ---- alias.c ---- */
+
+/* Types that are written by names of the file's own (`type Cell = u8`) become what those stand for. */
+void kj_expand_aliases(kj_arena *arena, kj_diag *diag, kj_file *file);
 
 /* ---- Errors (error.c) ---- */
 

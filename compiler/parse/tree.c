@@ -575,6 +575,14 @@ kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span nam
     return i;
 }
 
+kj_item *kj_make_alias(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                       kj_type_ref *type)
+{
+    kj_item *i = new_item(p, span, KJ_I_TYPE, name, name_span);
+    i->type = type;
+    return i;
+}
+
 kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
                           kj_span name_span, kj_signature signature, kj_block body)
 {

@@ -8,6 +8,9 @@
 
 kjit_dtype kj_run_type(const kj_run *r, const char *name)
 {
+    for (const kj_item *item = r->program->file->items; item; item = item->next)
+        if (item->kind == KJ_I_TYPE && strcmp(item->name, name) == 0)
+            name = item->type->name && item->type->ndim == 0 ? item->type->name : "";
     const kj_aggregate *record = kj_record_named(r->program, name);
     return (kjit_dtype)(record ? record->type : kj_type_named(name));
 }

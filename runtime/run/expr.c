@@ -103,7 +103,7 @@ static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
         return true;
     }
     const kj_rnamed *n = kj_run_named(r, name);
-    if (n->item && n->item->kind != KJ_I_RECORD)
+    if (n->item && n->item->kind != KJ_I_RECORD && n->item->kind != KJ_I_TYPE)
         return item_value(r, e, n->item, n->index, out);
     if (predefined(r, name, out))
         return true;

@@ -379,6 +379,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         case KJ_SYM_FN: return kj_fn_call(s, e, sym);
         case KJ_SYM_BUILTIN: return builtin_call(s, e, sym->builtin, want);
         case KJ_SYM_TYPE:
+            kj_type_is_one(s, sym, callee.span);
             return sym->type == KJ_VOID ? kj_no_value(e->span) : construction(s, e, sym->type);
         case KJ_SYM_KERNEL:
             return refuse_call(

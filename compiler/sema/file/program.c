@@ -21,11 +21,10 @@ static void declare_items(kj_sema *s, kj_program *p)
             }
             continue;
         }
-        static const kj_symbol_kind kinds[] = {[KJ_I_CONST] = KJ_SYM_CONST,
-                                               [KJ_I_FN] = KJ_SYM_FN,
-                                               [KJ_I_KERNEL] = KJ_SYM_KERNEL,
-                                               [KJ_I_RECORD] = KJ_SYM_TYPE,
-                                               [KJ_I_RUN_FN] = KJ_SYM_RUN_FN};
+        static const kj_symbol_kind kinds[] = {
+            [KJ_I_CONST] = KJ_SYM_CONST,   [KJ_I_FN] = KJ_SYM_FN,
+            [KJ_I_KERNEL] = KJ_SYM_KERNEL, [KJ_I_RECORD] = KJ_SYM_TYPE,
+            [KJ_I_RUN_FN] = KJ_SYM_RUN_FN, [KJ_I_TYPE] = KJ_SYM_TYPE};
         kj_symbol_kind kind = kinds[item->kind];
         if (kind == KJ_SYM_TYPE && kj_type_named(item->name) != KJ_VOID)
             kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already",
@@ -33,7 +32,7 @@ static void declare_items(kj_sema *s, kj_program *p)
         kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
         sym->item = item;
         if (kind == KJ_SYM_TYPE)
-            sym->resolve = kj_record_resolve;
+            sym->resolve = item->kind == KJ_I_TYPE ? kj_alias_resolve : kj_record_resolve;
         sym->role = KJ_ROLE_CONST;
         sym->type = KJ_VOID; /* a record's comes when it is laid out */
         nrecords += kind == KJ_SYM_TYPE;
@@ -270,14 +269,23 @@ static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn,
 static void resolve_items(kj_sema *s, const kj_program *p)
 {
     for (const kj_item *item = p->file->items; item; item = item->next) {
+        kj_symbol *sym = item->kind == KJ_I_TYPE ? symbol_of(p, item) : NULL;
+        if (sym)
+            kj_alias_resolve(s, sym);
+    }
+    for (const kj_item *item = p->file->items; item; item = item->next) {
         kj_symbol *sym = item->name ? symbol_of(p, item) : NULL;
         if (sym && item->kind == KJ_I_CONST)
             kj_const_resolve(s, sym);
         else if (sym && item->kind == KJ_I_RECORD)
             kj_record_resolve(s, sym);
-        if (item->attrs && (item->kind == KJ_I_RECORD || item->kind == KJ_I_RUN_FN))
+        static const char *const plain[] = {[KJ_I_RECORD] = "a record",
+                                            [KJ_I_RUN_FN] = "a function of run blocks",
+                                            [KJ_I_TYPE] = "a name of a type"};
+        bool is_plain = (size_t)item->kind < sizeof plain / sizeof *plain && plain[item->kind];
+        if (item->attrs && is_plain)
             kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "%s has no attributes",
-                          item->kind == KJ_I_RECORD ? "a record" : "a function of run blocks");
+                          plain[item->kind]);
     }
 }
 

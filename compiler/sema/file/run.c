@@ -92,6 +92,8 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
 void kj_sema_run_name(kj_sema *s, const kj_expr *e)
 {
     const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
+    if (sym && sym->kind == KJ_SYM_TYPE && !kj_type_is_one(s, sym, e->span))
+        return;
     bool declared = sym && (sym->kind == KJ_SYM_FN || sym->kind == KJ_SYM_RUN_FN);
     if (declared || (sym && sym->kind == KJ_SYM_BUILTIN)) {
         kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL,

@@ -403,7 +403,8 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     } else if (sym->kind == KJ_SYM_TYPE) {
         const kj_aggregate *of = kj_sema_aggregate(s, sym->type);
         int n = kj_count(e->u.call.args);
-        if (n != 1 && !(of && n == of->n) && !sym->item)
+        bool record = sym->item && sym->item->kind == KJ_I_RECORD;
+        if (kj_type_is_one(s, sym, callee->span) && n != 1 && !(of && n == of->n) && !record)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {
         kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);

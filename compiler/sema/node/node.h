@@ -100,10 +100,11 @@ struct kj_symbol {
     kj_operand value;    /* VALUE, CONST */
     kj_dtype type;       /* TYPE */
     kj_builtin builtin;  /* BUILTIN */
-    const kj_item *item; /* CONST, FN, KERNEL, RUN_FN; TYPE: a record's, else NULL */
+    const kj_item *item; /* CONST, FN, KERNEL, RUN_FN; TYPE: a record's or alias's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
     int index;                                   /* FN: dense */
     kj_progress progress;                        /* CONST, records */
+    bool broken;                                 /* an alias of what is no type */
 };
 
 /* A type as declared. */
@@ -267,6 +268,9 @@ const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref);
 kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span); /* KJ_VOID after an error */
+void kj_alias_resolve(kj_sema *s, kj_symbol *sym);                    /* of `type name = ...` */
+/* False where it is the name of an array or tuple, which is reported. */
+bool kj_type_is_one(kj_sema *s, const kj_symbol *sym, kj_span span);
 
 /* What a place of that type asks of an expression. */
 static inline kj_dtype kj_wanted(const kj_type *t)

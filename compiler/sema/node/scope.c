@@ -442,7 +442,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         kj_near_offer(&near, own[i]);
     for (const kj_item *item = s->program->file->items; item; item = item->next)
-        if (item->kind == KJ_I_RECORD)
+        if (item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE)
             kj_near_offer(&near, item->name);
     if (near.best)
         kj_did_you_mean(s->diag, m, near.best);

@@ -18,7 +18,35 @@ kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
     }
     if (sym->resolve)
         sym->resolve(s, sym);
+    kj_type_is_one(s, sym, span);
     return sym->type;
+}
+
+void kj_alias_resolve(kj_sema *s, kj_symbol *sym)
+{
+    kj_scope *scope = s->scope;
+    kj_type_ref written = *sym->item->type;
+    if (sym->progress != KJ_UNRESOLVED)
+        return;
+    written.extents = NULL; /* they are looked at where a field or const has them */
+    sym->progress = KJ_RESOLVED;
+    s->scope = s->program->globals;
+    kj_type t = kj_resolve_type(s, &written);
+    s->scope = scope;
+    sym->type = t.kind == KJ_T_SCALAR || t.kind == KJ_T_AGGREGATE ? t.dtype : KJ_VOID;
+    sym->broken = t.kind == KJ_T_ERROR;
+}
+
+bool kj_type_is_one(kj_sema *s, const kj_symbol *sym, kj_span span)
+{
+    if (sym->type != KJ_VOID || !sym->item || sym->item->kind != KJ_I_TYPE)
+        return true;
+    if (!sym->broken)
+        kj_note(
+            s->diag,
+            kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is no type of one value", sym->name),
+            sym->span, "declared here");
+    return false;
 }
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)

@@ -35,7 +35,7 @@ static void put_file(kj_run *r, kj_text *t)
     for (size_t i = 0; i < s->size; i++)
         kj_text_add(t, s->text[i] == '\n' ? "\n" : " ", 1);
     for (const kj_item *item = r->program->file->items; item && !t->failed; item = item->next) {
-        bool kept = item->kind == KJ_I_FN || item->kind == KJ_I_RECORD ||
+        bool kept = item->kind == KJ_I_FN || item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE ||
                     (item->kind == KJ_I_CONST && item->value);
         if (kept)
             memcpy(t->data + item->span.begin, s->text + item->span.begin,
