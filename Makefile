@@ -43,7 +43,7 @@ COMPILER = $(sort $(wildcard compiler/*.c compiler/*/*.c compiler/*/*/*.c))
 RUNTIME = $(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c))
 HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
 CLI = $(sort $(wildcard cli/*.c))
-MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_wide.c
+MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_special.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 INTERPRETER_TESTS = $(sort $(wildcard tests/double/unit/*.c))
 # the driver double and its PTX interpreter
@@ -52,6 +52,7 @@ DOUBLE_TESTS = $(sort $(wildcard tests/double/check/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 # the measurement of math functions
 ULP = $(sort $(wildcard tests/ulp/*.c))
+ULP_SHARED = $(addprefix compiler/lang/,host_math.c signature.c types.c) # which the library keeps to itself
 
 C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h) \
@@ -354,10 +355,10 @@ $(API_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libkjit.so
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD)) -lcmocka -lm
 
-$(BUILD)/tests/ulp/ulp: $(ULP) tests/ulp/ulp.h $(BUILD)/libkjit.so
+$(BUILD)/tests/ulp/ulp: $(ULP) $(ULP_SHARED) tests/ulp/ulp.h $(BUILD)/libkjit.so
 	@mkdir -p $(@D)
 	@echo "TEST tests/ulp"
-	@$(CC) $(CPPFLAGS_ALL) -I. $(WARNINGS) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(ULP) -L$(BUILD) -lkjit \
+	@$(CC) $(CPPFLAGS_ALL) -I. -Icompiler $(WARNINGS) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(ULP) $(ULP_SHARED) -L$(BUILD) -lkjit \
 	    -Wl,-rpath,$(abspath $(BUILD)) -lmpfr -lgmp -lm
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \

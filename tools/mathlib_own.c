@@ -8,158 +8,10 @@
  * - fmod, remainder: wrong on subnormal numbers and large quotients; here exact, in 16 lanes too.
  *
  * Each is straight-line code (but for fmod's loop), so that it widens as libclc's do. */
-#include "mathlib.h"
+#include "mathlib_gen.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef LLVMValueRef value;
-
-/* A function being made: its numbers are `real`, scalars or vectors of `lanes`. */
-typedef struct gen {
-    LLVMContextRef context;
-    LLVMModuleRef module;
-    LLVMBuilderRef b;
-    value function;
-    LLVMTypeRef real, integer; /* f32 or f64, and i64, in `lanes` */
-    unsigned lanes;
-} gen;
-
-static LLVMTypeRef in_lanes(const gen *g, LLVMTypeRef element)
-{
-    return g->lanes == 1 ? element : LLVMVectorType(element, g->lanes);
-}
-
-static value splat(const gen *g, value scalar)
-{
-    value all[LANES];
-    for (unsigned i = 0; i < g->lanes; i++) {
-        all[i] = scalar;
-    }
-    return g->lanes == 1 ? scalar : LLVMConstVector(all, g->lanes);
-}
-
-static value number(const gen *g, double x)
-{
-    LLVMTypeRef element = g->lanes == 1 ? g->real : LLVMGetElementType(g->real);
-    return splat(g, LLVMConstReal(element, x));
-}
-
-static value integer(const gen *g, int64_t x)
-{
-    return splat(g, LLVMConstInt(LLVMInt64TypeInContext(g->context), (uint64_t)x, 0));
-}
-
-static value add(gen *g, value a, value b)
-{
-    return LLVMBuildFAdd(g->b, a, b, "");
-}
-static value sub(gen *g, value a, value b)
-{
-    return LLVMBuildFSub(g->b, a, b, "");
-}
-static value mul(gen *g, value a, value b)
-{
-    return LLVMBuildFMul(g->b, a, b, "");
-}
-static value quotient(gen *g, value a, value b)
-{
-    return LLVMBuildFDiv(g->b, a, b, "");
-}
-static value negate(gen *g, value a)
-{
-    return LLVMBuildFNeg(g->b, a, "");
-}
-static value choose(gen *g, value c, value yes, value no)
-{
-    return LLVMBuildSelect(g->b, c, yes, no, "");
-}
-static value below(gen *g, value a, value b)
-{
-    return LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, "");
-}
-static value not_below(gen *g, value a, value b)
-{
-    return LLVMBuildFCmp(g->b, LLVMRealOGE, a, b, "");
-}
-static value equal(gen *g, value a, value b)
-{
-    return LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "");
-}
-
-static value intrinsic(gen *g, const char *name, value *args, unsigned n)
-{
-    LLVMTypeRef type = LLVMTypeOf(args[0]);
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    value f = LLVMGetIntrinsicDeclaration(g->module, id, &type, 1);
-    return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, args, n, "");
-}
-
-static value absolute(gen *g, value a)
-{
-    return intrinsic(g, "llvm.fabs", &a, 1);
-}
-static value truncated(gen *g, value a)
-{
-    return intrinsic(g, "llvm.trunc", &a, 1);
-}
-static value nearest(gen *g, value a)
-{
-    return intrinsic(g, "llvm.rint", &a, 1);
-}
-static value with_sign(gen *g, value a, value sign)
-{
-    return intrinsic(g, "llvm.copysign", (value[]){a, sign}, 2);
-}
-static value fused(gen *g, value a, value b, value c)
-{
-    return intrinsic(g, "llvm.fma", (value[]){a, b, c}, 3);
-}
-
-/* Calls a function of the library, which is inlined here. */
-static value call(gen *g, const char *name, value *args, unsigned n)
-{
-    value f = LLVMGetNamedFunction(g->module, name);
-    if (!f) {
-        fail("libclc has no", name);
-    }
-    value result = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, args, n, "");
-    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
-    LLVMAddCallSiteAttribute(result, WHOLE_FUNCTION, LLVMCreateEnumAttribute(g->context, kind, 0));
-    return result;
-}
-
-static value begin(gen *g, const char *name, LLVMTypeRef element, unsigned lanes, unsigned nargs)
-{
-    g->lanes = lanes;
-    g->real = in_lanes(g, element);
-    g->integer = in_lanes(g, LLVMInt64TypeInContext(g->context));
-    LLVMTypeRef params[] = {g->real, g->real};
-    g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->real, params, nargs, 0));
-    static const char *const pure[] = {"nounwind", "willreturn", "nofree",
-                                       "nosync",   "norecurse",  "mustprogress"};
-    for (size_t i = 0; i < sizeof pure / sizeof pure[0]; i++) {
-        unsigned kind = LLVMGetEnumAttributeKindForName(pure[i], strlen(pure[i]));
-        LLVMAddAttributeAtIndex(g->function, WHOLE_FUNCTION,
-                                LLVMCreateEnumAttribute(g->context, kind, 0));
-    }
-    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->context, g->function, ""));
-    return LLVMGetParam(g->function, 0);
-}
-
-static void give(gen *g, value result)
-{
-    LLVMBuildRet(g->b, result);
-}
-
-static LLVMTypeRef f32(const gen *g)
-{
-    return LLVMFloatTypeInContext(g->context);
-}
-static LLVMTypeRef f64(const gen *g)
-{
-    return LLVMDoubleTypeInContext(g->context);
-}
 
 /* ---- exp, exp2, erfc, lgamma, pow ---- */
 
@@ -173,13 +25,6 @@ static void add_exp(gen *g, const char *name, const char *libclc, double least)
     give(g, choose(g, small, mul(g, e, e), e));
 }
 
-static void add_rounded(gen *g, const char *name, const char *f64_function)
-{
-    value x = LLVMBuildFPExt(g->b, begin(g, name, f32(g), 1, 1), f64(g), "");
-    value y = call(g, f64_function, &x, 1);
-    give(g, LLVMBuildFPTrunc(g->b, y, g->real, ""));
-}
-
 /* 2^66 is even and beyond what any x other than 1 and -1 can be raised to. */
 static void add_pow(gen *g, const char *name)
 {
@@ -189,29 +34,10 @@ static void add_pow(gen *g, const char *name)
     give(g, call(g, "_Z3powdd", (value[]){x, y}, 2));
 }
 
-static value polynomial(gen *g, value x, const double *coefficients, int n)
-{
-    value sum = number(g, coefficients[0]);
-    for (int i = 1; i < n; i++) {
-        sum = fused(g, sum, x, number(g, coefficients[i]));
-    }
-    return sum;
-}
-
 /* ---- pow of f32: 2^(y log2(x)), the logarithm as the sum of two floats ----
  *
  * libclc's looks up tables, which vectors gather. A result of 2^150 has an exponent of 8 digits, so that
  * its logarithm is needed to some 33. */
-
-typedef struct pair {
-    value high, low; /* low is below a unit in high's last place */
-} pair;
-
-static pair exact_product(gen *g, value a, value b)
-{
-    value high = mul(g, a, b);
-    return (pair){high, fused(g, a, b, negate(g, high))};
-}
 
 /* of |a| >= |b|, or a = 0 */
 static pair exact_sum(gen *g, value a, value b)
@@ -501,12 +327,12 @@ void add_own_functions(LLVMModuleRef m)
     gen g = {.context = context, .module = m, .b = LLVMCreateBuilderInContext(context)};
     add_exp(&g, "kj_exp_f32", "_Z3expf", -0x1.5d589ep+6);
     add_exp(&g, "kj_exp2_f32", "_Z4exp2f", -126);
-    add_rounded(&g, "kj_erfc_f32", "_Z4erfcd");
-    add_rounded(&g, "kj_lgamma_f32", "_Z6lgammad");
+    add_rounded(&g, "kj_erfc_f32", "_Z4erfcd", 1);
+    add_rounded(&g, "kj_lgamma_f32", "_Z6lgammad", 1);
     add_pow_f32(&g, "kj_pow_f32");
     add_pow(&g, "kj_pow_f64");
     add_gamma(&g, "kj_gamma_f64");
-    add_rounded(&g, "kj_gamma_f32", "kj_gamma_f64");
+    add_rounded(&g, "kj_gamma_f32", "kj_gamma_f64", 1);
     for (int wide = 0; wide < 2; wide++) {
         for (int is_double = 0; is_double < 2; is_double++) {
             for (int is_remainder = 0; is_remainder < 2; is_remainder++) {
@@ -517,5 +343,6 @@ void add_own_functions(LLVMModuleRef m)
             }
         }
     }
+    add_special_functions(&g);
     LLVMDisposeBuilder(g.b);
 }

@@ -56,7 +56,7 @@ static void add_lane_loop(LLVMContextRef c, LLVMModuleRef m, LLVMValueRef scalar
 {
     LLVMTypeRef scalar_type = LLVMGlobalGetValueType(scalar);
     LLVMTypeRef element = LLVMGetReturnType(scalar_type), i64 = LLVMInt64TypeInContext(c);
-    LLVMTypeRef wide = LLVMVectorType(element, LANES), params[] = {wide, wide};
+    LLVMTypeRef wide = LLVMVectorType(element, LANES), params[] = {wide, wide, wide};
     unsigned nargs = LLVMCountParams(scalar);
     LLVMValueRef f = LLVMAddFunction(m, symbol, LLVMFunctionType(wide, params, nargs, 0));
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, f, "");
@@ -65,7 +65,7 @@ static void add_lane_loop(LLVMContextRef c, LLVMModuleRef m, LLVMValueRef scalar
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
 
     LLVMPositionBuilderAtEnd(b, entry);
-    LLVMValueRef memory[2], args[2], out = LLVMBuildAlloca(b, wide, "");
+    LLVMValueRef memory[3], args[3], out = LLVMBuildAlloca(b, wide, "");
     for (unsigned i = 0; i < nargs; i++) {
         memory[i] = LLVMBuildAlloca(b, wide, "");
         LLVMBuildStore(b, LLVMGetParam(f, i), memory[i]);
@@ -213,7 +213,7 @@ static LLVMModuleRef condition_alone(LLVMModuleRef m, const char *name)
 
 static LLVMValueRef call_with_params(LLVMBuilderRef b, LLVMValueRef f, LLVMValueRef caller)
 {
-    LLVMValueRef params[2];
+    LLVMValueRef params[3];
     LLVMGetParams(caller, params);
     return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, params, LLVMCountParams(f), "");
 }

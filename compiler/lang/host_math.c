@@ -3,6 +3,7 @@
  * the digits of a long double, rounded to f64 once. */
 #include <math.h>
 
+#include "lang/signature.h"
 #include "lang/types.h"
 
 static double reciprocal_sqrt(double x)
@@ -77,6 +78,96 @@ static long double log_of_gamma_long(long double x)
     return lgammal_r(x, &sign);
 }
 
+/* ---- What the C library does not have ---- */
+
+static const long double half_sqrt2 = 0.70710678118654752440084436210484904L;
+
+static long double reciprocal_cbrt_long(long double x)
+{
+    return 1 / cbrtl(x);
+}
+static long double reciprocal_hypot_long(long double x, long double y)
+{
+    return 1 / hypotl(x, y);
+}
+static long double norm_long(long double x, long double y, long double z)
+{
+    return hypotl(hypotl(x, y), z);
+}
+static long double reciprocal_norm_long(long double x, long double y, long double z)
+{
+    return 1 / norm_long(x, y, z);
+}
+
+/* t > 0 with erfc(t) = y < 1, or with `whole` erf(t) = y: Halley's steps from S. Winitzki's estimate. */
+static long double inverse_erf(long double y, bool whole)
+{
+    const long double slope = 1.12837916709551257389615890312154517L; /* 2 / sqrt(pi) */
+    long double w = logl(whole ? (1 - y) * (1 + y) : y * (2 - y));
+    long double b = 4.3307467L + w / 2, t = sqrtl(sqrtl(b * b - w / 0.147L) - b);
+    if (whole && y < 0x1p-20L) /* where the estimate's difference has no digits */
+        t = y / slope;
+    for (int i = 0; i < 6; i++) {
+        long double d = whole ? erfl(t) - y : y - erfcl(t);
+        d /= slope * expl(-t * t);
+        t -= d / (1 + t * d);
+    }
+    return t;
+}
+static long double erfinv_long(long double x)
+{
+    long double a = fabsl(x);
+    if (x == 0 || !(a < 1))
+        return a == 1 ? x * INFINITY : x == 0 ? x : NAN;
+    return copysignl(a < 0.5L ? inverse_erf(a, true) : inverse_erf(1 - a, false), x);
+}
+static long double erfcinv_long(long double x)
+{
+    if (!(x > 0 && x < 2))
+        return x == 0 ? INFINITY : x == 2 ? -INFINITY : NAN;
+    if (x > 0.5L && x < 1.5L)
+        return erfinv_long(1 - x);
+    return x < 1 ? inverse_erf(x, false) : -inverse_erf(2 - x, false);
+}
+static long double normcdfinv_long(long double x)
+{
+    return -erfcinv_long(2 * x) / half_sqrt2;
+}
+static long double normcdf_long(long double x)
+{
+    return erfcl(-x * half_sqrt2) / 2;
+}
+
+/* The asymptotic series, where its terms become small enough. */
+static long double erfcx_long(long double x)
+{
+    long double term = 1, sum = 1;
+    if (x < 12)
+        return expl(x * x) * erfcl(x);
+    for (int k = 1; k < 40; k++)
+        sum += term *= -(2 * k - 1) / (2 * x * x);
+    return 0.56418958354775628694807945156077259L / x * sum; /* 1 / sqrt(pi) */
+}
+
+/* Of (x/2)^order / order! the sum of (x*x/4)^k / (k! (k + order)!), order being 0 or 1. */
+static long double modified_bessel(long double x, int order)
+{
+    long double term = 1, sum = 1, square = x * x / 4;
+    if (!(square < 600 * 600))
+        return isnan(x) ? x : order ? copysignl(INFINITY, x) : INFINITY;
+    for (int k = 1; term > sum * 0x1p-70L; k++)
+        sum += term *= square / ((long double)k * (k + order));
+    return order ? x / 2 * sum : sum;
+}
+static long double bessel_i0_long(long double x)
+{
+    return modified_bessel(x, 0);
+}
+static long double bessel_i1_long(long double x)
+{
+    return modified_bessel(x, 1);
+}
+
 /* Of one, two or three floats. */
 static const struct {
     double (*one)(double);
@@ -84,6 +175,7 @@ static const struct {
     double (*three)(double, double, double);
     long double (*one_long)(long double);
     long double (*two_long)(long double, long double);
+    long double (*three_long)(long double, long double, long double);
 } functions[KJ_NBUILTINS] = {
     [KJ_BI_SQRT] = {.one = sqrt},
     [KJ_BI_FABS] = {.one = fabs},
@@ -120,6 +212,17 @@ static const struct {
     [KJ_BI_ERFC] = {.one = erfc, .one_long = erfcl},
     [KJ_BI_GAMMA] = {.one = tgamma, .one_long = tgammal},
     [KJ_BI_LGAMMA] = {.one = log_of_gamma, .one_long = log_of_gamma_long},
+    [KJ_BI_RCBRT] = {.one_long = reciprocal_cbrt_long},
+    [KJ_BI_ERFINV] = {.one_long = erfinv_long},
+    [KJ_BI_ERFCINV] = {.one_long = erfcinv_long},
+    [KJ_BI_ERFCX] = {.one_long = erfcx_long},
+    [KJ_BI_NORMCDF] = {.one_long = normcdf_long},
+    [KJ_BI_NORMCDFINV] = {.one_long = normcdfinv_long},
+    [KJ_BI_CYL_BESSEL_I0] = {.one_long = bessel_i0_long},
+    [KJ_BI_CYL_BESSEL_I1] = {.one_long = bessel_i1_long},
+    [KJ_BI_RHYPOT] = {.two_long = reciprocal_hypot_long},
+    [KJ_BI_NORM3D] = {.three_long = norm_long},
+    [KJ_BI_RNORM3D] = {.three_long = reciprocal_norm_long},
     [KJ_BI_NEXTAFTER] = {.two = nextafter},
     [KJ_BI_COPYSIGN] = {.two = signed_as},
     [KJ_BI_HYPOT] = {.two = hypot, .two_long = hypotl},
@@ -139,17 +242,31 @@ bool kj_host_math(kj_builtin id, const double *x, double *out)
     else if (functions[id].three)
         *out = functions[id].three(x[0], x[1], x[2]);
     else
+        return kj_literal_math(id, x, out);
+    return true;
+}
+
+bool kj_long_math(kj_builtin id, const long double *x, long double *out)
+{
+    if (functions[id].one_long)
+        *out = functions[id].one_long(x[0]);
+    else if (functions[id].two_long)
+        *out = functions[id].two_long(x[0], x[1]);
+    else if (functions[id].three_long)
+        *out = functions[id].three_long(x[0], x[1], x[2]);
+    else
         return false;
     return true;
 }
 
 bool kj_literal_math(kj_builtin id, const double *x, double *out)
 {
-    if (functions[id].one_long)
-        *out = (double)functions[id].one_long(x[0]);
-    else if (functions[id].two_long)
-        *out = (double)functions[id].two_long(x[0], x[1]);
-    else
+    enum { MOST = 3 };
+    long double wide[MOST], result;
+    for (int i = 0; i < MOST; i++)
+        wide[i] = i < kj_builtin_arity(id) ? x[i] : 0;
+    if (!kj_long_math(id, wide, &result))
         return false;
+    *out = (double)result;
     return true;
 }

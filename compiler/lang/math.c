@@ -35,41 +35,6 @@ static kj_value fold_ceil_div(kj_value a, kj_value b)
     return kj_fold_binary(KJ_OP_ADD, q, int_result(q.type, 1));
 }
 
-/* ---- Bits ---- */
-
-__extension__ typedef __int128 product;
-__extension__ typedef unsigned __int128 unsigned_product;
-
-/* In type a.type. */
-static kj_value fold_mulhi(kj_value a, kj_value b)
-{
-    int bits = kj_types[a.type].bits;
-    if (kj_is_signed(a.type))
-        return int_result(a.type, (uint64_t)((product)a.i * b.i >> bits));
-    return int_result(a.type, (uint64_t)((unsigned_product)a.u * b.u >> bits));
-}
-
-static bool fold_bits(kj_builtin id, kj_value v, kj_value *out)
-{
-    unsigned width = kj_types[v.type].bits;
-    uint64_t bits = width < 64 ? v.u & (((uint64_t)1 << width) - 1) : v.u, reversed = 0;
-    unsigned count = 0, highest = 0, lowest = 0;
-    for (unsigned i = 0; i < width; i++) {
-        bool set = bits >> i & 1;
-        count += set;
-        highest = set ? i + 1 : highest;
-        lowest = set && !lowest ? i + 1 : lowest;
-        reversed |= (uint64_t)set << (width - 1 - i);
-    }
-    switch (id) {
-    case KJ_BI_POPC: *out = int_result(v.type, count); return true;
-    case KJ_BI_CLZ: *out = int_result(v.type, width - highest); return true;
-    case KJ_BI_FFS: *out = int_result(v.type, lowest); return true;
-    case KJ_BI_BREV: *out = int_result(v.type, reversed); return true;
-    default: return false;
-    }
-}
-
 /* ---- Floats ---- */
 
 /* What the type decides, or what gives several values: the parts of a float, and a float of parts. */
@@ -107,6 +72,72 @@ static bool fold_parts(kj_builtin id, int part, const kj_value *v, kj_value *out
     return true;
 }
 
+double kj_below_one(kj_dtype type)
+{
+    return type == KJ_F16    ? 1 - 0x1p-11
+           : type == KJ_BF16 ? 1 - 0x1p-8
+           : type == KJ_F32  ? 1 - 0x1p-24
+                             : 1 - 0x1p-53;
+}
+
+double kj_turn_factor(bool degrees)
+{
+    return degrees ? 0x1.ca5dc1a63c1f8p+5 : 0x1.1df46a2529d39p-6;
+}
+
+/* With f32's digits for f16 and bf16, which are then rounded. */
+static kj_value fold_turn(kj_builtin id, kj_value x)
+{
+    kj_dtype type = kj_is_half(x.type) ? KJ_F32 : x.type;
+    kj_value by = kj_float(KJ_F64, kj_turn_factor(id == KJ_BI_DEGREES));
+    kj_value turned =
+        kj_fold_binary(KJ_OP_MUL, kj_fold_convert(x, type), kj_fold_convert(by, type));
+    return kj_fold_convert(turned, x.type);
+}
+
+static kj_value fold_logb(kj_builtin id, kj_value x)
+{
+    double e = x.f == 0 ? -INFINITY : isfinite(x.f) ? logb(x.f) : fabs(x.f);
+    if (id == KJ_BI_LOGB)
+        return kj_fold_convert(kj_float(KJ_F64, e), x.type);
+    bool none = isnan(e) || e == -INFINITY;
+    return kj_int(KJ_I32, none ? INT32_MIN : isinf(e) ? INT32_MAX : (int32_t)e);
+}
+
+/* What is made of a few operations, each rounded in the type. */
+static bool fold_composed(kj_builtin id, const kj_value *v, kj_value *out)
+{
+    kj_dtype type = v[0].type;
+    kj_value zero = kj_fold_convert(kj_int(KJ_I64, 0), type),
+             one = kj_fold_convert(kj_int(KJ_I64, 1), type);
+    switch (id) {
+    case KJ_BI_SIGN:
+        *out = less(zero, v[0])   ? one
+               : less(v[0], zero) ? kj_fold_convert(kj_int(KJ_I64, -1), type)
+                                  : v[0];
+        return true;
+    case KJ_BI_SATURATE:
+        *out = fold_extreme(fold_extreme(v[0], zero, true), one, false);
+        return true;
+    case KJ_BI_LERP:
+        return fold_parts(KJ_BI_FMA, 0,
+                          (kj_value[]){v[2], kj_fold_binary(KJ_OP_SUB, v[1], v[0]), v[0]}, out);
+    case KJ_BI_FRACT:
+        *out = kj_fold_binary(KJ_OP_SUB, v[0], kj_float(type, floor(v[0].f)));
+        if (out->f == 1)
+            *out = kj_float(type, kj_below_one(type));
+        return true;
+    case KJ_BI_FDIM:
+        *out = v[0].f <= v[1].f ? zero : kj_fold_binary(KJ_OP_SUB, v[0], v[1]);
+        return true;
+    case KJ_BI_LOGB:
+    case KJ_BI_ILOGB: *out = fold_logb(id, v[0]); return true;
+    case KJ_BI_DEGREES:
+    case KJ_BI_RADIANS: *out = fold_turn(id, v[0]); return true;
+    default: return false;
+    }
+}
+
 /* Of what is exact: f64 holds the result, or rounds it so that rounding again to the type is harmless
  * (square roots). */
 static bool fold_float(kj_builtin id, const kj_value *v, int n, kj_value *out)
@@ -133,20 +164,25 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value
             *out = kj_is_signed(v[0].type) && v[0].i < 0 ? kj_fold_unary(KJ_OP_NEG, v[0]) : v[0];
         return true;
     case KJ_BI_CEIL_DIV: *out = fold_ceil_div(v[0], v[1]); return true;
-    case KJ_BI_MULHI: *out = fold_mulhi(v[0], v[1]); return true;
     case KJ_BI_SELP: *out = v[0].u ? v[1] : v[2]; return true;
     case KJ_BI_ISNAN:
     case KJ_BI_ISINF:
     case KJ_BI_ISFINITE:
+        if (kj_is_int(v[0].type)) {
+            *out = kj_int(KJ_BOOL, id == KJ_BI_ISFINITE);
+            return true;
+        }
         *out = kj_int(KJ_BOOL, id == KJ_BI_ISNAN   ? isnan(v[0].f) != 0
                                : id == KJ_BI_ISINF ? isinf(v[0].f) != 0
                                                    : isfinite(v[0].f) != 0);
         return true;
     default: break;
     }
+    if (fold_composed(id, v, out))
+        return true;
     if (kj_is_float(v[0].type))
         return fold_parts(id, part, v, out) || fold_float(id, v, n, out);
-    return kj_is_int(v[0].type) && fold_bits(id, v[0], out);
+    return kj_is_int(v[0].type) && kj_fold_integers(id, v, out);
 }
 
 /* ---- Literals ---- */
@@ -185,7 +221,7 @@ bool kj_fold_builtin_literals(kj_builtin id, const kj_value *args, int n, kj_val
         x[i] = v[i].f;
     }
     if (kj_fold_builtin(id, 0, v, n, out))
-        return out->type != KJ_BOOL;
+        return out->type == v[0].type;
     if (!real || !kj_literal_math(id, x, &y))
         return false;
     *out = kj_float(KJ_F64, y);

@@ -244,9 +244,13 @@ kj_value kj_fold_convert(kj_value v, kj_dtype to);
 /* Result `part` of a builtin with constants (math.c); false where it is not exact, or the
  * device's choice. */
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_value *out);
+double kj_below_one(kj_dtype type);  /* the largest number of a float type below 1 */
+double kj_turn_factor(bool degrees); /* what degrees and radians multiply by */
+bool kj_fold_integers(kj_builtin id, const kj_value *args, kj_value *out); /* bits.c */
 /* A math function of the host's, in f64: false where there is none by that id (host_math.c). */
 bool kj_host_math(kj_builtin id, const double *x, double *out);
-/* One that is not exact, of literals: as good as rounded once. */
+/* One that is not exact, of literals: as good as rounded once; and with all digits. */
+bool kj_long_math(kj_builtin id, const long double *x, long double *out);
 bool kj_literal_math(kj_builtin id, const double *x, double *out);
 /* What an operator is of literals of which one is a float, and what a builtin is: a literal too (math.c).
  * False where the builtin asks for the type, or gives no number. */

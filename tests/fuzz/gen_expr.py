@@ -511,8 +511,8 @@ class Expressions:
         return binary(r.pick(["<<", ">>"]), self.real(t, depth), by)
 
     def bits(self, t, depth):
-        f = self.r.pick(["popc", "clz", "ffs", "brev", "mulhi"])
-        if f == "mulhi":
+        f = self.r.pick(["popc", "clz", "ffs", "brev", "mulhi", "add_sat", "sub_sat", "hadd", "rhadd"])
+        if f in ("mulhi", "add_sat", "sub_sat", "hadd", "rhadd"):
             return call(f, t, self.real(t, depth), self.real(t, depth))
         return call(f, t, self.real(t, depth))
 

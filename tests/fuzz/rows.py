@@ -32,7 +32,8 @@ def table(without=()):
         rows += [f"by itself {s} to {t}" for s in BY_ITSELF[t]]
         rows.append(f"conversion {t} to bool")
     for t in INTS:
-        rows += [f"{f} {t}" for f in ("popc", "clz", "ffs", "brev", "ceil_div", "mulhi")] + [f"loop variable {t}"]
+        rows += [f"{f} {t}" for f in ("popc", "clz", "ffs", "brev", "ceil_div", "mulhi", "add_sat", "sub_sat", "hadd",
+                                           "rhadd")] + [f"loop variable {t}"]
     for t in FLOATS:
         exact = EXACT_1 + (EXACT_2 if "zeros" not in without else EXACT_2[1:]) + ("fma", "ldexp")
         rows += [f"{f} {t}" for f in exact] + [f"{f} {t}" for f in ("modf", "frexp")]

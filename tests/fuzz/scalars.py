@@ -198,6 +198,53 @@ def mulhi(a, b, t):
     return wrap(a * b >> BITS[t], t)
 
 
+def nearest_within(x, t):
+    most = 2 ** (BITS[t] - (t[0] == "i")) - 1
+    return min(max(x, -most - 1 if t[0] == "i" else 0), most)
+
+
+def add_sat(a, b, t):
+    return nearest_within(a + b, t)
+
+
+def sub_sat(a, b, t):
+    return nearest_within(a - b, t)
+
+
+def hadd(a, b, t):
+    return wrap((a + b) >> 1, t)
+
+
+def rhadd(a, b, t):
+    return wrap((a + b + 1) >> 1, t)
+
+
+def sad(a, b, c, t):
+    return wrap(abs(a - b) + c, t)
+
+
+def low_bits(a, bits):
+    return a & ((1 << bits) - 1)
+
+
+def funnel(lo, hi, s, t, left, clamps):
+    bits = BITS[t]
+    s = min(low_bits(s, 32), bits) if clamps else s % bits
+    both = low_bits(hi, bits) << bits | low_bits(lo, bits)
+    return wrap((both << s) >> bits if left else both >> s, t)
+
+
+def byte_perm(x, y, s, t):
+    bytes_of_both = (low_bits(y, 32) << 32 | low_bits(x, 32)).to_bytes(8, "little")
+    return wrap(int.from_bytes([bytes_of_both[s >> 4 * i & 7] for i in range(4)], "little"), t)
+
+
+def dp4a(a, b, c, t):
+    parts = [[int.from_bytes([x], "little", signed=t[0] == "i") for x in low_bits(v, 32).to_bytes(4, "little")]
+             for v in (a, b)]
+    return wrap(c + sum(x * y for x, y in zip(*parts)), t)
+
+
 def shift_left(a, n, t):
     return wrap(a << n, t) if 0 <= n < BITS[t] else 0
 
@@ -371,6 +418,21 @@ def nextafter(x, y, t):
     if outwards and abs(x) == LARGEST[t]:
         return math.copysign(INF, x)
     return x + math.ldexp(1.0 if y > x else -1.0, unit)
+
+
+def sign(x):
+    return math.copysign(1.0, x) if x == x and x != 0 else x
+
+
+def fract(x, t):
+    if math.isinf(x) or x != x:
+        return NAN
+    rest = ROUND[t](x - math.floor(x)) + 0.0
+    return rest if rest < 1 else 1 - math.ldexp(1.0, -DIGITS[t])
+
+
+def logb(x):
+    return -INF if x == 0 else abs(x) if math.isinf(x) or x != x else float(math.frexp(x)[1] - 1)
 
 
 def modf(x):

@@ -119,7 +119,7 @@ def waits(function, known=None):
 SIMPLE_CALLS = {        # of one type, that of the result
     "min": "minimum", "max": "maximum", "clamp": "clamp", "copysign": "copysign", "floor": "floor", "ceil": "ceil",
     "trunc": "trunc", "rint": "rint", "round": "rint", "fabs": "abs", "fmod": "fmod", "remainder": "remainder"}
-TYPED_CALLS = {"ceil_div", "mulhi", "popc", "clz", "ffs", "brev", "nextafter", "fma"}    # these are told the type
+TYPED_CALLS = {"ceil_div", "mulhi", "add_sat", "sub_sat", "hadd", "rhadd", "popc", "clz", "ffs", "brev", "nextafter", "fma"}    # these are told the type
 TESTS = {"isnan": "(lambda x: x != x)", "isinf": "math.isinf", "isfinite": "math.isfinite"}
 
 

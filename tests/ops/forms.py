@@ -76,10 +76,24 @@ def integer_functions(t):
         "ffs(a)": lambda a, b: scalars.ffs(a, t), "brev(a)": lambda a, b: scalars.brev(a, t),
         "abs(a)": lambda a, b: scalars.integer_abs(a, t), "ceil_div(a, b)": lambda a, b: scalars.ceil_div(a, b, t),
         "mulhi(a, b)": lambda a, b: scalars.mulhi(a, b, t), "mulhi(a, 11)": lambda a, b: scalars.mulhi(a, 11, t),
+        "add_sat(a, b)": lambda a, b: scalars.add_sat(a, b, t), "sub_sat(a, b)": lambda a, b: scalars.sub_sat(a, b, t),
+        "hadd(a, b)": lambda a, b: scalars.hadd(a, b, t), "rhadd(a, b)": lambda a, b: scalars.rhadd(a, b, t),
+        "sad(a, b, a)": lambda a, b: scalars.sad(a, b, a, t), "sign(a)": lambda a, b: (a > 0) - (a < 0),
+        "divmod(a, b)[0]": lambda a, b: scalars.floor_div(a, b, t),
+        "divmod(a, b)[1]": lambda a, b: scalars.floor_mod(a, b, t),
         "clamp(a, 1, 50)": lambda a, b: scalars.clamp(a, 1, 50),
         "(a // b) * b + a % b": lambda a, b: wrap(scalars.floor_div(a, b, t) * b + scalars.floor_mod(a, b, t), t),
         "a << 3": lambda a, b: scalars.shift_left(a, 3, t), "a >> 1": lambda a, b: scalars.shift_right(a, 1, t),
         "100 // b": lambda a, b: scalars.floor_div(100, b, t), "100 % b": lambda a, b: scalars.floor_mod(100, b, t)}
+    for end in ("l", "r", "lc", "rc"):
+        for n in (0, 5, 8, 37, 64, 100, -3):
+            forms[f"funnelshift_{end}(a, b, {n})"] = lambda a, b, end=end, n=n: scalars.funnel(
+                a, b, n, t, end[0] == "l", end[1:] == "c")
+    if BITS[t] == 32:
+        forms["dp4a(a, b, a)"] = lambda a, b: scalars.dp4a(a, b, a, t)
+        forms["byte_perm(a, b, b)"] = lambda a, b: scalars.byte_perm(a, b, b, t)
+        for n in (0x3210, 0x5410, 0x0123, 0x7654, 0xfedc):
+            forms[f"byte_perm(a, b, {n})"] = lambda a, b, n=n: scalars.byte_perm(a, b, n, t)
     for n in (7, 8, *((-3, -1) if t[0] == "i" else ())):
         forms[f"a // {n}"] = lambda a, b, n=n: scalars.floor_div(a, n, t)
         forms[f"a % {n}"] = lambda a, b, n=n: scalars.floor_mod(a, n, t)
@@ -96,7 +110,12 @@ def float_functions(t):
         "1 / b": lambda a, b: rnd(scalars.divide(1.0, b)),
         "a // 4": lambda a, b: scalars.float_floordiv(a, 4.0, t), "a % 4": lambda a, b: scalars.float_mod(a, 4.0, t),
         "a % -3": lambda a, b: scalars.float_mod(a, -3.0, t), "a ** 0": lambda a, b: 1.0, "a ** 1": lambda a, b: a,
-        "a ** 2": lambda a, b: rnd(a * a), "a ** 3": lambda a, b: rnd(a * rnd(a * a))}
+        "a ** 2": lambda a, b: rnd(a * a), "a ** 3": lambda a, b: rnd(a * rnd(a * a)),
+        "sign(a)": lambda a, b: scalars.sign(a), "saturate(a)": lambda a, b: scalars.clamp(a, 0.0, 1.0),
+        "fdim(a, b)": lambda a, b: 0.0 if a <= b else rnd(a - b), "fract(a)": lambda a, b: scalars.fract(a, t),
+        "lerp(a, b, 0.25)": lambda a, b: scalars.fma(0.25, rnd(b - a), a, t), "logb(a)": lambda a, b: scalars.logb(a),
+        "divmod(a, b)[0]": lambda a, b: scalars.float_floordiv(a, b, t),
+        "divmod(a, b)[1]": lambda a, b: scalars.float_mod(a, b, t)}
 
 
 def functions(kind):

@@ -73,7 +73,7 @@ class Program:
         """The run block's loop: there a division of integers by zero is an error."""
         stores = self.stores([form for form in self.forms if self.by_host(form)], "host", "i", " " * 8)
         if self.kind in scalars.INTS:
-            stores = re.sub(r"= (.*(?:// b|% b|ceil_div).*)", r"= (\1) if b != 0 else 0", stores)
+            stores = re.sub(r"= (.*(?:// b|% b|ceil_div|divmod).*)", r"= (\1) if b != 0 else 0", stores)
         return f"    for i in range({len(self.pairs)}) {{\n        let a = x[i]\n        let b = y[i]\n{stores}    }}\n"
 
     def by_host(self, form):

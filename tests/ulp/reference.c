@@ -178,20 +178,25 @@ static void exact_cospi(mpfr_t out, mpfr_t *x)
         .name = word, .call = text, .nargs = 2, .arguments = where, .wide.two = d, .wider.two = l, \
         .exact = mp \
     }
+#define THREE(word, text, d, l, mp) \
+    { \
+        .name = word, .call = text, .nargs = 3, .arguments = ALIKE, .wide.three = d, \
+        .wider.three = l, .exact = mp \
+    }
 
 const subject subjects[] = {
     TWO("/", "x / y", divide_d, divide_l, exact_divide, ANYWHERE),
-    {.name = "fma",
-     .call = "fma(x, y, z)",
-     .nargs = 3,
-     .arguments = ALIKE,
-     .wide.three = fma,
-     .wider.three = fmal,
-     .exact = exact_fma},
+    THREE("fma", "fma(x, y, z)", fma, fmal, exact_fma),
+    ONE("degrees", degrees_wide, degrees_wider, exact_degrees, ANYWHERE),
+    ONE("radians", radians_wide, radians_wider, exact_radians, ANYWHERE),
     ONE("sqrt", sqrt, sqrtl, exact_sqrt, ANYWHERE),
     ONE("rsqrt", rsqrt_d, rsqrt_l, exact_rsqrt, ANYWHERE),
     ONE("cbrt", cbrt, cbrtl, exact_cbrt, ANYWHERE),
     TWO("hypot", "hypot(x, y)", hypot, hypotl, exact_hypot, ALIKE),
+    ONE("rcbrt", rcbrt_wide, rcbrt_wider, exact_rcbrt, ANYWHERE),
+    TWO("rhypot", "rhypot(x, y)", rhypot_wide, rhypot_wider, exact_rhypot, ALIKE),
+    THREE("norm3d", "norm3d(x, y, z)", norm3d_wide, norm3d_wider, exact_norm3d),
+    THREE("rnorm3d", "rnorm3d(x, y, z)", rnorm3d_wide, rnorm3d_wider, exact_rnorm3d),
     ONE("exp", exp, expl, exact_exp, ANYWHERE),
     ONE("exp2", exp2, exp2l, exact_exp2, ANYWHERE),
     ONE("exp10", exp10, exp10l, exact_exp10, ANYWHERE),
@@ -218,6 +223,13 @@ const subject subjects[] = {
     ONE("atanh", atanh, atanhl, exact_atanh, ANYWHERE),
     ONE("erf", erf, erfl, exact_erf, ANYWHERE),
     ONE("erfc", erfc, erfcl, exact_erfc, ANYWHERE),
+    ONE("erfinv", erfinv_wide, erfinv_wider, exact_erfinv, ANYWHERE),
+    ONE("erfcinv", erfcinv_wide, erfcinv_wider, exact_erfcinv, ANYWHERE),
+    ONE("erfcx", erfcx_wide, erfcx_wider, exact_erfcx, ANYWHERE),
+    ONE("normcdf", normcdf_wide, normcdf_wider, exact_normcdf, ANYWHERE),
+    ONE("normcdfinv", normcdfinv_wide, normcdfinv_wider, exact_normcdfinv, ANYWHERE),
+    ONE("cyl_bessel_i0", bessel_i0_wide, bessel_i0_wider, exact_bessel_i0, ANYWHERE),
+    ONE("cyl_bessel_i1", bessel_i1_wide, bessel_i1_wider, exact_bessel_i1, ANYWHERE),
     ONE("gamma", tgamma, tgammal, exact_gamma, ANYWHERE),
     ONE("lgamma", lgamma_d, lgamma_ld, exact_lgamma, POSITIVE_F64),
     TWO("fmod", "fmod(x, y)", fmod, fmodl, exact_fmod, ALIKE),

@@ -1,6 +1,7 @@
 /* Measures how far the math functions are from the exact results: the pieces' shared view.
  *
  *   reference.c  what is measured, and beside what: libm in a wider type, and MPFR
+ *   special.c    the same of what libm does not have
  *   error.c      errors in units of the last place
  *   sample.c     arguments: all floats in turn, or drawn over all exponents
  *   measure.c    a function over many arguments, on several threads
@@ -75,5 +76,46 @@ typedef struct plan {
 
 /* False after a message on standard error. */
 bool measure(const plan *p, const subject *s, bool is_double, worst *out);
+
+/* special.c: of functions that libm does not have. */
+double rcbrt_wide(double x);
+long double rcbrt_wider(long double x);
+void exact_rcbrt(mpfr_t out, mpfr_t *x);
+double erfinv_wide(double x);
+long double erfinv_wider(long double x);
+void exact_erfinv(mpfr_t out, mpfr_t *x);
+double erfcinv_wide(double x);
+long double erfcinv_wider(long double x);
+void exact_erfcinv(mpfr_t out, mpfr_t *x);
+double erfcx_wide(double x);
+long double erfcx_wider(long double x);
+void exact_erfcx(mpfr_t out, mpfr_t *x);
+double normcdf_wide(double x);
+long double normcdf_wider(long double x);
+void exact_normcdf(mpfr_t out, mpfr_t *x);
+double normcdfinv_wide(double x);
+long double normcdfinv_wider(long double x);
+void exact_normcdfinv(mpfr_t out, mpfr_t *x);
+double bessel_i0_wide(double x);
+long double bessel_i0_wider(long double x);
+void exact_bessel_i0(mpfr_t out, mpfr_t *x);
+double bessel_i1_wide(double x);
+long double bessel_i1_wider(long double x);
+void exact_bessel_i1(mpfr_t out, mpfr_t *x);
+double degrees_wide(double x);
+long double degrees_wider(long double x);
+void exact_degrees(mpfr_t out, mpfr_t *x);
+double radians_wide(double x);
+long double radians_wider(long double x);
+void exact_radians(mpfr_t out, mpfr_t *x);
+double rhypot_wide(double x, double y);
+long double rhypot_wider(long double x, long double y);
+void exact_rhypot(mpfr_t out, mpfr_t *x);
+double norm3d_wide(double x, double y, double z);
+long double norm3d_wider(long double x, long double y, long double z);
+void exact_norm3d(mpfr_t out, mpfr_t *x);
+double rnorm3d_wide(double x, double y, double z);
+long double rnorm3d_wider(long double x, long double y, long double z);
+void exact_rnorm3d(mpfr_t out, mpfr_t *x);
 
 #endif

@@ -89,6 +89,7 @@ static kj_dtype type_of(char letter, const types *t)
     case 'i': return t->integer;
     case 'n': return t->number;
     case 'z': return t->complex;
+    case 'w': return t->integer == KJ_I32 ? KJ_I32 : KJ_U32;
     case 'b': return KJ_BOOL;
     case 'd': return KJ_I32;
     case 'm': return KJ_U32;
@@ -224,6 +225,7 @@ static const struct {
     {KJ_BI_MAX, {5.5, 12.75}}, {KJ_BI_ABS, {-12.75}},           {KJ_BI_FABS, {-12.75}},
     {KJ_BI_ASIN, {0.375}},     {KJ_BI_ACOS, {0.375}},           {KJ_BI_ATANH, {0.375}},
     {KJ_BI_ERF, {0.375}},      {KJ_BI_ERFC, {0.375}},           {KJ_BI_TANH, {0.375}},
+    {KJ_BI_ERFINV, {0.375}},   {KJ_BI_NORMCDFINV, {0.375}},     {KJ_BI_ERFCINV, {0.375}},
     {KJ_BI_GAMMA, {3.75}},     {KJ_BI_COPYSIGN, {12.75, -5.5}}, {KJ_BI_SELP, {0, 5.5, 7.25}},
 };
 

@@ -73,6 +73,8 @@ static kj_tile code_of_two(kj_lower *lo, kj_builtin id, int part, const kj_tile 
 static kj_tile code_kind(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
 {
     (void)part;
+    if (kj_is_int(args[0].type))
+        return kj_tile_const(lo, kj_int(KJ_BOOL, id == KJ_BI_ISFINITE));
     if (id == KJ_BI_ISNAN)
         return kj_tile_binary(lo, KJ_OP_NE, args[0], args[0]);
     kj_tile size = kj_tile_intrinsic(lo, "llvm.fabs", &args[0], 1);
@@ -80,19 +82,136 @@ static kj_tile code_kind(kj_lower *lo, kj_builtin id, int part, const kj_tile *a
     return kj_tile_binary(lo, id == KJ_BI_ISINF ? KJ_OP_EQ : KJ_OP_LT, size, inf);
 }
 
-static kj_tile code_mulhi(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+static kj_tile code_integers(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
 {
+    (void)part;
+    switch (id) {
+    case KJ_BI_MULHI: return kj_lower_mulhi(lo, args[0], args[1]);
+    case KJ_BI_ADD_SAT: return kj_lower_saturated(lo, args[0], args[1], false);
+    case KJ_BI_SUB_SAT: return kj_lower_saturated(lo, args[0], args[1], true);
+    case KJ_BI_HADD: return kj_lower_half_sum(lo, args[0], args[1], false);
+    case KJ_BI_RHADD: return kj_lower_half_sum(lo, args[0], args[1], true);
+    case KJ_BI_SAD: return kj_lower_sad(lo, args);
+    case KJ_BI_FUNNELSHIFT_L: return kj_lower_funnel(lo, args, true, false);
+    case KJ_BI_FUNNELSHIFT_R: return kj_lower_funnel(lo, args, false, false);
+    case KJ_BI_FUNNELSHIFT_LC: return kj_lower_funnel(lo, args, true, true);
+    case KJ_BI_FUNNELSHIFT_RC: return kj_lower_funnel(lo, args, false, true);
+    case KJ_BI_BYTE_PERM: return kj_lower_byte_perm(lo, args);
+    default: return kj_lower_dp4a(lo, args);
+    }
+}
+
+static kj_tile number(kj_lower *lo, kj_dtype type, double x)
+{
+    return kj_tile_const(lo, kj_fold_convert(kj_float(KJ_F64, x), type));
+}
+
+static kj_tile code_sign(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile x = args[0], zero = number(lo, x.type, 0), one = number(lo, x.type, 1);
     (void)id, (void)part;
-    return kj_lower_mulhi(lo, args[0], args[1]);
+    kj_tile out = x;
+    if (kj_is_float(x.type) || kj_is_signed(x.type))
+        out = kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_LT, x, zero), number(lo, x.type, -1), x);
+    return kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_GT, x, zero), one, out);
+}
+
+static kj_tile code_saturate(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile v[3] = {args[0], number(lo, args[0].type, 0), number(lo, args[0].type, 1)};
+    return code_clamp(lo, id, part, v);
+}
+
+static kj_tile code_lerp(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile way = kj_tile_binary(lo, KJ_OP_SUB, args[1], args[0]);
+    (void)id, (void)part;
+    return kj_tile_intrinsic(lo, "llvm.fma", (kj_tile[]){args[2], way, args[0]}, 3);
+}
+
+/* Just below a multiple of 1 the difference is rounded to 1. */
+static kj_tile code_fract(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile x = args[0], one = number(lo, x.type, 1);
+    kj_tile rest = kj_tile_binary(lo, KJ_OP_SUB, x, kj_tile_intrinsic(lo, "llvm.floor", &x, 1));
+    (void)id, (void)part;
+    kj_tile most = number(lo, x.type, kj_below_one(x.type));
+    return kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_EQ, rest, one), most, rest);
+}
+
+static kj_tile code_fdim(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile none = kj_tile_binary(lo, KJ_OP_LE, args[0], args[1]);
+    (void)id, (void)part;
+    return kj_tile_select(lo, none, number(lo, args[0].type, 0),
+                          kj_tile_binary(lo, KJ_OP_SUB, args[0], args[1]));
+}
+
+/* Of frexp's exponent. */
+static kj_tile code_logb(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile x = args[0], size = kj_tile_intrinsic(lo, "llvm.fabs", &x, 1);
+    kj_dtype type = id == KJ_BI_ILOGB ? KJ_I32 : x.type;
+    (void)part;
+    kj_tile e = kj_tile_binary(lo, KJ_OP_SUB, kj_lower_frexp(lo, 1, x),
+                               kj_tile_const(lo, kj_int(KJ_I32, 1)));
+    kj_tile none = kj_tile_const(lo, kj_int(KJ_I32, INT32_MIN)), all = size, least = none;
+    e = kj_tile_convert(lo, e, type);
+    if (id == KJ_BI_ILOGB) {
+        kj_tile nan = kj_tile_binary(lo, KJ_OP_NE, x, x);
+        all = kj_tile_select(lo, nan, none, kj_tile_const(lo, kj_int(KJ_I32, INT32_MAX)));
+    } else {
+        least = number(lo, type, -INFINITY);
+    }
+    e = kj_tile_select(lo, code_kind(lo, KJ_BI_ISFINITE, 0, &x), e, all);
+    return kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_EQ, x, number(lo, x.type, 0)), least, e);
+}
+
+static kj_tile code_turn(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    (void)part;
+    return kj_tile_binary(lo, KJ_OP_MUL, args[0],
+                          number(lo, args[0].type, kj_turn_factor(id == KJ_BI_DEGREES)));
 }
 
 static code_fn *const codes[KJ_NBUILTINS] = {
-    [KJ_BI_MIN] = code_extreme,      [KJ_BI_MAX] = code_extreme,       [KJ_BI_CLAMP] = code_clamp,
-    [KJ_BI_ABS] = code_abs,          [KJ_BI_CEIL_DIV] = code_ceil_div, [KJ_BI_SELP] = code_selp,
-    [KJ_BI_MULHI] = code_mulhi,      [KJ_BI_CLZ] = code_bits,          [KJ_BI_FFS] = code_bits,
-    [KJ_BI_MODF] = code_parts,       [KJ_BI_FREXP] = code_parts,       [KJ_BI_LDEXP] = code_of_two,
-    [KJ_BI_NEXTAFTER] = code_of_two, [KJ_BI_COPYSIGN] = code_of_two,   [KJ_BI_ISNAN] = code_kind,
-    [KJ_BI_ISINF] = code_kind,       [KJ_BI_ISFINITE] = code_kind,
+    [KJ_BI_MIN] = code_extreme,
+    [KJ_BI_MAX] = code_extreme,
+    [KJ_BI_CLAMP] = code_clamp,
+    [KJ_BI_ABS] = code_abs,
+    [KJ_BI_CEIL_DIV] = code_ceil_div,
+    [KJ_BI_SELP] = code_selp,
+    [KJ_BI_MULHI] = code_integers,
+    [KJ_BI_ADD_SAT] = code_integers,
+    [KJ_BI_SUB_SAT] = code_integers,
+    [KJ_BI_HADD] = code_integers,
+    [KJ_BI_RHADD] = code_integers,
+    [KJ_BI_SAD] = code_integers,
+    [KJ_BI_FUNNELSHIFT_L] = code_integers,
+    [KJ_BI_FUNNELSHIFT_R] = code_integers,
+    [KJ_BI_FUNNELSHIFT_LC] = code_integers,
+    [KJ_BI_FUNNELSHIFT_RC] = code_integers,
+    [KJ_BI_BYTE_PERM] = code_integers,
+    [KJ_BI_DP4A] = code_integers,
+    [KJ_BI_SIGN] = code_sign,
+    [KJ_BI_SATURATE] = code_saturate,
+    [KJ_BI_LERP] = code_lerp,
+    [KJ_BI_FRACT] = code_fract,
+    [KJ_BI_FDIM] = code_fdim,
+    [KJ_BI_LOGB] = code_logb,
+    [KJ_BI_ILOGB] = code_logb,
+    [KJ_BI_DEGREES] = code_turn,
+    [KJ_BI_RADIANS] = code_turn,
+    [KJ_BI_CLZ] = code_bits,
+    [KJ_BI_FFS] = code_bits,
+    [KJ_BI_MODF] = code_parts,
+    [KJ_BI_FREXP] = code_parts,
+    [KJ_BI_LDEXP] = code_of_two,
+    [KJ_BI_NEXTAFTER] = code_of_two,
+    [KJ_BI_COPYSIGN] = code_of_two,
+    [KJ_BI_ISNAN] = code_kind,
+    [KJ_BI_ISINF] = code_kind,
+    [KJ_BI_ISFINITE] = code_kind,
 };
 
 static kj_tile lower_code(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
@@ -116,7 +235,8 @@ static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int 
 static bool in_f32(kj_builtin id)
 {
     return kj_builtins[id].how == KJ_HOW_MATH || id == KJ_BI_MODF || id == KJ_BI_FREXP ||
-           id == KJ_BI_LDEXP;
+           id == KJ_BI_LDEXP || id == KJ_BI_LOGB || id == KJ_BI_ILOGB || id == KJ_BI_DEGREES ||
+           id == KJ_BI_RADIANS;
 }
 
 static kj_tile call_in_f32(kj_lower *lo, const kj_texpr *e, kj_tile *args)

@@ -31,30 +31,6 @@ kj_tile kj_lower_ffs(kj_lower *lo, kj_tile a)
     return kj_tile_select(lo, kj_tile_binary(lo, KJ_OP_EQ, a, zero), zero, place);
 }
 
-/* The product of twice the bits; LLVM knows what its upper half is. */
-kj_tile kj_lower_mulhi(kj_lower *lo, kj_tile a, kj_tile b)
-{
-    unsigned bits = (unsigned)kj_types[a.type].bits;
-    bool sign = kj_is_signed(a.type);
-    int rows = a.rows > b.rows ? a.rows : b.rows, lanes = a.lanes > b.lanes ? a.lanes : b.lanes;
-    kj_tile out = kj_tile_like(a.type, rows, lanes);
-    LLVMTypeRef narrow = kj_vec(lo, a.type, lanes), wide = LLVMIntTypeInContext(lo->ctx, 2 * bits);
-    LLVMValueRef places = LLVMConstInt(wide, bits, false);
-    if (lanes > 1) {
-        wide = LLVMVectorType(wide, (unsigned)lanes);
-        places = kj_splat(lo, places, lanes);
-    }
-    for (int r = 0; r < rows; r++) {
-        LLVMValueRef v[2] = {kj_tile_vector(lo, a, r, lanes), kj_tile_vector(lo, b, r, lanes)};
-        for (int i = 0; i < 2; i++)
-            v[i] =
-                sign ? LLVMBuildSExt(lo->b, v[i], wide, "") : LLVMBuildZExt(lo->b, v[i], wide, "");
-        LLVMValueRef product = LLVMBuildMul(lo->b, v[0], v[1], "");
-        out.v[r] = LLVMBuildTrunc(lo->b, LLVMBuildLShr(lo->b, product, places, ""), narrow, "");
-    }
-    return out;
-}
-
 /* ---- Floats ---- */
 
 /* How a type's bits lie: below the sign the exponent, `bias` for 1, and the fraction. */

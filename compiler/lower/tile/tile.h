@@ -101,9 +101,19 @@ kj_tile kj_in_range(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
 kj_tile kj_step_fits(kj_lower *lo, kj_tile i, kj_tile stop, kj_tile step);
 bool kj_is_unit_step(kj_tile step);
 
-/* ---- bits.c ---- */
+/* ---- integer.c ---- */
 
 kj_tile kj_lower_mulhi(kj_lower *lo, kj_tile a, kj_tile b);
+kj_tile kj_lower_saturated(kj_lower *lo, kj_tile a, kj_tile b, bool minus);
+kj_tile kj_lower_half_sum(kj_lower *lo, kj_tile a, kj_tile b, bool up);
+kj_tile kj_lower_sad(kj_lower *lo, const kj_tile *v);
+/* v: lo, hi and the count, an i32 */
+kj_tile kj_lower_funnel(kj_lower *lo, const kj_tile *v, bool left, bool clamps);
+kj_tile kj_lower_byte_perm(kj_lower *lo, const kj_tile *v);
+kj_tile kj_lower_dp4a(kj_lower *lo, const kj_tile *v);
+
+/* ---- bits.c ---- */
+
 kj_tile kj_lower_clz(kj_lower *lo, kj_tile a);
 kj_tile kj_lower_ffs(kj_lower *lo, kj_tile a);
 /* One of the two results. */

@@ -157,11 +157,23 @@ static const kj_generic *untold(const kj_item *fn)
     return NULL;
 }
 
+/* Functions of numbers stand in an expression's kernel where the run block calls them, and there the name is
+ * the file's; of themselves kernels call these. */
+static bool is_called_unasked(kj_builtin id)
+{
+    static const char *const of_numbers[] = {"arithmetic", "bits", "math", "complex"};
+    for (size_t i = 0; i < sizeof of_numbers / sizeof *of_numbers; i++)
+        if (strcmp(kj_builtins[id].group, of_numbers[i]) == 0)
+            return id == KJ_BI_MIN || id == KJ_BI_MAX || id == KJ_BI_ABS || id == KJ_BI_CEIL_DIV ||
+                   id == KJ_BI_SELP || id == KJ_BI_RINT;
+    return true;
+}
+
 /* What the kernels of expressions say by name. */
 static bool is_built_in(const char *name)
 {
     for (int id = 0; id < KJ_NBUILTINS; id++)
-        if (strcmp(kj_builtins[id].name, name) == 0)
+        if (strcmp(kj_builtins[id].name, name) == 0 && is_called_unasked((kj_builtin)id))
             return true;
     return kj_type_named(name) != KJ_VOID || strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
 }

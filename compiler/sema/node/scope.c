@@ -221,7 +221,12 @@ static const struct {
     {"fmaxf", "write max(x, y)"},
     {"fmin", "write min(x, y)"},
     {"fmax", "write max(x, y)"},
-    {"sign", "write copysign(1.0, x), which is -1 or 1"},
+    {"signbit", "write copysign(1.0, x) < 0"},
+    {"sgn", "write sign(x)"},
+    {"mix", "write lerp(a, b, t)"},
+    {"clip", "write clamp(x, lo, hi)"},
+    {"rad2deg", "write degrees(x)"},
+    {"deg2rad", "write radians(x)"},
     {"maximum", "write max(x, y)"},
     {"minimum", "write min(x, y)"},
     {"barrier", "write syncthreads()"},
@@ -237,7 +242,6 @@ static const struct {
     {"std", "write a.std()"},
     {"concatenate", "make an array of the whole size, and copy into its slices: c[:n] = a"},
     {"roundf", "write round(x), which rounds ties to even; C's is trunc(x + copysign(0.5, x))"},
-    {"divmod", "write a // b and a % b"},
     {"complex", "write c64 or c128"},
     {"complex64", "write c64"},
     {"complex128", "write c128"},
@@ -256,6 +260,14 @@ static const struct {
     {"__umul64hi", "write mulhi(a, b)"},
     {"__mul64hi", "write mulhi(a, b)"},
     {"umulhi", "write mulhi(a, b)"},
+    {"__mul24", "write a * b"},
+    {"__umul24", "write a * b"},
+    {"__usad", "write sad(a, b, c)"},
+    {"__uhadd", "write hadd(a, b)"},
+    {"__urhadd", "write rhadd(a, b)"},
+    {"__fdividef", "write x / y"},
+    {"scalbn", "write ldexp(x, e)"},
+    {"scalbnf", "write ldexp(x, e)"},
     {"reinterpret_cast", "write x.view(u32): the bits as another type"},
     {"bitcast", "write x.view(u32): the bits as another type"},
 };
@@ -309,17 +321,20 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
-/* As C and CUDA call it: sinf, __syncthreads, __expf. */
+/* As C and CUDA call it: sinf, __syncthreads, __expf, __popcll. */
 static bool hint_function(kj_sema *s, kj_message *m, const char *name)
 {
     const char *plain = name + (strncmp(name, "__", 2) == 0 ? 2 : 0);
     size_t len = strlen(plain), without_f = len > 1 && plain[len - 1] == 'f' ? len - 1 : len;
+    size_t without_ll = len > 2 && strcmp(plain + len - 2, "ll") == 0 ? len - 2 : len;
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const char *own = kj_builtins[id].name;
         size_t n = strlen(own);
         bool called = strcmp(kj_builtins[id].group, "index") != 0;
         bool math = strcmp(kj_builtins[id].group, "math") == 0;
-        if (called && (n == len || (n == without_f && math)) && strncmp(own, plain, n) == 0) {
+        bool bits = kj_builtin_is_of_bits((kj_builtin)id);
+        if (called && (n == len || (n == without_f && math) || (n == without_ll && bits)) &&
+            strncmp(own, plain, n) == 0) {
             kj_hint(s->diag, m, "write %s%s", own, kj_call_words((kj_builtin)id));
             kj_fix_name(s, m, own);
             return true;

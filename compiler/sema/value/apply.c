@@ -9,6 +9,7 @@ static bool letter_takes(char letter, kj_dtype t)
     case 'f': return kj_is_float(t);
     case 'i': return kj_is_int(t);
     case 'n': return kj_is_float(t) || kj_is_int(t);
+    case 'w': return t == KJ_I32 || t == KJ_U32;
     case 'b': return t == KJ_BOOL;
     case 'd': return t == KJ_I32;
     default: return true;
@@ -40,6 +41,7 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
 {
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "'%s' takes %s, not %s", name,
                                   letter == 'f'                    ? "floats"
+                                  : letter == 'w'                  ? "i32 or u32"
                                   : letter == 'i' || letter == 'd' ? "integers"
                                                                    : "numbers",
                                   kj_describe(s, v));
@@ -127,6 +129,9 @@ static kj_dtype result_type(char letter, kj_dtype common)
 static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int part,
                               kj_texpr *const *args, int n, kj_dtype type)
 {
+    if (id == KJ_BI_DIVMOD)
+        return kj_scalar(
+            kj_te_binary(s, part ? KJ_OP_MOD : KJ_OP_FLOORDIV, args[0], args[1], e->span));
     if (id == KJ_BI_SINCOS)
         return kj_scalar(kj_te_call(s, part ? KJ_BI_COS : KJ_BI_SIN, args, n, type, e->span));
     return kj_scalar(kj_te_part(s, id, part, args, n, type, e->span));

@@ -158,23 +158,32 @@ static kj_operand is_huge(const calc *c, kj_operand size)
     return kj_scalar(kj_hold(c->s, huge.u.scalar.e, "huge"));
 }
 
-/* log |z|. Near 1 by log1p(|z|**2 - 1) / 2. */
-static kj_operand log_abs(const calc *c, kj_operand x, kj_operand y)
+/* log |z| to the base of `id`, whose logarithm is `base`. Near 1 by log1p(|z|**2 - 1) / 2. */
+static kj_operand log_abs_of(const calc *c, kj_builtin id, double base, kj_operand x, kj_operand y)
 {
     kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
     kj_operand a = call2(c, KJ_BI_MAX, ax, ay), b = call2(c, KJ_BI_MIN, ax, ay);
-    kj_operand huge = is_huge(c, a), one = num(c, 1), half = num(c, 0.5);
-    kj_operand scale = choose(c, huge, half, one);
+    kj_operand huge = is_huge(c, a), one = num(c, 1), scaled = num(c, 0.5 / base);
+    kj_operand scale = choose(c, huge, num(c, 0.5), one);
     kj_operand h = call2(c, KJ_BI_HYPOT, mul(c, ax, scale), mul(c, ay, scale));
-    kj_operand far = add(c, call(c, KJ_BI_LOG, h), choose(c, huge, num(c, log(2)), num(c, 0)));
+    kj_operand more_far = choose(c, huge, num(c, log(2) / base), num(c, 0));
+    kj_operand far = add(c, call(c, id, h), more_far);
     kj_operand more = muladd(c, b, b, mul(c, sub(c, a, one), add(c, a, one)));
     kj_operand near = logic(c, false, less(c, num(c, 0.71), h), less(c, h, num(c, 1.73)));
-    return choose(c, near, mul(c, half, call(c, KJ_BI_LOG1P, more)), far);
+    return choose(c, near, mul(c, scaled, call(c, KJ_BI_LOG1P, more)), far);
 }
 
-static kj_operand complex_log(const calc *c, kj_operand x, kj_operand y)
+static kj_operand log_abs(const calc *c, kj_operand x, kj_operand y)
 {
-    return kj_complex(c->s, log_abs(c, x, y), call2(c, KJ_BI_ATAN2, y, x), c->span);
+    return log_abs_of(c, KJ_BI_LOG, 1, x, y);
+}
+
+static kj_operand complex_log(const calc *c, kj_builtin id, kj_operand x, kj_operand y)
+{
+    double base = id == KJ_BI_LOG2 ? log(2) : id == KJ_BI_LOG10 ? log(10) : 1;
+    kj_operand angle = call2(c, KJ_BI_ATAN2, y, x);
+    angle = id == KJ_BI_LOG ? angle : mul(c, angle, num(c, 1 / base));
+    return kj_complex(c->s, log_abs_of(c, id, base, x, y), angle, c->span);
 }
 
 /* With s = sqrt((|x| + |z|) / 2): s + i y/2s, or |y|/2s + i s with y's sign where x < 0. What is
@@ -199,6 +208,114 @@ static kj_operand complex_sqrt(const calc *c, kj_operand x, kj_operand y)
     left = kj_scalar(kj_hold(c->s, left.u.scalar.e, "left"));
     return kj_complex(c->s, choose(c, left, t, s),
                       call2(c, KJ_BI_COPYSIGN, choose(c, left, s, t), y), c->span);
+}
+
+/* ---- Inverse functions ----
+ *
+ * By W. Kahan, Branch Cuts for Complex Elementary Functions (1987): of products of the square roots of
+ * 1 - z and 1 + z, in which no two terms cancel. */
+
+typedef struct roots {
+    kj_operand a[2], b[2]; /* the parts */
+} roots;
+
+/* sqrt(1 - z) and sqrt(1 + z), or sqrt(z - 1) and sqrt(z + 1). */
+static roots roots_beside(const calc *c, kj_operand x, kj_operand y, bool turned)
+{
+    kj_operand one = num(c, 1), less_one = turned ? sub(c, x, one) : sub(c, one, x);
+    kj_operand a = complex_sqrt(c, less_one, turned ? y : neg(c, y));
+    kj_operand b = complex_sqrt(c, add(c, x, one), y);
+    roots r;
+    a = kj_hold_value(c->s, a, "root");
+    b = kj_hold_value(c->s, b, "root");
+    for (int i = 0; i < 2; i++) {
+        r.a[i] = a.u.tuple.items[i];
+        r.b[i] = b.u.tuple.items[i];
+    }
+    return r;
+}
+
+/* p * q + r * s */
+static kj_operand two_products(const calc *c, kj_operand p, kj_operand q, kj_operand r,
+                               kj_operand s)
+{
+    return muladd(c, p, q, mul(c, r, s));
+}
+
+/* Is |z| so large that z - 1 is z, and its square beyond all numbers? */
+static kj_operand is_far(const calc *c, kj_operand x, kj_operand y)
+{
+    return is_huge(c, call2(c, KJ_BI_MAX, call(c, KJ_BI_FABS, x), call(c, KJ_BI_FABS, y)));
+}
+
+/* log |2z| */
+static kj_operand log_double(const calc *c, kj_operand x, kj_operand y)
+{
+    return add(c, log_abs(c, x, y), num(c, log(2)));
+}
+
+static kj_operand complex_asin(const calc *c, kj_operand x, kj_operand y)
+{
+    roots r = roots_beside(c, x, y, false);
+    kj_operand far = is_far(c, x, y), size = call(c, KJ_BI_FABS, y);
+    kj_operand across = two_products(c, r.a[0], r.b[0], neg(c, r.a[1]), r.b[1]);
+    kj_operand im = two_products(c, r.a[0], r.b[1], neg(c, r.a[1]), r.b[0]);
+    im = choose(c, far, log_double(c, x, y), call(c, KJ_BI_ASINH, call(c, KJ_BI_FABS, im)));
+    return kj_complex(c->s, call2(c, KJ_BI_ATAN2, x, choose(c, far, size, across)),
+                      call2(c, KJ_BI_COPYSIGN, im, y), c->span);
+}
+
+static kj_operand complex_acos(const calc *c, kj_operand x, kj_operand y)
+{
+    roots r = roots_beside(c, x, y, false);
+    kj_operand far = is_far(c, x, y), size = call(c, KJ_BI_FABS, y), two = num(c, 2);
+    kj_operand im = two_products(c, r.b[0], r.a[1], neg(c, r.b[1]), r.a[0]);
+    im = choose(c, far, log_double(c, x, y), call(c, KJ_BI_ASINH, call(c, KJ_BI_FABS, im)));
+    kj_operand angle = mul(c, two, call2(c, KJ_BI_ATAN2, r.a[0], r.b[0]));
+    return kj_complex(c->s, choose(c, far, call2(c, KJ_BI_ATAN2, size, x), angle),
+                      call2(c, KJ_BI_COPYSIGN, im, neg(c, y)), c->span);
+}
+
+static kj_operand complex_acosh(const calc *c, kj_operand x, kj_operand y)
+{
+    roots r = roots_beside(c, x, y, true);
+    kj_operand far = is_far(c, x, y), two = num(c, 2);
+    kj_operand re = call(c, KJ_BI_ASINH, two_products(c, r.a[0], r.b[0], r.a[1], r.b[1]));
+    kj_operand angle = mul(c, two, call2(c, KJ_BI_ATAN2, r.a[1], r.b[0]));
+    return kj_complex(c->s, choose(c, far, log_double(c, x, y), re),
+                      choose(c, far, call2(c, KJ_BI_ATAN2, y, x), angle), c->span);
+}
+
+/* log(1 + 4|x| / ((1 - |x|)**2 + y*y)) / 4, whose sum is 0 or beyond all numbers near 1 and far out. */
+static kj_operand atanh_real(const calc *c, kj_operand ax, kj_operand ay)
+{
+    double most = c->single ? 0x1p62 : 0x1p510, least = c->single ? 0x1p-60 : 0x1p-500;
+    kj_operand one = num(c, 1), half = num(c, 0.5), quarter = num(c, 0.25), rest = sub(c, one, ax);
+    kj_operand sum = two_products(c, rest, rest, ay, ay);
+    kj_operand usual = quot(c, mul(c, num(c, 4), ax), sum);
+    usual = mul(c, quarter, call(c, KJ_BI_LOG1P, usual));
+    kj_operand close = logic(c, false, equal(c, ax, one), less(c, ay, num(c, least)));
+    kj_operand near = mul(c, half, sub(c, num(c, log(2)), call(c, KJ_BI_LOG, ay)));
+    kj_operand h = call2(c, KJ_BI_HYPOT, mul(c, half, ax), mul(c, half, ay));
+    kj_operand far = quot(c, quot(c, mul(c, quarter, ax), h), h);
+    far = choose(c, equal(c, h, num(c, INFINITY)), num(c, 0), far);
+    kj_operand is_out = less(c, num(c, most), call2(c, KJ_BI_MAX, ax, ay));
+    return choose(c, is_out, far, choose(c, close, near, usual));
+}
+
+/* The angle of (1 - x*x - y*y) + 2yi, halved. */
+static kj_operand complex_atanh(const calc *c, kj_operand x, kj_operand y)
+{
+    kj_operand one = num(c, 1), half = num(c, 0.5);
+    kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
+    kj_operand inside = mul(c, sub(c, one, ax), add(c, one, ax));
+    inside = muladd(c, neg(c, ay), ay, inside);
+    kj_operand angle = call2(c, KJ_BI_ATAN2, add(c, ay, ay), inside);
+    double most = c->single ? 0x1p62 : 0x1p510;
+    kj_operand is_out = less(c, num(c, most), call2(c, KJ_BI_MAX, ax, ay));
+    angle = choose(c, is_out, num(c, 3.14159265358979323846), angle);
+    return kj_complex(c->s, call2(c, KJ_BI_COPYSIGN, atanh_real(c, ax, ay), x),
+                      call2(c, KJ_BI_COPYSIGN, mul(c, half, angle), y), c->span);
 }
 
 static kj_operand to_polar(const calc *c, kj_operand x, kj_operand y)
@@ -269,8 +386,16 @@ static kj_operand unary(const calc *c, kj_builtin id, kj_operand z)
     case KJ_BI_POLAR: return to_polar(c, x, y);
     case KJ_BI_CONJ: return conjugate(c, z);
     case KJ_BI_EXP: return complex_exp(c, x, y);
-    case KJ_BI_LOG: return complex_log(c, x, y);
+    case KJ_BI_LOG:
+    case KJ_BI_LOG2:
+    case KJ_BI_LOG10: return complex_log(c, id, x, y);
     case KJ_BI_SQRT: return complex_sqrt(c, x, y);
+    case KJ_BI_ASIN: return complex_asin(c, x, y);
+    case KJ_BI_ACOS: return complex_acos(c, x, y);
+    case KJ_BI_ATAN: return exchanged(c, complex_atanh(c, y, x));
+    case KJ_BI_ASINH: return exchanged(c, complex_asin(c, y, x));
+    case KJ_BI_ACOSH: return complex_acosh(c, x, y);
+    case KJ_BI_ATANH: return complex_atanh(c, x, y);
     case KJ_BI_SINH:
     case KJ_BI_COSH: return hyperbolic(c, x, y, id == KJ_BI_COSH);
     case KJ_BI_TANH: return complex_tanh(c, x, y);

@@ -14,6 +14,7 @@ static bool takes(char letter, kj_dtype t)
     switch (letter) {
     case 'f': return kj_is_float(t);
     case 'i': return kj_is_int(t);
+    case 'w': return t == KJ_I32 || t == KJ_U32;
     default: return kj_is_float(t) || kj_is_int(t);
     }
 }
@@ -22,6 +23,7 @@ static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj
 {
     kj_run_fail(r, KJIT_TYPE, at, "'%s' takes %s, not %s", kj_builtins[id].name,
                 letter == 'f'   ? "floats"
+                : letter == 'w' ? "i32 or u32"
                 : letter == 'i' ? "integers"
                                 : "numbers",
                 kj_lazy_describe(v, (char[48]){0}));
@@ -105,7 +107,15 @@ static bool complex_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *
     case KJ_BI_POW:
     case KJ_BI_EXP:
     case KJ_BI_LOG:
+    case KJ_BI_LOG2:
+    case KJ_BI_LOG10:
     case KJ_BI_SQRT:
+    case KJ_BI_ASIN:
+    case KJ_BI_ACOS:
+    case KJ_BI_ATAN:
+    case KJ_BI_ASINH:
+    case KJ_BI_ACOSH:
+    case KJ_BI_ATANH:
     case KJ_BI_SIN:
     case KJ_BI_COS:
     case KJ_BI_TAN:
@@ -120,27 +130,17 @@ static bool complex_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *
     return kj_lazy_make(r, at, &e, out);
 }
 
-/* ldexp(x, e): the exponents are an array of i32 or what becomes i32 by itself, or a number. */
-static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalue *out)
+/* A count or an exponent: an array of i32 or of what becomes i32 by itself, or a number. */
+static bool fits_i32(kj_run *r, kj_span at, kj_builtin id, int i, kj_rvalue v)
 {
-    kj_dtype type;
-    if (!kj_lazy_common(r, at, "'ldexp'", args, 1, &type))
-        return false;
-    if (!kj_is_float(type))
-        return wrong_argument(r, at, KJ_BI_LDEXP, 'f', args[0]);
-    bool fits = kj_is_array(args[1])
-                    ? kj_lazy_type(args[1]) == KJ_I32 || kj_converts(kj_lazy_type(args[1]), KJ_I32)
-                    : args[1].kind == KJ_R_INT && kj_value_fits(kj_run_to_value(args[1]), KJ_I32);
-    if (!fits) {
-        char text[48];
-        kj_run_fail(r, KJIT_TYPE, at, "ldexp's exponent is an i32, not %s",
-                    kj_lazy_describe(args[1], text));
-        return kj_is_array(args[1]) ? kj_run_hint(r, "convert it: i32(e)") : false;
-    }
-    kj_lazy e = kj_lazy_node(KJ_X_CALL, type, args, 2, type);
-    e.builtin = KJ_BI_LDEXP;
-    e.types[1] = KJ_I32;
-    return kj_lazy_make(r, at, &e, out);
+    bool fits = kj_is_array(v) ? kj_lazy_type(v) == KJ_I32 || kj_converts(kj_lazy_type(v), KJ_I32)
+                               : v.kind == KJ_R_INT && kj_value_fits(kj_run_to_value(v), KJ_I32);
+    if (fits)
+        return true;
+    char text[48];
+    kj_run_fail(r, KJIT_TYPE, at, "argument %d of '%s' is an i32, not %s", i + 1,
+                kj_builtins[id].name, kj_lazy_describe(v, text));
+    return kj_is_array(v) ? kj_run_hint(r, "convert it: i32(a)") : false;
 }
 
 bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
@@ -167,32 +167,62 @@ bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
     return kj_lazy_make(r, at, &e, out);
 }
 
-/* Several results: a node each, which have their argument in common. */
-static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *arg, kj_rvalue *out)
+/* Several results: a node each, which have their arguments in common. */
+static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
     kj_dtype type, types[2];
     char what[40], letter = *kj_builtin_letters(id);
     kj_snprintf(what, sizeof what, "'%s'", kj_builtins[id].name);
-    if (!kj_lazy_common(r, at, what, arg, 1, &type))
+    if (!kj_lazy_common(r, at, what, args, n, &type))
         return false;
     bool complex = kj_is_complex_type(type);
     if (letter == 'z' && !complex)
         type = kj_common_type(type, KJ_C64);
-    else if (letter == 'f' && !kj_is_float(type))
-        return complex ? kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what)
-                       : wrong_argument(r, at, id, 'f', *arg);
+    else if (letter != 'z' && complex)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what);
+    else if (letter != 'z' && !takes(letter, type))
+        return wrong_argument(r, at, id, letter, *args);
     types[0] = letter == 'z' ? kj_aggregate_of(type)->elem : type;
     types[1] = kj_builtins[id].signature[1] == 'd' ? KJ_I32 : types[0];
     if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
         return false;
     for (int i = 0; i < 2; i++) {
-        kj_lazy e = kj_lazy_node(KJ_X_CALL, types[i], arg, 1, type);
+        kj_lazy e = kj_lazy_node(KJ_X_CALL, types[i], args, n, type);
         e.builtin = id;
         e.part = i;
         if (!kj_lazy_make(r, at, &e, &out->u.object->u.seq.items[i]))
             return false;
     }
     return true;
+}
+
+/* One result of arguments that have a type in common, but for those that are i32. */
+static bool elementwise(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
+                        kj_rvalue *out)
+{
+    const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
+    const char *letters = kj_builtin_letters(id);
+    int wanted = kj_builtin_arity(id), common = (int)strspn(letters, "finw");
+    kj_dtype type;
+    char what[40];
+    if (kj_builtin_results(id) != 1 || common == 0 ||
+        common + (int)strspn(letters + common, "d") != wanted || !strchr("finwbd", *signature))
+        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
+    kj_snprintf(what, sizeof what, "'%s'", name);
+    if (!kj_lazy_common(r, at, what, args, common, &type))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (i < common && !takes(letters[i], type))
+            return wrong_argument(r, at, id, letters[i], args[i]);
+        if (i >= common && !fits_i32(r, at, id, i, args[i]))
+            return false;
+    }
+    kj_dtype result = *signature == 'b' ? KJ_BOOL : *signature == 'd' ? KJ_I32 : type;
+    kj_lazy e = kj_lazy_node(KJ_X_CALL, result, args, n, type);
+    e.builtin = id;
+    for (int i = common; i < n; i++)
+        e.types[i] = KJ_I32;
+    return kj_lazy_make(r, at, &e, out);
 }
 
 static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
@@ -202,30 +232,11 @@ static bool call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
     if (id == KJ_BI_SELP)
         return kj_lazy_choice(r, at, KJ_X_CALL, "'selp'", (kj_span[]){at, at, at}, args, out);
     if (kj_builtin_results(id) == 2)
-        return pair(r, at, id, args, out);
+        return pair(r, at, id, args, n, out);
     for (int i = 0; i < n; i++)
         if (kj_lazy_is_complex(args[i]) || strcmp(kj_builtins[id].group, "complex") == 0)
             return complex_call(r, at, id, args, n, out);
-    if (id == KJ_BI_LDEXP)
-        return load_exponent(r, at, args, out);
-    const char *name = kj_builtins[id].name, *signature = kj_builtins[id].signature;
-    const char *letters = kj_builtin_letters(id);
-    int wanted = kj_builtin_arity(id);
-    kj_dtype type;
-    char what[40];
-    if (kj_builtin_results(id) != 1 || strspn(letters, "fin") != (size_t)wanted ||
-        !strchr("finb", *signature) || wanted > KJ_LAZY_OPERANDS)
-        return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
-    kj_snprintf(what, sizeof what, "'%s'", name);
-    if (!kj_lazy_common(r, at, what, args, n, &type))
-        return false;
-    for (int i = 0; i < n; i++) {
-        if (!takes(letters[i], type))
-            return wrong_argument(r, at, id, letters[i], args[i]);
-    }
-    kj_lazy e = kj_lazy_node(KJ_X_CALL, *signature == 'b' ? KJ_BOOL : type, args, n, type);
-    e.builtin = id;
-    return kj_lazy_make(r, at, &e, out);
+    return elementwise(r, at, id, args, n, out);
 }
 
 bool kj_lazy_call(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,

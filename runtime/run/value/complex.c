@@ -106,15 +106,30 @@ static double complex conjugate(double complex z)
     return conj(z);
 }
 
+/* To a base; of real numbers what the real function is. */
+static double complex log_2(double complex z)
+{
+    double complex l = clog(z) / log(2);
+    return make(cimag(z) == 0 ? log2(fabs(creal(z))) : creal(l), cimag(l));
+}
+static double complex log_10(double complex z)
+{
+    double complex l = clog(z) / log(10);
+    return make(cimag(z) == 0 ? log10(fabs(creal(z))) : creal(l), cimag(l));
+}
+
 static const struct {
     kj_builtin id;
     double complex (*function)(double complex);
     double (*real)(double complex);
 } functions[] = {
-    {KJ_BI_EXP, cexp, NULL},   {KJ_BI_LOG, clog, NULL},   {KJ_BI_SQRT, csqrt, NULL},
-    {KJ_BI_SIN, csin, NULL},   {KJ_BI_COS, ccos, NULL},   {KJ_BI_TAN, ctan, NULL},
-    {KJ_BI_SINH, csinh, NULL}, {KJ_BI_COSH, ccosh, NULL}, {KJ_BI_TANH, ctanh, NULL},
-    {KJ_BI_ABS, NULL, cabs},   {KJ_BI_PHASE, NULL, carg}, {KJ_BI_CONJ, conjugate, NULL},
+    {KJ_BI_EXP, cexp, NULL},     {KJ_BI_LOG, clog, NULL},       {KJ_BI_SQRT, csqrt, NULL},
+    {KJ_BI_SIN, csin, NULL},     {KJ_BI_COS, ccos, NULL},       {KJ_BI_TAN, ctan, NULL},
+    {KJ_BI_SINH, csinh, NULL},   {KJ_BI_COSH, ccosh, NULL},     {KJ_BI_TANH, ctanh, NULL},
+    {KJ_BI_ASIN, casin, NULL},   {KJ_BI_ACOS, cacos, NULL},     {KJ_BI_ATAN, catan, NULL},
+    {KJ_BI_ASINH, casinh, NULL}, {KJ_BI_ACOSH, cacosh, NULL},   {KJ_BI_ATANH, catanh, NULL},
+    {KJ_BI_LOG2, log_2, NULL},   {KJ_BI_LOG10, log_10, NULL},   {KJ_BI_ABS, NULL, cabs},
+    {KJ_BI_PHASE, NULL, carg},   {KJ_BI_CONJ, conjugate, NULL},
 };
 
 static bool polar(kj_run *r, kj_span at, double complex z, kj_rvalue *out)

@@ -95,21 +95,56 @@ static bool bits(kj_run *r, kj_span at, kj_builtin id, kj_rvalue v, kj_rvalue *o
     return true;
 }
 
-/* Of 64 bits, as ints of a run block have. */
-static bool mulhi(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out)
+/* Of 64 bits, as ints of a run block have. Words are i32 where all fit into that, else u32; counts are
+ * i32. */
+static bool integers(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *v, int n,
+                     kj_rvalue *out)
 {
-    bool big = v[0].dtype == KJIT_U64 || v[1].dtype == KJIT_U64;
-    kj_value values[2], folded;
-    for (int i = 0; i < 2; i++) {
+    const char *name = kj_builtins[id].name, *letters = kj_builtin_letters(id);
+    kj_value values[3], folded;
+    bool words = letters[0] == 'w', big = false;
+    for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_R_FLOAT)
-            return kj_run_fail(r, KJIT_TYPE, at, "mulhi takes ints, not a float");
-        if (big && v[i].dtype != KJIT_U64 && v[i].u.i < 0)
-            return kj_run_fail(r, KJIT_TYPE, at, "mulhi has no common type for u64 and i64");
-        values[i] = kj_int(big ? KJ_U64 : KJ_I64, v[i].u.i);
+            return kj_run_fail(r, KJIT_TYPE, at, "%s takes ints, not a float", name);
+        values[i] = kj_run_to_value(v[i]);
+        bool small = kj_value_fits(values[i], KJ_I32);
+        if ((words || letters[i] == 'd') && !small && !(words && kj_value_fits(values[i], KJ_U32)))
+            return kj_run_fail(r, KJIT_TYPE, at, "argument %d of %s is an int of 32 bits", i + 1,
+                               name);
+        big |= words ? !small : v[i].dtype == KJIT_U64 && letters[i] != 'd';
     }
-    kj_fold_builtin(KJ_BI_MULHI, 0, values, 2, &folded);
-    *out = big ? kj_run_uint(folded.u) : kj_run_int(folded.i);
+    kj_dtype type = words ? big ? KJ_U32 : KJ_I32 : big ? KJ_U64 : KJ_I64;
+    for (int i = 0; i < n; i++) {
+        kj_dtype own = letters[i] == 'd' ? KJ_I32 : type;
+        if (own == KJ_U64 && !kj_value_fits(values[i], own))
+            return kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for u64 and i64", name);
+        values[i] = kj_fold_convert(values[i], own);
+    }
+    kj_fold_integers(id, values, &folded);
+    *out = kj_run_from_value(folded);
     return true;
+}
+
+/* What constants fold to: of ints in 64 bits, of floats in f64. */
+static bool folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
+{
+    kj_value values[3], result;
+    for (int i = 0; i < n; i++) {
+        bool real = kj_builtin_letters(id)[i] == 'f' && args[i].kind != KJ_R_FLOAT;
+        values[i] = real ? kj_float(KJ_F64, kj_run_as_float(args[i])) : kj_run_to_value(args[i]);
+    }
+    kj_fold_builtin(id, 0, values, n, &result);
+    *out = kj_run_from_value(result);
+    return true;
+}
+
+static bool divide(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
+{
+    if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
+        return false;
+    kj_rvalue *items = out->u.object->u.seq.items;
+    return kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, v[0], v[1], &items[0]) &&
+           kj_run_binary_numbers(r, at, KJ_OP_MOD, v[0], v[1], &items[1]);
 }
 
 static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalue *out)
@@ -152,7 +187,28 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
                least(r, at, false, (kj_rvalue[]){low, args[2]}, 2, out);
     case KJ_BI_ABS: return absolute(args[0], out);
     case KJ_BI_CEIL_DIV: return ceil_div(r, at, args[0], args[1], out);
-    case KJ_BI_MULHI: return mulhi(r, at, args, out);
+    case KJ_BI_DIVMOD: return divide(r, at, args, out);
+    case KJ_BI_SIGN:
+    case KJ_BI_SATURATE:
+    case KJ_BI_LERP:
+    case KJ_BI_FRACT:
+    case KJ_BI_FDIM:
+    case KJ_BI_LOGB:
+    case KJ_BI_ILOGB:
+    case KJ_BI_DEGREES:
+    case KJ_BI_RADIANS: return folded(id, args, n, out);
+    case KJ_BI_MULHI:
+    case KJ_BI_ADD_SAT:
+    case KJ_BI_SUB_SAT:
+    case KJ_BI_HADD:
+    case KJ_BI_RHADD:
+    case KJ_BI_SAD:
+    case KJ_BI_FUNNELSHIFT_L:
+    case KJ_BI_FUNNELSHIFT_R:
+    case KJ_BI_FUNNELSHIFT_LC:
+    case KJ_BI_FUNNELSHIFT_RC:
+    case KJ_BI_BYTE_PERM:
+    case KJ_BI_DP4A: return integers(r, at, id, args, n, out);
     case KJ_BI_POPC:
     case KJ_BI_CLZ:
     case KJ_BI_FFS:
