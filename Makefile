@@ -43,6 +43,8 @@ COMPILER = $(sort $(wildcard compiler/*.c compiler/*/*.c compiler/*/*/*.c))
 RUNTIME = $(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c))
 HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
 CLI = $(sort $(wildcard cli/*.c))
+# the library in the language
+STD = $(sort $(wildcard std/*.knl))
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_special.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 INTERPRETER_TESTS = $(sort $(wildcard tests/double/unit/*.c))
@@ -59,7 +61,7 @@ C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_T
     $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
-LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o
+LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 DOUBLE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(DOUBLE))
 # Tests of the PTX interpreter have it and nothing else, other unit tests the whole of kjit.
@@ -190,11 +192,12 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
     $(LIBDIR)/pkgconfig/kjit.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
-    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3
+    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%)
 
 install: all man ## install the command, the libraries, kjit.h, manual pages, files for pkg-config and CMake (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
+	install -m 644 $(STD) $(DESTDIR)$(PREFIX)/share/kjit/std
 	install -m 644 include/kjit.h $(DESTDIR)$(PREFIX)/include/kjit.h
 	install -m 644 $(BUILD)/libkjit.a $(DESTDIR)$(LIBDIR)/libkjit.a
 	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
@@ -223,7 +226,7 @@ deb: all man ## make Debian packages, in $(BUILD)/deb
 	@tools/deb.sh $(BUILD)/deb/tree $(BUILD)/deb $(VERSION)
 	@rm -rf $(BUILD)/deb/tree
 
-lint: $(LIB_OBJECTS) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/identity.h ## layers, warnings as errors (gcc and clang), budgets, formatting
+lint: $(LIB_OBJECTS) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/std.inc $(BUILD)/gen/identity.h ## layers, warnings as errors (gcc and clang), budgets, formatting
 	@CHECK='$(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -pthread' CC=$(CC) BUILD=$(BUILD) tools/lint.sh
 
 format: ## lay the sources out as .clang-format says
@@ -297,6 +300,20 @@ $(BUILD)/gen/mathlib.o: $(BUILD)/gen/mathlib.bin
 	@$(CC) -c -o $@ $(@:.o=.s)
 
 $(BUILD)/obj/compiler/target/mathlib.o: $(BUILD)/gen/mathlib.inc
+
+# The library's texts, each with a NUL behind it, and the list of them.
+$(BUILD)/gen/std.s $(BUILD)/gen/std.inc &: $(STD) std
+	@mkdir -p $(BUILD)/gen
+	@{ echo '.section .rodata'; for name in $(STD:std/%.knl=%); do \
+	    printf '%s\n' ".globl kj_std_$$name, kj_std_$${name}_end" ".hidden kj_std_$$name, kj_std_$${name}_end" \
+	        "kj_std_$$name: .incbin \"std/$$name.knl\"" "kj_std_$${name}_end: .byte 0"; done; \
+	    echo '.section .note.GNU-stack,"",@progbits'; } > $(BUILD)/gen/std.s
+	@for name in $(STD:std/%.knl=%); do echo "STD($$name)"; done > $(BUILD)/gen/std.inc
+
+$(BUILD)/gen/std.o: $(BUILD)/gen/std.s $(STD)
+	@$(CC) -c -o $@ $<
+
+$(BUILD)/obj/runtime/module/library.o: $(BUILD)/gen/std.inc
 
 # What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives.
 IDENTITY_FILES = $(sort $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin

@@ -65,6 +65,7 @@ struct options {
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
     char *warn; /* a list, or NULL */
+    char *path; /* folders, with colons between them; or NULL */
     bool gpu;   /* the command is about a GPU's code: set by it */
 };
 

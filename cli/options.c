@@ -125,16 +125,26 @@ static bool set_diagnostics(options *o, const char *value)
 }
 
 /* All of them, one behind the other. */
-static bool set_warn(options *o, const char *value)
+static bool append(char **list, const char *between, const char *value)
 {
-    char *list;
-    if (asprintf(&list, "%s%s%s", o->warn ? o->warn : "", o->warn ? "," : "", value) < 0) {
+    char *longer;
+    if (asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? between : "", value) < 0) {
         complain("out of memory");
         return false;
     }
-    free(o->warn);
-    o->warn = list;
+    free(*list);
+    *list = longer;
     return true;
+}
+
+static bool set_warn(options *o, const char *value)
+{
+    return append(&o->warn, ",", value);
+}
+
+static bool set_path(options *o, const char *value)
+{
+    return append(&o->path, ":", value);
 }
 
 static bool set_emit(options *o, const char *value)
@@ -256,6 +266,9 @@ static const option table[] = {
     {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
     {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn, NULL},
+    {"--path", "DIR:DIR", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path,
+     "or -I: folders where files that others use are looked for"},
+    {"-I", "DIR", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
     {"--cache", "DIR|off", IN_RUN | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
@@ -290,8 +303,8 @@ static const option *find(const char *argument, const char **value)
 {
     for (int i = 0; i < NOPTIONS; i++) {
         size_t n = strlen(table[i].name);
-        bool glued =
-            strcmp(table[i].name, "-O") == 0 || (strcmp(table[i].name, "-W") == 0 && argument[n]);
+        bool joins = strcmp(table[i].name, "-W") == 0 || strcmp(table[i].name, "-I") == 0;
+        bool glued = strcmp(table[i].name, "-O") == 0 || (joins && argument[n]);
         *value = NULL;
         if (strncmp(argument, table[i].name, n) != 0)
             continue;
@@ -377,5 +390,6 @@ void free_options(options *o)
 {
     free(o->arguments);
     free(o->warn);
+    free(o->path);
     free(o->saves);
 }

@@ -78,7 +78,8 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                               .ftz = o->ftz,
                               .cpu = o->cpu,
                               .warn = o->warn,
-                              .check = o->check};
+                              .check = o->check,
+                              .path = o->path};
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;
@@ -87,7 +88,13 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
         complain("standard input cannot be read: %s", strerror(errno));
         return KJIT_IO;
     }
+    const char *more = getenv("KJIT_PATH");
+    char *folders;
+    if (asprintf(&folders, ".:%s:%s", o->path ? o->path : "", more ? more : "") < 0)
+        folders = NULL;
+    c.path = folders;
     kjit_status status = kjit_module_compile(ctx, "<stdin>", text, size, &c, out);
+    free(folders);
     if (status != KJIT_OK && status != KJIT_COMPILE)
         complain("%s", kjit_last_error(ctx));
     free(text);

@@ -1,6 +1,7 @@
-/* The pipeline. Once a file, kj_read: text -> tokens -> AST -> declarations, every body checked. Once a
- * specialisation, kj_compile: AST -> typed AST -> uniformity and regions -> LLVM IR -> optimised IR ->
- * object or PTX. Each step does nothing after an error, or behind the stage that is wanted. */
+/* The pipeline. Once a program, kj_read: text -> tokens -> AST, of the file and those that it uses
+ * (gather.c) -> declarations, every body checked. Once a specialisation, kj_compile: AST -> typed AST ->
+ * uniformity and regions -> LLVM IR -> optimised IR -> object or PTX. Each step does nothing after an
+ * error, or behind the stage that is wanted. */
 #include "compile.h"
 
 #include <setjmp.h>
@@ -14,14 +15,16 @@
 #include "tast/tast.h"
 #include "warn/warn.h"
 
-const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_records *records, const kj_file **file)
+const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_source *source,
+                          const kj_loader *loader, kj_records *records, const kj_file **file)
 {
     const kj_program *program = NULL;
-    *file = kj_parse(arena, diag);
+    const kj_files *files = kj_gather_files(arena, diag, source, loader);
+    *file = files->first;
     if (diag->errors) {
         *file = NULL;
     } else {
-        program = kj_sema_program(arena, diag, *file, records);
+        program = kj_sema_program(arena, diag, files->all, files->n, records);
         kj_warn_of_source(arena, diag, *file);
     }
     kj_warnings_settle(diag);
@@ -231,7 +234,7 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
 static int name_children(kj_arena *arena, const kj_program *program, kj_code *out, int n)
 {
     for (kj_child *c = out->kernel->typed->children; c; c = c->next, out->nchildren++)
-        c->entry = kj_arena_printf(arena, "kj_%s$%d", c->decl->name, ++n);
+        c->entry = kj_arena_printf(arena, "kj_%s$%d", c->decl->item->name, ++n);
     out->children = KJ_NEW_ARRAY(arena, kj_code, (size_t)out->nchildren + 1);
     int i = 0;
     for (const kj_child *c = out->kernel->typed->children; c; c = c->next)
@@ -245,7 +248,7 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
                        const kj_kernel_decl *kernel, const kj_spec *spec, int *children,
                        kj_code *out)
 {
-    *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->name)};
+    *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->item->name)};
     const kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
     if (!typed)
         return false;

@@ -12,10 +12,46 @@ typedef struct kj_file kj_file;
 typedef struct kj_program kj_program;
 typedef struct kj_kernel_decl kj_kernel_decl;
 
-/* Parses diag->source, and checks every body; NULL after an error. `file`: the AST, NULL when it is
- * not one. */
-const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_records *records,
-                          const kj_file **file);
+/* A file that a `use` asks for. */
+typedef struct kj_wanted {
+    const char *path;             /* as it is written; of the library what stands behind std. */
+    bool library;                 /* std.path */
+    const char *from, *from_name; /* the file that says so: its id, and as messages show it */
+} kj_wanted;
+
+/* What was found: texts of the finder's, until its next call. */
+typedef struct kj_found {
+    const char *id;   /* of the same file the same, of others another */
+    const char *name; /* as messages show it */
+    const char *text;
+    size_t size;
+    bool library; /* it is correct as it stands: bodies are looked at where they are called */
+    const char *error, *hint; /* it was not found: a sentence; and a second one, or NULL */
+} kj_found;
+
+/* Finds files. May leave by the arena. */
+typedef struct kj_loader {
+    bool (*find)(void *user, kj_arena *arena, const kj_wanted *wanted, kj_found *out);
+    void *user;
+    const char *id; /* of the file that is given */
+} kj_loader;
+
+enum { KJ_MAX_FILES = 256 };
+
+typedef struct kj_files {
+    kj_file **all; /* the given one first, then in the order in which they are used */
+    int n;
+    kj_file *first;
+} kj_files;
+
+/* Parses `source`, which is diag's, and all files that it uses, whose texts it gets (gather.c). Never NULL. */
+kj_files *kj_gather_files(kj_arena *arena, kj_diag *diag, kj_source *source,
+                          const kj_loader *loader);
+
+/* Parses `source`, which is diag's, finds the files that it uses, and checks every body; NULL after an
+ * error. `file`: the AST, NULL when it is not one. */
+const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_source *source,
+                          const kj_loader *loader, kj_records *records, const kj_file **file);
 
 /* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with
  * diag->errors > 0); what is wrong with the toolchain is an error at the kernel's name with code

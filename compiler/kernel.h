@@ -190,8 +190,11 @@ typedef struct kj_param_info {
 
 /* A const array that the host fills. */
 typedef struct kj_const_array_info {
-    int index; /* in kj_program.filled */
-    const char *name;
+    int index;        /* in kj_program.filled */
+    const char *name; /* of a used file's: "blur.TABLE" */
+    const char
+        *symbol; /* a GPU's variable; a CPU has the addresses of those a kernel uses in slots behind
+                           the parameters', in the order of its roots */
     kj_span span;
     kj_dtype elem;
     const kj_aggregate *of; /* what an element is, where that is no scalar */
@@ -256,9 +259,5 @@ void kj_code_free(kj_code *code);
 
 /* In PTX that is to be linked with CUDA's device runtime. */
 #define KJ_DEVRT_SYMBOL "__cudaCDP2LaunchDeviceV2"
-
-/* The name of a GPU's variable for a const array that the host fills. A CPU has the addresses of
- * those a kernel uses in slots behind the parameters', in the order of its roots. */
-#define KJ_FILLED_SYMBOL "kj_const_%s"
 
 #endif

@@ -75,6 +75,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
     kj_exprs exprs;
     kj_chain chain;
     kj_type_ref *type;
+    kj_dotted type_name;
     kj_type_refs types;
     kj_stmt *stmt;
     kj_stmts stmts;
@@ -99,7 +100,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %token FORMAT_OPEN "'{' of an f-string" FORMAT_CLOSE "'}' of an f-string"
 %token <string> FORMAT_TEXT "text of an f-string" FORMAT_SPEC "format"
 
-%token CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run" TYPE "type"
+%token USE "use" CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run" TYPE "type"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
 %token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while" WITH "with" AS "as"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
@@ -127,6 +128,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %nterm <block> block
 %nterm <names> names
 %nterm <name> opt_as
+%nterm <type_name> type_name
 %nterm <flag> let opt_named
 %nterm <attrs> attrs
 %nterm <exprs> attr_args
@@ -161,7 +163,10 @@ eol: NEWLINE | ";" ;
 /* ---- Items ---- */
 
 item:
-    "const" NAME opt_type "=" expr eol      { $$ = kj_make_const(p, @$, $2, @2, $3, $5); }
+    "use" STRING opt_as eol     { $$ = kj_make_use(p, @$, $2, @2, false, $3, @3); }
+|   "use" NAME "." NAME opt_as eol
+                                { $$ = kj_make_use_library(p, @$, $2, @2, $4, @4, $5, @5); }
+|   "const" NAME opt_type "=" expr eol      { $$ = kj_make_const(p, @$, $2, @2, $3, $5); }
 |   "const" NAME ":" type eol   { $$ = kj_make_const(p, @$, $2, @2, $4, NULL); }
 |   "fn" NAME signature block   { $$ = kj_make_function(p, @$, KJ_I_FN, $2, @2, $3, $4); }
 |   "kernel" NAME signature block     { $$ = kj_make_function(p, @$, KJ_I_KERNEL, $2, @2, $3, $4); }
@@ -250,10 +255,15 @@ newlines: %empty | newlines NEWLINE ;
 /* ---- Types ---- */
 
 type:
-    NAME                        { $$ = kj_make_type(p, @$, $1, 0, (kj_exprs){0}); }
-|   NAME "[" commas "]"         { $$ = kj_make_type(p, @$, $1, $3 + 1, (kj_exprs){0}); }
-|   NAME "[" expr_list "]"      { $$ = kj_make_type(p, @$, $1, $3.n, $3); }
+    type_name                   { $$ = kj_make_type(p, @$, $1, 0, (kj_exprs){0}); }
+|   type_name "[" commas "]"    { $$ = kj_make_type(p, @$, $1, $3 + 1, (kj_exprs){0}); }
+|   type_name "[" expr_list "]" { $$ = kj_make_type(p, @$, $1, $3.n, $3); }
 |   "(" types ")"               { $$ = kj_make_tuple_type(p, @$, $2); }
+;
+
+type_name:
+    NAME                        { $$ = (kj_dotted){NULL, $1}; }
+|   NAME "." NAME               { $$ = (kj_dotted){$1, $3}; }
 ;
 
 opt_type: %empty { $$ = NULL; } | ":" type { $$ = $2; } ;
@@ -499,9 +509,10 @@ static int yyreport_syntax_error(const yypcontext_t *context, kj_parser *p)
     enum { MOST = YYNTOKENS };
     yysymbol_kind_t kinds[MOST];
     const char *names[MOST];
-    int n = yypcontext_expected_tokens(context, kinds, MOST);
-    for (int i = 0; i < n; i++)
-        names[i] = yysymbol_name(kinds[i]);
+    int n = 0, all = yypcontext_expected_tokens(context, kinds, MOST);
+    for (int i = 0; i < all; i++) /* a member or a namespace was hardly meant */
+        if (all == 1 || kinds[i] != YYSYMBOL_DOT)
+            names[n++] = yysymbol_name(kinds[i]);
     const char *unexpected = yysymbol_name(yypcontext_token(context));
     kj_syntax_error(p, *yypcontext_location(context), unexpected, names, n);
     return 0;

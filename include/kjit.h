@@ -259,6 +259,18 @@ typedef struct kjit_diagnostic {
 
 typedef void kjit_diagnose_fn(void *user, const kjit_diagnostic *diagnostic);
 
+/* A source that another one uses. */
+typedef struct kjit_source {
+    const char *name; /* for messages; sources of one name are one, which is read once */
+    const char *text;
+    size_t size;
+} kjit_source;
+
+/* Gives the source that `use "path"` in the source `from` asks for. KJIT_OK: *out is it, and what it points
+ * to stays until the next call or the end of the compilation. KJIT_NOT_FOUND: it is looked for elsewhere.
+ * All else fails the compilation: the message is that status's. */
+typedef kjit_status kjit_find_fn(void *user, const char *path, const char *from, kjit_source *out);
+
 enum { KJIT_UNOPTIMISED = -1 };
 
 /* What running kernels are checked for, bits: KJIT_CHECK_BOUNDS: an index outside of its array's axis
@@ -288,8 +300,18 @@ typedef struct kjit_compile_options {
     /* Called for each error and warning of the source, in the order of their places, before
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
-    void *user;     /* diagnose's first argument */
+    void *user;     /* the first argument of diagnose and find */
     unsigned check; /* KJIT_CHECK_... bits; an unknown one is KJIT_INVALID */
+    /* Where `use "file.knl"` finds sources, in this order; `use std.NAME` takes the library's, which needs
+     * none of it. find: is asked first, on the thread of the call, which may not end by a jump; NULL: nobody.
+     * sources: a table, by name, from the folder of the name of the source that says so: "lib/a.knl" that
+     * says `use "b.knl"` is given "lib/b.knl". path: folders, separated by colons; NULL: none. What is found
+     * in a folder finds others beside itself. kjit_module_compile reads files in those folders and below
+     * alone: a path that is absolute, or has '..' in it, names none. */
+    kjit_find_fn *find;
+    const kjit_source *sources;
+    int nsources;
+    const char *path;
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of
@@ -299,7 +321,9 @@ typedef struct kjit_compile_options {
 KJIT_API kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
                                          size_t size, const kjit_compile_options *options,
                                          kjit_module **out);
-/* The same of a file; a path that is not absolute is from the current directory on. */
+/* The same of a file; a path that is not absolute is from the current directory on. Files that it uses are
+ * also looked for beside the file that says so, before `path`, and behind it in the folders of the
+ * environment's KJIT_PATH, wherever they lead. */
 KJIT_API kjit_status kjit_module_load(kjit_context *ctx, const char *path,
                                       const kjit_compile_options *options, kjit_module **out);
 KJIT_API void kjit_module_free(kjit_module *mod);

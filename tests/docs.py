@@ -3,7 +3,7 @@
 A block fenced ```knl is a whole file: with a run block it is run, else it is checked. A ```text block right after a
 block that runs is what it prints. A warning is an error, but in a block fenced ```knl warns. A block fenced ```knl error
 must be refused with the message that the ```text block after it shows; a message with its place (name.knl:2:5: error:
-...) is compared whole, line by line."""
+...) is compared whole, line by line. A block fenced ```knl NAME.knl is a file of that name, for the blocks behind it."""
 import re
 
 DOCUMENTS = ("README.md", "docs/language.md", "docs/embedding.md")
@@ -47,10 +47,13 @@ def expectation(lines, whole):
     return "\n".join(checks) + "\n"
 
 
-def write_example(folder, label, info, code, text):
+def write_example(folder, label, info, code, text, files):
     place = text and re.match(r"([\w.-]+\.knl):\d+:\d+: ", text[0])
     folder.mkdir(parents=True, exist_ok=True)
-    source = folder / (place.group(1) if place else "example.knl")
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    named = re.search(r"\S+\.knl", info)
+    source = folder / (place.group(1) if place else named.group() if named else "example.knl")
     source.write_text("\n".join(code) + "\n")
     runs = any(re.match(r"run\s*\{", line) for line in code)
     strict = "" if {"error", "warns"} & set(info.split()) else " --warn=error"
@@ -74,8 +77,11 @@ def extract(root, out):
         if not path.exists():
             continue
         text = path.read_text(encoding="utf-8")
-        all_blocks, lines = list(blocks(text)), text.split("\n")
+        all_blocks, lines, files = list(blocks(text)), text.split("\n"), {}
         for index, (start, info, code, _) in enumerate(all_blocks):
             if info.split()[:1] == ["knl"]:
                 label = f"{path.stem}-{start:04}"
-                write_example(out / label, label, info, code, following_text(all_blocks, index, lines))
+                write_example(out / label, label, info, code, following_text(all_blocks, index, lines), files)
+                named = re.search(r"\S+\.knl", info)
+                if named:
+                    files[named.group()] = code

@@ -12,9 +12,7 @@ typedef struct dump {
 /* Begins a line about what stands at `at`. */
 static void begin(dump *d, kj_span at)
 {
-    uint32_t line, col;
-    kj_line_col(d->source, at.begin, &line, &col);
-    kj_text_printf(&d->out, "%5u  %*s", line, 2 * d->level, "");
+    kj_text_printf(&d->out, "%5u  %*s", kj_where(d->source, at.begin).line, 2 * d->level, "");
 }
 
 static void put_kernel(dump *d, const kj_tkernel *k)
@@ -143,12 +141,11 @@ static void put_vars(dump *d, const kj_regions *r, const char *what, const uint6
 static void put_region(dump *d, const kj_regions *r, const kj_node *n)
 {
     const kj_tstmt *last = n->stmt;
-    uint32_t line, col;
     while (last->next != n->end)
         last = last->next;
-    kj_line_col(d->source, last->span.begin, &line, &col);
-    kj_text_printf(&d->out, "region %d to %u%s%s", n->region, line,
-                   n->exits ? ", threads leave" : "", n->spin ? ", thread after thread" : "");
+    kj_text_printf(&d->out, "region %d to %u%s%s", n->region,
+                   kj_where(d->source, last->span.begin).line, n->exits ? ", threads leave" : "",
+                   n->spin ? ", thread after thread" : "");
     put_vars(d, r, ": needs ", &r->uses[n->region * r->words]);
     put_vars(d, r, "; sets ", &r->writes[n->region * r->words]);
 }

@@ -92,6 +92,8 @@ bool kj_warns(const kj_diag *d, kj_rule rule)
 
 kj_message *kj_warn(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
 {
+    if (d->source->nparts && at.begin > d->source->parts[0].end)
+        return scratch(d);
     if (!kj_warns(d, rule)) {
         d->warnings += d->wanted && !d->wanted->off[rule] && !said_there(d, at, rule);
         return scratch(d);

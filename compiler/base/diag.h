@@ -16,10 +16,20 @@ typedef struct kj_span {
     uint32_t begin, end; /* [begin, end) in the source */
 } kj_span;
 
+/* A file among those of a program: [begin, end) of their text. */
+typedef struct kj_source_part {
+    const char *name;
+    uint32_t begin, end;
+} kj_source_part;
+
+/* The text of a program: the file that was given, and behind it those that it uses, a line end between
+ * one and the next. So a place in any of them is an offset here. */
 typedef struct kj_source {
-    const char *name; /* as shown: the path the user gave */
-    const char *text; /* NUL-terminated; may also hold NULs */
-    size_t size;      /* at most 64 MiB (KJ_SOURCE_MAX) */
+    const char *name;            /* of the first, as shown: the path the user gave */
+    const char *text;            /* NUL-terminated; may also hold NULs */
+    size_t size;                 /* at most 64 MiB (KJ_SOURCE_MAX) */
+    const kj_source_part *parts; /* in their order */
+    int nparts;                  /* 0: the whole is one file */
 } kj_source;
 
 enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20, KJ_MAX_WARNINGS = 20 };
@@ -80,7 +90,7 @@ void kj_diag_init(kj_diag *d, kj_arena *arena, const kj_source *source);
  * KJ_MAX_ERRORS or said before, is counted only: what it would say is not worth finding out. */
 kj_message *kj_error(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The same of a warning, if it is wanted; of one that isn't nothing is kept. */
+/* The same of a warning, if it is wanted and about the first file; of one that isn't nothing is kept. */
 kj_message *kj_warn(kj_diag *d, kj_span at, kj_rule rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool kj_warns(const kj_diag *d, kj_rule rule); /* would it be kept? */
@@ -109,8 +119,15 @@ bool kj_is_shown(const kj_diag *d, const kj_message *m);
  * U+FFFD when invalid. */
 size_t kj_utf8(const char *text, const char *end, uint32_t *code);
 
-/* 1-based line and column (in UTF-8 characters) of a byte offset. */
-void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *col);
+/* Where a byte offset is, for people: a line and a column (in UTF-8 characters), both from 1, of a file. */
+typedef struct kj_position {
+    const char *file;
+    uint32_t line, column;
+} kj_position;
+
+kj_position kj_where(const kj_source *s, uint32_t offset);
+kj_source_part kj_source_at(const kj_source *s,
+                            uint32_t offset); /* the file that an offset is in */
 
 /* All messages as text ("file:line:col: error: ...", the line, a caret or range, the hint) or as
  * JSON, one object a line; in the arena. */

@@ -111,26 +111,78 @@ bool kj_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *data), 
 typedef struct errand {
     kj_step *step;
     void *data;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    kj_step *task; /* for the thread that waits, or NULL */
+    void *task_data;
+    bool over;
 } errand;
+
+static _Thread_local errand *under_way; /* what this thread was started for, or NULL */
 
 static void *run_errand(void *data)
 {
     errand *e = data;
+    under_way = e;
     e->step(e->data);
+    pthread_mutex_lock(&e->lock);
+    e->over = true;
+    pthread_cond_signal(&e->changed);
+    pthread_mutex_unlock(&e->lock);
     return NULL;
+}
+
+/* Until it is over, runs what it asks for. */
+static void serve(errand *e)
+{
+    pthread_mutex_lock(&e->lock);
+    while (!e->over) {
+        if (e->task) {
+            pthread_mutex_unlock(&e->lock);
+            e->task(e->task_data);
+            pthread_mutex_lock(&e->lock);
+            e->task = NULL;
+            pthread_cond_broadcast(&e->changed);
+        } else {
+            pthread_cond_wait(&e->changed, &e->lock);
+        }
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+void kj_ask_home(kj_step *task, void *data)
+{
+    errand *e = under_way;
+    if (!e) {
+        task(data);
+        return;
+    }
+    pthread_mutex_lock(&e->lock);
+    e->task = task;
+    e->task_data = data;
+    pthread_cond_broadcast(&e->changed);
+    while (e->task)
+        pthread_cond_wait(&e->changed, &e->lock);
+    pthread_mutex_unlock(&e->lock);
 }
 
 static bool run_apart(size_t stack, kj_step *step, void *data)
 {
-    errand e = {step, data};
+    errand e = {.step = step, .data = data};
     pthread_t thread;
     int before;
-    if (!kj_thread_start(&thread, stack, run_errand, &e))
-        return false;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    pthread_join(thread, NULL);
-    pthread_setcancelstate(before, &before);
-    return true;
+    pthread_mutex_init(&e.lock, NULL);
+    pthread_cond_init(&e.changed, NULL);
+    bool started = kj_thread_start(&thread, stack, run_errand, &e);
+    if (started) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        serve(&e);
+        pthread_join(thread, NULL);
+        pthread_setcancelstate(before, &before);
+    }
+    pthread_cond_destroy(&e.changed);
+    pthread_mutex_destroy(&e.lock);
+    return started;
 }
 
 /* Bytes that are left of this thread's stack; 0 where it runs on one that is not the thread's. */

@@ -48,6 +48,9 @@ bool kj_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *data), 
  * and waits for it. False where the system gives none. */
 bool kj_with_stack(size_t bytes, kj_step *step, void *data);
 
+/* On such a thread: runs the task on the one that waits for it; elsewhere at once. */
+void kj_ask_home(kj_step *task, void *data);
+
 /* What has to be so by construction: else the step ends, and says where. */
 #define KJ_REQUIRE(condition) \
     ((condition) ? (void)0 : kj_break(KJ_BROKEN, __FILE__ ": not so: " #condition))

@@ -169,13 +169,12 @@ static void put_caret(kj_text *t, const kj_source *s, kj_span span, const excerp
 static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *what,
                       const char *text, const char *hint)
 {
-    uint32_t line, col;
     if (span.begin > s->size)
         span.begin = span.end = (uint32_t)s->size;
-    kj_line_col(s, span.begin, &line, &col);
-    kj_text_printf(t, "%s:%u:%u: %s: %s\n", s->name, line, col, what, text);
+    kj_position at = kj_where(s, span.begin);
+    kj_text_printf(t, "%s:%u:%u: %s: %s\n", at.file, at.line, at.column, what, text);
     excerpt x = excerpt_at(s, span.begin);
-    kj_text_printf(t, "%5u | ", line);
+    kj_text_printf(t, "%5u | ", at.line);
     put_line(t, &x);
     kj_text_printf(t, "      | ");
     put_caret(t, s, span, &x);
@@ -227,13 +226,18 @@ static void put_string(kj_text *t, const char *text)
     kj_text_printf(t, "\"");
 }
 
+static void put_file(kj_text *t, const kj_source *s, kj_span span)
+{
+    kj_text_printf(t, "\"file\":");
+    put_string(t, kj_where(s, span.begin).file);
+    kj_text_printf(t, ",");
+}
+
 static void put_range(kj_text *t, const kj_source *s, kj_span span)
 {
-    uint32_t line, col, end_line, end_col;
-    kj_line_col(s, span.begin, &line, &col);
-    kj_line_col(s, span.end, &end_line, &end_col);
-    kj_text_printf(t, "\"line\":%u,\"column\":%u,\"endLine\":%u,\"endColumn\":%u", line, col,
-                   end_line, end_col);
+    kj_position begin = kj_where(s, span.begin), end = kj_where(s, span.end);
+    kj_text_printf(t, "\"line\":%u,\"column\":%u,\"endLine\":%u,\"endColumn\":%u", begin.line,
+                   begin.column, end.line, end.column);
 }
 
 static void put_field(kj_text *t, const char *name, const char *text)
@@ -249,9 +253,8 @@ const char *kj_diag_json(const kj_diag *d)
     kj_text_add(&t, "", 0);
     for (size_t i = 0; i < s.n; i++) {
         const kj_message *m = s.messages[i];
-        kj_text_printf(&t, "{\"file\":");
-        put_string(&t, d->source->name);
-        kj_text_printf(&t, ",");
+        kj_text_printf(&t, "{");
+        put_file(&t, d->source, m->span);
         put_range(&t, d->source, m->span);
         put_field(&t, "severity", severity_name(m->severity));
         put_field(&t, "code", kj_rules[m->rule].code);
@@ -266,6 +269,7 @@ const char *kj_diag_json(const kj_diag *d)
         }
         if (m->note) {
             kj_text_printf(&t, ",\"note\":{");
+            put_file(&t, d->source, m->note_span);
             put_range(&t, d->source, m->note_span);
             put_field(&t, "message", m->note);
             kj_text_printf(&t, "}");

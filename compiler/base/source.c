@@ -25,18 +25,28 @@ size_t kj_utf8(const char *text, const char *end, uint32_t *code)
     return len;
 }
 
-void kj_line_col(const kj_source *s, uint32_t offset, uint32_t *line, uint32_t *col)
+kj_source_part kj_source_at(const kj_source *s, uint32_t offset)
 {
-    const char *at = s->text + (offset < s->size ? offset : s->size);
-    const char *start = s->text;
-    *line = *col = 1;
-    for (const char *p = s->text; p < at; p++) {
+    int i = 0;
+    while (i + 1 < s->nparts && s->parts[i + 1].begin <= offset)
+        i++;
+    return s->nparts ? s->parts[i] : (kj_source_part){s->name, 0, (uint32_t)s->size};
+}
+
+kj_position kj_where(const kj_source *s, uint32_t offset)
+{
+    kj_source_part part = kj_source_at(s, offset);
+    const char *at = s->text + (offset < part.end ? offset : part.end);
+    const char *start = s->text + part.begin;
+    kj_position out = {part.name, 1, 1};
+    for (const char *p = start; p < at; p++) {
         if (*p == '\n') {
-            ++*line;
+            out.line++;
             start = p + 1;
         }
     }
     uint32_t code;
-    for (const char *p = start; p < at; p += kj_utf8(p, s->text + s->size, &code))
-        ++*col;
+    for (const char *p = start; p < at; p += kj_utf8(p, s->text + part.end, &code))
+        out.column++;
+    return out;
 }

@@ -78,6 +78,8 @@ static void replace(const walk *w, kj_type_ref *ref, const kj_item *alias)
         return;
     }
     ref->name = of->name;
+    ref->space = of->space;
+    ref->member = of->member;
     if (ref->ndim == 0) {
         ref->ndim = of->ndim;
         ref->extents = of->extents;

@@ -19,13 +19,14 @@ typedef struct kj_stmt kj_stmt;
 typedef struct kj_item kj_item;
 
 /* A type as written: f32, T, f32[,] (dims 2, no extents), f32[3, 3] (extents), (f32, i64) (tuple
- * of parts). */
+ * of parts). The name of a used file's record has its namespace before it: "blur.Params". */
 typedef struct kj_type_ref {
     struct kj_type_ref *next; /* in a tuple */
     kj_span span;
-    const char *name; /* NULL for a tuple */
-    int ndim;         /* 0: a scalar */
-    kj_expr *extents; /* of a fixed array; else NULL */
+    const char *name;           /* NULL for a tuple */
+    const char *space, *member; /* of a used file's: its parts; else NULL */
+    int ndim;                   /* 0: a scalar */
+    kj_expr *extents;           /* of a fixed array; else NULL */
     struct kj_type_ref *parts;
 } kj_type_ref;
 
@@ -145,6 +146,7 @@ typedef struct kj_generic {
 } kj_generic;
 
 typedef enum kj_item_kind {
+    KJ_I_USE, /* use "path" [as name], use std.path [as name]; name is the namespace's */
     KJ_I_CONST,
     KJ_I_FN,
     KJ_I_KERNEL,
@@ -158,8 +160,13 @@ struct kj_item {
     kj_item_kind kind;
     kj_span span;
     kj_item *next;
+    const struct kj_file *file;
+    int number;       /* among the items of all files (sema) */
     const char *name; /* NULL for run */
     kj_span name_span;
+    const char *path;     /* use: as it is written, without the std. of the library's */
+    bool library;         /* use: std. */
+    struct kj_file *used; /* use: the file, once it is found */
     kj_attr *attrs;
     kj_type_ref *type; /* const: NULL if inferred; fn: result, NULL for none */
     kj_expr *value;    /* const; NULL: an array that the host fills */
@@ -171,13 +178,20 @@ struct kj_item {
 
 typedef struct kj_file {
     const kj_source *source;
+    uint32_t begin; /* where its text stands there */
     kj_item *items;
+    const char *id;    /* what it is called for who finds files: another for each */
+    const char *space; /* as messages call its namespace; NULL: it is the file that was given */
+    bool library;      /* it was checked elsewhere */
+    struct kj_scope *scope; /* sema's own */
 } kj_file;
 
-/* Parses the source of `diag`; errors are reported there. Never NULL. */
-kj_file *kj_parse(kj_arena *arena, kj_diag *diag);
+/* Parses the source of `diag` from `begin` on, which is where a file begins; errors are reported there. The
+ * tree takes no more of the arena than `room`, at most KJ_TREE_MAX. Never NULL. */
+enum { KJ_TREE_MAX = 256 << 20 }; /* 64 MiB of source can ask for gigabytes */
+kj_file *kj_parse(kj_arena *arena, kj_diag *diag, uint32_t begin, size_t room);
 
-/* The tokens as the parser gets them, a line each: line and column, what it is, its text. Of what
+/* The tokens of the first file as the parser gets them, a line each: line and column, what it is, its text. Of what
  * cannot be read it has what was meant, or nothing. */
 const char *kj_tokens_dump(kj_arena *arena, const kj_source *source);
 /* The tree as an indented listing, for --emit=ast and tests; in the arena. */

@@ -86,6 +86,7 @@ static const char *hint_for_word(const char *word)
 #define KERNELS "kernels are written 'kernel name(x: f32[]) { ... }'"
 #define SHARED "shared arrays are written 'let s = shared.array((16, 16), f32)'"
 #define CHOICES "choices are written 'if n == 1 { ... } elif n == 2 { ... } else { ... }'"
+#define USES "other files are used: use \"blur.knl\", and then blur.name; all builtins are there"
 #define VARIABLES "variables are declared with 'let' (fixed) or 'var': "
     static const struct {
         const char *word, *hint;
@@ -140,8 +141,11 @@ static const char *hint_for_word(const char *word)
         {"until", "loops are written 'while condition { ... }'"},
         {"assert", "assert is a function: assert(condition, \"message\")"},
         {"print", "print is a function: print(x)"},
-        {"import", "a file is a program by itself: all builtins are there"},
-        {"from", "a file is a program by itself: all builtins are there"},
+        {"import", USES},
+        {"from", USES},
+        {"include", USES},
+        {"using", USES},
+        {"require", USES},
         {"struct", RECORDS},
         {"class", RECORDS},
         {"pass", "an empty block is written { }"},
@@ -150,6 +154,7 @@ static const char *hint_for_word(const char *word)
         {"elsif", "write 'elif'"},
     };
 #undef FUNCTIONS
+#undef USES
 #undef SHARED
 #undef CHOICES
 #undef KERNELS
@@ -175,7 +180,7 @@ static bool begins_block(const char *word)
 }
 
 #define ITEMS "'const', 'fn', 'kernel', 'record', 'run' or 'type'"
-static const char *const item_words[] = {"const", "fn", "kernel", "record", "run", "type"};
+static const char *const item_words[] = {"use", "const", "fn", "kernel", "record", "run", "type"};
 static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
                                          "for",      "while",  "with", "continue", "return",
                                          "requires", "launch", "param"};
@@ -251,6 +256,14 @@ static void fix_decorator(const mistake *x, kj_message *m)
         kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, (uint32_t)(next - text)}, "%s", "");
 }
 
+/* load "blur.knl" */
+static bool is_quoted(const mistake *x)
+{
+    const char *text = x->p->source->text + x->at.end;
+    text += strspn(text, " \t");
+    return *text == '"' || *text == '\'';
+}
+
 static void at_item(const mistake *x)
 {
     if (is(x, "}")) {
@@ -271,6 +284,8 @@ static void at_item(const mistake *x)
     } else if (is(x, "name") && is_assigned(x))
         kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
                 source_text(x->p, x->at));
+    else if (is(x, "name") && is_quoted(x) && strcmp(source_text(x->p, x->at), "load") == 0)
+        hint(x, m, hint_for_word("import"));
     else if (is(x, "name"))
         hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !is(x, "end of file"))
@@ -646,6 +661,28 @@ static void at_colon(const mistake *x)
     }
 }
 
+/* use blur, use lib/blur.knl */
+static bool wrong_use(const mistake *x)
+{
+    const kj_parser *p = x->p;
+    bool named = p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_USE;
+    if (!named && p->prev != KJ_TK_USE)
+        return false;
+    kj_span path = {named ? p->prev_span.begin : x->at.begin, x->at.end};
+    while (p->source->text[path.end] && !strchr(" \t\r\n;#", p->source->text[path.end]))
+        path.end++;
+    kj_message *m = kj_error(p->diag, named ? path : x->at, KJ_RULE_USE,
+                             "use takes a file's name in quotes, or std.NAME");
+    if (named && strcmp(source_text(x->p, p->prev_span), "std") == 0)
+        hint(x, m, "write use std.warp");
+    else if (named && path.end - path.begin < 100)
+        kj_hint(p->diag, m, "write use \"%s%s\"", source_text(x->p, path),
+                is(x, "end of line") ? ".knl" : "");
+    else
+        hint(x, m, "write use \"blur.knl\"");
+    return true;
+}
+
 /* A bracket was open when a token came that shows it should have been closed. */
 static bool unclosed_bracket(const mistake *x)
 {
@@ -665,7 +702,7 @@ static bool unclosed_bracket(const mistake *x)
 
 static void report(const mistake *x)
 {
-    if (unclosed_bracket(x))
+    if (unclosed_bracket(x) || wrong_use(x))
         return;
     if (is(x, ":") && wants(x, "{"))
         at_colon(x);

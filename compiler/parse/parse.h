@@ -5,9 +5,6 @@
 
 #include "parse/ast.h"
 
-/* Bytes of the arena that a tree may take: 64 MiB of source can ask for gigabytes. */
-enum { KJ_TREE_MAX = 256 << 20 };
-
 typedef struct kj_bracket {
     char kind; /* ( [ { */
     kj_span span;
@@ -24,6 +21,7 @@ typedef struct kj_parser {
     kj_diag *diag;
     const kj_source *source;
     kj_file *file;
+    uint32_t begin; /* where it begins */
     kj_item *last_item;
     size_t memory_limit; /* of arena->used */
     bool stopped;        /* nothing more is read or reported */
@@ -82,6 +80,11 @@ typedef struct kj_string {
     const char *text;
     size_t len;
 } kj_string;
+
+/* T, space.T */
+typedef struct kj_dotted {
+    const char *space, *name;
+} kj_dotted;
 
 /* { statements } */
 typedef struct kj_block {
@@ -144,7 +147,7 @@ kj_exprs kj_expr_append(kj_exprs list, kj_expr *e);
 kj_stmts kj_stmt_append(kj_stmts list, kj_stmt *s);
 
 /* A type and the extents or dimensions behind it. */
-kj_type_ref *kj_make_type(kj_parser *p, kj_span span, const char *name, int ndim, kj_exprs extents);
+kj_type_ref *kj_make_type(kj_parser *p, kj_span span, kj_dotted name, int ndim, kj_exprs extents);
 kj_type_ref *kj_make_tuple_type(kj_parser *p, kj_span span, kj_type_refs parts);
 kj_type_refs kj_type_append(kj_type_refs list, kj_type_ref *type);
 
@@ -186,6 +189,13 @@ kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const c
                           kj_span name_span, kj_signature signature, kj_block body);
 kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                         kj_params fields);
+/* use path, use std.path; name NULL: what the path ends with. */
+kj_item *kj_make_use(kj_parser *p, kj_span span, kj_string path, kj_span path_span, bool library,
+                     const char *name, kj_span name_span);
+/* use first.path */
+kj_item *kj_make_use_library(kj_parser *p, kj_span span, const char *first, kj_span first_span,
+                             const char *path, kj_span path_span, const char *name,
+                             kj_span name_span);
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
 kj_item *kj_make_alias(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                        kj_type_ref *type);

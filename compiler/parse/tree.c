@@ -256,10 +256,15 @@ kj_expr *kj_make_comparison(kj_parser *p, kj_span span, kj_chain c)
 
 /* ---- Types ---- */
 
-kj_type_ref *kj_make_type(kj_parser *p, kj_span span, const char *name, int ndim, kj_exprs extents)
+kj_type_ref *kj_make_type(kj_parser *p, kj_span span, kj_dotted name, int ndim, kj_exprs extents)
 {
     kj_type_ref *t = node(p, span, sizeof *t);
-    *t = (kj_type_ref){.span = span, .name = name, .ndim = ndim, .extents = extents.first};
+    *t = (kj_type_ref){.span = span, .name = name.name, .ndim = ndim, .extents = extents.first};
+    if (name.space) {
+        t->space = name.space;
+        t->member = name.name;
+        t->name = kj_arena_printf(p->arena, "%s.%s", name.space, name.name);
+    }
     if (ndim > KJ_MAX_NDIM)
         kj_error(p->diag, span, KJ_RULE_TOO_MANY_AXES, "an array has at most %d axes, this has %d",
                  KJ_MAX_NDIM, ndim);
@@ -602,6 +607,64 @@ kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span na
     return kj_make_function(p, span, KJ_I_RECORD, name, name_span, signature, (kj_block){0});
 }
 
+/* A name that a namespace can have: no keyword. */
+static bool can_name(const char *name)
+{
+    static const char *const keywords[] = {
+        "const",  "fn",  "kernel",   "run",    "let",   "var",  "if",   "elif",  "else",
+        "for",    "in",  "while",    "with",   "as",    "and",  "or",   "break", "continue",
+        "return", "not", "requires", "launch", "param", "true", "false"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strcmp(name, keywords[i]) == 0)
+            return false;
+    for (size_t i = 0; i < len; i++)
+        if (!kj_is_word(name[i]))
+            return false;
+    return len > 0 && !(name[0] >= '0' && name[0] <= '9');
+}
+
+/* "lib/blur.knl" -> blur */
+static const char *stem_of(kj_parser *p, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    bool ends = dot && strcmp(dot, ".knl") == 0;
+    return kj_intern(p->arena, base, ends ? (size_t)(dot - base) : strlen(base));
+}
+
+kj_item *kj_make_use(kj_parser *p, kj_span span, kj_string path, kj_span path_span, bool library,
+                     const char *name, kj_span name_span)
+{
+    const char *text = kj_arena_printf(p->arena, "%.*s", (int)path.len, path.text);
+    const char *own = name ? name : stem_of(p, text);
+    kj_item *i = new_item(p, span, KJ_I_USE, own, name ? name_span : path_span);
+    i->path = text;
+    i->library = library;
+    i->end = path_span;
+    if (path.len == 0 || strlen(text) != path.len)
+        kj_error(p->diag, path_span, KJ_RULE_USE, "this is no file's name");
+    else if (!can_name(own))
+        kj_hint(p->diag,
+                kj_error(p->diag, path_span, KJ_RULE_USE, "'%s' cannot be a namespace's name", own),
+                "give it one: use \"%s\" as name", text);
+    return i;
+}
+
+kj_item *kj_make_use_library(kj_parser *p, kj_span span, const char *first, kj_span first_span,
+                             const char *path, kj_span path_span, const char *name,
+                             kj_span name_span)
+{
+    kj_string text = {path, strlen(path)};
+    if (strcmp(first, "std") != 0)
+        kj_hint(p->diag,
+                kj_error(p->diag, first_span, KJ_RULE_USE,
+                         "only files of the library are used by name, as std.warp"),
+                "write use \"%s%s%s.knl\"", first, strcmp(path, "knl") == 0 ? "" : "/",
+                strcmp(path, "knl") == 0 ? "" : path);
+    return kj_make_use(p, span, text, path_span, true, name, name_span);
+}
+
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body)
 {
     return kj_make_function(p, span, KJ_I_RUN, NULL, name_span, (kj_signature){0}, body);
@@ -618,6 +681,12 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
 {
     item->attrs = attrs.first;
     item->span = span;
+    item->file = p->file;
+    if (item->kind == KJ_I_USE && p->last_item && p->last_item->kind != KJ_I_USE)
+        kj_error(p->diag, item->span, KJ_RULE_USE,
+                 "use stands at the top of a file, before all else");
+    if (item->kind == KJ_I_USE && attrs.first)
+        kj_error(p->diag, attrs.first->span, KJ_RULE_ATTRIBUTE, "a use has no attributes");
     if (p->last_item)
         p->last_item->next = item;
     else

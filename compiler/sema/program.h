@@ -21,7 +21,7 @@ typedef struct kj_kernel_param {
 } kj_kernel_param;
 
 typedef struct kj_kernel_decl {
-    const char *name;
+    const char *name; /* of a used file's: "blur.rows" */
     const kj_item *item;
     kj_kernel_param *params; /* all, const ones included, in order */
     int nparams, nconsts, ngenerics;
@@ -29,28 +29,43 @@ typedef struct kj_kernel_decl {
     int launch_bounds[2];
 } kj_kernel_decl;
 
+/* A record and who declares it. */
+typedef struct kj_record_decl {
+    const kj_item *item;
+    const kj_aggregate *of;
+} kj_record_decl;
+
 typedef struct kj_program {
-    const kj_file *file;
+    const kj_file *file; /* that was given: files[0] */
+    kj_file *const *files;
+    int nfiles, nitems; /* items of all of them */
     kj_arena *arena;
-    kj_records *records;           /* all that are known */
-    const kj_aggregate **declared; /* the file's own */
+    kj_records *records; /* all that are known */
+    kj_record_decl *declared;
     int ndeclared;
-    kj_kernel_decl *kernels;
-    int nkernels;
+    kj_kernel_decl *kernels;     /* the file's own, then those of others */
+    int nkernels, nall;          /* its own, all */
     kj_const_array_info *filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
     int nfilled;
-    const kj_item *run;       /* NULL when there is none */
-    struct kj_scope *globals; /* sema's own */
+    const kj_item *run; /* NULL when there is none */
 } kj_program;
 
-/* Resolves the file's declarations and checks every function and kernel body (generic ones with
- * each type their bound allows, const parameters with their defaults or 1) and the run block's
- * names. Errors go to diag; the program is usable when diag->errors is 0. Its records are put into
- * `records`, which must outlive it. */
-kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file,
+/* Resolves the declarations of all files and checks every function and kernel body (generic ones with
+ * each type their bound allows, const parameters with their defaults or 1) and the first file's run
+ * block's names. Of files that were checked elsewhere bodies are left for calls. Errors go to diag; the
+ * program is usable when diag->errors is 0. Its records are put into `records`, which must outlive it. */
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *files, int nfiles,
                             kj_records *records);
-/* The record that the file declares by that name, or NULL. */
-const kj_aggregate *kj_record_named(const kj_program *program, const char *name);
+/* What a name of a file means, or one of a file that it uses, "blur.Params"; NULL: nothing. */
+const kj_item *kj_item_named(const kj_file *file, const char *name);
+/* The same of its records. */
+const kj_aggregate *kj_record_named(const kj_program *program, const kj_file *file,
+                                    const char *name);
+/* The record that the item declares, or NULL. */
+const kj_aggregate *kj_record_of(const kj_program *program, const kj_item *item);
+/* The const array that the item declares, or NULL: none that the host fills. */
+const kj_const_array_info *kj_filled_of(const kj_program *program, const kj_item *item);
+const kj_kernel_decl *kj_kernel_of(const kj_program *program, const kj_item *item);
 
 /* One specialisation. `arena` may be another than the program's (one a launch variant). NULL after
  * errors. */

@@ -77,6 +77,7 @@ typedef struct kj_tarray {
     bool read, written; /* by any load, store, atomic in the kernel */
     const void *data;   /* const arrays: the elements, C order, in memory form; NULL with filled */
     int filled; /* const arrays that the host fills: 1 + index in kj_program.filled, else 0 */
+    const char *symbol;   /* of those: a GPU's variable */
     int64_t static_count; /* shared, local, const: elements; 0 when the shape is known only at the
                              launch */
 } kj_tarray;

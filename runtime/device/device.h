@@ -176,7 +176,7 @@ typedef struct kj_code_ops {
     /* Says what code for this device is compiled for: sets arch and ptx_version. The strings live as
      * long as the device. */
     void (*target)(const kj_device *dev, kj_compile_options *options);
-    /* Fills the code's variable of that name (KJ_FILLED_SYMBOL); no work is under way. */
+    /* Fills the code's variable of that name (kj_const_array_info.symbol); no work is under way. */
     kjit_status (*fill)(kj_device *dev, kj_exec *exec, const char *symbol, const void *data,
                         size_t size, kj_failure *why);
     /* Machine code of PTX text, for free(); and what loaded code takes of the device for a block of

@@ -142,17 +142,17 @@ static kjit_status refuse(kj_binding *b, const kj_variant *variant, kj_span at)
     kjit_module *mod = b->kernel->mod;
     kj_text clause = {0};
     subjects s = {.b = b};
-    uint32_t line, col;
-    kj_line_col(&mod->source, at.begin, &line, &col);
+    kj_position where = kj_where(&mod->source, at.begin);
     add_source(&clause, &mod->source, at);
     collect(&s, clause.data ? clause.data : "");
     kjit_status status;
     if (clause.failed || s.text.failed)
         status = kj_no_memory(mod->ctx);
     else
-        status = kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s' requires %s (%s:%u:%u)%s%s",
-                         variant->kernel->name, clause.data ? clause.data : "", mod->source.name,
-                         line, col, s.text.size ? ", but " : "", s.text.size ? s.text.data : "");
+        status =
+            kj_fail(mod->ctx, KJIT_LAUNCH, "kernel '%s' requires %s (%s:%u:%u)%s%s",
+                    variant->kernel->name, clause.data ? clause.data : "", where.file, where.line,
+                    where.column, s.text.size ? ", but " : "", s.text.size ? s.text.data : "");
     kj_text_free(&clause);
     kj_text_free(&s.text);
     return status;

@@ -14,6 +14,7 @@
 
 /* ---- Keys ---- */
 
+#define FILES_LINE "\nfiles "
 #define SOURCE_LINE "\nsource\n"
 
 enum { SOURCE_MOST = 1 << 20 }; /* bytes; code of longer ones is not kept */
@@ -31,6 +32,18 @@ void kj_cache_origin(kj_text *t, const kj_compile_options *o, kj_arena *arena)
     kj_text_puts(t, "\n");
 }
 
+void kj_put_files(kj_text *t, const kj_program *program)
+{
+    const kj_source *source = program->file->source;
+    for (int i = 0; i < source->nparts; i++) {
+        kj_text_printf(t, "%s%u", i ? " " : "", source->parts[i].end - source->parts[i].begin);
+        for (const kj_item *item = program->files[i]->items; item; item = item->next)
+            for (int k = 0; item->used && k < program->nfiles; k++)
+                if (program->files[k] == item->used)
+                    kj_text_printf(t, ",%d", k);
+    }
+}
+
 /* Numbers of records are a context's own: what such a type is stands beside them. */
 static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key)
 {
@@ -45,6 +58,9 @@ static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, co
         kj_text_printf(t, " %s ", of->name);
         kj_npy_put_record(t, of);
     }
+    if (source->nparts)
+        kj_text_puts(t, FILES_LINE);
+    kj_put_files(t, kernel->mod->program);
     kj_text_puts(t, SOURCE_LINE);
     kj_text_add(t, source->text, source->size);
 }

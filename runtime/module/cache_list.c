@@ -52,12 +52,12 @@ static bool equal(piece a, piece b)
     return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
 }
 
-static int first_difference(piece a, piece b)
+static uint32_t first_difference(piece a, piece b)
 {
-    int line = 1;
-    for (size_t i = 0; i < a.size && i < b.size && a.text[i] == b.text[i]; i++)
-        line += a.text[i] == '\n';
-    return line;
+    uint32_t i = 0;
+    while (i < a.size && i < b.size && a.text[i] == b.text[i])
+        i++;
+    return i;
 }
 
 /* ---- Entries ---- */
@@ -112,16 +112,27 @@ static void compare_origin(const listing *l, piece *key, kj_text *why)
             (int)asked.size, asked.text);
 }
 
-static void compare_source(const listing *l, piece source, kj_text *why)
+/* files: how the text is made up; empty: it is one file. */
+static void compare_source(const listing *l, piece files, piece source, kj_text *why)
 {
-    piece now = {l->mod->source.text, l->mod->source.size};
-    if (!equal(source, now))
-        add(why, "the source has changed, from line %d on", first_difference(source, now));
+    const kj_source *own = &l->mod->source;
+    piece now = {own->text, own->size};
+    kj_text made = {0};
+    kj_put_files(&made, l->mod->program);
+    if (!equal(source, now)) {
+        kj_position at = kj_where(own, first_difference(source, now));
+        bool first = strcmp(at.file, own->name) == 0;
+        add(why, "%s has changed, from line %u on", first ? "the source" : at.file, at.line);
+    } else if (!equal(files, (piece){made.data ? made.data : "", made.size})) {
+        add(why, "what its files use has changed");
+    }
+    why->failed |= made.failed;
+    kj_text_free(&made);
 }
 
 static bool has_kernel(const kjit_module *mod, piece name)
 {
-    for (int i = 0; i < mod->nkernels; i++) {
+    for (int i = 0; i < mod->nall; i++) {
         const char *own = mod->kernels[i].decl->name;
         if (equal(name, (piece){own, strlen(own)}))
             return true;
@@ -146,9 +157,11 @@ static void look(void *user, const kj_stored *stored, uint64_t size, int64_t use
     compare_origin(l, &key, &why);
     piece name = take_line(&key, "kernel");
     take_line(&key, "variant");
-    take_line(&key, "source");
+    piece files = take_line(&key, "files");
+    if (files.size > 0)
+        take_line(&key, "source");
     if (l->mod)
-        compare_source(l, key, &why);
+        compare_source(l, files, key, &why);
     kj_text_add(&kernel, name.text, name.size);
     l->failed = l->failed || why.failed || kernel.failed;
     if (!l->failed && (!l->mod || is_about(l->mod, value.file, name, why.size == 0)))

@@ -90,16 +90,11 @@ static kjit_status bring(kjit_module *mod, kj_variant *v, const kj_const_array_i
     const kj_const_array_copy *f = &mod->filled[a->index];
     uint64_t *has = &v->filled[a->index];
     kj_failure why;
-    kj_text symbol = {0};
     if (*has == f->version)
         return KJIT_OK;
-    kj_text_printf(&symbol, KJ_FILLED_SYMBOL, a->name);
-    if (symbol.failed)
-        return kj_no_memory(ctx);
     ctx->ops->wait(ctx->dev, NULL); /* what reads the old elements */
-    kjit_status status = ctx->ops->code->fill(ctx->dev, v->exec, symbol.data, f->array->data,
+    kjit_status status = ctx->ops->code->fill(ctx->dev, v->exec, a->symbol, f->array->data,
                                               (size_t)(f->array->size * a->elem_size), &why);
-    kj_text_free(&symbol);
     if (status != KJIT_OK)
         return kj_fail_why(ctx, status, &why);
     *has = f->version;

@@ -1,5 +1,4 @@
 /* Failures of what runs, as diagnostics: at places of the source. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +95,7 @@ static void put_index(kj_diag *diag, const kj_site *site, const kj_host_fault *f
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT], axis[32] = "which";
     long long index = (long long)f->values[0], extent = (long long)f->values[1];
     if (site->axis >= 0)
-        snprintf(axis, sizeof axis, "whose axis %d", site->axis);
+        kj_snprintf(axis, sizeof axis, "whose axis %d", site->axis);
     kj_error(diag, site->span, KJ_RULE_BOUNDS,
              "index %lld is outside of '%s', %s has %lld element%s (block %s, thread %s)", index,
              site->indexed, axis, extent, extent == 1 ? "" : "s", kj_shape_text(3, f->block, block),

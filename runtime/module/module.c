@@ -36,9 +36,10 @@ static int key_words(const kj_kernel_decl *decl)
 static void list_kernels(kjit_module *mod)
 {
     mod->nkernels = mod->program->nkernels;
+    mod->nall = mod->program->nall;
     mod->filled = KJ_NEW_ARRAY(&mod->arena, kj_const_array_copy, (size_t)mod->program->nfilled + 1);
-    mod->kernels = KJ_NEW_ARRAY(&mod->arena, kj_kernel, (size_t)mod->nkernels);
-    for (int i = 0; i < mod->nkernels; i++) {
+    mod->kernels = KJ_NEW_ARRAY(&mod->arena, kj_kernel, (size_t)mod->nall + 1);
+    for (int i = 0; i < mod->nall; i++) {
         kj_kernel *k = &mod->kernels[i];
         k->mod = mod;
         k->decl = &mod->program->kernels[i];
@@ -53,6 +54,7 @@ typedef struct source_text {
     const char *name, *text; /* no text: blanks */
     size_t size;
     const kjit_compile_options *options; /* or NULL */
+    const kj_loader *loader;
 } source_text;
 
 static const char *copy_text(kj_arena *arena, const char *text)
@@ -145,14 +147,16 @@ static void analyse(void *data)
         memset(copy, ' ', s->size);
     copy[s->size] = '\0';
     take_options(mod, s->options);
-    mod->source = (kj_source){kj_arena_printf(arena, "%s", s->name), copy, s->size};
+    mod->source =
+        (kj_source){.name = kj_arena_printf(arena, "%s", s->name), .text = copy, .size = s->size};
     kj_warnings wanted = {.error = false};
     kj_span unused;
     if (s->options && s->options->warn)
         kj_warnings_read(&wanted, s->options->warn, &unused);
     kj_diag_init(&mod->diag, arena, &mod->source);
     mod->diag.wanted = &wanted;
-    mod->program = kj_read(arena, &mod->diag, mod->ctx->records, &mod->file);
+    mod->program =
+        kj_read(arena, &mod->diag, &mod->source, s->loader, mod->ctx->records, &mod->file);
     mod->diag.wanted = NULL;
     mod->log = kj_diag_text(&mod->diag);
     mod->log_json = kj_diag_json(&mod->diag);
@@ -170,17 +174,16 @@ static kjit_status source_errors(kjit_module *mod)
 
 static kjit_diagnostic diagnostic(const kjit_module *mod, const kj_message *m)
 {
-    uint32_t line, column, end_line, end_column;
-    kj_line_col(&mod->source, m->span.begin, &line, &column);
-    kj_line_col(&mod->source, m->span.end, &end_line, &end_column);
-    return (kjit_diagnostic){.file = mod->source.name,
+    kj_position begin = kj_where(&mod->source, m->span.begin),
+                end = kj_where(&mod->source, m->span.end);
+    return (kjit_diagnostic){.file = begin.file,
                              .message = m->text,
                              .hint = m->hint,
                              .code = kj_rules[m->rule].code,
-                             .line = (int)line,
-                             .column = (int)column,
-                             .end_line = (int)end_line,
-                             .end_column = (int)end_column,
+                             .line = (int)begin.line,
+                             .column = (int)begin.column,
+                             .end_line = (int)end.line,
+                             .end_column = (int)end.column,
                              .severity = m->severity == KJ_WARNING};
 }
 
@@ -192,15 +195,11 @@ static void diagnose(const kjit_module *mod, const kjit_compile_options *options
     }
 }
 
-kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
-                                size_t size, const kjit_compile_options *options, kjit_module **out)
+kjit_status kj_module_make(kjit_context *ctx, const char *name, const char *source, size_t size,
+                           const kjit_compile_options *options, const kj_loader *loader,
+                           kjit_module **out)
 {
-    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
-    if (status != KJIT_OK)
-        return status;
-    if (!source && size > 0)
-        return kj_fail(ctx, KJIT_INVALID, "source is NULL");
-    status = check_options(ctx, options);
+    kjit_status status = check_options(ctx, options);
     if (status != KJIT_OK)
         return status;
     kjit_module *mod = kj_handle_new(KJ_MODULE, sizeof *mod);
@@ -211,7 +210,7 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     atomic_init(&mod->refs, 1);
     pthread_mutex_init(&mod->fill_lock, NULL);
     kj_arena_init(&mod->arena, NULL);
-    source_text text = {mod, name ? name : "<source>", source ? source : "", size, options};
+    source_text text = {mod, name, source, size, options, loader};
     if (size > KJ_SOURCE_MAX) { /* enough for the parser to refuse it, which reads nothing */
         text.text = NULL;
         text.size = KJ_SOURCE_MAX + 1;
@@ -219,7 +218,7 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     kj_complaint complaint;
     kj_outcome outcome = kj_guarded_apart(&mod->arena, analyse, &text, &complaint);
     if (outcome != KJ_DONE) {
-        mod->nkernels = 0;
+        mod->nkernels = mod->nall = 0;
         kj_module_drop(mod);
         return kj_fail_early(ctx, outcome, &complaint);
     }
@@ -228,8 +227,25 @@ kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char 
     return mod->program ? KJIT_OK : source_errors(mod);
 }
 
-/* All of a file, however long it says it is; *size at most one more than a source may have. */
-static char *read_source(int fd, size_t *size)
+kjit_status kjit_module_compile(kjit_context *ctx, const char *name, const char *source,
+                                size_t size, const kjit_compile_options *options, kjit_module **out)
+{
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!source && size > 0)
+        return kj_fail(ctx, KJIT_INVALID, "source is NULL");
+    kj_finder finder;
+    name = name ? name : "<source>";
+    status = kj_finder_open(&finder, ctx, name, options);
+    if (status == KJIT_OK)
+        status =
+            kj_module_make(ctx, name, source ? source : "", size, options, &finder.loader, out);
+    kj_finder_close(&finder);
+    return status;
+}
+
+char *kj_read_source(int fd, size_t *size)
 {
     size_t capacity = 1 << 16;
     char *text = malloc(capacity);
@@ -263,11 +279,16 @@ kjit_status kjit_module_load(kjit_context *ctx, const char *path,
     if (fd < 0)
         return kj_file_error(ctx, "read", path);
     size_t size;
-    char *text = read_source(fd, &size);
-    status = text ? KJIT_OK : kj_file_error(ctx, "read", path);
+    kj_finder finder;
+    char *text = kj_read_source(fd, &size);
+    status = text ? kj_finder_open(&finder, ctx, path, options) : kj_file_error(ctx, "read", path);
+    if (status == KJIT_OK)
+        status = kj_finder_reads_files(&finder, fd);
     close(fd);
+    if (status == KJIT_OK)
+        status = kj_module_make(ctx, path, text, size, options, &finder.loader, out);
     if (text)
-        status = kjit_module_compile(ctx, path, text, size, options, out);
+        kj_finder_close(&finder);
     free(text);
     return status;
 }
@@ -285,7 +306,7 @@ static kjit_status free_module(kj_pending *item, kj_failure *why)
     kjit_module *mod = KJ_WHOLE(kjit_module, pending, item);
     kjit_status first = KJIT_OK;
     kj_failure other;
-    for (int i = 0; i < mod->nkernels; i++) {
+    for (int i = 0; i < mod->nall; i++) {
         kj_kernel *k = &mod->kernels[i];
         for (int b = 0; b < KJ_BUCKETS; b++) {
             kj_variant *v = atomic_load(&k->buckets[b]), *next;
@@ -308,7 +329,7 @@ static kjit_status free_module(kj_pending *item, kj_failure *why)
 /* Was code of it loaded? */
 static bool has_code(const kjit_module *mod)
 {
-    for (int i = 0; i < mod->nkernels; i++) {
+    for (int i = 0; i < mod->nall; i++) {
         for (int b = 0; b < KJ_BUCKETS; b++) {
             if (atomic_load_explicit(&mod->kernels[i].buckets[b], memory_order_relaxed))
                 return true;
@@ -369,10 +390,9 @@ int kjit_module_fix(kjit_module *mod, int i, kjit_fix *out)
         !mod->messages[i]->fix)
         return 0;
     const kj_message *m = mod->messages[i];
-    uint32_t line, column, end_line, end_column;
-    kj_line_col(&mod->source, m->fix_span.begin, &line, &column);
-    kj_line_col(&mod->source, m->fix_span.end, &end_line, &end_column);
-    *out = (kjit_fix){m->fix, (int)line, (int)column, (int)end_line, (int)end_column};
+    kj_position begin = kj_where(&mod->source, m->fix_span.begin),
+                end = kj_where(&mod->source, m->fix_span.end);
+    *out = (kjit_fix){m->fix, (int)begin.line, (int)begin.column, (int)end.line, (int)end.column};
     return 1;
 }
 
@@ -390,7 +410,7 @@ int kjit_module_has_run(kjit_module *mod)
 kj_kernel *kj_module_find(kjit_module *mod, const char *name)
 {
     uint64_t hash = kj_hash(name, strlen(name));
-    for (int i = 0; i < mod->nkernels; i++) {
+    for (int i = 0; i < mod->nall; i++) {
         kj_kernel *k = &mod->kernels[i];
         if (k->name_hash == hash && strcmp(k->decl->name, name) == 0)
             return k;
@@ -402,7 +422,7 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name)
 {
     const char *names[64];
     size_t n = 0;
-    for (; n < 64 && n < (size_t)mod->nkernels; n++)
+    for (; n < 64 && n < (size_t)mod->nall; n++)
         names[n] = mod->kernels[n].decl->name;
     const char *near = kj_nearest(name, names, n);
     if (near)

@@ -3,6 +3,7 @@
 #define KJ_MODULE_H
 
 #include "array/array.h"
+#include "compile.h"
 #include "sema/program.h"
 
 /* ---- Modules (module.c, variant.c) ---- */
@@ -54,14 +55,46 @@ struct kjit_module {
     kj_diag diag;
     const kj_file *file;
     const kj_program *program; /* NULL when there were errors */
-    kj_kernel *kernels;
-    int nkernels;
+    kj_kernel *kernels;        /* the file's own, then those of files that it uses */
+    int nkernels, nall;        /* its own, all */
     pthread_mutex_t fill_lock;
     kj_const_array_copy *filled;
     const char *log, *log_json;
     const kj_message **messages; /* in the order of their places */
     int nmessages;
 };
+
+/* ---- Files that are used (sources.c) ---- */
+
+/* Finds them for one module: from its options, in folders, in the library. */
+typedef struct kj_finder {
+    kj_loader loader;
+    kjit_context *ctx;
+    const kjit_compile_options *options; /* or NULL */
+    bool files;                          /* it reads them wherever they are */
+    const char *path;                    /* of the environment, or NULL */
+    kj_text id;                          /* of the first */
+    char *text;                          /* of what was found last, malloc'd; or NULL */
+} kj_finder;
+
+/* `name` is of the module's own text. KJIT_INVALID for options that are wrong. kj_finder_close in any case. */
+kjit_status kj_finder_open(kj_finder *f, kjit_context *ctx, const char *name,
+                           const kjit_compile_options *options);
+/* That text was read from a file: so may others be. */
+kjit_status kj_finder_reads_files(kj_finder *f, int fd);
+void kj_finder_close(kj_finder *f);
+
+/* All of a file, however long it says it is, malloc'd; *size at most one more than a source may have. NULL with
+ * errno. */
+char *kj_read_source(int fd, size_t *size);
+/* A module of a text, whose files `loader` finds. */
+kjit_status kj_module_make(kjit_context *ctx, const char *name, const char *source, size_t size,
+                           const kjit_compile_options *options, const kj_loader *loader,
+                           kjit_module **out);
+
+/* How the files of a program's source are made up, if it has more than one: of each its bytes, and which it uses
+ * (cache.c). */
+void kj_put_files(kj_text *t, const kj_program *program);
 
 static inline kjit_status kj_enter_module(const kjit_module *mod)
 {

@@ -15,13 +15,13 @@ kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *o
         return kj_not_compiled(mod);
     if (!name || !out)
         return kj_fail(mod->ctx, KJIT_INVALID, name ? "out is NULL" : "name is NULL");
-    const kj_aggregate *record = kj_record_named(mod->program, name);
+    const kj_aggregate *record = kj_record_named(mod->program, mod->program->file, name);
     if (record) {
         *out = (kjit_dtype)record->type;
         return KJIT_OK;
     }
     for (; n < MOST && n < mod->program->ndeclared; n++)
-        names[n] = mod->program->declared[n]->name;
+        names[n] = mod->program->declared[n].of->name;
     const char *near = kj_nearest(name, names, (size_t)n);
     if (near)
         return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no record '%.100s'; did you mean '%s'?",

@@ -43,9 +43,8 @@ static const char *what(kj_arena *arena, const kj_kernel *kernel, const char *la
     if (label)
         return kj_arena_printf(arena, "%s", label);
     const kj_source *source = &kernel->mod->source;
-    uint32_t line, col;
-    kj_line_col(source, kernel->decl->item->name_span.begin, &line, &col);
-    return kj_arena_printf(arena, "kernel '%s' (%s:%u)", kernel->decl->name, source->name, line);
+    kj_position at = kj_where(source, kernel->decl->item->name_span.begin);
+    return kj_arena_printf(arena, "kernel '%s' (%s:%u)", kernel->decl->name, at.file, at.line);
 }
 
 /* The code of the typed kernel: from the cache, else compiled, and then kept there. */

@@ -114,21 +114,20 @@ static void run_with_stack(kj_run *r)
 
 static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)
 {
-    size_t items = 1;
     r->max_depth = KJ_RUN_MAX_DEPTH;
-    for (const kj_item *item = mod->program->file->items; item; item = item->next) {
-        items++;
-        if (item->kind == KJ_I_RUN_FN)
-            r->max_depth = KJ_RUN_MAX_DEPTH_OF_CALLS;
-    }
+    for (int i = 0; i < mod->program->nfiles; i++)
+        for (const kj_item *item = mod->program->files[i]->items; item; item = item->next)
+            if (item->kind == KJ_I_RUN_FN)
+                r->max_depth = KJ_RUN_MAX_DEPTH_OF_CALLS;
     r->module = mod;
     r->ctx = mod->ctx;
     r->program = mod->program;
+    r->file = mod->program->file;
     r->source = mod->program->file->source;
     r->options = options;
     r->objects.next = r->objects.prev = &r->objects;
     r->trees.next = r->trees.prev = &r->trees;
-    r->consts = calloc(items, sizeof *r->consts);
+    r->consts = calloc((size_t)mod->program->nitems + 1, sizeof *r->consts);
     return r->consts != NULL;
 }
 

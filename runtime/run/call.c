@@ -117,13 +117,11 @@ const kj_rnamed *kj_run_named(kj_run *r, const char *name)
 {
     size_t room = sizeof r->known / sizeof *r->known;
     kj_rnamed *n = &r->known[((uintptr_t)name >> 3) % room];
-    if (n->name == name)
+    if (n->name == name && n->file == r->file)
         return n;
-    *n = (kj_rnamed){.name = name, .item = r->program->file->items, .callable = -1};
-    while (n->item && n->item->name != name) {
+    *n = (kj_rnamed){.name = name, .file = r->file, .item = r->file->items, .callable = -1};
+    while (n->item && n->item->name != name)
         n->item = n->item->next;
-        n->index++;
-    }
     if (!n->item)
         n->callable = find_callable(name);
     return n;
@@ -392,6 +390,20 @@ static bool call_value(kj_run *r, const kj_expr *e, kj_rvalue callee, kj_rvalue 
                        kj_run_kind_name(callee));
 }
 
+/* item: what the file has of that name, or NULL. */
+static bool call_item(kj_run *r, const kj_expr *e, const kj_item *item, kj_rvalue *out)
+{
+    kj_rvalue callee;
+    if (item && item->kind == KJ_I_FN)
+        return kj_run_function(r, e, item, out);
+    if (item && item->kind == KJ_I_RUN_FN)
+        return kj_run_subroutine(r, e, item, out);
+    if (!kj_run_eval(r, e->u.call.callee, &callee) || !call_value(r, e, callee, out))
+        return false;
+    kj_run_drop(&callee);
+    return true;
+}
+
 static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const char *name = e->u.call.callee->u.name;
@@ -400,21 +412,16 @@ static bool call_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
         return call_math(r, e, (kj_builtin)(n->callable - KJ_NRUN), out);
     if (n && n->callable >= 0)
         return call_builtin(r, e, n->callable, kj_run_none(), out);
-    if (n && n->item && n->item->kind == KJ_I_FN)
-        return kj_run_function(r, e, n->item, out);
-    if (n && n->item && n->item->kind == KJ_I_RUN_FN)
-        return kj_run_subroutine(r, e, n->item, out);
-    kj_rvalue callee;
-    if (!kj_run_eval(r, e->u.call.callee, &callee) || !call_value(r, e, callee, out))
-        return false;
-    kj_run_drop(&callee);
-    return true;
+    return call_item(r, e, n ? n->item : NULL, out);
 }
 
 static bool call_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     const kj_expr *member = e->u.call.callee, *base = member->u.member.base;
     const char *name = member->u.member.name;
+    const kj_item *item = kj_run_declared(r, member);
+    if (item)
+        return call_item(r, e, item, out);
     if (base->kind == KJ_E_NAME && !kj_run_binding_of(r, base->u.name)) {
         int dotted = dotted_id(base->u.name, name);
         if (dotted >= 0)

@@ -6,13 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+kjit_dtype kj_run_type_in(const kj_run *r, const kj_file *file, const char *name)
+{
+    const kj_item *item = kj_item_named(file, name);
+    while (item && item->kind == KJ_I_TYPE) {
+        name = item->type->name && item->type->ndim == 0 ? item->type->name : "";
+        item = kj_item_named(item->file, name);
+    }
+    const kj_aggregate *record = item ? kj_record_of(r->program, item) : NULL;
+    return (kjit_dtype)(record ? record->type : kj_type_named(name));
+}
+
 kjit_dtype kj_run_type(const kj_run *r, const char *name)
 {
-    for (const kj_item *item = r->program->file->items; item; item = item->next)
-        if (item->kind == KJ_I_TYPE && strcmp(item->name, name) == 0)
-            name = item->type->name && item->type->ndim == 0 ? item->type->name : "";
-    const kj_aggregate *record = kj_record_named(r->program, name);
-    return (kjit_dtype)(record ? record->type : kj_type_named(name));
+    return kj_run_type_in(r, r->file, name);
 }
 
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out)

@@ -31,7 +31,7 @@ static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
 static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
 {
     int frame = r->frame;
-    r->frame = r->nnames; /* only other constants are in sight of it */
+    r->frame = r->nnames; /* only other constants of its file are in sight of it */
     bool ok = kj_run_eval(r, item->value, out);
     r->frame = frame;
     if (!ok || !item->type)
@@ -41,11 +41,16 @@ static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
     return kj_run_convert(r, item->value->span, item->type, item->name, out) && make_fixed(*out);
 }
 
-static bool const_value(kj_run *r, const kj_item *item, int i, kj_rvalue *out)
+static bool const_value(kj_run *r, const kj_item *item, kj_rvalue *out)
 {
-    if (r->consts[i].kind == KJ_R_NONE && !evaluate_const(r, item, &r->consts[i]))
+    kj_rvalue *value = &r->consts[item->number];
+    const kj_file *file = r->file;
+    r->file = item->file;
+    bool ok = value->kind != KJ_R_NONE || evaluate_const(r, item, value);
+    r->file = file;
+    if (!ok)
         return false;
-    *out = r->consts[i];
+    *out = *value;
     out->literal = kj_run_is_number(*out) || kj_run_is_complex(*out);
     kj_run_keep(*out);
     return true;
@@ -74,7 +79,7 @@ static bool predefined(kj_run *r, const char *name, kj_rvalue *out)
     return type != KJ_VOID;
 }
 
-static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int index, kj_rvalue *out)
+static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, kj_rvalue *out)
 {
     if (item->kind == KJ_I_CONST && !item->value)
         return kj_run_fail(
@@ -82,15 +87,30 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, int ind
             "'%s' is for kernels: the run block fills it as a whole, and cannot read it",
             item->name);
     if (item->kind == KJ_I_CONST)
-        return const_value(r, item, index, out);
+        return const_value(r, item, out);
     if (item->kind == KJ_I_FN)
         return kj_run_fail(r, KJIT_TYPE, e->span, "fn '%s' can be called by kernels only",
                            item->name);
-    for (int i = 0; i < r->program->nkernels; i++) {
-        if (r->program->kernels[i].item == item)
-            *out = (kj_rvalue){.kind = KJ_R_KERNEL, .u.kernel = &r->program->kernels[i]};
+    if (item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE) {
+        *out = (kj_rvalue){.kind = KJ_R_DTYPE, .dtype = kj_run_type_in(r, item->file, item->name)};
+        return true;
     }
-    return true;
+    *out = (kj_rvalue){.kind = KJ_R_KERNEL, .u.kernel = kj_kernel_of(r->program, item)};
+    return out->u.kernel || kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is no value", item->name);
+}
+
+const kj_item *kj_run_declared(kj_run *r, const kj_expr *e)
+{
+    const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : e;
+    if (base->kind != KJ_E_NAME || kj_run_binding_of(r, base->u.name))
+        return NULL;
+    const kj_item *item = kj_run_named(r, base->u.name)->item;
+    if (e == base || !item || !item->used)
+        return e == base ? item : NULL;
+    item = item->used->items;
+    while (item && item->name != e->u.member.name)
+        item = item->next;
+    return item;
 }
 
 static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
@@ -104,7 +124,7 @@ static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
     }
     const kj_rnamed *n = kj_run_named(r, name);
     if (n->item && n->item->kind != KJ_I_RECORD && n->item->kind != KJ_I_TYPE)
-        return item_value(r, e, n->item, n->index, out);
+        return item_value(r, e, n->item, out);
     if (predefined(r, name, out))
         return true;
     if (n->callable >= 0) {
@@ -276,7 +296,10 @@ static bool evaluate_index(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate_member(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue base;
+    const kj_item *item = kj_run_declared(r, e);
     int id = kj_run_member_named(e->u.member.name);
+    if (item)
+        return item_value(r, e, item, out);
     if (!kj_run_eval(r, e->u.member.base, &base))
         return false;
     if (id < 0 ? !kj_run_field(r, e, base, out)

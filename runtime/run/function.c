@@ -114,8 +114,11 @@ static bool eval_argument(kj_run *r, call *c, const kj_expr *arg, int place)
 static bool eval_default(kj_run *r, call *c, const kj_expr *init, int place)
 {
     int frame = r->frame;
+    const kj_file *file = r->file;
     r->frame = r->nnames;
+    r->file = c->fn->file;
     bool ok = eval_argument(r, c, init, place);
+    r->file = file;
     r->frame = frame;
     return ok;
 }

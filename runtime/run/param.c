@@ -175,7 +175,8 @@ static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out
 static bool load_override(kj_run *r, const kj_type_ref *type, const char *path, kj_rvalue *out)
 {
     kjit_array *a = NULL;
-    const kj_aggregate *of = type && type->name ? kj_record_named(r->program, type->name) : NULL;
+    const kj_aggregate *of =
+        type && type->name ? kj_record_named(r->program, r->file, type->name) : NULL;
     return kj_run_check(r,
                         of ? kjit_array_load_records(r->ctx, path, (kjit_dtype)of->type, &a)
                            : kjit_array_load(r->ctx, path, &a),

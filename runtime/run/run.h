@@ -19,8 +19,12 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v);
 /* A type by its name, one of the file's records too: KJ_VOID where there is none. */
 kjit_dtype kj_run_type(const kj_run *r, const char *name);
+kjit_dtype kj_run_type_in(const kj_run *r, const kj_file *file, const char *name);
 /* The conversion f32(x) spells. */
 bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *out);
+
+/* The item that a name, or blur.name of a file that is used, stands for; NULL: none, or a variable hides it. */
+const kj_item *kj_run_declared(kj_run *r, const kj_expr *e);
 
 /* ---- round.c: round(x, n) ---- */
 

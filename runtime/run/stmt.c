@@ -93,12 +93,9 @@ static bool fill_const(kj_run *r, const kj_const_array_info *a, kj_span at, kj_r
     return kj_run_check(r, status, at);
 }
 
-static bool assign_name(kj_run *r, const kj_expr *target, kj_span value_at, kj_rvalue v)
+static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
 {
     kj_rbinding *b = kj_run_binding_of(r, target->u.name);
-    for (int i = 0; !b && i < r->program->nfilled; i++)
-        if (strcmp(r->program->filled[i].name, target->u.name) == 0)
-            return fill_const(r, &r->program->filled[i], value_at, v);
     if (!b)
         return kj_run_fail(r, KJIT_NOT_FOUND, target->span, "'%s' is not declared", target->u.name);
     if (b->fixed) {
@@ -127,8 +124,11 @@ static bool find_place(kj_run *r, const kj_expr *target, kj_rvalue *base, kj_rpl
  * the assignment. */
 static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span whole, kj_rvalue v)
 {
+    const kj_item *item = kj_run_declared(r, target);
+    if (item && kj_filled_of(r->program, item))
+        return fill_const(r, kj_filled_of(r->program, item), value_at, v);
     if (target->kind == KJ_E_NAME)
-        return assign_name(r, target, value_at, v);
+        return assign_name(r, target, v);
     kj_rvalue base;
     kj_rplace place;
     if (!find_place(r, target, &base, &place) ||

@@ -95,12 +95,14 @@ static void note_caller(kj_run *r, kj_span at)
 bool kj_run_subroutine(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue *out)
 {
     int first = r->nnames, frame = r->frame, withs = r->withs;
+    const kj_file *file = r->file;
     bool inside = false;
     if (r->calls >= KJ_RUN_MAX_CALLS)
         return kj_run_too_deep(r, e->span, NULL);
     if (!take_arguments(r, e, fn, first) || !kj_lazy_settle(r, e->span))
         return false;
     r->frame = first;
+    r->file = fn->file;
     r->withs = 0;
     r->calls++;
     if (!name_parameters(r, e, fn, &inside) || !kj_run_statements(r, fn->body)) {
@@ -111,6 +113,7 @@ bool kj_run_subroutine(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue
     r->calls--;
     r->withs = withs;
     r->frame = frame;
+    r->file = file;
     r->flow = KJ_FLOW_NEXT;
     *out = r->result;
     r->result = kj_run_none();

@@ -368,7 +368,8 @@ static void test_bounds(void **state)
         OK(kjit_launch(m, "fill", &config, args, 2));
         OK(kjit_synchronize(ctx));
         assert_int_equal(x[38], 40 - turn);
-        assert_true(x[39] == 40 || (turn && x[39] == 41)); /* of the thread beside the one that failed */
+        assert_true(x[39] == 40 ||
+                    (turn && x[39] == 41)); /* of the thread beside the one that failed */
         assert_int_equal(x[40], 0);
     }
     kjit_array_free(a);

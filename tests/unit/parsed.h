@@ -24,7 +24,7 @@ typedef struct parsed {
 static inline void open_text(parsed *p, const char *text, size_t size)
 {
     kj_arena_init(&p->arena, &p->fail);
-    p->source = (kj_source){"t.knl", text, size};
+    p->source = (kj_source){.name = "t.knl", .text = text, .size = size};
     kj_diag_init(&p->diag, &p->arena, &p->source);
 }
 
@@ -39,7 +39,7 @@ static inline void parse_bytes(parsed *p, const char *text, size_t size)
     open_text(p, text, size);
     if (setjmp(p->fail))
         fail_msg("out of memory");
-    p->file = kj_parse(&p->arena, &p->diag);
+    p->file = kj_parse(&p->arena, &p->diag, 0, KJ_TREE_MAX);
 }
 
 static inline void parse_text(parsed *p, const char *text)

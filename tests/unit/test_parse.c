@@ -318,7 +318,7 @@ static bool fits(size_t limit)
     open_text(&p, text, sizeof text - 1);
     p.arena.limit = limit;
     if (setjmp(p.fail) == 0) {
-        p.file = kj_parse(&p.arena, &p.diag);
+        p.file = kj_parse(&p.arena, &p.diag, 0, KJ_TREE_MAX);
         kj_diag_text(&p.diag);
         finished = true;
     }

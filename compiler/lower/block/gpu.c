@@ -418,7 +418,7 @@ static int64_t place_shared(kj_lower *lo)
 /* A variable of the module that the host finds by its name. */
 static LLVMValueRef filled_global(kj_lower *lo, const kj_tarray *a, unsigned space)
 {
-    const char *name = kj_arena_printf(lo->arena, KJ_FILLED_SYMBOL, a->name);
+    const char *name = a->symbol;
     LLVMTypeRef type = LLVMArrayType2(lo->i8, (uint64_t)(a->static_count * kj_elem_size(a)));
     LLVMValueRef g = LLVMGetNamedGlobal(lo->module, name);
     if (g && LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == space)

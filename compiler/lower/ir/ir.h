@@ -125,7 +125,9 @@ typedef struct kj_lowering {
 /* The place in the source that a GPU's instructions are of: offset and line number go together. */
 typedef struct kj_line {
     const kj_source *source; /* NULL: places are not noted */
-    LLVMMetadataRef scope;
+    LLVMDIBuilderRef lines;
+    kj_source_part kernel, part;   /* the kernel's file; the one that `offset` is in */
+    LLVMMetadataRef scope, inside; /* the kernel; the same as what stands in `part` */
     uint32_t offset, number;
 } kj_line;
 

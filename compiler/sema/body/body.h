@@ -90,7 +90,7 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id);
  * error. */
 bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int *place);
 /* The value of a parameter that has a default and is not given. */
-kj_operand kj_default_argument(kj_sema *s, const kj_param_decl *p);
+kj_operand kj_default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p);
 /* Is it rightly missing, and (of a fn) a constant of the parameter's type? Else that is reported. */
 void kj_check_default_place(kj_sema *s, const kj_item *fn, const kj_param_decl *p);
 void kj_check_default(kj_sema *s, const kj_item *fn, const kj_param_decl *p, const kj_type *type);

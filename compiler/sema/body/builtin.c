@@ -393,6 +393,11 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
                 s, e,
                 kj_arena_printf(s->diag->arena, "'%s' is a function of run blocks", sym->name),
                 "what kernels call is a fn");
+        case KJ_SYM_FILE:
+            return refuse_call(
+                s, e, kj_arena_printf(s->diag->arena, "'%s' is a file's namespace", sym->name),
+                kj_arena_printf(s->diag->arena, "a function of it is called %s.name(...)",
+                                sym->name));
         default:
             return refuse_call(s, e,
                                kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),

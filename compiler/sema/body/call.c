@@ -179,7 +179,7 @@ static bool open_instance(kj_sema *s, instance *in)
 {
     int i = 0;
     bool ok = true;
-    in->scope = kj_scope_new(s->arena, s->program->globals);
+    in->scope = kj_scope_new(s->arena, in->item->file->scope);
     kj_scope *outer = s->scope;
     s->scope = in->scope;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
@@ -426,7 +426,7 @@ static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
     i = 0;
     for (const kj_param_decl *p = fn->params; p; p = p->next, i++) {
         if (v[i].kind == KJ_V_NONE && p->init)
-            v[i] = kj_default_argument(s, p);
+            v[i] = kj_default_argument(s, fn, p);
         if (v[i].kind == KJ_V_ERROR)
             return NULL;
     }
@@ -559,7 +559,7 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
         kj_operand v = any_value(s, &in.types[i], p);
         s->scope = in.scope;
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);
-        s->scope = s->program->globals;
+        s->scope = item->file->scope;
     }
     if (item->attrs)
         kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE,

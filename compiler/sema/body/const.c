@@ -273,8 +273,13 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
         p->filled = KJ_NEW_ARRAY(s->arena, kj_const_array_info, KJ_MAX_FILLED);
     kj_tarray *a = new_array(s, item, t.dtype, t.of, ndim, shape, NULL);
     kj_const_array_info *info = &p->filled[p->nfilled];
+    const char *space = item->file->space;
+    a->symbol = space ? kj_arena_printf(s->arena, "kj_const_%s$%d", a->name, p->nfilled)
+                      : kj_arena_printf(s->arena, "kj_const_%s", a->name);
     *info = (kj_const_array_info){.index = p->nfilled,
-                                  .name = a->name,
+                                  .name = space ? kj_arena_printf(s->arena, "%s.%s", space, a->name)
+                                                : a->name,
+                                  .symbol = a->symbol,
                                   .span = a->span,
                                   .elem = a->elem,
                                   .of = a->of,
@@ -354,7 +359,7 @@ void kj_const_resolve(kj_sema *s, kj_symbol *sym)
     kj_scope *scope = s->scope;
     kj_frame *frame = s->frame;
     int nodes = s->nodes;
-    s->scope = s->program->globals;
+    s->scope = sym->item->file->scope;
     s->frame = NULL;
     kj_operand v = const_value(s, sym->item);
     s->scope = scope;

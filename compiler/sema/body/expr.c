@@ -39,8 +39,8 @@ static kj_operand name_expr(kj_sema *s, const kj_expr *e)
 
 kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
 {
-    if (e->kind == KJ_E_NAME)
-        return kj_scope_find(s->scope, e->u.name);
+    if (e->kind == KJ_E_NAME || kj_is_of_file(s->scope, e))
+        return kj_scope_named(s->scope, e);
     if (e->kind != KJ_E_MEMBER || e->u.member.base->kind != KJ_E_NAME)
         return NULL;
     kj_symbol *space = kj_scope_find(s->scope, e->u.member.base->u.name);
@@ -342,7 +342,7 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_SYM_FN:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a function, not a value",
                           sym->name);
-        kj_hint(s->diag, m, "a call is written %s(...)", sym->name);
+        kj_hint(s->diag, m, "a call is written %s(...)", kj_source_text(s, e->span, sym->name));
         break;
     case KJ_SYM_KERNEL:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a kernel, not a value",
@@ -355,6 +355,11 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_SYM_RUN_FN:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a function of run blocks",
                           sym->name);
+        break;
+    case KJ_SYM_FILE:
+        m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE,
+                          "'%s' is a file's namespace, not a value", sym->name);
+        kj_hint(s->diag, m, "a name of it is written %s.name", sym->name);
         break;
     default:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is not a value", sym->name);
@@ -403,6 +408,10 @@ kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)
 {
     if (e->kind == KJ_E_NAME)
         return kj_type_by_name(s, e->u.name, e->span);
+    if (kj_is_of_file(s->scope, e)) {
+        kj_symbol *sym = kj_member_of_file(s, e);
+        return sym ? kj_type_of_symbol(s, sym, sym->name, e->span) : KJ_VOID;
+    }
     if (e->kind == KJ_E_MEMBER && kj_expr_any(s, e, KJ_VOID).kind == KJ_V_ERROR)
         return KJ_VOID; /* np.float32: said what to write */
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_TYPE, "a type is expected here");

@@ -46,10 +46,13 @@ static bool open_launch(kj_sema *s, const kj_stmt *st, launch *l)
     const kj_expr *e = st->u.expr;
     bool configured = e && e->kind == KJ_E_CALL && e->u.call.callee->kind == KJ_E_INDEX;
     const kj_expr *base = configured ? e->u.call.callee->u.index.base : NULL;
-    const kj_symbol *sym =
-        base && base->kind == KJ_E_NAME ? kj_scope_find(s->scope, base->u.name) : NULL;
+    const kj_symbol *sym = base ? kj_scope_named(s->scope, base) : NULL;
     if (base && base->kind == KJ_E_NAME && !sym) {
         kj_undeclared(s, base->u.name, base->span);
+        return false;
+    }
+    if (base && !sym && kj_is_of_file(s->scope, base)) {
+        kj_member_of_file(s, base);
         return false;
     }
     if (!sym || sym->kind != KJ_SYM_KERNEL) {
@@ -58,7 +61,7 @@ static bool open_launch(kj_sema *s, const kj_stmt *st, launch *l)
     }
     l->call = e;
     l->config = e->u.call.callee;
-    l->decl = kj_kernel_named(s->program, sym->name);
+    l->decl = kj_kernel_of(s->program, sym->item);
     int n = kj_count(l->config->u.index.args);
     if (n != 2)
         misused(s, l->config->span, "a launch of '%s' by a kernel needs a grid and a block",

@@ -222,9 +222,12 @@ kj_operand kj_member_expr(kj_sema *s, const kj_expr *e)
 kj_operand kj_member_place(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
-    kj_symbol *dotted = kj_named(s, e);
+    bool of_file = kj_is_of_file(s->scope, e);
+    kj_symbol *dotted = of_file ? kj_member_of_file(s, e) : kj_named(s, e);
     if (dotted)
-        return (kj_operand){.kind = KJ_V_SYMBOL, .span = e->span, .u.symbol = dotted};
+        return kj_symbol_value(s, dotted, e->span);
+    if (of_file)
+        return kj_no_value(e->span);
     if (base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
         !kj_scope_find(s->scope, base->u.name))
         return module_member(s, e);

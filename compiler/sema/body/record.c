@@ -184,7 +184,7 @@ void kj_record_resolve(kj_sema *s, kj_symbol *sym)
     kj_frame *frame = s->frame;
     struct kj_record_frame own = {s->laying, sym};
     sym->progress = KJ_RESOLVING;
-    s->scope = s->program->globals;
+    s->scope = sym->item->file->scope;
     s->frame = NULL;
     s->laying = &own;
     if (++s->depth > KJ_MAX_NESTING) {
@@ -193,7 +193,7 @@ void kj_record_resolve(kj_sema *s, kj_symbol *sym)
         const kj_aggregate *of = lay_out(s, sym->item);
         if (of) {
             sym->type = of->type;
-            s->made->declared[s->made->ndeclared++] = of;
+            s->made->declared[s->made->ndeclared++] = (kj_record_decl){sym->item, of};
         }
     }
     s->depth--;

@@ -18,7 +18,7 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e);
 void kj_sema_run_list(kj_sema *s, const kj_expr *e);
 /* The symbol of a name used in the run block; NULL after an error. */
 kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span);
-void kj_sema_run_name(kj_sema *s, const kj_expr *e);
+void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e); /* sym: or NULL */
 
 /* ---- run_call.c ---- */
 

@@ -211,7 +211,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
     kj_frame f = {.item = item, .fn = -1, .call = item->name_span, .result = {.kind = KJ_T_NONE}};
     int before = s->diag->errors;
-    k->name = item->name;
+    k->name = decl->name;
     k->span = item->name_span;
     memcpy(k->block, spec->block, sizeof k->block);
     k->small = spec->small;
@@ -223,7 +223,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     s->kernel = k;
     s->spec = spec;
     s->frame = &f;
-    s->scope = kj_scope_new(s->arena, s->program->globals);
+    s->scope = kj_scope_new(s->arena, item->file->scope);
     if (s->child == 0 && s->family)
         s->family = k;
     kj_kernel_attrs(s, item, k);
@@ -322,8 +322,7 @@ kj_tkernel *kj_sema_kernel(kj_arena *arena, kj_diag *diag, const kj_program *pro
 {
     int before = diag->errors;
     kj_sema s = {.arena = arena, .diag = diag, .program = program};
-    for (const kj_item *item = program->file->items; item; item = item->next)
-        s.nfns += item->kind == KJ_I_FN;
+    s.nfns = program->nitems; /* that many at most */
     s.broken = KJ_NEW_ARRAY(arena, bool, (size_t)s.nfns + 1);
     kj_tkernel unmade = {0};
     s.family = &unmade;

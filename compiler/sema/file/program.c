@@ -1,4 +1,4 @@
-/* The file as a whole: declarations resolved, every body checked. */
+/* The program as a whole: declarations of its files resolved, every body checked. */
 #include <string.h>
 
 #include "sema/file/file.h"
@@ -6,47 +6,53 @@
 
 /* ---- Declarations ---- */
 
-static void declare_items(kj_sema *s, kj_program *p)
+static void declare_item(kj_sema *s, kj_program *p, const kj_item *item)
 {
-    size_t nrecords = 0;
-    for (const kj_item *item = p->file->items; item; item = item->next) {
-        if (item->kind == KJ_I_RUN) {
-            if (p->run) {
-                kj_message *m =
-                    kj_sema_error(s, item->span, KJ_RULE_REDECLARED, "a file has one run block");
-                kj_note(s->diag, m, (kj_span){p->run->span.begin, p->run->span.begin + 3},
-                        "the first one");
-            } else {
-                p->run = item;
-            }
-            continue;
+    static const kj_symbol_kind kinds[] = {
+        [KJ_I_USE] = KJ_SYM_FILE,      [KJ_I_CONST] = KJ_SYM_CONST, [KJ_I_FN] = KJ_SYM_FN,
+        [KJ_I_KERNEL] = KJ_SYM_KERNEL, [KJ_I_RECORD] = KJ_SYM_TYPE, [KJ_I_RUN_FN] = KJ_SYM_RUN_FN,
+        [KJ_I_TYPE] = KJ_SYM_TYPE};
+    kj_symbol_kind kind = kinds[item->kind];
+    if ((kind == KJ_SYM_TYPE || kind == KJ_SYM_FILE) && kj_type_named(item->name) != KJ_VOID)
+        kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already", item->name);
+    kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
+    sym->item = item;
+    if (kind == KJ_SYM_TYPE)
+        sym->resolve = item->kind == KJ_I_TYPE ? kj_alias_resolve : kj_record_resolve;
+    sym->role = KJ_ROLE_CONST;
+    sym->type = KJ_VOID; /* a record's comes when it is laid out */
+    if (kind == KJ_SYM_FN)
+        sym->index = s->nfns++;
+    p->nall += kind == KJ_SYM_KERNEL;
+}
+
+static void declare_items(kj_sema *s, kj_program *p, kj_file *file, kj_scope *predefined)
+{
+    const kj_item *run = NULL;
+    file->scope = kj_scope_of_file(s->arena, predefined, file);
+    s->scope = file->scope;
+    for (kj_item *item = file->items; item; item = item->next) {
+        item->number = p->nitems++;
+        if (item->kind != KJ_I_RUN) {
+            declare_item(s, p, item);
+        } else if (run) {
+            kj_message *m =
+                kj_sema_error(s, item->span, KJ_RULE_REDECLARED, "a file has one run block");
+            kj_note(s->diag, m, (kj_span){run->span.begin, run->span.begin + 3}, "the first one");
+        } else {
+            run = item;
         }
-        static const kj_symbol_kind kinds[] = {
-            [KJ_I_CONST] = KJ_SYM_CONST,   [KJ_I_FN] = KJ_SYM_FN,
-            [KJ_I_KERNEL] = KJ_SYM_KERNEL, [KJ_I_RECORD] = KJ_SYM_TYPE,
-            [KJ_I_RUN_FN] = KJ_SYM_RUN_FN, [KJ_I_TYPE] = KJ_SYM_TYPE};
-        kj_symbol_kind kind = kinds[item->kind];
-        if (kind == KJ_SYM_TYPE && kj_type_named(item->name) != KJ_VOID)
-            kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already",
-                          item->name);
-        kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
-        sym->item = item;
-        if (kind == KJ_SYM_TYPE)
-            sym->resolve = item->kind == KJ_I_TYPE ? kj_alias_resolve : kj_record_resolve;
-        sym->role = KJ_ROLE_CONST;
-        sym->type = KJ_VOID; /* a record's comes when it is laid out */
-        nrecords += kind == KJ_SYM_TYPE;
-        if (kind == KJ_SYM_FN)
-            sym->index = s->nfns++;
-        p->nkernels += kind == KJ_SYM_KERNEL;
     }
-    p->declared = KJ_NEW_ARRAY(s->arena, const kj_aggregate *, nrecords + 1);
+    if (file == p->file) {
+        p->run = run;
+        p->nkernels = p->nall;
+    }
 }
 
 /* The symbol that an item declared; NULL when a later one of the same name took its place. */
-static kj_symbol *symbol_of(const kj_program *p, const kj_item *item)
+static kj_symbol *symbol_of(const kj_item *item)
 {
-    kj_symbol *sym = kj_scope_find(p->globals, item->name);
+    kj_symbol *sym = kj_scope_find(item->file->scope, item->name);
     return sym && sym->item == item ? sym : NULL;
 }
 
@@ -55,7 +61,7 @@ static int generic_of(const kj_item *item, const kj_type_ref *ref)
     int i = 0;
     for (const kj_generic *g = item->generics; g; g = g->next, i++)
         if (ref && ref->name == g->name)
-            return i;
+            return i; /* a used file's type has another name */
     return -1;
 }
 
@@ -114,7 +120,10 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
 static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *decl)
 {
     kj_tkernel noted = {0};
+    const char *space = item->file->space;
     *decl = (kj_kernel_decl){.name = item->name, .item = item, .generics = item->generics};
+    if (space)
+        decl->name = kj_arena_printf(s->arena, "%s.%s", space, item->name);
     if (item->type) {
         kj_message *m =
             kj_sema_error(s, item->type->span, KJ_RULE_RETURN_VALUE, "a kernel has no result");
@@ -137,10 +146,13 @@ static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *dec
 static void describe_kernels(kj_sema *s, kj_program *p)
 {
     int n = 0;
-    p->kernels = KJ_NEW_ARRAY(s->arena, kj_kernel_decl, (size_t)p->nkernels + 1);
-    for (const kj_item *item = p->file->items; item; item = item->next)
-        if (item->kind == KJ_I_KERNEL)
-            describe_kernel(s, item, &p->kernels[n++]);
+    p->kernels = KJ_NEW_ARRAY(s->arena, kj_kernel_decl, (size_t)p->nall + 1);
+    for (int i = 0; i < p->nfiles; i++) {
+        s->scope = p->files[i]->scope;
+        for (const kj_item *item = p->files[i]->items; item; item = item->next)
+            if (item->kind == KJ_I_KERNEL)
+                describe_kernel(s, item, &p->kernels[n++]);
+    }
 }
 
 /* ---- Bodies ---- */
@@ -208,7 +220,7 @@ static void check_fn(kj_sema *s, void *ctx)
     kj_sink sink;
     s->kernel = k;
     s->spec = &spec;
-    s->scope = s->program->globals;
+    s->scope = w->fn->item->file->scope;
     kj_sink_open(s, &sink);
     kj_fn_check(s, w->fn, w->generics);
     const kj_tstmt *body = kj_sink_close(s, &sink);
@@ -266,19 +278,24 @@ static void check_body(kj_sema *s, const kj_item *item, const kj_symbol *fn,
     }
 }
 
-static void resolve_items(kj_sema *s, const kj_program *p)
+static void resolve_types(kj_sema *s, const kj_file *file)
 {
-    for (const kj_item *item = p->file->items; item; item = item->next) {
-        kj_symbol *sym = item->kind == KJ_I_TYPE ? symbol_of(p, item) : NULL;
+    s->scope = file->scope;
+    for (const kj_item *item = file->items; item; item = item->next) {
+        bool type = item->kind == KJ_I_TYPE || item->kind == KJ_I_RECORD;
+        kj_symbol *sym = type ? symbol_of(item) : NULL;
         if (sym)
-            kj_alias_resolve(s, sym);
+            sym->resolve(s, sym);
     }
-    for (const kj_item *item = p->file->items; item; item = item->next) {
-        kj_symbol *sym = item->name ? symbol_of(p, item) : NULL;
+}
+
+static void resolve_items(kj_sema *s, const kj_file *file)
+{
+    s->scope = file->scope;
+    for (const kj_item *item = file->items; item; item = item->next) {
+        kj_symbol *sym = item->name ? symbol_of(item) : NULL;
         if (sym && item->kind == KJ_I_CONST)
             kj_const_resolve(s, sym);
-        else if (sym && item->kind == KJ_I_RECORD)
-            kj_record_resolve(s, sym);
         static const char *const plain[] = {[KJ_I_RECORD] = "a record",
                                             [KJ_I_RUN_FN] = "a function of run blocks",
                                             [KJ_I_TYPE] = "a name of a type"};
@@ -289,36 +306,43 @@ static void resolve_items(kj_sema *s, const kj_program *p)
     }
 }
 
-const kj_aggregate *kj_record_named(const kj_program *p, const char *name)
+static void check_bodies(kj_sema *s, const kj_program *p, const kj_file *file)
 {
-    for (int i = 0; i < p->ndeclared; i++)
-        if (strcmp(p->declared[i]->name, name) == 0)
-            return p->declared[i];
-    return NULL;
+    s->scope = file->scope;
+    for (const kj_item *item = file->items; item && !s->too_big; item = item->next) {
+        if (item->kind == KJ_I_FN && symbol_of(item))
+            check_body(s, item, symbol_of(item), NULL);
+        else if (item->kind == KJ_I_KERNEL)
+            check_body(s, item, NULL, kj_kernel_of(p, item));
+    }
 }
 
-kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, const kj_file *file,
+kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *files, int nfiles,
                             kj_records *records)
 {
     kj_program *p = KJ_NEW(arena, kj_program);
-    p->file = file;
+    p->file = files[0];
+    p->files = files;
+    p->nfiles = nfiles;
     p->arena = arena;
     p->records = records;
-    p->globals = kj_scope_new(arena, kj_predefined(arena));
-    kj_sema s = {.arena = arena, .diag = diag, .program = p, .made = p, .scope = p->globals};
+    kj_scope *predefined = kj_predefined(arena);
+    kj_sema s = {.arena = arena, .diag = diag, .program = p, .made = p};
     kj_sink sink;
     kj_sink_open(&s, &sink);
-    declare_items(&s, p);
+    for (int i = 0; i < nfiles; i++)
+        declare_items(&s, p, files[i], predefined);
+    p->declared = KJ_NEW_ARRAY(arena, kj_record_decl, (size_t)p->nitems + 1);
     s.broken = KJ_NEW_ARRAY(arena, bool, (size_t)s.nfns + 1);
-    resolve_items(&s, p);
+    for (int i = 0; i < nfiles; i++)
+        resolve_types(&s, files[i]);
+    for (int i = 0; i < nfiles; i++)
+        resolve_items(&s, files[i]);
     describe_kernels(&s, p);
-    int kernel = 0;
-    for (const kj_item *item = file->items; item && !s.too_big; item = item->next) {
-        if (item->kind == KJ_I_FN && symbol_of(p, item))
-            check_body(&s, item, symbol_of(p, item), NULL);
-        else if (item->kind == KJ_I_KERNEL)
-            check_body(&s, item, NULL, &p->kernels[kernel++]);
-    }
+    for (int i = 0; i < nfiles; i++)
+        if (!files[i]->library)
+            check_bodies(&s, p, files[i]);
+    s.scope = p->file->scope;
     kj_sema_run(&s);
     kj_sink_close(&s, &sink);
     return p;

@@ -63,9 +63,8 @@ static kj_scope *run_scope(kj_sema *s)
     add_name(s, scope, "nan", 3, KJ_SYM_VALUE, 0);
     add_name(s, scope, "pi", 2, KJ_SYM_VALUE, 0);
     scope = kj_scope_new(s->arena, scope);
-    for (const kj_item *item = s->program->file->items; item; item = item->next) {
-        const kj_symbol *global =
-            item->name ? kj_scope_find(s->program->globals, item->name) : NULL;
+    for (const kj_item *item = s->run_file->items; item; item = item->next) {
+        const kj_symbol *global = item->name ? kj_scope_find(s->run_file->scope, item->name) : NULL;
         if (global && global->item == item)
             *kj_scope_add(s->arena, scope, item->name, item->name_span, global->kind) = *global;
     }
@@ -77,7 +76,7 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
     kj_symbol *sym = kj_scope_find(s->scope, name);
     if (sym)
         return sym;
-    const kj_symbol *in_kernel = kj_scope_find(s->program->globals, name);
+    const kj_symbol *in_kernel = kj_scope_find(s->run_file->scope, name);
     if (!in_kernel || (in_kernel->kind != KJ_SYM_BUILTIN && in_kernel->kind != KJ_SYM_NAMESPACE)) {
         kj_undeclared(s, name, span);
         return NULL;
@@ -89,17 +88,21 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
     return NULL;
 }
 
-void kj_sema_run_name(kj_sema *s, const kj_expr *e)
+void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e)
 {
-    const kj_symbol *sym = kj_sema_run_find(s, e->u.name, e->span);
     if (sym && sym->kind == KJ_SYM_TYPE && !kj_type_is_one(s, sym, e->span))
         return;
     bool declared = sym && (sym->kind == KJ_SYM_FN || sym->kind == KJ_SYM_RUN_FN);
+    if (sym && sym->kind == KJ_SYM_FILE)
+        kj_hint(s->diag,
+                kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE,
+                              "'%s' is a file's namespace, not a value", sym->name),
+                "a name of it is written %s.name", sym->name);
     if (declared || (sym && sym->kind == KJ_SYM_BUILTIN)) {
         kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL,
                                       "'%s' is a function, which is no value", sym->name);
         if (declared || !kj_hint_habit(s, m, sym->name))
-            kj_hint(s->diag, m, "call it: %s(...)", sym->name);
+            kj_hint(s->diag, m, "call it: %s(...)", kj_source_text(s, e->span, sym->name));
     }
 }
 
@@ -115,7 +118,7 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
     case KJ_E_IMAG:
     case KJ_E_BOOL:
     case KJ_E_STRING: break;
-    case KJ_E_NAME: kj_sema_run_name(s, e); break;
+    case KJ_E_NAME: kj_sema_run_value(s, kj_sema_run_find(s, e->u.name, e->span), e); break;
     case KJ_E_UNARY: kj_sema_run_expr(s, e->u.unary.arg); break;
     case KJ_E_BINARY:
         kj_sema_run_expr(s, e->u.binary.lhs);
@@ -157,8 +160,31 @@ static void declare_run_names(kj_sema *s, const kj_name *name, kj_role role)
                          (kj_operand){.kind = KJ_V_NONE, .span = name->span});
 }
 
+static void check_symbol_target(kj_sema *s, const kj_expr *target, const kj_symbol *sym)
+{
+    if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR) ||
+        (sym->kind == KJ_SYM_CONST && !sym->item->value))
+        return;
+    kj_role role = sym->kind == KJ_SYM_VALUE ? sym->role : KJ_ROLE_CONST;
+    kj_message *m;
+    if (sym->kind == KJ_SYM_VALUE || sym->kind == KJ_SYM_CONST)
+        m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
+                          "'%s' is %s and cannot be assigned", sym->name, kj_role_text(role));
+    else
+        m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable",
+                          sym->name);
+    if (role == KJ_ROLE_LET)
+        kj_hint_var(s, m, sym->span);
+    if (sym->span.end)
+        kj_note(s->diag, m, sym->span, "declared here");
+}
+
 static void check_target(kj_sema *s, const kj_expr *target)
 {
+    if (kj_is_of_file(s->scope, target)) {
+        check_symbol_target(s, target, kj_member_of_file(s, target));
+        return;
+    }
     bool field = target->kind == KJ_E_MEMBER && kj_run_member_named(target->u.member.name) < 0;
     if (target->kind == KJ_E_INDEX || field) {
         kj_sema_run_expr(s, target);
@@ -175,26 +201,11 @@ static void check_target(kj_sema *s, const kj_expr *target)
         return;
     }
     if (!kj_scope_find(s->scope, target->u.name) &&
-        !kj_scope_find(s->program->globals, target->u.name)) {
+        !kj_scope_find(s->run_file->scope, target->u.name)) {
         kj_undeclared_target(s, target->u.name, target->span);
         return;
     }
-    const kj_symbol *sym = kj_sema_run_find(s, target->u.name, target->span);
-    if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR) ||
-        (sym->kind == KJ_SYM_CONST && !sym->item->value))
-        return;
-    kj_role role = sym->kind == KJ_SYM_VALUE ? sym->role : KJ_ROLE_CONST;
-    kj_message *m;
-    if (sym->kind == KJ_SYM_VALUE || sym->kind == KJ_SYM_CONST)
-        m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
-                          "'%s' is %s and cannot be assigned", sym->name, kj_role_text(role));
-    else
-        m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable",
-                          sym->name);
-    if (role == KJ_ROLE_LET)
-        kj_hint_var(s, m, sym->span);
-    if (sym->span.end)
-        kj_note(s->diag, m, sym->span, "declared here");
+    check_symbol_target(s, target, kj_sema_run_find(s, target->u.name, target->span));
 }
 
 /* Within another statement. */
@@ -343,11 +354,14 @@ void kj_sema_run(kj_sema *s)
     kj_scope *outer = s->scope, *names = NULL;
     s->frame = NULL;
     s->in_run = true;
-    for (const kj_item *item = s->program->file->items; item; item = item->next) {
-        if (item->kind != KJ_I_RUN_FN && item != s->program->run)
-            continue;
-        names = names ? names : run_scope(s);
-        check_body(s, item, names);
+    for (int i = 0; i < s->program->nfiles; i++, names = NULL) {
+        s->run_file = s->program->files[i];
+        for (const kj_item *item = s->run_file->items; item; item = item->next) {
+            if (item->kind != KJ_I_RUN_FN && item != s->program->run)
+                continue;
+            names = names ? names : run_scope(s);
+            check_body(s, item, names);
+        }
     }
     s->in_run = s->in_run_function = false;
     s->scope = outer;

@@ -136,8 +136,8 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
 
 static const kj_kernel_decl *kernel_of(kj_sema *s, const kj_expr *e)
 {
-    const kj_symbol *sym = e->kind == KJ_E_NAME ? kj_scope_find(s->scope, e->u.name) : NULL;
-    return sym && sym->kind == KJ_SYM_KERNEL ? kj_kernel_named(s->program, sym->name) : NULL;
+    const kj_symbol *sym = kj_scope_named(s->scope, e);
+    return sym && sym->kind == KJ_SYM_KERNEL ? kj_kernel_of(s->program, sym->item) : NULL;
 }
 
 /* k.forall(n) and k.max_cooperative_blocks(block), which are called in turn: the row, or -1. */
@@ -183,7 +183,7 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
 static bool is_field(const kj_sema *s, const char *name, kj_near *near)
 {
     for (int i = 0; i < s->program->ndeclared; i++) {
-        const kj_aggregate *of = s->program->declared[i];
+        const kj_aggregate *of = s->program->declared[i].of;
         for (int k = 0; k < of->n; k++) {
             if (strcmp(of->fields[k].name, name) == 0)
                 return true;
@@ -303,6 +303,10 @@ static bool undeclared_base(kj_sema *s, const kj_expr *e)
 
 void kj_sema_run_member(kj_sema *s, const kj_expr *e)
 {
+    if (kj_is_of_file(s->scope, e)) {
+        kj_sema_run_value(s, kj_member_of_file(s, e), e);
+        return;
+    }
     if (dotted_index(s, e) != -1 || undeclared_base(s, e))
         return;
     kj_sema_run_expr(s, e->u.member.base);
@@ -365,16 +369,18 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
                 kernel_signature(s, k));
         return;
     }
-    if (callee->kind == KJ_E_MEMBER) {
+    bool of_file = kj_is_of_file(s->scope, callee);
+    if (callee->kind == KJ_E_MEMBER && !of_file) {
         check_method(s, e);
         return;
     }
-    if (callee->kind != KJ_E_NAME) {
+    if (callee->kind != KJ_E_NAME && !of_file) {
         kj_sema_run_expr(s, callee);
         kj_sema_run_list(s, e->u.call.args);
         return;
     }
-    const kj_symbol *sym = kj_sema_run_find(s, callee->u.name, callee->span);
+    const kj_symbol *sym =
+        of_file ? kj_member_of_file(s, callee) : kj_sema_run_find(s, callee->u.name, callee->span);
     if (sym && sym->kind == KJ_SYM_BUILTIN) {
         if (sym->index >= 0)
             check_signature(s, e, sym->name, kj_run_builtins[sym->index].signature);

@@ -27,6 +27,7 @@ typedef struct local {
 
 typedef struct reach {
     kj_sema *s;
+    const kj_file *file; /* whose function it is */
     const local *locals; /* in scope */
     verdict found;
 } reach;
@@ -90,13 +91,16 @@ static void look_into(reach *r, const kj_symbol *sym)
 {
     verdict *v = &r->s->callable->of[sym->index];
     const local *outer = r->locals;
+    const kj_file *caller = r->file;
     if (!v->known) {
         v->known = true; /* no function calls itself */
         r->locals = NULL;
+        r->file = sym->item->file;
         for (const kj_param_decl *p = sym->item->params; p; p = p->next)
             bind(r, p->name);
         look_through(r, sym->item->body);
         r->locals = outer;
+        r->file = caller;
         *v = r->found;
         v->known = true;
     }
@@ -108,8 +112,9 @@ static void visit(void *ctx, const kj_expr *e)
     reach *r = ctx;
     if (r->found.bad)
         return;
-    const kj_symbol *sym = e->kind == KJ_E_NAME && !is_local(r, e->u.name)
-                               ? kj_scope_find(r->s->program->globals, e->u.name)
+    const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : e;
+    const kj_symbol *sym = base->kind == KJ_E_NAME && !is_local(r, base->u.name)
+                               ? kj_scope_named(r->file->scope, e)
                                : NULL;
     const char *why = sym ? refused(sym) : NULL;
     if (why)
@@ -224,6 +229,14 @@ static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym
                g ? "has a type that no argument tells"
                  : "stands beside something with a built-in name",
                g ? g->span : hiding->name_span);
+        return;
+    }
+    const kj_item *use = s->program->file->items;
+    while (use && use->used != fn->file)
+        use = use->next;
+    if (!use && fn->file != s->program->file) { /* its kernels are of the first file's text */
+        refuse(s, call, fn->name, "is of a file that the one which runs does not use itself",
+               fn->name_span);
         return;
     }
     reach r = {.s = s};

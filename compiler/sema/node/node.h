@@ -74,6 +74,7 @@ typedef enum kj_symbol_kind {
     KJ_SYM_TYPE,
     KJ_SYM_BUILTIN,
     KJ_SYM_NAMESPACE, /* shared, local, atomic: builtins with a dot */
+    KJ_SYM_FILE,      /* a used file's names */
     KJ_SYM_CONST,     /* a top-level constant; its value once resolved */
     KJ_SYM_FN,
     KJ_SYM_KERNEL,
@@ -97,10 +98,11 @@ struct kj_symbol {
     kj_span span;
     kj_symbol_kind kind;
     kj_role role;
-    kj_operand value;    /* VALUE, CONST */
-    kj_dtype type;       /* TYPE */
-    kj_builtin builtin;  /* BUILTIN */
-    const kj_item *item; /* CONST, FN, KERNEL, RUN_FN; TYPE: a record's or alias's, else NULL */
+    kj_operand value;   /* VALUE, CONST */
+    kj_dtype type;      /* TYPE */
+    kj_builtin builtin; /* BUILTIN */
+    const kj_item
+        *item; /* CONST, FN, KERNEL, RUN_FN, FILE; TYPE: a record's or alias's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
     int index;                                   /* FN: dense */
     kj_progress progress;                        /* CONST, records */
@@ -187,8 +189,9 @@ struct kj_sema {
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
-    bool in_run;          /* the run block, or a function of run blocks, is being checked */
-    bool in_run_function; /* such a function */
+    bool in_run;             /* the run block, or a function of run blocks, is being checked */
+    bool in_run_function;    /* such a function */
+    const kj_file *run_file; /* whose they are */
     struct kj_callable
         *callable; /* what is known of functions that it calls (file/run_function.c) */
     kj_var_note *vars;
@@ -233,10 +236,19 @@ void kj_hint_types(kj_sema *s, kj_message *m); /* which scalar types there are *
 /* ---- scope.c ---- */
 
 kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up);
+kj_scope *kj_scope_of_file(kj_arena *arena, kj_scope *predefined, const kj_file *file);
 void kj_scope_push(kj_sema *s);
 void kj_scope_pop(kj_sema *s);
 /* Here and in those around; NULL when there is none. */
 kj_symbol *kj_scope_find(const kj_scope *scope, const char *name);
+/* What a name means, or a used file's by blur.name; NULL for all else. */
+kj_symbol *kj_scope_named(const kj_scope *scope, const kj_expr *e);
+/* Is it blur.name? */
+bool kj_is_of_file(const kj_scope *scope, const kj_expr *e);
+/* Of such an expression what it means; NULL after an error. */
+kj_symbol *kj_member_of_file(kj_sema *s, const kj_expr *e);
+/* space.name, of a used file; NULL after an error: there is no such namespace, or no such name in it. */
+kj_symbol *kj_scope_member(kj_sema *s, const char *space, const char *name, kj_span span);
 kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_span span,
                         kj_symbol_kind kind);
 /* As above in s->scope; an error when the name is declared in this very scope already. */
@@ -262,13 +274,14 @@ void kj_hint_var(kj_sema *s, kj_message *m, kj_span name);
 /* The nearest visible name, or NULL. */
 const char *kj_nearest_visible(kj_sema *s, const char *name);
 kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */
-const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name);
 
 /* ---- type.c ---- */
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref);
-kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span); /* KJ_VOID after an error */
-void kj_alias_resolve(kj_sema *s, kj_symbol *sym);                    /* of `type name = ...` */
+/* KJ_VOID after an error. */
+kj_dtype kj_type_of_symbol(kj_sema *s, kj_symbol *sym, const char *name, kj_span span);
+kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span);
+void kj_alias_resolve(kj_sema *s, kj_symbol *sym); /* of `type name = ...` */
 /* False where it is the name of an array or tuple, which is reported. */
 bool kj_type_is_one(kj_sema *s, const kj_symbol *sym, kj_span span);
 

@@ -8,13 +8,21 @@ struct kj_scope {
     kj_scope *up;
     kj_symbol **slots; /* open addressing; cap is 0 or a power of two */
     size_t cap, count;
-    kj_scope *missing; /* of a body's outermost scope: the names it was told are not declared */
+    kj_scope *missing;   /* of a body's outermost scope: the names it was told are not declared */
+    const kj_file *file; /* whose declarations it has, or NULL */
 };
 
 kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up)
 {
     kj_scope *scope = KJ_NEW(arena, kj_scope);
     scope->up = up;
+    return scope;
+}
+
+kj_scope *kj_scope_of_file(kj_arena *arena, kj_scope *predefined, const kj_file *file)
+{
+    kj_scope *scope = kj_scope_new(arena, predefined);
+    scope->file = file;
     return scope;
 }
 
@@ -51,6 +59,35 @@ kj_symbol *kj_scope_find(const kj_scope *scope, const char *name)
     return NULL;
 }
 
+/* The namespace of blur.name, or NULL. */
+static const kj_symbol *space_of(const kj_scope *scope, const kj_expr *e)
+{
+    const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : NULL;
+    const kj_symbol *space =
+        base && base->kind == KJ_E_NAME ? kj_scope_find(scope, base->u.name) : NULL;
+    return space && space->kind == KJ_SYM_FILE ? space : NULL;
+}
+
+bool kj_is_of_file(const kj_scope *scope, const kj_expr *e)
+{
+    return space_of(scope, e) != NULL;
+}
+
+/* What a file declares, not what it uses. */
+static kj_symbol *find_in(const kj_symbol *space, const char *name)
+{
+    kj_symbol *sym = find_here(space->item->used->scope, name);
+    return sym && sym->kind != KJ_SYM_FILE ? sym : NULL;
+}
+
+kj_symbol *kj_scope_named(const kj_scope *scope, const kj_expr *e)
+{
+    if (e->kind == KJ_E_NAME)
+        return kj_scope_find(scope, e->u.name);
+    const kj_symbol *space = space_of(scope, e);
+    return space ? find_in(space, e->u.member.name) : NULL;
+}
+
 static void grow(kj_arena *arena, kj_scope *scope)
 {
     size_t cap = scope->cap ? scope->cap * 2 : 8;
@@ -83,7 +120,7 @@ kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind
     const kj_symbol *old = find_here(s->scope, name);
     if (old) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_REDECLARED, "'%s' is declared twice%s", name,
-                                      s->scope == s->program->globals ? "" : " in this block");
+                                      s->scope->file ? "" : " in this block");
         kj_note(s->diag, m, old->span, "declared here");
     }
     return kj_scope_add(s->arena, s->scope, name, span, kind);
@@ -366,9 +403,8 @@ void kj_hint_var(kj_sema *s, kj_message *m, kj_span name)
 
 static kj_scope *scope_of_body(const kj_sema *s)
 {
-    const kj_scope *file = s->program->globals;
     kj_scope *body = s->scope;
-    while (body != file && body->up && body->up != file)
+    while (!body->file && body->up && !body->up->file)
         body = body->up;
     return body;
 }
@@ -388,6 +424,49 @@ static bool was_told(kj_sema *s, const char *name, kj_span span)
         return true;
     kj_scope_add(s->arena, body->missing, name, span, KJ_SYM_VALUE);
     return false;
+}
+
+static void undeclared_in(kj_sema *s, const kj_symbol *space, const char *name, kj_span span)
+{
+    const kj_file *file = space->item->used;
+    kj_near near = kj_near_to(name);
+    const char *list = "";
+    int n = 0;
+    const char *whole = kj_arena_printf(s->arena, "%s.%s", space->name, name);
+    if (was_told(s, kj_intern(s->arena, whole, strlen(whole)), span))
+        return;
+    kj_message *m =
+        kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' has no '%s'", space->name, name);
+    for (const kj_item *item = file->items; item && kj_is_shown(s->diag, m); item = item->next) {
+        if (!item->name || item->kind == KJ_I_USE)
+            continue;
+        kj_near_offer(&near, item->name);
+        if (n++ < 8)
+            list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", item->name);
+    }
+    if (near.best)
+        kj_hint(s->diag, m, "did you mean '%s.%s'?", space->name, near.best);
+    else if (n > 0)
+        kj_hint(s->diag, m, "it has %s%s", list, n > 8 ? ", ..." : "");
+    else
+        kj_hint(s->diag, m, "it has no names");
+}
+
+kj_symbol *kj_scope_member(kj_sema *s, const char *space, const char *name, kj_span span)
+{
+    const kj_symbol *file = kj_scope_find(s->scope, space);
+    if (!file) {
+        kj_undeclared(s, space, span);
+        return NULL;
+    }
+    if (file->kind != KJ_SYM_FILE) {
+        kj_sema_error(s, span, KJ_RULE_UNKNOWN_MEMBER, "'%s' is no file's namespace", space);
+        return NULL;
+    }
+    kj_symbol *sym = find_in(file, name);
+    if (!sym)
+        undeclared_in(s, file, name, span);
+    return sym;
 }
 
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
@@ -456,13 +535,22 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
     kj_near near = kj_near_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         kj_near_offer(&near, own[i]);
-    for (const kj_item *item = s->program->file->items; item; item = item->next)
+    const kj_scope *scope = s->scope;
+    while (scope->up && !scope->file)
+        scope = scope->up;
+    const kj_file *file = scope->file ? scope->file : s->program->file;
+    for (const kj_item *item = file->items; item; item = item->next)
         if (item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE)
             kj_near_offer(&near, item->name);
     if (near.best)
         kj_did_you_mean(s->diag, m, near.best);
     else
         kj_hint_types(s, m);
+}
+
+kj_symbol *kj_member_of_file(kj_sema *s, const kj_expr *e)
+{
+    return kj_scope_member(s, e->u.member.base->u.name, e->u.member.name, e->u.member.name_span);
 }
 
 static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)
@@ -498,12 +586,4 @@ kj_scope *kj_predefined(kj_arena *arena)
     predefine_value(arena, scope, "nan", (double)__builtin_nanf(""));
     predefine_value(arena, scope, "pi", 3.14159265358979323846);
     return scope;
-}
-
-const kj_kernel_decl *kj_kernel_named(const kj_program *p, const char *name)
-{
-    for (int i = 0; i < p->nkernels; i++)
-        if (p->kernels[i].name == name)
-            return &p->kernels[i];
-    return NULL;
 }

@@ -3,13 +3,8 @@
 
 #include "sema/node/node.h"
 
-kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
+kj_dtype kj_type_of_symbol(kj_sema *s, kj_symbol *sym, const char *name, kj_span span)
 {
-    kj_symbol *sym = kj_scope_find(s->scope, name);
-    if (!sym) {
-        kj_undeclared_type(s, name, span);
-        return KJ_VOID;
-    }
     if (sym->kind != KJ_SYM_TYPE) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is not a type", name);
         if (!kj_hint_habit(s, m, name))
@@ -30,7 +25,7 @@ void kj_alias_resolve(kj_sema *s, kj_symbol *sym)
         return;
     written.extents = NULL; /* they are looked at where a field or const has them */
     sym->progress = KJ_RESOLVED;
-    s->scope = s->program->globals;
+    s->scope = sym->item->file->scope;
     kj_type t = kj_resolve_type(s, &written);
     s->scope = scope;
     sym->type = t.kind == KJ_T_SCALAR || t.kind == KJ_T_AGGREGATE ? t.dtype : KJ_VOID;
@@ -47,6 +42,22 @@ bool kj_type_is_one(kj_sema *s, const kj_symbol *sym, kj_span span)
             kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is no type of one value", sym->name),
             sym->span, "declared here");
     return false;
+}
+
+kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
+{
+    kj_symbol *sym = kj_scope_find(s->scope, name);
+    if (sym)
+        return kj_type_of_symbol(s, sym, name, span);
+    kj_undeclared_type(s, name, span);
+    return KJ_VOID;
+}
+
+/* blur.Params */
+static kj_dtype type_of_file(kj_sema *s, const kj_type_ref *ref)
+{
+    kj_symbol *sym = kj_scope_member(s, ref->space, ref->member, ref->span);
+    return sym ? kj_type_of_symbol(s, sym, ref->name, ref->span) : KJ_VOID;
 }
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
@@ -67,7 +78,7 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
         }
         return t;
     }
-    t.dtype = kj_type_by_name(s, ref->name, ref->span);
+    t.dtype = ref->space ? type_of_file(s, ref) : kj_type_by_name(s, ref->name, ref->span);
     t.ndim = ref->ndim;
     if (ref->ndim > KJ_MAX_NDIM) {
         kj_sema_error(s, ref->span, KJ_RULE_TOO_MANY_AXES, "an array has at most %d axes",

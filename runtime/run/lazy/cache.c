@@ -18,13 +18,49 @@ struct kj_lazy_cache {
     entry *buckets[BUCKETS];
 };
 
-static kjit_module *find(const kj_lazy_cache *cache, const kj_text *text, uint64_t hash)
+/* The same text, and behind it the texts of the same files. */
+static bool is_of(const kjit_module *mod, const kj_text *text, const kj_source *used)
+{
+    const kj_source *s = &mod->source;
+    kj_source_part first = kj_source_at(s, 0);
+    size_t begin = used ? kj_source_at(used, 0).end : 0, rest = used ? used->size - begin : 0;
+    return first.end == text->size && s->size == text->size + rest &&
+           memcmp(s->text, text->data, text->size) == 0 &&
+           (rest == 0 || memcmp(s->text + first.end, used->text + begin, rest) == 0);
+}
+
+static kjit_module *find(const kj_lazy_cache *cache, const kj_text *text, const kj_source *used,
+                         uint64_t hash)
 {
     const entry *e = cache ? cache->buckets[hash % BUCKETS] : NULL;
-    while (e && (e->mod->source.size != text->size ||
-                 memcmp(e->mod->source.text, text->data, text->size) != 0))
+    while (e && !is_of(e->mod, text, used))
         e = e->next;
     return e ? e->mod : NULL;
+}
+
+/* Files of the run's program, which were found and checked when it was compiled. */
+static bool find_again(void *user, kj_arena *arena, const kj_wanted *wanted, kj_found *out)
+{
+    const kj_program *program = user;
+    (void)arena;
+    for (int i = 0; i < program->nfiles; i++) {
+        const kj_item *use = program->files[i]->items;
+        while (use && (strcmp(program->files[i]->id, wanted->from) != 0 || !use->used ||
+                       strcmp(use->path, wanted->path) != 0 || use->library != wanted->library))
+            use = use->next;
+        if (!use)
+            continue;
+        const kj_source *source = use->used->source;
+        kj_source_part part = kj_source_at(source, use->used->begin);
+        *out = (kj_found){.id = use->used->id,
+                          .name = part.name,
+                          .text = source->text + part.begin,
+                          .size = part.end - part.begin,
+                          .library = true};
+        return true;
+    }
+    out->error = "a file is missing";
+    return false;
 }
 
 /* Modules in the cache hold the context, so a context that was let go of keeps no more of them. */
@@ -44,9 +80,12 @@ static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
     ctx->lazy->buckets[hash % BUCKETS] = e;
 }
 
-kjit_status kj_lazy_module(kj_run *r, const char *name, const kj_text *text, kjit_module **out)
+kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_module **out)
 {
     kjit_context *ctx = r->ctx;
+    const char *name = functions ? r->source->name : "expression";
+    const kj_source *used = functions ? r->source : NULL;
+    kj_loader loader = {find_again, (void *)r->program, r->program->file->id};
     const kj_compile_options *o = &r->module->options;
     kjit_compile_options options = {.opt_level = o->opt_level ? o->opt_level : KJIT_UNOPTIMISED,
                                     .no_contract = o->no_contract,
@@ -56,7 +95,10 @@ kjit_status kj_lazy_module(kj_run *r, const char *name, const kj_text *text, kji
                                     .cpu = o->cpu};
     kj_text all = {0};
     kj_text_add(&all, text->data ? text->data : "", text->size);
-    kj_text_printf(&all, "# -O%d%s%s%s %s %s\n", o->opt_level,
+    kj_text_puts(&all, "# ");
+    if (functions)
+        kj_put_files(&all, r->program);
+    kj_text_printf(&all, " -O%d%s%s%s %s %s\n", o->opt_level,
                    o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
                    o->verify ? " verified" : "", o->cpu ? o->cpu : "",
                    o->libdevice ? o->libdevice : "");
@@ -67,14 +109,15 @@ kjit_status kj_lazy_module(kj_run *r, const char *name, const kj_text *text, kji
     uint64_t hash = kj_hash(all.data, all.size);
     kjit_status status = KJIT_OK;
     pthread_mutex_lock(&ctx->lock);
-    *out = find(ctx->lazy, &all, hash);
+    *out = find(ctx->lazy, &all, used, hash);
     if (*out)
         kj_module_hold(*out);
     pthread_mutex_unlock(&ctx->lock);
     if (!*out) {
-        status = kjit_module_compile(ctx, name, all.data, all.size, &options, out);
+        status = kj_module_make(ctx, name, all.data, all.size, &options, &loader, out);
         pthread_mutex_lock(&ctx->lock);
-        if (status == KJIT_OK && !find(ctx->lazy, &all, hash)) /* no other thread was faster */
+        if (status == KJIT_OK &&
+            !find(ctx->lazy, &all, used, hash)) /* no other thread was faster */
             keep(ctx, *out, hash);
         pthread_mutex_unlock(&ctx->lock);
     }

@@ -32,11 +32,12 @@ static void put_label(const kj_run *r, kj_span at, const char *what, kj_text *t)
 static void put_file(kj_run *r, kj_text *t)
 {
     const kj_source *s = r->source;
-    for (size_t i = 0; i < s->size; i++)
+    kj_source_part first = kj_source_at(s, 0);
+    for (size_t i = 0; i < first.end; i++)
         kj_text_add(t, s->text[i] == '\n' ? "\n" : " ", 1);
     for (const kj_item *item = r->program->file->items; item && !t->failed; item = item->next) {
-        bool kept = item->kind == KJ_I_FN || item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE ||
-                    (item->kind == KJ_I_CONST && item->value);
+        bool kept = item->kind == KJ_I_USE || item->kind == KJ_I_TYPE || item->kind == KJ_I_FN ||
+                    item->kind == KJ_I_RECORD || (item->kind == KJ_I_CONST && item->value);
         if (kept)
             memcpy(t->data + item->span.begin, s->text + item->span.begin,
                    item->span.end - item->span.begin);
@@ -72,10 +73,8 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
     put_label(r, k->named, what, &label);
     kjit_config config = {.grid = {grid[0], grid[1], grid[2]},
                           .block = {block[0], block[1], block[2]}};
-    kjit_status status =
-        label.failed || name.failed
-            ? kj_no_memory(r->ctx)
-            : kj_lazy_module(r, functions ? r->source->name : "expression", &text, &mod);
+    kjit_status status = label.failed || name.failed ? kj_no_memory(r->ctx)
+                                                     : kj_lazy_module(r, functions, &text, &mod);
     if (status == KJIT_OK)
         status = kj_launch_labelled(mod, name.data, label.data, &config, k->args, k->nargs);
     bool ok = kj_run_check(r, status, k->at);

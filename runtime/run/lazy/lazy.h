@@ -177,9 +177,9 @@ void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, 
 
 typedef struct kj_lazy_cache kj_lazy_cache;
 
-/* The module of this source under the run's compile options, by that name in messages; ends with
- * kj_module_drop. */
-kjit_status kj_lazy_module(kj_run *r, const char *name, const kj_text *text, kjit_module **out);
+/* The module of this source under the run's compile options; functions: it is the run's file with more
+ * behind it, and uses what that uses. Ends with kj_module_drop. */
+kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_module **out);
 
 /* ---- launch.c ---- */
 

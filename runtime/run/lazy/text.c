@@ -176,20 +176,43 @@ static void put_prefix(const kj_lazy_kernel *k, kj_text *t)
     kj_text_puts(t, prefix);
 }
 
+/* As the run's file says it. */
+static void put_name(const kj_lazy_kernel *k, kj_text *t, const kj_item *fn)
+{
+    const kj_item *use = k->run->program->file->items;
+    while (use && use->used != fn->file)
+        use = use->next;
+    if (use)
+        kj_text_printf(t, "%s.", use->name);
+    kj_text_puts(t, fn->name);
+}
+
+/* That of ours which calls it: no name begins with a digit. */
+static void put_own_name(const kj_lazy_kernel *k, kj_text *t, const kj_item *fn, const char *prefix)
+{
+    kj_text_puts(t, prefix);
+    if (fn->file != k->run->program->file)
+        kj_text_printf(t, "%d_", fn->number);
+    kj_text_puts(t, fn->name);
+}
+
 /* fn call_f<T: float>(call_0: T, call_1: i32) -> T { return f(call_0, call_1) } */
 static void put_wrapper(kj_lazy_kernel *k, const kj_item *fn, const char *prefix)
 {
     kj_text *t = &k->functions;
     int n = 0;
-    kj_text_printf(t, "fn %s%s", prefix, fn->name);
+    kj_text_puts(t, "fn ");
+    put_own_name(k, t, fn, prefix);
     for (const kj_generic *g = fn->generics; g; g = g->next)
         kj_text_printf(t, "%s%s%s%s%s", g == fn->generics ? "<" : "", g->name, g->bound ? ": " : "",
                        g->bound ? g->bound : "", g->next ? ", " : ">");
     kj_text_puts(t, "(");
     for (const kj_param_decl *p = fn->params; p; p = p->next)
         kj_text_printf(t, "%s%s%d: %s", n ? ", " : "", prefix, n, p->type->name), n++;
-    kj_text_printf(t, ") -> %.*s { return %s(", (int)(fn->type->span.end - fn->type->span.begin),
-                   k->run->source->text + fn->type->span.begin, fn->name);
+    kj_text_printf(t, ") -> %.*s { return ", (int)(fn->type->span.end - fn->type->span.begin),
+                   k->run->source->text + fn->type->span.begin);
+    put_name(k, t, fn);
+    kj_text_puts(t, "(");
     for (int i = 0; i < n; i++)
         kj_text_printf(t, "%s%s%d", i ? ", " : "", prefix, i);
     kj_text_puts(t, ") }\n");
@@ -213,7 +236,7 @@ void kj_lazy_function(kj_lazy_kernel *k, kj_text *t, const kj_item *fn)
 {
     kj_text prefix = {0}, name = {0};
     put_prefix(k, &prefix);
-    kj_text_printf(&name, "%s%s", prefix.data ? prefix.data : "", fn->name);
+    put_own_name(k, &name, fn, prefix.data ? prefix.data : "");
     k->failed |= prefix.failed || name.failed;
     if (!k->failed && !has_wrapper(k, name.data))
         put_wrapper(k, fn, prefix.data);

@@ -133,8 +133,8 @@ typedef struct kj_rcallers {
 /* What a name of the file, or of the language, stands for. */
 typedef struct kj_rnamed {
     const char *name;    /* interned */
+    const kj_file *file; /* where it is said */
     const kj_item *item; /* or NULL */
-    int index;           /* of the item in the file */
     int callable;        /* else: a kj_run_id, KJ_NRUN plus a kj_builtin of the kernels, or -1 */
 } kj_rnamed;
 
@@ -143,6 +143,7 @@ typedef struct kj_run {
     kjit_module *module;
     kjit_context *ctx;
     const kj_program *program;
+    const kj_file *file; /* whose names are in sight */
     const kj_source *source;
     const kjit_run_options *options;
     kj_robject objects; /* head of the ring */
@@ -152,7 +153,7 @@ typedef struct kj_run {
     int frame;         /* names from here on are in sight */
     int calls;         /* functions that run */
     int withs;         /* and in the innermost, of `with` blocks */
-    kj_rvalue *consts; /* one a top-level const, KJ_R_NONE until it is asked for */
+    kj_rvalue *consts; /* by the number of an item, KJ_R_NONE until it is asked for */
     kj_rflow flow;
     kj_rvalue result; /* of KJ_FLOW_RETURN, in a function; may be KJ_R_LAZY */
     int depth, max_depth;

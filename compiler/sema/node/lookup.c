@@ -1,0 +1,52 @@
+/* What names of a program mean, for who runs it. */
+#include <string.h>
+
+#include "sema/program.h"
+
+static const kj_item *item_in(const kj_file *file, const char *name, size_t len)
+{
+    const kj_item *item = file->items;
+    while (item && (!item->name || strncmp(item->name, name, len) != 0 || item->name[len]))
+        item = item->next;
+    return item;
+}
+
+const kj_item *kj_item_named(const kj_file *file, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    size_t len = dot ? (size_t)(dot - name) : strlen(name);
+    const kj_item *item = item_in(file, name, len);
+    if (!dot)
+        return item;
+    item = item && item->used ? item_in(item->used, dot + 1, strlen(dot + 1)) : NULL;
+    return item && item->kind != KJ_I_USE ? item : NULL;
+}
+
+const kj_aggregate *kj_record_named(const kj_program *p, const kj_file *file, const char *name)
+{
+    return kj_record_of(p, kj_item_named(file, name));
+}
+
+const kj_aggregate *kj_record_of(const kj_program *p, const kj_item *item)
+{
+    for (int i = 0; i < p->ndeclared; i++)
+        if (p->declared[i].item == item)
+            return p->declared[i].of;
+    return NULL;
+}
+
+const kj_const_array_info *kj_filled_of(const kj_program *p, const kj_item *item)
+{
+    for (int i = 0; i < p->nfilled; i++)
+        if (p->filled[i].span.begin == item->name_span.begin)
+            return &p->filled[i];
+    return NULL;
+}
+
+const kj_kernel_decl *kj_kernel_of(const kj_program *p, const kj_item *item)
+{
+    for (int i = 0; i < p->nall; i++)
+        if (p->kernels[i].item == item)
+            return &p->kernels[i];
+    return NULL;
+}
