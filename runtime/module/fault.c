@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "array/format.h"
+#include "base/c_locale.h"
 #include "module/module.h"
 
 typedef struct fault_message {
