@@ -22,7 +22,7 @@ static bool condition(kj_run *r, const kj_expr *e, bool *truth, kj_rvalue sides[
     } else if (!kj_run_eval(r, e, &v)) {
         return false;
     }
-    if (!kj_run_truth(r, e->span, v, truth))
+    if (!kj_run_truth(r, e->span, "a condition", v, truth))
         return false;
     kj_run_drop(&v);
     return true;

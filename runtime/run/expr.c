@@ -152,8 +152,8 @@ static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 static bool evaluate_unary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue a;
-    if (!kj_run_eval_lazily(r, e->u.unary.arg, &a) ||
-        !kj_run_unary(r, e->span, e->u.unary.op, a, out))
+    kj_span at = e->u.unary.op == KJ_OP_NOT ? e->u.unary.arg->span : e->span;
+    if (!kj_run_eval_lazily(r, e->u.unary.arg, &a) || !kj_run_unary(r, at, e->u.unary.op, a, out))
         return false;
     out->literal = a.literal;
     kj_run_drop(&a);
@@ -198,28 +198,31 @@ static bool evaluate_chain(kj_run *r, const kj_expr *e, kj_rvalue *out)
     return true;
 }
 
-/* As Python: the operand that decides. */
+static bool evaluate_test(kj_run *r, const kj_expr *e, const char *what, bool *out)
+{
+    kj_rvalue v;
+    if (!kj_run_eval(r, e, &v) || !kj_run_truth(r, e->span, what, v, out))
+        return false;
+    kj_run_drop(&v);
+    return true;
+}
+
 static bool evaluate_logic(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
+    const char *what = e->u.logic.is_or ? "an operand of 'or'" : "an operand of 'and'";
     bool truth;
-    if (!kj_run_eval(r, e->u.logic.lhs, out) ||
-        !kj_run_truth(r, e->u.logic.lhs->span, *out, &truth))
+    if (!evaluate_test(r, e->u.logic.lhs, what, &truth) ||
+        (truth != e->u.logic.is_or && !evaluate_test(r, e->u.logic.rhs, what, &truth)))
         return false;
-    if (truth == e->u.logic.is_or)
-        return true;
-    kj_run_drop(out);
-    return kj_run_eval(r, e->u.logic.rhs, out);
+    *out = kj_run_bool(truth);
+    return true;
 }
 
 static bool evaluate_cond(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
-    kj_rvalue test;
     bool truth;
-    if (!kj_run_eval(r, e->u.cond.test, &test) ||
-        !kj_run_truth(r, e->u.cond.test->span, test, &truth))
-        return false;
-    kj_run_drop(&test);
-    return kj_run_eval_lazily(r, truth ? e->u.cond.yes : e->u.cond.no, out);
+    return evaluate_test(r, e->u.cond.test, "a condition", &truth) &&
+           kj_run_eval_lazily(r, truth ? e->u.cond.yes : e->u.cond.no, out);
 }
 
 /* ---- The rest ---- */

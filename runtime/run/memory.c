@@ -29,7 +29,7 @@ static word word_of(kj_run_id id)
 static bool flag(kj_run *r, const kj_rcall *c, int i, bool otherwise, bool *out)
 {
     *out = otherwise;
-    return i == 0 || !c->given[i] || kj_run_truth(r, c->spans[i], c->args[i], out);
+    return i == 0 || !c->given[i] || kj_run_truth(r, c->spans[i], "this option", c->args[i], out);
 }
 
 static bool strides_of(kj_run *r, const kj_rcall *c, int i, int ndim,

@@ -16,7 +16,7 @@ bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
         return kj_lazy_unary(r, at, op, a, out);
     if (op == KJ_OP_NOT) {
         bool truth;
-        if (!kj_run_truth(r, at, a, &truth))
+        if (!kj_run_truth(r, at, "the operand of 'not'", a, &truth))
             return false;
         *out = kj_run_bool(!truth);
         return true;

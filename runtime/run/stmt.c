@@ -293,7 +293,7 @@ static bool for_loop(kj_run *r, const kj_stmt *s)
 static bool evaluate_test(kj_run *r, const kj_expr *e, bool *out)
 {
     kj_rvalue v;
-    if (!kj_run_eval(r, e, &v) || !kj_run_truth(r, e->span, v, out))
+    if (!kj_run_eval(r, e, &v) || !kj_run_truth(r, e->span, "a condition", v, out))
         return false;
     kj_run_drop(&v);
     return true;

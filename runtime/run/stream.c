@@ -34,7 +34,7 @@ bool kj_run_new_event(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_event *e = NULL;
     bool timing = true;
-    if (c->given[0] && !kj_run_truth(r, c->spans[0], c->args[0], &timing))
+    if (c->given[0] && !kj_run_truth(r, c->spans[0], "timing", c->args[0], &timing))
         return false;
     return kj_run_check(r, kjit_event_create(r->ctx, timing, &e), c->span) &&
            kj_run_event(r, c->span, e, out);

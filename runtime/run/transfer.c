@@ -56,7 +56,7 @@ bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_stream *stream;
     bool copies = true;
     if (!kj_run_arg_array(r, c, 0, &from) || !kj_run_arg_stream(r, c, 1, &stream) ||
-        (c->given[2] && !kj_run_truth(r, c->spans[2], c->args[2], &copies)) ||
+        (c->given[2] && !kj_run_truth(r, c->spans[2], "copy", c->args[2], &copies)) ||
         (c->given[3] && !kj_run_arg_array(r, c, 3, &to)))
         return false;
     const kjit_array_options device = {.memory = KJIT_DEVICE};

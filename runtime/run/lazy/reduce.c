@@ -220,7 +220,8 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
     const int64_t *shape;
     int ndim = kj_lazy_shape(v, &shape);
     if (!reduced_axes(r, c, first, ndim, reduced) ||
-        (c->given[first + 1] && !kj_run_truth(r, c->spans[first + 1], c->args[first + 1], &keep)) ||
+        (c->given[first + 1] &&
+         !kj_run_truth(r, c->spans[first + 1], "keepdims", c->args[first + 1], &keep)) ||
         !kj_lazy_alone(r, c->span, v))
         return false;
     f.elem = kj_lazy_type(v);
@@ -414,7 +415,8 @@ bool kj_run_reduce_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
         return false;
     int ndim = kj_lazy_shape(own, &shape);
     bool ok = reduced_axes(r, c, AXIS, ndim, reduced) &&
-              (!c->given[OPTION] || kj_run_truth(r, c->spans[OPTION], c->args[OPTION], &keep));
+              (!c->given[OPTION] ||
+               kj_run_truth(r, c->spans[OPTION], "keepdims", c->args[OPTION], &keep));
     for (int i = 0; ok && i < ndim; i++)
         f.count *= reduced[i] ? shape[i] : 1;
     f.elem = kj_lazy_type(own);
@@ -429,7 +431,8 @@ bool kj_run_scan_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue own, first;
     kj_fold f = {0};
-    if (c->given[OPTION] && !kj_run_truth(r, c->spans[OPTION], c->args[OPTION], &f.exclusive))
+    if (c->given[OPTION] &&
+        !kj_run_truth(r, c->spans[OPTION], "exclusive", c->args[OPTION], &f.exclusive))
         return false;
     if (!joined_operands(r, c, &f, &own, &first))
         return false;

@@ -29,6 +29,12 @@ bool kj_run_hint(kj_run *r, const char *format, ...)
     return false;
 }
 
+bool kj_run_say(kj_run *r, kjit_status status, kj_span at, const kj_saying *say)
+{
+    kj_run_fail(r, status, at, "%s", say->text);
+    return say->hint[0] ? kj_run_hint(r, "%s", say->hint) : false;
+}
+
 bool kj_run_no_memory(kj_run *r, kj_span at)
 {
     return kj_run_fail(r, KJIT_NO_MEMORY, at, "out of memory");

@@ -244,26 +244,7 @@ bool kj_run_scope(kj_run *r, kj_span at, kj_rscope kind, kj_rvalue arrays, kj_rv
 
 const char *kj_run_kind_name(kj_rvalue v)
 {
-    static const char *const names[] = {
-        [KJ_R_NONE] = "nothing",
-        [KJ_R_BOOL] = "a bool",
-        [KJ_R_INT] = "an int",
-        [KJ_R_COMPLEX] = "a complex number",
-        [KJ_R_FLOAT] = "a float",
-        [KJ_R_DTYPE] = "a type",
-        [KJ_R_KERNEL] = "a kernel",
-        [KJ_R_STRING] = "a string",
-        [KJ_R_TUPLE] = "a tuple",
-        [KJ_R_LIST] = "a list",
-        [KJ_R_RANGE] = "a range",
-        [KJ_R_ARRAY] = "an array",
-        [KJ_R_LAZY] = "an array",
-        [KJ_R_STREAM] = "a stream",
-        [KJ_R_EVENT] = "an event",
-        [KJ_R_SMART] = "a smart array",
-        [KJ_R_SCOPE] = "what 'with' takes",
-    };
-    return names[v.kind];
+    return kj_rkind_name(v.kind);
 }
 
 bool kj_run_is_number(kj_rvalue v)
@@ -296,26 +277,14 @@ kj_rvalue kj_run_from_value(kj_value v)
     return kj_is_signed(v.type) ? kj_run_int(v.i) : kj_run_uint(v.u);
 }
 
-bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out)
+bool kj_run_truth(kj_run *r, kj_span at, const char *what, kj_rvalue v, bool *out)
 {
-    switch (v.kind) {
-    case KJ_R_BOOL:
-    case KJ_R_INT: *out = v.u.i != 0; return true;
-    case KJ_R_FLOAT:
-        *out = v.u.f != 0; /* NaN is true, as in Python */
+    kj_saying say;
+    *out = v.kind == KJ_R_BOOL && v.u.i != 0;
+    if (v.kind == KJ_R_BOOL)
         return true;
-    case KJ_R_COMPLEX: *out = v.u.f != 0 || v.imag != 0; return true;
-    case KJ_R_STRING: *out = v.u.object->u.string.len > 0; return true;
-    case KJ_R_TUPLE:
-    case KJ_R_LIST: *out = v.u.object->u.seq.n > 0; return true;
-    case KJ_R_ARRAY:
-    case KJ_R_LAZY:
-        kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
-        return kj_run_hint(r, "say which elements count, .all() or .any(); for each element there "
-                              "are & | ~ and where");
-    default:
-        return kj_run_fail(r, KJIT_TYPE, at, "%s is neither true nor false", kj_run_kind_name(v));
-    }
+    kj_say_no_bool(&say, what, v.kind, r->source, at);
+    return kj_run_say(r, KJIT_TYPE, at, &say);
 }
 
 /* ---- Names ---- */

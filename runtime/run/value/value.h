@@ -8,28 +8,9 @@
 #ifndef KJ_VALUE_H
 #define KJ_VALUE_H
 
+#include "lang/run_kinds.h"
 #include "lang/signature.h"
 #include "launch/launch.h"
-
-typedef enum kj_rkind {
-    KJ_R_NONE,    /* what a statement-like call gives */
-    KJ_R_BOOL,    /* u.i: 0 or 1 */
-    KJ_R_INT,     /* u.i; dtype KJIT_U64: the bits of an unsigned number, of 2^63 and above */
-    KJ_R_FLOAT,   /* u.f; dtype: the type whose digits it is printed with */
-    KJ_R_COMPLEX, /* u.f and imag; dtype KJIT_C64: of f32 values */
-    KJ_R_DTYPE,   /* dtype */
-    KJ_R_KERNEL,  /* u.kernel */
-    KJ_R_STRING,  /* from here on u.object */
-    KJ_R_TUPLE,
-    KJ_R_LIST,
-    KJ_R_RANGE,
-    KJ_R_ARRAY,
-    KJ_R_LAZY, /* an array that was not computed yet: only within an expression of the source */
-    KJ_R_STREAM,
-    KJ_R_EVENT,
-    KJ_R_SMART,
-    KJ_R_SCOPE, /* what only `with` takes */
-} kj_rkind;
 
 /* Kinds of KJ_R_SCOPE. */
 typedef enum kj_rscope { KJ_SCOPE_DEFER, KJ_SCOPE_PINNED, KJ_SCOPE_MAPPED } kj_rscope;
@@ -193,6 +174,7 @@ static const kj_span kj_run_nowhere = {UINT32_MAX, UINT32_MAX};
 /* Records the failure, if it is the first; returns false. */
 bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+bool kj_run_say(kj_run *r, kjit_status status, kj_span at, const kj_saying *say);
 /* One sentence that helps, for the failure just recorded; returns false. */
 bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool kj_run_no_memory(kj_run *r, kj_span at);
@@ -250,7 +232,8 @@ double kj_run_as_float(kj_rvalue number); /* of a complex one the real part */
  * theirs). */
 kj_value kj_run_to_value(kj_rvalue number);
 kj_rvalue kj_run_from_value(kj_value v);
-bool kj_run_truth(kj_run *r, kj_span at, kj_rvalue v, bool *out);
+/* A condition, an option: `what` names it in messages. */
+bool kj_run_truth(kj_run *r, kj_span at, const char *what, kj_rvalue v, bool *out);
 
 /* Names: a block's are those above the count it began with, a function's those above its frame. */
 bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value,

@@ -1,0 +1,78 @@
+/* Kinds of values in run blocks, and what is said of them. */
+#include "lang/run_kinds.h"
+
+#include <string.h>
+
+#include "base/c_locale.h"
+
+const char *kj_rkind_name(kj_rkind kind)
+{
+    static const char *const names[] = {
+        [KJ_R_NONE] = "nothing",
+        [KJ_R_BOOL] = "a bool",
+        [KJ_R_INT] = "an int",
+        [KJ_R_COMPLEX] = "a complex number",
+        [KJ_R_FLOAT] = "a float",
+        [KJ_R_DTYPE] = "a type",
+        [KJ_R_KERNEL] = "a kernel",
+        [KJ_R_STRING] = "a string",
+        [KJ_R_TUPLE] = "a tuple",
+        [KJ_R_LIST] = "a list",
+        [KJ_R_RANGE] = "a range",
+        [KJ_R_ARRAY] = "an array",
+        [KJ_R_LAZY] = "an array",
+        [KJ_R_STREAM] = "a stream",
+        [KJ_R_EVENT] = "an event",
+        [KJ_R_SMART] = "a smart array",
+        [KJ_R_SCOPE] = "what 'with' takes",
+    };
+    return names[kind];
+}
+
+#define SAY(out, ...) kj_snprintf(out, sizeof(out), __VA_ARGS__)
+
+/* The source there, if it is short and of one line; else what stands for it. */
+static const char *words(const kj_source *source, kj_span at, const char *otherwise, char out[64])
+{
+    size_t n = at.end > at.begin && at.end <= source->size ? at.end - at.begin : 0;
+    if (n == 0 || n >= 64 || memchr(source->text + at.begin, '\n', n) ||
+        memchr(source->text + at.begin, 0, n))
+        return otherwise;
+    kj_snprintf(out, 64, "%.*s", (int)n, source->text + at.begin);
+    return out;
+}
+
+/* Whether `!= 0` after it compares the whole of it. */
+static bool is_simple(const char *text)
+{
+    int depth = 0;
+    for (; *text; text++) {
+        depth += (*text == '(' || *text == '[') - (*text == ')' || *text == ']');
+        if (depth == 0 && strchr(" <>=!&|^", *text))
+            return false;
+    }
+    return true;
+}
+
+void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_source *source,
+                    kj_span at)
+{
+    char text[64], wrapped[80];
+    const char *x = words(source, at, "x", text);
+    if (!is_simple(x)) {
+        SAY(wrapped, "(%s)", x);
+        x = wrapped;
+    }
+    say->hint[0] = 0;
+    if (kind == KJ_R_ARRAY || kind == KJ_R_LAZY) {
+        SAY(say->text, "an array is neither true nor false");
+        SAY(say->hint, "say which elements count, .all() or .any(); for each element there are & | "
+                       "~ and where");
+        return;
+    }
+    SAY(say->text, "%s is bool, not %s", what, kj_rkind_name(kind));
+    if (kind == KJ_R_INT || kind == KJ_R_FLOAT || kind == KJ_R_COMPLEX)
+        SAY(say->hint, "write %s != 0", x);
+    else if (kind == KJ_R_STRING || kind == KJ_R_TUPLE || kind == KJ_R_LIST)
+        SAY(say->hint, "write len(%s) > 0", words(source, at, "x", text));
+}
