@@ -26,6 +26,9 @@ kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 /* The same, but elements of arrays, and parts of them, stay places; other expressions are values. */
 kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
 
+/* The parts' values into the variables of a value. */
+void kj_assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v);
+
 /* ---- member.c ---- */
 
 /* A module of Python's that people write: np, math, cuda. */
@@ -193,6 +196,13 @@ bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out);
 
 /* target = value or target op= value of a view; what the value is made of is evaluated. */
 void kj_assign_row(kj_sema *s, kj_each *each, const kj_stmt *st, kj_tarray *target);
+
+/* ---- reduce.c ---- */
+
+/* sum(a), min(a), dot(a, b): true if the call is one of these, or wrong; then *out is its value. */
+bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out);
+/* a.sum() */
+bool kj_reduce_method(kj_sema *s, const kj_expr *e, kj_operand *out);
 
 /* ---- launch.c ---- */
 

@@ -178,6 +178,9 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
 {
     if (!kj_no_keywords(s, e, kj_builtins[id].name))
         return kj_no_value(e->span);
+    kj_operand v;
+    if (kj_reduce_call(s, e, id, &v))
+        return v;
     switch (id) {
     case KJ_BI_GRID:
     case KJ_BI_GRIDSIZE: return grid_call(s, e, id == KJ_BI_GRIDSIZE);
@@ -368,8 +371,11 @@ static kj_operand view_call(kj_sema *s, const kj_expr *e)
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
+    kj_operand v;
     if (is_view_call(s, e))
         return view_call(s, e);
+    if (kj_reduce_method(s, e, &v))
+        return v;
     kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
     if (callee.kind == KJ_V_ERROR)
         return callee;

@@ -182,12 +182,12 @@ static kj_texpr *choice_variable(kj_sema *s, void *ctx, const kj_field *part, in
     return kj_te_var(s, var, e->span);
 }
 
-static void assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v)
+void kj_assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v)
 {
     if (to->kind == KJ_V_SCALAR)
         kj_emit_assign(s, to->u.scalar.e->u.var, v->u.scalar.e, v->span);
     for (int i = 0; to->kind == KJ_V_TUPLE && i < to->u.tuple.n; i++)
-        assign_parts(s, &to->u.tuple.items[i], &v->u.tuple.items[i]);
+        kj_assign_parts(s, &to->u.tuple.items[i], &v->u.tuple.items[i]);
 }
 
 /* An if statement that assigns variables, a part each; before[i]: what v[i] needs computed. */
@@ -203,7 +203,7 @@ static kj_operand choose_aggregate(kj_sema *s, const kj_expr *e, kj_texpr *test,
         kj_sink sink;
         kj_sink_open(s, &sink);
         kj_splice(s, before[i], false);
-        assign_parts(s, &out, &v[i]);
+        kj_assign_parts(s, &out, &v[i]);
         before[i] = kj_sink_close(s, &sink);
     }
     kj_tstmt *st = kj_emit(s, KJ_TS_IF, e->span);
