@@ -101,15 +101,6 @@ bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int 
 
 /* ---- Defaults ---- */
 
-kj_operand kj_default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p)
-{
-    kj_scope *scope = s->scope;
-    s->scope = fn->file->scope;
-    kj_operand v = kj_expr_untyped(s, p->init, KJ_VOID);
-    s->scope = scope;
-    return v;
-}
-
 static bool is_constant(const kj_operand *v)
 {
     switch (v->kind) {
@@ -139,12 +130,8 @@ void kj_check_default_place(kj_sema *s, const kj_item *fn, const kj_param_decl *
             before->span, "this one");
 }
 
-void kj_check_default(kj_sema *s, const kj_item *fn, const kj_param_decl *p, const kj_type *type)
+void kj_check_default(kj_sema *s, const kj_param_decl *p, const kj_type *type, kj_operand v)
 {
-    kj_check_default_place(s, fn, p);
-    if (!p->init)
-        return;
-    kj_operand v = kj_default_argument(s, fn, p);
     const char *what = kj_arena_printf(s->diag->arena, "the default of '%s'", p->name);
     if (is_constant(&v))
         kj_coerce_type(s, v, type, what);

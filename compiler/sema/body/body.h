@@ -84,20 +84,19 @@ bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
 kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 
-/* ---- call.c ---- */
-
-/* No argument of the call has a name; else says so. */
 /* ---- argument.c ---- */
 
 /* Which parameter each argument of the call is for, in the order they are written in; false after an
  * error. */
 bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int *place);
-/* The value of a parameter that has a default and is not given. */
-kj_operand kj_default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p);
-/* Is it rightly missing, and (of a fn) a constant of the parameter's type? Else that is reported. */
+/* Is the default rightly missing, and (that of a fn) a constant of the parameter's type? Else that is
+ * reported. */
 void kj_check_default_place(kj_sema *s, const kj_item *fn, const kj_param_decl *p);
-void kj_check_default(kj_sema *s, const kj_item *fn, const kj_param_decl *p, const kj_type *type);
+void kj_check_default(kj_sema *s, const kj_param_decl *p, const kj_type *type, kj_operand v);
 
+/* ---- call.c ---- */
+
+/* No argument of the call has a name; else says so. */
 bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name);
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 bool kj_checked_alone(const kj_sema *s);

@@ -402,6 +402,16 @@ bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
     return true;
 }
 
+/* The value of a parameter that has a default and is not given. */
+static kj_operand default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p)
+{
+    kj_scope *scope = s->scope;
+    s->scope = fn->file->scope;
+    kj_operand v = kj_expr_untyped(s, p->init, KJ_VOID);
+    s->scope = scope;
+    return v;
+}
+
 /* The arguments as given, evaluated in the order they are written in, and defaults, a parameter each; NULL
  * after an error. */
 static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
@@ -426,7 +436,7 @@ static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
     i = 0;
     for (const kj_param_decl *p = fn->params; p; p = p->next, i++) {
         if (v[i].kind == KJ_V_NONE && p->init)
-            v[i] = kj_default_argument(s, fn, p);
+            v[i] = default_argument(s, fn, p);
         if (v[i].kind == KJ_V_ERROR)
             return NULL;
     }
@@ -555,7 +565,9 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
             kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32",
                     p->name);
         }
-        kj_check_default(s, item, p, &in.types[i]);
+        kj_check_default_place(s, item, p);
+        if (p->init)
+            kj_check_default(s, p, &in.types[i], default_argument(s, item, p));
         kj_operand v = any_value(s, &in.types[i], p);
         s->scope = in.scope;
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);
