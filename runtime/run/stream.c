@@ -51,7 +51,12 @@ bool kj_run_device(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_device_info info;
     if (!kj_run_check(r, kjit_context_device(r->ctx, &info), c->span))
         return false;
-    return kj_run_string(r, c->span, info.name, strlen(info.name), out);
+    if (c->id == KJ_RUN_DEVICE_UNITS) {
+        *out = kj_run_int(info.units);
+        return true;
+    }
+    const char *text = c->id == KJ_RUN_DEVICE_KIND ? info.kind : info.name;
+    return kj_run_string(r, c->span, text, strlen(text), out);
 }
 
 static bool event_argument(kj_run *r, const kj_rcall *c, int i, kjit_event **out)
