@@ -80,6 +80,9 @@ typedef struct kj_tarray {
     const char *symbol;   /* of those: a GPU's variable */
     int64_t static_count; /* shared, local, const: elements; 0 when the shape is known only at the
                              launch */
+    /* in sema alone: one of two arrays, the first where the test holds; accesses are of either */
+    kj_texpr *test; /* NULL: a root of the kernel */
+    struct kj_tarray *arms[2];
 } kj_tarray;
 
 /* Bytes of an element, and those that offset and strides count. */

@@ -65,7 +65,7 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj
     if (!array_first(s, arg, v, id))
         return false;
     kj_tarray *a = v->u.array;
-    if (a->space == KJ_LOCAL) {
+    if (kj_may_be_in(a, KJ_LOCAL)) {
         kj_sema_error(s, v->span, KJ_RULE_ATOMIC_SPACE,
                       "'%s' is a local array: only its own thread sees it", a->name);
         return false;
@@ -82,6 +82,26 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj
         return false;
     }
     return kj_writable(s, a, arg, v->span);
+}
+
+/* Of a chosen array: on either. */
+static kj_texpr *chosen_atomic(kj_sema *s, kj_texpr *at)
+{
+    kj_tarray *a = at->u.atomic.array;
+    kj_texpr *arms[2];
+    if (!kj_is_chosen(a))
+        return at;
+    for (int i = 0; i < a->ndim; i++)
+        at->u.atomic.index[i] = kj_hold(s, at->u.atomic.index[i], "index");
+    for (int i = 0; i < 2 && at->u.atomic.args[i]; i++)
+        at->u.atomic.args[i] = kj_hold(s, at->u.atomic.args[i], "value");
+    for (int i = 0; i < 2; i++) {
+        arms[i] = kj_te(s, KJ_TE_ATOMIC, at->type, at->span);
+        arms[i]->u.atomic = at->u.atomic;
+        arms[i]->u.atomic.array = kj_arm(s, a, i);
+        arms[i] = chosen_atomic(s, arms[i]);
+    }
+    return kj_te_select(s, a->root->test, arms[0], arms[1], at->span);
 }
 
 kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
@@ -112,7 +132,7 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
             ok && what->negated ? kj_te_unary(s, KJ_OP_NEG, value, value->span) : value;
     }
     kj_array_used(s, a, true, true);
-    return ok ? kj_scalar(at) : kj_no_value(e->span);
+    return ok ? kj_scalar(chosen_atomic(s, at)) : kj_no_value(e->span);
 }
 
 /* ldcg(a, i), stcs(a, i, v): an access of a view that differs in its `cache` only. */

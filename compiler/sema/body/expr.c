@@ -228,10 +228,16 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         kj_branch branch;
         kj_branch_open(s, &branch, known);
         v[i] = kj_expr_untyped(s, arms[i], want);
-        if (kj_is_aggregate(&v[i]) && !known && !branch.sink.barrier)
+        bool several = kj_is_aggregate(&v[i]) || v[i].kind == KJ_V_ARRAY;
+        if (several && !known && !branch.sink.barrier)
             before[i] = kj_sink_close(s, &branch.sink);
         else
             v[i] = kj_branch_close(s, &branch, v[i], arms[i]->span);
+    }
+    if (test && (v[0].kind == KJ_V_ARRAY || v[1].kind == KJ_V_ARRAY)) {
+        if (!kj_same_arrays(s, v, e->span))
+            return kj_no_value(e->span);
+        return known ? v[taken ? 0 : 1] : kj_choose_array(s, test, v, before, e->span);
     }
     if (test && (kj_is_aggregate(&v[0]) || kj_is_aggregate(&v[1])))
         return known ? choose_known(s, v, taken, want)

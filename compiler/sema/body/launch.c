@@ -214,6 +214,9 @@ static void add_scalars(launch *l, const kj_operand *v)
 
 static kj_texpr *address(kj_sema *s, kj_tarray *a, kj_span span)
 {
+    if (kj_is_chosen(a))
+        return kj_te_select(s, a->root->test, address(s, kj_arm(s, a, 0), span),
+                            address(s, kj_arm(s, a, 1), span), span);
     kj_texpr *base = kj_te(s, KJ_TE_ADDRESS, KJ_I64, span);
     base->u.dim.array = a->root;
     if (!a->offset)
@@ -222,21 +225,28 @@ static kj_texpr *address(kj_sema *s, kj_tarray *a, kj_span span)
     return kj_te_binary(s, KJ_OP_ADD, base, bytes, span);
 }
 
+static bool is_global(kj_sema *s, const kj_tarray *a, kj_span span)
+{
+    if (kj_is_chosen(a))
+        return is_global(s, a->root->arms[0], span) && is_global(s, a->root->arms[1], span);
+    if (a->root->space == KJ_GLOBAL)
+        return true;
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_LAUNCH, "a %s array cannot go to another grid",
+                                  a->root->space == KJ_SHARED  ? "shared"
+                                  : a->root->space == KJ_LOCAL ? "local"
+                                                               : "const");
+    kj_hint(s->diag, m,
+            a->root->space == KJ_CONST
+                ? "kernels use const arrays by their names"
+                : "it ends with its block: copy what is needed to a global one");
+    return false;
+}
+
 static bool add_array(kj_sema *s, launch *l, const kj_operand *v, int param)
 {
     kj_tarray *a = v->u.array;
-    if (a->root->space != KJ_GLOBAL) {
-        kj_message *m =
-            kj_sema_error(s, v->span, KJ_RULE_LAUNCH, "a %s array cannot go to another grid",
-                          a->root->space == KJ_SHARED  ? "shared"
-                          : a->root->space == KJ_LOCAL ? "local"
-                                                       : "const");
-        kj_hint(s->diag, m,
-                a->root->space == KJ_CONST
-                    ? "kernels use const arrays by their names"
-                    : "it ends with its block: copy what is needed to a global one");
+    if (!is_global(s, a, v->span))
         return false;
-    }
     kj_array_used(s, a->root, true, true);
     l->layouts[param] = a->layout;
     add_value(l, address(s, a, v->span));

@@ -142,16 +142,26 @@ static void refuse_overlap(kj_sema *s, kj_span at, const kj_tarray *target)
             target->root->name);
 }
 
+/* Of one array, as far as that can be told? Of chosen ones the arms that belong together may differ. */
+static bool apart(const kj_sema *s, const kj_tarray *a, const kj_tarray *b)
+{
+    if (!kj_may_share(a, b))
+        return true;
+    const kj_tarray *x = a->root, *y = b->root;
+    return kj_is_chosen(a) && kj_is_chosen(b) && same(s, x->test, y->test) &&
+           apart(s, x->arms[0], y->arms[0]) && apart(s, x->arms[1], y->arms[1]);
+}
+
 /* The views of the value that are other ones of the array that is written: how many; -1 after an error. */
 static int count_meeting(kj_sema *s, kj_each *each, const kj_tarray *target)
 {
     int n = 0;
     for (kj_each_leaf *p = each->arrays; p; p = p->next_array) {
         const kj_tarray *from = p->v.u.array;
-        if (from->root != target->root || kj_unit(from) != kj_unit(target) ||
+        if (apart(s, from, target) || kj_unit(from) != kj_unit(target) ||
             (from->whole && target->whole && from->part != target->part))
             continue; /* a field of another size is another field */
-        if (!same_strides(s, from, target)) {
+        if (from->root != target->root || !same_strides(s, from, target)) {
             refuse_overlap(s, p->v.span, target);
             return -1;
         }

@@ -207,6 +207,9 @@ bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
 
 bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at)
 {
+    if (kj_is_chosen(a))
+        return kj_writable(s, a->root->arms[0], base, at) &&
+               kj_writable(s, a->root->arms[1], base, at);
     if (a->root->space != KJ_CONST)
         return true;
     kj_frame *inner = s->frame;

@@ -73,6 +73,8 @@ void kj_array_used(kj_sema *s, kj_tarray *a, bool read, bool written)
 {
     if (s->dead)
         return;
+    for (int i = 0; a->root->test && i < 2; i++)
+        kj_array_used(s, a->root->arms[i], read, written);
     a->root->read |= read;
     a->root->written |= written;
 }

@@ -207,15 +207,35 @@ static void store_part(kj_sema *s, const element *at, const kj_operand *v, const
     st->u.store.value = v->u.scalar.e;
 }
 
+static void store_chosen(kj_sema *s, const element *at, kj_operand v)
+{
+    kj_tstmt *arms[2];
+    for (int i = 0; i < 2; i++) {
+        kj_sink sink;
+        kj_sink_open(s, &sink);
+        kj_store_element(s, kj_arm(s, at->array, i), at->index, v, at->span);
+        arms[i] = kj_sink_close(s, &sink);
+    }
+    kj_tstmt *st = kj_emit(s, KJ_TS_IF, at->span);
+    st->u.if_.test = at->array->root->test;
+    st->u.if_.yes = arms[0];
+    st->u.if_.no = arms[1];
+}
+
 void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_operand v, kj_span span)
 {
     kj_texpr *held[KJ_MAX_NDIM];
+    bool again = a->of || kj_is_chosen(a);
     for (int i = 0; i < a->ndim; i++)
-        held[i] = a->of ? kj_hold(s, index[i], "index") : index[i];
+        held[i] = again ? kj_hold(s, index[i], "index") : index[i];
     element at = {a, held, span};
     kj_field whole = {.of = a->of};
-    if (a->of) /* all is read before the first part is written */
+    if (again) /* all is read before the first part is written */
         v = kj_hold_value(s, v, "value");
+    if (kj_is_chosen(a)) {
+        store_chosen(s, &at, v);
+        return;
+    }
     store_part(s, &at, &v, a->of ? &whole : NULL, 0);
     kj_array_used(s, a, false, true);
 }

@@ -24,9 +24,21 @@ static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *
     return true;
 }
 
+static kj_texpr *load_chosen(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
+{
+    kj_texpr *held[KJ_MAX_NDIM], *arms[2];
+    for (int i = 0; i < a->ndim; i++)
+        held[i] = kj_hold(s, index[i], "index");
+    for (int i = 0; i < 2; i++)
+        arms[i] = kj_load(s, kj_arm(s, a, i), held, span);
+    return kj_te_select(s, a->root->test, arms[0], arms[1], span);
+}
+
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
 {
     kj_value v;
+    if (kj_is_chosen(a))
+        return load_chosen(s, a, index, span);
     if (const_element(a, index, &v))
         return kj_te_const(s, v, span);
     kj_texpr *e = kj_te(s, KJ_TE_LOAD, a->elem, span);

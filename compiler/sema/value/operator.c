@@ -32,7 +32,7 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_ARRAY)
-        hint_element(s, m, v->u.array, text);
+        hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "x"));
     if (v->kind == KJ_V_SCALAR && !(bindings && strstr(bindings, "= bool")))
         kj_fix(s->diag, m, v->span, "i32(%s)", kj_source_text(s, v->span, "..."));
     return true;

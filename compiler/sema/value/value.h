@@ -83,6 +83,24 @@ bool kj_is_guessing(const kj_sema *s);
 kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
                             kj_operand *v, int n);
 
+/* ---- chosen.c ---- */
+
+/* `v[0] if test else v[1]` of arrays; before[i]: what v[i] needs computed. Reports what differs. */
+kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj_tstmt **before,
+                           kj_span span);
+/* Are both arrays, of one type? Else that is reported. */
+bool kj_same_arrays(kj_sema *s, const kj_operand v[2], kj_span span);
+static inline bool kj_is_chosen(const kj_tarray *a)
+{
+    return a->root->test != NULL;
+}
+/* A chosen array, or view of one, as it is when the test holds (0) and does not (1). */
+kj_tarray *kj_arm(kj_sema *s, const kj_tarray *a, int i);
+/* Is it in that memory, or may be? */
+bool kj_may_be_in(const kj_tarray *a, kj_space space);
+/* May both be of one array? */
+bool kj_may_share(const kj_tarray *a, const kj_tarray *b);
+
 /* ---- load.c ---- */
 
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
