@@ -13,7 +13,10 @@ typedef struct gathering {
     kj_files *files;
     kj_source_part *parts;
     size_t room, limit; /* of the source's text; of the arena, for trees */
+    int found;          /* uses so far */
 } gathering;
+
+enum { MAX_USES = 4 * KJ_MAX_FILES }; /* each reads a file, be it one that is known */
 
 /* ---- Texts ---- */
 
@@ -109,9 +112,17 @@ static bool has_uses(const kj_file *file)
 
 static void find_uses(gathering *g, kj_file *file)
 {
-    for (kj_item *item = file->items; item && item->kind == KJ_I_USE; item = item->next)
-        if (kj_diag_has_room(g->diag))
+    for (kj_item *item = file->items; item && item->kind == KJ_I_USE; item = item->next) {
+        if (g->found == MAX_USES) {
+            kj_error(g->diag, item->end, KJ_RULE_TOO_MANY, "a program's files have at most %d uses",
+                     MAX_USES);
+            return;
+        }
+        if (kj_diag_has_room(g->diag)) {
+            g->found++;
             item->used = find(g, item);
+        }
+    }
 }
 
 /* ---- Circles ---- */

@@ -9,6 +9,7 @@
 /* One axis of an indexing: at, or start:stop:step. */
 typedef struct selection {
     kj_texpr *at; /* NULL: a slice */
+    kj_span written;
     kj_texpr *start, *stop;
     int64_t step;
     bool whole; /* ':' alone */
@@ -83,13 +84,15 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_opera
         return false;
     }
     bool ok = true;
+    kj_span written[KJ_MAX_NDIM];
     for (int i = 0; i < n; i++) {
         ok = check_literal(s, &at[i], a, i) && ok;
+        written[i] = at[i].span;
         index[i] = kj_index_value(s, at[i], "an index");
         ok = ok && index[i];
     }
     if (ok)
-        *array = kj_index_checked(s, a, index);
+        *array = kj_index_checked(s, a, index, written);
     return ok;
 }
 
@@ -156,6 +159,7 @@ static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int ax
 {
     if (!check_literal(s, &v, base, axis))
         return false;
+    out->written = v.span;
     out->at = kj_index_value(s, v, "an index");
     if (out->at)
         out->at = kj_hold(s, out->at, "index");
@@ -220,7 +224,7 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
             view->offset =
                 kj_i64_add(s, view->offset, kj_i64_mul(s, from, base->stride[i], span), span);
         if (sel[i].at) {
-            view->checks = kj_index_check_of(s, base, i, sel[i].at, view->checks);
+            view->checks = kj_index_check_of(s, base, i, sel[i].at, sel[i].written, view->checks);
             continue;
         }
         view->shape[view->ndim] =
@@ -241,7 +245,7 @@ kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span)
 {
     if (a->ndim == 1)
         return kj_load_element(s, a, &i, span);
-    selection row = {.at = i};
+    selection row = {.at = i, .written = span};
     return make_view(s, a, &row, 1, span);
 }
 
@@ -259,7 +263,7 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
 {
     int n = kj_count(e->u.index.args);
     bool slices = false;
-    selection sel[KJ_MAX_NDIM] = {{NULL, NULL, NULL, 1, false}};
+    selection sel[KJ_MAX_NDIM] = {{.step = 1}};
     for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
         slices |= arg->kind == KJ_E_SLICE;
     if (n > base->ndim) {
@@ -336,6 +340,7 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
             return NULL;
         }
         k = kj_hold(s, k, "index");
+        k = kj_index_of_value(s, of->name, i, of->ndim, k, of->shape[i]);
         at = at ? kj_i64_add(s, kj_i64_mul(s, at, kj_te_i64(s, of->shape[i], e->span), e->span), k,
                              e->span)
                 : k;
@@ -364,8 +369,10 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
     const kj_aggregate *of = v->u.tuple.of;
     if (kj_is_fixed(of))
         return fixed_index(s, e, of);
-    if (!kj_is_record(of))
-        return kj_vector_index(s, e, v, of->n);
+    if (!kj_is_record(of)) {
+        kj_texpr *i = kj_vector_index(s, e, v, of->n);
+        return i ? kj_index_of_value(s, of->name, 0, 1, i, of->n) : NULL;
+    }
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array", of->name);
     kj_hint(s->diag, m, "a field is written .%s", of->fields[0].name);
@@ -396,7 +403,8 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
     view->whole = NULL;
     view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
     view->stride[view->ndim++] = kj_te_i64(s, 1, e->span);
-    view->checks = kj_index_check_of(s, view, view->ndim - 1, i, view->checks);
+    view->checks =
+        kj_index_check_of(s, view, view->ndim - 1, i, e->u.index.args->span, view->checks);
     out.u.place.array = view;
     out.u.place.index[view->ndim - 1] = i;
     return out;

@@ -123,7 +123,7 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     if (!what->first)
         ok = kj_element_at(s, e->u.call.args->next, &a, &v[1], 1, at->u.atomic.index);
     else
-        a = kj_index_checked(s, a, at->u.atomic.index);
+        a = kj_index_checked(s, a, at->u.atomic.index, NULL);
     at->u.atomic.array = a;
     for (int i = 0; i < what->values; i++) {
         kj_texpr *value = atomic_value(s, v[places + i], a);

@@ -118,7 +118,7 @@ bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out)
     for (int i = 0; i < a->ndim; i++)
         index[i] = each->index[each->ndim - a->ndim + i];
     if (a != each->of)
-        a = kj_index_checked(s, a, index);
+        a = kj_index_checked(s, a, index, NULL);
     *out = kj_load_element(s, a, index, e->span);
     return true;
 }

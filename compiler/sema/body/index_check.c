@@ -33,22 +33,65 @@ static const kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_sp
     return site;
 }
 
+static int count_checks(const kj_index_check *c)
+{
+    int n = 0;
+    for (; c; c = c->next)
+        n++;
+    return n;
+}
+
+/* Where the statement stands that is being made. */
+static void check_here(kj_sema *s, const kj_site *site, kj_texpr *index, kj_texpr *extent)
+{
+    kj_span span = index->span;
+    kj_texpr *below = kj_te_binary(s, KJ_OP_LT, index, kj_te_i64(s, 0, span), span),
+             *behind = kj_te_binary(s, KJ_OP_GE, index, extent, span);
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    kj_tstmt *report = kj_emit(s, KJ_TS_REPORT, span);
+    report->u.report.site = site;
+    report->u.report.values = KJ_NEW_ARRAY(s->arena, kj_texpr *, 2);
+    report->u.report.values[0] = index;
+    report->u.report.values[1] = extent;
+    kj_tstmt *reported = kj_sink_close(s, &sink);
+    kj_tstmt *made = kj_emit(s, KJ_TS_IF, span);
+    made->u.if_.test = kj_te_logic(s, true, below, behind, span);
+    made->u.if_.yes = reported;
+}
+
+kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
+                            int64_t extent)
+{
+    kj_tarray a = {.name = name, .ndim = ndim};
+    kj_texpr *n = kj_te_i64(s, extent, index->span);
+    if (!s->spec || !s->spec->bounds || is_inside(s, index, n))
+        return index;
+    index = kj_hold(s, index, "index");
+    check_here(s, index_site(s, &a, axis, index->span), index, n);
+    return index;
+}
+
 const kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                        const kj_index_check *next)
+                                        kj_span at, const kj_index_check *next)
 {
     if (!s->spec || !s->spec->bounds || is_inside(s, index, a->shape[axis]))
         return next;
+    if (count_checks(next) == KJ_MAX_CHECKS) { /* of a view of arrays in records, however often */
+        check_here(s, index_site(s, a, axis, at), index, a->shape[axis]);
+        return next;
+    }
     kj_index_check *c = KJ_NEW(s->arena, kj_index_check);
-    *c = (kj_index_check){next, index, a->shape[axis], index_site(s, a, axis, index->span)};
+    *c = (kj_index_check){next, index, a->shape[axis], index_site(s, a, axis, at)};
     return c;
 }
 
-kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index)
+kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj_span *at)
 {
     const kj_index_check *checks = a->checks;
     for (int i = a->ndim - 1; s->spec && s->spec->bounds && i >= 0; i--) {
         index[i] = kj_hold(s, index[i], "index"); /* it is asked for twice */
-        checks = kj_index_check_of(s, a, i, index[i], checks);
+        checks = kj_index_check_of(s, a, i, index[i], at ? at[i] : index[i]->span, checks);
     }
     if (checks == a->checks)
         return a;

@@ -211,6 +211,7 @@ static kj_operand dot(kj_sema *s, const kj_expr *call, bool *found)
     reduction r = {.id = KJ_BI_DOT, .call = call, .each = &each[0], .with = &each[1]};
     if (!kj_each_over(s, &each[0], NULL) || !kj_each_over(s, &each[1], NULL))
         return kj_no_value(call->span);
+    each[1].of = NULL; /* the first one's extents are gone through */
     if (is_one_shape(&each[0], &each[1]))
         return reduce(s, &r);
     kj_sema_error(s, call->span, KJ_RULE_VIEW_SHAPE, "'dot' takes two views of one shape");

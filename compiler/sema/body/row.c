@@ -158,10 +158,11 @@ static int count_meeting(kj_sema *s, kj_each *each, const kj_tarray *target)
     int n = 0;
     for (kj_each_leaf *p = each->arrays; p; p = p->next_array) {
         const kj_tarray *from = p->v.u.array;
-        if (apart(s, from, target) || kj_unit(from) != kj_unit(target) ||
+        bool fields = !from->of && !target->of, alike = kj_unit(from) == kj_unit(target);
+        if (apart(s, from, target) || (fields && !alike) ||
             (from->whole && target->whole && from->part != target->part))
             continue; /* a field of another size is another field */
-        if (from->root != target->root || !same_strides(s, from, target)) {
+        if (from->root != target->root || !alike || !same_strides(s, from, target)) {
             refuse_overlap(s, p->v.span, target);
             return -1;
         }

@@ -45,8 +45,13 @@ const kj_const_array_info *kj_filled_of(const kj_program *p, const kj_item *item
 
 const kj_kernel_decl *kj_kernel_of(const kj_program *p, const kj_item *item)
 {
-    for (int i = 0; i < p->nall; i++)
-        if (p->kernels[i].item == item)
-            return &p->kernels[i];
-    return NULL;
+    int first = 0, end = p->nall; /* they are in the order of their items */
+    while (first < end) {
+        int middle = first + (end - first) / 2;
+        if (p->kernels[middle].item->number < item->number)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < p->nall && p->kernels[first].item == item ? &p->kernels[first] : NULL;
 }
