@@ -216,7 +216,7 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, fi
 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-rmdir $(DESTDIR)$(CMAKEDIR)
+	-rmdir $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(PREFIX)/share/kjit/std $(DESTDIR)$(PREFIX)/share/kjit
 
 # kjit, libkjit0 and libkjit-dev, by Debian's own tools
 deb: all man ## make Debian packages, in $(BUILD)/deb

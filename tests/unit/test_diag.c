@@ -114,8 +114,8 @@ static void notes_and_hints(void **state)
         "{\"file\":\"t.knl\",\"line\":2,\"column\":5,\"endLine\":2,\"endColumn\":6,\"severity\":"
         "\"error\","
         "\"code\":\"redeclared\",\"message\":\"'a' is declared twice\","
-        "\"hint\":\"use another name than 'a'\",\"note\":{\"line\":1,\"column\":5,\"endLine\":1,"
-        "\"endColumn\":6,\"message\":\"declared here\"}}\n");
+        "\"hint\":\"use another name than 'a'\",\"note\":{\"file\":\"t.knl\",\"line\":1,"
+        "\"column\":5,\"endLine\":1,\"endColumn\":6,\"message\":\"declared here\"}}\n");
     close_text(&p);
 }
 

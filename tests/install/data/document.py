@@ -8,14 +8,15 @@ import sys
 
 BEFORE = """#include <kjit.h>
 #include <stdio.h>
+#include <string.h>
 struct block {
     void *data;
     int64_t size;
 };
 void fragment(kjit_context *ctx, kjit_module *mod, kjit_array *x, kjit_array *host, float *data, int64_t rows,
-              int64_t columns, int64_t blocks, struct block *block, void (*give_back)(void *owner));
+              int64_t columns, int64_t blocks, struct block *block, void (*give_back)(void *owner), const char *blur_text, const char *main_text, kjit_config config, kjit_arg *args);
 void fragment(kjit_context *ctx, kjit_module *mod, kjit_array *x, kjit_array *host, float *data, int64_t rows,
-              int64_t columns, int64_t blocks, struct block *block, void (*give_back)(void *owner))
+              int64_t columns, int64_t blocks, struct block *block, void (*give_back)(void *owner), const char *blur_text, const char *main_text, kjit_config config, kjit_arg *args)
 {{
 """
 
