@@ -25,7 +25,7 @@ typedef struct kj_found {
     const char *name; /* as messages show it */
     const char *text;
     size_t size;
-    bool library; /* it is correct as it stands: bodies are looked at where they are called */
+    bool checked; /* it is correct as it stands: bodies are looked at where they are called */
     const char *error, *hint; /* it was not found: a sentence; and a second one, or NULL */
 } kj_found;
 

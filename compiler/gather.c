@@ -100,7 +100,7 @@ static kj_file *find(gathering *g, const kj_item *use)
     }
     file = parse(g, add_text(g, &found));
     file->id = kj_arena_printf(g->arena, "%s", found.id);
-    file->library = found.library;
+    file->checked = found.checked;
     file->space = own_space(g, use->name);
     return g->files->all[g->files->n++] = file;
 }

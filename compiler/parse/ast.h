@@ -182,7 +182,7 @@ typedef struct kj_file {
     kj_item *items;
     const char *id;    /* what it is called for who finds files: another for each */
     const char *space; /* as messages call its namespace; NULL: it is the file that was given */
-    bool library;      /* it was checked elsewhere */
+    bool checked;      /* it was checked elsewhere */
     struct kj_scope *scope; /* sema's own */
 } kj_file;
 

@@ -178,7 +178,7 @@ static bool find_in_library(search *s, const char *path)
         s->out->name = kj_arena_printf(s->arena, "std/%s.knl", file->name);
         s->out->text = file->begin;
         s->out->size = (size_t)(file->end - file->begin);
-        s->out->library = true;
+        s->out->checked = true;
         return true;
     }
     return false;

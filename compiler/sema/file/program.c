@@ -340,7 +340,7 @@ kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *file
         resolve_items(&s, files[i]);
     describe_kernels(&s, p);
     for (int i = 0; i < nfiles; i++)
-        if (!files[i]->library)
+        if (!files[i]->checked)
             check_bodies(&s, p, files[i]);
     s.scope = p->file->scope;
     kj_sema_run(&s);

@@ -56,7 +56,7 @@ static bool find_again(void *user, kj_arena *arena, const kj_wanted *wanted, kj_
                           .name = part.name,
                           .text = source->text + part.begin,
                           .size = part.end - part.begin,
-                          .library = true};
+                          .checked = true};
         return true;
     }
     out->error = "a file is missing";
