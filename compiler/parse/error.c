@@ -79,106 +79,6 @@ static kj_message *expected(const mistake *x, const char *wanted)
 
 /* ---- Words of other languages and slips of the finger ---- */
 
-static const char *hint_for_word(const char *word)
-{
-#define FUNCTIONS "functions are written 'fn name(x: f32) -> f32 { ... }'"
-#define RECORDS "records are written 'record Name { x: f32, y: f32 }'"
-#define KERNELS "kernels are written 'kernel name(x: f32[]) { ... }'"
-#define SHARED "shared arrays are written 'let s = shared.array((16, 16), f32)'"
-#define CHOICES "choices are written 'if n == 1 { ... } elif n == 2 { ... } else { ... }'"
-#define USES "other files are used: use \"blur.knl\", and then blur.name; all builtins are there"
-#define VARIABLES "variables are declared with 'let' (fixed) or 'var': "
-    static const struct {
-        const char *word, *hint;
-    } words[] = {
-        {"def", FUNCTIONS ", " KERNELS},
-        {"func", FUNCTIONS},
-        {"function", FUNCTIONS},
-        {"void", FUNCTIONS ", " KERNELS},
-        {"__global__", KERNELS},
-        {"__device__", FUNCTIONS},
-        {"__shared__", SHARED},
-        {"int", VARIABLES "var i: i32 = 0"},
-        {"float", VARIABLES "var x: f32 = 0"},
-        {"double", VARIABLES "var x: f64 = 0"},
-        {"bool", VARIABLES "var b = false"},
-        {"auto", VARIABLES "var x = 0"},
-        {"char", VARIABLES "var c: i8 = 0"},
-        {"short", VARIABLES "var i: i16 = 0"},
-        {"long", VARIABLES "var i: i64 = 0"},
-        {"unsigned", VARIABLES "var i: u32 = 0"},
-        {"size_t", VARIABLES "var i: i64 = 0"},
-        {"half", VARIABLES "var x: f16 = 0"},
-        {"mut", VARIABLES "var x = 0"},
-        {"shared", SHARED},
-        {"extern", SHARED ", also of a size that the launch gives"},
-        {"switch", CHOICES},
-        {"match", CHOICES},
-        {"enum", "names of numbers are constants: const RED = 0"},
-        {"typedef", "names of types are written 'type Cell = u8', " RECORDS},
-        {"union", "bits of another type are x.view(u32)"},
-        {"impl", "functions take what they work on as a parameter: fn norm(p: P) -> f32 { ... }"},
-        {"trait", "bounds of types are int, float, complex and number: fn f<T: float>(x: T)"},
-        {"template", "types are left open by generics: fn f<T: float>(x: T) -> T { ... }"},
-        {"namespace", "a file is one namespace"},
-        {"try", "nothing is thrown: a failed assert ends the launch"},
-        {"raise", "nothing is thrown: assert(x > 0, \"text\") ends the launch"},
-        {"throw", "nothing is thrown: assert(x > 0, \"text\") ends the launch"},
-        {"global", "threads share arrays only: parameters and shared.array"},
-        {"static", "nothing is kept from launch to launch but arrays"},
-        {"goto", "loops have break and continue, functions return"},
-        {"del", "an array is freed with the block that declares it"},
-        {"pub", "all functions can be called everywhere: leave the word out"},
-        {"inline", "functions are inlined always: leave the word out"},
-        {"__forceinline__", "functions are inlined always: leave the word out"},
-        {"__host__", FUNCTIONS},
-        {"__constant__", "constant arrays are written 'const W: f32[] = [1, 2]', those that the "
-                         "host fills 'const W: f32[16]'"},
-        {"constexpr", "constants are written 'const N = 16'"},
-        {"using", "a file is one namespace"},
-        {"do", "loops are written 'while condition { ... }'"},
-        {"loop", "loops are written 'while true { ... }'"},
-        {"until", "loops are written 'while condition { ... }'"},
-        {"assert", "assert is a function: assert(condition, \"message\")"},
-        {"print", "print is a function: print(x)"},
-        {"import", USES},
-        {"from", USES},
-        {"include", USES},
-        {"using", USES},
-        {"require", USES},
-        {"struct", RECORDS},
-        {"class", RECORDS},
-        {"pass", "an empty block is written { }"},
-        {"lambda", FUNCTIONS ", at the top of a file"},
-        {"elseif", "write 'elif'"},
-        {"elsif", "write 'elif'"},
-    };
-#undef FUNCTIONS
-#undef USES
-#undef SHARED
-#undef CHOICES
-#undef KERNELS
-#undef RECORDS
-#undef VARIABLES
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(word, words[i].word) == 0)
-            return words[i].hint;
-    }
-    return NULL;
-}
-
-/* Its block has what is no statement here, or is of no use without its header. */
-static bool begins_block(const char *word)
-{
-    static const char *const words[] = {"do",    "switch", "match",     "enum",       "struct",
-                                        "class", "union",  "impl",      "__global__", "void",
-                                        "try",   "trait",  "namespace", "extern"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i]) == 0)
-            return true;
-    return false;
-}
-
 #define ITEMS "'const', 'fn', 'kernel', 'record', 'run' or 'type'"
 static const char *const item_words[] = {"use", "const", "fn", "kernel", "record", "run", "type"};
 static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
@@ -222,12 +122,13 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
         kj_fix(x->p->diag, m, name, "fn");
     bool statement =
         words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
-    const char *known =
-        statement ? "statements stand in the run block: run { ... }" : hint_for_word(word);
+    bool begins_block = false;
+    const char *known = statement ? "statements stand in the run block: run { ... }"
+                                  : kj_foreign_word(word, &begins_block);
     const char *near = kj_nearest(word, words, n);
     if (known)
         hint(x, m, known);
-    if (known && begins_block(word))
+    if (begins_block)
         kj_layout_skip_block(x->p);
     else if (!known && near)
         kj_did_you_mean(x->p->diag, m, near);
@@ -285,7 +186,7 @@ static void at_item(const mistake *x)
         kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
                 source_text(x->p, x->at));
     else if (is(x, "name") && is_quoted(x) && strcmp(source_text(x->p, x->at), "load") == 0)
-        hint(x, m, hint_for_word("import"));
+        hint(x, m, kj_foreign_word("import", NULL));
     else if (is(x, "name"))
         hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !is(x, "end of file"))

@@ -111,6 +111,9 @@ typedef struct kj_signature {
 
 /* ---- Constructors (tree.c): what the actions call. `span` is all of what was read. ---- */
 
+/* A node's memory; a program that is too large ends the parse. */
+void *kj_node(kj_parser *p, kj_span span, size_t size);
+
 kj_expr *kj_make_int(kj_parser *p, kj_span span, uint64_t value);
 kj_expr *kj_make_float(kj_parser *p, kj_span span, double value);
 kj_expr *kj_make_imaginary(kj_parser *p, kj_span span, double value);
@@ -171,6 +174,8 @@ kj_stmt *kj_make_with(kj_parser *p, kj_span span, kj_expr *value, const char *na
 kj_stmt *kj_widen(kj_span span, kj_stmt *s); /* the same, as all of the span */
 kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop);
 
+/* ---- Constructors of declarations (item.c) ---- */
+
 kj_names kj_name_append(kj_parser *p, kj_names list, kj_span span, const char *name);
 kj_attrs kj_attr_append(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args);
 kj_params kj_param_append(kj_params list, kj_param_decl *param);
@@ -222,6 +227,12 @@ const char *kj_token_name(int token);
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,
                      int n);
+
+/* ---- word.c ---- */
+
+/* What to write for a word of another language; NULL where it is none. `begins_block` (or NULL): what
+ * stands in its braces is no code here. */
+const char *kj_foreign_word(const char *word, bool *begins_block);
 
 /* ---- What other languages write (habit.c): hints and fixes from the text around; false: it is none ---- */
 

@@ -130,8 +130,9 @@ kj_operand kj_random_integer(kj_sema *s, kj_operand *v, kj_dtype want, kj_span s
 
 /* ---- report.c ---- */
 
-kj_operand kj_assert_call(kj_sema *s, const kj_expr *e); /* report.c */
-kj_operand kj_print_call(kj_sema *s, const kj_expr *e);
+kj_operand kj_assert_call(kj_sema *s, const kj_expr *e, kj_operand condition);
+/* values: of the arguments that are no strings, held. */
+kj_operand kj_print_call(kj_sema *s, const kj_expr *e, const kj_operand *values);
 /* Ends the thread, and the launch, unless the test holds; `failed` is kj_site's, and when it is NULL
  * the values of the test are told. */
 void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, const char *failed,

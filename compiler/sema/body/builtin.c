@@ -174,6 +174,30 @@ static kj_operand length_call(kj_sema *s, const kj_expr *e)
     return kj_no_value(e->span);
 }
 
+/* assert(condition, "message") */
+static kj_operand assert_call(kj_sema *s, const kj_expr *e)
+{
+    int n = kj_count(e->u.call.args);
+    if (n < 1 || n > 2)
+        return kj_arity_error(s, e, "assert", "(condition, \"message\")", 1, 2);
+    return kj_assert_call(s, e, kj_expr_value(s, e->u.call.args, KJ_VOID));
+}
+
+/* print("x =", x) */
+static kj_operand print_call(kj_sema *s, const kj_expr *e)
+{
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)kj_count(e->u.call.args) + 1);
+    int n = 0;
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
+        if (arg->kind == KJ_E_STRING)
+            continue;
+        v[n] = kj_hold_value(s, kj_settle(s, kj_expr_value(s, arg, KJ_VOID)), "printed");
+        if (v[n++].kind == KJ_V_ERROR)
+            return kj_no_value(e->span);
+    }
+    return kj_print_call(s, e, v);
+}
+
 static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
     if (!kj_no_keywords(s, e, kj_builtins[id].name))
@@ -184,8 +208,8 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     switch (id) {
     case KJ_BI_GRID:
     case KJ_BI_GRIDSIZE: return grid_call(s, e, id == KJ_BI_GRIDSIZE);
-    case KJ_BI_ASSERT: return kj_assert_call(s, e);
-    case KJ_BI_PRINT: return kj_print_call(s, e);
+    case KJ_BI_ASSERT: return assert_call(s, e);
+    case KJ_BI_PRINT: return print_call(s, e);
     case KJ_BI_SHARED_ARRAY:
     case KJ_BI_LOCAL_ARRAY:
         return refuse_call(s, e, "an array is made by its own declaration",

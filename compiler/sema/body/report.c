@@ -140,19 +140,16 @@ void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **v
     emit_report(s, &r);
 }
 
-kj_operand kj_assert_call(kj_sema *s, const kj_expr *e)
+kj_operand kj_assert_call(kj_sema *s, const kj_expr *e, kj_operand condition)
 {
     const kj_expr *arg = e->u.call.args;
-    int n = kj_count(arg);
-    if (n < 1 || n > 2)
-        return kj_arity_error(s, e, "assert", "(condition, \"message\")", 1, 2);
     if (arg->next && arg->next->kind != KJ_E_STRING) {
         kj_message *m = kj_sema_error(s, arg->next->span, KJ_RULE_TYPE_MISMATCH,
                                       "a message is a string literal");
         kj_hint(s->diag, m, "the values of the condition are told anyway");
         return kj_no_value(e->span);
     }
-    kj_texpr *test = kj_condition(s, kj_expr_value(s, arg, KJ_VOID), "a condition");
+    kj_texpr *test = kj_condition(s, condition, "a condition");
     if (!test)
         return kj_no_value(e->span);
     kj_emit_assert(s, arg, test, NULL, arg->next ? string_of(s, arg->next) : NULL);
@@ -173,9 +170,7 @@ static void add_text(kj_sema *s, report *r, const char *text)
 
 static bool print_value(kj_sema *s, report *r, kj_operand v)
 {
-    v = kj_settle(s, v);
     if (kj_is_complex(&v) && r->site->nvalues + 2 <= KJ_MAX_REPORTED) {
-        v = kj_hold_value(s, v, "printed");
         r->parts[r->site->nparts++] = (kj_site_part){NULL, v.u.tuple.of->type};
         for (int i = 0; i < 2; i++)
             r->values[r->site->nvalues++] = v.u.tuple.items[i].u.scalar.e;
@@ -193,7 +188,7 @@ static bool print_value(kj_sema *s, report *r, kj_operand v)
         return true;
     }
     if (v.kind == KJ_V_SCALAR && r->site->nvalues < KJ_MAX_REPORTED) {
-        add_value(r, NULL, kj_hold(s, v.u.scalar.e, "printed"));
+        add_value(r, NULL, v.u.scalar.e);
         return true;
     }
     if (v.kind == KJ_V_SCALAR)
@@ -207,13 +202,13 @@ static bool print_value(kj_sema *s, report *r, kj_operand v)
     return false;
 }
 
-kj_operand kj_print_call(kj_sema *s, const kj_expr *e)
+kj_operand kj_print_call(kj_sema *s, const kj_expr *e, const kj_operand *values)
 {
     report r = new_report(s, e->span, false, 2 * KJ_MAX_REPORTED + 2);
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->kind == KJ_E_STRING)
             add_text(s, &r, string_of(s, arg));
-        else if (!print_value(s, &r, kj_expr_value(s, arg, KJ_VOID)))
+        else if (!print_value(s, &r, *values++))
             return kj_no_value(e->span);
         add_text(s, &r, arg->next ? " " : "");
     }

@@ -1,0 +1,192 @@
+/* The constructors of declarations: items, their parameters and attributes; tree.c has those of what
+ * bodies are made of. */
+#include <string.h>
+
+#include "parse/parse.h"
+
+/* ---- Parts of declarations ---- */
+
+kj_names kj_name_append(kj_parser *p, kj_names list, kj_span span, const char *name)
+{
+    kj_name *n = kj_node(p, span, sizeof *n);
+    *n = (kj_name){.name = name, .span = span};
+    KJ_APPEND(&list, n);
+    return list;
+}
+
+kj_attrs kj_attr_append(kj_parser *p, kj_attrs list, kj_span span, const char *name, kj_exprs args)
+{
+    kj_attr *a = kj_node(p, span, sizeof *a);
+    *a = (kj_attr){.name = name, .span = span, .args = args.first};
+    KJ_APPEND(&list, a);
+    return list;
+}
+
+kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const char *name,
+                             kj_type_ref *type, kj_expr *init)
+{
+    kj_param_decl *d = kj_node(p, span, sizeof *d);
+    *d = (kj_param_decl){
+        .name = name, .span = span, .is_const = is_const, .type = type, .init = init};
+    return d;
+}
+
+kj_param_decl *kj_make_host_param(kj_parser *p, kj_span span, const char *name, kj_type_ref *type,
+                                  kj_expr *init)
+{
+    kj_param_decl *d = kj_node(p, span, sizeof *d);
+    *d = (kj_param_decl){.name = name, .span = span, .type = type, .init = init};
+    return d;
+}
+
+kj_params kj_param_append(kj_params list, kj_param_decl *param)
+{
+    KJ_APPEND(&list, param);
+    return list;
+}
+
+kj_generics kj_generic_append(kj_parser *p, kj_generics list, kj_span span, const char *name,
+                              const char *bound, kj_span bound_span)
+{
+    enum { MOST = 64 };
+    kj_generic *g = kj_node(p, span, sizeof *g);
+    if (list.n == MOST)
+        kj_parse_stop(p, span, KJ_RULE_TOO_MANY, "a function has at most 64 type parameters");
+    *g = (kj_generic){.name = name, .span = span, .bound = bound, .bound_span = bound_span};
+    KJ_APPEND(&list, g);
+    return list;
+}
+
+/* ---- Items ---- */
+
+static kj_item *new_item(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
+                         kj_span name_span)
+{
+    kj_item *i = kj_node(p, span, sizeof *i);
+    *i = (kj_item){.kind = kind, .span = span, .name = name, .name_span = name_span, .end = span};
+    return i;
+}
+
+kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                       kj_type_ref *type, kj_expr *value)
+{
+    kj_item *i = new_item(p, span, KJ_I_CONST, name, name_span);
+    i->type = type;
+    i->value = value;
+    return i;
+}
+
+kj_item *kj_make_alias(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                       kj_type_ref *type)
+{
+    kj_item *i = new_item(p, span, KJ_I_TYPE, name, name_span);
+    i->type = type;
+    return i;
+}
+
+kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
+                          kj_span name_span, kj_signature signature, kj_block body)
+{
+    kj_item *i = new_item(p, span, kind, name, name_span);
+    i->generics = signature.generics;
+    i->params = signature.params;
+    i->type = signature.result;
+    i->body = body.stmts.first;
+    i->end = body.end;
+    return i;
+}
+
+kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                        kj_params fields)
+{
+    kj_signature signature = {.params = fields.first};
+    return kj_make_function(p, span, KJ_I_RECORD, name, name_span, signature, (kj_block){0});
+}
+
+/* A name that a namespace can have: no keyword. */
+static bool can_name(const char *name)
+{
+    static const char *const keywords[] = {
+        "const",  "fn",  "kernel",   "run",    "let",   "var",  "if",   "elif",  "else",
+        "for",    "in",  "while",    "with",   "as",    "and",  "or",   "break", "continue",
+        "return", "not", "requires", "launch", "param", "true", "false"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strcmp(name, keywords[i]) == 0)
+            return false;
+    for (size_t i = 0; i < len; i++)
+        if (!kj_is_word(name[i]))
+            return false;
+    return len > 0 && !(name[0] >= '0' && name[0] <= '9');
+}
+
+/* "lib/blur.knl" -> blur */
+static const char *stem_of(kj_parser *p, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    bool ends = dot && strcmp(dot, ".knl") == 0;
+    return kj_intern(p->arena, base, ends ? (size_t)(dot - base) : strlen(base));
+}
+
+kj_item *kj_make_use(kj_parser *p, kj_span span, kj_string path, kj_span path_span, bool library,
+                     const char *name, kj_span name_span)
+{
+    const char *text = kj_arena_printf(p->arena, "%.*s", (int)path.len, path.text);
+    const char *own = name ? name : stem_of(p, text);
+    kj_item *i = new_item(p, span, KJ_I_USE, own, name ? name_span : path_span);
+    i->path = text;
+    i->library = library;
+    i->end = path_span;
+    if (path.len == 0 || strlen(text) != path.len)
+        kj_error(p->diag, path_span, KJ_RULE_USE, "this is no file's name");
+    else if (!can_name(own))
+        kj_hint(p->diag,
+                kj_error(p->diag, path_span, KJ_RULE_USE, "'%s' cannot be a namespace's name", own),
+                "give it one: use \"%s\" as name", text);
+    return i;
+}
+
+kj_item *kj_make_use_library(kj_parser *p, kj_span span, const char *first, kj_span first_span,
+                             const char *path, kj_span path_span, const char *name,
+                             kj_span name_span)
+{
+    kj_string text = {path, strlen(path)};
+    if (strcmp(first, "std") != 0)
+        kj_hint(p->diag,
+                kj_error(p->diag, first_span, KJ_RULE_USE,
+                         "only files of the library are used by name, as std.warp"),
+                "write use \"%s%s%s.knl\"", first, strcmp(path, "knl") == 0 ? "" : "/",
+                strcmp(path, "knl") == 0 ? "" : path);
+    return kj_make_use(p, span, text, path_span, true, name, name_span);
+}
+
+kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body)
+{
+    return kj_make_function(p, span, KJ_I_RUN, NULL, name_span, (kj_signature){0}, body);
+}
+
+kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                              kj_params params, kj_block body)
+{
+    kj_signature signature = {.params = params.first};
+    return kj_make_function(p, span, KJ_I_RUN_FN, name, name_span, signature, body);
+}
+
+void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
+{
+    item->attrs = attrs.first;
+    item->span = span;
+    item->file = p->file;
+    if (item->kind == KJ_I_USE && p->last_item && p->last_item->kind != KJ_I_USE)
+        kj_error(p->diag, item->span, KJ_RULE_USE,
+                 "use stands at the top of a file, before all else");
+    if (item->kind == KJ_I_USE && attrs.first)
+        kj_error(p->diag, attrs.first->span, KJ_RULE_ATTRIBUTE, "a use has no attributes");
+    if (p->last_item)
+        p->last_item->next = item;
+    else
+        p->file->items = item;
+    p->last_item = item;
+    p->astray = false;
+}
