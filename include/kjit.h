@@ -702,7 +702,7 @@ static inline kjit_arg kjit_arg_bool(int b)
     return arg;
 }
 /* A vector, complex number or record, in memory. A complex parameter takes either complex type,
- * and real numbers too. */
+ * and real numbers too; one that is a tuple any record of its types, by place. */
 static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
 {
     kjit_arg arg;

@@ -143,6 +143,7 @@ const char *kj_type_name_in(kj_records *r, kj_dtype t)
 /* Two records, and the way to the fields that are compared. */
 typedef struct comparison {
     const char *a, *b;
+    bool by_place; /* a tuple's parts have no names */
     char path[128];
     char *why;
 } comparison;
@@ -158,7 +159,7 @@ static bool same_field(comparison *c, const kj_field *f, const kj_field *g)
 {
     size_t len = strlen(c->path);
     const char *dot = len ? "." : "";
-    if (strcmp(f->name, g->name) != 0) {
+    if (!c->by_place && strcmp(f->name, g->name) != 0) {
         kj_snprintf(c->why, KJ_DIFFERENCE_TEXT,
                     "field '%s%s%.40s' of %.40s stands where %.40s has '%.40s'", c->path, dot,
                     f->name, c->a, c->b, g->name);
@@ -212,6 +213,7 @@ bool kj_same_layout(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DI
     char unread[KJ_DIFFERENCE_TEXT];
     if (a == b)
         return true;
-    comparison c = {.a = a->name, .b = b->name, .why = why ? why : unread};
+    comparison c = {
+        .a = a->name, .b = b->name, .by_place = a->tuple || b->tuple, .why = why ? why : unread};
     return same_fields(&c, a, b);
 }

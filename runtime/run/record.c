@@ -87,6 +87,9 @@ static bool pack_record(kj_run *r, kj_span at, const char *what, const kj_aggreg
     }
     if (!is_sequence(v))
         return wrong_value(r, at, what, of->name, v);
+    if (v.u.object->u.seq.n != of->n && of->tuple)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is a tuple of %d, not of %lld", what, of->n,
+                           (long long)v.u.object->u.seq.n);
     if (v.u.object->u.seq.n != of->n) {
         kj_run_fail(r, KJIT_TYPE, at, "%s has %d field%s, not %lld", of->name, of->n,
                     of->n == 1 ? "" : "s", (long long)v.u.object->u.seq.n);

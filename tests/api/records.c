@@ -30,6 +30,8 @@ static const char source[] =
     "    b[i] = t\n"
     "}\n"
     "kernel fill(c: Cell[], by: Cell) { c[grid(1)] = by }\n"
+    "kernel pair(c: Cell[], by: (i32, i16)) { c[grid(1)] = Cell(by[0], by[1]) }\n"
+    "kernel other(c: Cell[], by: (i32, i32)) { c[grid(1)] = Cell(by[0], i16(by[1])) }\n"
     "const table: Cell[2]\n"
     "kernel look(c: Cell[]) { c[grid(1)] = table[grid(1)] }\n";
 
@@ -129,6 +131,14 @@ static void test_launches(void **state)
     assert_true(a[0].x == 7 && a[0].y == 8 && a[1].x == 0 && b[2].x == 5 && b[2].y == 6);
     launch(mod, "fill", 2, (kjit_arg[]){kjit_arg_array(x), kjit_arg_value(type, &with)}, 2);
     assert_true(a[1].x == -1 && a[1].y == -2 && a[2].x == 0);
+    with = (cell){8, 9}; /* for a tuple, by place */
+    launch(mod, "pair", 1, (kjit_arg[]){kjit_arg_array(x), kjit_arg_value(type, &with)}, 2);
+    assert_true(a[0].x == 8 && a[0].y == 9 && a[1].x == -1);
+    kjit_arg wrong[] = {kjit_arg_array(x), kjit_arg_value(type, &with)};
+    FAILS(kjit_launch(mod, "other", &(kjit_config){.grid = {1}, .block = {1}}, wrong, 2), KJIT_TYPE,
+          "kernel 'other': 'by' takes (i32, i32), and not these: field '1' is i32 in (i32, i32) "
+          "and i16 in "
+          "Cell");
     OK(kjit_array_wrap(ctx, b + 1, type, 1, SHAPE(2), NULL, KJIT_HOST, &two));
     OK(kjit_module_set_const(mod, "table", two));
     launch(mod, "look", 2, (kjit_arg[]){kjit_arg_array(x)}, 1);

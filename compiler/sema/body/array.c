@@ -292,26 +292,30 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
     return nat < 0 ? kj_no_value(e->span) : make_view(s, base, sel, nat, e->span);
 }
 
-/* t[0]: the parts that are left out still happen. */
+/* t[i]: the parts that are left out still happen. */
 static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
 {
-    kj_value i;
     const kj_expr *arg = e->u.index.args;
     if (!arg || arg->next || arg->kind == KJ_E_SLICE) {
-        kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "a tuple has one constant index");
+        kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "a tuple has one index");
         return kj_no_value(e->span);
     }
-    if (!kj_expr_const(s, arg, KJ_I64, "a tuple's index", &i))
+    kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "a tuple's index");
+    if (!i)
         return kj_no_value(e->span);
-    if (i.i < 0 || i.i >= t->u.tuple.n) {
+    if (kj_is_const(i) && (i->u.value.i < 0 || i->u.value.i >= t->u.tuple.n)) {
         kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %lld is outside a tuple of %d",
-                      (long long)i.i, t->u.tuple.n);
+                      (long long)i->u.value.i, t->u.tuple.n);
         return kj_no_value(e->span);
+    }
+    if (!kj_is_const(i)) {
+        i = kj_hold(s, i, "index");
+        return kj_item_at(s, t, kj_index_of_value(s, "a tuple", 0, 1, i, t->u.tuple.n), e->span);
     }
     for (int k = 0; k < t->u.tuple.n; k++)
-        if (k != i.i)
+        if (k != i->u.value.i)
             kj_keep_effects(s, &t->u.tuple.items[k]);
-    return t->u.tuple.items[i.i];
+    return t->u.tuple.items[i->u.value.i];
 }
 
 static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of)

@@ -150,6 +150,15 @@ void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **v
 
 /* `tail`: a return here ends the body by itself. */
 void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail);
+/* The same in a scope of their own. */
+void kj_block(kj_sema *s, const kj_stmt *body, bool tail);
+/* Says of a statement, and of the list being built, whether there is a barrier in it. */
+void kj_mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier);
+bool kj_loop_attrs(kj_sema *s, const kj_stmt *st); /* has it @unroll? */
+
+/* ---- for.c ---- */
+
+void kj_for_stmt(kj_sema *s, const kj_stmt *st);
 
 /* ---- assign.c ---- */
 
@@ -224,6 +233,10 @@ kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's 
 /* Lays out what a record's symbol declares, if that wasn't done. */
 void kj_record_resolve(kj_sema *s, kj_symbol *sym);
 kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate *of);
+/* A tuple of scalars, aggregates and such tuples as a record, which a launch gives; NULL after an error. And a
+ * value of that as the tuple. */
+const kj_aggregate *kj_tuple_record(kj_sema *s, const kj_type *t, kj_span span);
+kj_operand kj_tuple_of_record(kj_sema *s, kj_operand v);
 
 /* ---- param.c ---- */
 

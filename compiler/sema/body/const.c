@@ -16,15 +16,14 @@ static bool all_constant(const kj_operand *v)
     return true;
 }
 
-/* A value of that type (any aggregate's where it is NULL) whose parts are constants. */
-static kj_operand const_aggregate(kj_sema *s, const kj_expr *e, const kj_aggregate *of,
-                                  const char *what)
+/* A value of that type (any tuple's or aggregate's where it is NULL) whose parts are constants. */
+static kj_operand const_parts(kj_sema *s, const kj_expr *e, const kj_type *type, const char *what)
 {
     kj_sink sink;
     kj_sink_open(s, &sink);
     kj_operand v = kj_expr_value(s, e, KJ_VOID);
-    if (of)
-        v = kj_coerce_aggregate(s, v, of, what);
+    if (type)
+        v = kj_coerce_type(s, v, type, what);
     bool extra = kj_sink_close(s, &sink) != NULL;
     if (v.kind == KJ_V_ERROR || (!extra && all_constant(&v)))
         return v;
@@ -97,7 +96,8 @@ static void write_parts(const kj_operand *v, char *to)
 
 static bool fill_aggregate(kj_sema *s, const kj_expr *e, filling *f)
 {
-    kj_operand v = const_aggregate(s, e, f->of, f->what);
+    const kj_type type = {.kind = KJ_T_AGGREGATE, .dtype = f->of->type, .of = f->of};
+    kj_operand v = const_parts(s, e, &type, f->what);
     if (v.kind != KJ_V_ERROR)
         write_parts(&v, f->data + f->n++ * f->of->size);
     return v.kind != KJ_V_ERROR;
@@ -318,13 +318,15 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
     kj_value v;
     if (item->type) {
         kj_type t = kj_resolve_type(s, item->type);
-        if (t.kind == KJ_T_ARRAY || t.kind == KJ_T_TUPLE) {
+        if (t.kind == KJ_T_TUPLE)
+            return const_parts(s, item->value, &t, "a constant");
+        if (t.kind == KJ_T_ARRAY) {
             kj_message *m = kj_sema_error(s, item->value->span, KJ_RULE_TYPE_MISMATCH,
                                           "'%s' is an array and needs a list", item->name);
             kj_hint(s->diag, m, "write [1.0, 2.0, ...]");
         }
         if (t.kind == KJ_T_AGGREGATE)
-            return const_aggregate(s, item->value, t.of, "a constant");
+            return const_parts(s, item->value, &t, "a constant");
         if (t.kind != KJ_T_SCALAR)
             return kj_no_value(item->name_span);
         type = t.dtype;
@@ -336,8 +338,8 @@ static kj_operand const_value(kj_sema *s, const kj_item *item)
     kj_sink_close(s, &sink);
     if (type == KJ_VOID && (untyped.kind == KJ_V_LITERAL || untyped.kind == KJ_V_ERROR))
         return untyped; /* stays untyped */
-    if (kj_is_aggregate(&untyped))
-        return const_aggregate(s, item->value, NULL, "a constant");
+    if (untyped.kind == KJ_V_TUPLE)
+        return const_parts(s, item->value, NULL, "a constant");
     if (!kj_expr_const(s, item->value, type, "a constant", &v))
         return kj_no_value(item->name_span);
     return kj_scalar(kj_te_const(s, v, item->name_span));

@@ -123,6 +123,36 @@ static bool is_repeated(kj_sema *s, const kj_item *item, const kj_param_decl *p)
 
 /* ---- Layout ---- */
 
+static kj_aggregate new_record(const char *name, const kj_field *fields)
+{
+    kj_aggregate of = {.kind = KJ_RECORD, .name = name, .align = 1, .fields = fields};
+    of.elem = KJ_VOID;
+    of.least = 8;
+    return of;
+}
+
+/* Puts the next field, which is there already, behind those before it; false where there is no room. */
+static bool place_field(kj_sema *s, kj_aggregate *of, kj_field *f, kj_span at)
+{
+    f->offset = rounded_up(of->size, align_of(f));
+    of->size = f->offset + size_of(f);
+    of->align = align_of(f) > of->align ? align_of(f) : of->align;
+    of->least = least_of(f) < of->least ? least_of(f) : of->least;
+    of->n++;
+    return (of->size <= KJ_MAX_RECORD_BYTES && kj_count_parts(of) <= KJ_MAX_RECORD_PARTS) ||
+           too_large(s, at);
+}
+
+/* Among those that are known. */
+static const kj_aggregate *keep(kj_sema *s, kj_aggregate *of, kj_span at)
+{
+    of->size = rounded_up(of->size, of->align);
+    const kj_aggregate *kept = kj_records_add(s->program->records, of);
+    if (!kept)
+        kj_sema_error(s, at, KJ_RULE_TOO_MANY, "there is no room for the record '%s'", of->name);
+    return kept;
+}
+
 /* The record that an item declares; NULL after an error. */
 static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
 {
@@ -131,9 +161,7 @@ static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
     for (const kj_param_decl *p = item->params; p; p = p->next)
         n++;
     kj_field *fields = KJ_NEW_ARRAY(s->arena, kj_field, (size_t)n + 1);
-    kj_aggregate of = {.kind = KJ_RECORD, .name = item->name, .align = 1, .fields = fields};
-    of.elem = KJ_VOID;
-    of.least = 8;
+    kj_aggregate of = new_record(item->name, fields);
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         kj_field *f = &fields[of.n];
         if (is_repeated(s, item, p) || !field_type(s, p->type, f)) {
@@ -141,24 +169,62 @@ static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
             continue;
         }
         f->name = p->name;
-        f->offset = rounded_up(of.size, align_of(f));
-        of.size = f->offset + size_of(f);
-        of.align = align_of(f) > of.align ? align_of(f) : of.align;
-        of.least = least_of(f) < of.least ? least_of(f) : of.least;
-        of.n++;
-        if (of.size > KJ_MAX_RECORD_BYTES || kj_count_parts(&of) > KJ_MAX_RECORD_PARTS)
-            return too_large(s, item->name_span), NULL;
+        if (!place_field(s, &of, f, item->name_span))
+            return NULL;
     }
     if (ok && n == 0)
         kj_sema_error(s, item->name_span, KJ_RULE_NO_FIELDS, "'%s' has no fields", item->name);
     if (!ok || n == 0)
         return NULL;
-    of.size = rounded_up(of.size, of.align);
-    const kj_aggregate *kept = kj_records_add(s->program->records, &of);
-    if (!kept)
-        kj_sema_error(s, item->name_span, KJ_RULE_TOO_MANY, "there is no room for the record '%s'",
-                      item->name);
-    return kept;
+    return keep(s, &of, item->name_span);
+}
+
+/* ---- Tuples that launches give ---- */
+
+static const kj_aggregate *no_tuple(kj_sema *s, const kj_type *part, kj_span span)
+{
+    if (part->kind != KJ_T_ERROR)
+        kj_sema_error(
+            s, span, KJ_RULE_PARAMETER_TYPE,
+            "a tuple that a launch gives has numbers, vectors, records and tuples of them, "
+            "not %s",
+            kj_array_type(s, part->dtype, part->ndim));
+    return NULL;
+}
+
+const kj_aggregate *kj_tuple_record(kj_sema *s, const kj_type *t, kj_span span)
+{
+    kj_field *fields = KJ_NEW_ARRAY(s->arena, kj_field, (size_t)t->n + 1);
+    kj_aggregate of = new_record("(", fields);
+    of.tuple = true;
+    for (int i = 0; i < t->n; i++) {
+        const kj_type *part = &t->parts[i];
+        const kj_aggregate *inner =
+            part->kind == KJ_T_TUPLE ? kj_tuple_record(s, part, span) : part->of;
+        if (part->kind == KJ_T_TUPLE && !inner)
+            return NULL;
+        if (part->kind != KJ_T_TUPLE && part->kind != KJ_T_SCALAR && part->kind != KJ_T_AGGREGATE)
+            return no_tuple(s, part, span);
+        fields[i] = (kj_field){.name = kj_arena_printf(s->arena, "%d", i),
+                               .type = inner ? inner->type : part->dtype,
+                               .of = inner};
+        of.name = kj_arena_printf(s->arena, "%s%s%s", of.name, i ? ", " : "",
+                                  kj_sema_type_name(s, fields[i].type));
+        if (!place_field(s, &of, &fields[i], span))
+            return NULL;
+    }
+    of.name = kj_arena_printf(s->arena, "%s)", of.name);
+    return keep(s, &of, span);
+}
+
+kj_operand kj_tuple_of_record(kj_sema *s, kj_operand v)
+{
+    if (v.kind != KJ_V_TUPLE || !v.u.tuple.of || !v.u.tuple.of->tuple)
+        return v;
+    v.u.tuple.of = NULL;
+    for (int i = 0; i < v.u.tuple.n; i++)
+        v.u.tuple.items[i] = kj_tuple_of_record(s, v.u.tuple.items[i]);
+    return v;
 }
 
 /* Reports A -> B -> A. */

@@ -1,13 +1,11 @@
 /* Statements: control flow, returns, calls. */
-#include <math.h>
 #include <string.h>
 
 #include "sema/body/body.h"
 
 /* ---- Blocks ---- */
 
-/* A block in a scope of its own, into the current sink. */
-static void block(kj_sema *s, const kj_stmt *body, bool tail)
+void kj_block(kj_sema *s, const kj_stmt *body, bool tail)
 {
     kj_scope_push(s);
     kj_stmts(s, body, tail);
@@ -19,7 +17,7 @@ static kj_tstmt *sub_block(kj_sema *s, const kj_stmt *body, bool tail, bool *bar
 {
     kj_sink sink;
     kj_sink_open(s, &sink);
-    block(s, body, tail);
+    kj_block(s, body, tail);
     *barrier |= sink.barrier;
     return kj_sink_close(s, &sink);
 }
@@ -29,17 +27,17 @@ static void dead_block(kj_sema *s, const kj_stmt *body)
 {
     kj_branch branch;
     kj_branch_open(s, &branch, true);
-    block(s, body, false);
+    kj_block(s, body, false);
     kj_branch_close(s, &branch, (kj_operand){.kind = KJ_V_NONE}, (kj_span){0, 0});
 }
 
-static void mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier)
+void kj_mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier)
 {
     st->barrier = barrier;
     s->sink->barrier |= barrier;
 }
 
-/* ---- if, while, for ---- */
+/* ---- if, while ---- */
 
 static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
@@ -47,7 +45,7 @@ static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
     if (test && kj_is_const(test)) {
         bool taken = test->u.value.u != 0;
         dead_block(s, taken ? st->u.if_.no : st->u.if_.yes);
-        block(s, taken ? st->u.if_.yes : st->u.if_.no, tail);
+        kj_block(s, taken ? st->u.if_.yes : st->u.if_.no, tail);
         return;
     }
     bool barrier = false;
@@ -67,10 +65,10 @@ static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
     made->u.if_.test = test;
     made->u.if_.yes = yes;
     made->u.if_.no = no;
-    mark_barrier(s, made, barrier);
+    kj_mark_barrier(s, made, barrier);
 }
 
-static bool loop_attrs(kj_sema *s, const kj_stmt *st)
+bool kj_loop_attrs(kj_sema *s, const kj_stmt *st)
 {
     bool unroll = false;
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next) {
@@ -110,18 +108,18 @@ static void while_together(kj_sema *s, const kj_stmt *st, kj_operand v)
     s->frame->loops++;
     if (test)
         leave_unless(s, test);
-    block(s, st->u.while_.body, false);
+    kj_block(s, st->u.while_.body, false);
     s->frame->loops--;
     kj_tstmt *body = kj_sink_close(s, sink);
     kj_tstmt *made = kj_emit(s, KJ_TS_WHILE, st->span);
     made->u.while_.test = kj_te_bool(s, true, st->span);
     made->u.while_.body = body;
-    mark_barrier(s, made, true);
+    kj_mark_barrier(s, made, true);
 }
 
 static void while_stmt(kj_sema *s, const kj_stmt *st)
 {
-    loop_attrs(s, st);
+    kj_loop_attrs(s, st);
     kj_branch branch;
     kj_branch_open(s, &branch, false);
     kj_operand v = kj_expr_value(s, st->u.while_.test, KJ_VOID);
@@ -141,242 +139,10 @@ static void while_stmt(kj_sema *s, const kj_stmt *st)
             kj_tstmt *made = kj_emit(s, KJ_TS_WHILE, st->span);
             made->u.while_.test = test;
             made->u.while_.body = body;
-            mark_barrier(s, made, barrier);
+            kj_mark_barrier(s, made, barrier);
         }
     }
     s->frame->loops--;
-}
-
-/* Refuses a literal below 0 as the step of unsigned bounds, with a better word than that it does
- * not fit them. False after an error. */
-static bool check_step(kj_sema *s, const kj_operand *v)
-{
-    const kj_value *step = &v[2].u.literal;
-    kj_dtype type = KJ_VOID;
-    for (int i = 0; i < 2; i++)
-        if (v[i].kind == KJ_V_SCALAR)
-            type = type == KJ_VOID ? v[i].u.scalar.e->type
-                                   : kj_common_type(type, v[i].u.scalar.e->type);
-    bool down = v[2].kind == KJ_V_LITERAL && kj_is_signed(step->type) && step->i < 0;
-    if (!down || !kj_is_int(type) || kj_is_signed(type))
-        return true;
-    kj_message *m = kj_sema_error(s, v[2].span, KJ_RULE_CONSTANT_RANGE, "a range of %s counts up",
-                                  kj_type_name(type));
-    kj_hint(s->diag, m, "convert its bounds: i64(%s)",
-            kj_source_text(s, v[v[0].kind != KJ_V_SCALAR].span, "n"));
-    return false;
-}
-
-/* The bounds of range(...) in the loop's type: start, stop, step. False after an error. */
-static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
-{
-    kj_operand v[3];
-    int n = kj_count(iter->u.call.args);
-    if (n < 1 || n > 3) {
-        kj_arity_error(s, iter, "range", "(stop), range(start, stop) or range(start, stop, step)",
-                       1, 3);
-        return false;
-    }
-    if (!kj_no_keywords(s, iter, "range"))
-        return false;
-    kj_expr_list(s, iter->u.call.args, v, n);
-    for (int i = 0; i < n; i++) {
-        if (kj_no_number(s, &v[i], "range"))
-            return false;
-        kj_dtype t = v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : kj_untyped_type(&v[i]);
-        if (kj_is_float(t)) {
-            kj_message *m = kj_sema_error(s, v[i].span, KJ_RULE_NOT_AN_INTEGER,
-                                          "range takes integers, not %s", kj_describe(s, &v[i]));
-            if (v[i].kind == KJ_V_SCALAR)
-                kj_write(s->diag, m, v[i].span, "i32(%s)", kj_source_text(s, v[i].span, "..."));
-            else if (v[i].kind == KJ_V_LITERAL && v[i].u.literal.f == trunc(v[i].u.literal.f))
-                kj_write(s->diag, m, v[i].span, "%.0f", v[i].u.literal.f);
-            else
-                kj_hint(s->diag, m, "count turns, and compute with them: start + 0.5 * i");
-            return false;
-        }
-    }
-    if ((n == 3 && !check_step(s, v)) || !kj_unify(s, v, n, KJ_VOID, iter->span, "range"))
-        return false;
-    kj_dtype type = v[0].u.scalar.e->type;
-    bounds[0] = n > 1 ? v[0].u.scalar.e : kj_te_const(s, kj_int(type, 0), iter->span);
-    bounds[1] = n > 1 ? v[1].u.scalar.e : v[0].u.scalar.e;
-    bounds[2] = n > 2 ? v[2].u.scalar.e : kj_te_const(s, kj_int(type, 1), iter->span);
-    return true;
-}
-
-/* ---- for over arrays: loops over the numbers of the elements along the first axis ---- */
-
-enum { MAX_ZIPPED = 8 };
-
-/* numbered: the elements' numbers come first. */
-typedef struct each_loop {
-    kj_tarray *arrays[MAX_ZIPPED];
-    int n;
-    bool numbered;
-} each_loop;
-
-static bool calls(kj_sema *s, const kj_expr *e, kj_builtin id)
-{
-    const kj_symbol *callee = e->kind == KJ_E_CALL ? kj_named(s, e->u.call.callee) : NULL;
-    return callee && callee->kind == KJ_SYM_BUILTIN && callee->builtin == id;
-}
-
-static bool refuse_iterated(kj_sema *s, const kj_expr *e, const kj_operand *v)
-{
-    if (v->kind == KJ_V_ERROR)
-        return false;
-    kj_message *m =
-        kj_sema_error(s, e->span, KJ_RULE_NOT_A_RANGE,
-                      "a for loop runs over range(...) or an array, not %s", kj_describe(s, v));
-    if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
-        kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, e->span, "n"));
-    if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
-        kj_fix(s->diag, m, e->span, "range(%s)", kj_source_text(s, e->span, "..."));
-    return false;
-}
-
-static bool take_array(kj_sema *s, const kj_expr *e, each_loop *each)
-{
-    kj_operand v = kj_expr_value(s, e, KJ_VOID);
-    if (v.kind != KJ_V_ARRAY)
-        return refuse_iterated(s, e, &v);
-    each->arrays[each->n++] = v.u.array;
-    return true;
-}
-
-static bool take_arrays(kj_sema *s, const kj_expr *iter, each_loop *each)
-{
-    bool zip = calls(s, iter, KJ_BI_ZIP);
-    each->numbered = calls(s, iter, KJ_BI_ENUMERATE);
-    if (!zip && !each->numbered)
-        return take_array(s, iter, each);
-    const kj_expr *args = iter->u.call.args;
-    const char *name = zip ? "zip" : "enumerate";
-    int n = kj_count(args), least = zip ? 2 : 1, most = zip ? MAX_ZIPPED : 1;
-    if (n < least || n > most) {
-        kj_arity_error(s, iter, name, zip ? "(a, b, ...)" : "(a)", least, most);
-        return false;
-    }
-    if (!kj_no_keywords(s, iter, name))
-        return false;
-    for (; args; args = args->next)
-        if (!take_array(s, args, each))
-            return false;
-    return true;
-}
-
-static void refuse_names(kj_sema *s, const kj_stmt *st, int values, int names)
-{
-    kj_message *m = kj_sema_error(s, st->u.for_.names->span, KJ_RULE_TUPLE_ARITY,
-                                  "this gives %d value%s a turn, and here %s %d name%s", values,
-                                  values == 1 ? "" : "s", names == 1 ? "is" : "are", names,
-                                  names == 1 ? "" : "s");
-    if (values == 1 && names == 2)
-        kj_hint(s->diag, m, "write enumerate(%s) for numbers and elements",
-                kj_source_text(s, st->u.for_.iter->span, "a"));
-}
-
-static bool each_of(kj_sema *s, const kj_stmt *st, each_loop *each, kj_texpr *bounds[3])
-{
-    const kj_expr *iter = st->u.for_.iter;
-    int names = 0;
-    *each = (each_loop){.n = 0};
-    for (const kj_name *name = st->u.for_.names; name; name = name->next)
-        names++;
-    if (!take_arrays(s, iter, each))
-        return false;
-    if (names != each->n + each->numbered) {
-        refuse_names(s, st, each->n + each->numbered, names);
-        return false;
-    }
-    kj_texpr *count = each->arrays[0]->shape[0];
-    for (int i = 1; i < each->n; i++)
-        count = kj_i64_min(s, count, each->arrays[i]->shape[0], iter->span);
-    bounds[0] = kj_te_i64(s, 0, iter->span);
-    bounds[1] = kj_hold(s, count, "count");
-    bounds[2] = kj_te_i64(s, 1, iter->span);
-    return true;
-}
-
-static void each_begin(kj_sema *s, const kj_name *name, const each_loop *each, kj_var *number)
-{
-    if (each->numbered) {
-        kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
-                         kj_scalar(kj_te_var(s, number, name->span)));
-        name = name->next;
-    }
-    for (int i = 0; i < each->n; i++, name = name->next) {
-        kj_texpr *at = kj_te_var(s, number, name->span);
-        kj_operand v = kj_item_of(s, each->arrays[i], at, name->span);
-        kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
-                         kj_declared(s, name->name, name->span, false, v));
-    }
-}
-
-/* ---- for ---- */
-
-static bool has_one_name(kj_sema *s, const kj_name *name)
-{
-    if (name->next)
-        kj_sema_error(s, name->next->span, KJ_RULE_TUPLE_ARITY,
-                      "range gives one number a turn, and here are several names");
-    return !name->next;
-}
-
-/* v: what counts the turns; NULL after an error. */
-static void declare_names(kj_sema *s, const kj_name *name, const each_loop *each, kj_var *v)
-{
-    if (v && each->n) {
-        each_begin(s, name, each, v);
-        return;
-    }
-    for (; name; name = name->next)
-        kj_declare_value(s, name->name, name->span, KJ_ROLE_LOOP,
-                         v ? kj_scalar(kj_te_var(s, v, name->span)) : kj_no_value(name->span));
-}
-
-/* What is known of a variable that counts up. */
-static void note_loop(kj_sema *s, const kj_var *v, kj_texpr *const bounds[3])
-{
-    int64_t most = kj_most(s, bounds[1]);
-    s->vars[v->id].least = kj_least(s, bounds[0]);
-    s->vars[v->id].most = most == INT64_MAX ? 0 : most;
-}
-
-static void for_stmt(kj_sema *s, const kj_stmt *st)
-{
-    const kj_name *name = st->u.for_.names;
-    each_loop each = {.n = 0};
-    kj_texpr *bounds[3] = {NULL, NULL, NULL};
-    bool unroll = loop_attrs(s, st), barrier = false;
-    bool ok = calls(s, st->u.for_.iter, KJ_BI_RANGE)
-                  ? range_bounds(s, st->u.for_.iter, bounds) && has_one_name(s, name)
-                  : each_of(s, st, &each, bounds);
-    const char *counter = each.n && !each.numbered ? "number" : name->name;
-    kj_var *v = ok ? kj_new_var(s, counter, name->span, bounds[0]->type, false) : NULL;
-    if (v && kj_least(s, bounds[2]) >= 0)
-        note_loop(s, v, bounds);
-    kj_sink sink;
-    kj_sink_open(s, &sink);
-    kj_scope_push(s);
-    declare_names(s, name, &each, v);
-    s->frame->loops++;
-    block(s, st->u.for_.body, false);
-    s->frame->loops--;
-    kj_scope_pop(s);
-    barrier = sink.barrier;
-    kj_tstmt *body = kj_sink_close(s, &sink);
-    if (!v)
-        return;
-    kj_tstmt *made = kj_emit(s, KJ_TS_FOR, st->span);
-    made->u.for_.var = v;
-    made->u.for_.start = bounds[0];
-    made->u.for_.stop = bounds[1];
-    made->u.for_.step = bounds[2];
-    made->u.for_.body = body;
-    made->u.for_.unroll = unroll;
-    mark_barrier(s, made, barrier);
 }
 
 static void loop_exit(kj_sema *s, const kj_stmt *st)
@@ -506,7 +272,7 @@ static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
     case KJ_S_ASSIGN: kj_assign_stmt(s, st); break;
     case KJ_S_EXPR: expr_stmt(s, st); break;
     case KJ_S_IF: if_stmt(s, st, tail); break;
-    case KJ_S_FOR: for_stmt(s, st); break;
+    case KJ_S_FOR: kj_for_stmt(s, st); break;
     case KJ_S_WHILE: while_stmt(s, st); break;
     case KJ_S_BREAK:
     case KJ_S_CONTINUE: loop_exit(s, st); break;

@@ -137,6 +137,9 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
             v = kj_scalar(scalar_param(s, &own, &(kj_field){.type = t.dtype}, 0));
         } else if (t.kind == KJ_T_AGGREGATE) {
             v = kj_build(s, t.of, scalar_param, &own, p->span);
+        } else if (t.kind == KJ_T_TUPLE && decl->params[i].type != KJ_VOID) {
+            const kj_aggregate *of = kj_sema_aggregate(s, decl->params[i].type);
+            v = kj_tuple_of_record(s, kj_build(s, of, scalar_param, &own, p->span));
         } else if (t.kind == KJ_T_ARRAY) {
             kj_layout layout = spec->layouts ? spec->layouts[i] : KJ_LAYOUT_C;
             v = (kj_operand){.kind = KJ_V_ARRAY, .span = p->span};

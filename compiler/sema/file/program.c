@@ -80,6 +80,22 @@ static void check_generics(kj_sema *s, const kj_item *item)
     }
 }
 
+/* What a launch gives for a tuple is known without its arrays. */
+static bool refuse_generics(kj_sema *s, const kj_item *item, const kj_type_ref *tuple)
+{
+    for (const kj_type_ref *t = tuple && !tuple->name ? tuple->parts : NULL; t; t = t->next) {
+        if (generic_of(item, t) >= 0) {
+            kj_message *m = kj_sema_error(s, t->span, KJ_RULE_PARAMETER_TYPE,
+                                          "a tuple that a launch gives is not of generic types");
+            kj_hint(s->diag, m, "take its parts as parameters of their own");
+            return true;
+        }
+        if (refuse_generics(s, item, t))
+            return true;
+    }
+    return false;
+}
+
 static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl *p,
                            kj_kernel_param *out)
 {
@@ -90,18 +106,19 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
                              .generic = generic_of(item, p->type),
                              .ndim = p->type ? p->type->ndim : 0};
     kj_type t = {.kind = KJ_T_ERROR};
-    if (out->generic < 0)
+    if (out->generic < 0 && !refuse_generics(s, item, p->type))
         t = kj_resolve_type(s, p->type);
-    if (t.kind == KJ_T_TUPLE)
-        kj_sema_error(s, p->type->span, KJ_RULE_PARAMETER_TYPE,
-                      "a kernel's parameters are scalars and arrays, not tuples");
+    if (t.kind == KJ_T_TUPLE && !p->is_const) {
+        const kj_aggregate *of = kj_tuple_record(s, &t, p->type->span);
+        out->type = of ? of->type : KJ_VOID;
+    }
     if (t.kind == KJ_T_SCALAR || t.kind == KJ_T_AGGREGATE || t.kind == KJ_T_ARRAY)
         out->type = t.dtype;
     if (p->is_const && out->ndim) {
         kj_message *m =
             kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER, "a const parameter is a scalar");
         kj_hint(s->diag, m, "declare a const array at the top of the file");
-    } else if (p->is_const && t.of) {
+    } else if (p->is_const && (t.of || t.kind == KJ_T_TUPLE)) {
         kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER,
                       "a const parameter is a number or a bool");
     }
@@ -111,7 +128,7 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
         kj_hint(s->diag, m, "write const %s: ..., which is chosen at the launch", p->name);
         kj_fix(s->diag, m, (kj_span){p->span.begin, p->span.begin}, "const ");
     }
-    if (p->is_const && p->init && !out->ndim && !t.of) {
+    if (p->is_const && p->init && !out->ndim && !t.of && t.kind != KJ_T_TUPLE) {
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
         out->has_default = kj_expr_const(s, p->init, out->type, what, &out->init);
     }

@@ -107,6 +107,54 @@ kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, 
     return kj_scalar(chosen);
 }
 
+/* Brings values to one type, part by part; false where there is none. */
+static bool alike(kj_sema *s, kj_operand *v, int n, kj_span span)
+{
+    int scalars = 0;
+    for (int k = 0; k < n; k++)
+        scalars += v[k].kind == KJ_V_SCALAR || kj_is_untyped(&v[k]);
+    if (scalars == n)
+        return kj_unify(s, v, n, KJ_VOID, span, "a tuple that an index chooses from");
+    for (int k = 0; k < n; k++)
+        if (v[k].kind != KJ_V_TUPLE || v[k].u.tuple.n != v->u.tuple.n ||
+            v[k].u.tuple.of != v->u.tuple.of) {
+            kj_message *m = kj_sema_error(s, span, KJ_RULE_NEEDS_CONSTANT,
+                                          "the items of this tuple are of several types, and its "
+                                          "index is known to the thread only");
+            kj_hint(s->diag, m,
+                    "a constant index takes any, and so does a loop over a tuple without break and "
+                    "continue");
+            return false;
+        }
+    kj_operand *column = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
+    for (int k = 0; k < n; k++) {
+        kj_operand *own = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v[k].u.tuple.n + 1);
+        for (int i = 0; i < v[k].u.tuple.n; i++)
+            own[i] = v[k].u.tuple.items[i];
+        v[k].u.tuple.items = own;
+    }
+    for (int i = 0; i < v->u.tuple.n; i++) {
+        for (int k = 0; k < n; k++)
+            column[k] = v[k].u.tuple.items[i];
+        if (!alike(s, column, n, span))
+            return false;
+        for (int k = 0; k < n; k++)
+            v[k].u.tuple.items[i] = column[k];
+    }
+    return true;
+}
+
+kj_operand kj_item_at(kj_sema *s, const kj_operand *tuple, kj_texpr *i, kj_span span)
+{
+    int n = tuple->u.tuple.n;
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    for (int k = 0; k < n; k++)
+        items[k] = tuple->u.tuple.items[k];
+    if (n == 0 || !alike(s, items, n, span))
+        return kj_no_value(span);
+    return kj_choose_part(s, items, n, kj_hold(s, i, "index"), span);
+}
+
 kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span)
 {
     if (kj_is_const(i))

@@ -135,6 +135,8 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
 kj_operand kj_aggregate_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
 /* at[i], i (i64) known to the thread only: scalars, or values of one type. */
 kj_operand kj_choose_part(kj_sema *s, const kj_operand *at, int n, kj_texpr *i, kj_span span);
+/* The item of a tuple whose number (i64) the thread knows: an error where items have no type in common. */
+kj_operand kj_item_at(kj_sema *s, const kj_operand *tuple, kj_texpr *i, kj_span span);
 
 /* ---- vector.c ---- */
 
