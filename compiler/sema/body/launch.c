@@ -170,6 +170,8 @@ static bool place_arguments(kj_sema *s, launch *l)
         const kj_kernel_param *p = &l->decl->params[i];
         if (l->from[i] || (p->is_const && p->has_default))
             continue;
+        if (p->has_default) /* which has been refused */
+            return false;
         kj_message *m = kj_sema_error(s, l->call->span, KJ_RULE_ARGUMENT_COUNT,
                                       "the launch has no argument for '%s'", p->name);
         kj_note(s->diag, m, p->span, "declared here");

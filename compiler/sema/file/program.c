@@ -130,8 +130,10 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
     }
     if (p->is_const && p->init && !out->ndim && !t.of && t.kind != KJ_T_TUPLE) {
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
-        out->has_default = kj_expr_const(s, p->init, out->type, what, &out->init);
+        kj_expr_const(s, p->init, out->type, what, &out->init);
     }
+    out->has_default =
+        p->init != NULL; /* one that is wrong has been told: launches may go without it */
 }
 
 static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *decl)
