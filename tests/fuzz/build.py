@@ -1,7 +1,7 @@
 """Expressions with their types, by section 3 and 5 of docs/language.md: what the generator builds trees with."""
 import scalars
 from scalars import COMPLEX, INTS, PART, WHOLE
-from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, UNTYPED, VECTORS, Vec
+from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, UNTYPED, VECTORS, Vec, given
 
 
 def lit(value):
@@ -148,17 +148,33 @@ def special(what):
     return Expr("special", "i64" if n == 1 else Tup(["i64"] * n), (), what)
 
 
-def apply(function, *args):
+def apply(function, *args, names=()):
     t = function.results
     if t is not None and function.generics:
         bound = {}
-        for p, a in zip(function.params, args):
+        for p, a in given(function, args, names):
+            if a is None:
+                continue
             if isinstance(p.type, Arr):
                 bound.setdefault(p.type.elem, a.type.elem)
             elif a.type not in UNTYPED:
                 bound.setdefault(p.type, a.type)
         t = bound.get(t, t)
-    return Expr("apply", t, args, function)
+    return Expr("apply", t, args, function, names)
+
+
+def each_of(array):
+    """An array or view in an expression of its elements."""
+    return Expr("each", array.type.elem, (array,))
+
+
+def fold(what, t, *args, behind=False):
+    return Expr("fold", t, args, (what, behind))
+
+
+def bits(e, t):
+    """e.view(t), of a number or of an array."""
+    return Expr("bits", Arr(t, e.type.dims) if isinstance(e.type, Arr) else t, (e,))
 
 
 def sync(what, *args):
@@ -183,6 +199,11 @@ def atomic(what, array, *args):
 
 def let(var, e, declared=None, kind="let"):
     return Stmt("let", [e], (), (kind, [var], declared))
+
+
+def spread(target, op, value):
+    """An assignment to a view as a whole, or an update of it."""
+    return Stmt("spread", [target, value], (), op)
 
 
 def let_many(names, e, kind="let"):

@@ -18,7 +18,8 @@ import report
 import runner
 from machine import Exhausted, Undefined
 from rng import Rng
-from rows import ENOUGH, Rows
+from rows import Rows
+from rows_table import ENOUGH
 
 MOST_REDUCED = 6        # findings of each process that are made small
 # What the compiler does not do yet as the reference has it: left out unless --without says otherwise.

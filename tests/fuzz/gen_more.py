@@ -143,7 +143,8 @@ def own_atomic(g, v, i):
     if r.chance(60):    # operands are evaluated from left to right, fused products or not
         cell = index(name(v), name(i))
         op = r.pick([add, sub])
-        e = r.pick([lambda: op(cell, e), lambda: op(e, cell), lambda: op(cell, mul(e, cell)), lambda: op(mul(e, cell), cell),
+        e = r.pick([lambda: op(cell, e), lambda: op(e, cell), lambda: op(cell, mul(e, cell)),
+                    lambda: op(mul(e, cell), cell),
                     lambda: op(cell, mul(typed(2, t), e)), lambda: op(mul(cell, e), mul(cell, cell))])()
     s = let(old, e)
     g.declare(old)

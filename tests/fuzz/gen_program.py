@@ -1,10 +1,10 @@
 """The generator: a program from a seed."""
 import math
 
-import expr_run
 import gen_block
 import gen_kernel
 import gen_more
+import gen_run
 import values
 from build import (apply, assign, binary, call, compare, extent, for_, index, let, lit, mod, name, return_, size,
                    update, view)
@@ -131,8 +131,22 @@ class FunctionGen(Statements):
     def of_values(self, number):
         r = self.r
         params = self.params([self.of() for _ in range(r.between(1, 3))])
+        defaults = r.chance(35) and self.defaults(params)
         self.result = self.of() if r.chance(75) else Tup([self.of() for _ in range(r.between(2, 3))])
-        return Function(f"f{number}", params, self.result, self.body(r.between(0, 3)))
+        return Function(f"f{number}", params, self.result, self.body(r.between(0, 3)), defaults=defaults)
+
+    def defaults(self, params):
+        """The last parameters that are numbers have a default: a literal, or a constant of the file."""
+        r = self.r
+        some = False
+        for p in reversed(params):
+            if not isinstance(p.type, str) or p.type not in REALS + ("bool",) or r.chance(20):
+                break
+            constants = [c for c in self.scope[0] if c.get("value") is not None and c.type == p.type]
+            p.facts["default"] = name(r.pick(constants)) if constants and r.chance(50) else \
+                lit(r.chance(50)) if p.type == "bool" else lit(values.literal(r, p.type))
+            some = True
+        return some
 
     def of_an_array(self, number):
         r = self.r
@@ -201,7 +215,7 @@ def make_program(seed, options):
     r = Rng(seed)
     p = Program(seed)
     if r.chance(12):
-        expr_run.make_run(r, p, options)
+        gen_run.make_run(r, p, options)
         return p
     for k in range(r.weighted([(4, 0), (3, 1), (2, 2)])):
         p.records.append(make_record(r, k, p.records))
@@ -224,8 +238,8 @@ def make_program(seed, options):
         if r.chance(35):
             palette = palette_of(r, p.records)
         make = r.weighted([(18, gen_kernel.elementwise), (16, gen_block.cooperating), (4, gen_kernel.rows),
-                           (3, gen_kernel.generic),
-                           (2, gen_more.launching), (2, gen_more.places), (2, gen_more.mathematics), (2, gen_more.counting)])
+                           (3, gen_kernel.generic), (2, gen_more.launching), (2, gen_more.places),
+                           (2, gen_more.mathematics), (2, gen_more.counting)])
         options.approximate = make is gen_kernel.elementwise and r.chance(12)
         kernel = make(r.fork(), options, p, f"k{k}", palette)
         if options.approximate:

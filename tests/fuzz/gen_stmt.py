@@ -1,10 +1,12 @@
 """The generator's statements of one thread: no barriers here (gen_kernel.py has those)."""
 import scalars
 import values
-from build import (add, apply, assign, assign_many, atomic, binary, call, compare, cond, conv, do, each, elem, for_, group,
+from build import (add, apply, assign, assign_many, atomic, binary, bits, call, compare, cond, conv, do, elem, for_,
+                   group,
                    if_, index, let, let_many, lit, logic, memory, mod, name, part, return_, special, sub, typed,
-                   unary, update, view, while_)
+                   unary, update, while_)
 from gen_expr import Expressions, UNIFORM
+from gen_views import Views
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
 from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, Var, Vec
 
@@ -13,7 +15,7 @@ OPEN = ("i32", "u32", "i64", "u64", "f32", "f64")      # types that a variable t
 FLOAT_UPDATES = ["+", "-", "*", "/", "+", "-", "*", "/", "+", "-", "*", "**"]
 
 
-class Statements(Expressions):
+class Statements(Views, Expressions):
     def __init__(self, r, palette, options):
         super().__init__(r, palette, options)
         self.flow = None            # what comes here together: None (a thread by itself), 'block' or 'grid'
@@ -88,7 +90,8 @@ class Statements(Expressions):
         forms = [(9, self.declare_one), (8, self.change), (3, self.several), (1, self.tuple_variable),
                  (2, self.change_part),
                  (6, self.store), (7 if tallies else 0, self.atomic_step), (1, self.assertion), (2, self.view_of),
-                 (1, self.call_for_effect)]
+                 (1, self.call_for_effect), (2, self.whole_view), (1, self.chosen_array),
+                 (1, r.pick([self.seen_array, self.seen_floats]))]
         if not deep:
             forms += [(6, self.branch), (5, self.count), (2, self.repeat), (3, self.local_array), (2, self.each_of),
                       (1, self.guarded_view)]
@@ -196,7 +199,12 @@ class Statements(Expressions):
             return self.bind_results(f.results.parts, self.call_of(f, None, 2))
         if form == 2:
             t = r.pick(FLOATS)
-            f = r.pick(["modf", "frexp"])
+            f = r.pick(["modf", "frexp", "divmod", "ilogb"])
+            if f == "divmod":
+                t = t if r.chance(30) and not self.off("float-division") else r.pick(INTS)
+                return self.bind_results((t, t), call(f, Tup((t, t)), *self.pair(t, 2)))
+            if f == "ilogb":
+                return self.bind_one("i32", call(f, "i32", self.real(t, 2)))
             parts = (t, t) if f == "modf" else (t, "i32")
             return self.bind_results(parts, call(f, Tup(parts), self.real(t, 2)))
         types = [self.of() for _ in range(r.between(2, 3))]
@@ -295,8 +303,12 @@ class Statements(Expressions):
         r = self.r
         t, kind = v.type.elem, v.get("kind")
         at = [self.place(v, k) for k in range(v.type.dims)]
+        array = name(v)
         if kind in ("inc", "dec"):
-            return atomic(kind, name(v), *at, typed(v.get("limit"), t))
+            return atomic(kind, array, *at, typed(v.get("limit"), t))
+        if t in INTS and kind not in ("min", "max") and r.chance(15):
+            t = ("u" if t[0] == "i" else "i") + t[1:]
+            array = bits(array, t)
         ops = {"sum": ["add", "sub"], "min": ["min", "nanmin"], "max": ["max", "nanmax"], "and": ["and_"],
                "or": ["or_"],
                "xor": ["xor"]}[kind]
@@ -306,7 +318,7 @@ class Statements(Expressions):
                 value = self.of_one_thread(t, value)
         else:
             value = self.operand(t, 2)
-        return atomic(r.pick(ops), name(v), *at, value)
+        return atomic(r.pick(ops), array, *at, value)
 
     def of_one_thread(self, t, value):
         """Zero for all threads but one, or for all."""
@@ -365,151 +377,6 @@ class Statements(Expressions):
         for c, n in reversed(list(zip(counters, shape))):
             body = [for_(c, [lit(n) if not isinstance(n, Var) else name(n)], body, r.chance(15))]
         return body
-
-    def view_of(self):
-        """A view, to read through: a row, a column, a slice with a step, a part of each element."""
-        r = self.r
-        arrays = [v for v in self.visible() if isinstance(v.type, Arr) and v.get("role") == "in" and v.get("least")]
-        if not arrays or self.need:
-            return self.declare_one()
-        v = r.pick(arrays)
-        forms, args, least, most = [], [], [], []
-        for k in range(v.type.dims):
-            if r.chance(45) and len(forms) < v.type.dims - (0 if least else 1):
-                forms.append("i")
-                args.append(self.place(v, k))
-                continue
-            form, bounds, fewest, longest = self.slice_of(v.get("least")[k], v.get("most")[k])
-            forms.append(form)
-            args += bounds
-            least.append(fewest)
-            most.append(longest)
-        e = view(name(v), forms, *args)
-        if (isinstance(e.type.elem, Vec) or e.type.elem in COMPLEX) and r.chance(50):
-            e = part(e, r.pick("xyzw"[:e.type.elem.count]) if isinstance(e.type.elem, Vec)
-                     else r.pick(["real", "imag"]))
-        elif isinstance(e.type.elem, Rec) and r.chance(70) and e.type.dims < 5:
-            field, _, extents = r.pick(e.type.elem.fields)
-            e = part(e, field)
-            least += list(extents or ())
-            most += list(extents or ())
-        return self.bind_view(e, least, most)
-
-    def bind_view(self, e, least, most):
-        w = self.new(e.type, "w", role="in" if min(least) > 0 else "thin", least=tuple(least), most=tuple(most))
-        s = let(w, e)
-        self.declare(w)
-        return s
-
-    def slice_of(self, n, most):
-        """A slice of an axis that has n to `most` elements: its form, its bounds, and how many elements it may have."""
-        r = self.r
-        if r.chance(45) and most - n < 100:
-            return self.any_slice(n, most)
-        begin = r.below(n) if r.chance(50) else None
-        end = r.between((begin or 0) + 1, n) if r.chance(50) else None
-        step = r.between(1, 3) if r.chance(35) else None
-        form = "".join(letter for letter, x in zip("bes", (begin, end, step)) if x is not None) or "-"
-        low = -(-((end if end is not None else n) - (begin or 0)) // (step or 1))
-        high = -(-((end if end is not None else most) - (begin or 0)) // (step or 1))
-        return form, [lit(x) for x in (begin, end, step) if x is not None], low, high
-
-    def any_slice(self, n, most):
-        """Bounds before and behind the axis, counted from its end, variables, and steps back."""
-        r = self.r
-        known = [w for w in self.visible() if w.get("range") and w.get("range")[1] - w.get("range")[0] < 10
-                 and abs(w.get("range")[0]) < 100 and w.type in SIGNED]
-
-        def bound():
-            if r.chance(35):
-                return None, None
-            if known and r.chance(40):
-                w, c = r.pick(known), r.between(0, 3)
-                low, high = w.get("range")
-                return (sub(name(w), lit(c)), range(low - c, high - c + 1)) if c else (name(w), range(low, high + 1))
-            x = r.between(-most - 2, most + 2) if r.chance(85) else r.pick([-1, 1]) * r.pick([1 << 31, 1 << 40, 1 << 62])
-            return self.negative(x), [x]
-        begin, begins = bound()
-        end, ends = bound()
-        step = r.pick([1, 2, 3, -1, -1, -2, -3, 1 << 40, -(1 << 50)]) if r.chance(60) else None
-        lengths = [len(range(*slice(a, b, step).indices(k))) for a in begins or [None] for b in ends or [None]
-                   for k in range(n, max(n, most) + 1)]
-        form = ("b" if begin else "") + ("e" if end else "") + ("s" if step else "") or "-"
-        return form, [x for x in (begin, end, step and self.negative(step)) if x], min(lengths), max(lengths)
-
-    def guarded_view(self):
-        """A slice that begins a little before an index, where a condition says that this is inside."""
-        r = self.r
-        arrays = [(v, w) for v in self.visible() if isinstance(v.type, Arr) and v.get("role") == "in" and v.get("least")
-                  for w in self.visible() if (v, 0) in (w.get("inside") or ()) and w.type in SIGNED]
-        if not arrays or self.need:
-            return self.declare_one()
-        v, w = r.pick(arrays)
-        c, d = r.between(1, 3), r.between(1, 3)
-        asked = c + r.below(2)
-        test = r.pick([lambda: compare(">=", name(w), lit(asked)), lambda: compare("<=", lit(asked), name(w)),
-                       lambda: compare(">", name(w), lit(asked - 1)),
-                       lambda: compare(">=", sub(name(w), lit(asked)), lit(0)),
-                       lambda: logic("and", compare("<", lit(asked - 1), name(w)), self.full("bool", 1)),
-                       lambda: unary("not", compare("<", name(w), lit(asked)))])()
-        behind = ["-"] * (v.type.dims - 1)
-        form, bounds = r.pick([("be", [sub(name(w), lit(c)), add(name(w), lit(d))]), ("b", [sub(name(w), lit(c))]),
-                               ("be", [sub(name(w), lit(c)), name(w)])])
-        fewest, most = c, v.get("most")[0]
-        flow, self.flow = self.flow, None
-        self.scope.append([])
-        self.depth += 1
-        inner = [self.bind_view(view(name(v), [form] + behind, *bounds), [fewest] + list(v.get("least")[1:]),
-                                [most] + list(v.get("most")[1:]))]
-        inner += self.statements(r.between(1, 2))
-        self.scope.pop()
-        self.scope.append([])
-        other = None
-        if r.chance(40):        # there the slice may be any
-            bounds = [sub(name(w), lit(c)), add(name(w), lit(d))]
-            other = [self.bind_view(view(name(v), ["be"] + behind, *bounds), [0] + list(v.get("least")[1:]),
-                                    [most] + list(v.get("most")[1:]))] + self.statements(1)
-        self.depth -= 1
-        self.scope.pop()
-        self.flow = flow
-        return if_(test, inner, other)
-
-    def each_of(self):
-        """A loop over the elements, or rows, of arrays."""
-        r = self.r
-        arrays = [v for v in self.visible() if isinstance(v.type, Arr) and v.get("role") in ("in", "thin")
-                  and v.get("least")]
-        if not arrays or self.need or self.trips > 40:
-            return self.change()
-        form = r.pick([None, None, "enumerate", "zip"])
-        self.room = self.options.room
-        names, over, turns = [], [], []
-        for _ in range(r.between(2, 3) if form == "zip" else 1):
-            v = r.pick(arrays)
-            e, most = name(v), v.get("most")[0]
-            if most > 8 or r.chance(20):
-                most = r.between(1, 6)
-                e = view(e, ["e"], lit(most))
-            over.append(e)
-            turns.append(most)
-            names.append((v.type, v.get("least")[1:], v.get("most")[1:]))
-        most = min(turns)
-        self.scope.append([])
-        found = []
-        if form == "enumerate":
-            found.append(self.declare(self.new("i64", "j", range=(0, max(most - 1, 0)))))
-        for t, least, longest in names:
-            if t.dims == 1:
-                w = self.new(t.elem, "e")
-            else:
-                w = self.new(Arr(t.elem, t.dims - 1), "e", role="in" if min(least) > 0 else "thin", least=least,
-                             most=longest)
-            while w.name in {x.name for x in found}:
-                w = self.new(w.type, "e", **w.facts)
-            found.append(self.declare(w))
-        body = self.looped(lambda: self.block(r.between(1, 3)), most)
-        self.scope.pop()
-        return each(found, over, form, body)
 
     def call_for_effect(self):
         """A function that writes to an array: a local one, or the view of one's own row."""

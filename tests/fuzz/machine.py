@@ -224,6 +224,35 @@ class Tracked(list):
         entries[1][kind][me] = stamp
 
 
+# ---- Memory seen as another type ----
+
+def bits_of(x, source, target):
+    if x != x:
+        raise Undefined("the bits of a NaN")
+    return scalars.seen_as(x, source, target)
+
+
+def seen(view, t):
+    """The same memory as elements of another type of the same width."""
+    return View(SeenAs(view.buf, view.elem, t), t, view.off, view.shape, view.strides)
+
+
+class SeenAs:
+    """Memory whose numbers are read and written as another type's."""
+
+    def __init__(self, buf, own, t):
+        self.buf, self.own, self.t = buf, own, t
+
+    def seen(self, x):
+        return None if x is None else bits_of(x, self.own, self.t)
+
+    def __getitem__(self, k):
+        return self.seen(self.buf[k])
+
+    def __setitem__(self, k, x):
+        self.buf[k] = bits_of(x, self.t, self.own)
+
+
 # ---- Threads ----
 
 class Thread:
@@ -473,10 +502,14 @@ def atomic(operation):
     """An atomic of a view's element: gives the value that was there."""
     def step(view, index, t, *args):
         buf, k = view.buf, view.at(index)
-        if isinstance(buf, Tracked) and Tracked.thread is not None:
-            buf.note(k, Tracked.ATOMIC)
-        old = known(list.__getitem__(buf, k))
-        list.__setitem__(buf, k, known(operation(t, old, *args)))
+        other = buf if isinstance(buf, SeenAs) else None
+        memory = other.buf if other else buf
+        if isinstance(memory, Tracked) and Tracked.thread is not None:
+            memory.note(k, Tracked.ATOMIC)
+        old = known(list.__getitem__(memory, k))
+        old = other.seen(old) if other else old
+        new = known(operation(t, old, *args))
+        list.__setitem__(memory, k, bits_of(new, t, other.own) if other else new)
         return old
     return step
 

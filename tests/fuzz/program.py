@@ -12,7 +12,7 @@ class Program:
         self.seed = seed
         self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], []
         self.machine = None
-        self.run = []               # HostArrays, Launches and statements of expr_run.py, in order
+        self.run = []               # HostArrays, Launches and statements of run_statements.py, in order
 
     def arrays(self):
         return [s for s in self.run if isinstance(s, HostArray)]

@@ -1,122 +1,14 @@
-"""What of the language the generated programs have: a table of rows, and how often each was generated.
+"""What of the language the generated programs have: how often each row of the table (rows_table.py) was generated.
 
 A row that no program of a large run has is a failure of that run: nothing may drop out of the generator unnoticed."""
 import collections
 
 import scalars
-from gen_expr import EXACT_1, EXACT_2
 from gen_more import BOUNDS
 from host import HostArray, Launch
-from scalars import BITS, COMPLEX, FLOATS, INTS, REALS, SCALARS
-from tree import Arr, Rec, Tup, UNTYPED, VECTORS, Vec, walk
-
-ENOUGH = 8000       # programs, after which every row must have been there
-
-
-def table(without=()):
-    """All rows."""
-    rows = [f"type {t}" for t in SCALARS] + [f"vector {v}" for v in sorted(VECTORS)]
-    for t in REALS:
-        ops = ["+", "-", "*", "//", "%"] + (["&", "|", "^", "<<", ">>"] if t in INTS else ["/"])
-        if t in FLOATS and "float-division" in without:
-            ops = ["+", "-", "*", "/"]
-        rows += [f"{op} {t}" for op in ops + ["**"]]
-        rows += [f"{op}= {t}" for op in ops + ["**"]]
-        rows += [f"unary {op} {t}" for op in (["-", "~", "+"] if t in INTS else ["-", "+"])]
-        rows += [f"compare {op} {t}" for op in ("==", "!=", "<", "<=", ">", ">=")]
-        rows += [f"conditional {t}", f"abs {t}", f"selp {t}", f"literal {t}"]
-        if t in INTS or "zeros" not in without:
-            rows += [f"min {t}", f"max {t}", f"clamp {t}"]
-        rows += [f"conversion {s} to {t}" for s in REALS + ("bool",) if s != t and not
-                 ("int-f16" in without and t == "f16" and s in INTS and s not in ("i8", "u8", "i16"))]
-        rows += [f"by itself {s} to {t}" for s in BY_ITSELF[t]]
-        rows.append(f"conversion {t} to bool")
-    for t in INTS:
-        rows += [f"{f} {t}" for f in ("popc", "clz", "ffs", "brev", "ceil_div", "mulhi", "add_sat", "sub_sat", "hadd",
-                                           "rhadd")] + [f"loop variable {t}"]
-    for t in FLOATS:
-        exact = EXACT_1 + (EXACT_2 if "zeros" not in without else EXACT_2[1:]) + ("fma", "ldexp")
-        rows += [f"{f} {t}" for f in exact] + [f"{f} {t}" for f in ("modf", "frexp")]
-        rows += [f"product {form} {t}" for form in ("a*b+c", "c+a*b", "a*b-c", "c-a*b", "a*b+c*d", "x+=a*b")]
-    rows += [f"{op} {t}" for t in COMPLEX for op in ("+", "-", "*", "/ by a real number", "**", "unary -", "conj",
-                                                     "conversion of parts",
-                                                     "compare ==")]
-    rows += [f"{what} {op}" for what in ("real vectors", "integer vectors") for op in ("+", "-", "*")] + [
-        "vector part", "vector part by number", "vector of a number", "vector of vectors", "vector comparison",
-                                                                                                          "vector selp",
-        "part assigned", "complex part assigned", "view of parts"]
-    rows += [f"{op} bool" for op in ("&", "|", "^", "compare ==", "compare !=")]
-    rows += ["and", "or", "not", "conditional of literals", "chain of 2", "chain of 3", "isnan", "isinf", "isfinite", "any", "all",
-             "tuple comparison"]
-    rows += ["let", "var", "declared type", "open variable", "several names", "assignment", "exchange", "tuple variable", "hidden name",
-             "if", "elif",
-             "else", "while", "while true", "break", "continue", "return", "assert", "range of 1", "range of 2",
-             "range of 3",
-             "step below 0", "step of each thread", "range at a type's end", "unroll", "loop in a loop", "for over an array", "enumerate", "zip", "for over rows",
-             "slice from a variable", "slice back", "slice counted from the end",
-             "parameter assigned"]
-    rows += [f"bits as {t}" for t in REALS]
-    rows += ["function", "function with several results", "function with early return", "function with array",
-             "function with effects",
-             "function that gives a view", "generic function", "function with barriers", "function in a function",
-             "function with shared memory"]
-    rows += [f"generic kernel {b}" for b in ("int", "float", "number")]
-    rows += ["constant without type", "constant with type", "constant array", "constant array that the host fills",
-             "const parameter", "const parameter given", "requires", "launch bounds", "max registers",
-             "scalar parameter",
-             "record parameter", "vector parameter", "complex parameter"]
-    rows += ["record", "record in a record", "fixed array in a record", "record made", "record field assigned",
-             "array of records"]
-    rows += [f"local array of {n}" for n in ("1", "2..4", "5..8", "9..16", "17..40")] + ["local array of 2 dimensions"]
-    rows += ["shared array", "shared array sized by the launch", "shared array of fixed size",
-             "shared array of 2 dimensions",
-             "several shared arrays", "shared array of complex, vectors or records", "alignment"]
-    rows += ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "barrier in for", "barrier in if",
-             "barrier in while", "barrier in the condition of while", "barrier in for of 3 ranges",
-             "return before a barrier",
-             "grid_sync", "grid_sync in a loop", "grid_sync in if", "variable across a barrier",
-             "local array across a barrier"]
-    rows += [f"warp {op}" for op in ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync",
-                                     "any_sync", "eq_sync",
-                                     "ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt",
-                                     "syncwarp")]
-    rows += ["warp with some lanes", "laneid", "threadfence", "threadfence_block", "threadfence_system", "nanosleep"]
-    rows += [f"atomic {op} {t}" for op in ("add", "min", "max", "xor") for t in ("i32", "u32", "i64", "u64")]
-    if "zeros" not in without:
-        rows += [f"atomic {op} {t}" for op in ("min", "max") for t in FLOATS]
-    rows += [f"atomic {op} {t}" for op in ("add", "exch", "cas") for t in FLOATS]
-    rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas",
-                                        "compare_and_swap")] + [
-        "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
-    rows += ["print", "array in device memory"]
-    rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
-             "steps",
-             "index guarded by a condition", "index modulo an extent", "index mirrored", "shift by the width"]
-    rows += [f"dot {t}" for t in sorted({v.part for v in VECTORS.values()})] + ["warpsize"]
-    rows += [f"{f} of a complex number" for f in ("abs", "phase", "polar")] + ["rect c64", "rect c128"]
-    rows += [f"random.{f} {t}" for f in ("uniform", "normal") for t in ("f32", "f64")]
-    rows += [f"random.randint {t}" for t in ("i32", "u8", "i64")]
-    rows += [f"function {f}" for f in sorted(BOUNDS)] + ["function sincos", "launch in a kernel"]
-    rows += ["block of 1 dimension", "block of 2 dimensions", "block of 3 dimensions", "block of 1", "block of 32",
-             "block of 48",
-             "block beside 32", "block of 256 or more", "grid of 2 dimensions", "kernel launched twice"]
-    rows += ["layout in C order", "layout in F order", "layout with steps", "layout reversed", "layout with an offset",
-             "array without elements", "array given twice", "In", "InOut", "argument by name"]
-    rows += [f"run {w}" for w in ("expression", "store", "store +=", "sum", "mean", "min", "max", "argmin", "argmax",
-                                  "any", "all",
-                                  "cumsum", "matrix product", "reshape", "view", "where", "broadcast", "keepdims",
-                                  "axis", "two axes",
-                                  "random", "arange", "complex", "bool", "conversion", "contraction")]
-    if "run-functions" not in without:
-        rows += ["run selp", "run ldexp", "run modf", "run frexp"]
-    if "in-writes" not in without:
-        rows.append("In of what is written")
-    return rows
-
-
-BY_ITSELF = {"i16": ["i8", "u8"], "i32": ["i8", "u16"], "i64": ["i32", "u32"], "u16": ["u8"], "u32": ["u8", "u16"],
-             "u64": ["u32"],
-             "f32": ["i32", "f16", "bf16"], "f64": ["f32", "i64"], "f16": ["i8"], "bf16": ["i32"], "i8": [], "u8": []}
+from rows_table import table
+from scalars import BITS, COMPLEX, FLOATS, INTS, SCALARS
+from tree import Arr, Rec, Tup, UNTYPED, Vec, walk
 
 
 class Rows:
@@ -227,6 +119,8 @@ def of_body(f):
             for b in s.blocks:
                 statements(b, inner, here)
     statements(f.body, [], {p.name for p in f.params})
+    if any(p.get("default") is not None and not p.get("const") for p in f.params):
+        found.add("function with defaults")
     for n in walk(f.body):
         if hasattr(n, "type"):
             found.update(of_expression(n))
@@ -270,6 +164,8 @@ def of_statement(s, around, names):
         value = s.args[1]
         if t in FLOATS and s.data in "+-" and value.op == "bin" and value.data == "*" and value.type == t:
             found.add(f"product x+=a*b {t}")
+    elif s.op == "spread":
+        found |= of_spread(s)
     elif s.op == "if":
         found.add("if")
         if len(s.args) > 1:
@@ -307,6 +203,58 @@ def of_statement(s, around, names):
             found |= {f"barrier in {k}" for k in kinds if k in ("for", "if", "while")}
             if any(t.op == "for" and len(t.args) == 3 and t.args[2].op != "lit" for t in around):
                 found.add("barrier in for of 3 ranges")
+    return found
+
+
+def of_spread(s):
+    target, value = s.args
+    found = {"whole view"} | ({"whole view of 2 axes"} if target.type.dims > 1 else set())
+    if s.data:
+        found.add("update of a whole view")
+    if any("s" in form for form in target.data):
+        found.add("whole view with steps")
+    views = [n.args[0] for n in walk(value) if n.op == "each"]
+    if not views:
+        found.add("whole view of a number")
+    root = memory_name(target)
+    found |= {"whole view from itself" for e in views if memory_name(e) is root}
+    found |= {"function of elements" for n in walk(value) if n.op == "apply" and any(m.op == "each" for m in walk(n))}
+    return found
+
+
+def memory_name(e):
+    while e.op != "name":
+        e = e.args[0]
+    return e.data
+
+
+def of_fold(e):
+    what, behind = e.data
+    inner = e.args[0]
+    found = {f"view's {what} of {inner.args[0].type.elem}"} if inner.op == "each" else {"reduction of an expression"}
+    if any(n.op == "each" and n.args[0].type.dims > 1 for n in walk(e)):
+        found.add("reduction of 2 axes")
+    return found | ({"reduction behind its view"} if behind else set())
+
+
+def of_bits(e):
+    if not isinstance(e.type, Arr):
+        return {f"bits as {e.type}"}
+    of = memory_name(e)
+    kind = "local " if of.get("local") else "shared " if of.name.startswith("sh") else ""
+    found = {"array as another type", f"{kind}array as another type"}
+    return found | ({"floats as integers in memory"} if e.args[0].type.elem in FLOATS else set())
+
+
+def of_apply(e):
+    found = set()
+    if len(e.args) < len(e.data.params):
+        found.add("default left out")
+    if e.names:
+        found.add("argument of a function by name")
+        order = [p.name for p in e.data.params]
+        if sorted(e.names, key=order.index) != list(e.names):
+            found.add("arguments of a function in another order")
     return found
 
 
@@ -398,6 +346,8 @@ def of_cmp(e):
 
 
 def of_cond(e):
+    if isinstance(e.type, Arr):
+        return {"one of two arrays"}
     found = {"conditional of literals" if e.type in UNTYPED else f"conditional {e.type}"}
     if e.args[0].op == "index" and e.args[1].op in ("cmp", "logic"):
         found.add("index guarded by a condition")
@@ -420,6 +370,8 @@ def of_call(e):
         return {"vector selp"} if e.data == "selp" else set()
     if e.data in BOUNDS:
         return {f"function {e.data}"}
+    if e.data == "ilogb":
+        return {f"ilogb {e.args[0].type}"}
     if e.data == "sincos":
         return {"function sincos"}
     if e.data in ("abs", "phase", "polar") and e.args[0].type in COMPLEX:
@@ -439,6 +391,8 @@ def of_atomic(e):
         found.add("atomic on shared memory")
     if array.type.dims > 1:
         found.add("atomic in 2 dimensions")
+    if array.op == "bits":
+        found.add("atomic on an array as another type")
     return found
 
 
@@ -500,7 +454,7 @@ def of_warp(e):
 EXPRESSIONS = {
     "bin": of_bin, "un": of_un, "cmp": of_cmp, "cond": of_cond, "conv": of_conv, "call": of_call, "atomic": of_atomic,
     "index": of_index, "view": of_view, "part": of_part, "elem": of_elem, "warp": of_warp,
-    "bits": lambda e: {f"bits as {e.type}"},
+    "bits": of_bits, "fold": of_fold, "apply": of_apply,
     "logic": lambda e: {e.data}, "sync": lambda e: {e.data}, "make": lambda e: {"record made"},
     "attr": lambda e: {e.data.split("[")[0]}, "random": lambda e: {f"random.{e.data} {e.type}"},
     "hint": lambda e: {"load hint" if e.data.startswith("ld") else "store hint"},

@@ -421,6 +421,8 @@ def nextafter(x, y, t):
 
 
 def sign(x):
+    if isinstance(x, int):
+        return (x > 0) - (x < 0)
     return math.copysign(1.0, x) if x == x and x != 0 else x
 
 
@@ -429,6 +431,24 @@ def fract(x, t):
         return NAN
     rest = ROUND[t](x - math.floor(x)) + 0.0
     return rest if rest < 1 else 1 - math.ldexp(1.0, -DIGITS[t])
+
+
+def saturate(x):
+    return clamp(x, 0.0, 1.0) if x == x else 0.0
+
+
+def fdim(x, y, t):
+    return NAN if x != x or y != y else ROUND[t](x - y) if x > y else 0.0
+
+
+def lerp(a, b, x, t):
+    return fma(x, ROUND[t](b - a), a, t)
+
+
+def ilogb(x):
+    if x == 0 or x != x:
+        return least("i32")
+    return greatest("i32") if math.isinf(x) else math.frexp(x)[1] - 1
 
 
 def logb(x):

@@ -1,6 +1,7 @@
 """The reference: kernels and functions as Python functions, which machine.py runs thread by thread."""
 import machine
-from translate_expr import Expressions, PURE, namespace, python_name, waits
+from translate_expr import Expressions, namespace, python_name, waits
+from translate_memory import PURE
 from tree import Arr, Expr, Rec, Tup
 from scalars import COMPLEX
 
@@ -143,6 +144,21 @@ class Body(Expressions):
         new = self.expr(Expr("bin", target.type, [old, value], s.data))
         return lines + [f"{pad}store({self.type_name(t)}, {v}.buf, {k}, {new})"]
 
+    def s_spread(self, s, pad, depth):
+        """All is computed, and then stored."""
+        target, value = s.args
+        t = self.ty(target.type.elem)
+        v, k, items, old = (self.fresh() for _ in range(4))
+        found = self.elementwise([value])
+        e = Expr("bin", t, [Expr("code", t, (), old), value], s.data) if s.data else value
+        names, columns = self.rows(found, f"{v}.shape")
+        columns = ", ".join(x for x in (columns, f"{v}.values()" if s.data else f"range({v}.size)") if x)
+        return [f"{pad}{v} = {self.expr(target)}", f"{pad}{items} = []",
+                f"{pad}for {names}{old}, in zip({columns}):", f"{pad}    c.tick()",
+                f"{pad}    {items}.append({self.expr(e, t)})",
+                f"{pad}for {k}, {old} in zip({v}.places(), {items}):",
+                f"{pad}    store({self.type_name(t)}, {v}.buf, {k}, {old})"]
+
     def s_if(self, s, pad, depth):
         lines = []
         for k, block in enumerate(s.blocks):
@@ -210,7 +226,7 @@ class Body(Expressions):
         kernel, grid, block, names = s.data
         extents = [self.expr(a) for a in s.args[:grid + block]]
         given = s.args[grid + block:]
-        types = sorted(self.bind(kernel, given).items())
+        types = sorted(self.bind(kernel, list(zip(kernel.params, given))).items())
         args = {}
         for k, (name, a) in enumerate(zip(names, given)):
             p = kernel.params[k] if name is None else next(p for p in kernel.params if p.name == name)

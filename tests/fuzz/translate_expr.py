@@ -6,105 +6,23 @@ import math
 import libm
 import machine
 import scalars
+import support
 from build import lit
 from scalars import BITS, COMPLEX, FLOATS, INTS, PART
-from tree import Arr, Expr, Fixed, Rec, Tup, UNTYPED, Vec, slots, walk
+from translate_memory import Memory
+from tree import Arr, Expr, Fixed, Rec, Tup, UNTYPED, Vec, given, walk
 
 WAITING = ("sync", "warp")
-PURE = {"x": 0, "y": 1, "z": 2, "w": 3, "real": 0, "imag": 1}
 
 
 def namespace():
     """What the Python text refers to."""
     names = {"inf": math.inf, "nan": math.nan, "math": math, "View": machine.View, "known": machine.known,
              "new_array": machine.new_array, "load": machine.load, "store": machine.store, "ATOMICS": machine.ATOMICS,
-             "Undefined": machine.Undefined, "chain": chain, "vmap": vmap, "turns": turns, "put": put,
-             "in_range": in_range, "holds": holds, "dot": dot, "fma_last": fma_last, "complex_scaled": complex_scaled,
-             "part_of": part_of, "bits_of": bits_of, "libm": libm}
-    for name in dir(scalars):
-        if not name.startswith("_"):
-            names[name] = getattr(scalars, name)
+             "Undefined": machine.Undefined, "libm": libm, "bits_of": machine.bits_of, "seen": machine.seen}
+    for module in (scalars, support):
+        names.update({name: value for name, value in vars(module).items() if not name.startswith("_")})
     return names
-
-
-def bits_of(x, source, target):
-    if x != x:
-        raise machine.Undefined("the bits of a NaN")
-    return scalars.seen_as(x, source, target)
-
-
-def vmap(f, *args):
-    """A function part by part; numbers beside vectors are repeated."""
-    count = max(len(a) for a in args if isinstance(a, tuple))
-    return tuple(f(*parts) for parts in zip(*(a if isinstance(a, tuple) else (a,) * count for a in args)))
-
-
-def chain(compares, *values):
-    return all(c(a, b) for c, a, b in zip(compares, values, values[1:]))
-
-
-def turns(start, stop, step):
-    return range(start, stop, step) if step else ()
-
-
-def put(value, path, part):
-    """A tuple or complex number with one part replaced."""
-    if not path:
-        return part
-    k = path[0]
-    if isinstance(value, complex):
-        return complex(part, value.imag) if k == 0 else complex(value.real, part)
-    if not 0 <= k < len(value):
-        raise machine.Undefined(f"part {k} of {len(value)}")
-    return value[:k] + (put(value[k], path[1:], part),) + value[k + 1:]
-
-
-def part_of(value, k):
-    if isinstance(value, complex):
-        return value.imag if k else value.real
-    if not 0 <= k < len(value):
-        raise machine.Undefined(f"part {k} of {len(value)}")
-    return value[k]
-
-
-def holds(test):
-    if not test:
-        raise machine.Undefined("an assert that does not hold")
-
-
-def in_range(k, n):
-    if not 0 <= k < n:
-        raise machine.Undefined(f"part {k} of {n}")
-    return k
-
-
-def fma_last(c, a, b, t):
-    return scalars.fma(a, b, c, t)
-
-
-def dot(v, w, t, fused):
-    if t in INTS:
-        return scalars.wrap(sum(a * b for a, b in zip(v, w)), t)
-    rnd = scalars.ROUND[t]
-    total = rnd(v[0] * w[0])
-    for k, (a, b) in enumerate(zip(v[1:], w[1:])):
-        if not fused:
-            total = rnd(total + rnd(a * b))
-        elif k == 0:        # of two products the left one is fused
-            total = scalars.fma(v[0], w[0], rnd(a * b), t)
-        else:
-            total = scalars.fma(a, b, total, t)
-    return total
-
-
-def complex_scaled(op, part, a, b):
-    """* and / with a real number, part by part."""
-    rnd = scalars.ROUND[part]
-    if op == "*":
-        if isinstance(b, complex):
-            a, b = b, a
-        return complex(rnd(a.real * b), rnd(a.imag * b))
-    return complex(rnd(scalars.divide(a.real, b)), rnd(scalars.divide(a.imag, b)))
 
 
 def waits(function, known=None):
@@ -118,8 +36,11 @@ def waits(function, known=None):
 
 SIMPLE_CALLS = {        # of one type, that of the result
     "min": "minimum", "max": "maximum", "clamp": "clamp", "copysign": "copysign", "floor": "floor", "ceil": "ceil",
-    "trunc": "trunc", "rint": "rint", "round": "rint", "fabs": "abs", "fmod": "fmod", "remainder": "remainder"}
-TYPED_CALLS = {"ceil_div", "mulhi", "add_sat", "sub_sat", "hadd", "rhadd", "popc", "clz", "ffs", "brev", "nextafter", "fma"}    # these are told the type
+    "trunc": "trunc", "rint": "rint", "round": "rint", "fabs": "abs", "fmod": "fmod", "remainder": "remainder",
+    "sign": "sign", "logb": "logb", "saturate": "saturate"}
+TYPED_CALLS = {         # these are told the type
+    "ceil_div", "mulhi", "add_sat", "sub_sat", "hadd", "rhadd", "sad", "byte_perm", "dp4a", "popc", "clz", "ffs",
+    "brev", "nextafter", "fma", "fract", "fdim", "lerp"}
 TESTS = {"isnan": "(lambda x: x != x)", "isinf": "math.isinf", "isfinite": "math.isfinite"}
 
 
@@ -138,11 +59,12 @@ def python_name(var):
     return f"{var.name}_{var.uid}"
 
 
-class Expressions:
+class Expressions(Memory):
     """Translates the expressions of one function; `types` says what its generic names stand for."""
 
     def __init__(self, translator, function, types):
         self.tr, self.f, self.types, self.temporaries = translator, function, types, 0
+        self.elements = {}          # of views in expressions of elements: the names of these
 
     def ty(self, t):
         if isinstance(t, str):
@@ -495,17 +417,21 @@ class Expressions:
     def x_apply(self, e, t):
         f, types = e.data, []
         if f.generics:
-            bound = self.bind(f, e.args)
+            bound = self.bind(f, given(f, e.args, e.names))
             types = sorted(bound.items())
         name = self.tr.function(f, types)
-        args = "".join(", " + self.expr(a, dict(types).get(p.type, p.type)) for p, a in zip(f.params, e.args))
+        args = ""
+        for p, a in given(f, e.args, e.names):
+            args += ", " + self.expr(p.get("default") if a is None else a, dict(types).get(p.type, p.type))
         call = f"{name}(c, t{args})"
         return f"(yield from {call})" if waits(f, self.tr.waiting) else call
 
     def bind(self, f, args):
-        """What a function's generic names are, by its arguments."""
+        """What a function's generic names are, by its parameters' arguments."""
         bound = {}
-        for p, a in zip(f.params, args):
+        for p, a in args:
+            if a is None:
+                continue
             t = self.ty(a.type)
             if isinstance(p.type, Arr) and p.type.elem in dict(f.generics):
                 bound[p.type.elem] = t.elem
@@ -575,6 +501,21 @@ class Expressions:
             return f"libm.complex_call('sqrt', {self.expr(e.args[0])}, {t!r})"
         return self.rounded(f"square_root({self.expr(e.args[0], t)})", t)
 
+    def call_ilogb(self, e, t):
+        return f"ilogb({self.expr(e.args[0])})"
+
+    def call_divmod(self, e, t):
+        a, b = (self.fresh() for _ in "ab")
+        q, m = (self.arithmetic(op, t.parts[0], a, b) for op in ("//", "%"))
+        return f"(lambda {a}, {b}: ({q}, {m}))({', '.join(self.expr(x, t.parts[0]) for x in e.args)})"
+
+    def call_funnelshift(self, e, t):
+        lo, hi = (self.expr(x, t) for x in e.args[:2])
+        form = e.data.partition("_")[2]
+        return f"funnel({lo}, {hi}, {self.expr(e.args[2], 'i32')}, {t!r}, {form[0] == 'l'}, {form[1:] == 'c'})"
+
+    call_funnelshift_l = call_funnelshift_r = call_funnelshift_lc = call_funnelshift_rc = call_funnelshift
+
     def call_modf(self, e, t):
         return f"modf({self.expr(e.args[0])})"
 
@@ -604,164 +545,3 @@ class Expressions:
     @property
     def fused(self):
         return self.tr.fused
-
-    # ---- Memory ----
-
-    def place(self, e):
-        """An expression that is an element or a part of one: the view's text, the indices, the first slot (text), and
-        the type there. None for values."""
-        if e.op == "index":
-            return self.expr(e.args[0]), [self.expr(i) for i in e.args[1:]], "0", self.ty(e.type)
-        if e.op in ("part", "elem") and not isinstance(self.ty(e.args[0].type), (Arr, Tup)):
-            inside = self.place(e.args[0])
-            if inside is None:
-                return None
-            view, index, first, t = inside
-            if e.op == "elem":
-                step, count = (slots(t.elem) * math.prod(t.extents[1:]), t.extents[0]) if isinstance(t, Fixed) \
-                    else (1, t.count)
-                return view, index, f"{first} + {step} * in_range({self.expr(e.args[1])}, {count})", self.ty(e.type)
-            return view, index, f"{first} + {self.first_slot(t, e.data)}", self.ty(e.type)
-        return None
-
-    @staticmethod
-    def first_slot(t, name):
-        return t.place(name)[0] if isinstance(t, Rec) else PURE[name]
-
-    @staticmethod
-    def at(view, index):
-        if len(index) <= 2:
-            return f"{view}.at{len(index)}({', '.join(index)})"
-        return f"{view}.at(({', '.join(index)}))"
-
-    def x_bits(self, e, t):
-        return f"bits_of({self.expr(e.args[0])}, {self.ty(e.args[0].type)!r}, {t!r})"
-
-    def x_index(self, e, t):
-        view, index = self.expr(e.args[0]), [self.expr(i) for i in e.args[1:]]
-        if isinstance(t, str) and t not in COMPLEX and len(index) <= 2:
-            return f"{view}.ld{len(index)}({', '.join(index)})"
-        return f"{view}.get(({', '.join(index)},))"
-
-    def loaded(self, place):
-        view, index, first, t = place
-        v = self.fresh()
-        return f"(lambda {v}: load({self.type_name(t)}, {v}.buf, {self.at(v, index)} + {first}))({view})"
-
-    def type_name(self, t):
-        """A type as Python text: scalars are strings, others are kept by a name."""
-        if isinstance(t, str):
-            return repr(t)
-        name = f"type_{id(t)}"
-        self.tr.names[name] = t
-        return name
-
-    def x_part(self, e, t):
-        base = self.ty(e.args[0].type)
-        if isinstance(base, Arr):
-            return self.view_of_part(e, base)
-        place = self.place(e)
-        if place:
-            return self.loaded(place)
-        number = base.place(e.data)[3] if isinstance(base, Rec) else PURE[e.data]
-        return f"part_of({self.expr(e.args[0])}, {number})"
-
-    def view_of_part(self, e, base):
-        elem = base.elem
-        if isinstance(elem, Rec):
-            first, ft, extents, _ = elem.place(e.data)
-            return f"{self.expr(e.args[0])}.part({first}, {self.type_name(ft)}, {extents or ()!r})"
-        part = PART[elem] if isinstance(elem, str) else elem.part
-        return f"{self.expr(e.args[0])}.part({PURE[e.data]}, {part!r})"
-
-    def x_elem(self, e, t):
-        place = self.place(e)
-        if place:
-            return self.loaded(place)
-        return f"part_of({self.expr(e.args[0])}, {self.expr(e.args[1])})"
-
-    def x_view(self, e, t):
-        args = iter(e.args[1:])
-        subs = []
-        for form in e.data:
-            if form == "i":
-                subs.append(self.expr(next(args)))
-            else:
-                subs.append("(" + ", ".join(self.expr(next(args)) if s in form else "None" for s in "bes") + ")")
-        return f"{self.expr(e.args[0])}.sub(({', '.join(subs)},))"
-
-    def x_attr(self, e, t):
-        view = self.expr(e.args[0])
-        if e.data == "ndim":
-            return str(self.ty(e.args[0].type).dims)
-        if e.data.startswith("steps["):
-            return f"{view}.stride({e.data[6:-1]})"
-        return f"{view}.{e.data}"
-
-    def x_hint(self, e, t):
-        view, *rest = e.args
-        dims = view.type.dims
-        index = f"({', '.join(self.expr(i) for i in rest[:dims])},)"
-        if e.data.startswith("ld"):
-            return f"{self.expr(view)}.get({index})"
-        return f"{self.expr(view)}.put({index}, {self.expr(rest[dims], self.ty(view.type).elem)})"
-
-    def x_special(self, e, t):
-        where, _, axis = e.data.partition(".")
-        if where == "threadIdx":
-            return f"t.{axis}"
-        if where == "blockIdx":
-            return f"t.b{axis}"
-        if where in ("blockDim", "gridDim"):
-            return f"c.{'block' if where == 'blockDim' else 'grid'}[{'xyz'.index(axis)}]"
-        if where == "laneid":
-            return "t.lane"
-        if where == "warpsize":
-            return "32"
-        n = int(where[-2])
-        axes = [f"t.b{a} * c.block[{k}] + t.{a}" if where.startswith("grid(") else f"c.block[{k}] * c.grid[{k}]"
-                for k, a in enumerate("xyz"[:n])]
-        return f"({axes[0]})" if n == 1 else f"({', '.join(axes)})"
-
-    def x_random(self, e, t):
-        args = [a for a in e.args if a.op != "dtype"]
-        if e.data == "randint":
-            lo, hi, seed, i = args
-            return f"libm.randint({self.expr(lo, t)}, {self.expr(hi, t)}, {self.expr(seed)}, {self.expr(i)}, {t!r})"
-        return f"libm.uniform({self.expr(args[0])}, {self.expr(args[1])}, {t!r})"
-
-    def x_dtype(self, e, t):
-        return repr(e.data)
-
-    # ---- What waits ----
-
-    def x_sync(self, e, t):
-        site = self.tr.site()
-        kinds = {"syncthreads": "bar", "grid_sync": "grid", "syncthreads_count": "count", "syncthreads_and": "and",
-                 "syncthreads_or": "or"}
-        if e.data not in kinds:
-            return "None"       # fences, nanosleep: the machine's threads take turns
-        value = f", {self.expr(e.args[0])}" if e.args else ""
-        return f"(yield ({kinds[e.data]!r}, {site}{value}))"
-
-    def x_warp(self, e, t):
-        site = self.tr.site()
-        if e.data == "lanemask_lt":
-            return "((1 << t.lane) - 1)"
-        args = list(e.args)
-        mask = f"{self.expr(args.pop(0))} & 0xffffffff" if args else "0xffffffff"
-        values = [self.expr(a) for a in args]
-        values += ["None"] * (2 - len(values))
-        return f"(yield ('warp', {site}, {mask}, {e.data!r}, {', '.join(values)}))"
-
-    def x_atomic(self, e, t):
-        view, *rest = e.args
-        dims = self.ty(view.type).dims
-        elem = self.ty(view.type).elem
-        name = e.data
-        if name == "compare_and_swap":
-            name, index, values = "cas", "0," * dims, rest
-        else:
-            index, values = "".join(self.expr(i) + ", " for i in rest[:dims]), rest[dims:]
-        given = ", ".join(self.expr(v, elem) for v in values)
-        return f"ATOMICS[{name!r}]({self.expr(view)}, ({index}), {elem!r}, {given})"

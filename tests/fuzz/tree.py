@@ -104,13 +104,19 @@ class Var:
 
 
 class Expr:
-    __slots__ = ("op", "type", "args", "data")
+    __slots__ = ("op", "type", "args", "data", "names")
 
-    def __init__(self, op, type, args=(), data=None):
+    def __init__(self, op, type, args=(), data=None, names=()):
         self.op, self.type, self.args, self.data = op, type, list(args), data
+        self.names = names      # of a call, its last arguments' names: those are given by name
 
     def __repr__(self):
         return write(self)
+
+
+def copied(e):
+    """An expression's copy: its variables and functions are the same."""
+    return Expr(e.op, e.type, map(copied, e.args), e.data, e.names)
 
 
 class Stmt:
@@ -154,6 +160,15 @@ def walk(node):
 LEVEL = {"or": 1, "and": 2, "not": 3, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10,
          "//": 10, "%": 10, "@": 10, "**": 12}
 COMPARE, UNARY, POSTFIX = 4, 11, 13
+
+
+def given(function, args, names):
+    """A call's arguments by parameter: those by name come last, and what is not there has its default."""
+    by_place = len(args) - len(names)
+    result = dict(zip(function.params, args[:by_place]))
+    by_name = {p.name: p for p in function.params}
+    result.update((by_name[n], a) for n, a in zip(names, args[by_place:]))
+    return [(p, result.get(p)) for p in function.params]
 
 
 def number(value, type):
@@ -201,6 +216,18 @@ def write(e, least=0):
 
 def listed(args):
     return ", ".join(write(a) for a in args)
+
+
+def write_apply(e):
+    by_place = len(e.args) - len(e.names)
+    given = [write(a) for a in e.args[:by_place]] + [f"{n}={write(a)}" for n, a in zip(e.names, e.args[by_place:])]
+    return f"{e.data.name}({', '.join(given)})"
+
+
+def write_fold(e):
+    """A reduction of views: `data` is its name, and whether it stands behind its view."""
+    what, behind = e.data
+    return f"{write(e.args[0], POSTFIX)}.{what}()" if behind else f"{what}({listed(e.args)})"
 
 
 def write_bin(e):
@@ -269,9 +296,11 @@ WRITERS = {
     "cond": lambda e: f"{write(e.args[0], 1)} if {write(e.args[1], 1)} else {write(e.args[2])}",
     "conv": lambda e: f"{e.type}({listed(e.args)})",
     "make": write_make,
-    "bits": lambda e: f"{write(e.args[0], POSTFIX)}.view({e.type})",
+    "bits": lambda e: f"{write(e.args[0], POSTFIX)}.view({getattr(e.type, 'elem', e.type)})",
     "call": lambda e: f"{e.data}({listed(e.args)})",
-    "apply": lambda e: f"{e.data.name}({listed(e.args)})",
+    "apply": write_apply,
+    "fold": write_fold,
+    "each": lambda e: write(e.args[0], POSTFIX),        # a view where it stands for each of its elements
     "index": lambda e: f"{write(e.args[0], POSTFIX)}[{listed(e.args[1:])}]",
     "view": write_view,
     "attr": lambda e: f"{write(e.args[0], POSTFIX)}.{e.data}",
@@ -359,6 +388,7 @@ STATEMENTS = {
     "break": lambda s, pad: pad + "break",
     "continue": lambda s, pad: pad + "continue",
     "return": lambda s, pad: (pad + "return " + listed(s.args)).rstrip(),
+    "spread": lambda s, pad: f"{pad}{write(s.args[0])} {s.data}= {write(s.args[1])}",
     "expr": lambda s, pad: pad + write(s.args[0]),
     "memory": write_memory,
     "launch": write_launch,

@@ -132,8 +132,7 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
         kj_expr_const(s, p->init, out->type, what, &out->init);
     }
-    out->has_default =
-        p->init != NULL; /* one that is wrong has been told: launches may go without it */
+    out->has_default = p->init != NULL; /* a wrong one has been told: launches may go without */
 }
 
 static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *decl)
