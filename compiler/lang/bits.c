@@ -87,6 +87,17 @@ static kj_value dp4a(const kj_value *v)
     return as(v[0].type, sum);
 }
 
+/* The two halves of a word and two bytes of another one, from byte `from` on. */
+static kj_value dp2a(const kj_value *v, int from)
+{
+    uint64_t sum = v[2].u;
+    bool is_signed = kj_is_signed(v[0].type);
+    for (int i = 0; i < 2; i++)
+        sum += as(is_signed ? KJ_I16 : KJ_U16, v[0].u >> 16 * i).u *
+               as(is_signed ? KJ_I8 : KJ_U8, v[1].u >> 8 * (from + i)).u;
+    return as(v[0].type, sum);
+}
+
 /* ---- Of one ---- */
 
 static bool count(kj_builtin id, kj_value v, kj_value *out)
@@ -125,6 +136,8 @@ bool kj_fold_integers(kj_builtin id, const kj_value *v, kj_value *out)
     case KJ_BI_FUNNELSHIFT_RC: *out = funnel(id, v[0], v[1], v[2]); return true;
     case KJ_BI_BYTE_PERM: *out = byte_perm(v); return true;
     case KJ_BI_DP4A: *out = dp4a(v); return true;
+    case KJ_BI_DP2A_LO:
+    case KJ_BI_DP2A_HI: *out = dp2a(v, id == KJ_BI_DP2A_HI ? 2 : 0); return true;
     default: return count(id, v[0], out);
     }
 }

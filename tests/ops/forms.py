@@ -91,6 +91,8 @@ def integer_functions(t):
                 a, b, n, t, end[0] == "l", end[1:] == "c")
     if BITS[t] == 32:
         forms["dp4a(a, b, a)"] = lambda a, b: scalars.dp4a(a, b, a, t)
+        forms["dp2a_lo(a, b, a)"] = lambda a, b: scalars.dp2a(a, b, a, 0, t)
+        forms["dp2a_hi(a, b, b)"] = lambda a, b: scalars.dp2a(a, b, b, 2, t)
         forms["byte_perm(a, b, b)"] = lambda a, b: scalars.byte_perm(a, b, b, t)
         for n in (0x3210, 0x5410, 0x0123, 0x7654, 0xfedc):
             forms[f"byte_perm(a, b, {n})"] = lambda a, b, n=n: scalars.byte_perm(a, b, n, t)

@@ -503,6 +503,7 @@ static const kj_lowering lowering = {
     .has_half = has_half,
     .to_int = kj_nvptx_to_int,
     .extreme = kj_nvptx_extreme,
+    .instruction = kj_nvptx_instruction,
     .approximate = kj_nvptx_approximate,
     .load_cached = kj_nvptx_load_cached,
     .store_cached = kj_nvptx_store_cached,

@@ -97,7 +97,9 @@ static kj_tile code_integers(kj_lower *lo, kj_builtin id, int part, const kj_til
     case KJ_BI_FUNNELSHIFT_LC: return kj_lower_funnel(lo, args, true, true);
     case KJ_BI_FUNNELSHIFT_RC: return kj_lower_funnel(lo, args, false, true);
     case KJ_BI_BYTE_PERM: return kj_lower_byte_perm(lo, args);
-    default: return kj_lower_dp4a(lo, args);
+    case KJ_BI_DP2A_LO: return kj_lower_dot_pieces(lo, args, 2, 0);
+    case KJ_BI_DP2A_HI: return kj_lower_dot_pieces(lo, args, 2, 2);
+    default: return kj_lower_dot_pieces(lo, args, 4, 0);
     }
 }
 
@@ -193,6 +195,8 @@ static code_fn *const codes[KJ_NBUILTINS] = {
     [KJ_BI_FUNNELSHIFT_RC] = code_integers,
     [KJ_BI_BYTE_PERM] = code_integers,
     [KJ_BI_DP4A] = code_integers,
+    [KJ_BI_DP2A_LO] = code_integers,
+    [KJ_BI_DP2A_HI] = code_integers,
     [KJ_BI_SIGN] = code_sign,
     [KJ_BI_SATURATE] = code_saturate,
     [KJ_BI_LERP] = code_lerp,
@@ -216,7 +220,10 @@ static code_fn *const codes[KJ_NBUILTINS] = {
 
 static kj_tile lower_code(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
 {
+    kj_tile out;
     KJ_REQUIRE(codes[id] != NULL);
+    if (lo->target->instruction && lo->target->instruction(lo, id, args, &out))
+        return out;
     return codes[id](lo, id, part, args);
 }
 

@@ -85,6 +85,8 @@ typedef struct kj_lowering {
     /* A float as an integer type: saturating, NaN is 0. */
     LLVMValueRef (*to_int)(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type);
     kj_tile (*extreme)(kj_lower *lo, kj_tile a, kj_tile b, bool max); /* kj_float_extreme */
+    /* A function for which the target has an instruction; false where it has none. NULL: it never has. */
+    bool (*instruction)(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
     /* A math function as @fastmath has it; false where it is the library's. NULL: it always is. */
     bool (*approximate)(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
 

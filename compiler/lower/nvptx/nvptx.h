@@ -11,6 +11,10 @@ LLVMValueRef kj_nvptx_to_int(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMType
 kj_tile kj_nvptx_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max);
 bool kj_nvptx_approximate(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
 
+/* ---- function.c ---- */
+
+bool kj_nvptx_instruction(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *out);
+
 /* ---- atomic.c ---- */
 
 LLVMValueRef kj_nvptx_scope(kj_lower *lo, LLVMValueRef atomic, bool block);

@@ -91,17 +91,19 @@ kj_tile kj_lower_byte_perm(kj_lower *lo, const kj_tile *v)
     return kj_tile_convert(lo, out, v[0].type);
 }
 
-/* Byte i as a number of the word's type. */
-static kj_tile byte_of(kj_lower *lo, kj_tile word, int i)
+/* Piece i of so many bits as a number of the word's type. */
+static kj_tile piece_of(kj_lower *lo, kj_tile word, int bits, int i)
 {
-    kj_tile top = with(lo, KJ_OP_SHL, word, 24 - 8 * i);
-    return with(lo, KJ_OP_SHR, top, 24);
+    kj_tile top = with(lo, KJ_OP_SHL, word, 32 - bits * (i + 1));
+    return with(lo, KJ_OP_SHR, top, 32 - bits);
 }
 
-kj_tile kj_lower_dp4a(kj_lower *lo, const kj_tile *v)
+kj_tile kj_lower_dot_pieces(kj_lower *lo, const kj_tile *v, int pieces, int from)
 {
     kj_tile sum = v[2];
-    for (int i = 0; i < 4; i++)
-        sum = op(lo, KJ_OP_ADD, sum, op(lo, KJ_OP_MUL, byte_of(lo, v[0], i), byte_of(lo, v[1], i)));
+    for (int i = 0; i < pieces; i++) {
+        kj_tile a = piece_of(lo, v[0], 32 / pieces, i), b = piece_of(lo, v[1], 8, from + i);
+        sum = op(lo, KJ_OP_ADD, sum, op(lo, KJ_OP_MUL, a, b));
+    }
     return sum;
 }

@@ -110,7 +110,8 @@ kj_tile kj_lower_sad(kj_lower *lo, const kj_tile *v);
 /* v: lo, hi and the count, an i32 */
 kj_tile kj_lower_funnel(kj_lower *lo, const kj_tile *v, bool left, bool clamps);
 kj_tile kj_lower_byte_perm(kj_lower *lo, const kj_tile *v);
-kj_tile kj_lower_dp4a(kj_lower *lo, const kj_tile *v);
+/* v[2] and the products of the pieces of v[0] and the bytes of v[1], from byte `from` on. */
+kj_tile kj_lower_dot_pieces(kj_lower *lo, const kj_tile *v, int pieces, int from);
 
 /* ---- bits.c ---- */
 

@@ -208,7 +208,9 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
     case KJ_BI_FUNNELSHIFT_LC:
     case KJ_BI_FUNNELSHIFT_RC:
     case KJ_BI_BYTE_PERM:
-    case KJ_BI_DP4A: return integers(r, at, id, args, n, out);
+    case KJ_BI_DP4A:
+    case KJ_BI_DP2A_LO:
+    case KJ_BI_DP2A_HI: return integers(r, at, id, args, n, out);
     case KJ_BI_POPC:
     case KJ_BI_CLZ:
     case KJ_BI_FFS:
