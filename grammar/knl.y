@@ -100,7 +100,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %token FORMAT_OPEN "'{' of an f-string" FORMAT_CLOSE "'}' of an f-string"
 %token <string> FORMAT_TEXT "text of an f-string" FORMAT_SPEC "format"
 
-%token USE "use" CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run" TYPE "type"
+%token USE "use" CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run" TYPE "type" ENUM "enum"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
 %token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while" WITH "with" AS "as"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
@@ -132,8 +132,8 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %nterm <flag> let opt_named
 %nterm <attrs> attrs
 %nterm <exprs> attr_args
-%nterm <params> params param_list host_params host_list fields
-%nterm <param> param host_param field
+%nterm <params> params param_list host_params host_list fields enumerators
+%nterm <param> param host_param field enumerator
 %nterm <flag> opt_const
 %nterm <expr> opt_default
 %nterm <generics> generics generic_list
@@ -175,6 +175,12 @@ item:
                                 { $$ = kj_make_record(p, @$, $2, @2, kj_param_append($4, $5)); }
 |   "record" NAME "{" fields error "}"       { $$ = kj_make_record(p, @$, $2, @2, $4); yyerrok; }
 |   "type" NAME "=" type eol    { $$ = kj_make_alias(p, @$, $2, @2, $4); }
+|   "enum" NAME opt_type "{" enumerators "}"
+                                { $$ = kj_make_enum(p, @$, $2, @2, $3, $5); }
+|   "enum" NAME opt_type "{" enumerators enumerator "}"
+                                { $$ = kj_make_enum(p, @$, $2, @2, $3, kj_param_append($5, $6)); }
+|   "enum" NAME opt_type "{" enumerators error "}"
+                                { $$ = kj_make_enum(p, @$, $2, @2, $3, $5); yyerrok; }
 |   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }
 |   "run" NAME "(" host_params ")" block    { $$ = kj_make_run_function(p, @$, $2, @2, $4, $6); }
 ;
@@ -189,6 +195,17 @@ fields:
 ;
 
 field: NAME ":" type            { $$ = kj_make_param(p, @1, false, $1, $3, NULL); } ;
+
+/* The same of an enum's names. */
+enumerators:
+    %empty                      { $$ = (kj_params){0}; }
+|   enumerators eol
+|   enumerators enumerator eol  { $$ = kj_param_append($1, $2); }
+|   enumerators enumerator ","  { $$ = kj_param_append($1, $2); }
+|   enumerators error eol       { yyerrok; }
+;
+
+enumerator: NAME opt_default    { $$ = kj_make_param(p, @1, false, $1, NULL, $2); } ;
 
 signature:
     generics "(" params ")" result          { $$ = (kj_signature){$1.first, $3.first, $5}; }

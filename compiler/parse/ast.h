@@ -153,7 +153,8 @@ typedef enum kj_item_kind {
     KJ_I_RECORD,
     KJ_I_RUN,
     KJ_I_RUN_FN, /* run name(params) { body }: of run blocks */
-    KJ_I_TYPE, /* type name = type: an alias, which types are written out from when the file is read */
+    KJ_I_TYPE, /* type name = type: an alias, which types are written out from when the file is read; also
+                  an enum, which is one of its integer type */
 } kj_item_kind;
 
 struct kj_item {
@@ -168,8 +169,15 @@ struct kj_item {
     bool library;         /* use: std. */
     struct kj_file *used; /* use: the file, once it is found */
     kj_attr *attrs;
-    kj_type_ref *type; /* const: NULL if inferred; fn: result, NULL for none */
-    kj_expr *value;    /* const; NULL: an array that the host fills */
+    kj_type_ref *type;  /* const: NULL if inferred; fn: result, NULL for none */
+    kj_expr *value;     /* const; NULL: an array that the host fills */
+    bool enumerates;    /* type: an enum's, whose names are the constants behind it */
+    bool typed;         /* such a type was written; else it is i32, and the names are literals */
+    const kj_item *of;  /* const: the enum that has it; its name is "Cell.WALL" */
+    const char *member; /* and there "WALL" */
+    const struct kj_item
+        *base; /* it is that much, `step`, more than this one; NULL: it has its value */
+    int step;
     kj_generic *generics;
     kj_param_decl *params; /* record: the fields */
     kj_stmt *body;

@@ -303,8 +303,8 @@ static void dump_item(dump *d, const kj_item *item)
         [KJ_I_RUN_FN] = "run",    [KJ_I_TYPE] = "type",
     };
     begin(d, NULL);
-    kj_text_printf(&d->text, "%s%s%s\n", kinds[item->kind], item->name ? " " : "",
-                   item->name ? item->name : "");
+    kj_text_printf(&d->text, "%s%s%s\n", item->enumerates ? "enum" : kinds[item->kind],
+                   item->name ? " " : "", item->name ? item->name : "");
     d->level++;
     if (item->path) {
         begin(d, item->library ? "std" : "path");
@@ -326,7 +326,12 @@ static void dump_item(dump *d, const kj_item *item)
         d->level--;
     }
     dump_type(d, item->kind == KJ_I_FN ? "result" : NULL, item->type);
-    dump_expr(d, NULL, item->value);
+    if (item->base) {
+        begin(d, NULL);
+        kj_text_printf(&d->text, "after %s: %d\n", item->base->name, item->step);
+    } else {
+        dump_expr(d, NULL, item->value);
+    }
     dump_stmts(d, "body", item->body);
     d->level--;
 }

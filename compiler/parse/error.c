@@ -79,8 +79,11 @@ static kj_message *expected(const mistake *x, const char *wanted)
 
 /* ---- Words of other languages and slips of the finger ---- */
 
-#define ITEMS "'const', 'fn', 'kernel', 'record', 'run' or 'type'"
-static const char *const item_words[] = {"use", "const", "fn", "kernel", "record", "run", "type"};
+#define ENUMS "enums are written 'enum Name { RED, GREEN = 5 }', of a type 'enum Name: u8 { ... }'"
+
+#define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run' or 'type'"
+static const char *const item_words[] = {"use",    "const",  "enum", "fn",
+                                         "kernel", "record", "run",  "type"};
 static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
                                          "for",      "while",  "with", "continue", "return",
                                          "requires", "launch", "param"};
@@ -619,7 +622,7 @@ static void report(const mistake *x)
     else if (wants(x, "integer"))
         at_expression(x);
     else if (wants(x, "}") && wants(x, "name"))
-        expected(x, "a field, as in x: f32");
+        expected(x, x->p->enumerates ? "a name of the enum" : "a field, as in x: f32");
     else if (wants(x, "}") && wants(x, ",") && !wants(x, "*"))
         expected(x, "',' or the end of the line");
     else if (wants(x, "*") || wants(x, "end of line"))
@@ -660,6 +663,17 @@ static bool of_lost_body(const mistake *x)
     return is(x, "}") || (x->at.begin > 0 && x->p->source->text[x->at.begin - 1] != '\n');
 }
 
+/* Its block, whose names are no statements, is not looked at. */
+static bool is_enum_header(const mistake *x, const kj_message *before)
+{
+    kj_message *m = x->p->diag->last;
+    if (x->p->nbraces > is(x, "{") || !line_begins(x->p, x->at, "enum"))
+        return false;
+    if (m != before && m && !m->hint)
+        hint(x, m, ENUMS);
+    return true;
+}
+
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
                      const char *const *expected_tokens, int n)
 {
@@ -685,6 +699,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
         at_comment(&x, comment);
     else
         report(&x);
+    if (is_enum_header(&x, before))
+        kj_layout_skip_block(p);
     p->astray |= p->nbraces == 0;
     p->stopped = p->diag->full;
 }

@@ -103,6 +103,68 @@ kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span na
     return kj_make_function(p, span, KJ_I_RECORD, name, name_span, signature, (kj_block){0});
 }
 
+/* ---- Enums: a name of their type, and a constant for each of their names ---- */
+
+typedef struct own_names {
+    kj_parser *p;
+    const char *of;
+    const kj_param_decl *first, *end; /* those before the end can be used */
+} own_names;
+
+/* Names of the enum in its values: B = A << 1. */
+static void qualify(void *ctx, const kj_expr *part)
+{
+    const own_names *own = ctx;
+    kj_expr *e = (kj_expr *)(uintptr_t)part; /* the tree is being built */
+    const kj_param_decl *n = e->kind == KJ_E_NAME ? own->first : own->end;
+    while (n != own->end && n->name != e->u.name)
+        n = n->next;
+    if (n == own->end) {
+        kj_each_part(e, qualify, ctx);
+        return;
+    }
+    kj_expr *base = kj_make_name(own->p, e->span, own->of);
+    e->kind = KJ_E_MEMBER;
+    e->u.member.name = n->name;
+    e->u.member.name_span = e->span;
+    e->u.member.base = base;
+}
+
+static kj_item *enumerator(kj_parser *p, const kj_item *of, const kj_param_decl *first,
+                           const kj_param_decl *n, const kj_item *before)
+{
+    const char *name = kj_arena_printf(p->arena, "%s.%s", of->name, n->name);
+    kj_item *i =
+        kj_make_const(p, n->span, kj_intern(p->arena, name, strlen(name)), n->span, NULL, n->init);
+    i->of = of;
+    i->member = n->name;
+    if (n->init) {
+        qualify(&(own_names){p, of->name, first, n}, n->init);
+    } else if (before) {
+        i->base = before->base ? before->base : before;
+        i->step = before->step + 1;
+    }
+    if (!n->init)
+        i->value = kj_make_int(p, n->span, 0);
+    return i;
+}
+
+kj_item *kj_make_enum(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                      kj_type_ref *type, kj_params names)
+{
+    const kj_dotted none = {NULL, kj_intern(p->arena, "i32", 3)};
+    kj_item *i = kj_make_alias(p, span, name, name_span,
+                               type ? type : kj_make_type(p, name_span, none, 0, (kj_exprs){0}));
+    kj_item **last = &i->next, *before = NULL;
+    i->enumerates = true;
+    i->typed = type != NULL;
+    for (const kj_param_decl *n = names.first; n; n = n->next) {
+        *last = before = enumerator(p, i, names.first, n, before);
+        last = &before->next;
+    }
+    return i;
+}
+
 /* A name that a namespace can have: no keyword. */
 static bool can_name(const char *name)
 {
@@ -187,6 +249,9 @@ void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
         p->last_item->next = item;
     else
         p->file->items = item;
-    p->last_item = item;
+    for (; item; item = item->next) { /* an enum's names are behind it */
+        item->file = p->file;
+        p->last_item = item;
+    }
     p->astray = false;
 }

@@ -239,14 +239,16 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
     return of_item && first ? supply_braces(p, token, span) : token;
 }
 
-/* `record`, `type` and `use` are words of their own only where an item begins. */
-static int word_of_item(const kj_parser *p, kj_span span)
+/* `record`, `type`, `enum` and `use` are words of their own only where an item begins. */
+static int word_of_item(kj_parser *p, kj_span span)
 {
     const char *text = p->source->text + span.begin;
     if (!begins_statement(p) || p->nopen)
         return KJ_TK_NAME;
+    p->enumerates = word_at(text, "enum");
     return word_at(text, "record") ? KJ_TK_RECORD
            : word_at(text, "type") ? KJ_TK_TYPE
+           : word_at(text, "enum") ? KJ_TK_ENUM
            : word_at(text, "use")  ? KJ_TK_USE
                                    : KJ_TK_NAME;
 }

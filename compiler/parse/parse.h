@@ -30,6 +30,7 @@ typedef struct kj_parser {
     bool after_decorator; /* one that was reported stands before a def */
     bool unending[2];     /* no comment of C ends behind here, no docstring */
     bool gives;           /* the item has a result */
+    bool enumerates;      /* the item is an enum */
     bool astray; /* outside of all items there was an error: what is indented is not told */
 
     /* The lexer's */
@@ -192,6 +193,8 @@ kj_item *kj_make_const(kj_parser *p, kj_span span, const char *name, kj_span nam
                        kj_type_ref *type, kj_expr *value);
 kj_item *kj_make_function(kj_parser *p, kj_span span, kj_item_kind kind, const char *name,
                           kj_span name_span, kj_signature signature, kj_block body);
+kj_item *kj_make_enum(kj_parser *p, kj_span span, const char *name, kj_span name_span,
+                      kj_type_ref *type, kj_params names);
 kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                         kj_params fields);
 /* use path, use std.path; name NULL: what the path ends with. */

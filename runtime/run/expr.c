@@ -28,11 +28,22 @@ static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
     return kj_run_convert(r, item->value->span, item->type, item->name, v) && make_fixed(*v);
 }
 
+static bool const_value(kj_run *r, const kj_item *item, kj_rvalue *out);
+
+/* A name of an enum: its numbers were looked at with the file. */
+static bool enumerator(kj_run *r, const kj_item *item, kj_rvalue *out)
+{
+    if (item->base ? !const_value(r, item->base, out) : !kj_run_eval(r, item->value, out))
+        return false;
+    out->u.i = (int64_t)((uint64_t)out->u.i + (uint64_t)item->step);
+    return !item->of->typed || kj_run_convert(r, item->name_span, item->of->type, item->name, out);
+}
+
 static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
 {
     int frame = r->frame;
     r->frame = r->nnames; /* only other constants of its file are in sight of it */
-    bool ok = kj_run_eval(r, item->value, out);
+    bool ok = item->of ? enumerator(r, item, out) : kj_run_eval(r, item->value, out);
     r->frame = frame;
     if (!ok || !item->type)
         return ok && make_fixed(*out);
@@ -99,14 +110,25 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, kj_rval
     return out->u.kernel || kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is no value", item->name);
 }
 
+/* NULL: it is no enum, or has no such name. */
+static const kj_item *enumerator_of(const kj_item *of, const char *name)
+{
+    const kj_item *item = of && of->enumerates ? of->next : NULL;
+    while (item && item->of == of && item->member != name)
+        item = item->next;
+    return item && item->of == of ? item : NULL;
+}
+
 const kj_item *kj_run_declared(kj_run *r, const kj_expr *e)
 {
     const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : e;
+    if (base->kind == KJ_E_MEMBER && base->u.member.base->kind == KJ_E_NAME) /* blur.Cell.NAME */
+        return enumerator_of(kj_run_declared(r, base), e->u.member.name);
     if (base->kind != KJ_E_NAME || kj_run_binding_of(r, base->u.name))
         return NULL;
     const kj_item *item = kj_run_named(r, base->u.name)->item;
     if (e == base || !item || !item->used)
-        return e == base ? item : NULL;
+        return e == base ? item : enumerator_of(item, e->u.member.name);
     item = item->used->items;
     while (item && item->name != e->u.member.name)
         item = item->next;

@@ -305,10 +305,67 @@ kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source)
     return a;
 }
 
+/* ---- Names of enums ---- */
+
+/* v + step; false where the type does not hold it. */
+static bool counted(kj_value v, int step, kj_value *out)
+{
+    *out = v;
+    if (v.type == KJ_U64)
+        return !__builtin_add_overflow(v.u, (uint64_t)step, &out->u);
+    return !__builtin_add_overflow(v.i, (int64_t)step, &out->i) &&
+           kj_value_fits(kj_int(KJ_I64, out->i), v.type);
+}
+
+/* Told of the first of those that count on. */
+static bool refuse_count(kj_sema *s, const kj_item *item, kj_value before)
+{
+    kj_value last;
+    if (!counted(before, item->step - 1, &last))
+        return false;
+    kj_message *m = kj_sema_error(s, item->name_span, KJ_RULE_ENUM,
+                                  "'%s' would be one more than %s, which %s does not hold",
+                                  item->name, kj_literal_text(s, last), kj_type_name(last.type));
+    if (kj_types[last.type].size < 8)
+        kj_hint(s->diag, m, "give it a value, or another type to all: enum %s: i64 { ... }",
+                item->of->name);
+    return false;
+}
+
+/* In the type that its enum says, or a literal. */
+static kj_operand enumerator(kj_sema *s, const kj_item *item)
+{
+    kj_symbol *type = kj_scope_find(item->file->scope, item->of->name);
+    kj_symbol *base = item->base ? kj_scope_find(item->file->scope, item->base->name) : NULL;
+    const char *what = kj_arena_printf(s->diag->arena, "'%s'", item->name);
+    kj_value v = {.type = KJ_VOID}, out;
+    if (type->item != item->of || (base && base->item != item->base))
+        return kj_no_value(item->name_span); /* declared twice */
+    type->resolve(s, type);
+    if (base)
+        kj_const_resolve(s, base);
+    if (type->type == KJ_VOID || (base && base->value.kind == KJ_V_ERROR))
+        return kj_no_value(item->name_span);
+    if (!base && !kj_expr_const(s, item->value, type->type, what, &v))
+        return kj_no_value(item->name_span);
+    if (base)
+        v = base->value.kind == KJ_V_LITERAL ? base->value.u.literal
+                                             : base->value.u.scalar.e->u.value;
+    v = kj_fold_convert(v, type->type); /* which it fits */
+    if (!counted(v, item->step, &out)) {
+        refuse_count(s, item, v);
+        return kj_no_value(item->name_span);
+    }
+    return item->of->typed ? kj_scalar(kj_te_const(s, out, item->name_span))
+                           : kj_literal(kj_int(KJ_I64, out.i), item->name_span);
+}
+
 /* ---- Constants ---- */
 
 static kj_operand const_value(kj_sema *s, const kj_item *item)
 {
+    if (item->of)
+        return enumerator(s, item);
     if (!item->value || item->value->kind == KJ_E_LIST) {
         kj_tarray *a = item->value ? const_array(s, item) : filled_array(s, item);
         return a ? (kj_operand){.kind = KJ_V_ARRAY, .span = item->name_span, .u.array = a}

@@ -343,7 +343,10 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_SYM_TYPE:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a type, not a value",
                           sym->name);
-        kj_hint(s->diag, m, "a conversion is written %s(x)", sym->name);
+        if (sym->item && sym->item->enumerates && sym->item->next)
+            kj_hint(s->diag, m, "a value of it is written %s", sym->item->next->name);
+        else
+            kj_hint(s->diag, m, "a conversion is written %s(x)", sym->name);
         break;
     case KJ_SYM_FN:
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a function, not a value",

@@ -320,7 +320,7 @@ static void resolve_items(kj_sema *s, const kj_file *file)
         bool is_plain = (size_t)item->kind < sizeof plain / sizeof *plain && plain[item->kind];
         if (item->attrs && is_plain)
             kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "%s has no attributes",
-                          plain[item->kind]);
+                          item->enumerates ? "an enum" : plain[item->kind]);
     }
 }
 

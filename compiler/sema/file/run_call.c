@@ -309,7 +309,10 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
     }
     if (dotted_index(s, e) != -1 || undeclared_base(s, e))
         return;
+    int before = s->diag->errors;
     kj_sema_run_expr(s, e->u.member.base);
+    if (s->diag->errors > before && kj_is_of_file(s->scope, e->u.member.base))
+        return; /* there is no such name */
     int i = kj_run_member_named(e->u.member.name);
     if (i < 0)
         unknown_member(s, e);

@@ -241,9 +241,9 @@ void kj_scope_push(kj_sema *s);
 void kj_scope_pop(kj_sema *s);
 /* Here and in those around; NULL when there is none. */
 kj_symbol *kj_scope_find(const kj_scope *scope, const char *name);
-/* What a name means, or a used file's by blur.name; NULL for all else. */
+/* What a name means, or a used file's or an enum's behind a dot; NULL for all else. */
 kj_symbol *kj_scope_named(const kj_scope *scope, const kj_expr *e);
-/* Is it blur.name? */
+/* Is it blur.name, or an enum's Cell.NAME? */
 bool kj_is_of_file(const kj_scope *scope, const kj_expr *e);
 /* Of such an expression what it means; NULL after an error. */
 kj_symbol *kj_member_of_file(kj_sema *s, const kj_expr *e);

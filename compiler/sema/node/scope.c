@@ -59,13 +59,26 @@ kj_symbol *kj_scope_find(const kj_scope *scope, const char *name)
     return NULL;
 }
 
-/* The namespace of blur.name, or NULL. */
+static bool is_enum(const kj_symbol *sym)
+{
+    return sym->kind == KJ_SYM_TYPE && sym->item && sym->item->enumerates;
+}
+
+static kj_symbol *find_in(const kj_symbol *space, const char *name);
+
+/* The namespace of blur.name, Cell.NAME or blur.Cell.NAME; or NULL. */
 static const kj_symbol *space_of(const kj_scope *scope, const kj_expr *e)
 {
     const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : NULL;
     const kj_symbol *space =
         base && base->kind == KJ_E_NAME ? kj_scope_find(scope, base->u.name) : NULL;
-    return space && space->kind == KJ_SYM_FILE ? space : NULL;
+    const kj_expr *first = base && base->kind == KJ_E_MEMBER ? base->u.member.base : NULL;
+    if (first && first->kind == KJ_E_NAME) {
+        space = kj_scope_find(scope, first->u.name);
+        space = space && space->kind == KJ_SYM_FILE ? find_in(space, base->u.member.name) : NULL;
+        return space && is_enum(space) ? space : NULL;
+    }
+    return space && (space->kind == KJ_SYM_FILE || is_enum(space)) ? space : NULL;
 }
 
 bool kj_is_of_file(const kj_scope *scope, const kj_expr *e)
@@ -73,9 +86,15 @@ bool kj_is_of_file(const kj_scope *scope, const kj_expr *e)
     return space_of(scope, e) != NULL;
 }
 
-/* What a file declares, not what it uses. */
+/* What a file declares, not what it uses; or an enum. */
 static kj_symbol *find_in(const kj_symbol *space, const char *name)
 {
+    const kj_item *of = space->item, *item = of->next;
+    if (of->enumerates) {
+        while (item && item->of == of && item->member != name)
+            item = item->next;
+        return item && item->of == of ? find_here(of->file->scope, item->name) : NULL;
+    }
     kj_symbol *sym = find_here(space->item->used->scope, name);
     return sym && sym->kind != KJ_SYM_FILE ? sym : NULL;
 }
@@ -426,24 +445,35 @@ static bool was_told(kj_sema *s, const char *name, kj_span span)
     return false;
 }
 
+/* Offers the names of a file or an enum; returns a list of the first, n is how many there are. */
+static const char *offer_names(kj_sema *s, const kj_symbol *space, kj_near *near, int *n)
+{
+    const kj_item *of = space->item;
+    const char *list = "";
+    for (const kj_item *item = of->enumerates ? of->next : of->used->items; item;
+         item = item->next) {
+        if (of->enumerates && item->of != of)
+            break;
+        const char *own = of->enumerates ? item->member : item->name;
+        if (!own || item->kind == KJ_I_USE || (item->of && !of->enumerates))
+            continue;
+        kj_near_offer(near, own);
+        if ((*n)++ < 8)
+            list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", own);
+    }
+    return list;
+}
+
 static void undeclared_in(kj_sema *s, const kj_symbol *space, const char *name, kj_span span)
 {
-    const kj_file *file = space->item->used;
     kj_near near = kj_near_to(name);
-    const char *list = "";
     int n = 0;
     const char *whole = kj_arena_printf(s->arena, "%s.%s", space->name, name);
     if (was_told(s, kj_intern(s->arena, whole, strlen(whole)), span))
         return;
     kj_message *m =
         kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' has no '%s'", space->name, name);
-    for (const kj_item *item = file->items; item && kj_is_shown(s->diag, m); item = item->next) {
-        if (!item->name || item->kind == KJ_I_USE)
-            continue;
-        kj_near_offer(&near, item->name);
-        if (n++ < 8)
-            list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "", item->name);
-    }
+    const char *list = kj_is_shown(s->diag, m) ? offer_names(s, space, &near, &n) : "";
     if (near.best)
         kj_hint(s->diag, m, "did you mean '%s.%s'?", space->name, near.best);
     else if (n > 0)
@@ -550,7 +580,11 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 
 kj_symbol *kj_member_of_file(kj_sema *s, const kj_expr *e)
 {
-    return kj_scope_member(s, e->u.member.base->u.name, e->u.member.name, e->u.member.name_span);
+    const kj_symbol *space = space_of(s->scope, e);
+    kj_symbol *sym = find_in(space, e->u.member.name);
+    if (!sym)
+        undeclared_in(s, space, e->u.member.name, e->u.member.name_span);
+    return sym;
 }
 
 static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)

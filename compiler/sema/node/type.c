@@ -30,6 +30,15 @@ void kj_alias_resolve(kj_sema *s, kj_symbol *sym)
     s->scope = scope;
     sym->type = t.kind == KJ_T_SCALAR || t.kind == KJ_T_AGGREGATE ? t.dtype : KJ_VOID;
     sym->broken = t.kind == KJ_T_ERROR;
+    if (!sym->item->enumerates || sym->broken)
+        return;
+    if (t.kind != KJ_T_SCALAR || !kj_is_int(t.dtype)) {
+        kj_sema_error(s, written.span, KJ_RULE_ENUM, "an enum is of an integer type");
+        sym->type = KJ_VOID;
+        sym->broken = true;
+    }
+    if (!sym->item->next || sym->item->next->of != sym->item)
+        kj_sema_error(s, sym->span, KJ_RULE_NO_FIELDS, "'%s' has no names", sym->name);
 }
 
 bool kj_type_is_one(kj_sema *s, const kj_symbol *sym, kj_span span)
