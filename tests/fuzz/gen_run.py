@@ -3,7 +3,8 @@ import math
 
 import scalars
 import values
-from build import binary, call, chained, compare, conv, lit, name, unary
+from build import apply, binary, call, chained, compare, conv, lit, name, unary
+from gen_calls import RunCalls, several_of
 from gen_expr import EXACT_1, EXACT_2, Expressions
 from host import HostArray, Layout
 from run_statements import (Compute, Cumsum, Fill, Matmul, Reduce, Reshape, Several, Store, broadcast, random_slice,
@@ -59,7 +60,25 @@ class ArrayExpressions(Expressions):
         return conv(t, self.real(source, depth))
 
     def function(self, t, depth):
-        return self.leaf(t)
+        """One of the program's functions of numbers."""
+        fitting = [f for f in self.functions if f.results == t or f.generics and t in self.types_of_bound(
+            f.generics[0][1])]
+        return self.call_of(self.r.pick(fitting), t, depth) if fitting else self.leaf(t)
+
+    def call_of(self, f, t, depth):
+        """Beside an array there may be numbers, which are literals here."""
+        r = self.r
+        by_place = r.between(1, len(f.params)) if r.chance(30) else len(f.params)
+        named = r.shuffled([p for p in f.params[by_place:] if p.get("default") is None or r.chance(50)])
+        args = []
+        for p in f.params[:by_place] + named:
+            wanted = t if p.type == "T" else p.type
+            narrow = [s for s in REALS if s != wanted and scalars.converts(s, wanted)]
+            if args and r.chance(25):
+                args.append(lit(values.literal(r, wanted)))
+            else:
+                args.append(self.real(r.pick(narrow) if narrow and p.type != "T" and r.chance(15) else wanted, depth))
+        return apply(f, *args, names=[p.name for p in named])
 
     def folded(self, t, depth):
         return self.leaf(t)     # a reduction is a statement here
@@ -120,16 +139,24 @@ def make_run(r, program, options):
     """Some statements over arrays of their own."""
     g = RunGen(r, program, options)
     g.arrays()
-    for _ in range(r.between(2, 5)):
+    for _ in range(r.between(2, 6)):
         s = g.statement()
+        if r.chance(20):
+            s = g.wrapped(s)
         if s is not None:
             program.run.append(s)
+    called = {f for s in program.run if not isinstance(s, HostArray) for f in s.functions()}
+    for f in reversed(program.functions):       # a function calls earlier ones
+        if f in called:
+            called |= {n.data for n in walk(f.body) if n.op == "apply"}
+    program.functions[:] = [f for f in program.functions if f in called]
 
 
-class RunGen:
+class RunGen(RunCalls):
     def __init__(self, r, program, options):
         self.r, self.program, self.options = r, program, options
         self.hosts, self.known, self.count = [], [], 0
+        self.make_functions()
 
     def new_name(self):
         self.count += 1
@@ -183,13 +210,18 @@ class RunGen:
         self.program.run.append(s)
 
     def full(self, t):
-        g = ArrayExpressions(self.r, self.known, self.options)
-        return g.value(t, self.r.between(1, 4))
+        return self.over(self.known).value(t, self.r.between(1, 4))
+
+    def over(self, arrays):
+        g = ArrayExpressions(self.r, arrays, self.options)
+        g.functions = self.program.functions
+        return g
 
     def statement(self):
         return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum),
                                 (2, self.matmul), (0 if "run-functions" in self.options.without else 2, self.several),
-                                (2, self.reshape)])()
+                                (2, self.reshape), (3, self.join), (4, self.library), (3, self.text),
+                                (1, self.number_call)])()
 
     def compute(self):
         t = self.r.pick(REALS + ("bool",)) if self.r.chance(40) else self.r.pick(self.known).type
@@ -197,6 +229,12 @@ class RunGen:
         return Compute(self.new_name(), e) if e.op != "name" else None      # which would be the array itself
 
     def several(self):
+        own = several_of(self.r, self.program.functions)
+        if own and self.r.chance(60):
+            g = self.over(self.known)
+            g.room = self.options.room
+            e = g.call_of(own, None, 2)
+            return Several([self.new_name() for _ in own.results.parts], e)
         t = self.r.pick(FLOATS)
         f = self.r.pick(["modf", "frexp"])
         e = call(f, Tup((t, t) if f == "modf" else (t, "i32")), self.full(t))
@@ -211,7 +249,7 @@ class RunGen:
         fitting = [v for v, h in zip(self.known, self.hosts) if broadcast([h.shape, target.shape]) == target.shape]
         if not fitting or not any(v.type in REALS for v in fitting):
             return None
-        g = ArrayExpressions(r, fitting, self.options)
+        g = self.over(fitting)
         t = array.elem
         op = ""
         if t in REALS and r.chance(40):

@@ -237,6 +237,7 @@ class Launch:
     def __init__(self, kernel, grid, block, args, types, by_name=(), directions=None):
         self.kernel, self.grid, self.block, self.args, self.types = kernel, grid, block, args, types
         self.by_name, self.directions = set(by_name), directions or {}
+        self.function = None        # of the run block: the one that has the launch as its body
         self.coverage = None        # of a kernel that no grid and block make a difference to: how many threads it needs
 
     def text(self, shape=None):

@@ -2,6 +2,7 @@
 import machine
 import scalars
 from host import HostArray, Launch, leaf_values
+from run_calls import launch_function
 from scalars import COMPLEX
 from translate import Translator
 from tree import Rec, Vec, slots, walk, write_constant, write_function, write_record
@@ -12,6 +13,7 @@ class Program:
         self.seed = seed
         self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], []
         self.machine = None
+        self.libraries = {}         # of std/: by which names the program knows its files
         self.run = []               # HostArrays, Launches and statements of run_statements.py, in order
 
     def arrays(self):
@@ -23,14 +25,23 @@ class Program:
     def text(self, layouts=None, shapes=None):
         """The file; a variant has other layouts, or other grids and blocks for some launches, by their place."""
         layouts = layouts or self.layouts()
-        parts = [write_constant(c) for c in self.constants] + [write_record(x) for x in self.records]
+        parts = [f"use std.{file}" + (f" as {space}" if space != file else "") + "\n"
+                 for file, space in sorted(self.libraries.items())]
+        parts += [write_constant(c) for c in self.constants] + [write_record(x) for x in self.records]
         parts += [write_function(f) for f in self.helpers + self.functions + self.kernels]
         lines = []
         for k, s in enumerate(self.run):
             if isinstance(s, HostArray):
                 lines += s.text(layouts[s.name])
-            else:
-                lines += [s.text((shapes or {}).get(k))] if isinstance(s, Launch) else s.lines()
+                continue
+            if isinstance(s, Launch) and s.function:
+                definition, call = launch_function(s, s.text((shapes or {}).get(k)))
+                lines.append(call)
+                parts.append(definition)
+                continue
+            lines += [s.text((shapes or {}).get(k))] if isinstance(s, Launch) else s.lines()
+            if hasattr(s, "definition"):
+                parts.append(s.definition())
         for a in self.arrays():
             if layouts[a.name].device:
                 lines.append(f"{a.name}.copy_to_host({a.name}_host)")
@@ -46,6 +57,7 @@ class Program:
         """What all arrays hold in the end: name -> values in C order. Raises Undefined and Exhausted."""
         m = self.machine = machine.Machine(fuel, tracks, shuffle)
         translator = Translator(fused)
+        translator.machine = m
         lists = machine.Tracked if tracks else list
         views, computed = {}, {}
         for s in self.run:

@@ -2,6 +2,7 @@
 
 A row that no program of a large run has is a failure of that run: nothing may drop out of the generator unnoticed."""
 import collections
+import math
 
 import scalars
 from gen_more import BOUNDS
@@ -498,6 +499,8 @@ def of_launch(s):
     for n in s.block:
         threads *= n
     found = {f"block of {len(s.block)} dimension{'s' if len(s.block) > 1 else ''}"}
+    if s.function:
+        found.add("run launch in a function")
     found |= {"block of 1"} if threads == 1 else set()
     found |= {f"block of {threads}"} if threads in (32, 48) else set()
     found |= {"block beside 32"} if threads in (31, 33) else set()
@@ -516,8 +519,43 @@ def of_launch(s):
     return found
 
 
+def of_wrapped(s):
+    found = {"run function of the run block"} | of_statement_of_run(s.inner)
+    found |= {"run type of a parameter"} if s.types else set()
+    if not s.results:
+        found |= {"run store in a function"} | ({"run loop in a function"} if s.turns > 1 else set())
+    if s.named < len(s.uses()):
+        found.add("run argument by name")
+    if s.default:
+        found |= {"run default of a function"} | (set() if s.default[1] else {"run default left out"})
+    return found
+
+
+def of_join(s):
+    found = {f"run {s.what} by a function"}
+    if isinstance(s.function, str):
+        found.add("run function by name for reduce or scan")
+    if s.flag and s.what == "scan":
+        found.add("run exclusive scan")
+    return found
+
+
+def of_text(s):
+    line = s.code[-1]
+    return {"run rounded" if "round(" in line else "run text with values" if 'f"' in line else
+            "run format" if "format(" in line else "run text"}
+
+
+CALLS = {"Wrapped": of_wrapped, "Join": of_join, "Text": of_text,
+         "Library": lambda s: {f"std.{s.library[0]}"} | ({"std called otherwise"} if s.library[0] != s.library[1]
+                                                         else set()),
+         "NumberCall": lambda s: {"run function of numbers"}}
+
+
 def of_statement_of_run(s):
     kind = type(s).__name__
+    if kind in CALLS:
+        return CALLS[kind](s)
     found = {{"Compute": "run expression", "Store": "run store", "Cumsum": "run cumsum", "Matmul": "run matrix product",
               "Reshape": "run reshape" if getattr(s, "shape", None) else "run view"}.get(kind, "run expression")}
     if kind == "Store" and s.op:
@@ -529,6 +567,7 @@ def of_statement_of_run(s):
             found.add("run two axes" if len(s.axes) > 1 else "run axis")
     if kind == "Fill":
         found.add("run random" if s.text_.startswith("random") else "run arange")
+        found |= {"run long reduce or scan"} if math.prod(s.shape) > 8704 else set()
     if hasattr(s, "e"):
         for n in walk(s.e):
             if n.op == "call" and n.data in ("where", "selp", "ldexp", "modf", "frexp"):
@@ -539,6 +578,8 @@ def of_statement_of_run(s):
                 found.add("run bool")
             if n.op == "conv":
                 found.add("run conversion")
+            if n.op == "apply":
+                found.add("run several results of a function" if kind == "Several" else "run function of arrays")
             if n.op == "bin" and n.type in FLOATS and any(row.startswith("product") for row in of_bin(n)):
                 found.add("run contraction")
         found.add("run broadcast")

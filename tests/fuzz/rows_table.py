@@ -116,6 +116,14 @@ def table(without=()):
                                   "cumsum", "matrix product", "reshape", "view", "where", "broadcast", "keepdims",
                                   "axis", "two axes",
                                   "random", "arange", "complex", "bool", "conversion", "contraction")]
+    rows += [f"run {w}" for w in ("reduce by a function", "scan by a function", "exclusive scan", "long reduce or scan",
+                                  "function by name for reduce or scan", "function of arrays", "function of numbers",
+                                  "several results of a function", "function of the run block", "store in a function",
+                                  "loop in a function", "type of a parameter", "default of a function",
+                                  "default left out", "argument by name", "launch in a function", "text", "format",
+                                  "text with values", "rounded")]
+    rows += [f"std.{file}" for file in ("sort", "select", "scan", "histogram", "top", "matrix")]
+    rows += ["std called otherwise"]
     if "run-functions" not in without:
         rows += ["run selp", "run ldexp", "run modf", "run frexp"]
     if "in-writes" not in without:

@@ -92,6 +92,10 @@ class Statement:
     def uses(self):
         return {v.name for v in self.leaves()}
 
+    def functions(self):
+        """The functions that it calls."""
+        return [n.data for n in walk(self.e) if n.op == "apply"]
+
     def elements(self, translator, views):
         """The expression's shape and its elements in C order."""
         leaves = self.leaves()
@@ -265,6 +269,9 @@ class Matmul(Statement):
     def __init__(self, array_name, a, b, transposed):
         self.results, self.a, self.b, self.transposed = [array_name], a, b, transposed
 
+    def functions(self):
+        return []
+
     def uses(self):
         return {self.a.name, self.b.name}
 
@@ -309,6 +316,9 @@ class Reshape(Statement):
         self.results, self.array, self.shape = [array_name], array, shape
         self.subscripts, self.copied = subscripts, copied
 
+    def functions(self):
+        return []
+
     def uses(self):
         return {self.array.name}
 
@@ -339,6 +349,9 @@ class Fill(Statement):
 
     def __init__(self, array_name, text, t, shape, items):
         self.results, self.text_, self.t, self.shape, self.items = [array_name], text, t, shape, items
+
+    def functions(self):
+        return []
 
     def uses(self):
         return set()
