@@ -286,6 +286,23 @@ static void show_trees(job *j)
     shown(j, KJ_STAGE_TAST);
 }
 
+/* For a CPU: which axis of threadIdx its lanes run along. */
+static void choose_lanes(job *j)
+{
+    for (int i = 0; i < j->nitems && !j->over && !j->options->arch; i++) {
+        item *it = &j->items[i];
+        int axis = kj_choose_lanes(j->arena, it->kernel);
+        if (axis == 0)
+            continue;
+        kj_tkernel *turned = KJ_NEW(j->arena, kj_tkernel);
+        *turned = *it->kernel;
+        turned->lanes = axis;
+        turned->block[0] = it->kernel->block[axis];
+        turned->block[axis] = it->kernel->block[0];
+        it->kernel = turned;
+    }
+}
+
 static void find_uniform(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over; i++) {
@@ -350,6 +367,7 @@ static void lower(job *j)
                               .lines = u->lines,
                               .rolled = j->rolled,
                               .entry = it->code->entry,
+                              .kernel = it->kernel,
                               .deps = it->deps,
                               .regions = it->regions,
                               .vector = u->target.vector,
@@ -469,6 +487,7 @@ static bool generate(job *j)
     j->shown.arena = j->arena;
     list_items(j);
     show_trees(j);
+    choose_lanes(j);
     find_uniform(j);
     cut_regions(j);
     make_fitting_code(j);

@@ -17,8 +17,11 @@ static void begin(dump *d, kj_span at)
 
 static void put_kernel(dump *d, const kj_tkernel *k)
 {
-    kj_text_printf(&d->out, "kernel %s [%lld, %lld, %lld]\n", k->name, (long long)k->block[0],
-                   (long long)k->block[1], (long long)k->block[2]);
+    kj_text_printf(&d->out, "kernel %s [", k->name);
+    for (int i = 0; i < 3; i++)
+        kj_text_printf(&d->out, "%s%lld", i ? ", " : "",
+                       (long long)k->block[kj_swapped(i, k->lanes)]);
+    kj_text_printf(&d->out, k->lanes ? "], lanes along %c\n" : "]\n", "xyz"[k->lanes]);
 }
 
 static void put_var(dump *d, const kj_var *v)
@@ -33,7 +36,7 @@ static void put_dep(dump *d, const char *what, uint8_t dep)
     static const char *const words[] = {" x", " y", " z", " atomic", " block"};
     kj_text_puts(&d->out, what);
     for (int i = 0; i < 5; i++)
-        if (dep >> i & 1)
+        if (dep >> (i < 3 ? kj_swapped(i, d->deps->lanes) : i) & 1)
             kj_text_puts(&d->out, words[i]);
     kj_text_puts(&d->out, dep ? "" : " same");
 }

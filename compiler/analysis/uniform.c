@@ -118,7 +118,7 @@ static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t inde
 static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
 {
     switch (e->u.index.which) {
-    case KJ_THREAD_IDX: return (uint8_t)(KJ_DEP_X << e->u.index.axis);
+    case KJ_THREAD_IDX: return (uint8_t)(KJ_DEP_X << kj_swapped(e->u.index.axis, deps->lanes));
     case KJ_BLOCK_IDX: return KJ_DEP_BLOCK;
     case KJ_LANE_ID: return deps->lane;
     default: return 0;
@@ -293,6 +293,7 @@ static void walk_kernel(walk *w, const kj_tkernel *kernel)
 static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag)
 {
     kj_deps *deps = KJ_NEW(arena, kj_deps);
+    deps->lanes = kernel->lanes;
     size_t n = (size_t)kernel->nvars + 1;
     deps->var = KJ_NEW_ARRAY(arena, uint8_t, n);
     deps->element = KJ_NEW_ARRAY(arena, uint8_t, (size_t)kernel->nroots + 1);

@@ -8,7 +8,10 @@
  * different values there would race. What an operation of a warp gives depends on which threads
  * there are and run: it may vary along all axes. What a barrier gives is the whole block's.
  *
- * What is the same for a block may differ between blocks; the same rules say what does not. */
+ * What is the same for a block may differ between blocks; the same rules say what does not.
+ *
+ * The axes are those of the gang: where its lanes run along another one than threadIdx.x
+ * (kj_tkernel.lanes), KJ_DEP_X is that one. */
 #ifndef KJ_UNIFORM_H
 #define KJ_UNIFORM_H
 
@@ -30,7 +33,11 @@ typedef struct kj_deps {
     bool atomics;     /* the kernel has some */
     bool warps;       /* it asks for lanes or has operations of a warp: gangs are whole warps */
     uint8_t lane;     /* of laneid */
+    int lanes;        /* kj_tkernel.lanes: KJ_DEP_X is of that axis */
 } kj_deps;
+
+/* The axis of threadIdx along which a CPU's lanes had best run (lanes.c). */
+int kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
 
 /* Also fills the `divergence` of every loop (its trip count and exits) and tblock (its leaves). */
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);

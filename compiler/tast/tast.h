@@ -246,12 +246,20 @@ typedef struct kj_tkernel {
     bool launches;
     const kj_tstmt *grid_sync; /* its first grid_sync(); NULL: blocks don't wait for one another */
     kj_trequire *requires;
-    int64_t block[3];     /* from the spec; 0 when unknown */
+    int64_t block[3]; /* from the spec; 0 when unknown */
+    int lanes; /* 0, or the axis that is exchanged with x in `block`, and for a gang: its lanes run along
+                  that one. Nodes have the source's axes */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     int max_registers;    /* of a thread; 0 when not given */
     bool fastmath;
     bool small, disjoint, aligned; /* from the spec */
 } kj_tkernel;
+
+/* A gang's axis for the source's, and back, where its lanes run along that one. */
+static inline int kj_swapped(int axis, int lanes)
+{
+    return axis == 0 ? lanes : axis == lanes ? 0 : axis;
+}
 
 /* One specialisation of a kernel that kernels launch. */
 typedef struct kj_child {

@@ -16,7 +16,9 @@
  *                 then mean + std * z in f64, rounded to the type
  *   randint       v as for uniform f64:  low + (v * (high - low) >> 64)
  *
- * ln, cos and sin are computed here from IEEE operations: every machine gives the same bits. */
+ * ln, cos and sin are computed here from IEEE operations: every machine gives the same bits. Large
+ * arrays that need none of them are filled by kernels (lazy/random_kernel.c). */
+#include "run/lazy/lazy.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -138,7 +140,13 @@ static bool seed_of(kj_run *r, const kj_rcall *c, int i, uint64_t *out)
     return kj_run_arg_int(r, c, i, &none);
 }
 
-enum { CHUNK = 128 }; /* elements made at a time; a multiple of 4 */
+enum { CHUNK = 128 };    /* elements made at a time; a multiple of 4 */
+enum { MANY = 1 << 20 }; /* are made by a kernel, which takes a while to compile */
+
+static bool is_large(const kjit_array *a)
+{
+    return kjit_array_size(a) >= MANY;
+}
 
 typedef void fill_chunk(uint64_t seed, int64_t first, int64_t n, double *out);
 
@@ -236,6 +244,10 @@ static bool random_floats(kj_run *r, kj_rcall *c, fill_chunk *fill, kjit_dtype d
     }
     if (!kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
         return false;
+    bool in_kernels = fill == uniform_single || (fill == uniform_double && dtype == KJIT_F64);
+    if (in_kernels && is_large(out->u.object->u.array))
+        return kj_lazy_random_uniform(r, c->span, seed, offset, scale, most,
+                                      out->u.object->u.array);
     double chunk[CHUNK];
     int64_t n = kjit_array_size(out->u.object->u.array), size = (int64_t)kjit_dtype_size(dtype);
     char *p = kjit_array_data(out->u.object->u.array);
@@ -305,6 +317,8 @@ bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
         !kj_run_pack(r, c->spans[1], dtype, kj_run_int(high - 1), element) ||
         !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
         return false;
+    if (is_large(out->u.object->u.array))
+        return kj_lazy_random_integers(r, c->span, seed, low, high, out->u.object->u.array);
     uint64_t range = (uint64_t)high - (uint64_t)low;
     uint32_t w[4];
     int64_t n = kjit_array_size(out->u.object->u.array), size = (int64_t)kjit_dtype_size(dtype);

@@ -45,8 +45,9 @@ static LLVMValueRef load_launch(kj_lower *lo, LLVMTypeRef type, int64_t offset)
 static void load_params(kj_lower *lo)
 {
     for (int axis = 0; axis < 3; axis++)
-        lo->grid[axis] =
-            load_launch(lo, lo->i64, (int64_t)offsetof(kj_host_launch, grid) + 8 * axis);
+        lo->grid[axis] = load_launch(lo, lo->i64,
+                                     (int64_t)offsetof(kj_host_launch, grid) +
+                                         8 * (int64_t)kj_swapped(axis, lo->kernel->lanes));
     int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
     for (int i = 0; i < lo->kernel->nparams; i++) {
         const kj_tparam *p = &lo->kernel->params[i];
@@ -253,7 +254,7 @@ static const kj_lowering lowering = {
 
 void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
-    const kj_tkernel *kernel = out->kernel->typed;
+    const kj_tkernel *kernel = spec->kernel;
     kj_lower lo;
     kj_lower_start(&lo, arena, kernel, spec);
     lo.vector = spec->vector;

@@ -522,7 +522,7 @@ static const kj_lowering lowering = {
 
 void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
-    const kj_tkernel *kernel = out->kernel->typed;
+    const kj_tkernel *kernel = spec->kernel;
     kj_lower lo;
     kj_regions none = {.places = KJ_NEW_ARRAY(arena, kj_place, (size_t)kernel->nvars + 1),
                        .crossing = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};

@@ -234,7 +234,7 @@ static int64_t grid_most(const kj_lower *lo, int axis)
 
 static kj_tile lower_index(kj_lower *lo, const kj_texpr *e)
 {
-    int axis = e->u.index.axis;
+    int axis = kj_swapped(e->u.index.axis, lo->kernel->lanes);
     switch (e->u.index.which) {
     case KJ_THREAD_IDX: return lo->thread[axis];
     case KJ_LANE_ID: return lo->lane;

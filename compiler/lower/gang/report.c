@@ -41,7 +41,7 @@ LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset)
                    LLVMConstInt(lo->i32, offset, false));
     for (int axis = 0; axis < 3; axis++)
         kj_store_field(lo, fault, offsetof(kj_host_fault, block) + 8 * (size_t)axis,
-                       wide(lo, lo->block[axis]));
+                       wide(lo, lo->block[kj_swapped(axis, lo->kernel->lanes)]));
     return fault;
 }
 
@@ -209,7 +209,8 @@ kj_mask kj_lower_report(kj_lower *lo, const kj_site *site, const kj_tile *values
     report r = {.site = site, .values = values};
     bool once = lo->slots == lo->home; /* for the block: its first thread stands for all */
     for (int axis = 0; axis < 3; axis++)
-        r.thread[axis] = kj_tile_full(lo, once ? kj_tile_int(lo, 0) : lo->thread[axis]);
+        r.thread[axis] = kj_tile_full(lo, once ? kj_tile_int(lo, 0)
+                                               : lo->thread[kj_swapped(axis, lo->kernel->lanes)]);
     if (r.site->fault)
         return lower_failure(lo, &r, m);
     lower_lines(lo, &r, m);

@@ -2,7 +2,8 @@
  * LLVM, a module's globals and attributes, places in the source.
  *
  * Code is generated for a gang: rows x lanes threads that run in lockstep, lanes along threadIdx.x
- * as one LLVM vector, rows along threadIdx.y as separate values. Every scalar of the source is a
+ * as one LLVM vector, rows along threadIdx.y as separate values (or the other way round, where
+ * kj_tkernel.lanes says so: x, y and z are the gang's axes here). Every scalar of the source is a
  * kj_tile, which has only the extents it needs: a value that is the same for the whole gang is one
  * scalar, one that varies with x alone is one vector. Tiles of different extents combine by
  * broadcasting, as arrays do in NumPy. With a gang of 1 x 1 everything is a scalar and every
@@ -242,6 +243,7 @@ typedef struct kj_entry_spec {
     LLVMBuilderRef code, allocas; /* of the module's context, for the lowering to use */
     LLVMDIBuilderRef lines;
     const char *entry;
+    const kj_tkernel *kernel;
     const kj_deps *deps;
     kj_regions *regions;     /* of a CPU */
     int vector;              /* f32 in the target's widest vector register */

@@ -260,6 +260,15 @@ void kj_partial_free(kj_partial *p);
 bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
                     kjit_array *target);
 
+/* ---- random_kernel.c: arrays in C order filled ---- */
+
+/* offset + scale * u, at most `most`, for each number u in [0, 1) of the seed; f32 or f64. */
+bool kj_lazy_random_uniform(kj_run *r, kj_span at, uint64_t seed, double offset, double scale,
+                            double most, kjit_array *out);
+/* Integers from low to high - 1. */
+bool kj_lazy_random_integers(kj_run *r, kj_span at, uint64_t seed, int64_t low, int64_t high,
+                             kjit_array *out);
+
 /* ---- matmul.c: A @ B ---- */
 
 bool kj_lazy_matmul(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out);

@@ -48,7 +48,7 @@ void kj_lazy_params(kj_lazy_kernel *k)
 
 void kj_lazy_parameter(kj_lazy_kernel *k, const char *name, const char *type, kjit_arg arg)
 {
-    kj_text_printf(&k->params, ", %s: %s", name, type);
+    kj_text_printf(&k->params, "%s%s: %s", k->nargs ? ", " : "", name, type);
     kj_lazy_argument(k, arg);
 }
 

@@ -1,0 +1,221 @@
+/* Which axis of threadIdx a CPU's lanes run along: typed AST in, the axis out.
+ *
+ * Threads side by side along x are not always those that access neighbouring elements: in
+ * `let i, j = grid(2)` and a[i, j] those along y do. For each axis this counts what the kernel's
+ * accesses cost when the lanes run along it: one that moves by an element from lane to lane, or not
+ * at all, is one load; any other is a gather. What a thread computes is the same either way, and so
+ * is all that a kernel can observe: where the order of a block's threads shows (operations of warps,
+ * atomics, printed lines, launches, loops that wait), they stay along x. */
+#include <math.h>
+
+#include "analysis/regions.h"
+
+/* How far a value moves from one thread to the next along an axis. */
+typedef enum step { STAYS, ONE, FAR } step;
+
+typedef struct search {
+    int axis;
+    step *var; /* by kj_var.id: what is known of it so far */
+    int depth; /* loops around */
+    double cost;
+    bool moves; /* some access does, by an element */
+    bool changed;
+} search;
+
+static step step_of(const search *f, const kj_texpr *e);
+
+/* Of a sum or difference, x - x aside. */
+static step sum(step a, step b)
+{
+    return a == STAYS ? b : b == STAYS ? a : FAR;
+}
+
+/* Of what is one of the two, as min(i, n) is. */
+static step either(step a, step b)
+{
+    return a > b ? a : b;
+}
+
+static step step_of_binary(const search *f, const kj_texpr *e)
+{
+    step a = step_of(f, e->u.binary.lhs), b = step_of(f, e->u.binary.rhs);
+    switch (e->u.binary.op) {
+    case KJ_OP_ADD:
+    case KJ_OP_SUB: return sum(a, b);
+    case KJ_OP_FLOORDIV:
+    case KJ_OP_MOD:
+    case KJ_OP_AND:
+    case KJ_OP_SHR: return b == STAYS ? a : FAR; /* mostly */
+    default: return a == STAYS && b == STAYS ? STAYS : FAR;
+    }
+}
+
+/* Where an access is in its array. */
+static step step_of_place(const search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    step all = a->offset ? step_of(f, a->offset) : STAYS;
+    for (int i = 0; i < a->ndim; i++) {
+        step s = step_of(f, index[i]);
+        const kj_texpr *stride = a->stride[i];
+        bool unit = stride->kind == KJ_TE_CONST && stride->u.value.i == 1;
+        all = sum(all, s == STAYS || unit ? s : FAR);
+    }
+    return all;
+}
+
+static step step_of(const search *f, const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    step s = STAYS;
+    switch (e->kind) {
+    case KJ_TE_VAR: return f->var[e->u.var->id];
+    case KJ_TE_INDEX:
+        return e->u.index.which == KJ_THREAD_IDX && e->u.index.axis == f->axis ? ONE : STAYS;
+    case KJ_TE_CONVERT: return step_of(f, e->u.unary.arg);
+    case KJ_TE_BINARY: return step_of_binary(f, e);
+    case KJ_TE_SELECT: return either(step_of(f, e->u.select.yes), step_of(f, e->u.select.no));
+    case KJ_TE_CALL:
+        if (e->u.call.id == KJ_BI_MIN || e->u.call.id == KJ_BI_MAX || e->u.call.id == KJ_BI_CLAMP)
+            break;
+        /* fall through */
+    default:
+        for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+            if (step_of(f, operands[i]) != STAYS)
+                return FAR;
+        return e->kind == KJ_TE_INLINE ? FAR : STAYS;
+    }
+    for (int i = 0; i < e->u.call.nargs; i++)
+        s = either(s, step_of(f, e->u.call.args[i]));
+    return s;
+}
+
+/* ---- Variables: until none changes ---- */
+
+static void assign(search *f, const kj_var *v, step s)
+{
+    f->changed |= s > f->var[v->id];
+    f->var[v->id] = either(f->var[v->id], s);
+}
+
+static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    search *f = ctx;
+    if (e && e->kind == KJ_TE_INLINE)
+        assign(f, e->u.inline_.result, FAR);
+    if (e)
+        return true;
+    if (s->kind == KJ_TS_DECL && s->u.decl.init)
+        assign(f, s->u.decl.var, step_of(f, s->u.decl.init));
+    if (s->kind == KJ_TS_ASSIGN)
+        assign(f, s->u.assign.var, step_of(f, s->u.assign.value));
+    if (s->kind == KJ_TS_FOR)
+        assign(f, s->u.for_.var, sum(step_of(f, s->u.for_.start), step_of(f, s->u.for_.step)));
+    return true;
+}
+
+/* ---- Accesses ---- */
+
+/* Of local arrays every thread has its own, wherever the lanes run. */
+static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    enum { GATHER = 8, TURNS = 8 };
+    double times = 1;
+    for (int i = 0; i < f->depth; i++)
+        times *= TURNS;
+    if (a->root->space == KJ_LOCAL)
+        return;
+    step s = step_of_place(f, a, index);
+    f->cost += times * (s == FAR ? GATHER : 1);
+    f->moves |= s == ONE;
+}
+
+static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    search *f = ctx;
+    if (!e && s->kind == KJ_TS_STORE)
+        access(f, s->u.store.array, s->u.store.index);
+    if (e && e->kind == KJ_TE_LOAD)
+        access(f, e->u.load.array, e->u.load.index);
+    return true;
+}
+
+static void count(search *f, const kj_tstmt *s);
+
+static void count_loop(search *f, const kj_tstmt *s)
+{
+    f->depth++;
+    if (s->kind == KJ_TS_WHILE)
+        kj_walk_expr(s, s->u.while_.test, visit_access, f);
+    count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body);
+    f->depth--;
+}
+
+static void count(search *f, const kj_tstmt *s)
+{
+    for (; s; s = s->next) {
+        switch (s->kind) {
+        case KJ_TS_IF:
+            kj_walk_expr(s, s->u.if_.test, visit_access, f);
+            count(f, s->u.if_.yes);
+            count(f, s->u.if_.no);
+            break;
+        case KJ_TS_FOR:
+        case KJ_TS_WHILE: count_loop(f, s); break;
+        case KJ_TS_INLINE: count(f, s->u.block->body); break;
+        default: kj_walk(s, s->next, visit_access, f);
+        }
+    }
+}
+
+/* Along an axis that nothing follows the lanes would all do the same. */
+static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
+{
+    search f = {.axis = axis, .var = KJ_NEW_ARRAY(arena, step, (size_t)k->nvars + 1)};
+    do {
+        f.changed = false;
+        kj_walk(k->body->body, NULL, visit_assignment, &f);
+    } while (f.changed);
+    count(&f, k->body->body);
+    return f.moves || axis == 0 ? f.cost : INFINITY;
+}
+
+/* ---- The choice ---- */
+
+/* Does it show in which order a block's threads run? */
+static bool visit_order(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    bool *shows = ctx;
+    if (!e)
+        *shows |= s->kind == KJ_TS_LAUNCH || (s->kind == KJ_TS_REPORT && !s->u.report.site->fault);
+    else if (e->kind == KJ_TE_CALL)
+        *shows |= kj_builtins[e->u.call.id].how == KJ_HOW_WARP;
+    else if (e->kind == KJ_TE_LOAD)
+        *shows |= kj_is_fetched_again(e->u.load.array);
+    else
+        *shows |=
+            e->kind == KJ_TE_ATOMIC || (e->kind == KJ_TE_INDEX && e->u.index.which == KJ_LANE_ID);
+    return !*shows;
+}
+
+/* Fewer lanes than that are not worth it. */
+static bool is_long(const kj_tkernel *k, int axis)
+{
+    enum { FEW = 8 };
+    return k->block[axis] >= (k->block[0] < FEW ? k->block[0] : FEW) && k->block[axis] > 1;
+}
+
+int kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
+{
+    bool shows = k->grid_sync != NULL;
+    int best = 0;
+    if (!is_long(k, 1) && !is_long(k, 2))
+        return 0;
+    kj_walk(k->body->body, NULL, visit_order, &shows);
+    double least = shows ? 0 : cost_along(arena, k, 0) * 2 / 3;
+    for (int axis = 1; axis < 3 && !shows; axis++) {
+        double cost = is_long(k, axis) ? cost_along(arena, k, axis) : least;
+        best = cost < least ? axis : best;
+        least = cost < least ? cost : least;
+    }
+    return best;
+}
