@@ -33,8 +33,10 @@ void kj_assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v);
 
 /* A module of Python's that people write: np, math, cuda. */
 bool kj_is_module(const char *name);
-kj_operand kj_member_expr(kj_sema *s, const kj_expr *e);
-kj_operand kj_member_place(kj_sema *s, const kj_expr *e);
+/* Refuses a name of such a module, and says what it is called here. */
+kj_operand kj_module_member(kj_sema *s, const kj_expr *e);
+/* What a member is written behind, evaluated: the member, which may be a place. */
+kj_operand kj_member_of(kj_sema *s, const kj_expr *e, kj_operand v);
 
 /* ---- array.c ---- */
 

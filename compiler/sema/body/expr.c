@@ -254,6 +254,22 @@ static kj_operand refuse(kj_sema *s, const kj_expr *e, const char *text, const c
     return kj_no_value(e->span);
 }
 
+/* A name with dots, or a member of a value. */
+static kj_operand member_place(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    bool of_file = kj_is_of_file(s->scope, e);
+    kj_symbol *dotted = of_file ? kj_member_of_file(s, e) : kj_named(s, e);
+    if (dotted)
+        return kj_symbol_value(s, dotted, e->span);
+    if (of_file)
+        return kj_no_value(e->span);
+    if (base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
+        !kj_scope_find(s->scope, base->u.name))
+        return kj_module_member(s, e);
+    return kj_member_of(s, e, kj_place_expr(s, base));
+}
+
 static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     switch (e->kind) {
@@ -279,7 +295,7 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_E_CALL: return kj_call_expr(s, e, want);
     case KJ_E_INDEX: return kj_index_expr(s, e);
     case KJ_E_SLICE: return refuse(s, e, "a slice stands only inside []", "write a[start:stop]");
-    case KJ_E_MEMBER: return kj_member_expr(s, e);
+    case KJ_E_MEMBER: return kj_place_value(s, member_place(s, e));
     case KJ_E_TUPLE: return tuple_expr(s, e);
     case KJ_E_LIST:
         return refuse(s, e, "a list stands only in a const array or the run block",
@@ -304,7 +320,7 @@ static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
         return kj_no_value(e->span);
     }
     v = place && e->kind == KJ_E_INDEX    ? kj_index_place(s, e)
-        : place && e->kind == KJ_E_MEMBER ? kj_member_place(s, e)
+        : place && e->kind == KJ_E_MEMBER ? member_place(s, e)
                                           : expr(s, e, want);
     v.span = e->span;
     s->depth--;

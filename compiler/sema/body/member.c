@@ -194,7 +194,7 @@ static const char *native_name(kj_sema *s, const char *name)
     return kj_nearest_visible(s, name);
 }
 
-static kj_operand module_member(kj_sema *s, const kj_expr *e)
+kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
@@ -214,24 +214,8 @@ static kj_operand value_field(kj_sema *s, const kj_expr *e, const kj_operand *v)
     return part ? v->u.tuple.items[part - of->fields] : kj_no_value(e->span);
 }
 
-kj_operand kj_member_expr(kj_sema *s, const kj_expr *e)
+kj_operand kj_member_of(kj_sema *s, const kj_expr *e, kj_operand v)
 {
-    return kj_place_value(s, kj_member_place(s, e));
-}
-
-kj_operand kj_member_place(kj_sema *s, const kj_expr *e)
-{
-    const kj_expr *base = e->u.member.base;
-    bool of_file = kj_is_of_file(s->scope, e);
-    kj_symbol *dotted = of_file ? kj_member_of_file(s, e) : kj_named(s, e);
-    if (dotted)
-        return kj_symbol_value(s, dotted, e->span);
-    if (of_file)
-        return kj_no_value(e->span);
-    if (base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
-        !kj_scope_find(s->scope, base->u.name))
-        return module_member(s, e);
-    kj_operand v = kj_place_expr(s, base);
     if (v.kind == KJ_V_PLACE && !v.u.place.array->of)
         v = kj_place_value(s, v);
     if (v.kind == KJ_V_PLACE && kj_is_fixed(v.u.place.array->of))
