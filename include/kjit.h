@@ -627,9 +627,9 @@ typedef enum kjit_arg_kind {
 
 /* One argument: arrays as they are, numbers converted to the parameter's type. What that type
  * cannot hold is KJIT_TYPE: a number out of range, a float for an integer, a bool for a number or
- * the reverse. A generic type is its arrays', or, where only numbers have it, i32 (i64, u64 if too
- * big) or f32. `name`, when not NULL, gives the parameter by name (const parameters usually); the others
- * are taken in order. */
+ * the reverse. A generic type is its arrays'; where only numbers have it, that of those given with one
+ * (kjit_arg_value), else i32 (i64, u64 if too big) or f32. `name`, when not NULL, gives the parameter
+ * by name (const parameters usually); the others are taken in order. */
 typedef struct kjit_arg {
     kjit_arg_kind kind;
     const char *name;
@@ -641,7 +641,7 @@ typedef struct kjit_arg {
         kjit_smart *smart;
         const void *value; /* of KJIT_ARG_VALUE: an element, read by the launch */
     } u;
-    kjit_dtype dtype; /* of KJIT_ARG_VALUE: its type, the parameter's */
+    kjit_dtype dtype; /* of KJIT_ARG_VALUE: its type; the parameter's, where this is no number */
 } kjit_arg;
 
 static inline kjit_arg kjit_arg_array(kjit_array *a)
@@ -702,7 +702,8 @@ static inline kjit_arg kjit_arg_bool(int b)
     return arg;
 }
 /* A vector, complex number or record, in memory. A complex parameter takes either complex type,
- * and real numbers too; one that is a tuple any record of its types, by place. */
+ * and real numbers too; one that is a tuple any record of its types, by place. Of a scalar type: a
+ * number that is of it. */
 static inline kjit_arg kjit_arg_value(kjit_dtype dtype, const void *value)
 {
     kjit_arg arg;

@@ -133,7 +133,7 @@ static const char *float_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
     kj_decimal d;
     kj_shortest(v, type, &d);
     double size = fabs(v);
-    if (v == 0 || (size >= 1e-4 && size < kj_exponents_from(type, true))) {
+    if (v == 0 || (size >= 1e-4 && size < 1e16)) {
         int at = kj_decimal_positional(&d, buf);
         if (buf[at - 1] == '.')
             strcpy(buf + at, "0");

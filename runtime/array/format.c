@@ -119,11 +119,10 @@ static void measure_digits(form *f, const char *at)
     }
 }
 
-double kj_exponents_from(kj_dtype type, bool alone)
+/* From which size on an array's numbers are written with exponents. */
+static double exponents_from(kj_dtype type)
 {
-    if (type == KJ_F64)
-        return alone ? 1e16 : 1e8;
-    return type == KJ_F16 ? 1e3 : 1e6;
+    return type == KJ_F64 ? 1e8 : type == KJ_F16 ? 1e3 : 1e6;
 }
 
 /* Values are compared in their own type, as NumPy does. */
@@ -133,7 +132,7 @@ static bool wants_exponents(const form *f)
         return false;
     kj_dtype type = (kj_dtype)f->dtype;
     kj_value largest = kj_float(type, f->largest), least = kj_float(type, f->least);
-    return f->largest >= kj_exponents_from(type, false) ||
+    return f->largest >= exponents_from(type) ||
            f->least < kj_fold_convert(kj_float(KJ_F64, 1e-4), type).f ||
            kj_fold_binary(KJ_OP_DIV, largest, least).f > 1000;
 }

@@ -13,8 +13,6 @@ typedef struct kj_decimal {
     char digits[KJ_DIGITS];
 } kj_decimal;
 
-/* From which size on numbers of the type are written with exponents: in an array, and alone. */
-double kj_exponents_from(kj_dtype type, bool alone);
 /* The fewest digits that read back as the finite v. */
 void kj_shortest(double v, kj_dtype type, kj_decimal *d);
 /* The same, but at most `precision` digits after the point, as written positionally (fractional; v

@@ -128,6 +128,12 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
     case KJIT_ARG_SMART: return "a smart array";
     case KJIT_ARG_VALUE:
         name = kj_dtype_name(ctx, arg->dtype);
+        if (kj_is_scalar((kj_dtype)arg->dtype) && arg->u.value) {
+            char number[KJ_SCALAR_TEXT];
+            kj_snprintf(buf, 96, "the %s %s", name,
+                        kj_scalar_text(arg->dtype, arg->u.value, number));
+            return buf;
+        }
         kj_snprintf(buf, 96, "a value of type %.70s", name ? name : "none");
         return buf;
     }
@@ -253,12 +259,20 @@ static kjit_status bind_array(kj_binding *b, int i)
     return check_extents(b, i);
 }
 
+/* A number that has a type, which goes the way of other numbers. */
+static bool is_typed_number(const kjit_arg *arg)
+{
+    return arg->kind == KJIT_ARG_VALUE && kj_is_scalar((kj_dtype)arg->dtype);
+}
+
 static kjit_status bind_value(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
     const kjit_arg *arg = b->args[i];
     if (!arg->u.value)
         return FAIL(b, KJIT_INVALID, "the value for '%s' is NULL", NAME(b), p->name);
+    if (is_typed_number(arg))
+        return KJIT_OK;
     if (!kj_dtype_aggregate(b->kernel->mod->ctx, arg->dtype))
         return wrong_kind(b, p, arg);
     if (param_type(b, p) == KJ_VOID)
@@ -323,7 +337,7 @@ kj_value kj_binding_scalar(const kj_binding *b, int i)
     const kj_field *part = &b->parts[i];
     const kj_kernel_param *p = &b->kernel->decl->params[param];
     bool complex = p->ndim == 0 && kj_is_complex_type(param_type(b, p));
-    if (!arg || arg->kind != KJIT_ARG_VALUE)
+    if (!arg || arg->kind != KJIT_ARG_VALUE || is_typed_number(arg))
         return complex && part->offset > 0 ? kj_float(part->type, 0) : b->scalars[param];
     if (!complex)
         return kj_value_read((const char *)arg->u.value + part->offset, part->type, 0);
@@ -349,9 +363,11 @@ static void compare_arrays(kj_binding *b)
     }
 }
 
-/* The number that is no array's, value's or bool's. */
+/* The number that is no array's, aggregate's or bool's. */
 static kj_value number_of(const kjit_arg *arg)
 {
+    if (arg->kind == KJIT_ARG_VALUE)
+        return kj_value_read(arg->u.value, (kj_dtype)arg->dtype, 0);
     return arg->kind == KJIT_ARG_INT    ? kj_int(KJ_I64, arg->u.i)
            : arg->kind == KJIT_ARG_UINT ? (kj_value){.type = KJ_U64, .u = arg->u.u}
                                         : kj_float(KJ_F64, arg->u.f);
@@ -359,6 +375,8 @@ static kj_value number_of(const kjit_arg *arg)
 
 static kj_dtype type_alone(const kjit_arg *arg)
 {
+    if (is_typed_number(arg))
+        return kj_is_int((kj_dtype)arg->dtype) ? KJ_I32 : (kj_dtype)arg->dtype;
     if (arg->kind == KJIT_ARG_FLOAT)
         return KJ_F32;
     if (arg->kind == KJIT_ARG_BOOL)
@@ -367,39 +385,75 @@ static kj_dtype type_alone(const kjit_arg *arg)
     return kj_value_fits(v, KJ_I32) ? KJ_I32 : kj_value_fits(v, KJ_I64) ? KJ_I64 : KJ_U64;
 }
 
-/* Generic types that only numbers fix: as literals alone would be. */
+static bool gives(const kj_binding *b, int i, int generic)
+{
+    return b->kernel->decl->params[i].generic == generic && b->args[i];
+}
+
+/* What numbers that have a type have in common; KJ_VOID where none has one. */
+static kjit_status common_type(kj_binding *b, int generic, kj_dtype *out)
+{
+    *out = KJ_VOID;
+    for (int i = 0; i < b->kernel->decl->nparams; i++) {
+        if (!gives(b, i, generic) || !is_typed_number(b->args[i]))
+            continue;
+        kj_dtype own = (kj_dtype)b->args[i]->dtype;
+        kj_dtype both = *out == KJ_VOID ? own : kj_common_type(*out, own);
+        if (both == KJ_VOID)
+            return FAIL(b, KJIT_TYPE, "%s and %s, of '%s', have no type in common", NAME(b),
+                        kj_type_name(*out), kj_type_name(own), b->kernel->decl->params[i].name);
+        *out = both;
+    }
+    return KJIT_OK;
+}
+
+/* What literals alone would be; whether there is one. */
+static bool literal_type(const kj_binding *b, int generic, kj_dtype *out)
+{
+    *out = KJ_VOID;
+    for (int i = 0; i < b->kernel->decl->nparams; i++) {
+        if (!gives(b, i, generic))
+            continue;
+        kj_dtype alone = type_alone(b->args[i]);
+        if (*out == KJ_VOID || alone == KJ_F32 || (*out == KJ_I32 && alone == KJ_I64) ||
+            (kj_is_int(*out) && alone == KJ_U64))
+            *out = alone;
+    }
+    return *out != KJ_VOID;
+}
+
+/* Generic types that only numbers fix: those that have a type say it, unless it is an int's and a float is
+ * wanted; else what literals would be. */
 static kjit_status infer_generic(kj_binding *b, int generic)
 {
     const kj_kernel_decl *decl = b->kernel->decl;
-    const kj_kernel_param *of = NULL;
-    kj_dtype type = KJ_VOID;
-    for (int i = 0; i < decl->nparams; i++) {
-        const kj_kernel_param *p = &decl->params[i];
-        if (p->generic != generic || !b->args[i])
-            continue;
-        kj_dtype alone = type_alone(b->args[i]);
-        if (type == KJ_VOID || alone == KJ_F32 || (type == KJ_I32 && alone == KJ_I64) ||
-            (kj_is_int(type) && alone == KJ_U64))
-            type = alone;
-        of = p;
-    }
     const kj_generic *g = decl->generics;
+    int last = decl->nparams - 1;
+    kj_dtype typed, type;
     for (int i = 0; i < generic; i++)
         g = g->next;
-    if (!of)
+    kjit_status status = common_type(b, generic, &typed);
+    if (status != KJIT_OK)
+        return status;
+    if (!literal_type(b, generic, &type))
         return FAIL(b, KJIT_TYPE, "no argument says what the type %s is", NAME(b), g->name);
+    while (!gives(b, last, generic))
+        last--;
     if (g->bound && strcmp(g->bound, "float") == 0 && kj_is_int(type))
         type = KJ_F32;
+    if (typed != KJ_VOID && (kj_is_float(typed) || !kj_is_float(type)))
+        type = typed;
     if (g->bound && strcmp(g->bound, "complex") == 0)
-        type = KJ_C64;
-    return fix_generic(b, of, type);
+        type = typed == KJ_F64 ? KJ_C128 : KJ_C64;
+    return fix_generic(b, &decl->params[last], type);
 }
 
 /* ---- Numbers ---- */
 
 static bool is_integer(const kjit_arg *arg)
 {
-    return arg->kind == KJIT_ARG_INT || arg->kind == KJIT_ARG_UINT;
+    return is_typed_number(arg) ? kj_is_int((kj_dtype)arg->dtype)
+                                : arg->kind == KJIT_ARG_INT || arg->kind == KJIT_ARG_UINT;
 }
 
 static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg,
@@ -411,11 +465,13 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
         to = kj_aggregate_of(to)->elem;
     if (!kj_is_scalar(to))
         return wrong_kind(b, p, arg);
-    if (to == KJ_BOOL ? arg->kind != KJIT_ARG_BOOL
-                      : !is_integer(arg) && !(arg->kind == KJIT_ARG_FLOAT && kj_is_float(to)))
+    bool typed = is_typed_number(arg);
+    bool is_bool = typed ? arg->dtype == KJIT_BOOL : arg->kind == KJIT_ARG_BOOL;
+    bool is_float = typed ? kj_is_float((kj_dtype)arg->dtype) : arg->kind == KJIT_ARG_FLOAT;
+    if (to == KJ_BOOL ? !is_bool : !is_integer(arg) && !(is_float && kj_is_float(to)))
         return wrong_kind(b, p, arg);
     if (to == KJ_BOOL) {
-        *out = (kj_value){.type = to, .u = arg->u.i != 0};
+        *out = (kj_value){.type = to, .u = typed ? number_of(arg).u != 0 : arg->u.i != 0};
         return KJIT_OK;
     }
     kj_value v = number_of(arg);
@@ -431,7 +487,8 @@ static kjit_status bind_numbers(kj_binding *b)
     const kj_kernel_decl *decl = b->kernel->decl;
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
-        if (p->ndim > 0 || (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE))
+        if (p->ndim > 0 ||
+            (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE && !is_typed_number(b->args[i])))
             continue;
         if (p->is_const && !kj_is_scalar(param_type(b, p)))
             return FAIL(b, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",

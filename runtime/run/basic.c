@@ -104,7 +104,7 @@ static bool next_of_all(kj_run *r, kj_span at, const kj_rvalue *over, int n, int
         return false;
     kj_rvalue *items = out->u.object->u.seq.items;
     if (numbered)
-        *items++ = kj_run_int(i);
+        *items++ = kj_run_widened(kj_run_int(i));
     for (int k = 0; k < n; k++) {
         if (!kj_run_item(r, at, over[k], i, &items[k])) {
             kj_run_drop(out);

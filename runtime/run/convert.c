@@ -31,7 +31,7 @@ bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *o
     if (!kj_run_is_number(v) || !kj_is_scalar((kj_dtype)to))
         return kj_run_fail(r, KJIT_TYPE, at, "%s cannot be converted to %s", kj_run_kind_name(v),
                            kj_dtype_name(r->ctx, to));
-    *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
+    *out = kj_run_typed(kj_fold_convert(kj_run_to_value(v), (kj_dtype)to));
     return true;
 }
 
@@ -51,7 +51,7 @@ static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what,
     if (!is_bool && !kj_is_float(to) && !kj_value_fits(value, to))
         return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s is out of its range", what, name,
                            kj_run_short(*v).text);
-    *v = kj_run_from_value(kj_fold_convert(value, to));
+    *v = kj_run_typed(kj_fold_convert(value, to));
     return true;
 }
 
@@ -188,7 +188,8 @@ bool kj_run_make_int(kj_run *r, kj_rcall *c, kj_rvalue *out)
         *out = kj_run_int((int64_t)f);
         return true;
     }
-    *out = v.kind == KJ_R_BOOL ? kj_run_int(v.u.i) : v;
+    *out = v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? kj_run_uint((uint64_t)v.u.i)
+                                                     : kj_run_int(v.u.i); /* plain */
     return true;
 }
 

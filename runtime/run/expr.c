@@ -263,6 +263,7 @@ static bool evaluate_list(kj_run *r, const kj_expr *e, kj_rvalue *out)
             return false;
         if (v.kind == KJ_R_NONE)
             return kj_run_fail(r, KJIT_TYPE, item->span, "this call gives no value");
+        v = e->kind == KJ_E_LIST ? kj_run_widened(v) : v;
         v.literal = false;
         made.u.object->u.seq.items[i] = v;
     }

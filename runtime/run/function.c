@@ -17,11 +17,6 @@ typedef struct call {
 
 /* ---- Types ---- */
 
-static kj_dtype type_alone(kj_rvalue v)
-{
-    return v.kind == KJ_R_BOOL ? KJ_BOOL : (kj_dtype)v.dtype;
-}
-
 /* That of a type parameter: what its arguments have in common, where numbers meet arrays as literals do,
  * and are what they are without. KJ_VOID after a failure. */
 static kj_dtype generic_type(kj_run *r, const call *c, const char *name)
@@ -40,16 +35,12 @@ static kj_dtype generic_type(kj_run *r, const call *c, const char *name)
     kj_snprintf(what, sizeof what, "'%s'", name);
     if (arrays)
         return kj_lazy_unify(r, c->e->span, what, of, n, &type) ? type : KJ_VOID;
-    for (i = 0; i < n; i++) {
-        kj_dtype both = i ? kj_common_type(type, type_alone(of[i])) : type_alone(of[i]);
-        if (both == KJ_VOID) {
-            kj_run_fail(r, KJIT_TYPE, c->e->span, "%s has no common type for %s and %s", what,
-                        kj_type_name(type), kj_type_name(type_alone(of[i])));
-            return KJ_VOID;
-        }
-        type = both;
-    }
-    return type;
+    bool complex = false;
+    for (i = 0; i < n; i++)
+        complex |= kj_run_is_complex(of[i]);
+    if (complex)
+        return KJ_C128;
+    return kj_run_meet_alone(r, c->e->span, what, of, n, &type) ? type : KJ_VOID;
 }
 
 /* KJ_VOID after a failure. */

@@ -318,8 +318,9 @@ static bool item_at(kj_rvalue base, int64_t i, kj_rvalue *out)
 {
     const kj_robject *o = base.u.object;
     if (base.kind == KJ_R_RANGE) {
-        *out = kj_run_int(
-            (int64_t)((uint64_t)o->u.range.start + (uint64_t)i * (uint64_t)o->u.range.step));
+        uint64_t step = (uint64_t)o->u.range.step;
+        *out =
+            kj_run_widened(kj_run_int((int64_t)((uint64_t)o->u.range.start + (uint64_t)i * step)));
         return true;
     }
     *out = o->u.seq.items[i];
@@ -358,7 +359,7 @@ bool kj_run_place_set(kj_run *r, kj_rplace *p, kj_span value_at, kj_span whole, 
         return kj_run_fail(r, KJIT_TYPE, p->at, "a slice of a list cannot be assigned");
     kj_run_keep(v);
     kj_run_drop(&p->base.u.object->u.seq.items[p->item]);
-    p->base.u.object->u.seq.items[p->item] = v;
+    p->base.u.object->u.seq.items[p->item] = kj_run_widened(v);
     return true;
 }
 

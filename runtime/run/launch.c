@@ -117,15 +117,21 @@ static bool value_argument(kj_run *r, const kj_expr *e, kjit_dtype type, kj_rval
     return true;
 }
 
-static bool argument(kj_run *r, const kj_expr *e, kj_rvalue v, kjit_arg *out)
+/* `element` is room for a number that has a type, as long as the launch lasts. */
+static bool argument(kj_run *r, const kj_expr *e, kj_rvalue v, uint64_t *element, kjit_arg *out)
 {
     switch (v.kind) {
     case KJ_R_ARRAY: *out = kjit_arg_array(v.u.object->u.array); break;
     case KJ_R_SMART: *out = kjit_arg_smart(v.u.object->u.smart); break;
     case KJ_R_INT:
-        *out = v.dtype == KJIT_U64 ? kjit_arg_u64((uint64_t)v.u.i) : kjit_arg_i64(v.u.i);
+    case KJ_R_FLOAT:
+        if (v.typed)
+            kj_value_write(element, 0, kj_fold_convert(kj_run_to_value(v), v.type));
+        *out = v.typed                ? kjit_arg_value((kjit_dtype)v.type, element)
+               : v.kind == KJ_R_FLOAT ? kjit_arg_f64(v.u.f)
+               : v.dtype == KJIT_U64  ? kjit_arg_u64((uint64_t)v.u.i)
+                                      : kjit_arg_i64(v.u.i);
         break;
-    case KJ_R_FLOAT: *out = kjit_arg_f64(v.u.f); break;
     case KJ_R_BOOL: *out = kjit_arg_bool((int)v.u.i); break;
     default:
         kj_run_fail(r, KJIT_TYPE, e->span, "%s cannot be given to a kernel", kj_run_kind_name(v));
@@ -255,7 +261,7 @@ static bool set_way(kj_run *r, const kj_expr *e, kjit_arg_kind kind, kjit_arg *o
 }
 
 static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c,
-                   kj_rvalue *values, kjit_arg *args, kj_rvalue *out)
+                   kj_rvalue *values, kjit_arg *args, uint64_t *elements, kj_rvalue *out)
 {
     int n = 0, places = 0;
     for (const kj_expr *e = call->u.call.args; e; e = e->next, n++) {
@@ -272,7 +278,7 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
                                   : KJIT_BOOL;
         places += !e->keyword;
         if (complex || items ? !value_argument(r, e, type, &values[n], &args[n])
-                             : !argument(r, e, values[n], &args[n]))
+                             : !argument(r, e, values[n], &elements[n], &args[n]))
             return false;
         if (!set_way(r, e, way, &args[n]))
             return false;
@@ -297,8 +303,10 @@ bool kj_run_launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
         n++;
     kj_rvalue *values = calloc(n, sizeof *values);
     kjit_arg *args = calloc(n, sizeof *args);
-    bool ok = values && args ? launch(r, call, kernel, &c, values, args, out)
-                             : kj_run_no_memory(r, call->span);
+    uint64_t *elements = calloc(n, sizeof *elements);
+    bool ok = values && args && elements ? launch(r, call, kernel, &c, values, args, elements, out)
+                                         : kj_run_no_memory(r, call->span);
+    free(elements);
     free(values);
     free(args);
     kj_run_drop(&c.stream);

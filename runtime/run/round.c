@@ -63,12 +63,10 @@ static bool round_int(kj_run *r, kj_span at, kj_rvalue v, int places, kj_rvalue 
     bool up = rest > above || (rest == above && all / scale % 2 != 0);
     all -= rest;
     fits = !up || !__builtin_add_overflow(all, scale, &all);
-    if (!fits || (v.dtype != KJIT_U64 && all > (uint64_t)INT64_MAX + negative))
-        return kj_run_fail(r, KJIT_TYPE, at, "this is beyond 64 bits");
-    *out = v;
-    out->literal = false;
-    out->u.i = (int64_t)(negative ? 0 - all : all);
-    return true;
+    kj_whole whole = fits ? (kj_whole)all : (kj_whole)1 << 64;
+    kj_rmeeting m;
+    return kj_run_meet(r, at, &v, 1, &m) &&
+           kj_run_whole(r, at, "round", &m, negative ? -whole : whole, out);
 }
 
 /* ---- Arrays ---- */
@@ -173,6 +171,9 @@ bool kj_run_round(kj_run *r, kj_span at, const kj_rvalue v[2], kj_rvalue *out)
     if (v[0].kind != KJ_R_FLOAT)
         return kj_run_fail(r, KJIT_TYPE, at, "round works on numbers, not on %s",
                            kj_run_kind_name(v[0]));
-    *out = kj_run_float(round_float(v[0].u.f, places));
+    kj_rmeeting m;
+    if (!kj_run_meet(r, at, v, 1, &m))
+        return false;
+    *out = kj_run_real(&m, round_float(v[0].u.f, places));
     return true;
 }

@@ -103,7 +103,7 @@ static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
         return kj_run_hint(r, "declare it with var");
     }
     kj_run_drop(&b->value);
-    b->value = v;
+    b->value = kj_run_widened(v);
     b->value.literal = false;
     return true;
 }

@@ -135,6 +135,41 @@ def conversions(kind):
     return one + [Form(f"{to}(a, b)", to, of_both(part)) for to, part in scalars.PART.items()]
 
 
+# ---- In run blocks: where integers are exact ----
+
+def exact(text, t):
+    """The condition, in kjit and in Python, on which a result fits its type; "" where it always does. Beyond 2^53 it is
+    stricter than it need be."""
+    low, high = (float(end) for end in (scalars.least(t), scalars.greatest(t)))
+    if BITS[t] == 64:
+        low, high = 0.99 * low, 0.99 * high
+    power = re.fullmatch(r"a \*\* (\d+)", text)
+    steps = {"a + b": "float(a) + float(b)", "a - b": "float(a) - float(b)", "a * b": "float(a) * float(b)",
+             "-a": "-float(a)", "a << 3": "float(a) * 8", "a << b": "float(a) * 2.0 ** min(b, 100)",
+             "sad(a, b, a)": "abs(float(a) - float(b)) + float(a)",
+             "(a // b) * b + a % b": "abs(float(a)) + abs(float(b))"}
+    conditions = []
+    if re.search("// b|% b|ceil_div|divmod", text):
+        conditions.append("b != 0")
+    if re.search("// b|% b|ceil_div|divmod|abs|// -1", text) and low < 0:
+        conditions.append(f"-float(a) <= {high!r}")
+    if text in ("a << b", "a >> b"):
+        conditions.append("b >= 0")
+    if text == "a - b" and not low: # exactly so
+        conditions.append("b <= a")
+    elif text in steps:
+        conditions.append(f"{low!r} <= {steps[text]} <= {high!r}")
+    if power:
+        n = int(power[1])
+        conditions.append(f"min(abs(float(a)), {1e4 if n > 10 else 1e20!r}) ** {n} <= {high!r}")
+    return " and ".join(conditions)
+
+
+def where_exact(text, t):
+    condition = exact(text, t)
+    return f"({text}) if {condition} else 0" if condition else text
+
+
 # ---- Values ----
 
 def int_ends(t):

@@ -21,7 +21,7 @@ import scalars  # noqa: E402
 
 RUNS = "cpu,cuda,O0,x86-64-v2,x86-64-v3"
 CONSTANTS = ("cpu", "cuda") # the runs that have them: they are folded the same in all
-OF_RUN_BLOCKS = ("bool", "i64", "f64") # what their numbers are
+OF_RUN_BLOCKS = ("bool", *scalars.INTS, "f32", "f64") # whose results there are, rounded once
 
 
 def takes_both(form):
@@ -70,15 +70,23 @@ class Program:
         return "".join(f"{indent}{array}[{row}, {at} + {place}] = {text}\n" for array, row, text in rows)
 
     def host(self):
-        """The run block's loop: there a division of integers by zero is an error."""
+        """The run block's loop: there a division of integers by zero is an error, and what does not fit its type."""
         stores = self.stores([form for form in self.forms if self.by_host(form)], "host", "i", " " * 8)
         if self.kind in scalars.INTS:
-            stores = re.sub(r"= (.*(?:// b|% b|ceil_div|divmod).*)", r"= (\1) if b != 0 else 0", stores)
+            stores = re.sub(r" = (.*)", lambda m: f" = {forms.where_exact(m[1], self.kind)}", stores)
         return f"    for i in range({len(self.pairs)}) {{\n        let a = x[i]\n        let b = y[i]\n{stores}    }}\n"
 
     def by_host(self, form):
-        """Powers of floats are the C library's there."""
-        return "**" not in form.text or self.kind in scalars.INTS
+        """Powers of floats are the C library's there, and what takes several steps is rounded once."""
+        several = self.kind == "f32" and re.match("lerp|fract", form.text)
+        return not several and ("**" not in form.text or self.kind in scalars.INTS)
+
+    def of_host(self, form, row):
+        condition = forms.exact(form.text, self.kind) if self.kind in scalars.INTS else ""
+        if not condition:
+            return row
+        code = compile(condition, form.text, "eval")
+        return [v if eval(code, {"a": a, "b": b}) else 0 for (a, b), v in zip(self.pairs, row)]
 
     def outputs(self, group):
         return [t for t in self.results if any(form.result == t for form in group)]
@@ -145,7 +153,8 @@ class Program:
             for way in self.ways:
                 made = len(self.ends) ** 2 if way == "table" else len(row)
                 made = 0 if way == "host" and not self.by_host(form) else made
-                yield form.text, way, self.pairs, row[:made] + [0] * (len(row) - made)
+                values = self.of_host(form, row) if way == "host" else row
+                yield form.text, way, self.pairs, values[:made] + [0] * (len(row) - made)
 
     def wanted_constants(self, t):
         for form, row in zip(self.of[t], self.expected[t]):

@@ -103,7 +103,7 @@ static bool sum_of_products(product *p, kj_rvalue *out)
     kj_run_drop(&wide[1]);
     kj_run_drop(&both);
     if (ok && kj_is_int(p->type) && kj_run_is_number(*out)) /* it wraps */
-        *out = kj_run_from_value(kj_fold_convert(kj_run_to_value(*out), p->type));
+        *out = kj_run_typed(kj_fold_convert(kj_run_to_value(*out), p->type));
     return ok;
 }
 

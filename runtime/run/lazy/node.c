@@ -28,6 +28,7 @@ bool kj_lazy_take(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rvalue *o
 {
     for (int i = 0; i < n; i++) {
         own[i] = v[i];
+        own[i].typed = own[i].wide = false; /* beside arrays every number is plain */
         if (v[i].kind != KJ_R_ARRAY)
             kj_run_keep(v[i]);
         else if (!kj_run_numbers(r, at, v[i], &own[i]))

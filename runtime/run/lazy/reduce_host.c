@@ -92,7 +92,7 @@ static kj_rvalue result_of(const kj_fold *f, number n)
     case KJ_FOLD_MEAN:
         if (kj_is_complex_type(f->acc))
             return kj_run_complex(n.f / (double)f->count, n.imag / (double)f->count);
-        return kj_run_float(n.f / (double)f->count);
+        return kj_run_typed(kj_float(KJ_F64, n.f / (double)f->count));
     case KJ_FOLD_ANY:
     case KJ_FOLD_ALL: return kj_run_bool(n.i != 0);
     case KJ_FOLD_ARGMIN:
@@ -104,9 +104,7 @@ static kj_rvalue result_of(const kj_fold *f, number n)
     }
     if (kj_is_complex_type(f->acc))
         return kj_run_complex(n.f, n.imag);
-    if (kj_is_float(f->acc))
-        return (kj_rvalue){.kind = KJ_R_FLOAT, .dtype = (kjit_dtype)f->acc, .u.f = n.f};
-    return kj_is_signed(f->acc) ? kj_run_int(n.i) : kj_run_uint((uint64_t)n.i);
+    return kj_run_typed(kj_is_float(f->acc) ? kj_float(f->acc, n.f) : kj_int(f->acc, n.i));
 }
 
 static number element(const kj_fold *f, kjit_dtype dtype, const void *p)

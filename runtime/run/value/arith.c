@@ -1,11 +1,11 @@
 /* Operators on numbers.
  *
- * Numbers behave as in Python, with 64-bit ints that wrap and IEEE floats: int and float make a
- * float, `/` always makes one, a bool counts as 0 or 1. Integers divided by 0 are an error here,
- * where there is someone to tell. */
+ * Numbers behave as in Python, with IEEE floats, and ints that are computed exactly: a result that its
+ * type (meet.c), or 64 bits, have no room for is an error, as is a division of ints by 0: here there is
+ * someone to tell. int and float make a float, `/` of ints an f64, a bool counts as 0 or 1. */
 #include "run/value/value.h"
 
-#include <math.h>
+#include "base/c_locale.h"
 
 /* A bool as an int; unsigned numbers keep their type. */
 static kj_value number_of(kj_rvalue v)
@@ -35,9 +35,17 @@ static int compare(kj_value a, kj_value b)
     return a.i < b.i ? -1 : a.i > b.i;
 }
 
+/* A plain number beside a float of another type is as that has it, if it has it. */
+static kj_value beside(kj_rvalue own, kj_rvalue other)
+{
+    kj_value v = number_of(own);
+    bool adapts = !own.typed && !own.wide && other.typed && kj_is_float(other.type);
+    return adapts && kj_value_fits(v, other.type) ? kj_fold_convert(v, other.type) : v;
+}
+
 int kj_run_compare_numbers(kj_rvalue a, kj_rvalue b)
 {
-    return compare(number_of(a), number_of(b));
+    return compare(beside(a, b), beside(b, a));
 }
 
 bool kj_run_compare_result(kj_op op, int order)
@@ -52,38 +60,92 @@ bool kj_run_compare_result(kj_op op, int order)
     }
 }
 
-static bool power(kj_value a, kj_value b, kj_rvalue *out)
+/* ---- Ints ---- */
+
+/* What nothing has room for. */
+static const kj_whole beyond = (kj_whole)1 << 100;
+
+static bool in_64_bits(kj_whole v)
 {
-    if (kj_is_float(a.type) || kj_is_float(b.type) || (b.type == KJ_I64 && b.i < 0)) {
-        *out = kj_run_float(pow(kj_fold_convert(a, KJ_F64).f, kj_fold_convert(b, KJ_F64).f));
-        return true;
-    }
-    uint64_t base = a.u, result = 1;
-    for (uint64_t n = b.u; n; n >>= 1) {
+    return v >= INT64_MIN && v <= (kj_whole)UINT64_MAX;
+}
+
+static kj_whole product(kj_whole a, kj_whole b)
+{
+    kj_whole both;
+    return __builtin_mul_overflow(a, b, &both) ? beyond : both;
+}
+
+static kj_whole whole_power(kj_whole base, kj_whole n)
+{
+    kj_whole result = 1;
+    for (; n && in_64_bits(result); n >>= 1) {
         if (n & 1)
-            result *= base;
-        base *= base;
+            result = product(result, base);
+        base = n > 1 && in_64_bits(base) ? product(base, base) : base;
     }
-    *out = a.type == KJ_U64 ? kj_run_uint(result) : kj_run_int((int64_t)result);
+    return result;
+}
+
+static kj_whole shifted(kj_op op, kj_whole v, kj_whole count)
+{
+    int places = count < 64 ? (int)count : 64;
+    if (op == KJ_OP_SHR)
+        return v >> places;
+    return v == 0 || places < 64 ? product(v, (kj_whole)1 << places) : beyond;
+}
+
+/* y is not 0 where it divides, and not below 0 where it is a count. */
+static kj_whole whole(kj_op op, kj_whole x, kj_whole y)
+{
+    kj_whole quotient;
+    switch (op) {
+    case KJ_OP_ADD: return x + y;
+    case KJ_OP_SUB: return x - y;
+    case KJ_OP_MUL: return product(x, y);
+    case KJ_OP_POW: return whole_power(x, y);
+    case KJ_OP_AND: return x & y;
+    case KJ_OP_OR: return x | y;
+    case KJ_OP_XOR: return x ^ y;
+    case KJ_OP_SHL:
+    case KJ_OP_SHR: return shifted(op, x, y);
+    default:
+        quotient = x / y - (x % y != 0 && (x < 0) != (y < 0));
+        return op == KJ_OP_MOD ? x - quotient * y : quotient;
+    }
+}
+
+/* ---- Of two ---- */
+
+/* A count, and an exponent of an int, leave the type to the other. */
+static bool meet(kj_run *r, kj_span at, kj_op op, const kj_rvalue v[2], kj_rmeeting *out)
+{
+    bool power = op == KJ_OP_POW && v[0].kind != KJ_R_FLOAT && v[1].kind != KJ_R_FLOAT;
+    if (!power && kj_ops[op].class != KJ_OPS_SHIFT)
+        return kj_run_meet(r, at, v, 2, out);
+    if (!kj_run_meet(r, at, v, 1, out))
+        return false;
+    out->wide |= !v[0].typed && (v[1].typed || v[1].wide); /* it is no literal's result */
     return true;
 }
 
-__extension__ typedef __int128 wide;
-
-/* Of an unsigned number and a negative one, which no type of 64 bits holds both. */
-static kj_rvalue divide_apart(kj_op op, kj_value a, kj_value b)
+static bool compute(kj_run *r, kj_span at, kj_op op, const kj_rvalue v[2], kj_rvalue *out)
 {
-    wide x = a.type == KJ_U64 ? (wide)a.u : a.i, y = b.type == KJ_U64 ? (wide)b.u : b.i;
-    wide quotient = x / y - (x % y != 0); /* their signs differ: it is rounded down */
-    if (op == KJ_OP_FLOORDIV)
-        return kj_run_int((int64_t)quotient);
-    wide rest = x - quotient * y;
-    return b.type == KJ_U64 ? kj_run_uint((uint64_t)rest) : kj_run_int((int64_t)rest);
-}
-
-static bool is_negative(kj_value v)
-{
-    return v.type == KJ_I64 && v.i < 0;
+    bool floats = v[0].kind == KJ_R_FLOAT || v[1].kind == KJ_R_FLOAT;
+    kj_whole x = floats ? 0 : kj_run_whole_of(v[0]), y = floats ? 0 : kj_run_whole_of(v[1]);
+    kj_rmeeting m;
+    char what[8];
+    if (!meet(r, at, op, v, &m))
+        return false;
+    kj_snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
+    if (kj_ops[op].class == KJ_OPS_SHIFT && y < 0)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s by a count below 0", what);
+    if (!floats && op != KJ_OP_DIV && !(op == KJ_OP_POW && y < 0))
+        return kj_run_whole(r, at, what, &m, whole(op, x, y), out);
+    kj_dtype type = kj_is_float(m.type) ? m.type : KJ_F64;
+    kj_value a = kj_fold_convert(number_of(v[0]), type), b = kj_fold_convert(number_of(v[1]), type);
+    *out = kj_run_real(&m, kj_fold_binary(op, a, b).f);
+    return true;
 }
 
 bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rvalue vb,
@@ -93,11 +155,9 @@ bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rva
     bool floats = kj_is_float(a.type) || kj_is_float(b.type);
     kj_op_class class = kj_ops[op].class;
     if (class == KJ_OPS_COMPARE) {
-        *out = kj_run_bool(kj_run_compare_result(op, compare(a, b)));
+        *out = kj_run_bool(kj_run_compare_result(op, kj_run_compare_numbers(va, vb)));
         return true;
     }
-    if (op == KJ_OP_POW)
-        return power(a, b, out);
     if ((class == KJ_OPS_BITS || class == KJ_OPS_SHIFT) && floats) {
         kj_run_fail(r, KJIT_TYPE, at, "'%s' works on ints, not on %s", kj_ops[op].spelling,
                     kj_run_kind_name(kj_is_float(a.type) ? va : vb));
@@ -109,31 +169,27 @@ bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rva
     }
     if (!floats && b.u == 0 && (op == KJ_OP_DIV || op == KJ_OP_FLOORDIV || op == KJ_OP_MOD))
         return kj_run_fail(r, KJIT_TYPE, at, "division by zero");
-    bool apart = (a.type == KJ_U64 && is_negative(b)) || (is_negative(a) && b.type == KJ_U64);
-    if (!floats && apart && (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)) {
-        *out = divide_apart(op, a, b);
-        return true;
-    }
-    kj_dtype type = floats || op == KJ_OP_DIV ? KJ_F64 : a.type;
-    if (type != KJ_F64 && class != KJ_OPS_SHIFT && b.type == KJ_U64)
-        type = KJ_U64;
-    *out =
-        kj_run_from_value(kj_fold_binary(op, kj_fold_convert(a, type), kj_fold_convert(b, type)));
-    return true;
+    return compute(r, at, op, (kj_rvalue[]){va, vb}, out);
 }
+
+/* ---- Of one ---- */
 
 bool kj_run_unary_number(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 {
     if (!kj_run_is_number(a) || (op == KJ_OP_INVERT && a.kind == KJ_R_FLOAT))
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s", kj_ops[op].spelling,
                            kj_run_kind_name(a));
-    if (op == KJ_OP_INVERT && a.kind == KJ_R_BOOL)
+    kj_value v = number_of(a);
+    kj_rmeeting m;
+    if (op == KJ_OP_INVERT && a.kind == KJ_R_BOOL) {
         *out = kj_run_bool(!a.u.i);
-    else if (op == KJ_OP_NEG && a.kind == KJ_R_INT && a.dtype == KJIT_U64 && a.u.i == INT64_MIN)
-        *out = kj_run_int(INT64_MIN); /* the literal -9223372036854775808 */
-    else
-        *out = kj_run_from_value(kj_fold_unary(op, number_of(a)));
-    if (a.kind == KJ_R_FLOAT)
-        out->dtype = a.dtype; /* exact: still of its type */
+        return true;
+    }
+    if (op == KJ_OP_NEG && a.kind != KJ_R_FLOAT)
+        return kj_run_meet(r, at, &a, 1, &m) &&
+               kj_run_whole(r, at, "'-'", &m, -kj_run_whole_of(a), out);
+    v = kj_fold_unary(op, a.typed ? kj_fold_convert(v, a.type) : v);
+    *out = a.typed ? kj_run_typed(v) : kj_run_from_value(v);
+    out->wide = a.wide;
     return true;
 }

@@ -68,7 +68,7 @@ kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
 {
     const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
     if (!of)
-        return kj_run_from_value(kj_value_read(p, (kj_dtype)dtype, 0));
+        return kj_run_typed(kj_value_read(p, (kj_dtype)dtype, 0));
     kj_rvalue z = kj_run_complex(kj_value_read(p, of->elem, 0).f, kj_value_read(p, of->elem, 1).f);
     z.dtype = dtype;
     return z;

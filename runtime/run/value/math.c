@@ -33,7 +33,7 @@ static bool is_minus_zero(kj_rvalue v)
     return v.kind == KJ_R_FLOAT && v.u.f == 0 && signbit(v.u.f);
 }
 
-/* The operand itself, with its type; a NaN loses against a number, and -0.0 is less than 0. */
+/* The operand itself; a NaN loses against a number, and -0.0 is less than 0. */
 static bool least(kj_run *r, kj_span at, bool greatest, const kj_rvalue *args, int n,
                   kj_rvalue *out)
 {
@@ -56,77 +56,89 @@ static bool absolute(kj_rvalue v, kj_rvalue *out)
     if (v.kind == KJ_R_FLOAT)
         out->u.f = fabs(v.u.f);
     else if (v.u.i < 0 && v.dtype != KJIT_U64)
-        *out = kj_run_int((int64_t)(0 - (uint64_t)v.u.i));
+        *out = kj_run_uint(0 - (uint64_t)v.u.i);
     return true;
 }
 
-__extension__ typedef __int128 wide;
-
-static wide widen(kj_rvalue v)
+static bool ceil_div(kj_run *r, kj_span at, const kj_rvalue v[2], const kj_rmeeting *m,
+                     kj_rvalue *out)
 {
-    return v.dtype == KJIT_U64 ? (wide)(uint64_t)v.u.i : v.u.i;
-}
-
-static bool ceil_div(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *out)
-{
-    if (a.kind == KJ_R_FLOAT || b.kind == KJ_R_FLOAT) {
+    if (v[0].kind == KJ_R_FLOAT || v[1].kind == KJ_R_FLOAT) {
         kj_run_fail(r, KJIT_TYPE, at, "ceil_div takes ints, not %s",
-                    kj_run_kind_name(a.kind == KJ_R_FLOAT ? a : b));
+                    kj_run_kind_name(v[v[0].kind == KJ_R_FLOAT ? 0 : 1]));
         return kj_run_hint(r, "int(x) is a float's integer part");
     }
-    if (!kj_run_binary_numbers(r, at, KJ_OP_FLOORDIV, a, b, out)) /* by zero */
-        return false;
-    wide x = widen(a), y = widen(b), least = x / y;
-    least += x % y != 0 && (x < 0) == (y < 0);
-    bool beyond = least > INT64_MAX && (a.dtype == KJIT_U64 || b.dtype == KJIT_U64);
-    *out = beyond ? kj_run_uint((uint64_t)least) : kj_run_int((int64_t)least);
-    return true;
+    kj_whole x = kj_run_whole_of(v[0]), y = kj_run_whole_of(v[1]);
+    if (y == 0)
+        return kj_run_fail(r, KJIT_TYPE, at, "division by zero");
+    kj_whole quotient = x / y + (x % y != 0 && (x < 0) == (y < 0));
+    return kj_run_whole(r, at, "ceil_div", m, quotient, out);
 }
 
-/* An int has 64 bits. */
+/* In its own type; a plain int has 64 bits. */
 static bool bits(kj_run *r, kj_span at, kj_builtin id, kj_rvalue v, kj_rvalue *out)
 {
     if (v.kind == KJ_R_FLOAT)
         return kj_run_fail(r, KJIT_TYPE, at, "%s works on the bits of an int, not of a float",
                            kj_builtins[id].name);
-    kj_value folded, value = kj_int(v.dtype == KJIT_U64 ? KJ_U64 : KJ_I64, v.u.i);
+    kj_value folded, value = kj_int(v.typed               ? v.type
+                                    : v.dtype == KJIT_U64 ? KJ_U64
+                                                          : KJ_I64,
+                                    v.u.i);
     kj_fold_builtin(id, 0, &value, 1, &folded);
-    *out = v.dtype == KJIT_U64 ? kj_run_uint(folded.u) : kj_run_int(folded.i);
+    *out = id == KJ_BI_BREV && v.typed ? kj_run_typed(folded) : kj_run_from_value(folded);
+    out->wide = v.wide;
     return true;
 }
 
-/* Of 64 bits, as ints of a run block have. Words are i32 where all fit into that, else u32; counts are
- * i32. */
-static bool integers(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *v, int n,
-                     kj_rvalue *out)
+/* The type that these are computed in: that of operands which have one. Plain ints have 64 bits; words
+ * are i32 where all fit into that, else u32. */
+static bool type_of_integers(kj_run *r, kj_span at, const char *name, const char *letters,
+                             const kj_rvalue *v, int n, kj_dtype own, kj_dtype *type)
 {
-    const char *name = kj_builtins[id].name, *letters = kj_builtin_letters(id);
-    kj_value values[3], folded;
     bool words = letters[0] == 'w', big = false;
     for (int i = 0; i < n; i++) {
         if (v[i].kind == KJ_R_FLOAT)
             return kj_run_fail(r, KJIT_TYPE, at, "%s takes ints, not a float", name);
-        values[i] = kj_run_to_value(v[i]);
-        bool small = kj_value_fits(values[i], KJ_I32);
-        if ((words || letters[i] == 'd') && !small && !(words && kj_value_fits(values[i], KJ_U32)))
+        kj_value value = kj_run_to_value(v[i]);
+        bool small = kj_value_fits(value, KJ_I32);
+        if ((words || letters[i] == 'd') && !small && !(words && kj_value_fits(value, KJ_U32)))
             return kj_run_fail(r, KJIT_TYPE, at, "argument %d of %s is an int of 32 bits", i + 1,
                                name);
         big |= words ? !small : v[i].dtype == KJIT_U64 && letters[i] != 'd';
     }
-    kj_dtype type = words ? big ? KJ_U32 : KJ_I32 : big ? KJ_U64 : KJ_I64;
-    for (int i = 0; i < n; i++) {
-        kj_dtype own = letters[i] == 'd' ? KJ_I32 : type;
-        if (own == KJ_U64 && !kj_value_fits(values[i], own))
-            return kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for u64 and i64", name);
-        values[i] = kj_fold_convert(values[i], own);
+    *type = words ? big ? KJ_U32 : KJ_I32 : big ? KJ_U64 : KJ_I64;
+    if (kj_is_int(own) && (!words || own == KJ_U32))
+        *type = own;
+    for (int i = 0; i < n && !words; i++)
+        if (letters[i] != 'd' && !kj_value_fits(kj_run_to_value(v[i]), *type))
+            return kj_run_fail(r, KJIT_TYPE, at, "%s does not fit %s, the type it meets here",
+                               kj_run_short(v[i]).text, kj_type_name(*type));
+    return true;
+}
+
+static bool integers(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *v, int n,
+                     const kj_rmeeting *m, kj_rvalue *out)
+{
+    const char *letters = kj_builtin_letters(id);
+    kj_value values[3], folded;
+    kj_dtype type = KJ_VOID;
+    if (!type_of_integers(r, at, kj_builtins[id].name, letters, v, n, m->common, &type))
+        return false;
+    for (int i = 0; i < n; i++)
+        values[i] = kj_fold_convert(kj_run_to_value(v[i]), letters[i] == 'd' ? KJ_I32 : type);
+    if (id == KJ_BI_SAD) {
+        kj_whole x = kj_run_whole_of(v[0]), y = kj_run_whole_of(v[1]);
+        return kj_run_whole(r, at, "sad", m, (x < y ? y - x : x - y) + kj_run_whole_of(v[2]), out);
     }
     kj_fold_integers(id, values, &folded);
-    *out = kj_run_from_value(folded);
+    *out = m->typed ? kj_run_typed(folded) : kj_run_from_value(folded);
+    out->wide = m->wide && !m->typed;
     return true;
 }
 
 /* What constants fold to: of ints in 64 bits, of floats in f64. */
-static bool folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
+static void folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
     kj_value values[3], result;
     for (int i = 0; i < n; i++) {
@@ -135,7 +147,6 @@ static bool folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
     }
     kj_fold_builtin(id, 0, values, n, &result);
     *out = kj_run_from_value(result);
-    return true;
 }
 
 static bool divide(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
@@ -147,17 +158,19 @@ static bool divide(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
            kj_run_binary_numbers(r, at, KJ_OP_MOD, v[0], v[1], &items[1]);
 }
 
-static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, kj_rvalue *out)
+static bool load_exponent(kj_run *r, kj_span at, const kj_rvalue *args, const kj_rmeeting *m,
+                          kj_rvalue *out)
 {
     if (args[1].kind == KJ_R_FLOAT || args[1].dtype == KJIT_U64)
         return kj_run_fail(r, KJIT_TYPE, at, "ldexp's exponent is an i32");
     int64_t e = args[1].u.i;
     e = e > INT32_MAX ? INT32_MAX : e < INT32_MIN ? INT32_MIN : e;
-    *out = kj_run_float(ldexp(kj_run_as_float(args[0]), (int)e));
+    *out = kj_run_real(m, ldexp(kj_run_as_float(args[0]), (int)e));
     return true;
 }
 
-static bool pair(kj_run *r, kj_span at, kj_builtin id, double x, kj_rvalue *out)
+static bool pair(kj_run *r, kj_span at, kj_builtin id, double x, const kj_rmeeting *m,
+                 kj_rvalue *out)
 {
     if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
         return false;
@@ -170,33 +183,36 @@ static bool pair(kj_run *r, kj_span at, kj_builtin id, double x, kj_rvalue *out)
         kj_fold_builtin(id, 0, &value, 1, &first);
         kj_fold_builtin(id, 1, &value, 1, &second);
     }
-    items[0] = kj_run_float(first.f);
-    items[1] = id == KJ_BI_FREXP ? kj_run_int(second.i) : kj_run_float(second.f);
+    items[0] = kj_run_real(m, first.f);
+    items[1] = id == KJ_BI_FREXP ? kj_run_int(second.i) : kj_run_real(m, second.f);
     return true;
 }
 
 static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
-                    kj_rvalue *out)
+                    const kj_rmeeting *m, kj_rvalue *out)
 {
+    const char *name = kj_builtins[id].name;
     kj_rvalue low;
     switch (id) {
     case KJ_BI_MIN:
-    case KJ_BI_MAX: return least(r, at, id == KJ_BI_MAX, args, n, out);
+    case KJ_BI_MAX:
+        return least(r, at, id == KJ_BI_MAX, args, n, out) && kj_run_as_met(r, at, name, m, out);
     case KJ_BI_CLAMP:
         return least(r, at, true, args, 2, &low) &&
-               least(r, at, false, (kj_rvalue[]){low, args[2]}, 2, out);
-    case KJ_BI_ABS: return absolute(args[0], out);
-    case KJ_BI_CEIL_DIV: return ceil_div(r, at, args[0], args[1], out);
+               least(r, at, false, (kj_rvalue[]){low, args[2]}, 2, out) &&
+               kj_run_as_met(r, at, name, m, out);
+    case KJ_BI_ABS: return absolute(args[0], out) && kj_run_as_met(r, at, name, m, out);
+    case KJ_BI_CEIL_DIV: return ceil_div(r, at, args, m, out);
     case KJ_BI_DIVMOD: return divide(r, at, args, out);
+    case KJ_BI_ILOGB: folded(id, args, n, out); return true;
     case KJ_BI_SIGN:
     case KJ_BI_SATURATE:
     case KJ_BI_LERP:
     case KJ_BI_FRACT:
     case KJ_BI_FDIM:
     case KJ_BI_LOGB:
-    case KJ_BI_ILOGB:
     case KJ_BI_DEGREES:
-    case KJ_BI_RADIANS: return folded(id, args, n, out);
+    case KJ_BI_RADIANS: folded(id, args, n, out); return kj_run_as_met(r, at, name, m, out);
     case KJ_BI_MULHI:
     case KJ_BI_ADD_SAT:
     case KJ_BI_SUB_SAT:
@@ -210,7 +226,7 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
     case KJ_BI_BYTE_PERM:
     case KJ_BI_DP4A:
     case KJ_BI_DP2A_LO:
-    case KJ_BI_DP2A_HI: return integers(r, at, id, args, n, out);
+    case KJ_BI_DP2A_HI: return integers(r, at, id, args, n, m, out);
     case KJ_BI_POPC:
     case KJ_BI_CLZ:
     case KJ_BI_FFS:
@@ -221,10 +237,10 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
                                kj_run_kind_name(args[0]));
         *out = args[args[0].u.i ? 1 : 2];
         return true;
-    case KJ_BI_LDEXP: return load_exponent(r, at, args, out);
+    case KJ_BI_LDEXP: return load_exponent(r, at, args, m, out);
     case KJ_BI_SINCOS:
     case KJ_BI_MODF:
-    case KJ_BI_FREXP: return pair(r, at, id, kj_run_as_float(args[0]), out);
+    case KJ_BI_FREXP: return pair(r, at, id, kj_run_as_float(args[0]), m, out);
     case KJ_BI_ISNAN: *out = kj_run_bool(isnan(kj_run_as_float(args[0]))); return true;
     case KJ_BI_ISINF: *out = kj_run_bool(isinf(kj_run_as_float(args[0]))); return true;
     case KJ_BI_ISFINITE: *out = kj_run_bool(isfinite(kj_run_as_float(args[0]))); return true;
@@ -253,8 +269,13 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
     double x[3], y;
     for (int i = 0; i < wanted; i++)
         x[i] = kj_run_as_float(args[i]);
+    kj_rmeeting m;
+    const char *count = strchr(kj_builtin_letters(id), 'd'); /* the last, whose type is its own */
+    int numbers = count && count == kj_builtin_letters(id) + n - 1 ? n - 1 : n;
+    if (!kj_run_meet(r, at, args, id == KJ_BI_SELP ? 0 : numbers, &m))
+        return false;
     if (!kj_host_math(id, x, &y))
-        return special(r, at, id, args, n, out);
-    *out = kj_run_float(y);
+        return special(r, at, id, args, n, &m, out);
+    *out = kj_run_real(&m, y);
     return true;
 }

@@ -141,7 +141,7 @@ bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list, kj_rvalue item)
         o->u.seq.items = items;
         o->u.seq.room = room;
     }
-    o->u.seq.items[o->u.seq.n++] = item;
+    o->u.seq.items[o->u.seq.n++] = kj_run_widened(item);
     return true;
 }
 
@@ -301,6 +301,7 @@ bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value, bool 
         r->names = names;
         r->roomnames = room;
     }
+    value = fixed ? value : kj_run_widened(value);
     value.literal = false;
     r->names[r->nnames++] = (kj_rbinding){.name = name, .value = value, .fixed = fixed};
     return true;

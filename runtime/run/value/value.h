@@ -19,8 +19,10 @@ typedef struct kj_robject kj_robject;
 
 typedef struct kj_rvalue {
     kj_rkind kind;
-    bool literal; /* a number as it stands in the source: no variable has it */
+    bool literal;     /* a number as it stands in the source: no variable has it */
+    bool typed, wide; /* of a number: meet.c; else it is plain */
     kjit_dtype dtype;
+    kj_dtype type; /* of a typed number */
     union {
         int64_t i;
         double f;
@@ -232,6 +234,7 @@ double kj_run_as_float(kj_rvalue number); /* of a complex one the real part */
  * theirs). */
 kj_value kj_run_to_value(kj_rvalue number);
 kj_rvalue kj_run_from_value(kj_value v);
+kj_rvalue kj_run_typed(kj_value v); /* the same, of that type from now on */
 /* A condition, an option: `what` names it in messages. */
 bool kj_run_truth(kj_run *r, kj_span at, const char *what, kj_rvalue v, bool *out);
 
@@ -240,6 +243,32 @@ bool kj_run_bind(kj_run *r, kj_span at, const char *name, kj_rvalue value,
                  bool fixed); /* takes the reference */
 kj_rbinding *kj_run_binding_of(kj_run *r, const char *name);
 void kj_run_leave(kj_run *r, int count);
+
+/* ---- meet.c: the types of numbers ---- */
+
+/* What an operation's numbers have in common. */
+typedef struct kj_rmeeting {
+    kj_dtype common; /* of those that have a type; KJ_VOID: none has, or there is none for them */
+    kj_dtype type;   /* of the result; KJ_VOID: it is exact where it is an int, f64 where a float */
+    bool typed, wide;
+} kj_rmeeting;
+
+/* Fails where a plain number does not fit the float type that it meets. */
+bool kj_run_meet(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rmeeting *out);
+/* Their results: a float; an int, which fails where it does not fit; and what was computed as if of
+ * plain numbers. `what` names the operation in messages. */
+kj_rvalue kj_run_real(const kj_rmeeting *m, double x);
+__extension__ typedef __int128 kj_whole;
+bool kj_run_whole(kj_run *r, kj_span at, const char *what, const kj_rmeeting *m, kj_whole v,
+                  kj_rvalue *out);
+bool kj_run_as_met(kj_run *r, kj_span at, const char *what, const kj_rmeeting *m, kj_rvalue *v);
+/* What numbers are for something generic; plain ones alone are i64, u64 or f64. */
+bool kj_run_meet_alone(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, int n,
+                       kj_dtype *type);
+/* The value of an int. */
+kj_whole kj_run_whole_of(kj_rvalue v);
+/* As a variable or a list's item holds it, which may change: a plain number is wide. */
+kj_rvalue kj_run_widened(kj_rvalue v);
 
 /* ---- arith.c: operators on numbers ---- */
 
