@@ -219,6 +219,12 @@ bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out
 /* a.sum() */
 bool kj_reduce_method(kj_sema *s, const kj_expr *e, kj_operand *out);
 
+/* ---- reshape.c ---- */
+
+kj_operand kj_transposed(kj_sema *s, const kj_tarray *a, kj_span span);
+/* a.reshape(2, -1), a.ravel(): true if the call is one of these; then *out is its value. */
+bool kj_reshape_method(kj_sema *s, const kj_expr *e, kj_operand *out);
+
 /* ---- launch.c ---- */
 
 void kj_launch_stmt(kj_sema *s, const kj_stmt *st);

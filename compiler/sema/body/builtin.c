@@ -398,7 +398,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     kj_operand v;
     if (is_view_call(s, e))
         return view_call(s, e);
-    if (kj_reduce_method(s, e, &v))
+    if (kj_reduce_method(s, e, &v) || kj_reshape_method(s, e, &v))
         return v;
     kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
     if (callee.kind == KJ_V_ERROR)

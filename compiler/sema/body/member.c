@@ -124,9 +124,11 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
         return kj_scalar(array_size(s, a, e->span));
     if (strcmp(name, "ndim") == 0)
         return kj_literal_integer((uint64_t)a->ndim, e->span);
+    if (strcmp(name, "T") == 0)
+        return kj_transposed(s, a, e->span);
     if (a->of)
         return element_field(s, e, (kj_operand){.kind = KJ_V_ARRAY, .span = e->span, .u.array = a});
-    return unknown_member(s, e, "an array", "shape, size, ndim, strides, steps");
+    return unknown_member(s, e, "an array", "shape, size, ndim, strides, steps, T");
 }
 
 /* ---- np.float32, math.sqrt, cuda.grid ---- */
