@@ -125,7 +125,7 @@ static void find_uses(gathering *g, kj_file *file)
     }
 }
 
-/* ---- Circles ---- */
+/* ---- Circles, and names of types ---- */
 
 /* The way to a file that is being looked through. */
 typedef struct way {
@@ -150,8 +150,9 @@ static void refuse_circle(gathering *g, const way *at, const kj_item *use)
              circle);
 }
 
-/* done: by the order of the files. */
-static void look_for_circles(gathering *g, const kj_file *file, const way *up, bool *done)
+/* Every file behind those that it uses, whose names of types are known by then. done: by the order of the
+ * files. */
+static void visit(gathering *g, kj_file *file, const way *up, bool *done)
 {
     way here = {up, file};
     for (const kj_item *item = file->items; item && item->kind == KJ_I_USE; item = item->next) {
@@ -166,8 +167,9 @@ static void look_for_circles(gathering *g, const kj_file *file, const way *up, b
         if (at || i == g->files->n || done[i])
             continue;
         done[i] = true;
-        look_for_circles(g, item->used, &here, done);
+        visit(g, item->used, &here, done);
     }
+    kj_expand_aliases_of_files(g->arena, g->diag, file);
 }
 
 kj_files *kj_gather_files(kj_arena *arena, kj_diag *diag, kj_source *source,
@@ -196,6 +198,6 @@ kj_files *kj_gather_files(kj_arena *arena, kj_diag *diag, kj_source *source,
     source->nparts = 1;
     for (int i = 0; i < files->n; i++)
         find_uses(&g, files->all[i]);
-    look_for_circles(&g, first, NULL, KJ_NEW_ARRAY(arena, bool, KJ_MAX_FILES));
+    visit(&g, first, NULL, KJ_NEW_ARRAY(arena, bool, KJ_MAX_FILES));
     return files;
 }

@@ -11,6 +11,7 @@ typedef struct walk {
     const kj_item *item;   /* whose types are expanded */
     const kj_item **slots; /* the aliases, a hash table on interned names */
     size_t cap;
+    void (*expand_name)(const struct walk *w, kj_type_ref *ref);
 } walk;
 
 static size_t slot_of(const walk *w, const char *name)
@@ -67,9 +68,8 @@ static void check_chain(const walk *w, const kj_item *first)
 }
 
 /* The type that a name stands for takes its place: an element type may get axes there. */
-static void replace(const walk *w, kj_type_ref *ref, const kj_item *alias)
+static void replace(const walk *w, kj_type_ref *ref, const kj_item *alias, const kj_type_ref *of)
 {
-    const kj_type_ref *of = alias->type;
     if (ref->ndim > 0 && (!of->name || of->ndim > 0)) {
         kj_message *m = kj_error(w->diag, ref->span, KJ_RULE_NOT_A_TYPE,
                                  "'%s' is %s, which no array has for elements", ref->name,
@@ -91,7 +91,7 @@ static void expand_name(const walk *w, kj_type_ref *ref)
 {
     const kj_item *alias = ref->name ? alias_named(w, ref->name) : NULL;
     while (alias && w->diag->errors == 0) {
-        replace(w, ref, alias);
+        replace(w, ref, alias, alias->type);
         alias = ref->name ? alias_named(w, ref->name) : NULL;
     }
 }
@@ -102,12 +102,12 @@ static void expand(const walk *w, kj_type_ref *ref)
         return;
     for (kj_type_ref *part = ref->parts; part; part = part->next) {
         const char *name = part->name;
-        expand_name(w, part);
+        w->expand_name(w, part);
         if (name && !part->name && w->diag->errors == 0)
             kj_error(w->diag, part->span, KJ_RULE_NOT_A_TYPE,
                      "'%s' is a tuple, which no tuple has for a part", name);
     }
-    expand_name(w, ref);
+    w->expand_name(w, ref);
 }
 
 static void expand_statements(const walk *w, const kj_stmt *st)
@@ -122,28 +122,91 @@ static void expand_statements(const walk *w, const kj_stmt *st)
     }
 }
 
+static void expand_items(walk *w)
+{
+    for (const kj_item *item = w->file->items; item && w->diag->errors == 0; item = item->next) {
+        w->item = item;
+        if (item->kind == KJ_I_TYPE) /* first: others take its parts */
+            expand(w, item->type);
+    }
+    for (const kj_item *item = w->file->items; item && w->diag->errors == 0; item = item->next) {
+        w->item = item;
+        expand(w, item->type);
+        for (const kj_param_decl *p = item->params; p; p = p->next)
+            expand(w, p->type);
+        expand_statements(w, item->body);
+    }
+}
+
 void kj_expand_aliases(kj_arena *arena, kj_diag *diag, kj_file *file)
 {
-    walk w = {.arena = arena, .diag = diag, .file = file};
-    bool any = diag->errors == 0 && note_aliases(&w);
-    for (const kj_item *item = any ? file->items : NULL; item && diag->errors == 0;
-         item = item->next) {
+    walk w = {.arena = arena, .diag = diag, .file = file, .expand_name = expand_name};
+    if (diag->errors || !note_aliases(&w))
+        return;
+    for (const kj_item *item = file->items; item && diag->errors == 0; item = item->next) {
         w.item = item;
         if (item->kind == KJ_I_TYPE)
             check_chain(&w, item);
     }
-    for (const kj_item *item = any ? file->items : NULL; item && diag->errors == 0;
-         item = item->next) {
-        w.item = item;
-        if (item->kind == KJ_I_TYPE) /* first: others take its parts */
-            expand(&w, item->type);
+    expand_items(&w);
+}
+
+/* ---- Of files that are used ---- */
+
+static const kj_item *item_of(const kj_file *file, const char *name)
+{
+    const kj_item *item = file ? file->items : NULL;
+    while (item && (!item->name || item->kind == KJ_I_USE || strcmp(item->name, name) != 0))
+        item = item->next;
+    return item;
+}
+
+/* The file that the namespace is of; NULL: none, or there were errors. */
+static const kj_file *file_named(const walk *w, const char *space)
+{
+    for (const kj_item *item = w->file->items; item && item->kind == KJ_I_USE; item = item->next)
+        if (strcmp(item->name, space) == 0)
+            return item->used;
+    return NULL;
+}
+
+/* A type of the file, without parts, as it is written where the file is `space`; false where it cannot
+ * be: it is of a file that this one does not know. */
+static bool seen_from(const walk *w, const kj_file *file, const char *space, kj_type_ref *type)
+{
+    if (type->name && type->space)
+        return false;
+    if (type->name && item_of(file, type->name)) {
+        type->space = space;
+        type->member = type->name;
+        type->name = kj_arena_printf(w->arena, "%s.%s", space, type->member);
     }
-    for (const kj_item *item = any ? file->items : NULL; item && diag->errors == 0;
-         item = item->next) {
-        w.item = item;
-        expand(&w, item->type);
-        for (const kj_param_decl *p = item->params; p; p = p->next)
-            expand(&w, p->type);
-        expand_statements(&w, item->body);
+    return true;
+}
+
+static void expand_dotted(const walk *w, kj_type_ref *ref)
+{
+    const char *space = ref->space;
+    const kj_file *file = ref->name && space ? file_named(w, space) : NULL;
+    const kj_item *alias = file ? item_of(file, ref->member) : NULL;
+    if (!alias || alias->kind != KJ_I_TYPE || alias->enumerates)
+        return;
+    kj_type_ref of = *alias->type;
+    kj_type_ref **end = &of.parts;
+    for (const kj_type_ref *part = alias->type->parts; part; part = part->next) {
+        *end = KJ_NEW(w->arena, kj_type_ref);
+        **end = *part;
+        if (!seen_from(w, file, space, *end))
+            return;
+        end = &(*end)->next;
     }
+    if (seen_from(w, file, space, &of))
+        replace(w, ref, alias, &of);
+}
+
+void kj_expand_aliases_of_files(kj_arena *arena, kj_diag *diag, kj_file *file)
+{
+    walk w = {.arena = arena, .diag = diag, .file = file, .expand_name = expand_dotted};
+    if (diag->errors == 0)
+        expand_items(&w);
 }

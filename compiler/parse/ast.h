@@ -198,6 +198,9 @@ typedef struct kj_file {
  * tree takes no more of the arena than `room`, at most KJ_TREE_MAX. Never NULL. */
 enum { KJ_TREE_MAX = 256 << 20 }; /* 64 MiB of source can ask for gigabytes */
 kj_file *kj_parse(kj_arena *arena, kj_diag *diag, uint32_t begin, size_t room);
+/* Types that are written by names of files that it uses (`blur.Image`), whose own are done, become what
+ * those stand for (alias.c). */
+void kj_expand_aliases_of_files(kj_arena *arena, kj_diag *diag, kj_file *file);
 
 /* The tokens of the first file as the parser gets them, a line each: line and column, what it is, its text. Of what
  * cannot be read it has what was meant, or nothing. */

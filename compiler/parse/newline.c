@@ -191,7 +191,8 @@ static bool is_declared(const kj_parser *p, int token, kj_span span, const char 
 {
     const char *text = p->source->text + span.begin;
     bool keyword = token != KJ_TK_NAME && span.end > span.begin && text[0] >= 'a' &&
-                   text[0] <= 'z' && kj_is_word(p->source->text[span.end - 1]); /* not the f of f": {x}" */
+                   text[0] <= 'z' &&
+                   kj_is_word(p->source->text[span.end - 1]); /* not the f of f": {x}" */
     bool field =
         p->nopen &&
         (p->token == KJ_TK_LBRACE || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON) &&
