@@ -35,22 +35,33 @@ static double occupancy(kj_binding *b, const kj_variant *variant)
     return known ? info.occupancy : 0;
 }
 
+/* The occupancy in blocks of the size that is bound now; 0 where they cannot be. Code for `most` threads
+ * answers for fewer, too; for more it is compiled. */
+static double try_block(kj_binding *b, kj_variant *usual, int64_t most)
+{
+    kj_variant *variant = usual;
+    if (b->block[0] > most && kj_launch_find(b, &variant) != KJIT_OK)
+        return 0;
+    if (variant->kernel->conditions && kj_check_requires(b, variant) != KJIT_OK)
+        return 0;
+    return occupancy(b, variant);
+}
+
 /* Where less than half of a multiprocessor's threads would run together in blocks of the usual
  * size, another one may be better: small ones share registers out, large ones share what a block
- * has. Each that is tried is compiled. */
+ * has, if it has shared arrays. */
 static int64_t choose_block(kj_binding *b, kj_variant *variant, int64_t n, const kjit_arg *args,
                             int nargs)
 {
     static const int64_t sizes[] = {128, 512, 1024, 64};
     double best = occupancy(b, variant);
-    int64_t chosen = b->block[0], most = b->kernel->decl->launch_bounds[0];
+    int64_t usual = b->block[0], chosen = usual, most = b->kernel->decl->launch_bounds[0];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && best < 0.5; i++) {
-        if (most > 0 && sizes[i] > most)
+        bool larger = sizes[i] > usual;
+        if ((most > 0 && sizes[i] > most) || (larger && variant->kernel->shared == 0) ||
+            bind_for_all(b, n, sizes[i], args, nargs) != KJIT_OK)
             continue;
-        bool fits = bind_for_all(b, n, sizes[i], args, nargs) == KJIT_OK &&
-                    kj_launch_find(b, &variant) == KJIT_OK &&
-                    (!variant->kernel->conditions || kj_check_requires(b, variant) == KJIT_OK);
-        double part = fits ? occupancy(b, variant) : 0;
+        double part = try_block(b, variant, usual);
         if (part > best) {
             best = part;
             chosen = sizes[i];
