@@ -189,4 +189,7 @@ static inline pair exact_product(gen *g, value a, value b)
 /* mathlib_special.c */
 void add_special_functions(gen *g);
 
+/* mathlib_directed.c */
+void add_directed_functions(gen *g);
+
 #endif

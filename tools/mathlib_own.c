@@ -344,5 +344,6 @@ void add_own_functions(LLVMModuleRef m)
         }
     }
     add_special_functions(&g);
+    add_directed_functions(&g);
     LLVMDisposeBuilder(g.b);
 }

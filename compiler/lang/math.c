@@ -153,6 +153,10 @@ static bool fold_float(kj_builtin id, const kj_value *v, int n, kj_value *out)
 
 bool kj_fold_builtin(kj_builtin id, int part, const kj_value *v, int n, kj_value *out)
 {
+    if (kj_builtin_rounding(id)) {
+        *out = kj_fold_directed(id, v, n);
+        return true;
+    }
     switch (id) {
     case KJ_BI_MIN:
     case KJ_BI_MAX: *out = fold_extreme(v[0], v[1], id == KJ_BI_MAX); return true;
@@ -199,7 +203,8 @@ kj_value kj_fold_literals(kj_op op, kj_value a, kj_value b)
 static bool takes_literals(kj_builtin id, int n)
 {
     const char *letters = kj_builtin_letters(id);
-    if (kj_builtin_is_of_bits(id) || id == KJ_BI_NEXTAFTER || kj_builtin_results(id) > 1)
+    if (kj_builtin_is_of_bits(id) || kj_builtin_rounding(id) || id == KJ_BI_NEXTAFTER ||
+        kj_builtin_results(id) > 1)
         return false;
     return strchr("fin", *letters) && strspn(letters, (char[]){*letters, 0}) >= (size_t)n;
 }

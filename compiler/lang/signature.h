@@ -10,7 +10,9 @@
 int kj_builtin_arity(kj_builtin id);           /* arguments */
 int kj_builtin_results(kj_builtin id);         /* letters before the "(": several are a tuple */
 const char *kj_builtin_letters(kj_builtin id); /* those of the arguments, up to ')' */
-bool kj_builtin_is_of_bits(kj_builtin id);     /* how many there are is part of the result */
+/* How add_rd and its kin round: 'n' to nearest, 'd' down, 'u' up, 'z' towards zero; of others 0. */
+char kj_builtin_rounding(kj_builtin id);
+bool kj_builtin_is_of_bits(kj_builtin id); /* how many there are is part of the result */
 
 /* ---- Of the run block's: "(a, b=1, c...)" ---- */
 

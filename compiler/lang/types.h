@@ -248,6 +248,8 @@ bool kj_fold_builtin(kj_builtin id, int part, const kj_value *args, int n, kj_va
 double kj_below_one(kj_dtype type);  /* the largest number of a float type below 1 */
 double kj_turn_factor(bool degrees); /* what degrees and radians multiply by */
 bool kj_fold_integers(kj_builtin id, const kj_value *args, kj_value *out); /* bits.c */
+kj_value kj_fold_directed(kj_builtin id, const kj_value *v,
+                          int n); /* of kj_builtin_rounding; directed.c */
 /* A math function of the host's, in f64: false where there is none by that id (host_math.c). */
 bool kj_host_math(kj_builtin id, const double *x, double *out);
 /* One that is not exact, of literals: as good as rounded once; and with all digits. */

@@ -11,6 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests" / "fuzz"))
 
+import directed  # noqa: E402
 import scalars  # noqa: E402
 from scalars import (BITS, COMPLEX, DIGITS, FLOATS, INF, INTS, LARGEST, LEAST_EXPONENT, NAN, REALS,  # noqa: E402
                      ROUND, wrap)
@@ -120,11 +121,23 @@ def float_functions(t):
         "divmod(a, b)[1]": lambda a, b: scalars.float_mod(a, b, t)}
 
 
+def directed_functions(t):
+    forms = {}
+    for to in directed.DIRECTIONS:
+        for op in ("add", "sub", "mul", "div"):
+            forms[f"{op}_r{to}(a, b)"] = lambda a, b, op=op, to=to: directed.directed(op, to, (a, b), t)
+        forms[f"sqrt_r{to}(a)"] = lambda a, b, to=to: directed.directed("sqrt", to, (a,), t)
+        forms[f"fma_r{to}(a, b, a)"] = lambda a, b, to=to: directed.directed("fma", to, (a, b, a), t)
+        forms[f"fma_r{to}(a, b, -(a * b))"] = lambda a, b, to=to: directed.directed(
+            "fma", to, (a, b, -ROUND[t](a * b)), t)
+    return forms
+
+
 def functions(kind):
     if kind == "bool":
         return []
     forms = {"min(a, b)": scalars.minimum, "max(a, b)": scalars.maximum,
-             **(integer_functions(kind) if kind in INTS else float_functions(kind))}
+             **(integer_functions(kind) if kind in INTS else {**float_functions(kind), **directed_functions(kind)})}
     return [Form(text, kind, of) for text, of in forms.items()]
 
 

@@ -1,6 +1,7 @@
 /* Builtin functions on tiles: LLVM's intrinsics, the math library's functions, and a few of our
  * own. */
 #include "base/guard.h"
+#include "lang/signature.h"
 #include "lower/gang/gang.h"
 #include "target/mathlib.h"
 
@@ -176,6 +177,20 @@ static kj_tile code_turn(kj_lower *lo, kj_builtin id, int part, const kj_tile *a
                           number(lo, args[0].type, kj_turn_factor(id == KJ_BI_DEGREES)));
 }
 
+/* add_rn and its kin, which no @fastmath reaches. */
+static kj_tile code_nearest(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    (void)part;
+    switch (id) {
+    case KJ_BI_ADD_RN: return kj_tile_binary(lo, KJ_OP_ADD, args[0], args[1]);
+    case KJ_BI_SUB_RN: return kj_tile_binary(lo, KJ_OP_SUB, args[0], args[1]);
+    case KJ_BI_MUL_RN: return kj_tile_binary(lo, KJ_OP_MUL, args[0], args[1]);
+    case KJ_BI_DIV_RN: return kj_tile_binary(lo, KJ_OP_DIV, args[0], args[1]);
+    case KJ_BI_SQRT_RN: return kj_tile_intrinsic(lo, "llvm.sqrt", args, 1);
+    default: return kj_tile_intrinsic(lo, "llvm.fma", args, 3);
+    }
+}
+
 static code_fn *const codes[KJ_NBUILTINS] = {
     [KJ_BI_MIN] = code_extreme,
     [KJ_BI_MAX] = code_extreme,
@@ -206,6 +221,12 @@ static code_fn *const codes[KJ_NBUILTINS] = {
     [KJ_BI_ILOGB] = code_logb,
     [KJ_BI_DEGREES] = code_turn,
     [KJ_BI_RADIANS] = code_turn,
+    [KJ_BI_ADD_RN] = code_nearest,
+    [KJ_BI_SUB_RN] = code_nearest,
+    [KJ_BI_MUL_RN] = code_nearest,
+    [KJ_BI_DIV_RN] = code_nearest,
+    [KJ_BI_SQRT_RN] = code_nearest,
+    [KJ_BI_FMA_RN] = code_nearest,
     [KJ_BI_CLZ] = code_bits,
     [KJ_BI_FFS] = code_bits,
     [KJ_BI_MODF] = code_parts,
@@ -232,6 +253,8 @@ static kj_tile lower_code(kj_lower *lo, kj_builtin id, int part, const kj_tile *
 static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs)
 {
     kj_tile out;
+    if (lo->target->instruction && lo->target->instruction(lo, id, args, &out))
+        return out;
     bool fast = lo->kernel->fastmath && lo->target->approximate;
     if (fast && lo->target->approximate(lo, id, args, &out))
         return out;
@@ -246,6 +269,20 @@ static bool in_f32(kj_builtin id)
            id == KJ_BI_RADIANS;
 }
 
+/* A number of f32 that was rounded in a direction, to a half in the same. */
+static kj_tile narrowed(kj_lower *lo, kj_tile x, kj_dtype type, char to)
+{
+    kj_tile half = kj_tile_convert(lo, x, type), back = kj_half_widen(lo, half), beyond;
+    if (to == 'z')
+        beyond = kj_tile_binary(lo, KJ_OP_GT, kj_tile_intrinsic(lo, "llvm.fabs", &back, 1),
+                                kj_tile_intrinsic(lo, "llvm.fabs", &x, 1));
+    else
+        beyond = kj_tile_binary(lo, to == 'd' ? KJ_OP_GT : KJ_OP_LT, back, x);
+    double end = to == 'z' ? 0 : to == 'd' ? -INFINITY : INFINITY;
+    kj_tile next = kj_lower_nextafter(lo, half, number(lo, type, end));
+    return kj_tile_select(lo, beyond, next, half);
+}
+
 static kj_tile call_in_f32(kj_lower *lo, const kj_texpr *e, kj_tile *args)
 {
     kj_builtin id = e->u.call.id;
@@ -253,7 +290,8 @@ static kj_tile call_in_f32(kj_lower *lo, const kj_texpr *e, kj_tile *args)
         args[i] = kj_half_widen(lo, args[i]);
     kj_tile out = kj_builtins[id].how == KJ_HOW_MATH ? lower_math(lo, id, args, e->u.call.nargs)
                                                      : lower_code(lo, id, e->u.call.part, args);
-    return kj_tile_convert(lo, out, e->type);
+    char to = kj_builtin_rounding(id);
+    return to ? narrowed(lo, out, e->type, to) : kj_tile_convert(lo, out, e->type);
 }
 
 kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_tile *args, kj_mask m)

@@ -149,6 +149,19 @@ static void folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
     *out = kj_run_from_value(result);
 }
 
+/* In the numbers' own type, of plain ones in f64: what is rounded again has no direction. */
+static bool directed(kj_builtin id, const kj_rvalue *args, int n, const kj_rmeeting *m,
+                     kj_rvalue *out)
+{
+    kj_value values[3], result;
+    kj_dtype type = m->typed && kj_is_float(m->common) ? m->common : KJ_F64;
+    for (int i = 0; i < n; i++)
+        values[i] = kj_fold_convert(kj_run_to_value(args[i]), type);
+    kj_fold_builtin(id, 0, values, n, &result);
+    *out = m->typed ? kj_run_typed(result) : kj_run_from_value(result);
+    return true;
+}
+
 static bool divide(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
 {
     if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
@@ -193,6 +206,8 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
 {
     const char *name = kj_builtins[id].name;
     kj_rvalue low;
+    if (kj_builtin_rounding(id))
+        return directed(id, args, n, m, out);
     switch (id) {
     case KJ_BI_MIN:
     case KJ_BI_MAX:
