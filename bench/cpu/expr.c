@@ -8,7 +8,7 @@
 
 #include "bench.h"
 
-enum { CASES = 8, WHO = 3, ROUNDS = 101, ARRAYS = 4, ELEMENTS = 1 << 24 };
+enum { CASES = 10, WHO = 3, ROUNDS = 101, ARRAYS = 4, ELEMENTS = 1 << 24 };
 
 static const char *const who[WHO] = {"by hand", "expression", "OpenMP"};
 
@@ -34,6 +34,8 @@ static const bench_case functions[] = {
     {.name = "sum", .omp = "omp_reduce", .size = ELEMENTS},
     {.name = "sort", .omp = "omp_sort", .size = ELEMENTS},
     {.name = "cumsum", .omp = "omp_scan", .size = ELEMENTS},
+    {.name = "spmv", .omp = "omp_spmv", .size = 1 << 20},
+    {.name = "gemm 1024", .omp = "omp_matmul_tuned", .size = 1024},
     {.name = "matmul 512", .omp = "omp_matmul_tuned", .size = 512},
     {.name = "matmul 1024", .omp = "omp_matmul_tuned", .size = 1024},
 };

@@ -9,6 +9,6 @@ typedef void omp_entry(void *const *buffer, int64_t n);
 
 omp_entry omp_vecadd, omp_saxpy, omp_matmul, omp_matmul_naive, omp_matmul_tuned, omp_reduce,
     omp_histogram, omp_heat, omp_blur, omp_mandelbrot, omp_nbody, omp_exp, omp_tanh, omp_sin,
-    omp_pow, omp_sort, omp_scan, omp_empty;
+    omp_pow, omp_sort, omp_scan, omp_spmv, omp_empty;
 
 #endif
