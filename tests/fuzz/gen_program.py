@@ -1,6 +1,7 @@
 """The generator: a program from a seed."""
 import math
 
+import files
 import gen_block
 import gen_kernel
 import gen_more
@@ -122,6 +123,10 @@ def make_program(seed, options):
             kernel.facts["unknown"] = True
         p.kernels.append(kernel)
         add_launches(r.fork(), p, kernel, options)
+    if r.chance(25) and "files" not in options.without:
+        files.distribute(r, p)
+    if r.chance(20) and "type-names" not in options.without:
+        files.name_types(r, p, sorted(set(palette) | set(p.records), key=str))
     if p.sees_layouts():
         for a in p.arrays():
             a.layout.device = False     # a copy in device memory has strides of its own

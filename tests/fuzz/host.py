@@ -8,7 +8,7 @@ import machine
 import values
 from machine import View
 from scalars import COMPLEX, PART
-from tree import Fixed, Rec, Vec, number, slots
+from tree import Fixed, Rec, Vec, called, number, slots
 
 
 class Layout:
@@ -243,8 +243,8 @@ class Launch:
     def text(self, shape=None):
         """The statement; `shape`: another grid and block."""
         grid, block = shape or (self.grid, self.block)
-        where = f"{self.kernel.name}[{extents_text(grid)}, {extents_text(block)}]" if block else \
-            f"{self.kernel.name}.forall({grid[0]})"
+        where = f"{called(self.kernel)}[{extents_text(grid)}, {extents_text(block)}]" if block else \
+            f"{called(self.kernel)}.forall({grid[0]})"
         given = []
         named = False
         for p, a in zip(self.kernel.params, self.args):
@@ -275,7 +275,7 @@ class ConstFill:
                 return number(items[0], self.var.type.elem)
             step = len(items) // shape[0]
             return f"[{', '.join(lists(items[k * step:(k + 1) * step], shape[1:]) for k in range(shape[0]))}]"
-        return [f"{self.var.name} = array({lists(self.items, self.shape)}, {self.var.type.elem})"]
+        return [f"{called(self.var)} = array({lists(self.items, self.shape)}, {self.var.type.elem})"]
 
     def execute(self, translator, views, computed):
         view = machine.new_array(self.var.type.elem, self.shape)

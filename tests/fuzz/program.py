@@ -1,11 +1,23 @@
 """A whole program: its text, and what the reference says that its arrays hold in the end."""
+import contextlib
+
 import machine
 import scalars
+from files import with_names
 from host import HostArray, Launch, leaf_values
 from run_calls import launch_function
 from scalars import COMPLEX
 from translate import Translator
-from tree import Rec, Vec, slots, walk, write_constant, write_function, write_record
+from tree import HERE, Rec, Vec, home_of, slots, walk, write_constant, write_function, write_record
+
+
+@contextlib.contextmanager
+def writing(home, spaces):
+    """Texts are those of a file that knows others by these names."""
+    before = dict(HERE)
+    HERE.update(file=home, spaces=spaces)
+    yield
+    HERE.update(before)
 
 
 class Program:
@@ -13,6 +25,8 @@ class Program:
         self.seed = seed
         self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], []
         self.machine = None
+        self.spaces = {}            # files that it uses: by which names it knows them
+        self.type_names = []        # other names for types, and these
         self.libraries = {}         # of std/: by which names the program knows its files
         self.run = []               # HostArrays, Launches and statements of run_statements.py, in order
 
@@ -22,13 +36,33 @@ class Program:
     def layouts(self):
         return {a.name: a.layout for a in self.arrays()}
 
+    def files(self, layouts=None, shapes=None):
+        """The texts of all its files; a variant has other layouts, or other grids and blocks for some launches."""
+        return {"program.knl": self.text(layouts, shapes), **{f"{home}.knl": self.part(home) for home in self.spaces}}
+
+    def part(self, home):
+        """The text of a file that is used."""
+        with writing(home, {} if home == "base" else {"base": "base"}):
+            text = self.definitions(home)
+        return 'use "base.knl"\n' * (home != "base") + text
+
+    def definitions(self, home=None):
+        def here(items):
+            return [d for d in items if home_of(d) == home]
+        parts = [write_constant(c) for c in here(self.constants)] + [write_record(x) for x in here(self.records)]
+        return "\n".join(parts + [write_function(f) for f in here(self.helpers + self.functions + self.kernels)])
+
     def text(self, layouts=None, shapes=None):
-        """The file; a variant has other layouts, or other grids and blocks for some launches, by their place."""
-        layouts = layouts or self.layouts()
-        parts = [f"use std.{file}" + (f" as {space}" if space != file else "") + "\n"
+        """The program's own file; a variant has other layouts, or grids and blocks, by the launches' places."""
+        with writing(None, self.spaces):
+            return self.own_text(layouts or self.layouts(), shapes)
+
+    def own_text(self, layouts, shapes):
+        head = [f'use "{home}.knl"' + (f" as {space}" if space != home else "") + "\n"
+                for home, space in sorted(self.spaces.items())]
+        head += [f"use std.{file}" + (f" as {space}" if space != file else "") + "\n"
                  for file, space in sorted(self.libraries.items())]
-        parts += [write_constant(c) for c in self.constants] + [write_record(x) for x in self.records]
-        parts += [write_function(f) for f in self.helpers + self.functions + self.kernels]
+        parts = [self.definitions()]
         lines = []
         for k, s in enumerate(self.run):
             if isinstance(s, HostArray):
@@ -46,7 +80,8 @@ class Program:
             if layouts[a.name].device:
                 lines.append(f"{a.name}.copy_to_host({a.name}_host)")
             lines += [f"let {name} = {e}" for name, e, *_ in a.saved() if e] if a.compared else []
-        return "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+        text = "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+        return "".join(head) + (with_names(self, text) if self.type_names else text)
 
     def saved(self):
         """The names of the arrays to be saved."""

@@ -2,12 +2,13 @@
 
 Whatever is tried, the reference runs it first: a program that has become undefined is no candidate."""
 
+import files
 import scalars
 from build import conv, let, lit
 from host import HostArray, Launch, Layout
 from runner import Check, Config
 from scalars import COMPLEX, REALS
-from tree import Arr, Stmt, UNTYPED, Vec, walk
+from tree import Arr, Stmt, UNTYPED, Vec, home_of, move_to, walk
 
 
 class Reducer:
@@ -48,6 +49,7 @@ class Reducer:
         if self.finding.kind == "hang":     # what takes so long will not end
             self.tool.processor = max(2, self.processor // 5)
         self.simplify_config()
+        self.simplify_files()
         passes = [self.drop_run, self.drop_definitions, self.drop_statements, self.unwrap, self.simplify_expressions,
                   self.drop_params, self.shrink_launches, self.plain_layouts, self.plain_values]
         before = None
@@ -86,6 +88,21 @@ class Reducer:
         return change, undo
 
     # ---- The configuration and the run block ----
+
+    def simplify_files(self):
+        """One file, without names for types."""
+        p = self.program
+        names, homes, spaces = p.type_names, [(d, d.name, home_of(d)) for d in files.definitions(p)], p.spaces
+        if names:
+            self.attempt(lambda: setattr(p, "type_names", []), lambda: setattr(p, "type_names", names))
+
+        def undo():
+            p.spaces = spaces
+            for d, name, home in homes:
+                d.name = name
+                move_to(d, home)
+        if spaces:
+            self.attempt(lambda: files.one_file(p), undo)
 
     def simplify_config(self):
         config = self.finding.config

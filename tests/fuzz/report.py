@@ -22,6 +22,8 @@ def write(path, program, finding, original):
     end = text.rindex("}")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text[:end] + "".join(f"    {line}\n" for line in checks) + text[end:])
+        for name in program.spaces:     # it stood beside the program
+            f.write("".join(f"# {name}.knl: {line}\n" for line in program.part(name).split("\n")))
 
 
 def expectations(program, config):

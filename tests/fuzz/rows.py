@@ -5,11 +5,12 @@ import collections
 import math
 
 import scalars
+from files import needs
 from gen_more import BOUNDS
 from host import HostArray, Launch
 from rows_table import table
 from scalars import BITS, COMPLEX, FLOATS, INTS, SCALARS
-from tree import Arr, Rec, Tup, UNTYPED, Vec, walk
+from tree import Arr, Rec, Tup, UNTYPED, Vec, home_of, walk
 
 
 class Rows:
@@ -40,8 +41,19 @@ class Rows:
             found |= of_kernel(k)
         for f in p.functions + p.helpers + p.kernels:
             found |= of_body(f)
+        found |= of_files(p)
         found |= of_run(p)
         self.counts.update(found)
+
+
+def of_files(p):
+    found = {"name of a type"} if p.type_names else set()
+    for what, items in (("constant", p.constants), ("record", p.records), ("function", p.functions + p.helpers),
+                        ("kernel", p.kernels)):
+        found |= {f"{what} of another file" for d in items if home_of(d)}
+        found |= {"file that uses another" for d in items if home_of(d) == "lib"
+                  and any(home_of(n) == "base" for n in needs(d))}
+    return found | {"file called otherwise" for home, space in p.spaces.items() if home != space}
 
 
 def of_function(f):

@@ -89,7 +89,9 @@ def table(without=()):
     rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas",
                                         "compare_and_swap")] + [
         "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
-    rows += ["print", "array in device memory"]
+    rows += ["print", "array in device memory", "outside", "warned", "name of a type"]
+    rows += [f"{what} of another file" for what in ("constant", "record", "function", "kernel")]
+    rows += ["file that uses another", "file called otherwise"]
     rows += ["whole view", "whole view of 2 axes", "update of a whole view", "whole view of a number",
              "whole view from itself", "whole view with steps", "function of elements", "one of two arrays",
              "array as another type", "local array as another type", "shared array as another type",

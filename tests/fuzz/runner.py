@@ -134,10 +134,13 @@ def execute(tool, program, config):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     path = os.path.join(folder, "program.knl")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(program.text(config.layouts, config.shapes))
+    for name, text in program.files(config.layouts, config.shapes).items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
     names = program.saved()
-    command = [tool.kjit, "run", "--warn=off", path] + config.options
+    command = [tool.kjit, "run", path] + config.options
+    if not any(o.startswith("--warn") for o in config.options):
+        command.append("--warn=off")
     for name in names:
         command += ["--save", f"{name}={os.path.join(folder, name)}.npy"]
     env = dict(os.environ, KJIT_CACHE_DIR="off", LC_ALL="C.UTF-8", **config.env)

@@ -19,15 +19,37 @@ class Vec:
         return self.name
 
 
+HERE = {"file": None, "spaces": {}}     # which file is written, and by which names it knows others
+
+
+def home_of(d):
+    """In which file a constant, record or function is: None is the program's own."""
+    return d.facts.get("home") if hasattr(d, "facts") else d.home
+
+
+def move_to(d, home):
+    if hasattr(d, "facts"):
+        d.facts["home"] = home
+    else:
+        d.home = home
+
+
+def called(d):
+    """How a definition is called in the file that is written."""
+    home = home_of(d)
+    return d.name if home == HERE["file"] or home is None else f"{HERE['spaces'].get(home, home)}.{d.name}"
+
+
 class Rec:
     """A record; a field is (name, type, extents): extents is None, or those of a fixed array."""
+    home = None
 
     def __init__(self, name, fields):
         self.name, self.fields = name, fields
         self.slots = sum(slots(t) * math.prod(n or ()) for _, t, n in fields)
 
     def __repr__(self):
-        return self.name
+        return called(self)
 
     def place(self, name):
         """A field's first slot, its type and extents, and its number."""
@@ -221,7 +243,7 @@ def listed(args):
 def write_apply(e):
     by_place = len(e.args) - len(e.names)
     given = [write(a) for a in e.args[:by_place]] + [f"{n}={write(a)}" for n, a in zip(e.names, e.args[by_place:])]
-    return f"{e.data.name}({', '.join(given)})"
+    return f"{called(e.data)}({', '.join(given)})"
 
 
 def write_fold(e):
@@ -288,7 +310,7 @@ def write_hint(e):
 
 WRITERS = {
     "lit": lambda e: number(e.data, e.type),
-    "name": lambda e: e.data.name,
+    "name": lambda e: called(e.data),
     "bin": write_bin,
     "un": write_un,
     "logic": lambda e: f" {e.data} ".join([write(e.args[0], LEVEL[e.data]), write(e.args[1], LEVEL[e.data] + 1)]),
@@ -374,7 +396,7 @@ def write_launch(s, pad):
     extents = [s.args[:grid], s.args[grid:grid + block]]
     shapes = [write(e[0]) if len(e) == 1 else f"({listed(e)})" for e in extents]
     given = [write(a) if n is None else f"{n}={write(a)}" for n, a in zip(names, s.args[grid + block:])]
-    return f"{pad}launch {kernel.name}[{', '.join(shapes)}]({', '.join(given)})"
+    return f"{pad}launch {called(kernel)}[{', '.join(shapes)}]({', '.join(given)})"
 
 
 STATEMENTS = {
