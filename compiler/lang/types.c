@@ -79,17 +79,18 @@ enum {
 #include "lang/aggregates.def"
 #undef AGGREGATE
 
-static const kj_aggregate aggregates[] = {
+/* By their numbers; those that no type has are without a name. */
+static const kj_aggregate aggregates[KJ_VOID] = {
 #define AGGREGATE(id, number, text, family, of, count) \
-    {.kind = KJ_##family, \
-     .name = text, \
-     .type = KJ_##id, \
-     .size = (count)*BYTES_##of, \
-     .align = BYTES_##of, \
-     .least = BYTES_##of, \
-     .n = count, \
-     .fields = fields_##id, \
-     .elem = KJ_##of},
+    [number] = {.kind = KJ_##family, \
+                .name = text, \
+                .type = KJ_##id, \
+                .size = (count)*BYTES_##of, \
+                .align = BYTES_##of, \
+                .least = BYTES_##of, \
+                .n = count, \
+                .fields = fields_##id, \
+                .elem = KJ_##of},
 #include "lang/aggregates.def"
 #undef AGGREGATE
 };
@@ -98,11 +99,7 @@ enum { NAGGREGATES = sizeof aggregates / sizeof *aggregates };
 
 const kj_aggregate *kj_aggregate_of(kj_dtype t)
 {
-    for (int i = 0; i < NAGGREGATES && !kj_is_scalar(t); i++) {
-        if (aggregates[i].type == t)
-            return &aggregates[i];
-    }
-    return NULL;
+    return (unsigned)t < NAGGREGATES && aggregates[t].name ? &aggregates[t] : NULL;
 }
 
 bool kj_is_field_name(const char *name)
@@ -162,10 +159,35 @@ kj_dtype kj_type_named(const char *name)
             return (kj_dtype)t;
     }
     for (int i = 0; i < NAGGREGATES; i++) {
-        if (strcmp(aggregates[i].name, name) == 0)
+        if (aggregates[i].name && strcmp(aggregates[i].name, name) == 0)
             return aggregates[i].type;
     }
     return KJ_VOID;
+}
+
+const char *kj_vector_elsewhere(const char *name)
+{
+    static const struct {
+        const char *name;
+        kj_dtype elem;
+    } own[] = {
+        {"char", KJ_I8},       {"uchar", KJ_U8},     {"short", KJ_I16},
+        {"ushort", KJ_U16},    {"int", KJ_I32},      {"uint", KJ_U32},
+        {"long", KJ_I64},      {"ulong", KJ_U64},    {"longlong", KJ_I64},
+        {"ulonglong", KJ_U64}, {"half", KJ_F16},     {"__nv_bfloat16", KJ_BF16},
+        {"float", KJ_F32},     {"double", KJ_F64},   {"float16x", KJ_F16},
+        {"float32x", KJ_F32},  {"float64x", KJ_F64}, {"int8x", KJ_I8},
+        {"int16x", KJ_I16},    {"int32x", KJ_I32},   {"int64x", KJ_I64},
+        {"uint8x", KJ_U8},     {"uint16x", KJ_U16},  {"uint32x", KJ_U32},
+        {"uint64x", KJ_U64},
+    };
+    size_t len = strlen(name);
+    for (size_t i = 0; len > 1 && i < sizeof own / sizeof *own; i++) {
+        const kj_aggregate *of = kj_vector_of(own[i].elem, name[len - 1] - '0');
+        if (strlen(own[i].name) == len - 1 && strncmp(own[i].name, name, len - 1) == 0 && of)
+            return of->name;
+    }
+    return NULL;
 }
 
 bool kj_type_in_bound(kj_dtype t, const char *bound)

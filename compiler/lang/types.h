@@ -125,6 +125,8 @@ bool kj_is_field_name(const char *name);    /* of any */
 int kj_count_parts(const kj_aggregate *of); /* scalars in all */
 /* The vector of n scalars; NULL when there is none. */
 const kj_aggregate *kj_vector_of(kj_dtype elem, int n);
+/* The vector that CUDA or Numba calls `name`: float3, uchar4, float32x4; or NULL. */
+const char *kj_vector_elsewhere(const char *name);
 const kj_aggregate *kj_complex_of(kj_dtype elem);
 static inline bool kj_is_complex_type(kj_dtype t)
 {

@@ -92,13 +92,13 @@ static const char *type_in_c(const char *word)
         {"unsigned", "u32"}, {"uint", "u32"},   {"float", "f32"},    {"double", "f64"},
         {"half", "f16"},     {"int8_t", "i8"},  {"int16_t", "i16"},  {"int32_t", "i32"},
         {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
-        {"uint64_t", "u64"}, {"size_t", "i64"}, {"float4", "f32x4"}, {"float2", "f32x2"},
+        {"uint64_t", "u64"}, {"size_t", "i64"},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(word, types[i][0]) == 0)
             return types[i][1];
     }
-    return kj_type_named(word) != KJ_VOID ? word : NULL;
+    return kj_type_named(word) != KJ_VOID ? word : kj_vector_elsewhere(word);
 }
 
 const char *kj_habit_type_named(const char *word)

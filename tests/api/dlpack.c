@@ -57,7 +57,19 @@ static const struct {
     {KJIT_U8X4, {KJ_DL_UINT, 8, 4}},      {KJIT_U32X2, {KJ_DL_UINT, 32, 2}},
     {KJIT_U32X4, {KJ_DL_UINT, 32, 4}},    {KJIT_F16X2, {KJ_DL_FLOAT, 16, 2}},
     {KJIT_F16X4, {KJ_DL_FLOAT, 16, 4}},   {KJIT_BF16X2, {KJ_DL_BFLOAT, 16, 2}},
-    {KJIT_BF16X4, {KJ_DL_BFLOAT, 16, 4}},
+    {KJIT_BF16X4, {KJ_DL_BFLOAT, 16, 4}}, {KJIT_F32X3, {KJ_DL_FLOAT, 32, 3}},
+    {KJIT_F64X3, {KJ_DL_FLOAT, 64, 3}},   {KJIT_F64X4, {KJ_DL_FLOAT, 64, 4}},
+    {KJIT_F16X3, {KJ_DL_FLOAT, 16, 3}},   {KJIT_BF16X3, {KJ_DL_BFLOAT, 16, 3}},
+    {KJIT_I8X2, {KJ_DL_INT, 8, 2}},       {KJIT_I8X3, {KJ_DL_INT, 8, 3}},
+    {KJIT_I8X4, {KJ_DL_INT, 8, 4}},       {KJIT_I16X2, {KJ_DL_INT, 16, 2}},
+    {KJIT_I16X3, {KJ_DL_INT, 16, 3}},     {KJIT_I16X4, {KJ_DL_INT, 16, 4}},
+    {KJIT_I32X3, {KJ_DL_INT, 32, 3}},     {KJIT_I64X2, {KJ_DL_INT, 64, 2}},
+    {KJIT_I64X3, {KJ_DL_INT, 64, 3}},     {KJIT_I64X4, {KJ_DL_INT, 64, 4}},
+    {KJIT_U8X2, {KJ_DL_UINT, 8, 2}},      {KJIT_U8X3, {KJ_DL_UINT, 8, 3}},
+    {KJIT_U16X2, {KJ_DL_UINT, 16, 2}},    {KJIT_U16X3, {KJ_DL_UINT, 16, 3}},
+    {KJIT_U16X4, {KJ_DL_UINT, 16, 4}},    {KJIT_U32X3, {KJ_DL_UINT, 32, 3}},
+    {KJIT_U64X2, {KJ_DL_UINT, 64, 2}},    {KJIT_U64X3, {KJ_DL_UINT, 64, 3}},
+    {KJIT_U64X4, {KJ_DL_UINT, 64, 4}},
 };
 
 static void check_type(kjit_dtype dtype, kj_dl_dtype type, kjit_memory memory)
@@ -311,7 +323,7 @@ static void test_refused_in(void **state)
     REFUSED(t.version.major = 0, KJIT_FORMAT, "DLPack 0.0");
     REFUSED(t.dl_tensor.dtype.bits = 4, KJIT_TYPE, "4 bits");
     REFUSED(t.dl_tensor.dtype.code = 3, KJIT_TYPE, "type code 3");
-    REFUSED(t.dl_tensor.dtype.lanes = 3, KJIT_TYPE, "3 lanes");
+    REFUSED(t.dl_tensor.dtype.lanes = 5, KJIT_TYPE, "5 lanes");
     REFUSED(t.dl_tensor.dtype.lanes = 0, KJIT_TYPE, "0 lanes");
     REFUSED(t.dl_tensor.device.type = 10, KJIT_NO_DEVICE, "DLPack's type 10");
     REFUSED((t.dl_tensor.device = (kj_dl_device){KJ_DL_CUDA, 7}), KJIT_NO_DEVICE, "device 7");

@@ -12,6 +12,18 @@ static const struct {
     {KJIT_U32X2, KJIT_U32, "u32x2", 2},    {KJIT_U32X4, KJIT_U32, "u32x4", 4},
     {KJIT_F16X2, KJIT_F16, "f16x2", 2},    {KJIT_F16X4, KJIT_F16, "f16x4", 4},
     {KJIT_BF16X2, KJIT_BF16, "bf16x2", 2}, {KJIT_BF16X4, KJIT_BF16, "bf16x4", 4},
+    {KJIT_F32X3, KJIT_F32, "f32x3", 3},    {KJIT_F64X3, KJIT_F64, "f64x3", 3},
+    {KJIT_F64X4, KJIT_F64, "f64x4", 4},    {KJIT_F16X3, KJIT_F16, "f16x3", 3},
+    {KJIT_BF16X3, KJIT_BF16, "bf16x3", 3}, {KJIT_I8X2, KJIT_I8, "i8x2", 2},
+    {KJIT_I8X3, KJIT_I8, "i8x3", 3},       {KJIT_I8X4, KJIT_I8, "i8x4", 4},
+    {KJIT_I16X2, KJIT_I16, "i16x2", 2},    {KJIT_I16X3, KJIT_I16, "i16x3", 3},
+    {KJIT_I16X4, KJIT_I16, "i16x4", 4},    {KJIT_I32X3, KJIT_I32, "i32x3", 3},
+    {KJIT_I64X2, KJIT_I64, "i64x2", 2},    {KJIT_I64X3, KJIT_I64, "i64x3", 3},
+    {KJIT_I64X4, KJIT_I64, "i64x4", 4},    {KJIT_U8X2, KJIT_U8, "u8x2", 2},
+    {KJIT_U8X3, KJIT_U8, "u8x3", 3},       {KJIT_U16X2, KJIT_U16, "u16x2", 2},
+    {KJIT_U16X3, KJIT_U16, "u16x3", 3},    {KJIT_U16X4, KJIT_U16, "u16x4", 4},
+    {KJIT_U32X3, KJIT_U32, "u32x3", 3},    {KJIT_U64X2, KJIT_U64, "u64x2", 2},
+    {KJIT_U64X3, KJIT_U64, "u64x3", 3},    {KJIT_U64X4, KJIT_U64, "u64x4", 4},
 };
 
 static void test_types(void **state)

@@ -143,9 +143,10 @@ class Parts:
                  (1, lambda d: conv(t, self.vector(r.pick(others), d))),
                  (2, lambda d: self.vector_contracted(t, d) if t.part in FLOATS else self.vector(t, 0)),
                  (2, lambda d: self.vector(t, 0))]
-        if t.count == 4 and f"{t.part}x2" in VECTORS:
-            half = VECTORS[f"{t.part}x2"]
-            forms.append((2, lambda d: conv(t, self.vector(half, d), self.vector(half, d))))
+        half = VECTORS[f"{t.part}x2"]
+        if t.count > 2:
+            forms.append((2, lambda d: conv(t, self.vector(half, d), self.vector(half, d) if t.count == 4
+                                            else self.real(t.part, d))))
         return r.weighted(forms)(depth - 1)
 
     def vector_pair(self, t, depth):

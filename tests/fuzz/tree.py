@@ -95,10 +95,7 @@ class Tup:
         return f"({', '.join(map(str, self.parts))})"
 
 
-VECTORS = {v.name: v for v in [Vec("f32", 2), Vec("f32", 4), Vec("f64", 2), Vec("f16", 2), Vec("f16", 4),
-                               Vec("bf16", 2),
-                               Vec("bf16", 4), Vec("i32", 2), Vec("i32", 4), Vec("u8", 4), Vec("u32", 2),
-                               Vec("u32", 4)]}
+VECTORS = {v.name: v for v in [Vec(t, n) for t in (*scalars.INTS, *scalars.FLOATS) for n in (2, 3, 4)]}
 UNTYPED = ("#i", "#f", "#c")
 
 

@@ -82,7 +82,9 @@ static LLVMValueRef interleaved(kj_lower *lo, const LLVMValueRef *parts, int n, 
     int places[4 * KJ_MAX_LANES];
     for (int k = 0; k < n; k++)
         v[k] = picked(lo, parts[k], first, 1, chunk);
-    LLVMValueRef all = joined(lo, v, n, chunk);
+    if (n == 3) /* of a fourth part nothing is taken */
+        v[3] = v[2];
+    LLVMValueRef all = joined(lo, v, n == 3 ? 4 : n, chunk);
     for (int i = 0; i < chunk * n; i++)
         places[i] = i % n * chunk + i / n;
     return kj_shuffled(lo, all, NULL, places, chunk * n);

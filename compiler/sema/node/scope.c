@@ -198,19 +198,6 @@ static const struct {
     {"short", "write i16"},
     {"char", "write i8"},
     {"unsigned", "write u32"},
-    {"float2", "write f32x2"},
-    {"float4", "write f32x4"},
-    {"double2", "write f64x2"},
-    {"int2", "write i32x2"},
-    {"int4", "write i32x4"},
-    {"uint2", "write u32x2"},
-    {"uint4", "write u32x4"},
-    {"uchar4", "write u8x4"},
-    {"half2", "write f16x2"},
-    {"make_float2", "write f32x2(x, y)"},
-    {"make_float4", "write f32x4(x, y, z, w)"},
-    {"make_int2", "write i32x2(x, y)"},
-    {"make_int4", "write i32x4(x, y, z, w)"},
     {"clock64", "a kernel has no clock: kjit run --time and events time launches"},
     {"clock", "a kernel has no clock: kjit run --time and events time launches"},
     {"__ldg", "write x[i]: what a kernel only reads needs no word"},
@@ -358,6 +345,24 @@ void kj_fix_name(kj_sema *s, kj_message *m, const char *words)
         kj_fix(s->diag, m, (kj_span){m->span.begin, end}, "%.*s", (int)n, words);
 }
 
+/* float3, make_float3 */
+static bool hint_vector(kj_sema *s, kj_message *m, const char *name)
+{
+    bool made = strncmp(name, "make_", strlen("make_")) == 0;
+    const char *own = kj_vector_elsewhere(made ? name + strlen("make_") : name);
+    if (!own)
+        return false;
+    int parts = own[strlen(own) - 1] - '0';
+    const char *words = !made ? own
+                              : kj_arena_printf(s->diag->arena, "%s(x, y%s)", own,
+                                                parts == 2   ? ""
+                                                : parts == 3 ? ", z"
+                                                             : ", z, w");
+    kj_hint(s->diag, m, "write %s", words);
+    kj_fix_name(s, m, words);
+    return true;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
@@ -374,7 +379,7 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
             return true;
         }
     }
-    return false;
+    return hint_vector(s, m, name);
 }
 
 /* As C and CUDA call it: sinf, __syncthreads, __expf, __popcll. */

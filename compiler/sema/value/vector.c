@@ -2,6 +2,7 @@
  * repeated. */
 #include <string.h>
 
+#include "base/guard.h"
 #include "sema/value/value.h"
 
 enum { MOST_PARTS = KJ_MAX_PARTS, MOST_ARGS = 3 };
@@ -73,17 +74,13 @@ static kj_operand part_of(const kj_operand *v, int i)
 }
 
 /* The parts as a vector, bools as a tuple of them. */
-static kj_operand joined(kj_sema *s, kj_operand *items, int n, kj_span span)
+static kj_operand joined(kj_operand *items, int n, kj_span span)
 {
     kj_operand out = kj_tuple(items, n, NULL, span);
     kj_dtype type = items[0].u.scalar.e->type;
     out.u.tuple.of = kj_vector_of(type, n);
-    if (out.u.tuple.of || type == KJ_BOOL)
-        return out;
-    kj_message *m = kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "there is no vector of %d %s", n,
-                                  kj_type_name(type));
-    kj_hint(s->diag, m, "convert one side, as in f32x4(v)");
-    return kj_no_value(span);
+    KJ_REQUIRE(out.u.tuple.of || type == KJ_BOOL);
+    return out;
 }
 
 /* ---- Operators ---- */
@@ -99,7 +96,7 @@ kj_operand kj_aggregate_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b,
         if (items[i].kind != KJ_V_SCALAR)
             return kj_no_value(span);
     }
-    return n ? joined(s, items, n, span) : kj_no_value(span);
+    return n ? joined(items, n, span) : kj_no_value(span);
 }
 
 /* ---- Builtins ---- */
@@ -120,7 +117,7 @@ kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
         if (items[i].kind != KJ_V_SCALAR)
             return kj_no_value(e->span);
     }
-    return parts ? joined(s, items, parts, e->span) : kj_no_value(e->span);
+    return parts ? joined(items, parts, e->span) : kj_no_value(e->span);
 }
 
 static kj_operand dot(kj_sema *s, const kj_expr *e, kj_operand *v)
