@@ -1,63 +1,78 @@
-"""Arithmetic that is rounded in a direction, exactly: of rational numbers, rounded once."""
+"""Directed rounding: results that are rounded down, up, towards zero or to nearest, from exact fractions."""
 import math
 from fractions import Fraction
 
 import scalars
+from scalars import DIGITS, INF, LARGEST, LEAST_EXPONENT, NAN, ROUND
 
-DIRECTIONS = "nduz"                             # to nearest, down, up, towards zero
-
-
-def round_fraction(x, to, t):
-    """A rational number that is not 0, in a float type."""
-    size, sign = abs(x), -1.0 if x < 0 else 1.0
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    exponent -= size < Fraction(2) ** exponent
-    unit = Fraction(2) ** max(exponent - scalars.DIGITS[t] + 1, scalars.LEAST_EXPONENT[t])
-    whole, rest = divmod(size / unit, 1)
-    outward = to == ("d" if x < 0 else "u")
-    up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2) if to == "n" else outward and rest
-    size = (whole + bool(up)) * unit
-    if size > Fraction(scalars.LARGEST[t]):
-        return sign * (scalars.INF if to == "n" or outward else scalars.LARGEST[t])
-    return sign * float(size)
+MODES = ("rn", "rd", "ru", "rz")
 
 
-def root(x):
-    """A square root, exact or with more digits than any type has and one that says so behind them."""
-    scale = 4 ** 1300
-    whole = math.isqrt(x.numerator * scale // x.denominator)
-    exact = Fraction(whole * whole, scale) == x
-    return Fraction(whole, 2 ** 1300) + (0 if exact else Fraction(1, 2 ** 1301))
+def rounded(q, t, mode):
+    """A fraction other than 0 as a number of type t."""
+    sign = 1 if q > 0 else -1
+    down = mode == "rd" or mode == "rz" and q > 0
+    size = abs(q)
+    e = size.numerator.bit_length() - size.denominator.bit_length()
+    e -= Fraction(2) ** e > size
+    unit = Fraction(2) ** max(e - DIGITS[t] + 1, LEAST_EXPONENT[t])
+    n = round(q / unit) if mode == "rn" else math.floor(q / unit) if down else math.ceil(q / unit)
+    value = n * unit
+    if abs(value) > LARGEST[t]:
+        within = mode == "rz" or mode == ("rd" if q > 0 else "ru")
+        return math.copysign(LARGEST[t] if within else INF, sign)
+    return math.copysign(float(value), sign)
 
 
-def plain(op, v):
-    """Of what is no number, or gives none: rounding has no part in it."""
-    if op == "div":
-        return scalars.divide(*v)
-    if op == "sqrt":
-        return math.sqrt(v[0]) if v[0] >= 0 else scalars.NAN
-    if op == "fma" and math.isfinite(v[0]) and math.isfinite(v[1]):
-        return v[2]
-    product = v[0] * v[1] if op in ("mul", "fma") else 0.0
-    return {"add": lambda: v[0] + v[1], "sub": lambda: v[0] - v[1], "mul": lambda: product,
-            "fma": lambda: product + v[2]}[op]()
+def total(p, q, zero, t, mode):
+    """p + q; `zero` is what the operation to nearest gives where the sum is 0."""
+    if p + q:
+        return rounded(p + q, t, mode)
+    return -0.0 if mode == "rd" and (p or q) else zero
 
 
-def zero(op, to, v):
-    """The sign of an exact 0."""
-    if op in ("mul", "div", "sqrt"):
-        return math.prod([math.copysign(1.0, x) for x in v]) * 0.0
-    first = math.copysign(1.0, v[0]) * (math.copysign(1.0, v[1]) if op == "fma" else 1.0)
-    second = math.copysign(1.0, v[2] if op == "fma" else v[1]) * (-1.0 if op == "sub" else 1.0)
-    if first == second:
-        return first * 0.0
-    return -0.0 if to == "d" else 0.0
+def special(*args):
+    return any(x - x != 0 for x in args)
 
 
-def directed(op, to, v, t):
-    if not all(map(math.isfinite, v)) or (op == "div" and v[1] == 0) or (op == "sqrt" and v[0] < 0):
-        return plain(op, v)
-    x = list(map(Fraction, v))
-    exact = {"add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
-             "div": lambda: x[0] / x[1], "sqrt": lambda: root(x[0]), "fma": lambda: x[0] * x[1] + x[2]}[op]()
-    return round_fraction(exact, to, t) if exact else zero(op, to, v)
+def directed(name, t, *args):
+    """add_rd(a, b) and so on."""
+    what, mode = name.split("_")
+    a, b = (args + (1.0,))[:2]
+    rnd = ROUND[t]
+    if what == "sqrt":
+        if special(a) or a <= 0:
+            return scalars.square_root(a) if a else a
+        return square_root(a, t, mode)
+    if what in ("add", "sub"):
+        b = -b if what == "sub" else b
+        if special(a, b):
+            return rnd(a + b)
+        zero = -0.0 if mode == "rd" and math.copysign(1, a) != math.copysign(1, b) else a + b
+        return total(Fraction(a), Fraction(b), zero, t, mode)
+    if what == "div":
+        if special(a, b) or a == 0 or b == 0:
+            return rnd(scalars.divide(a, b))
+        return rounded(Fraction(a) / Fraction(b), t, mode)
+    if what == "mul":
+        return rnd(a * b) if special(a, b) or a == 0 or b == 0 else rounded(Fraction(a) * Fraction(b), t, mode)
+    c = args[2]
+    if special(a, b, c):
+        return NAN if special(a, b) and a * b != a * b else c if special(c) and not special(a, b) else rnd(a * b + c)
+    sign = math.copysign(1, a) * math.copysign(1, b)
+    zero = math.copysign(0.0, c) if math.copysign(1, c) == sign else -0.0 if mode == "rd" else 0.0
+    return total(Fraction(a) * Fraction(b), Fraction(c), zero, t, mode)
+
+
+def square_root(x, t, mode):
+    """Of a number above 0."""
+    near = ROUND[t](math.sqrt(x))
+    exact = Fraction(near) ** 2
+    if mode == "rn" or exact == Fraction(x):
+        return near
+    if mode == "ru":
+        return near if exact > x else scalars.nextafter(near, INF, t)
+    return near if exact < x else scalars.nextafter(near, 0.0, t)
+
+
+NAMES = [f"{what}_{mode}" for what in ("add", "sub", "mul", "div", "sqrt", "fma") for mode in MODES]

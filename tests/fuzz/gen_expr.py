@@ -2,6 +2,7 @@
 
 All operators have a result for all values, so only indices need care: they are in bounds by construction, by what is
 known of ranges (the facts of variables) or by a remainder, a clamp or a condition."""
+import directed
 import scalars
 import values
 from build import (add, apply, attr, binary, call, chained, compare, cond, conv, elem, extent, index, lit, logic, mod,
@@ -526,13 +527,17 @@ class Expressions(Parts):
             by = lit(r.between(0, scalars.BITS[t] + 2)) if r.chance(50) else self.real("i32", depth)
             return call(r.pick(FUNNELS), t, self.real(t, depth), self.real(t, depth), by)
         if f == "sad" or t in ("i32", "u32") and r.chance(40):
-            f = "sad" if f == "sad" else r.pick(["byte_perm", "dp4a"])
+            f = "sad" if f == "sad" else r.pick(["byte_perm", "dp4a", "dp2a_lo", "dp2a_hi"])
             return call(f, t, self.real(t, depth), self.real(t, depth), self.real(t, depth))
         return call(f, t, self.real(t, depth))
 
     def exact_call(self, t, depth):
         r = self.r
-        form = r.below(10)
+        form = r.below(12)
+        if form > 9:
+            f = r.pick(directed.NAMES)
+            count = {"sqrt": 1, "fma": 3}.get(f[:-3], 2)
+            return call(f, t, self.real(t, depth), *[self.narrower(t, depth) for _ in range(count - 1)])
         if form < 4:
             return call(r.pick(EXACT_1), t, self.real(t, depth))
         if form < 7:

@@ -434,10 +434,9 @@ class Views:
             return self.seen_array()
         v = r.pick(arrays)
         t = r.pick(["i", "u"]) + str(scalars.BITS[v.type.elem])
-        w = Var(f"w{self.names + 1}", Arr(t, v.type.dims))
-        self.names += 1
+        w, old = Var(f"w{self.names + 1}", Arr(t, v.type.dims)), Var(f"v{self.names + 2}", t)     # they hide nothing
+        self.names += 2
         at = [self.place(v, k) for k in range(v.type.dims)]
-        old = self.new(t, "v")
         self.room = self.options.room
         there = index(name(v), *at)
         statements = [let(w, bits(name(v), t))]

@@ -4,6 +4,7 @@ A row that no program of a large run has is a failure of that run: nothing may d
 import collections
 import math
 
+import directed
 import scalars
 from files import needs
 from gen_more import BOUNDS
@@ -393,7 +394,8 @@ def of_call(e):
         return {f"{e.data} {e.type.parts[0]}"}
     if e.data in ("isnan", "isinf", "isfinite", "any", "all", "assert", "print"):
         return {e.data}
-    return {f"{e.data} {e.type}"}
+    found = {f"directed rounding {e.type}"} if e.data in directed.NAMES else set()
+    return found | {f"{e.data} {e.type}"}
 
 
 def of_atomic(e):
@@ -474,8 +476,6 @@ EXPRESSIONS = {
     "special": lambda e: {e.data} if e.data in ("laneid", "warpsize") else set(),
 }
 
-
-# ---- The run block ----
 
 def of_run(p):
     found = set()

@@ -1,11 +1,13 @@
 """What of the language the generated programs have: the table of rows (rows.py counts them)."""
+import directed
 from gen_expr import EXACT_1, EXACT_2, FUNNELS, PAIRS
 from gen_more import BOUNDS
 from scalars import COMPLEX, FLOATS, INTS, REALS, SCALARS
 from tree import VECTORS
 
-FOLDS = [("sum", REALS + ("bool",)), ("prod", REALS), ("mean", ("i32", "u32", "f32", "f64", "f16")), ("min", REALS),
-         ("max", REALS), ("dot", ("i32", "f32", "f64", "f16", "bf16")), ("any", ("bool", "i32", "f32")),
+SOME = ("i8", "u8", "i32", "u64", "f16", "f32", "f64")
+FOLDS = [("sum", REALS + ("bool",)), ("prod", SOME), ("mean", ("i32", "u32", "f32", "f64", "f16")), ("min", SOME),
+         ("max", SOME), ("dot", ("i32", "f32", "f64", "f16", "bf16")), ("any", ("bool", "i32", "f32")),
          ("all", ("bool", "i32", "f32"))]
 ENOUGH = 8000       # programs, after which every row must have been there
 
@@ -31,9 +33,10 @@ def table(without=()):
     for t in INTS:
         rows += [f"{f} {t}" for f in ("popc", "clz", "ffs", "brev", "ceil_div", "sad", "sign") + PAIRS + FUNNELS]
         rows += [f"loop variable {t}", f"divmod {t}"]
-    rows += [f"{f} {t}" for f in ("byte_perm", "dp4a") for t in ("i32", "u32")]
+    rows += [f"{f} {t}" for f in ("byte_perm", "dp4a", "dp2a_lo", "dp2a_hi") for t in ("i32", "u32")]
     for t in FLOATS:
         exact = EXACT_1 + (EXACT_2 if "zeros" not in without else EXACT_2[1:]) + ("fma", "ldexp")
+        rows += [f"{f} {t}" for f in directed.NAMES if t in ("f32", "f64")] + [f"directed rounding {t}"]
         rows += [f"{f} {t}" for f in exact] + [f"{f} {t}" for f in ("modf", "frexp", "lerp", "divmod", "ilogb")]
         rows += [f"product {form} {t}" for form in ("a*b+c", "c+a*b", "a*b-c", "c-a*b", "a*b+c*d", "x+=a*b")]
     rows += [f"{op} {t}" for t in COMPLEX for op in ("+", "-", "*", "/ by a real number", "**", "unary -", "conj",

@@ -248,7 +248,8 @@ def dp4a(a, b, c, t):
 def dp2a(a, b, c, start, t):
     signed = t[0] == "i"
     halves = [int.from_bytes(low_bits(a, 32).to_bytes(4, "little")[k:k + 2], "little", signed=signed) for k in (0, 2)]
-    some = [int.from_bytes([x], "little", signed=signed) for x in low_bits(b, 32).to_bytes(4, "little")[start:start + 2]]
+    bytes_of_b = low_bits(b, 32).to_bytes(4, "little")
+    some = [int.from_bytes([x], "little", signed=signed) for x in bytes_of_b[start:start + 2]]
     return wrap(c + sum(x * y for x, y in zip(halves, some)), t)
 
 

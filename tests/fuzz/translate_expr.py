@@ -3,6 +3,7 @@
 What waits (barriers, operations of warps) becomes a yield; translate.py makes functions of what is made here."""
 import math
 
+import directed
 import libm
 import machine
 import scalars
@@ -19,7 +20,8 @@ def namespace():
     """What the Python text refers to."""
     names = {"inf": math.inf, "nan": math.nan, "math": math, "View": machine.View, "known": machine.known,
              "new_array": machine.new_array, "load": machine.load, "store": machine.store, "ATOMICS": machine.ATOMICS,
-             "Undefined": machine.Undefined, "libm": libm, "bits_of": machine.bits_of, "seen": machine.seen}
+             "Undefined": machine.Undefined, "libm": libm, "directed": directed.directed,
+             "bits_of": machine.bits_of, "seen": machine.seen}
     for module in (scalars, support):
         names.update({name: value for name, value in vars(module).items() if not name.startswith("_")})
     return names
@@ -453,6 +455,8 @@ class Expressions(Memory):
             return text
         if name in TYPED_CALLS:
             return f"{name}({', '.join(self.expr(a, t) for a in e.args)}, {t!r})"
+        if name in directed.NAMES:
+            return f"directed({name!r}, {t!r}, {', '.join(self.expr(a, t) for a in e.args)})"
         method = getattr(self, "call_" + name, None)
         if method:
             return method(e, t)
@@ -514,6 +518,11 @@ class Expressions(Memory):
         form = e.data.partition("_")[2]
         return f"funnel({lo}, {hi}, {self.expr(e.args[2], 'i32')}, {t!r}, {form[0] == 'l'}, {form[1:] == 'c'})"
 
+    def call_dp2a_lo(self, e, t):
+        start = 2 if e.data.endswith("hi") else 0
+        return f"dp2a({', '.join(self.expr(a, t) for a in e.args)}, {start}, {t!r})"
+
+    call_dp2a_hi = call_dp2a_lo
     call_funnelshift_l = call_funnelshift_r = call_funnelshift_lc = call_funnelshift_rc = call_funnelshift
 
     def call_modf(self, e, t):

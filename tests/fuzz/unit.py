@@ -4,6 +4,7 @@ import math
 import sys
 from fractions import Fraction
 
+import directed
 import libm
 import machine
 import scalars
@@ -144,6 +145,25 @@ def floats():
         assert abs(libm.pi_function("cospi", -x) - math.cos(math.pi * x)) < 1e-12, x
 
 
+def directed_rounding():
+    """To nearest as the operators are; down and up are neighbours or both exact, and towards zero is one of them."""
+    for t in FLOATS:
+        for _ in range(400):
+            a, b, c = number(t), number(t), number(t)
+            plain = {"add": ROUND[t](a + b), "sub": ROUND[t](a - b), "mul": ROUND[t](a * b),
+                     "div": ROUND[t](scalars.divide(a, b)), "sqrt": ROUND[t](scalars.square_root(a)),
+                     "fma": scalars.fma(a, b, c, t)}
+            for what, want in plain.items():
+                args = {"sqrt": (a,), "fma": (a, b, c)}.get(what, (a, b))
+                near, low, high, cut = (directed.directed(f"{what}_{mode}", t, *args) for mode in directed.MODES)
+                same(f"{what}_rn {t} {args}", near, want)
+                if near == near:
+                    assert low <= near <= high and cut in (low, high) and abs(cut) <= abs(near), (what, t, args)
+                    assert low == high or high == scalars.nextafter(low, INF, t), (what, t, args, low, high)
+    same("-0.0", directed.directed("add_rd", "f32", 1.0, -1.0), -0.0)
+    same("below infinity", directed.directed("mul_rz", "f16", 60000.0, 2.0), 65504.0)
+
+
 def random_numbers():
     """The known answers that the generator's authors publish (Random123, kat_vectors)."""
     same("philox of zeros", libm.philox(0, 0), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8])
@@ -194,6 +214,7 @@ def memory():
     assert fails([array_of(y, "local", [lit(3)]), assign(index(name(x), lit(0)), index(name(y), lit(0)))], 1)
 
 
-for test in (rounding, neighbours, integers, conversions, floats, random_numbers, fused, memory):
+for test in (rounding, neighbours, integers, conversions, floats, random_numbers, fused, memory,
+             directed_rounding):
     test()
 print("ok")
