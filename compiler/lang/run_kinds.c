@@ -76,3 +76,30 @@ void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_so
     else if (kind == KJ_R_STRING || kind == KJ_R_TUPLE || kind == KJ_R_LIST)
         SAY(say->hint, "write len(%s) > 0", words(source, at, "x", text));
 }
+
+void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const char *wanted_name,
+                     kj_rkind kind, kj_dtype type, int ndim, const kj_source *source, kj_span at)
+{
+    char text[64], wrapped[80];
+    const char *x = words(source, at, "x", text), *operand = x;
+    if (!is_simple(x)) {
+        SAY(wrapped, "(%s)", x);
+        operand = wrapped;
+    }
+    say->text[0] = say->hint[0] = 0;
+    bool array = kind == KJ_R_ARRAY || kind == KJ_R_SMART;
+    if (wanted_ndim > 0 && (kind == KJ_R_LIST || kind == KJ_R_TUPLE))
+        SAY(say->hint, "array(...) makes an array of it");
+    else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim)
+        SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
+    else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && wanted < KJ_NTYPES && type < KJ_NTYPES)
+        SAY(say->hint, "make it of %s; %s(%s) is a copy that is", wanted_name, wanted_name, x);
+    else if (wanted_ndim == 0 && array && wanted < KJ_NTYPES)
+        SAY(say->hint, "an element of it is %s[i]", operand);
+    else if (wanted_ndim == 0 && kj_is_int(wanted) && (kind == KJ_R_FLOAT || kind == KJ_R_BOOL))
+        SAY(say->hint, "write %s(%s)", wanted_name, x);
+    else if (wanted_ndim == 0 && kj_is_float(wanted) && kind == KJ_R_BOOL)
+        SAY(say->hint, "write %s(%s)", wanted_name, x);
+    else if (wanted_ndim == 0 && wanted == KJ_BOOL && (kind == KJ_R_INT || kind == KJ_R_FLOAT))
+        SAY(say->hint, "write %s != 0", operand);
+}

@@ -3,6 +3,7 @@
 #define KJ_RUN_KINDS_H
 
 #include "base/diag.h"
+#include "lang/types.h"
 
 typedef enum kj_rkind {
     KJ_R_NONE,    /* what a statement-like call gives */
@@ -30,6 +31,10 @@ typedef struct kj_saying {
     char text[256], hint[256]; /* hint: or "" */
 } kj_saying;
 
+/* What helps where a kernel's parameter, of so many axes and that type (KJ_VOID: any), was given a value that it
+ * does not take, of these: say->hint, or "". */
+void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const char *wanted_name,
+                     kj_rkind kind, kj_dtype type, int ndim, const kj_source *source, kj_span at);
 /* `what`, which stands at `at`, is a bool, and this is of another kind. */
 void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_source *source,
                     kj_span at);

@@ -37,8 +37,10 @@ const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 /* ---- The run block's ---- */
 
 const kj_run_info kj_run_builtins[KJ_NRUN] = {
-#define RUN(id, name, signature, doc) [KJ_RUN_##id] = {name, signature, doc, false},
-#define DOES(id, name, signature, doc) [KJ_RUN_##id] = {name, signature, doc, true},
+#define RUN(id, name, signature, gives, doc) \
+    [KJ_RUN_##id] = {name, signature, doc, KJ_GIVES_##gives, false},
+#define DOES(id, name, signature, gives, doc) \
+    [KJ_RUN_##id] = {name, signature, doc, KJ_GIVES_##gives, true},
 #include "lang/run_builtins.def"
 #undef RUN
 };

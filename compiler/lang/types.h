@@ -209,14 +209,39 @@ extern const kj_builtin_info kj_builtins[KJ_NBUILTINS];
 
 /* The run block's functions and members: the rows of run_builtins.def. */
 typedef enum kj_run_id {
-#define RUN(id, name, signature, doc) KJ_RUN_##id,
+#define RUN(id, name, signature, gives, doc) KJ_RUN_##id,
 #include "lang/run_builtins.def"
 #undef RUN
     KJ_NRUN,
 } kj_run_id;
 
+typedef enum kj_gives {
+    KJ_GIVES_NOTHING,
+    KJ_GIVES_BOOL,
+    KJ_GIVES_INT,
+    KJ_GIVES_FLOAT,
+    KJ_GIVES_STRING,
+    KJ_GIVES_TUPLE,
+    KJ_GIVES_LIST,
+    KJ_GIVES_RANGE,
+    KJ_GIVES_DTYPE,
+    KJ_GIVES_STREAM,
+    KJ_GIVES_EVENT,
+    KJ_GIVES_SCOPE,
+    KJ_GIVES_ELEMENT,
+    KJ_GIVES_INDEX,
+    KJ_GIVES_TRUTH,
+    KJ_GIVES_ARRAY,
+    KJ_GIVES_SHAPED,
+    KJ_GIVES_LINE,
+    KJ_GIVES_LIKE,
+    KJ_GIVES_RESHAPED,
+    KJ_GIVES_SMART,
+} kj_gives;
+
 typedef struct kj_run_info {
     const char *name, *signature, *doc;
+    kj_gives gives;
     bool acts; /* a call does more than give a value */
 } kj_run_info;
 

@@ -60,6 +60,7 @@ typedef struct kj_thread {
     kjit_stream *stream;                    /* its default stream, or NULL */
     void (*left)(struct kj_thread *thread); /* it has ended, with a stream; under the lock */
     uint64_t failed; /* which of the thread's failures the last was, from 1; 0: none */
+    int parameter;   /* of a kernel, which that is about, from 1; 0: about none */
 } kj_thread;
 
 /* Whom traces go to (trace.c). */
@@ -221,6 +222,9 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
     __attribute__((format(printf, 3, 4)));
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
+/* The failure just noted is about that parameter of a kernel; and which one it is about, -1 for none. */
+void kj_fail_about(kjit_context *ctx, int parameter);
+int kj_failed_about(kjit_context *ctx);
 
 /* ---- Deferred deallocation (pending.c) ---- */
 

@@ -18,6 +18,20 @@ static void note(kjit_context *ctx, char *text)
     free(t->text);
     t->text = text;
     t->fallback = no_memory_text;
+    t->parameter = 0;
+}
+
+void kj_fail_about(kjit_context *ctx, int parameter)
+{
+    kj_thread *t = kj_thread_in(ctx);
+    if (t)
+        t->parameter = parameter + 1;
+}
+
+int kj_failed_about(kjit_context *ctx)
+{
+    const kj_thread *t = kj_thread_in(ctx);
+    return t ? t->parameter - 1 : -1;
 }
 
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)

@@ -28,6 +28,15 @@ static const char *type_text(const kj_binding *b, const kj_kernel_param *p, char
 #define FAIL(b, status, ...) kj_fail((b)->kernel->mod->ctx, status, "kernel '%.100s': " __VA_ARGS__)
 #define NAME(b) (b)->kernel->decl->name
 
+static kjit_status about(const kj_binding *b, const kj_kernel_param *p, kjit_status status)
+{
+    kj_fail_about(b->kernel->mod->ctx, (int)(p - b->kernel->decl->params));
+    return status;
+}
+
+/* Of the argument for a parameter. */
+#define FAIL_OF(b, p, status, ...) about(b, p, FAIL(b, status, __VA_ARGS__))
+
 /* ---- Which argument is whose ---- */
 
 static int find_param(const kj_kernel_decl *decl, const char *name)
@@ -95,9 +104,9 @@ static kjit_status fix_generic(kj_binding *b, const kj_kernel_param *p, kj_dtype
     for (int i = 0; i < p->generic; i++)
         g = g->next;
     if (!kj_type_in_bound(type, g->bound))
-        return FAIL(b, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b), p->name,
-                    kj_type_name_in(b->kernel->mod->ctx->records, type), g->name,
-                    strcmp(g->bound, "number") == 0 ? "number" : g->bound);
+        return FAIL_OF(b, p, KJIT_TYPE, "'%s' is of %s, but %s stands for %s types", NAME(b),
+                       p->name, kj_type_name_in(b->kernel->mod->ctx->records, type), g->name,
+                       strcmp(g->bound, "number") == 0 ? "number" : g->bound);
     b->generics[p->generic] = type;
     return KJIT_OK;
 }
@@ -143,8 +152,8 @@ static const char *arg_text(const kj_binding *b, const kjit_arg *arg, char buf[9
 static kjit_status wrong_kind(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg)
 {
     char type[96], text[96];
-    return FAIL(b, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
-                arg_text(b, arg, text));
+    return FAIL_OF(b, p, KJIT_TYPE, "'%s' takes %s, not %s", NAME(b), p->name,
+                   type_text(b, p, type), arg_text(b, arg, text));
 }
 
 /* Is an argument's type the one that is wanted? Another module's records are where they lie in
@@ -162,8 +171,8 @@ static kjit_status check_type(kj_binding *b, const kj_kernel_param *p, const kji
         return wrong_kind(b, p, arg);
     if (kj_same_layout(x, y, why))
         return KJIT_OK;
-    return FAIL(b, KJIT_TYPE, "'%s' takes %s, and not these: %s", NAME(b), p->name,
-                type_text(b, p, type), why);
+    return FAIL_OF(b, p, KJIT_TYPE, "'%s' takes %s, and not these: %s", NAME(b), p->name,
+                   type_text(b, p, type), why);
 }
 
 enum { SMALL_SPAN = INT32_MAX - 8 }; /* room for the words around bytes at an array's ends */
@@ -207,18 +216,20 @@ static kjit_status check_lives(const kj_binding *b, const kj_kernel_param *p, co
 {
     if (!kj_arg_is_array(arg) || kj_lives(arg->u.array, KJ_ARRAY))
         return KJIT_OK;
-    return FAIL(b, KJIT_INVALID, "the array for '%s' %s", NAME(b), p->name,
-                arg->u.array ? "was freed" : "is NULL");
+    return FAIL_OF(b, p, KJIT_INVALID, "the array for '%s' %s", NAME(b), p->name,
+                   arg->u.array ? "was freed" : "is NULL");
 }
 
 /* Only empty arrays, and those that are one element over and over, have more. */
 static kjit_status check_extents(const kj_binding *b, int i)
 {
     const kjit_array *a = b->args[i]->u.array;
+    const kj_kernel_param *p = &b->kernel->decl->params[i];
     for (int axis = 0; axis < a->ndim; axis++)
         if (a->shape[axis] > KJ_MOST_EXTENT)
-            return FAIL(b, KJIT_SHAPE, "axis %d of the array for '%s' has %lld, more than 2^48",
-                        NAME(b), axis, b->kernel->decl->params[i].name, (long long)a->shape[axis]);
+            return FAIL_OF(b, p, KJIT_SHAPE,
+                           "axis %d of the array for '%s' has %lld, more than 2^48", NAME(b), axis,
+                           p->name, (long long)a->shape[axis]);
     return KJIT_OK;
 }
 
@@ -234,21 +245,21 @@ static kjit_status bind_array(kj_binding *b, int i)
         return wrong_kind(b, p, arg);
     const kjit_array *a = arg->u.array;
     if (a->ctx != b->kernel->mod->ctx)
-        return FAIL(b, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b),
-                    p->name);
+        return FAIL_OF(b, p, KJIT_INVALID, "the array for '%s' belongs to another context", NAME(b),
+                       p->name);
     if (a->ndim != p->ndim)
-        return FAIL(b, KJIT_SHAPE, "'%s' takes %s, not %s", NAME(b), p->name, type_text(b, p, type),
-                    arg_text(b, arg, text));
+        return FAIL_OF(b, p, KJIT_SHAPE, "'%s' takes %s, not %s", NAME(b), p->name,
+                       type_text(b, p, type), arg_text(b, arg, text));
     kj_dtype wanted = param_type(b, p);
     status = wanted == KJ_VOID ? fix_generic(b, p, (kj_dtype)a->dtype)
                                : check_type(b, p, arg, wanted, a->dtype);
     if (status != KJIT_OK)
         return status;
     if (!a->aligned)
-        return FAIL(b, KJIT_INVALID,
-                    "the array for '%s' is not aligned to %d bytes as its elements are: copy it "
-                    "first",
-                    NAME(b), p->name, kj_array_align(a));
+        return FAIL_OF(b, p, KJIT_INVALID,
+                       "the array for '%s' is not aligned to %d bytes as its elements are: copy it "
+                       "first",
+                       NAME(b), p->name, kj_array_align(a));
     b->layouts[i] = a->layout;
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
@@ -270,7 +281,7 @@ static kjit_status bind_value(kj_binding *b, int i)
     const kj_kernel_param *p = &b->kernel->decl->params[i];
     const kjit_arg *arg = b->args[i];
     if (!arg->u.value)
-        return FAIL(b, KJIT_INVALID, "the value for '%s' is NULL", NAME(b), p->name);
+        return FAIL_OF(b, p, KJIT_INVALID, "the value for '%s' is NULL", NAME(b), p->name);
     if (is_typed_number(arg))
         return KJIT_OK;
     if (!kj_dtype_aggregate(b->kernel->mod->ctx, arg->dtype))
@@ -399,9 +410,10 @@ static kjit_status common_type(kj_binding *b, int generic, kj_dtype *out)
             continue;
         kj_dtype own = (kj_dtype)b->args[i]->dtype;
         kj_dtype both = *out == KJ_VOID ? own : kj_common_type(*out, own);
+        const kj_kernel_param *p = &b->kernel->decl->params[i];
         if (both == KJ_VOID)
-            return FAIL(b, KJIT_TYPE, "%s and %s, of '%s', have no type in common", NAME(b),
-                        kj_type_name(*out), kj_type_name(own), b->kernel->decl->params[i].name);
+            return FAIL_OF(b, p, KJIT_TYPE, "%s and %s, of '%s', have no type in common", NAME(b),
+                           kj_type_name(*out), kj_type_name(own), p->name);
         *out = both;
     }
     return KJIT_OK;
@@ -476,8 +488,8 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
     }
     kj_value v = number_of(arg);
     if (!kj_value_fits(v, to))
-        return FAIL(b, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b), arg_text(b, arg, text),
-                    p->name, type_text(b, p, type));
+        return FAIL_OF(b, p, KJIT_TYPE, "%s does not fit in '%s' (%s)", NAME(b),
+                       arg_text(b, arg, text), p->name, type_text(b, p, type));
     *out = kj_fold_convert(v, to);
     return KJIT_OK;
 }
@@ -491,9 +503,9 @@ static kjit_status bind_numbers(kj_binding *b)
             (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE && !is_typed_number(b->args[i])))
             continue;
         if (p->is_const && !kj_is_scalar(param_type(b, p)))
-            return FAIL(b, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",
-                        NAME(b), p->name,
-                        kj_type_name_in(b->kernel->mod->ctx->records, param_type(b, p)));
+            return FAIL_OF(b, p, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",
+                           NAME(b), p->name,
+                           kj_type_name_in(b->kernel->mod->ctx->records, param_type(b, p)));
         kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
         if (!b->args[i]) {
             *to = kj_fold_convert(p->init, p->generic >= 0 ? b->generics[p->generic] : p->type);

@@ -49,6 +49,8 @@ static void put_located(kj_run *r, kj_arena *arena, kj_text *t)
         kj_message *m = kj_error(&d, r->at, KJ_RULE_RUN, "%s", r->message);
         if (r->hint)
             kj_hint(&d, m, "%s", r->hint);
+        if (r->declared.end > r->declared.begin)
+            kj_note(&d, m, r->declared, "declared here");
         kj_text_puts(t, kj_diag_text(&d));
     }
     put_callers(r, arena, t);

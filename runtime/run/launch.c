@@ -260,6 +260,33 @@ static bool set_way(kj_run *r, const kj_expr *e, kjit_arg_kind kind, kjit_arg *o
     return true;
 }
 
+/* At the argument that the failure is about, if it is about one. */
+static bool launch_failed(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
+                          const kj_rvalue *values, kjit_status status)
+{
+    int about = kj_failed_about(r->ctx), places = 0, n = 0;
+    const kj_kernel_param *p = about >= 0 ? &kernel->params[about] : NULL;
+    const kj_expr *e = call->u.call.args;
+    for (; p && e && (e->keyword ? strcmp(e->keyword, p->name) != 0 : places != about); n++) {
+        places += !e->keyword;
+        e = e->next;
+    }
+    if (!p || !e || r->status != KJIT_OK)
+        return kj_run_check(r, status, call->span);
+    kj_run_check(r, status, e->span);
+    r->declared = p->span;
+    kj_rvalue v = values[n];
+    kjit_array *a = v.kind == KJ_R_ARRAY ? v.u.object->u.array : NULL;
+    kj_dtype type = a ? (kj_dtype)kjit_array_dtype(a) : KJ_VOID;
+    int ndim = a ? kjit_array_ndim(a) : -1;
+    if (a && type == p->type && ndim == p->ndim)
+        return false;
+    kj_saying say;
+    kj_say_argument(&say, p->ndim, p->type, kj_dtype_name(r->ctx, (kjit_dtype)p->type), v.kind,
+                    type, ndim, r->source, e->span);
+    return say.hint[0] ? kj_run_hint(r, "%s", say.hint) : false;
+}
+
 static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel, const config *c,
                    kj_rvalue *values, kjit_arg *args, uint64_t *elements, kj_rvalue *out)
 {
@@ -286,7 +313,7 @@ static bool launch(kj_run *r, const kj_expr *call, const kj_kernel_decl *kernel,
     r->queued |= c->launch.stream != NULL;
     kjit_status status = carry_out(r, kernel, c, args, n, out);
     r->launching = status != KJIT_OK;
-    bool ok = kj_run_check(r, status, call->span);
+    bool ok = status == KJIT_OK || launch_failed(r, call, kernel, values, status);
     for (int i = 0; i < n; i++)
         kj_run_drop(&values[i]);
     return ok;

@@ -2,6 +2,8 @@
 #ifndef KJ_SEMA_FILE_H
 #define KJ_SEMA_FILE_H
 
+#include "lang/run_kinds.h"
+#include "lang/signature.h"
 #include "sema/body/body.h"
 
 /* ---- kernel.c ---- */
@@ -19,6 +21,33 @@ void kj_sema_run_list(kj_sema *s, const kj_expr *e);
 /* The symbol of a name used in the run block; NULL after an error. */
 kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span);
 void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e); /* sym: or NULL */
+
+/* ---- run_known.c ---- */
+
+/* What is certain of a value before the run. */
+typedef struct kj_known {
+    kj_rkind kind; /* KJ_R_NONE: nothing is */
+    kj_dtype
+        type; /* of an array's elements, a number, a KJ_R_DTYPE; of a shape KJ_I64; KJ_VOID: not known */
+    int ndim;     /* axes; items of a tuple; -1: not known */
+    bool literal; /* an int that is `value` */
+    int64_t value;
+} kj_known;
+
+kj_known kj_run_known(kj_sema *s, const kj_expr *e);
+kj_known kj_known_of_type(const kj_type *t);
+bool kj_is_of_numbers(kj_known k); /* its type is a number's: no vector, no record */
+/* Of a name just declared. */
+void kj_run_set_known(kj_sema *s, const kj_name *name, kj_known known);
+/* A body is looked through before it is checked: what is assigned in it stays unknown. */
+void kj_run_find_changes(kj_sema *s, const kj_stmt *body);
+
+/* ---- run_launch.c ---- */
+
+/* A launch's arguments, by the kernel's parameters (NULL: not given), as far as they are certain. */
+void kj_sema_run_arguments(kj_sema *s, const kj_kernel_decl *k, const kj_expr *const *args);
+void kj_sema_run_configuration(kj_sema *s, const kj_kernel_decl *k, const kj_expr *grid,
+                               const kj_expr *block);
 
 /* ---- run_call.c ---- */
 

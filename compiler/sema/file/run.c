@@ -108,6 +108,20 @@ void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e)
 
 /* ---- Expressions ---- */
 
+static void check_index_count(kj_sema *s, const kj_expr *e)
+{
+    kj_known base = kj_run_known(s, e->u.index.base);
+    int n = 0;
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
+        if (base.kind == KJ_R_ARRAY && base.ndim > 0 && kj_is_of_numbers(base) &&
+            n++ == base.ndim) {
+            kj_sema_error(s, arg->span, KJ_RULE_INDEX_COUNT,
+                          "more indices than the array's %d ax%s", base.ndim,
+                          base.ndim == 1 ? "is" : "es");
+            return;
+        }
+}
+
 void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
 {
     if (!e)
@@ -138,6 +152,7 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
     case KJ_E_INDEX:
         kj_sema_run_expr(s, e->u.index.base);
         kj_sema_run_list(s, e->u.index.args);
+        check_index_count(s, e);
         break;
     case KJ_E_SLICE:
         kj_sema_run_expr(s, e->u.slice.start);
@@ -226,24 +241,52 @@ static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
 static void check_for(kj_sema *s, const kj_stmt *st, int loops)
 {
     kj_sema_run_expr(s, st->u.for_.iter);
+    kj_known over = kj_run_known(s, st->u.for_.iter);
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next)
         kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                       "a loop of the run block has no attributes");
     kj_scope_push(s);
     declare_run_names(s, st->u.for_.names, KJ_ROLE_LOOP);
+    if (over.kind == KJ_R_RANGE && !st->u.for_.names->next)
+        kj_run_set_known(s, st->u.for_.names, (kj_known){KJ_R_INT, KJ_VOID, -1, false, 0});
     check_run_block(s, st->u.for_.body, loops + 1);
     kj_scope_pop(s);
 }
 
 /* Here extents may stand in a type: they are checked when the block runs. */
-static void check_type(kj_sema *s, const kj_type_ref *ref)
+static kj_type check_type(kj_sema *s, const kj_type_ref *ref)
 {
     if (!ref)
-        return;
+        return (kj_type){.kind = KJ_T_NONE};
     kj_type_ref plain = *ref;
     kj_sema_run_list(s, ref->extents);
     plain.extents = NULL;
-    kj_resolve_type(s, &plain);
+    return kj_resolve_type(s, &plain);
+}
+
+/* What is certain of each name. A param may be replaced, by a value of its kind. */
+static const kj_known *known_names(kj_sema *s, const kj_stmt *st, const kj_type *type)
+{
+    const kj_expr *init = st->u.let.init;
+    kj_known is = kj_run_known(s, init);
+    const kj_expr *item = init->kind == KJ_E_TUPLE ? init->u.list.items : NULL;
+    int n = 0, i = 0;
+    for (const kj_name *name = st->u.let.names; name; name = name->next)
+        n++;
+    kj_known *each = KJ_NEW_ARRAY(s->arena, kj_known, (size_t)n + 1);
+    if (n == 1) {
+        each[0] = type->kind != KJ_T_NONE  ? kj_known_of_type(type)
+                  : st->kind == KJ_S_PARAM ? (kj_known){is.kind, KJ_VOID, -1, false, 0}
+                                           : is;
+        return each;
+    }
+    if (is.kind != KJ_R_TUPLE || is.ndim != n || type->kind != KJ_T_NONE)
+        return each;
+    for (; i < n; i++, item = item ? item->next : NULL) /* else it is a shape */
+        each[i] = item                 ? kj_run_known(s, item)
+                  : is.type != KJ_VOID ? (kj_known){KJ_R_INT, KJ_VOID, -1, false, 0}
+                                       : (kj_known){KJ_R_NONE, KJ_VOID, -1, false, 0};
+    return each;
 }
 
 static void check_let(kj_sema *s, const kj_stmt *st)
@@ -253,11 +296,14 @@ static void check_let(kj_sema *s, const kj_stmt *st)
                 kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "a param stands in the run block"),
                 "what a function takes stands behind its name: run f(n = 10) { ... }");
     kj_sema_run_expr(s, st->u.let.init);
-    check_type(s, st->u.let.type);
+    kj_type type = check_type(s, st->u.let.type);
+    const kj_known *each = known_names(s, st, &type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM
                    : st->u.let.mutable    ? KJ_ROLE_VAR
                                           : KJ_ROLE_LET;
     declare_run_names(s, st->u.let.names, role);
+    for (const kj_name *name = st->u.let.names; name; name = name->next)
+        kj_run_set_known(s, name, *each++);
 }
 
 static void check_with(kj_sema *s, const kj_stmt *st, int loops)
@@ -332,9 +378,10 @@ static void check_parameters(kj_sema *s, const kj_item *fn)
 {
     for (const kj_param_decl *p = fn->params; p; p = p->next) {
         kj_name name = {.name = p->name, .span = p->span};
-        check_type(s, p->type);
+        kj_type type = check_type(s, p->type);
         kj_sema_run_expr(s, p->init);
         declare_run_names(s, &name, KJ_ROLE_PARAM);
+        kj_run_set_known(s, &name, kj_known_of_type(&type));
         kj_check_default_place(s, fn, p);
     }
 }
@@ -344,6 +391,7 @@ static void check_body(kj_sema *s, const kj_item *item, kj_scope *outer)
     s->scope = kj_scope_new(s->arena, outer);
     s->in_run_function = item->kind == KJ_I_RUN_FN;
     kj_undeclared_anew(s);
+    kj_run_find_changes(s, item->body);
     check_parameters(s, item);
     kj_scope_push(s);
     check_stmts(s, item->body, 0);

@@ -100,7 +100,7 @@ static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_de
 
 static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *k)
 {
-    bool *given = KJ_NEW_ARRAY(s->arena, bool, (size_t)k->nparams + 1);
+    const kj_expr **given = KJ_NEW_ARRAY(s->arena, const kj_expr *, (size_t)k->nparams + 1);
     int nth = 0, n = kj_count(call->u.call.args);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         kj_sema_run_expr(s, arg);
@@ -120,7 +120,7 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
             kj_sema_error(s, arg->span, KJ_RULE_KEYWORD, "'%s' is given twice", k->params[i].name);
             return;
         }
-        given[i] = true;
+        given[i] = arg;
     }
     for (int i = 0; i < k->nparams; i++) {
         if (given[i] || k->params[i].has_default)
@@ -132,6 +132,7 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
         kj_note(s->diag, m, k->params[i].span, "declared here");
         return;
     }
+    kj_sema_run_arguments(s, k, given);
 }
 
 static const kj_kernel_decl *kernel_of(kj_sema *s, const kj_expr *e)
@@ -166,6 +167,9 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
             kj_hint(s->diag, m,
                     "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)", k->name,
                     k->name);
+        } else {
+            const kj_expr *grid = callee->u.index.args;
+            kj_sema_run_configuration(s, k, grid, grid->next);
         }
     } else if (kernel_member(callee) >= 0 &&
                (k = kernel_of(s, callee->u.call.callee->u.member.base))) {
@@ -212,7 +216,10 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
 {
     const char *name = e->u.member.name;
     kj_near near = kj_near_to(name);
-    if (kj_is_field_name(name) || is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL))
+    kj_known base = kj_run_known(s, e->u.member.base);
+    bool of_scalars = base.kind == KJ_R_ARRAY && base.type < KJ_NTYPES;
+    if (!of_scalars &&
+        (kj_is_field_name(name) || is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL)))
         return;
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "no value has a member '%s'", name);

@@ -98,9 +98,10 @@ struct kj_symbol {
     kj_span span;
     kj_symbol_kind kind;
     kj_role role;
-    kj_operand value;   /* VALUE, CONST */
-    kj_dtype type;      /* TYPE */
-    kj_builtin builtin; /* BUILTIN */
+    kj_operand value;             /* VALUE, CONST */
+    kj_dtype type;                /* TYPE */
+    kj_builtin builtin;           /* BUILTIN */
+    const struct kj_known *known; /* of a VALUE of run blocks: what is certain of it; or NULL */
     const kj_item
         *item; /* CONST, FN, KERNEL, RUN_FN, FILE; TYPE: a record's or alias's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
@@ -192,6 +193,7 @@ struct kj_sema {
     bool in_run;             /* the run block, or a function of run blocks, is being checked */
     bool in_run_function;    /* such a function */
     const kj_file *run_file; /* whose they are */
+    kj_scope *changing;      /* names in it that something else is assigned to */
     struct kj_callable
         *callable; /* what is known of functions that it calls (file/run_function.c) */
     kj_var_note *vars;

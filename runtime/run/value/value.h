@@ -151,7 +151,8 @@ typedef struct kj_run {
     kj_span at;
     char *message, *hint;
     kj_rcallers callers;
-    bool launching; /* a launch failed, not what came upon its failure later */
+    bool launching;   /* a launch failed, not what came upon its failure later */
+    kj_span declared; /* of what it is about; empty: nowhere */
 } kj_run;
 
 /* A call of a builtin: arguments by parameter; what was left out is KJ_R_NONE with given false. */
