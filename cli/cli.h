@@ -51,7 +51,7 @@ enum {
 
 /* ---- options.c ---- */
 
-#define FORMS "tokens, ast, tast, uniform, regions, llvm, opt, asm, ptx or cubin"
+#define FORMS "tokens, ast, checks, tast, uniform, regions, llvm, opt, asm, ptx or cubin"
 
 struct options {
     output *output;

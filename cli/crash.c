@@ -22,9 +22,10 @@ static void tell(int signal)
 void explain_crashes(const options *o)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
-    advice = o->check & KJIT_CHECK_BOUNDS
-                 ? ", though indices were checked: this is a defect of kjit's, please report it\n"
-                 : ": if a kernel has an index outside of an array, --check=bounds tells where\n";
+    advice = o->check & KJIT_CHECK_NONE
+                 ? ": if a kernel has an index outside of an array, a run without --check=none "
+                   "tells where\n"
+                 : ", though indices were checked: this is a defect of kjit's, please report it\n";
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction action = {.sa_handler = tell, .sa_flags = (int)SA_RESETHAND}, old;
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)

@@ -107,11 +107,12 @@ static bool set_ftz(options *o, const char *value)
 
 static bool set_check(options *o, const char *value)
 {
-    o->check = strcmp(value, "bounds") == 0 ? KJIT_CHECK_BOUNDS : 0;
-    if (o->check || strcmp(value, "off") == 0)
-        return true;
-    complain("--check is bounds or off, not '%s'", value);
-    return false;
+    o->check = strcmp(value, "bounds") == 0 ? KJIT_CHECK_BOUNDS
+               : strcmp(value, "none") == 0 ? KJIT_CHECK_NONE
+                                            : 0;
+    if (!o->check)
+        complain("--check is bounds or none, not '%s'", value);
+    return o->check != 0;
 }
 
 static bool set_math(options *o, const char *value)
@@ -149,8 +150,8 @@ static bool set_path(options *o, const char *value)
 
 static bool set_emit(options *o, const char *value)
 {
-    static const char *const forms[] = {"tokens", "ast", "tast", "uniform", "regions",
-                                        "llvm",   "opt", "asm",  "ptx",     "cubin"};
+    static const char *const forms[] = {"tokens", "ast", "checks", "tast", "uniform", "regions",
+                                        "llvm",   "opt", "asm",    "ptx",  "cubin"};
     size_t n = sizeof forms / sizeof *forms;
     if (strcmp(value, "llvm-opt") == 0)
         value = "opt"; /* its name up to version 0.1 */
@@ -255,8 +256,8 @@ static const option table[] = {
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
     {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--check", "bounds|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
-     "bounds: an index outside of its array is an error at its place"},
+    {"--check", "bounds|none", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
+     "none: indices are not checked; bounds: in what build writes, too"},
     {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,

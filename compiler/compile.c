@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/limits.h"
 #include "base/guard.h"
 #include "lower/block/block.h"
 #include "sema/program.h"
@@ -215,6 +216,7 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
                              .nsites = k->nsites,
                              .prints = k->prints,
                              .conditions = k->requires != NULL,
+                             .limits = k->limits,
                              .launches = k->children != NULL,
                              .grid_sync = k->grid_sync != NULL,
                              .typed = k};
@@ -243,15 +245,27 @@ static int name_children(kj_arena *arena, const kj_program *program, kj_code *ou
     return n;
 }
 
+/* The checks that are left are those that neither hold always nor, by `env`, at the launch. */
+static void settle_checks(kj_arena *arena, kj_tkernel *typed, const kj_eval_env *env, kj_code *out)
+{
+    kj_limits_find(arena, typed, true);
+    for (kj_child *c = typed->children; c; c = c->next)
+        kj_limits_find(arena, c->kernel, false);
+    out->unheld = !typed->limits ? 0 : env ? kj_unheld(typed->limits, env) : UINT64_MAX;
+    kj_limits_settle(arena, typed, out->unheld);
+}
+
 /* *children counts the launched kernels of a module, for their names. */
 static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
-                       const kj_kernel_decl *kernel, const kj_spec *spec, int *children,
-                       kj_code *out)
+                       const kj_kernel_decl *kernel, const kj_spec *spec, const kj_eval_env *env,
+                       int *children, kj_code *out)
 {
     *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->item->name)};
-    const kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
+    kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
     if (!typed)
         return false;
+    if (spec->bounds)
+        settle_checks(arena, typed, env, out);
     out->kernel = describe(arena, program, typed);
     *children = name_children(arena, program, out, *children);
     return true;
@@ -274,9 +288,16 @@ static void list_items(job *j)
     }
 }
 
+static void show_checks(job *j)
+{
+    for (int i = 0; i < j->nitems && j->stage == KJ_STAGE_CHECKS; i++)
+        show(j, KJ_STAGE_CHECKS, kj_limits_dump(j->arena, j->diag->source, j->items[i].kernel));
+    shown(j, KJ_STAGE_CHECKS);
+}
+
 static void show_trees(job *j)
 {
-    for (int i = 0; i < j->nitems; i++) {
+    for (int i = 0; i < j->nitems && !j->over; i++) {
         const kj_tkernel *kernel = j->items[i].kernel;
         if (j->options->verify)
             check(j, "tast", kj_tast_check(j->arena, kernel));
@@ -486,6 +507,7 @@ static bool generate(job *j)
     const kj_kernel_info *first = j->out->kernel;
     j->shown.arena = j->arena;
     list_items(j);
+    show_checks(j);
     show_trees(j);
     choose_lanes(j);
     find_uniform(j);
@@ -503,9 +525,10 @@ static bool generate(job *j)
 }
 
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
-                   const kj_kernel_decl *kernel, const kj_spec *spec, kj_code *out)
+                   const kj_kernel_decl *kernel, const kj_spec *spec, const kj_eval_env *env,
+                   kj_code *out)
 {
-    return specialise(arena, diag, program, kernel, spec, &(int){0}, out);
+    return specialise(arena, diag, program, kernel, spec, env, &(int){0}, out);
 }
 
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
@@ -521,7 +544,7 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
 {
     job j = {.arena = arena, .diag = diag, .options = options, .stage = stage, .out = out, .n = n};
     for (int i = 0, children = 0; i < n; i++)
-        if (!specialise(arena, diag, program, kernels[i], &specs[i], &children, &out[i]))
+        if (!specialise(arena, diag, program, kernels[i], &specs[i], NULL, &children, &out[i]))
             return false;
     return generate(&j);
 }

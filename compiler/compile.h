@@ -61,9 +61,10 @@ bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_compile_options *options, kj_stage stage, kj_code *out);
 /* kj_compile in two steps, between which code that was kept from another time can take the place of
  * the second: the typed kernel, which with the entry is all that a launch needs beside the code; and
- * the code. */
+ * the code. Checks of indices that hold by the launch `env` are left out of it (NULL: none does). */
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
-                   const kj_kernel_decl *kernel, const kj_spec *spec, kj_code *out);
+                   const kj_kernel_decl *kernel, const kj_spec *spec, const kj_eval_env *env,
+                   kj_code *out);
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
                  kj_code *code);
 /* Compiles n kernels, at least one, into one module. out[i] is what kernel i came to; the bytes are

@@ -59,6 +59,7 @@ typedef struct kj_eval_env {
 /* ---- What is compiled, and for what ---- */
 
 typedef enum kj_stage {
+    KJ_STAGE_CHECKS,
     KJ_STAGE_TAST,
     KJ_STAGE_UNIFORM,
     KJ_STAGE_REGIONS,
@@ -213,15 +214,16 @@ typedef struct kj_kernel_info {
     int nfilled;
     const kj_site **sites; /* of its reports, by id */
     int nsites;
-    bool prints;             /* some site is a print's */
-    bool conditions;         /* it has requires */
-    bool launches;           /* it launches kernels */
-    kj_span launch;          /* if so: the first place where it does */
-    bool grid_sync;          /* its blocks wait for one another */
-    kj_span grid_sync_at;    /* if so: the first place where they do */
-    int64_t block[3];        /* 0: any */
-    int64_t shared;          /* bytes of its shared arrays; -1: by the launch's values */
-    const kj_tkernel *typed; /* for kj_shared_bytes and kj_requires_hold */
+    bool prints;                    /* some site is a print's */
+    bool conditions;                /* it has requires */
+    const struct kj_limits *limits; /* what says which checks of indices hold; NULL: nothing */
+    bool launches;                  /* it launches kernels */
+    kj_span launch;                 /* if so: the first place where it does */
+    bool grid_sync;                 /* its blocks wait for one another */
+    kj_span grid_sync_at;           /* if so: the first place where they do */
+    int64_t block[3];               /* 0: any */
+    int64_t shared;                 /* bytes of its shared arrays; -1: by the launch's values */
+    const kj_tkernel *typed;        /* for kj_shared_bytes and kj_requires_hold */
 } kj_kernel_info;
 
 /* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or
@@ -230,6 +232,8 @@ int64_t kj_shared_bytes(const kj_kernel_info *kernel, const kj_eval_env *env);
 /* Does every requires of the kernel hold? Else *failed is the clause that does not; { 0, 0 }: it
  * cannot be evaluated. */
 bool kj_requires_hold(const kj_kernel_info *kernel, const kj_eval_env *env, kj_span *failed);
+/* Which of the checks that may hold by a launch's values do not: a bit each. Code is made for such a set. */
+uint64_t kj_unheld(const struct kj_limits *limits, const kj_eval_env *env);
 
 /* ---- Code ---- */
 
@@ -239,8 +243,9 @@ typedef struct kj_code {
     size_t size;
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
     int64_t
-        scratch;   /* bytes a worker needs for values that live across barriers; a multiple of 64 */
-    int64_t stack; /* bytes that it and its children take of a CPU's stack, each */
+        scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+    uint64_t unheld; /* what kj_unheld said of the launch it is for; all ones: of any */
+    int64_t stack;   /* bytes that it and its children take of a CPU's stack, each */
     const kj_kernel_info *kernel; /* in that arena */
     /* Of PTX: the entry's parameters in order, each the number of the launch slot whose low bytes
      * it is, or KJ_ARG_COUNTER; in the arena. Shared arrays of a static shape are in the code, `shared` bytes as

@@ -297,9 +297,10 @@ typedef kjit_status kjit_find_fn(void *user, const char *path, const char *from,
 
 enum { KJIT_UNOPTIMISED = -1 };
 
-/* What running kernels are checked for, bits: KJIT_CHECK_BOUNDS: an index outside of its array's axis
- * ends the launch, before the element is accessed, with KJIT_FAULT and its place, on every device. */
-enum { KJIT_CHECK_BOUNDS = 1 };
+/* What running kernels are checked for: an index outside of its array's axis ends the launch, before the
+ * element is accessed, with KJIT_FAULT and its place, on every device, unless KJIT_CHECK_NONE is given. With
+ * KJIT_CHECK_BOUNDS the forms of kjit_module_emit have the tests, too. */
+enum { KJIT_CHECK_BOUNDS = 1, KJIT_CHECK_NONE = 2 };
 
 /* All zeros is the default. */
 typedef struct kjit_compile_options {
@@ -325,7 +326,7 @@ typedef struct kjit_compile_options {
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
     void *user;     /* the first argument of diagnose and find */
-    unsigned check; /* KJIT_CHECK_... bits; an unknown one is KJIT_INVALID */
+    unsigned check; /* KJIT_CHECK_... bits; 0: launches are checked; an unknown one is KJIT_INVALID */
     /* Where `use "file.knl"` finds sources, in this order; `use std.NAME` takes the library's, which needs
      * none of it. find: is asked first, on the thread of the call, which may not end by a jump; NULL: nobody.
      * sources: a table, by name, from the folder of the name of the source that says so: "lib/a.knl" that
@@ -380,11 +381,11 @@ KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);
 
 /* Intermediate forms of every kernel (or the one named): what = "tokens" and "ast" (always
- * of the whole file), "tast", "uniform", "regions", "llvm", "opt", "asm"; for a GPU also "ptx", the
+ * of the whole file), "checks" (which indices are known to be inside), "tast", "uniform", "regions", "llvm", "opt", "asm"; for a GPU also "ptx", the
  * same as "asm", and "cubin", which takes a driver. *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes
  * without the NUL. Generic types stand as f32, or i32 where only integers are allowed, const
  * parameters as their defaults or 1, arrays in C order and apart from one another; `block` may be
- * NULL: then (256, 1, 1). */
+ * NULL: then (256, 1, 1). Indices are checked in them where the options have KJIT_CHECK_BOUNDS. */
 KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                                       const int64_t block[3], char **out, size_t *size);
 
@@ -749,8 +750,7 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
  * compiled, but the arguments are checked.
  * KJIT_TYPE: an argument's type; KJIT_SHAPE: its number of dimensions, an extent over 2^48;
  * KJIT_LAUNCH: the number of arguments, the grid, the block, a `requires`; KJIT_COMPILE,
- * KJIT_NO_MEMORY. What a kernel does outside of an array is not found: it compares its indices with
- * the array's sizes. */
+ * KJIT_NO_MEMORY; KJIT_FAULT: an index outside of its array, a failed assert. */
 KJIT_API kjit_status kjit_launch(kjit_module *mod, const char *kernel, const kjit_config *config,
                                  const kjit_arg *args, int nargs);
 /* One thread an element: the block size is chosen (by occupancy, on a GPU), the grid covers n; the

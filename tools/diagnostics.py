@@ -14,7 +14,6 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNS = {"warp", "assert", "divergent-barrier", "grid-size", "unfilled", "run", "bounds"} # errors of a run
-OPTIONS = {"bounds": ["--check=bounds"]} # that a program needs for its error
 HEAD = """# Errors and warnings
 
 What an error or warning can be about. The code in front is what `kjit check --diagnostics=json` and `kjit_diagnostic.code` have; it
@@ -76,7 +75,7 @@ def broken_toolkit(kjit, folder):
 
 def shown(kjit, code, path):
     """A short program and what is said of it; the codes of that."""
-    said = told(kjit, "run" if code in RUNS else "check", path, *OPTIONS.get(code, []))
+    said = told(kjit, "run" if code in RUNS else "check", path)
     said = "".join(line + "\n" for line in said.splitlines() if not line.startswith("device: "))
     text = path.read_text().replace("\0", "\u2400")
     print(f"```\n{text}```\n\n```\n{said.rstrip()}\n```\n")

@@ -22,7 +22,7 @@ compiler/kernel.h   what compiled code and a launch agree on
 compiler/parse      text -> tokens -> AST
 grammar             the same: what flex and bison read
 compiler/tast       the typed AST: nodes, visits, text, evaluation on the host
-compiler/analysis   what is known of a typed kernel: uniformity, regions between barriers
+compiler/analysis   what is known of a typed kernel: uniformity, regions between barriers, indices that are inside
 compiler/warn       what may be meant otherwise
 compiler/sema       declarations of a program
 compiler/sema/node  nodes and scopes

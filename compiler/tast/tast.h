@@ -43,12 +43,34 @@ typedef struct kj_var {
 
 typedef enum kj_space { KJ_GLOBAL, KJ_SHARED, KJ_LOCAL, KJ_CONST } kj_space;
 
+/* When does it hold that an index is inside? (analysis/limits.c) */
+typedef enum kj_held {
+    KJ_HELD_NEVER, /* so far as is known: it is tested */
+    KJ_HELD_BY_LAUNCH,
+    KJ_HELD_ALWAYS
+} kj_held;
+
 /* An index that is looked at before an element is accessed: 0 <= index < extent, else it is a fault. */
 typedef struct kj_index_check {
-    const struct kj_index_check *next;
-    kj_texpr *index, *extent; /* i64 */
+    struct kj_index_check *next;
+    kj_texpr *index; /* i64; NULL: the access's own, along `axis` */
+    int axis;
+    kj_texpr *extent; /* i64 */
     const kj_site *site;
+    kj_held held;
+    int test; /* by the launch: its number */
 } kj_index_check;
+
+static inline kj_texpr *kj_checked_index(const kj_index_check *c, kj_texpr *const *index)
+{
+    return c->index ? c->index : index[c->axis];
+}
+
+/* What was found of a place that is checked, in the order of the source. */
+typedef struct kj_checked {
+    const kj_site *site;
+    kj_held held;
+} kj_checked;
 
 /* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const
  * arrays. */
@@ -69,7 +91,8 @@ typedef struct kj_tarray {
     const struct kj_tarray *whole;
     int part;
     /* Of what accesses one element, and of views that an index was needed for. */
-    const kj_index_check *checks;
+    kj_index_check *checks;
+    bool decided;      /* of an access: the checks are its own, and known to be needed or not */
     const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */
@@ -251,8 +274,13 @@ typedef struct kj_tkernel {
                   that one. Nodes have the source's axes */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     int max_registers;    /* of a thread; 0 when not given */
-    bool fastmath;
+    bool fastmath, unchecked;
     bool small, disjoint, aligned; /* from the spec */
+    /* Of indices that are checked (analysis/limits.h): */
+    const struct kj_limits *limits; /* what a launch evaluates; NULL: nothing */
+    struct kj_limit_access *accesses;
+    kj_checked *checked;
+    int nchecked;
 } kj_tkernel;
 
 /* A gang's axis for the source's, and back, where its lanes run along that one. */
@@ -260,6 +288,12 @@ static inline int kj_swapped(int axis, int lanes)
 {
     return axis == 0 ? lanes : axis == lanes ? 0 : axis;
 }
+
+/* An access whose array is its own. */
+typedef struct kj_limit_access {
+    struct kj_limit_access *next;
+    kj_tarray *array;
+} kj_limit_access;
 
 /* One specialisation of a kernel that kernels launch. */
 typedef struct kj_child {

@@ -12,10 +12,7 @@ int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
         out[n++] = a->stride[i];
     }
     for (const kj_index_check *c = a->checks; c; c = c->next) {
-        bool own = false;
-        for (int i = 0; i < a->ndim; i++)
-            own |= index[i] == c->index;
-        if (!own)
+        if (c->index)
             out[n++] = c->index;
         out[n++] = c->extent;
     }

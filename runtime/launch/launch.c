@@ -17,7 +17,8 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
                     .aligned = b->aligned,
                     .bounds = b->kernel->mod->options.bounds,
                     .no_contract = b->kernel->mod->options.no_contract};
-    return kj_variant_get(b->kernel, &spec, b->key, b->label, out);
+    kj_eval_env env = kj_binding_env(b);
+    return kj_variant_get(b->kernel, &spec, b->key, &env, b->label, out);
 }
 
 kjit_status kj_launch_scratch(kj_binding *b, const kj_variant *variant, size_t *out)

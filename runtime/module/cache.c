@@ -25,7 +25,7 @@ void kj_cache_origin(kj_text *t, const kj_compile_options *o, kj_arena *arena)
     kj_text_printf(t, "build %s\ntarget %s\noptions -O%d%s%s", kj_identity(arena),
                    kj_target_name(arena, o), o->opt_level,
                    o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "");
-    kj_text_puts(t, o->bounds ? " --check=bounds" : "");
+    kj_text_puts(t, o->bounds ? "" : " --check=none");
     if (o->libdevice && stat(o->libdevice, &st) == 0)
         kj_text_printf(t, " --math=libdevice %s %lld %lld.%09ld", o->libdevice,
                        (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
@@ -45,12 +45,15 @@ void kj_put_files(kj_text *t, const kj_program *program)
 }
 
 /* Numbers of records are a context's own: what such a type is stands beside them. */
-static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key)
+static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
+                    uint64_t unheld)
 {
     const kj_source *source = &kernel->mod->source;
     kj_text_printf(t, "kernel %s\nvariant", kernel->decl->name);
     for (int i = 0; i < kernel->key_words; i++)
         kj_text_printf(t, " %" PRIx64, key[i]);
+    if (unheld)
+        kj_text_printf(t, " unheld %" PRIx64, unheld);
     for (int i = 0; i < kernel->decl->ngenerics; i++) {
         const kj_aggregate *of = kj_aggregate_in(kernel->mod->ctx->records, spec->generics[i]);
         if (!kj_is_record(of))
@@ -109,7 +112,7 @@ const kj_store *kj_cache_store(kjit_context *ctx)
 /* ---- One kernel's code ---- */
 
 void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                     const kj_compile_options *options, kj_arena *arena)
+                     uint64_t unheld, const kj_compile_options *options, kj_arena *arena)
 {
     const kj_source *source = &kernel->mod->source;
     *c = (kj_cached){.lock = -1};
@@ -117,7 +120,7 @@ void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const
     if (source->size > SOURCE_MOST || store->dir < 0)
         return;
     kj_cache_origin(&c->key, options, arena);
-    put_key(&c->key, kernel, spec, key);
+    put_key(&c->key, kernel, spec, key, unheld);
     c->label.arena = arena;
     kj_text_add(&c->label, source->name, strlen(source->name) + 1);
     put_variant(&c->label, kernel, spec);

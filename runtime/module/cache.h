@@ -20,7 +20,7 @@ typedef struct kj_cached {
 
 /* `key` is the variant's. */
 void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                     const kj_compile_options *options, kj_arena *arena);
+                     uint64_t unheld, const kj_compile_options *options, kj_arena *arena);
 /* Completes what kj_specialise made; false when there is no such code. */
 bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *code);
 /* From here to the end nobody else makes this code; somebody may have meanwhile. */

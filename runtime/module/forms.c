@@ -71,6 +71,7 @@ static bool compile(emission *e, kj_code *codes)
     for (int i = 0; i < n; i++) {
         kernels[i] = e->kernel ? e->kernel->decl : mod->kernels[i].decl;
         specs[i] = default_spec(&e->arena, kernels[i], e->block, &e->options);
+        specs[i].bounds |= e->stage == KJ_STAGE_CHECKS;
     }
     bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
                                e->stage, codes);
@@ -110,14 +111,11 @@ typedef struct form {
 static const form *find_form(const char *what)
 {
     static const form forms[] = {
-        {"tast", KJ_STAGE_TAST, false},
-        {"uniform", KJ_STAGE_UNIFORM, false},
-        {"regions", KJ_STAGE_REGIONS, false},
-        {"llvm", KJ_STAGE_LLVM, false},
-        {"opt", KJ_STAGE_OPT, false},
+        {"checks", KJ_STAGE_CHECKS, false},   {"tast", KJ_STAGE_TAST, false},
+        {"uniform", KJ_STAGE_UNIFORM, false}, {"regions", KJ_STAGE_REGIONS, false},
+        {"llvm", KJ_STAGE_LLVM, false},       {"opt", KJ_STAGE_OPT, false},
         {"llvm-opt", KJ_STAGE_OPT, false}, /* its name up to version 0.1 */
-        {"asm", KJ_STAGE_ASM, false},
-        {"ptx", KJ_STAGE_ASM, true},
+        {"asm", KJ_STAGE_ASM, false},         {"ptx", KJ_STAGE_ASM, true},
         {"cubin", KJ_STAGE_ASM, true},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -168,6 +166,7 @@ static kjit_status set_target(emission *e)
 {
     kjit_context *ctx = e->mod->ctx;
     e->options = e->mod->options;
+    e->options.bounds = e->mod->forms_check;
     if (e->mod->arch)
         e->options.arch = e->mod->arch;
     else if (ctx->ops->code)

@@ -98,7 +98,7 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
         return kj_fail(ctx, KJIT_INVALID,
                        "opt_level is %d: it must be 1 to 3, 0 for the default, or KJIT_UNOPTIMISED",
                        o->opt_level);
-    if (o && o->check & ~(unsigned)KJIT_CHECK_BOUNDS)
+    if (o && o->check & ~(unsigned)(KJIT_CHECK_BOUNDS | KJIT_CHECK_NONE))
         return kj_fail(ctx, KJIT_INVALID, "check is %u: it is made of KJIT_CHECK_... bits",
                        o->check);
     if (warn && !kj_warnings_read(&unused, warn, &wrong))
@@ -119,7 +119,7 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
 
 static void take_options(kjit_module *mod, const kjit_compile_options *o)
 {
-    mod->options = (kj_compile_options){.opt_level = 3};
+    mod->options = (kj_compile_options){.opt_level = 3, .bounds = true};
     if (!o)
         return;
     if (o->opt_level != 0)
@@ -127,7 +127,8 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options.no_contract = o->no_contract != 0;
     mod->options.verify = o->verify != 0;
     mod->options.ftz = o->ftz != 0;
-    mod->options.bounds = (o->check & KJIT_CHECK_BOUNDS) != 0;
+    mod->options.bounds = !(o->check & KJIT_CHECK_NONE);
+    mod->forms_check = mod->options.bounds && (o->check & KJIT_CHECK_BOUNDS);
     mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
     mod->options.cpu = is_level(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
     mod->lacks = mod->options.cpu ? kj_cpu_lacks(&mod->arena, o->cpu) : NULL;

@@ -21,6 +21,7 @@ typedef struct kj_variant {
     _Atomic int64_t for_all; /* threads of a block that kjit_launch_forall takes in place of this
                                 variant's; 0: it was not asked yet */
     uint64_t hash;
+    uint64_t unheld; /* of its kernel's limits: of which launches it is the code */
     uint64_t key[];
 } kj_variant;
 
@@ -48,6 +49,7 @@ struct kjit_module {
     kjit_context *ctx;
     atomic_int refs;
     kj_compile_options options; /* of launches */
+    bool forms_check;           /* indices are checked in forms, too */
     const char *arch;           /* what forms are shown for; NULL: the context's device */
     const char *lacks;          /* what this CPU has not of options.cpu, or NULL */
     kj_arena arena;
@@ -111,10 +113,10 @@ kjit_status kj_module_fits(const kjit_module *mod);
 /* What a step that did not end makes of a call. */
 kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint);
 
-/* The variant for a key, compiled if it is new; `label` is the kernel's name for timings and
+/* The variant for a key and what the launch's values say of its limits, compiled if it is new; `label` is the kernel's name for timings and
  * messages, NULL: its own. */
 kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                           const char *label, kj_variant **out);
+                           const kj_eval_env *env, const char *label, kj_variant **out);
 kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *why);
 
 /* ---- Const arrays that the host fills (const_array.c) ---- */

@@ -15,18 +15,46 @@ static uint64_t hash_key(const uint64_t *key, int n)
     return h;
 }
 
-static kj_variant *find(const kj_kernel *kernel, const uint64_t *key, uint64_t hash)
+/* What a launch asks for. */
+typedef struct wanted {
+    const uint64_t *key;
+    uint64_t hash;
+    const kj_eval_env *env;
+} wanted;
+
+static kj_variant *after(const kj_variant *v)
 {
-    size_t size = (size_t)kernel->key_words * sizeof *key;
-    kj_variant *v = atomic_load_explicit(&kernel->buckets[hash % KJ_BUCKETS], memory_order_acquire);
-    while (v && (v->hash != hash || memcmp(v->key, key, size) != 0))
-        v = atomic_load_explicit(&v->next, memory_order_acquire);
+    return atomic_load_explicit(&v->next, memory_order_acquire);
+}
+
+/* The first one from v on that has the key. */
+static kj_variant *alike(const kj_kernel *kernel, const wanted *w, kj_variant *v)
+{
+    size_t size = (size_t)kernel->key_words * sizeof *w->key;
+    while (v && (v->hash != w->hash || memcmp(v->key, w->key, size) != 0))
+        v = after(v);
     return v;
+}
+
+/* Those of one key differ in what their launches hold, and all know how to tell. */
+static kj_variant *find(const kj_kernel *kernel, const wanted *w, int *among)
+{
+    const _Atomic(kj_variant *) *bucket = &kernel->buckets[w->hash % KJ_BUCKETS];
+    kj_variant *v = alike(kernel, w, atomic_load_explicit(bucket, memory_order_acquire));
+    *among = 0;
+    if (!v || !v->kernel->limits)
+        return v;
+    uint64_t unheld = kj_unheld(v->kernel->limits, w->env);
+    kj_variant *any = NULL;
+    for (; v && v->unheld != unheld; v = alike(kernel, w, after(v)), ++*among)
+        any = v->unheld == UINT64_MAX ? v : any;
+    return v ? v : any;
 }
 
 typedef struct compilation {
     kj_kernel *kernel;
     const kj_spec *spec;
+    const kj_eval_env *env; /* of the launch it is for; NULL: for any */
     const char *label;
     kj_variant *variant;
     kj_cached cached;
@@ -52,7 +80,8 @@ static bool find_code(compilation *c, kj_diag *diag, const kj_compile_options *o
 {
     kjit_module *mod = c->kernel->mod;
     kj_arena *arena = &c->variant->arena;
-    kj_cached_begin(&c->cached, c->kernel, c->spec, c->variant->key, options, arena);
+    kj_cached_begin(&c->cached, c->kernel, c->spec, c->variant->key, c->code.unheld, options,
+                    arena);
     c->kept = kj_cached_get(&c->cached, arena, &c->code);
     if (c->kept)
         return true;
@@ -78,8 +107,10 @@ static void compile(void *data)
     kj_diag_init(&diag, arena, &mod->source);
     c->variant->filled = KJ_NEW_ARRAY(arena, uint64_t, (size_t)mod->program->nfilled + 1);
     c->variant->what = what(arena, c->kernel, c->label);
-    c->compiled = kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, &c->code) &&
-                  find_code(c, &diag, &options);
+    c->compiled =
+        kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, c->env, &c->code);
+    c->variant->unheld = c->code.unheld;
+    c->compiled = c->compiled && find_code(c, &diag, &options);
     if (!c->compiled)
         c->errors = kj_diag_text(&diag);
 }
@@ -136,11 +167,11 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
 }
 
 /* Under the kernel's lock. */
-static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key, uint64_t hash,
-                       const char *label, kj_variant **out)
+static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, const char *label,
+                       kj_variant **out)
 {
     kjit_context *ctx = kernel->mod->ctx;
-    size_t size = (size_t)kernel->key_words * sizeof *key;
+    size_t size = (size_t)kernel->key_words * sizeof *w->key;
     kjit_status status = kj_module_fits(kernel->mod);
     if (status != KJIT_OK)
         return status;
@@ -148,10 +179,14 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
     if (!v)
         return kj_no_memory(ctx);
     kj_arena_init(&v->arena, NULL);
-    v->hash = hash;
-    memcpy(v->key, key, size);
-    compilation c = {
-        .kernel = kernel, .spec = spec, .label = label, .variant = v, .cached = {.lock = -1}};
+    v->hash = w->hash;
+    memcpy(v->key, w->key, size);
+    compilation c = {.kernel = kernel,
+                     .spec = spec,
+                     .env = w->env,
+                     .label = label,
+                     .variant = v,
+                     .cached = {.lock = -1}};
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
     bool tracing = kj_tracing(ctx);
     double start = hook || tracing ? kj_now_ms() : 0;
@@ -167,7 +202,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
                                               .ms = kj_now_ms() - start});
     if (tracing)
         kj_trace_compiled(ctx, c.kept, label ? label : kernel->decl->name, start);
-    _Atomic(kj_variant *) *bucket = &kernel->buckets[hash % KJ_BUCKETS];
+    _Atomic(kj_variant *) *bucket = &kernel->buckets[w->hash % KJ_BUCKETS];
     atomic_init(&v->next, atomic_load(bucket));
     atomic_store_explicit(bucket, v, memory_order_release);
     *out = v;
@@ -175,17 +210,21 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const uint64_t *k
 }
 
 kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                           const char *label, kj_variant **out)
+                           const kj_eval_env *env, const char *label, kj_variant **out)
 {
-    uint64_t hash = hash_key(key, kernel->key_words);
-    *out = find(kernel, key, hash);
+    enum { MOST = 4 }; /* of one key for launches that hold this or that; then one for all others */
+    wanted w = {.key = key, .hash = hash_key(key, kernel->key_words), .env = env};
+    int among;
+    *out = find(kernel, &w, &among);
     if (*out)
         return KJIT_OK;
     pthread_mutex_lock(&kernel->lock);
     kjit_status status = KJIT_OK;
-    *out = find(kernel, key, hash); /* another thread was first */
-    if (!*out)
-        status = add(kernel, spec, key, hash, label, out);
+    *out = find(kernel, &w, &among); /* another thread was first */
+    if (!*out) {
+        w.env = among < MOST ? env : NULL;
+        status = add(kernel, spec, &w, label, out);
+    }
     pthread_mutex_unlock(&kernel->lock);
     return status;
 }

@@ -6,8 +6,11 @@ enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
 /* An index from an i32 that may wrap around between lanes, once, stays linear, where the wrapped
  * lanes' indices are negative or over 2^30 in a small array: no thread with an index in bounds sees
  * the difference. */
-static kj_tile lower_index(kj_lower *lo, const kj_tarray *a, const kj_texpr *e, kj_mask m)
+static kj_tile lower_index(kj_lower *lo, const kj_tarray *a, int axis, const kj_texpr *e, kj_mask m)
 {
+    for (const kj_index_check *c = a->checks; c; c = c->next)
+        if (!c->index && c->axis == axis) /* then it is seen */
+            return kj_lower_expr(lo, e, m);
     bool small = lo->kernel->small || a->root->space != KJ_GLOBAL;
     if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
         kj_tile t = kj_lower_expr(lo, e->u.unary.arg, m);
@@ -53,15 +56,10 @@ static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
-static void lower_checks(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index,
-                         const kj_tile *at, kj_mask m)
+static void lower_checks(kj_lower *lo, const kj_tarray *a, const kj_tile *at, kj_mask m)
 {
-    for (const kj_index_check *c = a->checks; c; c = c->next) {
-        int own = 0;
-        while (own < a->ndim && index[own] != c->index)
-            own++;
-        lower_check(lo, c, own < a->ndim ? at[own] : kj_lower_expr(lo, c->index, m), m);
-    }
+    for (const kj_index_check *c = a->checks; c; c = c->next)
+        lower_check(lo, c, c->index ? kj_lower_expr(lo, c->index, m) : at[c->axis], m);
 }
 
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
@@ -71,10 +69,10 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
     bool any = false, narrows = lo->target->narrows;
     for (int i = 0; i < a->ndim; i++) {
-        at[i] = lower_index(lo, a, index[i], m);
+        at[i] = lower_index(lo, a, i, index[i], m);
         narrows |= at[i].form == KJ_DENSE && at[i].lanes > 1;
     }
-    lower_checks(lo, a, index, at, m);
+    lower_checks(lo, a, at, m);
     kj_dtype type = narrows && (lo->kernel->small || a->root->space != KJ_GLOBAL) ? KJ_I32 : KJ_I64;
     if (a->offset) {
         sum = kj_tile_convert(lo, kj_lower_expr(lo, a->offset, m), type);

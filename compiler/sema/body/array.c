@@ -408,7 +408,7 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
     view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
     view->stride[view->ndim++] = kj_te_i64(s, 1, e->span);
     view->checks =
-        kj_index_check_of(s, view, view->ndim - 1, i, e->u.index.args->span, view->checks);
+        kj_axis_checked(s, view, view->ndim - 1, &i, e->u.index.args->span, view->checks);
     out.u.place.array = view;
     out.u.place.index[view->ndim - 1] = i;
     return out;

@@ -59,13 +59,16 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
 /* In front of `next` the check of an index along an axis, written `at`, where indices are checked and it
  * is not known to be inside. */
-const kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                        kj_span at, const kj_index_check *next);
+kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
+                                  kj_span at, kj_index_check *next);
+/* The same of an index that an access will have along the axis. */
+kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr **index,
+                                kj_span at, kj_index_check *next);
 /* An index into a value of several parts, looked at where it stands; returns the index. */
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
                             int64_t extent);
-/* The array as one access to the element at `index` has it; indices that are checked are held. `at`: where
- * they are written; NULL: their own places. */
+/* The array as one access to the element at `index` has it. `at`: where they are written; NULL: their own
+ * places. */
 kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj_span *at);
 
 /* ---- facts.c ---- */

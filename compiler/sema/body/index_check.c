@@ -1,8 +1,14 @@
-/* --check=bounds: what of an access is to be looked at before it is made.
+/* Checks of indices: what of an access is to be looked at before it is made. Which of them are needed is
+ * found in the whole kernel (analysis/limits.c).
  *
  * An access keeps its checks with its array, as those of a view keep the indices that the view was
  * made with: a view outside of its array is no mistake until an element of it is touched. */
 #include "sema/body/body.h"
+
+static bool are_wanted(const kj_sema *s)
+{
+    return s->spec && s->spec->bounds && !(s->kernel && s->kernel->unchecked);
+}
 
 /* What is known of the index says that it is inside. */
 static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *extent)
@@ -15,7 +21,7 @@ static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *e
     return modulo || kj_most(s, index) < n;
 }
 
-static const kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_span span)
+static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_span span)
 {
     kj_site *site = KJ_NEW(s->arena, kj_site);
     kj_site_part *parts = KJ_NEW_ARRAY(s->arena, kj_site_part, 2);
@@ -65,38 +71,55 @@ kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj
 {
     kj_tarray a = {.name = name, .ndim = ndim};
     kj_texpr *n = kj_te_i64(s, extent, index->span);
-    if (!s->spec || !s->spec->bounds || is_inside(s, index, n))
+    if (!are_wanted(s) || is_inside(s, index, n))
         return index;
     index = kj_hold(s, index, "index");
     check_here(s, index_site(s, &a, axis, index->span), index, n);
     return index;
 }
 
-const kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                        kj_span at, const kj_index_check *next)
+/* own: the index is the access's along that axis, wherever its value comes from by then. */
+static kj_index_check *add_check(kj_sema *s, const kj_tarray *a, int axis, kj_texpr **index,
+                                 kj_span at, bool own, kj_index_check *next)
 {
-    if (!s->spec || !s->spec->bounds || is_inside(s, index, a->shape[axis]))
+    if (!are_wanted(s) || is_inside(s, *index, a->shape[axis]))
         return next;
+    const kj_site *site = index_site(s, a, axis, at);
     if (count_checks(next) == KJ_MAX_CHECKS) { /* of a view of arrays in records, however often */
-        check_here(s, index_site(s, a, axis, at), index, a->shape[axis]);
+        *index = kj_hold(s, *index, "index");
+        check_here(s, site, *index, a->shape[axis]);
         return next;
     }
     kj_index_check *c = KJ_NEW(s->arena, kj_index_check);
-    *c = (kj_index_check){next, index, a->shape[axis], index_site(s, a, axis, at)};
+    *c = (kj_index_check){.next = next,
+                          .index = own ? NULL : *index,
+                          .axis = axis,
+                          .extent = a->shape[axis],
+                          .site = site};
     return c;
+}
+
+kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
+                                  kj_span at, kj_index_check *next)
+{
+    return add_check(s, a, axis, &index, at, false, next);
 }
 
 kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj_span *at)
 {
-    const kj_index_check *checks = a->checks;
-    for (int i = a->ndim - 1; s->spec && s->spec->bounds && i >= 0; i--) {
-        index[i] = kj_hold(s, index[i], "index"); /* it is asked for twice */
-        checks = kj_index_check_of(s, a, i, index[i], at ? at[i] : index[i]->span, checks);
-    }
+    kj_index_check *checks = a->checks;
+    for (int i = a->ndim - 1; are_wanted(s) && i >= 0; i--)
+        checks = add_check(s, a, i, &index[i], at ? at[i] : index[i]->span, true, checks);
     if (checks == a->checks)
         return a;
     kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
     *out = *a;
     out->checks = checks;
     return out;
+}
+
+kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr **index,
+                                kj_span at, kj_index_check *next)
+{
+    return add_check(s, a, axis, index, at, true, next);
 }

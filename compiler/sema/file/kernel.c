@@ -44,19 +44,28 @@ static void read_registers(kj_sema *s, const kj_attr *attr, int *most)
         read_number(s, attr->args, 255, "a thread has 1 to 255 registers", most);
 }
 
+/* Of an attribute that says no more than its name; NULL: it is another. */
+static bool *flag_of(const kj_attr *attr, kj_tkernel *k)
+{
+    return strcmp(attr->name, "fastmath") == 0    ? &k->fastmath
+           : strcmp(attr->name, "unchecked") == 0 ? &k->unchecked
+                                                  : NULL;
+}
+
 bool kj_kernel_attrs(kj_sema *s, const kj_item *item, kj_tkernel *k)
 {
-    static const char *const known[] = {"launch_bounds", "max_registers", "fastmath"};
+    static const char *const known[] = {"launch_bounds", "max_registers", "fastmath", "unchecked"};
     int before = s->diag->errors;
     for (const kj_attr *attr = item->attrs; attr; attr = attr->next) {
         if (strcmp(attr->name, "launch_bounds") == 0) {
             read_bounds(s, attr, k->launch_bounds);
         } else if (strcmp(attr->name, "max_registers") == 0) {
             read_registers(s, attr, &k->max_registers);
-        } else if (strcmp(attr->name, "fastmath") == 0 && !attr->args) {
-            k->fastmath = true;
-        } else if (strcmp(attr->name, "fastmath") == 0) {
-            kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@fastmath takes no arguments");
+        } else if (flag_of(attr, k) && !attr->args) {
+            *flag_of(attr, k) = true;
+        } else if (flag_of(attr, k)) {
+            kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@%s takes no arguments",
+                          attr->name);
         } else {
             kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                                           "'@%s' is no attribute of a kernel", attr->name);
@@ -66,7 +75,7 @@ bool kj_kernel_attrs(kj_sema *s, const kj_item *item, kj_tkernel *k)
             else
                 kj_hint(s->diag, m,
                         "a kernel takes @launch_bounds(threads, blocks), "
-                        "@max_registers(most) and @fastmath");
+                        "@max_registers(most), @fastmath and @unchecked");
         }
     }
     return s->diag->errors == before;

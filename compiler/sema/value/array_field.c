@@ -33,10 +33,24 @@ kj_operand kj_array_field_view(kj_sema *s, kj_tarray *a, kj_span span)
     return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
 }
 
+/* Checks of the place's own indices, as those of what is made of it. */
+static kj_index_check *checks_at(kj_sema *s, kj_index_check *c, kj_texpr **index)
+{
+    if (!c)
+        return NULL;
+    kj_index_check *out = KJ_NEW(s->arena, kj_index_check);
+    *out = *c;
+    if (!c->index)
+        out->index = index[c->axis] = kj_hold(s, index[c->axis], "index");
+    out->next = checks_at(s, c->next, index);
+    return out;
+}
+
 kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)
 {
     kj_tarray *a = place->u.place.array, *view = KJ_NEW(s->arena, kj_tarray);
     *view = *a;
+    view->checks = checks_at(s, a->checks, place->u.place.index);
     for (int i = 0; i < a->ndim; i++)
         view->offset = kj_i64_add(s, view->offset,
                                   kj_i64_mul(s, place->u.place.index[i], a->stride[i], place->span),

@@ -55,7 +55,7 @@ bool kj_same_arrays(kj_sema *s, const kj_operand v[2], kj_span span)
 /* The checks of an arm that are made of what is computed for it. */
 static void pick_checks(kj_sema *s, picks *p, kj_tarray *arm, int i, kj_span span)
 {
-    const kj_index_check **tail = &arm->checks;
+    kj_index_check **tail = &arm->checks;
     for (const kj_index_check *c = arm->checks; c; c = c->next) {
         kj_index_check *own = KJ_NEW(s->arena, kj_index_check);
         kj_texpr *none = kj_te_i64(s, 0, span);
@@ -158,8 +158,7 @@ kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj
 /* ---- What is made of it ---- */
 
 /* `first`, and behind them `rest`. */
-static const kj_index_check *both(kj_sema *s, const kj_index_check *first,
-                                  const kj_index_check *rest)
+static kj_index_check *both(kj_sema *s, kj_index_check *first, kj_index_check *rest)
 {
     if (!first || !rest)
         return first ? first : rest;

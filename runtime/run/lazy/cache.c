@@ -93,7 +93,7 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
                                     .libdevice = o->libdevice,
                                     .ftz = o->ftz,
                                     .cpu = o->cpu,
-                                    .check = o->bounds ? KJIT_CHECK_BOUNDS : 0};
+                                    .check = o->bounds ? KJIT_CHECK_BOUNDS : KJIT_CHECK_NONE};
     kj_text all = {0};
     kj_text_add(&all, text->data ? text->data : "", text->size);
     kj_text_puts(&all, "# ");
@@ -101,7 +101,7 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
         kj_put_files(&all, r->program);
     kj_text_printf(&all, " -O%d%s%s%s%s %s %s\n", o->opt_level,
                    o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
-                   o->verify ? " verified" : "", o->bounds ? " --check=bounds" : "",
+                   o->verify ? " verified" : "", o->bounds ? "" : " --check=none",
                    o->cpu ? o->cpu : "", o->libdevice ? o->libdevice : "");
     if (all.failed || text->failed) {
         kj_text_free(&all);

@@ -1,0 +1,62 @@
+"""Runs the programs of corpus.txt: corpus.py KJIT DOUBLE FILE [NAME...].
+
+A program begins with a line `== name: what is expected`: `right`, or `error ...`, words of the message; after `|` how many
+checks of all kernels are proved, left to the launch and tested, as `--emit=checks` counts them, with the block of 64 threads
+that all use."""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+
+def programs(path):
+    for part in re.split(r"^== ", pathlib.Path(path).read_text(), flags=re.M)[1:]:
+        head, text = part.split("\n", 1)
+        name, expected = head.split(": ", 1)
+        expected, _, counts = expected.partition(" | ")
+        yield name, expected.strip(), counts.strip(), text
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+def counted(kjit, file):
+    _, out = run(kjit + ["build", "--emit=checks", "--block=64", file])
+    found = re.findall(r"^kernel .*: (\d+) proved, (\d+) by the launch, (\d+) tested", out, re.M)
+    return " ".join(str(sum(int(row[i]) for row in found)) for i in range(3)), out
+
+
+def main(kjit, double, path, *names):
+    kjit, double = shlex.split(kjit), shlex.split(double)
+    ways = {"CPU": kjit + ["run", "--device=cpu"], "-O0": kjit + ["run", "--device=cpu", "-O0", "--workers=1"],
+            "double": double + kjit + ["run", "--device=cuda"]}
+    wrong = total = 0
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "k.knl")
+        for name, expected, counts, text in programs(path):
+            if names and name not in names:
+                continue
+            total += 1
+            pathlib.Path(file).write_text(text)
+            for way, command in ways.items():
+                status, out = run(command + ["--warn=off", file])
+                good = status == 0 if expected == "right" else status > 0 and expected.removeprefix("error ") in out
+                if not good:
+                    wrong += 1
+                    print(f"{name}: {way}: not {expected}: status {status}\n{out}")
+            if counts:
+                found, out = counted(kjit, file)
+                if found != counts:
+                    wrong += 1
+                    print(f"{name}: checks are {found}, not {counts}\n{out}")
+    print(f"{total} programs, {wrong} wrong")
+    return 1 if wrong or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
