@@ -217,7 +217,7 @@ static void open_sides(bench *b)
         if (bench_listed(b->opt.without, side->name))
             continue;
         switch (i) {
-        case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->opt.dir); break;
+        case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->opt.dir, 0); break;
         case SIDE_POCL: b->open[i] = bench_open_opencl(side, b->opt.dir); break;
         default:
             b->open[i] =

@@ -7,6 +7,7 @@
 
 typedef struct state {
     const char *dir;
+    int check; /* of kjit_compile_options */
     kjit_context *ctx;
     kjit_context *all, *one; /* of all cores, of one */
     kjit_module *mod;
@@ -55,8 +56,8 @@ static bool prepare(bench_side *self, const bench_case *c, void *const *data)
     char *text = bench_file(path, &size, self->why);
     if (text == NULL)
         return false;
-    const kjit_status status =
-        kjit_module_compile(s->ctx, c->source, text, strlen(text), NULL, &s->mod);
+    const kjit_status status = kjit_module_compile(
+        s->ctx, c->source, text, strlen(text), &(kjit_compile_options){.check = s->check}, &s->mod);
     free(text);
     if (status != KJIT_OK)
         return fail(self, s->mod != NULL ? kjit_module_log(s->mod) : kjit_last_error(s->ctx));
@@ -105,7 +106,7 @@ static void close_side(bench_side *self)
     free(s);
 }
 
-bool bench_open_kjit(bench_side *side, const char *dir)
+bool bench_open_kjit(bench_side *side, const char *dir, int check)
 {
     state *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -118,6 +119,7 @@ bool bench_open_kjit(bench_side *side, const char *dir)
         return false;
     }
     s->dir = dir;
+    s->check = check;
     side->prepare = prepare;
     side->run = run;
     side->release = release;

@@ -1,0 +1,91 @@
+/* What checks of indices cost: the cases of the CPU benchmark with and without them, in turns, on the same arrays. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bench.h"
+
+enum { WITH, WITHOUT, SIDES };
+
+static _Noreturn void die(const char *what, const char *why)
+{
+    fprintf(stderr, "checks: %s: %s\n", what, why);
+    exit(1);
+}
+
+/* All elements are small numbers: half of one, or a byte. */
+static void *allocate(const bench_buffer *b)
+{
+    const size_t page = (size_t)1 << 21, size = (bench_bytes(b) + page - 1) / page * page;
+    void *p = aligned_alloc(page, size);
+    if (p == NULL)
+        die("arrays", "out of memory");
+    madvise(p, size, MADV_HUGEPAGE); /* only advice */
+    memset(p, 0, size);
+    for (int64_t i = 0; i < bench_elements(b); i++) {
+        if (b->dtype == KJIT_F32)
+            ((float *)p)[i] = 0.5F;
+        else if (b->dtype == KJIT_U8)
+            ((uint8_t *)p)[i] = (uint8_t)(i * 40503 >> 8);
+    }
+    return p;
+}
+
+static double run_once(const bench_case *c, bench_side *side)
+{
+    const double start = bench_now_ms();
+    if (!side->run(side))
+        die(c->name, side->why);
+    return bench_now_ms() - start;
+}
+
+/* The least time with checks over the least without. */
+static double run_case(const bench_case *c, bench_side *sides, int rounds)
+{
+    void *data[MAX_BUFFERS] = {NULL};
+    double least[SIDES] = {INFINITY, INFINITY};
+    for (int i = 0; i < MAX_BUFFERS && bench_elements(&c->buffers[i]) > 0; i++)
+        data[i] = allocate(&c->buffers[i]);
+    for (int i = 0; i < SIDES; i++) {
+        if (!sides[i].prepare(&sides[i], c, data))
+            die(c->name, sides[i].why);
+        run_once(c, &sides[i]);
+    }
+    for (int r = 0; r < rounds; r++)
+        for (int i = 0; i < SIDES; i++)
+            least[i] = fmin(least[i], run_once(c, &sides[i]));
+    for (int i = 0; i < SIDES; i++)
+        sides[i].release(&sides[i]);
+    for (int i = 0; i < MAX_BUFFERS; i++)
+        free(data[i]);
+    printf("%-14s %8.2f %8.2f %6.2f\n", c->name, least[WITH], least[WITHOUT],
+           least[WITH] / least[WITHOUT]);
+    fflush(stdout);
+    return least[WITH] / least[WITHOUT];
+}
+
+int main(int argc, char **argv)
+{
+    static const int check[SIDES] = {KJIT_CHECK_BOUNDS, KJIT_CHECK_NONE};
+    bench_side sides[SIDES] = {{.name = "with"}, {.name = "without"}};
+    double logs = 0;
+    int n = 0;
+    const char *dir = argc > 1 ? argv[1] : "bench/cpu", *only = argc > 3 ? argv[3] : "";
+    const int rounds = argc > 2 ? atoi(argv[2]) : 7;
+    for (int i = 0; i < SIDES; i++)
+        if (!bench_open_kjit(&sides[i], dir, check[i]))
+            die("kjit", sides[i].why);
+    printf("ms, least of %d      with  without  ratio\n", rounds);
+    for (int i = 0; i < bench_ncases; i++) {
+        if (strstr(bench_cases[i].name, only) == NULL)
+            continue;
+        logs += log(run_case(&bench_cases[i], sides, rounds));
+        n++;
+    }
+    for (int i = 0; i < SIDES; i++)
+        sides[i].close(&sides[i]);
+    printf("geometric mean of %d: %.3f\n", n, exp(logs / (n > 0 ? n : 1)));
+    return 0;
+}
