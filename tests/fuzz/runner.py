@@ -92,7 +92,7 @@ def configurations(r, program, tool, count):
                        for a in program.arrays()}
         shapes = {at: s for at, s in other_shapes(r, program).items() if r.chance(70)} if r.chance(40) else None
         if r.chance(25):
-            options.append("--check=bounds")
+            options.append("--check=none")
         result.append(Config(options, env, layouts, shapes))
     return result
 
