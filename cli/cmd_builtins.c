@@ -10,8 +10,9 @@ static const char *letter_word(char letter)
         char letter;
         const char *word;
     } letters[] = {
-        {'f', "float"}, {'i', "int"}, {'n', "number"}, {'e', "any"},     {'b', "bool"},
-        {'d', "i32"},   {'l', "i64"}, {'m', "mask"},   {'z', "complex"}, {'w', "i32|u32"},
+        {'f', "float"},   {'i', "int"},     {'n', "number"}, {'e', "any"},
+        {'b', "bool"},    {'d', "i32"},     {'l', "i64"},    {'m', "mask"},
+        {'z', "complex"}, {'w', "i32|u32"}, {'s', "f32"},    {'g', "f64"},
     };
     for (size_t k = 0; k < sizeof letters / sizeof *letters; k++) {
         if (letters[k].letter == letter)

@@ -73,8 +73,28 @@ static double to_half(kj_dtype type, double x, char to)
     return to == 'z' && fabs(r) > fabs(x) ? kj_half_next(type, r, 0) : r;
 }
 
+/* f32_rd and its kin. What is not exact in f64 is a sum of two numbers that are; rounding that twice in one direction
+ * is no error. */
+static kj_value converted(kj_builtin id, kj_value v)
+{
+    int before = fegetround();
+    fesetround(mode(kj_builtin_rounding(id)));
+    double x = v.f;
+    if (!kj_is_float(v.type)) {
+        int64_t high = kj_is_signed(v.type) ? v.i >> 32 : (int64_t)(v.u >> 32);
+        x = of_doubles("add", (double[]){(double)high * 0x1p32, (double)(v.u & UINT32_MAX), 0});
+    }
+    volatile double wide = x;
+    volatile float narrow = (float)wide;
+    fesetround(before);
+    kj_dtype type = kj_builtin_result(id, 0, KJ_VOID);
+    return kj_float(type, type == KJ_F32 ? (double)narrow : x);
+}
+
 kj_value kj_fold_directed(kj_builtin id, const kj_value *v, int n)
 {
+    if (kj_builtin_converts(id))
+        return converted(id, v[0]);
     const char *name = kj_builtins[id].name;
     char to = kj_builtin_rounding(id);
     double x[3] = {0};

@@ -14,6 +14,23 @@ bool kj_builtin_is_of_bits(kj_builtin id)
     return strcmp(kj_builtins[id].group, "bits") == 0;
 }
 
+kj_dtype kj_builtin_result(kj_builtin id, int part, kj_dtype common)
+{
+    switch (kj_builtins[id].signature[part]) {
+    case 'b': return KJ_BOOL;
+    case 'd': return KJ_I32;
+    case 'l': return KJ_I64;
+    case 's': return KJ_F32;
+    case 'g': return KJ_F64;
+    default: return common;
+    }
+}
+
+bool kj_builtin_converts(kj_builtin id)
+{
+    return kj_builtins[id].signature[0] == 's' || kj_builtins[id].signature[0] == 'g';
+}
+
 int kj_builtin_arity(kj_builtin id)
 {
     return (int)strcspn(kj_builtin_letters(id), ")");

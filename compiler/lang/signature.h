@@ -12,6 +12,9 @@ int kj_builtin_results(kj_builtin id);         /* letters before the "(": severa
 const char *kj_builtin_letters(kj_builtin id); /* those of the arguments, up to ')' */
 /* How add_rd and its kin round: 'n' to nearest, 'd' down, 'u' up, 'z' towards zero; of others 0. */
 char kj_builtin_rounding(kj_builtin id);
+/* The type of a result, `common` being that which arguments have together. */
+kj_dtype kj_builtin_result(kj_builtin id, int part, kj_dtype common);
+bool kj_builtin_converts(kj_builtin id);   /* f32_rd and its kin: to a type of its own */
 bool kj_builtin_is_of_bits(kj_builtin id); /* how many there are is part of the result */
 
 /* ---- Of the run block's: "(a, b=1, c...)" ---- */

@@ -64,6 +64,11 @@ def directed(name, t, *args):
     return total(Fraction(a) * Fraction(b), Fraction(c), zero, t, mode)
 
 
+def converted(x, t, mode):
+    """A number in a float type."""
+    return float(x) if special(x) or x == 0 else rounded(Fraction(x), t, mode)
+
+
 def square_root(x, t, mode):
     """Of a number above 0."""
     near = ROUND[t](math.sqrt(x))

@@ -123,13 +123,13 @@ def float_functions(t):
 
 def directed_functions(t):
     forms = {}
-    for to in directed.DIRECTIONS:
+    for mode in directed.MODES:
         for op in ("add", "sub", "mul", "div"):
-            forms[f"{op}_r{to}(a, b)"] = lambda a, b, op=op, to=to: directed.directed(op, to, (a, b), t)
-        forms[f"sqrt_r{to}(a)"] = lambda a, b, to=to: directed.directed("sqrt", to, (a,), t)
-        forms[f"fma_r{to}(a, b, a)"] = lambda a, b, to=to: directed.directed("fma", to, (a, b, a), t)
-        forms[f"fma_r{to}(a, b, -(a * b))"] = lambda a, b, to=to: directed.directed(
-            "fma", to, (a, b, -ROUND[t](a * b)), t)
+            forms[f"{op}_{mode}(a, b)"] = lambda a, b, of=f"{op}_{mode}": directed.directed(of, t, a, b)
+        of = f"fma_{mode}"
+        forms[f"sqrt_{mode}(a)"] = lambda a, b, mode=mode: directed.directed(f"sqrt_{mode}", t, a)
+        forms[f"{of}(a, b, a)"] = lambda a, b, of=of: directed.directed(of, t, a, b, a)
+        forms[f"{of}(a, b, -(a * b))"] = lambda a, b, of=of: directed.directed(of, t, a, b, -ROUND[t](a * b))
     return forms
 
 
@@ -145,6 +145,9 @@ def conversions(kind):
     def of_both(part):
         return lambda a, b: complex(scalars.convert(a, kind, part), scalars.convert(b, kind, part))
     one = [Form(f"{to}(a)", to, lambda a, b, to=to: scalars.convert(a, kind, to)) for to in (*KINDS, *COMPLEX)]
+    if kind != "bool":
+        one += [Form(f"{to}_{mode}(a)", to, lambda a, b, to=to, mode=mode: directed.converted(a, to, mode))
+                for to in ("f32", "f64") for mode in directed.MODES[1:]]
     return one + [Form(f"{to}(a, b)", to, of_both(part)) for to, part in scalars.PART.items()]
 
 

@@ -9,6 +9,7 @@
 
 #include "compile.h"
 #include "device/cpu/cpu.h"
+#include "lang/signature.h"
 #include "sema/program.h"
 
 enum { BLOCK = 64, MOST = 3 };
@@ -96,6 +97,8 @@ static kj_dtype type_of(char letter, const types *t)
     case 'b': return KJ_BOOL;
     case 'd': return KJ_I32;
     case 'm': return KJ_U32;
+    case 's': return KJ_F32;
+    case 'g': return KJ_F64;
     default: fail_msg("a signature with '%c': this test is to learn it", letter); return KJ_VOID;
     }
 }
@@ -339,7 +342,7 @@ static void check_results(const call *c, const memory *m)
     for (int r = 0; r < c->nresults; r++) {
         kj_dtype type = part_of(c->results[r]);
         int n = parts(c->results[r]);
-        bool changed = false;
+        bool changed = kj_builtin_converts(c->id); /* these keep what the type holds */
         for (int64_t e = 0; e < (int64_t)BLOCK * n; e++) {
             kj_value v = kj_value_read(m->results[r], type, e);
             double x = kj_fold_convert(v, KJ_F64).f;

@@ -177,6 +177,47 @@ static kj_tile code_turn(kj_lower *lo, kj_builtin id, int part, const kj_tile *a
                           number(lo, args[0].type, kj_turn_factor(id == KJ_BI_DEGREES)));
 }
 
+/* A float that was rounded in a direction, to a narrower type in the same. */
+static kj_tile narrowed(kj_lower *lo, kj_tile x, kj_dtype type, char to)
+{
+    kj_tile narrow = kj_tile_convert(lo, x, type), back = kj_tile_convert(lo, narrow, x.type);
+    kj_tile beyond;
+    if (to == 'z')
+        beyond = kj_tile_binary(lo, KJ_OP_GT, kj_tile_intrinsic(lo, "llvm.fabs", &back, 1),
+                                kj_tile_intrinsic(lo, "llvm.fabs", &x, 1));
+    else
+        beyond = kj_tile_binary(lo, to == 'd' ? KJ_OP_GT : KJ_OP_LT, back, x);
+    double end = to == 'z' ? 0 : to == 'd' ? -INFINITY : INFINITY;
+    kj_tile next = kj_lower_nextafter(lo, narrow, number(lo, type, end));
+    return kj_tile_select(lo, beyond, next, narrow);
+}
+
+static kj_tile lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int nargs);
+
+/* An integer of 64 bits in f64: the sum of two that are exact. */
+static kj_tile wide_integer(kj_lower *lo, kj_tile x, char to)
+{
+    kj_builtin sum = to == 'd' ? KJ_BI_ADD_RD : to == 'u' ? KJ_BI_ADD_RU : KJ_BI_ADD_RZ;
+    kj_tile width = kj_tile_const(lo, kj_int(x.type, 32));
+    kj_tile half = kj_tile_binary(lo, KJ_OP_SHR, x, width);
+    kj_tile high = kj_tile_binary(lo, KJ_OP_MUL, kj_tile_convert(lo, half, KJ_F64),
+                                  number(lo, KJ_F64, 0x1p32));
+    kj_tile low = kj_tile_convert(lo, kj_tile_convert(lo, x, KJ_U32), KJ_F64);
+    return lower_math(lo, sum, (kj_tile[]){high, low}, 2);
+}
+
+/* f32_rd and its kin. */
+static kj_tile code_converted(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
+{
+    kj_tile x = args[0];
+    kj_dtype type = kj_builtin_result(id, part, KJ_VOID);
+    char to = kj_builtin_rounding(id);
+    if (kj_is_int(x.type))
+        x = kj_types[x.type].bits < 64 ? kj_tile_convert(lo, x, KJ_F64) : wide_integer(lo, x, to);
+    return x.type == KJ_F64 && type == KJ_F32 ? narrowed(lo, x, type, to)
+                                              : kj_tile_convert(lo, x, type);
+}
+
 /* add_rn and its kin, which no @fastmath reaches. */
 static kj_tile code_nearest(kj_lower *lo, kj_builtin id, int part, const kj_tile *args)
 {
@@ -227,6 +268,12 @@ static code_fn *const codes[KJ_NBUILTINS] = {
     [KJ_BI_DIV_RN] = code_nearest,
     [KJ_BI_SQRT_RN] = code_nearest,
     [KJ_BI_FMA_RN] = code_nearest,
+    [KJ_BI_F32_RD] = code_converted,
+    [KJ_BI_F32_RU] = code_converted,
+    [KJ_BI_F32_RZ] = code_converted,
+    [KJ_BI_F64_RD] = code_converted,
+    [KJ_BI_F64_RU] = code_converted,
+    [KJ_BI_F64_RZ] = code_converted,
     [KJ_BI_CLZ] = code_bits,
     [KJ_BI_FFS] = code_bits,
     [KJ_BI_MODF] = code_parts,
@@ -267,20 +314,6 @@ static bool in_f32(kj_builtin id)
     return kj_builtins[id].how == KJ_HOW_MATH || id == KJ_BI_MODF || id == KJ_BI_FREXP ||
            id == KJ_BI_LDEXP || id == KJ_BI_LOGB || id == KJ_BI_ILOGB || id == KJ_BI_DEGREES ||
            id == KJ_BI_RADIANS;
-}
-
-/* A number of f32 that was rounded in a direction, to a half in the same. */
-static kj_tile narrowed(kj_lower *lo, kj_tile x, kj_dtype type, char to)
-{
-    kj_tile half = kj_tile_convert(lo, x, type), back = kj_half_widen(lo, half), beyond;
-    if (to == 'z')
-        beyond = kj_tile_binary(lo, KJ_OP_GT, kj_tile_intrinsic(lo, "llvm.fabs", &back, 1),
-                                kj_tile_intrinsic(lo, "llvm.fabs", &x, 1));
-    else
-        beyond = kj_tile_binary(lo, to == 'd' ? KJ_OP_GT : KJ_OP_LT, back, x);
-    double end = to == 'z' ? 0 : to == 'd' ? -INFINITY : INFINITY;
-    kj_tile next = kj_lower_nextafter(lo, half, number(lo, type, end));
-    return kj_tile_select(lo, beyond, next, half);
 }
 
 static kj_tile call_in_f32(kj_lower *lo, const kj_texpr *e, kj_tile *args)

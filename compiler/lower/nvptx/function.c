@@ -40,7 +40,7 @@ static bool directed(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_tile *
 {
     char name[40], to = kj_builtin_rounding(id);
     kj_dtype type = args[0].type;
-    if (!to || to == 'n' || kj_is_half(type))
+    if (!to || to == 'n' || kj_builtin_converts(id) || kj_is_half(type))
         return false;
     unsigned n = (unsigned)kj_builtin_arity(id);
     LLVMValueRef v[3];

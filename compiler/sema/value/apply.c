@@ -92,6 +92,8 @@ static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const ch
         }
     }
     kj_dtype place = letter_takes(letter, want) ? want : letter == 'f' ? KJ_F32 : KJ_VOID;
+    if (kj_builtin_converts(id)) /* a float's digits are all wanted */
+        place = v[0].kind == KJ_V_LITERAL && kj_is_float(v[0].u.literal.type) ? KJ_F64 : KJ_VOID;
     if (!kj_unify(s, common, ncommon, place, e->span, what))
         return false;
     for (int i = 0, k = 0; i < n; i++) {
@@ -112,17 +114,6 @@ static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const ch
             return false;
     }
     return true;
-}
-
-/* The type of a result; that of the arguments where it is theirs. */
-static kj_dtype result_type(char letter, kj_dtype common)
-{
-    switch (letter) {
-    case 'b': return KJ_BOOL;
-    case 'd': return KJ_I32;
-    case 'l': return KJ_I64;
-    default: return common;
-    }
 }
 
 /* One of several results: a call of its own, on arguments that may be used again. */
@@ -217,12 +208,11 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
         return kj_no_value(e->span);
     kj_dtype common = args[is_common(letters[0]) ? 0 : n - 1]->type;
     if (results == 1)
-        return kj_scalar(
-            kj_te_call(s, id, args, n, result_type(info->signature[0], common), e->span));
+        return kj_scalar(kj_te_call(s, id, args, n, kj_builtin_result(id, 0, common), e->span));
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)results);
     for (int i = 0; i < n; i++)
         args[i] = kj_hold(s, args[i], info->name);
     for (int i = 0; i < results; i++)
-        items[i] = result_part(s, e, id, i, args, n, result_type(info->signature[i], common));
+        items[i] = result_part(s, e, id, i, args, n, kj_builtin_result(id, i, common));
     return kj_tuple(items, results, NULL, e->span);
 }

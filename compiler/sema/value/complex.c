@@ -164,7 +164,7 @@ static kj_operand held(kj_sema *s, kj_operand v)
 kj_operand kj_real_call(kj_sema *s, kj_builtin id, kj_operand v)
 {
     kj_texpr *e = v.u.scalar.e;
-    kj_dtype type = kj_builtins[id].signature[0] == 'b' ? KJ_BOOL : e->type;
+    kj_dtype type = kj_builtin_result(id, 0, e->type);
     return kj_scalar(kj_te_call(s, id, &e, 1, type, e->span));
 }
 

@@ -206,7 +206,7 @@ static bool elementwise(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *a
     kj_dtype type;
     char what[40];
     if (kj_builtin_results(id) != 1 || common == 0 ||
-        common + (int)strspn(letters + common, "d") != wanted || !strchr("finwbd", *signature))
+        common + (int)strspn(letters + common, "d") != wanted || !strchr("finwbdsg", *signature))
         return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on whole arrays", name);
     kj_snprintf(what, sizeof what, "'%s'", name);
     if (!kj_lazy_common(r, at, what, args, common, &type))
@@ -217,8 +217,7 @@ static bool elementwise(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *a
         if (i >= common && !fits_i32(r, at, id, i, args[i]))
             return false;
     }
-    kj_dtype result = *signature == 'b' ? KJ_BOOL : *signature == 'd' ? KJ_I32 : type;
-    kj_lazy e = kj_lazy_node(KJ_X_CALL, result, args, n, type);
+    kj_lazy e = kj_lazy_node(KJ_X_CALL, kj_builtin_result(id, 0, type), args, n, type);
     e.builtin = id;
     for (int i = common; i < n; i++)
         e.types[i] = KJ_I32;

@@ -155,6 +155,12 @@ static bool directed(kj_builtin id, const kj_rvalue *args, int n, const kj_rmeet
 {
     kj_value values[3], result;
     kj_dtype type = m->typed && kj_is_float(m->common) ? m->common : KJ_F64;
+    if (kj_builtin_converts(id)) {
+        *values = kj_run_to_value(*args);
+        kj_fold_builtin(id, 0, values, 1, &result);
+        *out = kj_run_typed(result);
+        return true;
+    }
     for (int i = 0; i < n; i++)
         values[i] = kj_fold_convert(kj_run_to_value(args[i]), type);
     kj_fold_builtin(id, 0, values, n, &result);
