@@ -194,8 +194,9 @@ static kj_known known_index(kj_sema *s, const kj_expr *e)
 {
     kj_known base = kj_run_known(s, e->u.index.base);
     int left = base.ndim;
-    if (base.kind == KJ_R_TUPLE && base.type != KJ_VOID && !e->u.index.args->next &&
-        e->u.index.args->kind != KJ_E_SLICE)
+    const kj_expr *first = e->u.index.args;
+    if (base.kind == KJ_R_TUPLE && base.type != KJ_VOID && first && !first->next &&
+        first->kind != KJ_E_SLICE)
         return of_kind(KJ_R_INT); /* of a shape */
     if (base.kind != KJ_R_ARRAY || base.ndim < 0 || !kj_is_of_numbers(base))
         return nothing;
@@ -226,6 +227,27 @@ static int row_of(kj_sema *s, const kj_expr *e, bool *member)
     return kj_run_member_named(e->u.member.name);
 }
 
+/* Is it the name of a type, or what stands for one? By its look: arguments are not to be evaluated once for
+ * each question, which would double with each level of calls. */
+static bool is_type(kj_sema *s, const kj_expr *e)
+{
+    const kj_symbol *sym = kj_scope_named(s->scope, e);
+    if (sym && sym->kind == KJ_SYM_VALUE)
+        return sym->known && sym->known->kind == KJ_R_DTYPE;
+    return sym ? sym->kind == KJ_SYM_TYPE
+               : e->kind == KJ_E_MEMBER && strcmp(e->u.member.name, "dtype") == 0;
+}
+
+static bool may_be_type(kj_sema *s, const kj_expr *e)
+{
+    const kj_symbol *sym = kj_scope_named(s->scope, e->kind == KJ_E_CALL ? e->u.call.callee : e);
+    if (e->kind == KJ_E_CALL)
+        return !sym || (sym->kind != KJ_SYM_TYPE && sym->kind != KJ_SYM_BUILTIN);
+    if (e->kind == KJ_E_NAME)
+        return sym && sym->kind == KJ_SYM_VALUE && !sym->known;
+    return e->kind == KJ_E_MEMBER || e->kind == KJ_E_INDEX || e->kind == KJ_E_COND;
+}
+
 /* What is given for a parameter; a type by place is for dtype. */
 static const kj_expr *given(kj_sema *s, const kj_expr *args, const char *signature,
                             const char *name)
@@ -239,10 +261,10 @@ static const kj_expr *given(kj_sema *s, const kj_expr *args, const char *signatu
                 return arg;
             continue;
         }
-        bool is_type = kj_run_known(s, arg).kind == KJ_R_DTYPE;
-        if (is_type ? dtype : !dtype && place == wanted)
+        bool type = is_type(s, arg);
+        if (type ? dtype : !dtype && place == wanted)
             return arg;
-        place += !is_type;
+        place += !type;
     }
     return NULL;
 }
@@ -256,7 +278,7 @@ static kj_dtype dtype_of(kj_sema *s, const kj_expr *args, const char *signature,
         return k.kind == KJ_R_DTYPE ? k.type : KJ_VOID;
     }
     for (const kj_expr *arg = args; arg; arg = arg->next) /* it may be one, but for the first */
-        if (arg != args && !arg->keyword && kj_run_known(s, arg).kind == KJ_R_NONE)
+        if (arg != args && !arg->keyword && may_be_type(s, arg))
             return KJ_VOID;
     const char *at = strstr(signature, "dtype=");
     char name[8] = "";
@@ -361,6 +383,19 @@ static kj_known known_row(kj_sema *s, int row, const kj_expr *args, kj_known it,
     }
 }
 
+/* Do rows of functions ask what their first argument is? */
+static bool asks(kj_gives gives)
+{
+    switch (gives) {
+    case KJ_GIVES_ELEMENT:
+    case KJ_GIVES_INDEX:
+    case KJ_GIVES_TRUTH:
+    case KJ_GIVES_LIKE:
+    case KJ_GIVES_SMART: return true;
+    default: return false;
+    }
+}
+
 /* f32(x) */
 static kj_known known_conversion(kj_sema *s, kj_dtype type, const kj_expr *args)
 {
@@ -380,9 +415,10 @@ static kj_known known_call(kj_sema *s, const kj_expr *e)
     int row = row_of(s, callee, &member);
     if (row < 0 || kj_run_builtins[row].signature[0] == '\0')
         return nothing;
-    kj_known it = member                   ? kj_run_known(s, callee->u.member.base)
-                  : args && !args->keyword ? kj_run_known(s, args)
-                                           : nothing;
+    bool first = args && !args->keyword && asks(kj_run_builtins[row].gives);
+    kj_known it = member  ? kj_run_known(s, callee->u.member.base)
+                  : first ? kj_run_known(s, args)
+                          : nothing;
     if (member && it.kind == KJ_R_NONE)
         return nothing;
     return known_row(s, row, args, it, member ? !args : args && !args->next);
