@@ -814,7 +814,8 @@ KJIT_API void kjit_graph_free(kjit_graph *graph); /* its launches go on */
 
 /* ---- Records ---- */
 
-/* `record P { ... }` of a source is laid out as a C compiler lays out a struct of the same fields
+/* `record P { ... }` of a source is laid out as a C compiler lays out a struct of the same fields (a packed one
+ * where @packed stands before it)
  * in the same order: an array of P may wrap an array of such structs. Its number is the context's:
  * modules that declare a record of the same name and fields have one type. A launch also takes
  * records of another name, where the fields have the same names, types and offsets. */

@@ -96,6 +96,7 @@ struct kj_aggregate {
     int n;            /* parts */
     const kj_field *fields;
     kj_dtype elem; /* of the parts where they are equal, else KJ_VOID */
+    bool packed;   /* a record whose fields stand one behind another, aligned or not */
     bool tuple;    /* a record without a name: a kernel's parameter that is a tuple */
     int ndim;      /* of a KJ_ARRAY_FIELD */
     int64_t shape[KJ_MAX_NDIM];

@@ -245,7 +245,8 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 static int word_of_item(kj_parser *p, kj_span span)
 {
     const char *text = p->source->text + span.begin;
-    if (!begins_statement(p) || p->nopen)
+    bool attribute = p->prev == KJ_TK_AT || p->token == KJ_TK_RPAREN; /* stands before it */
+    if (p->nopen || !(begins_statement(p) || attribute))
         return KJ_TK_NAME;
     p->enumerates = word_at(text, "enum");
     return word_at(text, "record") ? KJ_TK_RECORD

@@ -87,6 +87,8 @@ typedef struct kj_tarray {
     kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C
                                       and KJ_LAYOUT_ROWS */
     kj_layout layout;
+    bool
+        bytes; /* a field of a packed record: offset and strides count bytes, and so it is accessed */
     /* The part'th of the equal scalars of each element of `whole`, or NULL. */
     const struct kj_tarray *whole;
     int part;
@@ -115,7 +117,7 @@ static inline int64_t kj_elem_size(const kj_tarray *a)
 }
 static inline int kj_unit(const kj_tarray *a)
 {
-    return a->of ? a->of->align : kj_types[a->elem].size;
+    return a->bytes ? 1 : a->of ? a->of->align : kj_types[a->elem].size;
 }
 
 typedef enum kj_texpr_kind {

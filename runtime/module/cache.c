@@ -58,7 +58,7 @@ static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, co
         const kj_aggregate *of = kj_aggregate_in(kernel->mod->ctx->records, spec->generics[i]);
         if (!kj_is_record(of))
             continue;
-        kj_text_printf(t, " %s ", of->name);
+        kj_text_printf(t, " %s %d ", of->name, of->align);
         kj_npy_put_record(t, of);
     }
     if (source->nparts)

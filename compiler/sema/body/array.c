@@ -205,6 +205,7 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
                         .span = span,
                         .elem = base->elem,
                         .of = base->of,
+                        .bytes = base->bytes,
                         .whole = base->whole,
                         .part = base->part,
                         .space = base->space,
@@ -406,7 +407,7 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
     view->name = a->name; /* of all parts */
     view->whole = NULL;
     view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
-    view->stride[view->ndim++] = kj_te_i64(s, 1, e->span);
+    view->stride[view->ndim++] = kj_te_i64(s, kj_elem_size(view) / kj_unit(view), e->span);
     view->checks =
         kj_axis_checked(s, view, view->ndim - 1, &i, e->u.index.args->span, view->checks);
     out.u.place.array = view;

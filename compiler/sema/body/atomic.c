@@ -70,6 +70,11 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj
                       "'%s' is a local array: only its own thread sees it", a->name);
         return false;
     }
+    if (kj_is_in_bytes(a)) {
+        kj_sema_error(s, v->span, KJ_RULE_ATOMIC_TYPE,
+                      "'%s' is in a packed record, and an atomic needs what is aligned", a->name);
+        return false;
+    }
     const char *types = refused(&atomics[id], a->elem);
     if (types) {
         kj_message *m = kj_sema_error(s, v->span, KJ_RULE_ATOMIC_TYPE, "%s does not work on %s",

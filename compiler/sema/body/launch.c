@@ -231,6 +231,11 @@ static bool is_global(kj_sema *s, const kj_tarray *a, kj_span span)
 {
     if (kj_is_chosen(a))
         return is_global(s, a->root->arms[0], span) && is_global(s, a->root->arms[1], span);
+    if (kj_is_in_bytes(a)) {
+        kj_sema_error(s, span, KJ_RULE_LAUNCH,
+                      "a field of a packed record cannot go to another grid");
+        return false;
+    }
     if (a->root->space == KJ_GLOBAL)
         return true;
     kj_message *m = kj_sema_error(s, span, KJ_RULE_LAUNCH, "a %s array cannot go to another grid",

@@ -134,10 +134,11 @@ static kj_aggregate new_record(const char *name, const kj_field *fields)
 /* Puts the next field, which is there already, behind those before it; false where there is no room. */
 static bool place_field(kj_sema *s, kj_aggregate *of, kj_field *f, kj_span at)
 {
-    f->offset = rounded_up(of->size, align_of(f));
+    int align = of->packed ? 1 : align_of(f), least = of->packed ? 1 : least_of(f);
+    f->offset = rounded_up(of->size, align);
     of->size = f->offset + size_of(f);
-    of->align = align_of(f) > of->align ? align_of(f) : of->align;
-    of->least = least_of(f) < of->least ? least_of(f) : of->least;
+    of->align = align > of->align ? align : of->align;
+    of->least = least < of->least ? least : of->least;
     of->n++;
     return (of->size <= KJ_MAX_RECORD_BYTES && kj_count_parts(of) <= KJ_MAX_RECORD_PARTS) ||
            too_large(s, at);
@@ -153,6 +154,23 @@ static const kj_aggregate *keep(kj_sema *s, kj_aggregate *of, kj_span at)
     return kept;
 }
 
+static bool is_packed(kj_sema *s, const kj_item *item)
+{
+    bool packed = false;
+    for (const kj_attr *attr = item->attrs; attr; attr = attr->next) {
+        bool known = strcmp(attr->name, "packed") == 0;
+        packed |= known;
+        if (known && attr->args)
+            kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@packed takes no arguments");
+        if (known)
+            continue;
+        kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
+                                      "'@%s' is no attribute of a record", attr->name);
+        kj_hint(s->diag, m, "a record takes @packed");
+    }
+    return packed;
+}
+
 /* The record that an item declares; NULL after an error. */
 static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
 {
@@ -162,6 +180,7 @@ static const kj_aggregate *lay_out(kj_sema *s, const kj_item *item)
         n++;
     kj_field *fields = KJ_NEW_ARRAY(s->arena, kj_field, (size_t)n + 1);
     kj_aggregate of = new_record(item->name, fields);
+    of.packed = is_packed(s, item);
     for (const kj_param_decl *p = item->params; p; p = p->next) {
         kj_field *f = &fields[of.n];
         if (is_repeated(s, item, p) || !field_type(s, p->type, f)) {

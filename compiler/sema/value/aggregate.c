@@ -173,7 +173,7 @@ static kj_texpr *rescaled(kj_sema *s, const kj_tarray *a, const kj_tarray *view,
 kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
 {
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
-    bool equal = kj_is_uniform(a->of);
+    bool bytes = a->bytes || a->of->packed, equal = kj_is_uniform(a->of) && !bytes;
     *view = (kj_tarray){.name = part->name ? kj_arena_printf(s->arena, "%s.%s", a->name, part->name)
                                            : a->name,
                         .span = a->span,
@@ -183,6 +183,7 @@ kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
                         .space = a->space,
                         .root = a->root,
                         .layout = KJ_LAYOUT_STRIDED,
+                        .bytes = bytes,
                         .whole = equal ? a : NULL,
                         .part = equal ? (int)(part->offset / a->of->least) : 0,
                         .checks = a->checks,
@@ -248,11 +249,7 @@ static void store_part(kj_sema *s, const element *at, const kj_operand *v, const
         own.offset = offset;
         array = kj_part_view(s, array, &own);
     }
-    kj_tstmt *st = kj_emit(s, KJ_TS_STORE, at->span);
-    st->u.store.array = array;
-    for (int i = 0; i < array->ndim; i++)
-        st->u.store.index[i] = at->index[i];
-    st->u.store.value = v->u.scalar.e;
+    kj_store(s, array, at->index, v->u.scalar.e, at->span);
 }
 
 static void store_chosen(kj_sema *s, const element *at, kj_operand v)
@@ -273,7 +270,7 @@ static void store_chosen(kj_sema *s, const element *at, kj_operand v)
 void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_operand v, kj_span span)
 {
     kj_texpr *held[KJ_MAX_NDIM];
-    bool again = a->of || kj_is_chosen(a);
+    bool again = a->of || kj_is_chosen(a) || kj_is_in_bytes(a);
     for (int i = 0; i < a->ndim; i++)
         held[i] = again ? kj_hold(s, index[i], "index") : index[i];
     element at = {a, held, span};

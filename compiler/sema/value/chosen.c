@@ -43,7 +43,10 @@ bool kj_same_arrays(kj_sema *s, const kj_operand v[2], kj_span span)
                       "a conditional expression chooses between arrays of one type, not "
                       "between %s and %s",
                       kj_describe(s, &v[0]), kj_describe(s, &v[1]));
-    if (v[0].kind == KJ_V_ARRAY && v[1].kind == KJ_V_ARRAY && a->elem == b->elem)
+    bool arrays = v[0].kind == KJ_V_ARRAY && v[1].kind == KJ_V_ARRAY;
+    if (arrays && a->elem == b->elem && a->bytes != b->bytes)
+        kj_hint(s->diag, m, "one of them is a field of a packed record, which is not aligned");
+    else if (arrays && a->elem == b->elem)
         kj_hint(s->diag, m, "an index makes a view with fewer axes, as in a[i]");
     else if (s->each)
         kj_hint(s->diag, m, "for each element: selp(condition, a, b), which computes both");

@@ -1,4 +1,5 @@
-/* Elements of arrays, read: those of const arrays at constant places are constants. */
+/* Elements of arrays, read and written: those of const arrays at constant places are constants; fields of
+ * packed records are taken apart into bytes, as they may lie anywhere. */
 #include "sema/value/value.h"
 
 /* The element of a const array at constant indices; false when it is not that. */
@@ -34,11 +35,81 @@ static kj_texpr *load_chosen(kj_sema *s, kj_tarray *a, kj_texpr *const *index, k
     return kj_te_select(s, a->root->test, arms[0], arms[1], span);
 }
 
+/* ---- Bytes ---- */
+
+static kj_dtype word_of(kj_dtype t)
+{
+    int size = kj_types[t].size;
+    return size == 2 ? KJ_U16 : size == 4 ? KJ_U32 : KJ_U64;
+}
+
+static kj_texpr *as_type(kj_sema *s, kj_texpr *e, kj_dtype to)
+{
+    return kj_is_float(to) || kj_is_float(e->type) ? kj_te_bits(s, e, to, e->span)
+                                                   : kj_te_convert(s, e, to, e->span);
+}
+
+static kj_tarray *byte_view(kj_sema *s, const kj_tarray *a, int k)
+{
+    kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
+    *view = *a;
+    view->elem = KJ_U8;
+    view->id = view->param = -1;
+    view->offset = kj_i64_add(s, a->offset, kj_te_i64(s, k, a->span), a->span);
+    return view;
+}
+
+static kj_texpr *load_bytes(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
+{
+    kj_texpr *held[KJ_MAX_NDIM], *all = NULL;
+    kj_dtype word = word_of(a->elem);
+    for (int i = 0; i < a->ndim; i++)
+        held[i] = kj_hold(s, index[i], "index");
+    for (int k = 0; k < kj_types[a->elem].size; k++) {
+        kj_texpr *byte = kj_load(s, byte_view(s, a, k), held, span);
+        byte = kj_te_convert(s, byte, word, span);
+        if (k)
+            byte =
+                kj_te_binary(s, KJ_OP_SHL, byte, kj_te_const(s, kj_int(word, 8 * k), span), span);
+        all = all ? kj_te_binary(s, KJ_OP_OR, all, byte, span) : byte;
+    }
+    return as_type(s, all, a->elem);
+}
+
+static void store_bytes(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_texpr *value,
+                        kj_span span)
+{
+    kj_dtype word = word_of(a->elem);
+    kj_texpr *all = kj_hold(s, as_type(s, value, word), "bits");
+    for (int k = 0; k < kj_types[a->elem].size; k++) {
+        kj_texpr *count = kj_te_const(s, kj_int(word, 8 * k), span);
+        kj_texpr *byte = k ? kj_te_binary(s, KJ_OP_SHR, all, count, span) : all;
+        kj_store(s, byte_view(s, a, k), index, kj_te_convert(s, byte, KJ_U8, span), span);
+    }
+}
+
+void kj_store(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_texpr *value, kj_span span)
+{
+    if (kj_is_in_bytes(a)) {
+        store_bytes(s, a, index, value, span);
+        return;
+    }
+    kj_tstmt *st = kj_emit(s, KJ_TS_STORE, span);
+    st->u.store.array = a;
+    for (int i = 0; i < a->ndim; i++)
+        st->u.store.index[i] = index[i];
+    st->u.store.value = value;
+}
+
+/* ---- Elements ---- */
+
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
 {
     kj_value v;
     if (kj_is_chosen(a))
         return load_chosen(s, a, index, span);
+    if (kj_is_in_bytes(a))
+        return load_bytes(s, a, index, span);
     if (const_element(a, index, &v))
         return kj_te_const(s, v, span);
     kj_texpr *e = kj_te(s, KJ_TE_LOAD, a->elem, span);

@@ -104,6 +104,13 @@ bool kj_may_share(const kj_tarray *a, const kj_tarray *b);
 /* ---- load.c ---- */
 
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
+/* A scalar, of the elements' type, to an array that is no chosen one. */
+void kj_store(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_texpr *value, kj_span span);
+/* Is an element accessed byte by byte? Then indices are used again. */
+static inline bool kj_is_in_bytes(const kj_tarray *a)
+{
+    return a->bytes && !a->of && kj_types[a->elem].size > 1;
+}
 
 /* ---- aggregate.c ---- */
 
