@@ -295,7 +295,7 @@ static void test_overlapping_arrays(void **state)
     OK(LAUNCH(mod, "copy", NULL, line(x + 200, 64, -1), line(x, 64, 1))); /* apart */
     assert_true(x[0] == 201 && x[63] == 138 && x[64] == 64);
     number(x, 201); /* the halves of one piece, then the piece */
-    OK(LAUNCH(mod, "copy", NULL, line(x + 100, 100, 1), line(x, 101, 1)));
+    OK(LAUNCH(mod, "copy", NULL, line(x + 100, 101, 1), line(x, 101, 1)));
     assert_true(x[0] == 101 && x[99] == 200 && x[101] == 101);
     kjit_module_free(mod);
 }
