@@ -225,8 +225,9 @@ bool kj_reduce_method(kj_sema *s, const kj_expr *e, kj_operand *out);
 /* ---- reshape.c ---- */
 
 kj_operand kj_transposed(kj_sema *s, const kj_tarray *a, kj_span span);
-/* a.reshape(2, -1), a.ravel(): true if the call is one of these; then *out is its value. */
-bool kj_reshape_method(kj_sema *s, const kj_expr *e, kj_operand *out);
+/* a.reshape(2, -1), a.ravel(), evaluated. any_order: nothing is known of the array's yet. */
+kj_operand kj_reshape(kj_sema *s, const kj_expr *e, kj_operand base, const kj_operand *v, int n,
+                      bool any_order);
 
 /* ---- launch.c ---- */
 

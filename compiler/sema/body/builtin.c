@@ -391,6 +391,32 @@ static kj_operand view_call(kj_sema *s, const kj_expr *e)
     return kj_scalar(kj_te_bits(s, x, to, e->span));
 }
 
+/* a.reshape(2, -1), a.ravel(): false if the call is none of these. */
+static bool reshape_call(kj_sema *s, const kj_expr *e, kj_operand *out)
+{
+    const kj_expr *callee = e->u.call.callee;
+    if (callee->kind != KJ_E_MEMBER || kj_named(s, callee))
+        return false;
+    const char *name = callee->u.member.name;
+    const kj_expr *base = callee->u.member.base;
+    bool module = base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
+                  !kj_scope_find(s->scope, base->u.name);
+    if (module || (strcmp(name, "reshape") != 0 && strcmp(name, "ravel") != 0))
+        return false;
+    int n = kj_count(e->u.call.args);
+    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
+    *out = kj_expr_value(s, base, KJ_VOID);
+    if (out->kind == KJ_V_ERROR)
+        return true;
+    if (!kj_no_keywords(s, e, name)) {
+        *out = kj_no_value(e->span);
+        return true;
+    }
+    kj_expr_list(s, e->u.call.args, v, n);
+    *out = kj_reshape(s, e, *out, v, n, kj_checked_alone(s));
+    return true;
+}
+
 /* ---- Calls ---- */
 
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
@@ -398,7 +424,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     kj_operand v;
     if (is_view_call(s, e))
         return view_call(s, e);
-    if (kj_reduce_method(s, e, &v) || kj_reshape_method(s, e, &v))
+    if (kj_reduce_method(s, e, &v) || reshape_call(s, e, &v))
         return v;
     kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
     if (callee.kind == KJ_V_ERROR)

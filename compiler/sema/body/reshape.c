@@ -63,18 +63,13 @@ static bool take_extent(kj_sema *s, kj_operand v, shape *to)
 }
 
 /* The extents, each an argument or all in one tuple; false after an error. */
-static bool take_shape(kj_sema *s, const kj_expr *e, shape *to)
+static bool take_shape(kj_sema *s, const kj_expr *e, const kj_operand *v, int n, shape *to)
 {
-    int n = kj_count(e->u.call.args);
     *to = (shape){.open = -1};
     if (n < 1) {
         kj_arity_error(s, e, "reshape", "(2, -1), or of a tuple", 1, KJ_MAX_NDIM);
         return false;
     }
-    if (!kj_no_keywords(s, e, "reshape"))
-        return false;
-    kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
-    kj_expr_list(s, e->u.call.args, v, n);
     bool tuple = n == 1 && v->kind == KJ_V_TUPLE && !v->u.tuple.of;
     const kj_operand *items = tuple ? v->u.tuple.items : v;
     for (int i = 0; i < (tuple ? v->u.tuple.n : n); i++)
@@ -122,10 +117,9 @@ static bool check_size(kj_sema *s, const kj_expr *e, const shape *to, kj_texpr *
     return true;
 }
 
-/* Of a function that is checked alone arrays may be in any order. */
 static bool can_reshape(kj_sema *s, const kj_expr *e, const kj_tarray *a)
 {
-    if (a->ndim == 1 || a->layout == KJ_LAYOUT_C || kj_checked_alone(s))
+    if (a->ndim == 1 || a->layout == KJ_LAYOUT_C)
         return true;
     bool given = a->root == a && a->param >= 0;
     const char *name = e->u.call.callee->u.member.name;
@@ -160,39 +154,23 @@ static kj_operand reshaped(kj_sema *s, const kj_expr *e, const kj_tarray *a, con
     return (kj_operand){.kind = KJ_V_ARRAY, .span = e->span, .u.array = view};
 }
 
-bool kj_reshape_method(kj_sema *s, const kj_expr *e, kj_operand *out)
+kj_operand kj_reshape(kj_sema *s, const kj_expr *e, kj_operand base, const kj_operand *v, int n,
+                      bool any_order)
 {
-    const kj_expr *callee = e->u.call.callee;
-    if (callee->kind != KJ_E_MEMBER || kj_named(s, callee))
-        return false;
-    bool ravel = strcmp(callee->u.member.name, "ravel") == 0;
-    const kj_expr *base = callee->u.member.base;
-    if ((!ravel && strcmp(callee->u.member.name, "reshape") != 0) ||
-        (base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
-         !kj_scope_find(s->scope, base->u.name)))
-        return false;
-    *out = kj_expr_value(s, base, KJ_VOID);
-    if (out->kind == KJ_V_ERROR)
-        return true;
-    const kj_tarray *a = out->u.array;
-    if (out->kind != KJ_V_ARRAY) {
-        kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY, "'%s' is of arrays, not of %s",
-                      callee->u.member.name, kj_describe(s, out));
-        *out = kj_no_value(e->span);
-        return true;
+    bool ravel = strcmp(e->u.call.callee->u.member.name, "ravel") == 0;
+    const kj_tarray *a = base.u.array;
+    if (base.kind != KJ_V_ARRAY) {
+        kj_sema_error(s, base.span, KJ_RULE_NOT_AN_ARRAY, "'%s' is of arrays, not of %s",
+                      e->u.call.callee->u.member.name, kj_describe(s, &base));
+        return kj_no_value(e->span);
     }
-    *out = kj_no_value(e->span);
     shape to = {.n = 1, .open = -1};
     kj_texpr *size = kj_hold(s, product(s, a->shape, a->ndim, e->span), "size");
     to.extent[0] = size;
-    if (ravel && e->u.call.args) {
-        kj_arity_error(s, e, "ravel", "()", 0, 0);
-        return true;
-    }
-    if ((!ravel && !take_shape(s, e, &to)) || !can_reshape(s, e, a))
-        return true;
+    if (ravel && n)
+        return kj_arity_error(s, e, "ravel", "()", 0, 0);
+    if ((!ravel && !take_shape(s, e, v, n, &to)) || (!any_order && !can_reshape(s, e, a)))
+        return kj_no_value(e->span);
     close_shape(s, &to, size, e->span);
-    if (ravel || check_size(s, e, &to, size))
-        *out = reshaped(s, e, a, &to);
-    return true;
+    return ravel || check_size(s, e, &to, size) ? reshaped(s, e, a, &to) : kj_no_value(e->span);
 }
