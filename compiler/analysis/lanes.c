@@ -167,14 +167,19 @@ static void count(search *f, const kj_tstmt *s)
     }
 }
 
-/* Along an axis that nothing follows the lanes would all do the same. */
+/* Along an axis that nothing follows the lanes would all do the same. Variables that take many rounds
+ * to be known are not worth the time: then x is the best. */
 static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
 {
     search f = {.axis = axis, .var = KJ_NEW_ARRAY(arena, step, (size_t)k->nvars + 1)};
+    enum { ROUNDS = 8 };
+    int rounds = 0;
     do {
         f.changed = false;
         kj_walk(k->body->body, NULL, visit_assignment, &f);
-    } while (f.changed);
+    } while (f.changed && ++rounds < ROUNDS);
+    if (f.changed)
+        return axis == 0 ? 0 : INFINITY;
     count(&f, k->body->body);
     return f.moves || axis == 0 ? f.cost : INFINITY;
 }

@@ -83,6 +83,7 @@ static void replace(const walk *w, kj_type_ref *ref, const kj_item *alias, const
     if (ref->ndim == 0) {
         ref->ndim = of->ndim;
         ref->extents = of->extents;
+        ref->file = of->file;
     }
     ref->parts = of->parts;
 }
@@ -176,6 +177,8 @@ static bool seen_from(const walk *w, const kj_file *file, const char *space, kj_
 {
     if (type->name && type->space)
         return false;
+    if (!type->file)
+        type->file = file;
     if (type->name && item_of(file, type->name)) {
         type->space = space;
         type->member = type->name;

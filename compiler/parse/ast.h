@@ -27,6 +27,7 @@ typedef struct kj_type_ref {
     const char *space, *member; /* of a used file's: its parts; else NULL */
     int ndim;                   /* 0: a scalar */
     kj_expr *extents;           /* of a fixed array; else NULL */
+    const struct kj_file *file; /* whose names stand in them; NULL: the one that it is written in */
     struct kj_type_ref *parts;
 } kj_type_ref;
 

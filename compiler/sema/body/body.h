@@ -222,6 +222,11 @@ bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out
 /* a.sum() */
 bool kj_reduce_method(kj_sema *s, const kj_expr *e, kj_operand *out);
 
+/* ---- const.c ---- */
+
+/* An extent that a type has behind it, 1 or more; false after an error. */
+bool kj_extent_of(kj_sema *s, const kj_type_ref *ref, const kj_expr *e, int64_t *out);
+
 /* ---- reshape.c ---- */
 
 kj_operand kj_transposed(kj_sema *s, const kj_tarray *a, kj_span span);

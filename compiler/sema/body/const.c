@@ -132,6 +132,20 @@ static kj_dtype inferred(const filling *f)
     return type;
 }
 
+bool kj_extent_of(kj_sema *s, const kj_type_ref *ref, const kj_expr *e, int64_t *out)
+{
+    kj_scope *scope = s->scope;
+    kj_value v;
+    s->scope = ref->file ? ref->file->scope : scope;
+    bool known = kj_expr_const(s, e, KJ_I64, "an extent", &v);
+    s->scope = scope;
+    if (known && v.i < 1)
+        kj_sema_error(s, e->span, KJ_RULE_EXTENT, "an extent is at least 1, not %lld",
+                      (long long)v.i);
+    *out = known ? v.i : 0;
+    return *out >= 1;
+}
+
 static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, int *ndim)
 {
     *ndim = ref->ndim;
@@ -142,17 +156,9 @@ static bool declared_shape(kj_sema *s, const kj_type_ref *ref, int64_t *shape, i
         return false;
     }
     int i = 0;
-    for (const kj_expr *e = ref->extents; e && i < KJ_MAX_NDIM; e = e->next, i++) {
-        kj_value v;
-        if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
+    for (const kj_expr *e = ref->extents; e && i < KJ_MAX_NDIM; e = e->next, i++)
+        if (!kj_extent_of(s, ref, e, &shape[i]))
             return false;
-        if (v.i < 1) {
-            kj_sema_error(s, e->span, KJ_RULE_EXTENT, "an extent is at least 1, not %lld",
-                          (long long)v.i);
-            return false;
-        }
-        shape[i] = v.i;
-    }
     return true;
 }
 

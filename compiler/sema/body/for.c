@@ -266,6 +266,7 @@ static void copies(kj_sema *s, const kj_stmt *st, const each_loop *each)
         for (int i = 0; i < each->n; i++)
             items[i] = each->of[i].u.tuple.items[k];
         kj_scope_push(s);
+        kj_spend(s, 1); /* a turn that does nothing takes its time, too */
         each_begin(s, name, each, kj_literal_integer((uint64_t)k, name->span), items);
         kj_block(s, st->u.for_.body, false);
         kj_scope_pop(s);

@@ -27,17 +27,12 @@ static bool extents_of(kj_sema *s, const kj_type_ref *ref, kj_aggregate *fixed)
 {
     int64_t count = 1;
     for (const kj_expr *e = ref->extents; e; e = e->next) {
-        kj_value v;
-        if (!kj_expr_const(s, e, KJ_I64, "an extent", &v))
+        int64_t extent;
+        if (!kj_extent_of(s, ref, e, &extent))
             return false;
-        if (v.i < 1) {
-            kj_sema_error(s, e->span, KJ_RULE_EXTENT, "an extent is at least 1, not %lld",
-                          (long long)v.i);
-            return false;
-        }
-        if (v.i > KJ_MAX_RECORD_PARTS || (count *= v.i) > KJ_MAX_RECORD_PARTS)
+        if (extent > KJ_MAX_RECORD_PARTS || (count *= extent) > KJ_MAX_RECORD_PARTS)
             return too_large(s, ref->span);
-        fixed->shape[fixed->ndim++] = v.i;
+        fixed->shape[fixed->ndim++] = extent;
     }
     fixed->n = (int)count;
     return true;

@@ -97,6 +97,16 @@ static void close_shape(kj_sema *s, shape *to, kj_texpr *size, kj_span span)
         kj_hold(s, kj_te_binary(s, KJ_OP_FLOORDIV, size, others, span), "extent");
 }
 
+/* Do the extents, none of them negative, multiply to less than 2^63? Products in i64 wrap. In f64 a
+ * product that wraps, and so is 2^64 or more if it comes out as a size, stays over 2^63. */
+static kj_texpr *fits(kj_sema *s, kj_texpr *const *extent, int n, kj_span span)
+{
+    kj_texpr *all = kj_te_const(s, kj_float(KJ_F64, 1), span);
+    for (int i = 0; i < n; i++)
+        all = kj_te_binary(s, KJ_OP_MUL, all, kj_te_convert(s, extent[i], KJ_F64, span), span);
+    return kj_te_binary(s, KJ_OP_LT, all, kj_te_const(s, kj_float(KJ_F64, 0x1p63), span), span);
+}
+
 /* As many elements as before? Told here where both are known, by the thread where they are not. */
 static bool check_size(kj_sema *s, const kj_expr *e, const shape *to, kj_texpr *size)
 {
@@ -107,6 +117,8 @@ static bool check_size(kj_sema *s, const kj_expr *e, const shape *to, kj_texpr *
         return false;
     }
     kj_texpr *test = kj_te_binary(s, KJ_OP_EQ, made, size, e->span);
+    if (to->n > 1)
+        test = kj_te_binary(s, KJ_OP_AND, test, fits(s, to->extent, to->n, e->span), e->span);
     for (int i = 0; i < to->n; i++) {
         kj_texpr *zero = kj_te_i64(s, 0, e->span);
         if (kj_least(s, to->extent[i]) < 0)

@@ -259,7 +259,8 @@ static kj_type check_type(kj_sema *s, const kj_type_ref *ref)
     if (!ref)
         return (kj_type){.kind = KJ_T_NONE};
     kj_type_ref plain = *ref;
-    kj_sema_run_list(s, ref->extents);
+    if (!ref->file)
+        kj_sema_run_list(s, ref->extents);
     plain.extents = NULL;
     return kj_resolve_type(s, &plain);
 }
