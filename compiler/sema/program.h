@@ -61,6 +61,9 @@ const kj_item *kj_item_named(const kj_file *file, const char *name);
 /* The same of its records. */
 const kj_aggregate *kj_record_named(const kj_program *program, const kj_file *file,
                                     const char *name);
+/* The value of a constant that is one number or bool, as kernels have it: false of others. `typed`: it is
+ * of value->type; else a literal. */
+bool kj_constant_value(const kj_item *item, kj_value *value, bool *typed);
 /* The record that the item declares, or NULL. */
 const kj_aggregate *kj_record_of(const kj_program *program, const kj_item *item);
 /* The const array that the item declares, or NULL: none that the host fills. */

@@ -28,22 +28,18 @@ static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
     return kj_run_convert(r, item->value->span, item->type, item->name, v) && make_fixed(*v);
 }
 
-static bool const_value(kj_run *r, const kj_item *item, kj_rvalue *out);
-
-/* A name of an enum: its numbers were looked at with the file. */
-static bool enumerator(kj_run *r, const kj_item *item, kj_rvalue *out)
-{
-    if (item->base ? !const_value(r, item->base, out) : !kj_run_eval(r, item->value, out))
-        return false;
-    out->u.i = (int64_t)((uint64_t)out->u.i + (uint64_t)item->step);
-    return !item->of->typed || kj_run_convert(r, item->name_span, item->of->type, item->name, out);
-}
-
+/* A number is what it is in kernels, whose arithmetic has other rules. */
 static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
 {
+    kj_value value;
+    bool typed;
+    if (kj_constant_value(item, &value, &typed)) {
+        *out = typed ? kj_run_typed(value) : kj_run_from_value(value);
+        return true;
+    }
     int frame = r->frame;
     r->frame = r->nnames; /* only other constants of its file are in sight of it */
-    bool ok = item->of ? enumerator(r, item, out) : kj_run_eval(r, item->value, out);
+    bool ok = kj_run_eval(r, item->value, out);
     r->frame = frame;
     if (!ok || !item->type)
         return ok && make_fixed(*out);

@@ -56,6 +56,16 @@ static kj_symbol *symbol_of(const kj_item *item)
     return sym && sym->item == item ? sym : NULL;
 }
 
+bool kj_constant_value(const kj_item *item, kj_value *value, bool *typed)
+{
+    const kj_symbol *sym = symbol_of(item);
+    if (!sym || sym->kind != KJ_SYM_CONST || !kj_is_constant(&sym->value))
+        return false;
+    *typed = sym->value.kind == KJ_V_SCALAR;
+    *value = *typed ? sym->value.u.scalar.e->u.value : sym->value.u.literal;
+    return true;
+}
+
 static int generic_of(const kj_item *item, const kj_type_ref *ref)
 {
     int i = 0;
