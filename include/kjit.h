@@ -325,8 +325,9 @@ typedef struct kjit_compile_options {
     /* Called for each error and warning of the source, in the order of their places, before
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
-    void *user;     /* the first argument of diagnose and find */
-    unsigned check; /* KJIT_CHECK_... bits; 0: launches are checked; an unknown one is KJIT_INVALID */
+    void *user; /* the first argument of diagnose and find */
+    /* KJIT_CHECK_... bits; 0: launches are checked; an unknown one is KJIT_INVALID. */
+    unsigned check;
     /* Where `use "file.knl"` finds sources, in this order; `use std.NAME` takes the library's, which needs
      * none of it. find: is asked first, on the thread of the call, which may not end by a jump; NULL: nobody.
      * sources: a table, by name, from the folder of the name of the source that says so: "lib/a.knl" that

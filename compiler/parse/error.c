@@ -333,6 +333,30 @@ static bool declares(const mistake *x)
     return line_begins(x->p, x->at, "let") || line_begins(x->p, x->at, "var");
 }
 
+/* Where a statement could end. */
+static kj_message *behind_statement(const mistake *x)
+{
+    const kj_parser *p = x->p;
+    kj_message *m = expected(x, "the end of the statement");
+    if (is(x, "{"))
+        hint_first_word(x, m);
+    if (p->prev == KJ_TK_NAME)
+        hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
+    if (!kj_is_shown(p->diag, m))
+        return m;
+    if (p->prev == KJ_TK_NAME &&
+        (line_begins(p, x->at, "print") || line_begins(p, x->at, "assert")))
+        kj_habit_call(x->p, m, x->at);
+    else if (is(x, "name") || is(x, "["))
+        kj_habit_declaration(x->p, m, x->at);
+    if (!m->hint && is(x, ":") && !strchr(":=", p->source->text[x->at.end])) {
+        hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
+        if (p->before_prev == KJ_TK_NEWLINE || p->before_prev == KJ_TK_LBRACE)
+            kj_fix(p->diag, m, (kj_span){p->prev_span.begin, p->prev_span.begin}, "var ");
+    }
+    return m;
+}
+
 /* Behind a complete expression. */
 static void at_operator(const mistake *x)
 {
@@ -376,23 +400,7 @@ static void at_operator(const mistake *x)
         m = expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
         fix_list(x, m, closer[1]);
     } else if (wants(x, "end of line")) {
-        m = expected(x, "the end of the statement");
-        if (is(x, "{"))
-            hint_first_word(x, m);
-        if (p->prev == KJ_TK_NAME)
-            hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
-        if (!kj_is_shown(p->diag, m))
-            return;
-        if (p->prev == KJ_TK_NAME &&
-            (line_begins(p, x->at, "print") || line_begins(p, x->at, "assert")))
-            kj_habit_call(x->p, m, x->at);
-        else if (is(x, "name") || is(x, "["))
-            kj_habit_declaration(x->p, m, x->at);
-        if (!m->hint && is(x, ":") && !strchr(":=", p->source->text[x->at.end])) {
-            hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
-            if (p->before_prev == KJ_TK_NEWLINE || p->before_prev == KJ_TK_LBRACE)
-                kj_fix(p->diag, m, (kj_span){p->prev_span.begin, p->prev_span.begin}, "var ");
-        }
+        m = behind_statement(x);
     } else {
         m = expected(x, "an operator");
     }
