@@ -234,6 +234,10 @@ int64_t kj_shared_bytes(const kj_kernel_info *kernel, const kj_eval_env *env);
 bool kj_requires_hold(const kj_kernel_info *kernel, const kj_eval_env *env, kj_span *failed);
 /* Which of the checks that may hold by a launch's values do not: a bit each. Code is made for such a set. */
 uint64_t kj_unheld(const struct kj_limits *limits, const kj_eval_env *env);
+/* What that depends on, beside the block: two launches with the same have the same. Returns how many, at most
+ * KJ_MAX_GIVEN; -1: there are more. */
+enum { KJ_MAX_GIVEN = 32 };
+int kj_given(const struct kj_limits *limits, const kj_eval_env *env, int64_t *out);
 
 /* ---- Code ---- */
 

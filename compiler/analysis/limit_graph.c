@@ -116,6 +116,12 @@ static bool is_leaf(const kj_limit *n)
     return n->op <= KJ_IV_GRID;
 }
 
+/* Not the block: code is made for one. */
+static bool is_given(const kj_limit *n)
+{
+    return n->op == KJ_IV_EXTENT || n->op == KJ_IV_PARAM || n->op == KJ_IV_GRID;
+}
+
 void kj_graph_prune(const kj_limit_graph *g, kj_limits *out)
 {
     int *at = KJ_NEW_ARRAY(g->arena, int, (size_t)g->n + 1), n = 0;
@@ -151,6 +157,11 @@ void kj_graph_prune(const kj_limit_graph *g, kj_limits *out)
         out->tests[i].path = at[out->tests[i].path];
     }
     out->nodes = nodes;
+    int *given = KJ_NEW_ARRAY(g->arena, int, (size_t)n + 1);
+    for (int i = 0; i < n; i++)
+        if (is_given(&nodes[i]))
+            given[out->ngiven++] = i;
+    out->given = given;
 }
 
 static kj_interval exactly(int64_t i)
@@ -190,4 +201,13 @@ uint64_t kj_unheld(const kj_limits *limits, const kj_eval_env *env)
         unheld |= (uint64_t) !(none || inside) << i;
     }
     return unheld;
+}
+
+int kj_given(const kj_limits *limits, const kj_eval_env *env, int64_t *out)
+{
+    if (limits->ngiven > KJ_MAX_GIVEN)
+        return -1;
+    for (int i = 0; i < limits->ngiven; i++)
+        out[i] = evaluated(&limits->nodes[limits->given[i]], NULL, env).lo;
+    return limits->ngiven;
 }

@@ -33,6 +33,8 @@ enum { KJ_MAX_TESTS = 64, KJ_MAX_LIMITS = 1024 };
 typedef struct kj_limits {
     const kj_limit *nodes;
     int n;
+    const int *given; /* nodes that are a launch's own: all else follows from them */
+    int ngiven;
     kj_limit_test tests[KJ_MAX_TESTS];
     int ntests;
 } kj_limits;

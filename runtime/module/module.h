@@ -22,6 +22,8 @@ typedef struct kj_variant {
                                 variant's; 0: it was not asked yet */
     uint64_t hash;
     uint64_t unheld; /* of its kernel's limits: of which launches it is the code */
+    int ngiven; /* and what the one that it was compiled for gave (kj_given); -1: nothing is known */
+    int64_t given[KJ_MAX_GIVEN];
     uint64_t key[];
 } kj_variant;
 

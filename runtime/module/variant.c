@@ -36,6 +36,17 @@ static kj_variant *alike(const kj_kernel *kernel, const wanted *w, kj_variant *v
     return v;
 }
 
+/* The one, from v on, that was compiled for a launch like this: most are like the one before. */
+static kj_variant *made_for(const kj_kernel *kernel, const wanted *w, kj_variant *v)
+{
+    int64_t given[KJ_MAX_GIVEN];
+    int n = kj_given(v->kernel->limits, w->env, given);
+    while (n >= 0 && v &&
+           (v->ngiven != n || memcmp(v->given, given, (size_t)n * sizeof *given) != 0))
+        v = alike(kernel, w, after(v));
+    return n >= 0 ? v : NULL;
+}
+
 /* Those of one key differ in what their launches hold, and all know how to tell. */
 static kj_variant *find(const kj_kernel *kernel, const wanted *w, int *among)
 {
@@ -44,8 +55,10 @@ static kj_variant *find(const kj_kernel *kernel, const wanted *w, int *among)
     *among = 0;
     if (!v || !v->kernel->limits)
         return v;
+    kj_variant *same = made_for(kernel, w, v), *any = NULL;
+    if (same)
+        return same;
     uint64_t unheld = kj_unheld(v->kernel->limits, w->env);
-    kj_variant *any = NULL;
     for (; v && v->unheld != unheld; v = alike(kernel, w, after(v)), ++*among)
         any = v->unheld == UINT64_MAX ? v : any;
     return v ? v : any;
@@ -145,6 +158,9 @@ static kjit_status build(compilation *c)
     v->kernel = c->code.kernel;
     v->scratch = c->code.scratch;
     v->shared = v->kernel->shared;
+    v->ngiven = -1;
+    if (c->env && v->kernel->limits)
+        v->ngiven = kj_given(v->kernel->limits, c->env, v->given);
     kjit_status status = load_code(c);
     if (status == KJIT_NO_MEMORY) {
         kj_make_room(ctx);
