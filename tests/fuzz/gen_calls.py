@@ -127,7 +127,7 @@ class RunCalls:
 
     # ---- The library ----
 
-    def library_array(self, types):
+    def std_array(self, types):
         """An array of one axis, of any layout, or a long one."""
         r = self.r
         if r.chance(25):
@@ -150,7 +150,7 @@ class RunCalls:
         self.program.run.append(array)
         return array.name, t, n
 
-    def library(self):
+    def std(self):
         r = self.r
         return getattr(self, "std_" + r.pick(["sort", "select", "scan", "histogram", "top", "matrix"]))()
 
@@ -167,7 +167,7 @@ class RunCalls:
 
     def std_sort(self):
         r = self.r
-        a, t, n = self.library_array(REALS)
+        a, t, n = self.std_array(REALS)
         down = r.chance(40)
         last = ", descending=true" if down else ""
         form = r.pick(["keys", "argsort", "pairs"])
@@ -187,7 +187,7 @@ class RunCalls:
 
     def std_select(self):
         r = self.r
-        a, t, n = self.library_array(REALS + ("bool",))
+        a, t, n = self.std_array(REALS + ("bool",))
         form = r.pick(["where", "places", "unique", "runs"])
         if form in ("where", "places"):
             flags, _, _ = self.short_array("bool", n)
@@ -214,7 +214,7 @@ class RunCalls:
     def std_scan(self):
         r = self.r
         form = r.pick(["inclusive", "exclusive", "prod", "min", "max", "segmented"])
-        a, t, n = self.library_array(REALS if form in ("min", "max") else INTS)
+        a, t, n = self.std_array(REALS if form in ("min", "max") else INTS)
         s = sum_type(t)
         if form in ("min", "max"):
             best = scalars.minimum if form == "min" else scalars.maximum
@@ -238,7 +238,7 @@ class RunCalls:
     def std_histogram(self):
         r = self.r
         if r.chance(50):
-            a, t, n = self.library_array(INTS)
+            a, t, n = self.std_array(INTS)
             bins = r.between(1, 70)
             return self.made("histogram", f"count({a}, {bins})", [a], 1, lambda v: [
                 ("i64", (bins,), [v.values().count(k) for k in range(bins)])])
@@ -256,7 +256,7 @@ class RunCalls:
 
     def std_top(self):
         r = self.r
-        a, t, n = self.library_array(REALS)
+        a, t, n = self.std_array(REALS)
         k, form = r.between(0, n + 2), r.pick(["k", "least"])
 
         def top(v):

@@ -559,7 +559,7 @@ def of_text(s):
 
 
 CALLS = {"Wrapped": of_wrapped, "Join": of_join, "Text": of_text,
-         "Library": lambda s: {f"std.{s.library[0]}"} | ({"std called otherwise"} if s.library[0] != s.library[1]
+         "Library": lambda s: {f"std.{s.std[0]}"} | ({"std called otherwise"} if s.std[0] != s.std[1]
                                                          else set()),
          "NumberCall": lambda s: {"run function of numbers"}}
 

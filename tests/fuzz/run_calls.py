@@ -249,7 +249,7 @@ class Library(Statement):
     """let a, b = sort.pairs(...): `compute` gives (type, shape, elements) for each result from the arrays' views."""
 
     def __init__(self, names, library, space, text, arrays, compute):
-        self.results, self.library, self.text, self.arrays = names, (library, space), text, arrays
+        self.results, self.std, self.text, self.arrays = names, (library, space), text, arrays
         self.compute = compute
 
     def uses(self):
@@ -259,7 +259,7 @@ class Library(Statement):
         return []
 
     def lines(self):
-        return [f"let {', '.join(self.results)} = {self.library[1]}.{self.text}"]
+        return [f"let {', '.join(self.results)} = {self.std[1]}.{self.text}"]
 
     def execute(self, translator, views, computed):
         for array_name, (t, shape, items) in zip(self.results, self.compute(*[views[n] for n in self.arrays])):
