@@ -4,6 +4,7 @@
 #
 #   WITH_DOUBLE=1   with the driver double, to try the bundle where there is no GPU
 #                   (kjit-gpu-bundle-double.tar.gz)
+#   NVCC=            without nvcc's kernels, which take over a minute to build
 #   GPU_TESTS="a p"  of the tests of the API those alone that begin so, to try the bundle
 
 GPU = $(BUILD)/gpu
@@ -14,7 +15,7 @@ GPU_API = $(filter $(if $(GPU_TESTS),$(GPU_TESTS:%=$(GPU)/api/%%),%),$(API_PROGR
 GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch $(GPU)/gpu-figures $(GPU)/gpu-compare $(GPU)/gpu-probe
 
 gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(BUILD)/tests/double/libcuda.so.1 ## pack kjit and its tests for a machine with a GPU
-	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) CC=$(CC) gpu/bundle $(notdir $(GPU_API))
+	@BUILD=$(BUILD) WITH_DOUBLE=$(WITH_DOUBLE) $(if $(filter command,$(origin NVCC)),NVCC='$(NVCC)') CC=$(CC) gpu/bundle $(notdir $(GPU_API))
 
 $(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
