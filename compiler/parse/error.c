@@ -8,23 +8,12 @@
 
 #include "knl.tab.h"
 #include "lang/types.h"
-#include "parse/parse.h"
+#include "parse/mistake.h"
 
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
-#define BRACE_PLACE "the '{' of a block stands on the line of its header"
-#define NO_COMPREHENSIONS "there are no comprehensions: write a loop that fills an array"
 #define CONST_PLACE "constant arrays stand at the top of a file: const W: f32[] = [1, 2]"
 
-typedef struct mistake {
-    kj_parser *p;
-    kj_span at;        /* the unexpected token, or the place behind the last one of its line */
-    const char *token; /* its name in the grammar */
-    const char *text;  /* as shown: 'else', the end of the line */
-    const char *const *expected;
-    int n;
-} mistake;
-
-static bool wants(const mistake *x, const char *token)
+bool kj_wants(const kj_mistake *x, const char *token)
 {
     for (int i = 0; i < x->n; i++) {
         if (strcmp(x->expected[i], token) == 0)
@@ -33,12 +22,12 @@ static bool wants(const mistake *x, const char *token)
     return false;
 }
 
-static bool is(const mistake *x, const char *token)
+bool kj_met(const kj_mistake *x, const char *token)
 {
     return strcmp(x->token, token) == 0;
 }
 
-static const char *source_text(kj_parser *p, kj_span span)
+const char *kj_mistake_source(kj_parser *p, kj_span span)
 {
     return kj_arena_printf(p->arena, "%.*s", (int)(span.end - span.begin),
                            p->source->text + span.begin);
@@ -53,26 +42,26 @@ static const char *shown(kj_parser *p, kj_span span, const char *token)
     if (strcmp(token, "end of line") == 0)
         return "the end of the line";
     if (span.end - span.begin <= MOST)
-        return kj_arena_printf(p->arena, "'%s'", source_text(p, span));
+        return kj_arena_printf(p->arena, "'%s'", kj_mistake_source(p, span));
     const char *text = p->source->text + span.begin, *end = text;
     uint32_t code;
     while (end < text + MOST)
         end += kj_utf8(end, text + (span.end - span.begin), &code);
     span.end = span.begin + (uint32_t)(end - text);
-    return kj_arena_printf(p->arena, "'%s...'", source_text(p, span));
+    return kj_arena_printf(p->arena, "'%s...'", kj_mistake_source(p, span));
 }
 
-static kj_message *error(const mistake *x, const char *text)
+kj_message *kj_mistake_error(const kj_mistake *x, const char *text)
 {
     return kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "%s", text);
 }
 
-static void hint(const mistake *x, kj_message *m, const char *text)
+void kj_mistake_hint(const kj_mistake *x, kj_message *m, const char *text)
 {
     kj_hint(x->p->diag, m, "%s", text);
 }
 
-static kj_message *expected(const mistake *x, const char *wanted)
+kj_message *kj_expected(const kj_mistake *x, const char *wanted)
 {
     return kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "expected %s before %s", wanted, x->text);
 }
@@ -84,12 +73,8 @@ static kj_message *expected(const mistake *x, const char *wanted)
 #define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run' or 'type'"
 static const char *const item_words[] = {"use",    "const",  "enum", "fn",
                                          "kernel", "record", "run",  "type"};
-static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
-                                         "for",      "while",  "with", "continue", "return",
-                                         "requires", "launch", "param"};
 
-/* Is it the first word of the line? */
-static bool line_begins(const kj_parser *p, kj_span at, const char *word)
+bool kj_line_begins(const kj_parser *p, kj_span at, const char *word)
 {
     const char *text = p->source->text, *line = text + at.begin;
     while (line > text && line[-1] != '\n')
@@ -108,17 +93,16 @@ bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word)
     return near != NULL;
 }
 
-static void fix_left_out(const mistake *x, kj_message *m, kj_span word)
+static void fix_left_out(const kj_mistake *x, kj_message *m, kj_span word)
 {
     const char *next = x->p->source->text + word.end;
     kj_fix(x->p->diag, m, (kj_span){word.begin, word.end + (uint32_t)strspn(next, " ")}, "%s", "");
 }
 
-/* Hints about a name that stands where a keyword might. */
-static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const char *const *words,
-                         size_t n)
+void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
+                     size_t n)
 {
-    const char *word = source_text(x->p, name);
+    const char *word = kj_mistake_source(x->p, name);
     if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0)
         fix_left_out(x, m, name);
     else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0)
@@ -130,7 +114,7 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
                                   : kj_foreign_word(word, &begins_block);
     const char *near = kj_nearest(word, words, n);
     if (known)
-        hint(x, m, known);
+        kj_mistake_hint(x, m, known);
     if (begins_block)
         kj_layout_skip_block(x->p);
     else if (!known && near)
@@ -140,7 +124,7 @@ static void hint_keyword(const mistake *x, kj_message *m, kj_span name, const ch
 /* ---- What was wanted ---- */
 
 /* TPB = 16 */
-static bool is_assigned(const mistake *x)
+static bool is_assigned(const kj_mistake *x)
 {
     const char *text = x->p->source->text + x->at.end;
     text += strspn(text, " \t");
@@ -148,7 +132,7 @@ static bool is_assigned(const mistake *x)
 }
 
 /* @cuda.jit before a kernel is left out; the def behind one is not told. */
-static void fix_decorator(const mistake *x, kj_message *m)
+static void fix_decorator(const kj_mistake *x, kj_message *m)
 {
     kj_parser *p = x->p;
     const char *text = p->source->text, *line = text + x->at.begin;
@@ -161,39 +145,40 @@ static void fix_decorator(const mistake *x, kj_message *m)
 }
 
 /* load "blur.knl" */
-static bool is_quoted(const mistake *x)
+static bool is_quoted(const kj_mistake *x)
 {
     const char *text = x->p->source->text + x->at.end;
     text += strspn(text, " \t");
     return *text == '"' || *text == '\'';
 }
 
-static void at_item(const mistake *x)
+static void at_item(const kj_mistake *x)
 {
-    if (is(x, "}")) {
-        error(x, "unexpected '}': no block is open");
+    if (kj_met(x, "}")) {
+        kj_mistake_error(x, "unexpected '}': no block is open");
         return;
     }
-    if (is(x, "let") || is(x, "var") || is(x, "param")) {
-        kj_message *m = expected(x, ITEMS);
-        hint(x, m,
-             is(x, "param") ? "a param stands in the run block"
-                            : "a file's constants are declared with 'const'");
+    if (kj_met(x, "let") || kj_met(x, "var") || kj_met(x, "param")) {
+        kj_message *m = kj_expected(x, ITEMS);
+        kj_mistake_hint(x, m,
+                        kj_met(x, "param") ? "a param stands in the run block"
+                                           : "a file's constants are declared with 'const'");
         return;
     }
-    kj_message *m = expected(x, ITEMS);
-    if (is(x, ".") && x->p->before_prev == KJ_TK_AT) {
-        hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
+    kj_message *m = kj_expected(x, ITEMS);
+    if (kj_met(x, ".") && x->p->before_prev == KJ_TK_AT) {
+        kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
         fix_decorator(x, m);
-    } else if (is(x, "name") && is_assigned(x))
+    } else if (kj_met(x, "name") && is_assigned(x))
         kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
-                source_text(x->p, x->at));
-    else if (is(x, "name") && is_quoted(x) && strcmp(source_text(x->p, x->at), "load") == 0)
-        hint(x, m, kj_foreign_word("import", NULL));
-    else if (is(x, "name"))
-        hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
-    if (!m->hint && !is(x, "end of file"))
-        hint(x, m, "statements stand in a fn, a kernel or the run block");
+                kj_mistake_source(x->p, x->at));
+    else if (kj_met(x, "name") && is_quoted(x) &&
+             strcmp(kj_mistake_source(x->p, x->at), "load") == 0)
+        kj_mistake_hint(x, m, kj_foreign_word("import", NULL));
+    else if (kj_met(x, "name"))
+        kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
+    if (!m->hint && !kj_met(x, "end of file"))
+        kj_mistake_hint(x, m, "statements stand in a fn, a kernel or the run block");
 }
 
 static bool adjacent(const kj_parser *p, int token)
@@ -203,232 +188,68 @@ static bool adjacent(const kj_parser *p, int token)
 }
 
 /* k<<<1, 32>>>(x) */
-static void hint_launch(const mistake *x, kj_message *m)
+static void hint_launch(const kj_mistake *x, kj_message *m)
 {
     const char *text = x->p->source->text, *begin = text + x->at.end;
     const char *end = strstr(begin, ">>>"), *line = strchr(begin, '\n');
-    hint(x, m, "a launch is written k[blocks, threads](x)");
+    kj_mistake_hint(x, m, "a launch is written k[blocks, threads](x)");
     if (end && (!line || end < line))
         kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.begin, (uint32_t)(end + 3 - text)},
                "[%.*s]", (int)(end - begin), begin);
 }
 
-static void at_expression(const mistake *x)
+static void at_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
-    kj_message *m = expected(x, "an expression");
+    kj_message *m = kj_expected(x, "an expression");
     if (!kj_is_shown(p->diag, m))
         return;
     if (adjacent(p, KJ_TK_PLUS) || adjacent(p, KJ_TK_MINUS))
         kj_habit_step(x->p, m, (kj_span){p->before_prev_span.begin, p->prev_span.end});
-    else if (is(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
-        hint(x, m, "types of arrays are written f32[], with two axes f32[,]"); /* not f32[:, :] */
+    else if (kj_met(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
+        kj_mistake_hint(
+            x, m, "types of arrays are written f32[], with two axes f32[,]"); /* not f32[:, :] */
         kj_habit_axes(x->p, m, x->at);
-    } else if (is(x, "{") && (p->prev == KJ_TK_ASSIGN || p->prev == KJ_TK_LPAREN ||
-                              p->prev == KJ_TK_COMMA || p->prev == KJ_TK_RETURN)) {
-        hint(x, m, "lists stand in [ ]; there are no dictionaries");
+    } else if (kj_met(x, "{") && (p->prev == KJ_TK_ASSIGN || p->prev == KJ_TK_LPAREN ||
+                                  p->prev == KJ_TK_COMMA || p->prev == KJ_TK_RETURN)) {
+        kj_mistake_hint(x, m, "lists stand in [ ]; there are no dictionaries");
         kj_layout_skip_block(x->p);
-    } else if (is(x, "if")) {
-        hint(x, m, "a conditional expression is written: a if test else b");
+    } else if (kj_met(x, "if")) {
+        kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         kj_layout_skip_block(x->p);
-    } else if (is(x, "|"))
-        hint(x, m, "there are no closures: a function is declared at the top of a file");
-    else if (is(x, "const"))
-        hint(x, m, CONST_PLACE);
-    else if (is(x, "<") && p->prev == KJ_TK_SHL)
+    } else if (kj_met(x, "|"))
+        kj_mistake_hint(x, m, "there are no closures: a function is declared at the top of a file");
+    else if (kj_met(x, "const"))
+        kj_mistake_hint(x, m, CONST_PLACE);
+    else if (kj_met(x, "<") && p->prev == KJ_TK_SHL)
         hint_launch(x, m);
-    else if (is(x, "&") && !kj_habit_address(x->p, m, x->at))
-        hint(x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
-    else if (is(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
-        hint(x, m, "a[:] is all of an array, a[i, :] a row of it");
-    else if (is(x, "end of line") && p->prev != KJ_TK_ASSIGN)
-        hint(x, m, GOES_ON);
-}
-
-/* What other languages have behind an expression; NULL: nothing that is known. */
-static const char *hint_for_operator(const mistake *x)
-{
-    const kj_parser *p = x->p;
-    if (is(x, "in"))
-        return "there is no 'in' of values: write x == a or x == b";
-    if (is(x, "for"))
-        return NO_COMPREHENSIONS;
-    if (is(x, "as"))
-        return "conversions are written f64(x)";
-    if (is(x, "->"))
-        return "a member is written p.x";
-    if (is(x, "not"))
-        return "there is no 'in' of values: write x != a and x != b";
-    if (is(x, ":") && x->p->source->text[x->at.end] == '=')
-        return "an assignment is a statement, before the one that needs its value";
-    if (is(x, ":") && x->p->source->text[x->at.end] == ':')
-        return "there are no paths: write sqrt(x), max(x, y)";
-    if (is(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin)
-        return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
-    if (is(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
-        return "a comment begins with #";
-    if (is(x, "name") && strcmp(source_text(x->p, x->at), "is") == 0)
-        return "'==' and '!=' compare, and isnan(x) finds a nan";
-    return NULL;
-}
-
-/* `is` and `is not` */
-static void fix_is(const mistake *x, kj_message *m)
-{
-    const char *next = x->p->source->text + x->at.end;
-    size_t blanks = strspn(next, " ");
-    bool not = strncmp(next + blanks, "not ", 4) == 0;
-    if (strncmp(next + blanks + (not ? 4 : 0), "None", 4) == 0)
-        hint(x, m, "there is no None: what a kernel is given is there");
-    else
-        kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.end + (not ? (uint32_t)blanks + 3 : 0)},
-               not ? "!=" : "==");
-}
-
-/* The fixes that go with it. */
-static void fix_operator(const mistake *x, kj_message *m)
-{
-    kj_parser *p = x->p;
-    const char *next = p->source->text + x->at.end;
-    if (is(x, "as"))
-        kj_habit_as(p, m, x->at);
-    else if (is(x, "->"))
-        kj_fix(p->diag, m, x->at, ".");
-    else if (is(x, ":") && *next == ':' && p->prev == KJ_TK_NAME)
-        kj_fix(p->diag, m, (kj_span){p->prev_span.begin, x->at.end + 1}, "%s", "");
-    else if (is(x, "name") && m->hint && strstr(m->hint, "isnan"))
-        fix_is(x, m);
-    else if (is(x, "name") || is(x, "integer") || is(x, "number") || is(x, "("))
-        kj_habit_cast(p, m, x->at);
-}
-
-/* switch (n) { */
-static void hint_first_word(const mistake *x, kj_message *m)
-{
-    const char *text = x->p->source->text;
-    uint32_t begin = x->at.begin, end;
-    while (begin > 0 && text[begin - 1] != '\n')
-        begin--;
-    begin += (uint32_t)strspn(text + begin, " \t");
-    for (end = begin; kj_is_word(text[end]);)
-        end++;
-    if (end < x->at.begin)
-        hint_keyword(x, m, (kj_span){begin, end}, NULL, 0);
-}
-
-/* A comma that is missing before another item, or the bracket before what ends the list. */
-static void fix_list(const mistake *x, kj_message *m, char closer)
-{
-    const kj_parser *p = x->p;
-    kj_span gap = {p->prev_span.end, p->prev_span.end};
-    bool item = is(x, "name") || is(x, "integer") || is(x, "number") || is(x, "string");
-    if (item && x->at.begin > gap.end && wants(x, ","))
-        kj_fix(p->diag, m, gap, ",");
-    else if (is(x, "=") || is(x, "end of line"))
-        kj_fix(p->diag, m, gap, "%c", closer);
-}
-
-static bool declares(const mistake *x)
-{
-    return line_begins(x->p, x->at, "let") || line_begins(x->p, x->at, "var");
-}
-
-/* Where a statement could end. */
-static kj_message *behind_statement(const mistake *x)
-{
-    const kj_parser *p = x->p;
-    kj_message *m = expected(x, "the end of the statement");
-    if (is(x, "{"))
-        hint_first_word(x, m);
-    if (p->prev == KJ_TK_NAME)
-        hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
-    if (!kj_is_shown(p->diag, m))
-        return m;
-    if (p->prev == KJ_TK_NAME &&
-        (line_begins(p, x->at, "print") || line_begins(p, x->at, "assert")))
-        kj_habit_call(x->p, m, x->at);
-    else if (is(x, "name") || is(x, "["))
-        kj_habit_declaration(x->p, m, x->at);
-    if (!m->hint && is(x, ":") && !strchr(":=", p->source->text[x->at.end])) {
-        hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
-        if (p->before_prev == KJ_TK_NEWLINE || p->before_prev == KJ_TK_LBRACE)
-            kj_fix(p->diag, m, (kj_span){p->prev_span.begin, p->prev_span.begin}, "var ");
-    }
-    return m;
-}
-
-/* Behind a complete expression. */
-static void at_operator(const mistake *x)
-{
-    const kj_parser *p = x->p;
-    if (wants(x, "else") && !wants(x, "if")) {
-        kj_message *m = expected(x, "'else'");
-        hint(x, m, "a conditional expression is written: a if test else b");
-        return;
-    }
-    if (is(x, ")") || is(x, "]")) {
-        kj_fix(p->diag,
-               kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open",
-                        x->token, *x->token == ')' ? '(' : '['),
-               x->at, "%s", "");
-        return;
-    }
-    if (is(x, "=") && !wants(x, "]")) {
-        kj_message *m = error(x, "unexpected '=' in an expression");
-        bool compares = !wants(x, "end of line") || line_begins(x->p, x->at, "requires");
-        hint(x, m, compares ? "'==' compares" : "a statement assigns once");
-        if (compares)
-            kj_fix(p->diag, m, x->at, "==");
-        else if (p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_COMMA && declares(x)) {
-            hint(x, m, "each name is declared by itself: let a = 1; let b = 2");
-            kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.begin}, "; %s ",
-                   line_begins(p, x->at, "let") ? "let" : "var");
-        }
-        return;
-    }
-    kj_message *m;
-    if (wants(x, "{")) {
-        m = expected(x, "'{'");
-        if (is(x, "end of line"))
-            hint(x, m, BRACE_PLACE);
-        else if (is(x, "name"))
-            hint(x, m, "a block stands in braces: { ... }");
-        if (m->hint && kj_is_shown(p->diag, m) && strcmp(source_text(x->p, x->at), "is") != 0)
-            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
-    } else if (wants(x, ")") || wants(x, "]")) {
-        const char *closer = wants(x, ")") ? "')'" : "']'";
-        m = expected(x, wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
-        fix_list(x, m, closer[1]);
-    } else if (wants(x, "end of line")) {
-        m = behind_statement(x);
-    } else {
-        m = expected(x, "an operator");
-    }
-    const char *known = hint_for_operator(x);
-    if (known)
-        hint(x, m, known);
-    if (kj_is_shown(p->diag, m))
-        fix_operator(x, m);
+    else if (kj_met(x, "&") && !kj_habit_address(x->p, m, x->at))
+        kj_mistake_hint(
+            x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
+    else if (kj_met(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
+        kj_mistake_hint(x, m, "a[:] is all of an array, a[i, :] a row of it");
+    else if (kj_met(x, "end of line") && p->prev != KJ_TK_ASSIGN)
+        kj_mistake_hint(x, m, GOES_ON);
 }
 
 /* Where a statement begins. */
-static void at_statement(const mistake *x)
+static void at_statement(const kj_mistake *x)
 {
     static const char *const operators[] = {
         "*",  "/",  "//", "%",  "**", "|",  "^",   "&",  "<<", ">>",
         "==", "!=", "<",  "<=", ">",  ">=", "and", "or", ","};
-    kj_message *m = expected(x, "a statement");
+    kj_message *m = kj_expected(x, "a statement");
     if (!kj_is_shown(x->p->diag, m))
         return;
-    if (is(x, "const") && !kj_habit_declaration(x->p, m, x->at)) {
-        hint(x, m, "write let here: constants stand at the top of a file");
+    if (kj_met(x, "const") && !kj_habit_declaration(x->p, m, x->at)) {
+        kj_mistake_hint(x, m, "write let here: constants stand at the top of a file");
         kj_fix(x->p->diag, m, x->at, "let");
     }
-    if (is(x, "*") && kj_habit_dereference(x->p, m, x->at))
+    if (kj_met(x, "*") && kj_habit_dereference(x->p, m, x->at))
         return;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        if (is(x, operators[i]))
-            hint(x, m, GOES_ON);
+        if (kj_met(x, operators[i]))
+            kj_mistake_hint(x, m, GOES_ON);
     }
 }
 
@@ -453,32 +274,32 @@ kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
                     (int)(at.end - at.begin), p->source->text + at.begin);
 }
 
-static void at_name(const mistake *x)
+static void at_name(const kj_mistake *x)
 {
     static const char *const classes[] = {"integer", "number", "string", "assignment operator"};
     bool keyword = x->token[0] >= 'a' && x->token[0] <= 'z' && x->at.begin < x->at.end;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        keyword &= !is(x, classes[i]);
+        keyword &= !kj_met(x, classes[i]);
     if (keyword) {
         kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
-        if (is(x, "const") && x->p->prev == KJ_TK_DOT)
-            hint(x, m, CONST_PLACE);
+        if (kj_met(x, "const") && x->p->prev == KJ_TK_DOT)
+            kj_mistake_hint(x, m, CONST_PLACE);
         return;
     }
-    kj_message *m = expected(x, "a name");
+    kj_message *m = kj_expected(x, "a name");
     int before = x->p->prev;
-    if (is(x, "(") && before == KJ_TK_FOR) {
-        hint(x, m, "loops are written: for i in range(n) { ... }");
+    if (kj_met(x, "(") && before == KJ_TK_FOR) {
+        kj_mistake_hint(x, m, "loops are written: for i in range(n) { ... }");
         if (kj_is_shown(x->p->diag, m))
             kj_habit_for(x->p, m, x->at);
-    } else if (is(x, ".") && before == KJ_TK_DOT)
-        hint(x, m, "a range is written range(start, stop)");
-    else if (is(x, "(") && (before == KJ_TK_LET || before == KJ_TK_VAR))
-        hint(x, m, "several names stand without parentheses: let a, b = ...");
+    } else if (kj_met(x, ".") && before == KJ_TK_DOT)
+        kj_mistake_hint(x, m, "a range is written range(start, stop)");
+    else if (kj_met(x, "(") && (before == KJ_TK_LET || before == KJ_TK_VAR))
+        kj_mistake_hint(x, m, "several names stand without parentheses: let a, b = ...");
 }
 
 /* Is the line the header of a kernel, which has no result? */
-static bool in_kernel_header(const mistake *x)
+static bool in_kernel_header(const kj_mistake *x)
 {
     const char *text = x->p->source->text;
     uint32_t at = x->at.begin;
@@ -490,24 +311,25 @@ static bool in_kernel_header(const mistake *x)
 }
 
 /* let mut i, a list without a comma, f32[][], => for -> */
-static void fix_tokens(const mistake *x, kj_message *m)
+static void fix_tokens(const kj_mistake *x, kj_message *m)
 {
     const kj_parser *p = x->p;
     if (!kj_is_shown(p->diag, m))
         return;
-    if (wants(x, "=") && is(x, "name") && p->prev == KJ_TK_NAME &&
-        strcmp(source_text(x->p, p->prev_span), "mut") == 0)
+    if (kj_wants(x, "=") && kj_met(x, "name") && p->prev == KJ_TK_NAME &&
+        strcmp(kj_mistake_source(x->p, p->prev_span), "mut") == 0)
         kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.end}, "var");
-    else if (wants(x, ",") && wants(x, ")") && is(x, "name"))
+    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "name"))
         kj_fix(p->diag, m, (kj_span){p->prev_span.end, p->prev_span.end}, ",");
-    else if (wants(x, ",") && wants(x, ")") && is(x, "[") && kj_habit_axes(x->p, m, x->at))
-        hint(x, m, "types of arrays are written f32[], with two axes f32[,]");
-    else if (wants(x, "->") && is(x, "=") && p->source->text[x->at.end] == '>')
+    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "[") &&
+             kj_habit_axes(x->p, m, x->at))
+        kj_mistake_hint(x, m, "types of arrays are written f32[], with two axes f32[,]");
+    else if (kj_wants(x, "->") && kj_met(x, "=") && p->source->text[x->at.end] == '>')
         kj_write(p->diag, m, (kj_span){x->at.begin, x->at.end + 1}, "->");
 }
 
 /* Whatever is left: names the tokens when they are few. */
-static void at_tokens(const mistake *x)
+static void at_tokens(const kj_mistake *x)
 {
     enum { MOST = 4 };
     kj_arena *arena = x->p->arena;
@@ -515,9 +337,10 @@ static void at_tokens(const mistake *x)
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected %s", x->text);
         return;
     }
-    if (x->n == 2 && wants(x, "->") && wants(x, "{") && in_kernel_header(x)) {
-        kj_message *m = expected(x, "'{'");
-        hint(x, m, is(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
+    if (x->n == 2 && kj_wants(x, "->") && kj_wants(x, "{") && in_kernel_header(x)) {
+        kj_message *m = kj_expected(x, "'{'");
+        kj_mistake_hint(
+            x, m, kj_met(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
         if (kj_is_shown(x->p->diag, m))
             kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
         return;
@@ -532,41 +355,43 @@ static void at_tokens(const mistake *x)
             how = "%s%sthe %s";
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
-    kj_message *m = expected(x, list);
+    kj_message *m = kj_expected(x, list);
     fix_tokens(x, m);
-    if (is(x, "*") && wants(x, "["))
-        hint(x, m, "arrays are written f32[], with two axes f32[,]; they know their sizes");
+    if (kj_met(x, "*") && kj_wants(x, "["))
+        kj_mistake_hint(x, m,
+                        "arrays are written f32[], with two axes f32[,]; they know their sizes");
     bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
-    if (wants(x, "=") && is(x, "name") && x->p->prev == KJ_TK_NAME)
-        hint_keyword(x, m, x->p->prev_span, NULL, 0); /* let mut i */
-    else if (wants(x, "=") && (is(x, "end of line") || is(x, "}")))
-        hint(x, m, "a value is given at the declaration");
-    else if (wants(x, "{") && is(x, "end of line"))
-        hint(x, m, BRACE_PLACE);
-    else if (wants(x, "{") && is(x, "->"))
-        hint(x, m, "what a function of run blocks returns has no declared type");
-    else if (wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
-        hint(x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
+    if (kj_wants(x, "=") && kj_met(x, "name") && x->p->prev == KJ_TK_NAME)
+        kj_hint_keyword(x, m, x->p->prev_span, NULL, 0); /* let mut i */
+    else if (kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, "}")))
+        kj_mistake_hint(x, m, "a value is given at the declaration");
+    else if (kj_wants(x, "{") && kj_met(x, "end of line"))
+        kj_mistake_hint(x, m, BRACE_PLACE);
+    else if (kj_wants(x, "{") && kj_met(x, "->"))
+        kj_mistake_hint(x, m, "what a function of run blocks returns has no declared type");
+    else if (kj_wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
+        kj_mistake_hint(
+            x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
 }
 
-static void at_type(const mistake *x)
+static void at_type(const kj_mistake *x)
 {
-    kj_message *m = expected(x, "a type");
+    kj_message *m = kj_expected(x, "a type");
     if (kj_is_shown(x->p->diag, m))
         kj_habit_type(x->p, m, x->at);
 }
 
 /* A colon where a block begins: Python's, or what other languages have for '->'. */
-static void at_colon(const mistake *x)
+static void at_colon(const kj_mistake *x)
 {
     const char *text = x->p->source->text + x->at.end;
-    kj_message *m = error(x, "a block begins with '{', not ':'");
+    kj_message *m = kj_mistake_error(x, "a block begins with '{', not ':'");
     while (*text == ' ')
         text++;
     if (!kj_is_shown(x->p->diag, m))
         return;
-    if (wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
-        hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
+    if (kj_wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
+        kj_mistake_hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
         kj_fix(x->p->diag, m, x->at, " ->");
     } else {
         kj_habit_block(x->p, m, x->at);
@@ -574,7 +399,7 @@ static void at_colon(const mistake *x)
 }
 
 /* use blur, use lib/blur.knl */
-static bool wrong_use(const mistake *x)
+static bool wrong_use(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
     bool named = p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_USE;
@@ -585,18 +410,18 @@ static bool wrong_use(const mistake *x)
         path.end++;
     kj_message *m = kj_error(p->diag, named ? path : x->at, KJ_RULE_USE,
                              "use takes a file's name in quotes, or std.NAME");
-    if (named && strcmp(source_text(x->p, p->prev_span), "std") == 0)
-        hint(x, m, "write use std.warp");
+    if (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0)
+        kj_mistake_hint(x, m, "write use std.warp");
     else if (named && path.end - path.begin < 100)
-        kj_hint(p->diag, m, "write use \"%s%s\"", source_text(x->p, path),
-                is(x, "end of line") ? ".knl" : "");
+        kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
+                kj_met(x, "end of line") ? ".knl" : "");
     else
-        hint(x, m, "write use \"blur.knl\"");
+        kj_mistake_hint(x, m, "write use \"blur.knl\"");
     return true;
 }
 
 /* A bracket was open when a token came that shows it should have been closed. */
-static bool unclosed_bracket(const mistake *x)
+static bool unclosed_bracket(const kj_mistake *x)
 {
     kj_parser *p = x->p;
     if (!p->unclosed.kind)
@@ -604,81 +429,81 @@ static bool unclosed_bracket(const mistake *x)
     kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "missing '%c' before %s",
                              p->unclosed.kind == '(' ? ')' : ']', x->text);
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
-    if (is(x, "for"))
-        hint(x, m, NO_COMPREHENSIONS);
+    if (kj_met(x, "for"))
+        kj_mistake_hint(x, m, NO_COMPREHENSIONS);
     else
         kj_fix(p->diag, m, (kj_span){p->prev_span.end, p->prev_span.end}, "%c",
                p->unclosed.kind == '(' ? ')' : ']');
     return true;
 }
 
-static void report(const mistake *x)
+static void report(const kj_mistake *x)
 {
     if (unclosed_bracket(x) || wrong_use(x))
         return;
-    if (is(x, ":") && wants(x, "{"))
+    if (kj_met(x, ":") && kj_wants(x, "{"))
         at_colon(x);
-    else if (is(x, "else") || is(x, "elif"))
+    else if (kj_met(x, "else") || kj_met(x, "elif"))
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",
                  x->token);
-    else if (wants(x, "kernel"))
+    else if (kj_wants(x, "kernel"))
         at_item(x);
-    else if (wants(x, "let"))
+    else if (kj_wants(x, "let"))
         at_statement(x);
-    else if (wants(x, "@") && !wants(x, "*"))
-        expected(x, "'for' or 'while'");
-    else if (wants(x, "integer"))
+    else if (kj_wants(x, "@") && !kj_wants(x, "*"))
+        kj_expected(x, "'for' or 'while'");
+    else if (kj_wants(x, "integer"))
         at_expression(x);
-    else if (wants(x, "}") && wants(x, "name"))
-        expected(x, x->p->enumerates ? "a name of the enum" : "a field, as in x: f32");
-    else if (wants(x, "}") && wants(x, ",") && !wants(x, "*"))
-        expected(x, "',' or the end of the line");
-    else if (wants(x, "*") || wants(x, "end of line"))
-        at_operator(x);
-    else if (wants(x, "name") && wants(x, "("))
+    else if (kj_wants(x, "}") && kj_wants(x, "name"))
+        kj_expected(x, x->p->enumerates ? "a name of the enum" : "a field, as in x: f32");
+    else if (kj_wants(x, "}") && kj_wants(x, ",") && !kj_wants(x, "*"))
+        kj_expected(x, "',' or the end of the line");
+    else if (kj_wants(x, "*") || kj_wants(x, "end of line"))
+        kj_behind_expression(x);
+    else if (kj_wants(x, "name") && kj_wants(x, "("))
         at_type(x);
-    else if (wants(x, "name") && x->n <= 2 && !wants(x, "{"))
+    else if (kj_wants(x, "name") && x->n <= 2 && !kj_wants(x, "{"))
         at_name(x);
     else
         at_tokens(x);
 }
 
-static void at_comment(const mistake *x, uint32_t begin)
+static void at_comment(const kj_mistake *x, uint32_t begin)
 {
     kj_span at = {begin, begin + 2};
     kj_message *m = kj_error(x->p->diag, at, KJ_RULE_SPELLING, "use '#' instead of '//'");
-    hint(x, m, "a comment begins with #; // divides and rounds down");
+    kj_mistake_hint(x, m, "a comment begins with #; // divides and rounds down");
     kj_fix(x->p->diag, m, at, "#");
 }
 
 /* Does the token begin a line where the ( or [ open before it could have been closed? */
-static bool closer_forgotten(const mistake *x)
+static bool closer_forgotten(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
     if (!p->nopen || p->open[p->nopen - 1].kind == '{' || x->at.begin <= p->prev_span.end)
         return false;
-    return wants(x, p->open[p->nopen - 1].kind == '(' ? ")" : "]") &&
+    return kj_wants(x, p->open[p->nopen - 1].kind == '(' ? ")" : "]") &&
            memchr(p->source->text + p->prev_span.end, '\n', x->at.begin - p->prev_span.end);
 }
 
 /* Behind an item's header that is wrong, or a header of another language: is this of its body? */
-static bool of_lost_body(const mistake *x)
+static bool of_lost_body(const kj_mistake *x)
 {
-    if (!x->p->astray || !wants(x, "kernel"))
+    if (!x->p->astray || !kj_wants(x, "kernel"))
         return false;
-    if (x->p->after_decorator && strcmp(source_text(x->p, x->at), "def") == 0)
+    if (x->p->after_decorator && strcmp(kj_mistake_source(x->p, x->at), "def") == 0)
         return true;
-    return is(x, "}") || (x->at.begin > 0 && x->p->source->text[x->at.begin - 1] != '\n');
+    return kj_met(x, "}") || (x->at.begin > 0 && x->p->source->text[x->at.begin - 1] != '\n');
 }
 
 /* Its block, whose names are no statements, is not looked at. */
-static bool is_enum_header(const mistake *x, const kj_message *before)
+static bool is_enum_header(const kj_mistake *x, const kj_message *before)
 {
     kj_message *m = x->p->diag->last;
-    if (x->p->nbraces > is(x, "{") || !line_begins(x->p, x->at, "enum"))
+    if (x->p->nbraces > kj_met(x, "{") || !kj_line_begins(x->p, x->at, "enum"))
         return false;
     if (m != before && m && !m->hint)
-        hint(x, m, ENUMS);
+        kj_mistake_hint(x, m, ENUMS);
     return true;
 }
 
@@ -691,8 +516,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
         at = p->held_span;
         unexpected = "the token held";
     }
-    mistake x = {p, at, unexpected, shown(p, at, unexpected), expected_tokens, n};
-    bool at_end = is(&x, "end of line") || is(&x, "end of file");
+    kj_mistake x = {p, at, unexpected, shown(p, at, unexpected), expected_tokens, n};
+    bool at_end = kj_met(&x, "end of line") || kj_met(&x, "end of file");
     if (at_end && p->prev)
         x.at = (kj_span){p->prev_span.end, p->prev_span.end};
     if (closer_forgotten(&x)) {

@@ -1,0 +1,45 @@
+/* A syntax error while it is put into words; error.c's and operator.c's. */
+#ifndef KJ_PARSE_MISTAKE_H
+#define KJ_PARSE_MISTAKE_H
+
+#include "parse/parse.h"
+
+#define BRACE_PLACE "the '{' of a block stands on the line of its header"
+#define NO_COMPREHENSIONS "there are no comprehensions: write a loop that fills an array"
+
+typedef struct kj_mistake {
+    kj_parser *p;
+    kj_span at;        /* the unexpected token, or the place behind the last one of its line */
+    const char *token; /* its name in the grammar */
+    const char *text;  /* as shown: 'else', the end of the line */
+    const char *const *expected;
+    int n;
+} kj_mistake;
+
+/* Could this token have come? */
+bool kj_wants(const kj_mistake *x, const char *token);
+
+/* Is it the unexpected one? */
+bool kj_met(const kj_mistake *x, const char *token);
+
+const char *kj_mistake_source(kj_parser *p, kj_span span);
+
+kj_message *kj_mistake_error(const kj_mistake *x, const char *text);
+
+/* expected 'wanted' before the token */
+kj_message *kj_expected(const kj_mistake *x, const char *wanted);
+
+void kj_mistake_hint(const kj_mistake *x, kj_message *m, const char *text);
+
+/* Is it the first word of the line? */
+bool kj_line_begins(const kj_parser *p, kj_span at, const char *word);
+
+/* Hints about a name that stands where a keyword might: one of another language, or of `words`
+ * misspelled. */
+void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
+                     size_t n);
+
+/* operator.c: reports one behind a complete expression. */
+void kj_behind_expression(const kj_mistake *x);
+
+#endif
