@@ -13,6 +13,7 @@ typedef struct option {
     unsigned commands;
     bool (*set)(options *o, const char *value); /* false after a complaint */
     const char *help;
+    void (*more)(void); /* lines of help behind it */
 } option;
 
 /* ---- Values ---- */
@@ -105,14 +106,45 @@ static bool set_ftz(options *o, const char *value)
     return o->ftz = true;
 }
 
+static void unknown_check(const char *word)
+{
+    enum { MOST = 16 };
+    const char *names[MOST];
+    char list[256] = "";
+    kjit_check_info row;
+    int n = 0;
+    for (; n < MOST && kjit_check(n, &row); n++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", row.name);
+        names[n] = row.name;
+    }
+    const char *near = nearest(word, names, (size_t)n);
+    complain("there is no check '%s'%s%s%s: there are %s", word, near ? " (did you mean '" : "",
+             near ? near : "", near ? "'?)" : "", list);
+}
+
+/* 0: there is no check of that name. */
+static unsigned check_bit(const char *word, size_t n)
+{
+    char name[32];
+    kjit_check_info row;
+    snprintf(name, sizeof name, "%.*s", (int)n, word);
+    for (int i = 0; kjit_check(i, &row); i++)
+        if (strcmp(row.name, name) == 0)
+            return row.bit;
+    unknown_check(name);
+    return 0;
+}
+
 static bool set_check(options *o, const char *value)
 {
-    o->check = strcmp(value, "bounds") == 0 ? KJIT_CHECK_BOUNDS
-               : strcmp(value, "none") == 0 ? KJIT_CHECK_NONE
-                                            : 0;
-    if (!o->check)
-        complain("--check is bounds or none, not '%s'", value);
-    return o->check != 0;
+    for (const char *word = value; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
+        unsigned bit = check_bit(word, strcspn(word, ","));
+        if (!bit)
+            return false;
+        o->check |= bit;
+    }
+    return true;
 }
 
 static bool set_math(options *o, const char *value)
@@ -232,6 +264,13 @@ static bool set_help(options *o, const char *value)
     return o->help = true;
 }
 
+static void list_checks(void)
+{
+    kjit_check_info row;
+    for (int i = 0; kjit_check(i, &row); i++)
+        printf("  %-26s %s: %s\n", "", row.name, row.what);
+}
+
 static const option table[] = {
     {"--save", "NAME=FILE", IN_RUN, set_save,
      "save an array of the run block at its end (.npy, .png)"},
@@ -256,8 +295,8 @@ static const option table[] = {
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
     {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--check", "bounds|none", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
-     "none: indices are not checked; bounds: in what build writes, too"},
+    {"--check", "LIST", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
+     "what running kernels are checked for, by commas:", list_checks},
     {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,
@@ -294,6 +333,8 @@ void print_options(const command *c)
                                                                    : " ";
         snprintf(shown, sizeof shown, "%s%s%s", p->name, join, p->value ? p->value : "");
         printf("  %-26s %s\n", shown, p->help);
+        if (p->more)
+            p->more();
     }
 }
 

@@ -264,7 +264,7 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
     kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
     if (!typed)
         return false;
-    if (spec->bounds)
+    if (spec->checks & KJ_CHECK_BOUNDS)
         settle_checks(arena, typed, env, out);
     out->kernel = describe(arena, program, typed);
     *children = name_children(arena, program, out, *children);

@@ -4,6 +4,7 @@
 #define KJ_KERNEL_H
 
 #include "base/diag.h"
+#include "lang/checks.h"
 #include "lang/types.h"
 
 typedef struct kj_tkernel kj_tkernel; /* typed AST: tast.h */
@@ -37,7 +38,7 @@ typedef struct kj_spec {
     bool no_contract; /* --fp-contract=off */
     bool disjoint;    /* no two array arguments share memory */
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
-    bool bounds;      /* --check=bounds: an index outside of its axis is a fault */
+    unsigned checks;  /* what running code looks for: KJ_CHECK_... bits, neither NONE nor ALL */
 } kj_spec;
 
 typedef enum kj_index {
@@ -78,7 +79,7 @@ typedef struct kj_compile_options {
     const char *arch;
     int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
     bool ftz;        /* a GPU's f32 instructions take subnormal numbers for zeros */
-    bool bounds;     /* indices are checked: KJIT_CHECK_BOUNDS */
+    unsigned checks; /* kj_spec's */
     const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 

@@ -297,10 +297,20 @@ typedef kjit_status kjit_find_fn(void *user, const char *path, const char *from,
 
 enum { KJIT_UNOPTIMISED = -1 };
 
-/* What running kernels are checked for: an index outside of its array's axis ends the launch, before the
- * element is accessed, with KJIT_FAULT and its place, on every device, unless KJIT_CHECK_NONE is given. With
- * KJIT_CHECK_BOUNDS the forms of kjit_module_emit have the tests, too. */
-enum { KJIT_CHECK_BOUNDS = 1, KJIT_CHECK_NONE = 2 };
+/* What running kernels are checked for, bits. What a check finds ends the launch with KJIT_FAULT and its place; the
+ * context works on. Those other than BOUNDS cost time, and are made only where they are asked for; one that the
+ * context's device does not have is KJIT_INVALID. Forms of kjit_module_emit have the tests that are asked for.
+ * BOUNDS: an index outside of its array's axis, before the element is accessed; on every device, and always but
+ * with NONE, which leaves indices alone. ALL: all that the device has. */
+enum { KJIT_CHECK_BOUNDS = 1, KJIT_CHECK_NONE = 2, KJIT_CHECK_ALL = 1 << 30 };
+
+typedef struct kjit_check_info {
+    const char *name, *what; /* "bounds", and a line on what it finds */
+    unsigned bit;
+} kjit_check_info;
+
+/* Row i of the checks; non-zero while there is one. out may be NULL. */
+KJIT_API int kjit_check(int i, kjit_check_info *out);
 
 /* All zeros is the default. */
 typedef struct kjit_compile_options {
@@ -326,7 +336,7 @@ typedef struct kjit_compile_options {
      * kjit_module_compile returns, on its thread; the texts are the module's. NULL: nobody. */
     kjit_diagnose_fn *diagnose;
     void *user; /* the first argument of diagnose and find */
-    /* KJIT_CHECK_... bits; 0: launches are checked; an unknown one is KJIT_INVALID. */
+    /* KJIT_CHECK_... bits; 0: BOUNDS, in launches alone; an unknown one is KJIT_INVALID. */
     unsigned check;
     /* Where `use "file.knl"` finds sources, in this order; `use std.NAME` takes the library's, which needs
      * none of it. find: is asked first, on the thread of the call, which may not end by a jump; NULL: nobody.

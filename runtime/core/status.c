@@ -43,6 +43,11 @@ const char *kjit_version(void)
     _Static_assert((int)KJIT_##id == (int)KJ_##id, "kjit_dtype and aggregates.def differ");
 #include "lang/aggregates.def"
 #undef AGGREGATE
+#define CHECK(id, name, bit, device, what) \
+    _Static_assert((int)KJIT_CHECK_##id == (int)KJ_CHECK_##id, \
+                   "KJIT_CHECK_... and checks.def differ");
+#include "lang/checks.def"
+#undef CHECK
 
 size_t kjit_dtype_size(kjit_dtype dtype)
 {
@@ -70,6 +75,14 @@ const char *kjit_dtype_name(kjit_dtype dtype)
     if (of)
         return of->name;
     return (unsigned)dtype < (unsigned)KJ_NTYPES ? kj_types[dtype].name : NULL;
+}
+
+int kjit_check(int i, kjit_check_info *out)
+{
+    const kj_check_row *row = kj_check_row_at(i);
+    if (out)
+        *out = row ? (kjit_check_info){row->name, row->what, row->bit} : (kjit_check_info){0};
+    return row != NULL;
 }
 
 int kjit_builtin(int i, kjit_builtin_info *out)

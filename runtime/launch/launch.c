@@ -15,7 +15,7 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
                     .small = b->small,
                     .disjoint = b->disjoint,
                     .aligned = b->aligned,
-                    .bounds = b->kernel->mod->options.bounds,
+                    .checks = b->kernel->mod->options.checks,
                     .no_contract = b->kernel->mod->options.no_contract};
     kj_eval_env env = kj_binding_env(b);
     return kj_variant_get(b->kernel, &spec, b->key, &env, b->label, out);

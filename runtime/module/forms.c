@@ -55,7 +55,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .block = {block[0], block[1], block[2]},
                      .small = true,
                      .no_contract = options->no_contract,
-                     .bounds = options->bounds,
+                     .checks = options->checks,
                      .disjoint = options->arch != NULL,
                      .aligned = options->arch != NULL};
 }
@@ -71,7 +71,8 @@ static bool compile(emission *e, kj_code *codes)
     for (int i = 0; i < n; i++) {
         kernels[i] = e->kernel ? e->kernel->decl : mod->kernels[i].decl;
         specs[i] = default_spec(&e->arena, kernels[i], e->block, &e->options);
-        specs[i].bounds |= e->stage == KJ_STAGE_CHECKS;
+        if (e->stage == KJ_STAGE_CHECKS)
+            specs[i].checks |= KJ_CHECK_BOUNDS;
     }
     bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
                                e->stage, codes);
@@ -166,11 +167,13 @@ static kjit_status set_target(emission *e)
 {
     kjit_context *ctx = e->mod->ctx;
     e->options = e->mod->options;
-    e->options.bounds = e->mod->forms_check;
+    e->options.checks &= e->mod->asked;
     if (e->mod->arch)
         e->options.arch = e->mod->arch;
     else if (ctx->ops->code)
         ctx->ops->code->target(ctx->dev, &e->options);
+    if (e->options.arch)
+        e->options.checks &= KJ_CHECKS_EVERY;
     const char *known = kj_gpu(0);
     for (int i = 0; e->options.arch && known && strcmp(known, e->options.arch) != 0; i++)
         known = kj_gpu(i);

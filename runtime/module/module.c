@@ -89,6 +89,35 @@ static kjit_status unknown_warning(kjit_context *ctx, const char *list, kj_span 
                    plain);
 }
 
+/* Every bit is one of the table's, and of a check that the device has. */
+static bool checks_refused(kjit_context *ctx, unsigned asked)
+{
+    unsigned unknown = asked;
+    const kj_check_row *row;
+    for (int i = 0; (row = kj_check_row_at(i)) != NULL; i++) {
+        unknown &= ~row->bit;
+        if (asked & row->bit & ~ctx->ops->checks) {
+            kj_fail(ctx, KJIT_INVALID,
+                    "a %s device cannot check for '%s': run that on the CPU, or write all for what "
+                    "it can",
+                    ctx->ops->kind, row->name);
+            return true;
+        }
+    }
+    if (unknown)
+        kj_fail(ctx, KJIT_INVALID, "check is %u: it is made of KJIT_CHECK_... bits", asked);
+    return unknown != 0;
+}
+
+/* The checks of launches, by the bits that were asked for. */
+static unsigned checks_of(const kjit_context *ctx, unsigned asked)
+{
+    unsigned none = KJ_CHECK_NONE, all = KJ_CHECK_ALL;
+    unsigned bits = asked & all ? asked | ctx->ops->checks : asked;
+    return (asked & none ? bits & ~(unsigned)KJ_CHECK_BOUNDS : bits | KJ_CHECK_BOUNDS) &
+           ~(none | all);
+}
+
 static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *o)
 {
     const char *cpu = o ? o->cpu : NULL, *warn = o ? o->warn : NULL;
@@ -98,9 +127,8 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
         return kj_fail(ctx, KJIT_INVALID,
                        "opt_level is %d: it must be 1 to 3, 0 for the default, or KJIT_UNOPTIMISED",
                        o->opt_level);
-    if (o && o->check & ~(unsigned)(KJIT_CHECK_BOUNDS | KJIT_CHECK_NONE))
-        return kj_fail(ctx, KJIT_INVALID, "check is %u: it is made of KJIT_CHECK_... bits",
-                       o->check);
+    if (o && checks_refused(ctx, o->check))
+        return KJIT_INVALID;
     if (warn && !kj_warnings_read(&unused, warn, &wrong))
         return unknown_warning(ctx, warn, wrong);
     if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
@@ -119,7 +147,7 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
 
 static void take_options(kjit_module *mod, const kjit_compile_options *o)
 {
-    mod->options = (kj_compile_options){.opt_level = 3, .bounds = true};
+    mod->options = (kj_compile_options){.opt_level = 3, .checks = KJ_CHECK_BOUNDS};
     if (!o)
         return;
     if (o->opt_level != 0)
@@ -127,8 +155,8 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options.no_contract = o->no_contract != 0;
     mod->options.verify = o->verify != 0;
     mod->options.ftz = o->ftz != 0;
-    mod->options.bounds = !(o->check & KJIT_CHECK_NONE);
-    mod->forms_check = mod->options.bounds && (o->check & KJIT_CHECK_BOUNDS);
+    mod->options.checks = checks_of(mod->ctx, o->check);
+    mod->asked = o->check & KJ_CHECK_ALL ? mod->options.checks : o->check;
     mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
     mod->options.cpu = is_level(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
     mod->lacks = mod->options.cpu ? kj_cpu_lacks(&mod->arena, o->cpu) : NULL;

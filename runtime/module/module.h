@@ -51,7 +51,7 @@ struct kjit_module {
     kjit_context *ctx;
     atomic_int refs;
     kj_compile_options options; /* of launches */
-    bool forms_check;           /* indices are checked in forms, too */
+    unsigned asked;             /* checks that were asked for: forms have no others */
     const char *arch;           /* what forms are shown for; NULL: the context's device */
     const char *lacks;          /* what this CPU has not of options.cpu, or NULL */
     kj_arena arena;

@@ -29,6 +29,9 @@ static void statuses_and_types(void **state)
     GIVES(kjit_dtype_name, ((kjit_dtype)-1), == NULL);
     GIVES(kjit_dtype_name, ((kjit_dtype)15), == NULL);
     GIVES(kjit_dtype_name, (KJIT_LAST_RECORD), == NULL);
+    GIVES(kjit_check, (-1, NULL), == 0);
+    GIVES(kjit_check, (1 << 20, NULL), == 0);
+    GIVES(kjit_check, (0, NULL), != 0);
     GIVES(kjit_builtin, (-1, NULL), == 0);
     GIVES(kjit_builtin, (1 << 20, NULL), == 0);
     GIVES(kjit_builtin, (0, NULL), != 0);

@@ -7,7 +7,7 @@
 
 static bool are_wanted(const kj_sema *s)
 {
-    return s->spec && s->spec->bounds && !(s->kernel && s->kernel->unchecked);
+    return s->spec && s->spec->checks & KJ_CHECK_BOUNDS && !(s->kernel && s->kernel->unchecked);
 }
 
 /* What is known of the index says that it is inside. */

@@ -256,6 +256,7 @@ const kj_device_ops kj_cpu_device = {
     .kind = "cpu",
     .host_memory = true,
     .stage = KJ_STAGE_OBJECT,
+    .checks = KJ_CHECKS_CPU,
     .max_block = {1024, 1024, 64},
     .max_threads = 1024,
     .max_grid = {INT32_MAX, 65535, 65535},

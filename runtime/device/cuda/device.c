@@ -232,6 +232,7 @@ static const kj_driver_ops driver = {
 const kj_device_ops kj_cuda_device = {
     .kind = "cuda",
     .stage = KJ_STAGE_OBJECT,
+    .checks = KJ_CHECKS_EVERY,
     .variants = true,
     .max_block = {1024, 1024, 64},
     .max_threads = 1024,

@@ -87,13 +87,14 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
     const kj_source *used = functions ? r->source : NULL;
     kj_loader loader = {find_again, (void *)r->program, r->program->file->id};
     const kj_compile_options *o = &r->module->options;
+    bool bounds = o->checks & KJ_CHECK_BOUNDS; /* of what nobody wrote, no other is */
     kjit_compile_options options = {.opt_level = o->opt_level ? o->opt_level : KJIT_UNOPTIMISED,
                                     .no_contract = o->no_contract,
                                     .verify = o->verify,
                                     .libdevice = o->libdevice,
                                     .ftz = o->ftz,
                                     .cpu = o->cpu,
-                                    .check = o->bounds ? KJIT_CHECK_BOUNDS : KJIT_CHECK_NONE};
+                                    .check = bounds ? KJIT_CHECK_BOUNDS : KJIT_CHECK_NONE};
     kj_text all = {0};
     kj_text_add(&all, text->data ? text->data : "", text->size);
     kj_text_puts(&all, "# ");
@@ -101,7 +102,7 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
         kj_put_files(&all, r->program);
     kj_text_printf(&all, " -O%d%s%s%s%s %s %s\n", o->opt_level,
                    o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "",
-                   o->verify ? " verified" : "", o->bounds ? "" : " --check=none",
+                   o->verify ? " verified" : "", bounds ? "" : " --check=none",
                    o->cpu ? o->cpu : "", o->libdevice ? o->libdevice : "");
     if (all.failed || text->failed) {
         kj_text_free(&all);
