@@ -57,7 +57,12 @@ class Expressions(Parts):
         for block in self.scope:
             for v in block:
                 found[v.name] = v
-        return [v for v in found.values() if UNIFORM[v.get("uniform")] >= UNIFORM[self.need]]
+        return [v for v in found.values() if UNIFORM[v.get("uniform")] >= UNIFORM[self.need] and self.is_settled(v)]
+
+    @staticmethod
+    def is_settled(v):
+        """Is it no view, or one of memory that no thread writes to until the next barrier?"""
+        return all(m is v or m.get("role") in ("in", "thin") for m in v.get("memory") or ())
 
     def variables(self, t):
         return [v for v in self.visible() if v.type is t or v.type == t]
