@@ -361,6 +361,17 @@ bool kj_has_effect(const kj_texpr *e)
     return false;
 }
 
+bool kj_is_missed(const kj_texpr *e)
+{
+    if (e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE || e->kind == KJ_TE_LOAD)
+        return true;
+    const kj_texpr *parts[3];
+    for (int i = operands(e, parts) - 1; i >= 0; i--)
+        if (kj_is_missed(parts[i]))
+            return true;
+    return false;
+}
+
 /* ---- Expressions for the host ---- */
 
 static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *budget)

@@ -333,6 +333,8 @@ bool kj_is_const_i64(const kj_texpr *e, int64_t i);
 bool kj_is_leaf(const kj_texpr *e); /* a constant or a name that never changes: may be used again */
 bool kj_is_stable(const kj_texpr *e); /* the same before and after any statement */
 bool kj_has_effect(const kj_texpr *e);
+/* Is it evaluated though its value is not wanted: for an effect, or an index that may be outside? */
+bool kj_is_missed(const kj_texpr *e);
 /* The expression over parameters, dimensions and block sizes only that has the value of `e`, or
  * NULL; then *bad is the place that needs a thread. */
 kj_texpr *kj_host_expr(kj_sema *s, const kj_texpr *e, kj_span *bad);

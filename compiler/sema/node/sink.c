@@ -219,7 +219,7 @@ bool kj_could_see(kj_sema *s, kj_tstmt **at, const kj_operand *later)
 void kj_keep_effects(kj_sema *s, const kj_operand *v)
 {
     kj_texpr *e = evaluated(s, v);
-    if (e && kj_has_effect(e))
+    if (e && kj_is_missed(e))
         kj_emit(s, KJ_TS_EXPR, v->span)->u.expr = e;
     for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
         kj_keep_effects(s, &v->u.tuple.items[i]);

@@ -235,8 +235,10 @@ static kj_operand as_products(kj_sema *s, kj_operand x, int n, kj_span span)
         if (n > 1)
             square = kj_hold(s, kj_te_binary(s, KJ_OP_MUL, square, square, span), "square");
     }
-    if (!product)
+    if (!product) {
+        kj_keep_effects(s, &x);
         product = kj_te_const(s, kj_fold_convert(kj_int(KJ_I32, 1), type), span);
+    }
     return kj_scalar(product);
 }
 
@@ -335,7 +337,9 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
         kj_operand one = kj_binary(s, op, x.u.tuple.items[i], y.u.tuple.items[i], span);
         if (one.kind != KJ_V_SCALAR)
             return kj_no_value(span);
-        all = all ? kj_te_logic(s, op == KJ_OP_NE, all, one.u.scalar.e, span) : one.u.scalar.e;
+        /* no `and`, which would leave out items whose index may be outside */
+        kj_op join = op == KJ_OP_NE ? KJ_OP_OR : KJ_OP_AND;
+        all = all ? kj_te_binary(s, join, all, one.u.scalar.e, span) : one.u.scalar.e;
     }
     return kj_scalar(all ? all : kj_te_bool(s, op == KJ_OP_EQ, span));
 }
