@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_limit.h"
 #include "io/file.h"
 
 int64_t kj_file_read(int fd, void *data, size_t size)
@@ -85,16 +86,8 @@ kjit_status kj_file_begin(kjit_context *ctx, const char *path, kj_out_file *file
 
 kjit_status kj_file_write(kjit_context *ctx, kj_out_file *file, const void *data, size_t size)
 {
-    const char *at = data;
-    while (size > 0) {
-        ssize_t n = write(file->fd, at, size < (size_t)1 << 30 ? size : (size_t)1 << 30);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return kj_file_error(ctx, "write", file->path);
-        at += n;
-        size -= (size_t)n;
-    }
+    if (!kj_write_all(file->fd, data, size))
+        return kj_file_error(ctx, "write", file->path);
     return KJIT_OK;
 }
 

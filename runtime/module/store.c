@@ -16,6 +16,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/file_limit.h"
+
 #define ENDING ".kjit"
 #define TEMPORARY ".new-"
 
@@ -143,20 +145,6 @@ static bool read_all(int fd, char *to, size_t size)
         if (n <= 0)
             return false;
         to += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const char *from, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, from, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        from += n;
         size -= (size_t)n;
     }
     return true;
@@ -326,8 +314,8 @@ void kj_store_put(const kj_store *s, const void *key, size_t size, const void *v
     int fd = create(s, temporary, sizeof temporary);
     if (fd < 0)
         return;
-    bool written = write_all(fd, (const char *)&h, sizeof h) && write_all(fd, key, size) &&
-                   write_all(fd, value, value_size);
+    bool written = kj_write_all(fd, (const char *)&h, sizeof h) && kj_write_all(fd, key, size) &&
+                   kj_write_all(fd, value, value_size);
     written = close(fd) == 0 && written;
     XXH128_hash_t hash = name_of(key, size, name);
     if (!written || renameat(s->dir, temporary, s->dir, name) != 0)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file_limit.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/object.h"
 
@@ -46,7 +47,7 @@ static bool map_twice(pages *p, size_t size)
     if (fd < 0)
         return false;
     *p = (pages){.size = size};
-    if (ftruncate(fd, (off_t)size) == 0) {
+    if (kj_set_file_size(fd, (off_t)size) == 0) {
         p->written = map(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
         p->run = p->written ? map(size, PROT_READ | PROT_EXEC, MAP_SHARED, fd) : NULL;
     }
