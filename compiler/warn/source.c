@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "warn/body.h"
+#include "warn/launch.h"
 
 /* ---- Expressions ---- */
 
@@ -268,4 +269,5 @@ void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file)
         if (item->kind != KJ_I_RECORD)
             see_item(&b);
     }
+    kj_warn_of_launches(arena, diag, file);
 }

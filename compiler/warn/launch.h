@@ -1,0 +1,62 @@
+/* What is known of launches from the text alone: which elements a kernel's threads have to themselves, and the
+ * numbers and extents of run blocks. */
+#ifndef KJ_WARN_LAUNCH_H
+#define KJ_WARN_LAUNCH_H
+
+#include "warn/warn.h"
+
+enum { KJ_GRID_AXES = 3 };
+
+/* threads.c */
+void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file);
+
+/* ---- own.c ---- */
+
+/* Of a parameter that is an array: every index is the thread's place in the grid. */
+typedef struct kj_own {
+    const kj_expr *element; /* the first that is assigned, or else read; NULL: none, or not so */
+    bool written;
+    int grid_axis[KJ_MAX_NDIM]; /* of each of the array's axes */
+} kj_own;
+
+/* What the place along an axis of the grid is compared with. */
+typedef struct kj_reach {
+    int param; /* `if i < n`: its number; -1: none */
+    bool limited;
+    int64_t limit; /* `if i < 100` */
+} kj_reach;
+
+typedef struct kj_owned {
+    kj_own *params; /* in their order */
+    kj_reach reach[KJ_GRID_AXES];
+} kj_owned;
+
+/* False where it is not certain which elements are a thread's. */
+bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_owned *out);
+
+/* ---- extent.c ---- */
+
+typedef struct kj_run_name {
+    const char *name;    /* interned */
+    const kj_expr *init; /* NULL: one of several names, of a loop, ... */
+    bool changes;        /* it is declared again, or assigned */
+} kj_run_name;
+
+/* The names of a run block. */
+typedef struct kj_run_names {
+    kj_arena *arena;
+    const kj_file *file;
+    kj_run_name *names;
+    size_t n, capacity;
+    int depth; /* of values that are being looked up */
+} kj_run_names;
+
+void kj_warn_run_names(kj_run_names *names, const kj_item *run);
+/* An integer, a param being its default; false: it is not known. */
+bool kj_warn_number(kj_run_names *names, const kj_expr *e, int64_t *out);
+/* One, or those of a tuple, `most` at most; returns how many, 0 where one is not known. */
+int kj_warn_numbers(kj_run_names *names, const kj_expr *e, int64_t *out, int most);
+/* The extents of an array; returns the number of its axes, 0 where they are not known. */
+int kj_warn_extents(kj_run_names *names, const kj_expr *e, int64_t out[KJ_MAX_NDIM]);
+
+#endif

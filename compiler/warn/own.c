@@ -1,0 +1,316 @@
+/* Which elements each thread of a kernel has to itself: those of arrays that are indexed by its place in the
+ * grid and by nothing else, as far as the place is compared with something that bounds it. */
+#include <string.h>
+
+#include "warn/launch.h"
+
+enum { MOST_NAMES = 64 };
+
+typedef struct own_walk {
+    const kj_file *file;
+    const kj_item *kernel;
+    kj_owned *out;
+    const char *names[MOST_NAMES]; /* of places, and of what is computed from them */
+    int axis[MOST_NAMES];          /* a place's; -1: computed */
+    int n;
+    bool *foreign; /* of parameters: some index is another */
+    bool uncertain;
+} own_walk;
+
+/* ---- Names ---- */
+
+static bool is_word(const kj_expr *e, const char *word)
+{
+    return e->kind == KJ_E_NAME && strcmp(e->u.name, word) == 0;
+}
+
+static int param_named(const own_walk *w, const kj_expr *e)
+{
+    int i = 0;
+    for (const kj_param_decl *p = w->kernel->params; p; p = p->next, i++)
+        if (e->kind == KJ_E_NAME && e->u.name == p->name)
+            return i;
+    return -1;
+}
+
+static const kj_type_ref *type_of(const own_walk *w, int param)
+{
+    const kj_param_decl *p = w->kernel->params;
+    while (param-- > 0)
+        p = p->next;
+    return p->type;
+}
+
+static int array_named(const own_walk *w, const kj_expr *e)
+{
+    int i = param_named(w, e);
+    return i >= 0 && type_of(w, i)->ndim > 0 ? i : -1;
+}
+
+static int find(const own_walk *w, const char *name)
+{
+    for (int i = 0; i < w->n; i++)
+        if (w->names[i] == name)
+            return i;
+    return -1;
+}
+
+static void add(own_walk *w, const char *name, int axis)
+{
+    int at = find(w, name);
+    w->uncertain |= w->n == MOST_NAMES || (at >= 0 && (w->axis[at] != axis));
+    for (const kj_param_decl *p = w->kernel->params; p; p = p->next)
+        w->uncertain |= p->name == name;
+    if (at < 0 && w->n < MOST_NAMES) {
+        w->names[w->n] = name;
+        w->axis[w->n++] = axis;
+    }
+}
+
+/* ---- Places ---- */
+
+/* threadIdx.x, with its axis. */
+static bool is_builtin_part(const kj_expr *e, const char *name, int *axis)
+{
+    if (e->kind != KJ_E_MEMBER || !is_word(e->u.member.base, name))
+        return false;
+    *axis = e->u.member.name[0] - 'x';
+    return *axis >= 0 && *axis < KJ_GRID_AXES && !e->u.member.name[1];
+}
+
+/* blockIdx.x * blockDim.x + threadIdx.x; -1: it is none. */
+static int axis_of_sum(const kj_expr *e)
+{
+    if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_ADD)
+        return -1;
+    int thread, block, size;
+    bool last = is_builtin_part(e->u.binary.rhs, "threadIdx", &thread);
+    const kj_expr *first = last ? e->u.binary.lhs : e->u.binary.rhs;
+    if ((!last && !is_builtin_part(e->u.binary.lhs, "threadIdx", &thread)) ||
+        first->kind != KJ_E_BINARY || first->u.binary.op != KJ_OP_MUL)
+        return -1;
+    const kj_expr *lhs = first->u.binary.lhs, *rhs = first->u.binary.rhs;
+    bool of_block =
+        (is_builtin_part(lhs, "blockIdx", &block) && is_builtin_part(rhs, "blockDim", &size)) ||
+        (is_builtin_part(rhs, "blockIdx", &block) && is_builtin_part(lhs, "blockDim", &size));
+    return of_block && block == thread && size == thread ? thread : -1;
+}
+
+static bool is_grid(const kj_expr *e)
+{
+    return e->kind == KJ_E_CALL && is_word(e->u.call.callee, "grid");
+}
+
+static bool is_grid_of_one(const kj_expr *e)
+{
+    const kj_expr *arg = is_grid(e) ? e->u.call.args : NULL;
+    return arg && arg->kind == KJ_E_INT && arg->u.integer == 1;
+}
+
+static int place_of(const own_walk *w, const kj_expr *e)
+{
+    int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
+    return at >= 0 ? w->axis[at] : is_grid_of_one(e) ? 0 : axis_of_sum(e);
+}
+
+typedef struct mention {
+    const own_walk *w;
+    bool found;
+} mention;
+
+static void see_mention(void *ctx, const kj_expr *e)
+{
+    mention *m = ctx;
+    int axis;
+    if (e->kind == KJ_E_INDEX)
+        return; /* what is loaded */
+    m->found |= (e->kind == KJ_E_NAME && find(m->w, e->u.name) >= 0) || is_grid(e) ||
+                is_builtin_part(e, "threadIdx", &axis) || is_builtin_part(e, "blockIdx", &axis);
+    if (!m->found)
+        kj_each_part(e, see_mention, m);
+}
+
+/* Is it computed from the thread's place? */
+static bool mentions(const own_walk *w, const kj_expr *e)
+{
+    mention m = {w, false};
+    see_mention(&m, e);
+    return m.found;
+}
+
+static void declare(own_walk *w, const kj_stmt *st)
+{
+    const kj_expr *init = st->u.let.init;
+    bool several = st->u.let.names->next != NULL, fixed = !st->u.let.mutable;
+    int place = init && fixed && !several ? place_of(w, init) : -1, k = 0;
+    if (init && fixed && is_grid(init) && several) {
+        for (const kj_name *name = st->u.let.names; name && k < KJ_GRID_AXES; name = name->next)
+            add(w, name->name, k++);
+    } else if (place >= 0) {
+        add(w, st->u.let.names->name, place);
+    } else if (init && mentions(w, init)) {
+        for (const kj_name *name = st->u.let.names; name; name = name->next)
+            add(w, name->name, -1);
+    }
+}
+
+/* Names that stand for places, and those of what is computed from them. */
+static void find_names(own_walk *w, const kj_stmt *list)
+{
+    const kj_stmt *blocks[2];
+    for (const kj_stmt *st = list; st; st = st->next) {
+        if (st->kind == KJ_S_LET)
+            declare(w, st);
+        if (st->kind == KJ_S_FOR && mentions(w, st->u.for_.iter))
+            for (const kj_name *name = st->u.for_.names; name; name = name->next)
+                add(w, name->name, -1);
+        if (st->kind == KJ_S_ASSIGN && mentions(w, st->u.assign.value))
+            for (const kj_expr *t = st->u.assign.targets; t; t = t->next)
+                if (t->kind == KJ_E_NAME)
+                    add(w, t->u.name, -1);
+        kj_blocks_of(st, blocks);
+        find_names(w, blocks[0]);
+        find_names(w, blocks[1]);
+    }
+}
+
+/* ---- Comparisons ---- */
+
+/* x.size, x.shape[0] */
+static bool is_extent(const own_walk *w, const kj_expr *e)
+{
+    if (e->kind == KJ_E_INDEX)
+        e = e->u.index.base;
+    return e->kind == KJ_E_MEMBER && array_named(w, e->u.member.base) >= 0 &&
+           (strcmp(e->u.member.name, "size") == 0 || strcmp(e->u.member.name, "shape") == 0);
+}
+
+/* The place is less than `e`, or not. */
+static void bound(own_walk *w, int axis, const kj_expr *e, bool below)
+{
+    kj_reach *reach = &w->out->reach[axis];
+    int param = param_named(w, e);
+    if (is_extent(w, e) || (e->kind == KJ_E_INT && e->u.integer <= 1 && !below))
+        return;
+    if (param >= 0 && type_of(w, param)->ndim == 0 && (reach->param < 0 || reach->param == param)) {
+        reach->param = param;
+    } else if (e->kind == KJ_E_INT && below && !reach->limited && e->u.integer <= INT32_MAX) {
+        reach->limited = true;
+        reach->limit = (int64_t)e->u.integer;
+    } else {
+        w->uncertain = true;
+    }
+}
+
+static void compare(own_walk *w, kj_op op, const kj_expr *lhs, const kj_expr *rhs)
+{
+    if (!mentions(w, lhs) && !mentions(w, rhs))
+        return;
+    int left = place_of(w, lhs), right = place_of(w, rhs);
+    bool less = op == KJ_OP_LT || op == KJ_OP_LE, more = op == KJ_OP_GT || op == KJ_OP_GE;
+    if ((!less && !more) || (left < 0) == (right < 0) || mentions(w, left < 0 ? lhs : rhs))
+        w->uncertain = true; /* which of them are meant is not known */
+    else if (left >= 0)
+        bound(w, left, rhs, less);
+    else
+        bound(w, right, lhs, more);
+}
+
+static void compare_all(own_walk *w, const kj_expr *e)
+{
+    if (e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
+        compare(w, e->u.binary.op, e->u.binary.lhs, e->u.binary.rhs);
+    const kj_expr *operand = e->kind == KJ_E_CHAIN ? e->u.chain.operands : NULL;
+    for (int i = 0; operand && operand->next; operand = operand->next, i++)
+        compare(w, e->u.chain.ops[i], operand, operand->next);
+}
+
+/* ---- Elements ---- */
+
+static void access(own_walk *w, int param, const kj_expr *e)
+{
+    kj_own *own = &w->out->params[param];
+    unsigned seen = 0;
+    int n = 0;
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next, n++) {
+        int axis = place_of(w, arg);
+        if (axis < 0 || seen & 1u << axis || n == KJ_MAX_NDIM ||
+            (own->element && own->grid_axis[n] != axis)) {
+            w->foreign[param] = true;
+            return;
+        }
+        seen |= 1u << axis;
+        own->grid_axis[n] = axis;
+    }
+    w->foreign[param] |= n != type_of(w, param)->ndim;
+    if (!own->element)
+        own->element = e;
+}
+
+static void see(void *ctx, const kj_expr *e)
+{
+    own_walk *w = ctx;
+    const kj_expr *base = e->kind == KJ_E_INDEX ? e->u.index.base : NULL;
+    int whole = array_named(w, e), element = base ? array_named(w, base) : -1;
+    if (whole >= 0)
+        w->foreign[whole] = true;
+    if (is_extent(w, e))
+        return;
+    compare_all(w, e);
+    if (element < 0) {
+        kj_each_part(e, see, w);
+        return;
+    }
+    access(w, element, e);
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
+        see(w, arg);
+}
+
+static void find_written(own_walk *w, const kj_stmt *list)
+{
+    const kj_stmt *blocks[2];
+    for (const kj_stmt *st = list; st; st = st->next) {
+        for (const kj_expr *t = st->kind == KJ_S_ASSIGN ? st->u.assign.targets : NULL; t;
+             t = t->next) {
+            const kj_expr *e = t;
+            while (e->kind == KJ_E_MEMBER)
+                e = e->u.member.base;
+            int param = e->kind == KJ_E_INDEX ? array_named(w, e->u.index.base) : -1;
+            if (param >= 0 && !w->out->params[param].written) {
+                w->out->params[param].written = true;
+                w->out->params[param].element = e;
+            }
+        }
+        kj_blocks_of(st, blocks);
+        find_written(w, blocks[0]);
+        find_written(w, blocks[1]);
+    }
+}
+
+static bool is_of_file(const kj_file *file, const char *name)
+{
+    for (const kj_item *item = file->items; item; item = item->next)
+        if (item->name && strcmp(item->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_owned *out)
+{
+    int n = 0;
+    for (const kj_param_decl *p = kernel->params; p; p = p->next)
+        n++;
+    own_walk w = {.file = file, .kernel = kernel, .out = out};
+    *out = (kj_owned){.params = KJ_NEW_ARRAY(arena, kj_own, (size_t)n + 1)};
+    for (int i = 0; i < KJ_GRID_AXES; i++)
+        out->reach[i].param = -1;
+    w.foreign = KJ_NEW_ARRAY(arena, bool, (size_t)n + 1);
+    find_names(&w, kernel->body);
+    find_names(&w, kernel->body); /* what is computed from names that are declared behind */
+    kj_each_expr(kernel->body, see, &w);
+    find_written(&w, kernel->body);
+    for (int i = 0; i < n; i++)
+        if (w.foreign[i])
+            out->params[i].element = NULL;
+    return !w.uncertain && !is_of_file(file, "grid");
+}

@@ -1,0 +1,198 @@
+/* Launches of the run block with fewer threads than elements, where each thread has the elements of its
+ * place and no others: what is left over stays as it is, as after n // 256 blocks of 256 threads. */
+#include <string.h>
+
+#include "warn/launch.h"
+
+typedef struct launches {
+    kj_arena *arena;
+    kj_diag *diag;
+    const kj_file *file;
+    kj_run_names names;
+} launches;
+
+/* A launch as it is written, and its threads. */
+typedef struct launch {
+    const kj_expr *call, *grid;
+    const kj_item *kernel;
+    int64_t threads[KJ_GRID_AXES];
+} launch;
+
+/* ---- The launch ---- */
+
+static const kj_item *kernel_named(const launches *l, const kj_expr *e)
+{
+    for (const kj_item *item = l->file->items; item; item = item->next)
+        if (e->kind == KJ_E_NAME && item->name == e->u.name && item->kind == KJ_I_KERNEL)
+            return item;
+    return NULL;
+}
+
+/* Of a grid or a block: those of axes that are not there are 1. */
+static bool sizes_of(launches *l, const kj_expr *e, int64_t out[KJ_GRID_AXES])
+{
+    int n = kj_warn_numbers(&l->names, e, out, KJ_GRID_AXES);
+    for (int i = n; i < KJ_GRID_AXES; i++)
+        out[i] = 1;
+    for (int i = 0; i < n; i++)
+        if (out[i] < 1)
+            return false;
+    return n > 0;
+}
+
+static bool is_launch(launches *l, const kj_expr *e, launch *out)
+{
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const kj_expr *member =
+        callee && callee->kind == KJ_E_CALL && callee->u.call.callee->kind == KJ_E_MEMBER
+            ? callee->u.call.callee
+            : NULL;
+    int64_t blocks[KJ_GRID_AXES];
+    out->call = e;
+    if (callee && callee->kind == KJ_E_INDEX) {
+        out->kernel = kernel_named(l, callee->u.index.base);
+        out->grid = callee->u.index.args;
+        if (!out->kernel || !sizes_of(l, out->grid, blocks) ||
+            !sizes_of(l, out->grid->next, out->threads))
+            return false;
+        for (int i = 0; i < KJ_GRID_AXES; i++)
+            out->threads[i] *= blocks[i];
+        return true;
+    }
+    if (!member || strcmp(member->u.member.name, "forall") != 0 || !callee->u.call.args)
+        return false;
+    out->kernel = kernel_named(l, member->u.member.base);
+    out->grid = callee->u.call.args;
+    return out->kernel && sizes_of(l, out->grid, out->threads);
+}
+
+static const kj_expr *argument_for(const launch *x, int param)
+{
+    int nth = 0;
+    for (const kj_expr *arg = x->call->u.call.args; arg; arg = arg->next, nth++)
+        if (kj_param_of(x->kernel, arg, nth) == param)
+            return arg;
+    return NULL;
+}
+
+/* ---- Elements without a thread ---- */
+
+typedef struct left_over {
+    const kj_param_decl *param; /* NULL: there are none */
+    const kj_expr *element;
+    int axis, naxes; /* the array's */
+    int64_t extent;
+} left_over;
+
+/* How far the kernel goes along an axis of its grid; false: it is not known. */
+static bool reach_of(launches *l, const launch *x, const kj_reach *reach, int64_t *out)
+{
+    const kj_expr *arg = reach->param >= 0 ? argument_for(x, reach->param) : NULL;
+    *out = INT64_MAX;
+    if (reach->param >= 0 && (!arg || !kj_warn_number(&l->names, arg, out)))
+        return false;
+    if (reach->limited && reach->limit < *out)
+        *out = reach->limit;
+    return true;
+}
+
+/* Along one axis of the grid. An array that has a thread for each element shows that so many were meant. */
+static left_over left_along(launches *l, const launch *x, const kj_owned *owned, int grid_axis)
+{
+    const left_over none = {0};
+    left_over found = none;
+    int64_t reach, extents[KJ_MAX_NDIM];
+    if (!reach_of(l, x, &owned->reach[grid_axis], &reach))
+        return none;
+    const kj_own *own = owned->params;
+    int i = 0;
+    for (const kj_param_decl *p = x->kernel->params; p; p = p->next, own++, i++) {
+        const kj_expr *arg = own->element ? argument_for(x, i) : NULL;
+        if (!own->element)
+            continue;
+        int n = arg ? kj_warn_extents(&l->names, arg, extents) : 0;
+        if (n != p->type->ndim)
+            return none;
+        for (int axis = 0; axis < n; axis++) {
+            int64_t extent = extents[axis] < reach ? extents[axis] : reach;
+            if (own->grid_axis[axis] != grid_axis)
+                continue;
+            if (extent <= x->threads[grid_axis])
+                return none;
+            if (own->written && !found.param)
+                found = (left_over){p, own->element, axis, n, extent};
+        }
+    }
+    return found;
+}
+
+/* n // 256 of the axis of the grid. */
+static const kj_expr *division_of(launches *l, const kj_expr *grid, int axis)
+{
+    int i = 0;
+    const kj_expr *e = grid;
+    if (grid->kind == KJ_E_TUPLE)
+        for (e = grid->u.list.items; e && i < axis; i++)
+            e = e->next;
+    const kj_run_names *names = &l->names;
+    for (size_t k = 0; e && e->kind == KJ_E_NAME && k < names->n; k++)
+        if (names->names[k].name == e->u.name)
+            e = names->names[k].init ? names->names[k].init : e;
+    return e && e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_FLOORDIV ? e : NULL;
+}
+
+static const char *text_of(const launches *l, const kj_expr *e)
+{
+    return kj_arena_printf(l->arena, "%.*s", (int)(e->span.end - e->span.begin),
+                           l->diag->source->text + e->span.begin);
+}
+
+static void warn_of(launches *l, const launch *x, int grid_axis, const left_over *left)
+{
+    long long threads = x->threads[grid_axis], extent = left->extent;
+    const char *along =
+        left->naxes == 1 ? "" : kj_arena_printf(l->arena, " along axis %d", left->axis);
+    const char *axis =
+        left->naxes == 1 ? "" : kj_arena_printf(l->arena, " along %c", 'x' + grid_axis);
+    kj_message *m = kj_warn(l->diag, x->call->span, KJ_RULE_FEW_THREADS,
+                            "%lld thread%s%s for %lld elements of '%s'%s: %lld ha%s none", threads,
+                            threads == 1 ? "" : "s", axis, extent, left->param->name, along,
+                            extent - threads, extent - threads == 1 ? "s" : "ve");
+    const kj_expr *division = division_of(l, x->grid, grid_axis);
+    if (division)
+        kj_write(l->diag, m, division->span, "ceil_div(%s, %s)", text_of(l, division->u.binary.lhs),
+                 text_of(l, division->u.binary.rhs));
+    else
+        kj_hint(l->diag, m,
+                "ceil_div(n, threads) blocks have a thread for each; where only some "
+                "are meant, pass a view of them");
+    kj_note(l->diag, m, left->element->span, "a thread has this element alone");
+}
+
+static void see(void *ctx, const kj_expr *e)
+{
+    launches *l = ctx;
+    launch x = {0};
+    kj_owned owned;
+    if (is_launch(l, e, &x) && kj_warn_owned(l->arena, l->file, x.kernel, &owned)) {
+        for (int axis = 0; axis < KJ_GRID_AXES; axis++) {
+            left_over left = left_along(l, &x, &owned, axis);
+            if (left.param) {
+                warn_of(l, &x, axis, &left);
+                break;
+            }
+        }
+    }
+    kj_each_part(e, see, l);
+}
+
+void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
+{
+    for (const kj_item *item = file->items; item; item = item->next) {
+        if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN)
+            continue;
+        launches l = {arena, diag, file, {.arena = arena, .file = file}};
+        kj_warn_run_names(&l.names, item);
+        kj_each_expr(item->body, see, &l);
+    }
+}
