@@ -13,7 +13,6 @@ typedef struct option {
     unsigned commands;
     bool (*set)(options *o, const char *value); /* false after a complaint */
     const char *help;
-    void (*more)(void); /* lines of help behind it */
 } option;
 
 /* ---- Values ---- */
@@ -296,7 +295,7 @@ static const option table[] = {
     {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
     {"--check", "LIST", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
-     "what running kernels are checked for, by commas:", list_checks},
+     "what running kernels are checked for, by commas:"},
     {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,
@@ -333,8 +332,8 @@ void print_options(const command *c)
                                                                    : " ";
         snprintf(shown, sizeof shown, "%s%s%s", p->name, join, p->value ? p->value : "");
         printf("  %-26s %s\n", shown, p->help);
-        if (p->more)
-            p->more();
+        if (p->set == set_check)
+            list_checks();
     }
 }
 

@@ -186,7 +186,8 @@ static void describe_params(kj_arena *arena, kj_kernel_info *info, const kj_tker
     for (int i = 0; i < k->nparams; i++) {
         const kj_tarray *a = k->params[i].array;
         if (a)
-            info->params[i] = (kj_param_info){true, a->read, a->written, a->ndim};
+            info->params[i] =
+                (kj_param_info){true, a->read, a->written, a->ndim, kj_elem_size(a), kj_unit(a)};
         info->nslots += a ? 1 + 2 * a->ndim : 1;
     }
 }
@@ -217,6 +218,7 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
                              .prints = k->prints,
                              .conditions = k->requires != NULL,
                              .limits = k->limits,
+                             .watched = k->checks & KJ_CHECKS_WATCHED,
                              .launches = k->children != NULL,
                              .grid_sync = k->grid_sync != NULL,
                              .typed = k};
@@ -312,7 +314,9 @@ static void choose_lanes(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over && !j->options->arch; i++) {
         item *it = &j->items[i];
-        int axis = kj_choose_lanes(j->arena, it->kernel);
+        bool watched =
+            it->kernel->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
+        int axis = watched ? 0 : kj_choose_lanes(j->arena, it->kernel);
         if (axis == 0)
             continue;
         kj_tkernel *turned = KJ_NEW(j->arena, kj_tkernel);

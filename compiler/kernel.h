@@ -102,6 +102,7 @@ typedef struct kj_site {
         *indexed; /* of an index: the array's name; its values are the index and the extent */
     int axis;     /* and which of its axes; -1: the only one */
     int child;    /* of which kernel of the launch: 0, or kj_child.id */
+    int watched; /* 1 + the place's parameter, 0 of no parameter's array: of an access that is told of */
     const kj_site_part *parts;
     int nparts, nvalues;
 } kj_site;
@@ -127,8 +128,18 @@ typedef enum kj_fault_kind {
     KJ_FAULT_NONE,
     KJ_FAULT_DIVERGENT_BARRIER,
     KJ_FAULT_ASSERT,
-    KJ_FAULT_GRID_BARRIER /* the CPU's: `alive` blocks, of which `arrived` wait and none runs */
+    KJ_FAULT_GRID_BARRIER, /* the CPU's: `alive` blocks, of which `arrived` wait and none runs */
+    KJ_FAULT_RACE          /* at the site `offset`; values: KJ_RACE_... */
 } kj_fault_kind;
+
+/* Of a race, what `values` has of the other access, and how both are made (kj_watch_flags). */
+enum {
+    KJ_RACE_SITE,
+    KJ_RACE_FLAGS,
+    KJ_RACE_OWN_FLAGS,
+    KJ_RACE_THREAD,
+    KJ_RACE_BLOCK = KJ_RACE_THREAD + 3
+};
 
 /* What a launch of a kernel with sites writes, where its last slot (one more than its parameters
  * have) points to. Each line of print is a record: the site's id, the block's and the thread's
@@ -146,21 +157,57 @@ enum { KJ_PRINT_BYTES = 1 << 20 };
 /* Bytes of stack that threads running kernels have: more than any kernel takes. */
 enum { KJ_WORKER_STACK = 8 << 20, KJ_MAX_STACK = 4 << 20 };
 
-/* Whom a kernel tells of the grids that it launches. `child` is kj_child.id, `slots` all of the
+/* Whom a kernel tells of the grids that it launches, and of what its threads access. `child` is kj_child.id, `slots` all of the
  * child's. Returns 0, or why there will be no launch (KJ_LAUNCH_...). */
 typedef struct kj_host_spawner kj_host_spawner;
+typedef struct kj_host_watch kj_host_watch;
+typedef struct kj_host_launch kj_host_launch;
 struct kj_host_spawner {
     int32_t (*spawn)(kj_host_spawner *spawner, int32_t child, const int64_t grid[3],
                      const uint64_t *slots);
+    kj_host_watch *watch; /* of a launch that is checked: KJ_CHECKS_WATCHED */
 };
 
-typedef struct kj_host_launch {
+/* What code that is checked (KJ_CHECKS_WATCHED) tells of what its threads do, before they do it. `thread` is
+ * the linear number of a row's first thread, `lanes` has a bit for each of its threads that takes part. */
+struct kj_host_watch {
+    /* A block begins, or goes on behind grid_sync(); non-zero: it ends here. Its shared arrays are at
+     * `shared`. */
+    int32_t (*block)(kj_host_watch *watch, const kj_host_launch *launch, int64_t block,
+                     const void *shared);
+    void (*barrier)(kj_host_watch *watch); /* all of the block have come */
+    /* Lane l accesses the scalar at `at` + l * stride bytes. `value`: what all of them store (KJ_WATCH_SAME...). */
+    void (*row)(kj_host_watch *watch, uint32_t site, uint32_t flags, uint32_t thread,
+                uint64_t lanes, uintptr_t at, int64_t stride, uint64_t value);
+    /* Lane l accesses scalar offsets[l] behind `at`. */
+    void (*each)(kj_host_watch *watch, uint32_t site, uint32_t flags, uint32_t thread,
+                 uint64_t lanes, uintptr_t at, const int64_t *offsets, uint64_t value);
+    void (*fence)(kj_host_watch *watch, uint32_t thread, uint64_t lanes, int32_t block);
+    void (*warp)(kj_host_watch *watch, uint32_t thread, uint64_t lanes, const uint32_t *members);
+};
+
+/* Flags of an access. Scalars have 1 << KJ_WATCH_SIZE(flags) bytes. */
+enum kj_watch_flags {
+    KJ_WATCH_LOAD = 0,
+    KJ_WATCH_STORE = 1,
+    KJ_WATCH_ATOMIC = 2,
+    KJ_WATCH_KIND = 3,
+    KJ_WATCH_SAME = 4,      /* all threads of the block that store here store one value */
+    KJ_WATCH_SAME_GRID = 8, /* and of the grid */
+    KJ_WATCH_TESTED = 16,   /* what stands in the array decides whether they do */
+    KJ_WATCH_ORDERS = 32,   /* an atomic with fences on both sides */
+    KJ_WATCH_SHARED = 64,
+    KJ_WATCH_SIZE_AT = 8,
+};
+#define KJ_WATCH_SIZE(flags) ((flags) >> KJ_WATCH_SIZE_AT & 3)
+
+struct kj_host_launch {
     int64_t grid[3];
     int64_t block[3];
     kj_host_fault *fault;
-    kj_host_spawner *spawner; /* of a kernel that launches others, and its children */
+    kj_host_spawner *spawner; /* of a kernel that launches others or is watched, and its children */
     uint64_t slots[];
-} kj_host_launch;
+};
 
 /* Runs the blocks first <= b < last, b = x + grid.x * (y + grid.y * z). `shared` is 64-byte aligned
  * memory of kj_code.scratch + kj_shared_bytes() bytes, the worker's own, or NULL when that is 0.
@@ -188,6 +235,8 @@ enum { KJ_MAX_LAUNCH_DEPTH = 24 }; /* of launches by kernels: the host's has 0 *
 typedef struct kj_param_info {
     bool is_array, read, written;
     int ndim;
+    int64_t size; /* bytes of an element */
+    int unit;     /* and those that strides count */
 } kj_param_info;
 
 /* A const array that the host fills. */
@@ -218,6 +267,7 @@ typedef struct kj_kernel_info {
     bool prints;                    /* some site is a print's */
     bool conditions;                /* it has requires */
     const struct kj_limits *limits; /* what says which checks of indices hold; NULL: nothing */
+    bool watched;                   /* its code tells a kj_host_watch */
     bool launches;                  /* it launches kernels */
     kj_span launch;                 /* if so: the first place where it does */
     bool grid_sync;                 /* its blocks wait for one another */

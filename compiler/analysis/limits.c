@@ -121,6 +121,8 @@ static bool see_sites(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         a = e->u.load.array;
     if (e && e->kind == KJ_TE_ATOMIC)
         a = e->u.atomic.array;
+    if (a && a->watch)
+        left[a->watch->id] = true;
     for (const kj_index_check *c = a ? a->checks : NULL; c; c = c->next)
         left[c->site->id] = true;
     return true;

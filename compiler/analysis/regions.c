@@ -103,6 +103,15 @@ static bool is_uniform(const cutter *p, const kj_texpr *e)
     return is_plain(e) && !(kj_dep(p->deps, e) & KJ_DEP_THREAD);
 }
 
+static bool loads(const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool any = e->kind == KJ_TE_LOAD;
+    for (int i = 0, n = kj_operands(e, operands); i < n && !any; i++)
+        any = loads(operands[i]);
+    return any;
+}
+
 /* A statement that may as well run once for the block: it only sets a uniform variable. */
 static bool is_scalar(const cutter *p, const kj_tstmt *s)
 {
@@ -113,6 +122,8 @@ static bool is_scalar(const cutter *p, const kj_tstmt *s)
     else if (s->kind == KJ_TS_ASSIGN)
         v = s->u.assign.var, e = s->u.assign.value;
     else
+        return false;
+    if (e && p->kernel->checks & KJ_CHECKS_WATCHED && loads(e)) /* each thread does: that is told */
         return false;
     return !(p->deps->var[v->id] & KJ_DEP_THREAD) && (!e || is_uniform(p, e));
 }
@@ -422,7 +433,8 @@ kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *dep
     kj_regions *all = KJ_NEW(arena, kj_regions);
     cutter p = {.arena = arena, .kernel = kernel, .deps = deps, .regions = all};
     all->barrier = kernel->body->barrier;
-    all->fused = !all->barrier;
+    all->fused =
+        !all->barrier && !(kernel->checks & KJ_CHECKS_WATCHED); /* it counts block by block */
     for (int i = 0; i < kernel->nroots; i++)
         all->fused = all->fused && kernel->roots[i]->space != KJ_SHARED;
     if (all->barrier) {

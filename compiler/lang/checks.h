@@ -25,6 +25,9 @@ enum {
 #undef CHECK
 };
 
+/* Of these, code tells of each of its accesses (kj_host_watch). */
+enum { KJ_CHECKS_WATCHED = KJ_CHECK_RACE };
+
 typedef struct kj_check_row {
     const char *name, *what;
     unsigned bit;

@@ -94,7 +94,8 @@ typedef struct kj_tarray {
     int part;
     /* Of what accesses one element, and of views that an index was needed for. */
     kj_index_check *checks;
-    bool decided;      /* of an access: the checks are its own, and known to be needed or not */
+    bool decided;         /* of an access: the checks are its own, and known to be needed or not */
+    const kj_site *watch; /* of what accesses one element: its place, where accesses are told of */
     const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */
@@ -278,6 +279,7 @@ typedef struct kj_tkernel {
     int max_registers;    /* of a thread; 0 when not given */
     bool fastmath, unchecked;
     bool small, disjoint, aligned; /* from the spec */
+    unsigned checks;               /* likewise */
     /* Of indices that are checked (analysis/limits.h): */
     const struct kj_limits *limits; /* what a launch evaluates; NULL: nothing */
     struct kj_limit_access *accesses;

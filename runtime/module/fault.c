@@ -123,6 +123,40 @@ static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
              *values ? " (" : "", values, *values ? ")" : "");
 }
 
+static const char *did(uint64_t flags)
+{
+    static const char *const words[] = {[KJ_WATCH_LOAD] = "read",
+                                        [KJ_WATCH_STORE] = "written",
+                                        [KJ_WATCH_ATOMIC] = "changed by an atomic"};
+    return words[flags & KJ_WATCH_KIND];
+}
+
+static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
+{
+    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT], its_block[KJ_SHAPE_TEXT],
+        its_thread[KJ_SHAPE_TEXT];
+    int64_t other[6];
+    const kj_site *at = kernel->sites[f->offset], *before = kernel->sites[f->values[KJ_RACE_SITE]];
+    memcpy(other, &f->values[KJ_RACE_THREAD], sizeof other);
+    bool same = memcmp(f->block, other + 3, sizeof f->block) == 0;
+    kj_shape_text(3, f->block, block);
+    kj_message *e = kj_error(
+        diag, at->span, KJ_RULE_RACE,
+        "an element of '%s' is %s by thread %s%s%s and %s by thread %s of block %s, and "
+        "nothing orders the two",
+        at->indexed, did(f->values[KJ_RACE_OWN_FLAGS]), kj_shape_text(3, f->thread, thread),
+        same ? "" : " of block ", same ? "" : block, did(f->values[KJ_RACE_FLAGS]),
+        kj_shape_text(3, other, its_thread), kj_shape_text(3, other + 3, its_block));
+    kj_note(diag, e, before->span, "it is %s here", did(f->values[KJ_RACE_FLAGS]));
+    if (same)
+        kj_hint(
+            diag, e,
+            "syncthreads() between the two does, in all threads of the block; or both are atomics");
+    else
+        kj_hint(diag, e,
+                "blocks come in any order: each writes elements of its own, or both are atomics");
+}
+
 static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char *kernel)
 {
     kj_message *e = kj_error(diag, a->span, KJ_RULE_UNFILLED,
@@ -143,6 +177,8 @@ static void write_fault(void *data)
         put_crowd(&diag, m);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
         put_grid_barrier(&diag, m->kernel, m->fault);
+    else if (m->fault->kind == KJ_FAULT_RACE)
+        put_race(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
         put_assert(&diag, m->kernel, m->fault);
     else

@@ -1,8 +1,9 @@
-"""Runs the programs of corpus.txt: corpus.py KJIT DOUBLE FILE [NAME...].
+"""Runs the programs of a file: corpus.py [--check=LIST] KJIT DOUBLE FILE [NAME...].
 
 A program begins with a line `== name: what is expected`: `right`, or `error ...`, words of the message; after `|` how many
 checks of all kernels are proved, left to the launch and tested, as `--emit=checks` counts them, with the block of 64 threads
-that all use."""
+that all use. `error 5:14 4:5` is one at line 5, column 14, with a note at the other place. With --check the programs are checked
+for that, on the CPU alone."""
 import os
 import pathlib
 import re
@@ -31,10 +32,21 @@ def counted(kjit, file):
     return " ".join(str(sum(int(row[i]) for row in found)) for i in range(3)), out
 
 
-def main(kjit, double, path, *names):
+def is_told(expected, out):
+    if not re.fullmatch(r"\d+:\d+ \d+:\d+", expected):
+        return expected in out
+    at, other = expected.split()
+    return f"k.knl:{at}: error: " in out and f"k.knl:{other}: note: " in out and out.count("error:") == 1
+
+
+def main(*args):
+    options = [a for a in args if a.startswith("--check=")]
+    kjit, double, path, *names = args[len(options):]
     kjit, double = shlex.split(kjit), shlex.split(double)
     ways = {"CPU": kjit + ["run", "--device=cpu"], "-O0": kjit + ["run", "--device=cpu", "-O0", "--workers=1"],
             "double": double + kjit + ["run", "--device=cuda"]}
+    if options:
+        del ways["double"]
     wrong = total = 0
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "k.knl")
@@ -44,8 +56,8 @@ def main(kjit, double, path, *names):
             total += 1
             pathlib.Path(file).write_text(text)
             for way, command in ways.items():
-                status, out = run(command + ["--warn=off", file])
-                good = status == 0 if expected == "right" else status > 0 and expected.removeprefix("error ") in out
+                status, out = run(command + options + ["--warn=off", file])
+                good = status == 0 if expected == "right" else status > 0 and is_told(expected.removeprefix("error "), out)
                 if not good:
                     wrong += 1
                     print(f"{name}: {way}: not {expected}: status {status}\n{out}")

@@ -105,6 +105,7 @@ static void check_barrier(kj_lower *lo, const kj_node *n)
 void kj_lower_barrier(kj_lower *lo, const kj_node *n)
 {
     check_barrier(lo, n);
+    kj_watch_barrier(lo);
     if (n->stmt->u.barrier.id == KJ_BI_GRID_SYNC)
         kj_grid_wait(lo);
     else if (n->stmt->u.barrier.arg)

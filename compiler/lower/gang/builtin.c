@@ -339,8 +339,11 @@ kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_tile *args, kj_mask m)
         return kj_relaxed(lo, kj_tile_intrinsic(lo, info->symbol, args, e->u.call.nargs));
     case KJ_HOW_CODE: return lower_code(lo, id, e->u.call.part, args);
     case KJ_HOW_RANDOM: return kj_lower_random(lo, e, args);
-    case KJ_HOW_WARP: return lo->target->warp(lo, e, args, m);
-    case KJ_HOW_FENCE: lo->target->fence(lo, id, args); break;
+    case KJ_HOW_WARP: kj_watch_warp(lo, id, args, m); return lo->target->warp(lo, e, args, m);
+    case KJ_HOW_FENCE:
+        kj_watch_fence(lo, id, m);
+        lo->target->fence(lo, id, args);
+        break;
     case KJ_HOW_ATOMIC:
     case KJ_HOW_SEMA: KJ_REQUIRE(info->how != KJ_HOW_ATOMIC && info->how != KJ_HOW_SEMA);
     }

@@ -39,6 +39,17 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, co
 kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
 void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
 
+/* ---- watch.c: nothing in code that is not watched ---- */
+
+void kj_watch_open(kj_lower *lo);
+void kj_watch_block(kj_lower *lo, LLVMValueRef block, LLVMValueRef shared);
+void kj_watch_barrier(kj_lower *lo);
+/* stored: the value, of a store. */
+void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint32_t flags,
+                     const kj_tile *stored, kj_mask m);
+void kj_watch_fence(kj_lower *lo, kj_builtin id, kj_mask m);
+void kj_watch_warp(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_mask m);
+
 /* ---- report.c ---- */
 
 /* Claims the launch's fault; returns where it is, for the code after this to fill in: code of whoever

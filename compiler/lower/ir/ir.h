@@ -120,6 +120,8 @@ typedef struct kj_lowering {
     /* Threads leave a construct around it: `target`, or the nearest loop when that is NULL; with
      * `again` only for its next iteration. */
     void (*leave)(kj_lower *lo, const void *target, bool again, kj_mask m);
+    /* Do all threads of the block take part in what runs once for it? NULL: nothing does. */
+    bool (*together)(const kj_lower *lo);
     /* All threads of the block, or of the grid, wait for each other, here; NULL: that is between
      * regions. */
     void (*barrier)(kj_lower *lo, const kj_tstmt *s, kj_mask m);
@@ -185,6 +187,8 @@ struct kj_lower {
     LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
     LLVMBasicBlockRef fail;  /* where a block, or a GPU's thread, ends after a fault */
     LLVMValueRef report;     /* kj_report of a kernel with sites */
+    LLVMValueRef watch;      /* kj_host_watch of one that is watched; NULL */
+    const uint8_t *watched;  /* flags of its stores, by site (analysis/stored.c) */
     LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
     LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;           /* and what it finds again there */

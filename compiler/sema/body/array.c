@@ -92,7 +92,7 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_opera
         ok = ok && index[i];
     }
     if (ok)
-        *array = kj_index_checked(s, a, index, written);
+        *array = kj_watched(s, kj_index_checked(s, a, index, written), place->span);
     return ok;
 }
 

@@ -103,7 +103,7 @@ static kj_texpr *chosen_atomic(kj_sema *s, kj_texpr *at)
     for (int i = 0; i < 2; i++) {
         arms[i] = kj_te(s, KJ_TE_ATOMIC, at->type, at->span);
         arms[i]->u.atomic = at->u.atomic;
-        arms[i]->u.atomic.array = kj_arm(s, a, i);
+        arms[i]->u.atomic.array = kj_watched(s, kj_arm(s, a, i), at->span);
         arms[i] = chosen_atomic(s, arms[i]);
     }
     return kj_te_select(s, a->root->test, arms[0], arms[1], at->span);
@@ -129,7 +129,7 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
         ok = kj_element_at(s, e->u.call.args->next, &a, &v[1], 1, at->u.atomic.index);
     else
         a = kj_index_checked(s, a, at->u.atomic.index, NULL);
-    at->u.atomic.array = a;
+    at->u.atomic.array = kj_watched(s, a, e->span);
     for (int i = 0; i < what->values; i++) {
         kj_texpr *value = atomic_value(s, v[places + i], a);
         ok = ok && value;

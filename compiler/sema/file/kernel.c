@@ -227,6 +227,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     k->span = item->name_span;
     memcpy(k->block, spec->block, sizeof k->block);
     k->small = spec->small;
+    k->checks = spec->checks;
     k->disjoint = spec->disjoint;
     k->aligned = spec->aligned;
     k->body = KJ_NEW(s->arena, kj_tblock);

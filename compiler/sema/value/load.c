@@ -25,6 +25,24 @@ static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *
     return true;
 }
 
+kj_tarray *kj_watched(kj_sema *s, kj_tarray *a, kj_span span)
+{
+    if (!s->spec || !(s->spec->checks & KJ_CHECKS_WATCHED) || kj_is_chosen(a) ||
+        (a->root->space != KJ_GLOBAL && a->root->space != KJ_SHARED))
+        return a;
+    kj_site *site = KJ_NEW(s->arena, kj_site);
+    *site = (kj_site){.span = span,
+                      .fault = true,
+                      .indexed = a->name ? a->name : "an array",
+                      .child = s->child,
+                      .watched = a->root->space == KJ_GLOBAL ? 1 + a->root->param : 0};
+    kj_add_site(s, site);
+    kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
+    *out = *a;
+    out->watch = site;
+    return out;
+}
+
 static kj_texpr *load_chosen(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
 {
     kj_texpr *held[KJ_MAX_NDIM], *arms[2];
@@ -95,7 +113,7 @@ void kj_store(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_texpr *value,
         return;
     }
     kj_tstmt *st = kj_emit(s, KJ_TS_STORE, span);
-    st->u.store.array = a;
+    st->u.store.array = a->watch ? a : kj_watched(s, a, span);
     for (int i = 0; i < a->ndim; i++)
         st->u.store.index[i] = index[i];
     st->u.store.value = value;
@@ -113,7 +131,7 @@ kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span
     if (const_element(a, index, &v))
         return kj_te_const(s, v, span);
     kj_texpr *e = kj_te(s, KJ_TE_LOAD, a->elem, span);
-    e->u.load.array = a;
+    e->u.load.array = a->watch ? a : kj_watched(s, a, span);
     for (int i = 0; i < a->ndim; i++)
         e->u.load.index[i] = index[i];
     kj_array_used(s, a, true, false);

@@ -103,6 +103,8 @@ bool kj_may_share(const kj_tarray *a, const kj_tarray *b);
 
 /* ---- load.c ---- */
 
+/* The array with the place of an access, where accesses are told of. */
+kj_tarray *kj_watched(kj_sema *s, kj_tarray *a, kj_span span);
 kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span);
 /* A scalar, of the elements' type, to an array that is no chosen one. */
 void kj_store(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_texpr *value, kj_span span);

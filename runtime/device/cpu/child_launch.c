@@ -64,9 +64,13 @@ static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t exte
     return fits ? 0 : KJ_LAUNCH_TOO_MANY;
 }
 
-static void open_generation(generation *g, const kj_exec *exec, kj_host_fault *fault, int depth)
+static void open_generation(generation *g, const kj_exec *exec, const kj_host_launch *values,
+                            int depth)
 {
-    *g = (generation){.spawner.spawn = spawn, .exec = exec, .fault = fault, .depth = depth};
+    *g = (generation){.spawner = {spawn, kj_watch_of(values)},
+                      .exec = exec,
+                      .fault = values->fault,
+                      .depth = depth};
     g->tail = &g->first;
     pthread_mutex_init(&g->lock, NULL);
 }
@@ -102,6 +106,7 @@ static bool run_row(void *ctx, uint64_t first, uint64_t last, void *memory)
         uint64_t from = first > r->begin[i] ? first : r->begin[i];
         uint64_t to = last < r->begin[i + 1] ? last : r->begin[i + 1];
         const launched *l = r->grids[i];
+        kj_watch_grid(kj_watch_of(l->values)); /* such a row is run in one piece */
         runs = l->child->entry(l->values, (int64_t)(from - r->begin[i]),
                                (int64_t)(to - r->begin[i]), memory) != KJ_HOST_FAULT;
     }
@@ -129,7 +134,7 @@ static kjit_status run_generation(kj_pool *pool, const generation *g, generation
         r.count++;
     }
     if (status == KJIT_OK) {
-        kj_job job = {run_row, &r, r.begin[r.count]};
+        kj_job job = {run_row, &r, r.begin[r.count], next->spawner.watch != NULL};
         status = kj_pool_run_job(pool, &job, scratch, &cost, why);
     }
     free(r.grids);
@@ -141,11 +146,11 @@ kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *val
                                kj_failure *why)
 {
     generation of[2], *now = &of[0], *next = &of[1];
-    open_generation(now, exec, values->fault, 0);
+    open_generation(now, exec, values, 0);
     values->spawner = &now->spawner;
     kjit_status status = kj_pool_run(pool, exec->entry, values, scratch, &exec->cost, why);
     for (int depth = 1; status == KJIT_OK && now->count > 0; depth++) {
-        open_generation(next, exec, values->fault, depth);
+        open_generation(next, exec, values, depth);
         status = run_generation(pool, now, next, why);
         close_generation(now);
         now = next;

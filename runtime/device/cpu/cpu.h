@@ -24,6 +24,7 @@ typedef struct kj_job {
     bool (*run)(void *ctx, uint64_t first, uint64_t last, void *memory);
     void *ctx;
     uint64_t blocks;
+    bool serial; /* on the calling thread, in their order */
 } kj_job;
 kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch, atomic_uint *cost,
                             kj_failure *why);
@@ -109,8 +110,25 @@ struct kj_exec {
     size_t stack;     /* bytes that the code takes */
     void *code;       /* the memory that it stands in */
     size_t size;
-    kj_child_entry *children; /* NULL: it launches none */
+    kj_child_entry *children;     /* NULL: it launches none */
+    const kj_kernel_info *kernel; /* the code's */
+    bool watched;                 /* the code tells of what its threads do */
 };
+
+/* ---- Launches that are checked (watch.c) ---- */
+
+/* The watch of a launch; NULL without memory. */
+kj_host_watch *kj_watch_begin(const kj_kernel_info *kernel, const kj_host_launch *values);
+/* A grid begins, or goes on behind grid_sync(): what was before is ordered before all that comes. NULL: nothing. */
+void kj_watch_grid(kj_host_watch *watch);
+/* The launch has ended so; returns how it is with what was found, which is the launch's fault then. */
+kjit_status kj_watch_end(kj_host_watch *watch, kjit_status status, kj_host_fault *fault,
+                         kj_failure *why);
+
+static inline kj_host_watch *kj_watch_of(const kj_host_launch *values)
+{
+    return values->spawner ? values->spawner->watch : NULL;
+}
 
 /* ---- Memory that other processes can open (ipc.c) ---- */
 

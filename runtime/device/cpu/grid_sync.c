@@ -31,10 +31,12 @@ static bool run_turn(void *ctx, uint64_t first, uint64_t last, void *memory)
 /* Turn after turn, until no block waits. */
 static kjit_status run_turns(kj_pool *pool, grid *g, atomic_uint *cost, kj_failure *why)
 {
-    kj_job job = {run_turn, g, kj_count_blocks(g->values)};
+    kj_host_watch *watch = kj_watch_of(g->values);
+    kj_job job = {run_turn, g, kj_count_blocks(g->values), watch != NULL};
     uint64_t waiting;
     do {
         atomic_store_explicit(&g->waiting, 0, memory_order_relaxed);
+        kj_watch_grid(watch);
         kjit_status status = kj_pool_run_job(pool, &job, 0, cost, why);
         if (status != KJIT_OK)
             return status;

@@ -14,13 +14,28 @@ typedef struct launch_task {
     kj_host_launch *values; /* behind the task */
 } launch_task;
 
-kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+static kjit_status run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
                        kj_failure *why)
 {
     if (exec->children)
         return kj_pool_run_family(dev->pool, exec, values, scratch, why);
     return (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(dev->pool, exec->entry, values,
                                                               scratch, &exec->cost, why);
+}
+
+kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+                       kj_failure *why)
+{
+    kj_host_spawner told = {.watch = NULL};
+    values->spawner = NULL;
+    if (!exec->watched)
+        return run(dev, exec, values, scratch, why);
+    told.watch = kj_watch_begin(exec->kernel, values);
+    if (!told.watch)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    values->spawner = &told;
+    kjit_status status = run(dev, exec, values, scratch, why);
+    return kj_watch_end(told.watch, status, values->fault, why);
 }
 
 /* A launch of a thread whose stack has too little left. */

@@ -160,6 +160,8 @@ static kjit_status load(const kj_code *code, kj_exec *exec, kj_failure *why)
     exec->size = p.size;
     exec->stack = (size_t)code->stack;
     exec->grid_sync = code->kernel->grid_sync;
+    exec->kernel = code->kernel;
+    exec->watched = code->kernel->watched;
     status = find_entry(&object, exec, code->entry, &exec->entry, why);
     if (status == KJIT_OK && code->nchildren > 0)
         status = find_children(&object, code, exec, why);

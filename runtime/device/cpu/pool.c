@@ -345,7 +345,7 @@ kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch_siz
 {
     uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
     uint64_t chunk = job->blocks / parts ? job->blocks / parts : 1;
-    bool alone = pool->nworkers == 0 || job->blocks <= chunk;
+    bool alone = pool->nworkers == 0 || job->serial || job->blocks <= chunk;
     if (alone && scratch_size == 0)
         return run_alone(NULL, job, 0, why);
     slot *s = take_slot(pool);
@@ -384,7 +384,7 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
                         size_t scratch_size, atomic_uint *cost, kj_failure *why)
 {
     grid g = {entry, values};
-    kj_job job = {run_grid, &g, kj_count_blocks(values)};
+    kj_job job = {run_grid, &g, kj_count_blocks(values), kj_watch_of(values) != NULL};
     return kj_pool_run_job(pool, &job, scratch_size, cost, why);
 }
 
