@@ -312,7 +312,8 @@ static void show_trees(job *j)
 /* For a CPU: which axis of threadIdx its lanes run along. */
 static void choose_lanes(job *j)
 {
-    for (int i = 0; i < j->nitems && !j->over && !j->options->arch; i++) {
+    bool wanted = !j->options->arch && !j->options->replay;
+    for (int i = 0; i < j->nitems && !j->over && wanted; i++) {
         item *it = &j->items[i];
         bool watched =
             it->kernel->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
@@ -399,6 +400,7 @@ static void lower(job *j)
                               .f16c = u->target.f16c,
                               .sm = u->target.sm,
                               .ftz = j->options->ftz,
+                              .replay = j->options->replay,
                               .source = j->diag->source};
         (u->target.kind->gpu ? kj_lower_gpu : kj_lower_cpu)(j->arena, &spec, it->code);
     }
@@ -540,6 +542,11 @@ bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *optio
 {
     job j = {.arena = arena, .diag = diag, .options = options, .stage = stage, .out = code, .n = 1};
     return generate(&j);
+}
+
+bool kj_may_be_replayed(kj_arena *arena, const kj_code *code)
+{
+    return kj_may_replay(arena, code->kernel->typed);
 }
 
 bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,

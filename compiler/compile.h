@@ -67,6 +67,8 @@ bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    kj_code *out);
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
                  kj_code *code);
+/* May a block be run once more by code made with `replay`, and come to the same? */
+bool kj_may_be_replayed(kj_arena *arena, const kj_code *code);
 /* Compiles n kernels, at least one, into one module. out[i] is what kernel i came to; the bytes are
  * the first's, of them all. */
 bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,

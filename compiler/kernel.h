@@ -80,6 +80,8 @@ typedef struct kj_compile_options {
     int ptx_version; /* newest PTX the driver takes, 84 is 8.4; 0: the oldest that has `arch` */
     bool ftz;        /* a GPU's f32 instructions take subnormal numbers for zeros */
     unsigned checks; /* kj_spec's */
+    bool
+        replay; /* of a CPU: thread after thread, without writing to memory that outlives the block */
     const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 
@@ -115,9 +117,13 @@ enum { KJ_MAX_REPORTED = 16 }; /* values */
  * scalar is its value in the low bytes; an array is its data pointer, shape[ndim] and stride[ndim]
  * (elements). */
 typedef struct kj_host_fault {
-    int32_t
-        kind; /* 0: none; see kj_fault_kind; the first fault of a launch wins (compare and swap) */
+    int32_t kind;    /* 0: none; see kj_fault_kind */
     uint32_t offset; /* of a divergent barrier: place in the source; of an assert: its site's id */
+    /* Which of a launch's faults it is: the one with the greatest `order`, then `within`; both are 0
+     * at first, and who writes a fault holds `lock`. */
+    uint64_t order;  /* ~ of the block's number, behind those of kernels it launched */
+    uint64_t within; /* of the block: ~ of the thread's number, behind the barriers it passed */
+    uint32_t lock;
     int64_t block[3];
     int64_t arrived, alive;           /* divergent barrier: threads of the block */
     int64_t thread[3];                /* assert */
@@ -299,6 +305,7 @@ typedef struct kj_code {
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
     int64_t
         scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+    bool fused;  /* a CPU's: neighbouring blocks run side by side */
     uint64_t unheld; /* what kj_unheld said of the launch it is for; all ones: of any */
     int64_t stack;   /* bytes that it and its children take of a CPU's stack, each */
     const kj_kernel_info *kernel; /* in that arena */

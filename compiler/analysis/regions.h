@@ -65,6 +65,8 @@ const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj
                              const kj_tstmt *end);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
+/* May a block that has failed be run once more (replay.c)? */
+bool kj_may_replay(kj_arena *arena, const kj_tkernel *kernel);
 /* As text, for --emit=regions. */
 const char *kj_regions_dump(kj_arena *arena, const kj_source *source, const kj_tkernel *kernel,
                             const kj_regions *regions);

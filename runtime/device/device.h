@@ -239,6 +239,9 @@ typedef struct kj_device_ops {
      * work->done. */
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
+    /* Runs `count` blocks from `first` on, one after the other, here and now; NULL: it cannot, or need not. */
+    kjit_status (*replay)(kj_device *dev, const kj_launch_call *call, int64_t first, int64_t count,
+                          kj_host_fault *fault, kj_failure *why);
     /* Blocks of so many threads and bytes of memory each (kj_launch_call.scratch) that a kernel
      * with grid_sync() may have. */
     kjit_status (*resident)(kj_device *dev, const kj_exec *exec, int threads, size_t scratch,

@@ -137,7 +137,8 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
         kj_report_deliver(w->reported);
     if (status == KJIT_FAULT)
         kj_stream_failed(w->stream, status,
-                         kj_fault_text(w->dispatch->mod, w->dispatch->variant->kernel, fault));
+                         kj_launch_fault_text(w->dispatch->mod, w->dispatch->variant,
+                                              &w->dispatch->call, fault));
     else
         kj_stream_ended(w->stream, work, status);
     kj_report_free(w->reported);
@@ -200,8 +201,10 @@ static kjit_status submit(const flight *way)
     kj_trace_end(times, status);
     if (status == KJIT_OK)
         return status;
-    return status == KJIT_FAULT ? kj_fail_fault(way->mod, way->variant->kernel, &fault)
-                                : kj_fail_why(ctx, status, &why);
+    return status == KJIT_FAULT
+               ? kj_fail_fault(way->mod,
+                               kj_launch_fault_text(way->mod, way->variant, way->call, &fault))
+               : kj_fail_why(ctx, status, &why);
 }
 
 static kjit_status submit_timed(const flight *way, const kj_timing_hook *hook)

@@ -240,7 +240,8 @@ static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *f
     kj_trace_end(work->times, status);
     if (status == KJIT_FAULT) {
         const kj_dispatch *p = dispatch_at(w->graph, work->step);
-        kj_stream_failed(w->stream, status, kj_fault_text(p->mod, p->variant->kernel, fault));
+        kj_stream_failed(w->stream, status,
+                         kj_launch_fault_text(p->mod, p->variant, &p->call, fault));
     } else {
         kj_stream_ended(w->stream, work, status);
     }

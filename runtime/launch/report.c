@@ -239,7 +239,7 @@ static kjit_status fetch(kj_reported *r)
     if (status == KJIT_OK)
         kj_report_deliver(r);
     if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
-        status = kj_fail_fault(r->mod, r->variant->kernel, &report->fault);
+        status = kj_fail_fault(r->mod, kj_fault_text(r->mod, r->variant->kernel, &report->fault));
     kj_report_free(r);
     return status;
 }

@@ -219,10 +219,9 @@ kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, co
     return give(mod->ctx, KJIT_NO_DEVICE, text_of(&m));
 }
 
-kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,
-                          const kj_host_fault *fault)
+kjit_status kj_fail_fault(kjit_module *mod, char *text)
 {
-    return give(mod->ctx, KJIT_FAULT, kj_fault_text(mod, kernel, fault));
+    return give(mod->ctx, KJIT_FAULT, text);
 }
 
 kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_t blocks,

@@ -12,6 +12,8 @@
 typedef struct kj_variant {
     _Atomic(struct kj_variant *) next;
     const kj_kernel_info *kernel;
+    const kj_kernel_decl *decl;
+    const kj_spec *spec; /* of one with sites, else NULL */
     kj_exec *exec;
     kj_arena arena;
     const char *what;        /* "kernel 'scale' (scale.knl:7)" */
@@ -133,6 +135,9 @@ void kj_const_arrays_free(kjit_module *mod);
 
 /* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
 char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault);
+/* The same of a launch that has run, whose memory is as it left it: its first fault in order (replay.c). */
+char *kj_launch_fault_text(kjit_module *mod, const kj_variant *variant, const kj_launch_call *call,
+                           const kj_host_fault *fault);
 /* The device cannot do what a kernel launches. */
 kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why);
 /* More blocks, of so many threads, than `most` at a grid_sync(). */
@@ -141,7 +146,6 @@ kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_
 /* A const array that the host was to fill before the kernel was launched. */
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_const_array_info *array,
                              const char *kernel);
-kjit_status kj_fail_fault(kjit_module *mod, const kj_kernel_info *kernel,
-                          const kj_host_fault *fault);
+kjit_status kj_fail_fault(kjit_module *mod, char *text); /* which is freed */
 
 #endif

@@ -108,6 +108,23 @@ static bool find_code(compilation *c, kj_diag *diag, const kj_compile_options *o
     return true;
 }
 
+/* For when a launch fails. */
+static const kj_spec *kept_spec(kj_arena *arena, const kj_kernel_decl *decl, const kj_spec *spec)
+{
+    kj_spec *out = KJ_NEW(arena, kj_spec);
+    kj_dtype *generics = KJ_NEW_ARRAY(arena, kj_dtype, (size_t)decl->ngenerics + 1);
+    kj_value *consts = KJ_NEW_ARRAY(arena, kj_value, (size_t)decl->nconsts + 1);
+    kj_layout *layouts = KJ_NEW_ARRAY(arena, kj_layout, (size_t)decl->nparams + 1);
+    memcpy(generics, spec->generics, (size_t)decl->ngenerics * sizeof *generics);
+    memcpy(consts, spec->consts, (size_t)decl->nconsts * sizeof *consts);
+    memcpy(layouts, spec->layouts, (size_t)decl->nparams * sizeof *layouts);
+    *out = *spec;
+    out->generics = generics;
+    out->consts = consts;
+    out->layouts = layouts;
+    return out;
+}
+
 static void compile(void *data)
 {
     compilation *c = data;
@@ -124,6 +141,9 @@ static void compile(void *data)
         kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, c->env, &c->code);
     c->variant->unheld = c->code.unheld;
     c->compiled = c->compiled && find_code(c, &diag, &options);
+    c->variant->decl = c->kernel->decl;
+    if (c->compiled && c->code.kernel->nsites > 0)
+        c->variant->spec = kept_spec(arena, c->kernel->decl, c->spec);
     if (!c->compiled)
         c->errors = kj_diag_text(&diag);
 }

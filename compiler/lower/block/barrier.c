@@ -43,10 +43,11 @@ static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
 
 static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
 {
-    LLVMValueRef fault = kj_fault_begin(lo, KJ_FAULT_DIVERGENT_BARRIER, at);
+    LLVMValueRef fault = kj_fault_begin(lo, KJ_FAULT_DIVERGENT_BARRIER,
+                                        LLVMConstInt(lo->i32, at, false), 0, kj_i64(lo, 0));
     kj_store_field(lo, fault, offsetof(kj_host_fault, arrived), arrived);
     kj_store_field(lo, fault, offsetof(kj_host_fault, alive), alive);
-    LLVMBuildBr(lo->b, lo->fail);
+    kj_fault_end(lo, fault);
 }
 
 /* Counts the threads whose argument is true; or for syncthreads_and false. */
@@ -104,6 +105,7 @@ static void check_barrier(kj_lower *lo, const kj_node *n)
 
 void kj_lower_barrier(kj_lower *lo, const kj_node *n)
 {
+    kj_replay_pause(lo);
     check_barrier(lo, n);
     kj_watch_barrier(lo);
     if (n->stmt->u.barrier.id == KJ_BI_GRID_SYNC)

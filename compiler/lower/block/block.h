@@ -6,8 +6,9 @@
 
 /* ---- shape.c ---- */
 
-/* Chooses the gang for the kernel's block: rows and lanes, or lanes over the thread number. */
-void kj_gang_choose(kj_lower *lo);
+/* Chooses the gang for the kernel's block: rows and lanes, or lanes over the thread number; `single`: one
+ * thread. */
+void kj_gang_choose(kj_lower *lo, bool single);
 
 /* ---- gangs.c ---- */
 
@@ -15,6 +16,9 @@ void kj_gang_choose(kj_lower *lo);
  * under a mask that is never empty. */
 typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
+/* Of a replay: where a block begins; and where it goes no further if some thread has failed. */
+void kj_replay_begin(kj_lower *lo);
+void kj_replay_pause(kj_lower *lo);
 
 /* ---- home.c ---- */
 

@@ -160,14 +160,15 @@ static void make_blocks(kj_lower *lo)
     LLVMBasicBlockRef block = kj_new_block(lo, "block"), next = kj_new_block(lo, "endblock"),
                       end = kj_new_block(lo, "end");
     LLVMValueRef last = LLVMGetParam(lo->fn, 2);
-    lo->fail = kj_new_block(lo, "fail");
+    lo->fail = lo->stop = kj_new_block(lo, "fail");
     LLVMBuildBr(lo->b, head);
     LLVMPositionBuilderAtEnd(lo->b, head);
     LLVMValueRef b = LLVMBuildPhi(lo->b, lo->i64, "b");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, last, ""), block, end);
     LLVMPositionBuilderAtEnd(lo->b, block);
     make_position(lo, b);
-    if (lo->regions->fused) {
+    kj_replay_begin(lo);
+    if (lo->regions->fused && !lo->least) {
         lo->first = lo->block[0];
         lo->run = run_length(lo, b);
     }
@@ -177,13 +178,15 @@ static void make_blocks(kj_lower *lo)
     kj_watch_block(lo, b, later);
     kj_grid_resume(lo);
     kj_lower_regions(lo, next);
+    kj_replay_pause(lo);
     LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));
     LLVMInstructionEraseFromParent(later);
     LLVMValueRef count = lo->run ? lo->run : kj_i64(lo, 1);
     LLVMValueRef following = LLVMBuildAdd(lo->b, b, count, "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, head);
     LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following},
-                    (LLVMBasicBlockRef[]){before, next}, 2);
+                    (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, end);
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_DONE, false));
     LLVMPositionBuilderAtEnd(lo->b, lo->fail);
@@ -269,7 +272,7 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     lo.target = &lowering;
     lo.regions = spec->regions;
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
-    kj_gang_choose(&lo);
+    kj_gang_choose(&lo, spec->replay);
     kj_grid_open(&lo);
     make_function(&lo, spec->entry);
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
@@ -282,10 +285,13 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
             place_locals(&lo, kernel->roots[i], &on_stack);
     }
     place_variables(&lo);
+    if (spec->replay)
+        lo.least = kj_alloca(&lo, lo.i64, "least");
     lo.rows = lo.lanes = 1;
     lo.slots = lo.home;
     make_blocks(&lo);
     LLVMBuildBr(lo.allocas, load);
     kj_lower_seal(&lo);
     out->scratch = lo.scratch;
+    out->fused = lo.regions->fused;
 }

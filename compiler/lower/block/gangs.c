@@ -137,6 +137,50 @@ static kj_mask first_lanes(kj_lower *lo, int64_t n)
     return kj_mask_of(t);
 }
 
+/* ---- Replays ---- */
+
+/* Threads behind one that has failed have nothing to add. */
+static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
+{
+    const int64_t *block = lo->kernel->block;
+    LLVMBasicBlockRef fail = lo->fail;
+    if (!lo->least) {
+        each(lo, m, arg);
+        return;
+    }
+    LLVMBasicBlockRef on = kj_new_block(lo, "on"), over = kj_new_block(lo, "over");
+    LLVMValueRef n = LLVMBuildMul(lo->b, lo->z, kj_i64(lo, block[1]), "");
+    n = LLVMBuildMul(lo->b, LLVMBuildAdd(lo->b, n, lo->y, ""), kj_i64(lo, block[0]), "");
+    n = LLVMBuildAdd(lo->b, n, lo->x, "");
+    LLVMValueRef least = LLVMBuildLoad2(lo->b, lo->i64, lo->least, "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, n, least, ""), on, over);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+    lo->fail = over;
+    each(lo, m, arg);
+    lo->fail = fail;
+    LLVMBuildBr(lo->b, over);
+    LLVMPositionBuilderAtEnd(lo->b, over);
+}
+
+void kj_replay_begin(kj_lower *lo)
+{
+    const int64_t *block = lo->kernel->block;
+    if (lo->least)
+        LLVMBuildStore(lo->b, kj_i64(lo, block[0] * block[1] * block[2]), lo->least);
+}
+
+void kj_replay_pause(kj_lower *lo)
+{
+    const int64_t *block = lo->kernel->block;
+    if (!lo->least)
+        return;
+    LLVMBasicBlockRef on = kj_new_block(lo, "on");
+    LLVMValueRef least = LLVMBuildLoad2(lo->b, lo->i64, lo->least, "");
+    LLVMValueRef all = kj_i64(lo, block[0] * block[1] * block[2]);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, least, all, ""), on, lo->stop);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
 {
     const int64_t *block = lo->kernel->block;
@@ -157,14 +201,14 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
         count_loop x = open_loop(lo, full, lo->lanes, "x");
         lo->x = x.i;
         set_index(lo);
-        each(lo, kj_all, arg);
+        run_gang(lo, each, kj_all, arg);
         close_loop(lo, &x);
     }
     if (full < along) {
         memset(lo->slots, 0, nslots * sizeof *lo->slots);
         lo->x = kj_i64(lo, full);
         set_index(lo);
-        each(lo, first_lanes(lo, along - full), arg);
+        run_gang(lo, each, first_lanes(lo, along - full), arg);
     }
     close_loop(lo, &run);
     close_loop(lo, &y);

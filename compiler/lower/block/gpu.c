@@ -331,6 +331,16 @@ static void grid_barrier(kj_lower *lo)
     }
 }
 
+/* Faults behind a barrier come after those before it. */
+static void count_barrier(kj_lower *lo)
+{
+    if (!lo->stretch)
+        return;
+    LLVMValueRef passed = LLVMBuildLoad2(lo->b, lo->i32, lo->stretch, "");
+    passed = LLVMBuildAdd(lo->b, passed, LLVMConstInt(lo->i32, 1, false), "");
+    LLVMBuildStore(lo->b, passed, lo->stretch);
+}
+
 static void lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     if (s->u.barrier.id == KJ_BI_GRID_SYNC) {
@@ -340,9 +350,11 @@ static void lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     const char *name = kj_builtins[s->u.barrier.id].symbol;
     if (!s->u.barrier.arg) {
         call_barrier(lo, name, NULL);
+        count_barrier(lo);
         return;
     }
     kj_tile vote = kj_lower_expr(lo, s->u.barrier.arg, m);
+    count_barrier(lo);
     LLVMValueRef got = call_barrier(lo, name, vote.v[0]);
     const kj_var *v = s->u.barrier.result;
     if (v->type == KJ_BOOL && LLVMTypeOf(got) == lo->i32)
@@ -546,6 +558,10 @@ void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     out->shared = place_shared(&lo);
     if (kernel->nsites > 0)
         lo.fail = kj_new_block(&lo, "fail");
+    if (has_asserts(kernel) && kernel->body->barrier) {
+        lo.stretch = kj_alloca(&lo, lo.i32, "stretch");
+        LLVMBuildStore(lo.b, LLVMConstInt(lo.i32, 0, false), lo.stretch);
+    }
     kj_lower_inline(&lo, kernel->body, kj_all);
     LLVMBuildRetVoid(lo.b);
     if (lo.fail) {

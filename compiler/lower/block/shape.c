@@ -49,7 +49,7 @@ static int64_t count_locals(const kj_tkernel *k)
 /* Four vector registers a value along x, and as many again by rows: enough independent operations
  * to hide their latency, and rows share what does not depend on them. Where warps are asked for, a
  * row is one: what a warp has in common is then a scalar. */
-void kj_gang_choose(kj_lower *lo)
+void kj_gang_choose(kj_lower *lo, bool single)
 {
     const int64_t *block = lo->kernel->block;
     int64_t threads = block[0] * block[1] * block[2];
@@ -59,7 +59,7 @@ void kj_gang_choose(kj_lower *lo)
     vectors = parts < vectors ? vectors / parts : 1;
     if (locals > 4)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);
-    int most = lo->vector * power_below(vectors);
+    int most = single ? 1 : lo->vector * power_below(vectors);
     int in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
     bool watched =
@@ -67,7 +67,7 @@ void kj_gang_choose(kj_lower *lo)
     if (watched)
         most = in_all = KJ_WARP;
     bool warps = lo->deps->warps;
-    lo->flat = threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
+    lo->flat = !single && threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
     int64_t along = lo->flat ? threads : block[0];
     int lanes = power_below(along);
     if (lanes < 8 && lanes < along)

@@ -112,6 +112,11 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
     return out;
 }
 
+bool kj_is_replayed(const kj_lower *lo, const kj_tarray *a)
+{
+    return lo->least && a->root->space == KJ_GLOBAL;
+}
+
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_access at = kj_lower_access(lo, a, index, m);
@@ -124,6 +129,8 @@ void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, co
 {
     kj_access at = kj_lower_access(lo, a, index, m);
     kj_tile v = kj_lower_expr(lo, value, m);
+    if (kj_is_replayed(lo, a))
+        return;
     kj_watch_access(lo, a, &at, KJ_WATCH_STORE, &v, m);
     kj_store_access(lo, &at, v, m);
 }

@@ -19,6 +19,8 @@ void kj_slot_make(kj_lower *lo, const kj_var *v);                        /* its 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
                     kj_mask m);
+/* Is it a replay's array that the launch has written already? */
+bool kj_is_replayed(const kj_lower *lo, const kj_tarray *a);
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m);
 /* Stores all parts of an element, where that is what the statements from `s` on do: gives the last
  * of them, or NULL. */
@@ -50,16 +52,29 @@ void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint
 void kj_watch_fence(kj_lower *lo, kj_builtin id, kj_mask m);
 void kj_watch_warp(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_mask m);
 
-/* ---- report.c ---- */
+/* ---- fault.c ---- */
 
-/* Claims the launch's fault; returns where it is, for the code after this to fill in: code of whoever
- * came first. */
-LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, uint32_t offset);
+/* Claims the launch's fault, for the thread of that number; returns where it is, for the code after
+ * this to fill in, which only those run that come before what was told so far. kj_fault_end closes it. */
+LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, LLVMValueRef offset, int child,
+                            LLVMValueRef thread);
+void kj_fault_end(kj_lower *lo, LLVMValueRef fault);
 /* Has some thread failed, so that others may wait for it in vain? An i1. */
 LLVMValueRef kj_has_fault(kj_lower *lo);
 /* Ends when some thread has: it may hold the lock that a loop waits for. */
 void kj_fault_poll(kj_lower *lo);
+/* A thread fails there, and ends. Values as words, as many as the site has. */
+void kj_fault_tell(kj_lower *lo, const kj_site *site, const LLVMValueRef thread[3],
+                   const LLVMValueRef *values);
+/* The bits of a scalar as an i64; linear numbers, x fastest, of a thread in its block and of the block. */
+LLVMValueRef kj_word(kj_lower *lo, LLVMValueRef v);
+LLVMValueRef kj_thread_number(kj_lower *lo, const LLVMValueRef at[3]);
+LLVMValueRef kj_block_number(kj_lower *lo);
+LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
+
+/* ---- report.c ---- */
+
 /* Of values of every thread; returns who goes on. */
 kj_mask kj_lower_report(kj_lower *lo, const kj_site *site, const kj_tile *values, kj_mask m);
 /* A value of every thread, and one thread's; the threads of a row that run, a bit each. */

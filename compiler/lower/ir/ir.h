@@ -62,6 +62,7 @@ typedef struct kj_slot {
 typedef struct kj_exit kj_exit;   /* gang/stmt.c */
 typedef struct kj_level kj_level; /* block/block.c */
 typedef struct kj_kept kj_kept;   /* block/grid.c */
+typedef struct kj_told kj_told;   /* gang/fault.c */
 typedef struct kj_lower kj_lower;
 
 struct kj_access;
@@ -184,14 +185,19 @@ struct kj_lower {
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */
-    LLVMValueRef first, run; /* of fused blocks: the first one's x and how many */
-    LLVMBasicBlockRef fail;  /* where a block, or a GPU's thread, ends after a fault */
-    LLVMValueRef report;     /* kj_report of a kernel with sites */
-    LLVMValueRef watch;      /* kj_host_watch of one that is watched; NULL */
-    const uint8_t *watched;  /* flags of its stores, by site (analysis/stored.c) */
-    LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
-    LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
-    kj_kept *kept;           /* and what it finds again there */
+    LLVMValueRef first, run;  /* of fused blocks: the first one's x and how many */
+    LLVMBasicBlockRef fail;   /* where a block, or a GPU's thread, ends after a fault */
+    kj_told *told;            /* gang/fault.c */
+    LLVMBasicBlockRef unlock; /* where the fault that is being written ends */
+    LLVMValueRef stretch; /* of a GPU: the barriers that the thread has passed, an i32 in memory */
+    LLVMValueRef least; /* of a replay: the first thread that failed, an i64 in memory; else NULL */
+    LLVMBasicBlockRef stop; /* and where the launch ends; `fail` is where the thread does */
+    LLVMValueRef report;    /* kj_report of a kernel with sites */
+    LLVMValueRef watch;     /* kj_host_watch of one that is watched; NULL */
+    const uint8_t *watched; /* flags of its stores, by site (analysis/stored.c) */
+    LLVMValueRef counter;   /* of a GPU: of the blocks that came to a grid_sync() */
+    LLVMValueRef resume;    /* of a CPU: the switch to where the block waited at one */
+    kj_kept *kept;          /* and what it finds again there */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */
@@ -252,6 +258,7 @@ typedef struct kj_entry_spec {
     kj_regions *regions;     /* of a CPU */
     int vector;              /* f32 in the target's widest vector register */
     bool f16c;               /* of a CPU: it converts f16 */
+    bool replay;             /* likewise: kj_compile_options.replay */
     int sm;                  /* of a GPU: its generation */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */
     bool rolled;             /* loops stay loops, whatever @unroll says */

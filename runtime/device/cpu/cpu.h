@@ -151,6 +151,9 @@ void kj_cpu_graph_free(kj_device *dev, kj_graph *graph);
 /* kj_device_ops.launch. */
 kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
+/* kj_device_ops.replay. */
+kjit_status kj_cpu_replay(kj_device *dev, const kj_launch_call *call, int64_t first, int64_t count,
+                          kj_host_fault *fault, kj_failure *why);
 /* A launch on the calling thread and the pool; the values' fault is set. */
 kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
                        kj_failure *why);

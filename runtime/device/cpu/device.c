@@ -280,6 +280,7 @@ const kj_device_ops kj_cpu_device = {
     .unload = kj_unload,
     .resident = cpu_resident,
     .launch = kj_cpu_launch,
+    .replay = kj_cpu_replay,
     .queue_create = kj_queue_create,
     .queue_free = kj_queue_free,
     .wait = kj_queue_wait,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/float_env.h"
 #include "device/cpu/cpu.h"
 
 typedef struct launch_task {
@@ -104,7 +105,40 @@ kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call 
     if (queue)
         return queue_launch(dev, queue, call, work, why);
     kj_queue_wait(dev, NULL);
-    fault->kind = KJ_FAULT_NONE;
+    *fault = (kj_host_fault){.kind = KJ_FAULT_NONE};
     call->values->fault = fault;
     return run_here(dev, call, why);
+}
+
+/* ---- Once more ---- */
+
+typedef struct replay {
+    const kj_launch_call *call;
+    int64_t first, last;
+    void *memory;
+    int32_t end;
+} replay;
+
+static void run_replay(void *data)
+{
+    replay *r = data;
+    kj_float_env env = kj_float_enter();
+    r->end = r->call->exec->entry(r->call->values, r->first, r->last, r->memory);
+    kj_float_leave(env);
+}
+
+kjit_status kj_cpu_replay(kj_device *dev, const kj_launch_call *call, int64_t first, int64_t count,
+                          kj_host_fault *fault, kj_failure *why)
+{
+    enum { MARGIN = 16 << 10, LINE = 64 };
+    replay r = {.call = call, .first = first, .last = first + count, .end = KJ_HOST_DONE};
+    (void)dev;
+    *fault = (kj_host_fault){.kind = KJ_FAULT_NONE};
+    call->values->fault = fault;
+    r.memory = aligned_alloc(LINE, (call->scratch / LINE + 1) * LINE);
+    bool runs = r.memory && kj_with_stack(call->exec->stack + MARGIN, run_replay, &r);
+    free(r.memory);
+    if (!runs)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+    return r.end == KJ_HOST_FAULT ? KJIT_FAULT : KJIT_OK;
 }
