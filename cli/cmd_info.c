@@ -1,5 +1,5 @@
 /* kjit info: what each kernel of a file takes of a GPU's multiprocessor, by the driver where that
- * GPU is, else by what ptxas says. */
+ * GPU is, else by what ptxas says; and which of its indices are looked at. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 
 typedef struct figures {
     kjit_kernel_info info;
-    int stores, loads; /* bytes spilled */
-    bool spills;       /* are they known? */
-    bool occupied;     /* are blocks and occupancy known? */
+    int stores, loads;             /* bytes spilled */
+    bool spills;                   /* are they known? */
+    bool occupied;                 /* are blocks and occupancy known? */
+    int proved, by_launch, tested; /* places where an index is looked at */
 } figures;
 
 /* ---- By ptxas ---- */
@@ -82,6 +83,24 @@ static int ask_ptxas(kjit_context *ctx, const options *o, kjit_module *mod, cons
     return code;
 }
 
+/* ---- Indices ---- */
+
+static int count_checks(kjit_context *ctx, kjit_module *mod, const char *kernel,
+                        const int64_t block[3], figures *f)
+{
+    char *text;
+    kjit_status status = kjit_module_emit(mod, "checks", kernel, block, &text, NULL);
+    if (status != KJIT_OK)
+        return library_failed(ctx, status);
+    const char *counts =
+        strchr(text, ':'); /* of the kernel; those that it launches come behind it */
+    if (counts)
+        sscanf(counts, ": %d proved, %d by the launch, %d tested", &f->proved, &f->by_launch,
+               &f->tested);
+    free(text);
+    return EXIT_OK;
+}
+
 /* ---- The table ---- */
 
 static void print_head(kjit_context *ctx, const options *o, const int64_t block[3], bool by_driver)
@@ -93,13 +112,13 @@ static void print_head(kjit_context *ctx, const options *o, const int64_t block[
         printf("%s\n\n", device.name);
     else
         printf("%s by ptxas\n\n", gpu_arch(ctx, o));
-    printf("%-20s %9s %13s %7s %7s %9s %7s %10s\n", "kernel", "registers", "spills st/ld", "local",
-           "shared", "constant", "blocks", "occupancy");
+    printf("%-20s %9s %13s %7s %7s %9s %7s %10s %21s\n", "kernel", "registers", "spills st/ld",
+           "local", "shared", "constant", "blocks", "occupancy", "proved/launch/tested");
 }
 
 static void print_row(const char *kernel, const figures *f)
 {
-    char spills[32] = "-", blocks[16] = "-", part[16] = "-";
+    char spills[32] = "-", blocks[16] = "-", part[16] = "-", checks[48];
     const kjit_kernel_info *i = &f->info;
     if (f->spills)
         snprintf(spills, sizeof spills, "%d/%d", f->stores, f->loads);
@@ -107,8 +126,9 @@ static void print_row(const char *kernel, const figures *f)
         snprintf(blocks, sizeof blocks, "%d", i->blocks);
         snprintf(part, sizeof part, "%.0f%%", i->occupancy * 100);
     }
-    printf("%-20s %9d %13s %7lld %7lld %9lld %7s %10s\n", kernel, i->registers, spills,
-           (long long)i->local, (long long)i->shared, (long long)i->constant, blocks, part);
+    snprintf(checks, sizeof checks, "%d/%d/%d", f->proved, f->by_launch, f->tested);
+    printf("%-20s %9d %13s %7lld %7lld %9lld %7s %10s %21s\n", kernel, i->registers, spills,
+           (long long)i->local, (long long)i->shared, (long long)i->constant, blocks, part, checks);
 }
 
 static int show(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
@@ -121,6 +141,8 @@ static int show(kjit_context *ctx, const options *o, kjit_module *mod, const cha
         return library_failed(ctx, status);
     f.occupied = status == KJIT_OK;
     int code = f.occupied ? EXIT_OK : ask_ptxas(ctx, o, mod, kernel, block, &f);
+    if (code == EXIT_OK)
+        code = count_checks(ctx, mod, kernel, block, &f);
     if (code != EXIT_OK)
         return code;
     if (first)

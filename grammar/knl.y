@@ -328,6 +328,7 @@ compound:
 |   loop
 |   "with" with                 { $$ = kj_widen(@$, $2); }
 |   attrs loop                  { $$ = kj_with_attrs($1, @$, $2); }
+|   attrs block                 { $$ = kj_with_attrs($1, @$, kj_make_block(p, @$, $2)); }
 |   error block else_part       { $$ = NULL; }
 ;
 

@@ -100,6 +100,7 @@ typedef enum kj_stmt_kind {
     KJ_S_IF,     /* u.if_: elif is an if alone in no */
     KJ_S_FOR,    /* u.for_: for names in iter { body } */
     KJ_S_WHILE,  /* u.while_ */
+    KJ_S_BLOCK,  /* u.block: @unchecked { body } */
     KJ_S_WITH,   /* u.with: with value as name { body }, of run blocks; or NULL */
     KJ_S_BREAK,
     KJ_S_CONTINUE,
@@ -114,7 +115,7 @@ struct kj_stmt {
     uint32_t depth;
     kj_span span;
     kj_stmt *next;
-    kj_attr *attrs; /* of a for */
+    kj_attr *attrs; /* of a loop or block */
     /* clang-format off */
     union {
         struct { bool mutable; kj_name *names; kj_type_ref *type; kj_expr *init; } let;
@@ -123,6 +124,7 @@ struct kj_stmt {
         struct { kj_expr *test; kj_stmt *yes, *no; } if_;
         struct { kj_name *names; kj_expr *iter; kj_stmt *body; } for_;
         struct { kj_expr *test; kj_stmt *body; } while_;
+        struct { kj_stmt *body; } block;
         struct { kj_expr *value; kj_name *name; kj_stmt *body; } with;
     } u;
     /* clang-format on */

@@ -267,6 +267,13 @@ static void dump_stmt(dump *d, const kj_stmt *s)
         dump_stmts(d, "body", s->u.while_.body);
         d->level--;
         break;
+    case KJ_S_BLOCK:
+        put(d, "block\n");
+        d->level++;
+        dump_attrs(d, s->attrs);
+        dump_stmts(d, "body", s->u.block.body);
+        d->level--;
+        break;
     case KJ_S_WITH:
         put_names(d, "with", s->u.with.name);
         d->level++;

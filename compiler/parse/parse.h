@@ -173,7 +173,8 @@ kj_stmt *kj_make_while(kj_parser *p, kj_span span, kj_expr *test, kj_block body)
 kj_stmt *kj_make_with(kj_parser *p, kj_span span, kj_expr *value, const char *name,
                       kj_span name_span, kj_stmts body);
 kj_stmt *kj_widen(kj_span span, kj_stmt *s); /* the same, as all of the span */
-kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop);
+kj_stmt *kj_make_block(kj_parser *p, kj_span span, kj_block body);
+kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *s);
 
 /* ---- Constructors of declarations (item.c) ---- */
 

@@ -501,11 +501,18 @@ kj_stmt *kj_widen(kj_span span, kj_stmt *s)
     return s;
 }
 
-kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *loop)
+kj_stmt *kj_make_block(kj_parser *p, kj_span span, kj_block body)
 {
-    loop->attrs = attrs.first;
-    loop->span = span;
-    return loop;
+    kj_stmt *s = stmt_above(p, span, KJ_S_BLOCK, body.stmts.depth);
+    s->u.block.body = body.stmts.first;
+    return limited_stmt(p, s);
+}
+
+kj_stmt *kj_with_attrs(kj_attrs attrs, kj_span span, kj_stmt *s)
+{
+    s->attrs = attrs.first;
+    s->span = span;
+    return s;
 }
 
 /* ---- Limits ---- */

@@ -81,6 +81,7 @@ void kj_each_own_expr(const kj_stmt *st, kj_part_fn *visit, void *ctx)
     case KJ_S_RETURN:
     case KJ_S_REQUIRES:
     case KJ_S_LAUNCH: one = st->u.expr; break;
+    case KJ_S_BLOCK:
     case KJ_S_BREAK:
     case KJ_S_CONTINUE: break;
     }
@@ -100,6 +101,8 @@ void kj_blocks_of(const kj_stmt *st, const kj_stmt *out[2])
         out[0] = st->u.for_.body;
     } else if (st->kind == KJ_S_WHILE) {
         out[0] = st->u.while_.body;
+    } else if (st->kind == KJ_S_BLOCK) {
+        out[0] = st->u.block.body;
     } else if (st->kind == KJ_S_WITH) {
         out[0] = st->u.with.body;
     }
@@ -123,6 +126,8 @@ static bool breaks(const kj_stmt *st)
             return true;
         if (st->kind == KJ_S_IF && (breaks(st->u.if_.yes) || breaks(st->u.if_.no)))
             return true;
+        if (st->kind == KJ_S_BLOCK && breaks(st->u.block.body))
+            return true;
     }
     return false;
 }
@@ -140,7 +145,8 @@ const kj_stmt *kj_end_of(const kj_stmt *list)
             list->kind == KJ_S_RETURN || list->kind == KJ_S_BREAK || list->kind == KJ_S_CONTINUE;
         bool both = list->kind == KJ_S_IF && list->u.if_.no && kj_end_of(list->u.if_.yes) &&
                     kj_end_of(list->u.if_.no);
-        if (leaves || both || is_for_ever(list))
+        bool inside = list->kind == KJ_S_BLOCK && kj_end_of(list->u.block.body);
+        if (leaves || both || inside || is_for_ever(list))
             return list;
     }
     return NULL;

@@ -212,6 +212,7 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
             see_condition(b, st->u.while_.test);
         see_list(b, st->u.while_.body);
         break;
+    case KJ_S_BLOCK: see_list(b, st->u.block.body); break;
     case KJ_S_WITH: see_with(b, st); break;
     case KJ_S_EXPR:
         kj_warn_of_value(b, st->u.expr);

@@ -368,6 +368,7 @@ static bool statement(kj_run *r, const kj_stmt *s)
     case KJ_S_BREAK: r->flow = KJ_FLOW_BREAK; return true;
     case KJ_S_CONTINUE: r->flow = KJ_FLOW_CONTINUE; return true;
     case KJ_S_RETURN: return kj_run_return(r, s->u.expr);
+    case KJ_S_BLOCK:
     case KJ_S_REQUIRES:
     case KJ_S_LAUNCH: break;
     }

@@ -579,7 +579,8 @@ static bool assigns(const kj_stmt *st, const char *name)
         if ((st->kind == KJ_S_IF &&
              (assigns(st->u.if_.yes, name) || assigns(st->u.if_.no, name))) ||
             (st->kind == KJ_S_FOR && assigns(st->u.for_.body, name)) ||
-            (st->kind == KJ_S_WHILE && assigns(st->u.while_.body, name)))
+            (st->kind == KJ_S_WHILE && assigns(st->u.while_.body, name)) ||
+            (st->kind == KJ_S_BLOCK && assigns(st->u.block.body, name)))
             return true;
     }
     return false;

@@ -208,6 +208,8 @@ static int count_returns(const kj_stmt *st)
             n += count_returns(st->u.for_.body);
         else if (st->kind == KJ_S_WHILE)
             n += count_returns(st->u.while_.body);
+        else if (st->kind == KJ_S_BLOCK)
+            n += count_returns(st->u.block.body);
     }
     return n;
 }

@@ -233,6 +233,8 @@ static bool has_exit(const kj_stmt *list)
             return true;
         if (st->kind == KJ_S_IF && (has_exit(st->u.if_.yes) || has_exit(st->u.if_.no)))
             return true;
+        if (st->kind == KJ_S_BLOCK && has_exit(st->u.block.body))
+            return true;
     }
     return false;
 }

@@ -7,7 +7,8 @@
 
 static bool are_wanted(const kj_sema *s)
 {
-    return s->spec && s->spec->checks & KJ_CHECK_BOUNDS && !(s->kernel && s->kernel->unchecked);
+    bool told = s->unchecked || (s->kernel && s->kernel->unchecked);
+    return s->spec && s->spec->checks & KJ_CHECK_BOUNDS && !told;
 }
 
 /* What is known of the index says that it is inside. */

@@ -84,9 +84,30 @@ bool kj_loop_attrs(kj_sema *s, const kj_stmt *st)
             continue;
         kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                                       "'@%s' is no attribute of a loop", attr->name);
-        kj_hint(s->diag, m, "a loop takes @unroll");
+        if (strcmp(attr->name, "unchecked") == 0)
+            kj_hint(s->diag, m,
+                    "@unchecked stands before a kernel, or a block: @unchecked { ... }");
+        else
+            kj_hint(s->diag, m, "a loop takes @unroll");
     }
     return unroll;
+}
+
+/* @unchecked { ... } */
+static void block_stmt(kj_sema *s, const kj_stmt *st, bool tail)
+{
+    for (const kj_attr *attr = st->attrs; attr; attr = attr->next) {
+        if (strcmp(attr->name, "unchecked") != 0)
+            kj_hint(s->diag,
+                    kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
+                                  "'@%s' is no attribute of a block", attr->name),
+                    "a block takes @unchecked");
+        else if (attr->args)
+            kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@unchecked takes no arguments");
+    }
+    s->unchecked++;
+    kj_block(s, st->u.block.body, tail);
+    s->unchecked--;
 }
 
 static void leave_unless(kj_sema *s, kj_texpr *test)
@@ -274,6 +295,7 @@ static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
     case KJ_S_IF: if_stmt(s, st, tail); break;
     case KJ_S_FOR: kj_for_stmt(s, st); break;
     case KJ_S_WHILE: while_stmt(s, st); break;
+    case KJ_S_BLOCK: block_stmt(s, st, tail); break;
     case KJ_S_BREAK:
     case KJ_S_CONTINUE: loop_exit(s, st); break;
     case KJ_S_RETURN: return_stmt(s, st, tail); break;

@@ -354,6 +354,10 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
             kj_sema_error(s, st->span, KJ_RULE_OUTSIDE_LOOP, "'%s' stands outside of a loop",
                           st->kind == KJ_S_BREAK ? "break" : "continue");
         break;
+    case KJ_S_BLOCK:
+        kj_sema_error(s, st->attrs->span, KJ_RULE_ATTRIBUTE,
+                      "a block with an attribute stands in a kernel or fn");
+        break;
     case KJ_S_REQUIRES:
         kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");
         break;
