@@ -576,15 +576,17 @@ KJIT_API kjit_status kjit_array_load_records(kjit_context *ctx, const char *path
                                              kjit_array **out);
 KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 
-/* The elements as NumPy 2.4 prints them, after all work queued before; *out is for free(). */
+/* The elements as NumPy 2.4 prints them, of an array without axes the number as `print` writes it,
+ * after all work queued before; *out is for free(). */
 KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
 
 /* ---- Streams and events ---- */
 
 /* Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is
  * given by the next call that synchronises the stream or the context; events tell no failures.
- * A stream may be NULL but for the functions that begin with kjit_stream_ and kjit_graph_begin: the
- * call then waits for all work queued before on every stream, runs, and has finished on return. */
+ * A stream may be NULL but for kjit_graph_begin and the functions that begin with kjit_stream_ (of
+ * which kjit_stream_wait says what NULL is): the call then waits for all work queued before on every
+ * stream, runs, and has finished on return. */
 
 KJIT_API kjit_status kjit_stream_create(kjit_context *ctx, kjit_stream **out);
 /* The default streams are the context's: the same handle each time, valid until the context is

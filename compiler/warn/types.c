@@ -10,6 +10,8 @@ typedef struct types_walk {
     const kj_file *file;
     const kj_tstmt **made; /* by the id of a variable that never changes: its declaration or loop */
     int room;
+    bool *asked; /* by a variable's id: something compares it, which may be a guard */
+    int asked_room;
     const kj_texpr *counts[NCOUNTS]; /* the last that shifts were by */
     unsigned ncounts;
 } types_walk;
@@ -118,6 +120,46 @@ static range range_of(const types_walk *w, const kj_texpr *e, int depth)
     return is_within(r, all) ? r : all;
 }
 
+static const kj_var *variable(const kj_texpr *e)
+{
+    while (e->kind == KJ_TE_CONVERT)
+        e = e->u.unary.arg;
+    return e->kind == KJ_TE_VAR ? e->u.var : NULL;
+}
+
+static bool is_asked(const types_walk *w, const kj_texpr *e)
+{
+    const kj_var *v = variable(e);
+    return v && v->id < w->asked_room && w->asked[v->id];
+}
+
+static void ask(types_walk *w, const kj_texpr *e)
+{
+    const kj_var *v = variable(e);
+    if (!v)
+        return;
+    if (v->id >= w->asked_room) {
+        int room = 2 * v->id + 16;
+        bool *all = KJ_NEW_ARRAY(w->diag->arena, bool, (size_t)room);
+        if (w->asked_room)
+            memcpy(all, w->asked, (size_t)w->asked_room * sizeof *all);
+        w->asked = all;
+        w->asked_room = room;
+    }
+    w->asked[v->id] = true;
+}
+
+static bool see_asked(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    (void)s;
+    kj_op op = e && e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_LT || op == KJ_OP_LE || op == KJ_OP_GT || op == KJ_OP_GE) {
+        ask(ctx, e->u.binary.lhs);
+        ask(ctx, e->u.binary.rhs);
+    }
+    return true;
+}
+
 /* Arithmetic that leaves the type's range as soon as its operands are not small, and whose type nobody
  * asked for. */
 static bool wraps(const types_walk *w, const kj_texpr *e, int least, int most)
@@ -187,17 +229,20 @@ static void hint_conversion(const types_walk *w, kj_message *m, const kj_texpr *
     const char *lhs = at ? word(w, e->span.begin, at) : NULL;
     const char *rhs = lhs ? word(w, at + (uint32_t)strlen(spelling), e->span.end) : NULL;
     const char *own = kj_type_name(e->type);
+    bool both = wider[0] == 'u' && kj_is_signed(e->type) && e->u.binary.op != KJ_OP_SHL;
     const kj_aggregate *vector = vector_of(w, e);
     if (vector) {
         wider = kj_arena_printf(w->diag->arena, "%sx%d", wider, vector->n);
         own = rhs ? vector->name : own;
     }
+    if (rhs && both) /* u64 and i32 have no type in common */
+        rhs = kj_arena_printf(w->diag->arena, "%s(%s)", wider, rhs);
     if (rhs)
         kj_hint(w->diag, m, "write %s(%s) %s %s; where wrapping is meant, %s(...)", wider, lhs,
                 spelling, rhs, own);
     else
-        kj_hint(w->diag, m, "convert its first operand: %s(...); where wrapping is meant, %s(...)",
-                wider, own);
+        kj_hint(w->diag, m, "convert its %s: %s(...); where wrapping is meant, %s(...)",
+                both ? "operands" : "first operand", wider, own);
 }
 
 /* e, or what it chooses from. */
@@ -208,7 +253,7 @@ static void warn_of_narrow(const types_walk *w, const kj_texpr *e, const char *t
         warn_of_narrow(w, e->u.select.no, then);
         return;
     }
-    if (!wraps(w, e, 8, 16))
+    if (!wraps(w, e, 8, 16) || is_asked(w, e->u.binary.lhs) || is_asked(w, e->u.binary.rhs))
         return;
     kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
                             "this is computed in %s, where it can wrap, before it is %s",
@@ -381,6 +426,8 @@ static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body)
 {
     types_walk w = {.diag = diag, .file = file};
-    if (diag->wanted)
-        kj_walk(body, NULL, see, &w);
+    if (!diag->wanted)
+        return;
+    kj_walk(body, NULL, see_asked, &w);
+    kj_walk(body, NULL, see, &w);
 }

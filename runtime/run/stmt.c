@@ -126,7 +126,8 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span w
 {
     const kj_item *item = kj_run_declared(r, target);
     if (item && kj_filled_of(r->program, item))
-        return fill_const(r, kj_filled_of(r->program, item), value_at, v);
+        return kj_lazy_finish(r, value_at, &v) &&
+               fill_const(r, kj_filled_of(r->program, item), value_at, v);
     if (target->kind == KJ_E_NAME)
         return assign_name(r, target, v);
     kj_rvalue base;
@@ -218,7 +219,7 @@ static bool assign_all(kj_run *r, const kj_stmt *s)
     kj_rvalue v;
     if (s->u.assign.augmented)
         return augment(r, s);
-    bool whole = !target->next && target->kind == KJ_E_INDEX;
+    bool whole = !target->next && target->kind != KJ_E_NAME;
     if (!evaluate_lazily(r, value, &v))
         return false;
     const kj_rbinding *b = target->kind == KJ_E_NAME ? kj_run_binding_of(r, target->u.name) : NULL;

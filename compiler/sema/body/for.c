@@ -97,7 +97,8 @@ static bool refuse_iterated(kj_sema *s, const kj_expr *e, const kj_operand *v)
 static bool take_one(kj_sema *s, const kj_expr *e, each_loop *each)
 {
     kj_operand v = kj_expr_untyped(s, e, KJ_VOID);
-    bool tuple = v.kind == KJ_V_TUPLE && !v.u.tuple.of;
+    const kj_aggregate *of = v.kind == KJ_V_TUPLE ? v.u.tuple.of : NULL;
+    bool tuple = v.kind == KJ_V_TUPLE && (!of || (kj_is_fixed(of) && of->ndim == 1));
     if (v.kind != KJ_V_ARRAY && !tuple)
         return refuse_iterated(s, e, &v);
     if (each->n && each->tuples != tuple) {

@@ -137,7 +137,7 @@ kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_s
 kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind)
 {
     const kj_symbol *old = find_here(s->scope, name);
-    if (old) {
+    if (old && strcmp(name, "_") != 0) { /* what nobody asks for may come again */
         kj_message *m = kj_sema_error(s, span, KJ_RULE_REDECLARED, "'%s' is declared twice%s", name,
                                       s->scope->file ? "" : " in this block");
         kj_note(s->diag, m, old->span, "declared here");
