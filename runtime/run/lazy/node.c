@@ -294,6 +294,37 @@ static bool compute_operand(kj_run *r, kj_span at, kj_rvalue *v, kj_dtype as)
     return kj_lazy_finish(r, at, v);
 }
 
+/* Is it a product that a sum of this type fuses with, and so rounds only once? */
+static bool fuses(const kj_lazy *e, kj_rvalue v)
+{
+    if (e->form != KJ_X_BINARY || (e->op != KJ_OP_ADD && e->op != KJ_OP_SUB) ||
+        v.kind != KJ_R_LAZY || !kj_is_float(e->type))
+        return false;
+    const kj_lazy *product = v.u.object->u.lazy;
+    return product->form == KJ_X_BINARY && product->op == KJ_OP_MUL && product->type == e->type;
+}
+
+/* A product stays one, of operands that are computed. */
+static bool compute_factors(kj_run *r, kj_span at, kj_rvalue *v)
+{
+    kj_lazy e = *v->u.object->u.lazy;
+    kj_rvalue made;
+    bool ok = true;
+    for (int i = 0; i < e.n; i++) {
+        kj_run_keep(e.args[i]);
+        ok = ok && (e.args[i].kind != KJ_R_LAZY || compute_operand(r, at, &e.args[i], e.types[i]));
+    }
+    e.leaves = e.n;
+    e.depth = 1;
+    if (!ok)
+        return kj_lazy_taken(e.args, e.n, false);
+    if (!kj_run_lazy(r, at, &e, &made))
+        return false;
+    kj_run_drop(v);
+    *v = made;
+    return true;
+}
+
 /* The node as a value. Operands too large to be part of one kernel are computed first, but for the
  * numbers of a choice, which would have a type then. */
 bool kj_lazy_make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
@@ -309,8 +340,10 @@ bool kj_lazy_make(kj_run *r, kj_span at, kj_lazy *e, kj_rvalue *out)
         bool large = leaves > KJ_LAZY_LEAVES && leaves_of(e->args[i]) > 1;
         bool number = i > 0 && e->form == KJ_X_WHERE && kj_lazy_is_untyped(e->args[i]);
         if (ok && !number && (large || depth_of(e->args[i]) >= KJ_LAZY_DEPTH)) {
-            leaves -= leaves_of(e->args[i]) - 1;
-            ok = compute_operand(r, at, &e->args[i], e->types[i]);
+            leaves -= leaves_of(e->args[i]);
+            ok = fuses(e, e->args[i]) ? compute_factors(r, at, &e->args[i])
+                                      : compute_operand(r, at, &e->args[i], e->types[i]);
+            leaves += leaves_of(e->args[i]);
         }
         if (depth_of(e->args[i]) >= e->depth)
             e->depth = depth_of(e->args[i]) + 1;
