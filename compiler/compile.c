@@ -218,7 +218,7 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
                              .prints = k->prints,
                              .conditions = k->requires != NULL,
                              .limits = k->limits,
-                             .watched = k->checks & KJ_CHECKS_WATCHED,
+                             .watched = k->checks & (unsigned)KJ_CHECKS_WATCHED,
                              .launches = k->children != NULL,
                              .grid_sync = k->grid_sync != NULL,
                              .typed = k};

@@ -135,7 +135,8 @@ typedef enum kj_fault_kind {
     KJ_FAULT_DIVERGENT_BARRIER,
     KJ_FAULT_ASSERT,
     KJ_FAULT_GRID_BARRIER, /* the CPU's: `alive` blocks, of which `arrived` wait and none runs */
-    KJ_FAULT_RACE          /* at the site `offset`; values: KJ_RACE_... */
+    KJ_FAULT_RACE,         /* at the site `offset`; values: KJ_RACE_... */
+    KJ_FAULT_UNSET         /* likewise; no values: nothing was written there */
 } kj_fault_kind;
 
 /* Of a race, what `values` has of the other access, and how both are made (kj_watch_flags). */
@@ -188,6 +189,8 @@ struct kj_host_watch {
     /* Lane l accesses scalar offsets[l] behind `at`. */
     void (*each)(kj_host_watch *watch, uint32_t site, uint32_t flags, uint32_t thread,
                  uint64_t lanes, uintptr_t at, const int64_t *offsets, uint64_t value);
+    /* The threads' own arrays number `array` begin: nothing was written there. */
+    void (*begun)(kj_host_watch *watch, uint32_t array, uint32_t thread, uint64_t lanes);
     void (*fence)(kj_host_watch *watch, uint32_t thread, uint64_t lanes, int32_t block);
     void (*warp)(kj_host_watch *watch, uint32_t thread, uint64_t lanes, const uint32_t *members);
 };
@@ -203,8 +206,12 @@ enum kj_watch_flags {
     KJ_WATCH_TESTED = 16,   /* what stands in the array decides whether they do */
     KJ_WATCH_ORDERS = 32,   /* an atomic with fences on both sides */
     KJ_WATCH_SHARED = 64,
+    KJ_WATCH_LOCAL =
+        128, /* `at` is KJ_WATCH_OWN(array), and bytes from the array's begin are added */
     KJ_WATCH_SIZE_AT = 8,
+    KJ_WATCH_GUESS = 1024, /* a load: of what an atomic.cas on the array then expects */
 };
+#define KJ_WATCH_OWN(array) ((int64_t)(array) << 40)
 #define KJ_WATCH_SIZE(flags) ((flags) >> KJ_WATCH_SIZE_AT & 3)
 
 struct kj_host_launch {
@@ -273,7 +280,7 @@ typedef struct kj_kernel_info {
     bool prints;                    /* some site is a print's */
     bool conditions;                /* it has requires */
     const struct kj_limits *limits; /* what says which checks of indices hold; NULL: nothing */
-    bool watched;                   /* its code tells a kj_host_watch */
+    unsigned watched;               /* what its code tells a kj_host_watch for: KJ_CHECKS_WATCHED */
     bool launches;                  /* it launches kernels */
     kj_span launch;                 /* if so: the first place where it does */
     bool grid_sync;                 /* its blocks wait for one another */

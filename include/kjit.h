@@ -302,9 +302,10 @@ enum { KJIT_UNOPTIMISED = -1 };
  * context's device does not have is KJIT_INVALID. Forms of kjit_module_emit have the tests that are asked for.
  * BOUNDS: an index outside of its array's axis, before the element is accessed; on every device, and always but
  * with NONE, which leaves indices alone. ALL: all that the device has. RACE, of the CPU: two threads of a launch that
- * access an element, one of them writing, without anything that orders them; both places are told. Such launches run on
- * one thread. */
-enum { KJIT_CHECK_BOUNDS = 1, KJIT_CHECK_NONE = 2, KJIT_CHECK_RACE = 4, KJIT_CHECK_ALL = 1 << 30 };
+ * access an element, one of them writing, without anything that orders them; both places are told. INIT, of the CPU: an
+ * element of a shared or local array that is read before it is written. Launches that are checked for these run on one
+ * thread. */
+enum { KJIT_CHECK_BOUNDS = 1, KJIT_CHECK_NONE = 2, KJIT_CHECK_RACE = 4, KJIT_CHECK_INIT = 8, KJIT_CHECK_ALL = 1 << 30 };
 
 typedef struct kjit_check_info {
     const char *name, *what; /* "bounds", and a line on what it finds */

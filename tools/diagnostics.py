@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RUNS = {"warp", "assert", "divergent-barrier", "grid-size", "unfilled", "run", "bounds", "race"} # errors of a run
-CHECKS = {"race"} # what a run finds with --check=CODE
+RUNS = {"warp", "assert", "divergent-barrier", "grid-size", "unfilled", "run", "bounds", "race", "unset"} # errors of a run
+CHECKS = {"race": "race", "unset": "init"} # what a run finds with --check=
 HEAD = """# Errors and warnings
 
 What an error or warning can be about. The code in front is what `kjit check --diagnostics=json` and `kjit_diagnostic.code` have; it
@@ -76,7 +76,7 @@ def broken_toolkit(kjit, folder):
 
 def shown(kjit, code, path):
     """A short program and what is said of it; the codes of that."""
-    options = [f"--check={code}"] if code in CHECKS else []
+    options = [f"--check={CHECKS[code]}"] if code in CHECKS else []
     said = told(kjit, "run" if code in RUNS else "check", path, *options)
     said = "".join(line + "\n" for line in said.splitlines() if not line.startswith("device: "))
     text = path.read_text().replace("\0", "\u2400")

@@ -5,14 +5,18 @@
  * no thread. What others read there meanwhile is the value before or that one; that is meant where the store
  * depends on what stands there, as in `if not seen[v] { seen[v] = true }`, and is not where one thread of its
  * own stores, as in `if threadIdx.x == 0 { sum[0] = 0 }`. So the second question is whether a condition in front
- * of the store has to do with elements of its array. */
+ * of the store has to do with elements of its array.
+ *
+ * And which loads give what an atomic.cas then expects? A loop around that begins with a plain load; whatever other
+ * threads' atomics do meanwhile, the cas tells. */
 #include "analysis/uniform.h"
 
 typedef struct stored {
     const kj_deps *deps;
-    uint64_t *var;   /* by kj_var.id: the roots whose elements it has to do with, a bit each */
-    uint64_t tested; /* the roots that conditions had to do with so far */
-    uint8_t *flags;
+    uint64_t *var;    /* by kj_var.id: the roots whose elements it has to do with, a bit each */
+    uint64_t tested;  /* the roots that conditions had to do with so far */
+    uint64_t guessed; /* those whose elements a cas on them expects */
+    uint16_t *flags;
 } stored;
 
 static uint64_t bit_of(const kj_tarray *a)
@@ -39,8 +43,8 @@ static void flag_store(stored *w, const kj_tstmt *s)
     uint8_t dep = kj_dep(w->deps, s->u.store.value);
     if (!a->watch || dep & (KJ_DEP_THREAD | KJ_DEP_ATOMIC))
         return;
-    w->flags[a->watch->id] = KJ_WATCH_SAME | (dep & KJ_DEP_BLOCK ? 0 : KJ_WATCH_SAME_GRID) |
-                             (w->tested & bit_of(a) ? KJ_WATCH_TESTED : 0);
+    w->flags[a->watch->id] |= KJ_WATCH_SAME | (dep & KJ_DEP_BLOCK ? 0 : KJ_WATCH_SAME_GRID) |
+                              (w->tested & bit_of(a) ? KJ_WATCH_TESTED : 0);
 }
 
 static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -49,6 +53,10 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     if (e) {
         if (e->kind == KJ_TE_SELECT)
             w->tested |= roots_in(w, e->u.select.test);
+        if (e->kind == KJ_TE_ATOMIC && e->u.atomic.id == KJ_BI_ATOMIC_CAS)
+            w->guessed |= roots_in(w, e->u.atomic.args[0]) & bit_of(e->u.atomic.array);
+        if (e->kind == KJ_TE_LOAD && e->u.load.array->watch && w->guessed & bit_of(e->u.load.array))
+            w->flags[e->u.load.array->watch->id] |= KJ_WATCH_GUESS;
         return true;
     }
     switch (s->kind) {
@@ -64,11 +72,11 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return true;
 }
 
-const uint8_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps)
+const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps)
 {
     stored w = {.deps = deps,
                 .var = KJ_NEW_ARRAY(arena, uint64_t, (size_t)kernel->nvars + 1),
-                .flags = KJ_NEW_ARRAY(arena, uint8_t, (size_t)kernel->nsites + 1)};
+                .flags = KJ_NEW_ARRAY(arena, uint16_t, (size_t)kernel->nsites + 1)};
     for (int turn = 0; turn < 2;
          turn++) { /* what variables have to do with is known in the second */
         w.tested = 0;

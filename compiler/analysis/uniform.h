@@ -51,8 +51,9 @@ bool kj_is_fetched_again(const kj_tarray *a);
 /* The dependence of an expression. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);
 
-/* Of the stores that are told of (KJ_CHECKS_WATCHED), by site: KJ_WATCH_SAME and so on (stored.c). */
-const uint8_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+/* Of the accesses that are told of (KJ_CHECKS_WATCHED), by site: KJ_WATCH_SAME and so on of stores, KJ_WATCH_GUESS of
+ * loads (stored.c). */
+const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
 
 /* The sets as text, for --emit=uniform. */
 const char *kj_uniform_dump(kj_arena *arena, const kj_source *source, const kj_tkernel *kernel,

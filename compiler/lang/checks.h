@@ -26,7 +26,7 @@ enum {
 };
 
 /* Of these, code tells of each of its accesses (kj_host_watch). */
-enum { KJ_CHECKS_WATCHED = KJ_CHECK_RACE };
+enum { KJ_CHECKS_WATCHED = KJ_CHECK_RACE | KJ_CHECK_INIT };
 
 typedef struct kj_check_row {
     const char *name, *what;

@@ -157,6 +157,15 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
                 "blocks come in any order: each writes elements of its own, or both are atomics");
 }
 
+static void put_unset(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
+{
+    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
+    const kj_site *at = kernel->sites[f->offset];
+    kj_error(diag, at->span, KJ_RULE_UNSET,
+             "an element of '%s' is read by thread %s of block %s, and nothing was written there",
+             at->indexed, kj_shape_text(3, f->thread, thread), kj_shape_text(3, f->block, block));
+}
+
 static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char *kernel)
 {
     kj_message *e = kj_error(diag, a->span, KJ_RULE_UNFILLED,
@@ -179,6 +188,8 @@ static void write_fault(void *data)
         put_grid_barrier(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_RACE)
         put_race(&diag, m->kernel, m->fault);
+    else if (m->fault->kind == KJ_FAULT_UNSET)
+        put_unset(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_ASSERT && m->kernel->nsites > 0)
         put_assert(&diag, m->kernel, m->fault);
     else

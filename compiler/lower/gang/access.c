@@ -97,6 +97,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
     kj_access out = {.type = a->elem,
                      .scope = kj_alias_scope(lo, a->root),
                      .offset = lower_offset(lo, a, index, m)};
+    out.own = out.offset;
     if (a->root->space == KJ_LOCAL)
         lo->target->access_local(lo, a->root, &out);
     else

@@ -567,7 +567,9 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         values = full_tiles(lo, s->u.launch.values, s->u.launch.nvalues, m);
         kj_slot_begin(lo, s->u.launch.result, kj_lower_launch(lo, s, values, m), m);
         return m;
-    case KJ_TS_ARRAY: /* placed when it is first used, or with the block */ return m;
+    case KJ_TS_ARRAY: /* placed when it is first used, or with the block */
+        kj_watch_begun(lo, s->u.array, m);
+        return m;
     }
     return m;
 }

@@ -108,13 +108,13 @@ static LLVMValueRef stored_bits(kj_lower *lo, const kj_tile *stored)
     return LLVMBuildZExtOrBitCast(lo->b, v, lo->i64, "");
 }
 
-static void watch_row(kj_lower *lo, const kj_access *at, int row, LLVMValueRef args[MOST_ARGS])
+static void watch_row(kj_lower *lo, const kj_access *at, const kj_tile *t, LLVMValueRef base,
+                      int row, LLVMValueRef args[MOST_ARGS])
 {
     int64_t size = kj_types[kj_memory_type(at->type)].size;
-    const kj_tile *t = &at->offset;
     bool apart = t->lanes > 1 && t->form == KJ_DENSE;
     if (!apart) {
-        LLVMValueRef from = kj_lower_element(lo, at->type, at->base, offset_of(lo, t, row));
+        LLVMValueRef from = kj_lower_element(lo, at->type, base, offset_of(lo, t, row));
         args[5] = LLVMBuildPtrToInt(lo->b, from, lo->i64, "");
         args[6] = kj_i64(lo, t->form == KJ_LINEAR && t->lanes > 1 ? t->stride * size : 0);
         call(lo, offsetof(kj_host_watch, row), nothing(lo), args, MOST_ARGS);
@@ -125,7 +125,7 @@ static void watch_row(kj_lower *lo, const kj_access *at, int row, LLVMValueRef a
     if (LLVMTypeOf(v) != vector)
         v = LLVMBuildSExt(lo->b, v, vector, "");
     LLVMBuildStore(lo->b, v, memory);
-    args[5] = LLVMBuildPtrToInt(lo->b, at->base, lo->i64, "");
+    args[5] = LLVMBuildPtrToInt(lo->b, base, lo->i64, "");
     args[6] = memory;
     call(lo, offsetof(kj_host_watch, each), nothing(lo), args, MOST_ARGS);
 }
@@ -144,13 +144,30 @@ void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint
     int size = kj_types[kj_memory_type(at->type)].size;
     flags |= (uint32_t)__builtin_ctz((unsigned)size) << KJ_WATCH_SIZE_AT;
     flags |= a->root->space == KJ_SHARED ? KJ_WATCH_SHARED : 0;
-    if (stored)
-        flags |= lo->watched[a->watch->id];
+    bool local = a->root->space == KJ_LOCAL;
+    flags |= local ? KJ_WATCH_LOCAL : 0;
+    if ((flags & KJ_WATCH_KIND) != KJ_WATCH_ATOMIC)
+        flags |= lo->watched[a->watch->id] & (stored ? ~(unsigned)KJ_WATCH_GUESS : KJ_WATCH_GUESS);
+    const kj_tile *t = local ? &at->own : &at->offset;
+    LLVMValueRef base = at->base;
+    if (local)
+        base = LLVMConstIntToPtr(kj_i64(lo, KJ_WATCH_OWN(a->root->id)), lo->ptr);
     for (int row = 0; row < lo->rows; row++) {
         LLVMValueRef args[MOST_ARGS] = {NULL, number(lo, (uint32_t)a->watch->id), number(lo, flags),
                                         thread_of(lo, row), lanes_of(lo, row, m)};
         args[7] = stored_bits(lo, stored);
-        watch_row(lo, at, row, args);
+        watch_row(lo, at, t, base, row, args);
+    }
+}
+
+void kj_watch_begun(kj_lower *lo, const kj_tarray *a, kj_mask m)
+{
+    if (a->space != KJ_LOCAL || !(lo->kernel->checks & KJ_CHECK_INIT))
+        return;
+    for (int row = 0; row < lo->rows; row++) {
+        LLVMValueRef args[4] = {NULL, number(lo, (uint32_t)a->id), thread_of(lo, row),
+                                lanes_of(lo, row, m)};
+        call(lo, offsetof(kj_host_watch, begun), nothing(lo), args, 4);
     }
 }
 

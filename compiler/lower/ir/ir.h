@@ -194,7 +194,7 @@ struct kj_lower {
     LLVMBasicBlockRef stop; /* and where the launch ends; `fail` is where the thread does */
     LLVMValueRef report;    /* kj_report of a kernel with sites */
     LLVMValueRef watch;     /* kj_host_watch of one that is watched; NULL */
-    const uint8_t *watched; /* flags of its stores, by site (analysis/stored.c) */
+    const uint16_t *watched; /* flags of accesses, by site (analysis/stored.c) */
     LLVMValueRef counter;   /* of a GPU: of the blocks that came to a grid_sync() */
     LLVMValueRef resume;    /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;          /* and what it finds again there */

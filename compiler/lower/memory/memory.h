@@ -17,6 +17,7 @@ typedef struct kj_access {
     bool constant; /* nothing changes the array */
     LLVMValueRef base;
     kj_tile offset;
+    kj_tile own;       /* of a local array, where it is watched: the offset within the thread's */
     int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
     bool again;        /* shared memory that others write meanwhile: fetched each time */

@@ -27,8 +27,14 @@ static bool const_element(const kj_tarray *a, kj_texpr *const *index, kj_value *
 
 kj_tarray *kj_watched(kj_sema *s, kj_tarray *a, kj_span span)
 {
-    if (!s->spec || !(s->spec->checks & KJ_CHECKS_WATCHED) || kj_is_chosen(a) ||
-        (a->root->space != KJ_GLOBAL && a->root->space != KJ_SHARED))
+    if (!s->spec || kj_is_chosen(a))
+        return a;
+    unsigned checks = s->spec->checks;
+    kj_space space = a->root->space;
+    bool told = space == KJ_SHARED   ? checks & KJ_CHECKS_WATCHED
+                : space == KJ_GLOBAL ? checks & KJ_CHECK_RACE
+                                     : space == KJ_LOCAL && checks & KJ_CHECK_INIT;
+    if (!told)
         return a;
     kj_site *site = KJ_NEW(s->arena, kj_site);
     *site = (kj_site){.span = span,

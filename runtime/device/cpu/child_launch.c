@@ -106,7 +106,7 @@ static bool run_row(void *ctx, uint64_t first, uint64_t last, void *memory)
         uint64_t from = first > r->begin[i] ? first : r->begin[i];
         uint64_t to = last < r->begin[i + 1] ? last : r->begin[i + 1];
         const launched *l = r->grids[i];
-        kj_watch_grid(kj_watch_of(l->values)); /* such a row is run in one piece */
+        kj_watch_grid(kj_watch_of(l->values), true); /* such a row is run in one piece */
         runs = l->child->entry(l->values, (int64_t)(from - r->begin[i]),
                                (int64_t)(to - r->begin[i]), memory) != KJ_HOST_FAULT;
     }

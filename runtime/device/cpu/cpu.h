@@ -112,18 +112,21 @@ struct kj_exec {
     size_t size;
     kj_child_entry *children;     /* NULL: it launches none */
     const kj_kernel_info *kernel; /* the code's */
-    bool watched;                 /* the code tells of what its threads do */
+    unsigned watched;             /* what the code tells of its threads for: KJ_CHECKS_WATCHED */
 };
 
 /* ---- Launches that are checked (watch.c) ---- */
 
 /* The watch of a launch; NULL without memory. */
-kj_host_watch *kj_watch_begin(const kj_kernel_info *kernel, const kj_host_launch *values);
+kj_host_watch *kj_watch_begin(kj_device *dev, const kj_kernel_info *kernel,
+                              const kj_host_launch *values);
 /* A grid begins, or goes on behind grid_sync(): what was before is ordered before all that comes. NULL: nothing. */
-void kj_watch_grid(kj_host_watch *watch);
+void kj_watch_grid(kj_host_watch *watch, bool begins);
 /* The launch has ended so; returns how it is with what was found, which is the launch's fault then. */
-kjit_status kj_watch_end(kj_host_watch *watch, kjit_status status, kj_host_fault *fault,
-                         kj_failure *why);
+kjit_status kj_watch_end(kj_device *dev, kj_host_watch *watch, kjit_status status,
+                         kj_host_fault *fault, kj_failure *why);
+
+void kj_watch_free(kj_host_watch *watch);
 
 static inline kj_host_watch *kj_watch_of(const kj_host_launch *values)
 {
@@ -161,6 +164,7 @@ kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, si
 struct kj_device {
     kj_pool *pool;
     kj_queues queues;
+    _Atomic(kj_host_watch *) watch; /* of the last launch that was checked, for the next; or NULL */
 };
 
 #endif

@@ -110,6 +110,7 @@ static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failur
 
 static void cpu_close(kj_device *dev)
 {
+    kj_watch_free(atomic_load(&dev->watch));
     kj_pool_free(dev->pool);
     kj_queues_destroy(&dev->queues);
     free(dev);

@@ -36,7 +36,7 @@ static kjit_status run_turns(kj_pool *pool, grid *g, atomic_uint *cost, kj_failu
     uint64_t waiting;
     do {
         atomic_store_explicit(&g->waiting, 0, memory_order_relaxed);
-        kj_watch_grid(watch);
+        kj_watch_grid(watch, false);
         kjit_status status = kj_pool_run_job(pool, &job, 0, cost, why);
         if (status != KJIT_OK)
             return status;

@@ -31,12 +31,12 @@ kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, si
     values->spawner = NULL;
     if (!exec->watched)
         return run(dev, exec, values, scratch, why);
-    told.watch = kj_watch_begin(exec->kernel, values);
+    told.watch = kj_watch_begin(dev, exec->kernel, values);
     if (!told.watch)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     values->spawner = &told;
     kjit_status status = run(dev, exec, values, scratch, why);
-    return kj_watch_end(told.watch, status, values->fault, why);
+    return kj_watch_end(dev, told.watch, status, values->fault, why);
 }
 
 /* A launch of a thread whose stack has too little left. */

@@ -1,0 +1,127 @@
+/* Launches that are checked for races: what is noted of accesses, and what orders them. */
+#ifndef KJ_WATCH_H
+#define KJ_WATCH_H
+
+#include "device/cpu/cpu.h"
+
+enum {
+    KJ_WATCH_PAGE_BITS = 12,
+    KJ_WATCH_THREAD_BITS = 10,
+    KJ_WATCH_THREADS = 1 << KJ_WATCH_THREAD_BITS, /* of a block, at most */
+};
+
+/* An access: who is its site and thread. Tick 0: there is none. */
+typedef struct note {
+    uint32_t block, tick, who;
+} note;
+
+/* Loads or atomics: the last, another of its block and interval, one of another block. */
+typedef struct notes {
+    note last, beside, before;
+} notes;
+
+typedef struct cell {
+    note store;
+    notes loads;
+    uint32_t value;    /* that was stored, by a store that all threads make alike */
+    uint32_t released; /* the tick of the last release by an atomic here */
+    uint32_t atomics;  /* 1 + index in watch.atomics; 0: none */
+} cell;
+
+typedef struct page {
+    uintptr_t key; /* address >> KJ_WATCH_PAGE_BITS */
+    cell *cells;
+    int bits; /* of a cell's scalar: 1 << bits bytes */
+} page;
+
+/* What a thread's atomic behind a fence hands over: its own accesses up to the fence, those of its block up to the
+ * barrier before, of its warp up to their last syncwarp(). */
+typedef struct release {
+    uint32_t block, thread, fence, tick, barrier, warp;
+    uint32_t before; /* 1 + index of the one before of the block; 0: it is the first */
+} release;
+
+/* How far things are, of a thread. */
+typedef struct progress {
+    uint32_t fence;     /* its last */
+    uint32_t seen;      /* the last release that its atomics have met */
+    uint32_t knows;     /* what it had seen at its last fence */
+    uint32_t warp;      /* its last syncwarp() */
+    uint32_t *together; /* by lane: the last with that one; NULL: `warp` is of all of its warp */
+} progress;
+
+typedef struct side {
+    uint32_t site, flags, block, thread;
+} side;
+
+typedef struct watch {
+    kj_host_watch told; /* first: the code's pointer is to both */
+    const kj_kernel_info *kernel;
+    const kj_host_launch *launch;
+    uint32_t tick, grid, barrier; /* of the last grid_sync(), of the block's last barrier */
+    uint32_t block;
+    bool lost;          /* there is no memory to go on */
+    bool fences, warps; /* there have been some */
+    bool races, inits;  /* what is looked for */
+    bool found;
+    side at, other; /* the race that is told */
+    bool unset;
+    side bare;                  /* the load of what was not written that is told */
+    int nsites;                 /* there is room for */
+    bool *quiet;                /* by site: of an array that nothing in the launch writes */
+    uint16_t *alike;            /* by site: flags of its stores, and KJ_WATCH_GUESS of its loads */
+    uint32_t first;             /* the tick of the grid's begin */
+    uint32_t *begun;            /* by local array and thread: the tick since which it is new */
+    uint32_t narrays;           /* there is room for */
+    page **near;                /* by site: where it was last */
+    page **pages;               /* a hash table */
+    size_t npages, room, bytes; /* bytes: of their cells */
+    notes *atomics;
+    size_t natomics, atomics_room;
+    release *releases;
+    size_t nreleases, releases_room;
+    uint32_t *latest; /* a hash table: 1 + index in releases of a block's last */
+    size_t latest_room;
+    uint32_t block_fence, block_seen, block_knows; /* of all its threads, before its last barrier */
+    uint32_t most_seen, most_known;                /* and so far */
+    progress threads[KJ_WATCH_THREADS];
+} watch;
+
+static inline uint32_t kj_thread_of(const note *n)
+{
+    return n->who % KJ_WATCH_THREADS;
+}
+
+/* ---- watch_memory.c ---- */
+
+/* The page of an address, with cells of scalars of at most 1 << bits bytes; NULL: no memory, the watch is lost. */
+page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits);
+notes *kj_watch_atomics(watch *w, cell *c);       /* of a cell; NULL likewise */
+bool kj_watch_lost(watch *w, const void *memory); /* it is NULL, or other memory was */
+bool kj_watch_is_large(const watch *w);           /* too much to be kept for the next launch */
+void kj_watch_forget(watch *w);                   /* all that was noted */
+
+/* ---- watch_order.c ---- */
+
+/* Does the thread know of the access, by what atomics have handed over? */
+bool kj_was_handed(const watch *w, const note *n, uint32_t thread);
+/* The thread's atomic on the cell. */
+void kj_watch_meet(watch *w, uint32_t thread, cell *c, uint32_t flags);
+/* By an atomic with a fence behind it the thread knows of what was released there. */
+void kj_watch_acquire(watch *w, uint32_t thread, const cell *c);
+/* The last syncwarp() of two threads of a block; 0: there was none. */
+uint32_t kj_watch_together(const watch *w, uint32_t thread, uint32_t other);
+/* A barrier of the block; another block begins. */
+void kj_watch_joined(watch *w);
+void kj_watch_alone(watch *w);
+/* Of kj_host_watch. */
+void kj_watch_on_fence(kj_host_watch *told, uint32_t thread, uint64_t lanes, int32_t block);
+void kj_watch_on_warp(kj_host_watch *told, uint32_t thread, uint64_t lanes,
+                      const uint32_t *members);
+
+static inline uint32_t kj_most(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* What is noted of a launch's memory: cells, a page of them for each page of memory that was accessed. They are kept
+ * from launch to launch: what an earlier one left has older ticks. */
+#include "device/cpu/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 1 << KJ_WATCH_PAGE_BITS, FIRST_PAGES = 256 };
+#define MOST_KEPT ((size_t)256 << 20) /* bytes */
+
+static size_t hash_of(uintptr_t key)
+{
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+}
+
+bool kj_watch_lost(watch *w, const void *memory)
+{
+    w->lost |= memory == NULL;
+    return w->lost;
+}
+
+static bool grow_pages(watch *w)
+{
+    size_t room = w->room ? 2 * w->room : FIRST_PAGES;
+    page **all = calloc(room, sizeof *all);
+    if (kj_watch_lost(w, all))
+        return false;
+    for (size_t i = 0; i < w->room; i++) {
+        if (!w->pages[i])
+            continue;
+        size_t at = hash_of(w->pages[i]->key) % room;
+        while (all[at])
+            at = (at + 1) % room;
+        all[at] = w->pages[i];
+    }
+    free(w->pages);
+    w->pages = all;
+    w->room = room;
+    return true;
+}
+
+static page *add_page(watch *w, uintptr_t key, int bits)
+{
+    if (w->npages * 2 >= w->room && !grow_pages(w))
+        return NULL;
+    page *p = malloc(sizeof *p);
+    if (kj_watch_lost(w, p))
+        return NULL;
+    *p = (page){key, calloc((size_t)PAGE >> bits, sizeof(cell)), bits};
+    if (kj_watch_lost(w, p->cells)) {
+        free(p);
+        return NULL;
+    }
+    size_t at = hash_of(key) % w->room;
+    while (w->pages[at])
+        at = (at + 1) % w->room;
+    w->npages++;
+    w->bytes += (sizeof(cell) << KJ_WATCH_PAGE_BITS) >> bits;
+    return w->pages[at] = p;
+}
+
+/* Cells of scalars of 1 << bits bytes, where they were of larger ones. */
+static bool refine(watch *w, page *p, int bits)
+{
+    size_t n = (size_t)PAGE >> bits;
+    cell *cells = calloc(n, sizeof *cells);
+    if (kj_watch_lost(w, cells))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        cells[i] = p->cells[i >> (p->bits - bits)];
+    free(p->cells);
+    w->bytes += n * sizeof *cells - (n >> (p->bits - bits)) * sizeof *cells;
+    p->cells = cells;
+    p->bits = bits;
+    return true;
+}
+
+page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits)
+{
+    uintptr_t key = address >> KJ_WATCH_PAGE_BITS;
+    page *p = w->near[site];
+    if (!p || p->key != key) {
+        size_t at = w->room ? hash_of(key) % w->room : 0;
+        while (w->room && w->pages[at] && w->pages[at]->key != key)
+            at = (at + 1) % w->room;
+        p = w->room && w->pages[at] ? w->pages[at] : add_page(w, key, bits);
+        if (!p)
+            return NULL;
+        w->near[site] = p;
+    }
+    return p->bits <= bits || refine(w, p, bits) ? p : NULL;
+}
+
+notes *kj_watch_atomics(watch *w, cell *c)
+{
+    if (c->atomics)
+        return &w->atomics[c->atomics - 1];
+    if (w->natomics == w->atomics_room) {
+        size_t room = w->atomics_room ? 2 * w->atomics_room : FIRST_PAGES;
+        notes *all = realloc(w->atomics, room * sizeof *all);
+        if (kj_watch_lost(w, all))
+            return NULL;
+        w->atomics = all;
+        w->atomics_room = room;
+    }
+    w->atomics[w->natomics] = (notes){.last.tick = 0};
+    c->atomics = (uint32_t)++w->natomics;
+    return &w->atomics[c->atomics - 1];
+}
+
+bool kj_watch_is_large(const watch *w)
+{
+    return w->bytes > MOST_KEPT;
+}
+
+void kj_watch_forget(watch *w)
+{
+    for (size_t i = 0; i < w->room; i++) {
+        if (w->pages[i])
+            free(w->pages[i]->cells);
+        free(w->pages[i]);
+    }
+    free(w->pages);
+    free(w->atomics);
+    w->pages = NULL;
+    w->atomics = NULL;
+    w->npages = w->room = w->bytes = w->natomics = w->atomics_room = 0;
+    memset(w->near, 0, (size_t)w->nsites * sizeof(page *));
+}
