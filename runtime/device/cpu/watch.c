@@ -208,6 +208,19 @@ typedef struct spot {
     page *page;
 } spot;
 
+static void note_rows(watch *w);
+
+static void set_cell(const watch *w, page *p, size_t first, int bits)
+{
+    if (p->bits < 2)
+        return;
+    if (p->began != w->began)
+        memset(p->set, 0, sizeof p->set);
+    p->began = w->began;
+    for (size_t i = first; i < first + ((size_t)1 << (bits - p->bits)); i++)
+        p->set[i / 64] |= (uint64_t)1 << i % 64;
+}
+
 static inline void access_at(watch *w, spot *s, const side *now, uintptr_t at, uint64_t value)
 {
     int bits = (int)KJ_WATCH_SIZE(now->flags);
@@ -216,11 +229,87 @@ static inline void access_at(watch *w, spot *s, const side *now, uintptr_t at, u
     uintptr_t key = at >> KJ_WATCH_PAGE_BITS, mask = ((uintptr_t)1 << KJ_WATCH_PAGE_BITS) - 1;
     if (!s->page || s->key != key)
         *s = (spot){key, kj_watch_page(w, now->site, at, bits)};
-    if (!s->page)
+    page *p = s->page;
+    if (!p)
         return;
-    cell *c = &s->page->cells[(at & mask) >> s->page->bits];
-    for (int n = 1 << (bits - s->page->bits); n > 0; n--)
+    if ((now->flags & KJ_WATCH_KIND) != KJ_WATCH_LOAD) {
+        if (p->pending == w->barrier)
+            note_rows(w);
+        p->changed = w->tick;
+    }
+    size_t first = (at & mask) >> p->bits;
+    cell *c = &p->cells[first];
+    if (w->sets && now->flags & KJ_WATCH_SHARED && (now->flags & KJ_WATCH_KIND) == KJ_WATCH_STORE)
+        set_cell(w, p, first, bits);
+    for (int n = 1 << (bits - p->bits); n > 0; n--)
         access_cell(w, c++, now, at, value);
+}
+
+static void access_row(watch *w, const row *r, uint64_t value)
+{
+    side now = {r->site, r->flags, w->block, r->thread};
+    spot s = {0, NULL};
+    uint64_t lanes = r->lanes;
+    bool atomic = (r->flags & KJ_WATCH_KIND) == KJ_WATCH_ATOMIC;
+    if (r->stride == 0 && !atomic && !(r->flags & KJ_WATCH_LOCAL)) /* two of them stand for all */
+        lanes = (lanes & -lanes) | (uint64_t)1 << (63 - __builtin_clzll(lanes));
+    for (; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctzll(lanes);
+        now.thread = r->thread + (uint32_t)lane;
+        access_at(w, &s, &now, r->at + (uintptr_t)(lane * r->stride), value);
+    }
+}
+
+static void note_rows(watch *w)
+{
+    size_t n = w->nrows;
+    bool inits = w->inits; /* that was looked at when they came */
+    w->nrows = 0;
+    w->inits = false;
+    for (size_t i = 0; i < n; i++)
+        access_row(w, &w->rows[i], 0);
+    w->inits = inits;
+}
+
+/* ---- Loads that wait ---- */
+
+/* Is all of what the row loads written by the block? Of cells of its scalars, one behind the other or one alone. */
+static bool are_set(const watch *w, const page *p, uint32_t flags, uintptr_t from, uintptr_t to)
+{
+    uintptr_t mask = ((uintptr_t)1 << KJ_WATCH_PAGE_BITS) - 1;
+    size_t first = (from & mask) >> p->bits, n = ((to - from) >> p->bits) + 1;
+    if (!w->sets || p->bits != (int)KJ_WATCH_SIZE(flags) || p->bits < 2 || p->began != w->began)
+        return false;
+    for (size_t i = first; i < first + n;) {
+        size_t word = i / 64, at = i % 64, some = first + n - i < 64 - at ? first + n - i : 64 - at;
+        uint64_t wanted = (some == 64 ? UINT64_MAX : ((uint64_t)1 << some) - 1) << at;
+        if ((p->set[word] & wanted) != wanted)
+            return false;
+        i += some;
+    }
+    return true;
+}
+
+/* Can the loads wait? Within a page, where nothing has changed since the barrier, and in order by barriers alone. */
+static bool waits(watch *w, const row *r)
+{
+    if (!w->races || w->fences || w->warps || !(r->flags & KJ_WATCH_SHARED) ||
+        (r->flags & KJ_WATCH_KIND) != KJ_WATCH_LOAD || r->stride < 0)
+        return false;
+    int first = __builtin_ctzll(r->lanes), last = 63 - __builtin_clzll(r->lanes);
+    int64_t size = (int64_t)1 << KJ_WATCH_SIZE(r->flags);
+    uintptr_t from = r->at + (uintptr_t)(first * r->stride),
+              to = r->at + (uintptr_t)(last * r->stride);
+    if (from >> KJ_WATCH_PAGE_BITS != to >> KJ_WATCH_PAGE_BITS || (w->inits && r->stride > size))
+        return false;
+    page *p = kj_watch_page(w, r->site, from, (int)KJ_WATCH_SIZE(r->flags));
+    if (!p || p->changed >= w->barrier || (w->inits && !are_set(w, p, r->flags, from, to)))
+        return false;
+    if (w->nrows == KJ_WATCH_ROWS)
+        note_rows(w);
+    w->rows[w->nrows++] = *r;
+    p->pending = w->barrier;
+    return true;
 }
 
 /* Is there something to be told of an access of the site? */
@@ -238,20 +327,13 @@ static void on_row(kj_host_watch *told, uint32_t site, uint32_t flags, uint32_t 
                    uint64_t lanes, uintptr_t at, int64_t stride, uint64_t value)
 {
     watch *w = (watch *)told;
-    side now = {site, flags, w->block, thread};
-    spot s = {0, NULL};
+    row r = {site, flags, thread, lanes, at, stride};
     if (!begins(w, site, flags) || !lanes)
         return;
-    if (stride == 0 && (flags & KJ_WATCH_KIND) != KJ_WATCH_ATOMIC &&
-        !(flags & KJ_WATCH_LOCAL)) { /* two of them stand for all */
-        uint64_t last = (uint64_t)1 << (63 - __builtin_clzll(lanes));
-        lanes = (lanes & -lanes) | last;
-    }
-    for (; lanes; lanes &= lanes - 1) {
-        int lane = __builtin_ctzll(lanes);
-        now.thread = thread + (uint32_t)lane;
-        access_at(w, &s, &now, at + (uintptr_t)(lane * stride), value);
-    }
+    if (flags & KJ_WATCH_ORDERS)
+        note_rows(w);
+    if (!waits(w, &r))
+        access_row(w, &r, value);
 }
 
 static void on_each(kj_host_watch *told, uint32_t site, uint32_t flags, uint32_t thread,
@@ -262,6 +344,8 @@ static void on_each(kj_host_watch *told, uint32_t site, uint32_t flags, uint32_t
     spot s = {0, NULL};
     if (!begins(w, site, flags))
         return;
+    if (flags & KJ_WATCH_ORDERS)
+        note_rows(w);
     for (; lanes; lanes &= lanes - 1) {
         int lane = __builtin_ctzll(lanes);
         now.thread = thread + (uint32_t)lane;
@@ -291,6 +375,19 @@ static void on_barrier(kj_host_watch *told)
     watch *w = (watch *)told;
     kj_watch_joined(w);
     w->barrier = ++w->tick;
+    w->nrows = 0;
+}
+
+static void on_fence(kj_host_watch *told, uint32_t thread, uint64_t lanes, int32_t block)
+{
+    note_rows((watch *)told);
+    kj_watch_on_fence(told, thread, lanes, block);
+}
+
+static void on_warp(kj_host_watch *told, uint32_t thread, uint64_t lanes, const uint32_t *members)
+{
+    note_rows((watch *)told);
+    kj_watch_on_warp(told, thread, lanes, members);
 }
 
 static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64_t block,
@@ -308,7 +405,8 @@ static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64
     }
     w->launch = launch;
     w->block = (uint32_t)block;
-    w->barrier = ++w->tick;
+    w->began = w->barrier = ++w->tick;
+    w->nrows = 0;
     kj_watch_alone(w);
     return 0;
 }
@@ -375,6 +473,7 @@ void kj_watch_free(kj_host_watch *told)
     free(w->alike);
     free(w->near);
     free(w->begun);
+    free(w->rows);
     free(w);
 }
 
@@ -390,7 +489,8 @@ static bool make_room(watch *w, int nsites)
         w->near = calloc(n, sizeof(page *));
         w->nsites = w->quiet && w->alike && w->near ? nsites + 1 : 0;
     }
-    if (w->nsites == 0)
+    w->rows = w->rows ? w->rows : malloc(KJ_WATCH_ROWS * sizeof *w->rows);
+    if (w->nsites == 0 || !w->rows)
         return false;
     memset(w->quiet, 0, n * sizeof *w->quiet);
     memset(w->alike, 0, n * sizeof *w->alike);
@@ -405,12 +505,13 @@ kj_host_watch *kj_watch_begin(kj_device *dev, const kj_kernel_info *kernel,
     w = w ? w : calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->told = (kj_host_watch){on_block, on_barrier,        on_row,          on_each,
-                              on_begun, kj_watch_on_fence, kj_watch_on_warp};
+    w->told = (kj_host_watch){on_block, on_barrier, on_row, on_each, on_begun, on_fence, on_warp};
     w->kernel = kernel;
     w->lost = w->fences = w->warps = w->found = w->unset = false;
     w->races = kernel->watched & KJ_CHECK_RACE;
     w->inits = kernel->watched & KJ_CHECK_INIT;
+    w->sets = w->inits && !kernel->grid_sync;
+    w->nrows = 0;
     w->nreleases = 0;
     memset(w->latest, 0, w->latest_room * sizeof *w->latest);
     kj_watch_grid(&w->told, true);

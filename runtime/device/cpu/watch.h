@@ -8,6 +8,8 @@ enum {
     KJ_WATCH_PAGE_BITS = 12,
     KJ_WATCH_THREAD_BITS = 10,
     KJ_WATCH_THREADS = 1 << KJ_WATCH_THREAD_BITS, /* of a block, at most */
+    KJ_WATCH_ROWS = 4096,
+    KJ_WATCH_SET = (1 << KJ_WATCH_PAGE_BITS) / 4 / 64, /* words */
 };
 
 /* An access: who is its site and thread. Tick 0: there is none. */
@@ -31,8 +33,22 @@ typedef struct cell {
 typedef struct page {
     uintptr_t key; /* address >> KJ_WATCH_PAGE_BITS */
     cell *cells;
-    int bits; /* of a cell's scalar: 1 << bits bytes */
+    int bits;         /* of a cell's scalar: 1 << bits bytes */
+    uint32_t changed; /* the tick of the last store or atomic in it */
+    uint32_t pending; /* loads of the interval that began with this barrier wait in watch.rows */
+    uint32_t began;   /* the block's begin since which `set` counts */
+    uint64_t set
+        [KJ_WATCH_SET]; /* which cells of shared memory the block has written; of scalars of 4 bytes and more */
 } page;
+
+/* Loads of shared memory by a gang's row. They are noted when something is stored in their page before the next
+ * barrier: mostly that comes first, and nothing can race with them. */
+typedef struct row {
+    uint32_t site, flags, thread;
+    uint64_t lanes;
+    uintptr_t at;
+    int64_t stride;
+} row;
 
 /* What a thread's atomic behind a fence hands over: its own accesses up to the fence, those of its block up to the
  * barrier before, of its warp up to their last syncwarp(). */
@@ -66,11 +82,15 @@ typedef struct watch {
     bool found;
     side at, other; /* the race that is told */
     bool unset;
-    side bare;                  /* the load of what was not written that is told */
-    int nsites;                 /* there is room for */
-    bool *quiet;                /* by site: of an array that nothing in the launch writes */
-    uint16_t *alike;            /* by site: flags of its stores, and KJ_WATCH_GUESS of its loads */
-    uint32_t first;             /* the tick of the grid's begin */
+    side bare;       /* the load of what was not written that is told */
+    int nsites;      /* there is room for */
+    bool *quiet;     /* by site: of an array that nothing in the launch writes */
+    uint16_t *alike; /* by site: flags of its stores, and KJ_WATCH_GUESS of its loads */
+    uint32_t first;  /* the tick of the grid's begin */
+    uint32_t began;  /* and of the block's */
+    bool sets;       /* page.set is kept: blocks run one after the other, from begin to end */
+    row *rows;       /* KJ_WATCH_ROWS */
+    size_t nrows;
     uint32_t *begun;            /* by local array and thread: the tick since which it is new */
     uint32_t narrays;           /* there is room for */
     page **near;                /* by site: where it was last */

@@ -46,7 +46,7 @@ static page *add_page(watch *w, uintptr_t key, int bits)
     page *p = malloc(sizeof *p);
     if (kj_watch_lost(w, p))
         return NULL;
-    *p = (page){key, calloc((size_t)PAGE >> bits, sizeof(cell)), bits};
+    *p = (page){.key = key, .cells = calloc((size_t)PAGE >> bits, sizeof(cell)), .bits = bits};
     if (kj_watch_lost(w, p->cells)) {
         free(p);
         return NULL;
@@ -72,6 +72,7 @@ static bool refine(watch *w, page *p, int bits)
     w->bytes += n * sizeof *cells - (n >> (p->bits - bits)) * sizeof *cells;
     p->cells = cells;
     p->bits = bits;
+    p->began = 0;
     return true;
 }
 
