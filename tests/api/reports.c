@@ -380,6 +380,49 @@ static void test_bounds(void **state)
                      KJIT_INVALID);
 }
 
+/* Races and elements that were not written are told like indices outside; the context works on, and other modules' launches
+ * are not checked. */
+static void test_checks(void **state)
+{
+    (void)state;
+    static const char shift[] = "kernel shift(x: i32[], n: i32) {\n"
+                                "    let s = shared.array(64, i32)\n"
+                                "    let t = threadIdx.x\n"
+                                "    if i32(t) < n { s[t] = x[t] }\n"
+                                "    if n < 64 { syncthreads() }\n"
+                                "    x[t] = s[t ^ 1]\n"
+                                "}\n";
+    kjit_compile_options options = {.check = KJIT_CHECK_RACE | KJIT_CHECK_INIT, .verify = 1};
+    kjit_module *m, *plain;
+    kjit_stream *s;
+    kjit_array *a;
+    int32_t x[64] = {0};
+    OK(kjit_module_compile(ctx, "shift.knl", shift, strlen(shift), &options, &m));
+    OK(kjit_module_compile(ctx, "shift.knl", shift, strlen(shift), NULL, &plain));
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_array_wrap(ctx, x, KJIT_I32, 1, (int64_t[]){64}, NULL, KJIT_HOST, &a));
+    for (int turn = 0; turn < 4; turn++) {
+        kjit_config config = {.grid = {1}, .block = {64}, .stream = turn % 2 ? s : NULL};
+        kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(turn < 2 ? 64 : 63)};
+        kjit_status status = kjit_launch(m, "shift", &config, args, 2);
+        if (turn % 2)
+            status = kjit_stream_synchronize(s);
+        assert_int_equal(status, KJIT_FAULT);
+        const char *told =
+            turn < 2 ? "shift.knl:6:12: error: an element of 's' is read by thread (0, 0, 0) and "
+                       "written by "
+                       "thread (1, 0, 0) of block (0, 0, 0)"
+                     : "shift.knl:6:12: error: an element of 's' is read by thread (62, 0, 0)";
+        assert_non_null(strstr(kjit_last_error(ctx), told));
+        OK(kjit_launch(plain, "shift", &config, args, 2));
+        OK(kjit_synchronize(ctx));
+    }
+    kjit_array_free(a);
+    kjit_stream_free(s);
+    kjit_module_free(m);
+    kjit_module_free(plain);
+}
+
 /* A call that has waited for work returns behind the lines of that work, whoever hands them over. */
 static atomic_int handing;
 
@@ -430,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_what_was_done),
         cmocka_unit_test(test_reading_waits),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_checks),
         cmocka_unit_test(test_handed_over_elsewhere),
         cmocka_unit_test(test_among_runs),
         cmocka_unit_test(test_assert_in_a_stream),

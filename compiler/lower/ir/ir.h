@@ -191,13 +191,13 @@ struct kj_lower {
     LLVMBasicBlockRef unlock; /* where the fault that is being written ends */
     LLVMValueRef stretch; /* of a GPU: the barriers that the thread has passed, an i32 in memory */
     LLVMValueRef least; /* of a replay: the first thread that failed, an i64 in memory; else NULL */
-    LLVMBasicBlockRef stop; /* and where the launch ends; `fail` is where the thread does */
-    LLVMValueRef report;    /* kj_report of a kernel with sites */
-    LLVMValueRef watch;     /* kj_host_watch of one that is watched; NULL */
+    LLVMBasicBlockRef stop;  /* and where the launch ends; `fail` is where the thread does */
+    LLVMValueRef report;     /* kj_report of a kernel with sites */
+    LLVMValueRef watch;      /* kj_host_watch of one that is watched; NULL */
     const uint16_t *watched; /* flags of accesses, by site (analysis/stored.c) */
-    LLVMValueRef counter;   /* of a GPU: of the blocks that came to a grid_sync() */
-    LLVMValueRef resume;    /* of a CPU: the switch to where the block waited at one */
-    kj_kept *kept;          /* and what it finds again there */
+    LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
+    LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
+    kj_kept *kept;           /* and what it finds again there */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */
