@@ -90,6 +90,9 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
     bool array = kind == KJ_R_ARRAY || kind == KJ_R_SMART;
     if (wanted_ndim > 0 && (kind == KJ_R_LIST || kind == KJ_R_TUPLE))
         SAY(say->hint, "array(...) makes an array of it");
+    else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && kj_is_vector(kj_aggregate_of(wanted)) &&
+             type < KJ_NTYPES && ndim == wanted_ndim + 1) /* what a slice of vectors is */
+        SAY(say->hint, "write %s.view(%s)", operand, wanted_name);
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim)
         SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && wanted < KJ_NTYPES && type < KJ_NTYPES)

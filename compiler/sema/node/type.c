@@ -7,8 +7,12 @@ kj_dtype kj_type_of_symbol(kj_sema *s, kj_symbol *sym, const char *name, kj_span
 {
     if (sym->kind != KJ_SYM_TYPE) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is not a type", name);
-        if (!kj_hint_habit(s, m, name))
+        if (kj_type_named(name) != KJ_VOID) {
+            kj_hint(s->diag, m, "the name is something else here; give that another name");
+            kj_note(s->diag, m, sym->span, "declared here");
+        } else if (!kj_hint_habit(s, m, name)) {
             kj_hint_types(s, m);
+        }
         return KJ_VOID;
     }
     if (sym->resolve)
