@@ -17,7 +17,8 @@ enum {
     EXIT_USAGE = 2,
     EXIT_SOURCE = 3, /* the source has errors */
     EXIT_INTERRUPTED = 130,
-    EXIT_PIPE = 141, /* nobody reads our output: as if ended by SIGPIPE */
+    EXIT_TIMEOUT = 124, /* as of timeout(1) */
+    EXIT_PIPE = 141,    /* nobody reads our output: as if ended by SIGPIPE */
 };
 
 typedef struct options options;
@@ -62,6 +63,7 @@ struct options {
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
+    double timeout;   /* milliseconds; 0: any time */
     int64_t block[3]; /* all 0: not given */
     bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
     char *warn; /* a list, or NULL */
@@ -139,14 +141,14 @@ bool end_trace(kjit_context *ctx, trace *t, const char *program);
 /* ---- interrupt.c ---- */
 
 /* Ctrl-C asks the run to stop; a run that does not hear it is ended a second later, and by a second
- * Ctrl-C at once. */
-void catch_interrupts(void);
+ * Ctrl-C at once. So is one that goes on for a second behind a timeout, in ms; 0: it has none. */
+void catch_interrupts(kjit_context *ctx, double timeout);
 bool was_interrupted(void);
 
 /* ---- crash.c ---- */
 
 /* From now on a segmentation fault is told with what may be its cause. */
-void explain_crashes(const options *o);
+void explain_crashes(kjit_context *ctx, const options *o);
 
 /* ---- Commands ---- */
 

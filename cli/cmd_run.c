@@ -30,6 +30,7 @@ static int exit_code(kjit_status status)
     case KJIT_INVALID: /* the params or saves are not as the block has them */ return EXIT_USAGE;
     case KJIT_COMPILE: return EXIT_SOURCE;
     case KJIT_INTERRUPTED: return EXIT_INTERRUPTED;
+    case KJIT_TIMEOUT: return EXIT_TIMEOUT;
     default: return EXIT_FAILED;
     }
 }
@@ -51,8 +52,10 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     trace *traced = o->trace ? begin_trace(ctx, o->trace) : NULL;
     if (o->trace && !traced)
         return EXIT_FAILED;
-    catch_interrupts();
-    explain_crashes(o);
+    if (o->timeout > 0 && kjit_set_deadline(ctx, o->timeout) != KJIT_OK)
+        return library_failed(ctx, KJIT_INVALID);
+    catch_interrupts(ctx, o->timeout);
+    explain_crashes(ctx, o);
     kjit_status status = kjit_run(mod, &run);
     if (status == KJIT_OK)
         status = kjit_synchronize(ctx); /* a failed deallocation */

@@ -1,4 +1,4 @@
-/* A run that breaks memory: what may have done it, in a sentence, before the signal takes its course. Only
+/* A run that breaks memory: which kernel ran, and what may have done it, in a sentence, before the signal takes its course. Only
  * the command does that; the library leaves signals to its host. */
 #include <signal.h>
 #include <string.h>
@@ -7,21 +7,33 @@
 #include "cli.h"
 
 static const char *advice;
+static kjit_context *running_in;
+
+static void say(const char *text)
+{
+    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written;
+}
 
 static void tell(int signal)
 {
     const char *what = signal == SIGABRT ? "kjit: the process's memory was found broken"
                                          : "kjit: memory was accessed that is not there";
-    ssize_t written = write(STDERR_FILENO, what, strlen(what));
-    if (written > 0)
-        written = write(STDERR_FILENO, advice, strlen(advice));
-    (void)written;
+    char kernel[1000];
+    say(what);
+    kjit_running(running_in, kernel, sizeof kernel);
+    if (*kernel) {
+        say(" in ");
+        say(kernel);
+    }
+    say(advice);
     raise(signal); /* once more, by SA_RESETHAND: it ends as it would have */
 }
 
-void explain_crashes(const options *o)
+void explain_crashes(kjit_context *ctx, const options *o)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT};
+    running_in = ctx;
     advice = o->check & KJIT_CHECK_NONE
                  ? ": if a kernel has an index outside of an array, a run without --check=none "
                    "tells where\n"

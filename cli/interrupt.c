@@ -1,11 +1,15 @@
 /* Ctrl-C: a signal in, a question answered out. A run asks between statements; where a kernel runs for
- * long nobody does, and a thread of its own ends the process, with what was printed so far. */
+ * long nobody does, and a thread of its own ends the process, with what was printed so far and which kernel
+ * that was. The same thread ends a run whose timeout the library could not keep. */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -22,23 +26,42 @@ static void on_interrupt(int number)
     sem_post(&pressed);
 }
 
+static kjit_context *running_in;
+static struct timespec late; /* when to end without a Ctrl-C; 0: never */
+
 /* Says so only where that does not wait for a reader. */
+static void end_with(const char *why, int code)
+{
+    char text[1200], kernel[1000];
+    struct pollfd standard_error = {.fd = STDERR_FILENO, .events = POLLOUT};
+    kjit_running(running_in, kernel, sizeof kernel);
+    snprintf(text, sizeof text, "kjit: %s%s%s\n", why, *kernel ? " in " : "", kernel);
+    if (poll(&standard_error, 1, 0) == 1 && write(STDERR_FILENO, text, strlen(text)) < 0)
+        _exit(EXIT_PIPE);
+    _exit(code);
+}
+
 static void end_now(int unused)
 {
-    static const char text[] = "kjit: interrupted\n";
-    struct pollfd standard_error = {.fd = STDERR_FILENO, .events = POLLOUT};
     (void)unused;
-    if (poll(&standard_error, 1, 0) == 1 && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        _exit(EXIT_PIPE);
-    _exit(EXIT_INTERRUPTED);
+    end_with(interrupted ? "interrupted" : "the time has run out",
+             interrupted ? EXIT_INTERRUPTED : EXIT_TIMEOUT);
+}
+
+static bool wait_for_press(void)
+{
+    int waited;
+    do
+        waited = late.tv_sec ? sem_clockwait(&pressed, CLOCK_MONOTONIC, &late) : sem_wait(&pressed);
+    while (waited != 0 && errno == EINTR);
+    return waited == 0;
 }
 
 static void *end_process(void *unused)
 {
     (void)unused;
-    while (sem_wait(&pressed) != 0) {
-    }
-    sleep(PATIENCE);
+    if (wait_for_press())
+        sleep(PATIENCE);
     alarm(PATIENCE); /* for where what was printed goes to a reader that does not read */
     if (ftrylockfile(stdout) == 0)
         fflush(stdout);
@@ -46,21 +69,35 @@ static void *end_process(void *unused)
     return NULL;
 }
 
-void catch_interrupts(void)
+static void set_late(double timeout)
+{
+    double whole = timeout / 1000 + PATIENCE;
+    if (timeout <= 0)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &late);
+    late.tv_sec += (time_t)whole + 1;
+}
+
+void catch_interrupts(kjit_context *ctx, double timeout)
 {
     pthread_t thread;
     struct sigaction old,
         once = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
-    struct sigaction late = {.sa_handler = end_now};
+    struct sigaction stuck = {.sa_handler = end_now};
     sigemptyset(&once.sa_mask);
-    sigemptyset(&late.sa_mask);
-    if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
+    sigemptyset(&stuck.sa_mask);
+    running_in = ctx;
+    kjit_running(ctx, (char[1]){0}, 1); /* from now on it is noted */
+    set_late(timeout);
+    bool ignored = sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN;
+    if (ignored && timeout <= 0)
         return; /* a background job ignores it already */
     if (sem_init(&pressed, 0, 0) != 0 || pthread_create(&thread, NULL, end_process, NULL) != 0)
         return; /* Ctrl-C ends the process at once */
     pthread_detach(thread);
-    sigaction(SIGALRM, &late, NULL);
-    sigaction(SIGINT, &once, NULL);
+    sigaction(SIGALRM, &stuck, NULL);
+    if (!ignored)
+        sigaction(SIGINT, &once, NULL);
 }
 
 bool was_interrupted(void)

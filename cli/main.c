@@ -114,6 +114,7 @@ static void print_exit_codes(void)
          "  1    the program failed: an assertion, a fault, a file, a device\n"
          "  2    the command line is wrong\n"
          "  3    the source has errors\n"
+         "  124  the time it was given has run out\n"
          "  130  interrupted by Ctrl-C");
 }
 

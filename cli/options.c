@@ -44,6 +44,25 @@ static bool set_time(options *o, const char *value)
     return o->time = true;
 }
 
+/* "10s", "500ms", "2m"; what is no number is none with any unit. */
+static bool set_timeout(options *o, const char *value)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}};
+    char *unit;
+    o->timeout = 0;
+    double n = strtod(value, &unit);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (unit != value && strcmp(unit, units[i].name) == 0 && n > 0 && n * units[i].ms <= 1e9)
+            o->timeout = n * units[i].ms;
+    if (o->timeout > 0)
+        return true;
+    complain("--timeout takes a time as 10s, 500ms or 2m, at most 16000m: not '%s'", value);
+    return false;
+}
+
 static bool set_trace(options *o, const char *value)
 {
     o->trace = value;
@@ -274,6 +293,8 @@ static const option table[] = {
     {"--save", "NAME=FILE", IN_RUN, set_save,
      "save an array of the run block at its end (.npy, .png)"},
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
+    {"--timeout", "TIME", IN_RUN, set_timeout,
+     "end the run after 10s, 500ms or 2m, wherever it is then"},
     {"--trace", "FILE", IN_RUN, set_trace,
      "write when all that ran did so, for chrome://tracing or Perfetto"},
     {"--digest", NULL, IN_RUN, set_digest,

@@ -13,7 +13,10 @@ kjit_context *open_context(const options *o)
 {
     char error[512];
     kjit_context *ctx = NULL;
-    kjit_context_options c = {.device = o->device, .workers = o->workers, .cache = o->cache};
+    kjit_context_options c = {.device = o->device,
+                              .workers = o->workers,
+                              .cache = o->cache,
+                              .cancellable = o->timeout > 0};
     if (kjit_context_create(&c, &ctx, error, sizeof error) != KJIT_OK)
         complain("%s", error);
     return ctx;

@@ -216,6 +216,7 @@ static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program
                              .sites = k->sites,
                              .nsites = k->nsites,
                              .prints = k->prints,
+                             .polls = k->polls,
                              .conditions = k->requires != NULL,
                              .limits = k->limits,
                              .watched = k->checks & (unsigned)KJ_CHECKS_WATCHED,

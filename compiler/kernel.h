@@ -39,6 +39,7 @@ typedef struct kj_spec {
     bool disjoint;    /* no two array arguments share memory */
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
     unsigned checks;  /* what running code looks for: KJ_CHECK_... bits, neither NONE nor ALL */
+    bool polls;       /* loops look at the launch's halt */
 } kj_spec;
 
 typedef enum kj_index {
@@ -82,6 +83,7 @@ typedef struct kj_compile_options {
     unsigned checks; /* kj_spec's */
     bool
         replay; /* of a CPU: thread after thread, without writing to memory that outlives the block */
+    bool polls;            /* loops look whether their launch is to end: of a cancellable context */
     const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 
@@ -128,7 +130,15 @@ typedef struct kj_host_fault {
     int64_t arrived, alive;           /* divergent barrier: threads of the block */
     int64_t thread[3];                /* assert */
     uint64_t values[KJ_MAX_REPORTED]; /* assert: in the low bytes */
+    /* The halt was found to be set, and the launch did not run to its end; the first who finds it says where,
+     * but a loop knows better than a block that has not begun. */
+    uint32_t halted;    /* kj_halted */
+    uint32_t halted_at; /* the loop's place in the source */
+    uint64_t halted_why;
+    int64_t halted_block[3], halted_front[3]; /* the loop's, and the one that has not begun */
 } kj_host_fault;
+
+typedef enum kj_halted { KJ_HALTED_NOT, KJ_HALTED_LOOP, KJ_HALTED_FRONT } kj_halted;
 
 typedef enum kj_fault_kind {
     KJ_FAULT_NONE,
@@ -148,6 +158,15 @@ enum {
     KJ_RACE_BLOCK = KJ_RACE_THREAD + 3
 };
 
+/* A launch's halt: 4 bytes that the host sets when the launch is to end, and why: 0 before, in code that polls;
+ * else any other value than at first is KJ_HALT_CANCELLED. */
+typedef enum kj_halt_reason {
+    KJ_HALT_NONE,
+    KJ_HALT_CANCELLED,
+    KJ_HALT_TIMEOUT,
+    KJ_HALT_STEP = 4 /* of who counts: multiples are no reason */
+} kj_halt_reason;
+
 /* What a launch of a kernel with sites writes, where its last slot (one more than its parameters
  * have) points to. Each line of print is a record: the site's id, the block's and the thread's
  * linear number, and the site's values, 8 bytes each. */
@@ -156,6 +175,7 @@ typedef struct kj_report {
     uint64_t used;       /* bytes of records, had they all fitted */
     uint64_t end;        /* bytes of those that did, if not all; UINT64_MAX at first */
     uint64_t lost;       /* records that did not */
+    uint64_t halt;       /* of a GPU, in code that polls: where it finds the halt */
     uint64_t words[];    /* KJ_PRINT_BYTES, of a kernel that prints */
 } kj_report;
 
@@ -219,6 +239,8 @@ struct kj_host_launch {
     int64_t block[3];
     kj_host_fault *fault;
     kj_host_spawner *spawner; /* of a kernel that launches others or is watched, and its children */
+    const uint32_t *halt;     /* it is to end when this is not `going`; NULL: nobody can end it */
+    uint32_t going;           /* 0 of code that polls, whose halt is never NULL */
     uint64_t slots[];
 };
 
@@ -278,6 +300,7 @@ typedef struct kj_kernel_info {
     const kj_site **sites; /* of its reports, by id */
     int nsites;
     bool prints;                    /* some site is a print's */
+    bool polls;                     /* its loops look at the halt */
     bool conditions;                /* it has requires */
     const struct kj_limits *limits; /* what says which checks of indices hold; NULL: nothing */
     unsigned watched;               /* what its code tells a kj_host_watch for: KJ_CHECKS_WATCHED */

@@ -71,7 +71,10 @@ extern "C" {
     X(ASSERT, 12, "an assertion failed") \
     X(INTERRUPTED, 13, "interrupted") \
     X(INTERNAL, 14, "internal error") \
-    X(LOST, 15, "the device was lost")
+    X(LOST, 15, "the device was lost") \
+    X(CANCELLED, 16, "cancelled") \
+    X(TIMEOUT, 17, "the time has run out") \
+    X(LIMIT, 18, "a limit of the context is exceeded")
 
 typedef enum kjit_status {
 #define KJIT_STATUS_ENUM(name, number, text) KJIT_##name = number,
@@ -187,6 +190,10 @@ typedef struct kjit_context_options {
     double max_pending_ratio; /* of the device's memory; 0: $KJIT_MAX_PENDING_DEALLOCS_RATIO, else
                                  0.2; negative: none */
     const struct kjit_allocator *allocator; /* where arrays' memory comes from; NULL: kjit's own */
+    /* 1: launches can be ended wherever they are, by kjit_stream_cancel, kjit_cancel and deadlines:
+     * the code of loops that may go on for long looks in every turn whether it is to end, which costs
+     * some of them time (docs/embedding.md). 0: launches end between blocks, see kjit_stream_cancel. */
+    int cancellable;
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
@@ -205,6 +212,13 @@ KJIT_API kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other
  * also of streams that were freed meanwhile, else of a deallocation. Those of the streams that a run
  * block uses are told by its kjit_run. */
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
+
+/* The kernels that run now, "kernel 'scale' (scale.knl:7), grid (4, 1, 1), block (256, 1, 1)", with semicolons
+ * between several: at most size bytes with the NUL; returns out. "" when none does, or the device does not
+ * tell (a GPU). For a program that is about to end: it takes no locks, and may be called in a signal handler;
+ * a module that is freed meanwhile may make nonsense of it. Launches note that they run from the first call
+ * on, so make one beforehand. */
+KJIT_API const char *kjit_running(kjit_context *ctx, char *out, size_t size);
 
 /* What devices are like: every attribute, its number (kept for ever) and what it is. */
 #define KJIT_ATTRIBUTE_MAP(X) \
@@ -620,6 +634,22 @@ KJIT_API int kjit_stream_number(const kjit_stream *s);
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
 
+/* Ends the launches that were put into the stream before, by any thread, and returns at once: those that
+ * run stop, those that wait do not begin, each of them fails with KJIT_CANCELLED and says where it was.
+ * Their arrays have what was written until then. The stream's first failure is told as ever; copies and
+ * functions in it are done, and so is what is put there from now on.
+ * A kernel stops in a turn of a loop or between two blocks in a context whose options have `cancellable`.
+ * In others on a CPU it stops between groups of blocks (8 groups a worker), on a GPU it runs to its end. */
+KJIT_API kjit_status kjit_stream_cancel(kjit_stream *s);
+/* The same of all launches in the context: of every stream, and, where it is cancellable, those that other
+ * threads have made without one. */
+KJIT_API kjit_status kjit_cancel(kjit_context *ctx);
+/* The context's work ends so many milliseconds from now: launches that run or wait then, and later ones,
+ * fail with KJIT_TIMEOUT, a run block ends between two statements, and nothing is compiled for a launch any
+ * more. What is in compilation is finished; copies and files are not looked at. 0: no deadline, work goes on
+ * as ever; a new one takes the old one's place. The context must be cancellable, else KJIT_INVALID. */
+KJIT_API kjit_status kjit_set_deadline(kjit_context *ctx, double ms);
+
 /* status: the stream's first failure that nobody has been told yet, else KJIT_OK. Who synchronises
  * is told all the same. */
 typedef void kjit_stream_fn(kjit_stream *s, kjit_status status, void *user);
@@ -652,6 +682,10 @@ typedef struct kjit_config {
     int64_t grid[3];     /* blocks; 0 in [1] or [2] means 1; 0 in [0] is an empty launch */
     int64_t block[3];    /* threads; 0 in [1] or [2] means 1 */
     kjit_stream *stream; /* NULL: the launch has finished on return */
+    /* Milliseconds that the launch may take, from when it is put into its stream to its end: with what
+     * is in front of it there, without the compilation. Then it ends with KJIT_TIMEOUT. 0: any time;
+     * KJIT_INVALID in a context that is not cancellable. A graph's launches have none. */
+    double timeout_ms;
 } kjit_config;
 
 typedef enum kjit_arg_kind {

@@ -32,6 +32,7 @@ static void end(kjit_context *ctx)
     kj_threads_end(ctx);
     kj_allocator_end(ctx);
     kj_untold_free(ctx);
+    kj_halts_end(ctx);
     ctx->ops->close(ctx->dev);
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
@@ -180,6 +181,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     }
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
+    kj_halts_init(&ctx->halts, options->cancellable);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->tracer.lock, NULL);
     pthread_mutex_init(&ctx->recycler->lock, NULL);

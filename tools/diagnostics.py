@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RUNS = {"warp", "assert", "divergent-barrier", "grid-size", "unfilled", "run", "bounds", "race", "unset"} # errors of a run
-CHECKS = {"race": "race", "unset": "init"} # what a run finds with --check=
+RUNS = {"warp", "assert", "divergent-barrier", "grid-size", "unfilled", "run", "bounds", "race", "unset", "timeout"} # errors of a run
+OPTIONS = {"race": ["--check=race"], "unset": ["--check=init"], "timeout": ["--timeout=1s"]} # what a run is told
 HEAD = """# Errors and warnings
 
 What an error or warning can be about. The code in front is what `kjit check --diagnostics=json` and `kjit_diagnostic.code` have; it
@@ -76,8 +76,7 @@ def broken_toolkit(kjit, folder):
 
 def shown(kjit, code, path):
     """A short program and what is said of it; the codes of that."""
-    options = [f"--check={CHECKS[code]}"] if code in CHECKS else []
-    said = told(kjit, "run" if code in RUNS else "check", path, *options)
+    said = told(kjit, "run" if code in RUNS else "check", path, *OPTIONS.get(code, []))
     said = "".join(line + "\n" for line in said.splitlines() if not line.startswith("device: "))
     text = path.read_text().replace("\0", "\u2400")
     print(f"```\n{text}```\n\n```\n{said.rstrip()}\n```\n")
@@ -88,6 +87,9 @@ def described(kjit, driver, code, folder):
     """The same of one that is too long, or needs more than a file; None: there is none."""
     if code == "internal":
         return [code] if "error: cannot compile 'k'" in broken_toolkit(kjit, folder) else []
+    if code == "cancelled":
+        print("A program's that calls `kjit_stream_cancel` or `kjit_cancel`; the place is the loop where the kernel was.\n")
+        return [code]
     if code == "grid-size":
         print("A GPU's: a kernel with grid_sync(), and more blocks than its multiprocessors take.\n")
         return [code] if not driver or "cannot wait here" in on_gpu(kjit, driver, folder) else []

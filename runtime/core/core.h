@@ -128,6 +128,23 @@ typedef struct kj_pendings {
 
 typedef struct kj_untold kj_untold; /* stream/stream.c */
 
+typedef struct kj_halt kj_halt;           /* halt.c */
+typedef struct kj_halt_slab kj_halt_slab; /* likewise */
+
+/* The launches that can be ended, and when they are. */
+typedef struct kj_halts {
+    bool
+        cancellable; /* kjit_context_options has it: all launches are among them, and their code polls */
+    pthread_mutex_t lock;
+    kj_halt *first;
+    kj_halt_slab *slabs;
+    double deadline;  /* of the context, by kj_now_ms; 0: none */
+    atomic_bool over; /* it has passed */
+    pthread_cond_t sooner;
+    pthread_t clock;
+    bool started, ending;
+} kj_halts;
+
 struct kjit_context {
     kj_handle handle;
     const kj_device_ops *ops;
@@ -164,6 +181,7 @@ struct kjit_context {
     kj_printout printed, printed_in_run; /* the program's, and the run block's; under the lock */
     uint64_t printing_run;               /* the run block under way, or 0; under the lock */
     atomic_bool has_printed;
+    kj_halts halts;
     pthread_mutex_t print_lock; /* held while a print function is called or exchanged */
     _Atomic pthread_t
         print_owner; /* the thread that holds it, or 0: a run block's may use the context */
@@ -205,6 +223,36 @@ void kj_context_hold(kjit_context *ctx);
 /* On any thread. The last to let go of one that was destroyed gives back what is pending. */
 void kj_context_drop(kjit_context *ctx);
 void kj_lazy_cache_free(kjit_context *ctx); /* for good (run/lazy/cache.c) */
+
+/* ---- Ending launches early (halt.c) ---- */
+
+void kj_halts_init(kj_halts *halts, bool cancellable);
+void kj_halts_end(kjit_context *ctx); /* before its device closes */
+/* Of a launch that is about to be made, in a context that is cancellable. */
+kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double timeout_ms,
+                         kj_halt **out);
+static inline kjit_status kj_halt_new(kjit_context *ctx, const kjit_stream *stream,
+                                      double timeout_ms, kj_halt **out)
+{
+    *out = NULL;
+    return ctx->halts.cancellable ? kj_halt_list(ctx, stream, timeout_ms, out) : KJIT_OK;
+}
+/* It is listed until the last has let go. */
+void kj_halt_hold(kj_halt *h); /* for NULL nothing */
+void kj_halt_let_go(kj_halt *h);
+static inline void kj_halt_drop(kj_halt *h)
+{
+    if (h)
+        kj_halt_let_go(h);
+}
+kj_halt_word kj_halt_word_of(const kj_halt *h);
+uint64_t kj_halt_address(const kj_halt *h); /* where kernels find it, without host_memory */
+/* Cancels those of the stream; NULL: all. */
+void kj_halt_all(kjit_context *ctx, const kjit_stream *stream);
+/* KJIT_INVALID for what is no time, or needs a context that is cancellable. */
+kjit_status kj_check_timeout(kjit_context *ctx, const char *what, double ms);
+/* KJIT_TIMEOUT when the context's deadline has passed. */
+kjit_status kj_check_time(kjit_context *ctx);
 
 /* ---- Threads and their failures (thread.c, error.c) ---- */
 

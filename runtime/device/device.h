@@ -31,14 +31,21 @@ typedef struct kj_times {
     double begin, end; /* end: 0 when it is not known */
 } kj_times;
 
+/* As in kj_host_launch. */
+typedef struct kj_halt_word {
+    const uint32_t *halt;
+    uint32_t going;
+} kj_halt_word;
+
 /* Queued work as its owner sees it. The status tells how it ended; `fault` is for KJIT_FAULT. For
  * every other failure the device may leave a sentence in `why` before it calls done; it is read
  * there, and so are the times. */
 typedef struct kj_work {
     void (*done)(struct kj_work *work, kjit_status status, const kj_host_fault *fault);
     const char *why;
-    int step;        /* of a graph's launch that failed: the step's number */
-    kj_times *times; /* for the device to fill in; NULL: nobody asks */
+    int step;          /* of a graph's launch that failed: the step's number */
+    kj_times *times;   /* for the device to fill in; NULL: nobody asks */
+    kj_halt_word halt; /* of a graph on a device with host_memory: of its launches */
 } kj_work;
 
 /* Whose stream a queue is. The driver's two default streams and those of other libraries are not
@@ -115,8 +122,9 @@ typedef struct kj_launch_call {
     kj_exec *exec;
     kj_host_launch *values;
     size_t nslots;
-    size_t scratch;   /* bytes of memory each block in flight needs, shared arrays included */
-    const char *what; /* for messages: "kernel 'scale' (scale.knl:7)"; lives as long as the exec */
+    size_t scratch;    /* bytes of memory each block in flight needs, shared arrays included */
+    const char *what;  /* for messages: "kernel 'scale' (scale.knl:7)"; lives as long as the exec */
+    kj_halt_word halt; /* for a device with host_memory */
 } kj_launch_call;
 
 /* One of the two. */
@@ -267,6 +275,9 @@ typedef struct kj_device_ops {
     kjit_status (*attribute)(kj_device *dev, kjit_attribute attribute, int64_t *out,
                              kj_failure *why);
     kj_reach (*peer)(kj_device *dev, const kj_device *other);
+    /* The launches that run now, as text for who ends the process: without locks, from any thread and in
+     * signal handlers. */
+    void (*running)(kj_device *dev, char *out, size_t size);
     const kj_memory_ops *memory;
     const kj_graph_ops *graphs;
     const kj_code_ops *code;
@@ -276,6 +287,9 @@ typedef struct kj_device_ops {
 /* The devices of this build, the preferred first; NULL past the last (devices.c). */
 const kj_device_ops *kj_device_kind(int i);
 
+bool kj_has_failed(const kj_host_fault *fault);
+/* What a launch that has failed came to: a fault is told before a halt. */
+kjit_status kj_fault_status(const kj_host_fault *fault);
 /* Writes the sentence and returns the status: `return kj_because(why, KJIT_NO_MEMORY, "...")`. */
 kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -11,3 +11,15 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
     va_end(args);
     return status;
 }
+
+bool kj_has_failed(const kj_host_fault *fault)
+{
+    return fault->kind != KJ_FAULT_NONE || fault->halted != KJ_HALTED_NOT;
+}
+
+kjit_status kj_fault_status(const kj_host_fault *fault)
+{
+    if (fault->kind != KJ_FAULT_NONE || fault->halted == KJ_HALTED_NOT)
+        return KJIT_FAULT;
+    return fault->halted_why == KJ_HALT_TIMEOUT ? KJIT_TIMEOUT : KJIT_CANCELLED;
+}

@@ -126,6 +126,7 @@ typedef struct launch_work {
     kj_work work;
     kj_dispatch *dispatch;
     kj_reported *reported; /* or NULL */
+    kj_halt *halt;         /* or NULL */
     kjit_stream *stream;
 } launch_work;
 
@@ -136,19 +137,21 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
     if (w->reported)
         kj_report_deliver(w->reported);
     if (status == KJIT_FAULT)
-        kj_stream_failed(w->stream, status,
+        kj_stream_failed(w->stream, kj_fault_status(fault),
                          kj_launch_fault_text(w->dispatch->mod, w->dispatch->variant,
                                               &w->dispatch->call, fault));
     else
         kj_stream_ended(w->stream, work, status);
     kj_report_free(w->reported);
+    kj_halt_drop(w->halt);
     kj_dispatch_drop(w->dispatch);
     free(w);
 }
 
 static kjit_status queue(kj_dispatch *dispatch, const char *name, kj_reported *reported,
-                         kjit_stream *stream)
+                         kj_halt *halt, kjit_stream *stream)
 {
+    kj_launch_call call = dispatch->call;
     kjit_context *ctx = dispatch->mod->ctx;
     kj_failure why;
     kjit_status status = kj_stream_begin(stream);
@@ -161,10 +164,14 @@ static kjit_status queue(kj_dispatch *dispatch, const char *name, kj_reported *r
     *w = (launch_work){.work = {.done = launch_done, .times = times},
                        .dispatch = dispatch,
                        .reported = ctx->ops->host_memory ? reported : NULL,
+                       .halt = halt,
                        .stream = stream};
     kj_dispatch_hold(dispatch);
-    status = ctx->ops->launch(ctx->dev, stream->queue, &dispatch->call, &w->work, NULL, &why);
+    kj_halt_hold(halt);
+    call.halt = kj_stream_halt(stream, halt);
+    status = ctx->ops->launch(ctx->dev, stream->queue, &call, &w->work, NULL, &why);
     if (status != KJIT_OK) {
+        kj_halt_drop(halt);
         kj_dispatch_drop(dispatch);
         free(w);
     }
@@ -181,6 +188,7 @@ typedef struct flight {
     kj_dispatch *dispatch;
     const char *label;
     kj_reported *reported;
+    kj_halt *halt;
     kjit_stream *stream;
 } flight;
 
@@ -195,14 +203,14 @@ static kjit_status submit(const flight *way)
     kj_failure why;
     kj_host_fault fault;
     if (way->stream)
-        return queue(way->dispatch, name_of(way), way->reported, way->stream);
+        return queue(way->dispatch, name_of(way), way->reported, way->halt, way->stream);
     kj_times *times = kj_trace_launch(ctx, name_of(way), way->call->values, NULL);
     kjit_status status = ctx->ops->launch(ctx->dev, NULL, way->call, NULL, &fault, &why);
     kj_trace_end(times, status);
     if (status == KJIT_OK)
         return status;
     return status == KJIT_FAULT
-               ? kj_fail_fault(way->mod,
+               ? kj_fail_fault(way->mod, kj_fault_status(&fault),
                                kj_launch_fault_text(way->mod, way->variant, way->call, &fault))
                : kj_fail_why(ctx, status, &why);
 }
@@ -240,13 +248,14 @@ static kj_host_launch *values_in(kj_room *room, size_t slots)
 }
 
 /* The device writes to the values of what it does at once, so they are a copy. */
-static kjit_status launch_copy(const kj_dispatch *dispatch, const char *label)
+static kjit_status launch_copy(const kj_dispatch *dispatch, const char *label, const kj_halt *halt)
 {
     kj_room room;
     kj_launch_call call = dispatch->call;
     kjit_status status;
     kj_room_begin(&room);
     call.values = values_in(&room, call.nslots);
+    call.halt = kj_halt_word_of(halt);
     if (call.values) {
         memcpy(call.values, dispatch->call.values,
                sizeof *call.values + call.nslots * sizeof *call.values->slots);
@@ -260,26 +269,28 @@ static kjit_status launch_copy(const kj_dispatch *dispatch, const char *label)
 }
 
 kjit_status kj_dispatch_launch(kj_dispatch *dispatch, const char *label, kj_reported *reported,
-                               kjit_stream *stream)
+                               kj_halt *halt, kjit_stream *stream)
 {
     if (!stream)
-        return launch_copy(dispatch, label);
+        return launch_copy(dispatch, label, halt);
     return submit_watched(&(flight){.mod = dispatch->mod,
                                     .variant = dispatch->variant,
                                     .call = &dispatch->call,
                                     .dispatch = dispatch,
                                     .label = label,
                                     .reported = reported,
+                                    .halt = halt,
                                     .stream = stream});
 }
 
 kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
-                          const kj_reported *reported)
+                          const kj_reported *reported, const kj_halt *halt)
 {
     kj_launch_call call = call_of(ready, values_in(&b->room, most_slots(b)));
     if (!call.values)
         return kj_no_memory(b->kernel->mod->ctx);
     call.nslots = pack(b, ready->variant, staged, reported, call.values);
+    call.halt = kj_halt_word_of(halt);
     return submit_watched(&(flight){
         .mod = b->kernel->mod, .variant = ready->variant, .call = &call, .label = b->label});
 }

@@ -222,6 +222,7 @@ kjit_status kjit_graph_end(kjit_stream *stream, kjit_graph **out)
 typedef struct graph_work {
     kj_work work;
     kjit_graph *graph;
+    kj_halt *halt; /* or NULL */
     kjit_stream *stream;
 } graph_work;
 
@@ -240,11 +241,12 @@ static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *f
     kj_trace_end(work->times, status);
     if (status == KJIT_FAULT) {
         const kj_dispatch *p = dispatch_at(w->graph, work->step);
-        kj_stream_failed(w->stream, status,
+        kj_stream_failed(w->stream, kj_fault_status(fault),
                          kj_launch_fault_text(p->mod, p->variant, &p->call, fault));
     } else {
         kj_stream_ended(w->stream, work, status);
     }
+    kj_halt_drop(w->halt);
     drop(w->graph);
     free(w);
 }
@@ -261,6 +263,12 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
         return kj_no_memory(ctx);
     if (w) {
         *w = (graph_work){.work.done = graph_done, .graph = g, .stream = stream};
+        status = kj_halt_new(ctx, stream, 0, &w->halt);
+        if (status != KJIT_OK) {
+            free(w);
+            return status;
+        }
+        w->work.halt = kj_stream_halt(stream, w->halt);
         atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
     }
     kj_times *times = kj_trace_whole(ctx, KJIT_TRACE_GRAPH, "graph", stream);
@@ -269,6 +277,7 @@ static kjit_status launch_united(kjit_graph *g, kjit_stream *stream)
     status = ctx->ops->graphs->launch(ctx->dev, kj_queue_of(stream), g->device, w ? &w->work : NULL,
                                       &why);
     if (status != KJIT_OK && w) {
+        kj_halt_drop(w->halt);
         drop(w->graph);
         free(w);
     }

@@ -16,6 +16,7 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
                     .disjoint = b->disjoint,
                     .aligned = b->aligned,
                     .checks = b->kernel->mod->options.checks,
+                    .polls = b->kernel->mod->options.polls,
                     .no_contract = b->kernel->mod->options.no_contract};
     kj_eval_env env = kj_binding_env(b);
     return kj_variant_get(b->kernel, &spec, b->key, &env, b->label, out);
@@ -79,32 +80,44 @@ kjit_status kj_launch_ready(kj_binding *b, kj_ready *out)
 
 /* staged: where host arrays were moved, or NULL. */
 static kjit_status dispatch_bound(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
-                                  kj_reported *reported, kjit_stream *stream)
+                                  kj_reported *reported, kj_halt *halt, kjit_stream *stream)
 {
     kj_dispatch *dispatch;
     if (!stream)
-        return kj_launch_now(b, ready, staged, reported);
+        return kj_launch_now(b, ready, staged, reported, halt);
     kjit_status status = kj_dispatch_new(b, ready, staged, reported, stream, &dispatch);
     if (status != KJIT_OK)
         return status;
-    status = kj_dispatch_launch(dispatch, b->label, reported, stream);
+    status = kj_dispatch_launch(dispatch, b->label, reported, halt, stream);
     kj_dispatch_drop(dispatch);
     return status;
+}
+
+static kjit_status run_with(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
+                            kj_halt *halt, kjit_stream *stream)
+{
+    kj_reported *reported = NULL;
+    kjit_status status = KJIT_OK;
+    if (kj_is_reported(b->kernel->mod->ctx, ready->variant->kernel))
+        status = kj_report_begin(b->kernel->mod, ready->variant, stream, halt, &reported);
+    if (status != KJIT_OK)
+        return status;
+    status = dispatch_bound(b, ready, staged, reported, halt, stream);
+    /* A queued launch on the host has the report, and may have ended already. */
+    bool gone = stream && status == KJIT_OK && b->kernel->mod->ctx->ops->host_memory;
+    return reported && !gone ? kj_report_end(reported, status) : status;
 }
 
 static kjit_status run(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
                        kjit_stream *stream)
 {
-    kj_reported *reported = NULL;
-    kjit_status status = KJIT_OK;
-    if (ready->variant->kernel->nsites > 0)
-        status = kj_report_begin(b->kernel->mod, ready->variant, stream, &reported);
+    kj_halt *halt;
+    kjit_status status = kj_halt_new(b->kernel->mod->ctx, stream, b->timeout_ms, &halt);
     if (status != KJIT_OK)
         return status;
-    status = dispatch_bound(b, ready, staged, reported, stream);
-    /* A queued launch on the host has the report, and may have ended already. */
-    bool gone = stream && status == KJIT_OK && b->kernel->mod->ctx->ops->host_memory;
-    return reported && !gone ? kj_report_end(reported, status) : status;
+    status = run_with(b, ready, staged, halt, stream);
+    kj_halt_drop(halt);
+    return status;
 }
 
 static kjit_status run_staged(kj_binding *b, const kj_ready *ready, kjit_stream *stream)
@@ -116,7 +129,8 @@ static kjit_status run_staged(kj_binding *b, const kj_ready *ready, kjit_stream 
     status = run(b, ready, &staged, stream);
     if (status == KJIT_OK)
         status = kj_staging_out(&staged, stream);
-    else if (status == KJIT_FAULT) /* what was written until then is there, as on a CPU */
+    else if (status == KJIT_FAULT || status == KJIT_CANCELLED ||
+             status == KJIT_TIMEOUT) /* what was written until then is there, as on a CPU */
         kj_staging_out(&staged, stream);
     kj_staging_drop(&staged);
     return status;
@@ -180,6 +194,9 @@ kjit_status kj_launch_bind(kj_binding *b, const kjit_config *config, const kjit_
                            int nargs)
 {
     kjit_status status = kj_check_dims(b, config);
+    if (status == KJIT_OK && config->timeout_ms != 0)
+        status = kj_check_timeout(b->kernel->mod->ctx, "config.timeout_ms", config->timeout_ms);
+    b->timeout_ms = config->timeout_ms;
     return status == KJIT_OK ? kj_bind(b, args, nargs) : status;
 }
 

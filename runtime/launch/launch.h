@@ -21,6 +21,7 @@ typedef struct kj_binding {
     kj_layout *layouts;
     bool small, disjoint, aligned; /* as in kj_spec */
     bool read_only, smart, in;     /* one of the arrays is, or is given as In(a) */
+    double timeout_ms;             /* kjit_config's */
     int *runtime;                  /* parameter of each kj_kernel_info.params */
     kj_field *parts;               /* alike: of a KJIT_ARG_VALUE, the scalar that is meant */
     uint64_t *key;
@@ -68,7 +69,12 @@ void kj_smart_args_leave(const kj_binding *b, const kj_variant *variant);
 /* The report of one launch. */
 typedef struct kj_reported kj_reported;
 kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_stream *stream,
-                            kj_reported **out);
+                            kj_halt *halt, kj_reported **out);
+/* Is there one for each launch? */
+static inline bool kj_is_reported(const kjit_context *ctx, const kj_kernel_info *kernel)
+{
+    return kernel->nsites > 0 || (kernel->polls && !ctx->ops->host_memory);
+}
 uint64_t kj_report_address(const kj_reported *r); /* for the launch's last slot */
 /* The launch ended so, or with a stream was queued. Takes the report over; but of a launch queued
  * on a device with host_memory, whose work delivers and frees it. */
@@ -152,10 +158,10 @@ void kj_dispatch_drop(kj_dispatch *dispatch);
 /* Launches: now, and then it waits, or in a stream, where the report may be left to the device's
  * work. `label` as kj_launch_labelled has it. */
 kjit_status kj_dispatch_launch(kj_dispatch *dispatch, const char *label, kj_reported *reported,
-                               kjit_stream *stream);
+                               kj_halt *halt, kjit_stream *stream);
 /* The same without a dispatch, now. */
 kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
-                          const kj_reported *reported);
+                          const kj_reported *reported, const kj_halt *halt);
 
 /* ---- Prepared launches (plan.c) ---- */
 
@@ -165,6 +171,7 @@ typedef struct kj_prepared {
     atomic_int refs;
     kj_kernel *kernel; /* its module is held */
     int64_t grid[3], block[3];
+    double timeout_ms;
     kj_dispatch *dispatch; /* NULL: it is bound for each launch, or has no blocks */
     bool *given;           /* by parameter, behind the arguments */
     kjit_arg args[];       /* by parameter */

@@ -59,7 +59,8 @@ static void disown(kjit_arg *arg)
 static bool is_constant(const kj_binding *b, const kj_variant *variant)
 {
     const kj_kernel_info *k = variant->kernel;
-    return k->nfilled == 0 && k->nsites == 0 && !kj_staging_needed(b, variant) && !b->smart;
+    return k->nfilled == 0 && !kj_is_reported(b->kernel->mod->ctx, k) &&
+           !kj_staging_needed(b, variant) && !b->smart;
 }
 
 /* *out is NULL where a dispatch is not all that is needed. */
@@ -99,6 +100,7 @@ kjit_status kj_prepared_new(kj_binding *b, kj_prepared **out)
     kj_module_hold(p->kernel->mod);
     memcpy(p->grid, b->grid, sizeof p->grid);
     memcpy(p->block, b->block, sizeof p->block);
+    p->timeout_ms = b->timeout_ms;
     kjit_status status = own_all(p, b);
     if (status == KJIT_OK)
         status = make_dispatch(b, &p->dispatch);
@@ -133,6 +135,7 @@ static void place(const kj_prepared *p, kj_binding *b)
 {
     memcpy(b->grid, p->grid, sizeof b->grid);
     memcpy(b->block, p->block, sizeof b->block);
+    b->timeout_ms = p->timeout_ms;
     for (int i = 0; i < p->kernel->decl->nparams; i++)
         b->args[i] = p->given[i] ? &p->args[i] : NULL;
 }
@@ -157,7 +160,12 @@ kjit_status kj_prepared_launch(kj_prepared *p, kjit_stream *stream)
         return kj_nothing_to_do(p->kernel->mod->ctx, stream);
     if (!p->dispatch)
         return launch_anew(p, stream);
-    kjit_status status = kj_dispatch_launch(p->dispatch, NULL, NULL, stream);
+    kj_halt *halt;
+    kjit_status status = kj_halt_new(p->kernel->mod->ctx, stream, p->timeout_ms, &halt);
+    if (status != KJIT_OK)
+        return status;
+    status = kj_dispatch_launch(p->dispatch, NULL, NULL, halt, stream);
+    kj_halt_drop(halt);
     if (!stream)
         kj_waited(p->kernel->mod->ctx);
     return status;

@@ -17,6 +17,7 @@ struct kj_reported {
     kjit_stream *stream;
     kj_buffer *host, *device; /* device: NULL where that is the host's memory */
     kj_returning returning;   /* of the stream */
+    kj_halt *halt;            /* or NULL */
     uint64_t run;             /* the run block that launched, or 0 */
 };
 
@@ -124,6 +125,7 @@ void kj_report_free(kj_reported *r)
         kj_buffer_drop(r->device);
     if (r->host)
         kj_buffer_drop(r->host);
+    kj_halt_drop(r->halt);
     kj_module_drop(r->mod);
     free(r);
 }
@@ -160,7 +162,7 @@ static kjit_status send(kj_reported *r, size_t size)
 }
 
 kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_stream *stream,
-                            kj_reported **out)
+                            kj_halt *halt, kj_reported **out)
 {
     size_t size = sizeof(kj_report) + (variant->kernel->prints ? KJ_PRINT_BYTES : 0);
     kj_reported *r = calloc(1, sizeof *r);
@@ -169,6 +171,8 @@ kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_st
     r->mod = mod;
     r->variant = variant;
     r->stream = stream;
+    r->halt = halt;
+    kj_halt_hold(halt);
     r->run = kj_print_run(mod->ctx);
     kj_module_hold(mod);
     kjit_status status = kj_buffer_create(mod->ctx, KJIT_HOST, size, &r->host);
@@ -176,6 +180,7 @@ kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_st
         kj_report *report = r->host->data;
         memset(report, 0, sizeof *report);
         report->end = UINT64_MAX;
+        report->halt = kj_halt_address(halt);
         if (!mod->ctx->ops->host_memory)
             status = send(r, size);
     }
@@ -201,8 +206,8 @@ static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fa
     kj_stream_report_comes(r->stream, &r->returning);
     if (status == KJIT_OK)
         kj_report_deliver(r);
-    if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
-        kj_stream_failed(r->stream, KJIT_FAULT,
+    if (status == KJIT_OK && kj_has_failed(&report->fault))
+        kj_stream_failed(r->stream, kj_fault_status(&report->fault),
                          kj_fault_text(r->mod, r->variant->kernel, &report->fault));
     else
         kj_stream_ended(r->stream, work, status);
@@ -238,8 +243,9 @@ static kjit_status fetch(kj_reported *r)
     }
     if (status == KJIT_OK)
         kj_report_deliver(r);
-    if (status == KJIT_OK && report->fault.kind != KJ_FAULT_NONE)
-        status = kj_fail_fault(r->mod, kj_fault_text(r->mod, r->variant->kernel, &report->fault));
+    if (status == KJIT_OK && kj_has_failed(&report->fault))
+        status = kj_fail_fault(r->mod, kj_fault_status(&report->fault),
+                               kj_fault_text(r->mod, r->variant->kernel, &report->fault));
     kj_report_free(r);
     return status;
 }

@@ -166,6 +166,32 @@ static void put_unset(kj_diag *diag, const kj_kernel_info *kernel, const kj_host
              at->indexed, kj_shape_text(3, f->thread, thread), kj_shape_text(3, f->block, block));
 }
 
+/* A word of the source; of what is none, its first character. */
+static kj_span word_at(const kj_source *source, uint32_t offset)
+{
+    uint32_t end = offset;
+    while (end < source->size && kj_is_word(source->text[end]))
+        end++;
+    return (kj_span){offset, end > offset ? end : offset + 1};
+}
+
+static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
+{
+    char block[KJ_SHAPE_TEXT], where[KJ_SHAPE_TEXT + 32] = "before it began";
+    const int64_t *front = f->halted_front;
+    bool cancelled = kj_fault_status(f) == KJIT_CANCELLED, loop = f->halted == KJ_HALTED_LOOP;
+    if (loop)
+        kj_snprintf(where, sizeof where, "in this loop (block %s)",
+                    kj_shape_text(3, f->halted_block, block));
+    else if (kernel->grid_sync)
+        kj_snprintf(where, sizeof where, "before or at its grid_sync()");
+    else if (front[0] || front[1] || front[2])
+        kj_snprintf(where, sizeof where, "in front of block %s", kj_shape_text(3, front, block));
+    kj_error(diag, loop ? word_at(diag->source, f->halted_at) : kernel->span,
+             cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s' %s %s", kernel->name,
+             cancelled ? "was cancelled" : "ran out of time", where);
+}
+
 static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char *kernel)
 {
     kj_message *e = kj_error(diag, a->span, KJ_RULE_UNFILLED,
@@ -184,6 +210,8 @@ static void write_fault(void *data)
         kj_error(&diag, m->kernel->launch, KJ_RULE_LAUNCH, "%s", m->lacking);
     else if (m->crowd)
         put_crowd(&diag, m);
+    else if (kj_fault_status(m->fault) != KJIT_FAULT)
+        put_halted(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
         put_grid_barrier(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_RACE)
@@ -230,9 +258,9 @@ kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, co
     return give(mod->ctx, KJIT_NO_DEVICE, text_of(&m));
 }
 
-kjit_status kj_fail_fault(kjit_module *mod, char *text)
+kjit_status kj_fail_fault(kjit_module *mod, kjit_status status, char *text)
 {
-    return give(mod->ctx, KJIT_FAULT, text);
+    return give(mod->ctx, status, text);
 }
 
 kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_t blocks,

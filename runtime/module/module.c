@@ -147,7 +147,8 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
 
 static void take_options(kjit_module *mod, const kjit_compile_options *o)
 {
-    mod->options = (kj_compile_options){.opt_level = 3, .checks = KJ_CHECK_BOUNDS};
+    mod->options = (kj_compile_options){
+        .opt_level = 3, .checks = KJ_CHECK_BOUNDS, .polls = mod->ctx->halts.cancellable};
     if (!o)
         return;
     if (o->opt_level != 0)

@@ -146,6 +146,7 @@ kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_
 /* A const array that the host was to fill before the kernel was launched. */
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_const_array_info *array,
                              const char *kernel);
-kjit_status kj_fail_fault(kjit_module *mod, char *text); /* which is freed */
+/* The text is freed. */
+kjit_status kj_fail_fault(kjit_module *mod, kjit_status status, char *text);
 
 #endif

@@ -66,6 +66,7 @@ static void compile(void *data)
     spec.disjoint = are_apart(v->kernel, r->call->values->slots);
     kj_compile_options options = r->mod->options;
     options.replay = true;
+    spec.polls = options.polls = false;
     options.opt_level = 1;
     kj_diag_init(&diag, &r->arena, &r->mod->source);
     r->compiled =
@@ -118,7 +119,8 @@ char *kj_launch_fault_text(kjit_module *mod, const kj_variant *variant, const kj
 {
     kjit_context *ctx = mod->ctx;
     char *text = NULL;
-    if (ctx->ops->replay && variant->spec && fault->kind == KJ_FAULT_ASSERT) {
+    if (ctx->ops->replay && !ctx->halts.cancellable && variant->spec &&
+        fault->kind == KJ_FAULT_ASSERT) {
         replay r = {.mod = mod, .variant = variant, .call = call};
         kj_failure why;
         kj_arena_init(&r.arena, NULL);

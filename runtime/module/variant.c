@@ -209,6 +209,8 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, 
     kjit_context *ctx = kernel->mod->ctx;
     size_t size = (size_t)kernel->key_words * sizeof *w->key;
     kjit_status status = kj_module_fits(kernel->mod);
+    if (status == KJIT_OK)
+        status = kj_check_time(ctx);
     if (status != KJIT_OK)
         return status;
     kj_variant *v = calloc(1, sizeof *v + size);

@@ -20,14 +20,14 @@ static void call(callback *c, kjit_status status)
     kj_calling_end(&calling);
 }
 
-/* Does a report say that a launch failed that the stream has passed, but which has not ended? Under
- * the stream's lock. */
-static bool report_failed(const kjit_stream *stream)
+/* What a report says of a launch that the stream has passed, but which has not ended. Under the stream's
+ * lock. */
+static kjit_status report_failed(const kjit_stream *stream)
 {
     const kj_returning *r = stream->returning;
-    while (r && r->report->fault.kind == KJ_FAULT_NONE)
+    while (r && !kj_has_failed(&r->report->fault))
         r = r->next;
-    return r != NULL;
+    return r ? kj_fault_status(&r->report->fault) : KJIT_OK;
 }
 
 /* In the stream: with what its work before this came to. */
@@ -36,8 +36,8 @@ static void run_callback(kj_work *work)
     callback *c = (callback *)work;
     pthread_mutex_lock(&c->stream->lock);
     kjit_status status = c->stream->status;
-    if (status == KJIT_OK && report_failed(c->stream))
-        status = KJIT_FAULT;
+    if (status == KJIT_OK)
+        status = report_failed(c->stream);
     pthread_mutex_unlock(&c->stream->lock);
     call(c, status);
 }

@@ -226,6 +226,7 @@ kjit_status kj_stream_new(kjit_context *ctx, kj_queue_kind kind, void *handle, k
     s->thread = pthread_self();
     atomic_init(&s->fresh, false);
     atomic_init(&s->followed, 0);
+    atomic_init(&s->cancels, 0);
     pthread_mutex_init(&s->lock, NULL);
     link_stream(s);
     *out = s;
@@ -317,6 +318,36 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
     char *text;
     status = take_failure(s, &text);
     return kj_stream_report(s->ctx, status, text);
+}
+
+kj_halt_word kj_stream_halt(const kjit_stream *stream, const kj_halt *halt)
+{
+    if (halt || !stream)
+        return kj_halt_word_of(halt);
+    return (kj_halt_word){(const uint32_t *)&stream->cancels, atomic_load(&stream->cancels)};
+}
+
+kjit_status kjit_stream_cancel(kjit_stream *s)
+{
+    kjit_status status = kj_enter_stream(s);
+    if (status != KJIT_OK)
+        return status;
+    atomic_fetch_add(&s->cancels, KJ_HALT_STEP);
+    kj_halt_all(s->ctx, s);
+    return KJIT_OK;
+}
+
+kjit_status kjit_cancel(kjit_context *ctx)
+{
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    pthread_mutex_lock(&ctx->lock);
+    for (kjit_stream *s = ctx->streams; s; s = s->next)
+        atomic_fetch_add(&s->cancels, KJ_HALT_STEP);
+    pthread_mutex_unlock(&ctx->lock);
+    kj_halt_all(ctx, NULL);
+    return KJIT_OK;
 }
 
 kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream)

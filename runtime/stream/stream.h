@@ -6,6 +6,8 @@
 
 /* ---- Streams (stream.c, default_stream.c, event.c) ---- */
 
+/* What its next launch looks at, whose halt may be NULL. */
+kj_halt_word kj_stream_halt(const kjit_stream *stream, const kj_halt *halt);
 kjit_status kj_not_its_stream(kjit_context *ctx, const kjit_stream *s);
 
 /* The report of a launch in a stream, on its way back; of its list, under the stream's lock. */
@@ -41,6 +43,8 @@ struct kjit_stream {
     uint64_t run; /* the run block that uses it and is told of its failures, or 0; under its lock */
     _Atomic(kjit_graph *) recording;       /* what it records, under its lock; or NULL */
     _Atomic(const kj_recorder *) recorder; /* who does that; NULL: it never did */
+    _Atomic uint32_t
+        cancels; /* times KJ_HALT_STEP: the halt of its launches in a context that is not cancellable */
     kj_returning *returning;   /* reports of its launches, on their way back from the device */
     pthread_t thread;          /* of KJ_QUEUE_THREAD: the one that may put work into it */
     bool left;                 /* that thread has ended; under the context's lock */

@@ -1,6 +1,8 @@
 /* Bad arguments for what is about devices, contexts, modules, records, the cache and run blocks. */
 #include "bad_arguments.h"
 
+#include <math.h>
+
 static kjit_device_info device;
 static kjit_memory_info memory;
 static kjit_cache_info cache;
@@ -93,6 +95,13 @@ static void contexts(void **state)
     HARMLESS(kjit_set_print, (NULL, NULL, NULL));
     GIVES(*kjit_last_error, (NULL), != 0);
     NONE(kjit_synchronize, (NULL));
+    NONE(kjit_cancel, (NULL));
+    NONE(kjit_set_deadline, (NULL, 1));
+    BAD(kjit_set_deadline, (own.ctx, -1), KJIT_INVALID, "the deadline is -1");
+    BAD(kjit_set_deadline, (own.ctx, NAN), KJIT_INVALID, "the deadline is ");
+    BAD(kjit_set_deadline, (own.ctx, 1), KJIT_INVALID, "not cancellable");
+    GIVES(*kjit_running, (NULL, NULL, 0), == 0);
+    GIVES(*kjit_running, (own.ctx, NULL, 5), == 0);
 }
 
 static void devices(void **state)
@@ -264,6 +273,8 @@ static void child(void)
     FORKED(kjit_device_attribute, (own.ctx, KJIT_ATTRIBUTE_WARP_SIZE, &number));
     FORKED(kjit_can_access_peer, (own.ctx, foreign.ctx, &flag));
     FORKED(kjit_synchronize, (own.ctx));
+    FORKED(kjit_cancel, (own.ctx));
+    FORKED(kjit_set_deadline, (own.ctx, 0));
     FORKED(kjit_context_memory, (own.ctx, &memory));
     FORKED(kjit_deallocate_pending, (own.ctx));
     FORKED(kjit_memory_trim, (own.ctx, 0));

@@ -235,6 +235,7 @@ static void lower_uniform_while(kj_lower *lo, const kj_node *n)
     go_on(lo, head);
     LLVMBuildCondBr(lo->b, kj_lower_expr(lo, n->stmt->u.while_.test, kj_all).v[0], body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
+    kj_halt_poll(lo, n->stmt);
     lo->level = &level;
     lower_nodes(lo, n->yes);
     lo->level = level.up;
@@ -267,6 +268,7 @@ static void lower_uniform_for(kj_lower *lo, const kj_node *n)
     kj_tile i = kj_tile_scalar(type, LLVMBuildLoad2(lo->b, lo->types[type], at, ""));
     LLVMBuildCondBr(lo->b, kj_in_range(lo, i, stop, step).v[0], body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
+    kj_halt_poll(lo, n->stmt);
     lo->level = &level;
     lower_nodes(lo, n->yes);
     lo->level = level.up;
@@ -371,6 +373,7 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
     kj_gang_each(lo, false, gang_loop_test, &p);
     LLVMBuildCondBr(lo->b, flag_read(lo, p.any), body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
+    kj_halt_poll(lo, n->stmt);
     lo->level = &level;
     lower_nodes(lo, n->yes);
     lo->level = level.up;

@@ -48,6 +48,8 @@ static void load_params(kj_lower *lo)
         lo->grid[axis] = load_launch(lo, lo->i64,
                                      (int64_t)offsetof(kj_host_launch, grid) +
                                          8 * (int64_t)kj_swapped(axis, lo->kernel->lanes));
+    if (lo->kernel->polls)
+        lo->halt = load_launch(lo, lo->ptr, (int64_t)offsetof(kj_host_launch, halt));
     int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
     for (int i = 0; i < lo->kernel->nparams; i++) {
         const kj_tparam *p = &lo->kernel->params[i];
@@ -168,6 +170,7 @@ static void make_blocks(kj_lower *lo)
     LLVMPositionBuilderAtEnd(lo->b, block);
     make_position(lo, b);
     kj_replay_begin(lo);
+    kj_halt_poll_block(lo);
     if (lo->regions->fused && !lo->least) {
         lo->first = lo->block[0];
         lo->run = run_length(lo, b);
@@ -235,7 +238,7 @@ static LLVMValueRef fault(kj_lower *lo)
 
 static bool may_fail(const kj_lower *lo)
 {
-    return lo->kernel->nsites > 0 || lo->regions->barrier;
+    return lo->kernel->nsites > 0 || lo->regions->barrier || lo->kernel->polls;
 }
 
 static bool together(const kj_lower *lo)

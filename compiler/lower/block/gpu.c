@@ -8,6 +8,7 @@
 #include "lower/block/block.h"
 #include "lower/nvptx/nvptx.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,12 +23,17 @@ enum {
 
 /* ---- Parameters ---- */
 
+static bool has_report(const kj_tkernel *k)
+{
+    return k->nsites > 0 || k->polls;
+}
+
 static int count_slots(const kj_tkernel *k)
 {
     int n = 0;
     for (int i = 0; i < k->nparams; i++)
         n += k->params[i].array ? 1 + 2 * k->params[i].array->ndim : 1;
-    return n + (k->nsites > 0) + (k->grid_sync != NULL);
+    return n + has_report(k) + (k->grid_sync != NULL);
 }
 
 static LLVMTypeRef scalar_type(const kj_lower *lo, kj_dtype type)
@@ -48,7 +54,7 @@ static const int *make_function(kj_lower *lo, const char *name, int *count)
         for (int d = 0; a && d < 2 * a->ndim; d++)
             types[n++] = k->small ? lo->i32 : lo->i64;
     }
-    if (k->nsites > 0)
+    if (has_report(k))
         types[n++] = data;
     if (k->grid_sync)
         types[n++] = data;
@@ -118,7 +124,7 @@ static void take_params(kj_lower *lo)
             lo->dims[i][place] = take_param(lo, n++, name);
         }
     }
-    if (lo->kernel->nsites > 0)
+    if (has_report(lo->kernel))
         lo->report = take_param(lo, n++, "report");
     if (lo->kernel->grid_sync)
         lo->counter = take_param(lo, n, "counter");
@@ -309,6 +315,8 @@ static void arrive(kj_lower *lo)
     LLVMValueRef done = LLVMBuildICmp(lo->b, LLVMIntSLT, flipped, LLVMConstNull(lo->i32), "");
     if (has_asserts(lo->kernel))
         done = LLVMBuildOr(lo->b, done, kj_has_fault(lo), "");
+    if (lo->halt)
+        done = LLVMBuildOr(lo->b, done, kj_halt_is_set(lo), "");
     LLVMBuildCondBr(lo->b, done, met, wait);
     LLVMPositionBuilderAtEnd(lo->b, met);
     kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
@@ -329,6 +337,7 @@ static void grid_barrier(kj_lower *lo)
         LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
         LLVMPositionBuilderAtEnd(lo->b, on);
     }
+    kj_halt_poll_block(lo);
 }
 
 /* Faults behind a barrier come after those before it. */
@@ -455,6 +464,19 @@ static void place_const(kj_lower *lo)
 
 /* ---- The entry ---- */
 
+/* The host's memory, which the report has the address of. */
+static void find_halt(kj_lower *lo)
+{
+    if (!lo->kernel->polls)
+        return;
+    LLVMTypeRef global = LLVMPointerTypeInContext(lo->ctx, SPACE_GLOBAL);
+    LLVMValueRef at = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, halt));
+    lo->halt = LLVMBuildLoad2(lo->b, global, at, "halt");
+    lo->turns = kj_alloca(lo, lo->i32, "turns");
+    LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->turns);
+    kj_halt_poll_block(lo);
+}
+
 static void describe_launch(kj_lower *lo)
 {
     const kj_tkernel *k = lo->kernel;
@@ -512,6 +534,7 @@ static const kj_lowering lowering = {
     .apart = true,
     .counts = true,
     .swaps_f16 = true,
+    .far_halt = true,
     .has_half = has_half,
     .to_int = kj_nvptx_to_int,
     .extreme = kj_nvptx_extreme,
@@ -556,12 +579,13 @@ void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     make_indices(&lo);
     place_const(&lo);
     out->shared = place_shared(&lo);
-    if (kernel->nsites > 0)
+    if (lo.report)
         lo.fail = kj_new_block(&lo, "fail");
     if (has_asserts(kernel) && kernel->body->barrier) {
         lo.stretch = kj_alloca(&lo, lo.i32, "stretch");
         LLVMBuildStore(lo.b, LLVMConstInt(lo.i32, 0, false), lo.stretch);
     }
+    find_halt(&lo);
     kj_lower_inline(&lo, kernel->body, kj_all);
     LLVMBuildRetVoid(lo.b);
     if (lo.fail) {

@@ -33,14 +33,23 @@ static uint64_t count_values(kj_dtype type, uint64_t start, uint64_t stop, uint6
     return some ? (end - first - 1) / (up ? step : 0 - step) + 1 : 0;
 }
 
+/* The values of a loop's variable, where they are known: none with a step of 0. */
+static bool known_turns(const kj_tstmt *s, kj_turns *out)
+{
+    uint64_t start, stop, step;
+    if (!constant_of(s->u.for_.start, &start) || !constant_of(s->u.for_.stop, &stop) ||
+        !constant_of(s->u.for_.step, &step))
+        return false;
+    uint64_t n = step ? count_values(s->u.for_.var->type, start, stop, step) : 0;
+    *out = (kj_turns){start, step, n};
+    return true;
+}
+
 /* The turns of a loop that may be unrolled, with a body of that weight. */
 static bool turns_of(const kj_tstmt *s, int64_t weight, kj_turns *out)
 {
-    uint64_t start, stop, step;
-    if (!s->u.for_.unroll || !constant_of(s->u.for_.start, &start) ||
-        !constant_of(s->u.for_.stop, &stop) || !constant_of(s->u.for_.step, &step) || step == 0)
+    if (!s->u.for_.unroll || !known_turns(s, out) || out->step == 0)
         return false;
-    *out = (kj_turns){start, step, count_values(s->u.for_.var->type, start, stop, step)};
     return out->n <= KJ_UNROLL_TURNS && (int64_t)out->n * weight <= KJ_UNROLL_MOST;
 }
 
@@ -89,4 +98,28 @@ int kj_cost(const kj_tstmt *s, const kj_tstmt *end, int most)
 bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out)
 {
     return turns_of(s, kj_cost(s->u.for_.body, NULL, KJ_UNROLL_MOST), out);
+}
+
+/* Multiplies by the turns of a loop that has a known number of them; one that has not polls in each of
+ * its own. */
+static bool count_turns(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    uint64_t *product = ctx;
+    kj_turns turns;
+    if (e || s->kind != KJ_TS_FOR || !known_turns(s, &turns) || turns.n == 0)
+        return true;
+    if (turns.n > KJ_FEW_TURNS || *product > KJ_FEW_TURNS)
+        *product = UINT64_MAX;
+    else
+        *product *= turns.n;
+    return *product <= KJ_FEW_TURNS;
+}
+
+bool kj_is_long(const kj_tstmt *loop)
+{
+    kj_turns turns;
+    uint64_t product = 1;
+    if (loop->kind != KJ_TS_FOR || !known_turns(loop, &turns))
+        return true;
+    return !kj_walk(loop, loop->next, count_turns, &product);
 }

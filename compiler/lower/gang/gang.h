@@ -72,6 +72,11 @@ LLVMValueRef kj_word(kj_lower *lo, LLVMValueRef v);
 LLVMValueRef kj_thread_number(kj_lower *lo, const LLVMValueRef at[3]);
 LLVMValueRef kj_block_number(kj_lower *lo);
 LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
+/* Ends when the launch is to: in a turn of a loop, unless its turns are known to be few; and where a
+ * block begins. */
+void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop);
+void kj_halt_poll_block(kj_lower *lo);
+LLVMValueRef kj_halt_is_set(kj_lower *lo); /* an i1 */
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 
 /* ---- report.c ---- */
@@ -127,7 +132,10 @@ kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
 
 /* Of [s, end), about 1 a statement; most + 1 for all that is heavier than `most`. */
 int kj_cost(const kj_tstmt *s, const kj_tstmt *end, int most);
-enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096 };
+enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096, KJ_FEW_TURNS = 4096 };
+
+/* May a loop have many turns, all that is within it included? */
+bool kj_is_long(const kj_tstmt *loop);
 
 /* The values of a loop's variable: n of them, modulo 2^64. */
 typedef struct kj_turns {

@@ -378,6 +378,7 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
     if (s->divergence & KJ_DEP_ATOMIC)
         kj_fault_poll(lo);
+    kj_halt_poll(lo, s);
     loop_body(lo, &l, s->u.while_.body, live);
     return loop_close(lo, &l);
 }
@@ -496,6 +497,7 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     slot->known = true;
     slot->tile = i;
     kj_know_range(&slot->tile, start, stop, step, false);
+    kj_halt_poll(lo, s);
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
     return loop_close(lo, &l);

@@ -80,6 +80,7 @@ typedef struct kj_lowering {
     bool swaps_f16; /* halves are exchanged by comparing and swapping */
     bool serial;    /* one thread of a block runs at a time: what it shares needs no atomics */
     bool returns;   /* a block that waits for others returns to its caller */
+    bool far_halt;  /* the halt is far away: code looks once in a number of turns */
 
     /* Has it instructions for that on a half? */
     bool (*has_half)(const kj_lower *lo, kj_dtype type, kj_half_op op);
@@ -198,6 +199,8 @@ struct kj_lower {
     LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
     LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;           /* and what it finds again there */
+    LLVMValueRef halt;      /* where code that polls looks; NULL: it does not */
+    LLVMValueRef turns;     /* of loops since it last did, where a look costs more than counting */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */

@@ -417,7 +417,9 @@ static void emit_launch(kj_sema *s, launch *l)
 
 void kj_launch_stmt(kj_sema *s, const kj_stmt *st)
 {
-    launch l = {.spec = {.no_contract = s->spec->no_contract, .checks = s->spec->checks}};
+    launch l = {.spec = {.no_contract = s->spec->no_contract,
+                         .checks = s->spec->checks,
+                         .polls = s->spec->polls}};
     if (!open_launch(s, st, &l))
         return;
     const kj_expr *grid = l.config->u.index.args;

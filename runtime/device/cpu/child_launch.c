@@ -21,6 +21,7 @@ typedef struct generation {
     kj_host_spawner spawner; /* first: the code's pointer is to both */
     const kj_exec *exec;
     kj_host_fault *fault;
+    kj_halt_word halt;
     int depth; /* of its grids: the host's launch has 0 */
     pthread_mutex_t lock;
     launched *first, **tail;
@@ -47,6 +48,7 @@ static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t exte
         return KJ_LAUNCH_NO_MEMORY;
     *l = (launched){.child = c, .values = (kj_host_launch *)(l + 1)};
     l->values->fault = g->fault;
+    kj_set_halt(l->values, g->halt);
     memcpy(l->values->grid, extents, sizeof l->values->grid);
     memcpy(l->values->block, c->block, sizeof l->values->block);
     memcpy(l->values->slots, slots, c->nslots * sizeof *slots);
@@ -70,6 +72,7 @@ static void open_generation(generation *g, const kj_exec *exec, const kj_host_la
     *g = (generation){.spawner = {spawn, kj_watch_of(values)},
                       .exec = exec,
                       .fault = values->fault,
+                      .halt = {values->halt, values->going},
                       .depth = depth};
     g->tail = &g->first;
     pthread_mutex_init(&g->lock, NULL);
@@ -107,7 +110,8 @@ static bool run_row(void *ctx, uint64_t first, uint64_t last, void *memory)
         uint64_t to = last < r->begin[i + 1] ? last : r->begin[i + 1];
         const launched *l = r->grids[i];
         kj_watch_grid(kj_watch_of(l->values), true); /* such a row is run in one piece */
-        runs = l->child->entry(l->values, (int64_t)(from - r->begin[i]),
+        runs = !kj_is_halted(l->values, from - r->begin[i]) &&
+               l->child->entry(l->values, (int64_t)(from - r->begin[i]),
                                (int64_t)(to - r->begin[i]), memory) != KJ_HOST_FAULT;
     }
     return runs;

@@ -28,6 +28,13 @@ typedef struct kj_job {
 } kj_job;
 kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch, atomic_uint *cost,
                             kj_failure *why);
+static inline void kj_set_halt(kj_host_launch *values, kj_halt_word halt)
+{
+    values->halt = halt.halt;
+    values->going = halt.going;
+}
+/* Is the launch to end? Then that is its fault, in front of the block. */
+bool kj_is_halted(const kj_host_launch *values, uint64_t block);
 uint64_t kj_count_blocks(const kj_host_launch *values); /* of its grid */
 
 /* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once.
@@ -149,6 +156,21 @@ kjit_status kj_cpu_graph_launch(kj_device *dev, kj_queue *queue, kj_graph *graph
                                 kj_failure *why);
 void kj_cpu_graph_free(kj_device *dev, kj_graph *graph);
 
+/* ---- What runs (running.c) ---- */
+
+enum { KJ_MAX_RUNNING = 16 };
+
+typedef struct kj_running {
+    atomic_bool taken;
+    _Atomic(const char *) what; /* NULL: not yet, or no more */
+    int64_t grid[3], block[3];
+} kj_running;
+
+/* Once somebody has asked. NULL: there is no place. */
+kj_running *kj_running_begin(kj_device *dev, const char *what, const kj_host_launch *values);
+void kj_running_end(kj_running *r);
+void kj_cpu_running(kj_device *dev, char *out, size_t size);
+
 /* ---- The device (device.c) ---- */
 
 /* kj_device_ops.launch. */
@@ -157,14 +179,16 @@ kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call 
 /* kj_device_ops.replay. */
 kjit_status kj_cpu_replay(kj_device *dev, const kj_launch_call *call, int64_t first, int64_t count,
                           kj_host_fault *fault, kj_failure *why);
-/* A launch on the calling thread and the pool; the values' fault is set. */
-kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+/* A launch on the calling thread and the pool, of these values, whose fault is set. */
+kjit_status kj_cpu_run(kj_device *dev, const kj_launch_call *call, kj_host_launch *values,
                        kj_failure *why);
 
 struct kj_device {
     kj_pool *pool;
     kj_queues queues;
     _Atomic(kj_host_watch *) watch; /* of the last launch that was checked, for the next; or NULL */
+    kj_running running[KJ_MAX_RUNNING];
+    atomic_bool asked; /* what runs */
 };
 
 #endif

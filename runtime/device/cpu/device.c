@@ -269,6 +269,7 @@ const kj_device_ops kj_cpu_device = {
                [KJIT_MANAGED] = KJ_DL_CPU},
     .count = cpu_count,
     .describe = cpu_describe,
+    .running = kj_cpu_running,
     .attribute = cpu_attribute,
     .open = cpu_open,
     .close = cpu_close,

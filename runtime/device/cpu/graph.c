@@ -57,7 +57,8 @@ static void launch(graph_task *t, int step)
     kj_failure why;
     memcpy(t->values, call->values, size_of(call));
     t->values->fault = &fault;
-    kjit_status status = kj_cpu_run(t->dev, call->exec, t->values, call->scratch, &why);
+    kj_set_halt(t->values, t->work->halt);
+    kjit_status status = kj_cpu_run(t->dev, call, t->values, &why);
     if (status == KJIT_OK || t->status != KJIT_OK)
         return;
     t->status = status;

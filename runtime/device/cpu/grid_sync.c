@@ -21,7 +21,9 @@ static bool run_turn(void *ctx, uint64_t first, uint64_t last, void *memory)
     int32_t end = KJ_HOST_DONE;
     (void)memory;
     for (uint64_t b = first; b < last && end != KJ_HOST_FAULT; b++) {
-        end = g->entry(g->values, (int64_t)b, (int64_t)b + 1, g->memory + b * g->size);
+        end = kj_is_halted(g->values, b)
+                  ? KJ_HOST_FAULT
+                  : g->entry(g->values, (int64_t)b, (int64_t)b + 1, g->memory + b * g->size);
         waiting += end == KJ_HOST_WAITS;
     }
     atomic_fetch_add_explicit(&g->waiting, waiting, memory_order_relaxed);

@@ -8,34 +8,43 @@
 typedef struct launch_task {
     kj_task task;
     kj_device *dev;
-    kj_exec *exec;
-    size_t scratch;
+    kj_launch_call call;
     kj_work *work;
     kj_host_fault fault;
     kj_host_launch *values; /* behind the task */
 } launch_task;
 
-static kjit_status run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+static kjit_status run(kj_device *dev, const kj_launch_call *call, kj_host_launch *values,
                        kj_failure *why)
 {
+    kj_exec *exec = call->exec;
+    kjit_status status;
+    kj_running *running = atomic_load_explicit(&dev->asked, memory_order_relaxed)
+                              ? kj_running_begin(dev, call->what, values)
+                              : NULL;
     if (exec->children)
-        return kj_pool_run_family(dev->pool, exec, values, scratch, why);
-    return (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(dev->pool, exec->entry, values,
-                                                              scratch, &exec->cost, why);
+        status = kj_pool_run_family(dev->pool, exec, values, call->scratch, why);
+    else
+        status = (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(
+            dev->pool, exec->entry, values, call->scratch, &exec->cost, why);
+    if (running)
+        kj_running_end(running);
+    return status;
 }
 
-kjit_status kj_cpu_run(kj_device *dev, kj_exec *exec, kj_host_launch *values, size_t scratch,
+kjit_status kj_cpu_run(kj_device *dev, const kj_launch_call *call, kj_host_launch *values,
                        kj_failure *why)
 {
+    const kj_exec *exec = call->exec;
     kj_host_spawner told = {.watch = NULL};
     values->spawner = NULL;
     if (!exec->watched)
-        return run(dev, exec, values, scratch, why);
+        return run(dev, call, values, why);
     told.watch = kj_watch_begin(dev, exec->kernel, values);
     if (!told.watch)
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     values->spawner = &told;
-    kjit_status status = run(dev, exec, values, scratch, why);
+    kjit_status status = run(dev, call, values, why);
     return kj_watch_end(dev, told.watch, status, values->fault, why);
 }
 
@@ -50,7 +59,7 @@ typedef struct errand {
 static void run_errand(void *data)
 {
     errand *e = data;
-    e->status = kj_cpu_run(e->dev, e->call->exec, e->call->values, e->call->scratch, e->why);
+    e->status = kj_cpu_run(e->dev, e->call, e->call->values, e->why);
 }
 
 /* The calling thread takes part in the work if its stack has room for that. */
@@ -59,7 +68,7 @@ static kjit_status run_here(kj_device *dev, const kj_launch_call *call, kj_failu
     enum { FEW = 8 << 10, MARGIN = 16 << 10 };
     size_t stack = call->exec->stack;
     if (stack <= FEW)
-        return kj_cpu_run(dev, call->exec, call->values, call->scratch, why);
+        return kj_cpu_run(dev, call, call->values, why);
     errand e = {.dev = dev, .call = call, .why = why};
     if (!kj_with_stack(stack + MARGIN, run_errand, &e))
         return kj_because(why, KJIT_NO_MEMORY,
@@ -72,7 +81,7 @@ static void run_launch(kj_task *task)
     launch_task *t = (launch_task *)task;
     kj_failure why;
     kj_task_begins(t->work);
-    kjit_status status = kj_cpu_run(t->dev, t->exec, t->values, t->scratch, &why);
+    kjit_status status = kj_cpu_run(t->dev, &t->call, t->values, &why);
     if (status != KJIT_OK && status != KJIT_FAULT)
         t->work->why = why.text;
     kj_task_ends(t->work, status, &t->fault);
@@ -87,12 +96,12 @@ static kjit_status queue_launch(kj_device *dev, kj_queue *queue, const kj_launch
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     *t = (launch_task){.task.run = run_launch,
                        .dev = dev,
-                       .exec = call->exec,
-                       .scratch = call->scratch,
+                       .call = *call,
                        .work = work,
                        .values = (kj_host_launch *)(t + 1)};
     memcpy(t->values, call->values, size);
     t->values->fault = &t->fault;
+    kj_set_halt(t->values, call->halt);
     kjit_status status = kj_queue_add(queue, &t->task, why);
     if (status != KJIT_OK)
         free(t);
@@ -107,6 +116,7 @@ kjit_status kj_cpu_launch(kj_device *dev, kj_queue *queue, const kj_launch_call 
     kj_queue_wait(dev, NULL);
     *fault = (kj_host_fault){.kind = KJ_FAULT_NONE};
     call->values->fault = fault;
+    kj_set_halt(call->values, call->halt);
     return run_here(dev, call, why);
 }
 

@@ -256,8 +256,9 @@ static void close_slot(slot *s)
     atomic_store_explicit(&s->state, 0, memory_order_relaxed);
 }
 
-/* On the calling thread alone: one chunk, or no slot is free. */
-static kjit_status run_alone(slot *s, const kj_job *job, size_t scratch_size, kj_failure *why)
+/* On the calling thread alone: one chunk, or no slot is free, or there are no others. */
+static kjit_status run_alone(slot *s, const kj_job *job, uint64_t chunk, size_t scratch_size,
+                             kj_failure *why)
 {
     scratch own = {0};
     scratch *memory = s ? &s->own : &own;
@@ -267,7 +268,12 @@ static kjit_status run_alone(slot *s, const kj_job *job, size_t scratch_size, kj
     atomic_bool faulted;
     atomic_init(&faulted, false);
     kj_float_env env = kj_float_enter();
-    run_blocks(job, 0, job->blocks, memory->data, &faulted);
+    for (uint64_t first = 0; first < job->blocks; first += chunk) {
+        uint64_t rest = job->blocks - first;
+        run_blocks(job, first, first + (rest < chunk ? rest : chunk), memory->data, &faulted);
+        if (atomic_load_explicit(&faulted, memory_order_relaxed))
+            break;
+    }
     kj_float_leave(env);
     free(own.data);
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
@@ -345,15 +351,17 @@ kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch_siz
 {
     uint64_t parts = (uint64_t)CHUNKS_PER_WORKER * (uint64_t)(pool->nworkers + 1);
     uint64_t chunk = job->blocks / parts ? job->blocks / parts : 1;
+    if (job->serial)
+        chunk = job->blocks;
     bool alone = pool->nworkers == 0 || job->serial || job->blocks <= chunk;
     if (alone && scratch_size == 0)
-        return run_alone(NULL, job, 0, why);
+        return run_alone(NULL, job, chunk, 0, why);
     slot *s = take_slot(pool);
     if (!s)
-        return run_alone(NULL, job, scratch_size, why);
+        return run_alone(NULL, job, chunk, scratch_size, why);
     kjit_status status;
     if (alone) {
-        status = run_alone(s, job, scratch_size, why);
+        status = run_alone(s, job, chunk, scratch_size, why);
     } else {
         s->job = *job;
         s->scratch_size = scratch_size;
@@ -369,6 +377,26 @@ uint64_t kj_count_blocks(const kj_host_launch *values)
     return (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
 }
 
+bool kj_is_halted(const kj_host_launch *values, uint64_t block)
+{
+    uint32_t none = KJ_HALTED_NOT;
+    if (!values->halt)
+        return false;
+    uint32_t reason = __atomic_load_n(values->halt, __ATOMIC_RELAXED);
+    if (reason == values->going)
+        return false;
+    kj_host_fault *f = values->fault;
+    if (!__atomic_compare_exchange_n(&f->halted, &none, KJ_HALTED_FRONT, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return true;
+    uint64_t x = (uint64_t)values->grid[0], y = (uint64_t)values->grid[1];
+    f->halted_front[0] = (int64_t)(block % x);
+    f->halted_front[1] = (int64_t)(block / x % y);
+    f->halted_front[2] = (int64_t)(block / x / y);
+    f->halted_why = reason;
+    return true;
+}
+
 typedef struct grid {
     kj_host_entry entry;
     const kj_host_launch *values;
@@ -377,7 +405,8 @@ typedef struct grid {
 static bool run_grid(void *ctx, uint64_t first, uint64_t last, void *memory)
 {
     const grid *g = ctx;
-    return g->entry(g->values, (int64_t)first, (int64_t)last, memory) != KJ_HOST_FAULT;
+    return !kj_is_halted(g->values, first) &&
+           g->entry(g->values, (int64_t)first, (int64_t)last, memory) != KJ_HOST_FAULT;
 }
 
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,

@@ -49,7 +49,7 @@ run { print("begun")
  spin[1, 1](zeros(2, i64)) }
 """
 code, out, err = ends(begin(spin))
-assert code == 130 and out == "begun\n" and err == "kjit: interrupted\n", (code, out, err)
+assert code == 130 and out == "begun\n" and err == f"kjit: interrupted in kernel 'spin' ({path}:1), grid (1, 1, 1), block (1, 1, 1)\n", (code, out, err)
 for attempt in range(50):  # on a busy machine the second one may come after that second
     process = begin(spin)
     process.send_signal(signal.SIGINT)
