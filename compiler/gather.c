@@ -184,7 +184,7 @@ kj_files *kj_gather_files(kj_arena *arena, kj_diag *diag, kj_source *source,
                    .room = source->size + 1,
                    .limit = arena->used + KJ_TREE_MAX};
     kj_file *first = parse(&g, 0);
-    first->id = loader->id;
+    first->id = kj_arena_printf(arena, "%s", loader->id);
     files->first = first;
     files->all = &files->first;
     files->n = 1;

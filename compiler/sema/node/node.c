@@ -235,7 +235,7 @@ kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args,
                      kj_dtype type, kj_span span)
 {
     kj_value values[3] = {{.type = KJ_VOID}}, folded;
-    bool constant = true, written = false;
+    bool constant = nargs > 0, written = false;
     for (int i = 0; i < nargs; i++) {
         written |= args[i]->written;
         constant = constant && kj_is_const(args[i]);
