@@ -66,7 +66,7 @@ class Memory:
         args = list(e.args)
         if what == "dot":
             what, of = "sum", self.common(*args)
-        elif what == "sum" and of in FLOATS and args[0].op == "bin" and args[0].data == "*":
+        elif what in ("sum", "mean") and of in FLOATS and args[0].op == "bin" and args[0].data == "*":
             args = args[0].args
         found = self.elementwise(args)
         first = self.expr(found[0][0].args[0])
