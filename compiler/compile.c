@@ -267,6 +267,8 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
     kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
     if (!typed)
         return false;
+    if (spec->checks & KJ_CHECKS_OF_VALUES)
+        kj_look_at_values(arena, diag->source, typed, spec->checks);
     if (spec->checks & KJ_CHECK_BOUNDS)
         settle_checks(arena, typed, env, out);
     out->kernel = describe(arena, program, typed);

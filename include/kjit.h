@@ -318,8 +318,20 @@ enum { KJIT_UNOPTIMISED = -1 };
  * with NONE, which leaves indices alone. ALL: all that the device has. RACE, of the CPU: two threads of a launch that
  * access an element, one of them writing, without anything that orders them; both places are told. INIT, of the CPU: an
  * element of a shared or local array that is read before it is written. Launches that are checked for these run on one
- * thread. */
-enum { KJIT_CHECK_BOUNDS = 1, KJIT_CHECK_NONE = 2, KJIT_CHECK_RACE = 4, KJIT_CHECK_INIT = 8, KJIT_CHECK_ALL = 1 << 30 };
+ * thread. WARP: an operation of a warp that a lane which its mask names, and that has not returned, does not come to
+ * (found by a CPU), or that a lane comes to which it does not name. NAN: an operation that makes a NaN or an infinity
+ * of finite numbers. INDEX: sums, differences, products and shifts of 32 bits or fewer that wrap on their way into an
+ * index. */
+enum {
+    KJIT_CHECK_BOUNDS = 1,
+    KJIT_CHECK_NONE = 2,
+    KJIT_CHECK_RACE = 4,
+    KJIT_CHECK_INIT = 8,
+    KJIT_CHECK_WARP = 32,
+    KJIT_CHECK_NAN = 64,
+    KJIT_CHECK_INDEX = 128,
+    KJIT_CHECK_ALL = 1 << 30
+};
 
 typedef struct kjit_check_info {
     const char *name, *what; /* "bounds", and a line on what it finds */

@@ -113,6 +113,8 @@ static bool see_sites(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     bool *left = ctx;
     const kj_tarray *a = NULL;
+    if (e && e->checked)
+        left[e->checked->id] = true;
     if (!e && s->kind == KJ_TS_REPORT)
         left[s->u.report.site->id] = true;
     if (!e && s->kind == KJ_TS_STORE)

@@ -46,6 +46,9 @@ typedef struct kj_limits {
 void kj_limits_find(kj_arena *arena, kj_tkernel *kernel, bool launched);
 /* Leaves the checks that are neither proved nor hold at the launch, and the sites of those, also of the
  * kernels that it launches: `unheld` has a bit for each test. */
+/* Gives the operations whose values are looked at their sites: of checks the bits of --check (values.c). */
+void kj_look_at_values(kj_arena *arena, const kj_source *source, kj_tkernel *kernel,
+                       unsigned checks);
 void kj_limits_settle(kj_arena *arena, kj_tkernel *kernel, uint64_t unheld);
 /* A line for each check, for --emit=checks. */
 const char *kj_limits_dump(kj_arena *arena, const kj_source *source, const kj_tkernel *kernel);

@@ -354,7 +354,7 @@ static void use_nodes(cutter *p, const kj_node *n)
 /* Is it cheap and always possible to compute `e` again wherever its variables are in scope? */
 static bool can_repeat(const cutter *p, const kj_texpr *e, int budget)
 {
-    if (budget <= 0)
+    if (budget <= 0 || e->checked)
         return false;
     switch (e->kind) {
     case KJ_TE_CONST:

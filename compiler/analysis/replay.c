@@ -47,7 +47,8 @@ static bool find_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     (void)ctx;
     (void)s;
-    return !e || (e->kind != KJ_TE_LOAD && e->kind != KJ_TE_ATOMIC && e->kind != KJ_TE_INLINE);
+    return !e || (!e->checked && e->kind != KJ_TE_LOAD && e->kind != KJ_TE_ATOMIC &&
+                  e->kind != KJ_TE_INLINE);
 }
 
 static bool accesses(const kj_texpr *e)
@@ -71,6 +72,7 @@ static void refuse_places(search *f, const kj_tarray *a, kj_texpr *const *index)
 /* What decides whether another part is evaluated has to stay as it was if an element is touched there. */
 static void visit_expr(search *f, const kj_texpr *e)
 {
+    f->refused |= e->checked && differs(f, e);
     switch (e->kind) {
     case KJ_TE_LOAD: refuse_places(f, e->u.load.array, e->u.load.index); break;
     case KJ_TE_ATOMIC: refuse_places(f, e->u.atomic.array, e->u.atomic.index); break;

@@ -28,6 +28,9 @@ enum {
 /* Of these, code tells of each of its accesses (kj_host_watch). */
 enum { KJ_CHECKS_WATCHED = KJ_CHECK_RACE | KJ_CHECK_INIT };
 
+/* Of these, operations whose values are looked at (analysis/values.c). */
+enum { KJ_CHECKS_OF_VALUES = KJ_CHECK_WARP | KJ_CHECK_NAN | KJ_CHECK_INDEX };
+
 typedef struct kj_check_row {
     const char *name, *what;
     unsigned bit;

@@ -166,6 +166,8 @@ struct kj_texpr {
     kj_dtype type;
     bool written; /* its type was asked for, as in u8(a + b) */
     kj_span span;
+    const kj_site
+        *checked; /* of an operation whose value is looked at (analysis/values.c); or NULL */
     /* clang-format off */
     union {
         kj_value value;

@@ -140,14 +140,10 @@ static kj_mask first_lanes(kj_lower *lo, int64_t n)
 /* ---- Replays ---- */
 
 /* Threads behind one that has failed have nothing to add. */
-static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
+static void run_alone(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
 {
     const int64_t *block = lo->kernel->block;
     LLVMBasicBlockRef fail = lo->fail;
-    if (!lo->least) {
-        each(lo, m, arg);
-        return;
-    }
     LLVMBasicBlockRef on = kj_new_block(lo, "on"), over = kj_new_block(lo, "over");
     LLVMValueRef n = LLVMBuildMul(lo->b, lo->z, kj_i64(lo, block[1]), "");
     n = LLVMBuildMul(lo->b, LLVMBuildAdd(lo->b, n, lo->y, ""), kj_i64(lo, block[0]), "");
@@ -160,6 +156,21 @@ static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
     lo->fail = fail;
     LLVMBuildBr(lo->b, over);
     LLVMPositionBuilderAtEnd(lo->b, over);
+}
+
+static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
+{
+    if (lo->least) {
+        run_alone(lo, each, m, arg);
+        return;
+    }
+    const kj_level *outermost = lo->level;
+    while (outermost && outermost->up)
+        outermost = outermost->up;
+    if (lo->kernel->checks & KJ_CHECK_WARP && lo->lanes == KJ_WARP)
+        kj_alive_begin(lo, kj_level_mask(lo, m, outermost));
+    each(lo, m, arg);
+    memset(lo->alive, 0, sizeof lo->alive);
 }
 
 void kj_replay_begin(kj_lower *lo)

@@ -93,7 +93,7 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 /* May `e` be computed for threads that would not reach it? Then no branch is worth its price. */
 static bool is_harmless(const kj_texpr *e, int *budget)
 {
-    if (--*budget < 0)
+    if (--*budget < 0 || e->checked)
         return false;
     switch (e->kind) {
     case KJ_TE_CONST:
@@ -269,13 +269,8 @@ static kj_tile lower_binary(kj_lower *lo, kj_op op, kj_tile lhs, kj_tile rhs)
     return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
-/* All operands are evaluated, then comes the operation. */
-static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
+static kj_tile operate(kj_lower *lo, const kj_texpr *e, kj_tile v[3], kj_mask m)
 {
-    const kj_texpr *operands[KJ_MAX_OPERANDS];
-    kj_tile v[3];
-    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
-        v[i] = kj_lower_expr(lo, operands[i], m);
     switch (e->kind) {
     case KJ_TE_UNARY: return kj_relaxed(lo, kj_tile_unary(lo, e->u.unary.op, v[0]));
     case KJ_TE_BINARY: return lower_binary(lo, e->u.binary.op, v[0], v[1]);
@@ -284,6 +279,22 @@ static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
     case KJ_TE_FMA: return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", v, 3));
     default: return kj_lower_call(lo, e, v, m);
     }
+}
+
+/* All operands are evaluated, then comes the operation. */
+static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    kj_tile v[4];
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        v[1 + i] = kj_lower_expr(lo, operands[i], m);
+    bool warp = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_WARP;
+    if (e->checked && warp)
+        kj_lower_warp_check(lo, e, v[1], m);
+    v[0] = operate(lo, e, v + 1, m);
+    if (e->checked && !warp)
+        kj_lower_value_check(lo, e, v, m);
+    return v[0];
 }
 
 static kj_tile lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool used)

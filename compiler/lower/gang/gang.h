@@ -26,6 +26,15 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
  * of them, or NULL. */
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 
+/* ---- value_check.c ---- */
+
+/* Ends the launch where the operation's value is not as --check has it: of it, and behind it its operands. */
+void kj_lower_warp_check(kj_lower *lo, const kj_texpr *e, kj_tile members, kj_mask m);
+/* The threads of the gang that have not returned, where someone asks: at its begin; without those that do. */
+void kj_alive_begin(kj_lower *lo, kj_mask m);
+void kj_alive_leave(kj_lower *lo, const kj_tblock *block, kj_mask m);
+void kj_lower_value_check(kj_lower *lo, const kj_texpr *e, const kj_tile *values, kj_mask m);
+
 /* ---- builtin.c ---- */
 
 kj_tile kj_lower_call(kj_lower *lo, const kj_texpr *e, kj_tile *args, kj_mask m);

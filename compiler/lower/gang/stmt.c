@@ -556,7 +556,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_WHILE: return lower_while(lo, s, m);
     case KJ_TS_BREAK: return leave(lo, NULL, false, m);
     case KJ_TS_CONTINUE: return leave(lo, NULL, true, m);
-    case KJ_TS_LEAVE: return leave(lo, s->u.leave, false, m);
+    case KJ_TS_LEAVE: kj_alive_leave(lo, s->u.leave, m); return leave(lo, s->u.leave, false, m);
     case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
     case KJ_TS_BARRIER: /* of a block's code: between regions */
         if (lo->target->barrier)

@@ -186,10 +186,11 @@ struct kj_lower {
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */
-    LLVMValueRef first, run;  /* of fused blocks: the first one's x and how many */
-    LLVMBasicBlockRef fail;   /* where a block, or a GPU's thread, ends after a fault */
-    kj_told *told;            /* gang/fault.c */
-    LLVMBasicBlockRef unlock; /* where the fault that is being written ends */
+    LLVMValueRef first, run;         /* of fused blocks: the first one's x and how many */
+    LLVMBasicBlockRef fail;          /* where a block, or a GPU's thread, ends after a fault */
+    LLVMValueRef alive[KJ_MAX_ROWS]; /* gang/value_check.c; NULL: nobody asks */
+    kj_told *told;                   /* gang/fault.c */
+    LLVMBasicBlockRef unlock;        /* where the fault that is being written ends */
     LLVMValueRef stretch; /* of a GPU: the barriers that the thread has passed, an i32 in memory */
     LLVMValueRef least; /* of a replay: the first thread that failed, an i64 in memory; else NULL */
     LLVMBasicBlockRef stop;  /* and where the launch ends; `fail` is where the thread does */
