@@ -272,9 +272,9 @@ newlines: %empty | newlines NEWLINE ;
 /* ---- Types ---- */
 
 type:
-    type_name                   { $$ = kj_make_type(p, @$, $1, 0, (kj_exprs){0}); }
-|   type_name "[" commas "]"    { $$ = kj_make_type(p, @$, $1, $3 + 1, (kj_exprs){0}); }
-|   type_name "[" expr_list "]" { $$ = kj_make_type(p, @$, $1, $3.n, $3); }
+    type_name                   { $$ = kj_make_type(p, @$, @1, $1, 0, (kj_exprs){0}); }
+|   type_name "[" commas "]"    { $$ = kj_make_type(p, @$, @1, $1, $3 + 1, (kj_exprs){0}); }
+|   type_name "[" expr_list "]" { $$ = kj_make_type(p, @$, @1, $1, $3.n, $3); }
 |   "(" types ")"               { $$ = kj_make_tuple_type(p, @$, $2); }
 ;
 

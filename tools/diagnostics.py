@@ -35,9 +35,9 @@ def made():
     yield "too-deep", "More brackets within each other than the limit.", \
         f"kernel k(out: f32[]) {{ out[0] = {'(' * 2000}1.0{')' * 2000} }}\n"
     yield "too-large", "A function whose calls double and double again.", \
-        "fn f0(x: f32) -> f32 { return sin(x) }\n" + \
-        "".join(f"fn f{i}(x: f32) -> f32 {{ return f{i - 1}(x) * f{i - 1}(x + 1.0) }}\n" for i in range(1, 24)) + \
-        "kernel k(out: f32[]) { out[0] = f23(out[0]) }\n"
+        "fn g0(x: f32) -> f32 { return sin(x) }\n" + \
+        "".join(f"fn g{i}(x: f32) -> f32 {{ return g{i - 1}(x) * g{i - 1}(x + 1.0) }}\n" for i in range(1, 24)) + \
+        "kernel k(out: f32[]) { out[0] = g23(out[0]) }\n"
     yield "too-many", "More arrays for the host to fill than the limit.", \
         "".join(f"const TABLE{i}: f32[4]\n" for i in range(2000))
     yield "record-size", "A record with more scalars than the limit.", \

@@ -119,6 +119,9 @@ bool kj_is_shown(const kj_diag *d, const kj_message *m);
  * U+FFFD when invalid. */
 size_t kj_utf8(const char *text, const char *end, uint32_t *code);
 
+/* How long the mark is with which a file may begin; it is in no column. */
+size_t kj_byte_order_mark(const char *text, size_t size);
+
 /* Where a byte offset is, for people: a line and a column (in UTF-8 characters), both from 1, of a file. */
 typedef struct kj_position {
     const char *file;

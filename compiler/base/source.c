@@ -1,4 +1,6 @@
 /* Places in source text: byte offsets in; lines, columns and characters out. */
+#include <string.h>
+
 #include "base/diag.h"
 
 size_t kj_utf8(const char *text, const char *end, uint32_t *code)
@@ -33,11 +35,18 @@ kj_source_part kj_source_at(const kj_source *s, uint32_t offset)
     return s->nparts ? s->parts[i] : (kj_source_part){s->name, 0, (uint32_t)s->size};
 }
 
+size_t kj_byte_order_mark(const char *text, size_t size)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF, which some editors write first */
+    return size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+}
+
 kj_position kj_where(const kj_source *s, uint32_t offset)
 {
     kj_source_part part = kj_source_at(s, offset);
     const char *at = s->text + (offset < part.end ? offset : part.end);
     const char *start = s->text + part.begin;
+    start += kj_byte_order_mark(start, part.end - part.begin);
     kj_position out = {part.name, 1, 1};
     for (const char *p = start; p < at; p++) {
         if (*p == '\n') {

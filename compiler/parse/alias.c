@@ -78,6 +78,7 @@ static void replace(const walk *w, kj_type_ref *ref, const kj_item *alias, const
         return;
     }
     ref->name = of->name;
+    ref->name_span = of->name_span;
     ref->space = of->space;
     ref->member = of->member;
     if (ref->ndim == 0) {

@@ -24,6 +24,7 @@ typedef struct kj_type_ref {
     struct kj_type_ref *next; /* in a tuple */
     kj_span span;
     const char *name;           /* NULL for a tuple */
+    kj_span name_span;          /* of an alias: where what it stands for is named */
     const char *space, *member; /* of a used file's: its parts; else NULL */
     int ndim;                   /* 0: a scalar */
     kj_expr *extents;           /* of a fixed array; else NULL */
@@ -212,6 +213,10 @@ const char *kj_tokens_dump(kj_arena *arena, const kj_source *source);
 const char *kj_ast_dump(kj_arena *arena, const kj_file *file);
 
 int kj_count(const kj_expr *list); /* its expressions */
+
+/* The keyword that a word at `name`, which is no name, was meant to be, where a statement begins with it and goes on
+ * behind a blank; NULL: none (keyword.c). */
+const char *kj_keyword_meant(kj_arena *arena, const kj_source *s, kj_span name);
 
 /* ---- walk.c ---- */
 

@@ -201,6 +201,10 @@ static void hint_launch(const kj_mistake *x, kj_message *m)
 static void at_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
+    bool in_brackets = p->nopen && p->open[p->nopen - 1].kind != '{';
+    if (kj_operator_parted(x) ||
+        (p->prev == KJ_TK_ASSIGN && in_brackets && kj_comparison_reversed(x)))
+        return;
     kj_message *m = kj_expected(x, "an expression");
     if (!kj_is_shown(p->diag, m))
         return;
@@ -345,6 +349,8 @@ static void at_tokens(const kj_mistake *x)
             kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
         return;
     }
+    if (kj_misspelled_operator(x) || (kj_wants(x, ":") && x->n == 1 && kj_misspelled_parameter(x)))
+        return;
     const char *list = "";
     for (int i = 0; i < x->n; i++) {
         const char *between = i == 0 ? "" : i == x->n - 1 ? " or " : ", ";
@@ -468,11 +474,13 @@ static void report(const kj_mistake *x)
         at_tokens(x);
 }
 
+#define COMMENTS "a comment begins with #; // divides and rounds down"
+
 static void at_comment(const kj_mistake *x, uint32_t begin)
 {
     kj_span at = {begin, begin + 2};
     kj_message *m = kj_error(x->p->diag, at, KJ_RULE_SPELLING, "use '#' instead of '//'");
-    kj_mistake_hint(x, m, "a comment begins with #; // divides and rounds down");
+    kj_mistake_hint(x, m, COMMENTS);
     kj_fix(x->p->diag, m, at, "#");
 }
 
@@ -528,10 +536,14 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     if (of_lost_body(&x) || (before && x.at.begin < x.at.end && before->span.begin == x.at.begin))
         return;
     uint32_t comment = kj_habit_comment(p, x.at);
-    if (comment < p->source->size)
+    bool slashes = comment < p->source->size;
+    if (slashes && !kj_divides(&x, comment))
         at_comment(&x, comment);
     else
         report(&x);
+    kj_message *m = p->diag->last;
+    if (slashes && m && m != before && !m->hint)
+        kj_mistake_hint(&x, m, COMMENTS);
     if (is_enum_header(&x, before))
         kj_layout_skip_block(p);
     p->astray |= p->nbraces == 0;

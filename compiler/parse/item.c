@@ -10,6 +10,7 @@ kj_names kj_name_append(kj_parser *p, kj_names list, kj_span span, const char *n
 {
     kj_name *n = kj_node(p, span, sizeof *n);
     *n = (kj_name){.name = name, .span = span};
+    kj_declares(p, name, span);
     KJ_APPEND(&list, n);
     return list;
 }
@@ -28,15 +29,14 @@ kj_param_decl *kj_make_param(kj_parser *p, kj_span span, bool is_const, const ch
     kj_param_decl *d = kj_node(p, span, sizeof *d);
     *d = (kj_param_decl){
         .name = name, .span = span, .is_const = is_const, .type = type, .init = init};
+    kj_declares(p, name, span);
     return d;
 }
 
 kj_param_decl *kj_make_host_param(kj_parser *p, kj_span span, const char *name, kj_type_ref *type,
                                   kj_expr *init)
 {
-    kj_param_decl *d = kj_node(p, span, sizeof *d);
-    *d = (kj_param_decl){.name = name, .span = span, .type = type, .init = init};
-    return d;
+    return kj_make_param(p, span, false, name, type, init);
 }
 
 kj_params kj_param_append(kj_params list, kj_param_decl *param)
@@ -63,6 +63,8 @@ static kj_item *new_item(kj_parser *p, kj_span span, kj_item_kind kind, const ch
                          kj_span name_span)
 {
     kj_item *i = kj_node(p, span, sizeof *i);
+    if (name)
+        kj_declares(p, name, span);
     *i = (kj_item){.kind = kind, .span = span, .name = name, .name_span = name_span, .end = span};
     return i;
 }
@@ -153,8 +155,9 @@ kj_item *kj_make_enum(kj_parser *p, kj_span span, const char *name, kj_span name
                       kj_type_ref *type, kj_params names)
 {
     const kj_dotted none = {NULL, kj_intern(p->arena, "i32", 3)};
-    kj_item *i = kj_make_alias(p, span, name, name_span,
-                               type ? type : kj_make_type(p, name_span, none, 0, (kj_exprs){0}));
+    kj_item *i =
+        kj_make_alias(p, span, name, name_span,
+                      type ? type : kj_make_type(p, name_span, name_span, none, 0, (kj_exprs){0}));
     kj_item **last = &i->next, *before = NULL;
     i->enumerates = true;
     i->typed = type != NULL;

@@ -1,4 +1,4 @@
-/* A syntax error while it is put into words; error.c's and operator.c's. */
+/* A syntax error while it is put into words; of error.c, operator.c and keyword.c. */
 #ifndef KJ_PARSE_MISTAKE_H
 #define KJ_PARSE_MISTAKE_H
 
@@ -41,5 +41,19 @@ void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const cha
 
 /* operator.c: reports one behind a complete expression. */
 void kj_behind_expression(const kj_mistake *x);
+/* Reports `=>` and the like, or an operator that a blank parts; false: it is none. */
+bool kj_comparison_reversed(const kj_mistake *x);
+bool kj_operator_parted(const kj_mistake *x);
+/* Is the // at `slashes` a division, by a number or a name that there is, and no comment? */
+bool kj_divides(const kj_mistake *x, uint32_t slashes);
+
+/* keyword.c: is it the misspelled keyword that a statement begins with, an operator or part of a header that is
+ * a word, the const of a parameter? Then it is reported. */
+bool kj_misspelled_statement(const kj_mistake *x);
+bool kj_misspelled_operator(const kj_mistake *x);
+bool kj_misspelled_parameter(const kj_mistake *x);
+/* Does the file, or the language, give the name to something? */
+bool kj_mistake_is_name(const kj_mistake *x, kj_span word);
+bool kj_mistake_is_declared(const kj_mistake *x, kj_span word); /* the file alone */
 
 #endif

@@ -317,6 +317,10 @@ int kj_layout_token(kj_parser *p, int token, kj_span *span)
     p->held = 0;
     p->unclosed.kind = 0; /* what it tells is told at its token */
     token = account(p, token, span);
+    if (begins_statement(p)) {
+        p->first = token;
+        p->first_span = *span;
+    }
     p->before_prev = p->prev;
     p->before_prev_span = p->prev_span;
     p->prev = p->token;

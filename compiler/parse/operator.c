@@ -5,10 +5,6 @@
 #include "knl.tab.h"
 #include "parse/mistake.h"
 
-static const char *const stmt_words[] = {"let",      "var",    "if",   "elif",     "else",
-                                         "for",      "while",  "with", "continue", "return",
-                                         "requires", "launch", "param"};
-
 /* What other languages have behind an expression; NULL: nothing that is known. */
 static const char *hint_for_operator(const kj_mistake *x)
 {
@@ -93,6 +89,70 @@ static void fix_list(const kj_mistake *x, kj_message *m, char closer)
         kj_fix(p->diag, m, gap, "%c", closer);
 }
 
+/* Does the block begin on the line, behind what is wrong? */
+static bool has_brace(const kj_mistake *x)
+{
+    const char *rest = x->p->source->text + x->at.begin;
+    return memchr(rest, '{', strcspn(rest, "\n#\"'")) != NULL;
+}
+
+/* `=>` for >=, `= =` for ==: what stands there, and what is meant; NULL: neither. */
+static const char *comparison(const char *text, uint32_t *end)
+{
+    static const char *const pairs[][2] = {{"=>", ">="}, {"=<", "<="}, {"=!", "!="}, {"= =", "=="}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        size_t n = strlen(pairs[i][0]);
+        if (strncmp(text, pairs[i][0], n) == 0 && text[n] != '=') {
+            *end = (uint32_t)n;
+            return pairs[i][1];
+        }
+    }
+    return NULL;
+}
+
+bool kj_comparison_reversed(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    uint32_t begin = kj_met(x, "=") ? x->at.begin : p->prev_span.begin, n;
+    const char *meant = comparison(p->source->text + begin, &n);
+    if (!meant)
+        return false;
+    kj_span at = {begin, begin + n};
+    kj_message *m =
+        kj_error(p->diag, at, KJ_RULE_SYNTAX, "there is no '%s'", kj_mistake_source(p, at));
+    kj_write(p->diag, m, at, "%s", meant);
+    return true;
+}
+
+/* `> =`, `===`, `+ =`: an operator in two parts. */
+bool kj_operator_parted(const kj_mistake *x)
+{
+    static const char *const all[] = {"==", "!=",  "<=",  ">=",  "+=", "-=", "*=", "/=", "//=",
+                                      "%=", "**=", "<<=", ">>=", "@=", "&=", "|=", "^="};
+    kj_parser *p = x->p;
+    const char *before = kj_mistake_source(p, p->prev_span);
+    kj_span at = {p->prev_span.begin, x->at.end};
+    bool equal = strcmp(before, "==") == 0 || strcmp(before, "!=") == 0; /* === */
+    const char *whole = equal ? before : kj_arena_printf(p->arena, "%s=", before);
+    for (size_t i = 0; kj_met(x, "=") && i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i], whole) != 0 || p->prev == KJ_TK_ASSIGN)
+            continue;
+        kj_message *m =
+            kj_error(p->diag, at, KJ_RULE_SYNTAX, "there is no '%s'", kj_mistake_source(p, at));
+        kj_write(p->diag, m, at, "%s", whole);
+        return true;
+    }
+    return false;
+}
+
+/* if n > 0 then { */
+static void leave_out(const kj_mistake *x, kj_message *m)
+{
+    kj_mistake_hint(x, m, "a block stands in braces: { ... }");
+    if (has_brace(x))
+        kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.end, x->at.end}, "%s", "");
+}
+
 static bool declares(const kj_mistake *x)
 {
     return kj_line_begins(x->p, x->at, "let") || kj_line_begins(x->p, x->at, "var");
@@ -102,11 +162,13 @@ static bool declares(const kj_mistake *x)
 static kj_message *behind_statement(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
+    if (kj_misspelled_statement(x))
+        return NULL;
     kj_message *m = kj_expected(x, "the end of the statement");
     if (kj_met(x, "{"))
         hint_first_word(x, m);
-    if (p->prev == KJ_TK_NAME)
-        kj_hint_keyword(x, m, p->prev_span, stmt_words, sizeof stmt_words / sizeof *stmt_words);
+    if (p->prev == KJ_TK_NAME && !kj_mistake_is_declared(x, p->prev_span))
+        kj_hint_keyword(x, m, p->prev_span, NULL, 0);
     if (!kj_is_shown(p->diag, m))
         return m;
     if (p->prev == KJ_TK_NAME &&
@@ -126,6 +188,8 @@ void kj_behind_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
     if (kj_wants(x, "else") && !kj_wants(x, "if")) {
+        if (kj_misspelled_operator(x))
+            return;
         kj_message *m = kj_expected(x, "'else'");
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         return;
@@ -137,6 +201,8 @@ void kj_behind_expression(const kj_mistake *x)
                x->at, "%s", "");
         return;
     }
+    if (kj_met(x, "=") && kj_comparison_reversed(x))
+        return;
     if (kj_met(x, "=") && !kj_wants(x, "]")) {
         kj_message *m = kj_mistake_error(x, "unexpected '=' in an expression");
         bool compares = !kj_wants(x, "end of line") || kj_line_begins(x->p, x->at, "requires");
@@ -151,13 +217,18 @@ void kj_behind_expression(const kj_mistake *x)
         return;
     }
     kj_message *m;
+    if (kj_misspelled_operator(x))
+        return;
     if (kj_wants(x, "{")) {
-        m = kj_expected(x, "'{'");
+        m = kj_expected(x, has_brace(x) ? "an operator" : "'{'");
         if (kj_met(x, "end of line"))
             kj_mistake_hint(x, m, BRACE_PLACE);
-        else if (kj_met(x, "name"))
+        else if (strcmp(x->text, "'then'") == 0 || strcmp(x->text, "'do'") == 0)
+            leave_out(x, m);
+        else if (kj_met(x, "name") && !has_brace(x))
             kj_mistake_hint(x, m, "a block stands in braces: { ... }");
-        if (m->hint && kj_is_shown(p->diag, m) && strcmp(kj_mistake_source(x->p, x->at), "is") != 0)
+        if (m->hint && kj_is_shown(p->diag, m) && !has_brace(x) &&
+            strcmp(kj_mistake_source(x->p, x->at), "is") != 0)
             kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
     } else if (kj_wants(x, ")") || kj_wants(x, "]")) {
         const char *closer = kj_wants(x, ")") ? "')'" : "']'";
@@ -166,6 +237,8 @@ void kj_behind_expression(const kj_mistake *x)
         fix_list(x, m, closer[1]);
     } else if (kj_wants(x, "end of line")) {
         m = behind_statement(x);
+        if (!m)
+            return;
     } else {
         m = kj_expected(x, "an operator");
     }
@@ -174,4 +247,21 @@ void kj_behind_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, known);
     if (kj_is_shown(p->diag, m))
         fix_operator(x, m);
+}
+
+bool kj_divides(const kj_mistake *x, uint32_t slashes)
+{
+    const char *text = x->p->source->text;
+    uint32_t begin = slashes + 2, end;
+    begin += (uint32_t)strspn(text + begin, " \t");
+    begin += (uint32_t)strspn(text + begin, "-+~");
+    for (end = begin; kj_is_word(text[end]) || text[end] == '.';)
+        end++;
+    bool number = text[begin] >= '0' && text[begin] <= '9';
+    if (end == begin || (!number && !kj_mistake_is_name(x, (kj_span){begin, end})))
+        return false;
+    const char *next = text + end + strspn(text + end, " \t");
+    bool word = kj_is_word(*next) && !(*next >= '0' && *next <= '9');
+    bool alone = x->at.begin == slashes && (kj_wants(x, "let") || kj_wants(x, "kernel"));
+    return !(alone && (word || kj_wants(x, "kernel"))); /* nothing stands before it: // 2 threads */
 }

@@ -16,6 +16,12 @@ typedef struct kj_format {
     int nopen;
 } kj_format;
 
+/* A name that was declared, anywhere in the file. */
+typedef struct kj_declared {
+    const struct kj_declared *next;
+    const char *name;
+} kj_declared;
+
 typedef struct kj_parser {
     kj_arena *arena;
     kj_diag *diag;
@@ -32,6 +38,7 @@ typedef struct kj_parser {
     bool gives;           /* the item has a result */
     bool enumerates;      /* the item is an enum */
     bool astray; /* outside of all items there was an error: what is indented is not told */
+    const kj_declared *declared; /* the last first */
 
     /* The lexer's */
     void *scanner;
@@ -51,6 +58,8 @@ typedef struct kj_parser {
     /* The last token given to the parser and the two before it, for messages; 0 before the first */
     int token, prev, before_prev;
     kj_span span, prev_span, before_prev_span;
+    int first; /* that which the statement begins with */
+    kj_span first_span;
 } kj_parser;
 
 /* ---- Lists as the grammar builds them ---- */
@@ -151,7 +160,8 @@ kj_exprs kj_expr_append(kj_exprs list, kj_expr *e);
 kj_stmts kj_stmt_append(kj_stmts list, kj_stmt *s);
 
 /* A type and the extents or dimensions behind it. */
-kj_type_ref *kj_make_type(kj_parser *p, kj_span span, kj_dotted name, int ndim, kj_exprs extents);
+kj_type_ref *kj_make_type(kj_parser *p, kj_span span, kj_span name_span, kj_dotted name, int ndim,
+                          kj_exprs extents);
 kj_type_ref *kj_make_tuple_type(kj_parser *p, kj_span span, kj_type_refs parts);
 kj_type_refs kj_type_append(kj_type_refs list, kj_type_ref *type);
 
@@ -231,6 +241,13 @@ const char *kj_token_name(int token);
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const char *const *expected,
                      int n);
+
+/* ---- keyword.c ---- */
+
+/* The file gives the name to something: it is no keyword that was misspelled. */
+void kj_declares(kj_parser *p, const char *name, kj_span span);
+/* For a statement without effect that begins there: is its first word a keyword misspelled? */
+bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin);
 
 /* ---- word.c ---- */
 

@@ -256,10 +256,15 @@ kj_expr *kj_make_comparison(kj_parser *p, kj_span span, kj_chain c)
 
 /* ---- Types ---- */
 
-kj_type_ref *kj_make_type(kj_parser *p, kj_span span, kj_dotted name, int ndim, kj_exprs extents)
+kj_type_ref *kj_make_type(kj_parser *p, kj_span span, kj_span name_span, kj_dotted name, int ndim,
+                          kj_exprs extents)
 {
     kj_type_ref *t = kj_node(p, span, sizeof *t);
-    *t = (kj_type_ref){.span = span, .name = name.name, .ndim = ndim, .extents = extents.first};
+    *t = (kj_type_ref){.span = span,
+                       .name = name.name,
+                       .name_span = name_span,
+                       .ndim = ndim,
+                       .extents = extents.first};
     if (name.space) {
         t->space = name.space;
         t->member = name.name;
@@ -434,6 +439,8 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
         else if (is_step(e))
             kj_habit_step(p, m, (kj_span){span.begin, span.begin + 2});
+        else if (kj_hint_misspelled(p, m, span.begin))
+            ;
         else if (p->gives && ends_function(p))
             kj_write(p->diag, m, span, "return %.*s", (int)(span.end - span.begin),
                      p->source->text + span.begin);

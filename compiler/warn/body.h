@@ -29,10 +29,11 @@ typedef struct kj_body {
     kj_named_value *last;   /* declared, in open blocks */
     kj_named_value **slots; /* by name, the innermost; cap is 0 or a power of two */
     size_t cap, count;
-    int depth;           /* blocks that are open */
-    int inits;           /* values of lets that are being looked through */
-    const kj_expr *slow; /* the first index whose last axis neighbours share; or NULL */
-    bool fast;           /* some index is along the last axis */
+    int depth;             /* blocks that are open */
+    int inits;             /* values of lets that are being looked through */
+    const char *slow_hint; /* what to write for it */
+    const kj_expr *slow;   /* the first index whose last axis neighbours share; or NULL */
+    bool fast;             /* some index is along the last axis */
 } kj_body;
 
 /* Names (names.c). */

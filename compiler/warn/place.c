@@ -130,6 +130,28 @@ static void see_step_back(kj_body *b, const kj_expr *e)
         v->below = e;
 }
 
+/* Their names the other way round, where the indices have names. */
+static const char *hint_of_axes(const kj_body *b, const kj_expr *args)
+{
+    const char *names = "", *indices = "";
+    int n = 0, named = 0;
+    for (const kj_expr *i = args; i; i = i->next) {
+        if (!kj_axes_of(b, i))
+            continue;
+        n++;
+        named += i->kind == KJ_E_NAME;
+        const char *name = i->kind == KJ_E_NAME ? i->u.name : "";
+        names = kj_arena_printf(b->diag->arena, "%s%s%s", name, n > 1 ? ", " : "", names);
+        indices = kj_arena_printf(b->diag->arena, "%s%s%s", indices, n > 1 ? ", " : "", name);
+    }
+    if (named < n || n > 3) {
+        names = n == 3 ? "k, j, i" : "j, i";
+        indices = n == 3 ? "i, j, k" : "i, j";
+    }
+    return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and keep [%s]", names,
+                           n == 3 ? 3 : 2, indices);
+}
+
 void kj_see_index(kj_body *b, const kj_expr *e)
 {
     const kj_expr *base = e->u.index.base;
@@ -150,8 +172,10 @@ void kj_see_index(kj_body *b, const kj_expr *e)
         return;
     bool near = last & X || (n > 2 && next_to_last & X); /* [y, x, colour] are neighbours too */
     b->fast |= near;
-    if (!b->slow && !near && last && before & X)
+    if (!b->slow && !near && last && before & X) {
         b->slow = e;
+        b->slow_hint = hint_of_axes(b, e->u.index.args);
+    }
 }
 
 /* ---- Guards ---- */
@@ -214,6 +238,5 @@ void kj_warn_of_places(kj_body *b)
     kj_message *m =
         kj_warn(b->diag, b->slow->span, KJ_RULE_SLOW_AXIS,
                 "threads that are neighbours, by threadIdx.x, use elements a row apart");
-    kj_hint(b->diag, m,
-            "the last index is the fast one: begin with let j, i = grid(2), and keep [i, j]");
+    kj_hint(b->diag, m, "the last index is the fast one: begin with %s", b->slow_hint);
 }

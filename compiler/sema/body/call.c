@@ -548,6 +548,17 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 
 /* ---- A function alone ---- */
 
+/* Is it told already that nothing is called as its last statement calls it? `retrun (x)` */
+static bool ends_undeclared(const kj_item *item)
+{
+    const kj_stmt *last = item->body;
+    while (last && last->next)
+        last = last->next;
+    const kj_expr *e = last && last->kind == KJ_S_EXPR ? last->u.expr : NULL;
+    return e && e->kind == KJ_E_CALL && e->u.call.callee->kind == KJ_E_NAME &&
+           !kj_scope_find(item->file->scope, e->u.call.callee->u.name);
+}
+
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
 {
     const kj_item *item = fn->item;
@@ -581,7 +592,7 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
     s->frame = NULL;
     run_body(s, &in, fn->index, item->name_span);
     s->frame = &f;
-    if (item->type && !kj_end_of(item->body)) {
+    if (item->type && !kj_end_of(item->body) && !ends_undeclared(item)) {
         f.bindings = NULL;
         kj_message *m = kj_sema_error(s, item->end, KJ_RULE_MISSING_RETURN,
                                       "'%s' can end without returning a value", item->name);

@@ -182,6 +182,7 @@ static const char *native_name(kj_sema *s, const char *name)
         {"laneid", "laneid"},
         {"warpsize", "warpsize"},
         {"cg", "grid_sync()"},
+        {"fp16", "a + b, a * b, sqrt(a): an f16 has the operators and functions of floats"},
         {"random", "random.uniform(seed, i)"},
         {"pi", "pi"},
         {"inf", "inf"},
@@ -196,15 +197,46 @@ static const char *native_name(kj_sema *s, const char *name)
     return kj_nearest_visible(s, name);
 }
 
+/* cuda.random.xoroshiro128p_normal_float32, np.random.randn */
+static const char *number_of_seed(const char *part)
+{
+    size_t n = 0;
+    while (kj_is_word(part[n]) || part[n] == '.')
+        n++;
+    const char *normal = strstr(part, "norm"), *randn = strstr(part, "randn");
+    const char *randint = strstr(part, "randint");
+    if ((normal && normal < part + n) || (randn && randn < part + n))
+        return "random.normal(seed, i)";
+    return randint && randint < part + n ? "random.randint(lo, hi, seed, i)"
+                                         : "random.uniform(seed, i)";
+}
+
+/* .uniform(...), which are called so here too */
+static bool names_of_seeds(const char *part)
+{
+    static const char *const names[] = {".uniform(", ".normal(", ".randint("};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(part, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
                                   "'%s' is not declared: there are no modules", base->u.name);
     const char *ours = kj_is_shown(s->diag, m) ? native_name(s, e->u.member.name) : NULL;
+    bool seeded = strcmp(e->u.member.name, "random") == 0;
+    const char *theirs = s->diag->source->text + e->span.end;
+    if (ours && seeded)
+        ours = number_of_seed(theirs);
+    if (ours && *theirs == '(' && strstr(ours, "grid") == ours) /* with their axes */
+        ours = kj_arena_printf(s->diag->arena, "%.*s%.*s", (int)strcspn(ours, "("), ours,
+                               (int)strcspn(theirs, ")\n") + 1, theirs);
     if (ours)
         kj_hint(s->diag, m, "write %s", ours);
-    if (ours)
+    if (ours && (!seeded || names_of_seeds(theirs)))
         kj_fix_name(s, m, ours);
     return kj_no_value(e->span);
 }

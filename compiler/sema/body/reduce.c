@@ -149,11 +149,15 @@ static kj_operand mean(kj_sema *s, const reduction *r, kj_operand sum)
     kj_texpr *n = kj_te_i64(s, 1, span);
     for (int i = 0; i < r->each->ndim; i++)
         n = kj_i64_mul(s, n, r->each->shape[i], span);
-    if (sum.kind == KJ_V_SCALAR && kj_is_int(sum.u.scalar.e->type))
+    bool of_ints = sum.kind == KJ_V_SCALAR && kj_is_int(sum.u.scalar.e->type);
+    if (of_ints)
         sum = kj_scalar(kj_te_convert(s, sum.u.scalar.e, KJ_F32, span));
     kj_dtype part =
         sum.kind == KJ_V_SCALAR ? sum.u.scalar.e->type : sum.u.tuple.items[0].u.scalar.e->type;
-    return kj_binary(s, KJ_OP_DIV, sum, kj_scalar(kj_te_convert(s, n, part, span)), span);
+    kj_operand v = kj_binary(s, KJ_OP_DIV, sum, kj_scalar(kj_te_convert(s, n, part, span)), span);
+    if (of_ints && v.kind == KJ_V_SCALAR)
+        v.u.scalar.e->written = true; /* an f32 by what mean is, not by any literal */
+    return v;
 }
 
 static kj_operand reduce(kj_sema *s, reduction *r)

@@ -13,7 +13,7 @@ static void declare_item(kj_sema *s, kj_program *p, const kj_item *item)
         [KJ_I_KERNEL] = KJ_SYM_KERNEL, [KJ_I_RECORD] = KJ_SYM_TYPE, [KJ_I_RUN_FN] = KJ_SYM_RUN_FN,
         [KJ_I_TYPE] = KJ_SYM_TYPE};
     kj_symbol_kind kind = kinds[item->kind];
-    if ((kind == KJ_SYM_TYPE || kind == KJ_SYM_FILE) && kj_type_named(item->name) != KJ_VOID)
+    if (!item->of && kj_type_named(item->name) != KJ_VOID)
         kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already", item->name);
     kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
     sym->item = item;

@@ -272,8 +272,7 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
     static const struct {
         const char *theirs, *hint;
     } words[] = {
-        {"to_device",
-         "arrays go to the device where a kernel takes them; device_array_like(a) is there"},
+        {"to_device", "write to_device(a)"},
         {"copy_to_host", "arrays come back where they are read"},
         {"assert_allclose", "write assert_close(a, b)"},
         {"allclose", "write assert_close(a, b)"},
@@ -282,6 +281,8 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(name, words[i].theirs) == 0) {
             kj_hint(s->diag, m, "%s", words[i].hint);
+            if (strncmp(words[i].hint, "write ", strlen("write ")) == 0)
+                kj_fix_name(s, m, words[i].hint + strlen("write "));
             return;
         }
     }

@@ -180,7 +180,7 @@ static bool is_built_in(const char *name)
     for (int id = 0; id < KJ_NBUILTINS; id++)
         if (strcmp(kj_builtins[id].name, name) == 0 && is_called_unasked((kj_builtin)id))
             return true;
-    return kj_type_named(name) != KJ_VOID || strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
+    return strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
 }
 
 /* What the file has of such names; or NULL. */

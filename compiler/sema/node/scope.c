@@ -320,6 +320,8 @@ static const struct {
     const char *prefix, *hint;
 } families[] = {
     {"atomic_", "atomics are written atomic.add(a, i, v), with array and index"},
+    {"xoroshiro128p_normal", "write random.normal(seed, i): number i of a seed"},
+    {"curand_normal", "write random.normal(seed, i): number i of a seed"},
     {"xoroshiro128p_", "write random.uniform(seed, i): number i of a seed"},
     {"curand", "write random.uniform(seed, i): number i of a seed"},
 };
@@ -504,14 +506,42 @@ kj_symbol *kj_scope_member(kj_sema *s, const char *space, const char *name, kj_s
     return sym;
 }
 
+/* half, float32: where a value is wanted, a type is of no use. */
+static bool is_type_elsewhere(const char *name)
+{
+    static const char begin[] = "write ";
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        if (strcmp(habits[i].name, name) == 0 && strncmp(habits[i].hint, begin, strlen(begin)) == 0)
+            return kj_type_named(habits[i].hint + strlen(begin)) != KJ_VOID;
+    return false;
+}
+
+/* n // half: a comment of one word reads as a division. */
+static bool hint_comment(kj_sema *s, kj_message *m)
+{
+    const char *text = s->diag->source->text;
+    uint32_t at = m->span.begin;
+    while (at > 0 && text[at - 1] == ' ')
+        at--;
+    bool divides = at > 1 && text[at - 1] == '/' && text[at - 2] == '/';
+    if (divides)
+        kj_hint(s->diag, m, "a comment begins with #; // divides and rounds down");
+    return divides;
+}
+
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
     if (was_told(s, name, span))
         return;
     kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-    if (!kj_is_shown(s->diag, m) || kj_hint_habit(s, m, name) || hint_function(s, m, name))
+    if (!kj_is_shown(s->diag, m) || hint_comment(s, m))
+        return;
+    bool value = !s->in_run && s->diag->source->text[span.end] != '(' && is_type_elsewhere(name);
+    if (!value && (kj_hint_habit(s, m, name) || hint_function(s, m, name)))
         return;
     const char *near = kj_nearest_visible(s, name);
+    if (!near)
+        near = kj_keyword_meant(s->arena, s->diag->source, span);
     if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint(s->diag, m, "'%s' belongs to the run block", name);
     else if (near)

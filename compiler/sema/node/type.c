@@ -5,14 +5,17 @@
 
 kj_dtype kj_type_of_symbol(kj_sema *s, kj_symbol *sym, const char *name, kj_span span)
 {
+    kj_dtype hidden = sym->item ? kj_type_named(name) : KJ_VOID;
+    if (sym->kind != KJ_SYM_TYPE && hidden != KJ_VOID)
+        return hidden; /* an item of that name is refused */
     if (sym->kind != KJ_SYM_TYPE) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_NOT_A_TYPE, "'%s' is not a type", name);
-        if (kj_type_named(name) != KJ_VOID) {
+        if (kj_type_named(name) != KJ_VOID)
             kj_hint(s->diag, m, "the name is something else here; give that another name");
-            kj_note(s->diag, m, sym->span, "declared here");
-        } else if (!kj_hint_habit(s, m, name)) {
+        else if (!kj_hint_habit(s, m, name))
             kj_hint_types(s, m);
-        }
+        if (sym->span.end > sym->span.begin)
+            kj_note(s->diag, m, sym->span, "declared here");
         return KJ_VOID;
     }
     if (sym->resolve)
@@ -69,8 +72,8 @@ kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
 /* blur.Params */
 static kj_dtype type_of_file(kj_sema *s, const kj_type_ref *ref)
 {
-    kj_symbol *sym = kj_scope_member(s, ref->space, ref->member, ref->span);
-    return sym ? kj_type_of_symbol(s, sym, ref->name, ref->span) : KJ_VOID;
+    kj_symbol *sym = kj_scope_member(s, ref->space, ref->member, ref->name_span);
+    return sym ? kj_type_of_symbol(s, sym, ref->name, ref->name_span) : KJ_VOID;
 }
 
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
@@ -91,7 +94,7 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
         }
         return t;
     }
-    t.dtype = ref->space ? type_of_file(s, ref) : kj_type_by_name(s, ref->name, ref->span);
+    t.dtype = ref->space ? type_of_file(s, ref) : kj_type_by_name(s, ref->name, ref->name_span);
     t.ndim = ref->ndim;
     if (ref->ndim > KJ_MAX_NDIM) {
         kj_sema_error(s, ref->span, KJ_RULE_TOO_MANY_AXES, "an array has at most %d axes",

@@ -1,0 +1,156 @@
+/* Keywords that are misspelled: the word that one must have been is found, and the message stands at it. */
+#include <string.h>
+
+#include "knl.tab.h"
+#include "lang/types.h"
+#include "parse/mistake.h"
+
+void kj_declares(kj_parser *p, const char *name, kj_span span)
+{
+    kj_declared *d = kj_node(p, span, sizeof *d);
+    *d = (kj_declared){p->declared, name};
+    p->declared = d;
+}
+
+/* Whatever its scope: a name that the file gives to something is no keyword. */
+static bool is_declared(const kj_parser *p, const char *word)
+{
+    const kj_declared *d = p->declared;
+    while (d && strcmp(d->name, word) != 0)
+        d = d->next;
+    return d != NULL;
+}
+
+static bool is_name(const kj_parser *p, const char *word)
+{
+    if (is_declared(p, word))
+        return true;
+    for (int id = 0; id < KJ_NBUILTINS; id++)
+        if (strcmp(kj_builtins[id].name, word) == 0)
+            return true;
+    return kj_run_builtin_named(word) >= 0 || kj_type_named(word) != KJ_VOID;
+}
+
+bool kj_mistake_is_name(const kj_mistake *x, kj_span word)
+{
+    return is_name(x->p, kj_mistake_source(x->p, word));
+}
+
+bool kj_mistake_is_declared(const kj_mistake *x, kj_span word)
+{
+    return is_declared(x->p, kj_mistake_source(x->p, word));
+}
+
+static bool report(const kj_mistake *x, kj_span word, const char *meant)
+{
+    kj_parser *p = x->p;
+    if (!meant)
+        return false;
+    kj_message *m = kj_error(p->diag, word, KJ_RULE_SYNTAX, "'%s' is not a keyword",
+                             kj_mistake_source(p, word));
+    kj_did_you_mean(p->diag, m, meant);
+    return true;
+}
+
+/* Does an operand begin with the unexpected token? */
+static bool begins_operand(const kj_mistake *x)
+{
+    static const char *const tokens[] = {"name",   "integer", "number", "imaginary number",
+                                         "string", "true",    "false",  "f-string",
+                                         "not"};
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        if (kj_met(x, tokens[i]))
+            return true;
+    return false;
+}
+
+/* `wile x > 0 {`, `retrun 3`, `els {` */
+static const char *statement_meant(const kj_mistake *x, const char *word)
+{
+    static const char *const all[] = {"let",  "var",      "if",     "elif",     "for",    "while",
+                                      "with", "continue", "return", "requires", "launch", "param"};
+    static const char *const headers[] = {"if", "elif", "for", "while", "with"};
+    static const char *const alone[] = {"else"};
+    bool next = x->p->first_span.begin == x->p->prev_span.begin;
+    if (kj_met(x, "{"))
+        return next ? kj_nearest(word, alone, 1)
+                    : kj_nearest(word, headers, sizeof headers / sizeof *headers);
+    return next && begins_operand(x) ? kj_nearest(word, all, sizeof all / sizeof *all) : NULL;
+}
+
+bool kj_misspelled_statement(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    kj_span first = p->first_span;
+    const char *word = kj_mistake_source(p, first);
+    if (p->first != KJ_TK_NAME || first.end > x->at.begin || kj_foreign_word(word, NULL) ||
+        is_name(p, word))
+        return false;
+    return report(x, first, statement_meant(x, word));
+}
+
+static bool is_keyword(const char *token)
+{
+    static const char *const classes[] = {"name", "integer", "number", "string", "format"};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (strcmp(token, classes[i]) == 0)
+            return false;
+    return strspn(token, "abcdefghijklmnopqrstuvwxyz") == strlen(token);
+}
+
+bool kj_misspelled_operator(const kj_mistake *x)
+{
+    static const char *const not [] = {"not"};
+    kj_parser *p = x->p;
+    if (kj_met(x, "name") && !kj_mistake_is_name(x, x->at)) {
+        const char *word = kj_mistake_source(p, x->at);
+        kj_near near = kj_near_to(word);
+        for (int i = 0; i < x->n; i++)
+            if (is_keyword(x->expected[i]))
+                kj_near_offer(&near, x->expected[i]);
+        if (strcmp(word, "is") != 0 && report(x, x->at, near.best))
+            return true;
+    }
+    if (!begins_operand(x) || p->prev != KJ_TK_NAME || p->before_prev == KJ_TK_DOT ||
+        p->prev_span.begin == p->first_span.begin || kj_mistake_is_name(x, p->prev_span))
+        return false;
+    return report(x, p->prev_span, kj_nearest(kj_mistake_source(p, p->prev_span), not, 1));
+}
+
+bool kj_misspelled_parameter(const kj_mistake *x)
+{
+    static const char *const words[] = {"const"};
+    const kj_parser *p = x->p;
+    bool first = p->before_prev == KJ_TK_LPAREN || p->before_prev == KJ_TK_COMMA;
+    return kj_met(x, "name") && p->prev == KJ_TK_NAME && first &&
+           report(x, p->prev_span, kj_nearest(kj_mistake_source(x->p, p->prev_span), words, 1));
+}
+
+/* `retrun (x)` is a call, `retrun -1` a difference. */
+const char *kj_keyword_meant(kj_arena *arena, const kj_source *s, kj_span name)
+{
+    static const char *const words[] = {"return", "requires", "launch"};
+    const char *word =
+        kj_arena_printf(arena, "%.*s", (int)(name.end - name.begin), s->text + name.begin);
+    uint32_t before = name.begin;
+    while (before > 0 && (s->text[before - 1] == ' ' || s->text[before - 1] == '\t'))
+        before--;
+    if (s->text[name.end] != ' ' || (before > 0 && !strchr("\n{};", s->text[before - 1])))
+        return NULL;
+    return kj_nearest(word, words, sizeof words / sizeof *words);
+}
+
+bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin)
+{
+    kj_span word = {begin, begin};
+    while (kj_is_word(p->source->text[word.end]))
+        word.end++;
+    const char *meant = kj_keyword_meant(p->arena, p->source, word);
+    const char *name =
+        kj_arena_printf(p->arena, "%.*s", (int)(word.end - begin), p->source->text + begin);
+    if (!meant || is_name(p, name))
+        return false;
+    kj_hint(p->diag, m, "did you mean '%s'?", meant);
+    kj_fix(p->diag, m, word, "%s", meant);
+    return true;
+}
