@@ -248,10 +248,11 @@ const kj_texpr *kj_sum_of(const kj_limit_state *s, const kj_texpr *e)
 kj_limit_sum kj_parts_of(kj_limit_state *s, const kj_texpr *e)
 {
     enum { MOST_ADDED = 1 << 30 };
+    const int64_t farthest = (int64_t)1 << 56; /* sums of several do not wrap */
     int64_t by = 0;
     for (int i = 0; i < DEEPEST; i++) {
         e = kj_plain(s, e);
-        if (e->kind == KJ_TE_CONST)
+        if (e->kind == KJ_TE_CONST && e->u.value.i <= farthest && e->u.value.i >= -farthest)
             return (kj_limit_sum){NULL, by + e->u.value.i};
         const kj_texpr *sum = named(s, e) ? named(s, e) : e;
         if (sum->kind != KJ_TE_BINARY ||

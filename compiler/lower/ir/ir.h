@@ -200,8 +200,8 @@ struct kj_lower {
     LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
     LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;           /* and what it finds again there */
-    LLVMValueRef halt;      /* where code that polls looks; NULL: it does not */
-    LLVMValueRef turns;     /* of loops since it last did, where a look costs more than counting */
+    LLVMValueRef halt;       /* where code that polls looks; NULL: it does not */
+    LLVMValueRef turns;      /* of loops since it last did, where a look costs more than counting */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */

@@ -170,10 +170,17 @@ static kj_texpr *rescaled(kj_sema *s, const kj_tarray *a, const kj_tarray *view,
     return e ? kj_i64_mul(s, e, kj_te_i64(s, kj_unit(a) / kj_unit(view), a->span), a->span) : NULL;
 }
 
+/* Does the part lie anywhere? It is in a packed record, which may be within one that is not. */
+static bool lies_anywhere(const kj_tarray *a, const kj_field *part)
+{
+    int align = part->of ? part->of->align : kj_types[part->type].size;
+    return a->bytes || a->of->packed || a->of->align < align || part->offset % align != 0;
+}
+
 kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
 {
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
-    bool bytes = a->bytes || a->of->packed, equal = kj_is_uniform(a->of) && !bytes;
+    bool bytes = lies_anywhere(a, part), equal = kj_is_uniform(a->of) && !bytes;
     *view = (kj_tarray){.name = part->name ? kj_arena_printf(s->arena, "%s.%s", a->name, part->name)
                                            : a->name,
                         .span = a->span,
