@@ -337,9 +337,12 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
         kj_operand one = kj_binary(s, op, x.u.tuple.items[i], y.u.tuple.items[i], span);
         if (one.kind != KJ_V_SCALAR)
             return kj_no_value(span);
-        /* no `and`, which would leave out items whose index may be outside */
+        kj_texpr *same = one.u.scalar.e;
         kj_op join = op == KJ_OP_NE ? KJ_OP_OR : KJ_OP_AND;
-        all = all ? kj_te_binary(s, join, all, one.u.scalar.e, span) : one.u.scalar.e;
+        if (!all || !kj_is_missed(same)) /* `and` leaves out items that do not decide */
+            all = all ? kj_te_logic(s, op == KJ_OP_NE, all, same, span) : same;
+        else
+            all = kj_te_binary(s, join, all, same, span);
     }
     return kj_scalar(all ? all : kj_te_bool(s, op == KJ_OP_EQ, span));
 }

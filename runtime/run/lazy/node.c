@@ -378,7 +378,8 @@ static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
 {
     enum { MAX_POWER = 64 }; /* the most that kernels write as products */
     kj_dtype type;
-    if (v[1].kind == KJ_R_INT && (uint64_t)v[1].u.i <= MAX_POWER) {
+    int64_t least = kj_lazy_is_complex(v[0]) ? -MAX_POWER : 0;
+    if (v[1].kind == KJ_R_INT && v[1].u.i >= least && v[1].u.i <= MAX_POWER) {
         kj_lazy e = kj_lazy_node(KJ_X_BINARY, kj_lazy_type(v[0]), v, 2, KJ_VOID);
         e.op = KJ_OP_POW;
         return kj_lazy_make(r, at, &e, out);
