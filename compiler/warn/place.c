@@ -152,6 +152,14 @@ static const char *hint_of_axes(const kj_body *b, const kj_expr *args)
                            n == 3 ? 3 : 2, indices);
 }
 
+/* a.T, whose first axis is the fast one, or a name of it. */
+static bool is_transposed(const kj_body *b, const kj_expr *e)
+{
+    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    e = v && v->init ? v->init : e;
+    return e->kind == KJ_E_MEMBER && strcmp(e->u.member.name, "T") == 0;
+}
+
 void kj_see_index(kj_body *b, const kj_expr *e)
 {
     const kj_expr *base = e->u.index.base;
@@ -168,7 +176,7 @@ void kj_see_index(kj_body *b, const kj_expr *e)
         last = kj_axes_of(b, i);
         see_step_back(b, i);
     }
-    if (slices || !before || (v && v->own_array))
+    if (slices || !before || (v && v->own_array) || is_transposed(b, base))
         return;
     bool near = last & X || (n > 2 && next_to_last & X); /* [y, x, colour] are neighbours too */
     b->fast |= near;

@@ -121,6 +121,38 @@ static bool settle_condition(kj_run *r, kj_span at, kj_rvalue *condition)
     return finish(r, at, at, condition);
 }
 
+/* v, in memory of its own. */
+static bool separate(kj_run *r, kj_span at, kj_span whole, kj_rvalue v, kj_rvalue *out)
+{
+    *out = v;
+    kj_run_keep(v);
+    if (v.kind == KJ_R_LAZY)
+        return finish(r, at, whole, out);
+    kjit_array *a = v.u.object->u.array, *copy = NULL;
+    kj_run_drop(out);
+    return kj_run_check(r,
+                        kjit_array_create(r->ctx, a->dtype, a->ndim, a->shape, 'C',
+                                          a->buffer->memory, &copy),
+                        at) &&
+           kj_run_array(r, at, copy, out) && kj_run_check(r, kjit_copy(copy, a, NULL), at);
+}
+
+/* A product that a sum may fuse with stays one, of what its factors hold now; those that are trees come later. */
+static bool settle_factors(kj_run *r, kj_span at, kj_lazy *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        kj_rvalue own;
+        if (e->args[i].kind != KJ_R_ARRAY)
+            continue;
+        if (!separate(r, at, at, e->args[i], &own))
+            return false;
+        kj_run_drop(&e->args[i]);
+        e->args[i] = own;
+    }
+    e->settled = true;
+    return true;
+}
+
 /* The whole before its parts, which go with it: the newest first. */
 bool kj_lazy_settle(kj_run *r, kj_span at)
 {
@@ -133,6 +165,11 @@ bool kj_lazy_settle(kj_run *r, kj_span at)
             if (!settle_condition(r, at, &e->args[0]))
                 return false;
             e->settled = true;
+            continue;
+        }
+        if (e->form == KJ_X_BINARY && e->op == KJ_OP_MUL && kj_is_float(e->type)) {
+            if (!settle_factors(r, at, e))
+                return false;
             continue;
         }
         if (!compute(r, at, at, (kj_rvalue){.kind = KJ_R_LAZY, .u.object = o}, &result))
@@ -235,22 +272,6 @@ static bool stretches(kj_run *r, kj_span at, kj_rvalue v, const kjit_array *targ
     char x[KJ_SHAPE_TEXT], y[KJ_SHAPE_TEXT];
     return kj_run_fail(r, KJIT_SHAPE, at, "the shape %s does not go into the shape %s",
                        kj_shape_text(n, shape, x), kj_shape_text(target->ndim, target->shape, y));
-}
-
-/* v, in memory of its own. */
-static bool separate(kj_run *r, kj_span at, kj_span whole, kj_rvalue v, kj_rvalue *out)
-{
-    *out = v;
-    kj_run_keep(v);
-    if (v.kind == KJ_R_LAZY)
-        return finish(r, at, whole, out);
-    kjit_array *a = v.u.object->u.array, *copy = NULL;
-    kj_run_drop(out);
-    return kj_run_check(r,
-                        kjit_array_create(r->ctx, a->dtype, a->ndim, a->shape, 'C',
-                                          a->buffer->memory, &copy),
-                        at) &&
-           kj_run_array(r, at, copy, out) && kj_run_check(r, kjit_copy(copy, a, NULL), at);
 }
 
 static bool put(kj_run *r, kj_span at, kj_span whole, kjit_array *target, kj_rvalue v)
