@@ -133,6 +133,8 @@ static void with_contexts(kjit_context *dead)
     FREED(kjit_can_access_peer, (dead, own.ctx, &out.flag));
     FREED(kjit_can_access_peer, (own.ctx, dead, &out.flag));
     FREED(kjit_synchronize, (dead));
+    FREED(kjit_cancel, (dead));
+    FREED(kjit_set_deadline, (dead, 1000));
     FREED(kjit_module_compile, (dead, "t", source, sizeof source - 1, NULL, &no_module));
     FREED(kjit_module_load, (dead, "t", NULL, &no_module));
     FREED(kjit_array_create, (dead, KJIT_F32, 2, shape, 'C', KJIT_HOST, &no_array));
@@ -254,6 +256,7 @@ static void with_streams(kjit_stream *dead)
     FREED(kjit_to_host, (own.device, dead, &no_array));
     FREED(kjit_stream_synchronize, (dead));
     FREED(kjit_stream_query, (dead, &out.flag));
+    FREED(kjit_stream_cancel, (dead));
     FREED(kjit_stream_callback, (dead, call_back, NULL));
     FREED(kjit_stream_wait, (dead, own.event));
     FREED(kjit_event_record, (own.event, dead));
