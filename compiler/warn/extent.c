@@ -1,29 +1,39 @@
 /* Numbers and extents of a run block as far as its text says them: literals, constants, names that are
- * declared once and not assigned, arithmetic of them. A param is its default. */
+ * declared once and not assigned, arithmetic of them. A param is its default. Each name's value is
+ * found once, in the order of the text. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lang/signature.h"
 #include "warn/launch.h"
 
-enum { DEEPEST = 24 };
+static const kj_run_value unknown = {.kind = KJ_UNKNOWN};
 
 /* ---- Names ---- */
 
+static int by_name(const void *a, const void *b)
+{
+    const kj_run_name *x = a, *y = b;
+    if (x->name != y->name)
+        return (uintptr_t)x->name < (uintptr_t)y->name ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
 static kj_run_name *find(const kj_run_names *names, const char *name)
 {
-    for (size_t i = 0; i < names->n; i++)
-        if (names->names[i].name == name)
-            return &names->names[i];
-    return NULL;
+    size_t low = 0, high = names->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)names->names[middle].name < (uintptr_t)name)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < names->n && names->names[low].name == name ? &names->names[low] : NULL;
 }
 
 static void declare(kj_run_names *names, const char *name, const kj_expr *init)
 {
-    kj_run_name *known = find(names, name);
-    if (known) {
-        known->changes = true;
-        return;
-    }
     if (names->n == names->capacity) {
         size_t more = names->capacity ? 2 * names->capacity : 16;
         kj_run_name *grown = KJ_NEW_ARRAY(names->arena, kj_run_name, more);
@@ -32,7 +42,8 @@ static void declare(kj_run_names *names, const char *name, const kj_expr *init)
         names->names = grown;
         names->capacity = more;
     }
-    names->names[names->n++] = (kj_run_name){.name = name, .init = init};
+    names->names[names->n] = (kj_run_name){.name = name, .init = init, .order = names->n};
+    names->n++;
 }
 
 static void declare_all(kj_run_names *names, const kj_name *list, const kj_expr *init)
@@ -72,41 +83,51 @@ static void find_names(kj_run_names *names, const kj_stmt *list)
     }
 }
 
+/* One for each name, without a value where it is declared or assigned again. */
+static void join(kj_run_names *names)
+{
+    size_t n = 0;
+    if (names->n)
+        qsort(names->names, names->n, sizeof *names->names, by_name);
+    for (size_t i = 0; i < names->n; i++) {
+        if (n && names->names[n - 1].name == names->names[i].name)
+            names->names[n - 1].init = NULL;
+        else
+            names->names[n++] = names->names[i];
+    }
+    names->n = n;
+}
+
 void kj_warn_run_names(kj_run_names *names, const kj_item *run)
 {
+    for (const kj_item *item = names->file->items; item; item = item->next)
+        if (item->name)
+            declare(names, item->name,
+                    item->kind == KJ_I_CONST && !item->type && !item->of ? item->value : NULL);
     for (const kj_param_decl *p = run->params; p; p = p->next)
         declare(names, p->name, NULL);
     find_names(names, run->body);
+    size_t all = names->n;
+    join(names);
+    kj_run_name **in_order = KJ_NEW_ARRAY(names->arena, kj_run_name *, all + 1);
+    for (size_t i = 0; i < names->n; i++)
+        in_order[names->names[i].order] = &names->names[i];
+    for (size_t i = 0; i < all; i++)
+        if (in_order[i] && in_order[i]->init)
+            in_order[i]->value = kj_warn_value(names, in_order[i]->init);
 }
 
-static const kj_item *item_named(const kj_run_names *names, const char *name)
+const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e)
 {
-    for (const kj_item *item = names->file->items; item; item = item->next)
-        if (item->name == name && item->kind != KJ_I_USE)
-            return item;
-    return NULL;
-}
-
-/* What the name stands for; NULL: it is not known. */
-static const kj_expr *value_of(const kj_run_names *names, const char *name)
-{
-    const kj_run_name *run = find(names, name);
-    if (run)
-        return run->changes ? NULL : run->init;
-    const kj_item *item = item_named(names, name);
-    return item && item->kind == KJ_I_CONST && !item->type && !item->of ? item->value : NULL;
-}
-
-static bool is_of_file(const kj_run_names *names, const char *name)
-{
-    return find(names, name) || item_named(names, name);
+    const kj_run_name *name = e->kind == KJ_E_NAME ? find(names, e->u.name) : NULL;
+    return name && name->init ? name->init : e;
 }
 
 /* The row of run_builtins.def that a call is of; -1: none. */
 static int row_of(const kj_run_names *names, const kj_expr *callee)
 {
     const kj_expr *first = callee->kind == KJ_E_MEMBER ? callee->u.member.base : callee;
-    if (first->kind != KJ_E_NAME || is_of_file(names, first->u.name))
+    if (first->kind != KJ_E_NAME || find(names, first->u.name))
         return -1;
     return kj_run_builtin_named(
         callee->kind == KJ_E_NAME
@@ -116,101 +137,83 @@ static int row_of(const kj_run_names *names, const kj_expr *callee)
 
 /* ---- Numbers ---- */
 
-static bool operate(kj_op op, int64_t a, int64_t b, int64_t *out)
+static kj_run_value number(int64_t n)
 {
-    const int64_t far = INT32_MAX;
-    if (a < -far || a > far || b < -far || b > far)
-        return false;
+    return (kj_run_value){.kind = KJ_NUMBERS, .n = 1, .numbers = {n}};
+}
+
+static bool is_number(kj_run_value v)
+{
+    return v.kind == KJ_NUMBERS && v.n == 1;
+}
+
+static kj_run_value operate(kj_op op, kj_run_value x, kj_run_value y)
+{
+    const int64_t far = INT32_MAX, a = x.numbers[0], b = y.numbers[0];
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
-    if (divides && (a < 0 || b <= 0))
-        return false;
+    if (!is_number(x) || !is_number(y) || a < -far || a > far || b < -far || b > far ||
+        (divides && (a < 0 || b <= 0)) || (op == KJ_OP_SHL && (a < 0 || b < 0 || b > 31)))
+        return unknown;
     switch (op) {
-    case KJ_OP_ADD: *out = a + b; return true;
-    case KJ_OP_SUB: *out = a - b; return true;
-    case KJ_OP_MUL: *out = a * b; return true;
-    case KJ_OP_FLOORDIV: *out = a / b; return true;
-    case KJ_OP_MOD: *out = a % b; return true;
-    case KJ_OP_SHL: *out = a << (b & 31); return a >= 0 && b >= 0 && b < 32;
-    default: return false;
+    case KJ_OP_ADD: return number(a + b);
+    case KJ_OP_SUB: return number(a - b);
+    case KJ_OP_MUL: return number(a * b);
+    case KJ_OP_FLOORDIV: return number(a / b);
+    case KJ_OP_MOD: return number(a % b);
+    case KJ_OP_SHL: return number(a << b);
+    default: return unknown;
     }
 }
 
-static bool number_of_call(kj_run_names *names, const kj_expr *e, int64_t *out)
+/* ceil_div(n, 256) */
+static kj_run_value ceil_div(const kj_run_names *names, const kj_expr *args)
 {
-    const kj_expr *callee = e->u.call.callee, *args = e->u.call.args;
-    int64_t a, b;
-    if (callee->kind != KJ_E_NAME || strcmp(callee->u.name, "ceil_div") != 0 ||
-        is_of_file(names, callee->u.name) || kj_count(args) != 2 ||
-        !kj_warn_number(names, args, &a) || !kj_warn_number(names, args->next, &b) || a < 0 ||
-        b <= 0)
-        return false;
-    *out = a / b + (a % b != 0);
-    return true;
+    if (kj_count(args) != 2)
+        return unknown;
+    kj_run_value a = kj_warn_value(names, args), b = kj_warn_value(names, args->next);
+    return operate(KJ_OP_FLOORDIV, operate(KJ_OP_SUB, operate(KJ_OP_ADD, a, b), number(1)), b);
 }
 
-/* x.size, x.shape[1] */
-static bool number_of_shape(kj_run_names *names, const kj_expr *e, int64_t *out)
+/* x.size, x.shape */
+static kj_run_value member(const kj_run_names *names, const kj_expr *e)
 {
-    const kj_expr *member = e->kind == KJ_E_INDEX ? e->u.index.base : e;
-    int64_t extents[KJ_MAX_NDIM], axis = 0;
-    bool shape = e->kind == KJ_E_INDEX;
-    if (member->kind != KJ_E_MEMBER ||
-        strcmp(member->u.member.name, shape ? "shape" : "size") != 0 ||
-        (shape && !kj_warn_number(names, e->u.index.args, &axis)))
-        return false;
-    int n = kj_warn_extents(names, member->u.member.base, extents);
-    if (!n || axis < 0 || axis >= n || (shape && e->u.index.args->next))
-        return false;
-    *out = extents[axis];
-    for (int i = 1; i < n && !shape; i++)
-        if (!operate(KJ_OP_MUL, *out, extents[i], out))
-            return false;
-    return true;
+    bool size = strcmp(e->u.member.name, "size") == 0;
+    if (!size && strcmp(e->u.member.name, "shape") != 0)
+        return unknown;
+    kj_run_value array = kj_warn_value(names, e->u.member.base), all = number(1);
+    if (array.kind != KJ_EXTENTS)
+        return unknown;
+    array.kind = KJ_NUMBERS;
+    for (int i = 0; i < array.n && size; i++)
+        all = operate(KJ_OP_MUL, all, number(array.numbers[i]));
+    return size ? all : array;
 }
 
-static bool number_of(kj_run_names *names, const kj_expr *e, int64_t *out)
+/* x.shape[1] */
+static kj_run_value item(const kj_run_names *names, const kj_expr *e)
 {
-    int64_t a, b;
-    switch (e->kind) {
-    case KJ_E_INT: *out = (int64_t)e->u.integer; return e->u.integer <= INT32_MAX;
-    case KJ_E_NAME: {
-        const kj_expr *value = value_of(names, e->u.name);
-        return value && kj_warn_number(names, value, out);
+    const kj_expr *arg = e->u.index.args;
+    if (!arg || arg->next)
+        return unknown;
+    kj_run_value of = kj_warn_value(names, e->u.index.base), i = kj_warn_value(names, arg);
+    bool known = of.kind == KJ_NUMBERS && of.n > 1 && is_number(i) && i.numbers[0] >= 0 &&
+                 i.numbers[0] < of.n;
+    return known ? number(of.numbers[i.numbers[0]]) : unknown;
+}
+
+static kj_run_value tuple(const kj_run_names *names, const kj_expr *items)
+{
+    kj_run_value all = {.kind = KJ_NUMBERS};
+    for (; items; items = items->next) {
+        kj_run_value one = kj_warn_value(names, items);
+        if (!is_number(one) || all.n == KJ_MAX_NDIM)
+            return unknown;
+        all.numbers[all.n++] = one.numbers[0];
     }
-    case KJ_E_BINARY:
-        return kj_warn_number(names, e->u.binary.lhs, &a) &&
-               kj_warn_number(names, e->u.binary.rhs, &b) && operate(e->u.binary.op, a, b, out);
-    case KJ_E_CALL: return number_of_call(names, e, out);
-    case KJ_E_MEMBER:
-    case KJ_E_INDEX: return number_of_shape(names, e, out);
-    default: return false;
-    }
+    return all;
 }
 
-bool kj_warn_number(kj_run_names *names, const kj_expr *e, int64_t *out)
-{
-    bool known = names->depth < DEEPEST;
-    names->depth++;
-    known = known && number_of(names, e, out);
-    names->depth--;
-    return known;
-}
-
-int kj_warn_numbers(kj_run_names *names, const kj_expr *e, int64_t *out, int most)
-{
-    const kj_expr *value = e->kind == KJ_E_NAME ? value_of(names, e->u.name) : NULL;
-    if (value && value->kind == KJ_E_TUPLE)
-        e = value;
-    bool several = e->kind == KJ_E_TUPLE;
-    int n = 0;
-    for (const kj_expr *item = several ? e->u.list.items : e; item;
-         item = several ? item->next : NULL)
-        if (n == most || !kj_warn_number(names, item, &out[n++]))
-            return 0;
-    return n;
-}
-
-/* ---- Extents ---- */
+/* ---- Arrays ---- */
 
 /* What a call gives for a parameter. */
 static const kj_expr *argument(const kj_expr *args, int row, const char *name)
@@ -223,39 +226,50 @@ static const kj_expr *argument(const kj_expr *args, int row, const char *name)
     return NULL;
 }
 
-static int extents_of_shape(kj_run_names *names, const kj_expr *shape, int64_t out[KJ_MAX_NDIM])
+static kj_run_value array_of_shape(kj_run_value shape)
 {
-    return shape->kind == KJ_E_MEMBER && strcmp(shape->u.member.name, "shape") == 0
-               ? kj_warn_extents(names, shape->u.member.base, out)
-               : kj_warn_numbers(names, shape, out, KJ_MAX_NDIM);
+    shape.kind = shape.kind == KJ_NUMBERS ? KJ_EXTENTS : KJ_UNKNOWN;
+    return shape;
 }
 
-static int extents_of_call(kj_run_names *names, const kj_expr *e, int64_t out[KJ_MAX_NDIM])
+static kj_run_value call(const kj_run_names *names, const kj_expr *e)
 {
-    const kj_expr *args = e->u.call.args;
-    int row = row_of(names, e->u.call.callee);
-    const kj_expr *shape = row >= 0 ? argument(args, row, "shape") : NULL;
+    const kj_expr *callee = e->u.call.callee, *args = e->u.call.args;
+    if (callee->kind == KJ_E_NAME && strcmp(callee->u.name, "ceil_div") == 0 &&
+        !find(names, callee->u.name))
+        return ceil_div(names, args);
+    int row = row_of(names, callee);
     if (row < 0 || argument(args, row, "strides"))
-        return 0;
-    if (kj_run_builtins[row].gives == KJ_GIVES_SHAPED)
-        return shape ? extents_of_shape(names, shape, out) : 0;
-    if (kj_run_builtins[row].gives == KJ_GIVES_LIKE)
-        return args && !args->keyword ? kj_warn_extents(names, args, out) : 0;
-    bool counts = row == KJ_RUN_ARANGE && args && !args->keyword;
+        return unknown;
+    const kj_expr *shape = argument(args, row, "shape");
+    switch (kj_run_builtins[row].gives) {
+    case KJ_GIVES_SHAPED: return shape ? array_of_shape(kj_warn_value(names, shape)) : unknown;
+    case KJ_GIVES_LIKE: {
+        kj_run_value like = args && !args->keyword ? kj_warn_value(names, args) : unknown;
+        return like.kind == KJ_EXTENTS ? like : unknown;
+    }
+    default: break;
+    }
+    bool counts = row == KJ_RUN_ARANGE && args && !args->keyword; /* arange(n), of a dtype */
     for (const kj_expr *arg = counts ? args->next : NULL; arg; arg = arg->next)
         counts &= arg->keyword && strcmp(arg->keyword, "dtype") == 0;
-    return counts && kj_warn_number(names, args, out) ? 1 : 0;
+    kj_run_value n = counts ? kj_warn_value(names, args) : unknown;
+    return is_number(n) ? array_of_shape(n) : unknown;
 }
 
-int kj_warn_extents(kj_run_names *names, const kj_expr *e, int64_t out[KJ_MAX_NDIM])
+kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e)
 {
-    const kj_expr *value = e->kind == KJ_E_NAME ? value_of(names, e->u.name) : NULL;
-    if (names->depth >= DEEPEST)
-        return 0;
-    names->depth++;
-    int n = value                  ? kj_warn_extents(names, value, out)
-            : e->kind == KJ_E_CALL ? extents_of_call(names, e, out)
-                                   : 0;
-    names->depth--;
-    return n;
+    const kj_run_name *name;
+    switch (e->kind) {
+    case KJ_E_INT: return e->u.integer <= INT32_MAX ? number((int64_t)e->u.integer) : unknown;
+    case KJ_E_NAME: name = find(names, e->u.name); return name ? name->value : unknown;
+    case KJ_E_BINARY:
+        return operate(e->u.binary.op, kj_warn_value(names, e->u.binary.lhs),
+                       kj_warn_value(names, e->u.binary.rhs));
+    case KJ_E_TUPLE: return tuple(names, e->u.list.items);
+    case KJ_E_CALL: return call(names, e);
+    case KJ_E_MEMBER: return member(names, e);
+    case KJ_E_INDEX: return item(names, e);
+    default: return unknown;
+    }
 }

@@ -36,27 +36,35 @@ bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, 
 
 /* ---- extent.c ---- */
 
+typedef struct kj_run_value {
+    enum {
+        KJ_UNKNOWN,
+        KJ_NUMBERS,
+        KJ_EXTENTS
+    } kind; /* an integer or a tuple of them; an array's */
+    int n;
+    int64_t numbers[KJ_MAX_NDIM];
+} kj_run_value;
+
 typedef struct kj_run_name {
     const char *name;    /* interned */
-    const kj_expr *init; /* NULL: one of several names, of a loop, ... */
-    bool changes;        /* it is declared again, or assigned */
+    const kj_expr *init; /* NULL: it changes, is one of several names, of a loop, ... */
+    size_t order;        /* in the text */
+    kj_run_value value;
 } kj_run_name;
 
-/* The names of a run block. */
+/* The names that a run block sees, sorted. */
 typedef struct kj_run_names {
     kj_arena *arena;
     const kj_file *file;
     kj_run_name *names;
     size_t n, capacity;
-    int depth; /* of values that are being looked up */
 } kj_run_names;
 
 void kj_warn_run_names(kj_run_names *names, const kj_item *run);
-/* An integer, a param being its default; false: it is not known. */
-bool kj_warn_number(kj_run_names *names, const kj_expr *e, int64_t *out);
-/* One, or those of a tuple, `most` at most; returns how many, 0 where one is not known. */
-int kj_warn_numbers(kj_run_names *names, const kj_expr *e, int64_t *out, int most);
-/* The extents of an array; returns the number of its axes, 0 where they are not known. */
-int kj_warn_extents(kj_run_names *names, const kj_expr *e, int64_t out[KJ_MAX_NDIM]);
+/* What an expression comes to by the text alone, a param being its default. */
+kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e);
+/* What a name was declared with; else the expression itself. */
+const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e);
 
 #endif

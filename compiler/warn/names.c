@@ -111,3 +111,13 @@ void kj_warn_close(kj_body *b, kj_named_value *until)
     }
     b->last = until;
 }
+
+/* ---- Items ---- */
+
+const kj_item *kj_warn_item(const kj_file *file, const char *name, kj_item_kind kind)
+{
+    const kj_item *item = file->items;
+    while (item && (item->kind != kind || strcmp(item->name, name) != 0))
+        item = item->next;
+    return item;
+}

@@ -287,14 +287,6 @@ static void find_written(own_walk *w, const kj_stmt *list)
     }
 }
 
-static bool is_of_file(const kj_file *file, const char *name)
-{
-    for (const kj_item *item = file->items; item; item = item->next)
-        if (item->name && strcmp(item->name, name) == 0)
-            return true;
-    return false;
-}
-
 bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_owned *out)
 {
     int n = 0;
@@ -312,5 +304,5 @@ bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, 
     for (int i = 0; i < n; i++)
         if (w.foreign[i])
             out->params[i].element = NULL;
-    return !w.uncertain && !is_of_file(file, "grid");
+    return !w.uncertain && !kj_warn_item(file, "grid", KJ_I_FN);
 }

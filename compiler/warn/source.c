@@ -26,14 +26,6 @@ static void see_condition(kj_body *b, const kj_expr *test)
     see_part(b, test);
 }
 
-static const kj_item *function_named(const kj_body *b, const kj_expr *callee)
-{
-    for (const kj_item *item = b->file->items; item; item = item->next)
-        if (callee->kind == KJ_E_NAME && item->name == callee->u.name && item->kind == KJ_I_FN)
-            return item;
-    return NULL;
-}
-
 static void see_part(void *ctx, const kj_expr *e)
 {
     kj_body *b = ctx;
@@ -47,7 +39,8 @@ static void see_part(void *ctx, const kj_expr *e)
         kj_see_comparison(b, e->u.binary.op, e->u.binary.lhs, e->u.binary.rhs);
     else if (e->kind == KJ_E_COND)
         kj_warn_of_condition(b, e->u.cond.test);
-    else if (e->kind == KJ_E_CALL && function_named(b, e->u.call.callee))
+    else if (e->kind == KJ_E_CALL && e->u.call.callee->kind == KJ_E_NAME &&
+             kj_warn_item(b->file, e->u.call.callee->u.name, KJ_I_FN))
         kj_guard(b, e); /* it may ask */
     const kj_expr *operand = e->kind == KJ_E_CHAIN ? e->u.chain.operands : NULL;
     for (int i = 0; operand && operand->next; operand = operand->next, i++)

@@ -4,11 +4,20 @@
 
 #include "warn/launch.h"
 
+/* What was found of a kernel, which may be launched often. */
+typedef struct seen_kernel {
+    struct seen_kernel *next;
+    const kj_item *kernel;
+    bool certain;
+    kj_owned owned;
+} seen_kernel;
+
 typedef struct launches {
     kj_arena *arena;
     kj_diag *diag;
     const kj_file *file;
     kj_run_names names;
+    seen_kernel *seen;
 } launches;
 
 /* A launch as it is written, and its threads. */
@@ -22,22 +31,21 @@ typedef struct launch {
 
 static const kj_item *kernel_named(const launches *l, const kj_expr *e)
 {
-    for (const kj_item *item = l->file->items; item; item = item->next)
-        if (e->kind == KJ_E_NAME && item->name == e->u.name && item->kind == KJ_I_KERNEL)
-            return item;
-    return NULL;
+    return e->kind == KJ_E_NAME ? kj_warn_item(l->file, e->u.name, KJ_I_KERNEL) : NULL;
 }
 
 /* Of a grid or a block: those of axes that are not there are 1. */
 static bool sizes_of(launches *l, const kj_expr *e, int64_t out[KJ_GRID_AXES])
 {
-    int n = kj_warn_numbers(&l->names, e, out, KJ_GRID_AXES);
-    for (int i = n; i < KJ_GRID_AXES; i++)
-        out[i] = 1;
-    for (int i = 0; i < n; i++)
+    kj_run_value v = kj_warn_value(&l->names, e);
+    if (v.kind != KJ_NUMBERS || v.n > KJ_GRID_AXES)
+        return false;
+    for (int i = 0; i < KJ_GRID_AXES; i++) {
+        out[i] = i < v.n ? v.numbers[i] : 1;
         if (out[i] < 1)
             return false;
-    return n > 0;
+    }
+    return true;
 }
 
 static bool is_launch(launches *l, const kj_expr *e, launch *out)
@@ -88,9 +96,12 @@ typedef struct left_over {
 static bool reach_of(launches *l, const launch *x, const kj_reach *reach, int64_t *out)
 {
     const kj_expr *arg = reach->param >= 0 ? argument_for(x, reach->param) : NULL;
+    kj_run_value n = arg ? kj_warn_value(&l->names, arg) : (kj_run_value){.kind = KJ_UNKNOWN};
     *out = INT64_MAX;
-    if (reach->param >= 0 && (!arg || !kj_warn_number(&l->names, arg, out)))
+    if (reach->param >= 0 && (n.kind != KJ_NUMBERS || n.n != 1))
         return false;
+    if (reach->param >= 0)
+        *out = n.numbers[0];
     if (reach->limited && reach->limit < *out)
         *out = reach->limit;
     return true;
@@ -101,7 +112,7 @@ static left_over left_along(launches *l, const launch *x, const kj_owned *owned,
 {
     const left_over none = {0};
     left_over found = none;
-    int64_t reach, extents[KJ_MAX_NDIM];
+    int64_t reach;
     if (!reach_of(l, x, &owned->reach[grid_axis], &reach))
         return none;
     const kj_own *own = owned->params;
@@ -110,11 +121,12 @@ static left_over left_along(launches *l, const launch *x, const kj_owned *owned,
         const kj_expr *arg = own->element ? argument_for(x, i) : NULL;
         if (!own->element)
             continue;
-        int n = arg ? kj_warn_extents(&l->names, arg, extents) : 0;
+        kj_run_value array = arg ? kj_warn_value(&l->names, arg) : (kj_run_value){.n = 0};
+        int n = array.kind == KJ_EXTENTS ? array.n : 0;
         if (n != p->type->ndim)
             return none;
         for (int axis = 0; axis < n; axis++) {
-            int64_t extent = extents[axis] < reach ? extents[axis] : reach;
+            int64_t extent = array.numbers[axis] < reach ? array.numbers[axis] : reach;
             if (own->grid_axis[axis] != grid_axis)
                 continue;
             if (extent <= x->threads[grid_axis])
@@ -134,10 +146,7 @@ static const kj_expr *division_of(launches *l, const kj_expr *grid, int axis)
     if (grid->kind == KJ_E_TUPLE)
         for (e = grid->u.list.items; e && i < axis; i++)
             e = e->next;
-    const kj_run_names *names = &l->names;
-    for (size_t k = 0; e && e->kind == KJ_E_NAME && k < names->n; k++)
-        if (names->names[k].name == e->u.name)
-            e = names->names[k].init ? names->names[k].init : e;
+    e = e ? kj_warn_init(&l->names, e) : NULL;
     return e && e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_FLOORDIV ? e : NULL;
 }
 
@@ -169,14 +178,29 @@ static void warn_of(launches *l, const launch *x, int grid_axis, const left_over
     kj_note(l->diag, m, left->element->span, "a thread has this element alone");
 }
 
+/* NULL: it is not certain which elements a thread accesses. */
+static const kj_owned *owned_by(launches *l, const kj_item *kernel)
+{
+    seen_kernel *k = l->seen;
+    while (k && k->kernel != kernel)
+        k = k->next;
+    if (!k) {
+        k = KJ_NEW(l->arena, seen_kernel);
+        *k = (seen_kernel){.next = l->seen, .kernel = kernel};
+        k->certain = kj_warn_owned(l->arena, l->file, kernel, &k->owned);
+        l->seen = k;
+    }
+    return k->certain ? &k->owned : NULL;
+}
+
 static void see(void *ctx, const kj_expr *e)
 {
     launches *l = ctx;
     launch x = {0};
-    kj_owned owned;
-    if (is_launch(l, e, &x) && kj_warn_owned(l->arena, l->file, x.kernel, &owned)) {
+    const kj_owned *owned = is_launch(l, e, &x) ? owned_by(l, x.kernel) : NULL;
+    if (owned) {
         for (int axis = 0; axis < KJ_GRID_AXES; axis++) {
-            left_over left = left_along(l, &x, &owned, axis);
+            left_over left = left_along(l, &x, owned, axis);
             if (left.param) {
                 warn_of(l, &x, axis, &left);
                 break;
@@ -191,7 +215,7 @@ void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
     for (const kj_item *item = file->items; item; item = item->next) {
         if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN)
             continue;
-        launches l = {arena, diag, file, {.arena = arena, .file = file}};
+        launches l = {arena, diag, file, {.arena = arena, .file = file}, NULL};
         kj_warn_run_names(&l.names, item);
         kj_each_expr(item->body, see, &l);
     }

@@ -14,4 +14,7 @@ void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file);
  * may compare and convert what in one of their instances says nothing. */
 void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body);
 
+/* The file's own item of that name and kind, or NULL (names.c). */
+const kj_item *kj_warn_item(const kj_file *file, const char *name, kj_item_kind kind);
+
 #endif

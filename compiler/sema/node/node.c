@@ -344,32 +344,32 @@ bool kj_is_stable(const kj_texpr *e)
     return true;
 }
 
-bool kj_has_effect(const kj_texpr *e)
+/* loads: those count, too. */
+static bool does_something(const kj_texpr *e, bool loads)
 {
     if (e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE)
         return true;
     if (e->kind == KJ_TE_LOAD) {
-        for (int i = 0; i < e->u.load.array->ndim; i++)
-            if (kj_has_effect(e->u.load.index[i]))
+        for (int i = 0; i < e->u.load.array->ndim && !loads; i++)
+            if (does_something(e->u.load.index[i], false))
                 return true;
-        return false;
+        return loads;
     }
     const kj_texpr *parts[3];
     for (int i = operands(e, parts) - 1; i >= 0; i--)
-        if (kj_has_effect(parts[i]))
+        if (does_something(parts[i], loads))
             return true;
     return false;
 }
 
+bool kj_has_effect(const kj_texpr *e)
+{
+    return does_something(e, false);
+}
+
 bool kj_is_missed(const kj_texpr *e)
 {
-    if (e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE || e->kind == KJ_TE_LOAD)
-        return true;
-    const kj_texpr *parts[3];
-    for (int i = operands(e, parts) - 1; i >= 0; i--)
-        if (kj_is_missed(parts[i]))
-            return true;
-    return false;
+    return does_something(e, true);
 }
 
 /* ---- Expressions for the host ---- */

@@ -379,7 +379,7 @@ void kj_emit_assign(kj_sema *s, kj_var *v, kj_texpr *value, kj_span span);
 void kj_splice(kj_sema *s, kj_tstmt *list, bool barrier);
 /* A leaf with the value of `e`: itself, or a hidden let. */
 kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name);
-/* Has evaluating it effects? And a value that is not used, whose effects stay. */
+/* Has evaluating it effects? And a value that is not used, of which stays what is missed. */
 bool kj_operand_has_effect(kj_sema *s, const kj_operand *v);
 void kj_keep_effects(kj_sema *s, const kj_operand *v);
 /* Could an operand from before `at`, the sink's tail then, see what `later`, evaluated since, does?
