@@ -443,6 +443,15 @@ static bool unclosed_bracket(const kj_mistake *x)
     return true;
 }
 
+/* Behind an attribute within a body. */
+static void at_attribute(const kj_mistake *x)
+{
+    const kj_parser *p = x->p;
+    kj_message *m = kj_expected(x, "'for', 'while' or '{'");
+    if (p->prev == KJ_TK_NAME && strcmp(kj_mistake_source(x->p, p->prev_span), "unchecked") == 0)
+        kj_mistake_hint(x, m, "write @unchecked { ... }, around the statements");
+}
+
 static void report(const kj_mistake *x)
 {
     if (unclosed_bracket(x) || wrong_use(x))
@@ -457,7 +466,7 @@ static void report(const kj_mistake *x)
     else if (kj_wants(x, "let"))
         at_statement(x);
     else if (kj_wants(x, "@") && !kj_wants(x, "*"))
-        kj_expected(x, "'for' or 'while'");
+        at_attribute(x);
     else if (kj_wants(x, "integer"))
         at_expression(x);
     else if (kj_wants(x, "}") && kj_wants(x, "name"))

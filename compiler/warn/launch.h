@@ -19,11 +19,14 @@ typedef struct kj_own {
     int grid_axis[KJ_MAX_NDIM]; /* of each of the array's axes */
 } kj_own;
 
-/* What the place along an axis of the grid is compared with. */
+enum { KJ_MOST_BOUNDS = 4 };
+
+/* What the place along an axis of the grid is compared with: numbers, parameters, extents of such. It goes
+ * no further than the least of them. */
 typedef struct kj_reach {
-    int param; /* `if i < n`: its number; -1: none */
-    bool limited;
-    int64_t limit; /* `if i < 100` */
+    const kj_expr *bounds[KJ_MOST_BOUNDS];
+    bool inclusive[KJ_MOST_BOUNDS]; /* `i <= n` */
+    int n;
 } kj_reach;
 
 typedef struct kj_owned {
@@ -31,6 +34,8 @@ typedef struct kj_owned {
     kj_reach reach[KJ_GRID_AXES];
 } kj_owned;
 
+/* The number of the parameter that the expression is; -1: it is none. */
+int kj_warn_param(const kj_item *kernel, const kj_expr *e);
 /* False where it is not certain which elements are a thread's. */
 bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_owned *out);
 

@@ -24,10 +24,10 @@ static bool is_word(const kj_expr *e, const char *word)
     return e->kind == KJ_E_NAME && strcmp(e->u.name, word) == 0;
 }
 
-static int param_named(const own_walk *w, const kj_expr *e)
+int kj_warn_param(const kj_item *kernel, const kj_expr *e)
 {
     int i = 0;
-    for (const kj_param_decl *p = w->kernel->params; p; p = p->next, i++)
+    for (const kj_param_decl *p = kernel->params; p; p = p->next, i++)
         if (e->kind == KJ_E_NAME && e->u.name == p->name)
             return i;
     return -1;
@@ -43,7 +43,7 @@ static const kj_type_ref *type_of(const own_walk *w, int param)
 
 static int array_named(const own_walk *w, const kj_expr *e)
 {
-    int i = param_named(w, e);
+    int i = kj_warn_param(w->kernel, e);
     return i >= 0 && type_of(w, i)->ndim > 0 ? i : -1;
 }
 
@@ -58,6 +58,8 @@ static int find(const own_walk *w, const char *name)
 static void add(own_walk *w, const char *name, int axis)
 {
     int at = find(w, name);
+    if (strcmp(name, "_") == 0) /* it may come again, as something else */
+        return;
     w->uncertain |= w->n == MOST_NAMES || (at >= 0 && (w->axis[at] != axis));
     for (const kj_param_decl *p = w->kernel->params; p; p = p->next)
         w->uncertain |= p->name == name;
@@ -185,20 +187,31 @@ static bool is_extent(const own_walk *w, const kj_expr *e)
            (strcmp(e->u.member.name, "size") == 0 || strcmp(e->u.member.name, "shape") == 0);
 }
 
-/* The place is less than `e`, or not. */
-static void bound(own_walk *w, int axis, const kj_expr *e, bool below)
+/* The place is compared with `e`, as `place op e` does. */
+static void bound(own_walk *w, int axis, kj_op op, const kj_expr *e)
 {
     kj_reach *reach = &w->out->reach[axis];
-    int param = param_named(w, e);
-    if (is_extent(w, e) || (e->kind == KJ_E_INT && e->u.integer <= 1 && !below))
-        return;
-    if (param >= 0 && type_of(w, param)->ndim == 0 && (reach->param < 0 || reach->param == param)) {
-        reach->param = param;
-    } else if (e->kind == KJ_E_INT && below && !reach->limited && e->u.integer <= INT32_MAX) {
-        reach->limited = true;
-        reach->limit = (int64_t)e->u.integer;
-    } else {
+    int param = kj_warn_param(w->kernel, e);
+    bool number = param >= 0 && type_of(w, param)->ndim == 0;
+    bool less = op == KJ_OP_LT || op == KJ_OP_LE;
+    if (e->kind == KJ_E_INT && e->u.integer <= 1 && !less)
+        return; /* of the first one */
+    if (reach->n == KJ_MOST_BOUNDS ||
+        !(number || is_extent(w, e) || (e->kind == KJ_E_INT && less))) {
         w->uncertain = true;
+        return;
+    }
+    reach->inclusive[reach->n] = op == KJ_OP_LE || op == KJ_OP_GT;
+    reach->bounds[reach->n++] = e;
+}
+
+static kj_op turned(kj_op op)
+{
+    switch (op) {
+    case KJ_OP_LT: return KJ_OP_GT;
+    case KJ_OP_LE: return KJ_OP_GE;
+    case KJ_OP_GT: return KJ_OP_LT;
+    default: return KJ_OP_LE;
     }
 }
 
@@ -207,13 +220,30 @@ static void compare(own_walk *w, kj_op op, const kj_expr *lhs, const kj_expr *rh
     if (!mentions(w, lhs) && !mentions(w, rhs))
         return;
     int left = place_of(w, lhs), right = place_of(w, rhs);
-    bool less = op == KJ_OP_LT || op == KJ_OP_LE, more = op == KJ_OP_GT || op == KJ_OP_GE;
-    if ((!less && !more) || (left < 0) == (right < 0) || mentions(w, left < 0 ? lhs : rhs))
+    bool orders = op == KJ_OP_LT || op == KJ_OP_LE || op == KJ_OP_GT || op == KJ_OP_GE;
+    if (!orders || (left < 0) == (right < 0) || mentions(w, left < 0 ? lhs : rhs))
         w->uncertain = true; /* which of them are meant is not known */
     else if (left >= 0)
-        bound(w, left, rhs, less);
+        bound(w, left, op, rhs);
     else
-        bound(w, right, lhs, more);
+        bound(w, right, turned(op), lhs);
+}
+
+/* A condition that asks for the place otherwise than by comparing it. */
+static void see_truth(own_walk *w, const kj_expr *e)
+{
+    if (e->kind == KJ_E_LOGIC) {
+        see_truth(w, e->u.logic.lhs);
+        see_truth(w, e->u.logic.rhs);
+        return;
+    }
+    if (e->kind == KJ_E_UNARY && e->u.unary.op == KJ_OP_NOT) {
+        see_truth(w, e->u.unary.arg);
+        return;
+    }
+    bool compares = e->kind == KJ_E_CHAIN ||
+                    (e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE);
+    w->uncertain |= !compares && mentions(w, e);
 }
 
 static void compare_all(own_walk *w, const kj_expr *e)
@@ -257,6 +287,8 @@ static void see(void *ctx, const kj_expr *e)
     if (is_extent(w, e))
         return;
     compare_all(w, e);
+    if (e->kind == KJ_E_COND)
+        see_truth(w, e->u.cond.test);
     if (element < 0) {
         kj_each_part(e, see, w);
         return;
@@ -266,10 +298,15 @@ static void see(void *ctx, const kj_expr *e)
         see(w, arg);
 }
 
-static void find_written(own_walk *w, const kj_stmt *list)
+/* What is assigned, and under which conditions. */
+static void see_statements(own_walk *w, const kj_stmt *list)
 {
     const kj_stmt *blocks[2];
     for (const kj_stmt *st = list; st; st = st->next) {
+        if (st->kind == KJ_S_IF)
+            see_truth(w, st->u.if_.test);
+        else if (st->kind == KJ_S_WHILE)
+            see_truth(w, st->u.while_.test);
         for (const kj_expr *t = st->kind == KJ_S_ASSIGN ? st->u.assign.targets : NULL; t;
              t = t->next) {
             const kj_expr *e = t;
@@ -282,8 +319,8 @@ static void find_written(own_walk *w, const kj_stmt *list)
             }
         }
         kj_blocks_of(st, blocks);
-        find_written(w, blocks[0]);
-        find_written(w, blocks[1]);
+        see_statements(w, blocks[0]);
+        see_statements(w, blocks[1]);
     }
 }
 
@@ -294,13 +331,11 @@ bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, 
         n++;
     own_walk w = {.file = file, .kernel = kernel, .out = out};
     *out = (kj_owned){.params = KJ_NEW_ARRAY(arena, kj_own, (size_t)n + 1)};
-    for (int i = 0; i < KJ_GRID_AXES; i++)
-        out->reach[i].param = -1;
     w.foreign = KJ_NEW_ARRAY(arena, bool, (size_t)n + 1);
     find_names(&w, kernel->body);
     find_names(&w, kernel->body); /* what is computed from names that are declared behind */
     kj_each_expr(kernel->body, see, &w);
-    find_written(&w, kernel->body);
+    see_statements(&w, kernel->body);
     for (int i = 0; i < n; i++)
         if (w.foreign[i])
             out->params[i].element = NULL;

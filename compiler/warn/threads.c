@@ -92,18 +92,33 @@ typedef struct left_over {
     int64_t extent;
 } left_over;
 
-/* How far the kernel goes along an axis of its grid; false: it is not known. */
-static bool reach_of(launches *l, const launch *x, const kj_reach *reach, int64_t *out)
+/* What a kernel compares with, by the arguments of the launch. */
+static kj_run_value bound_of(const launches *l, const launch *x, const kj_expr *e)
 {
-    const kj_expr *arg = reach->param >= 0 ? argument_for(x, reach->param) : NULL;
-    kj_run_value n = arg ? kj_warn_value(&l->names, arg) : (kj_run_value){.kind = KJ_UNKNOWN};
+    const kj_expr *index = e->kind == KJ_E_INDEX ? e->u.index.args : NULL;
+    const kj_expr *extent = index ? e->u.index.base : e;
+    const kj_expr *of = extent->kind == KJ_E_MEMBER ? extent->u.member.base : e;
+    int param = kj_warn_param(x->kernel, of);
+    const kj_expr *arg = param >= 0 ? argument_for(x, param) : e;
+    kj_run_value v = arg ? kj_warn_value(&l->names, arg) : (kj_run_value){.n = 0};
+    if (of == e) /* a number */
+        return v;
+    int64_t axis = index && index->kind == KJ_E_INT ? (int64_t)index->u.integer : 0;
+    bool known = v.kind == KJ_EXTENTS && (index ? index->kind == KJ_E_INT && axis < v.n : v.n == 1);
+    return (kj_run_value){known ? KJ_NUMBERS : KJ_UNKNOWN, 1, {known ? v.numbers[axis] : 0}};
+}
+
+/* How far the kernel goes along an axis of its grid; false: it is not known. */
+static bool reach_of(const launches *l, const launch *x, const kj_reach *reach, int64_t *out)
+{
     *out = INT64_MAX;
-    if (reach->param >= 0 && (n.kind != KJ_NUMBERS || n.n != 1))
-        return false;
-    if (reach->param >= 0)
-        *out = n.numbers[0];
-    if (reach->limited && reach->limit < *out)
-        *out = reach->limit;
+    for (int i = 0; i < reach->n; i++) {
+        kj_run_value v = bound_of(l, x, reach->bounds[i]);
+        if (v.kind != KJ_NUMBERS || v.n != 1)
+            return false;
+        int64_t end = v.numbers[0] + reach->inclusive[i];
+        *out = end < *out ? end : *out;
+    }
     return true;
 }
 
@@ -210,6 +225,18 @@ static void see(void *ctx, const kj_expr *e)
     kj_each_part(e, see, l);
 }
 
+/* What stands under a condition may be for other numbers than those of the text. */
+static void see_list(launches *l, const kj_stmt *list)
+{
+    const kj_stmt *blocks[2];
+    for (const kj_stmt *st = list; st; st = st->next) {
+        kj_each_own_expr(st, see, l);
+        kj_blocks_of(st, blocks);
+        if (st->kind != KJ_S_IF && st->kind != KJ_S_WHILE)
+            see_list(l, blocks[0]);
+    }
+}
+
 void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
 {
     for (const kj_item *item = file->items; item; item = item->next) {
@@ -217,6 +244,6 @@ void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
             continue;
         launches l = {arena, diag, file, {.arena = arena, .file = file}, NULL};
         kj_warn_run_names(&l.names, item);
-        kj_each_expr(item->body, see, &l);
+        see_list(&l, item->body);
     }
 }

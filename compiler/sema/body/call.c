@@ -548,7 +548,7 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 
 /* ---- A function alone ---- */
 
-/* Is it told already that nothing is called as its last statement calls it? `retrun (x)` */
+/* Does it end with a call of what its file does not have? `retrun (x)` */
 static bool ends_undeclared(const kj_item *item)
 {
     const kj_stmt *last = item->body;
@@ -590,9 +590,11 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
         kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE,
                       "attributes belong to kernels, not to functions");
     s->frame = NULL;
+    int before = s->diag->errors;
     run_body(s, &in, fn->index, item->name_span);
     s->frame = &f;
-    if (item->type && !kj_end_of(item->body) && !ends_undeclared(item)) {
+    bool told = s->diag->errors > before && ends_undeclared(item);
+    if (item->type && !kj_end_of(item->body) && !told) {
         f.bindings = NULL;
         kj_message *m = kj_sema_error(s, item->end, KJ_RULE_MISSING_RETURN,
                                       "'%s' can end without returning a value", item->name);

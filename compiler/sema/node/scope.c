@@ -134,10 +134,12 @@ kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_s
     return sym;
 }
 
-kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind)
+/* again: it may be there. */
+static kj_symbol *declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind,
+                          bool again)
 {
     const kj_symbol *old = find_here(s->scope, name);
-    if (old && strcmp(name, "_") != 0) { /* what nobody asks for may come again */
+    if (old && !again) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_REDECLARED, "'%s' is declared twice%s", name,
                                       s->scope->file ? "" : " in this block");
         kj_note(s->diag, m, old->span, "declared here");
@@ -145,9 +147,15 @@ kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind
     return kj_scope_add(s->arena, s->scope, name, span, kind);
 }
 
+kj_symbol *kj_declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind)
+{
+    return declare(s, name, span, kind, false);
+}
+
 void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, kj_operand value)
 {
-    kj_symbol *sym = kj_declare(s, name, span, KJ_SYM_VALUE);
+    bool again = strcmp(name, "_") == 0 && role != KJ_ROLE_PARAM; /* nobody asks for it */
+    kj_symbol *sym = declare(s, name, span, KJ_SYM_VALUE, again);
     sym->role = role;
     sym->value = value;
 }
