@@ -65,6 +65,11 @@ void kj_target_close(kj_target *t);
 /* Makes the target machine of t->triple. */
 char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
 
+/* ---- ptx_store.c ---- */
+
+/* Before PTX is written: the low bits of floats stay bits where they are stored. */
+void kj_ptx_keep_bits(LLVMModuleRef module);
+
 /* ---- mathlink.c ---- */
 
 /* Definitions of the math functions that a module calls; for a GPU from the bitcode in the file

@@ -221,6 +221,7 @@ ptx_module *ptx_load(const char *text, const ptx_limits *limits, const ptx_memor
         log[0] = '\0';
     bool good = ptx_parse_module(p) && lay_out(p) && initialise(p) && make_kernels(p);
     ptx_free(&p->names);
+    free(p->written);
     *code = good ? 0 : p->code ? p->code : 218;
     if (good)
         return m;

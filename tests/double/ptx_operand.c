@@ -99,6 +99,7 @@ typedef struct want {
     char class;     /* of its type; b: any */
     bool wider;     /* a wider register will do, too */
     bool written;
+    bool stored; /* its low bits go to memory */
 } want;
 
 static bool wrong(ptx_parser *p, const char *what)
@@ -248,6 +249,16 @@ static bool parse_source_name(ptx_parser *p, want w, const char *name, ptx_inst 
     return true;
 }
 
+static void note_register(ptx_parser *p, want w, const ptx_inst *inst, int slot)
+{
+    ptx_type type = (ptx_type)inst->form.type[0];
+    if (w.written)
+        ptx_note_written(p, inst->at[slot],
+                         ptx_type_class(type) == 'f' && ptx_type_bytes(type) == inst->bytes[slot]);
+    else if (w.stored && inst->bytes[slot] > w.bytes)
+        ptx_note_narrow(p, inst->at[slot], inst->line);
+}
+
 static bool parse_value_operand(ptx_parser *p, want w, ptx_inst *inst, int slot)
 {
     char name[PTX_NAME + 1];
@@ -266,6 +277,7 @@ static bool parse_value_operand(ptx_parser *p, want w, ptx_inst *inst, int slot)
         if (!check_register(p, w, type))
             return false;
         inst->bytes[slot] = (uint8_t)ptx_type_bytes(type);
+        note_register(p, w, inst, slot);
         ptx_next(&p->lexer);
         return true;
     }
@@ -362,7 +374,7 @@ static bool parse_mov(ptx_parser *p, want w, ptx_inst *inst)
     if ((n != 2 && n != 4) || w.bytes / (unsigned)n < 2)
         return wrong(p, "vectors of these parts are not known to the double");
     parts.form.vec = (uint8_t)n;
-    want part = {w.bytes / (unsigned)n, 'b', false, unpack};
+    want part = {.bytes = w.bytes / (unsigned)n, .class = 'b', .written = unpack};
     int slot = 1;
     parts.at[0] = inst->at[0];
     parts.bytes[0] = inst->bytes[0];
@@ -379,8 +391,10 @@ static want want_of(const ptx_inst *inst, char letter)
     const ptx_form *form = &inst->form;
     ptx_type first = (ptx_type)form->type[0];
     ptx_type second = form->ntypes > 1 ? (ptx_type)form->type[1] : first;
-    want w = {(unsigned)ptx_type_bytes(first), ptx_type_class(first), false,
-              strchr("dwxvjUkMD", letter) != NULL};
+    want w = {.bytes = (unsigned)ptx_type_bytes(first),
+              .class = ptx_type_class(first),
+              .written = strchr("dwxvjUkMD", letter) != NULL,
+              .stored = letter == 'V'};
     switch (letter) {
     case 'w':
     case 'W': w.bytes *= 2; break;

@@ -438,6 +438,7 @@ static void parse_body(ptx_parser *p, ptx_function *f)
     inst->control = f->entry ? PTX_EXIT : PTX_RET;
     f->defined = true;
     resolve(p);
+    ptx_check_narrow(p);
 }
 
 static ptx_function *new_function(ptx_parser *p, const char *name, bool entry)

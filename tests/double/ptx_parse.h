@@ -58,6 +58,10 @@ typedef struct ptx_parser {
     ptx_fixup *fixups;
     ptx_targets *targets; /* of the function, to be looked up */
     uint32_t scratch;     /* the column for results nobody wants */
+    /* Of the function: by what its registers are written, and the stores of parts of them. */
+    uint8_t *written;
+    size_t written_size, written_room;
+    struct ptx_narrow *narrow;
     int loc_file, loc_line;
     int code, errors;
     char *log;
@@ -102,6 +106,11 @@ bool ptx_parse_operands(ptx_parser *p, const ptx_op *op, ptx_inst *inst, const c
 bool ptx_parse_predicate(ptx_parser *p, uint32_t *at, bool *negated);
 /* The column of the register in hand, which has that many bytes. */
 bool ptx_parse_register(ptx_parser *p, unsigned bytes, uint32_t *at);
+
+/* ptx_narrow.c: of the function's registers, by their columns. */
+void ptx_note_written(ptx_parser *p, uint32_t at, bool by_floats);
+void ptx_note_narrow(ptx_parser *p, uint32_t at, int line);
+void ptx_check_narrow(ptx_parser *p); /* at the function's end */
 
 /* ptx_call.c */
 bool ptx_parse_call(ptx_parser *p, ptx_inst *inst);

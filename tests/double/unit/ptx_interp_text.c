@@ -65,6 +65,10 @@ static void mistakes(void **state)
         {".local .align 3 .b8 x[4];", "was not understood"},
         {".shared .b8 x[2] = {1, 2};", "cannot be initialised"},
         {"mov.b64 {%r1, %r2, %r3}, %d1;", "not known"},
+        {"st.global.b8 [%d1], %r1; add.f32 %r1, %r2, %r2;", "PTX line 7: a store narrower"},
+        {"cvt.f64.f32 %d2, %r1;\nst.shared.b32 [%r2], %d2;", "PTX line 8: a store narrower"},
+        {"ld.global.f32 %r1, [%d1];\nst.global.v2.u16 [%d1], {%r2, %r1};",
+         "line 8: a store narrow"},
         {"tex.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [t, {%r1, %r2}];",
          "'tex.2d.v4.f32.f32' is not known"},
     };
