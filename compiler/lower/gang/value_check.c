@@ -26,8 +26,10 @@ static kj_mask wrapped(kj_lower *lo, const kj_texpr *e, const kj_tile *values, k
     kj_tile wide[3];
     for (int i = 0; i < 3; i++)
         wide[i] = kj_tile_convert(lo, values[i], KJ_I64);
-    kj_tile exact = kj_tile_binary(lo, e->u.binary.op, wide[1], wide[2]);
-    kj_mask right = kj_mask_of(kj_tile_binary(lo, KJ_OP_EQ, exact, wide[0]));
+    bool shifts = e->u.binary.op == KJ_OP_SHL; /* 64 bits may not do for it: back again, then */
+    kj_tile got = shifts ? kj_tile_binary(lo, KJ_OP_SHR, wide[0], wide[2])
+                         : kj_tile_binary(lo, e->u.binary.op, wide[1], wide[2]);
+    kj_mask right = kj_mask_of(kj_tile_binary(lo, KJ_OP_EQ, got, wide[shifts ? 1 : 0]));
     return kj_mask_andnot(lo, m, right);
 }
 
