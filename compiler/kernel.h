@@ -198,10 +198,8 @@ struct kj_host_spawner {
 /* What code that is checked (KJ_CHECKS_WATCHED) tells of what its threads do, before they do it. `thread` is
  * the linear number of a row's first thread, `lanes` has a bit for each of its threads that takes part. */
 struct kj_host_watch {
-    /* A block begins, or goes on behind grid_sync(); non-zero: it ends here. Its shared arrays are at
-     * `shared`. */
-    int32_t (*block)(kj_host_watch *watch, const kj_host_launch *launch, int64_t block,
-                     const void *shared);
+    /* A block begins, or goes on behind grid_sync(); non-zero: it ends here. */
+    int32_t (*block)(kj_host_watch *watch, const kj_host_launch *launch, int64_t block);
     void (*barrier)(kj_host_watch *watch); /* all of the block have come */
     /* Lane l accesses the scalar at `at` + l * stride bytes. `value`: what all of them store (KJ_WATCH_SAME...). */
     void (*row)(kj_host_watch *watch, uint32_t site, uint32_t flags, uint32_t thread,
@@ -211,6 +209,7 @@ struct kj_host_watch {
                  uint64_t lanes, uintptr_t at, const int64_t *offsets, uint64_t value);
     /* The threads' own arrays number `array` begin: nothing was written there. */
     void (*begun)(kj_host_watch *watch, uint32_t array, uint32_t thread, uint64_t lanes);
+    /* `block`: it orders for the threads of the block alone. */
     void (*fence)(kj_host_watch *watch, uint32_t thread, uint64_t lanes, int32_t block);
     void (*warp)(kj_host_watch *watch, uint32_t thread, uint64_t lanes, const uint32_t *members);
 };

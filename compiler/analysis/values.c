@@ -14,8 +14,9 @@ typedef struct search {
     kj_tkernel *kernel;
     unsigned checks;
     int child;
-    bool *feeds; /* by variable: it is on the way into an index */
-    bool changed;
+    bool *feeds;         /* by variable: it is on the way into an index */
+    const kj_var **todo; /* of these: what they are made of is still to be looked at */
+    int ntodo;
     const kj_site **sites;
     int nsites, cap;
 } search;
@@ -153,7 +154,8 @@ static void feed(search *f, const kj_texpr *e)
     case KJ_TE_VAR:
     case KJ_TE_INLINE: {
         const kj_var *v = e->kind == KJ_TE_VAR ? e->u.var : e->u.inline_.result;
-        f->changed |= !f->feeds[v->id];
+        if (!f->feeds[v->id])
+            f->todo[f->ntodo++] = v;
         f->feeds[v->id] = true;
         break;
     }
@@ -200,15 +202,22 @@ static bool visit_index(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     }
     if (s->kind == KJ_TS_STORE)
         feed_access(f, s->u.store.array, s->u.store.index);
-    else if (s->kind == KJ_TS_DECL && s->u.decl.init && f->feeds[s->u.decl.var->id])
-        feed(f, s->u.decl.init);
-    else if (s->kind == KJ_TS_ASSIGN && f->feeds[s->u.assign.var->id])
-        feed(f, s->u.assign.value);
-    else if (s->kind == KJ_TS_FOR && f->feeds[s->u.for_.var->id]) {
-        feed(f, s->u.for_.start);
-        feed(f, s->u.for_.step);
-    }
     return true;
+}
+
+static void find_indices(search *f, const kj_tkernel *k)
+{
+    size_t vars = (size_t)k->nvars + 1;
+    kj_origin **origins = kj_origins(f->arena, k);
+    f->feeds = KJ_NEW_ARRAY(f->arena, bool, vars);
+    f->todo = KJ_NEW_ARRAY(f->arena, const kj_var *, vars);
+    f->ntodo = 0;
+    kj_walk(k->body->body, NULL, visit_index, f);
+    while (f->ntodo) {
+        const kj_var *v = f->todo[--f->ntodo];
+        for (const kj_origin *o = origins[v->id]; o; o = o->next)
+            feed(f, o->value);
+    }
 }
 
 /* ---- Kernels ---- */
@@ -222,13 +231,8 @@ static void search_kernel(search *f, kj_tkernel *k, int child)
         kj_walk(body, NULL, visit_float, f);
     if (f->checks & KJ_CHECK_WARP)
         kj_walk(body, NULL, visit_warp, f);
-    if (!(f->checks & KJ_CHECK_INDEX))
-        return;
-    f->feeds = KJ_NEW_ARRAY(f->arena, bool, (size_t)k->nvars + 1);
-    do {
-        f->changed = false;
-        kj_walk(body, NULL, visit_index, f);
-    } while (f->changed);
+    if (f->checks & KJ_CHECK_INDEX)
+        find_indices(f, k);
 }
 
 void kj_look_at_values(kj_arena *arena, const kj_source *source, kj_tkernel *kernel,

@@ -312,6 +312,13 @@ typedef struct kj_child {
     const char *entry; /* compile.c's */
 } kj_child;
 
+/* By kj_var.id: what the kernel's code gives a variable, of a loop's the begin and the step. */
+typedef struct kj_origin {
+    struct kj_origin *next;
+    const kj_texpr *value;
+} kj_origin;
+kj_origin **kj_origins(kj_arena *arena, const kj_tkernel *kernel);
+
 /* The expression's value at a launch: over parameters, dimensions and indices. False when it needs a
  * thread (sema has refused those for requires). */
 bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out);

@@ -146,6 +146,43 @@ bool kj_walk_expr(const kj_tstmt *s, const kj_texpr *e, kj_visit *visit, void *c
     return walk_expr(&(walk){visit, ctx}, s, e);
 }
 
+/* ---- Where values come from ---- */
+
+typedef struct origins {
+    kj_arena *arena;
+    kj_origin **var;
+} origins;
+
+static void add_origin(const origins *f, const kj_var *v, const kj_texpr *value)
+{
+    kj_origin *o = KJ_NEW(f->arena, kj_origin);
+    *o = (kj_origin){f->var[v->id], value};
+    f->var[v->id] = o;
+}
+
+static bool find_origins(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    const origins *f = ctx;
+    if (e)
+        return true;
+    if (s->kind == KJ_TS_DECL && s->u.decl.init)
+        add_origin(f, s->u.decl.var, s->u.decl.init);
+    else if (s->kind == KJ_TS_ASSIGN)
+        add_origin(f, s->u.assign.var, s->u.assign.value);
+    else if (s->kind == KJ_TS_FOR) {
+        add_origin(f, s->u.for_.var, s->u.for_.start);
+        add_origin(f, s->u.for_.var, s->u.for_.step);
+    }
+    return true;
+}
+
+kj_origin **kj_origins(kj_arena *arena, const kj_tkernel *kernel)
+{
+    origins f = {arena, KJ_NEW_ARRAY(arena, kj_origin *, (size_t)kernel->nvars + 1)};
+    kj_walk(kernel->body->body, NULL, find_origins, &f);
+    return f.var;
+}
+
 /* ---- Operations of a warp ---- */
 
 static bool find_warp(void *ctx, const kj_tstmt *s, const kj_texpr *e)

@@ -2,7 +2,8 @@
 COUNT [SEED].
 
 Three threads of a block, or three blocks of one thread, store, load and add by atomics on two elements. Between phases stands
-nothing, a barrier, or a syncwarp of two of the threads. Two accesses race if there is a state, reached in some order, in which
+nothing, a barrier, or a syncwarp of two of the threads. Elements have 32 bits, or 64 of which both halves differ from store to
+store, but not their exclusive or. Two accesses race if there is a state, reached in some order, in which
 both may come next. What kjit tells must be such a pair, and it must tell one where there is any."""
 import os
 import pathlib
@@ -27,18 +28,20 @@ def program(r, blocks):
     return [(phase(r), r.choice(syncs)) for _ in range(r.randrange(1, 4))]
 
 
-def text(phases, blocks):
+def text(phases, blocks, wide):
     """The kernel, and each thread's steps: (what, element, line), or (threads, number of the sync)."""
-    lines = ["kernel k(x: i32[], out: i32[]) {", "    let t = blockIdx.x" if blocks else "    let t = threadIdx.x"]
+    kind = "i64" if wide else "i32"
+    lines = [f"kernel k(x: {kind}[], out: {kind}[]) {{", "    let t = blockIdx.x" if blocks else "    let t = threadIdx.x"]
     if not blocks:
-        lines += ["    let s = shared.array(2, i32)", "    if t < 2 { s[t] = 0 }", "    syncthreads()"]
+        lines += [f"    let s = shared.array(2, {kind})", "    if t < 2 { s[t] = 0 }", "    syncthreads()"]
     array, steps = "x" if blocks else "s", [[] for _ in range(THREADS)]
     forms = {"store": "{0}[{1}] = {2}", "load": "out[t] += {0}[{1}]", "atomic": "atomic.add({0}, {1}, 1)"}
     for number, (each, sync) in enumerate(phases):
         for t, ops in enumerate(each):
             lines.append(f"    if t == {t} {{")
             for what, element in ops:
-                lines.append("        " + forms[what].format(array, element, 10 + len(lines)))
+                value = 10 + len(lines)
+                lines.append("        " + forms[what].format(array, element, value << 32 | value ^ 1 if wide else value))
                 steps[t].append((what, element, len(lines)))
             lines.append("    }")
         if sync is None:
@@ -50,7 +53,7 @@ def text(phases, blocks):
         else:
             a, b = sorted(sync)
             lines.append(f"    if t == {a} or t == {b} {{ syncwarp({1 << a | 1 << b}) }}")
-    lines += ["}", "run { k[%s](zeros(2, i32), zeros(3, i32)) }" % ("3, 1" if blocks else "1, 3")]
+    lines += ["}", "run { k[%s](zeros(2, %s), zeros(3, %s)) }" % ("3, 1" if blocks else "1, 3", kind, kind)]
     return "\n".join(lines) + "\n", steps
 
 
@@ -91,7 +94,7 @@ def main(kjit, count, seed="1"):
         for i in range(int(count)):
             r = random.Random(f"{seed}.{i}")
             blocks = i % 4 == 3
-            source, steps = text(program(r, blocks), blocks)
+            source, steps = text(program(r, blocks), blocks, i % 3 > 0)
             expected = races(steps)
             status, pair, out = told(shlex.split(kjit), folder, source)
             races_found += bool(expected)

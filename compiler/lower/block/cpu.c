@@ -178,7 +178,7 @@ static void make_blocks(kj_lower *lo)
     /* the size of scratch is known when all is lowered */
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
     place_shared(lo, later);
-    kj_watch_block(lo, b, later);
+    kj_watch_block(lo, b);
     kj_grid_resume(lo);
     kj_lower_regions(lo, next);
     kj_replay_pause(lo);

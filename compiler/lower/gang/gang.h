@@ -53,7 +53,7 @@ void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
 /* ---- watch.c: nothing in code that is not watched ---- */
 
 void kj_watch_open(kj_lower *lo);
-void kj_watch_block(kj_lower *lo, LLVMValueRef block, LLVMValueRef shared);
+void kj_watch_block(kj_lower *lo, LLVMValueRef block);
 void kj_watch_barrier(kj_lower *lo);
 void kj_watch_begun(kj_lower *lo, const kj_tarray *a, kj_mask m);
 /* stored: the value, of a store. */

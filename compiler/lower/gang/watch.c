@@ -40,13 +40,12 @@ void kj_watch_open(kj_lower *lo)
     lo->watched = kj_stored_alike(lo->arena, lo->kernel, lo->deps);
 }
 
-void kj_watch_block(kj_lower *lo, LLVMValueRef block, LLVMValueRef shared)
+void kj_watch_block(kj_lower *lo, LLVMValueRef block)
 {
     if (!lo->watch)
         return;
-    LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &shared, 1, "");
-    LLVMValueRef args[4] = {NULL, lo->launch, block, at};
-    LLVMValueRef stop = call(lo, offsetof(kj_host_watch, block), lo->i32, args, 4);
+    LLVMValueRef args[] = {NULL, lo->launch, block};
+    LLVMValueRef stop = call(lo, offsetof(kj_host_watch, block), lo->i32, args, 3);
     LLVMBasicBlockRef on = kj_new_block(lo, "watched");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, stop, number(lo, 0), ""), on, lo->fail);
     LLVMPositionBuilderAtEnd(lo->b, on);

@@ -117,7 +117,7 @@ static bool is_defined(uint32_t flags, bool own)
     return flags & (own ? KJ_WATCH_SAME : KJ_WATCH_SAME_GRID);
 }
 
-static void meet_store(watch *w, const cell *c, const side *now, uint32_t value)
+static void meet_store(watch *w, const cell *c, const side *now, uint64_t value)
 {
     if (is_ordered(w, &c->store, now))
         return;
@@ -132,27 +132,32 @@ static void meet_store(watch *w, const cell *c, const side *now, uint32_t value)
     tell(w, &c->store, KJ_WATCH_STORE, now);
 }
 
-static void meet_loads(watch *w, const cell *c, const side *now)
-{
-    const notes *all = &c->loads;
-    uint32_t site = all->last.who >> KJ_WATCH_THREAD_BITS;
-    if ((now->flags & KJ_WATCH_KIND) == KJ_WATCH_ATOMIC && w->alike[site] & KJ_WATCH_GUESS)
-        return;
-    bool tested = now->flags & KJ_WATCH_TESTED;
-    if (!is_ordered(w, &all->last, now) &&
-        !(tested && is_defined(now->flags, all->last.block == w->block)))
-        tell(w, &all->last, KJ_WATCH_LOAD, now);
-    if (!is_ordered(w, &all->beside, now) &&
-        !(tested && is_defined(now->flags, all->beside.block == w->block)))
-        tell(w, &all->beside, KJ_WATCH_LOAD, now);
-    if (!is_ordered(w, &all->before, now) && !(tested && is_defined(now->flags, false)))
-        tell(w, &all->before, KJ_WATCH_LOAD, now);
-}
-
-static void compare_cell(watch *w, cell *c, const side *now, uint32_t word)
+/* Is the load meant to stand beside what comes now? */
+static bool is_meant(const watch *w, const note *load, const side *now)
 {
     uint32_t kind = now->flags & KJ_WATCH_KIND;
-    meet_store(w, c, now, word);
+    if (kind == KJ_WATCH_ATOMIC)
+        return w->alike[load->who >> KJ_WATCH_THREAD_BITS] & KJ_WATCH_GUESS;
+    return now->flags & KJ_WATCH_TESTED && is_defined(now->flags, load->block == w->block);
+}
+
+static void meet_load(watch *w, const note *load, const side *now)
+{
+    if (!is_ordered(w, load, now) && !is_meant(w, load, now))
+        tell(w, load, KJ_WATCH_LOAD, now);
+}
+
+static void meet_loads(watch *w, const cell *c, const side *now)
+{
+    meet_load(w, &c->loads.last, now);
+    meet_load(w, &c->loads.beside, now);
+    meet_load(w, &c->loads.before, now);
+}
+
+static void compare_cell(watch *w, cell *c, const side *now, uint64_t value)
+{
+    uint32_t kind = now->flags & KJ_WATCH_KIND;
+    meet_store(w, c, now, value);
     if (kind != KJ_WATCH_LOAD)
         meet_loads(w, c, now);
     bool guess = kind == KJ_WATCH_LOAD && now->flags & KJ_WATCH_GUESS;
@@ -177,21 +182,21 @@ static void tell_unset(watch *w, const side *now)
 
 static inline void access_cell(watch *w, cell *c, const side *now, uintptr_t at, uint64_t value)
 {
-    uint32_t kind = now->flags & KJ_WATCH_KIND, word = (uint32_t)(value ^ value >> 32);
+    uint32_t kind = now->flags & KJ_WATCH_KIND;
     bool local = now->flags & KJ_WATCH_LOCAL;
     if (w->inits && kind != KJ_WATCH_STORE && now->flags & (KJ_WATCH_SHARED | KJ_WATCH_LOCAL) &&
         !is_set(w, c, now, (uint32_t)(at >> OWN_BITS)))
         tell_unset(w, now);
     if (w->races &&
         now->flags & KJ_WATCH_ORDERS) /* it meets what was released before it meets the rest */
-        kj_watch_acquire(w, now->thread, c);
+        kj_watch_acquire(w, now->thread, c, now->flags);
     if (w->races && !local)
-        compare_cell(w, c, now, word);
+        compare_cell(w, c, now, value);
     if (kind == KJ_WATCH_LOAD) {
         keep(w, &c->loads, now);
     } else if (kind == KJ_WATCH_STORE) {
         c->store = (note){w->block, w->tick, now->site << KJ_WATCH_THREAD_BITS | now->thread};
-        c->value = word;
+        c->value = value;
     } else if (w->races) {
         notes *all = kj_watch_atomics(w, c);
         if (all)
@@ -390,17 +395,15 @@ static void on_warp(kj_host_watch *told, uint32_t thread, uint64_t lanes, const 
     kj_watch_on_warp(told, thread, lanes, members);
 }
 
-static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64_t block,
-                        const void *shared)
+static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64_t block)
 {
     watch *w = (watch *)told;
-    (void)shared;
     if (w->found || w->unset || w->lost)
         return 1;
     if (w->tick > LAST_TICK) { /* what was so far is taken for ordered */
         kj_watch_forget(w);
+        kj_watch_unordered(w);
         w->tick = w->grid = w->first = 1;
-        w->nreleases = 0;
         memset(w->begun, 0, (size_t)w->narrays * KJ_WATCH_THREADS * sizeof *w->begun);
     }
     w->launch = launch;
@@ -465,10 +468,7 @@ void kj_watch_free(kj_host_watch *told)
     if (!w)
         return;
     kj_watch_forget(w);
-    for (int i = 0; i < KJ_WATCH_THREADS; i++)
-        free(w->threads[i].together);
-    free(w->releases);
-    free(w->latest);
+    kj_watch_unordered(w);
     free(w->quiet);
     free(w->alike);
     free(w->near);
@@ -507,18 +507,13 @@ kj_host_watch *kj_watch_begin(kj_device *dev, const kj_kernel_info *kernel,
         return NULL;
     w->told = (kj_host_watch){on_block, on_barrier, on_row, on_each, on_begun, on_fence, on_warp};
     w->kernel = kernel;
-    w->lost = w->fences = w->warps = w->found = w->unset = false;
+    w->lost = w->found = w->unset = false;
     w->races = kernel->watched & KJ_CHECK_RACE;
     w->inits = kernel->watched & KJ_CHECK_INIT;
     w->sets = w->inits && !kernel->grid_sync;
     w->nrows = 0;
-    w->nreleases = 0;
-    memset(w->latest, 0, w->latest_room * sizeof *w->latest);
+    kj_watch_unordered(w);
     kj_watch_grid(&w->told, true);
-    for (int i = 0; i < KJ_WATCH_THREADS; i++) {
-        free(w->threads[i].together);
-        w->threads[i] = (progress){0};
-    }
     if (make_room(w, kernel->nsites) && find_quiet(w, values))
         return &w->told;
     kj_watch_free(&w->told);
@@ -530,6 +525,7 @@ void kj_watch_grid(kj_host_watch *told, bool begins)
     watch *w = (watch *)told;
     if (!w)
         return;
+    kj_watch_no_releases(w);
     w->grid = ++w->tick;
     w->first = begins ? w->tick : w->first;
 }

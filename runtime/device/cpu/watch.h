@@ -25,10 +25,11 @@ typedef struct notes {
 typedef struct cell {
     note store;
     notes loads;
-    uint32_t value;    /* that was stored, by a store that all threads make alike */
+    uint64_t value;    /* that was stored, by a store that all threads make alike */
     uint32_t released; /* the tick of the last release by an atomic here */
     uint32_t atomics;  /* 1 + index in watch.atomics; 0: none */
 } cell;
+_Static_assert(sizeof(cell) == 64, "docs/language.md says so");
 
 typedef struct page {
     uintptr_t key; /* address >> KJ_WATCH_PAGE_BITS */
@@ -50,20 +51,22 @@ typedef struct row {
     int64_t stride;
 } row;
 
-/* What a thread's atomic behind a fence hands over: its own accesses up to the fence, those of its block up to the
- * barrier before, of its warp up to their last syncwarp(). */
+/* For whom fences order. */
+typedef enum kj_scope { KJ_TO_BLOCK, KJ_TO_ALL, KJ_SCOPES } kj_scope;
+
+/* What an atomic behind a fence hands over (watch_order.c): whose accesses of the block, up to which tick. */
 typedef struct release {
-    uint32_t block, thread, fence, tick, barrier, warp;
-    uint32_t before; /* 1 + index of the one before of the block; 0: it is the first */
+    uint32_t block, whose, tick, until;
+    uint32_t before, far; /* 1 + index of earlier ones of the same; 0: there is none */
+    uint32_t number;      /* of those up to this one */
 } release;
 
 /* How far things are, of a thread. */
 typedef struct progress {
-    uint32_t fence;     /* its last */
-    uint32_t seen;      /* the last release that its atomics have met */
-    uint32_t knows;     /* what it had seen at its last fence */
-    uint32_t warp;      /* its last syncwarp() */
-    uint32_t *together; /* by lane: the last with that one; NULL: `warp` is of all of its warp */
+    uint32_t fence[KJ_SCOPES]; /* its last; that for the block may be one for all */
+    uint32_t seen;             /* the last release that its atomics have met */
+    uint32_t knows[KJ_SCOPES]; /* what it had seen at its last fence */
+    uint32_t *together;        /* by lane: the last syncwarp() with that one; NULL: none */
 } progress;
 
 typedef struct side {
@@ -78,6 +81,7 @@ typedef struct watch {
     uint32_t block;
     bool lost;          /* there is no memory to go on */
     bool fences, warps; /* there have been some */
+    bool narrow;        /* some for the block alone */
     bool races, inits;  /* what is looked for */
     bool found;
     side at, other; /* the race that is told */
@@ -100,10 +104,11 @@ typedef struct watch {
     size_t natomics, atomics_room;
     release *releases;
     size_t nreleases, releases_room;
-    uint32_t *latest; /* a hash table: 1 + index in releases of a block's last */
+    uint32_t *latest; /* a hash table: 1 + index in releases of the last of each list */
     size_t latest_room;
-    uint32_t block_fence, block_seen, block_knows; /* of all its threads, before its last barrier */
-    uint32_t most_seen, most_known;                /* and so far */
+    uint32_t forgotten; /* releases before this tick are not known any more */
+    uint32_t block_fence, block_seen, block_knows[KJ_SCOPES]; /* of all, before the last barrier */
+    uint32_t most_seen, most_known[KJ_SCOPES];                /* and so far */
     progress threads[KJ_WATCH_THREADS];
 } watch;
 
@@ -128,12 +133,15 @@ bool kj_was_handed(const watch *w, const note *n, uint32_t thread);
 /* The thread's atomic on the cell. */
 void kj_watch_meet(watch *w, uint32_t thread, cell *c, uint32_t flags);
 /* By an atomic with a fence behind it the thread knows of what was released there. */
-void kj_watch_acquire(watch *w, uint32_t thread, const cell *c);
+void kj_watch_acquire(watch *w, uint32_t thread, const cell *c, uint32_t flags);
 /* The last syncwarp() of two threads of a block; 0: there was none. */
 uint32_t kj_watch_together(const watch *w, uint32_t thread, uint32_t other);
 /* A barrier of the block; another block begins. */
 void kj_watch_joined(watch *w);
 void kj_watch_alone(watch *w);
+/* What was so far orders nothing that comes. */
+void kj_watch_unordered(watch *w);
+void kj_watch_no_releases(watch *w);
 /* Of kj_host_watch. */
 void kj_watch_on_fence(kj_host_watch *told, uint32_t thread, uint64_t lanes, int32_t block);
 void kj_watch_on_warp(kj_host_watch *told, uint32_t thread, uint64_t lanes,
@@ -142,6 +150,11 @@ void kj_watch_on_warp(kj_host_watch *told, uint32_t thread, uint64_t lanes,
 static inline uint32_t kj_most(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
+}
+
+static inline uint32_t kj_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
 }
 
 #endif

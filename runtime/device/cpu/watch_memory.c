@@ -111,7 +111,9 @@ notes *kj_watch_atomics(watch *w, cell *c)
 
 bool kj_watch_is_large(const watch *w)
 {
-    return w->bytes > MOST_KEPT;
+    return w->bytes + w->atomics_room * sizeof *w->atomics +
+               w->releases_room * sizeof *w->releases + w->latest_room * sizeof *w->latest >
+           MOST_KEPT;
 }
 
 void kj_watch_forget(watch *w)
@@ -123,8 +125,13 @@ void kj_watch_forget(watch *w)
     }
     free(w->pages);
     free(w->atomics);
+    free(w->releases);
+    free(w->latest);
     w->pages = NULL;
     w->atomics = NULL;
+    w->releases = NULL;
+    w->latest = NULL;
     w->npages = w->room = w->bytes = w->natomics = w->atomics_room = 0;
+    w->nreleases = w->releases_room = w->latest_room = w->forgotten = 0;
     memset(w->near, 0, (size_t)w->nsites * sizeof(page *));
 }
