@@ -138,7 +138,8 @@ typedef struct kj_host_fault {
     int64_t halted_block[3], halted_front[3]; /* the loop's, and the one that has not begun */
 } kj_host_fault;
 
-typedef enum kj_halted { KJ_HALTED_NOT, KJ_HALTED_LOOP, KJ_HALTED_FRONT } kj_halted;
+/* The greater is told. */
+typedef enum kj_halted { KJ_HALTED_NOT, KJ_HALTED_FRONT, KJ_HALTED_LOOP } kj_halted;
 
 typedef enum kj_fault_kind {
     KJ_FAULT_NONE,

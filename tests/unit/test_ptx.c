@@ -262,6 +262,35 @@ static void the_process_keeps_its_settings(void **state)
     LLVMDisposeTargetMachine(machine);
 }
 
+/* The halt is far away: who waits for other blocks counts turns, as loops do. */
+static void waits_look_at_the_halt_seldom(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel k(x: i32[]) { x[0] = 1; grid_sync(); x[1] = 1 }\n";
+    kj_spec spec = small;
+    built b;
+    build(&b, text, spec, (kj_compile_options){.opt_level = LEVEL});
+    assert_true(b.ok && !has(&b, ", 255;"));
+    done(&b);
+    spec.polls = true;
+    build(&b, text, spec, (kj_compile_options){.opt_level = LEVEL});
+    assert_true(has(&b, ", 255;"));
+    done(&b);
+}
+
+/* Two steps would let a block that has not begun come in between. */
+static void a_loop_says_where_it_was_in_one_step(void **state)
+{
+    (void)state;
+    kj_spec spec = small;
+    built b;
+    spec.polls = true;
+    build(&b, "kernel k(x: i32[]) { while x[0] == 0 { x[1] = 1 } }\n", spec,
+          (kj_compile_options){.opt_level = LEVEL});
+    assert_true(has(&b, ".max.u32") && !has(&b, ".cas."));
+    done(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +304,8 @@ int main(void)
         cmocka_unit_test(versions_follow_the_driver),
         cmocka_unit_test(errors_say_what_is_wrong),
         cmocka_unit_test(all_levels_compile),
+        cmocka_unit_test(waits_look_at_the_halt_seldom),
+        cmocka_unit_test(a_loop_says_where_it_was_in_one_step),
         cmocka_unit_test(the_process_keeps_its_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

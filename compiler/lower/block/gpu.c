@@ -308,16 +308,17 @@ static void arrive(kj_lower *lo)
                        LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpAdd, lo->counter,
                                           contribution(lo), LLVMAtomicOrderingMonotonic, false),
                        false);
-    LLVMBasicBlockRef wait = kj_new_block(lo, "wait"), met = kj_new_block(lo, "met");
+    LLVMBasicBlockRef wait = kj_new_block(lo, "wait"), turn = kj_new_block(lo, "turn"),
+                      met = kj_new_block(lo, "met");
     LLVMBuildBr(lo->b, wait);
     LLVMPositionBuilderAtEnd(lo->b, wait);
     LLVMValueRef flipped = LLVMBuildXor(lo->b, before, load_volatile(lo, lo->counter), "");
     LLVMValueRef done = LLVMBuildICmp(lo->b, LLVMIntSLT, flipped, LLVMConstNull(lo->i32), "");
     if (has_asserts(lo->kernel))
         done = LLVMBuildOr(lo->b, done, kj_has_fault(lo), "");
-    if (lo->halt)
-        done = LLVMBuildOr(lo->b, done, kj_halt_is_set(lo), "");
-    LLVMBuildCondBr(lo->b, done, met, wait);
+    LLVMBuildCondBr(lo->b, done, met, turn);
+    LLVMPositionBuilderAtEnd(lo->b, turn);
+    kj_halt_poll_wait(lo, wait, met);
     LLVMPositionBuilderAtEnd(lo->b, met);
     kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
 }

@@ -85,7 +85,8 @@ LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
  * block begins. */
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop);
 void kj_halt_poll_block(kj_lower *lo);
-LLVMValueRef kj_halt_is_set(kj_lower *lo); /* an i1 */
+/* Ends a turn of waiting for other blocks: `again`, but to `end` where the halt is seen to be set. */
+void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef end);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
 
 /* ---- report.c ---- */

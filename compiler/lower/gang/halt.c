@@ -3,23 +3,17 @@
 
 #include <stddef.h>
 
-/* Was the launch's kj_halted that? Then it is another one now. An i1. */
-static LLVMValueRef change(kj_lower *lo, kj_halted from, kj_halted to)
-{
-    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
-    LLVMValueRef at = kj_report_field(lo, lo->target->fault(lo), offsetof(kj_host_fault, halted));
-    LLVMValueRef pair =
-        LLVMBuildAtomicCmpXchg(lo->b, at, LLVMConstInt(lo->i32, (unsigned)from, false),
-                               LLVMConstInt(lo->i32, (unsigned)to, false), relaxed, relaxed, false);
-    lo->target->scope(lo, pair, false);
-    return LLVMBuildExtractValue(lo->b, pair, 1, "");
-}
-
-/* Goes on where this is the first to say so. */
+/* Goes on where this is the first to say so: a loop before all blocks that have not begun. The greatest wins, in
+ * one step: in two, such a block might come in between, and the loop would not be told. */
 static void claim(kj_lower *lo, kj_halted as)
 {
     LLVMBasicBlockRef first = kj_new_block(lo, "first");
-    LLVMBuildCondBr(lo->b, change(lo, KJ_HALTED_NOT, as), first, lo->fail);
+    LLVMValueRef at = kj_report_field(lo, lo->target->fault(lo), offsetof(kj_host_fault, halted));
+    LLVMValueRef to = LLVMConstInt(lo->i32, (unsigned)as, false);
+    LLVMValueRef before = LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpUMax, at, to,
+                                             LLVMAtomicOrderingMonotonic, false);
+    lo->target->scope(lo, before, false);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, before, to, ""), first, lo->fail);
     LLVMPositionBuilderAtEnd(lo->b, first);
 }
 
@@ -28,8 +22,6 @@ static void write_place(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef why)
 {
     size_t block =
         loop ? offsetof(kj_host_fault, halted_block) : offsetof(kj_host_fault, halted_front);
-    if (loop)
-        change(lo, KJ_HALTED_FRONT, KJ_HALTED_NOT);
     claim(lo, loop ? KJ_HALTED_LOOP : KJ_HALTED_FRONT);
     LLVMValueRef fault = lo->target->fault(lo);
     for (int axis = 0; axis < 3; axis++)
@@ -50,20 +42,19 @@ static LLVMValueRef load_halt(kj_lower *lo)
     return word;
 }
 
+static LLVMValueRef is_none(kj_lower *lo, LLVMValueRef word)
+{
+    return LLVMBuildICmp(lo->b, LLVMIntEQ, word, LLVMConstInt(lo->i32, KJ_HALT_NONE, false), "");
+}
+
 static void look(kj_lower *lo, const kj_tstmt *loop)
 {
-    LLVMValueRef word = load_halt(lo), none = LLVMConstInt(lo->i32, KJ_HALT_NONE, false);
+    LLVMValueRef word = load_halt(lo);
     LLVMBasicBlockRef on = kj_new_block(lo, "on"), halted = kj_new_block(lo, "halted");
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, word, none, ""), on, halted);
+    LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
     LLVMPositionBuilderAtEnd(lo->b, halted);
     write_place(lo, loop, word);
     LLVMPositionBuilderAtEnd(lo->b, on);
-}
-
-LLVMValueRef kj_halt_is_set(kj_lower *lo)
-{
-    return LLVMBuildICmp(lo->b, LLVMIntNE, load_halt(lo),
-                         LLVMConstInt(lo->i32, KJ_HALT_NONE, false), "");
 }
 
 void kj_halt_poll_block(kj_lower *lo)
@@ -98,4 +89,16 @@ void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
     look(lo, loop);
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
+void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef end)
+{
+    if (!lo->halt) {
+        LLVMBuildBr(lo->b, again);
+        return;
+    }
+    LLVMBasicBlockRef due = kj_new_block(lo, "due");
+    LLVMBuildCondBr(lo->b, is_due(lo), due, again);
+    LLVMPositionBuilderAtEnd(lo->b, due);
+    LLVMBuildCondBr(lo->b, is_none(lo, load_halt(lo)), again, end);
 }
