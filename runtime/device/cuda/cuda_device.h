@@ -290,9 +290,9 @@ enum { KJ_CUDA_MAX_ARGS = 4096 };
 struct kj_exec {
     kj_cu_module module;
     kj_cu_function function;
-    int64_t shared; /* bytes of shared arrays that are in the code */
-    bool grid_sync; /* the kernel has one */
-    bool asserts;   /* it may end early, by a failed assert */
+    int64_t shared;  /* bytes of shared arrays that are in the code */
+    bool grid_sync;  /* the kernel has one */
+    bool ends_early; /* it may, by a failed assert or a halt */
     int nargs;
     int args[]; /* slot of each parameter, or KJ_ARG_COUNTER */
 };

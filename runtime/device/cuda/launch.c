@@ -74,7 +74,7 @@ static kj_cu_result reset(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *
     if (counter->suspect)
         result = dev->cu->MemsetD32Async(counter->at, 0, 1, stream);
     if (result == KJ_CU_SUCCESS)
-        counter->suspect = exec->asserts;
+        counter->suspect = exec->ends_early;
     return result;
 }
 

@@ -182,8 +182,8 @@ kjit_status kj_cuda_load(kj_device *dev, const kj_code *code, kj_exec **out, kj_
     exec->shared = code->shared;
     exec->grid_sync = code->kernel->grid_sync;
     for (int i = 0; i < code->kernel->nsites; i++)
-        exec->asserts |= code->kernel->sites[i]->fault;
-    exec->asserts |= code->kernel->polls;
+        exec->ends_early |= code->kernel->sites[i]->fault;
+    exec->ends_early |= code->kernel->polls;
     exec->nargs = code->nargs;
     if (size > 0)
         memcpy(exec->args, code->args, size);
