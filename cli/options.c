@@ -55,11 +55,13 @@ static bool set_timeout(options *o, const char *value)
     o->timeout = 0;
     double n = strtod(value, &unit);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (unit != value && strcmp(unit, units[i].name) == 0 && n > 0 && n * units[i].ms <= 1e9)
+        if (unit != value && strcmp(unit, units[i].name) == 0 && n > 0 &&
+            n * units[i].ms <= KJIT_MAX_MS)
             o->timeout = n * units[i].ms;
     if (o->timeout > 0)
         return true;
-    complain("--timeout takes a time as 10s, 500ms or 2m, at most 16000m: not '%s'", value);
+    complain("--timeout takes a time as 10s, 500ms or 2m, at most %dm: not '%s'",
+             KJIT_MAX_MS / 60000, value);
     return false;
 }
 

@@ -651,15 +651,18 @@ KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never wait
  * Their arrays have what was written until then. The stream's first failure is told as ever; copies and
  * functions in it are done, and so is what is put there from now on.
  * A kernel stops in a turn of a loop or between two blocks in a context whose options have `cancellable`.
- * In others on a CPU it stops between groups of blocks (8 groups a worker), on a GPU it runs to its end. */
+ * In others on a CPU it stops between groups of blocks (8 groups a worker), on a GPU all launches run to their
+ * end. */
 KJIT_API kjit_status kjit_stream_cancel(kjit_stream *s);
 /* The same of all launches in the context: of every stream, and, where it is cancellable, those that other
  * threads have made without one. */
 KJIT_API kjit_status kjit_cancel(kjit_context *ctx);
+enum { KJIT_MAX_MS = 1 << 30 }; /* of a deadline or a timeout: twelve days */
 /* The context's work ends so many milliseconds from now: launches that run or wait then, and later ones,
  * fail with KJIT_TIMEOUT, a run block ends between two statements, and nothing is compiled for a launch any
  * more. What is in compilation is finished; copies and files are not looked at. 0: no deadline, work goes on
- * as ever; a new one takes the old one's place. The context must be cancellable, else KJIT_INVALID. */
+ * as ever; a new one takes the old one's place. At most KJIT_MAX_MS; the context must be cancellable; else
+ * KJIT_INVALID. */
 KJIT_API kjit_status kjit_set_deadline(kjit_context *ctx, double ms);
 
 /* status: the stream's first failure that nobody has been told yet, else KJIT_OK. Who synchronises
@@ -694,9 +697,10 @@ typedef struct kjit_config {
     int64_t grid[3];     /* blocks; 0 in [1] or [2] means 1; 0 in [0] is an empty launch */
     int64_t block[3];    /* threads; 0 in [1] or [2] means 1 */
     kjit_stream *stream; /* NULL: the launch has finished on return */
-    /* Milliseconds that the launch may take, from when it is put into its stream to its end: with what
-     * is in front of it there, without the compilation. Then it ends with KJIT_TIMEOUT. 0: any time;
-     * KJIT_INVALID in a context that is not cancellable. A graph's launches have none. */
+    /* Milliseconds from when the launch is put into its stream, which is behind its compilation and copies of
+     * host arrays. If its kernel runs when they are over it ends with KJIT_TIMEOUT; if it has not begun it fails
+     * so when its turn comes: what it waits for, in its stream or for a place on the device, goes on. 0: any
+     * time; at most KJIT_MAX_MS. KJIT_INVALID in a context that is not cancellable, and where a graph is recorded. */
     double timeout_ms;
 } kjit_config;
 

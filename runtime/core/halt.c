@@ -10,7 +10,7 @@
 
 #include "core/core.h"
 
-enum { CLOCK_STACK = 64 << 10, WORDS = 1024 /* of a slab */, MOST_MS = 1 << 30 };
+enum { CLOCK_STACK = 64 << 10, WORDS = 1024 /* of a slab */ };
 
 struct kj_halt {
     kj_halt *next, *prev; /* of the context */
@@ -33,36 +33,59 @@ struct kj_halt_slab {
 
 /* ---- Words ---- */
 
-static kj_halt_slab *new_slab(kjit_context *ctx, kj_failure *why)
+static kjit_status new_slab(kjit_context *ctx, kj_halt_slab **out, kj_failure *why)
 {
     kj_halt_slab *s = calloc(1, sizeof *s);
-    if (!s) {
-        kj_because(why, KJIT_NO_MEMORY, "out of memory");
-        return NULL;
-    }
+    if (!s)
+        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
     s->chunk = (kj_chunk){.memory = KJIT_MAPPED, .size = WORDS * sizeof(uint32_t)};
-    if (ctx->ops->alloc(ctx->dev, &s->chunk, why) != KJIT_OK) {
+    kjit_status status = ctx->ops->alloc(ctx->dev, &s->chunk, why);
+    if (status != KJIT_OK) {
         free(s);
-        return NULL;
+        return status;
     }
     for (int i = 0; i < WORDS; i++)
         s->free[i] = (uint16_t)i;
-    s->next = ctx->halts.slabs;
-    ctx->halts.slabs = s;
+    *out = s;
+    return KJIT_OK;
+}
+
+static kj_halt_slab *slab_with_room(const kj_halts *halts)
+{
+    kj_halt_slab *s = halts->slabs;
+    while (s && s->used == WORDS)
+        s = s->next;
     return s;
+}
+
+/* Under the lock, but not while the device allocates: that may wait for kernels that run, and who ends them
+ * needs the lock. Of two threads that allocate at once both keep what they got: freeing may wait as well. */
+static kjit_status find_slab(kjit_context *ctx, kj_halt_slab **out, kj_failure *why)
+{
+    kj_halts *halts = &ctx->halts;
+    kj_halt_slab *fresh = NULL;
+    while (!(*out = slab_with_room(halts))) {
+        pthread_mutex_unlock(&halts->lock);
+        kjit_status status = new_slab(ctx, &fresh, why);
+        pthread_mutex_lock(&halts->lock);
+        if (status != KJIT_OK)
+            return status;
+        fresh->next = halts->slabs;
+        halts->slabs = fresh;
+    }
+    return KJIT_OK;
 }
 
 /* Under the lock. */
 static kjit_status take_word(kj_halt *h, kj_failure *why)
 {
-    kj_halt_slab *s = h->ctx->halts.slabs;
+    kj_halt_slab *s;
     h->word = &h->own;
     if (h->ctx->ops->host_memory)
         return KJIT_OK;
-    while (s && s->used == WORDS)
-        s = s->next;
-    if (!s && !(s = new_slab(h->ctx, why)))
-        return KJIT_NO_MEMORY;
+    kjit_status status = find_slab(h->ctx, &s, why);
+    if (status != KJIT_OK)
+        return status;
     int at = s->free[s->used++];
     h->word = (_Atomic uint32_t *)s->chunk.data + at;
     h->device = s->chunk.device + (size_t)at * sizeof(uint32_t);
@@ -193,7 +216,8 @@ kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double ti
     h->deadline = timeout_ms > 0 ? kj_now_ms() + timeout_ms : 0;
     pthread_mutex_lock(&halts->lock);
     kjit_status status = take_word(h, &why);
-    if (status == KJIT_OK) {
+    bool listed = status == KJIT_OK;
+    if (listed) {
         list(h);
         if (h->deadline > 0 && !wake_clock(halts))
             status = kj_because(&why, KJIT_NO_MEMORY, "the system gives no more threads");
@@ -203,7 +227,7 @@ kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double ti
         *out = h;
         return KJIT_OK;
     }
-    if (h->prev || halts->first == h)
+    if (listed)
         kj_halt_drop(h);
     else
         free(h);
@@ -256,9 +280,9 @@ void kj_halt_all(kjit_context *ctx, const kjit_stream *stream)
 
 kjit_status kj_check_timeout(kjit_context *ctx, const char *what, double ms)
 {
-    if (!(ms >= 0 && ms <= MOST_MS))
+    if (!(ms >= 0 && ms <= KJIT_MAX_MS))
         return kj_fail(ctx, KJIT_INVALID, "%s is %g: it must be from 0 to %d milliseconds", what,
-                       ms, (int)MOST_MS);
+                       ms, (int)KJIT_MAX_MS);
     if (ms > 0 && !ctx->halts.cancellable)
         return kj_fail(ctx, KJIT_INVALID,
                        "%s is %g, and the context is not cancellable: its kernels would not end",
@@ -270,7 +294,7 @@ kjit_status kj_check_time(kjit_context *ctx)
 {
     if (!atomic_load_explicit(&ctx->halts.over, memory_order_relaxed))
         return KJIT_OK;
-    return kj_fail(ctx, KJIT_TIMEOUT, "the context's deadline has passed");
+    return kj_fail(ctx, KJIT_TIMEOUT, "the time has run out");
 }
 
 kjit_status kjit_set_deadline(kjit_context *ctx, double ms)

@@ -51,6 +51,7 @@ static void read_environment(void)
     given.peers = number("KJIT_DOUBLE_PEERS", 1) != 0;
     given.sync = number("KJIT_DOUBLE_SYNC", 0) != 0;
     given.noop = number("KJIT_DOUBLE_NOOP", 0) != 0;
+    given.waits = number("KJIT_DOUBLE_WAITS", 0) != 0;
     given.fail = getenv("KJIT_DOUBLE_FAIL");
     given.log = getenv("KJIT_DOUBLE_LOG");
     given.report = getenv("KJIT_DOUBLE_REPORT");

@@ -23,6 +23,7 @@
  *   KJIT_DOUBLE_WORKERS=2      threads that run queued work; one more calls host functions
  *   KJIT_DOUBLE_STEPS=n        instructions of one warp before its launch counts as hung (0: never)
  *   KJIT_DOUBLE_NOOP=1         launches do nothing: what is left is the cost of launching
+ *   KJIT_DOUBLE_WAITS=1        page-locked memory is given when all work in the context has ended
  *   KJIT_DOUBLE_FAIL=list      calls that fail: symbol:nth:code[:always], separated by commas. The
  *                              nth call of that name (1 is the first), or all from it on, returns
  *                              the code. The symbol may be without its _v2. A call that frees or
@@ -61,7 +62,7 @@ typedef struct drv_settings {
     int version, devices, workers, exit_status, apart;
     size_t memory;
     uint64_t seed, steps;
-    bool pools, managed, peers, sync, noop;
+    bool pools, managed, peers, sync, noop, waits;
     const char *fail, *log, *report;
 } drv_settings;
 

@@ -88,6 +88,9 @@ CUresult do_cuMemAllocHost_v2(void **out, size_t size)
 
 CUresult do_cuMemHostAlloc(void **out, size_t size, unsigned flags)
 {
+    CUresult waited = config()->waits ? context_wait(context_current()) : CUDA_SUCCESS;
+    if (waited != CUDA_SUCCESS)
+        return waited;
     return pinned_new(OWNER_PINNED, out, size, flags);
 }
 
