@@ -2,6 +2,7 @@
  * long nobody does, and a thread of its own ends the process, with what was printed so far and which kernel
  * that was. The same thread ends a run whose timeout the library could not keep. */
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -71,11 +72,13 @@ static void *end_process(void *unused)
 
 static void set_late(double timeout)
 {
-    double whole = timeout / 1000 + PATIENCE;
+    enum { SECOND = 1000000000 };
     if (timeout <= 0)
         return;
     clock_gettime(CLOCK_MONOTONIC, &late);
-    late.tv_sec += (time_t)whole + 1;
+    double ns = (double)late.tv_nsec + timeout * 1e6;
+    late.tv_sec += (time_t)(ns / SECOND) + PATIENCE;
+    late.tv_nsec = (long)fmod(ns, SECOND);
 }
 
 void catch_interrupts(kjit_context *ctx, double timeout)
