@@ -290,6 +290,9 @@ const kj_device_ops *kj_device_kind(int i);
 bool kj_has_failed(const kj_host_fault *fault);
 /* What a launch that has failed came to: a fault is told before a halt. */
 kjit_status kj_fault_status(const kj_host_fault *fault);
+/* Is it of a launch that ended before its end (kj_fault_status)? What it wrote until then is there, and what
+ * comes behind it goes on. */
+bool kj_is_fault(kjit_status status);
 /* Writes the sentence and returns the status: `return kj_because(why, KJIT_NO_MEMORY, "...")`. */
 kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -17,6 +17,11 @@ bool kj_has_failed(const kj_host_fault *fault)
     return fault->kind != KJ_FAULT_NONE || fault->halted != KJ_HALTED_NOT;
 }
 
+bool kj_is_fault(kjit_status status)
+{
+    return status == KJIT_FAULT || status == KJIT_CANCELLED || status == KJIT_TIMEOUT;
+}
+
 kjit_status kj_fault_status(const kj_host_fault *fault)
 {
     if (fault->kind != KJ_FAULT_NONE || fault->halted == KJ_HALTED_NOT)

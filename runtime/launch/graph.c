@@ -99,6 +99,10 @@ static kjit_status record(kjit_stream *stream, step *s)
 kjit_status kj_graph_record_launch(kj_prepared *p, kjit_stream *stream)
 {
     step s = {.launch = p, .together = p->dispatch || p->grid[0] == 0};
+    if (p->timeout_ms > 0)
+        return kj_fail(stream->ctx, KJIT_INVALID,
+                       "config.timeout_ms is %g: a graph's launches have no timeout of their own",
+                       p->timeout_ms);
     kj_prepared_hold(p);
     return record(stream, &s);
 }
@@ -297,22 +301,26 @@ static kjit_status record_step(const step *s, kjit_stream *stream)
 }
 
 /* One after the other. A kernel whose assert fails ends itself, not what comes after it: as in a
- * stream, where nobody has asked yet. */
+ * stream, where nobody has asked yet. Who cancels one means the launches behind it too, and no copies. */
 static kjit_status launch_each(kjit_graph *graph,
                                kjit_status (*launch)(const step *, kjit_stream *),
                                kjit_stream *stream)
 {
     kjit_status first = KJIT_OK;
     char *text = NULL;
+    bool cancelled = false;
     if (graph->n == 0)
         return kj_nothing_to_do(graph->ctx, stream);
     for (int i = 0; i < graph->n; i++) {
+        if (cancelled && graph->steps[i].launch)
+            continue;
         kjit_status status = launch(&graph->steps[i], stream);
+        cancelled |= status == KJIT_CANCELLED;
         if (status != KJIT_OK && first == KJIT_OK) {
             first = status;
             text = strdup(kj_thread_failure(graph->ctx));
         }
-        if (status != KJIT_OK && status != KJIT_FAULT)
+        if (status != KJIT_OK && !kj_is_fault(status))
             break;
     }
     if (first != KJIT_OK)

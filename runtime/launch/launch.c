@@ -129,8 +129,7 @@ static kjit_status run_staged(kj_binding *b, const kj_ready *ready, kjit_stream 
     status = run(b, ready, &staged, stream);
     if (status == KJIT_OK)
         status = kj_staging_out(&staged, stream);
-    else if (status == KJIT_FAULT || status == KJIT_CANCELLED ||
-             status == KJIT_TIMEOUT) /* what was written until then is there, as on a CPU */
+    else if (kj_is_fault(status)) /* what was written until then is there, as on a CPU */
         kj_staging_out(&staged, stream);
     kj_staging_drop(&staged);
     return status;

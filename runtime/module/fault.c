@@ -177,12 +177,15 @@ static kj_span word_at(const kj_source *source, uint32_t offset)
 
 static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
-    char block[KJ_SHAPE_TEXT], where[KJ_SHAPE_TEXT + 32] = "before it began";
+    char block[KJ_SHAPE_TEXT], where[KJ_SHAPE_TEXT + 64] = "before it began";
     const int64_t *front = f->halted_front;
     bool cancelled = kj_fault_status(f) == KJIT_CANCELLED, loop = f->halted == KJ_HALTED_LOOP;
     if (loop)
         kj_snprintf(where, sizeof where, "in this loop (block %s)",
                     kj_shape_text(3, f->halted_block, block));
+    else if (kernel->launches)
+        kj_snprintf(where, sizeof where,
+                    "in front of a block of its own or of a kernel that it launched");
     else if (kernel->grid_sync)
         kj_snprintf(where, sizeof where, "before or at its grid_sync()");
     else if (front[0] || front[1] || front[2])

@@ -249,9 +249,7 @@ static bool go_on(kj_run *r, kj_span at)
 {
     if (r->options->interrupted && r->options->interrupted(r->options->user))
         return kj_run_fail(r, KJIT_INTERRUPTED, at, "interrupted");
-    if (atomic_load_explicit(&r->ctx->halts.over, memory_order_relaxed))
-        return kj_run_fail(r, KJIT_TIMEOUT, at, "the time has run out");
-    return true;
+    return kj_run_check(r, kj_check_time(r->ctx), at);
 }
 
 static bool block(kj_run *r, const kj_stmt *s)
