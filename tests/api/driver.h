@@ -25,6 +25,12 @@ static inline void driver_of_context(void)
         assert_true(driver_load());
 }
 
+/* Is it the driver double? driver_load was called. */
+static inline bool driver_is_double(void)
+{
+    return dlsym(driver, "kjit_driver_double") != NULL;
+}
+
 static inline void *driver_symbol(const char *name)
 {
     void *symbol = dlsym(driver, name);

@@ -1,6 +1,7 @@
 /* Smart arrays: who has the newest elements, and how often they are moved: on a GPU the driver
- * double's log is counted. */
+ * double's log is counted. Another driver has none, and what is there is compared alone. */
 #include "api.h"
+#include "driver.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,12 +18,17 @@ static const char source[] =
 
 static kjit_module *mod;
 static const char *log_path;
+static bool counted;
 
 static int set_up(void **state)
 {
     if (make_context(state) != 0)
         return 1;
     mod = module(source);
+    driver_of_context();
+    counted = on_cpu() || driver_is_double();
+    if (!counted)
+        print_message("[  REASON  ] how often elements are moved: the driver has no log\n");
     return 0;
 }
 
@@ -38,13 +44,21 @@ static int copies(const char *direction)
 {
     char line[512], call[64];
     int n = 0;
-    FILE *log = on_cpu() ? NULL : fopen(log_path, "r");
+    if (on_cpu() || !counted)
+        return 0;
+    FILE *log = fopen(log_path, "r");
+    assert_non_null(log);
     snprintf(call, sizeof call, " cuMemcpy%s", direction);
-    while (log && fgets(line, sizeof line, log))
+    while (fgets(line, sizeof line, log))
         n += strstr(line, call) != NULL;
-    if (log)
-        fclose(log);
+    fclose(log);
     return n;
+}
+
+static void expect_copies(const char *direction, int before, int expected)
+{
+    if (counted)
+        assert_int_equal(copies(direction) - before, on_cpu() ? 0 : expected);
 }
 
 /* The statement moves so many arrays to the device, and so many back. */
@@ -52,8 +66,8 @@ static int copies(const char *direction)
     do { \
         int up_ = copies("HtoD"), down_ = copies("DtoH"); \
         statement; \
-        assert_int_equal(copies("HtoD") - up_, on_cpu() ? 0 : (to_device)); \
-        assert_int_equal(copies("DtoH") - down_, on_cpu() ? 0 : (to_host)); \
+        expect_copies("HtoD", up_, to_device); \
+        expect_copies("DtoH", down_, to_host); \
     } while (0)
 
 static void add_one(kjit_smart *s, kjit_stream *stream)
@@ -303,7 +317,7 @@ static void test_threads(void **state)
         kjit_array_free(h);
         kjit_smart_free(readers[i].own);
     }
-    assert_int_equal(copies("HtoD") - up, on_cpu() ? 0 : 1 + THREADS);
+    expect_copies("HtoD", up, 1 + THREADS);
     kjit_smart_free(shared);
 }
 
