@@ -50,6 +50,9 @@ def ceil_div(a, b):
 class Numba:
     def __init__(self):
         global cuda, float32, int32  # kernels find them where Numba's simulator puts its own
+        for gone, name in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
+            if not hasattr(np, gone):  # NumPy may be newer than the Numba, which names them as it is imported
+                setattr(np, gone, getattr(np, name))
         from numba import cuda, float32, int32
         if not cuda.is_available():
             raise RuntimeError("Numba finds no GPU")
