@@ -46,6 +46,7 @@ report() {
             IFS=$'\t' read -r part seconds text <"$file" && echo "| ${file##*/} | $part | $seconds | ${text//|/\\|} |"
         done
     fi
+    report_fuzz
     for file in launch code-first code-again figures processes kernels; do
         [ -r "$WORK/tables/bench-$file.md" ] || continue
         printf '\n## Benchmark: %s\n\n' "$file"
@@ -74,6 +75,12 @@ report_contact() {
     done <"$WORK/tables/probe.txt"
     printf '\n%s questions were asked; codes are CUresult.\n' "$(grep -c . "$WORK/tables/probe.txt")"
 }
+report_fuzz() { # how many programs had which row of the language says nothing here
+    [ -r "$WORK/logs/fuzz/programs.log" ] || return
+    printf '\n## Generated programs\n\n```text\n'
+    sed '/^coverage:/d;/^rows that/d;/^  [^ ]/d;/^$/d' "$WORK/logs/fuzz/programs.log" | head -n 200
+    printf '```\n'
+}
 # What was left out: by its reason, and what tests of the API say that they leave out.
 report_left_out() {
     local part status seconds text file
@@ -89,11 +96,11 @@ report_left_out() {
             echo "- $text:${names[$text]}"
         done | sort
     fi
-    grep -h 'left out' "$WORK"/items/suite/api-* /dev/null 2>/dev/null | grep -q . || return
-    printf '\n## Tests of the API that left something out\n\n'
-    for file in "$WORK"/items/suite/api-*; do
+    grep -h 'left out' "$WORK"/items/suite/* /dev/null 2>/dev/null | grep -q . || return
+    printf '\n## Tests that left something out\n\n'
+    for file in "$WORK"/items/suite/*; do
         IFS=$'\t' read -r status seconds text <"$file"
-        [[ $text != *'left out'* ]] || echo "- ${file##*/api-}: $text"
+        [[ $text != *'left out'* ]] || echo "- ${file##*/}: $text"
     done
 }
 rows() { # status

@@ -30,6 +30,7 @@ PENDING = ""
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--build", default="build", help="where kjit was built")
+    p.add_argument("--driver", help="a CUDA driver, in the place of the driver double that was built")
     p.add_argument("--seconds", type=float, help="run for so long")
     p.add_argument("--programs", type=int, help="or for so many programs")
     p.add_argument("--seed", type=int, default=1)
@@ -134,7 +135,7 @@ def describe(tool, args, seed, finding, known, to_reduce):
 
 
 def one(args):
-    tool = runner.Tool(args.build, os.path.join(args.folder, "one"))
+    tool = runner.Tool(args.build, os.path.join(args.folder, "one"), args.driver)
     print(gen_program.make_program(args.program, args.options).text())
     result = check_program(tool, args, args.program, True)
     print("\n".join(result.findings) or f"{result.runs} runs, nothing found")
@@ -145,7 +146,7 @@ def one(args):
 
 def work(args, number, deadline, queue):
     """A process: every so manieth program."""
-    tool = runner.Tool(args.build, os.path.join(args.folder, f"work{number}"))
+    tool = runner.Tool(args.build, os.path.join(args.folder, f"work{number}"), args.driver)
     index, reduced, parent = number, 0, os.getppid()
     while (args.programs is None or index < args.programs) and (deadline is None or time.monotonic() < deadline):
         if os.getppid() != parent:
@@ -169,10 +170,12 @@ def work(args, number, deadline, queue):
 def many(args):
     if args.seconds is None and args.programs is None:
         args.seconds = 60.0
-    tool = runner.Tool(args.build, os.path.join(args.folder, "work0"))
+    tool = runner.Tool(args.build, os.path.join(args.folder, "work0"), args.driver)
+    if args.driver and not tool.double:
+        sys.exit(f"there is no driver {args.driver}")
     print(f"configurations: -O0 to -O3, workers, --fp-contract, layouts, blocks; "
           f"{'--cpu=' + ', '.join(tool.cpus) if tool.cpus else 'no --cpu'}; "
-          f"{'the driver double' if tool.double else 'no driver double'}", flush=True)
+          f"{args.driver or ('the driver double' if tool.double else 'no driver double')}", flush=True)
     start = time.monotonic()
     deadline = start + args.seconds if args.seconds is not None else None
     queue = multiprocessing.Queue()
