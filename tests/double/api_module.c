@@ -96,7 +96,7 @@ CUresult do_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
     if (!mode)
         return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the mode");
-    *mode = CU_MODULE_EAGER_LOADING;
+    *mode = CU_MODULE_LAZY_LOADING;
     return CUDA_SUCCESS;
 }
 

@@ -227,10 +227,14 @@ static void depend(drv_pool *pool, drv_op *op, size_t size)
 
 static CUresult allocate(CUdeviceptr *out, size_t size, drv_pool *pool, drv_stream *stream)
 {
-    if (!out || size == 0)
-        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address, or no bytes");
+    if (!out)
+        return misuse(CUDA_ERROR_INVALID_VALUE, "no place for the address");
     if (!config()->pools)
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (size == 0) {
+        *out = 0;
+        return CUDA_SUCCESS;
+    }
     if (capture_refuses(stream, "allocation"))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     drv_memory *made = memory_new(stream->object.context, size, 256, OWNER_POOL);

@@ -95,7 +95,7 @@ static CUresult check(const call_row *row)
         return misuse(CUDA_ERROR_NOT_INITIALIZED, "called before cuInit");
     if ((row->flags & CTX) && !context_current())
         return misuse(CUDA_ERROR_INVALID_CONTEXT, "no context is current");
-    if ((row->flags & UNSAFE) && capture_forbids())
+    if ((row->flags & UNSAFE) && capture_forbids() && !(row->flags & DONE))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (!(row->flags & CTX))
         return CUDA_SUCCESS;

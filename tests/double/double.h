@@ -74,12 +74,13 @@ int config_ptx(int cuda_version);
 
 /* What a call needs before it is carried out, and what injected failures must know of it. */
 typedef enum call_flags {
-    ANY = 0,    /* nothing */
-    INIT = 1,   /* cuInit */
-    CTX = 2,    /* a current context without an error */
-    WAITS = 4,  /* it waits for queued work */
-    FREES = 8,  /* it gives something back */
-    UNSAFE = 16 /* not while a stream is captured whose mode forbids it */
+    ANY = 0,     /* nothing */
+    INIT = 1,    /* cuInit */
+    CTX = 2,     /* a current context without an error */
+    WAITS = 4,   /* it waits for queued work */
+    FREES = 8,   /* it gives something back */
+    UNSAFE = 16, /* not while a stream is captured whose mode forbids it */
+    DONE = 32    /* it is done even so: the capture is spoilt all the same */
 } call_flags;
 
 typedef struct call_row {

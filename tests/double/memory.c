@@ -42,7 +42,8 @@ bool memory_map(drv_memory *memory)
     }
     memory->map = map;
     memory->host = map + PAGE + shift;
-    memset(memory->host, POISON, memory->size);
+    if (memory->size <= config()->memory)
+        memset(memory->host, POISON, memory->size);
     return true;
 }
 

@@ -56,6 +56,9 @@ bool pinned_find(uint64_t address, ptx_range *out)
     return found != NULL;
 }
 
+/* Of managed memory a driver gives addresses, as many as there are; pages come as they are used. */
+#define MANAGED_MOST ((size_t)1 << 46)
+
 CUresult pinned_new(drv_owner owner, void **out, size_t size, unsigned flags)
 {
     if (!out || size == 0)
@@ -63,7 +66,7 @@ CUresult pinned_new(drv_owner owner, void **out, size_t size, unsigned flags)
     if (flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                             CU_MEMHOSTALLOC_WRITECOMBINED))
         return misuse(CUDA_ERROR_INVALID_VALUE, "flags %#x", flags);
-    if (size > config()->memory)
+    if (size > (owner == OWNER_MANAGED ? MANAGED_MOST : config()->memory))
         return CUDA_ERROR_OUT_OF_MEMORY;
     drv_memory *made = calloc(1, sizeof *made);
     *made = (drv_memory){

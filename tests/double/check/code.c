@@ -59,6 +59,9 @@ static void text_to_page_end(void)
 {
     CUmodule made;
     start();
+    CUmoduleLoadingMode mode;
+    OK(cuModuleGetLoadingMode(&mode));
+    EXPECT(mode == CU_MODULE_LAZY_LOADING);
     OK(cuModuleLoadData(&made, at_page_end(increment_ptx, strlen(increment_ptx) + 1)));
     OK(cuModuleUnload(made));
     finish();

@@ -211,6 +211,17 @@ static void modes_forbid_own(void)
     end_spoilt();
 }
 
+/* That one is carried out. */
+static void code_in_capture(void)
+{
+    CUmodule made;
+    CUfunction f;
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(cuModuleLoadData(&made, increment_ptx));
+    OK(cuModuleGetFunction(&f, made, "increment"));
+    end_spoilt();
+}
+
 static void graph_of_freed(void)
 {
     CUgraph graph;
@@ -240,6 +251,7 @@ static const check_case cases[] = {
     PROMISE(modes_allow),
     MISTAKE(modes_forbid_others, "is captured in mode 0"),
     MISTAKE(modes_forbid_own, "is captured in mode 1"),
+    MISTAKE(code_in_capture, "misuse: cuModuleLoadData"),
     MISTAKE(graph_of_freed, "part 0 of the graph, launch increment: what it uses was ended"),
 };
 

@@ -32,6 +32,21 @@ static void managed_is_the_hosts(void)
     finish();
 }
 
+/* It is addresses, whatever memory there is behind them. */
+static void managed_without_end(void)
+{
+    CUdeviceptr p;
+    start();
+    OK(cuMemAllocManaged(&p, (size_t)64 << 40, CU_MEM_ATTACH_GLOBAL));
+    memset((void *)(uintptr_t)(p + ((size_t)32 << 40)), 0, BYTES);
+    OK(increment(p + ((size_t)32 << 40), COUNT, stream));
+    OK(cuStreamSynchronize(stream));
+    EXPECT(same((const unsigned *)(uintptr_t)(p + ((size_t)32 << 40)), 1));
+    OK(cuMemFree_v2(p));
+    EXPECT(cuMemAllocManaged(&p, SIZE_MAX / 2, CU_MEM_ATTACH_GLOBAL) == CUDA_ERROR_OUT_OF_MEMORY);
+    finish();
+}
+
 static void peers_copy(void)
 {
     unsigned values[COUNT];
@@ -216,6 +231,7 @@ static const check_case cases[] = {
     MISTAKE(reserved_is_copied_to, "misuse: cuMemsetD32_v2"),
     MISTAKE(reserved_is_left, "leak: range of addresses"),
     PROMISE(managed_is_the_hosts),
+    PROMISE(managed_without_end),
     {"peers_copy", peers_copy, NULL, "KJIT_DOUBLE_DEVICES=2"},
     {"peers_apart", peers_apart, NULL, "KJIT_DOUBLE_DEVICES=2 KJIT_DOUBLE_PEERS=0"},
     PROMISE(processes_share),

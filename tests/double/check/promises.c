@@ -271,6 +271,7 @@ static void pool_depends(void)
     OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < 2; i++) {
         OK(cuMemPoolCreate(&pools[i], &props));
+        OK(cuMemAllocFromPoolAsync(&p, 0, pools[i], stream));
         OK(cuMemPoolGetAttribute(pools[i], CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
                                  &yes));
         EXPECT(yes == 1);
