@@ -100,9 +100,20 @@ static kj_cu_result alloc_host(kj_device *dev, kj_chunk *b)
     return result;
 }
 
+/* The driver gives managed memory as addresses, also those that nothing can ever stand behind; who
+ * writes there loses the device, or the machine its memory. */
+static bool nothing_holds(kj_device *dev, size_t size)
+{
+    size_t memory;
+    return dev->cu->DeviceTotalMem(&memory, dev->device) == KJ_CU_SUCCESS && size > memory &&
+           size - memory > kj_machine_memory();
+}
+
 static kj_cu_result alloc_managed(kj_device *dev, kj_chunk *b)
 {
     kj_cu_address address = 0;
+    if (nothing_holds(dev, b->size))
+        return KJ_CU_OUT_OF_MEMORY;
     unsigned flags = b->how & KJ_ATTACH_HOST ? KJ_CU_MEM_ATTACH_HOST : KJ_CU_MEM_ATTACH_GLOBAL;
     kj_cu_result result = dev->cu->MemAllocManaged(&address, b->size ? b->size : 1, flags);
     b->device = (uintptr_t)address;
