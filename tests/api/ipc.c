@@ -1,6 +1,7 @@
 /* Arrays of other processes: a child shows its memory, this process opens it, and both see what the
  * other writes. Handles that were tampered with are errors. */
 #include "api.h"
+#include "driver.h"
 #include <dirent.h>
 #include <sys/wait.h>
 #define XXH_INLINE_ALL
@@ -216,9 +217,14 @@ static void tampered(void **state)
 static void forged(void **state)
 {
     (void)state;
-    enum { SUM = 208 };
-    int opened = 0;
-    for (int bit = 0; bit < 8 * SUM; bit++) {
+    enum { DRIVERS = 144, SUM = 208 }; /* where the driver's part begins, and the sum */
+    int opened = 0, end = SUM;
+    driver_of_context();
+    if (!on_cpu() && !driver_is_double()) {
+        print_message("[  REASON  ] bits of the driver's part of a handle: it believes them\n");
+        end = DRIVERS;
+    }
+    for (int bit = 0; bit < 8 * end; bit++) {
         kjit_ipc_handle changed = handles[0];
         kjit_array *a, *host;
         changed.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -237,7 +243,7 @@ static void forged(void **state)
         opened++;
     }
     OK(kjit_deallocate_pending(ctx));
-    assert_true(opened > 0 && opened < 8 * SUM);
+    assert_true(opened > 0 && opened < 8 * end);
 }
 
 static void mistakes(void **state)
