@@ -27,6 +27,17 @@ RELEASES = """kernel k(x: i32[], lock: i32[], n: i32, out: i32[]) {
 run { k[1, 2](zeros(1, i32), zeros(2, i32), %d, zeros(1, i32)) }
 """
 
+# Thread 1 knows of the first release, and asks for it when there are many more.
+OLD_RELEASE = """kernel k(x: i32[], lock: i32[], n: i32, out: i32[]) {
+    let t = threadIdx.x
+    if t == 0 { x[0] = 7; atomic.exch(lock, 0, 1) }
+    if t == 1 { atomic.exch(lock, 0, 2) }
+    if t == 0 { for i in range(n) { atomic.exch(lock, 1, i) } }
+    if t == 1 { for i in range(n) { out[0] += x[0] } }
+}
+run { k[1, 2](zeros(1, i32), zeros(2, i32), %d, zeros(1, i32)) }
+"""
+
 # What one variable is made of is known when it is known of the one before.
 CHAIN = """kernel k(x: i32[], n: i32) {{
 {declared}
@@ -69,6 +80,7 @@ def main(kjit):
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "k.knl")
         (_, few), (_, many) = (run(kjit, file, RELEASES % n, "--check=race") for n in (1, 2000000))
+        run(kjit, file, OLD_RELEASE % 400000, "--check=race")
         if many - few > MIB:
             wrong += 1
             print(f"releases take {many - few:.0f} MiB")
