@@ -211,13 +211,14 @@ static void run_case(bench *b, bench_row *row)
 static void open_sides(bench *b)
 {
     static const char *const names[MAX_SIDES] = {"kjit", "gcc", "clang", "pocl"};
+    const kjit_context_options on_cpu = {.device = "cpu"};
     for (int i = 0; i < MAX_SIDES; i++) {
         bench_side *side = &b->sides[i];
         side->name = names[i];
         if (bench_listed(b->opt.without, side->name))
             continue;
         switch (i) {
-        case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->opt.dir, 0); break;
+        case SIDE_KJIT: b->open[i] = bench_open_kjit(side, b->opt.dir, &on_cpu, 0); break;
         case SIDE_POCL: b->open[i] = bench_open_opencl(side, b->opt.dir); break;
         default:
             b->open[i] =

@@ -63,7 +63,8 @@ struct bench_side {
 
 /* Each gives false, with a sentence in side->why, when the side cannot be had on this machine. dir: bench/cpu; check:
  * of kjit_compile_options. */
-bool bench_open_kjit(bench_side *side, const char *dir, int check);
+bool bench_open_kjit(bench_side *side, const char *dir, const kjit_context_options *options,
+                     int check);
 bool bench_open_omp(bench_side *side, const char *path);
 bool bench_open_opencl(bench_side *side, const char *dir);
 

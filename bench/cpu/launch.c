@@ -123,7 +123,10 @@ static void row(way w, int64_t blocks, kjit_stream *stream, int argc, char **arg
 int main(int argc, char **argv)
 {
     char error[256];
-    const kjit_context_options options = {.device = "cpu"};
+    const bool cancellable = argc > 1 && strcmp(argv[1], "--cancellable") == 0;
+    argc -= cancellable;
+    argv += cancellable;
+    const kjit_context_options options = {.device = "cpu", .cancellable = cancellable};
     if (kjit_context_create(&options, &ctx, error, sizeof error) != KJIT_OK) {
         fprintf(stderr, "launch: %s\n", error);
         return 1;

@@ -106,13 +106,15 @@ static void close_side(bench_side *self)
     free(s);
 }
 
-bool bench_open_kjit(bench_side *side, const char *dir, int check)
+bool bench_open_kjit(bench_side *side, const char *dir, const kjit_context_options *options,
+                     int check)
 {
     state *s = calloc(1, sizeof *s);
     if (s == NULL)
         return fail(side, "out of memory");
-    const kjit_context_options all = {.device = "cpu"}, one = {.device = "cpu", .workers = 1};
-    if (kjit_context_create(&all, &s->all, side->why, sizeof side->why) != KJIT_OK ||
+    kjit_context_options one = *options;
+    one.workers = 1;
+    if (kjit_context_create(options, &s->all, side->why, sizeof side->why) != KJIT_OK ||
         kjit_context_create(&one, &s->one, side->why, sizeof side->why) != KJIT_OK) {
         kjit_context_destroy(s->all);
         free(s);

@@ -11,7 +11,7 @@
 typedef struct options {
     const char *dir, *cuda, *libraries, *only, *without;
     int rounds;
-    bool small, markdown;
+    bool small, markdown, cancellable;
 } options;
 
 typedef struct bench {
@@ -35,6 +35,7 @@ static const char usage[] =
     "  --only=TEXT      cases whose name contains TEXT\n"
     "  --without=SIDES  leave out sides: nvcc, library, numba, cupy, triton; separated by commas\n"
     "  --small          small arrays\n"
+    "  --cancellable    kjit's context is\n"
     "  --markdown       the table in Markdown\n";
 
 static _Noreturn void die(const char *what, const char *why)
@@ -255,6 +256,8 @@ static options parse(int argc, char **argv)
             opt.markdown = true;
         else if (strcmp(argv[i], "--small") == 0)
             opt.small = true;
+        else if (strcmp(argv[i], "--cancellable") == 0)
+            opt.cancellable = true;
         else if (!bench_take(argv[i], "--dir=", &opt.dir) &&
                  !bench_take(argv[i], "--cuda=", &opt.cuda) &&
                  !bench_take(argv[i], "--libraries=", &opt.libraries) &&
@@ -289,7 +292,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a side that ended is a message */
     if (!driver_open(&b.driver, why))
         die("driver", why);
-    const kjit_context_options on_gpu = {.device = "cuda"};
+    const kjit_context_options on_gpu = {.device = "cuda", .cancellable = b.opt.cancellable};
     if (kjit_context_create(&on_gpu, &b.ctx, why, sizeof why) != KJIT_OK)
         die("kjit", why);
     const bench_limits limits = measure_limits(&b);

@@ -35,7 +35,7 @@ typedef struct bench {
     kjit_array *arrays[4];
     kjit_stream *stream;
     int rounds;
-    bool markdown;
+    bool markdown, cancellable;
 } bench;
 
 typedef struct row {
@@ -173,7 +173,7 @@ static void run(bench *b, const row *r)
 static void open_kjit(bench *b)
 {
     char why[DRIVER_WHY];
-    const kjit_context_options options = {.device = "cuda"};
+    const kjit_context_options options = {.device = "cuda", .cancellable = b->cancellable};
     if (kjit_context_create(&options, &b->ctx, why, sizeof why) != KJIT_OK)
         die("kjit", why);
     check(b, kjit_module_compile(b->ctx, "empty.knl", source, strlen(source), NULL, &b->mod));
@@ -200,8 +200,10 @@ static void parse(bench *b, int argc, char **argv)
             b->rounds = (int)strtol(argv[i] + 9, NULL, 10);
         else if (strcmp(argv[i], "--markdown") == 0)
             b->markdown = true;
+        else if (strcmp(argv[i], "--cancellable") == 0)
+            b->cancellable = true;
         else
-            die("usage", "gpu-launch [--rounds=N] [--markdown]");
+            die("usage", "gpu-launch [--rounds=N] [--markdown] [--cancellable]");
     }
     if (b->rounds < 1 || b->rounds > MAX_ROUNDS)
         die("--rounds", "must be from 1 to 1001");
