@@ -219,13 +219,21 @@ static void see_list(look *l, const kj_tstmt *s)
         see_stmt(l, s);
 }
 
-static bool waits(look *l, const kj_tstmt *loop)
+static bool loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop, bool plain)
 {
+    /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
+     * anyway. */
+    if (!(loop->divergence & KJ_DEP_ATOMIC) || kj_warp_operation(loop, loop->next))
+        return false;
+    look l = {.arena = arena,
+              .plain = plain,
+              .var = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nvars + 1),
+              .element = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
     do {
-        l->changed = false;
-        see_loop(l, loop);
-    } while (l->changed && !l->waits);
-    return l->waits;
+        l.changed = false;
+        see_loop(&l, loop);
+    } while (l.changed && !l.waits);
+    return l.waits;
 }
 
 typedef struct search {
@@ -239,15 +247,7 @@ static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
-     * anyway. */
-    if (!loop || !(s->divergence & KJ_DEP_ATOMIC) || kj_warp_operation(s, s->next))
-        return true;
-    look l = {.arena = f->arena,
-              .plain = f->plain,
-              .var = KJ_NEW_ARRAY(f->arena, bool, (size_t)f->kernel->nvars + 1),
-              .element = KJ_NEW_ARRAY(f->arena, bool, (size_t)f->kernel->nroots + 1)};
-    if (waits(&l, s))
+    if (loop && loop_waits(f->arena, f->kernel, s, f->plain))
         f->found = s;
     return !f->found;
 }
@@ -259,4 +259,9 @@ const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj
     search f = {.arena = arena, .kernel = kernel, .plain = !kj_warp_operation(s, end)};
     kj_walk(s, end, visit_loop, &f);
     return f.found;
+}
+
+bool kj_loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
+{
+    return loop_waits(arena, kernel, loop, false);
 }

@@ -535,6 +535,7 @@ static const kj_lowering lowering = {
     .apart = true,
     .counts = true,
     .swaps_f16 = true,
+    .gives_way = true,
     .far_halt = true,
     .has_half = has_half,
     .to_int = kj_nvptx_to_int,

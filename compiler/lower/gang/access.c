@@ -121,6 +121,10 @@ bool kj_is_replayed(const kj_lower *lo, const kj_tarray *a)
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_access at = kj_lower_access(lo, a, index, m);
+    if (lo->waits && a->root->written && a->root->space != KJ_LOCAL) {
+        at.again = true;
+        at.cache = NULL;
+    }
     kj_watch_access(lo, a, &at, KJ_WATCH_LOAD, NULL, m);
     return kj_load_access(lo, &at, m);
 }

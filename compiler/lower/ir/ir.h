@@ -80,6 +80,7 @@ typedef struct kj_lowering {
     bool swaps_f16; /* halves are exchanged by comparing and swapping */
     bool serial;    /* one thread of a block runs at a time: what it shares needs no atomics */
     bool returns;   /* a block that waits for others returns to its caller */
+    bool gives_way; /* a thread that waits lets others of its warp go on where it loads anew */
     bool far_halt;  /* the halt is far away: code looks once in a number of turns */
 
     /* Has it instructions for that on a half? */
@@ -165,6 +166,7 @@ struct kj_lower {
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
     int sm;          /* the GPU's generation: 75, 90 */
+    bool waits;      /* inside a loop that waits, and the target gives way there */
     bool rolled;     /* loops stay loops, whatever @unroll says */
     int unrolls;     /* loops that LLVM unrolls for @unroll, so far */
     int divisions;   /* of vectors of 64 bits, so far */

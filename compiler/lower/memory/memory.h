@@ -20,7 +20,7 @@ typedef struct kj_access {
     kj_tile own;       /* of a local array, where it is watched: the offset within the thread's */
     int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
-    bool again;        /* shared memory that others write meanwhile: fetched each time */
+    bool again;        /* others write it meanwhile: fetched each time */
 } kj_access;
 kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
 void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);

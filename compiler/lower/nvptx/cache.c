@@ -49,10 +49,12 @@ LLVMValueRef kj_nvptx_load_cached(kj_lower *lo, const kj_access *a, LLVMValueRef
     char text[48], constraints[8];
     LLVMTypeRef word = register_type(lo, a), pointer = LLVMTypeOf(at),
                 type = LLVMFunctionType(word, &pointer, 1, false);
-    kj_snprintf(text, sizeof text, "ld.global.%s.b%d $0, [$1];", a->cache,
-                8 * kj_types[a->type].size);
-    kj_snprintf(constraints, sizeof constraints, "=%s,l", register_letter(a));
+    /* ld.volatile is the same instruction as ld.cv, but only in a loop that waits by the former does
+     * ptxas let other threads of the warp go on. */
     bool again = strcmp(a->cache, "cv") == 0;
+    kj_snprintf(text, sizeof text, "ld.%s%s.b%d $0, [$1];", again ? "volatile.global" : "global.",
+                again ? "" : a->cache, 8 * kj_types[a->type].size);
+    kj_snprintf(constraints, sizeof constraints, "=%s,l", register_letter(a));
     LLVMValueRef v = instruction(lo, a, text, constraints, type, &at, 1, again ? 0 : READS);
     LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, 8u * kj_types[a->type].size);
     return LLVMBuildBitCast(lo->b, LLVMBuildTrunc(lo->b, v, bits, ""),
