@@ -262,7 +262,6 @@ enum { KJ_ARG_COUNTER = -1 };
 
 /* Why a launch by a kernel fails: numbers of CUDA's device runtime. */
 enum { KJ_LAUNCH_NO_MEMORY = 2, KJ_LAUNCH_TOO_DEEP = 65, KJ_LAUNCH_TOO_MANY = 69 };
-enum { KJ_MAX_LAUNCH_DEPTH = 24 }; /* of launches by kernels: the host's has 0 */
 
 /* ---- Kernels ---- */
 

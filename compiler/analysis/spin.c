@@ -28,6 +28,7 @@ typedef struct look {
     parted *parted;
     inside *in;
     kj_arena *arena;
+    bool atomics; /* what they give counts */
     bool plain;   /* all loads count */
     bool ordered; /* the loop has an atomic or a fence: plain loads count */
     bool news;    /* is in a condition around what is being walked */
@@ -106,7 +107,7 @@ static bool see(look *l, const kj_texpr *e)
         news |= see(l, operands[i]);
     switch (e->kind) {
     case KJ_TE_VAR: return l->var[e->u.var->id];
-    case KJ_TE_ATOMIC: set(l, &l->ordered, true); return true;
+    case KJ_TE_ATOMIC: set(l, &l->ordered, true); return news || l->atomics;
     case KJ_TE_LOAD:
         return news || is_fetched(l, e->u.load.array) || l->element[e->u.load.array->root->id];
     case KJ_TE_CALL:
@@ -219,13 +220,15 @@ static void see_list(look *l, const kj_tstmt *s)
         see_stmt(l, s);
 }
 
-static bool loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop, bool plain)
+static bool loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                       bool atomics, bool plain)
 {
     /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
      * anyway. */
     if (!(loop->divergence & KJ_DEP_ATOMIC) || kj_warp_operation(loop, loop->next))
         return false;
     look l = {.arena = arena,
+              .atomics = atomics,
               .plain = plain,
               .var = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nvars + 1),
               .element = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
@@ -247,7 +250,7 @@ static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    if (loop && loop_waits(f->arena, f->kernel, s, f->plain))
+    if (loop && loop_waits(f->arena, f->kernel, s, true, f->plain))
         f->found = s;
     return !f->found;
 }
@@ -261,7 +264,7 @@ const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj
     return f.found;
 }
 
-bool kj_loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
+bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
 {
-    return loop_waits(arena, kernel, loop, false);
+    return loop_waits(arena, kernel, loop, false, false);
 }

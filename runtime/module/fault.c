@@ -85,7 +85,7 @@ static const char *launch_text(uint64_t status)
 {
     switch ((int32_t)status) {
     case KJ_LAUNCH_NO_MEMORY: return "out of memory";
-    case KJ_LAUNCH_TOO_DEEP: return "launches by launched kernels are more than 24 deep";
+    case KJ_LAUNCH_TOO_DEEP: return "launches by launched kernels are deeper than the driver takes";
     case KJ_LAUNCH_TOO_MANY: return "too many launches are waiting";
     default: return NULL;
     }

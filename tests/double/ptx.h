@@ -71,7 +71,6 @@ typedef struct ptx_launch {
     const void *params; /* param_size bytes */
     unsigned grid[3], block[3];
     size_t dynamic_shared;
-    int depth;        /* of launches by kernels; 0 for the host's */
     bool cooperative; /* all blocks run at once; else a few */
     uint64_t seed;    /* of the order in which blocks and warps run */
     uint64_t steps;   /* most instructions of one warp before it counts as hung; 0: no limit */

@@ -5,8 +5,6 @@
 #include "ptx_lanes.h"
 
 enum {
-    TOO_DEEP = 65, /* cudaErrorLaunchMaxDepthExceeded */
-    MAX_DEPTH = 24,
     MAX_PENDING = 1 << 20,
     ROOM = 1 << 16, /* addresses of a buffer */
 };
@@ -111,10 +109,7 @@ static bool call_launch(ptx_warp *warp, const ptx_inst *inst, const ptx_call *ca
         ptx_raise(warp, inst, lane, 719, "a launch of no buffer, or in a stream");
         return false;
     }
-    if (warp->exec->launch->depth >= MAX_DEPTH)
-        status = TOO_DEEP;
-    else
-        p->launched = true;
+    p->launched = true;
     memcpy(passed(warp, call->results, 0, lane), &status, sizeof status);
     return true;
 }
@@ -137,7 +132,6 @@ static void run_one(ptx_exec *exec, const ptx_pending *p)
     ptx_launch launch = {.kernel = p->kernel,
                          .params = p->params,
                          .seed = exec->launch->seed ? ptx_random(exec) : 0,
-                         .depth = exec->launch->depth + 1,
                          .steps = exec->launch->steps,
                          .apart = exec->launch->apart};
     memcpy(launch.grid, p->grid, sizeof launch.grid);

@@ -292,7 +292,7 @@ static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
     if (l->exit.lets_go)
         l->exit.gone = kj_mask_new(lo, "gone", kj_none);
     l->waited = lo->waits;
-    lo->waits |= lo->target->gives_way && kj_loop_waits(lo->arena, lo->kernel, s);
+    lo->waits |= lo->target->gives_way && kj_waits_by_loads(lo->arena, lo->kernel, s);
     fall_into(lo, l->head);
 }
 

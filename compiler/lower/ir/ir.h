@@ -166,7 +166,7 @@ struct kj_lower {
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
     int sm;          /* the GPU's generation: 75, 90 */
-    bool waits;      /* inside a loop that waits, and the target gives way there */
+    bool waits;      /* inside a loop that waits by loads, and the target gives way there */
     bool rolled;     /* loops stay loops, whatever @unroll says */
     int unrolls;     /* loops that LLVM unrolls for @unroll, so far */
     int divisions;   /* of vectors of 64 bits, so far */

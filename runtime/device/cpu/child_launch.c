@@ -22,7 +22,6 @@ typedef struct generation {
     const kj_exec *exec;
     kj_host_fault *fault;
     kj_halt_word halt;
-    int depth; /* of its grids: the host's launch has 0 */
     pthread_mutex_t lock;
     launched *first, **tail;
     size_t count, bytes;
@@ -40,8 +39,6 @@ static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t exte
 {
     generation *g = (generation *)spawner;
     const kj_child_entry *c = &g->exec->children[child - 1];
-    if (g->depth >= KJ_MAX_LAUNCH_DEPTH)
-        return KJ_LAUNCH_TOO_DEEP;
     size_t size = sizeof(launched) + sizeof(kj_host_launch) + c->nslots * sizeof *slots;
     launched *l = malloc(size);
     if (!l)
@@ -66,14 +63,12 @@ static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t exte
     return fits ? 0 : KJ_LAUNCH_TOO_MANY;
 }
 
-static void open_generation(generation *g, const kj_exec *exec, const kj_host_launch *values,
-                            int depth)
+static void open_generation(generation *g, const kj_exec *exec, const kj_host_launch *values)
 {
     *g = (generation){.spawner = {spawn, kj_watch_of(values)},
                       .exec = exec,
                       .fault = values->fault,
-                      .halt = {values->halt, values->going},
-                      .depth = depth};
+                      .halt = {values->halt, values->going}};
     g->tail = &g->first;
     pthread_mutex_init(&g->lock, NULL);
 }
@@ -150,15 +145,16 @@ kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *val
                                kj_failure *why)
 {
     generation of[2], *now = &of[0], *next = &of[1];
-    open_generation(now, exec, values, 0);
+    open_generation(now, exec, values);
     values->spawner = &now->spawner;
     kjit_status status = kj_pool_run(pool, exec->entry, values, scratch, &exec->cost, why);
-    for (int depth = 1; status == KJIT_OK && now->count > 0; depth++) {
-        open_generation(next, exec, values, depth);
+    while (status == KJIT_OK && now->count > 0) {
+        generation *ended = now;
+        open_generation(next, exec, values);
         status = run_generation(pool, now, next, why);
         close_generation(now);
         now = next;
-        next = &of[depth % 2 == 0];
+        next = ended;
     }
     close_generation(now);
     return status;
