@@ -177,6 +177,7 @@ typedef struct kj_report {
     uint64_t end;        /* bytes of those that did, if not all; UINT64_MAX at first */
     uint64_t lost;       /* records that did not */
     uint64_t halt;       /* of a GPU, in code that polls: where it finds the halt */
+    uint64_t near_halt;  /* and what it was when the launch began, or a thread saw since */
     uint64_t words[];    /* KJ_PRINT_BYTES, of a kernel that prints */
 } kj_report;
 

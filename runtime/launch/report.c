@@ -158,6 +158,13 @@ static kjit_status send(kj_reported *r, size_t size)
         return status;
     kj_transfer t =
         transfer(r->device->data, KJIT_DEVICE, r->host->data, KJIT_HOST, sizeof(kj_report));
+    status = kj_transfer_submit(&t, r->device, r->host, r->stream);
+    if (status != KJIT_OK || !r->halt)
+        return status;
+    /* as it is when the launch's turn comes, in the stream */
+    const uint32_t *halt = kj_halt_word_of(r->halt).halt;
+    t = transfer((char *)r->device->data + offsetof(kj_report, near_halt), KJIT_DEVICE, halt,
+                 KJIT_MAPPED, sizeof *halt);
     return kj_transfer_submit(&t, r->device, r->host, r->stream);
 }
 

@@ -97,9 +97,11 @@ CHOICE1(ptx_choose_isspacep, isspacep)
 /* ---- What changes as it is read ---- */
 
 /* Cycles are instructions of the warp, so that a seed gives the same; imm is 32 of %clock_hi. */
+enum { CYCLES = 256 }; /* of an instruction of a warp among many */
+
 void ptx_read_clock(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
 {
-    uint64_t now = warp->steps >> inst->imm;
+    uint64_t now = warp->steps * CYCLES >> inst->imm;
     uint64_t r64[PTX_LANES];
     uint32_t r32[PTX_LANES];
     EACH_LANE (l) {

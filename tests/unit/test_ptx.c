@@ -276,6 +276,10 @@ static void waits_look_at_the_halt_seldom(void **state)
     build(&b, text, spec, (kj_compile_options){.opt_level = LEVEL});
     assert_true(has(&b, ", 255;"));
     done(&b);
+    build(&b, "kernel k(x: i32[]) { x[grid(1)] = 1 }\n", spec,
+          (kj_compile_options){.opt_level = LEVEL});
+    assert_true(has(&b, "%clock64") && has(&b, "ld.relaxed") == has(&b, "%clock64"));
+    done(&b);
 }
 
 /* Two steps would let a block that has not begun come in between. */

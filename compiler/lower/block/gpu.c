@@ -338,7 +338,7 @@ static void grid_barrier(kj_lower *lo)
         LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
         LLVMPositionBuilderAtEnd(lo->b, on);
     }
-    kj_halt_poll_block(lo);
+    kj_halt_poll_near(lo);
 }
 
 /* Faults behind a barrier come after those before it. */
@@ -465,6 +465,40 @@ static void place_const(kj_lower *lo)
 
 /* ---- The entry ---- */
 
+static LLVMValueRef read_clock(kj_lower *lo)
+{
+    return kj_intrinsic(lo, "llvm.nvvm.read.ptx.sreg.clock64", NULL, 0, NULL, 0);
+}
+
+/* Few threads look at the host's memory before they begin: one of the first block, and of every 256th that begins in a short while of
+ * each few milliseconds. */
+static LLVMValueRef looks_first(kj_lower *lo)
+{
+    enum { BLOCKS = 256, PERIOD = 1 << 23, WHILE = 1 << 16 };
+    LLVMValueRef block = kj_block_number(lo), zero = kj_i64(lo, 0);
+    LLVMValueRef part = LLVMBuildAnd(lo->b, block, kj_i64(lo, BLOCKS - 1), "");
+    LLVMValueRef time = LLVMBuildAnd(lo->b, read_clock(lo), kj_i64(lo, PERIOD - 1), "");
+    LLVMValueRef any =
+        LLVMBuildOr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, block, zero, ""),
+                    LLVMBuildICmp(lo->b, LLVMIntULT, time, kj_i64(lo, WHILE), ""), "");
+    any = LLVMBuildAnd(lo->b, any, LLVMBuildICmp(lo->b, LLVMIntEQ, part, zero, ""), "");
+    return LLVMBuildAnd(lo->b, any, is_first_thread(lo), "");
+}
+
+/* All look at the copy in the device's memory, which was made when the launch began. What one thread sees later in
+ * the host's it puts there; the fence makes its multiprocessor read the copy anew. */
+static void look_first(kj_lower *lo)
+{
+    LLVMBasicBlockRef far = kj_new_block(lo, "far"), on = kj_new_block(lo, "on");
+    kj_halt_poll_near(lo);
+    LLVMBuildCondBr(lo->b, looks_first(lo), far, on);
+    LLVMPositionBuilderAtEnd(lo->b, far);
+    kj_halt_poll_block(lo);
+    kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
+    LLVMBuildBr(lo->b, on);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
 /* The host's memory, which the report has the address of. */
 static void find_halt(kj_lower *lo)
 {
@@ -473,9 +507,12 @@ static void find_halt(kj_lower *lo)
     LLVMTypeRef global = LLVMPointerTypeInContext(lo->ctx, SPACE_GLOBAL);
     LLVMValueRef at = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, halt));
     lo->halt = LLVMBuildLoad2(lo->b, global, at, "halt");
+    lo->near_halt = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, near_halt));
     lo->turns = kj_alloca(lo, lo->i32, "turns");
+    lo->looked = kj_alloca(lo, lo->i64, "looked");
     LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->turns);
-    kj_halt_poll_block(lo);
+    LLVMBuildStore(lo->b, kj_i64(lo, 0), lo->looked);
+    look_first(lo);
 }
 
 static void describe_launch(kj_lower *lo)
@@ -536,7 +573,6 @@ static const kj_lowering lowering = {
     .counts = true,
     .swaps_f16 = true,
     .gives_way = true,
-    .far_halt = true,
     .has_half = has_half,
     .to_int = kj_nvptx_to_int,
     .extreme = kj_nvptx_extreme,
@@ -550,6 +586,7 @@ static const kj_lowering lowering = {
     .compare_swap = kj_nvptx_compare_swap,
     .fault = fault,
     .may_fail = may_fail,
+    .clock = read_clock,
     .fence = kj_nvptx_fence,
     .warp = kj_nvptx_warp,
     .launch = kj_nvptx_launch,

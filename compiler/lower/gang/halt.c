@@ -34,26 +34,29 @@ static void write_place(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef why)
     LLVMBuildBr(lo->b, lo->fail);
 }
 
-static LLVMValueRef load_halt(kj_lower *lo)
-{
-    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->halt, "halt");
-    LLVMSetOrdering(word, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(word, 4);
-    return word;
-}
-
 static LLVMValueRef is_none(kj_lower *lo, LLVMValueRef word)
 {
     return LLVMBuildICmp(lo->b, LLVMIntEQ, word, LLVMConstInt(lo->i32, KJ_HALT_NONE, false), "");
 }
 
-static void look(kj_lower *lo, const kj_tstmt *loop)
+/* Goes on where the halt is set, else at `on`; of a halt that is far away the near copy is set, too. */
+static LLVMValueRef when_halted(kj_lower *lo, LLVMBasicBlockRef on)
 {
-    LLVMValueRef word = load_halt(lo);
-    LLVMBasicBlockRef on = kj_new_block(lo, "on"), halted = kj_new_block(lo, "halted");
+    LLVMBasicBlockRef halted = kj_new_block(lo, "halted");
+    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->halt, "halt");
+    LLVMSetOrdering(word, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(word, 4);
     LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
     LLVMPositionBuilderAtEnd(lo->b, halted);
-    write_place(lo, loop, word);
+    if (lo->near_halt)
+        LLVMSetVolatile(LLVMBuildStore(lo->b, word, lo->near_halt), true);
+    return word;
+}
+
+static void look(kj_lower *lo, const kj_tstmt *loop)
+{
+    LLVMBasicBlockRef on = kj_new_block(lo, "on");
+    write_place(lo, loop, when_halted(lo, on));
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
@@ -63,29 +66,67 @@ void kj_halt_poll_block(kj_lower *lo)
         look(lo, NULL);
 }
 
-/* Of all loops together: else one of few turns within another would never come to look. */
-static LLVMValueRef is_due(kj_lower *lo)
+/* ---- A halt that is far away ---- */
+
+enum { TURNS = 256, CYCLES = 1 << 25 };
+
+void kj_halt_poll_near(kj_lower *lo)
 {
-    enum { EVERY = 256 };
+    if (!lo->near_halt)
+        return;
+    LLVMBasicBlockRef on = kj_new_block(lo, "on"), halted = kj_new_block(lo, "halted");
+    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->near_halt, "halt");
+    LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
+    LLVMPositionBuilderAtEnd(lo->b, halted);
+    write_place(lo, NULL, word);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
+/* Is it the last of so many turns? Of all loops together: else one of few turns within another would never come to
+ * look. */
+static LLVMValueRef is_last_turn(kj_lower *lo)
+{
     LLVMValueRef one = LLVMConstInt(lo->i32, 1, false),
-                 rest = LLVMConstInt(lo->i32, EVERY - 1, false);
+                 rest = LLVMConstInt(lo->i32, TURNS - 1, false);
     LLVMValueRef n = LLVMBuildAdd(lo->b, LLVMBuildLoad2(lo->b, lo->i32, lo->turns, ""), one, "");
     LLVMBuildStore(lo->b, n, lo->turns);
     n = LLVMBuildAnd(lo->b, n, rest, "");
     return LLVMBuildICmp(lo->b, LLVMIntEQ, n, LLVMConstNull(lo->i32), "");
 }
 
+/* Is it so long ago that the thread looked, or that it first asked? */
+static LLVMValueRef is_long_ago(kj_lower *lo)
+{
+    LLVMValueRef now = lo->target->clock(lo), then = LLVMBuildLoad2(lo->b, lo->i64, lo->looked, ""),
+                 never = LLVMBuildICmp(lo->b, LLVMIntEQ, then, kj_i64(lo, 0), "");
+    then = LLVMBuildSelect(lo->b, never, now, then, "");
+    LLVMValueRef ago = LLVMBuildSub(lo->b, now, then, ""),
+                 due = LLVMBuildICmp(lo->b, LLVMIntUGE, ago, kj_i64(lo, CYCLES), "");
+    LLVMBuildStore(lo->b, LLVMBuildSelect(lo->b, due, now, then, ""), lo->looked);
+    return due;
+}
+
+/* Goes on where the halt is to be looked at, else at `on`. An H100 read its host's memory a million times a second:
+ * were every thread to look in its first turns, a launch of 0.2 ms would take two seconds. */
+static void when_due(kj_lower *lo, LLVMBasicBlockRef on)
+{
+    LLVMBasicBlockRef turns = kj_new_block(lo, "turns"), due = kj_new_block(lo, "due");
+    LLVMBuildCondBr(lo->b, is_last_turn(lo), turns, on);
+    LLVMPositionBuilderAtEnd(lo->b, turns);
+    LLVMBuildCondBr(lo->b, is_long_ago(lo), due, on);
+    LLVMPositionBuilderAtEnd(lo->b, due);
+}
+
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
 {
     if (!lo->halt || !kj_is_long(loop))
         return;
-    if (!lo->target->far_halt) {
+    if (!lo->target->clock) {
         look(lo, loop);
         return;
     }
-    LLVMBasicBlockRef due = kj_new_block(lo, "due"), on = kj_new_block(lo, "turn");
-    LLVMBuildCondBr(lo->b, is_due(lo), due, on);
-    LLVMPositionBuilderAtEnd(lo->b, due);
+    LLVMBasicBlockRef on = kj_new_block(lo, "turn");
+    when_due(lo, on);
     look(lo, loop);
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
@@ -97,8 +138,7 @@ void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef 
         LLVMBuildBr(lo->b, again);
         return;
     }
-    LLVMBasicBlockRef due = kj_new_block(lo, "due");
-    LLVMBuildCondBr(lo->b, is_due(lo), due, again);
-    LLVMPositionBuilderAtEnd(lo->b, due);
-    LLVMBuildCondBr(lo->b, is_none(lo, load_halt(lo)), again, end);
+    when_due(lo, again);
+    when_halted(lo, again);
+    LLVMBuildBr(lo->b, end);
 }

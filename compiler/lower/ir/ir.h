@@ -81,7 +81,6 @@ typedef struct kj_lowering {
     bool serial;    /* one thread of a block runs at a time: what it shares needs no atomics */
     bool returns;   /* a block that waits for others returns to its caller */
     bool gives_way; /* a thread that waits lets others of its warp go on where it loads anew */
-    bool far_halt;  /* the halt is far away: code looks once in a number of turns */
 
     /* Has it instructions for that on a half? */
     bool (*has_half)(const kj_lower *lo, kj_dtype type, kj_half_op op);
@@ -110,6 +109,9 @@ typedef struct kj_lowering {
      * look? */
     LLVMValueRef (*fault)(kj_lower *lo);
     bool (*may_fail)(const kj_lower *lo);
+
+    /* The thread's clock, in cycles: the halt is far away, and code looks seldom. NULL: it is near. */
+    LLVMValueRef (*clock)(kj_lower *lo);
 
     void (*fence)(kj_lower *lo, kj_builtin id, const kj_tile *args);
     /* An operation of a warp by the threads of m. */
@@ -203,7 +205,9 @@ struct kj_lower {
     LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;           /* and what it finds again there */
     LLVMValueRef halt;       /* where code that polls looks; NULL: it does not */
-    LLVMValueRef turns;      /* of loops since it last did, where a look costs more than counting */
+    LLVMValueRef near_halt;  /* of one that is far away: a copy; or NULL */
+    LLVMValueRef turns;      /* of loops so far, where a look costs more than counting */
+    LLVMValueRef looked;     /* when it last did, likewise */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */
