@@ -137,6 +137,27 @@ void kj_domain_join(kj_domain *s, int by)
     }
 }
 
+/* Kernels take elements that are aligned, which fields of packed records are not. */
+static bool align(kj_run *r, kj_span at, kj_domain_array *a)
+{
+    kjit_array *packed = a->view;
+    if (packed->aligned)
+        return true;
+    a->packed = packed;
+    a->view = NULL;
+    return kj_run_check(r,
+                        kjit_array_create(r->ctx, packed->dtype, packed->ndim, packed->shape, 'C',
+                                          packed->buffer->memory, &a->view),
+                        at) &&
+           kj_run_check(r, kjit_copy(a->view, packed, NULL), at);
+}
+
+bool kj_domain_stored(kj_run *r, kj_span at, const kj_domain *s, int array)
+{
+    const kj_domain_array *a = &s->arrays[array];
+    return !a->packed || kj_run_check(r, kjit_copy(a->packed, a->view, NULL), at);
+}
+
 bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s)
 {
     if (s->failed)
@@ -151,7 +172,9 @@ bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s)
             shape[n] = s->shape[axis];
             strides[n++] = a->strides[axis];
         }
-        if (!kj_run_check(r, kj_array_restride(a->array, n ? n : 1, shape, strides, &a->view), at))
+        if (!kj_run_check(r, kj_array_restride(a->array, n ? n : 1, shape, strides, &a->view),
+                          at) ||
+            !align(r, at, a))
             return false;
     }
     return true;
@@ -159,8 +182,10 @@ bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s)
 
 void kj_domain_free(kj_domain *s)
 {
-    for (int i = 0; i < s->narrays; i++)
+    for (int i = 0; i < s->narrays; i++) {
         kjit_array_free(s->arrays[i].view);
+        kjit_array_free(s->arrays[i].packed);
+    }
     if (s->arrays != s->few)
         free(s->arrays);
     s->narrays = 0;

@@ -96,6 +96,8 @@ typedef struct kj_domain_array {
     int64_t strides[KJ_DOMAIN_AXES]; /* bytes, along each axis of the domain */
     bool has[KJ_DOMAIN_AXES];        /* else it is the same all along the axis */
     kjit_array *view; /* what the kernel gets: the axes it has, or one with one element */
+    kjit_array
+        *packed; /* the same where elements are not aligned, of which `view` is a copy; or NULL */
 } kj_domain_array;
 
 /* The axes of the result, joined where every array goes on evenly from one into the next. */
@@ -118,6 +120,8 @@ int kj_domain_append(kj_domain *s, kjit_array *a);
  * -1), joins neighbours. At least one axis is left. */
 void kj_domain_join(kj_domain *s, int by);
 bool kj_domain_views(kj_run *r, kj_span at, kj_domain *s); /* ends with kj_domain_free */
+/* What the kernel stored into an array's view is in the array. */
+bool kj_domain_stored(kj_run *r, kj_span at, const kj_domain *s, int array);
 void kj_domain_free(kj_domain *s);
 
 /* ---- text.c: trees as source text ---- */

@@ -40,7 +40,7 @@ static bool map(kj_run *r, kj_span at, kj_span named, kjit_array *target, kj_rva
         kj_lazy_params(&k);
         put_body(&k, to, v);
         kj_lazy_blocks(k.domain.ndim, k.domain.shape, grid, block);
-        ok = kj_lazy_launch(&k, grid, block, "");
+        ok = kj_lazy_launch(&k, grid, block, "") && kj_domain_stored(r, at, &k.domain, to);
     }
     kj_lazy_free(&k);
     return ok;
