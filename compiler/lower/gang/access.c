@@ -37,6 +37,21 @@ static kj_tile offset_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
     return t;
 }
 
+/* Extents are not negative: as numbers without a sign, negative indices are beyond them. One comparison does it,
+ * but of vectors, which not every CPU compares so. */
+static kj_mask is_inside(kj_lower *lo, kj_tile index, kj_tile extent)
+{
+    bool scalar = index.lanes == 1 && index.rows == 1 && extent.lanes == 1 && extent.rows == 1;
+    if (scalar && !kj_is_natural(index))
+        return kj_mask_of(kj_tile_binary(lo, KJ_OP_LT, kj_tile_recast(lo, index, KJ_U64),
+                                         kj_tile_recast(lo, extent, KJ_U64)));
+    kj_mask inside = kj_mask_of(kj_tile_binary(lo, KJ_OP_LT, index, extent));
+    if (kj_is_natural(index))
+        return inside;
+    kj_tile zero = kj_tile_int(lo, 0);
+    return kj_mask_and(lo, kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, index, zero)), inside);
+}
+
 /* Ends the launch where an index is outside, before anything is accessed. Threads whose indices are a
  * prefix of the gang's, as behind a guard, are compared by their numbers. */
 static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj_mask m)
@@ -44,10 +59,7 @@ static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj
     kj_tile extent = kj_lower_expr(lo, c->extent, m);
     if (kj_is_natural(index) && (int64_t)index.bounds.most < extent.bounds.least)
         return;
-    kj_mask inside = kj_mask_of(kj_tile_binary(lo, KJ_OP_LT, index, extent));
-    if (!kj_is_natural(index))
-        inside = kj_mask_and(
-            lo, kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, index, kj_tile_int(lo, 0))), inside);
+    kj_mask inside = is_inside(lo, index, extent);
     LLVMBasicBlockRef outside = kj_new_block(lo, "outside"), on = kj_new_block(lo, "inside");
     LLVMBuildCondBr(lo->b, kj_mask_within(lo, m, inside), on, outside);
     LLVMPositionBuilderAtEnd(lo->b, outside);
