@@ -244,7 +244,8 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
 static kj_texpr *written(kj_sema *s, kj_texpr *from, kj_dtype to, kj_span span)
 {
     kj_texpr *e = kj_te_convert(s, from, to, span);
-    bool made = e->kind == KJ_TE_BINARY || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_CONVERT;
+    bool made = e->kind == KJ_TE_BINARY || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_CONVERT ||
+                e->kind == KJ_TE_VAR;
     if (!kj_is_const(e) && !kj_is_int(to) && !made)
         return e;
     if (e == from) {
@@ -266,8 +267,10 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
     kj_operand v = kj_expr_untyped(s, arg, to);
     if (kj_is_untyped(&v)) {
         kj_texpr *made = kj_convert_untyped(s, &v, to);
-        if (made)
+        if (made) {
             made->written = true;
+            made->span = e->span;
+        }
         return kj_scalar(made);
     }
     if (v.kind == KJ_V_SCALAR)

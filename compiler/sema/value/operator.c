@@ -149,8 +149,11 @@ static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_
 {
     if (kj_is_const(a) && kj_is_const(b) && kj_is_const(c)) {
         kj_value args[3] = {a->u.value, b->u.value, c->u.value}, v;
-        if (kj_fold_builtin(KJ_BI_FMA, 0, args, 3, &v))
-            return kj_te_const(s, v, span);
+        if (kj_fold_builtin(KJ_BI_FMA, 0, args, 3, &v)) {
+            kj_texpr *e = kj_te_const(s, v, span);
+            e->written = a->written || b->written || c->written;
+            return e;
+        }
     }
     kj_texpr *e = kj_te(s, KJ_TE_FMA, a->type, span);
     e->u.fma.a = a;
