@@ -33,6 +33,7 @@ typedef struct kj_body {
     int inits;             /* values of lets that are being looked through */
     const char *slow_hint; /* what to write for it */
     const kj_expr *slow;   /* the first index whose last axis neighbours share; or NULL */
+    const kj_expr *row;    /* a[i] of an a[i][j] that was seen */
     bool fast;             /* some index is along the last axis */
 } kj_body;
 

@@ -130,26 +130,51 @@ static void see_step_back(kj_body *b, const kj_expr *e)
         v->below = e;
 }
 
-/* Their names the other way round, where the indices have names. */
-static const char *hint_of_axes(const kj_body *b, const kj_expr *args)
+/* The indices of an element, those of a[i][j] as those of a[i, j]. */
+typedef struct indices {
+    const kj_expr *base;
+    const kj_expr *at[KJ_MAX_NDIM];
+    int n; /* KJ_MAX_NDIM + 1: more than there can be */
+    const char *between;
+} indices;
+
+static indices indices_of(const kj_expr *e)
 {
-    const char *names = "", *indices = "";
+    bool rows = e->u.index.base->kind == KJ_E_INDEX;
+    indices all = {.base = e->u.index.base};
+    if (rows)
+        all = indices_of(e->u.index.base);
+    all.between = rows ? "][" : ", ";
+    for (const kj_expr *i = e->u.index.args; i; i = i->next) {
+        if (all.n < KJ_MAX_NDIM)
+            all.at[all.n] = i;
+        all.n += all.n <= KJ_MAX_NDIM;
+    }
+    return all;
+}
+
+/* Their names the other way round, where the indices have names. */
+static const char *hint_of_axes(const kj_body *b, const indices *all)
+{
+    const char *names = "", *order = "";
     int n = 0, named = 0;
-    for (const kj_expr *i = args; i; i = i->next) {
+    for (int k = 0; k < all->n; k++) {
+        const kj_expr *i = all->at[k];
         if (!kj_axes_of(b, i))
             continue;
         n++;
         named += i->kind == KJ_E_NAME;
         const char *name = i->kind == KJ_E_NAME ? i->u.name : "";
         names = kj_arena_printf(b->diag->arena, "%s%s%s", name, n > 1 ? ", " : "", names);
-        indices = kj_arena_printf(b->diag->arena, "%s%s%s", indices, n > 1 ? ", " : "", name);
+        order = kj_arena_printf(b->diag->arena, "%s%s%s", order, n > 1 ? all->between : "", name);
     }
     if (named < n || n > 3) {
         names = n == 3 ? "k, j, i" : "j, i";
-        indices = n == 3 ? "i, j, k" : "i, j";
+        order = kj_arena_printf(b->diag->arena, "i%sj%s", all->between, n == 3 ? all->between : "");
+        order = n == 3 ? kj_arena_printf(b->diag->arena, "%sk", order) : order;
     }
     return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and keep [%s]", names,
-                           n == 3 ? 3 : 2, indices);
+                           n == 3 ? 3 : 2, order);
 }
 
 /* a.T, whose first axis is the fast one, or a name of it. */
@@ -162,27 +187,32 @@ static bool is_transposed(const kj_body *b, const kj_expr *e)
 
 void kj_see_index(kj_body *b, const kj_expr *e)
 {
-    const kj_expr *base = e->u.index.base;
-    const kj_named_value *v = base->kind == KJ_E_NAME ? kj_warn_find(b, base->u.name) : NULL;
+    const indices all = indices_of(e);
+    const kj_named_value *v =
+        all.base->kind == KJ_E_NAME ? kj_warn_find(b, all.base->u.name) : NULL;
     unsigned before = 0, next_to_last = 0, last = 0;
-    int n = 0;
-    bool slices = false;
+    bool slices = false, row = e == b->row;
     if (kj_warn_in_run(b))
         return;
-    for (const kj_expr *i = e->u.index.args; i; i = i->next, n++) {
-        slices |= i->kind == KJ_E_SLICE;
+    if (e->u.index.base->kind == KJ_E_INDEX)
+        b->row = e->u.index.base;
+    for (const kj_expr *i = e->u.index.args; i; i = i->next)
+        see_step_back(b, i);
+    if (row || all.n > KJ_MAX_NDIM || (v && v->own_array) || is_transposed(b, all.base))
+        return;
+    for (int k = 0; k < all.n; k++) {
+        slices |= all.at[k]->kind == KJ_E_SLICE;
         before |= last;
         next_to_last = last;
-        last = kj_axes_of(b, i);
-        see_step_back(b, i);
+        last = kj_axes_of(b, all.at[k]);
     }
-    if (slices || !before || (v && v->own_array) || is_transposed(b, base))
+    if (slices || !before)
         return;
-    bool near = last & X || (n > 2 && next_to_last & X); /* [y, x, colour] are neighbours too */
+    bool near = last & X || (all.n > 2 && next_to_last & X); /* [y, x, colour] are neighbours too */
     b->fast |= near;
     if (!b->slow && !near && last && before & X) {
         b->slow = e;
-        b->slow_hint = hint_of_axes(b, e->u.index.args);
+        b->slow_hint = hint_of_axes(b, &all);
     }
 }
 
