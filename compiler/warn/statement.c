@@ -110,8 +110,8 @@ void kj_warn_of_operation(kj_body *b, const kj_expr *e)
 
 static bool gives_a_value_only(const char *name)
 {
-    static const char *const groups[] = {"arithmetic", "bits",    "math",
-                                         "vector",     "complex", "index"};
+    static const char *const groups[] = {"arithmetic", "bits",  "math",   "vector",
+                                         "complex",    "index", "random", "memory"};
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
             if (strcmp(kj_builtins[id].name, name) == 0 &&
@@ -127,17 +127,34 @@ static bool run_gives_a_value_only(const char *name)
     return id >= 0 && !kj_run_builtins[id].acts;
 }
 
-void kj_warn_of_value(kj_body *b, const kj_expr *e)
+static bool makes_a_record(const kj_body *b, const kj_expr *e)
 {
     const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
-    const char *name = called(b, e), *member = NULL;
-    bool in_run = kj_warn_in_run(b), only = false;
+    return callee && callee->kind == KJ_E_NAME && !kj_warn_find(b, callee->u.name) &&
+           kj_warn_item(b->file, callee->u.name, KJ_I_RECORD);
+}
+
+/* A member's name with what it is of, as tables have it: ".sum" of a value, "random.uniform"; or NULL. */
+static const char *called_member(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    if (!callee || callee->kind != KJ_E_MEMBER)
+        return NULL;
+    const kj_expr *base = callee->u.member.base;
+    bool is_value = base->kind != KJ_E_NAME || kj_warn_find(b, base->u.name) || kj_warn_in_run(b);
+    return kj_arena_printf(b->arena, "%s.%s", is_value ? "" : base->u.name, callee->u.member.name);
+}
+
+void kj_warn_of_value(kj_body *b, const kj_expr *e)
+{
+    const char *name = called(b, e), *member = called_member(b, e);
+    bool only = makes_a_record(b, e);
     if (name)
-        only = in_run && kj_run_builtin_named(name) >= 0 ? run_gives_a_value_only(name)
-                                                         : gives_a_value_only(name);
-    if (callee && callee->kind == KJ_E_MEMBER && in_run)
-        member = kj_arena_printf(b->arena, ".%s", callee->u.member.name);
-    if (!only && !(member && run_gives_a_value_only(member)))
+        only = kj_warn_in_run(b) && kj_run_builtin_named(name) >= 0 ? run_gives_a_value_only(name)
+                                                                    : gives_a_value_only(name);
+    else if (member)
+        only = member[0] == '.' ? run_gives_a_value_only(member) : gives_a_value_only(member);
+    if (!only)
         return;
     kj_message *m = kj_warn(b->diag, e->span, KJ_RULE_UNUSED_VALUE,
                             "the value of this call is not used, and it does nothing else");
