@@ -2,12 +2,14 @@
 #include <string.h>
 
 #include "warn/warn.h"
+#include "warn/widen.h"
 
 enum { NCOUNTS = 8 };
 
 typedef struct types_walk {
     kj_diag *diag;
     const kj_file *file;
+    const kj_tstmt *s;     /* that is looked at */
     const kj_tstmt **made; /* by the id of a variable that never changes: its declaration or loop */
     int room;
     bool *asked; /* by a variable's id: something compares it, which may be a guard */
@@ -44,6 +46,21 @@ static bool is_within(range r, range all)
 }
 
 static range range_of(const types_walk *w, const kj_texpr *e, int depth);
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t floor_div(int64_t a, int64_t positive)
+{
+    return a / positive - (a % positive < 0);
+}
 
 static range product(range a, range b)
 {
@@ -86,10 +103,94 @@ static range of_operation(const types_walk *w, const kj_texpr *e, int depth)
         return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
     case KJ_OP_AND: return fixed ? (range){0, c} : any;
     case KJ_OP_MOD: return fixed && c > 0 ? (range){0, c - 1} : any;
-    case KJ_OP_FLOORDIV: return fixed && c > 0 && a.least >= 0 ? (range){0, a.most / c} : any;
+    case KJ_OP_FLOORDIV:
+        return fixed && c > 0 ? (range){floor_div(a.least, c), floor_div(a.most, c)} : any;
     default: return any;
     }
 }
+
+/* ---- Functions ---- */
+
+static range of_min(const range *x)
+{
+    return (range){least(x[0].least, x[1].least), least(x[0].most, x[1].most)};
+}
+
+static range of_max(const range *x)
+{
+    return (range){most(x[0].least, x[1].least), most(x[0].most, x[1].most)};
+}
+
+static range of_clamp(const range *x)
+{
+    const range low[2] = {x[0], x[1]}, high[2] = {of_max(low), x[2]};
+    return of_min(high);
+}
+
+static range of_abs(const range *x)
+{
+    const range all = {INT64_MIN, INT64_MAX};
+    if (x->least == INT64_MIN)
+        return all;
+    return (range){most(0, most(x->least, -x->most)), most(x->most, -x->least)};
+}
+
+static range of_sign(const range *x)
+{
+    return (range){x->least < 0 ? -1 : x->least > 0, x->most > 0 ? 1 : -(x->most < 0)};
+}
+
+static range of_selp(const range *x)
+{
+    return (range){least(x[1].least, x[2].least), most(x[1].most, x[2].most)};
+}
+
+/* Functions of integers that take them for what they are, where + and * are as good modulo 2^bits: what the arguments
+ * are then, and what the result can be. */
+static const struct taker {
+    kj_builtin id;
+    const char *then;           /* "compared"; NULL: handed on as it is */
+    range (*of)(const range *); /* NULL: anything of its type */
+} takers[] = {
+    {KJ_BI_MIN, "compared", of_min},     {KJ_BI_MAX, "compared", of_max},
+    {KJ_BI_CLAMP, "compared", of_clamp}, {KJ_BI_ABS, "compared", of_abs},
+    {KJ_BI_SIGN, "compared", of_sign},   {KJ_BI_SAD, "compared", NULL},
+    {KJ_BI_CEIL_DIV, "divided", NULL},   {KJ_BI_HADD, "halved", NULL},
+    {KJ_BI_RHADD, "halved", NULL},       {KJ_BI_SELP, NULL, of_selp},
+};
+
+static const struct taker *taker_of(const kj_texpr *e)
+{
+    for (size_t i = 0; e->kind == KJ_TE_CALL && i < sizeof takers / sizeof *takers; i++)
+        if (takers[i].id == e->u.call.id)
+            return &takers[i];
+    return NULL;
+}
+
+static range of_call(const types_walk *w, const kj_texpr *e, int depth)
+{
+    const struct taker *taker = taker_of(e);
+    range x[3] = {{0, 0}};
+    if (!taker || !taker->of)
+        return of_type(e->type);
+    for (int i = 0; i < e->u.call.nargs; i++)
+        x[i] = range_of(w, e->u.call.args[i], depth);
+    return taker->of(x);
+}
+
+static range of_select(const types_walk *w, const kj_texpr *e, int depth)
+{
+    const range x[3] = {
+        {0, 0}, range_of(w, e->u.select.yes, depth), range_of(w, e->u.select.no, depth)};
+    return of_selp(x);
+}
+
+static range of_negative(range x)
+{
+    return x.least == INT64_MIN ? x : (range){-x.most, -x.least};
+}
+
+/* ---- Expressions ---- */
 
 /* Of a loop over constants, or of what a let is. */
 static range of_variable(const types_walk *w, const kj_var *v, int depth)
@@ -115,6 +216,12 @@ static range range_of(const types_walk *w, const kj_texpr *e, int depth)
         r = range_of(w, e->u.unary.arg, depth + 1);
     else if (e->kind == KJ_TE_BINARY)
         r = of_operation(w, e, depth + 1);
+    else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG)
+        r = of_negative(range_of(w, e->u.unary.arg, depth + 1));
+    else if (e->kind == KJ_TE_SELECT)
+        r = of_select(w, e, depth + 1);
+    else if (e->kind == KJ_TE_CALL)
+        r = of_call(w, e, depth + 1);
     else if (e->kind == KJ_TE_VAR && !e->u.var->mutable)
         r = of_variable(w, e->u.var, depth + 1);
     return is_within(r, all) ? r : all;
@@ -173,35 +280,6 @@ static bool wraps(const types_walk *w, const kj_texpr *e, int least, int most)
 
 /* ---- 8 and 16 bits ---- */
 
-/* A stretch of the source that is short and one word, without blanks around it; or NULL. */
-static const char *word(const types_walk *w, uint32_t begin, uint32_t end)
-{
-    enum { LONGEST = 24 };
-    const char *text = w->diag->source->text;
-    while (begin < end && text[begin] == ' ')
-        begin++;
-    while (begin < end && text[end - 1] == ' ')
-        end--;
-    size_t len = end - begin;
-    if (len == 0 || len > LONGEST || memchr(text + begin, '\n', len) ||
-        memchr(text + begin, ' ', len))
-        return NULL;
-    return kj_arena_printf(w->diag->arena, "%.*s", (int)len, text + begin);
-}
-
-/* Where the operator of an expression stands; 0: who knows. */
-static uint32_t operator_at(const types_walk *w, const kj_texpr *e)
-{
-    const char *text = w->diag->source->text, *spelling = kj_ops[e->u.binary.op].spelling;
-    uint32_t at = e->u.binary.lhs->span.end, end = e->u.binary.rhs->span.begin;
-    bool within = e->span.begin < at && end < e->span.end && at < end;
-    size_t len = strlen(spelling);
-    for (; within && at + len <= end; at++)
-        if (memcmp(text + at, spelling, len) == 0)
-            return at;
-    return 0;
-}
-
 /* The vector that e is a part of where whole vectors are written, or NULL. */
 static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
 {
@@ -219,46 +297,54 @@ static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
     return whole && kj_is_vector(whole->of) && !part ? whole->of : NULL;
 }
 
-/* "i32(a[i]) + b[i]": the operation with its first operand converted, where both are short; else
- * "convert an operand". */
-static void hint_conversion(const types_walk *w, kj_message *m, const kj_texpr *e,
-                            const char *wider)
+/* An instance of a generic function asks what another needs. */
+static bool is_generic(const types_walk *w, kj_span span)
 {
-    const char *spelling = kj_ops[e->u.binary.op].spelling;
-    uint32_t at = operator_at(w, e);
-    const char *lhs = at ? word(w, e->span.begin, at) : NULL;
-    const char *rhs = lhs ? word(w, at + (uint32_t)strlen(spelling), e->span.end) : NULL;
-    const char *own = kj_type_name(e->type);
-    bool both = wider[0] == 'u' && kj_is_signed(e->type) && e->u.binary.op != KJ_OP_SHL;
-    const kj_aggregate *vector = vector_of(w, e);
-    if (vector) {
-        wider = kj_arena_printf(w->diag->arena, "%sx%d", wider, vector->n);
-        own = rhs ? vector->name : own;
-    }
-    if (rhs && both) /* u64 and i32 have no type in common */
-        rhs = kj_arena_printf(w->diag->arena, "%s(%s)", wider, rhs);
-    if (rhs)
-        kj_hint(w->diag, m, "write %s(%s) %s %s; where wrapping is meant, %s(...)", wider, lhs,
-                spelling, rhs, own);
-    else
-        kj_hint(w->diag, m, "convert its %s: %s(...); where wrapping is meant, %s(...)",
-                both ? "operands" : "first operand", wider, own);
+    for (const kj_item *item = w->file->items; item; item = item->next)
+        if (item->generics && item->span.begin <= span.begin && span.end <= item->span.end)
+            return true;
+    return false;
 }
 
-/* e, or what it chooses from. */
+static void widen(const types_walk *w, kj_message *m, const kj_texpr *e, kj_dtype to)
+{
+    const kj_aggregate *vector = vector_of(w, e);
+    kj_widen how = {.s = w->s,
+                    .e = e,
+                    .to = to,
+                    .own = vector ? vector->name : kj_type_name(e->type),
+                    .lanes = vector ? vector->n : 0,
+                    .generic = is_generic(w, e->span)};
+    kj_warn_widen(w->diag, m, &how);
+}
+
+/* Has the variable been declared by that name, not by the compiler? */
+static bool is_written(const types_walk *w, const kj_var *v)
+{
+    const kj_source *s = w->diag->source;
+    size_t len = strlen(v->name);
+    return v->span.begin + len <= s->size && memcmp(s->text + v->span.begin, v->name, len) == 0;
+}
+
+/* e, what it chooses from, or what it is the negative of. */
 static void warn_of_narrow(const types_walk *w, const kj_texpr *e, const char *then)
 {
+    const struct taker *taker = taker_of(e);
     if (e->kind == KJ_TE_SELECT) {
         warn_of_narrow(w, e->u.select.yes, then);
         warn_of_narrow(w, e->u.select.no, then);
-        return;
+    } else if (taker && !taker->then) {
+        for (int i = 0; i < e->u.call.nargs; i++)
+            warn_of_narrow(w, e->u.call.args[i], then);
+    } else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG && !e->written) {
+        warn_of_narrow(w, e->u.unary.arg, then);
+    } else if (wraps(w, e, 8, 16) && !is_asked(w, e->u.binary.lhs) &&
+               !is_asked(w, e->u.binary.rhs)) {
+        kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
+                                "this is computed in %s, where it can wrap, before it is %s",
+                                kj_type_name(e->type), then);
+        widen(w, m, e, KJ_VOID);
     }
-    if (!wraps(w, e, 8, 16) || is_asked(w, e->u.binary.lhs) || is_asked(w, e->u.binary.rhs))
-        return;
-    kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
-                            "this is computed in %s, where it can wrap, before it is %s",
-                            kj_type_name(e->type), then);
-    hint_conversion(w, m, e, "i32");
 }
 
 static bool is_count(const types_walk *w, const kj_texpr *e)
@@ -283,10 +369,9 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
         warn_of_narrow(w, e->u.binary.lhs, "compared");
         warn_of_narrow(w, e->u.binary.rhs, "compared");
     }
-    kj_builtin id = e->kind == KJ_TE_CALL ? e->u.call.id : KJ_NBUILTINS;
-    if (id == KJ_BI_MIN || id == KJ_BI_MAX || id == KJ_BI_CLAMP || id == KJ_BI_ABS)
-        for (int i = 0; i < e->u.call.nargs; i++)
-            warn_of_narrow(w, e->u.call.args[i], "compared");
+    const struct taker *taker = taker_of(e);
+    for (int i = 0; taker && taker->then && i < e->u.call.nargs; i++)
+        warn_of_narrow(w, e->u.call.args[i], taker->then);
 }
 
 /* ---- 32 bits in 64 ---- */
@@ -311,7 +396,7 @@ static void see_product(const types_walk *w, const kj_texpr *value)
         kj_warn(w->diag, e->span, KJ_RULE_NARROW_PRODUCT,
                 "this %s is computed in %s, where it can wrap, before it is %s",
                 shift ? "shift" : "product", kj_type_name(e->type), kj_type_name(value->type));
-    hint_conversion(w, m, e, kj_type_name(value->type));
+    widen(w, m, e, value->type);
 }
 
 /* The same of what is added to what is stored. */
@@ -326,24 +411,7 @@ static void see_sum(const types_walk *w, const kj_texpr *value)
     }
 }
 
-/* Has the variable been declared by that name, not by the compiler? */
-static bool is_written(const types_walk *w, const kj_var *v)
-{
-    const kj_source *s = w->diag->source;
-    size_t len = strlen(v->name);
-    return v->span.begin + len <= s->size && memcmp(s->text + v->span.begin, v->name, len) == 0;
-}
-
 /* ---- Unsigned ---- */
-
-/* An instance of a generic function asks what another needs. */
-static bool is_generic(const types_walk *w, kj_span span)
-{
-    for (const kj_item *item = w->file->items; item; item = item->next)
-        if (item->generics && item->span.begin <= span.begin && span.end <= item->span.end)
-            return true;
-    return false;
-}
 
 /* A 0 that stands in the comparison: what an argument or a constant comes to is another's matter. */
 static bool is_zero(const types_walk *w, const kj_texpr *e, kj_span comparison)
@@ -409,6 +477,7 @@ static void see_stmt(types_walk *w, const kj_tstmt *s)
 static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     types_walk *w = ctx;
+    w->s = s;
     if (!e) {
         see_stmt(w, s);
         return true;

@@ -1,0 +1,19 @@
+/* How arithmetic that may wrap is written wider (widen.c). */
+#ifndef KJ_WARN_WIDEN_H
+#define KJ_WARN_WIDEN_H
+
+#include "tast/tast.h"
+
+typedef struct kj_widen {
+    const kj_tstmt *s; /* the statement that it is in */
+    const kj_texpr *e; /* a binary operation */
+    kj_dtype to;       /* what it is stored in; void: of 8 or 16 bits, found out */
+    const char *own;   /* the type that it has, by name */
+    int lanes;         /* of the vector that it is a part of; 0: of none */
+    bool generic;      /* the type has another name in the source */
+} kj_widen;
+
+/* Gives the message a hint, and a fix where the source can be written anew. */
+void kj_warn_widen(kj_diag *diag, kj_message *m, const kj_widen *how);
+
+#endif
