@@ -106,6 +106,7 @@ typedef struct kj_site {
         *indexed; /* of an index: the array's name; its values are the index and the extent */
     int axis;     /* and which of its axes; -1: the only one */
     int child;    /* of which kernel of the launch: 0, or kj_child.id */
+    bool dropped; /* nothing asks what an atomic that is told of gave */
     int watched; /* 1 + the place's parameter, 0 of no parameter's array: of an access that is told of */
     const kj_site_part *parts;
     int nparts, nvalues;

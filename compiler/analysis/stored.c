@@ -16,7 +16,7 @@
 #include "analysis/uniform.h"
 
 /* How statements are left before their end. */
-enum { LEFT_LOOP = 1, LEFT_BLOCK = 2 };
+enum { LEFT_LOOP = 1, LEFT_BLOCK = 2, LEFT_TURN = 4 };
 
 /* What goes through more variables of a loop, turn after turn, is taken to be about everything. */
 enum { MOST_TURNS = 50 };
@@ -32,6 +32,8 @@ typedef struct stored {
     bool *waits;        /* it is in todo */
     const kj_var **todo;
     int ntodo;
+    uint64_t *ended; /* by loop, in their order: those that decide whether there is one more turn */
+    int nloops, loop;
     uint64_t tested; /* the roots that conditions of what comes next have to do with */
     bool changed;
     uint16_t *flags;
@@ -134,24 +136,34 @@ static unsigned see_if(stored *w, const kj_tstmt *s)
     return left;
 }
 
+/* What a turn is left by counts for the turns behind it, too. */
 static unsigned see_loop(stored *w, const kj_texpr *test, const kj_tstmt *body)
 {
-    uint64_t before = w->tested;
+    uint64_t before = w->tested, *ended = &w->ended[w->loop < w->nloops ? w->loop++ : w->nloops];
+    w->tested |= *ended;
     if (test) {
         see_value(w, test);
         w->tested |= roots_in(w->about, test);
     }
-    unsigned left = see_list(w, body) & LEFT_BLOCK;
-    w->tested = left ? w->tested : before;
-    return left;
+    unsigned left = see_list(w, body);
+    if (left & (LEFT_LOOP | LEFT_BLOCK))
+        add(w, ended, w->tested);
+    w->tested = left & LEFT_BLOCK ? w->tested : before;
+    return left & LEFT_BLOCK;
 }
 
 static unsigned see_for(stored *w, const kj_tstmt *s)
 {
-    see_values(w, (kj_texpr *[]){s->u.for_.start, s->u.for_.stop, s->u.for_.step}, 3);
+    kj_texpr *bounds[] = {s->u.for_.start, s->u.for_.stop, s->u.for_.step};
+    uint64_t before = w->tested;
+    see_values(w, bounds, 3);
+    for (int i = 0; i < 3; i++)
+        w->tested |= roots_in(w->about, bounds[i]);
     take(w, s->u.for_.var, s->u.for_.start);
     take(w, s->u.for_.var, s->u.for_.step);
-    return see_loop(w, NULL, s->u.for_.body);
+    unsigned left = see_loop(w, NULL, s->u.for_.body);
+    w->tested = left ? w->tested : before;
+    return left;
 }
 
 static void see_assignment(stored *w, const kj_var *v, const kj_texpr *value)
@@ -173,8 +185,8 @@ static unsigned see(stored *w, const kj_tstmt *s)
     case KJ_TS_IF: return see_if(w, s);
     case KJ_TS_FOR: return see_for(w, s);
     case KJ_TS_WHILE: return see_loop(w, s->u.while_.test, s->u.while_.body);
-    case KJ_TS_BREAK:
-    case KJ_TS_CONTINUE: return LEFT_LOOP;
+    case KJ_TS_BREAK: return LEFT_LOOP;
+    case KJ_TS_CONTINUE: return LEFT_TURN;
     case KJ_TS_LEAVE: return LEFT_BLOCK;
     case KJ_TS_INLINE: see_block(w, s->u.block); break;
     case KJ_TS_BARRIER:
@@ -242,6 +254,12 @@ static void find_guesses(stored *w, kj_arena *arena, const kj_tkernel *kernel)
     }
 }
 
+static bool count_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    *(int *)ctx += !e && s && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
+    return true;
+}
+
 const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps)
 {
     size_t vars = (size_t)kernel->nvars + 1, sites = (size_t)kernel->nsites + 1;
@@ -252,9 +270,12 @@ const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const
                 .waits = KJ_NEW_ARRAY(arena, bool, vars),
                 .todo = KJ_NEW_ARRAY(arena, const kj_var *, vars),
                 .flags = KJ_NEW_ARRAY(arena, uint16_t, sites)};
+    kj_walk(kernel->body->body, NULL, count_loop, &w.nloops);
+    w.ended = KJ_NEW_ARRAY(arena, uint64_t, (size_t)w.nloops + 1);
     w.changed = true;
     for (int turn = 0; w.changed && turn <= MOST_TURNS; turn++) {
         w.changed = false;
+        w.loop = 0;
         memset(w.flags, 0, sites * sizeof *w.flags);
         if (turn == MOST_TURNS)
             memset(w.about, UCHAR_MAX, vars * sizeof *w.about);

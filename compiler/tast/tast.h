@@ -94,8 +94,8 @@ typedef struct kj_tarray {
     int part;
     /* Of what accesses one element, and of views that an index was needed for. */
     kj_index_check *checks;
-    bool decided;         /* of an access: the checks are its own, and known to be needed or not */
-    const kj_site *watch; /* of what accesses one element: its place, where accesses are told of */
+    bool decided;      /* of an access: the checks are its own, and known to be needed or not */
+    kj_site *watch;    /* of what accesses one element: its place, where accesses are told of */
     const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */

@@ -221,6 +221,8 @@ void kj_keep_effects(kj_sema *s, const kj_operand *v)
     kj_texpr *e = evaluated(s, v);
     if (e && kj_is_missed(e))
         kj_emit(s, KJ_TS_EXPR, v->span)->u.expr = e;
+    if (e && e->kind == KJ_TE_ATOMIC && e->u.atomic.array->watch)
+        e->u.atomic.array->watch->dropped = true;
     for (int i = 0; v->kind == KJ_V_TUPLE && i < v->u.tuple.n; i++)
         kj_keep_effects(s, &v->u.tuple.items[i]);
 }

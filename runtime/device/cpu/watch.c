@@ -154,6 +154,22 @@ static void meet_loads(watch *w, const cell *c, const side *now)
     meet_load(w, &c->loads.before, now);
 }
 
+/* Where the thread's own atomic came after all others, or one that is ordered before it, what that gave can have told
+ * it so. */
+static bool came_last(const watch *w, const notes *all, const side *now)
+{
+    const note *last = &all->last;
+    return last->block == w->block && last->tick >= w->began &&
+           !w->kernel->sites[last->who >> KJ_WATCH_THREAD_BITS]->dropped &&
+           is_ordered(w, last, now);
+}
+
+static void meet_atomics(watch *w, const notes *all, const side *now)
+{
+    if (!came_last(w, all, now))
+        meet_notes(w, all, KJ_WATCH_ATOMIC, now);
+}
+
 static void compare_cell(watch *w, cell *c, const side *now, uint64_t value)
 {
     uint32_t kind = now->flags & KJ_WATCH_KIND;
@@ -162,7 +178,7 @@ static void compare_cell(watch *w, cell *c, const side *now, uint64_t value)
         meet_loads(w, c, now);
     bool guess = kind == KJ_WATCH_LOAD && now->flags & KJ_WATCH_GUESS;
     if (kind != KJ_WATCH_ATOMIC && c->atomics && !guess)
-        meet_notes(w, &w->atomics[c->atomics - 1], KJ_WATCH_ATOMIC, now);
+        meet_atomics(w, &w->atomics[c->atomics - 1], now);
 }
 
 /* Was something written there since the array began? */

@@ -117,6 +117,11 @@ static inline uint32_t kj_thread_of(const note *n)
     return n->who % KJ_WATCH_THREADS;
 }
 
+static inline size_t kj_hash_of(uint64_t key)
+{
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+}
+
 /* ---- watch_memory.c ---- */
 
 /* The page of an address, with cells of scalars of at most 1 << bits bytes; NULL: no memory, the watch is lost. */

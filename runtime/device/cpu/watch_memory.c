@@ -8,11 +8,6 @@
 enum { PAGE = 1 << KJ_WATCH_PAGE_BITS, FIRST_PAGES = 256 };
 #define MOST_KEPT ((size_t)256 << 20) /* bytes */
 
-static size_t hash_of(uintptr_t key)
-{
-    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-}
-
 bool kj_watch_lost(watch *w, const void *memory)
 {
     w->lost |= memory == NULL;
@@ -28,7 +23,7 @@ static bool grow_pages(watch *w)
     for (size_t i = 0; i < w->room; i++) {
         if (!w->pages[i])
             continue;
-        size_t at = hash_of(w->pages[i]->key) % room;
+        size_t at = kj_hash_of(w->pages[i]->key) % room;
         while (all[at])
             at = (at + 1) % room;
         all[at] = w->pages[i];
@@ -51,7 +46,7 @@ static page *add_page(watch *w, uintptr_t key, int bits)
         free(p);
         return NULL;
     }
-    size_t at = hash_of(key) % w->room;
+    size_t at = kj_hash_of(key) % w->room;
     while (w->pages[at])
         at = (at + 1) % w->room;
     w->npages++;
@@ -81,7 +76,7 @@ page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits)
     uintptr_t key = address >> KJ_WATCH_PAGE_BITS;
     page *p = w->near[site];
     if (!p || p->key != key) {
-        size_t at = w->room ? hash_of(key) % w->room : 0;
+        size_t at = w->room ? kj_hash_of(key) % w->room : 0;
         while (w->room && w->pages[at] && w->pages[at]->key != key)
             at = (at + 1) % w->room;
         p = w->room && w->pages[at] ? w->pages[at] : add_page(w, key, bits);

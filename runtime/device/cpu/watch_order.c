@@ -30,7 +30,7 @@ static const release *release_at(const watch *w, uint32_t i)
 static uint32_t *latest_of(const watch *w, uint32_t block, uint32_t whose)
 {
     uint64_t key = (uint64_t)block * (KJ_SCOPES * WHOSE) + whose;
-    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) % w->latest_room;
+    size_t at = kj_hash_of(key) % w->latest_room;
     while (w->latest[at] && (w->releases[w->latest[at] - 1].block != block ||
                              w->releases[w->latest[at] - 1].whose != whose))
         at = (at + 1) % w->latest_room;
