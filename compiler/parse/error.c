@@ -154,6 +154,8 @@ static bool is_quoted(const kj_mistake *x)
 
 static void at_item(const kj_mistake *x)
 {
+    if (kj_closed_too_early(x))
+        return;
     if (kj_met(x, "}")) {
         kj_mistake_error(x, "unexpected '}': no block is open");
         return;
@@ -175,7 +177,7 @@ static void at_item(const kj_mistake *x)
     else if (kj_met(x, "name") && is_quoted(x) &&
              strcmp(kj_mistake_source(x->p, x->at), "load") == 0)
         kj_mistake_hint(x, m, kj_foreign_word("import", NULL));
-    else if (kj_met(x, "name"))
+    else if (kj_met(x, "name") && !kj_hint_c_item(x, m))
         kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !kj_met(x, "end of file"))
         kj_mistake_hint(x, m, "statements stand in a fn, a kernel or the run block");
@@ -211,8 +213,7 @@ static void at_expression(const kj_mistake *x)
     if (adjacent(p, KJ_TK_PLUS) || adjacent(p, KJ_TK_MINUS))
         kj_habit_step(x->p, m, (kj_span){p->before_prev_span.begin, p->prev_span.end});
     else if (kj_met(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
-        kj_mistake_hint(
-            x, m, "types of arrays are written f32[], with two axes f32[,]"); /* not f32[:, :] */
+        kj_mistake_hint(x, m, ARRAY_TYPES); /* not f32[:, :] */
         kj_habit_axes(x->p, m, x->at);
     } else if (kj_met(x, "{") && (p->prev == KJ_TK_ASSIGN || p->prev == KJ_TK_LPAREN ||
                                   p->prev == KJ_TK_COMMA || p->prev == KJ_TK_RETURN)) {
@@ -232,6 +233,8 @@ static void at_expression(const kj_mistake *x)
             x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
     else if (kj_met(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
         kj_mistake_hint(x, m, "a[:] is all of an array, a[i, :] a row of it");
+    else if (kj_met(x, "=") && p->prev == KJ_TK_LBRACKET)
+        kj_mistake_hint(x, m, ARRAY_TYPES);
     else if (kj_met(x, "end of line") && p->prev != KJ_TK_ASSIGN)
         kj_mistake_hint(x, m, GOES_ON);
 }
@@ -302,106 +305,11 @@ static void at_name(const kj_mistake *x)
         kj_mistake_hint(x, m, "several names stand without parentheses: let a, b = ...");
 }
 
-/* Is the line the header of a kernel, which has no result? */
-static bool in_kernel_header(const kj_mistake *x)
-{
-    const char *text = x->p->source->text;
-    uint32_t at = x->at.begin;
-    while (at > 0 && text[at - 1] != '\n')
-        at--;
-    while (text[at] == ' ' || text[at] == '\t')
-        at++;
-    return strncmp(text + at, "kernel ", strlen("kernel ")) == 0;
-}
-
-/* let mut i, a list without a comma, f32[][], => for -> */
-static void fix_tokens(const kj_mistake *x, kj_message *m)
-{
-    const kj_parser *p = x->p;
-    if (!kj_is_shown(p->diag, m))
-        return;
-    if (kj_wants(x, "=") && kj_met(x, "name") && p->prev == KJ_TK_NAME &&
-        strcmp(kj_mistake_source(x->p, p->prev_span), "mut") == 0)
-        kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.end}, "var");
-    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "name"))
-        kj_fix(p->diag, m, (kj_span){p->prev_span.end, p->prev_span.end}, ",");
-    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "[") &&
-             kj_habit_axes(x->p, m, x->at))
-        kj_mistake_hint(x, m, "types of arrays are written f32[], with two axes f32[,]");
-    else if (kj_wants(x, "->") && kj_met(x, "=") && p->source->text[x->at.end] == '>')
-        kj_write(p->diag, m, (kj_span){x->at.begin, x->at.end + 1}, "->");
-}
-
-/* Whatever is left: names the tokens when they are few. */
-static void at_tokens(const kj_mistake *x)
-{
-    enum { MOST = 4 };
-    kj_arena *arena = x->p->arena;
-    if (x->n == 0 || x->n > MOST) {
-        kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected %s", x->text);
-        return;
-    }
-    if (x->n == 2 && kj_wants(x, "->") && kj_wants(x, "{") && in_kernel_header(x)) {
-        kj_message *m = kj_expected(x, "'{'");
-        kj_mistake_hint(
-            x, m, kj_met(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
-        if (kj_is_shown(x->p->diag, m))
-            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
-        return;
-    }
-    if (kj_misspelled_operator(x) || (kj_wants(x, ":") && x->n == 1 && kj_misspelled_parameter(x)))
-        return;
-    const char *list = "";
-    for (int i = 0; i < x->n; i++) {
-        const char *between = i == 0 ? "" : i == x->n - 1 ? " or " : ", ";
-        const char *how = "%s%s'%s'";
-        if (strcmp(x->expected[i], "name") == 0)
-            how = "%s%sa %s";
-        else if (strncmp(x->expected[i], "end ", 4) == 0)
-            how = "%s%sthe %s";
-        list = kj_arena_printf(arena, how, list, between, x->expected[i]);
-    }
-    kj_message *m = kj_expected(x, list);
-    fix_tokens(x, m);
-    if (kj_met(x, "*") && kj_wants(x, "["))
-        kj_mistake_hint(x, m,
-                        "arrays are written f32[], with two axes f32[,]; they know their sizes");
-    bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
-    if (kj_wants(x, "=") && kj_met(x, "name") && x->p->prev == KJ_TK_NAME)
-        kj_hint_keyword(x, m, x->p->prev_span, NULL, 0); /* let mut i */
-    else if (kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, "}")))
-        kj_mistake_hint(x, m, "a value is given at the declaration");
-    else if (kj_wants(x, "{") && kj_met(x, "end of line"))
-        kj_mistake_hint(x, m, BRACE_PLACE);
-    else if (kj_wants(x, "{") && kj_met(x, "->"))
-        kj_mistake_hint(x, m, "what a function of run blocks returns has no declared type");
-    else if (kj_wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
-        kj_mistake_hint(
-            x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
-}
-
 static void at_type(const kj_mistake *x)
 {
     kj_message *m = kj_expected(x, "a type");
     if (kj_is_shown(x->p->diag, m))
         kj_habit_type(x->p, m, x->at);
-}
-
-/* A colon where a block begins: Python's, or what other languages have for '->'. */
-static void at_colon(const kj_mistake *x)
-{
-    const char *text = x->p->source->text + x->at.end;
-    kj_message *m = kj_mistake_error(x, "a block begins with '{', not ':'");
-    while (*text == ' ')
-        text++;
-    if (!kj_is_shown(x->p->diag, m))
-        return;
-    if (kj_wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
-        kj_mistake_hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
-        kj_fix(x->p->diag, m, x->at, " ->");
-    } else {
-        kj_habit_block(x->p, m, x->at);
-    }
 }
 
 /* use blur, use lib/blur.knl */
@@ -454,10 +362,10 @@ static void at_attribute(const kj_mistake *x)
 
 static void report(const kj_mistake *x)
 {
-    if (unclosed_bracket(x) || wrong_use(x))
+    if (unclosed_bracket(x) || wrong_use(x) || kj_closes_nothing(x))
         return;
     if (kj_met(x, ":") && kj_wants(x, "{"))
-        at_colon(x);
+        kj_at_colon(x);
     else if (kj_met(x, "else") || kj_met(x, "elif"))
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",
                  x->token);
@@ -472,7 +380,7 @@ static void report(const kj_mistake *x)
     else if (kj_wants(x, "}") && kj_wants(x, "name"))
         kj_expected(x, x->p->enumerates ? "a name of the enum" : "a field, as in x: f32");
     else if (kj_wants(x, "}") && kj_wants(x, ",") && !kj_wants(x, "*"))
-        kj_expected(x, "',' or the end of the line");
+        kj_at_field_end(x);
     else if (kj_wants(x, "*") || kj_wants(x, "end of line"))
         kj_behind_expression(x);
     else if (kj_wants(x, "name") && kj_wants(x, "("))
@@ -480,7 +388,7 @@ static void report(const kj_mistake *x)
     else if (kj_wants(x, "name") && x->n <= 2 && !kj_wants(x, "{"))
         at_name(x);
     else
-        at_tokens(x);
+        kj_at_tokens(x);
 }
 
 #define COMMENTS "a comment begins with #; // divides and rounds down"
@@ -498,6 +406,9 @@ static bool closer_forgotten(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
     if (!p->nopen || p->open[p->nopen - 1].kind == '{' || x->at.begin <= p->prev_span.end)
+        return false;
+    if (p->open[p->nopen - 1].kind == '(' && kj_met(x, "name") &&
+        kj_before_colon(x)) /* a parameter, and no comma before it */
         return false;
     return kj_wants(x, p->open[p->nopen - 1].kind == '(' ? ")" : "]") &&
            memchr(p->source->text + p->prev_span.end, '\n', x->at.begin - p->prev_span.end);
@@ -541,6 +452,10 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
         p->unclosed = p->open[p->nopen - 1];
         kj_layout_close(p);
     }
+    if (p->lost_else && (kj_met(&x, "else") || kj_met(&x, "elif"))) {
+        p->lost_else = false;
+        return;
+    }
     const kj_message *before = p->diag->last;
     if (of_lost_body(&x) || (before && x.at.begin < x.at.end && before->span.begin == x.at.begin))
         return;
@@ -553,6 +468,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     kj_message *m = p->diag->last;
     if (slashes && m && m != before && !m->hint)
         kj_mistake_hint(&x, m, COMMENTS);
+    if (kj_wants(&x, "{") && m != before && !kj_has_brace(&x))
+        kj_layout_lose_block(p, x.at);
     if (is_enum_header(&x, before))
         kj_layout_skip_block(p);
     p->astray |= p->nbraces == 0;

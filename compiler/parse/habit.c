@@ -214,7 +214,7 @@ bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
     uint32_t begin = at.begin;
-    while (begin > 0 && !strchr("(,\n", s->text[begin - 1]))
+    while (begin > 0 && !strchr("({,;\n", s->text[begin - 1]))
         begin--;
     begin = skip_blanks(s, begin);
     c_type t = read_type(p, begin);
@@ -232,7 +232,8 @@ bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
         next = closing(s, next) + 1;
         array = true;
     }
-    if (!strchr(",)", s->text[skip_blanks(s, next)]))
+    bool field = p->nopen && p->open[p->nopen - 1].kind == '{';
+    if (!strchr(field ? ",;\r\n}" : ",)", s->text[skip_blanks(s, next)]))
         return false;
     kj_write(p->diag, m, (kj_span){begin, next}, "%s: %s%s", piece(p, name, end), t.name,
              array ? "[]" : "");
@@ -533,7 +534,8 @@ static uint32_t indentation(const kj_source *s, uint32_t line)
     return skip_blanks(s, line) - line;
 }
 
-/* Braces around what is indented behind a header that ends at `at`, or around the rest of its line. */
+/* Braces around what is indented behind a header that ends at `at`, or around the rest of its line; the first alone
+ * where there is the other. */
 void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
@@ -541,8 +543,10 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
     uint32_t own = indentation(s, line);
     if (end > at.end) {
         uint32_t begin = skip_blanks(s, at.end);
-        kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s{ %s }",
-               at.begin > 0 && is_blank(s->text[at.begin - 1]) ? "" : " ", piece(p, begin, end));
+        if (s->text[begin] != '(')
+            kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s{ %s%s",
+                   at.begin > 0 && is_blank(s->text[at.begin - 1]) ? "" : " ", piece(p, begin, end),
+                   s->text[end - 1] == '}' ? "" : " }");
         return;
     }
     uint32_t last = line_end(s, at.end), next = last;
@@ -554,7 +558,13 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
         last = empty ? last : stop;
         next = stop;
     }
-    if (last > line_end(s, at.end) && last - at.end < MOST_MENDED)
+    uint32_t after = s->text[next] ? next + 1 : next;
+    bool level = indentation(s, after) == own;
+    if (level && (is_word_at(s, after + own, "end") || is_word_at(s, after + own, "done")))
+        return;
+    if (level && s->text[after + own] == '}')
+        kj_fix(p->diag, m, at, " {");
+    else if (last > line_end(s, at.end) && last - at.end < MOST_MENDED)
         kj_fix(p->diag, m, (kj_span){at.begin, last}, " {%s\n%.*s}", piece(p, at.end, last),
                (int)own, s->text + line);
 }

@@ -185,6 +185,33 @@ static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
         kj_fix(p->diag, m, span, "\"%.*s\"", (int)len, text);
 }
 
+/* Is what stands before it on its line told, as its first quote is missing? */
+static bool behind_error(const kj_parser *p, kj_span span)
+{
+    const kj_message *m = p->diag->last;
+    return m && m->rule == KJ_RULE_SYNTAX && m->span.begin < span.begin &&
+           !memchr(p->source->text + m->span.begin, '\n', span.begin - m->span.begin);
+}
+
+/* The quote that is missing stands before what closes the brackets around. */
+static void unclosed(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    if (behind_error(p, span))
+        return;
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_STRING, "the string is not closed on its line");
+    while (len > 1 && strchr(" \t\r;", text[len - 1]))
+        len--;
+    for (int i = 0; i < p->nopen; i++)
+        while (len > 1 && p->open[i].kind != '{' &&
+               text[len - 1] == (p->open[i].kind == '(' ? ')' : ']')) {
+            len--;
+            break;
+        }
+    uint32_t at = span.begin + (uint32_t)len;
+    kj_hint(p->diag, m, "write a \" at its end");
+    kj_fix(p->diag, m, (kj_span){at, at}, "\"");
+}
+
 kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     bool closed = len > 1 && text[len - 1] == text[0];
@@ -206,7 +233,7 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
         kj_error(p->diag, p->formats[0].span, KJ_RULE_STRING,
                  "a '{' of this f-string is not closed by a '}'");
     else if (!closed && text[0] == '"')
-        kj_error(p->diag, span, KJ_RULE_STRING, "the string is not closed on its line");
+        unclosed(p, span, text, len);
     if (!closed) { /* so what would close the brackets around it is lost */
         p->stray = true;
         p->nformats = 0;

@@ -5,6 +5,7 @@
 #include "parse/parse.h"
 
 #define BRACE_PLACE "the '{' of a block stands on the line of its header"
+#define ARRAY_TYPES "types of arrays are written f32[], with two axes f32[,]"
 #define NO_COMPREHENSIONS "there are no comprehensions: write a loop that fills an array"
 
 typedef struct kj_mistake {
@@ -46,6 +47,21 @@ bool kj_comparison_reversed(const kj_mistake *x);
 bool kj_operator_parted(const kj_mistake *x);
 /* Is the // at `slashes` a division, by a number or a name that there is, and no comment? */
 bool kj_divides(const kj_mistake *x, uint32_t slashes);
+
+/* Does the block begin on the line, behind what is wrong? */
+bool kj_has_brace(const kj_mistake *x);
+
+/* header.c: reports one where few tokens could come, by their names. */
+void kj_at_tokens(const kj_mistake *x);
+/* A colon where a block begins: Python's, or what other languages have for '->'. */
+void kj_at_colon(const kj_mistake *x);
+void kj_at_field_end(const kj_mistake *x);
+/* Reports a ) or ] for which none is open; a } within a body that closed the item; false: it is none. */
+bool kj_closes_nothing(const kj_mistake *x);
+bool kj_closed_too_early(const kj_mistake *x);
+/* A function or variable of C at the top of a file. */
+bool kj_hint_c_item(const kj_mistake *x, kj_message *m);
+bool kj_before_colon(const kj_mistake *x); /* x: */
 
 /* keyword.c: is it the misspelled keyword that a statement begins with, an operator or part of a header that is
  * a word, the const of a parameter? Then it is reported. */

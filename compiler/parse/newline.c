@@ -9,6 +9,10 @@
 #include "knl.tab.h"
 #include "parse/parse.h"
 
+enum {
+    MOST_SEEN = 1000
+}; /* bytes of a line, each time: none of a hostile file is looked at for ever */
+
 static const kj_bracket *innermost(const kj_parser *p)
 {
     return p->nopen ? &p->open[p->nopen - 1] : NULL;
@@ -26,10 +30,21 @@ static bool word_at(const char *text, const char *word)
     return strncmp(text, word, len) == 0 && !kj_is_word(text[len]);
 }
 
+/* Is the header that ends here one that was reported? */
+static bool told_on_line(const kj_parser *p)
+{
+    const kj_message *m = p->diag->last;
+    const char *text = p->source->text;
+    return m && m->severity == KJ_ERROR && m->span.begin <= p->span.begin &&
+           !memchr(text + m->span.begin, '\n', p->span.begin - m->span.begin);
+}
+
 bool kj_layout_newline(kj_parser *p)
 {
     const char *next = p->source->text + p->offset;
     if (*next == '{' && in_braces(p)) {
+        if (told_on_line(p))
+            return false;
         kj_message *m =
             kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, KJ_RULE_BRACE_ON_NEXT_LINE,
                      "the '{' of a block stands on the line of its header");
@@ -61,6 +76,30 @@ bool kj_layout_open_format(kj_parser *p, kj_span span)
 bool kj_layout_in_format(const kj_parser *p)
 {
     return p->nformats > 0 && p->nopen == p->formats[p->nformats - 1].nopen;
+}
+
+bool kj_layout_leaves_value(const kj_parser *p, char kind)
+{
+    if (!p->nformats)
+        return false;
+    for (int i = p->nopen; i > p->formats[p->nformats - 1].nopen; i--)
+        if (p->open[i - 1].kind == (kind == ')' ? '(' : '['))
+            return false;
+    return true;
+}
+
+void kj_layout_value_error(kj_parser *p, kj_span span)
+{
+    const kj_format *f = &p->formats[p->nformats - 1];
+    const kj_bracket *b = p->nopen > f->nopen ? innermost(p) : NULL;
+    char closer = !b ? '}' : b->kind == '(' ? ')' : ']';
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "missing '%c' before '%c'", closer,
+                             p->source->text[span.begin]);
+    if (b)
+        kj_note(p->diag, m, b->span, "to close the '%c' opened here", b->kind);
+    else
+        kj_note(p->diag, m, f->span, "to close a '{' of this f-string");
+    kj_fix(p->diag, m, (kj_span){span.begin, span.begin}, "%c", closer);
 }
 
 void kj_layout_close_value(kj_parser *p, kj_span span)
@@ -113,7 +152,24 @@ static int hold(kj_parser *p, int token, kj_span span, int first)
     return first;
 }
 
-/* A ) or ]: closes the nearest bracket of its kind, or else, as the slip it then is, the
+/* Is what closes the innermost bracket behind here, on the line? */
+static bool closes_later(const kj_parser *p)
+{
+    if (in_braces(p))
+        return false;
+    char open = innermost(p)->kind, close = open == '(' ? ')' : ']';
+    int depth = 0;
+    const char *c = p->source->text + p->offset, *most = c + MOST_SEEN;
+    for (; c < most && *c && *c != '\n' && *c != '"' && *c != '#'; c++) {
+        depth += *c == open;
+        depth -= *c == close;
+        if (depth < 0)
+            return true;
+    }
+    return false;
+}
+
+/* A ) or ] closes the nearest bracket of its kind, or else, as the slip it then is, the
  * innermost. */
 static void pop(kj_parser *p, char kind)
 {
@@ -121,6 +177,9 @@ static void pop(kj_parser *p, char kind)
     while (i > 0 && p->open[i - 1].kind != '{' && p->open[i - 1].kind != kind)
         i--;
     bool found = i > 0 && p->open[i - 1].kind == kind;
+    p->unopened = !found && (in_braces(p) || closes_later(p));
+    if (p->unopened)
+        return;
     if (found && i < p->nopen)
         p->unclosed = *innermost(p);
     if (found)
@@ -180,10 +239,87 @@ static bool begins_line(const kj_parser *p, kj_span span)
     return i == 0 || text[i - 1] == '\n';
 }
 
-static bool begins_statement(const kj_parser *p)
+bool kj_layout_begins_statement(const kj_parser *p)
 {
     return !p->token || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON ||
            p->token == KJ_TK_RBRACE || p->token == KJ_TK_LBRACE;
+}
+
+bool kj_layout_assigns(const kj_parser *p)
+{
+    return in_braces(p) &&
+           (p->first == KJ_TK_LET || p->first == KJ_TK_VAR || p->first == KJ_TK_CONST ||
+            p->first == KJ_TK_PARAM || p->first == KJ_TK_NAME);
+}
+
+/* Columns before the first word of the line. */
+static int indent(const kj_parser *p, uint32_t at)
+{
+    const char *text = p->source->text;
+    uint32_t least = at > MOST_SEEN ? at - MOST_SEEN : 0;
+    while (at > least && text[at - 1] != '\n')
+        at--;
+    return at > 0 && at == least && text[at - 1] != '\n' ? 0 : (int)strspn(text + at, " \t");
+}
+
+void kj_layout_lose_block(kj_parser *p, kj_span at)
+{
+    const char *next = p->source->text + at.begin;
+    next += strcspn(next, "\n");
+    next += strspn(next, "\r\n");
+    int before = indent(p, at.begin);
+    if (p->nbraces && (int)strspn(next, " \t") > before)
+        p->lost = before + 1;
+}
+
+bool kj_layout_drops(kj_parser *p, int token, kj_span span)
+{
+    if (!p->lost || token == KJ_TK_NEWLINE || token == KJ_TK_END || !begins_line(p, span) ||
+        indent(p, span.begin) >= p->lost)
+        return false;
+    bool level = indent(p, span.begin) == p->lost - 1;
+    const char *text = p->source->text + span.begin;
+    p->lost = 0;
+    p->lost_else = level && (token == KJ_TK_ELSE || token == KJ_TK_ELIF);
+    return level && (token == KJ_TK_RBRACE || word_at(text, "end") || word_at(text, "done"));
+}
+
+/* Does an item begin in the column of those, where the block around is indented? */
+static bool begins_item(const kj_parser *p, kj_span span)
+{
+    const char *text = p->source->text;
+    if (!p->nbraces || !in_braces(p) || (span.begin > 0 && text[span.begin - 1] != '\n'))
+        return false;
+    const char *line = text + p->open[0].span.end;
+    line += strcspn(line, "\n");
+    line += strspn(line, "\r\n");
+    return *line == ' ' || *line == '\t';
+}
+
+/* An else in the column of an if whose block has no }. */
+static bool lacks_brace(const kj_parser *p, kj_span span)
+{
+    const kj_bracket *b = innermost(p);
+    if (!b || b->kind != '{' || p->token == KJ_TK_RBRACE || !begins_line(p, span) ||
+        indent(p, b->span.begin) != indent(p, span.begin))
+        return false;
+    const char *line = p->source->text + b->span.begin;
+    for (int i = 0; i < MOST_SEEN && line > p->source->text && line[-1] != '\n'; i++)
+        line--;
+    line += strspn(line, " \t}");
+    return word_at(line, "if") || word_at(line, "elif");
+}
+
+static int supply_brace_of_if(kj_parser *p, int token, kj_span span)
+{
+    if (!lacks_brace(p, span))
+        return token;
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_MISSING_BRACE, "missing '}' before '%.*s'",
+                             (int)(span.end - span.begin), p->source->text + span.begin);
+    kj_note(p->diag, m, innermost(p)->span, "to close the block opened here");
+    kj_fix(p->diag, m, (kj_span){span.begin, span.begin}, "} ");
+    pop_brace(p);
+    return hold(p, token, span, KJ_TK_RBRACE);
 }
 
 /* `in: f32[]`: a parameter or a field that is called like a keyword. */
@@ -214,7 +350,7 @@ bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span)
     }
     if (token == KJ_TK_IN)
         return misnamed && p->token != KJ_TK_NAME; /* not that of `for i in` */
-    return misnamed && !(begins_statement(p) && (kj_is_word(*next) || *next == '{'));
+    return misnamed && !(kj_layout_begins_statement(p) && (kj_is_word(*next) || *next == '{'));
 }
 
 /* An item within a block, as its indentation shows: `fn` in a kernel. */
@@ -246,7 +382,10 @@ static int word_of_item(kj_parser *p, kj_span span)
 {
     const char *text = p->source->text + span.begin;
     bool attribute = p->prev == KJ_TK_AT || p->token == KJ_TK_RPAREN; /* stands before it */
-    if (p->nopen || !(begins_statement(p) || attribute))
+    const char *next = p->source->text + span.end;
+    next += strspn(next, " \t");
+    bool missing = p->nopen && begins_item(p, span) && (kj_is_word(*next) || *next == '"');
+    if (!missing && (p->nopen || !(kj_layout_begins_statement(p) || attribute)))
         return KJ_TK_NAME;
     p->enumerates = word_at(text, "enum");
     return word_at(text, "record") ? KJ_TK_RECORD
@@ -259,7 +398,17 @@ static int word_of_item(kj_parser *p, kj_span span)
 static int account(kj_parser *p, int token, kj_span *span)
 {
     switch (token) {
-    case KJ_TK_NAME: return word_of_item(p, *span);
+    case KJ_TK_NAME:
+        token = word_of_item(p, *span);
+        return token == KJ_TK_NAME ? token : supply_braces(p, token, *span);
+    case KJ_TK_RECORD:
+    case KJ_TK_TYPE:
+    case KJ_TK_ENUM:
+    case KJ_TK_USE: return supply_braces(p, token, *span);
+    case KJ_TK_CONST:
+    case KJ_TK_AT: return begins_item(p, *span) ? supply_braces(p, token, *span) : token;
+    case KJ_TK_ELSE:
+    case KJ_TK_ELIF: return supply_brace_of_if(p, token, *span);
     case KJ_TK_LPAREN: push(p, '(', *span); return token;
     case KJ_TK_LBRACKET: push(p, '[', *span); return token;
     case KJ_TK_LBRACE:
@@ -315,9 +464,10 @@ int kj_layout_token(kj_parser *p, int token, kj_span *span)
         p->diag->muted = false;
     }
     p->held = 0;
+    p->unopened = false;
     p->unclosed.kind = 0; /* what it tells is told at its token */
     token = account(p, token, span);
-    if (begins_statement(p)) {
+    if (kj_layout_begins_statement(p)) {
         p->first = token;
         p->first_span = *span;
     }

@@ -89,8 +89,7 @@ static void fix_list(const kj_mistake *x, kj_message *m, char closer)
         kj_fix(p->diag, m, gap, "%c", closer);
 }
 
-/* Does the block begin on the line, behind what is wrong? */
-static bool has_brace(const kj_mistake *x)
+bool kj_has_brace(const kj_mistake *x)
 {
     const char *rest = x->p->source->text + x->at.begin;
     return memchr(rest, '{', strcspn(rest, "\n#\"'")) != NULL;
@@ -149,7 +148,7 @@ bool kj_operator_parted(const kj_mistake *x)
 static void leave_out(const kj_mistake *x, kj_message *m)
 {
     kj_mistake_hint(x, m, "a block stands in braces: { ... }");
-    if (has_brace(x))
+    if (kj_has_brace(x))
         kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.end, x->at.end}, "%s", "");
 }
 
@@ -184,6 +183,13 @@ static kj_message *behind_statement(const kj_mistake *x)
     return m;
 }
 
+/* Where its { is missing: it takes the place of `then`. */
+static kj_span block_begin(const kj_mistake *x)
+{
+    bool word = strcmp(x->text, "'then'") == 0 || strcmp(x->text, "'do'") == 0;
+    return word ? (kj_span){x->p->prev_span.end, x->at.end} : (kj_span){x->at.begin, x->at.begin};
+}
+
 void kj_behind_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
@@ -192,13 +198,6 @@ void kj_behind_expression(const kj_mistake *x)
             return;
         kj_message *m = kj_expected(x, "'else'");
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
-        return;
-    }
-    if (kj_met(x, ")") || kj_met(x, "]")) {
-        kj_fix(p->diag,
-               kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open",
-                        x->token, *x->token == ')' ? '(' : '['),
-               x->at, "%s", "");
         return;
     }
     if (kj_met(x, "=") && kj_comparison_reversed(x))
@@ -220,16 +219,16 @@ void kj_behind_expression(const kj_mistake *x)
     if (kj_misspelled_operator(x))
         return;
     if (kj_wants(x, "{")) {
-        m = kj_expected(x, has_brace(x) ? "an operator" : "'{'");
+        m = kj_expected(x, kj_has_brace(x) ? "an operator" : "'{'");
         if (kj_met(x, "end of line"))
             kj_mistake_hint(x, m, BRACE_PLACE);
         else if (strcmp(x->text, "'then'") == 0 || strcmp(x->text, "'do'") == 0)
             leave_out(x, m);
-        else if (kj_met(x, "name") && !has_brace(x))
+        else if (kj_met(x, "name") && !kj_has_brace(x))
             kj_mistake_hint(x, m, "a block stands in braces: { ... }");
-        if (m->hint && kj_is_shown(p->diag, m) && !has_brace(x) &&
+        if (m->hint && kj_is_shown(p->diag, m) && !kj_has_brace(x) &&
             strcmp(kj_mistake_source(x->p, x->at), "is") != 0)
-            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
+            kj_habit_block(x->p, m, block_begin(x));
     } else if (kj_wants(x, ")") || kj_wants(x, "]")) {
         const char *closer = kj_wants(x, ")") ? "')'" : "']'";
         m = kj_expected(x,

@@ -34,11 +34,12 @@ typedef struct kj_parser {
     bool stray;          /* a stray character was reported: what follows on its line is not */
     int foreign; /* a block of another language is read: braces open before it, and 1; 0: none */
     bool after_decorator; /* one that was reported stands before a def */
-    bool unending[2];     /* no comment of C ends behind here, no docstring */
+    bool unending[3];     /* no comment of C ends behind here, no docstring, none of apostrophes */
     bool gives;           /* the item has a result */
     bool enumerates;      /* the item is an enum */
     bool astray; /* outside of all items there was an error: what is indented is not told */
-    const kj_declared *declared; /* the last first */
+    const kj_declared *declared;   /* the last first */
+    const kj_declared *misspelled; /* names that begin with a digit, told where they are declared */
 
     /* The lexer's */
     void *scanner;
@@ -49,10 +50,13 @@ typedef struct kj_parser {
     kj_format formats[8]; /* f-strings not closed yet */
     int nformats;
     kj_bracket unclosed; /* a ( or [ that this token shows to be unclosed; kind 0: none */
+    bool unopened;       /* this token is a ) or ] for which none is open */
     bool supplying;      /* a missing } was reported */
     int misnamed[8];     /* keywords that were used as names, and reported: names from there on */
     int nmisnamed;
-    int held; /* waits until what is missing before it was supplied; 0: none */
+    int lost; /* columns before a header that has no {, and 1: its block, that is lost, is indented more */
+    bool lost_else; /* an else follows that block */
+    int held;       /* waits until what is missing before it was supplied; 0: none */
     kj_span held_span;
 
     /* The last token given to the parser and the two before it, for messages; 0 before the first */
@@ -297,6 +301,17 @@ void kj_layout_close(kj_parser *p);
 bool kj_layout_open_format(kj_parser *p, kj_span span);
 /* In an f-string, behind one of its values? */
 bool kj_layout_in_format(const kj_parser *p);
+/* Does the ) or ] close nothing that was opened in this value of an f-string? */
+bool kj_layout_leaves_value(const kj_parser *p, char kind);
+/* Reports what is missing before it. */
+void kj_layout_value_error(kj_parser *p, kj_span span);
+/* Could a := here be meant for the = of a statement? */
+bool kj_layout_assigns(const kj_parser *p);
+bool kj_layout_begins_statement(const kj_parser *p);
+/* The block of the header at `at`, which has no {, is lost: what ends it is dropped. */
+void kj_layout_lose_block(kj_parser *p, kj_span at);
+/* Is the token just read such an end? */
+bool kj_layout_drops(kj_parser *p, int token, kj_span span);
 /* The } of a value: brackets that are open in it are reported. */
 void kj_layout_close_value(kj_parser *p, kj_span span);
 
@@ -314,6 +329,8 @@ bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word);
 
 /* Reports the comment of C or docstring that begins here, and moves behind it; false: it has no end. */
 bool kj_stray_comment(kj_parser *p, kj_span span, const char *end);
+/* Is it a name that begins with a digit? It is reported where it is declared. */
+bool kj_stray_name(kj_parser *p, kj_span span, const char *text, size_t len);
 void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
 void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
 void kj_stray_range(kj_parser *p, kj_span span);                   /* 0.. */

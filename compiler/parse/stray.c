@@ -2,22 +2,37 @@
  * reported with what is written here. */
 #include <string.h>
 
+#include "knl.tab.h"
 #include "parse/parse.h"
 
-bool kj_stray_comment(kj_parser *p, kj_span span, const char *end)
+static void comment_error(kj_parser *p, kj_span span, const char *stop, const char *end)
 {
-    const char *text = p->source->text, *stop = NULL;
-    bool docstring = *end == '"';
-    if (!p->unending[docstring])
-        stop = strstr(text + span.end, end);
-    p->unending[docstring] |= !stop;
+    const char *text = p->source->text;
     kj_message *m = kj_error(p->diag, span, KJ_RULE_SPELLING, "use '#' instead of '%.*s'",
                              (int)(span.end - span.begin), text + span.begin);
-    if (stop && kj_is_shown(p->diag, m))
+    bool prefixed = *end != '*' && span.end - span.begin > strlen(end);
+    if (stop && !prefixed && kj_is_shown(p->diag, m))
         kj_habit_mend_comment(p, m, (kj_span){span.begin, (uint32_t)(stop + strlen(end) - text)},
                               (uint32_t)strlen(end));
     else
         kj_hint(p->diag, m, "a comment begins with #, in each line");
+}
+
+bool kj_stray_comment(kj_parser *p, kj_span span, const char *end)
+{
+    const char *text = p->source->text, *stop = NULL;
+    bool *unending = &p->unending[*end == '*' ? 0 : *end == '"' ? 1 : 2];
+    if (!*unending)
+        stop = strstr(text + span.end, end);
+    *unending |= !stop;
+    bool lost = p->astray && !p->nbraces && span.begin > 0 && text[span.begin - 1] != '\n';
+    if (*end == '*' || kj_layout_begins_statement(p)) {
+        if (!lost)
+            comment_error(p, span, stop, end);
+    } else if (!p->stray) {
+        kj_message *m = kj_error(p->diag, span, KJ_RULE_STRING, "a string stands on one line");
+        kj_hint(p->diag, m, "write it between two \", a line end in it as \\n");
+    }
     p->stray |= !stop;
     return stop != NULL;
 }
@@ -71,6 +86,47 @@ void kj_stray_conversion(kj_parser *p, kj_span span)
             kj_error(p->diag, span, KJ_RULE_STRAY, "the values of an f-string have no conversions"),
             "a value and its format are written {x:8.3f}");
     p->stray = true;
+}
+
+/* Is a name declared where the token stands? */
+static bool declares_name(const kj_parser *p, const char *next)
+{
+    static const int before[] = {KJ_TK_KERNEL, KJ_TK_FN,   KJ_TK_LET,   KJ_TK_VAR,
+                                 KJ_TK_PARAM,  KJ_TK_FOR,  KJ_TK_CONST, KJ_TK_RUN,
+                                 KJ_TK_RECORD, KJ_TK_ENUM, KJ_TK_TYPE};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (p->token == before[i])
+            return true;
+    char kind = p->nopen ? p->open[p->nopen - 1].kind : 0;
+    next += strspn(next, " \t");
+    bool begins = p->token == KJ_TK_LPAREN || p->token == KJ_TK_LBRACE || p->token == KJ_TK_COMMA ||
+                  p->token == KJ_TK_NEWLINE;
+    return begins && !p->nformats && kind && kind != '[' &&
+           (*next == ':' || (p->enumerates && kind == '{'));
+}
+
+bool kj_stray_name(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    size_t digits = strspn(text, "0123456789");
+    for (size_t i = 0; i < len; i++)
+        if (!kj_is_word(text[i]))
+            return false;
+    const char *name = kj_intern(p->arena, text, len);
+    for (const kj_declared *d = p->misspelled; d; d = d->next)
+        if (d->name == name)
+            return true;
+    if (!declares_name(p, p->source->text + span.end))
+        return false;
+    if (p->diag->full)
+        return true;
+    kj_declared *told = KJ_NEW(p->arena, kj_declared);
+    *told = (kj_declared){p->misspelled, name};
+    p->misspelled = told;
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "a name cannot begin with a digit");
+    if (len < 40)
+        kj_hint(p->diag, m, "a name begins with a letter or '_', as in %.*s%.*s",
+                (int)(len - digits), text + digits, (int)digits, text);
+    return true;
 }
 
 /* Signs that are typed for those that there are. */

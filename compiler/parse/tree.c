@@ -385,6 +385,10 @@ static void check_target(kj_parser *p, const kj_expr *e)
         kj_error(p->diag, e->span, KJ_RULE_ASSIGN_TARGET, "%s cannot be assigned to", what(e));
     if (e->kind == KJ_E_TUPLE)
         kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
+    else if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_MUL &&
+             e->u.binary.lhs->kind == KJ_E_NAME &&
+             kj_habit_type_named(e->u.binary.lhs->u.name)) /* float *p = x */
+        kj_hint(p->diag, m, "there are no pointers: an array is passed and indexed by its name");
 }
 
 kj_stmt *kj_make_assign(kj_parser *p, kj_span span, kj_exprs targets, kj_expr *value)
@@ -416,7 +420,7 @@ static bool is_step(const kj_expr *e)
 {
     const kj_expr *in = e->kind == KJ_E_UNARY ? e->u.unary.arg : NULL;
     return in && in->kind == KJ_E_UNARY && in->u.unary.op == e->u.unary.op &&
-           in->u.unary.arg->kind == KJ_E_NAME &&
+           (in->u.unary.arg->kind == KJ_E_NAME || in->u.unary.arg->kind == KJ_E_INDEX) &&
            (e->u.unary.op == KJ_OP_PLUS || e->u.unary.op == KJ_OP_NEG);
 }
 

@@ -1,0 +1,233 @@
+/* What is wrong in headers, declarations and types, where few tokens could come. */
+#include <string.h>
+
+#include "knl.tab.h"
+#include "parse/mistake.h"
+
+bool kj_before_colon(const kj_mistake *x)
+{
+    const char *next = x->p->source->text + x->at.end;
+    return next[strspn(next, " \t")] == ':';
+}
+
+/* Is the line the header of a kernel, which has no result? */
+static bool in_kernel_header(const kj_mistake *x)
+{
+    const char *text = x->p->source->text;
+    uint32_t at = x->at.begin;
+    while (at > 0 && text[at - 1] != '\n')
+        at--;
+    while (text[at] == ' ' || text[at] == '\t')
+        at++;
+    return strncmp(text + at, "kernel ", strlen("kernel ")) == 0;
+}
+
+static void fix_comma(const kj_mistake *x, kj_message *m)
+{
+    kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.end, x->p->prev_span.end}, ",");
+    if (kj_before_colon(x))
+        kj_mistake_hint(x, m, "a comma stands between parameters");
+}
+
+static void hint_axes(const kj_mistake *x, kj_message *m)
+{
+    kj_habit_axes(x->p, m, x->at);
+    kj_mistake_hint(x, m, ARRAY_TYPES);
+}
+
+/* f(x: f32) f32 {, f(x: f32) - > f32 { */
+static void fix_arrow(const kj_mistake *x, kj_message *m)
+{
+    const char *next = x->p->source->text + x->at.end;
+    if (kj_met(x, "name") && kj_habit_type_named(kj_mistake_source(x->p, x->at))) {
+        kj_mistake_hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.begin}, "-> ");
+    } else if (kj_met(x, "-") && strncmp(next, " >", 2) == 0) {
+        kj_write(x->p->diag, m, (kj_span){x->at.begin, x->at.end + 2}, "->");
+    }
+}
+
+/* let y f32 = 1, let f32 y = 1 */
+static bool hint_typed(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const char *before = kj_mistake_source(p, p->prev_span), *here = kj_mistake_source(p, x->at);
+    const char *first = kj_habit_type_named(before), *second = kj_habit_type_named(here);
+    kj_span both = {p->prev_span.begin, x->at.end};
+    if (!kj_met(x, "name") || p->prev != KJ_TK_NAME || (!first && !second))
+        return false;
+    kj_write(p->diag, m, both, "%s: %s", second ? before : here, second ? second : first);
+    return true;
+}
+
+/* What is written otherwise where few tokens could come; false: nothing that is known. */
+static bool hint_tokens(const kj_mistake *x, kj_message *m)
+{
+    if (kj_wants(x, ":") && kj_wants(x, "=") && hint_typed(x, m))
+        return true;
+    const char *text = NULL;
+    if (kj_wants(x, "[") && (kj_met(x, "(") || kj_met(x, "<")))
+        text = ARRAY_TYPES;
+    else if (kj_wants(x, "]") && kj_wants(x, ",") && x->n == 2)
+        text = ARRAY_TYPES;
+    else if (kj_wants(x, "in") && kj_met(x, "="))
+        text = "loops are written: for i in range(n) { ... }";
+    else if (kj_wants(x, "(") && kj_wants(x, "<") && x->n == 2)
+        text = in_kernel_header(x) ? "kernels are written 'kernel name(x: f32[]) { ... }'"
+                                   : "functions are written 'fn name(x: f32) -> f32 { ... }'";
+    if (text)
+        kj_mistake_hint(x, m, text);
+    return text != NULL;
+}
+
+/* let mut i, a list without a comma, f32[][], => for -> */
+static void fix_tokens(const kj_mistake *x, kj_message *m)
+{
+    const kj_parser *p = x->p;
+    if (!kj_is_shown(p->diag, m))
+        return;
+    if (kj_wants(x, "=") && kj_met(x, "name") && p->prev == KJ_TK_NAME &&
+        strcmp(kj_mistake_source(x->p, p->prev_span), "mut") == 0)
+        kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.end}, "var");
+    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "name"))
+        fix_comma(x, m);
+    else if (kj_met(x, "[") && p->prev == KJ_TK_RBRACKET)
+        hint_axes(x, m);
+    else if (kj_wants(x, "->") && (kj_met(x, "name") || kj_met(x, "-")))
+        fix_arrow(x, m);
+    else if (kj_wants(x, "->") && kj_met(x, "=") && p->source->text[x->at.end] == '>')
+        kj_write(p->diag, m, (kj_span){x->at.begin, x->at.end + 1}, "->");
+}
+
+/* Whatever is left: names the tokens when they are few. */
+void kj_at_tokens(const kj_mistake *x)
+{
+    enum { MOST = 4 };
+    kj_arena *arena = x->p->arena;
+    if (x->n == 0 || x->n > MOST) {
+        kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected %s", x->text);
+        return;
+    }
+    if (x->n == 2 && kj_wants(x, "->") && kj_wants(x, "{") && in_kernel_header(x)) {
+        kj_message *m = kj_expected(x, "'{'");
+        kj_mistake_hint(
+            x, m, kj_met(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
+        if (kj_is_shown(x->p->diag, m))
+            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
+        return;
+    }
+    if (kj_misspelled_operator(x) || (kj_wants(x, ":") && x->n == 1 && kj_misspelled_parameter(x)))
+        return;
+    const char *list = "";
+    for (int i = 0; i < x->n; i++) {
+        const char *between = i == 0 ? "" : i == x->n - 1 ? " or " : ", ";
+        const char *how = "%s%s'%s'";
+        if (strcmp(x->expected[i], "name") == 0)
+            how = "%s%sa %s";
+        else if (strncmp(x->expected[i], "end ", 4) == 0)
+            how = "%s%sthe %s";
+        list = kj_arena_printf(arena, how, list, between, x->expected[i]);
+    }
+    kj_message *m = kj_expected(x, list);
+    fix_tokens(x, m);
+    if (kj_met(x, "*") && kj_wants(x, "["))
+        kj_mistake_hint(x, m,
+                        "arrays are written f32[], with two axes f32[,]; they know their sizes");
+    bool in_braces = x->p->nopen && x->p->open[x->p->nopen - 1].kind == '{';
+    if (hint_tokens(x, m))
+        return;
+    if (kj_wants(x, "=") && kj_met(x, "name") && x->p->prev == KJ_TK_NAME)
+        kj_hint_keyword(x, m, x->p->prev_span, NULL, 0); /* let mut i */
+    else if (kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, "}")))
+        kj_mistake_hint(x, m, "a value is given at the declaration");
+    else if (kj_wants(x, "{") && kj_met(x, "end of line")) {
+        kj_mistake_hint(x, m, BRACE_PLACE);
+        if (kj_is_shown(x->p->diag, m))
+            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
+    } else if (kj_wants(x, "{") && kj_met(x, "->"))
+        kj_mistake_hint(x, m, "what a function of run blocks returns has no declared type");
+    else if (kj_wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
+        kj_mistake_hint(
+            x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
+}
+
+/* A colon where a block begins: Python's, or what other languages have for '->'. */
+void kj_at_colon(const kj_mistake *x)
+{
+    const char *text = x->p->source->text + x->at.end;
+    kj_message *m = kj_mistake_error(x, "a block begins with '{', not ':'");
+    while (*text == ' ')
+        text++;
+    if (!kj_is_shown(x->p->diag, m))
+        return;
+    if (kj_wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
+        kj_mistake_hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
+        kj_fix(x->p->diag, m, x->at, " ->");
+    } else {
+        kj_habit_block(x->p, m, x->at);
+    }
+}
+
+/* A } within a body closed the item: this statement, which is indented, was of it. */
+bool kj_closed_too_early(const kj_mistake *x)
+{
+    const kj_parser *p = x->p;
+    const char *text = p->source->text;
+    uint32_t line = p->before_prev_span.begin;
+    if (p->prev != KJ_TK_NEWLINE || p->before_prev != KJ_TK_RBRACE || x->at.begin == 0 ||
+        text[x->at.begin - 1] == '\n')
+        return false;
+    while (line > 0 && text[line - 1] != '\n')
+        line--;
+    if (text[line] != ' ' && text[line] != '\t')
+        return false;
+    kj_message *m = kj_error(p->diag, p->before_prev_span, KJ_RULE_SYNTAX,
+                             "one '}' too many: it ends the item, and statements follow");
+    kj_note(p->diag, m, x->at, "this stands outside of it");
+    kj_fix(p->diag, m, p->before_prev_span, "%s", "");
+    return true;
+}
+
+bool kj_closes_nothing(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    if (!p->unopened || kj_wants(x, "integer")) /* x[0] = ) */
+        return false;
+    kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open",
+                             x->token, *x->token == ')' ? '(' : '[');
+    bool field = p->nopen && p->open[p->nopen - 1].kind == '{' && p->first == KJ_TK_NAME;
+    bool type = !field && kj_met(x, "]") && p->prev == KJ_TK_NAME && kj_wants(x, "["); /* x: f32] */
+    if (type)
+        kj_mistake_hint(x, m, ARRAY_TYPES);
+    kj_fix(p->diag, m, x->at, "%s", type ? "[]" : "");
+    return true;
+}
+
+void kj_at_field_end(const kj_mistake *x)
+{
+    kj_message *m = kj_expected(x, "',' or the end of the line");
+    if (kj_met(x, "[") && x->p->prev == KJ_TK_RBRACKET)
+        hint_axes(x, m);
+}
+
+/* float f(float x) {, int n = 3; */
+bool kj_hint_c_item(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const char *text = p->source->text, *type = kj_habit_type_named(kj_mistake_source(p, x->at));
+    uint32_t name = x->at.end + (uint32_t)strspn(text + x->at.end, " \t*"), end = name;
+    while (kj_is_word(text[end]))
+        end++;
+    const char *next = text + end + strspn(text + end, " \t");
+    if (!type || end == name || !kj_is_shown(p->diag, m))
+        return false;
+    if (*next == '(') {
+        kj_hint(p->diag, m, "functions are written 'fn %.*s(x: f32) -> %s { ... }'",
+                (int)(end - name), text + name, type);
+        kj_layout_skip_block(p);
+    } else if (*next == '=') {
+        kj_hint(p->diag, m, "a file's constants are declared with 'const': const %.*s: %s = ...",
+                (int)(end - name), text + name, type);
+    }
+    return *next == '(' || *next == '=';
+}
