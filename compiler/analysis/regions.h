@@ -64,8 +64,9 @@ kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *dep
 const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
                              const kj_tstmt *end);
 /* Does a loop wait for other threads by loads: by those that are fetched again each time, or plain ones
- * beside an atomic or a fence? */
-bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
+ * beside an atomic or a fence? `only`: by those that name this array; NULL: by any. */
+bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                       const kj_tarray *only);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* May a block that has failed be run once more (replay.c)? */

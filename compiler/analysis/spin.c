@@ -28,10 +28,11 @@ typedef struct look {
     parted *parted;
     inside *in;
     kj_arena *arena;
-    bool atomics; /* what they give counts */
-    bool plain;   /* all loads count */
-    bool ordered; /* the loop has an atomic or a fence: plain loads count */
-    bool news;    /* is in a condition around what is being walked */
+    bool atomics;          /* what they give counts */
+    bool plain;            /* all loads count */
+    const kj_tarray *only; /* no other loads do than of this array, as it is named there; or NULL */
+    bool ordered;          /* the loop has an atomic or a fence: plain loads count */
+    bool news;             /* is in a condition around what is being walked */
     bool waits;
     bool changed;
 } look;
@@ -48,6 +49,8 @@ static bool is_fetched(const look *l, const kj_tarray *array)
 {
     const kj_tarray *root = array->root;
     bool others = root->space == KJ_GLOBAL || root->space == KJ_SHARED;
+    if (l->only && array != l->only)
+        return false;
     return kj_is_fetched_again(array) || (others && root->written && (l->plain || l->ordered));
 }
 
@@ -220,18 +223,15 @@ static void see_list(look *l, const kj_tstmt *s)
         see_stmt(l, s);
 }
 
-static bool loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
-                       bool atomics, bool plain)
+static bool loop_waits(const look *as, const kj_tkernel *kernel, const kj_tstmt *loop)
 {
     /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
      * anyway. */
-    if (!(loop->divergence & KJ_DEP_ATOMIC) || kj_warp_operation(loop, loop->next))
+    if (kj_warp_operation(loop, loop->next))
         return false;
-    look l = {.arena = arena,
-              .atomics = atomics,
-              .plain = plain,
-              .var = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nvars + 1),
-              .element = KJ_NEW_ARRAY(arena, bool, (size_t)kernel->nroots + 1)};
+    look l = *as;
+    l.var = KJ_NEW_ARRAY(l.arena, bool, (size_t)kernel->nvars + 1);
+    l.element = KJ_NEW_ARRAY(l.arena, bool, (size_t)kernel->nroots + 1);
     do {
         l.changed = false;
         see_loop(&l, loop);
@@ -240,17 +240,30 @@ static bool loop_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt
 }
 
 typedef struct search {
-    kj_arena *arena;
+    look as;
     const kj_tkernel *kernel;
-    bool plain;
     const kj_tstmt *found;
 } search;
+
+static bool orders_nothing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    (void)ctx;
+    (void)s;
+    return !e || (e->kind != KJ_TE_ATOMIC &&
+                  (e->kind != KJ_TE_CALL || kj_builtins[e->u.call.id].how != KJ_HOW_FENCE));
+}
+
+/* Do its threads go different ways by what atomics gave, or has it an atomic or a fence itself? */
+static bool may_wait(const kj_tstmt *loop)
+{
+    return (loop->divergence & KJ_DEP_ATOMIC) || !kj_walk(loop, loop->next, orders_nothing, NULL);
+}
 
 static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    if (loop && loop_waits(f->arena, f->kernel, s, true, f->plain))
+    if (loop && may_wait(s) && loop_waits(&f->as, f->kernel, s))
         f->found = s;
     return !f->found;
 }
@@ -259,12 +272,15 @@ const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj
                              const kj_tstmt *end)
 {
     /* One that waits by plain loads has no right to: beside an operation of a warp it is none. */
-    search f = {.arena = arena, .kernel = kernel, .plain = !kj_warp_operation(s, end)};
+    look as = {.arena = arena, .atomics = true, .plain = !kj_warp_operation(s, end)};
+    search f = {.as = as, .kernel = kernel};
     kj_walk(s, end, visit_loop, &f);
     return f.found;
 }
 
-bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
+bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                       const kj_tarray *only)
 {
-    return loop_waits(arena, kernel, loop, false, false);
+    look as = {.arena = arena, .only = only};
+    return loop_waits(&as, kernel, loop);
 }

@@ -65,10 +65,10 @@ void kj_target_close(kj_target *t);
 /* Makes the target machine of t->triple. */
 char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
 
-/* ---- ptx_store.c ---- */
+/* ---- ptx_floats.c ---- */
 
-/* Before PTX is written: the low bits of floats stay bits where they are stored. */
-void kj_ptx_keep_bits(LLVMModuleRef module);
+/* Before PTX is written: around what NVIDIA's assembler makes of floats. */
+void kj_ptx_mend_floats(LLVMModuleRef module);
 
 /* ---- mathlink.c ---- */
 

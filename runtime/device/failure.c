@@ -24,7 +24,7 @@ bool kj_is_fault(kjit_status status)
 
 kjit_status kj_fault_status(const kj_host_fault *fault)
 {
-    if (fault->kind != KJ_FAULT_NONE || fault->halted == KJ_HALTED_NOT)
+    if (fault->halted == KJ_HALTED_NOT)
         return KJIT_FAULT;
     return fault->halted_why == KJ_HALT_TIMEOUT ? KJIT_TIMEOUT : KJIT_CANCELLED;
 }

@@ -56,6 +56,27 @@ static void test_queued(void **state)
     kjit_array_free(c);
 }
 
+/* A block whose first thread alone left would use what that thread did not share. */
+static void test_blocks_leave_together(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *a = zeros();
+    OK(kjit_stream_create(ctx, &s));
+    for (int i = 0; i < 5; i++) {
+        kjit_config config = {.grid = {20000}, .block = {128}, .stream = s};
+        ((int32_t *)kjit_array_data(a))[40] = 0;
+        OK(kjit_launch(mod, "shares", &config, (kjit_arg[]){kjit_arg_array(a)}, 1));
+        wait_for_begin(a);
+        OK(kjit_stream_cancel(s));
+        kjit_status status = kjit_stream_synchronize(s);
+        if (status != KJIT_OK && status != KJIT_CANCELLED)
+            fail_msg("%d: %s", (int)status, kjit_last_error(ctx));
+    }
+    kjit_array_free(a);
+    kjit_stream_free(s);
+}
+
 /* More than find room in one piece of the memory that a GPU looks at. */
 static void test_many_queued(void **state)
 {
@@ -397,11 +418,17 @@ static void test_not_cancellable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_kind),       cmocka_unit_test(test_queued),
-        cmocka_unit_test(test_many_queued),     cmocka_unit_test(test_launched),
-        cmocka_unit_test(test_graph),           cmocka_unit_test(test_callback),
-        cmocka_unit_test(test_without_stream),  cmocka_unit_test(test_graph_without_stream),
-        cmocka_unit_test(test_random),          cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_each_kind),
+        cmocka_unit_test(test_queued),
+        cmocka_unit_test(test_many_queued),
+        cmocka_unit_test(test_launched),
+        cmocka_unit_test(test_blocks_leave_together),
+        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_callback),
+        cmocka_unit_test(test_without_stream),
+        cmocka_unit_test(test_graph_without_stream),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_latency),
         cmocka_unit_test(test_not_cancellable),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -253,6 +253,22 @@ void kj_block_barrier(kj_lower *lo)
     call_barrier(lo, kj_builtins[KJ_BI_SYNCTHREADS].symbol, NULL);
 }
 
+/* All threads of the block leave, or none does: what one of them was to do others wait for, or believe that it is
+ * done. */
+static void leave_together(kj_lower *lo)
+{
+    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->near_halt, "halt");
+    LLVMValueRef is = LLVMBuildICmp(lo->b, LLVMIntNE, word, LLVMConstInt(lo->i32, 0, false), "");
+    LLVMValueRef any = call_barrier(lo, "llvm.nvvm.barrier.cta.red.or.aligned.all", is);
+    if (LLVMTypeOf(any) != lo->i1)
+        any = LLVMBuildICmp(lo->b, LLVMIntNE, any, LLVMConstNull(LLVMTypeOf(any)), "");
+    LLVMBasicBlockRef halted = kj_new_block(lo, "halted"), on = kj_new_block(lo, "on");
+    LLVMBuildCondBr(lo->b, any, halted, on);
+    LLVMPositionBuilderAtEnd(lo->b, halted);
+    kj_halt_tell(lo);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
 /* ---- Barriers of the whole grid ---- */
 
 static LLVMValueRef any_bits(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
@@ -332,13 +348,15 @@ static void grid_barrier(kj_lower *lo)
     arrive(lo);
     LLVMBuildBr(lo->b, all);
     LLVMPositionBuilderAtEnd(lo->b, all);
-    kj_block_barrier(lo);
+    if (lo->near_halt)
+        leave_together(lo);
+    else
+        kj_block_barrier(lo);
     if (has_asserts(lo->kernel)) {
         LLVMBasicBlockRef on = kj_new_block(lo, "on");
         LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
         LLVMPositionBuilderAtEnd(lo->b, on);
     }
-    kj_halt_poll_near(lo);
 }
 
 /* Faults behind a barrier come after those before it. */
@@ -470,31 +488,36 @@ static LLVMValueRef read_clock(kj_lower *lo)
     return kj_intrinsic(lo, "llvm.nvvm.read.ptx.sreg.clock64", NULL, 0, NULL, 0);
 }
 
-/* Few threads look at the host's memory before they begin: one of the first block, and of every 256th that begins in a short while of
- * each few milliseconds. */
-static LLVMValueRef looks_first(kj_lower *lo)
+/* Of the clock's parts of 2^20 cycles one in 32, which differs from block to block. */
+static LLVMValueRef is_its_time(kj_lower *lo, LLVMValueRef block)
 {
-    enum { BLOCKS = 256, PERIOD = 1 << 23, WHILE = 1 << 16 };
-    LLVMValueRef block = kj_block_number(lo), zero = kj_i64(lo, 0);
-    LLVMValueRef part = LLVMBuildAnd(lo->b, block, kj_i64(lo, BLOCKS - 1), "");
-    LLVMValueRef time = LLVMBuildAnd(lo->b, read_clock(lo), kj_i64(lo, PERIOD - 1), "");
-    LLVMValueRef any =
-        LLVMBuildOr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, block, zero, ""),
-                    LLVMBuildICmp(lo->b, LLVMIntULT, time, kj_i64(lo, WHILE), ""), "");
-    any = LLVMBuildAnd(lo->b, any, LLVMBuildICmp(lo->b, LLVMIntEQ, part, zero, ""), "");
-    return LLVMBuildAnd(lo->b, any, is_first_thread(lo), "");
+    enum { CYCLES_LOG2 = 20, PARTS = 32, BLOCKS_LOG2 = 8 };
+    LLVMValueRef part = LLVMBuildLShr(lo->b, read_clock(lo), kj_i64(lo, CYCLES_LOG2), "");
+    block = LLVMBuildLShr(lo->b, block, kj_i64(lo, BLOCKS_LOG2), "");
+    part = LLVMBuildAnd(lo->b, LLVMBuildXor(lo->b, part, block, ""), kj_i64(lo, PARTS - 1), "");
+    return LLVMBuildICmp(lo->b, LLVMIntEQ, part, kj_i64(lo, 0), "");
 }
 
-/* All look at the copy in the device's memory, which was made when the launch began. What one thread sees later in
- * the host's it puts there; the fence makes its multiprocessor read the copy anew. */
+/* Whom the block's first thread asks before the block begins. Of the device's memory mostly what its multiprocessor
+ * has cached, and each eighth block anew, for all that come behind it there; the host's the first block, and each
+ * 256th that begins in its part of the time. */
 static void look_first(kj_lower *lo)
 {
-    LLVMBasicBlockRef far = kj_new_block(lo, "far"), on = kj_new_block(lo, "on");
-    kj_halt_poll_near(lo);
-    LLVMBuildCondBr(lo->b, looks_first(lo), far, on);
-    LLVMPositionBuilderAtEnd(lo->b, far);
-    kj_halt_poll_block(lo);
+    enum { NEAR = 8, FAR = 256 };
+    LLVMValueRef block = kj_block_number(lo), zero = kj_i64(lo, 0);
+    LLVMValueRef near = LLVMBuildAnd(lo->b, block, kj_i64(lo, NEAR - 1), ""),
+                 far = LLVMBuildAnd(lo->b, block, kj_i64(lo, FAR - 1), "");
+    LLVMBasicBlockRef afresh = kj_new_block(lo, "afresh"), ask = kj_new_block(lo, "ask"),
+                      on = kj_new_block(lo, "on");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, near, zero, ""), afresh, on);
+    LLVMPositionBuilderAtEnd(lo->b, afresh);
     kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
+    LLVMValueRef turn = LLVMBuildAnd(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, far, zero, ""),
+                                     is_its_time(lo, block), "");
+    turn = LLVMBuildOr(lo->b, turn, LLVMBuildICmp(lo->b, LLVMIntEQ, block, zero, ""), "");
+    LLVMBuildCondBr(lo->b, turn, ask, on);
+    LLVMPositionBuilderAtEnd(lo->b, ask);
+    kj_halt_ask(lo, on);
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
@@ -511,8 +534,16 @@ static void find_halt(kj_lower *lo)
     lo->turns = kj_alloca(lo, lo->i32, "turns");
     lo->looked = kj_alloca(lo, lo->i64, "looked");
     LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->turns);
+    lo->looks = kj_alloca(lo, lo->i32, "looks");
     LLVMBuildStore(lo->b, kj_i64(lo, 0), lo->looked);
+    LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->looks);
+    LLVMBasicBlockRef first = kj_new_block(lo, "first"), all = kj_new_block(lo, "all");
+    LLVMBuildCondBr(lo->b, is_first_thread(lo), first, all);
+    LLVMPositionBuilderAtEnd(lo->b, first);
     look_first(lo);
+    LLVMBuildBr(lo->b, all);
+    LLVMPositionBuilderAtEnd(lo->b, all);
+    leave_together(lo);
 }
 
 static void describe_launch(kj_lower *lo)

@@ -85,7 +85,10 @@ LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
  * block begins. */
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop);
 void kj_halt_poll_block(kj_lower *lo);
-void kj_halt_poll_near(kj_lower *lo); /* at the copy of a halt that is far away */
+/* Of a halt that is far away: asks the host, and where it is set goes on when the copy is, too, else at `on`; and
+ * ends, where the copy is set. */
+void kj_halt_ask(kj_lower *lo, LLVMBasicBlockRef on);
+void kj_halt_tell(kj_lower *lo);
 /* Ends a turn of waiting for other blocks: `again`, but to `end` where the halt is seen to be set. */
 void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef end);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);

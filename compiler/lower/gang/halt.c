@@ -39,47 +39,56 @@ static LLVMValueRef is_none(kj_lower *lo, LLVMValueRef word)
     return LLVMBuildICmp(lo->b, LLVMIntEQ, word, LLVMConstInt(lo->i32, KJ_HALT_NONE, false), "");
 }
 
-/* Goes on where the halt is set, else at `on`; of a halt that is far away the near copy is set, too. */
-static LLVMValueRef when_halted(kj_lower *lo, LLVMBasicBlockRef on)
+static LLVMValueRef load_word(kj_lower *lo, LLVMValueRef at)
 {
-    LLVMBasicBlockRef halted = kj_new_block(lo, "halted");
-    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->halt, "halt");
+    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, at, "halt");
     LLVMSetOrdering(word, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(word, 4);
-    LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
-    LLVMPositionBuilderAtEnd(lo->b, halted);
-    if (lo->near_halt)
-        LLVMSetVolatile(LLVMBuildStore(lo->b, word, lo->near_halt), true);
     return word;
 }
 
-static void look(kj_lower *lo, const kj_tstmt *loop)
+/* Goes on where the halt is set, else at `on`. */
+static LLVMValueRef when_halted(kj_lower *lo, LLVMValueRef at, LLVMBasicBlockRef on)
+{
+    LLVMBasicBlockRef halted = kj_new_block(lo, "halted");
+    LLVMValueRef word = load_word(lo, at);
+    LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
+    LLVMPositionBuilderAtEnd(lo->b, halted);
+    return word;
+}
+
+static void look(kj_lower *lo, LLVMValueRef at, const kj_tstmt *loop)
 {
     LLVMBasicBlockRef on = kj_new_block(lo, "on");
-    write_place(lo, loop, when_halted(lo, on));
+    write_place(lo, loop, when_halted(lo, at, on));
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
 void kj_halt_poll_block(kj_lower *lo)
 {
     if (lo->halt)
-        look(lo, NULL);
+        look(lo, lo->halt, NULL);
 }
 
-/* ---- A halt that is far away ---- */
+/* ---- A halt that is far away ----
+ *
+ * An H100 read its host's memory a million times a second: were every thread to look there in its first turns, a
+ * launch of 0.2 ms would take two seconds. So the halt has a copy in the device's memory, which the host makes when the
+ * launch begins and whoever sees the halt set. */
 
-enum { TURNS = 256, CYCLES = 1 << 25 };
+enum { TURNS = 256, CYCLES = 1 << 20, LOOKS = 32 };
 
-void kj_halt_poll_near(kj_lower *lo)
+void kj_halt_ask(kj_lower *lo, LLVMBasicBlockRef on)
 {
-    if (!lo->near_halt)
-        return;
-    LLVMBasicBlockRef on = kj_new_block(lo, "on"), halted = kj_new_block(lo, "halted");
-    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->near_halt, "halt");
-    LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
-    LLVMPositionBuilderAtEnd(lo->b, halted);
-    write_place(lo, NULL, word);
-    LLVMPositionBuilderAtEnd(lo->b, on);
+    LLVMValueRef word = when_halted(lo, lo->halt, on);
+    LLVMValueRef told = LLVMBuildStore(lo->b, word, lo->near_halt);
+    LLVMSetOrdering(told, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(told, 4);
+}
+
+void kj_halt_tell(kj_lower *lo)
+{
+    write_place(lo, NULL, load_word(lo, lo->near_halt));
 }
 
 /* Is it the last of so many turns? Of all loops together: else one of few turns within another would never come to
@@ -94,7 +103,7 @@ static LLVMValueRef is_last_turn(kj_lower *lo)
     return LLVMBuildICmp(lo->b, LLVMIntEQ, n, LLVMConstNull(lo->i32), "");
 }
 
-/* Is it so long ago that the thread looked, or that it first asked? */
+/* Is it long ago that the thread looked, or that it first asked? */
 static LLVMValueRef is_long_ago(kj_lower *lo)
 {
     LLVMValueRef now = lo->target->clock(lo), then = LLVMBuildLoad2(lo->b, lo->i64, lo->looked, ""),
@@ -106,15 +115,32 @@ static LLVMValueRef is_long_ago(kj_lower *lo)
     return due;
 }
 
-/* Goes on where the halt is to be looked at, else at `on`. An H100 read its host's memory a million times a second:
- * were every thread to look in its first turns, a launch of 0.2 ms would take two seconds. */
-static void when_due(kj_lower *lo, LLVMBasicBlockRef on)
+/* Is it one of so many looks? Blocks begin at different ones. */
+static LLVMValueRef asks(kj_lower *lo)
 {
-    LLVMBasicBlockRef turns = kj_new_block(lo, "turns"), due = kj_new_block(lo, "due");
+    LLVMValueRef one = LLVMConstInt(lo->i32, 1, false),
+                 rest = LLVMConstInt(lo->i32, LOOKS - 1, false);
+    LLVMValueRef n = LLVMBuildLoad2(lo->b, lo->i32, lo->looks, "");
+    LLVMBuildStore(lo->b, LLVMBuildAdd(lo->b, n, one, ""), lo->looks);
+    n = LLVMBuildAdd(lo->b, n, LLVMBuildTrunc(lo->b, kj_block_number(lo), lo->i32, ""), "");
+    n = LLVMBuildAnd(lo->b, n, rest, "");
+    return LLVMBuildICmp(lo->b, LLVMIntEQ, n, LLVMConstNull(lo->i32), "");
+}
+
+/* Goes on where it is time to look at the copy, else at `on`; now and then after a look at the host's memory. */
+static void when_seen(kj_lower *lo, LLVMBasicBlockRef on)
+{
+    LLVMBasicBlockRef turns = kj_new_block(lo, "turns"), due = kj_new_block(lo, "due"),
+                      ask = kj_new_block(lo, "ask"), near = kj_new_block(lo, "near");
     LLVMBuildCondBr(lo->b, is_last_turn(lo), turns, on);
     LLVMPositionBuilderAtEnd(lo->b, turns);
     LLVMBuildCondBr(lo->b, is_long_ago(lo), due, on);
     LLVMPositionBuilderAtEnd(lo->b, due);
+    LLVMBuildCondBr(lo->b, asks(lo), ask, near);
+    LLVMPositionBuilderAtEnd(lo->b, ask);
+    kj_halt_ask(lo, near);
+    LLVMBuildBr(lo->b, near);
+    LLVMPositionBuilderAtEnd(lo->b, near);
 }
 
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
@@ -122,12 +148,12 @@ void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
     if (!lo->halt || !kj_is_long(loop))
         return;
     if (!lo->target->clock) {
-        look(lo, loop);
+        look(lo, lo->halt, loop);
         return;
     }
     LLVMBasicBlockRef on = kj_new_block(lo, "turn");
-    when_due(lo, on);
-    look(lo, loop);
+    when_seen(lo, on);
+    look(lo, lo->near_halt, loop);
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
@@ -138,7 +164,7 @@ void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef 
         LLVMBuildBr(lo->b, again);
         return;
     }
-    when_due(lo, again);
-    when_halted(lo, again);
+    when_seen(lo, again);
+    when_halted(lo, lo->near_halt, again);
     LLVMBuildBr(lo->b, end);
 }

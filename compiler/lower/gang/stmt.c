@@ -268,10 +268,10 @@ static kj_mask lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 typedef struct loop {
     kj_exit exit;
     LLVMBasicBlockRef head, body;
-    kj_mask_slot live; /* masked: the threads still in the loop */
-    kj_mask m;         /* those that entered it */
-    int unrolls;       /* lo->unrolls in front of it */
-    bool waited;       /* lo->waits, likewise */
+    kj_mask_slot live;     /* masked: the threads still in the loop */
+    kj_mask m;             /* those that entered it */
+    int unrolls;           /* lo->unrolls in front of it */
+    const kj_tstmt *waits; /* lo->waits, likewise */
 } loop;
 
 static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
@@ -291,8 +291,9 @@ static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
     l->exit.lets_go = leaves_masked(lo, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body);
     if (l->exit.lets_go)
         l->exit.gone = kj_mask_new(lo, "gone", kj_none);
-    l->waited = lo->waits;
-    lo->waits |= lo->target->gives_way && kj_waits_by_loads(lo->arena, lo->kernel, s);
+    l->waits = lo->waits;
+    if (lo->target->gives_way && kj_waits_by_loads(lo->arena, lo->kernel, s, NULL))
+        lo->waits = s;
     fall_into(lo, l->head);
 }
 
@@ -367,7 +368,7 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
     else
         back = LLVMBuildBr(lo->b, l->head);
     unroll_some(lo, l, back);
-    lo->waits = l->waited;
+    lo->waits = l->waits;
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));

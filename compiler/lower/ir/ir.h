@@ -168,10 +168,11 @@ struct kj_lower {
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
     int sm;          /* the GPU's generation: 75, 90 */
-    bool waits;      /* inside a loop that waits by loads, and the target gives way there */
     bool rolled;     /* loops stay loops, whatever @unroll says */
-    int unrolls;     /* loops that LLVM unrolls for @unroll, so far */
-    int divisions;   /* of vectors of 64 bits, so far */
+    const kj_tstmt
+        *waits;    /* the loop around that waits by loads, where the target gives way; or NULL */
+    int unrolls;   /* loops that LLVM unrolls for @unroll, so far */
+    int divisions; /* of vectors of 64 bits, so far */
 
     /* the block */
     int vector;                /* f32 in a vector register */
@@ -208,6 +209,7 @@ struct kj_lower {
     LLVMValueRef near_halt;  /* of one that is far away: a copy; or NULL */
     LLVMValueRef turns;      /* of loops so far, where a look costs more than counting */
     LLVMValueRef looked;     /* when it last did, likewise */
+    LLVMValueRef looks;      /* how often it did, likewise */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */

@@ -2,7 +2,6 @@
 #include "lower/nvptx/nvptx.h"
 
 #include <llvm/Config/llvm-config.h>
-#include <math.h>
 #include <string.h>
 
 /* There is an instruction, which orders zeros as the language does. As text: what LLVM calls so
@@ -22,23 +21,10 @@ static kj_tile extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max)
     return kj_tile_scalar(a.type, LLVMBuildCall2(lo->b, type, code, args, 2, ""));
 }
 
-static bool is_negative_zero(kj_tile t)
-{
-    LLVMBool loses;
-    if (!LLVMIsAConstantFP(t.v[0]))
-        return false;
-    double value = LLVMConstRealGetDouble(t.v[0], &loses);
-    return value == 0 && signbit(value) != 0;
-}
-
 kj_tile kj_nvptx_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max)
 {
-    kj_tile x = kj_half_widen(lo, a), y = kj_half_widen(lo, b);
-    /* ptxas (13.0, and the driver's) takes this constant for 0.0 where another min or max is around:
-     * min(max(x, -0.0), 1.0) becomes an instruction that saturates, and gives 0.0. */
-    if (is_negative_zero(x) || is_negative_zero(y))
-        return kj_float_extreme(lo, a, b, max);
-    return kj_tile_convert(lo, extreme(lo, x, y, max), a.type);
+    kj_tile out = extreme(lo, kj_half_widen(lo, a), kj_half_widen(lo, b), max);
+    return kj_tile_convert(lo, out, a.type);
 }
 
 /* LLVM's general form becomes many instructions; that of PTX means what it does from LLVM 22 on. */
