@@ -33,8 +33,8 @@ typedef struct stored {
     const kj_var **todo;
     int ntodo;
     uint64_t *ended; /* by loop, in their order: those that decide whether there is one more turn */
-    int nloops, loop;
-    uint64_t tested; /* the roots that conditions of what comes next have to do with */
+    int nloops, loop, barriers; /* these: seen so far */
+    uint64_t tested;            /* the roots that conditions of what comes next have to do with */
     bool changed;
     uint16_t *flags;
 } stored;
@@ -136,17 +136,18 @@ static unsigned see_if(stored *w, const kj_tstmt *s)
     return left;
 }
 
-/* What a turn is left by counts for the turns behind it, too. */
+/* What a turn is left by counts for the turns behind it, too, but where barriers are meant to order these. */
 static unsigned see_loop(stored *w, const kj_texpr *test, const kj_tstmt *body)
 {
     uint64_t before = w->tested, *ended = &w->ended[w->loop < w->nloops ? w->loop++ : w->nloops];
+    int barriers = w->barriers;
     w->tested |= *ended;
     if (test) {
         see_value(w, test);
         w->tested |= roots_in(w->about, test);
     }
     unsigned left = see_list(w, body);
-    if (left & (LEFT_LOOP | LEFT_BLOCK))
+    if (left & (LEFT_LOOP | LEFT_BLOCK) && w->barriers == barriers)
         add(w, ended, w->tested);
     w->tested = left & LEFT_BLOCK ? w->tested : before;
     return left & LEFT_BLOCK;
@@ -190,6 +191,7 @@ static unsigned see(stored *w, const kj_tstmt *s)
     case KJ_TS_LEAVE: return LEFT_BLOCK;
     case KJ_TS_INLINE: see_block(w, s->u.block); break;
     case KJ_TS_BARRIER:
+        w->barriers++;
         if (s->u.barrier.arg)
             see_assignment(w, s->u.barrier.result, s->u.barrier.arg);
         break;
@@ -275,7 +277,7 @@ const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const
     w.changed = true;
     for (int turn = 0; w.changed && turn <= MOST_TURNS; turn++) {
         w.changed = false;
-        w.loop = 0;
+        w.loop = w.barriers = 0;
         memset(w.flags, 0, sites * sizeof *w.flags);
         if (turn == MOST_TURNS)
             memset(w.about, UCHAR_MAX, vars * sizeof *w.about);

@@ -2,8 +2,8 @@
 COUNT [SEED].
 
 Three threads of a block, or three blocks of one thread, store, load and add by atomics on two elements. Between phases stands
-nothing, a barrier, or a syncwarp of two of the threads. Elements have 32 bits, or 64 of which both halves differ from store to
-store, but not their exclusive or. Two accesses race if there is a state, reached in some order, in which
+nothing, a barrier, or a syncwarp of two of the threads. Stores are of one value or another, two of one value do not race. Elements
+have 32 bits, or 64 of which both halves differ from value to value, but not their exclusive or. Two accesses race if there is a state, reached in some order, in which
 both may come next. What kjit tells must be such a pair, and it must tell one where there is any."""
 import os
 import pathlib
@@ -18,7 +18,7 @@ THREADS, ELEMENTS = 3, 2
 
 
 def phase(r):
-    return [[(r.choice(["store", "load", "load", "atomic"]), r.randrange(ELEMENTS)) for _ in range(r.randrange(3))]
+    return [[(r.choice(["store", "load", "load", "atomic"]), r.randrange(ELEMENTS), r.randrange(2)) for _ in range(r.randrange(3))]
             for _ in range(THREADS)]
 
 
@@ -39,10 +39,9 @@ def text(phases, blocks, wide):
     for number, (each, sync) in enumerate(phases):
         for t, ops in enumerate(each):
             lines.append(f"    if t == {t} {{")
-            for what, element in ops:
-                value = 10 + len(lines)
+            for what, element, value in ops:
                 lines.append("        " + forms[what].format(array, element, value << 32 | value ^ 1 if wide else value))
-                steps[t].append((what, element, len(lines)))
+                steps[t].append((what, element, len(lines), value))
             lines.append("    }")
         if sync is None:
             continue
@@ -58,7 +57,7 @@ def text(phases, blocks, wide):
 
 
 def conflict(a, b):
-    return len(a) == len(b) == 3 and a[1] == b[1] and (a[0] != b[0] or a[0] == "store")
+    return len(a) == len(b) == 4 and a[1] == b[1] and (a[0] != b[0] or a[0] == "store" and a[3] != b[3])
 
 
 def races(steps):

@@ -117,19 +117,55 @@ static bool is_defined(uint32_t flags, bool own)
     return flags & (own ? KJ_WATCH_SAME : KJ_WATCH_SAME_GRID);
 }
 
-static void meet_store(watch *w, const cell *c, const side *now, uint64_t value)
+static void meet_store(watch *w, const note *store, uint64_t stored, const side *now,
+                       uint64_t value)
 {
-    if (is_ordered(w, &c->store, now))
+    if (is_ordered(w, store, now))
         return;
-    bool own = c->store.block == w->block;
-    uint32_t alike = w->alike[c->store.who >> KJ_WATCH_THREAD_BITS],
+    bool own = store->block == w->block;
+    uint32_t alike = w->alike[store->who >> KJ_WATCH_THREAD_BITS],
              kind = now->flags & KJ_WATCH_KIND;
     if (kind == KJ_WATCH_STORE && is_defined(alike, own) && is_defined(now->flags, own) &&
-        c->value == value)
+        stored == value)
         return;
     if (kind == KJ_WATCH_LOAD && is_defined(alike, own) && alike & KJ_WATCH_TESTED)
         return;
-    tell(w, &c->store, KJ_WATCH_STORE, now);
+    tell(w, store, KJ_WATCH_STORE, now);
+}
+
+static void meet_stores(watch *w, const cell *c, const side *now, uint64_t value)
+{
+    meet_store(w, &c->store, c->value, now, value);
+    if (!c->aside)
+        return;
+    const aside *all = &w->asides[c->aside - 1];
+    meet_store(w, &all->other, all->value, now, value);
+    meet_store(w, &all->beside, c->value, now, value);
+}
+
+/* What a store that all threads make alike hides: of others the last tells all. */
+static void keep_store(watch *w, cell *c, const side *now, uint64_t value)
+{
+    const uint32_t kinds = KJ_WATCH_SAME | KJ_WATCH_SAME_GRID | KJ_WATCH_TESTED;
+    uint32_t old = now->flags & KJ_WATCH_SHARED ? w->barrier : w->grid, its;
+    if (!(now->flags & KJ_WATCH_SAME) || c->store.tick < old)
+        return;
+    uint32_t before = w->alike[c->store.who >> KJ_WATCH_THREAD_BITS];
+    bool differs = c->value != value || now->flags & kinds & ~before;
+    if (!differs && is_ordered(w, &c->store, now))
+        return;
+    aside *all = kj_watch_aside(w, c);
+    if (!all)
+        return;
+    its = kj_thread_of(&all->beside);
+    if (differs) {
+        all->other = c->store;
+        all->value = c->value;
+        all->beside.tick = 0;
+    } else if (all->beside.tick < old || its == now->thread ||
+               kj_thread_of(&c->store) / KJ_WARP != now->thread / KJ_WARP) {
+        all->beside = c->store;
+    }
 }
 
 /* Is the load meant to stand beside what comes now? */
@@ -173,12 +209,12 @@ static void meet_atomics(watch *w, const notes *all, const side *now)
 static void compare_cell(watch *w, cell *c, const side *now, uint64_t value)
 {
     uint32_t kind = now->flags & KJ_WATCH_KIND;
-    meet_store(w, c, now, value);
+    meet_stores(w, c, now, value);
     if (kind != KJ_WATCH_LOAD)
         meet_loads(w, c, now);
     bool guess = kind == KJ_WATCH_LOAD && now->flags & KJ_WATCH_GUESS;
-    if (kind != KJ_WATCH_ATOMIC && c->atomics && !guess)
-        meet_atomics(w, &w->atomics[c->atomics - 1], now);
+    if (kind != KJ_WATCH_ATOMIC && c->aside && !guess)
+        meet_atomics(w, &w->asides[c->aside - 1].atomics, now);
 }
 
 /* Was something written there since the array began? */
@@ -211,12 +247,14 @@ static inline void access_cell(watch *w, cell *c, const side *now, uintptr_t at,
     if (kind == KJ_WATCH_LOAD) {
         keep(w, &c->loads, now);
     } else if (kind == KJ_WATCH_STORE) {
+        if (w->races && !local)
+            keep_store(w, c, now, value);
         c->store = (note){w->block, w->tick, now->site << KJ_WATCH_THREAD_BITS | now->thread};
         c->value = value;
     } else if (w->races) {
-        notes *all = kj_watch_atomics(w, c);
+        aside *all = kj_watch_aside(w, c);
         if (all)
-            keep(w, all, now);
+            keep(w, &all->atomics, now);
         kj_watch_meet(w, now->thread, c, now->flags);
     }
 }

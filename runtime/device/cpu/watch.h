@@ -22,12 +22,20 @@ typedef struct notes {
     note last, beside, before;
 } notes;
 
+/* What is kept of few cells. Of stores that all threads make alike the last hides others that it does not stand for:
+ * one of another value, or that is not tested; and another thread's of the same value. */
+typedef struct aside {
+    notes atomics;
+    note other, beside;
+    uint64_t value; /* of `other` */
+} aside;
+
 typedef struct cell {
     note store;
     notes loads;
     uint64_t value;    /* that was stored, by a store that all threads make alike */
     uint32_t released; /* the tick of the last release by an atomic here */
-    uint32_t atomics;  /* 1 + index in watch.atomics; 0: none */
+    uint32_t aside;    /* 1 + index in watch.asides; 0: none */
 } cell;
 _Static_assert(sizeof(cell) == 64, "docs/language.md says so");
 
@@ -100,8 +108,8 @@ typedef struct watch {
     page **near;                /* by site: where it was last */
     page **pages;               /* a hash table */
     size_t npages, room, bytes; /* bytes: of their cells */
-    notes *atomics;
-    size_t natomics, atomics_room;
+    aside *asides;
+    size_t nasides, asides_room;
     release *releases;
     size_t nreleases, releases_room;
     uint32_t *latest; /* a hash table: 1 + index in releases of the last of each list */
@@ -126,7 +134,7 @@ static inline size_t kj_hash_of(uint64_t key)
 
 /* The page of an address, with cells of scalars of at most 1 << bits bytes; NULL: no memory, the watch is lost. */
 page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits);
-notes *kj_watch_atomics(watch *w, cell *c);       /* of a cell; NULL likewise */
+aside *kj_watch_aside(watch *w, cell *c);         /* of a cell; NULL likewise */
 bool kj_watch_lost(watch *w, const void *memory); /* it is NULL, or other memory was */
 bool kj_watch_is_large(const watch *w);           /* too much to be kept for the next launch */
 void kj_watch_forget(watch *w);                   /* all that was noted */

@@ -87,27 +87,27 @@ page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits)
     return p->bits <= bits || refine(w, p, bits) ? p : NULL;
 }
 
-notes *kj_watch_atomics(watch *w, cell *c)
+aside *kj_watch_aside(watch *w, cell *c)
 {
-    if (c->atomics)
-        return &w->atomics[c->atomics - 1];
-    if (w->natomics == w->atomics_room) {
-        size_t room = w->atomics_room ? 2 * w->atomics_room : FIRST_PAGES;
-        notes *all = realloc(w->atomics, room * sizeof *all);
+    if (c->aside)
+        return &w->asides[c->aside - 1];
+    if (w->nasides == w->asides_room) {
+        size_t room = w->asides_room ? 2 * w->asides_room : FIRST_PAGES;
+        aside *all = realloc(w->asides, room * sizeof *all);
         if (kj_watch_lost(w, all))
             return NULL;
-        w->atomics = all;
-        w->atomics_room = room;
+        w->asides = all;
+        w->asides_room = room;
     }
-    w->atomics[w->natomics] = (notes){.last.tick = 0};
-    c->atomics = (uint32_t)++w->natomics;
-    return &w->atomics[c->atomics - 1];
+    w->asides[w->nasides] = (aside){.value = 0};
+    c->aside = (uint32_t)++w->nasides;
+    return &w->asides[c->aside - 1];
 }
 
 bool kj_watch_is_large(const watch *w)
 {
-    return w->bytes + w->atomics_room * sizeof *w->atomics +
-               w->releases_room * sizeof *w->releases + w->latest_room * sizeof *w->latest >
+    return w->bytes + w->asides_room * sizeof *w->asides + w->releases_room * sizeof *w->releases +
+               w->latest_room * sizeof *w->latest >
            MOST_KEPT;
 }
 
@@ -119,14 +119,14 @@ void kj_watch_forget(watch *w)
         free(w->pages[i]);
     }
     free(w->pages);
-    free(w->atomics);
+    free(w->asides);
     free(w->releases);
     free(w->latest);
     w->pages = NULL;
-    w->atomics = NULL;
+    w->asides = NULL;
     w->releases = NULL;
     w->latest = NULL;
-    w->npages = w->room = w->bytes = w->natomics = w->atomics_room = 0;
+    w->npages = w->room = w->bytes = w->nasides = w->asides_room = 0;
     w->nreleases = w->releases_room = w->latest_room = w->forgotten = 0;
     memset(w->near, 0, (size_t)w->nsites * sizeof(page *));
 }
