@@ -57,7 +57,7 @@ ULP = $(sort $(wildcard tests/ulp/*.c))
 ULP_SHARED = $(addprefix compiler/lang/,host_math.c signature.c types.c) # which the library keeps to itself
 
 C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
-    $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h) \
+    $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h tests/api/*.h) \
     $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))

@@ -138,12 +138,9 @@ static const struct {
     const char *name;
     int64_t grid, block, n;
     int nargs;
-} launched[] = {{"add", 1, 64, 1, 2},
-                {"counted", 2, 64, 3000000, 2},
-                {"grids", 3, 64, 0, 1},
-                {"many", INT32_MAX, 1, 0, 1},
-                {"long_blocks", 1000000, 64, 0, 1},
-                {NULL, 2, 64, 0, 1}};
+} launched[] = {
+    {"add", 1, 64, 1, 2},         {"counted", 2, 64, 3000000, 2},     {"grids", 3, 64, 0, 1},
+    {"many", INT32_MAX, 1, 0, 1}, {"long_blocks", 1000000, 64, 0, 1}, {NULL, 2, 64, 0, 1}};
 
 static inline kjit_status start(const char *kernel, kjit_stream *s, kjit_array *a,
                                 double timeout_ms)
