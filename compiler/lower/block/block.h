@@ -95,5 +95,16 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
  * nothing uses; notes them and the bytes of static shared arrays in `out`. */
 void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 void kj_block_barrier(kj_lower *lo); /* syncthreads() */
+/* The barrier that the intrinsic is, of what each thread says or of nothing; returns what came of it. */
+LLVMValueRef kj_gpu_barrier(kj_lower *lo, const char *name, LLVMValueRef arg);
+LLVMValueRef kj_is_first_thread(kj_lower *lo); /* of its block */
+
+/* ---- gpu_halt.c ---- */
+
+LLVMValueRef kj_gpu_clock(kj_lower *lo); /* kj_lowering.clock */
+/* At the entry's begin: where the halt is, and a look at it. */
+void kj_halt_find(kj_lower *lo);
+/* Instead of syncthreads(), where no thread has left: all end, or none. */
+void kj_halt_leave_together(kj_lower *lo);
 
 #endif

@@ -226,7 +226,7 @@ static void make_indices(kj_lower *lo)
 
 /* The intrinsic called `name`, where LLVM has it, or the one of before, which takes and gives words.
  */
-static LLVMValueRef call_barrier(kj_lower *lo, const char *name, LLVMValueRef arg)
+LLVMValueRef kj_gpu_barrier(kj_lower *lo, const char *name, LLVMValueRef arg)
 {
     static const struct {
         const char *name, *old;
@@ -250,23 +250,7 @@ static LLVMValueRef call_barrier(kj_lower *lo, const char *name, LLVMValueRef ar
 
 void kj_block_barrier(kj_lower *lo)
 {
-    call_barrier(lo, kj_builtins[KJ_BI_SYNCTHREADS].symbol, NULL);
-}
-
-/* All threads of the block leave, or none does: what one of them was to do others wait for, or believe that it is
- * done. */
-static void leave_together(kj_lower *lo)
-{
-    LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, lo->near_halt, "halt");
-    LLVMValueRef is = LLVMBuildICmp(lo->b, LLVMIntNE, word, LLVMConstInt(lo->i32, 0, false), "");
-    LLVMValueRef any = call_barrier(lo, "llvm.nvvm.barrier.cta.red.or.aligned.all", is);
-    if (LLVMTypeOf(any) != lo->i1)
-        any = LLVMBuildICmp(lo->b, LLVMIntNE, any, LLVMConstNull(LLVMTypeOf(any)), "");
-    LLVMBasicBlockRef halted = kj_new_block(lo, "halted"), on = kj_new_block(lo, "on");
-    LLVMBuildCondBr(lo->b, any, halted, on);
-    LLVMPositionBuilderAtEnd(lo->b, halted);
-    kj_halt_tell(lo);
-    LLVMPositionBuilderAtEnd(lo->b, on);
+    kj_gpu_barrier(lo, kj_builtins[KJ_BI_SYNCTHREADS].symbol, NULL);
 }
 
 /* ---- Barriers of the whole grid ---- */
@@ -277,7 +261,7 @@ static LLVMValueRef any_bits(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
 }
 
 /* Is this the block's first thread? */
-static LLVMValueRef is_first_thread(kj_lower *lo)
+LLVMValueRef kj_is_first_thread(kj_lower *lo)
 {
     LLVMValueRef bits = NULL, zero = LLVMConstInt(lo->i32, 0, false);
     for (int axis = 0; axis < 3; axis++)
@@ -343,13 +327,13 @@ static void grid_barrier(kj_lower *lo)
 {
     LLVMBasicBlockRef first = kj_new_block(lo, "first"), all = kj_new_block(lo, "all");
     kj_block_barrier(lo);
-    LLVMBuildCondBr(lo->b, is_first_thread(lo), first, all);
+    LLVMBuildCondBr(lo->b, kj_is_first_thread(lo), first, all);
     LLVMPositionBuilderAtEnd(lo->b, first);
     arrive(lo);
     LLVMBuildBr(lo->b, all);
     LLVMPositionBuilderAtEnd(lo->b, all);
     if (lo->near_halt)
-        leave_together(lo);
+        kj_halt_leave_together(lo);
     else
         kj_block_barrier(lo);
     if (has_asserts(lo->kernel)) {
@@ -377,13 +361,13 @@ static void lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     }
     const char *name = kj_builtins[s->u.barrier.id].symbol;
     if (!s->u.barrier.arg) {
-        call_barrier(lo, name, NULL);
+        kj_gpu_barrier(lo, name, NULL);
         count_barrier(lo);
         return;
     }
     kj_tile vote = kj_lower_expr(lo, s->u.barrier.arg, m);
     count_barrier(lo);
-    LLVMValueRef got = call_barrier(lo, name, vote.v[0]);
+    LLVMValueRef got = kj_gpu_barrier(lo, name, vote.v[0]);
     const kj_var *v = s->u.barrier.result;
     if (v->type == KJ_BOOL && LLVMTypeOf(got) == lo->i32)
         got = LLVMBuildICmp(lo->b, LLVMIntNE, got, LLVMConstInt(lo->i32, 0, false), "");
@@ -483,69 +467,6 @@ static void place_const(kj_lower *lo)
 
 /* ---- The entry ---- */
 
-static LLVMValueRef read_clock(kj_lower *lo)
-{
-    return kj_intrinsic(lo, "llvm.nvvm.read.ptx.sreg.clock64", NULL, 0, NULL, 0);
-}
-
-/* Of the clock's parts of 2^20 cycles one in 32, which differs from block to block. */
-static LLVMValueRef is_its_time(kj_lower *lo, LLVMValueRef block)
-{
-    enum { CYCLES_LOG2 = 20, PARTS = 32, BLOCKS_LOG2 = 8 };
-    LLVMValueRef part = LLVMBuildLShr(lo->b, read_clock(lo), kj_i64(lo, CYCLES_LOG2), "");
-    block = LLVMBuildLShr(lo->b, block, kj_i64(lo, BLOCKS_LOG2), "");
-    part = LLVMBuildAnd(lo->b, LLVMBuildXor(lo->b, part, block, ""), kj_i64(lo, PARTS - 1), "");
-    return LLVMBuildICmp(lo->b, LLVMIntEQ, part, kj_i64(lo, 0), "");
-}
-
-/* Whom the block's first thread asks before the block begins. Of the device's memory mostly what its multiprocessor
- * has cached, and each eighth block anew, for all that come behind it there; the host's the first block, and each
- * 256th that begins in its part of the time. */
-static void look_first(kj_lower *lo)
-{
-    enum { NEAR = 8, FAR = 256 };
-    LLVMValueRef block = kj_block_number(lo), zero = kj_i64(lo, 0);
-    LLVMValueRef near = LLVMBuildAnd(lo->b, block, kj_i64(lo, NEAR - 1), ""),
-                 far = LLVMBuildAnd(lo->b, block, kj_i64(lo, FAR - 1), "");
-    LLVMBasicBlockRef afresh = kj_new_block(lo, "afresh"), ask = kj_new_block(lo, "ask"),
-                      on = kj_new_block(lo, "on");
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, near, zero, ""), afresh, on);
-    LLVMPositionBuilderAtEnd(lo->b, afresh);
-    kj_nvptx_fence(lo, KJ_BI_THREADFENCE, NULL);
-    LLVMValueRef turn = LLVMBuildAnd(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, far, zero, ""),
-                                     is_its_time(lo, block), "");
-    turn = LLVMBuildOr(lo->b, turn, LLVMBuildICmp(lo->b, LLVMIntEQ, block, zero, ""), "");
-    LLVMBuildCondBr(lo->b, turn, ask, on);
-    LLVMPositionBuilderAtEnd(lo->b, ask);
-    kj_halt_ask(lo, on);
-    LLVMBuildBr(lo->b, on);
-    LLVMPositionBuilderAtEnd(lo->b, on);
-}
-
-/* The host's memory, which the report has the address of. */
-static void find_halt(kj_lower *lo)
-{
-    if (!lo->kernel->polls)
-        return;
-    LLVMTypeRef global = LLVMPointerTypeInContext(lo->ctx, SPACE_GLOBAL);
-    LLVMValueRef at = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, halt));
-    lo->halt = LLVMBuildLoad2(lo->b, global, at, "halt");
-    lo->near_halt = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, near_halt));
-    lo->turns = kj_alloca(lo, lo->i32, "turns");
-    lo->looked = kj_alloca(lo, lo->i64, "looked");
-    LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->turns);
-    lo->looks = kj_alloca(lo, lo->i32, "looks");
-    LLVMBuildStore(lo->b, kj_i64(lo, 0), lo->looked);
-    LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->looks);
-    LLVMBasicBlockRef first = kj_new_block(lo, "first"), all = kj_new_block(lo, "all");
-    LLVMBuildCondBr(lo->b, is_first_thread(lo), first, all);
-    LLVMPositionBuilderAtEnd(lo->b, first);
-    look_first(lo);
-    LLVMBuildBr(lo->b, all);
-    LLVMPositionBuilderAtEnd(lo->b, all);
-    leave_together(lo);
-}
-
 static void describe_launch(kj_lower *lo)
 {
     const kj_tkernel *k = lo->kernel;
@@ -617,7 +538,7 @@ static const kj_lowering lowering = {
     .compare_swap = kj_nvptx_compare_swap,
     .fault = fault,
     .may_fail = may_fail,
-    .clock = read_clock,
+    .clock = kj_gpu_clock,
     .fence = kj_nvptx_fence,
     .warp = kj_nvptx_warp,
     .launch = kj_nvptx_launch,
@@ -655,7 +576,7 @@ void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
         lo.stretch = kj_alloca(&lo, lo.i32, "stretch");
         LLVMBuildStore(lo.b, LLVMConstInt(lo.i32, 0, false), lo.stretch);
     }
-    find_halt(&lo);
+    kj_halt_find(&lo);
     kj_lower_inline(&lo, kernel->body, kj_all);
     LLVMBuildRetVoid(lo.b);
     if (lo.fail) {
