@@ -1,4 +1,5 @@
 """The generator's run blocks: calls of functions of the file, of run blocks and of the library, and formatted texts."""
+import bisect
 import math
 import re
 
@@ -250,7 +251,7 @@ class RunCalls:
             counts = [0] * bins
             for x in v.values():
                 if low <= x <= edges[-1]:
-                    counts[min(int((x - low) // step), bins - 1)] += 1
+                    counts[min(bisect.bisect_right(edges, x), bins) - 1] += 1
             return [("i64", (bins,), counts), ("f32" if t == "f32" else "f64", (bins + 1,), edges)]
         return self.made("histogram", f"of({a}, {low}, {edges[-1]}, {bins})", [a], 2, histogram)
 
