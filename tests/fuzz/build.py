@@ -108,6 +108,16 @@ def view(array, forms, *args):
     return Expr("view", Arr(array.type.elem, dims), (array,) + args, tuple(forms))
 
 
+def turned(array):
+    """a.T"""
+    return Expr("turned", array.type, (array,))
+
+
+def reshaped(array, *extents):
+    """a.reshape(...); without extents a.ravel()"""
+    return Expr("reshaped", Arr(array.type.elem, len(extents) or 1), (array,) + extents)
+
+
 def attr(array, what):
     return Expr("attr", "i64", (array,), what)
 
@@ -118,6 +128,10 @@ def size(array):
 
 def extent(array, k):
     return attr(array, f"shape[{k}]")
+
+
+def length(array):
+    return attr(array, "len")
 
 
 def part(e, field):

@@ -81,3 +81,5 @@ def square_root(x, t, mode):
 
 
 NAMES = [f"{what}_{mode}" for what in ("add", "sub", "mul", "div", "sqrt", "fma") for mode in MODES]
+CONVERSIONS = [f"{t}_{mode}" for t in ("f32", "f64") for mode in MODES[1:]]
+COUNTS = {name: {"sqrt": 1, "fma": 3}.get(name[:-3], 2) for name in NAMES}      # of operands

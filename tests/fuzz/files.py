@@ -3,9 +3,13 @@ import re
 import zlib
 
 import tree
-from tree import Arr, Fixed, Rec, Stmt, Tup, walk
+from tree import Arr, Enum, Fixed, Rec, Stmt, Tup, walk
 
 FILES = ("base", "lib")         # lib uses base, and the program both
+
+
+IN_LIBRARY = Rec("std", [])     # stands for what is in a file of std/: no file of these uses one
+IN_LIBRARY.home = "std"
 
 
 def types_in(t):
@@ -19,6 +23,9 @@ def types_in(t):
 
 def needs(f):
     """The constants, records and functions that a definition refers to."""
+    if isinstance(f, Enum):
+        written = [m.get("written") for m in f.members if m.get("written") is not None]
+        return {n.data for e in written for n in walk(e) if n.op == "name"} - set(f.members)
     if isinstance(f, Rec):
         return set().union(*[types_in(t) for _, t, _ in f.fields])
     roots = list(getattr(f, "body", [])) + list(getattr(f, "requires", []))
@@ -36,6 +43,8 @@ def needs(f):
             found |= types_in(n.data[2]) if n.op == "let" else set()
             continue
         found |= types_in(n.type)
+        if n.op == "sync" and "." in n.data:
+            found.add(IN_LIBRARY)
         if n.op == "apply":
             found.add(n.data)
         elif n.op == "name" and (n.data.get("value") is not None or n.data.get("filled")):
@@ -48,7 +57,7 @@ def flat(value):
 
 
 def definitions(p):
-    return p.constants + p.records + p.functions + p.helpers + p.kernels
+    return p.enums + p.constants + p.records + p.functions + p.helpers + p.kernels
 
 
 def distribute(r, p):
@@ -78,7 +87,7 @@ def one_file(p):
     """All in one file, with names of their own."""
     for k, d in enumerate(definitions(p)):
         tree.move_to(d, None)
-        if d not in p.constants:
+        if d not in p.enums + p.constants:
             d.name = f"{d.name.rstrip('0123456789')}{k}_"
     p.spaces = {}
 
@@ -102,9 +111,10 @@ def with_names(p, text):
             count += 1
             return name if zlib.crc32(f"{p.seed} {count}".encode()) & 1 else m.group(0)
         return replaced
-    for name, of in p.type_names:
+    for name, of in p.type_names + [(tree.called(e), e.type or "i32") for e in p.enum_names]:
         t = str(of)
-        array, own = rf"(?<=: ){re.escape(t)}(?=[,)\s])", rf"(?<![\w.@])(?<!record ){re.escape(t)}(?!\w)"
+        array = rf"(?<=: ){re.escape(t)}(?=[,)\s])"
+        own = rf"(?<![\w.@])(?<!record )(?<!enum E\d: ){re.escape(t)}(?!\w)"
         pattern = array if t.endswith("]") else own
         text = re.sub(pattern, other(name), text)
     return "".join(f"type {name} = {t}\n" for name, t in p.type_names) + text

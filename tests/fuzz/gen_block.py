@@ -11,6 +11,7 @@ from build import (add, apply, assign, binary, call, compare, cond, do, extent, 
                    memory, mod, mul,
                    name, negate, return_, size, special, sub, sync, update, view, warp, while_)
 from gen_kernel import KernelGen, random_plan
+from gen_library import BlockLibrary
 from gen_warp import Warps
 from scalars import FLOATS, INTS, REALS
 from tree import Arr, Expr, Function, Stmt, Var, Vec
@@ -18,7 +19,7 @@ from tree import Arr, Expr, Function, Stmt, Var, Vec
 ATOMIC_TYPES = ("i32", "u32", "i64", "u64")
 
 
-class BlockGen(Warps, KernelGen):
+class BlockGen(BlockLibrary, Warps, KernelGen):
     def __init__(self, r, palette, options, program, plans):
         super().__init__(r, palette, options, program, plans)
         self.may_return = False
@@ -224,6 +225,8 @@ class BlockGen(Warps, KernelGen):
         if not deep and self.barriers < 8:
             forms += [(3, lambda: self.uniform_loop(level)), (2, lambda: self.uniform_branch(level)),
                       (1, lambda: self.settling_loop(level)), (1, lambda: self.stepped_loop(level))]
+        if not self.partial and self.barriers < 8 and max(p.threads for p in self.plans) <= 128:
+            forms.append((1, self.block_call))
         if self.helpers and not self.partial:
             forms.append((2, self.helper_call))
         if not self.depth and not self.partial and level == "block" and self.phased:

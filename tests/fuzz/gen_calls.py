@@ -8,6 +8,7 @@ import scalars
 import values
 from build import add, apply, binary, call, compare, cond, if_, lit, mul, name, return_, typed
 from gen_function import FunctionGen
+from gen_library import RunLibrary
 from host import HostArray, Layout
 from run_calls import Join, Library, NumberCall, Text, Wrapped, running, runs_of, sort_places, sum_type
 from run_statements import Compute, Cumsum, Fill, Reduce, Several, Store
@@ -17,7 +18,7 @@ from tree import Function, Tup, Var
 FILLS = '<>^'
 
 
-class RunCalls:
+class RunCalls(RunLibrary):
     """A part of RunGen (gen_run.py)."""
 
     # ---- Functions of the file ----
@@ -145,7 +146,7 @@ class RunCalls:
         r = self.r
         self.count += 1
         wild = r.pick([0, 40])
-        items = items or [values.value(r, t, wild) for _ in range(n)]
+        items = items if items is not None else [values.value(r, t, wild) for _ in range(n)]
         array = HostArray(f"s{self.count}", t, (n,), items, Layout.random(r, (n,), False, False), False)
         array.directed = True
         self.program.run.append(array)
@@ -153,7 +154,8 @@ class RunCalls:
 
     def std(self):
         r = self.r
-        return getattr(self, "std_" + r.pick(["sort", "select", "scan", "histogram", "top", "matrix"]))()
+        return getattr(self, "std_" + r.pick(["sort", "select", "scan", "histogram", "top", "matrix", "segment",
+                                             "segment", "sparse", "sparse", "gemm"]))()
 
     def space(self, library):
         """By which name the program knows a file of the library."""

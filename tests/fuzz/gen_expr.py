@@ -5,12 +5,13 @@ known of ranges (the facts of variables) or by a remainder, a clamp or a conditi
 import directed
 import scalars
 import values
-from build import (add, apply, attr, binary, call, chained, compare, cond, conv, elem, extent, index, lit, logic, mod,
-                   mul,
-                   name, part, size, special, sub, typed, unary, view)
+from build import (add, apply, attr, binary, call, compare, cond, conv, elem, lit, mod, mul, name, part, special, sub,
+                   turned, typed, unary, view)
+from gen_enums import Enums
+from gen_index import Indices
 from gen_parts import Parts
 from scalars import COMPLEX, FLOATS, INTS, REALS, SIGNED
-from tree import Arr, Expr, Fixed, Rec, Tup, VECTORS, Vec
+from tree import Arr, Expr, Fixed, Rec, Tup, UNTYPED, VECTORS, Vec
 
 EXACT_1 = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint", "round", "sign", "fract", "logb", "saturate")
 EXACT_2 = ("copysign", "nextafter", "fmod", "remainder", "fdim")
@@ -33,7 +34,7 @@ def half_and_wide(a, b):
     return a == "f16" and b in INTS and not scalars.converts(b, a)
 
 
-class Expressions(Parts):
+class Expressions(Indices, Enums, Parts):
     """Holds the scope; gen_stmt.py and gen_kernel.py build on it."""
 
     def __init__(self, r, palette, options):
@@ -84,9 +85,21 @@ class Expressions(Parts):
             return self.vector(t, depth)
         if isinstance(t, Rec):
             return self.record(t, depth)
+        if isinstance(t, Tup):
+            return self.tuple(t, depth)
         if t in COMPLEX:
             return self.complex(t, depth)
         return self.real(t, depth)
+
+    def tuple(self, t, depth):
+        """Items may be literals."""
+        r = self.r
+        names = self.variables(t)
+        if names and r.chance(30):
+            return name(r.pick(names))
+        items = [self.literal_for(p, values.literal(r, p)) if p in REALS and r.chance(15) else self.value(p, depth - 1)
+                 for p in t.parts]
+        return Expr("tuple", Tup([e.type for e in items]), items)
 
     def part_sources(self, t):
         """Parts of variables and of elements that have the type."""
@@ -106,6 +119,8 @@ class Expressions(Parts):
             found = [part(e, f) for f, _, _ in e.type.fields]
         elif isinstance(e.type, Tup):
             found = [elem(e, lit(k)) for k in range(len(e.type.parts))]
+            if len(set(map(str, e.type.parts))) == 1 and self.room > 0 and not self.need and self.r.chance(40):
+                found = [Expr("elem", e.type.parts[0], [e, self.remainder(len(found))])]
         elif isinstance(e.type, Fixed) and len(e.type.extents) == 1:
             n = e.type.extents[0]
             found = [elem(e, lit(self.r.below(n)) if self.room < 0 or self.r.chance(50) else self.remainder(n))]
@@ -158,7 +173,7 @@ class Expressions(Parts):
 
     def attribute(self, v):
         r = self.r
-        forms = ["size", "ndim"] + [f"shape[{k}]" for k in range(v.type.dims)]
+        forms = ["size", "ndim", "len"] + [f"shape[{k}]" for k in range(v.type.dims)]
         least = v.get("least") or ()
         if v.get("strides") and min(least, default=0) > 0:      # of an axis with one element a step may be anything
             forms += [f"steps[{k}]" for k in range(v.type.dims) if least[k] > 1]
@@ -174,135 +189,6 @@ class Expressions(Parts):
     def thread_number(self):
         return special(self.r.pick(self.thread_numbers()))
 
-    # ---- Indices ----
-
-    def interval(self, e):
-        """The least and greatest value of an integer expression, or None where that is not known."""
-        if e.op == "lit" and e.type == "#i":
-            return e.data, e.data
-        if e.op == "name":
-            return e.data.get("range")
-        if e.op == "special":
-            return self.bounds.get(e.data)
-        if e.op == "attr" and e.args[0].op == "name":
-            return self.extent_range(e.args[0].data, e.data)
-        inner = [self.interval(a) for a in e.args]
-        if None in inner:
-            return None
-        if e.op == "bin" and e.data in "+-*":
-            (a, b), (c, d) = inner
-            ends = {"+": (a + c, b + d), "-": (a - d, b - c)}.get(e.data) or (min(a * c, a * d, b * c, b * d),
-                                                                             max(a * c, a * d, b * c, b * d))
-            t = e.type if e.type in INTS else "i32"
-            return ends if scalars.least(t) <= ends[0] and ends[1] <= scalars.greatest(t) else None
-        return None
-
-    @staticmethod
-    def extent_range(v, what):
-        least, most = v.get("least"), v.get("most")
-        if not least or not what.startswith("shape"):
-            return None
-        k = int(what[6:-1])
-        return least[k], most[k]
-
-    def remainder(self, n):
-        """An index below n, a number."""
-        r = self.r
-        t = r.pick(["i32", "i32", "i64", "u32", "i16", "u8", "i8", "u64"])
-        if n > scalars.greatest(t):
-            t = "i64"
-        e = self.real(t, 1)
-        if n & (n - 1) == 0 and r.chance(40):
-            return binary("&", e, lit(n - 1))
-        if r.chance(20):
-            return call("clamp", t, e, lit(0), lit(n - 1))
-        if r.chance(15):
-            return call("min", t, call("max", t, e, lit(0)), lit(n - 1))
-        return mod(e, lit(n))
-
-    def place(self, v, k):
-        """An index that is inside of an array's dimension k."""
-        r = self.r
-        if not v.get("least"):
-            return self.modulo_extent(v, k)
-        n = v.get("least")[k]
-        inside = [w for w in self.visible() if (v, k) in (w.get("inside") or ())]
-        known = [w for w in self.visible() if w.get("range") and 0 <= w.get("range")[0] and w.get("range")[1] < n
-                 and w.type in INTS]
-        choices = [(2, lambda: lit(r.below(n))), (3, lambda: self.remainder(n)), (2, lambda: self.modulo_extent(v, k))]
-        if inside:
-            choices.append((12, lambda: name(r.pick(inside))))
-            if v.get("affine") and v.get("affine")[0] in inside:
-                choices.append((12, lambda: self.affine(*v.get("affine"))))
-            choices.append((2, lambda: sub(sub(extent(name(v), k), lit(1)), name(r.pick(inside)))))
-        if known:
-            choices.append((8, lambda: name(r.pick(known))))
-            choices.append((3, lambda: self.shifted(r.pick(known), v, k)))
-        return r.weighted(choices)()
-
-    def affine(self, index_var, scale, more):
-        """scale * i + c, in an array that is made for it."""
-        r = self.r
-        c = r.below(scale + more)
-        e = name(index_var) if scale == 1 else mul(*r.shuffled([name(index_var), lit(scale)]))
-        return e if c == 0 else add(*r.shuffled([e, lit(c)]))
-
-    def modulo_extent(self, v, k):
-        r = self.r
-        t = r.pick([s for s in INTS if s != "u64"])
-        e = self.real(t, 1)
-        what = extent(name(v), k) if v.type.dims > 1 or r.chance(50) else size(name(v))
-        form = r.below(4)
-        if form == 0:
-            return call("clamp", "i64", e, lit(0), sub(what, lit(1)))
-        if form == 1:
-            return sub(sub(what, lit(1)), mod(e, what))
-        return mod(e, what)
-
-    def shifted(self, w, v, k):
-        """A variable and something constant, still inside; else its mirror image."""
-        r = self.r
-        low, high = w.get("range")
-        n = v.get("least")[k]
-        c = r.between(-low, n - 1 - high)
-        e = name(w) if n <= scalars.greatest(w.type) else conv("i64", name(w))
-        if c == 0 or r.chance(30):
-            return binary("-", lit(n - 1), e) if high < n else e
-        return add(e, lit(c)) if c > 0 else sub(e, lit(-c))
-
-    def element(self, v):
-        """An element that may be read here: of an array that this thread alone uses, its own."""
-        if v.get("role") == "own":
-            return index(name(v), *v.get("own")(self))
-        if self.need is None and self.r.chance(12) and v.type.dims == 1 and v.type.elem in REALS and self.room > 6:
-            return self.guarded(v)
-        at = [self.place(v, k) for k in range(v.type.dims)]
-        if self.need is None and v.get("global") and self.r.chance(4):
-            return Expr("hint", v.type.elem, [name(v)] + at, self.r.pick(["ldca", "ldcg", "ldcs", "ldlu", "ldcv"]))
-        return index(name(v), *at)
-
-    def guarded(self, v):
-        """An element where the index is inside, else something else."""
-        r = self.r
-        self.room -= 6
-        at = self.near() if r.chance(60) else self.real(r.pick(["i64", "i64", "i32", "i16"]), 1)
-        array = name(v)
-        inside = r.pick([lambda: chained(["<=", "<"], lit(0), at, extent(array, 0)),
-                         lambda: logic("and", compare(">=", at, lit(0)), compare("<", at, size(array)))])()
-        other = lit(values.literal(r, v.type.elem)) if r.chance(50) else self.leaf(v.type.elem)
-        return cond(index(array, at), inside, other)
-
-    def near(self):
-        """A known index and something constant: a neighbour."""
-        r = self.r
-        known = [w for w in self.visible() if (w.get("range") or w.get("inside")) and w.type in SIGNED]
-        if not known:
-            return self.real("i64", 1)
-        e = name(r.pick(known))
-        if r.chance(25):
-            e = mul(e, lit(r.between(1, 3)))
-        return binary(r.pick("+-"), e, lit(r.between(0, 4)))
-
     # ---- Real numbers ----
 
     def operand(self, t, depth):
@@ -310,14 +196,14 @@ class Expressions(Parts):
         r = self.r
         n = r.below(100)
         if n < 18:
-            return lit(values.literal(r, t))
+            return self.literal_for(t, values.literal(r, t))
         if n < 28 and NARROWER[t]:
             return self.real(r.pick(NARROWER[t]), depth)
         return self.real(t, depth)
 
     def narrower(self, t, depth):
         e = self.operand(t, depth)
-        return typed(e.data, t) if e.op == "lit" and e.type != "bool" else e
+        return conv(t, e) if e.type in UNTYPED else e
 
     def pair(self, t, depth):
         """Two operands that meet in t."""
@@ -430,7 +316,17 @@ class Expressions(Parts):
             source = "i8"
         if source in INTS and self.need is None and self.bounds and self.r.chance(12):
             return conv(t, self.counted(source, depth))
+        if t in ("f32", "f64") and source != "bool" and self.r.chance(20):
+            return self.converted_down(t, source, depth)
         return conv(t, self.value(source, depth))
+
+    def converted_down(self, t, source, depth):
+        """Or up, or towards zero; now and then a literal."""
+        r = self.r
+        e = self.real(source, depth)
+        if r.chance(10):
+            e = lit(r.pick([0.1, 1 / 3, 1e-50, 1e300, 16777217, (1 << 53) + 1]))
+        return call(r.pick([f for f in directed.CONVERSIONS if f.startswith(t)]), t, e)
 
     def chosen(self, t, depth):
         """min, max, clamp, abs."""
@@ -494,12 +390,16 @@ class Expressions(Parts):
             if isinstance(p.type, Arr):
                 v = r.pick(self.passable(p, t))
                 whole = v.type.dims == p.type.dims
-                args.append(name(v) if whole else view(name(v), ["i"] + ["-"] * p.type.dims, self.place(v, 0)))
+                turns = v.type.dims == 2 and r.chance(40)
+                array = turned(name(v)) if turns else name(v)
+                args.append(array if whole else view(array, ["i"] + ["-"] * p.type.dims, self.place(v, int(turns))))
             elif wanted in NARROWER and p.type != "T" and NARROWER[wanted] and r.chance(15):
                 narrow = [s for s in NARROWER[wanted] if scalars.converts(s, wanted)]
                 args.append(self.real(r.pick(narrow or [wanted]), depth))
+            elif r.chance(20) and any(m.type == wanted for m in self.members()):
+                args.append(name(r.pick([m for m in self.members() if m.type == wanted])))
             elif wanted in REALS and p.type != "T" and r.chance(15):
-                args.append(lit(values.literal(r, wanted)))
+                args.append(self.literal_for(wanted, values.literal(r, wanted)))
             else:
                 args.append(self.value(wanted, depth))
         return apply(f, *args, names=[p.name for p in named])
@@ -541,8 +441,7 @@ class Expressions(Parts):
         form = r.below(12)
         if form > 9:
             f = r.pick(directed.NAMES)
-            count = {"sqrt": 1, "fma": 3}.get(f[:-3], 2)
-            return call(f, t, self.real(t, depth), *[self.narrower(t, depth) for _ in range(count - 1)])
+            return call(f, t, self.real(t, depth), *[self.narrower(t, depth) for _ in range(directed.COUNTS[f] - 1)])
         if form < 4:
             return call(r.pick(EXACT_1), t, self.real(t, depth))
         if form < 7:

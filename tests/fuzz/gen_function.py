@@ -13,11 +13,11 @@ class FunctionGen(Statements):
 
     def __init__(self, r, palette, options, program):
         super().__init__(r, palette, options)
-        self.functions, self.records = list(program.functions), program.records
+        self.functions, self.records = program.functions + program.library_functions, program.records
         if r.chance(25):
             self.bounds = {b: None for b in ("threadIdx.x", "blockIdx.x", "blockDim.x", "gridDim.x", "grid(1)")}
         # Not what the host fills: kernels that are launched by kernels may call these functions.
-        self.scope[0] += [c for c in program.constants if not c.get("filled")]
+        self.scope[0] += [c for c in program.constants if not c.get("filled")] + program.members()
 
     def make(self, number):
         r = self.r
@@ -36,7 +36,7 @@ class FunctionGen(Statements):
         result = []
         for t in types:
             self.names += 1
-            v = Var(f"p{self.names}", t, mutable=self.r.chance(30))
+            v = Var(f"p{self.names}", t, mutable=not isinstance(t, Tup) and self.r.chance(30))
             result.append(v)
             self.scope[0].append(v)
         return result
@@ -50,9 +50,10 @@ class FunctionGen(Statements):
 
     def of_values(self, number):
         r = self.r
-        params = self.params([self.of() for _ in range(r.between(1, 3))])
+        params = self.params([self.tuple_type() if r.chance(15) else self.of() for _ in range(r.between(1, 3))])
         defaults = r.chance(35) and self.defaults(params)
-        self.result = self.of() if r.chance(75) else Tup([self.of() for _ in range(r.between(2, 3))])
+        self.result = self.of() if r.chance(75) else self.tuple_type() if r.chance(25) else \
+            Tup([self.of() for _ in range(r.between(2, 3))])
         return Function(f"f{number}", params, self.result, self.body(r.between(0, 3)), defaults=defaults)
 
     def of_numbers(self, number):

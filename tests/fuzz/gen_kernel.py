@@ -81,14 +81,18 @@ def every(index_var, scale, first):
 class KernelGen(Statements):
     def __init__(self, r, palette, options, program, plans):
         super().__init__(r, palette, options)
-        self.functions, self.records = program.functions, program.records
+        self.functions, self.records = program.functions + program.library_functions, program.records
+        self.program = program
         self.plans = plans
         self.bounds = ranges(plans)
         if r.chance(12):
             self.bounds["laneid"] = (0, 31)
         self.params = []
         self.requires = []
-        self.scope[0] += program.constants
+        self.scope[0] += program.constants + program.members()
+
+    def library_used(self, library):
+        self.program.libraries.setdefault(library, library if self.r.chance(50) else f"std_{library}")
 
     # ---- Parameters ----
 
@@ -108,6 +112,7 @@ class KernelGen(Statements):
         var.facts["least"] = tuple(max(1, min(e[k] for e in extents)) for k in range(dims))
         var.facts["most"] = tuple(max(e[k] for e in extents) for k in range(dims))
         var.facts["global"] = True
+        var.facts["in_order"] = dims > 1 and self.r.chance(25)      # which is what launches give
         return var
 
     def first_values(self):
@@ -159,6 +164,8 @@ class KernelGen(Statements):
                 self.param(t, "C", const=True, default=default, uniform="grid")
             elif r.chance(20):
                 self.planned(r.pick(["i32", "i64", "u8", "i16"]), [r.between(1, 12) for _ in self.plans], r.chance(70))
+            elif r.chance(10):
+                self.param(self.tuple_type(), "s", uniform="grid")
             elif r.chance(20):      # a variable of each thread
                 self.param(t, "s", mutable=True)
             else:
@@ -369,6 +376,10 @@ def rows(r, options, program, kernel_name, palette):
     outputs = g.outputs(r.between(0, 1), shape, lambda gen: [name(i)], [i])
     g.may_return = True
     body = g.first_values() + g.statements(r.between(2, options.statements))
+    least, most = w.get("least")[0], w.get("most")[0]
+    if least == most and t in REALS and r.chance(60):
+        target = view(name(out), forms if by_column or r.chance(50) else ("i", "-"), *args)
+        body.append(g.row_assigned(target, w, least))
     j = Var("j", "i64", kept=True, inside=[(w, 0)])
     g.scope.append([j])
     inner = g.looped(lambda: g.block(r.between(0, 2), last=lambda: [assign(index(name(w), name(j)), g.full(t, 2))]), 4)

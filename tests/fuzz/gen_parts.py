@@ -1,6 +1,7 @@
 """The generator's expressions that are no real numbers: bools, complex numbers, small vectors, records."""
+import directed
 import values
-from build import binary, call, chained, compare, cond, conv, lit, logic, mul, name, negate, typed, unary
+from build import apply, binary, call, chained, compare, cond, conv, lit, logic, mul, name, negate, typed, unary
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS
 from tree import Expr, Tup, VECTORS, Vec
 
@@ -22,7 +23,16 @@ class Parts:
                            (1, self.bools), (1, self.classified),
                            (1, lambda d: conv("bool", self.real(r.pick(REALS), d))),
                            (1, lambda d: cond(self.bool(d), self.bool(d), self.bool(d))), (1, self.vector_test),
-                           (1, self.tuple_test), (2, lambda d: self.leaf("bool"))])(depth - 1)
+                           (1, self.tuple_test), (2, self.enum_test), (1, self.library_test),
+                           (2, lambda d: self.leaf("bool"))])(depth - 1)
+
+    def library_test(self, depth):
+        r = self.r
+        functions = [f for f in self.functions if f.name == "before" and f.generics]
+        if not functions or self.need:
+            return self.comparison(depth)
+        t = r.pick([t for t in self.palette if t in REALS] or ["f32"])
+        return apply(functions[0], self.real(t, depth), self.real(t, depth))
 
     def simple_test(self):
         r = self.r
@@ -143,11 +153,20 @@ class Parts:
                  (1, lambda d: conv(t, self.vector(r.pick(others), d))),
                  (2, lambda d: self.vector_contracted(t, d) if t.part in FLOATS else self.vector(t, 0)),
                  (2, lambda d: self.vector(t, 0))]
+        if t.part in FLOATS:
+            forms.append((2, lambda d: self.vector_directed(t, d)))
         half = VECTORS[f"{t.part}x2"]
         if t.count > 2:
             forms.append((2, lambda d: conv(t, self.vector(half, d), self.vector(half, d) if t.count == 4
                                             else self.real(t.part, d))))
         return r.weighted(forms)(depth - 1)
+
+    def vector_directed(self, t, depth):
+        """Part by part; numbers may stand beside a vector."""
+        f = self.r.pick(directed.NAMES)
+        more = [self.vector(t, depth) if self.r.chance(70) else self.real(t.part, depth)
+                for _ in range(directed.COUNTS[f] - 1)]
+        return call(f, t, self.vector(t, depth), *more)
 
     def vector_pair(self, t, depth):
         r = self.r

@@ -3,17 +3,20 @@ import math
 
 import files
 import gen_block
+import gen_enums
 import gen_kernel
 import gen_more
 import gen_run
+import gen_tuples
 import values
-from build import binary, lit
+from build import binary, lit, name
 from gen_function import FunctionGen
+from gen_library import order_functions
 from host import ConstFill, HostArray, Launch, Layout
 from program import Program
 from rng import Rng
 from scalars import FLOATS, INTS, REALS
-from tree import Arr, Rec, Var, VECTORS
+from tree import Arr, Rec, Tup, Var, VECTORS
 
 FIELD_NAMES = ["mass", "vel", "pos", "tag", "cell", "on", "z", "kind"]
 
@@ -42,6 +45,8 @@ def palette_of(r, records):
             types.append(VECTORS[r.pick(sorted(VECTORS))])
         elif records:
             types.append(r.pick(records))
+    if records and r.chance(25):
+        types.append(r.pick(records))
     return types
 
 
@@ -62,13 +67,22 @@ def make_record(r, number, earlier):
             if r.chance(20):
                 extents = (2,)
         fields.append((field, t, extents))
-    return Rec(f"R{number}", fields)
+    record = Rec(f"R{number}", fields)
+    record.packed = r.chance(45)
+    return record
 
 
-def make_constant(r, number):
-    kind = r.below(4)
+def make_constant(r, number, members):
+    kind = r.below(5)
+    if kind == 4:
+        return gen_tuples.constant_tuple(r, number)
     if kind == 0:
-        return Var(f"N{number}", "#i", value=lit(r.between(1, 100)), uniform="grid")
+        n, named = r.between(1, 100), [m for m in members if m.type == "#i"]
+        value = lit(n)
+        if named and r.chance(40):
+            m = r.pick(named)
+            value, n = name(m), m.get("range")[0]
+        return Var(f"N{number}", "#i", value=value, range=(n, n), uniform="grid")
     if kind == 1:
         t = r.pick(REALS)
         e = lit(values.literal(r, t))
@@ -78,10 +92,13 @@ def make_constant(r, number):
     t = r.pick(REALS + ("bool",))
     dims = r.weighted([(3, 1), (1, 2)])
     shape = [r.between(1, 9)] if dims == 1 else [r.between(1, 3), r.between(1, 4)]
+    fitting = gen_enums.fitting(members, t)
 
     def items(shape):
         if shape:
             return [items(shape[1:]) for _ in range(shape[0])]
+        if t in INTS and fitting and r.chance(25):
+            return name(r.pick(fitting))
         return lit(r.chance(50)) if t == "bool" else lit(values.literal(r, t))
     v = Var(f"W{number}", Arr(t, dims), typed=True, role="in", least=tuple(shape), most=tuple(shape), uniform="grid")
     v.facts.update({"filled": True} if r.chance(25) else {"value": items(shape)})
@@ -91,17 +108,22 @@ def make_constant(r, number):
 def make_program(seed, options):
     r = Rng(seed)
     p = Program(seed)
+    for k in range(r.weighted([(3, 0), (2, 1), (1, 2)])):
+        p.enums.append(gen_enums.make_enum(r, k, p.members()))
     if r.chance(20):
         gen_run.make_run(r, p, options)
         return p
     for k in range(r.weighted([(4, 0), (3, 1), (2, 2)])):
         p.records.append(make_record(r, k, p.records))
     for k in range(r.weighted([(3, 0), (3, 1), (2, 2)])):
-        c = make_constant(r, k)
+        c = make_constant(r, k, p.members())
         p.constants.append(c)
         if c.get("filled"):
             p.run.append(ConstFill(c, [values.value(r, c.type.elem, 50) for _ in range(math.prod(c.get("least")))]))
     palette = palette_of(r, p.records)
+    if r.chance(15):
+        p.library_functions = order_functions()
+        p.libraries["order"] = r.pick(["order", "o", "std_order"])
     for k in range(r.weighted([(2, 0), (3, 1), (3, 2), (1, 3)])):
         g = FunctionGen(r.fork(), palette, options, p)
         f = g.make(k)
@@ -127,6 +149,7 @@ def make_program(seed, options):
         files.distribute(r, p)
     if r.chance(20) and "type-names" not in options.without:
         files.name_types(r, p, sorted(set(palette) | set(p.records), key=str))
+    p.enum_names = [e for e in p.enums if r.chance(50)]
     if p.sees_layouts():
         for a in p.arrays():
             a.layout.device = False     # a copy in device memory has strides of its own
@@ -140,13 +163,13 @@ def add_launches(r, p, kernel, options):
         types = getattr(plan, "types", {})
         for v in kernel.params:
             if not isinstance(v.type, Arr):
-                args.append(scalar_argument(r, v, types, plan))
+                args.append(scalar_argument(r, v, types, plan, p.members()))
                 continue
             array = None
             if v.get("use") == "in" and r.chance(15):
                 array = earlier_array(r, p, v, plan.extents[v.name], types, args)
             if array is None:
-                array = make_array(r, v, f"{kernel.name}_{v.name}_{k}", plan.extents[v.name], types)
+                array = make_array(r, v, f"{kernel.name}_{v.name}_{k}", plan.extents[v.name], types, p.members())
                 array.bound = kernel.facts.get("bounds", {}).get(v.name)
                 p.run.append(array)
             array.unknown = array.unknown or bool(kernel.facts.get("unknown"))
@@ -158,11 +181,17 @@ def add_launches(r, p, kernel, options):
                 reads = v.get("use") == "in" or not options.without & {"in-writes"}
                 directions[v.name] = "In" if reads and r.chance(60) else "InOut"
                 a.directed, a.layout.device = True, False
+        records = [a for a in args if isinstance(a, HostArray) and isinstance(a.elem, Rec) and a.layout.total
+                   and not a.layout.device and not a.unknown and a.values is not None]
+        if records and r.chance(30):
+            p.run += gen_run.of_fields(r, r.pick(records), options, len(p.run))
         launch = Launch(kernel, plan.grid, plan.block, args, types, named, directions)
         launch.coverage = plan.coverage
         if r.chance(8):
             launch.function = f"go{len(p.run)}"
         p.run.append(launch)
+        if records and r.chance(30):
+            p.run += gen_run.of_fields(r, r.pick(records), options, len(p.run))
 
 
 def earlier_array(r, p, v, shape, types, args):
@@ -170,13 +199,14 @@ def earlier_array(r, p, v, shape, types, args):
     t = types.get(v.type.elem, v.type.elem)
     written = {a.name for a, w in zip(args, p.kernels[-1].params) if isinstance(a, HostArray) and w.get("use") != "in"}
     found = [a for a in p.arrays() if a.elem is t and a.shape == tuple(shape)
-             and a.bound is None and not a.unknown and a.name not in written]
+             and a.bound is None and (a.in_order or not v.get("in_order")) and not a.unknown and a.name not in written]
     return r.pick(found) if found else None
 
 
-def make_array(r, v, array_name, shape, types):
+def make_array(r, v, array_name, shape, types, members):
     t = types.get(v.type.elem, v.type.elem)
     total = math.prod(shape)
+    members = gen_enums.fitting(members, t) if r.chance(50) else []
     role = v.get("use")
     if v.get("zero"):
         items = [0] * total
@@ -187,9 +217,14 @@ def make_array(r, v, array_name, shape, types):
         items = None
     else:
         wild = r.pick([10, 50, 90])
-        items = [values.value(r, t, wild) for _ in range(total)]
-    layout = Layout.random(r, shape, isinstance(t, str))
-    return HostArray(array_name, t, shape, items, layout, role != "in" or r.chance(25))
+        items = [gen_enums.named(r.pick(members)) if members and r.chance(20) else values.value(r, t, wild)
+                 for _ in range(total)]
+    layout = Layout(shape, None, r.below(5), r.below(4)) if v.get("in_order") else \
+        Layout.random(r, shape, isinstance(t, str))
+    array = HostArray(array_name, t, shape, items, layout, role != "in" or r.chance(25))
+    array.in_order = bool(v.get("in_order"))
+    array.listed = isinstance(t, Rec) and items is not None and r.chance(30)
+    return array
 
 
 def start_of(r, kind, t, limit):
@@ -200,7 +235,7 @@ def start_of(r, kind, t, limit):
     return values.scalar(r, t, 30)
 
 
-def scalar_argument(r, v, types, plan):
+def scalar_argument(r, v, types, plan, members):
     t = types.get(v.type, v.type)
     if v.get("planned"):
         return plan.values[v.name]
@@ -208,6 +243,15 @@ def scalar_argument(r, v, types, plan):
         if r.chance(50):
             return None
         return r.chance(50) if t == "bool" else min(r.between(0, 12), 100)
+    return argument_of(r, t, members)
+
+
+def argument_of(r, t, members):
+    if isinstance(t, Tup):
+        return tuple(argument_of(r, p, members) for p in t.parts)
+    fitting = gen_enums.fitting(members, t)
+    if fitting and r.chance(30):
+        return gen_enums.named(r.pick(fitting))
     x = values.value(r, t, 40)
     if t in INTS and abs(x) >= 1 << 63:
         x = 7

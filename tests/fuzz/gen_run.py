@@ -1,14 +1,15 @@
 """The generator's run blocks: expressions of whole arrays, by section 16 of docs/language.md."""
 import math
 
+import directed
 import scalars
 import values
 from build import apply, binary, call, chained, compare, conv, lit, name, unary
 from gen_calls import RunCalls, several_of
 from gen_expr import EXACT_1, EXACT_2, Expressions
-from host import HostArray, Layout
-from run_statements import (Compute, Cumsum, Fill, Matmul, Reduce, Reshape, Several, Store, broadcast, random_slice,
-                            sliced)
+from host import HostArray, Layout, leaves
+from run_statements import (Compute, Cumsum, Fill, Matmul, OfFields, Reduce, Reshape, Several, Store,
+                            StoreRecord, Turned, broadcast, random_slice, sliced)
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS
 from tree import Tup, Var, walk
 
@@ -85,7 +86,13 @@ class ArrayExpressions(Expressions):
 
     def exact_call(self, t, depth):
         r = self.r
-        form = r.below(10)
+        form = r.below(12)
+        if form > 10:
+            f = r.pick(directed.NAMES)
+            return call(f, t, *[self.real(t, depth) for _ in range(directed.COUNTS[f])])
+        if form > 9 and t in ("f32", "f64"):
+            source = self.real(r.pick([s for s in REALS if s != t]), depth)
+            return call(r.pick([f for f in directed.CONVERSIONS if f.startswith(t)]), t, source)
         if form < 5:
             return call(r.pick(EXACT_1), t, self.real(t, depth))
         if form < 8:
@@ -152,6 +159,30 @@ def make_run(r, program, options):
     program.functions[:] = [f for f in program.functions if f in called]
 
 
+def of_fields(r, array, options, number):
+    """Statements about fields of an array of records, which stays in host memory."""
+    array.directed = True
+    if r.chance(30):
+        subscripts = [random_slice(r, n, False) for n in array.shape]
+        return [StoreRecord(array, subscripts, values.value(r, array.elem, 40), r.chance(50))] if 0 not in array.shape \
+            else []
+    found = [(path, t) for path, t, extents, _ in leaves(array.elem) if not extents]
+    fields = [Var(".".join((array.name,) + path), t) for path, t in found]
+    if not any(t in REALS for _, t in found):
+        return []
+    statements = []
+    for k in range(r.between(1, 2)):
+        g = ArrayExpressions(r, fields, options)
+        path, t = r.pick(found)
+        computed = r.chance(40)
+        op = r.pick("+-*") if t in REALS and r.chance(40) and not computed else ""
+        e = g.value(t, r.between(1, 2))
+        if not any(n.op == "name" for n in walk(e)) or e.op == "name":
+            continue
+        statements.append(OfFields(array, () if computed else path, op, e, f"field{number}_{k}" if computed else None))
+    return statements
+
+
 class RunGen(RunCalls):
     def __init__(self, r, program, options):
         self.r, self.program, self.options = r, program, options
@@ -215,12 +246,13 @@ class RunGen(RunCalls):
     def over(self, arrays):
         g = ArrayExpressions(self.r, arrays, self.options)
         g.functions = self.program.functions
+        g.scope[0] += [m for m in self.program.members() if m.type == "#i"]
         return g
 
     def statement(self):
         return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum),
                                 (2, self.matmul), (0 if "run-functions" in self.options.without else 2, self.several),
-                                (2, self.reshape), (3, self.join), (4, self.std), (3, self.text),
+                                (3, self.reshape), (3, self.join), (4, self.std), (3, self.text),
                                 (1, self.number_call)])()
 
     def compute(self):
@@ -300,7 +332,8 @@ class RunGen(RunCalls):
 
     def shape_of(self, e):
         by_name = {h.name: h.shape for h in self.hosts}
-        return broadcast([by_name[n.data.name] for n in walk(e) if n.op == "name"])
+        return broadcast([by_name[n.data.name] for n in walk(e)
+                          if n.op == "name" and n.data.get("value") is None])
 
     def cumsum(self):
         r = self.r
@@ -343,6 +376,12 @@ class RunGen(RunCalls):
         array = r.pick(self.hosts)
         subscripts = [random_slice(r, n, k == 0) for k, n in enumerate(array.shape)] if r.chance(60) else []
         total = len(sliced(array.make(array.layout, None, list), subscripts).places())
+        if total and r.chance(55):
+            form, n = r.pick(["T", "T", "ravel", "by columns", "order", "split"]), r.between(1, 5)
+            d = r.pick([d for d in range(1, total + 1) if total % d == 0])
+            extents = (n, r.below(-(-total // n))) if form == "split" else \
+                r.pick([(d, total // d), (d, -1), (-1, d)]) if form == "order" else ()
+            return Turned(self.new_name(), array, subscripts, form, extents)
         shape = None
         if total and r.chance(60):
             divisors = [d for d in range(1, total + 1) if total % d == 0]

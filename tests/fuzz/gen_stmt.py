@@ -3,9 +3,10 @@ import scalars
 import values
 from build import (add, apply, assign, assign_many, atomic, binary, bits, call, compare, cond, conv, do, elem, for_,
                    group,
-                   if_, index, let, let_many, lit, logic, memory, mod, name, part, return_, special, sub, typed,
-                   unary, update, while_)
+                   if_, index, let, let_many, lit, logic, memory, mod, name, part, return_, special, sub, turned,
+                   typed, unary, update, while_)
 from gen_expr import Expressions, UNIFORM
+from gen_tuples import Tuples
 from gen_views import Views
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
 from tree import Arr, Expr, Fixed, Rec, Stmt, Tup, Var, Vec
@@ -15,7 +16,7 @@ OPEN = ("i32", "u32", "i64", "u64", "f32", "f64")      # types that a variable t
 FLOAT_UPDATES = ["+", "-", "*", "/", "+", "-", "*", "/", "+", "-", "*", "**"]
 
 
-class Statements(Views, Expressions):
+class Statements(Tuples, Views, Expressions):
     def __init__(self, r, palette, options):
         super().__init__(r, palette, options)
         self.flow = None            # what comes here together: None (a thread by itself), 'block' or 'grid'
@@ -93,7 +94,8 @@ class Statements(Views, Expressions):
                  (1, self.call_for_effect), (2, self.whole_view), (1, self.chosen_array),
                  (1, r.pick([self.seen_array, self.seen_floats]))]
         if not deep:
-            forms += [(6, self.branch), (5, self.count), (2, self.repeat), (3, self.local_array), (2, self.each_of),
+            forms += [(2 if self.members() else 0, self.enum_switch), (2, self.over_tuple),
+                      (6, self.branch), (5, self.count), (2, self.repeat), (3, self.local_array), (2, self.each_of),
                       (1, self.guarded_view)]
         if self.loops and self.loop is None:
             forms.append((3, self.leave))
@@ -227,9 +229,17 @@ class Statements(Views, Expressions):
     def tuple_variable(self):
         r = self.r
         types = [r.pick(REALS + ("bool",)) for _ in range(r.between(2, 3))]
+        if r.chance(40):
+            types = [types[0]] * len(types)
         var = self.new(Tup(types), "t")
         s = let(var, Expr("tuple", Tup(types), [self.full(t, 1) for t in types]))
         self.declare(var)
+        if types[0] != types[-1] or self.need or r.chance(50):
+            return s
+        item = self.new(types[0])
+        if types[0] == types[1]:
+            s = group(s, let(item, Expr("elem", types[0], [name(var), self.remainder(len(types))])))
+            self.declare(item)
         return s
 
     def change_part(self):
@@ -277,6 +287,8 @@ class Statements(Views, Expressions):
         v = r.pick(arrays)
         target = index(name(v), *(v.get("own")(self) if v.get("own")
                                   else [self.place(v, k) for k in range(v.type.dims)]))
+        if v.type.dims > 1 and r.chance(8):
+            target = index(turned(name(v)), *target.args[:0:-1])
         if isinstance(v.type.elem, (Vec, Rec)) or v.type.elem in COMPLEX:
             if r.chance(50):
                 target = self.some_part(target)
@@ -333,6 +345,9 @@ class Statements(Views, Expressions):
         t = self.of()
         shape = [r.pick([1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 31, 32, 33, 40])] if r.chance(80) else \
             [r.between(1, 5), r.between(1, 6)]
+        named = [w for w in self.members() if 1 <= w.get("range")[0] <= 40]
+        if named and r.chance(20):
+            shape = [r.pick(named).get("range")[0]]
         total = 1
         for n in shape:
             total *= n
@@ -342,6 +357,9 @@ class Statements(Views, Expressions):
         v = self.new(Arr(t, len(shape)), "l", role=None, least=tuple(shape), most=tuple(shape), strides=True,
                      local=True)
         extents = [lit(n) for n in shape]
+        named = [w for w in named if [w.get("range")[0]] == shape]
+        if named:
+            extents = [name(r.pick(named))]
         sizes = [w for w in self.visible() if w.get("planned") and w.get("const")]
         if sizes and len(shape) == 1 and r.chance(50):
             w = r.pick(sizes)

@@ -3,8 +3,8 @@ import math
 
 import scalars
 import values
-from build import (add, apply, assign, binary, bits, call, compare, cond, conv, each, each_of, fold, group, if_, index,
-                   let, lit, logic, mul, name, part, spread, sub, unary, view)
+from build import (add, apply, assign, binary, bits, call, compare, cond, conv, each, each_of, extent, fold, group,
+                   if_, index, let, lit, logic, mul, name, part, reshaped, size, spread, sub, turned, unary, view)
 from scalars import COMPLEX, FLOATS, INTS, REALS, SIGNED
 from tree import Arr, Expr, Rec, Var, Vec, copied
 
@@ -19,6 +19,8 @@ class Views:
         if not arrays or self.need:
             return self.declare_one()
         v = r.pick(arrays)
+        if r.chance(20):
+            return self.other_shape(v)
         forms, args, least, most = [], [], [], []
         for k in range(v.type.dims):
             if r.chance(45) and len(forms) < v.type.dims - (0 if least else 1):
@@ -41,12 +43,52 @@ class Views:
             most += list(extents or ())
         return self.bind_view(e, least, most)
 
-    def bind_view(self, e, least, most):
+    def other_shape(self, v):
+        """The axes in reverse order, or, where the elements lie in order, other extents."""
+        r = self.r
+        least, most, dims = v.get("least"), v.get("most"), v.type.dims
+        write_any = v.get("write_any")
+        if dims > 1 and (r.chance(50) or not self.in_order(v)):
+            return self.bind_view(turned(name(v)), least[::-1], most[::-1], write_any)
+        if not self.in_order(v):
+            return self.declare_one()
+        low, high = math.prod(least), math.prod(most)
+        array = name(v)
+        if low != high:     # only the thread knows how many there are
+            form = r.below(4)
+            if dims == 2 and r.chance(40):      # the extents exchanged
+                extents = r.pick([[extent(array, 1), self.negative(-1)], [self.negative(-1), extent(array, 0)]])
+                return self.bind_view(reshaped(array, *extents), least[::-1], most[::-1], write_any)
+            if form == 0:
+                return self.bind_view(reshaped(array, lit(1), self.negative(-1)), [1, low], [1, high], write_any)
+            if form == 1:
+                return self.bind_view(reshaped(array, self.negative(-1), lit(1)), [low, 1], [high, 1], write_any)
+            e = reshaped(array, *([] if form == 2 else [size(array) if r.chance(50) else self.negative(-1)]))
+            return self.bind_view(e, [low], [high], write_any)
+        if r.chance(25):
+            return self.bind_view(reshaped(array), [low], [low], write_any)
+        shape, left = [], low
+        for _ in range(r.between(0, 2)):
+            n = r.pick([d for d in range(1, left + 1) if left % d == 0])
+            shape.append(n)
+            left //= n
+        shape.append(left)
+        extents = [lit(n) for n in shape]
+        if r.chance(50):
+            extents[r.below(len(extents))] = self.negative(-1)
+        return self.bind_view(reshaped(array, *extents), shape, shape, write_any)
+
+    @staticmethod
+    def in_order(v):
+        """Do its elements surely lie one behind another, or along one axis? (Views may be of fewer elements.)"""
+        return v.type.dims == 1 or v.get("local") or v.get("in_order") or isinstance(v.get("value"), list)
+
+    def bind_view(self, e, least, most, write_any=False):
         v = e
         while v.op != "name":
             v = v.args[0]
         w = self.new(e.type, "w", role="in" if min(least) > 0 else "thin", least=tuple(least), most=tuple(most),
-                     memory=self.memory_of(v.data))
+                     memory=self.memory_of(v.data), write_any=write_any)
         s = let(w, e)
         self.declare(w)
         return s
@@ -315,6 +357,14 @@ class Views:
             narrow = [s for s in REALS if s != t and scalars.converts(s, t)]
             return spread(target, op, self.each_value(r.pick(narrow or [t]), 2, shape, self.memory_of(v)))
         return spread(target, op, self.each_value(t, r.between(0, 3), shape, self.memory_of(v), shared))
+
+    def row_assigned(self, target, w, length):
+        """A row of a parameter, whose view is w, as a whole."""
+        r = self.r
+        self.room = self.options.room
+        op = r.pick("+-*") if r.chance(50) else ""
+        return spread(target, op, self.each_value(target.type.elem, r.between(0, 3), [length], self.memory_of(w),
+                                                  [target]))
 
     def moved(self, v, target):
         """The same view of one axis some elements further along it, if that is inside."""

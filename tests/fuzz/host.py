@@ -8,7 +8,7 @@ import machine
 import values
 from machine import View
 from scalars import COMPLEX, PART
-from tree import Fixed, Rec, Vec, called, number, slots
+from tree import Fixed, Rec, Tup, Vec, called, number, slots
 
 
 class Layout:
@@ -138,6 +138,8 @@ class HostArray:
         self.name, self.elem, self.shape, self.values = name, elem, tuple(shape), values_
         self.layout, self.compared = layout, compared
         self.directed = False       # is it given as In or InOut, which is for host arrays?
+        self.listed = False         # of records: written as a list of them, not field by field
+        self.in_order = False       # do kernels count on C order?
         self.unknown = False        # does the reference not know what comes into it?
         self.bound = None           # of results of functions: how many units in the last place they may be off
 
@@ -179,6 +181,9 @@ class HostArray:
             else:
                 lines.append(f"let {base} = array([{', '.join(number(x, part) for x in flat)}], {part})")
         else:
+            if self.listed and total:
+                items = ", ".join(argument(v, t, k % 3 == 0) for k, v in enumerate(whole))
+                return [f"let {base} = array([{items}], {t})"] + self.named(layout, base)
             lines.append(f"let {base} = zeros({total}, {t})")
             if not total:
                 return lines + self.named(layout, base)
@@ -287,14 +292,16 @@ def extents_text(n):
     return str(n[0]) if len(n) == 1 else f"({', '.join(map(str, n))})"
 
 
-def argument(value, t):
-    """A number, vector or record as a launch's argument."""
+def argument(value, t, plain=False):
+    """A number, vector, tuple or record as a launch's argument; `plain`: records as tuples."""
     if isinstance(t, Rec):
-        parts = [argument(v, ft if n is None else Fixed(ft, n)) for v, (_, ft, n) in zip(value, t.fields)]
-        return f"{t}({', '.join(parts)})"
+        parts = [argument(v, ft if n is None else Fixed(ft, n), plain) for v, (_, ft, n) in zip(value, t.fields)]
+        return f"({', '.join(parts)},)" if plain else f"{t}({', '.join(parts)})"
     if isinstance(t, Fixed):
         inner = Fixed(t.elem, t.extents[1:]) if len(t.extents) > 1 else t.elem
-        return f"({', '.join(argument(v, inner) for v in value)},)"
+        return f"({', '.join(argument(v, inner, plain) for v in value)},)"
+    if isinstance(t, Tup):
+        return f"({', '.join(argument(v, p) for v, p in zip(value, t.parts))})"
     if isinstance(t, Vec):
         return f"({', '.join(number(v, t.part) for v in value)})"
     if isinstance(value, complex):

@@ -147,6 +147,33 @@ class View:
                 raise Undefined(f"index {s} of {self.shape}")
         return View(self.buf, self.elem, off, tuple(shape), tuple(strides))
 
+    def turned(self):
+        return View(self.buf, self.elem, self.off, self.shape[::-1], self.strides[::-1])
+
+    def reshaped(self, shape):
+        """The elements, which lie one behind another or along one axis, under other extents; one may be -1."""
+        if -1 in shape:
+            rest = math.prod(n for n in shape if n != -1)
+            shape = tuple(self.size // rest if n == -1 and rest else n for n in shape)
+        if math.prod(shape) != self.size:
+            raise Undefined(f"{self.shape} as {shape}")
+        step = self.strides[0] if len(self.shape) == 1 else slots(self.elem)
+        if len(self.shape) > 1 and not self.is_dense():
+            raise Undefined("elements that do not lie one behind another")
+        strides = []
+        for n in reversed(shape):
+            strides.insert(0, step)
+            step *= n
+        return View(self.buf, self.elem, self.off, tuple(shape), tuple(strides))
+
+    def is_dense(self):
+        step = slots(self.elem)
+        for n, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if n != 1 and stride != step:
+                return False
+            step *= n
+        return True
+
     def part(self, first, elem, extents=()):
         """The view of one part of every element; a record's fixed array adds its extents."""
         shape, strides = self.shape, self.strides
@@ -382,6 +409,8 @@ class Launch:
             answer = any(t.waits[2] for t in threads)
         for t in threads:
             t.answer = answer
+        if "." in first[0]:
+            block_library(first[0], first[3], sorted(threads, key=lambda t: t.warp * 32 + t.lane))
         return threads
 
     def released_lanes(self, lanes):
@@ -402,6 +431,26 @@ class Launch:
                 t.epoch += 1
             ready += group
         return ready
+
+
+def block_library(what, t, threads):
+    """std.block: what threads give each other, in the order of their numbers."""
+    given = [thread.waits[2] for thread in threads]
+    items = [x[0] for x in given]
+    if what == "block.sort":
+        answers = sorted(items)
+    elif what == "block.sort_pairs":
+        answers = sorted(given, key=lambda x: x[0])
+    elif what in ("block.min", "block.max"):
+        answers = [(min if what == "block.min" else max)(items)] * len(items)
+    else:
+        sums = [0]
+        for x in items:
+            sums.append(scalars.wrap(sums[-1] + x, t))
+        answers = {"block.sum": sums[-1:] * len(items), "block.inclusive_sum": sums[1:],
+                   "block.exclusive_sum": [(x, sums[-1]) for x in sums[:-1]]}[what]
+    for thread, answer in zip(threads, answers):
+        thread.answer = answer
 
 
 def extents3(n):

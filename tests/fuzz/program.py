@@ -8,7 +8,7 @@ from host import HostArray, Launch, leaf_values
 from run_calls import launch_function
 from scalars import COMPLEX
 from translate import Translator
-from tree import HERE, Rec, Vec, home_of, slots, walk, write_constant, write_function, write_record
+from tree import HERE, Rec, Vec, home_of, slots, walk, write_constant, write_enum, write_function, write_record
 
 
 @contextlib.contextmanager
@@ -23,12 +23,18 @@ def writing(home, spaces):
 class Program:
     def __init__(self, seed):
         self.seed = seed
-        self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], []
+        self.enums, self.constants, self.records, self.functions, self.helpers, self.kernels = [], [], [], [], [], []
         self.machine = None
         self.spaces = {}            # files that it uses: by which names it knows them
         self.type_names = []        # other names for types, and these
+        self.enum_names = []        # enums whose names stand for their types
+        self.library_functions = [] # of std/, that kernels may call
         self.libraries = {}         # of std/: by which names the program knows its files
         self.run = []               # HostArrays, Launches and statements of run_statements.py, in order
+
+    def members(self):
+        """The names of all enums."""
+        return [m for e in self.enums for m in e.members]
 
     def arrays(self):
         return [s for s in self.run if isinstance(s, HostArray)]
@@ -49,12 +55,13 @@ class Program:
     def definitions(self, home=None):
         def here(items):
             return [d for d in items if home_of(d) == home]
-        parts = [write_constant(c) for c in here(self.constants)] + [write_record(x) for x in here(self.records)]
+        parts = [write_enum(e) for e in here(self.enums)] + [write_constant(c) for c in here(self.constants)]
+        parts += [write_record(x) for x in here(self.records)]
         return "\n".join(parts + [write_function(f) for f in here(self.helpers + self.functions + self.kernels)])
 
     def text(self, layouts=None, shapes=None):
         """The program's own file; a variant has other layouts, or grids and blocks, by the launches' places."""
-        with writing(None, self.spaces):
+        with writing(None, {**self.libraries, **self.spaces}):
             return self.own_text(layouts or self.layouts(), shapes)
 
     def own_text(self, layouts, shapes):
@@ -81,7 +88,7 @@ class Program:
                 lines.append(f"{a.name}.copy_to_host({a.name}_host)")
             lines += [f"let {name} = {e}" for name, e, *_ in a.saved() if e] if a.compared else []
         text = "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
-        return "".join(head) + (with_names(self, text) if self.type_names else text)
+        return "".join(head) + with_names(self, text)
 
     def saved(self):
         """The names of the arrays to be saved."""

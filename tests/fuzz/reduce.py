@@ -93,8 +93,11 @@ class Reducer:
         """One file, without names for types."""
         p = self.program
         names, homes, spaces = p.type_names, [(d, d.name, home_of(d)) for d in files.definitions(p)], p.spaces
+        enums = p.enum_names
         if names:
             self.attempt(lambda: setattr(p, "type_names", []), lambda: setattr(p, "type_names", names))
+        if enums:
+            self.attempt(lambda: setattr(p, "enum_names", []), lambda: setattr(p, "enum_names", enums))
 
         def undo():
             p.spaces = spaces
@@ -153,7 +156,7 @@ class Reducer:
 
     def drop_definitions(self):
         p = self.program
-        for items in (p.kernels, p.functions, p.helpers, p.constants, p.records):
+        for items in (p.kernels, p.functions, p.helpers, p.constants, p.enums, p.records):
             self.sites(lambda items=items: list(range(len(items))), lambda k,
                        items=items: [self.splice(items, k, k + 1)])
 

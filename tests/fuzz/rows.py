@@ -3,15 +3,16 @@
 A row that no program of a large run has is a failure of that run: nothing may drop out of the generator unnoticed."""
 import collections
 import math
+import re
 
 import directed
 import scalars
-from files import needs
-from gen_more import BOUNDS
+from files import flat, needs
 from host import HostArray, Launch
+from rows_expr import is_member, memory_name, of_bin, of_expression
 from rows_table import table
-from scalars import BITS, COMPLEX, FLOATS, INTS, SCALARS
-from tree import Arr, Rec, Tup, UNTYPED, Vec, home_of, walk
+from scalars import COMPLEX, FLOATS
+from tree import Arr, Fixed, Kernel, Named, Rec, Tup, UNTYPED, Vec, home_of, walk
 
 
 class Rows:
@@ -29,12 +30,17 @@ class Rows:
         found = set()
         for c in p.constants:
             array = isinstance(c.type, Arr)
-            found.add("constant array that the host fills" if array and c.get("value") is None else
+            found.add("constant tuple" if isinstance(c.type, Tup) else
+                      "constant array that the host fills" if array and c.get("value") is None else
                       "constant array" if array else "constant with type" if c.get("typed")
                       else "constant without type")
+        found |= of_enums(p)
         for x in p.records:
             found.add("record")
             found |= {"record in a record" for _, t, n in x.fields if isinstance(t, Rec)}
+            found |= {"packed record"} if x.packed else set()
+            found |= {"packed record in another" for _, t, n in x.fields if isinstance(t, Rec) and t.packed}
+            found |= {"record in a packed record" for _, t, n in x.fields if isinstance(t, Rec) and x.packed}
             found |= {"fixed array in a record" for _, t, n in x.fields if n}
         for f in p.functions + p.helpers:
             found |= of_function(f)
@@ -49,18 +55,37 @@ class Rows:
 
 def of_files(p):
     found = {"name of a type"} if p.type_names else set()
-    for what, items in (("constant", p.constants), ("record", p.records), ("function", p.functions + p.helpers),
-                        ("kernel", p.kernels)):
+    for what, items in (("enum", p.enums), ("constant", p.constants), ("record", p.records),
+                        ("function", p.functions + p.helpers), ("kernel", p.kernels)):
         found |= {f"{what} of another file" for d in items if home_of(d)}
         found |= {"file that uses another" for d in items if home_of(d) == "lib"
                   and any(home_of(n) == "base" for n in needs(d))}
     return found | {"file called otherwise" for home, space in p.spaces.items() if home != space}
 
 
+def of_enums(p):
+    found = {"enum as a type"} if p.enum_names else set()
+    for e in p.enums:
+        found |= {"enum"} | ({"enum with a type"} if e.type else set())
+        found |= {"number of an enum counted" for m in e.members if m.get("written") is None}
+        found |= {"number of an enum from others" for m in e.members if m.get("written") is not None
+                  and any(n.op == "name" for n in walk(m.get("written")))}
+    for c in p.constants:
+        found |= {"enum in a constant" for e in flat(c.get("value") or []) for n in walk(e) if is_member(n)}
+    for s in p.run:
+        items = s.values or [] if isinstance(s, HostArray) else s.args if isinstance(s, Launch) else []
+        found |= {"enum in a run block"} if any(isinstance(x, Named) for x in items) else set()
+    return found
+
+
 def of_function(f):
     found = {"function"}
     if isinstance(f.results, Tup):
         found.add("function with several results")
+        found |= {"tuple of tuples as result" for p in f.results.parts if isinstance(p, Tup)}
+    for p in f.params:
+        if isinstance(p.type, Tup):
+            found |= {"tuple parameter"} | {"tuple of tuples as argument" for q in p.type.parts if isinstance(q, Tup)}
     if isinstance(f.results, Arr):
         found.add("function that gives a view")
     if any(isinstance(p.type, Arr) for p in f.params):
@@ -91,7 +116,9 @@ def of_kernel(k):
         if p.get("const"):
             found.add("const parameter")
         elif isinstance(p.type, Rec):
-            found.add("record parameter")
+            found |= {"record parameter"} | ({"packed record as a parameter"} if p.type.packed else set())
+        elif isinstance(p.type, Tup):
+            found.add("tuple parameter of a kernel")
         elif isinstance(p.type, Vec):
             found.add("vector parameter")
         elif p.type in COMPLEX:
@@ -99,7 +126,7 @@ def of_kernel(k):
         elif not isinstance(p.type, Arr):
             found.add("scalar parameter")
         elif isinstance(p.type.elem, Rec):
-            found.add("array of records")
+            found |= {"array of records"} | ({"array of packed records"} if p.type.elem.packed else set())
     shared = [n for n in walk(k.body) if n.op == "memory" and n.data[1] == "shared"]
     if len(shared) > 1:
         found.add("several shared arrays")
@@ -139,7 +166,7 @@ def of_body(f):
         if hasattr(n, "type"):
             found.update(of_expression(n))
         elif n.op in ("assign", "update") and n.args[0].op == "name" and n.args[0].data in f.params:
-            found.add("parameter assigned")
+            found |= {"parameter assigned"} | ({"parameter of a kernel assigned"} if isinstance(f, Kernel) else set())
     if "return before a barrier" in found and not any(n.op == "sync" and n.data in BARRIERS for n in walk(f.body)):
         found.discard("return before a barrier")
     return found
@@ -195,6 +222,8 @@ def of_statement(s, around, names):
     elif s.op == "each":
         found.add(s.data[1] or "for over an array")
         found |= {"for over rows" for v in s.data[0] if isinstance(v.type, Arr)}
+    elif s.op == "items":
+        found |= of_items(s)
     elif s.op == "while":
         found.add("while true" if s.args[0].op == "lit" else "while")
         if any(n.op == "sync" for n in walk(s.args[0])):
@@ -220,6 +249,22 @@ def of_statement(s, around, names):
     return found
 
 
+def of_items(s):
+    _, sources, form, ends = s.data
+    found = {"loop over a tuple"} | ({"loop over a tuple that ends early"} if ends else set())
+    found |= {f"{form} of {'a tuple' if form == 'enumerate' else 'tuples'}"} if form else set()
+    for names, e in zip(sources, s.args):
+        found |= {"loop over tuples taken apart"} if len(names) > 1 else set()
+        found |= {"loop over a fixed array"} if isinstance(e.type, Fixed) else set()
+        if e.op == "name":
+            found.add("loop over a constant tuple" if e.data.get("value") is not None else "loop over a tuple by name")
+        for v in names:
+            found |= {"loop over literals"} if v.type in UNTYPED else set()
+            found |= {"loop over several arrays"} if isinstance(v.type, Arr) else {"loop over items of several types"} \
+                if isinstance(v.type, str) and v.type[0] == "L" else set()
+    return found
+
+
 def of_spread(s):
     target, value = s.args
     found = {"whole view"} | ({"whole view of 2 axes"} if target.type.dims > 1 else set())
@@ -227,6 +272,8 @@ def of_spread(s):
         found.add("update of a whole view")
     if any("s" in form for form in target.data):
         found.add("whole view with steps")
+    if target.args[0].op == "name" and target.args[0].data.get("global"):
+        found.add(f"row of a parameter {'updated' if s.data else 'assigned'}")
     views = [n.args[0] for n in walk(value) if n.op == "each"]
     if not views:
         found.add("whole view of a number")
@@ -236,48 +283,13 @@ def of_spread(s):
     return found
 
 
-def memory_name(e):
-    while e.op != "name":
-        e = e.args[0]
-    return e.data
-
-
-def of_fold(e):
-    what, behind = e.data
-    inner = e.args[0]
-    found = {f"view's {what} of {inner.args[0].type.elem}"} if inner.op == "each" else {"reduction of an expression"}
-    if any(n.op == "each" and n.args[0].type.dims > 1 for n in walk(e)):
-        found.add("reduction of 2 axes")
-    return found | ({"reduction behind its view"} if behind else set())
-
-
-def of_bits(e):
-    if not isinstance(e.type, Arr):
-        return {f"bits as {e.type}"}
-    of = memory_name(e)
-    kind = "local " if of.get("local") else "shared " if of.name.startswith("sh") else ""
-    found = {"array as another type", f"{kind}array as another type"}
-    return found | ({"floats as integers in memory"} if e.args[0].type.elem in FLOATS else set())
-
-
-def of_apply(e):
-    found = set()
-    if len(e.args) < len(e.data.params):
-        found.add("default left out")
-    if e.names:
-        found.add("argument of a function by name")
-        order = [p.name for p in e.data.params]
-        if sorted(e.names, key=order.index) != list(e.names):
-            found.add("arguments of a function in another order")
-    return found
-
-
 def of_target(e):
     if e.op not in ("part", "elem"):
         return set()
     base = e.args[0].type
     if isinstance(base, Rec):
-        return {"record field assigned"}
+        packed = base.packed and any(n.op == "index" for n in walk(e))
+        return {"record field assigned"} | ({"part of a packed element assigned"} if packed else set())
     return {"complex part assigned"} if base in COMPLEX else {"part assigned"} if isinstance(base, Vec) else set()
 
 
@@ -299,6 +311,7 @@ def of_for(s):
 def of_memory(s):
     var, kind, alignment = s.data
     found = {"alignment"} if alignment else set()
+    found |= {"enum as extent" for a in s.args if is_member(a)}
     if kind == "local":
         total = 1
         for a in s.args:
@@ -313,168 +326,6 @@ def of_memory(s):
     if not isinstance(var.type.elem, str) or var.type.elem in COMPLEX:
         found.add("shared array of complex, vectors or records")
     return found
-
-
-def of_expression(e):
-    t = e.type
-    found = set()
-    if isinstance(t, str) and t in SCALARS:
-        found.add(f"type {t}")
-    elif isinstance(t, Vec):
-        found.add(f"vector {t}")
-    handler = EXPRESSIONS.get(e.op)
-    return found | (handler(e) or set() if handler else set())
-
-
-def of_bin(e):
-    t = e.type
-    if isinstance(t, Vec):
-        return {f"{'real' if t.part in FLOATS else 'integer'} vectors {e.data}"}
-    if t in COMPLEX and e.data == "/":
-        return {f"/ by a real number {t}"}
-    found = {f"{e.data} {t}"} if e.data != "**" or e.args[1].type == "#i" else {"function pow"}
-    if t in INTS and e.data in ("<<", ">>") and e.args[1].op == "lit" and e.args[1].data >= BITS[t]:
-        found.add("shift by the width")
-    if t in FLOATS and e.data in "+-":
-        left, right = (a.op == "bin" and a.data == "*" and a.type == t for a in e.args)
-        if left and right:
-            found.add(f"product a*b+c*d {t}")
-        if left:
-            found.add(f"product a*b{e.data}c {t}")
-        elif right:
-            found.add(f"product c{e.data}a*b {t}")
-    return found
-
-
-def of_un(e):
-    return {"not"} if e.data == "not" else {f"unary {e.data} {e.type}"}
-
-
-def of_cmp(e):
-    types = [a.type for a in e.args if a.type not in UNTYPED] or ["i32"]
-    if isinstance(types[0], Vec):
-        return {"vector comparison"}
-    if isinstance(types[0], Tup):
-        return {"tuple comparison"}
-    return {f"compare {op} {types[0]}" for op in e.data} | ({f"chain of {len(e.data)}"} if len(e.data) > 1 else set())
-
-
-def of_cond(e):
-    if isinstance(e.type, Arr):
-        return {"one of two arrays"}
-    found = {"conditional of literals" if e.type in UNTYPED else f"conditional {e.type}"}
-    if e.args[0].op == "index" and e.args[1].op in ("cmp", "logic"):
-        found.add("index guarded by a condition")
-    return found
-
-
-def of_conv(e):
-    if isinstance(e.type, Vec):
-        if any(isinstance(a.type, Vec) for a in e.args):
-            return {"vector of vectors"}
-        return {"vector of a number"} if len(e.args) == 1 else set()
-    if len(e.args) == 2:
-        return {f"conversion of parts {e.type}"}
-    source = e.args[0].type
-    return {f"literal {e.type}"} if source in UNTYPED else {f"conversion {source} to {e.type}"}
-
-
-def of_call(e):
-    if isinstance(e.type, Vec):
-        return {"vector selp"} if e.data == "selp" else set()
-    if e.data in BOUNDS:
-        return {f"function {e.data}"}
-    if e.data == "ilogb":
-        return {f"ilogb {e.args[0].type}"}
-    if e.data == "sincos":
-        return {"function sincos"}
-    if e.data in ("abs", "phase", "polar") and e.args[0].type in COMPLEX:
-        return {f"{e.data} of a complex number"}
-    if isinstance(e.type, Tup):
-        return {f"{e.data} {e.type.parts[0]}"}
-    if e.data in ("isnan", "isinf", "isfinite", "any", "all", "assert", "print"):
-        return {e.data}
-    found = {f"directed rounding {e.type}"} if e.data in directed.NAMES else set()
-    return found | {f"{e.data} {e.type}"}
-
-
-def of_atomic(e):
-    t = e.type
-    found = {f"atomic {e.data} {t}", f"atomic {e.data}"}
-    array = e.args[0]
-    if array.op == "name" and array.data.name.startswith("sh"):
-        found.add("atomic on shared memory")
-    if array.type.dims > 1:
-        found.add("atomic in 2 dimensions")
-    if array.op == "bits":
-        found.add("atomic on an array as another type")
-    return found
-
-
-def of_index(e):
-    found = set()
-    for i in e.args[1:]:
-        if i.op == "bin" and i.data == "%" and i.args[1].op == "attr":
-            found.add("index modulo an extent")
-        if i.op == "bin" and i.data == "-" and i.args[0].op == "bin" and i.args[0].args[0].op == "attr":
-            found.add("index mirrored")
-    return found
-
-
-def of_view(e):
-    found = set()
-    if e.data[0] == "i":
-        found.add("row")
-    elif "i" in e.data:
-        found.add("column")
-    if any("b" in f or "e" in f for f in e.data):
-        found.add("slice")
-    if any("s" in f for f in e.data):
-        found.add("slice with step")
-    if e.args[0].op == "view" or e.args[0].op == "name" and e.args[0].data.name.startswith(("w", "chunk", "row")):
-        found.add("view of a view")
-    bounds = iter(e.args[1:])
-    for form in e.data:
-        for letter in form.replace("-", ""):
-            found |= of_bound(letter, next(bounds))
-    return found
-
-
-def of_bound(letter, x):
-    below = x.op == "un"
-    if letter == "s":
-        return {"slice back"} if below else set()
-    if letter in "be" and below:
-        return {"slice counted from the end"}
-    return {"slice from a variable"} if letter in "be" and x.op != "lit" else set()
-
-
-def of_part(e):
-    if isinstance(e.type, Arr):
-        return {"view of parts"}
-    return {"vector part"} if isinstance(e.args[0].type, Vec) else set()
-
-
-def of_elem(e):
-    return {"vector part by number"} if isinstance(e.args[0].type, Vec) else set()
-
-
-def of_warp(e):
-    found = {f"warp {e.data}"}
-    if e.args and e.args[0].op == "lit" and e.args[0].data != 0xffffffff:
-        found.add("warp with some lanes")
-    return found
-
-
-EXPRESSIONS = {
-    "bin": of_bin, "un": of_un, "cmp": of_cmp, "cond": of_cond, "conv": of_conv, "call": of_call, "atomic": of_atomic,
-    "index": of_index, "view": of_view, "part": of_part, "elem": of_elem, "warp": of_warp,
-    "bits": of_bits, "fold": of_fold, "apply": of_apply,
-    "logic": lambda e: {e.data}, "sync": lambda e: {e.data}, "make": lambda e: {"record made"},
-    "attr": lambda e: {e.data.split("[")[0]}, "random": lambda e: {f"random.{e.data} {e.type}"},
-    "hint": lambda e: {"load hint" if e.data.startswith("ld") else "store hint"},
-    "special": lambda e: {e.data} if e.data in ("laneid", "warpsize") else set(),
-}
 
 
 def of_run(p):
@@ -501,6 +352,8 @@ def of_layout(a):
         found.add("layout reversed")
     if a.layout.device:
         found.add("array in device memory")
+    if a.listed:
+        found.add("array of records from a list")
     if 0 in a.shape:
         found.add("array without elements")
     return found
@@ -558,9 +411,25 @@ def of_text(s):
             "run format" if "format(" in line else "run text"}
 
 
-CALLS = {"Wrapped": of_wrapped, "Join": of_join, "Text": of_text,
-         "Library": lambda s: {f"std.{s.std[0]}"} | ({"std called otherwise"} if s.std[0] != s.std[1]
-                                                         else set()),
+TURNED = {"T": "run transposed view", "ravel": "run ravel", "by columns": "run order F", "order": "run order F",
+          "split": "run split"}
+
+
+def of_library(s):
+    file, space = s.std
+    found = {f"std.{file}"} | ({"std called otherwise"} if file != space else set())
+    text = f"{space}.{s.text}"
+    return found | {f"std.{file}.{f}" for f in re.findall(rf"\b{space}\.(\w+)\(", text)}
+
+
+def of_fields(s):
+    what = "stored" if s.path else "computed"
+    return {f"run field {what}"} | ({f"run packed field {what}"} if s.array.elem.packed else set())
+
+
+CALLS = {"Wrapped": of_wrapped, "OfFields": of_fields, "StoreRecord": lambda s: {"run record stored"},
+         "Join": of_join, "Text": of_text, "Turned": lambda s: {TURNED[s.form]},
+         "Library": of_library, "Gemm": lambda s: {"std.matrix.gemm"},
          "NumberCall": lambda s: {"run function of numbers"}}
 
 
@@ -584,6 +453,8 @@ def of_statement_of_run(s):
         for n in walk(s.e):
             if n.op == "call" and n.data in ("where", "selp", "ldexp", "modf", "frexp"):
                 found.add(f"run {n.data}")
+            if n.op == "call" and n.data in directed.NAMES + directed.CONVERSIONS:
+                found.add(f"run directed {'rounding' if n.data in directed.NAMES else 'conversion'}")
             if n.type in COMPLEX:
                 found.add("run complex")
             if n.type == "bool":

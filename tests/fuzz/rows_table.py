@@ -39,6 +39,9 @@ def table(without=()):
         rows += [f"{f} {t}" for f in directed.NAMES if t in ("f32", "f64")] + [f"directed rounding {t}"]
         rows += [f"{f} {t}" for f in exact] + [f"{f} {t}" for f in ("modf", "frexp", "lerp", "divmod", "ilogb")]
         rows += [f"product {form} {t}" for form in ("a*b+c", "c+a*b", "a*b-c", "c-a*b", "a*b+c*d", "x+=a*b")]
+    rows += [f"{f} {f[:3]}" for f in directed.CONVERSIONS] + [f"directed conversion of {t}" for t in REALS]
+    rows += ["directed conversion of a literal", "vector directed rounding", "run directed rounding",
+             "run directed conversion"]
     rows += [f"{op} {t}" for t in COMPLEX for op in ("+", "-", "*", "/ by a real number", "**", "unary -", "conj",
                                                      "conversion of parts",
                                                      "compare ==")]
@@ -58,7 +61,9 @@ def table(without=()):
              "step below 0", "step of each thread", "range at a type's end", "unroll", "loop in a loop",
              "for over an array", "enumerate", "zip", "for over rows",
              "slice from a variable", "slice back", "slice counted from the end",
-             "parameter assigned"]
+             "parameter assigned", "parameter of a kernel assigned", "tuple parameter", "tuple of tuples as argument",
+             "tuple parameter of a kernel", "tuple of tuples as result", "row of a parameter assigned",
+             "row of a parameter updated"]
     rows += [f"bits as {t}" for t in REALS]
     rows += ["function", "function with several results", "function with early return", "function with array",
              "function with effects",
@@ -69,6 +74,17 @@ def table(without=()):
              "const parameter", "const parameter given", "requires", "launch bounds", "max registers",
              "scalar parameter",
              "record parameter", "vector parameter", "complex parameter"]
+    rows += ["loop over a tuple", "loop over literals", "loop over items of several types", "loop over several arrays",
+             "loop over tuples taken apart", "enumerate of a tuple", "zip of tuples", "loop over a fixed array",
+             "loop over a tuple that ends early", "loop over a constant tuple", "loop over a tuple by name",
+             "item of a tuple by number", "item of a constant tuple", "constant tuple"]
+    rows += ["enum", "enum with a type", "number of an enum counted", "number of an enum from others", "enum as a type",
+             "enum compared", "enum as index", "enum as extent", "enum as argument", "enum in a run block",
+             "enum in a constant"]
+    rows += ["packed record", "packed record in another", "record in a packed record", "array of packed records",
+             "packed record as a parameter", "view of a packed field", "part of a packed element assigned",
+             "run field stored", "run field computed", "run packed field stored", "run packed field computed",
+             "array of records from a list", "run record stored"]
     rows += ["record", "record in a record", "fixed array in a record", "record made", "record field assigned",
              "array of records"]
     rows += [f"local array of {n}" for n in ("1", "2..4", "5..8", "9..16", "17..40")] + ["local array of 2 dimensions"]
@@ -93,7 +109,7 @@ def table(without=()):
                                         "compare_and_swap")] + [
         "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
     rows += ["print", "array in device memory", "outside", "warned", "name of a type"]
-    rows += [f"{what} of another file" for what in ("constant", "record", "function", "kernel")]
+    rows += [f"{what} of another file" for what in ("enum", "constant", "record", "function", "kernel")]
     rows += ["file that uses another", "file called otherwise"]
     rows += ["whole view", "whole view of 2 axes", "update of a whole view", "whole view of a number",
              "whole view from itself", "whole view with steps", "function of elements", "one of two arrays",
@@ -103,8 +119,10 @@ def table(without=()):
     rows += ["reduction of an expression", "reduction behind its view", "reduction of 2 axes"]
     rows += ["function with defaults", "default left out", "argument of a function by name",
              "arguments of a function in another order"]
+    rows += ["transposed view", "element of a transposed array", "transposed argument", "reshape", "reshape with -1",
+             "reshape by extents", "ravel", "run transposed view", "run ravel", "run order F", "run split"]
     rows += ["row", "column", "slice", "slice with step", "view of a view", "load hint", "store hint", "size", "shape",
-             "steps",
+             "len", "steps",
              "index guarded by a condition", "index modulo an extent", "index mirrored", "shift by the width"]
     rows += [f"dot {t}" for t in sorted({v.part for v in VECTORS.values()})] + ["warpsize"]
     rows += [f"{f} of a complex number" for f in ("abs", "phase", "polar")] + ["rect c64", "rect c128"]
@@ -127,7 +145,13 @@ def table(without=()):
                                   "loop in a function", "type of a parameter", "default of a function",
                                   "default left out", "argument by name", "launch in a function", "text", "format",
                                   "text with values", "rounded")]
-    rows += [f"std.{file}" for file in ("sort", "select", "scan", "histogram", "top", "matrix")]
+    rows += [f"std.{file}" for file in ("sort", "select", "scan", "histogram", "top", "matrix", "segment",
+                                           "sparse")]
+    rows += ["std.matrix.gemm"] + [f"std.order.{f}" for f in ("lesser", "greater", "before")]
+    rows += [f"std.block.{f}" for f in ("sum", "min", "max", "inclusive_sum", "exclusive_sum", "sort", "sort_pairs")]
+    rows += [f"std.segment.{f}" for f in ("sum", "prod", "min", "max", "flags", "offsets", "numbers")]
+    rows += [f"std.sparse.{f}" for f in ("from_coo", "from_dense", "csr", "spmv", "spmm", "to_dense", "transpose",
+                                         "rows")]
     rows += ["std called otherwise"]
     if "run-functions" not in without:
         rows += ["run selp", "run ldexp", "run modf", "run frexp"]

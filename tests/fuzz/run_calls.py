@@ -266,8 +266,32 @@ class Library(Statement):
             keep(views, computed, array_name, t, shape, items)
 
 
-def is_exact(t):
-    return t in INTS or t == "bool"
+class Gemm(Statement):
+    """matrix.gemm(a, b, c, alpha=2, beta=1), whose sums are integers."""
+    results = ()
+
+    def __init__(self, space, arrays, turned, alpha, beta):
+        self.space, self.matrices, self.turned, self.alpha, self.beta = space, arrays, turned, alpha, beta
+
+    def uses(self):
+        return {a.name for a in self.matrices}
+
+    def functions(self):
+        return []
+
+    def lines(self):
+        given = [a.name + (".T" if turn else "") for a, turn in zip(self.matrices, self.turned)]
+        given += [f"{k}={x}" for k, x in (("alpha", self.alpha), ("beta", self.beta)) if x is not None]
+        return [f"{self.space}.gemm({', '.join(given)})"]
+
+    def execute(self, translator, views, computed):
+        a, b, c = (views[x.name].turned() if turn else views[x.name] for x, turn in zip(self.matrices, self.turned))
+        t = c.elem
+        alpha, beta = 1 if self.alpha is None else self.alpha, self.beta or 0
+        sums = [alpha * sum(a.get((i, k)) * b.get((k, j)) for k in range(a.shape[1])) + beta * c.get((i, j))
+                for i in range(c.shape[0]) for j in range(c.shape[1])]
+        for k, x in zip(c.places(), sums):
+            c.buf[k] = scalars.wrap(x, t) if t in INTS else float(x)
 
 
 def sort_places(items, descending):

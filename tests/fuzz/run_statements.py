@@ -5,6 +5,7 @@ import math
 
 import scalars
 from build import binary, conv, name
+from host import argument, leaves
 from machine import View, new_array, store
 from scalars import COMPLEX, FLOATS, INTS, ROUND
 from tree import Var, walk, write
@@ -85,7 +86,7 @@ class Statement:
     def leaves(self):
         found = {}
         for n in walk(self.e):
-            if n.op == "name":
+            if n.op == "name" and n.data.get("value") is None:
                 found[n.data.uid] = n.data
         return list(found.values())
 
@@ -155,16 +156,66 @@ class Store(Statement):
         return [f"{self.array.name}[{subs}] {self.op}= {write(self.e)}"]
 
     def execute(self, translator, views, computed):
-        target = sliced(views[self.array.name], self.subscripts)
-        old = Var("old", self.array.elem)
-        e = binary(self.op, name(old), self.e) if self.op else conv_by_itself(self.e, self.array.elem)
-        leaves = Statement.leaves(self)
-        function = translator.elementwise(e, leaves + [old])
-        columns = [stretched(views[v.name], target.shape).values() for v in leaves]
+        self.store(translator, views, sliced(views[self.array.name], self.subscripts))
+
+    def store(self, translator, views, target):
+        old = Var("old", target.elem)
+        e = binary(self.op, name(old), self.e) if self.op else conv_by_itself(self.e, target.elem)
+        known = self.leaves()
+        function = translator.elementwise(e, known + [old])
+        columns = [stretched(views[v.name], target.shape).values() for v in known]
         before = target.values()
         rows = zip(*columns, before) if columns else zip(before)
         for k, x in zip(target.places(), [function(*row) for row in rows]):
             store(target.elem, target.buf, k, scalars.convert(x, e.type, target.elem))
+
+
+class OfFields(Store):
+    """An expression of fields of an array of records, stored in one of them: a.mass += a.tag * 2. Without a `path` it
+    is an array of its own."""
+
+    def __init__(self, array, path, op, e, array_name=None):
+        super().__init__(array, [], op, e)
+        self.path, self.results = path, [array_name] if array_name else []
+
+    def uses(self):
+        return {self.array.name}
+
+    def lines(self):
+        head = f"let {self.results[0]} " if self.results else f"{'.'.join((self.array.name,) + self.path)} {self.op}"
+        return [f"{head}= {write(self.e)}"]
+
+    def execute(self, translator, views, computed):
+        whole = views[self.array.name]
+        fields = {".".join((self.array.name,) + path): whole.part(first, t)
+                  for path, t, extents, first in leaves(self.array.elem) if not extents}
+        if self.results:
+            shape, items = self.elements(translator, fields)
+            keep(views, computed, self.results[0], self.e.type, shape, items)
+        else:
+            self.store(translator, fields, fields[".".join((self.array.name,) + self.path)])
+
+
+class StoreRecord(Statement):
+    """a[2] = R(...), or to every element of a slice."""
+
+    def __init__(self, array, subscripts, value, plain):
+        self.array, self.subscripts, self.value, self.plain = array, subscripts, value, plain
+
+    def uses(self):
+        return {self.array.name}
+
+    def functions(self):
+        return []
+
+    def lines(self):
+        subs = ", ".join(s.text() for s in self.subscripts)
+        return [f"{self.array.name}[{subs}] = {argument(self.value, self.array.elem, self.plain)}"]
+
+    def execute(self, translator, views, computed):
+        target = sliced(views[self.array.name], self.subscripts)
+        for k in target.places():
+            store(target.elem, target.buf, k, self.value)
 
 
 def conv_by_itself(e, t):
@@ -306,7 +357,7 @@ class Matmul(Statement):
 
 
 def turned(view, transposed):
-    return View(view.buf, view.elem, view.off, view.shape[::-1], view.strides[::-1]) if transposed else view
+    return view.turned() if transposed else view
 
 
 class Reshape(Statement):
@@ -341,6 +392,46 @@ class Reshape(Statement):
         shape = view.shape
         if self.shape:
             shape = tuple(len(items) // -math.prod(self.shape) if n < 0 else n for n in self.shape)
+        keep(views, computed, self.results[0], self.array.elem, shape, items)
+
+
+class Turned(Statement):
+    """A view of a part of an array, behind which stands `form`: T, ravel, ravel-copy, order or split."""
+
+    def __init__(self, array_name, array, subscripts, form, extents=()):
+        self.results, self.array, self.subscripts = [array_name], array, subscripts
+        self.form, self.extents = form, extents
+
+    def functions(self):
+        return []
+
+    def uses(self):
+        return {self.array.name}
+
+    def lines(self):
+        text = self.array.name
+        if self.subscripts:
+            text += f"[{', '.join(s.text() for s in self.subscripts)}]"
+        text = {"T": f"{text}.T", "ravel": f"copy({text}).ravel()", "by columns": f'copy({text}).T.ravel(order="F")',
+                "order": f'copy({text}).ravel().reshape({", ".join(map(str, self.extents))}, order="F")',
+                "split": f"copy({text}).ravel().split({sum(self.extents[:1])})[{sum(self.extents[1:])}]"}[self.form]
+        return [f"let {self.results[0]} = {text}"]
+
+    def execute(self, translator, views, computed):
+        view = sliced(views[self.array.name], self.subscripts)
+        if self.form == "T":        # the same memory
+            views[self.results[0]] = computed[self.results[0]] = view.turned()
+            return
+        items, shape = view.values(), (view.size,)
+        if self.form == "order":
+            rows, columns = self.extents
+            rows = len(items) // columns if rows < 0 else rows
+            columns = len(items) // rows
+            items, shape = [items[i + j * rows] for i in range(rows) for j in range(columns)], (rows, columns)
+        elif self.form == "split":
+            n, k = self.extents
+            items = items[n * k:n * (k + 1)]
+            shape = (len(items),)
         keep(views, computed, self.results[0], self.array.elem, shape, items)
 
 

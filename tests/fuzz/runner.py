@@ -91,8 +91,8 @@ def configurations(r, program, tool, count):
             if tool.cpus and r.chance(60):
                 options.append(f"--cpu={r.pick(tool.cpus)}")
         if r.chance(35) and not program.sees_layouts():
-            layouts = {a.name: Layout.random(r, a.shape, isinstance(a.elem, str), not a.directed)
-                       for a in program.arrays()}
+            layouts = {a.name: a.layout if a.in_order else
+                       Layout.random(r, a.shape, isinstance(a.elem, str), not a.directed) for a in program.arrays()}
         shapes = {at: s for at, s in other_shapes(r, program).items() if r.chance(70)} if r.chance(40) else None
         if r.chance(25):
             options.append("--check=none")

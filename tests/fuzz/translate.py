@@ -2,7 +2,7 @@
 import machine
 from translate_expr import Expressions, namespace, python_name, waits
 from translate_memory import PURE
-from tree import Arr, Expr, Rec, Tup
+from tree import Arr, Expr, Rec, Tup, UNTYPED
 from scalars import COMPLEX
 
 
@@ -203,6 +203,59 @@ class Body(Expressions):
             item = f"{a}.sub(({k},))" if isinstance(v.type, Arr) else f"{a}.get(({k},))"
             lines.append(f"{pad}    {python_name(v)} = {item}")
         return lines + self.block(s.blocks[0], depth + 1)
+
+    def s_items(self, s, pad, depth):
+        """A loop over tuples: all items are evaluated first; where it may end early they have the variable's type."""
+        at, sources, _, ends = s.data
+        lines, columns = [], []
+        for e in s.args:
+            columns.append(self.items_of(e, lines, pad))
+        if ends:
+            v = sources[0][0]
+            texts = "".join(self.expr(e, v.type) + ", " for e in columns[0])
+            return lines + [f"{pad}for {python_name(v)} in ({texts}):", f"{pad}    c.tick()"] \
+                + self.block(s.blocks[0], depth + 1)
+        for k, row in enumerate(zip(*columns)):
+            if at is not None:
+                lines.append(f"{pad}{python_name(at)} = {k}")
+            for names, e in zip(sources, row):
+                for v, item in zip(names, e.args if len(names) > 1 else [e]):
+                    lines += self.bound(v, item, pad)
+            lines += [f"{pad}c.tick()"] + self.block(s.blocks[0], depth)
+        for names in sources:
+            for v in names:
+                v.facts.pop("value", None)
+        return lines
+
+    def bound(self, v, item, pad):
+        """The variable of a loop's turn is its item; a literal stays one."""
+        if isinstance(v.type, str) and v.type[0] == "L":
+            self.types[v.type] = item.type
+        if item.type in UNTYPED:
+            v.facts["value"] = item
+            return []
+        v.facts.pop("value", None)
+        return [f"{pad}{python_name(v)} = {item.data}"]
+
+    def items_of(self, e, lines, pad):
+        """A tuple's items: literals as they are, others by the name that they were evaluated to."""
+        if e.op == "name" and e.data.get("value") is not None:
+            return e.data.get("value").args
+        if e.op == "tuple":
+            return [self.item(a, lines, pad) for a in e.args]
+        whole = self.fresh()
+        lines.append(f"{pad}{whole} = {self.expr(e)}")
+        types = e.type.parts if isinstance(e.type, Tup) else [e.type.elem] * e.type.extents[0]
+        return [Expr("code", t, (), f"{whole}[{k}]") for k, t in enumerate(types)]
+
+    def item(self, e, lines, pad):
+        if e.type in UNTYPED:
+            return e
+        if e.op == "tuple":
+            return Expr("tuple", e.type, [self.item(a, lines, pad) for a in e.args])
+        text = self.fresh()
+        lines.append(f"{pad}{text} = {self.expr(e)}")
+        return Expr("code", e.type, (), text)
 
     def s_while(self, s, pad, depth):
         return [f"{pad}while {self.expr(s.args[0])}:", f"{pad}    c.tick()"] + self.block(s.blocks[0], depth + 1)

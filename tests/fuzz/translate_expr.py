@@ -21,6 +21,7 @@ def namespace():
     names = {"inf": math.inf, "nan": math.nan, "math": math, "View": machine.View, "known": machine.known,
              "new_array": machine.new_array, "load": machine.load, "store": machine.store, "ATOMICS": machine.ATOMICS,
              "Undefined": machine.Undefined, "libm": libm, "directed": directed.directed,
+             "directed_to": directed.converted,
              "bits_of": machine.bits_of, "seen": machine.seen}
     for module in (scalars, support):
         names.update({name: value for name, value in vars(module).items() if not name.startswith("_")})
@@ -58,7 +59,7 @@ def meets(t, other):
 
 
 def python_name(var):
-    return f"{var.name}_{var.uid}"
+    return f"{var.name.replace('.', '_')}_{var.uid}"
 
 
 class Expressions(Memory):
@@ -90,6 +91,8 @@ class Expressions(Memory):
             return self.x_cond(e, want)
         if t in UNTYPED:
             return self.literal(self.fold(e), t, want)
+        if e.op == "tuple" and isinstance(want, Tup):
+            return self.x_tuple(e, want)
         text = getattr(self, "x_" + e.op)(e, t)
         return text if want is None else self.converted(text, t, want)
 
@@ -115,6 +118,8 @@ class Expressions(Memory):
             return e.data
         if e.op == "name":
             return self.fold(e.data.get("value"))
+        if e.op == "elem":
+            return self.fold(self.item_of_constant(e))
         if e.op == "un":
             value = self.fold(e.args[0])
             return {"-": lambda: -value, "+": lambda: value, "~": lambda: ~value}[e.data]()
@@ -124,6 +129,11 @@ class Expressions(Memory):
         if t == "c128":
             return {"+": lambda: a + b, "-": lambda: a - b}[e.data]()
         return eval(self.arithmetic(e.data, t, self.constant_text(a), self.constant_text(b)), self.tr.names)
+
+    @staticmethod
+    def item_of_constant(e):
+        """P[1] of a constant tuple: the item's expression."""
+        return e.args[0].data.get("value").args[e.args[1].data]
 
     def converted(self, text, t, want):
         if t is want or t == want or isinstance(t, (Vec, Rec, Arr, Fixed)):
@@ -457,6 +467,10 @@ class Expressions(Memory):
             return f"{name}({', '.join(self.expr(a, t) for a in e.args)}, {t!r})"
         if name in directed.NAMES:
             return f"directed({name!r}, {t!r}, {', '.join(self.expr(a, t) for a in e.args)})"
+        if name in directed.CONVERSIONS:
+            x = e.args[0]
+            value = repr(self.fold(x)) if self.ty(x.type) in UNTYPED else self.expr(x)
+            return f"directed_to({value}, {t!r}, {name[-2:]!r})"
         method = getattr(self, "call_" + name, None)
         if method:
             return method(e, t)

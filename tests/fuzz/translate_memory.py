@@ -137,8 +137,16 @@ class Memory:
                 subs.append("(" + ", ".join(self.expr(next(args)) if s in form else "None" for s in "bes") + ")")
         return f"{self.expr(e.args[0])}.sub(({', '.join(subs)},))"
 
+    def x_turned(self, e, t):
+        return f"{self.expr(e.args[0])}.turned()"
+
+    def x_reshaped(self, e, t):
+        return f"{self.expr(e.args[0])}.reshaped(({''.join(self.expr(a) + ', ' for a in e.args[1:]) or '-1,'}))"
+
     def x_attr(self, e, t):
         view = self.expr(e.args[0])
+        if e.data == "len":
+            return f"{view}.shape[0]"
         if e.data == "ndim":
             return str(self.ty(e.args[0].type).dims)
         if e.data.startswith("steps["):
@@ -186,6 +194,8 @@ class Memory:
         site = self.tr.site()
         kinds = {"syncthreads": "bar", "grid_sync": "grid", "syncthreads_count": "count", "syncthreads_and": "and",
                  "syncthreads_or": "or"}
+        if "." in e.data:
+            return f"(yield ({e.data!r}, {site}, ({''.join(self.expr(a) + ', ' for a in e.args)}), {e.args[0].type!r}))"
         if e.data not in kinds:
             return "None"       # fences, nanosleep: the machine's threads take turns
         value = f", {self.expr(e.args[0])}" if e.args else ""

@@ -3,6 +3,7 @@
 Scalar types are strings (scalars.py); '#i', '#f' and '#c' are those of literals that have met no type yet, and a name
 such as 'T' stands for a generic one. Every expression knows its type, which the constructors in build.py work out."""
 import math
+import re
 
 import scalars
 
@@ -28,6 +29,8 @@ def home_of(d):
 
 
 def move_to(d, home):
+    for m in getattr(d, "members", ()):
+        move_to(m, home)
     if hasattr(d, "facts"):
         d.facts["home"] = home
     else:
@@ -43,6 +46,7 @@ def called(d):
 class Rec:
     """A record; a field is (name, type, extents): extents is None, or those of a fixed array."""
     home = None
+    packed = False      # no room between its fields?
 
     def __init__(self, name, fields):
         self.name, self.fields = name, fields
@@ -59,6 +63,21 @@ class Rec:
                 return first, t, n, k
             first += slots(t) * math.prod(n or ())
         raise KeyError(name)
+
+
+class Enum:
+    """`members` are Vars with the number as their value; `type` is None where it has none."""
+
+    def __init__(self, name, type):
+        self.name, self.type, self.members, self.facts = name, type, [], {}
+
+    def __repr__(self):
+        return called(self)
+
+
+class Named(int):
+    """A number of the run block that is written as an enum's name for it."""
+    member = None
 
 
 class Fixed:
@@ -192,6 +211,8 @@ def given(function, args, names):
 
 def number(value, type):
     """A literal."""
+    if isinstance(value, Named):
+        return called(value.member)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -305,6 +326,12 @@ def write_hint(e):
     return f"{e.data}({', '.join([write(a), index] + [write(v) for v in rest[dims:]])})"
 
 
+def in_library(what):
+    """block.sum by the name that the file has for std.block."""
+    library, dot, function = what.partition(".")
+    return f"{HERE['spaces'].get(library, library)}.{function}" if dot else what
+
+
 WRITERS = {
     "lit": lambda e: number(e.data, e.type),
     "name": lambda e: called(e.data),
@@ -322,12 +349,14 @@ WRITERS = {
     "each": lambda e: write(e.args[0], POSTFIX),        # a view where it stands for each of its elements
     "index": lambda e: f"{write(e.args[0], POSTFIX)}[{listed(e.args[1:])}]",
     "view": write_view,
-    "attr": lambda e: f"{write(e.args[0], POSTFIX)}.{e.data}",
+    "attr": lambda e: f"len({write(e.args[0])})" if e.data == "len" else f"{write(e.args[0], POSTFIX)}.{e.data}",
+    "turned": lambda e: f"{write(e.args[0], POSTFIX)}.T",
+    "reshaped": lambda e: f"{write(e.args[0], POSTFIX)}.{'reshape' if e.args[1:] else 'ravel'}({listed(e.args[1:])})",
     "part": lambda e: f"{write(e.args[0], POSTFIX)}.{e.data}",
     "elem": lambda e: f"{write(e.args[0], POSTFIX)}[{listed(e.args[1:])}]",
     "tuple": lambda e: f"({listed(e.args)}{',' if len(e.args) == 1 else ''})",
     "special": lambda e: e.data,
-    "sync": lambda e: f"{e.data}({listed(e.args)})",
+    "sync": lambda e: f"{in_library(e.data)}({listed(e.args)})",
     "warp": lambda e: f"{e.data}({listed(e.args)})",
     "atomic": write_atomic,
     "hint": write_hint,
@@ -373,6 +402,13 @@ def write_each(s, pad):
     return f"{pad}for {', '.join(v.name for v in names)} in {over} {write_block(s.blocks[0], pad)}"
 
 
+def write_items(s, pad):
+    at, sources, form, _ = s.data
+    names = ([at] if at is not None else []) + [v for names in sources for v in names]
+    over = listed(s.args) if form is None else f"{form}({listed(s.args)})"
+    return f"{pad}for {', '.join(v.name for v in names)} in {over} {write_block(s.blocks[0], pad)}"
+
+
 def write_memory(s, pad):
     var, kind, alignment = s.data
     shape = write(s.args[0]) if len(s.args) == 1 else f"({listed(s.args)})"
@@ -403,6 +439,7 @@ STATEMENTS = {
     "if": write_if,
     "for": write_for,
     "each": write_each,
+    "items": write_items,
     "while": lambda s, pad: f"{pad}while {write(s.args[0])} {write_block(s.blocks[0], pad)}",
     "break": lambda s, pad: pad + "break",
     "continue": lambda s, pad: pad + "continue",
@@ -438,7 +475,20 @@ def write_function(f):
 
 def write_record(r):
     fields = "".join(f"    {n}: {t if not e else Fixed(t, e)}\n" for n, t, e in r.fields)
-    return f"record {r.name} {{\n{fields}}}\n"
+    return f"{'@packed' + chr(10) if r.packed else ''}record {r.name} {{\n{fields}}}\n"
+
+
+def write_enum(e):
+    """In a value the enum's own names need not say which enum it is."""
+    items = []
+    for k, m in enumerate(e.members):
+        text = m.name.partition(".")[2]
+        if m.get("written") is not None:
+            value = write(m.get("written"))
+            text += " = " + (re.sub(rf"\b{e.name}\.", "", value) if k % 3 else value)
+        items.append(text)
+    inner = "\n    " + "\n    ".join(items) + "\n" if len(items) % 2 else f" {', '.join(items)} "
+    return f"enum {e.name}{': ' + e.type if e.type else ''} {{{inner}}}\n"
 
 
 def write_constant(c):
