@@ -130,11 +130,15 @@ static kj_interval either_bits(kj_interval a, kj_interval b)
     return (kj_interval){0, filled(max(a.hi, b.hi))};
 }
 
-static kj_interval shifted(kj_interval a, kj_interval by)
+/* Of an open end nothing is known but the type's own. */
+static kj_interval shifted(kj_dtype type, kj_interval a, kj_interval by)
 {
     if (by.lo < 0 || by.hi > 62)
         return everything;
-    return (kj_interval){a.lo < 0 ? a.lo : a.lo >> by.hi, a.hi < 0 ? -1 : a.hi >> by.lo};
+    int64_t hi = a.hi < 0 ? -1 : a.hi >> by.lo;
+    if (a.hi == kj_no_most && !kj_is_signed(type))
+        hi = by.lo == 0 ? kj_no_most : (int64_t)(UINT64_MAX >> by.lo);
+    return (kj_interval){a.lo < 0 ? a.lo : a.lo >> by.hi, hi};
 }
 
 /* What a loop's variable reaches of its last value, when all is known but that. */
@@ -194,7 +198,7 @@ static kj_interval apply(kj_interval_op op, kj_dtype type, kj_interval a, kj_int
             return everything;
         return (kj_interval){raised(a.lo, a.lo < 0 ? b.lo : b.hi),
                              raised(a.hi, a.hi < 0 ? b.hi : b.lo)};
-    case KJ_IV_SHR: return shifted(a, b);
+    case KJ_IV_SHR: return shifted(type, a, b);
     case KJ_IV_AND: return both_bits(a, b);
     case KJ_IV_OR: return either_bits(a, b);
     case KJ_IV_MIN: return (kj_interval){min(a.lo, b.lo), min(a.hi, b.hi)};

@@ -9,13 +9,25 @@
 
 enum { RISES = 1, FALLS = 2, STAYS_NATURAL = 4 };
 
-/* What a name in the loop was declared as there. */
+/* Has a variable in it been assigned since? */
+static bool has_moved(const kj_limit_walk *w, const kj_texpr *e, int since)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    if (e->kind == KJ_TE_VAR)
+        return w->state.vars[e->u.var->id].moved > since;
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        if (has_moved(w, operands[i], since))
+            return true;
+    return false;
+}
+
+/* What a name in the loop was declared as there, if that has the same value still. */
 static const kj_texpr *plain(const kj_limit_walk *w, const kj_limit_loop *l, const kj_texpr *e)
 {
     enum { NAMES = 8 };
     for (int i = 0; i < NAMES; i++) {
         const kj_limit_var *v = e->kind == KJ_TE_VAR ? &w->state.vars[e->u.var->id] : NULL;
-        if (!v || !v->made || v->born <= l->born)
+        if (!v || !v->made || v->born <= l->born || has_moved(w, v->made, v->born))
             break;
         e = v->made;
     }
@@ -242,9 +254,9 @@ static void walk_loop(kj_limit_walk *w, const around *a)
     for (int i = 0; i < l.n; i++) {
         int before = w->state.vars[vars[i]->id].node;
         l.each[i] = (kj_limit_turn){.var = vars[i], .any = before, .low = before, .high = before};
+        l.guess |= kj_has_range(vars[i]);
     }
     w->loop = &l;
-    l.guess = l.n > 0;
     if (l.guess && w->guesses < GUESSES) {
         w->guesses++;
         l.trial = true;

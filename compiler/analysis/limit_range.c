@@ -87,7 +87,7 @@ static int shift_range(kj_limit_state *s, const kj_texpr *e)
         by->u.value.i > 62)
         return of_type(s, e->type);
     if (e->u.binary.op == KJ_OP_SHR)
-        return node(s, KJ_IV_SHR, a, one(s, by->u.value.i));
+        return kj_graph_node(&s->graph, KJ_IV_SHR, e->type, a, one(s, by->u.value.i), 0);
     return node(s, KJ_IV_MUL, a, one(s, (int64_t)1 << by->u.value.i));
 }
 

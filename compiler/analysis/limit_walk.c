@@ -13,8 +13,7 @@ static bool note_assigned(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         w->stamps[e->u.inline_.result->id] = w->stamp;
     else if (!e && s->kind == KJ_TS_DECL)
         w->stamps[s->u.decl.var->id] = w->stamp;
-    else if (!e && s->kind == KJ_TS_ASSIGN && kj_is_int(s->u.assign.var->type) &&
-             w->stamps[s->u.assign.var->id] != w->stamp)
+    else if (!e && s->kind == KJ_TS_ASSIGN && w->stamps[s->u.assign.var->id] != w->stamp)
         kj_limit_assigned(w, s->u.assign.var, w->assigned_from);
     return true;
 }
@@ -205,12 +204,11 @@ static void visit_decl(kj_limit_walk *w, const kj_tstmt *s)
     kj_texpr *init = s->u.decl.init;
     if (init)
         kj_limit_expr(w, init);
-    bool counts = kj_is_int(v->type) || v->type == KJ_BOOL;
-    int range = !counts ? 0
-                : init  ? kj_range_of(&w->state, init)
-                        : kj_graph_const(&w->state.graph, 0, 0);
+    int range = !kj_has_range(v) ? 0
+                : init           ? kj_range_of(&w->state, init)
+                                 : kj_graph_const(&w->state.graph, 0, 0);
     kj_limit_born(w, v, range);
-    if (!counts || !init || v->mutable)
+    if (!kj_has_range(v) || !init || v->mutable)
         return;
     w->state.vars[v->id].made = init;
     if (kj_is_lasting(init))
@@ -221,10 +219,9 @@ static void visit_assign(kj_limit_walk *w, const kj_tstmt *s)
 {
     const kj_var *v = s->u.assign.var;
     kj_limit_expr(w, s->u.assign.value);
-    if (!kj_is_int(v->type))
-        return;
     int range = kj_range_of(&w->state, s->u.assign.value);
-    kj_limit_turns(w, v, s->u.assign.value, range);
+    if (kj_has_range(v))
+        kj_limit_turns(w, v, s->u.assign.value, range);
     kj_state_set(&w->state, v, range);
     kj_state_moved(&w->state, v);
     kj_limit_assigned(w, v, w->assigned_from);
@@ -341,9 +338,9 @@ static void visit(kj_limit_walk *w, kj_tstmt *s)
     case KJ_TS_DECL: visit_decl(w, s); break;
     case KJ_TS_ASSIGN: visit_assign(w, s); break;
     case KJ_TS_STORE:
+        kj_limit_expr(w, s->u.store.value);
         visit_exprs(w, s->u.store.index, s->u.store.array->ndim);
         visit_access(w, &s->u.store.array, s->u.store.index);
-        kj_limit_expr(w, s->u.store.value);
         break;
     case KJ_TS_EXPR: kj_limit_expr(w, s->u.expr); break;
     case KJ_TS_IF: visit_if(w, s); break;

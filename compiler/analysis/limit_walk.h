@@ -28,7 +28,7 @@ typedef struct kj_limit_loop {
     struct kj_limit_loop *up;
     kj_limit_turn *each;
     int n;
-    int born;    /* declarations before it */
+    int born;    /* what was counted before it */
     bool guess;  /* nothing is known of the variables: `each` is being found */
     bool trial;  /* there will be another walk, from which loops around learn */
     bool failed; /* in a turn one became less than its low, or more than its high */
@@ -59,6 +59,12 @@ typedef struct kj_limit_walk {
     int guesses; /* loops around that are being guessed at */
 } kj_limit_walk;
 
+/* Of others nothing is known but facts, such as u32(f) < 8. */
+static inline bool kj_has_range(const kj_var *v)
+{
+    return kj_is_int(v->type) || v->type == KJ_BOOL;
+}
+
 /* ---- limit_walk.c ---- */
 
 void kj_limit_stmts(kj_limit_walk *w, kj_tstmt *s);
@@ -66,7 +72,7 @@ void kj_limit_expr(kj_limit_walk *w, kj_texpr *e);
 /* The variable begins here. */
 void kj_limit_born(kj_limit_walk *w, const kj_var *v, int node);
 void kj_limit_assigned(kj_limit_walk *w, const kj_var *v, int from);
-/* The integer variables, declared before, that statements assign; returns how many. */
+/* The variables, declared before, that statements assign; returns how many. */
 int kj_limit_assigned_in(kj_limit_walk *w, const kj_tstmt *list, const kj_var ***out);
 
 /* ---- limit_loop.c ---- */

@@ -102,7 +102,8 @@ typedef struct kj_limit_var {
     int node;             /* its interval; 0: nothing is known */
     const kj_texpr *made; /* what it was declared as, unless it is assigned later; or NULL */
     const kj_texpr *init; /* the same, if that gives the same value wherever it stands */
-    int born;             /* which declaration it was, counted */
+    int born,
+        moved; /* when it was declared, and assigned last: declarations and assignments, counted */
 } kj_limit_var;
 
 /* What is known where the walk is. */
@@ -116,7 +117,7 @@ typedef struct kj_limit_state {
     kj_limit_undo *undo;
     int nundo, undo_cap;
     int path;  /* has no value in a launch whose threads do not come here */
-    int born;  /* declarations so far */
+    int born;  /* declarations and assignments so far */
     int names; /* that are being looked through */
 } kj_limit_state;
 

@@ -98,9 +98,11 @@ static bool is_plain(const kj_texpr *e)
     return true;
 }
 
+/* Where threads may have returned before, what fails does so in one that has not: each computes it. */
 static bool is_uniform(const cutter *p, const kj_texpr *e)
 {
-    return is_plain(e) && !(kj_dep(p->deps, e) & KJ_DEP_THREAD);
+    bool left = p->kernel->body->divergence & KJ_DEP_THREAD;
+    return is_plain(e) && !(kj_dep(p->deps, e) & KJ_DEP_THREAD) && !(left && kj_may_fail(e));
 }
 
 static bool loads(const kj_texpr *e)

@@ -66,6 +66,17 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
     return n;
 }
 
+bool kj_may_fail(const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool any = e->checked || e->kind == KJ_TE_INLINE ||
+               (e->kind == KJ_TE_LOAD && e->u.load.array->checks) ||
+               (e->kind == KJ_TE_ATOMIC && e->u.atomic.array->checks);
+    for (int i = 0, n = kj_operands(e, operands); i < n && !any; i++)
+        any = kj_may_fail(operands[i]);
+    return any;
+}
+
 /* ---- Visits ---- */
 
 typedef struct walk {

@@ -93,12 +93,15 @@ static const char *launch_text(uint64_t status)
 
 static void put_index(kj_diag *diag, const kj_site *site, const kj_host_fault *f)
 {
-    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT], axis[32] = "which";
-    long long index = (long long)f->values[0], extent = (long long)f->values[1];
+    char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT], axis[32] = "which", index[32];
+    long long extent = (long long)f->values[1];
+    bool is_unsigned = site->parts[0].type == KJ_U64;
+    kj_snprintf(index, sizeof index, is_unsigned ? "%llu" : "%lld",
+                (unsigned long long)f->values[0]);
     if (site->axis >= 0)
         kj_snprintf(axis, sizeof axis, "whose axis %d", site->axis);
     kj_error(diag, site->span, KJ_RULE_BOUNDS,
-             "index %lld is outside of '%s', %s has %lld element%s (block %s, thread %s)", index,
+             "index %s is outside of '%s', %s has %lld element%s (block %s, thread %s)", index,
              site->indexed, axis, extent, extent == 1 ? "" : "s", kj_shape_text(3, f->block, block),
              kj_shape_text(3, f->thread, thread));
 }

@@ -142,11 +142,36 @@ kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, 
     return kj_load_access(lo, &at, m);
 }
 
+static bool is_free_expr(const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool free =
+        !e->checked && e->kind != KJ_TE_INLINE && e->kind != KJ_TE_LOAD && e->kind != KJ_TE_ATOMIC;
+    for (int i = 0, n = kj_operands(e, operands); i < n && free; i++)
+        free = is_free_expr(operands[i]);
+    return free;
+}
+
+/* Is the place computed of what is at hand? Then it may be before the value is, so that statements beside
+ * each other share what their places are made of; else not: what a check of the value tells is taken for
+ * known by the checks of the place's own loads. */
+static bool is_free(const kj_tarray *a, kj_texpr *const *index)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool free = true;
+    for (int i = 0, n = kj_access_operands(a, index, operands); i < n && free; i++)
+        free = is_free_expr(operands[i]);
+    return free;
+}
+
 void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
                     kj_mask m)
 {
+    bool first = kj_may_fail(value) && (a->checks || !is_free(a, index)); /* and told first */
+    kj_tile v = first ? kj_lower_expr(lo, value, m) : (kj_tile){.rows = 0};
     kj_access at = kj_lower_access(lo, a, index, m);
-    kj_tile v = kj_lower_expr(lo, value, m);
+    if (!first)
+        v = kj_lower_expr(lo, value, m);
     if (kj_is_replayed(lo, a))
         return;
     kj_watch_access(lo, a, &at, KJ_WATCH_STORE, &v, m);
@@ -171,8 +196,10 @@ static const kj_tstmt *last_part(const kj_tstmt *s, const kj_tstmt *end)
         for (int i = 0; i < a->ndim; i++)
             if (last->u.store.index[i] != s->u.store.index[i])
                 return NULL;
+        if (kj_may_fail(last->u.store.value) && !is_free(a, s->u.store.index))
+            return NULL;
     }
-    return last;
+    return kj_may_fail(s->u.store.value) && !is_free(a, s->u.store.index) ? NULL : last;
 }
 
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)

@@ -67,6 +67,8 @@ kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_tex
 /* An index into a value of several parts, looked at where it stands; returns the index. */
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
                             int64_t extent);
+/* Looks here at the indices that a view was made with, unless it has no elements: where it goes nobody will. */
+void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span);
 /* The array as one access to the element at `index` has it. `at`: where they are written; NULL: their own
  * places. */
 kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj_span *at);

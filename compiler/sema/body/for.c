@@ -260,6 +260,7 @@ static void copies(kj_sema *s, const kj_stmt *st, const each_loop *each)
 {
     const kj_name *name = st->u.for_.names;
     int n = each->of[0].u.tuple.n, errors = s->diag->errors;
+    uint64_t copy = s->frame->copy;
     for (int i = 1; i < each->n; i++)
         n = each->of[i].u.tuple.n < n ? each->of[i].u.tuple.n : n;
     if (n == 0)
@@ -268,12 +269,14 @@ static void copies(kj_sema *s, const kj_stmt *st, const each_loop *each)
         kj_operand items[MAX_ZIPPED];
         for (int i = 0; i < each->n; i++)
             items[i] = each->of[i].u.tuple.items[k];
+        s->frame->copy = copy * ((uint64_t)n + 1) + (uint64_t)k + 1;
         kj_scope_push(s);
         kj_spend(s, 1); /* a turn that does nothing takes its time, too */
         each_begin(s, name, each, kj_literal_integer((uint64_t)k, name->span), items);
         kj_block(s, st->u.for_.body, false);
         kj_scope_pop(s);
     }
+    s->frame->copy = copy;
 }
 
 /* ---- for ---- */

@@ -22,11 +22,19 @@ static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *e
     return modulo || kj_most(s, index) < n;
 }
 
-static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_span span)
+/* Indices are i64; one of u64 is told as that. */
+static kj_dtype told_type(const kj_texpr *index)
+{
+    bool converted = index->kind == KJ_TE_CONVERT || index->kind == KJ_TE_BITS;
+    return converted && index->u.unary.arg->type == KJ_U64 ? KJ_U64 : KJ_I64;
+}
+
+static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, const kj_texpr *index,
+                           kj_span span)
 {
     kj_site *site = KJ_NEW(s->arena, kj_site);
     kj_site_part *parts = KJ_NEW_ARRAY(s->arena, kj_site_part, 2);
-    parts[0] = (kj_site_part){"index", KJ_I64};
+    parts[0] = (kj_site_part){"index", told_type(index)};
     parts[1] = (kj_site_part){"extent", KJ_I64};
     *site = (kj_site){.span = span,
                       .fault = true,
@@ -48,6 +56,16 @@ static int count_checks(const kj_index_check *c)
     return n;
 }
 
+/* Statements where the test holds. */
+static void emit_if(kj_sema *s, kj_texpr *test, kj_tstmt *list, kj_span span)
+{
+    if (!list)
+        return;
+    kj_tstmt *made = kj_emit(s, KJ_TS_IF, span);
+    made->u.if_.test = test;
+    made->u.if_.yes = list;
+}
+
 /* Where the statement stands that is being made. */
 static void check_here(kj_sema *s, const kj_site *site, kj_texpr *index, kj_texpr *extent)
 {
@@ -61,10 +79,29 @@ static void check_here(kj_sema *s, const kj_site *site, kj_texpr *index, kj_texp
     report->u.report.values = KJ_NEW_ARRAY(s->arena, kj_texpr *, 2);
     report->u.report.values[0] = index;
     report->u.report.values[1] = extent;
-    kj_tstmt *reported = kj_sink_close(s, &sink);
-    kj_tstmt *made = kj_emit(s, KJ_TS_IF, span);
-    made->u.if_.test = kj_te_logic(s, true, below, behind, span);
-    made->u.if_.yes = reported;
+    emit_if(s, kj_te_logic(s, true, below, behind, span), kj_sink_close(s, &sink), span);
+}
+
+void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span)
+{
+    kj_sink sink;
+    if (kj_is_chosen(a)) {
+        for (int i = 0; i < 2; i++) {
+            kj_texpr *test = a->root->test;
+            kj_sink_open(s, &sink);
+            kj_check_view(s, kj_arm(s, a, i), span);
+            emit_if(s, i == 0 ? test : kj_te_unary(s, KJ_OP_NOT, test, span),
+                    kj_sink_close(s, &sink), span);
+        }
+        return;
+    }
+    kj_texpr *any = kj_te_bool(s, true, span), *none = kj_te_i64(s, 0, span);
+    for (int i = 0; i < a->ndim; i++)
+        any = kj_te_logic(s, false, any, kj_te_binary(s, KJ_OP_GT, a->shape[i], none, span), span);
+    kj_sink_open(s, &sink);
+    for (const kj_index_check *c = a->checks; c; c = c->next)
+        check_here(s, c->site, c->index, c->extent);
+    emit_if(s, any, kj_sink_close(s, &sink), span);
 }
 
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
@@ -74,8 +111,9 @@ kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj
     kj_texpr *n = kj_te_i64(s, extent, index->span);
     if (!are_wanted(s) || is_inside(s, index, n))
         return index;
+    const kj_site *site = index_site(s, &a, axis, index, index->span);
     index = kj_hold(s, index, "index");
-    check_here(s, index_site(s, &a, axis, index->span), index, n);
+    check_here(s, site, index, n);
     return index;
 }
 
@@ -85,7 +123,7 @@ static kj_index_check *add_check(kj_sema *s, const kj_tarray *a, int axis, kj_te
 {
     if (!are_wanted(s) || is_inside(s, *index, a->shape[axis]))
         return next;
-    const kj_site *site = index_site(s, a, axis, at);
+    const kj_site *site = index_site(s, a, axis, *index, at);
     if (count_checks(next) == KJ_MAX_CHECKS) { /* of a view of arrays in records, however often */
         *index = kj_hold(s, *index, "index");
         check_here(s, site, *index, a->shape[axis]);

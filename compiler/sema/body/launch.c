@@ -255,6 +255,7 @@ static bool add_array(kj_sema *s, launch *l, const kj_operand *v, int param)
     if (!is_global(s, a, v->span))
         return false;
     kj_array_used(s, a->root, true, true);
+    kj_check_view(s, a, v->span);
     l->layouts[param] = a->layout;
     add_value(l, address(s, a, v->span));
     for (int i = 0; i < a->ndim; i++)

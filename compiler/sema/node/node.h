@@ -146,7 +146,8 @@ struct kj_frame {
     kj_operand value; /* direct: the value returned */
     kj_var **results; /* else: variables that returns assign, a scalar component each */
     int nresults;
-    int loops; /* around the statement being walked */
+    int loops;     /* around the statement being walked */
+    uint64_t copy; /* of loops over tuples around it: which turns are being written out */
 };
 
 typedef struct kj_const_use {

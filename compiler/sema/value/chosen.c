@@ -106,9 +106,11 @@ static void pick_by_select(kj_sema *s, picks *p, kj_texpr *test, kj_span span)
 
 static kj_layout common_layout(kj_layout a, kj_layout b)
 {
-    if (a == KJ_LAYOUT_STRIDED || b == KJ_LAYOUT_STRIDED)
-        return KJ_LAYOUT_STRIDED;
-    return a == b ? a : KJ_LAYOUT_ROWS;
+    if (a == b)
+        return a;
+    bool rows =
+        (a == KJ_LAYOUT_C || a == KJ_LAYOUT_ROWS) && (b == KJ_LAYOUT_C || b == KJ_LAYOUT_ROWS);
+    return rows ? KJ_LAYOUT_ROWS : KJ_LAYOUT_STRIDED;
 }
 
 static kj_tarray *copied(kj_sema *s, const kj_tarray *a)

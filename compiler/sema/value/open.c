@@ -23,8 +23,10 @@ static const literals no_literals = {KJ_VOID, {.type = KJ_VOID}, {.type = KJ_VOI
 
 struct kj_open {
     kj_open *next;
-    uint32_t at; /* where it is declared, which part of a tuple, in which instance of a generic */
+    uint32_t
+        at; /* where it is declared, which part of a tuple, in which instance of a generic and */
     const char *name, *bindings;
+    uint64_t copy;     /* which turn of a loop over a tuple */
     kj_operand *first; /* what it begins as */
     kj_dtype type;     /* that is known; KJ_VOID: none */
     kj_dtype wanted;   /* what a walk that was kept would have it be; KJ_VOID: that type */
@@ -133,26 +135,32 @@ static kj_dtype type_now(const kj_open *o)
     return o->type == KJ_VOID ? alone(o->first) : o->type;
 }
 
+static bool is_of(const kj_open *o, const kj_open *key)
+{
+    return o->at == key->at && o->copy == key->copy && strcmp(o->name, key->name) == 0 &&
+           same_text(o->bindings, key->bindings);
+}
+
 kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_operand *first)
 {
-    const char *bindings = s->frame ? s->frame->bindings : NULL;
     if (!s->opens || alone(first) == KJ_VOID)
         return NULL;
+    kj_open fresh = {.next = s->opens->first,
+                     .at = span.begin,
+                     .name = name,
+                     .bindings = s->frame ? s->frame->bindings : NULL,
+                     .copy = s->frame ? s->frame->copy : 0,
+                     .type = KJ_VOID,
+                     .wanted = KJ_VOID,
+                     .given = KJ_VOID,
+                     .literals = no_literals,
+                     .now = KJ_VOID};
     kj_open *o = s->opens->first;
-    while (o &&
-           (o->at != span.begin || strcmp(o->name, name) != 0 || !same_text(o->bindings, bindings)))
+    while (o && !is_of(o, &fresh))
         o = o->next;
     if (!o) {
         o = KJ_NEW(s->arena, kj_open);
-        *o = (kj_open){.next = s->opens->first,
-                       .at = span.begin,
-                       .name = name,
-                       .bindings = bindings,
-                       .type = KJ_VOID,
-                       .wanted = KJ_VOID,
-                       .given = KJ_VOID,
-                       .literals = no_literals,
-                       .now = KJ_VOID};
+        *o = fresh;
         s->opens->first = o;
         s->opens->learnt |= s->opens->guessing;
     }
