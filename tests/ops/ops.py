@@ -6,7 +6,8 @@ tests/fuzz says, bit for bit (any NaN like any other): of all pairs of values fr
 They are computed of constants, by the compiler; and of arrays: by threads that differ (`lanes`), in blocks of which
 each row has an operand of its own (`table`), by blocks whose threads are all the same (`uniform`), and by the run block
 (`host`). Each type is a program, which is run at -O3 on the CPU, on a GPU (the driver at PATH, such as the double, or
-the machine's own), on the CPU with -O0 and for the levels of x86-64 that it has. --runs chooses among those."""
+the machine's own), on the CPU with -O0 and for lower levels of x86-64 that it has, one after the other a level a type
+(`lower`), or those named. --runs chooses among those."""
 import argparse
 import os
 import pathlib
@@ -19,7 +20,8 @@ sys.dont_write_bytecode = True
 import forms  # noqa: E402
 import scalars  # noqa: E402
 
-RUNS = "cpu,cuda,O0,x86-64-v2,x86-64-v3"
+RUNS = "cpu,cuda,O0,lower"
+LOWER = ("x86-64-v2", "x86-64-v3")
 CONSTANTS = ("cpu", "cuda") # the runs that have them: they are folded the same in all
 OF_RUN_BLOCKS = ("bool", *scalars.INTS, "f32", "f64") # whose results there are, rounded once
 
@@ -240,12 +242,17 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("types", nargs="*", default=forms.KINDS, metavar="TYPE")
     parser.add_argument("--driver", default="", help="a driver of CUDA; without: what kjit finds")
-    parser.add_argument("--runs", default=RUNS, help=f"some of {RUNS}, or devices such as cuda:1")
+    parser.add_argument("--runs", default=RUNS, help=f"some of {RUNS},{','.join(LOWER)}, or devices such as cuda:1")
     options = parser.parse_args()
     runner = Runner(options)
-    runs = [run for run in options.runs.split(",") if runner.has(run)]
     programs = [Program(kind) for kind in options.types]
-    found = [wrong for program in programs for wrong in check(runner, program, runs)]
+    found, runs = [], {}
+    for program in programs:
+        lower = LOWER[forms.KINDS.index(program.kind) % len(LOWER)]
+        own = [lower if run == "lower" else run for run in options.runs.split(",")]
+        own = [run for run in own if run in runs or runner.has(run)]
+        runs |= dict.fromkeys(own)
+        found += check(runner, program, own)
     count = sum(len(program.forms) for program in programs)
     print("\n".join(found[:40]))
     print(f"{count} expressions on types, {' '.join(runs)}: {len(found)} differences")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """assembles.py KJIT ARCH [N/M] FILE...: does ptxas take the PTX of every kernel there, and is it as it should be?
 
-N/M takes every M-th file, from the N-th on: little changes from one architecture to the next, and all of them together
-have every file. No load or store is generic, and there is local memory only where the source has local arrays."""
+N/M takes every M-th file, from the N-th on: little changes from one architecture to the next, and sm_90 has every
+file. No load or store is generic, and there is local memory only where the source has local arrays."""
 import concurrent.futures
 import os
 import pathlib

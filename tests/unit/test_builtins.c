@@ -163,7 +163,7 @@ typedef struct compiled {
     kj_code code;
 } compiled;
 
-static void compile(compiled *c, const char *text, const char *arch, int block)
+static void compile(compiled *c, const char *text, const char *arch, int level, int block)
 {
     static const kj_layout layouts[2 * MOST + 1] = {KJ_LAYOUT_C};
     static const kj_dtype none[1];
@@ -173,7 +173,7 @@ static void compile(compiled *c, const char *text, const char *arch, int block)
         c->p.diag.errors ? NULL
                          : kj_sema_program(&c->p.arena, &c->p.diag, &c->p.file, 1, c->records);
     kj_spec spec = {.generics = none, .block = {block, 1, 1}, .small = true, .layouts = layouts};
-    kj_compile_options options = {.opt_level = 3, .verify = true, .arch = arch};
+    kj_compile_options options = {.opt_level = level, .verify = true, .arch = arch};
     if (!program || c->p.diag.errors > 0 ||
         !kj_compile(&c->p.arena, &c->p.diag, program, program->kernels, &spec, &options,
                     KJ_STAGE_OBJECT, &c->code))
@@ -192,7 +192,7 @@ static void compile_for_both(const char *text)
     static const char *const targets[] = {NULL, "sm_90"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         compiled c;
-        compile(&c, text, targets[i], BLOCK);
+        compile(&c, text, targets[i], 0, BLOCK);
         end(&c);
     }
 }
@@ -368,7 +368,7 @@ static void no_row_is_the_identity(void **state)
                 continue;
             for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
                 compiled made;
-                compile(&made, c.text, NULL, blocks[b]);
+                compile(&made, c.text, NULL, 3, blocks[b]);
                 fill(&c, &m);
                 run(&c, &made, &m, blocks[b]);
                 check_results(&c, &m);
