@@ -9,16 +9,14 @@ import values
 from build import add, apply, binary, call, compare, cond, if_, lit, mul, name, return_, typed
 from gen_function import FunctionGen
 from gen_library import RunLibrary
+from gen_texts import Texts
 from host import HostArray, Layout
-from run_calls import Join, Library, NumberCall, Text, Wrapped, running, runs_of, sort_places, sum_type
+from run_calls import Join, Library, NumberCall, Wrapped, running, runs_of, sort_places, sum_type
 from run_statements import Compute, Cumsum, Fill, Reduce, Several, Store
 from scalars import FLOATS, INTS, REALS
 from tree import Function, Tup, Var
 
-FILLS = '<>^'
-
-
-class RunCalls(RunLibrary):
+class RunCalls(RunLibrary, Texts):
     """A part of RunGen (gen_run.py)."""
 
     # ---- Functions of the file ----
@@ -276,106 +274,6 @@ class RunCalls(RunLibrary):
         rows, columns = h.shape
         return self.made("matrix", f"transpose({h.name})", [h.name], 1, lambda v: [
             (h.elem, (columns, rows), [v.get((i, j)) for j in range(columns) for i in range(rows)])])
-
-    # ---- Formatted texts: Python says what they are ----
-
-    def text(self):
-        r = self.r
-        form = r.below(12)
-        if form > 9:
-            return self.rounded()
-        if form < 2:
-            items = [self.printable() for _ in range(r.between(1, 4))]
-            sep, end = r.pick([" ", "", ", ", "|"]), r.pick(["\n", "\n", ".\n"])
-            given = "".join([f', sep="{sep}"'] * (sep != " ") + [', end=".\\n"'] * (end != "\n"))
-            line = sep.join(x for _, x in items) + end
-            return Text([f"print({', '.join(t for t, _ in items)}{given})"], line.split("\n")[:-1])
-        if form < 3:
-            value, text = self.format_value()
-            spec, out = self.format_of(value)
-            return Text([f'print(format({text}, "{spec}"))'], [out])
-        code, text, line = [], "", ""
-        for _ in range(r.between(1, 4)):
-            plain = r.pick(["", "a", " ", ": ", "{{}}", "%", "}}"])
-            text, line = text + plain, line + plain.replace("{{", "{").replace("}}", "}")
-            value, literal = self.format_value()
-            spec, out = self.format_of(value) if r.chance(75) else ("", self.shown(value))
-            shown = literal
-            if isinstance(value, str) or r.chance(50):
-                shown = self.new_name()
-                code.append(f"let {shown} = {literal}")
-            equals = not isinstance(value, str) and r.chance(15)
-            gap = r.pick(["=", " = "]) if equals else ""
-            text += "{" + shown + gap + (":" + spec if spec else "") + "}"
-            line += (shown + gap if equals else "") + out
-        return Text(code + [f'print(f"{text}")'], [line])
-
-    def rounded(self):
-        """By all the decimal digits that the number has, ties to the even one."""
-        r = self.r
-        if r.chance(30):
-            n, places = r.between(-10 ** r.between(1, 15), 10 ** r.between(1, 15)), r.between(-6, 2)
-            return Text([f"print(round({n}, {places}))"], [str(round(n, places))])
-        x, places = r.between(-10 ** 6, 10 ** 6) / 10 ** r.between(0, 5), r.between(-3, 6)
-        return Text([f"print(round({x!r}, {places}))"], [str(round(x, places))])
-
-    @staticmethod
-    def shown(value):
-        return value if isinstance(value, str) else str(value)
-
-    def printable(self):
-        """(text, what is printed)"""
-        r = self.r
-        value, text = self.format_value()
-        if isinstance(value, complex):
-            value, text = 7, "7"
-        if r.chance(20) and not isinstance(value, str):
-            other, more = r.pick([(1, "1"), (2.5, "2.5"), (True, "true")])
-            return (f"({text}, {more})", str((value, other))) if r.chance(50) else (f"[{text}, {text}]",
-                                                                                  str([value, value]))
-        if r.chance(10):
-            return ("true", "True") if r.chance(50) else ("false", "False")
-        return text, self.shown(value)
-
-    def format_value(self):
-        """A value and its literal."""
-        r = self.r
-        kind = r.below(10)
-        if kind < 4:
-            n = values.scalar(r, "i64", 60) if r.chance(70) else r.between(-9, 9999)
-            n = max(n, -(1 << 63) + 1)
-            return n, str(n)
-        if kind < 8:
-            x = values.scalar(r, "f64", 60) if r.chance(60) else r.between(-99999, 99999) / r.pick([1, 8, 10, 1000])
-            return x, repr(x) if x - x == 0 else "nan" if x != x else "inf" if x > 0 else "-inf"
-        if kind < 9:
-            s = r.pick(["", "kjit", "a b", "x", "grüße"])
-            return s, f'"{s}"'
-        z = complex(r.between(-9, 9) / 4, r.between(1, 90) / 8)
-        return z, f"({z.real!r} + {z.imag!r}j)"
-
-    def format_of(self, value):
-        """A format that Python takes for the value, and what it gives."""
-        r = self.r
-        while True:
-            spec = ""
-            if r.chance(50):
-                spec += (r.pick(["*", "0", " ", "x", "é"]) if r.chance(40) else "") + r.pick("<>^=")
-            if not isinstance(value, str):
-                spec += r.pick(["", "", "", "+", "-", " "])
-                spec += r.pick(["", "", "", "#"])
-                spec += r.pick(["", "", "", "0"])
-            spec += str(r.between(1, 30)) if r.chance(60) else ""
-            if not isinstance(value, str):
-                spec += r.pick(["", "", "", ",", "_"])
-            if not isinstance(value, int) and r.chance(50) or r.chance(10):
-                spec += f".{r.between(0, 12)}"
-            kinds = "dxXob" if isinstance(value, int) else ""
-            spec += r.pick(["", "s"] if isinstance(value, str) else [""] + list(kinds * 2 + "efgEFG%"))
-            try:
-                return spec, format(value, spec)
-            except ValueError:
-                continue
 
 
 def several_of(r, functions):

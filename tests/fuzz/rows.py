@@ -405,9 +405,14 @@ def of_join(s):
     return found
 
 
+TEXTS = {"of a typed number": r"\{e\d+\[\d\]", "in a text": r'\{f"', "of a choice": r" if .* else ",
+         "repeated": r'" \* '}
+
+
 def of_text(s):
     line = s.code[-1]
-    return {"run rounded" if "round(" in line else "run text with values" if 'f"' in line else
+    found = {f"run text {what}" for what, pattern in TEXTS.items() if 'f"' in line and re.search(pattern, line)}
+    return found | {"run rounded" if "round(" in line else "run text with values" if 'f"' in line else
             "run format" if "format(" in line else "run text"}
 
 

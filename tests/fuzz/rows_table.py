@@ -144,7 +144,8 @@ def table(without=()):
                                   "several results of a function", "function of the run block", "store in a function",
                                   "loop in a function", "type of a parameter", "default of a function",
                                   "default left out", "argument by name", "launch in a function", "text", "format",
-                                  "text with values", "rounded")]
+                                  "text with values", "text of a typed number", "text in a text", "text of a choice",
+                                  "text repeated", "rounded")]
     rows += [f"std.{file}" for file in ("sort", "select", "scan", "histogram", "top", "matrix", "segment",
                                            "sparse")]
     rows += ["std.matrix.gemm"] + [f"std.order.{f}" for f in ("lesser", "greater", "before")]
