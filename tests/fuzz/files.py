@@ -43,7 +43,7 @@ def needs(f):
             found |= types_in(n.data[2]) if n.op == "let" else set()
             continue
         found |= types_in(n.type)
-        if n.op == "sync" and "." in n.data:
+        if n.op in ("sync", "warp") and "." in n.data:
             found.add(IN_LIBRARY)
         if n.op == "apply":
             found.add(n.data)

@@ -4,7 +4,7 @@ import math
 
 import scalars
 import values
-from build import call, compare, let, let_many, logic, name, return_, sync
+from build import call, compare, let, let_many, logic, name, return_, sync, warp
 from host import HostArray, Layout
 from run_calls import Gemm, sum_type
 from scalars import INTS, REALS
@@ -30,10 +30,26 @@ def order_functions():
 class BlockLibrary:
     """A part of BlockGen (gen_block.py): what all threads of a block do together."""
 
+    def library_type(self, sums):
+        """What is added is an integer."""
+        r = self.r
+        types = INTS if sums else REALS
+        return r.pick([t for t in self.palette if t in types] or ["i32"]) if r.chance(60) else r.pick(types)
+
+    def warp_call(self):
+        """What the threads of a warp come to, all of them."""
+        r = self.r
+        what = r.pick(["sum", "prod", "min", "max", "inclusive_sum", "exclusive_sum"])
+        t = self.library_type(what not in ("min", "max"))
+        self.library_used("warp")
+        e = warp(f"warp.{what}", self.real(t, 2))
+        e.type = t
+        return self.bind_one(t, e)
+
     def block_call(self):
         r = self.r
-        t = r.pick([t for t in self.palette if t in INTS] or ["i32"]) if r.chance(60) else r.pick(INTS)
         what = r.pick(["sum", "min", "max", "inclusive_sum", "exclusive_sum", "sort", "sort_pairs"])
+        t = self.library_type("sum" in what)
         self.room = self.options.room
         self.library_used("block")
         flow, self.flow = self.flow, None

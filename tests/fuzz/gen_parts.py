@@ -85,8 +85,12 @@ class Parts:
     def tuple_test(self, depth):
         r = self.r
         types = [r.pick(REALS) for _ in range(2)]
-        a, b = (Expr("tuple", Tup(types), [self.real(t, depth - 1) for t in types]) for _ in range(2))
-        return compare(r.pick(["==", "!="]), a, b)
+        if r.chance(30):
+            types[1] = Tup([r.pick(REALS) for _ in range(2)])
+
+        def value(t):
+            return Expr("tuple", t, [value(p) for p in t.parts]) if isinstance(t, Tup) else self.real(t, depth - 1)
+        return compare(r.pick(["==", "!="]), value(Tup(types)), value(Tup(types)))
 
     # ---- Complex numbers ----
 
@@ -163,6 +167,10 @@ class Parts:
 
     def vector_directed(self, t, depth):
         """Part by part; numbers may stand beside a vector."""
+        if t.part in ("f32", "f64") and self.r.chance(30):
+            others = [v for _, v in sorted(VECTORS.items()) if v.count == t.count and v is not t]
+            f = self.r.pick([f for f in directed.CONVERSIONS if f.startswith(t.part)])
+            return call(f, t, self.vector(self.r.pick(others), depth))
         f = self.r.pick(directed.NAMES)
         more = [self.vector(t, depth) if self.r.chance(70) else self.real(t.part, depth)
                 for _ in range(directed.COUNTS[f] - 1)]

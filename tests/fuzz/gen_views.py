@@ -125,10 +125,14 @@ class Views:
         begin, begins = bound()
         end, ends = bound()
         step = r.pick([1, 2, 3, -1, -1, -2, -3, 1 << 40, -(1 << 50)]) if r.chance(60) else None
+        steps = [m for m in self.members() if m.get("range")[0]]
+        named = r.pick(steps) if steps and r.chance(15) else None
+        step = named.get("range")[0] if named else step
         lengths = [len(range(*slice(a, b, step).indices(k))) for a in begins or [None] for b in ends or [None]
                    for k in range(n, max(n, most) + 1)]
         form = ("b" if begin else "") + ("e" if end else "") + ("s" if step else "") or "-"
-        return form, [x for x in (begin, end, step and self.negative(step)) if x], min(lengths), max(lengths)
+        by = name(named) if named else step and self.negative(step)
+        return form, [x for x in (begin, end, by) if x], min(lengths), max(lengths)
 
     def guarded_view(self):
         """A slice that begins a little before an index, where a condition says that this is inside."""

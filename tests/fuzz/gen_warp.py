@@ -23,6 +23,8 @@ class Warps:
             return self.vote_step()
         if form == 7:
             return self.branch_of_lanes() if not votes_only else self.vote_step()
+        if form == 8 and not votes_only and r.chance(60):
+            return self.warp_call()
         if form == 8:
             return do(warp("syncwarp", *([lit(ALL)] if r.chance(50) else [])))
         v = self.new("u32", "m")

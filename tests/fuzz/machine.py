@@ -6,6 +6,7 @@ With `tracked` lists the machine also finds races: the generator must not make p
 import math
 
 import scalars
+from together import WARP_OPERATIONS, block_library, equal_bits
 from tree import Fixed, Rec, Vec, slots
 
 
@@ -433,26 +434,6 @@ class Launch:
         return ready
 
 
-def block_library(what, t, threads):
-    """std.block: what threads give each other, in the order of their numbers."""
-    given = [thread.waits[2] for thread in threads]
-    items = [x[0] for x in given]
-    if what == "block.sort":
-        answers = sorted(items)
-    elif what == "block.sort_pairs":
-        answers = sorted(given, key=lambda x: x[0])
-    elif what in ("block.min", "block.max"):
-        answers = [(min if what == "block.min" else max)(items)] * len(items)
-    else:
-        sums = [0]
-        for x in items:
-            sums.append(scalars.wrap(sums[-1] + x, t))
-        answers = {"block.sum": sums[-1:] * len(items), "block.inclusive_sum": sums[1:],
-                   "block.exclusive_sum": [(x, sums[-1]) for x in sums[:-1]]}[what]
-    for thread, answer in zip(threads, answers):
-        thread.answer = answer
-
-
 def extents3(n):
     n = tuple(n)
     return n + (1,) * (3 - len(n))
@@ -483,66 +464,6 @@ class Machine:
             self.queue.pop(0).run()
         self.lines += [entry[-1] for entry in sorted(self.printed)]
         self.printed.clear()
-
-
-# ---- Operations of warps: lanes that are there by number; (kind, site, mask, operation, value, argument) ----
-
-def shuffle(lane_of):
-    def operation(there, _):
-        for lane, t in there.items():
-            source = lane_of(lane, t.waits[5])
-            t.answer = t.waits[4] if source is None else there[source].waits[4] if source in there else None
-    return operation
-
-
-def vote(decide):
-    def operation(there, _):
-        answer = decide({lane: t.waits[4] for lane, t in there.items()})
-        for t in there.values():
-            t.answer = answer
-    return operation
-
-
-def equal_bits(a, b):
-    """Bit for bit: what NaNs do here nothing says, so the generator keeps them away."""
-    if isinstance(a, tuple):
-        return all(map(equal_bits, a, b))
-    if isinstance(a, complex):
-        return equal_bits(a.real, b.real) and equal_bits(a.imag, b.imag)
-    return scalars.same(a, b)
-
-
-def match_any(there, _):
-    for t in there.values():
-        t.answer = sum(1 << lane for lane, other in there.items() if equal_bits(other.waits[4], t.waits[4]))
-
-
-def match_all(values):
-    first = next(iter(values.values()))
-    if all(equal_bits(first, v) for v in values.values()):
-        return sum(1 << lane for lane in values), True
-    return 0, False
-
-
-def active(_, lanes):
-    for t in lanes:
-        t.answer = sum(1 << other.lane for other in lanes)
-
-
-WARP_OPERATIONS = {
-    "shfl_sync": shuffle(lambda lane, n: n % 32),
-    "shfl_up_sync": shuffle(lambda lane, n: lane - n % 32 if lane >= n % 32 else None),
-    "shfl_down_sync": shuffle(lambda lane, n: lane + n % 32 if lane + n % 32 < 32 else None),
-    "shfl_xor_sync": shuffle(lambda lane, n: lane ^ n % 32),
-    "all_sync": vote(lambda p: all(p.values())),
-    "any_sync": vote(lambda p: any(p.values())),
-    "eq_sync": vote(lambda p: len(set(p.values())) == 1),
-    "ballot_sync": vote(lambda p: sum(1 << lane for lane, v in p.items() if v)),
-    "match_any_sync": match_any,
-    "match_all_sync": vote(match_all),
-    "activemask": active,
-    "syncwarp": lambda there, lanes: None,
-}
 
 
 # ---- Atomics ----

@@ -185,6 +185,8 @@ def of_view(e):
 
 def of_bound(letter, x):
     below = x.op == "un"
+    if letter == "s" and is_member(x):
+        return {"enum as step"}
     if letter == "s":
         return {"slice back"} if below else set()
     if letter in "be" and below:
@@ -214,6 +216,8 @@ def of_elem(e):
 
 
 def of_warp(e):
+    if "." in e.data:
+        return {f"std.{e.data}"}
     found = {f"warp {e.data}"}
     if e.args and e.args[0].op == "lit" and e.args[0].data != 0xffffffff:
         found.add("warp with some lanes")

@@ -80,7 +80,8 @@ def table(without=()):
              "item of a tuple by number", "item of a constant tuple", "constant tuple"]
     rows += ["enum", "enum with a type", "number of an enum counted", "number of an enum from others", "enum as a type",
              "enum compared", "enum as index", "enum as extent", "enum as argument", "enum in a run block",
-             "enum in a constant"]
+             "enum in a constant",
+             "enum as step"]
     rows += ["packed record", "packed record in another", "record in a packed record", "array of packed records",
              "packed record as a parameter", "view of a packed field", "part of a packed element assigned",
              "run field stored", "run field computed", "run packed field stored", "run packed field computed",
@@ -150,6 +151,7 @@ def table(without=()):
                                            "sparse")]
     rows += ["std.matrix.gemm"] + [f"std.order.{f}" for f in ("lesser", "greater", "before")]
     rows += [f"std.block.{f}" for f in ("sum", "min", "max", "inclusive_sum", "exclusive_sum", "sort", "sort_pairs")]
+    rows += [f"std.warp.{f}" for f in ("sum", "prod", "min", "max", "inclusive_sum", "exclusive_sum")]
     rows += [f"std.segment.{f}" for f in ("sum", "prod", "min", "max", "flags", "offsets", "numbers")]
     rows += [f"std.sparse.{f}" for f in ("from_coo", "from_dense", "csr", "spmv", "spmm", "to_dense", "transpose",
                                          "rows")]

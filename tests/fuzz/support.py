@@ -20,6 +20,10 @@ def turns(start, stop, step):
     return range(start, stop, step) if step else ()
 
 
+def same_tuples(a, b):
+    return all(same_tuples(x, y) if isinstance(x, tuple) else x == y for x, y in zip(a, b))
+
+
 def put(value, path, part):
     """A tuple or complex number with one part replaced."""
     if not path:

@@ -347,9 +347,12 @@ class Expressions(Memory):
     def compared(self, op, a, b):
         ta, tb = self.ty(a.type), self.ty(b.type)
         if isinstance(ta, Tup):     # Python's own comparison of tuples takes a NaN for equal to itself
-            t = [scalars.common(meets(x, y), meets(y, x)) for x, y in zip(ta.parts, tb.parts)]
-            sides = f"{self.expr(a, Tup(t))}, {self.expr(b, Tup(t))}"
-            return f"({'not ' if op == '!=' else ''}all(x == y for x, y in zip({sides})))"
+            if any(isinstance(p, Tup) for p in ta.parts):       # of the same types
+                sides = f"{self.expr(a)}, {self.expr(b)}"
+            else:
+                t = [scalars.common(meets(x, y), meets(y, x)) for x, y in zip(ta.parts, tb.parts)]
+                sides = f"{self.expr(a, Tup(t))}, {self.expr(b, Tup(t))}"
+            return f"({'not ' if op == '!=' else ''}same_tuples({sides}))"
         if isinstance(ta, Vec) or isinstance(tb, Vec):
             part = scalars.common(*(meets(getattr(t, "part", t), getattr(o, "part", o)) for t,
                                     o in ((ta, tb), (tb, ta))))

@@ -205,6 +205,8 @@ class Memory:
         site = self.tr.site()
         if e.data == "lanemask_lt":
             return "((1 << t.lane) - 1)"
+        if "." in e.data:
+            return f"(yield ('warp', {site}, 0xffffffff, {e.data!r}, {self.expr(e.args[0])}, {t!r}))"
         args = list(e.args)
         mask = f"{self.expr(args.pop(0))} & 0xffffffff" if args else "0xffffffff"
         values = [self.expr(a) for a in args]

@@ -357,7 +357,7 @@ WRITERS = {
     "tuple": lambda e: f"({listed(e.args)}{',' if len(e.args) == 1 else ''})",
     "special": lambda e: e.data,
     "sync": lambda e: f"{in_library(e.data)}({listed(e.args)})",
-    "warp": lambda e: f"{e.data}({listed(e.args)})",
+    "warp": lambda e: f"{in_library(e.data)}({listed(e.args)})",
     "atomic": write_atomic,
     "hint": write_hint,
     "text": lambda e: f'"{e.data}"',
