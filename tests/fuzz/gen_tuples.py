@@ -72,6 +72,8 @@ class Tuples:
         count = r.between(1, 3)
         form = r.pick([None, None, "enumerate", "zip", "apart"])
         columns = [self.column(count) for _ in range(r.between(2, 3) if form in ("zip", "apart") else 1)]
+        if len(columns) > 1 and r.chance(30):
+            columns[-1] = self.array_column(count) or columns[-1]
         if form == "apart":
             rows = [tuple_of(list(items)) for items in zip(*[c[1] for c in columns])]
             return self.item_loop(None, [[c[0] for c in columns]], [tuple_of(rows)], count)
@@ -95,12 +97,20 @@ class Tuples:
     def over_arrays(self):
         """The variable is each array in its turn."""
         r = self.r
+        found = self.array_column(r.between(1, 3))
+        if found is None:
+            return self.over_columns()
+        x, items = found
+        return self.item_loop(r.pick([None, None, "enumerate"]), [[x]], [tuple_of(items)], len(items))
+
+    def array_column(self, count):
+        r = self.r
         arrays = [v for v in self.visible() if isinstance(v.type, Arr) and v.get("role") == "in" and v.get("least")
                   and min(v.get("least")) > 1]
         if not arrays:
-            return self.over_columns()
+            return None
         first = r.pick(arrays)
-        some = [first] + [r.pick([v for v in arrays if v.type is first.type]) for _ in range(r.between(0, 2))]
+        some = [first] + [r.pick([v for v in arrays if v.type is first.type]) for _ in range(count - 1)]
         items, least, most = [], first.get("least"), first.get("most")
         for v in some:
             tail = r.chance(25)
@@ -110,7 +120,7 @@ class Tuples:
         x = self.item_variable(first.type, role="in", least=least, most=most,
                                write_any=all(v.get("write_any") for v in some),
                                memory=frozenset().union(*map(self.memory_of, some)))
-        return self.item_loop(r.pick([None, None, "enumerate"]), [[x]], [tuple_of(items)], len(items))
+        return x, items
 
     def over_fixed(self):
         """A fixed array in a record that is held as a value."""
