@@ -221,9 +221,11 @@ class Expressions(Memory):
             return f"integer_power({self.expr(base, t)}, {self.fold(n)}, {t!r})"
         if n.type == "#i" and 0 <= self.fold(n) <= 3:   # products; of more than three their order is not stated
             n, a = self.fold(n), self.expr(base, t)
-            if n < 2:
-                return "1.0" if n == 0 else a
+            if n == 1:
+                return a
             name = self.fresh()
+            if n == 0:      # an index in the operand may be outside
+                return f"(lambda {name}: 1.0)({a})"
             text = self.rounded(f"{name} * {name}", t)
             if n == 3:
                 text = self.rounded(f"{name} * {text}", t)
