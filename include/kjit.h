@@ -194,6 +194,11 @@ typedef struct kjit_context_options {
      * the code of loops that may go on for long looks in every turn whether it is to end, which costs
      * some of them time (docs/embedding.md). 0: launches end between blocks, see kjit_stream_cancel. */
     int cancellable;
+    /* Whole-array expressions of run blocks whose compiled kernels the context keeps for the next time,
+     * also when their module was freed: past that many the one that was used longest ago goes, and is
+     * compiled, or loaded from the cache, when it comes again. One is about 160 KiB on the CPU, 230 with
+     * a GPU. 0: 256; negative: none is kept. */
+    int max_expressions;
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the

@@ -117,6 +117,7 @@ static void open_device(void *data)
 static kjit_status furnish(kjit_context *ctx, const kjit_context_options *options,
                            uint64_t device_memory, kj_failure *why)
 {
+    ctx->max_expressions = options->max_expressions;
     ctx->cache_path = options->cache ? strdup(options->cache) : NULL;
     ctx->records = kj_records_new();
     if (!ctx->records || (options->cache && !ctx->cache_path))

@@ -173,6 +173,7 @@ struct kjit_context {
     struct kj_store *store; /* of compiled code */
     bool store_opened;
     struct kj_lazy_cache *lazy;   /* modules that run blocks made of array expressions, or NULL */
+    int max_expressions;          /* kjit_context_options has it */
     kj_records *records;          /* of its modules */
     struct kj_recycler *recycler; /* memory of arrays, used again */
     struct kj_buffer *registered; /* under the lock */

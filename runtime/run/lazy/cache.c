@@ -1,5 +1,6 @@
-/* The modules of expressions, kept by their source text for as long as their context lives. In: a
- * text; out: its module, compiled the first time it is asked for. */
+/* The modules of expressions, kept by their source text. In: a text; out: its module, compiled when
+ * it is not there. A context keeps so many of them; past that the one that was asked for longest ago
+ * goes, once no launch has it any more. */
 #include "run/lazy/lazy.h"
 
 #include <stdlib.h>
@@ -7,16 +8,43 @@
 
 #include "base/hash.h"
 
-enum { BUCKETS = 64 };
+enum { BUCKETS = 64, DEFAULT_MOST = 256 };
 
 typedef struct entry {
-    struct entry *next;
-    kjit_module *mod; /* its source is the key */
+    struct entry *next;          /* of its bucket */
+    struct entry *newer, *older; /* by when they were asked for */
+    kjit_module *mod;            /* its source is the key */
+    uint64_t hash;
 } entry;
 
 struct kj_lazy_cache {
     entry *buckets[BUCKETS];
+    entry *newest, *oldest;
+    int n;
 };
+
+static int most_of(const kjit_context *ctx)
+{
+    return ctx->max_expressions == 0 ? DEFAULT_MOST : ctx->max_expressions;
+}
+
+/* ---- The order in which they were asked for ---- */
+
+static void leave(kj_lazy_cache *cache, entry *e)
+{
+    *(e->newer ? &e->newer->older : &cache->newest) = e->older;
+    *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
+}
+
+static void come(kj_lazy_cache *cache, entry *e)
+{
+    e->newer = NULL;
+    e->older = cache->newest;
+    *(e->older ? &e->older->newer : &cache->oldest) = e;
+    cache->newest = e;
+}
+
+/* ---- Looking and keeping: under the context's lock ---- */
 
 /* The same text, and behind it the texts of the same files. */
 static bool is_of(const kjit_module *mod, const kj_text *text, const kj_source *used)
@@ -29,13 +57,31 @@ static bool is_of(const kjit_module *mod, const kj_text *text, const kj_source *
            (rest == 0 || memcmp(s->text + first.end, used->text + begin, rest) == 0);
 }
 
-static kjit_module *find(const kj_lazy_cache *cache, const kj_text *text, const kj_source *used,
+static kjit_module *find(kj_lazy_cache *cache, const kj_text *text, const kj_source *used,
                          uint64_t hash)
 {
-    const entry *e = cache ? cache->buckets[hash % BUCKETS] : NULL;
-    while (e && !is_of(e->mod, text, used))
+    entry *e = cache ? cache->buckets[hash % BUCKETS] : NULL;
+    while (e && (e->hash != hash || !is_of(e->mod, text, used)))
         e = e->next;
-    return e ? e->mod : NULL;
+    if (!e)
+        return NULL;
+    leave(cache, e);
+    come(cache, e);
+    return e->mod;
+}
+
+/* The module that was asked for longest ago, no longer kept. */
+static kjit_module *take_oldest(kj_lazy_cache *cache)
+{
+    entry *e = cache->oldest, **at = &cache->buckets[e->hash % BUCKETS];
+    kjit_module *mod = e->mod;
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+    leave(cache, e);
+    cache->n--;
+    free(e);
+    return mod;
 }
 
 /* Files of the run's program, which were found and checked when it was compiled. */
@@ -63,21 +109,50 @@ static bool find_again(void *user, kj_arena *arena, const kj_wanted *wanted, kj_
     return false;
 }
 
-/* Modules in the cache hold the context, so a context that was let go of keeps no more of them. */
-static void keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
+/* Modules in the cache hold the context, so a context that was let go of keeps no more of them. Gives
+ * one for which there is no room any more, or NULL. */
+static kjit_module *keep(kjit_context *ctx, kjit_module *mod, uint64_t hash)
 {
     entry *e = calloc(1, sizeof *e);
     if (!ctx->lazy)
         ctx->lazy = calloc(1, sizeof *ctx->lazy);
     if (!e || !ctx->lazy || !kj_lives(ctx, KJ_CONTEXT)) { /* it is compiled again the next time */
         free(e);
-        return;
+        return NULL;
     }
+    kj_lazy_cache *cache = ctx->lazy;
     kj_module_hold(mod);
     kj_handle_hide(mod);
-    e->mod = mod;
-    e->next = ctx->lazy->buckets[hash % BUCKETS];
-    ctx->lazy->buckets[hash % BUCKETS] = e;
+    *e = (entry){.next = cache->buckets[hash % BUCKETS], .mod = mod, .hash = hash};
+    cache->buckets[hash % BUCKETS] = e;
+    come(cache, e);
+    return ++cache->n > most_of(ctx) ? take_oldest(cache) : NULL;
+}
+
+/* The one that is kept, held. */
+static kjit_module *kept(kjit_context *ctx, const kj_text *text, const kj_source *used,
+                         uint64_t hash)
+{
+    pthread_mutex_lock(&ctx->lock);
+    kjit_module *mod = find(ctx->lazy, text, used, hash);
+    if (mod)
+        kj_module_hold(mod);
+    pthread_mutex_unlock(&ctx->lock);
+    return mod;
+}
+
+static void keep_one(kjit_context *ctx, const kj_text *text, const kj_source *used, uint64_t hash,
+                     kjit_module *mod)
+{
+    kjit_module *without_room = NULL;
+    if (most_of(ctx) < 0)
+        return;
+    pthread_mutex_lock(&ctx->lock);
+    if (!find(ctx->lazy, text, used, hash)) /* no other thread was faster */
+        without_room = keep(ctx, mod, hash);
+    pthread_mutex_unlock(&ctx->lock);
+    if (without_room)
+        kj_module_drop(without_room);
 }
 
 kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_module **out)
@@ -110,18 +185,11 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
     }
     uint64_t hash = kj_hash(all.data, all.size);
     kjit_status status = KJIT_OK;
-    pthread_mutex_lock(&ctx->lock);
-    *out = find(ctx->lazy, &all, used, hash);
-    if (*out)
-        kj_module_hold(*out);
-    pthread_mutex_unlock(&ctx->lock);
+    *out = kept(ctx, &all, used, hash);
     if (!*out) {
         status = kj_module_make(ctx, name, all.data, all.size, &options, &loader, out);
-        pthread_mutex_lock(&ctx->lock);
-        if (status == KJIT_OK &&
-            !find(ctx->lazy, &all, used, hash)) /* no other thread was faster */
-            keep(ctx, *out, hash);
-        pthread_mutex_unlock(&ctx->lock);
+        if (status == KJIT_OK)
+            keep_one(ctx, &all, used, hash, *out);
     }
     kj_text_free(&all);
     return status;
@@ -133,13 +201,7 @@ void kj_lazy_cache_free(kjit_context *ctx)
     kj_lazy_cache *cache = ctx->lazy;
     ctx->lazy = NULL;
     pthread_mutex_unlock(&ctx->lock);
-    for (int b = 0; cache && b < BUCKETS; b++) {
-        while (cache->buckets[b]) {
-            entry *e = cache->buckets[b];
-            cache->buckets[b] = e->next;
-            kj_module_drop(e->mod);
-            free(e);
-        }
-    }
+    while (cache && cache->oldest)
+        kj_module_drop(take_oldest(cache));
     free(cache);
 }

@@ -177,7 +177,7 @@ void kj_lazy_chunk_axes(const char *kept, int64_t chunks, char axes[KJ_DOMAIN_AX
 void kj_lazy_chunk_blocks(const kj_domain *d, const char *kept, int64_t chunks, int threads,
                           int64_t grid[3], int64_t block[3]);
 
-/* ---- cache.c: modules, kept by their text ---- */
+/* ---- cache.c: modules, kept by their text, a limited number of them ---- */
 
 typedef struct kj_lazy_cache kj_lazy_cache;
 
