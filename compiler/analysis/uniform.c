@@ -109,7 +109,8 @@ bool kj_is_fetched_again(const kj_tarray *a)
 
 static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t index)
 {
-    uint8_t held = deps->element[a->root->id] | (kj_is_fetched_again(a) ? KJ_DEP_ATOMIC : 0);
+    uint8_t held =
+        deps->element[a->root->id] | (kj_is_fetched_again(a) ? KJ_DEP_ATOMIC | KJ_DEP_AGAIN : 0);
     if (a->root->space == KJ_SHARED)
         return held | index | KJ_DEP_BLOCK;
     return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
@@ -200,7 +201,8 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
 
 /* ---- Barriers of the grid ---- */
 
-enum { NOT_THE_GRIDS = KJ_DEP_THREAD | KJ_DEP_ATOMIC | KJ_DEP_BLOCK };
+/* What an atomic gave and was stored is there for all threads. */
+enum { NOT_THE_GRIDS = KJ_DEP_THREAD | KJ_DEP_BLOCK | KJ_DEP_AGAIN };
 
 /* How the threads differ that the construct lets come to the statement being walked. A loop is left for
  * all its turns; what leaves a body behind the statement does not matter. */

@@ -25,6 +25,7 @@ enum {
     KJ_DEP_ATOMIC =
         8, /* may depend on what an atomic gives, or a load that sees others' stores (spin.c) */
     KJ_DEP_BLOCK = 16, /* the same for a block's threads, but not for all blocks */
+    KJ_DEP_AGAIN = 32, /* may depend on a load that sees others' stores, so on when it is made */
 };
 
 typedef struct kj_deps {
