@@ -305,28 +305,39 @@ static bool whole(const kj_operand *v, int *n)
     return true;
 }
 
+static kj_operand held_value(kj_sema *s, kj_operand z, const char *name)
+{
+    return is_literal(&z) ? z : kj_hold_value(s, z, name);
+}
+
+/* Of a literal it is one. */
 static kj_operand products(kj_sema *s, kj_operand z, int n, kj_span span)
 {
-    kj_operand all = kj_literal(kj_int(KJ_I64, 1), span), square = kj_hold_value(s, z, "base");
+    kj_operand all = kj_literal(kj_int(KJ_I64, 1), span), square = held_value(s, z, "base");
     bool inverse = n < 0;
     for (n = inverse ? -n : n; n; n >>= 1) {
         if (n & 1)
             all = all.kind == KJ_V_LITERAL ? square : kj_binary(s, KJ_OP_MUL, all, square, span);
         if (n > 1)
-            square = kj_hold_value(s, kj_binary(s, KJ_OP_MUL, square, square, span), "square");
+            square = held_value(s, kj_binary(s, KJ_OP_MUL, square, square, span), "square");
     }
     if (inverse)
         return kj_binary(s, KJ_OP_DIV, literal(1, span), all, span);
-    return all.kind == KJ_V_LITERAL ? kj_coerce_aggregate(s, all, z.u.tuple.of, "this") : all;
+    if (all.kind != KJ_V_LITERAL)
+        return all;
+    return is_literal(&z) ? kj_complex(s, literal(1, span), literal(0, span), span)
+                          : kj_coerce_aggregate(s, all, z.u.tuple.of, "this");
 }
 
 kj_operand kj_complex_power(kj_sema *s, kj_operand a, kj_operand b, kj_dtype want, kj_span span)
 {
     int n;
     if (kj_is_complex(&a) && whole(&b, &n))
-        return products(s, kj_settle(s, a), n, span);
+        return products(s, a, n, span);
+    kj_operand v[2] = {a, b}, folded;
+    if (kj_fold_complex(s, KJ_BI_POW, v, 2, span, &folded))
+        return folded;
     bool real = !kj_is_complex(&b);
-    kj_operand v[2] = {a, b};
     if (!kj_complex_unify(s, v, 2, want, span, "'**'"))
         return kj_no_value(span);
     return kj_complex_pow(s, v[0], v[1], real, span);

@@ -413,8 +413,11 @@ kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dt
                               kj_operand *v, int n)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
+    kj_operand folded;
     if (id == KJ_BI_POW)
         return kj_complex_power(s, v[0], v[1], want, e->span);
+    if (kj_fold_complex(s, id, v, n, e->span, &folded))
+        return folded;
     kj_texpr *test = id == KJ_BI_SELP ? kj_condition(s, v[0], "the condition of 'selp'") : NULL;
     int first = id == KJ_BI_SELP;
     test = test ? kj_hold(s, test, "c") : NULL;
@@ -443,6 +446,9 @@ kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_opera
 {
     if (kj_no_number(s, &v[0], "'rect'") || kj_no_number(s, &v[1], "'rect'"))
         return kj_no_value(e->span);
+    kj_operand folded;
+    if (kj_fold_complex(s, KJ_BI_RECT, v, 2, e->span, &folded))
+        return folded;
     if (!kj_complex_unify(s, v, 2, want, e->span, "'rect'"))
         return kj_no_value(e->span);
     calc c = {s, e->span, v[0].u.tuple.items[0].u.scalar.e->type == KJ_F32};

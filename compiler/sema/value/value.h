@@ -183,6 +183,13 @@ kj_operand kj_complex_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dt
                               kj_operand *v, int n);
 kj_operand kj_complex_rect(kj_sema *s, const kj_expr *e, kj_dtype want, kj_operand *v);
 
+/* ---- complex_fold.c ---- */
+
+/* Of literals, at least one of them complex or two of them, what the function of complex numbers gives: a literal; false
+ * where others are among them, or there is no such function. */
+bool kj_fold_complex(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_span span,
+                     kj_operand *out);
+
 /* ---- array_field.c ---- */
 
 /* An array whose elements are KJ_ARRAY_FIELD, with their axes behind its own; one such element. */
