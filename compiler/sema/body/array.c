@@ -46,7 +46,7 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
         return false;
     }
     const kj_texpr *extent = a->shape[axis];
-    if (kj_is_const(extent) && i >= extent->u.value.i) {
+    if (kj_is_const(extent) && i >= extent->u.value.i && !kj_is_hypothetical(s)) {
         kj_sema_error(s, v->span, KJ_RULE_INDEX_RANGE,
                       "index %lld is outside axis %d of '%s', which has %lld elements",
                       (long long)i, axis, a->name, (long long)extent->u.value.i);
@@ -293,6 +293,17 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
     return nat < 0 ? kj_no_value(e->span) : make_view(s, base, sel, nat, e->span);
 }
 
+/* The index of one of n parts: false where it is a constant outside, which is replaced where that is no error. */
+static bool is_part(kj_sema *s, kj_texpr **i, int64_t n)
+{
+    if (!kj_is_const(*i) || ((*i)->u.value.i >= 0 && (*i)->u.value.i < n))
+        return true;
+    if (!kj_is_hypothetical(s) || n == 0)
+        return false;
+    *i = kj_te_i64(s, 0, (*i)->span);
+    return true;
+}
+
 /* t[i]: the parts that are left out still happen. */
 static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
 {
@@ -304,7 +315,7 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "a tuple's index");
     if (!i)
         return kj_no_value(e->span);
-    if (kj_is_const(i) && (i->u.value.i < 0 || i->u.value.i >= t->u.tuple.n)) {
+    if (!is_part(s, &i, t->u.tuple.n)) {
         kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %lld is outside a tuple of %d",
                       (long long)i->u.value.i, t->u.tuple.n);
         return kj_no_value(e->span);
@@ -338,7 +349,7 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
         kj_texpr *k = kj_index_value(s, v[i], "an index");
         if (!k)
             return NULL;
-        if (kj_is_const(k) && (k->u.value.i < 0 || k->u.value.i >= of->shape[i])) {
+        if (!is_part(s, &k, of->shape[i])) {
             kj_sema_error(s, v[i].span, KJ_RULE_INDEX_RANGE,
                           "index %lld is outside axis %d of %s, which has %lld elements",
                           (long long)k->u.value.i, i, of->name, (long long)of->shape[i]);
@@ -361,7 +372,7 @@ kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int
         return NULL;
     }
     kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "an index");
-    if (!i || !kj_is_const(i) || (i->u.value.i >= 0 && i->u.value.i < n))
+    if (!i || is_part(s, &i, n))
         return i;
     kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE,
                   "index %lld is outside of %s, which has %d elements", (long long)i->u.value.i,

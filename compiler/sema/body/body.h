@@ -156,9 +156,9 @@ void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **v
 /* ---- stmt.c ---- */
 
 /* `tail`: a return here ends the body by itself. */
-void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail);
+bool kj_stmts(kj_sema *s, const kj_stmt *list, bool tail);
 /* The same in a scope of their own. */
-void kj_block(kj_sema *s, const kj_stmt *body, bool tail);
+bool kj_block(kj_sema *s, const kj_stmt *body, bool tail);
 /* Says of a statement, and of the list being built, whether there is a barrier in it. */
 void kj_mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier);
 bool kj_loop_attrs(kj_sema *s, const kj_stmt *st); /* has it @unroll? */

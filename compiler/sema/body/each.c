@@ -202,7 +202,8 @@ static bool check_shapes(kj_sema *s, const kj_each *each, const char *target)
         }
         for (int i = 0; i < a->ndim; i++) {
             const kj_texpr *own = a->shape[i], *wanted = each->shape[each->ndim - a->ndim + i];
-            if (kj_is_const(own) && kj_is_const(wanted) && own->u.value.i != wanted->u.value.i) {
+            if (kj_is_const(own) && kj_is_const(wanted) && own->u.value.i != wanted->u.value.i &&
+                !kj_is_hypothetical(s)) {
                 refuse_shape(s, &p->v, target, i, wanted->u.value.i);
                 return false;
             }

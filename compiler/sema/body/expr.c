@@ -139,7 +139,14 @@ static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
         right = kj_branch_close(s, &branch, right, e->u.logic.rhs->span);
     }
     kj_texpr *b = kj_condition(s, right, what);
-    return a && b ? kj_scalar(kj_te_logic(s, is_or, a, b, e->span)) : kj_no_value(e->span);
+    if (!a || !b)
+        return kj_no_value(e->span);
+    if (kj_is_const(b) && (b->u.value.u != 0) == is_or) { /* then the first one does not matter */
+        kj_operand first = kj_scalar(a);
+        kj_keep_effects(s, &first);
+        return kj_scalar(b);
+    }
+    return kj_scalar(kj_te_logic(s, is_or, a, b, e->span));
 }
 
 static bool is_choosable(kj_sema *s, const kj_operand *v)

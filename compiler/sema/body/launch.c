@@ -117,7 +117,8 @@ static bool read_block(kj_sema *s, launch *l, const kj_expr *e)
             kj_hint(s->diag, m, "make it a constant, or a const parameter of the kernel");
             return false;
         }
-        l->spec.block[i] = kj_is_const(shape[i]) ? shape[i]->u.value.i : 1;
+        l->spec.block[i] =
+            kj_is_const(shape[i]) && !kj_is_hypothetical(s) ? shape[i]->u.value.i : 1;
         int64_t most = i == 2 ? 64 : 1024;
         threads = l->spec.block[i] > most ? 0 : threads * l->spec.block[i];
         if (l->spec.block[i] < 1 || threads < 1 || threads > bound) {

@@ -187,10 +187,10 @@ static kj_operand reduce_one(kj_sema *s, const kj_expr *call, kj_builtin id, con
     return kj_each_over(s, &each, NULL) ? reduce(s, &r) : kj_no_value(call->span);
 }
 
-static bool is_one_shape(const kj_each *a, const kj_each *b)
+static bool is_one_shape(const kj_sema *s, const kj_each *a, const kj_each *b)
 {
     bool same = a->ndim == b->ndim;
-    for (int i = 0; same && i < a->ndim; i++)
+    for (int i = 0; same && i < a->ndim && !kj_is_hypothetical(s); i++)
         same = !kj_is_const(a->shape[i]) || !kj_is_const(b->shape[i]) ||
                a->shape[i]->u.value.i == b->shape[i]->u.value.i;
     return same;
@@ -216,7 +216,7 @@ static kj_operand dot(kj_sema *s, const kj_expr *call, bool *found)
     if (!kj_each_over(s, &each[0], NULL) || !kj_each_over(s, &each[1], NULL))
         return kj_no_value(call->span);
     each[1].of = NULL; /* the first one's extents are gone through */
-    if (is_one_shape(&each[0], &each[1]))
+    if (is_one_shape(s, &each[0], &each[1]))
         return reduce(s, &r);
     kj_sema_error(s, call->span, KJ_RULE_VIEW_SHAPE, "'dot' takes two views of one shape");
     return kj_no_value(call->span);

@@ -47,8 +47,10 @@ static bool take_extent(kj_sema *s, kj_operand v, shape *to)
                       KJ_MAX_NDIM);
         return false;
     }
-    bool open = kj_is_const_i64(e, -1);
-    if (kj_is_const(e) && e->u.value.i < 0 && (!open || to->open >= 0)) {
+    bool open = kj_is_const_i64(e, -1), negative = kj_is_const(e) && e->u.value.i < 0;
+    if (negative && !open && kj_is_hypothetical(s)) {
+        e = kj_te_i64(s, 1, v.span);
+    } else if (negative && (!open || to->open >= 0)) {
         kj_sema_error(s, v.span, KJ_RULE_EXTENT,
                       open ? "only one extent is -1, which is what is left"
                            : "an extent is 0 or more, not %lld",
@@ -111,7 +113,8 @@ static kj_texpr *fits(kj_sema *s, kj_texpr *const *extent, int n, kj_span span)
 static bool check_size(kj_sema *s, const kj_expr *e, const shape *to, kj_texpr *size)
 {
     kj_texpr *made = product(s, to->extent, to->n, e->span);
-    if (kj_is_const(made) && kj_is_const(size) && made->u.value.i != size->u.value.i) {
+    if (kj_is_const(made) && kj_is_const(size) && made->u.value.i != size->u.value.i &&
+        !kj_is_hypothetical(s)) {
         kj_sema_error(s, e->span, KJ_RULE_RESHAPE, "this has %lld elements, and the shape %lld",
                       (long long)size->u.value.i, (long long)made->u.value.i);
         return false;

@@ -108,6 +108,8 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
     if (kj_is_const(e)) {
         if (e->u.value.i >= 1)
             return e;
+        if (kj_is_hypothetical(s))
+            return kj_te_i64(s, 1, v.span);
         kj_message *m = kj_sema_error(s, v.span, KJ_RULE_EXTENT,
                                       "an extent is at least 1, not %lld", (long long)e->u.value.i);
         if (shared && e->u.value.i == 0) /* how Numba says that the launch tells the size */

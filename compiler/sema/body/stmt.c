@@ -5,11 +5,12 @@
 
 /* ---- Blocks ---- */
 
-void kj_block(kj_sema *s, const kj_stmt *body, bool tail)
+bool kj_block(kj_sema *s, const kj_stmt *body, bool tail)
 {
     kj_scope_push(s);
-    kj_stmts(s, body, tail);
+    bool ends = kj_stmts(s, body, tail);
     kj_scope_pop(s);
+    return ends;
 }
 
 /* The same as a list of its own. */
@@ -39,14 +40,14 @@ void kj_mark_barrier(kj_sema *s, kj_tstmt *st, bool barrier)
 
 /* ---- if, while ---- */
 
-static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
+/* Does nothing that is reached stand behind it? */
+static bool if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
     kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.if_.test, KJ_VOID), "a condition");
     if (test && kj_is_const(test)) {
         bool taken = test->u.value.u != 0;
         dead_block(s, taken ? st->u.if_.no : st->u.if_.yes);
-        kj_block(s, taken ? st->u.if_.yes : st->u.if_.no, tail);
-        return;
+        return kj_block(s, taken ? st->u.if_.yes : st->u.if_.no, tail);
     }
     bool barrier = false;
     const kj_fact *known = s->facts;
@@ -60,12 +61,13 @@ static void if_stmt(kj_sema *s, const kj_stmt *st, bool tail)
     if (!kj_end_of(st->u.if_.yes))
         kj_facts_end(s, known);
     if (!test)
-        return;
+        return false;
     kj_tstmt *made = kj_emit(s, KJ_TS_IF, st->span);
     made->u.if_.test = test;
     made->u.if_.yes = yes;
     made->u.if_.no = no;
     kj_mark_barrier(s, made, barrier);
+    return false;
 }
 
 bool kj_loop_attrs(kj_sema *s, const kj_stmt *st)
@@ -94,7 +96,7 @@ bool kj_loop_attrs(kj_sema *s, const kj_stmt *st)
 }
 
 /* @unchecked { ... } */
-static void block_stmt(kj_sema *s, const kj_stmt *st, bool tail)
+static bool block_stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next) {
         if (strcmp(attr->name, "unchecked") != 0)
@@ -106,8 +108,9 @@ static void block_stmt(kj_sema *s, const kj_stmt *st, bool tail)
             kj_sema_error(s, attr->args->span, KJ_RULE_ATTRIBUTE, "@unchecked takes no arguments");
     }
     s->unchecked++;
-    kj_block(s, st->u.block.body, tail);
+    bool ends = kj_block(s, st->u.block.body, tail);
     s->unchecked--;
+    return ends;
 }
 
 static void leave_unless(kj_sema *s, kj_texpr *test)
@@ -286,27 +289,29 @@ static void misplaced(kj_sema *s, const kj_stmt *st)
     kj_hint(s->diag, m, "move it before the first other statement");
 }
 
-static void stmt(kj_sema *s, const kj_stmt *st, bool tail)
+/* Does nothing that is reached stand behind it? (Of what is a condition's in one branch only that is not asked.) */
+static bool stmt(kj_sema *s, const kj_stmt *st, bool tail)
 {
     switch (st->kind) {
     case KJ_S_LET: kj_let_stmt(s, st); break;
     case KJ_S_ASSIGN: kj_assign_stmt(s, st); break;
     case KJ_S_EXPR: expr_stmt(s, st); break;
-    case KJ_S_IF: if_stmt(s, st, tail); break;
+    case KJ_S_IF: return if_stmt(s, st, tail);
     case KJ_S_FOR: kj_for_stmt(s, st); break;
     case KJ_S_WHILE: while_stmt(s, st); break;
-    case KJ_S_BLOCK: block_stmt(s, st, tail); break;
+    case KJ_S_BLOCK: return block_stmt(s, st, tail);
     case KJ_S_BREAK:
-    case KJ_S_CONTINUE: loop_exit(s, st); break;
-    case KJ_S_RETURN: return_stmt(s, st, tail); break;
+    case KJ_S_CONTINUE: loop_exit(s, st); return true;
+    case KJ_S_RETURN: return_stmt(s, st, tail); return true;
     case KJ_S_LAUNCH: kj_launch_stmt(s, st); break;
     case KJ_S_REQUIRES:
     case KJ_S_PARAM:
     case KJ_S_WITH: misplaced(s, st); break;
     }
+    return false;
 }
 
-void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
+bool kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
 {
     if (++s->depth > KJ_MAX_NESTING && list && !s->too_big) {
         kj_sema_error(s, list->span, KJ_RULE_TOO_DEEP, "this is nested too deeply");
@@ -314,17 +319,17 @@ void kj_stmts(kj_sema *s, const kj_stmt *list, bool tail)
     }
     kj_branch unreachable;
     const kj_fact *known = s->facts;
-    bool ended = false;
+    bool ended = false, behind = false;
     for (const kj_stmt *st = list; st && !s->too_big; st = st->next) {
-        stmt(s, st, tail && !st->next);
-        bool ends = st->kind == KJ_S_RETURN || st->kind == KJ_S_BREAK || st->kind == KJ_S_CONTINUE;
-        if (ends && st->next && !ended) {
-            ended = true;
+        bool ends = stmt(s, st, tail && !st->next);
+        if (ends && !ended && st->next)
             kj_branch_open(s, &unreachable, true);
-        }
+        behind |= ends && !ended && st->next;
+        ended |= ends;
     }
-    if (ended)
+    if (behind)
         kj_branch_close(s, &unreachable, (kj_operand){.kind = KJ_V_NONE}, (kj_span){0, 0});
     kj_facts_end(s, known);
     s->depth--;
+    return ended;
 }

@@ -232,6 +232,7 @@ static void check_kernel(kj_sema *s, const kj_kernel_decl *decl, const kj_dtype 
         if (decl->params[i].is_const)
             consts[n++] = check_value(&decl->params[i], generics);
     kj_spec spec = {.generics = generics, .consts = consts};
+    s->assumed = n > 0;
     kj_kernel_build(s, decl, &spec);
 }
 

@@ -189,6 +189,7 @@ struct kj_sema {
     int nfns;
     int unchecked; /* over 0: in blocks whose indices are not looked at */
     int dead;      /* over 0: in code that is checked but not kept */
+    bool assumed;  /* const parameters have values that no launch gave: 1, or their defaults */
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
@@ -219,6 +220,12 @@ struct kj_sema {
  * generic. */
 kj_message *kj_sema_error(kj_sema *s, kj_span at, kj_rule rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Is it code that no thread comes to with the values that are known here? What they make wrong is no error then; a
+ * launch with such values is checked with them. */
+static inline bool kj_is_hypothetical(const kj_sema *s)
+{
+    return s->dead > 0 || s->assumed;
+}
 kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
 /* A short piece of source, or otherwise. */
 const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
