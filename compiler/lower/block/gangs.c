@@ -45,7 +45,15 @@ static kj_tile lane_index(kj_lower *lo)
 {
     kj_tile t = kj_tile_int(lo, 0);
     if (lo->lanes == 1) {
-        t.v[0] = LLVMBuildAnd(lo->b, lo->x, kj_i64(lo, KJ_WARP - 1), "");
+        const int64_t *block = lo->kernel->block;
+        LLVMValueRef number = lo->x;
+        if (!lo->flat && block[0] % KJ_WARP) {
+            LLVMValueRef rows = LLVMBuildMul(lo->b, lo->z, kj_i64(lo, block[1]), "");
+            rows = LLVMBuildAdd(lo->b, rows, lo->y, "");
+            rows = LLVMBuildMul(lo->b, rows, kj_i64(lo, block[0]), "");
+            number = LLVMBuildAdd(lo->b, rows, number, "");
+        }
+        t.v[0] = LLVMBuildAnd(lo->b, number, kj_i64(lo, KJ_WARP - 1), "");
     } else {
         t.lanes = KJ_WARP;
         t.form = KJ_LINEAR;

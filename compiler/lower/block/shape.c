@@ -62,8 +62,8 @@ void kj_gang_choose(kj_lower *lo, bool single)
     int most = single ? 1 : lo->vector * power_below(vectors);
     int in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
-    bool watched =
-        lo->kernel->checks & KJ_CHECKS_WATCHED; /* all CPUs alike: what is told is the same */
+    bool watched = !single && lo->kernel->checks &
+                                  KJ_CHECKS_WATCHED; /* all CPUs alike: what is told is the same */
     if (watched)
         most = in_all = KJ_WARP;
     bool warps = lo->deps->warps;
@@ -72,7 +72,7 @@ void kj_gang_choose(kj_lower *lo, bool single)
     int lanes = power_below(along);
     if (lanes < 8 && lanes < along)
         lanes *= 2;
-    lo->gang_lanes = warps ? KJ_WARP : lanes > most ? most : lanes;
+    lo->gang_lanes = warps && !single ? KJ_WARP : lanes > most ? most : lanes;
     lo->gang_rows = 1;
     KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
     if (!lo->flat && lo->gang_lanes > 1 && !watched)
