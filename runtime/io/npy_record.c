@@ -48,6 +48,7 @@ typedef struct field {
     int ndim;
     int64_t shape[2 * KJIT_MAX_NDIM], count;
     int64_t size; /* bytes of one of its elements */
+    int depth;    /* of arrays of arrays */
 } field;
 
 /* The name alone, or a title and the name. */
@@ -59,7 +60,7 @@ static bool take_name(kj_npy_reader *r, field *f)
            kj_npy_take_string(r, f->name, sizeof f->name) && kj_npy_take(r, ')');
 }
 
-static bool take_extents(kj_npy_reader *r, field *f)
+static bool take_shape(kj_npy_reader *r, field *f)
 {
     bool tuple = kj_npy_take(r, '('), more = true;
     while (more && !(tuple && kj_npy_take(r, ')'))) {
@@ -74,6 +75,21 @@ static bool take_extents(kj_npy_reader *r, field *f)
         if (!more && !kj_npy_take(r, ')'))
             return false;
     }
+    return true;
+}
+
+/* Those of an array of arrays: behind each other, the outer one's first. */
+static bool take_extents(kj_npy_reader *r, field *f)
+{
+    int64_t inner[2 * KJIT_MAX_NDIM];
+    int n = f->ndim;
+    memcpy(inner, f->shape, (size_t)n * sizeof *inner);
+    f->ndim = 0;
+    bool taken = take_shape(r, f);
+    if (!taken || f->ndim + n > 2 * KJIT_MAX_NDIM)
+        return false;
+    memcpy(f->shape + f->ndim, inner, (size_t)n * sizeof *inner);
+    f->ndim += n;
     return true;
 }
 
@@ -157,7 +173,6 @@ static kjit_status repeat(kj_npy_reader *r, kj_npy_records *m, int first, const 
 /* The rest of a field behind its type: perhaps a shape. */
 static kjit_status close_field(kj_npy_reader *r, field *f)
 {
-    f->count = 1;
     bool comma = kj_npy_take(r, ',');
     if (kj_npy_take(r, ')'))
         return KJIT_OK;
@@ -188,6 +203,15 @@ static kjit_status take_nested(kj_npy_reader *r, kj_npy_records *m, const kj_agg
     return repeat(r, m, first, f, inner->size);
 }
 
+/* A number's type, or (type, shape). */
+static bool take_type(kj_npy_reader *r, field *f)
+{
+    if (!kj_npy_take(r, '('))
+        return kj_npy_take_string(r, f->descr, sizeof f->descr);
+    return f->depth++ < KJIT_MAX_NDIM && take_type(r, f) && kj_npy_take(r, ',') &&
+           take_extents(r, f) && (kj_npy_take(r, ','), kj_npy_take(r, ')'));
+}
+
 /* ('name', type[, shape]), its '(' taken; *size grows by its bytes. */
 static kjit_status take_field(kj_npy_reader *r, kj_npy_records *m, const kj_aggregate *of,
                               bool *seen, int64_t from, int64_t to, int64_t *size)
@@ -197,7 +221,7 @@ static kjit_status take_field(kj_npy_reader *r, kj_npy_records *m, const kj_aggr
     if (!take_name(r, &f) || !kj_npy_take(r, ','))
         return kj_npy_bad(r, "a field has no name");
     bool nested = kj_npy_take(r, '[');
-    if (!nested && !kj_npy_take_string(r, f.descr, sizeof f.descr))
+    if (!nested && !take_type(r, &f))
         return kj_npy_bad(r, "a field has no type");
     const kj_field *wanted = find_field(of, f.name, &i);
     kjit_status status = KJIT_OK;

@@ -292,6 +292,35 @@ static void test_packed(void **state)
     kjit_module_free(mod);
 }
 
+/* Arrays of arrays, as NumPy writes a field of vectors: their extents stand from the inside out. */
+static void test_nested(void **state)
+{
+    (void)state;
+    kjit_module *mod = module("record Pair { m: f32x3[2], n: i32 }\n");
+    static const char dict[] = "{'descr': [('m', ('<f4', (3,)), (2,)), ('n', '<i4')], "
+                               "'fortran_order': False, 'shape': (1,), }";
+    static const struct {
+        float m[6];
+        int32_t n;
+    } pair = {{0, 1, 2, 3, 4, 5}, 6};
+    char file[256 + sizeof pair];
+    size_t size = header(file, dict);
+    memcpy(file + size, &pair, sizeof pair);
+    write_file(path_of("nested.npy"), file, size + sizeof pair);
+    kjit_array *a, *m;
+    OK(kjit_array_load_records(ctx, path_of("nested.npy"), record(mod, "Pair"), &a));
+    OK(kjit_array_field(a, "m", &m));
+    for (int64_t i = 0; i < 2; i++) {
+        float part[3];
+        OK(kjit_array_get(m, (int64_t[2]){0, i}, part));
+        for (int k = 0; k < 3; k++)
+            assert_true(part[k] == (float)(3 * i + k));
+    }
+    kjit_array_free(m);
+    kjit_array_free(a);
+    kjit_module_free(mod);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -313,6 +342,10 @@ static void test_refused(void **state)
         {"[('x', '<i4', (2", "a field's shape is none", KJIT_FORMAT},
         {"[('x', 3), ('y', '<i2')]", "a field has no type", KJIT_FORMAT},
         {"[('', '|V99999999'), ('x', '<i4')]", "a gap between fields is too large", KJIT_FORMAT},
+        {"[('x', ('<i4', (2,)), (3,)), ('y', '<i2')]", "the field 'x' is <i4 of shape (3, 2) there",
+         KJIT_TYPE},
+        {"[('x', ('<i4', 2), ('y', '<i2')]", "a field's shape is none", KJIT_FORMAT},
+        {"[('x', ((((((((((('<i4'", "a field has no type", KJIT_FORMAT},
         {"['x', 'y']", "a field is no tuple", KJIT_FORMAT},
         {"[('x', '<i4'), ('y', '<i2') 3]", "the list of fields is not closed", KJIT_FORMAT},
     };
@@ -400,10 +433,11 @@ static void test_device_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_description),   cmocka_unit_test(test_structs),
-        cmocka_unit_test(test_launches),      cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_saved),         cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_device_record), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_description), cmocka_unit_test(test_structs),
+        cmocka_unit_test(test_launches),    cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_saved),       cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_nested),      cmocka_unit_test(test_device_record),
+        cmocka_unit_test(test_refused),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();
