@@ -9,6 +9,7 @@ import values
 from build import add, apply, binary, call, compare, cond, if_, lit, mul, name, return_, typed
 from gen_function import FunctionGen
 from gen_library import RunLibrary
+from gen_numbers import Numbers
 from gen_texts import Texts
 from host import HostArray, Layout
 from run_calls import Join, Library, NumberCall, Wrapped, running, runs_of, sort_places, sum_type
@@ -16,7 +17,7 @@ from run_statements import Compute, Cumsum, Fill, Reduce, Several, Store
 from scalars import FLOATS, INTS, REALS
 from tree import Function, Tup, Var
 
-class RunCalls(RunLibrary, Texts):
+class RunCalls(RunLibrary, Texts, Numbers):
     """A part of RunGen (gen_run.py)."""
 
     # ---- Functions of the file ----

@@ -252,7 +252,7 @@ class RunGen(RunCalls):
     def statement(self):
         return self.r.weighted([(6, self.compute), (5, self.store), (4, self.reduce), (2, self.cumsum),
                                 (2, self.matmul), (0 if "run-functions" in self.options.without else 2, self.several),
-                                (3, self.reshape), (3, self.join), (4, self.std), (3, self.text),
+                                (3, self.reshape), (3, self.join), (4, self.std), (3, self.text), (1, self.number_text),
                                 (1, self.number_call)])()
 
     def compute(self):

@@ -11,12 +11,8 @@ def shown_float(x, t):
         return "nan" if x != x else "inf" if x > 0 else "-inf"
     if x == 0:
         return str(float(x))
-    for digits in range(17):
-        text = f"{x:.{digits}e}"
-        if ROUND[t](float(text)) == x:
-            break
-    mantissa, _, exponent = text.partition("e")
-    sign, mantissa, exponent = "-" * (x < 0), mantissa.lstrip("-").replace(".", ""), int(exponent)
+    mantissa, exponent = shortest(abs(x), t)
+    sign = "-" * (x < 0)
     if not 1e-4 <= abs(x) < 1e16:
         return f"{sign}{mantissa[0]}{'.' if mantissa[1:] else ''}{mantissa[1:]}e{'-' if exponent < 0 else '+'}" \
             f"{abs(exponent):02d}"
@@ -24,6 +20,18 @@ def shown_float(x, t):
         return f"{sign}0.{'0' * (-exponent - 1)}{mantissa}"
     whole = mantissa.ljust(exponent + 1, "0")
     return f"{sign}{whole[:exponent + 1]}.{whole[exponent + 1:] or '0'}"
+
+
+def shortest(x, t):
+    """The fewest digits that are rounded to x, and the exponent of the first. Below a power of two numbers are closer
+    than above it, so these need not be the nearest ones of their length."""
+    for digits in range(17):
+        mantissa, _, exponent = f"{x:.{digits}e}".partition("e")
+        n = int(mantissa.replace(".", ""))
+        for k in (n, n + 1, n - 1):
+            if 10 ** digits <= k < 10 ** (digits + 1) and ROUND[t](float(f"{k}e{int(exponent) - digits}")) == x:
+                return str(k).rstrip("0"), int(exponent)
+    raise ValueError(x)
 
 
 def shown_row(items):

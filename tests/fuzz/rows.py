@@ -433,6 +433,7 @@ def of_fields(s):
 
 
 CALLS = {"Wrapped": of_wrapped, "OfFields": of_fields, "StoreRecord": lambda s: {"run record stored"},
+         "NumberText": lambda s: {"run numbers"} | {"run wide number" for line in s.code if line.startswith("var")},
          "Join": of_join, "Text": of_text, "Turned": lambda s: {TURNED[s.form]},
          "Library": of_library, "Gemm": lambda s: {"std.matrix.gemm"},
          "NumberCall": lambda s: {"run function of numbers"}}

@@ -146,7 +146,7 @@ def table(without=()):
                                   "loop in a function", "type of a parameter", "default of a function",
                                   "default left out", "argument by name", "launch in a function", "text", "format",
                                   "text with values", "text of a typed number", "text in a text", "text of a choice",
-                                  "text repeated", "rounded")]
+                                  "text repeated", "rounded", "numbers", "wide number")]
     rows += [f"std.{file}" for file in ("sort", "select", "scan", "histogram", "top", "matrix", "segment",
                                            "sparse")]
     rows += ["std.matrix.gemm"] + [f"std.order.{f}" for f in ("lesser", "greater", "before")]

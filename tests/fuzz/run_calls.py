@@ -245,6 +245,10 @@ class Text(Statement):
         translator.machine.lines += self.expected
 
 
+class NumberText(Text):
+    """A line of numbers, of which some have types."""
+
+
 class Library(Statement):
     """let a, b = sort.pairs(...): `compute` gives (type, shape, elements) for each result from the arrays' views."""
 
