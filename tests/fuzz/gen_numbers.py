@@ -3,7 +3,8 @@ them."""
 import values
 from gen_texts import shown_float
 from run_calls import NumberText
-from scalars import BITS, FLOATS, INTS, REALS, ROUND, common, convert, float_floordiv, float_mod, greatest, least
+from scalars import (BITS, FLOATS, INTS, REALS, ROUND, SIGNED, common, convert, float_floordiv, float_mod, greatest,
+                     least)
 from tree import number
 
 PLAIN, WIDE, FLOAT = "plain", "wide", "float"       # FLOAT: an f64 of which nothing says what it meets next
@@ -33,10 +34,14 @@ def kind_of(a, b):
     if WIDE in (a.kind, b.kind):
         return WIDE
     if a.whole and b.whole:
-        kinds = [PLAIN if x.small else x.kind for x in (a, b)]
-        if PLAIN in kinds:
-            return kinds[1] if kinds[0] == PLAIN else kinds[0]
-        return common(*kinds)
+        if a.small and b.small:
+            return PLAIN
+        for x, y in ((a, b), (b, a)):
+            if x.kind == PLAIN:
+                return PLAIN if y.small else y.kind
+            if x.small and x.kind in SIGNED and y.kind not in SIGNED:
+                return None
+        return common(a.kind, b.kind)
     for x, y in ((a, b), (b, a)):
         if x.kind == PLAIN and y.kind in FLOATS:
             return y.kind
