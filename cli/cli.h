@@ -65,7 +65,7 @@ struct options {
     unsigned check;   /* KJIT_CHECK_... */
     double timeout;   /* milliseconds; 0: any time */
     int64_t block[3]; /* all 0: not given */
-    bool time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
+    bool untrusted, time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
     char *warn; /* a list, or NULL */
     char *path; /* folders, with colons between them; or NULL */
     bool gpu;   /* the command is about a GPU's code: set by it */

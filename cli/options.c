@@ -65,6 +65,12 @@ static bool set_timeout(options *o, const char *value)
     return false;
 }
 
+static bool set_untrusted(options *o, const char *value)
+{
+    (void)value;
+    return o->untrusted = true;
+}
+
 static bool set_trace(options *o, const char *value)
 {
     o->trace = value;
@@ -297,6 +303,8 @@ static const option table[] = {
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
     {"--timeout", "TIME", IN_RUN, set_timeout,
      "end the run after 10s, 500ms or 2m, wherever it is then"},
+    {"--untrusted", NULL, IN_RUN, set_untrusted,
+     "the file may be anybody's: limits on memory, time, output and files"},
     {"--trace", "FILE", IN_RUN, set_trace,
      "write when all that ran did so, for chrome://tracing or Perfetto"},
     {"--digest", NULL, IN_RUN, set_digest,

@@ -16,7 +16,8 @@ kjit_context *open_context(const options *o)
     kjit_context_options c = {.device = o->device,
                               .workers = o->workers,
                               .cache = o->cache,
-                              .cancellable = o->timeout > 0};
+                              .cancellable = o->timeout > 0,
+                              .untrusted = o->untrusted};
     if (kjit_context_create(&c, &ctx, error, sizeof error) != KJIT_OK)
         complain("%s", error);
     return ctx;

@@ -365,9 +365,14 @@ static void cut_regions(job *j)
     shown(j, KJ_STAGE_REGIONS);
 }
 
+static int most_code(const job *j)
+{
+    return j->options->most_code ? j->options->most_code : KJ_MAX_CODE;
+}
+
 static bool is_large(const job *j)
 {
-    return j->size > KJ_MAX_CODE;
+    return j->size > most_code(j);
 }
 
 static void refuse_large(job *j)
@@ -377,8 +382,9 @@ static void refuse_large(job *j)
         return;
     kj_message *m = kj_error(j->diag, kernel->span, KJ_RULE_TOO_LARGE,
                              "'%s' is too large: %d instructions (at most %d)", kernel->name,
-                             j->size, KJ_MAX_CODE);
-    kj_hint(j->diag, m, "split it into several kernels");
+                             j->size, most_code(j));
+    kj_hint(j->diag, m, "%ssplit it into several kernels",
+            j->options->most_code ? "that is the context's limit of compile_code: " : "");
 }
 
 static void lower(job *j)
@@ -407,7 +413,7 @@ static void lower(job *j)
                               .source = j->diag->source};
         (u->target.kind->gpu ? kj_lower_gpu : kj_lower_cpu)(j->arena, &spec, it->code);
     }
-    j->size = kj_target_largest(u->module);
+    j->size = (j->options->most_code ? kj_target_code : kj_target_largest)(u->module);
     j->over = is_large(j);
     check_module(j, "llvm");
     show_module(j, KJ_STAGE_LLVM);
@@ -474,7 +480,9 @@ static void make_code(job *j)
         longjmp(*outer, 1);
     }
     lower(j);
+    kj_arena_check_time(j->arena);
     optimise(j);
+    kj_arena_check_time(j->arena);
     emit(j);
     j->arena->fail = outer;
     if (!j->error && j->unit.complaint) {

@@ -40,6 +40,8 @@ typedef struct kj_spec {
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
     unsigned checks;  /* what running code looks for: KJ_CHECK_... bits, neither NONE nor ALL */
     bool polls;       /* loops look at the launch's halt */
+    bool
+        untrusted; /* of anybody's source: @unchecked changes nothing, arrays of kernels begin as zeros */
 } kj_spec;
 
 typedef enum kj_index {
@@ -71,6 +73,9 @@ typedef enum kj_stage {
     KJ_STAGE_OBJECT
 } kj_stage;
 
+/* LLVM instructions of one function as they are lowered, at most. */
+enum { KJ_MAX_CODE = 64000 };
+
 typedef struct kj_compile_options {
     int opt_level;    /* 0 .. 3 */
     bool no_contract; /* --fp-contract=off */
@@ -83,7 +88,9 @@ typedef struct kj_compile_options {
     unsigned checks; /* kj_spec's */
     bool
         replay; /* of a CPU: thread after thread, without writing to memory that outlives the block */
-    bool polls;            /* loops look whether their launch is to end: of a cancellable context */
+    bool polls;     /* loops look whether their launch is to end: of a cancellable context */
+    bool untrusted; /* kj_spec's */
+    int most_code; /* instructions as lowered of a kernel and those it launches; 0: KJ_MAX_CODE each */
     const char *libdevice; /* path of the toolkit's math library; NULL: the embedded one */
 } kj_compile_options;
 
@@ -262,8 +269,14 @@ typedef int32_t (*kj_host_entry)(const kj_host_launch *launch, int64_t first, in
  * with grid_sync(), and that no other launch uses at the same time. */
 enum { KJ_ARG_COUNTER = -1 };
 
-/* Why a launch by a kernel fails: numbers of CUDA's device runtime. */
-enum { KJ_LAUNCH_NO_MEMORY = 2, KJ_LAUNCH_TOO_DEEP = 65, KJ_LAUNCH_TOO_MANY = 69 };
+/* Why a launch by a kernel fails: numbers of CUDA's device runtime, and limits of the context. */
+enum {
+    KJ_LAUNCH_NO_MEMORY = 2,
+    KJ_LAUNCH_TOO_DEEP = 65,
+    KJ_LAUNCH_TOO_MANY = 69,
+    KJ_LAUNCH_BEYOND_DEPTH = -1,
+    KJ_LAUNCH_BEYOND_COUNT = -2
+};
 
 /* ---- Kernels ---- */
 

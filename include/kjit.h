@@ -178,6 +178,35 @@ KJIT_API int kjit_devices(kjit_device_info *out, int max);
  * it has some, or never does. */
 KJIT_API const char *kjit_device_absent(const char *kind);
 
+/* What a context may take: each limit, what it is where the context is untrusted and says nothing else, and
+ * what it counts. What goes beyond one fails with KJIT_LIMIT and names it; the context goes on. */
+#define KJIT_LIMIT_MAP(X) \
+    X(array_bytes, 1073741824, "bytes of arrays' memory: of every kind, with what launches move to a device") \
+    X(print_bytes, 1048576, "bytes that are printed between two calls of kjit_set_print, and by a run block") \
+    X(value_bytes, 67108864, "bytes of a run block's lists and strings") \
+    X(launch_ms, 10000, "milliseconds of a launch that has no timeout_ms") \
+    X(run_ms, 60000, "milliseconds of a run block") \
+    X(compile_ms, 10000, "milliseconds of a module's or a variant's compilation") \
+    X(compile_bytes, 268435456, "bytes of a compilation, without LLVM's own") \
+    X(compile_code, 16000, "instructions of a kernel before they are optimised, 64000 at most") \
+    X(launch_depth, 24, "launches by launched kernels, one by the other") \
+    X(launches, 65536, "launches by kernels that wait at once")
+
+/* All zeros are no limits, in an untrusted context those above; UINT64_MAX is no limit in either.
+ * array_bytes: memory of the program's own that is wrapped is not counted, what waits to be given back is:
+ * before an array is refused all work is waited for, and that is given back. print_bytes: of the launch
+ * or statement that goes beyond them, whole lines are printed as far as they fit. launch_ms and run_ms need a
+ * context that is cancellable; one that a launch says itself may be longer. compile_ms is looked at where the
+ * compiler takes memory and between its steps, of which LLVM's take their time: compile_code bounds that.
+ * launch_depth and launches: of the CPU device; a GPU's driver has its own, 24 and 2048. */
+#define KJIT_LIMITS_VERSION 1
+typedef struct kjit_limits {
+    int version; /* KJIT_LIMITS_VERSION */
+#define KJIT_LIMIT_FIELD(name, untrusted, text) uint64_t name;
+    KJIT_LIMIT_MAP(KJIT_LIMIT_FIELD)
+#undef KJIT_LIMIT_FIELD
+} kjit_limits;
+
 typedef struct kjit_context_options {
     const char *device; /* "auto" (also NULL): the first of kjit_devices; "cpu", "cuda", "cuda:1" */
     int workers; /* CPU device: worker threads, 1024 at most; 0: one a core available to the process */
@@ -199,6 +228,12 @@ typedef struct kjit_context_options {
      * compiled, or loaded from the cache, when it comes again. One is about 160 KiB on the CPU, 230 with
      * a GPU. 0: 256; negative: none is kept. */
     int max_expressions;
+    const kjit_limits *limits; /* NULL: all zeros; copied */
+    /* 1: sources may be anybody's. The context is cancellable and has limits, indices are looked at whatever
+     * sources say and KJIT_CHECK_NONE is KJIT_INVALID, new memory, shared and local arrays are zeros, run
+     * blocks read and write no files but those of kjit_run_options, `use` finds no files but in the folders of
+     * kjit_compile_options.path. docs/security.md says what that promises, and what it does not. */
+    int untrusted;
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the

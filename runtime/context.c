@@ -122,7 +122,9 @@ static kjit_status furnish(kjit_context *ctx, const kjit_context_options *option
     ctx->records = kj_records_new();
     if (!ctx->records || (options->cache && !ctx->cache_path))
         return kj_because(why, KJIT_NO_MEMORY, "out of memory");
-    kjit_status status = kj_pendings_init(&ctx->pendings, options, device_memory, why);
+    kjit_status status = kj_limits_init(&ctx->limits, options, why);
+    if (status == KJIT_OK)
+        status = kj_pendings_init(&ctx->pendings, options, device_memory, why);
     if (status != KJIT_OK)
         return status;
     status = kj_allocator_begin(ctx, options->allocator, why);
@@ -182,7 +184,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     }
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
-    kj_halts_init(&ctx->halts, options->cancellable);
+    kj_halts_init(&ctx->halts, options->cancellable || options->untrusted);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->tracer.lock, NULL);
     pthread_mutex_init(&ctx->recycler->lock, NULL);

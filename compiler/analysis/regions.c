@@ -294,7 +294,11 @@ static void use_in_stmt(const user *u, const kj_tstmt *s)
     case KJ_TS_ASSIGN: use_and_write(u, s->u.assign.var); break;
     case KJ_TS_STORE: use_local(p, u->region, s->u.store.array->root); break;
     case KJ_TS_FOR: use_var(p, u->region, s->u.for_.var); break;
-    case KJ_TS_ARRAY: p->born[s->u.array->id] = p->loop; break;
+    case KJ_TS_ARRAY:
+        p->born[s->u.array->id] = p->loop;
+        if (p->kernel->untrusted) /* it is cleared here */
+            use_local(p, u->region, s->u.array);
+        break;
     case KJ_TS_LAUNCH: use_and_write(u, s->u.launch.result); break;
     default: break;
     }

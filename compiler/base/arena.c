@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hash.h"
 
@@ -46,7 +47,19 @@ void kj_arena_free(kj_arena *a)
         next = c->next;
         free(c);
     }
-    *a = (kj_arena){.fail = a->fail, .limit = a->limit};
+    *a = (kj_arena){.fail = a->fail, .limit = a->limit, .until = a->until, .ended = a->ended};
+}
+
+void kj_arena_check_time(kj_arena *a)
+{
+    struct timespec now;
+    if (a->until <= 0)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((double)now.tv_sec * 1000 + (double)now.tv_nsec / 1e6 < a->until)
+        return;
+    a->ended = KJ_ARENA_LATE;
+    kj_arena_exhausted(a);
 }
 
 /* Chunks double, so that small compilations stay small. A big allocation gets a chunk alone,
@@ -58,6 +71,7 @@ static void *new_chunk(kj_arena *a, size_t size)
         usual = FIRST_CHUNK;
     if (usual > LAST_CHUNK)
         usual = LAST_CHUNK;
+    kj_arena_check_time(a);
     bool alone = a->chunks && size > usual / 4;
     size_t bytes = alone || size > usual ? size : usual;
     chunk *c = bytes <= SIZE_MAX - sizeof(chunk) ? calloc(1, sizeof(chunk) + bytes) : NULL;
@@ -83,8 +97,10 @@ void *kj_arena_alloc(kj_arena *a, size_t size)
     if (!size)
         size = 1;
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-    if (size > a->limit - a->used)
+    if (size > a->limit - a->used) {
+        a->ended = KJ_ARENA_FULL;
         kj_arena_exhausted(a);
+    }
     a->used += size;
     if (size > (size_t)(a->end - a->next))
         return new_chunk(a, size);

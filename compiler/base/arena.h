@@ -14,12 +14,17 @@
 
 #include "base/text.h"
 
+typedef enum kj_arena_end { KJ_ARENA_GOES_ON, KJ_ARENA_FULL, KJ_ARENA_LATE } kj_arena_end;
+
 typedef struct kj_arena {
     struct kj_arena_chunk *chunks;
     char *next, *end;
     jmp_buf *fail; /* where an out-of-memory goes; set by the entry that owns the arena */
     size_t used;   /* bytes handed out */
     size_t limit;  /* of used: more is out of memory; SIZE_MAX from kj_arena_init */
+    double
+        until; /* ms of the monotonic clock: what is asked for later is out of memory; 0: any time */
+    kj_arena_end ended; /* why there was no more, if it was one of the two */
     struct kj_intern *names;
 } kj_arena;
 
@@ -31,6 +36,8 @@ void *kj_arena_alloc(kj_arena *a, size_t size);
 #define KJ_NEW(arena, type) ((type *)kj_arena_alloc(arena, sizeof(type)))
 #define KJ_NEW_ARRAY(arena, type, n) ((type *)kj_arena_calloc(arena, n, sizeof(type)))
 void *kj_arena_calloc(kj_arena *a, size_t n, size_t size); /* the product is checked */
+/* Between steps that ask for no memory: out of memory when it is later than `until`. */
+void kj_arena_check_time(kj_arena *a);
 _Noreturn void kj_arena_exhausted(kj_arena *a); /* out of memory: goes where `fail` says */
 
 /* The one copy of a name: equal names have equal pointers. */

@@ -231,6 +231,16 @@ static int largest(const kj_target *t, LLVMModuleRef module,
     return most;
 }
 
+int kj_target_code(LLVMModuleRef module)
+{
+    int n = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(k); i; i = LLVMGetNextInstruction(i))
+                n++;
+    return n;
+}
+
 int kj_target_largest(LLVMModuleRef module)
 {
     return largest(NULL, module, one);

@@ -20,9 +20,6 @@ typedef struct kj_target {
     int sm;     /* a GPU's generation: 75, 90 */
 } kj_target;
 
-/* LLVM instructions of one function as they are lowered, at most. */
-enum { KJ_MAX_CODE = 64000 };
-
 /* Functions that can fail give NULL, or what is wrong in a string for LLVMDisposeMessage. */
 struct kj_target_kind {
     /* Fills the target but for its kind. */
@@ -55,6 +52,7 @@ char *kj_message_of(const char *text); /* a copy, for LLVMDisposeMessage; as kj_
 /* All but `kj_target_close` leave what they find to it, also when they fail. */
 char *kj_target_open(kj_target *t, const kj_compile_options *options);
 void kj_target_describe(kj_target *t, LLVMModuleRef module); /* triple and data layout */
+int kj_target_code(LLVMModuleRef module);                    /* instructions of all functions */
 int kj_target_largest(LLVMModuleRef module);  /* instructions of its largest function */
 char *kj_target_verify(LLVMModuleRef module); /* what LLVM finds wrong with it */
 char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_options *options);

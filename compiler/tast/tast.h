@@ -282,8 +282,8 @@ typedef struct kj_tkernel {
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     int max_registers;    /* of a thread; 0 when not given */
     bool fastmath, unchecked;
-    bool small, disjoint, aligned, polls; /* from the spec */
-    unsigned checks;                      /* likewise */
+    bool small, disjoint, aligned, polls, untrusted; /* from the spec */
+    unsigned checks;                                 /* likewise */
     /* Of indices that are checked (analysis/limits.h): */
     const struct kj_limits *limits; /* what a launch evaluates; NULL: nothing */
     struct kj_limit_access *accesses;

@@ -1,5 +1,7 @@
 /* Chunks of memory. In: a kind, a size and how it is to be made; out: the memory, from the
  * program's allocator where it has functions for that, else from the system or the device. */
+#include <string.h>
+
 #include "array/array.h"
 
 /* ---- The program's allocator ---- */
@@ -117,17 +119,52 @@ static kjit_status alloc_by_program(kjit_context *ctx, kj_chunk *c, kj_failure *
     return status;
 }
 
-kjit_status kj_chunk_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why)
+/* Is it memory that the context's limit of arrays is about? */
+static bool is_counted(const kj_chunk *c)
 {
-    kjit_status status;
+    return !(c->how & (KJ_OPENED | KJ_REGISTERED | KJ_UNCOUNTED));
+}
+
+static kjit_status alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why)
+{
     source from = source_of(ctx, chunk);
     if (from == DEVICE)
         return ctx->ops->alloc(ctx->dev, chunk, why);
     chunk->queue = NULL;
     if (from == ALLOCATOR)
         return alloc_by_program(ctx, chunk, why);
-    status = kj_memory_alloc(chunk->size, &chunk->data, why);
+    kjit_status status = kj_memory_alloc(chunk->size, &chunk->data, why);
     chunk->device = (uintptr_t)chunk->data;
+    return status;
+}
+
+static kjit_status make_zero(kjit_context *ctx, const kj_chunk *chunk, kj_failure *why)
+{
+    if (chunk->size == 0)
+        return KJIT_OK;
+    if (!ctx->ops->host_memory && !kj_host_works(chunk->memory))
+        return ctx->ops->memory->zero(ctx->dev, chunk, why);
+    memset(chunk->data, 0, chunk->size);
+    return KJIT_OK;
+}
+
+kjit_status kj_chunk_alloc(kjit_context *ctx, kj_chunk *chunk, kj_failure *why)
+{
+    bool counted = is_counted(chunk);
+    kjit_status status = counted ? kj_limit_arrays(ctx, chunk->size, why) : KJIT_OK;
+    if (status != KJIT_OK)
+        return status;
+    status = alloc(ctx, chunk, why);
+    if (status == KJIT_OK && chunk->how & KJ_ZEROED) {
+        kj_failure unused;
+        status = make_zero(ctx, chunk, why);
+        if (status != KJIT_OK) {
+            kj_chunk_release(ctx, chunk, &unused);
+            return status;
+        }
+    }
+    if (status != KJIT_OK && counted)
+        kj_unlimit_arrays(ctx, chunk->size);
     return status;
 }
 
@@ -170,6 +207,8 @@ static kjit_status release_by_program(kjit_context *ctx, const kj_chunk *c, kj_f
 
 kjit_status kj_chunk_release(kjit_context *ctx, const kj_chunk *chunk, kj_failure *why)
 {
+    if (is_counted(chunk))
+        kj_unlimit_arrays(ctx, chunk->size);
     switch (source_of(ctx, chunk)) {
     case SYSTEM: kj_memory_free(chunk->data, chunk->size); return KJIT_OK;
     case DEVICE: return ctx->ops->release(ctx->dev, chunk, why);

@@ -79,7 +79,7 @@ static kjit_status alloc_memory(kjit_context *ctx, kj_chunk *chunk)
     kj_failure why;
     kj_pending_check(ctx);
     kjit_status status = try_alloc(ctx, chunk, &why);
-    if (status == KJIT_NO_MEMORY) {
+    if (status == KJIT_NO_MEMORY || status == KJIT_LIMIT) {
         kj_make_room(ctx);
         status = try_alloc(ctx, chunk, &why);
     }
@@ -193,8 +193,9 @@ kjit_status kj_buffer_create_as(kjit_context *ctx, const kj_chunk *like, kjit_st
 {
     kj_failure why;
     bool lasts = stream && stream->kind == KJ_QUEUE_OWN; /* as long as the memory it orders */
+    bool clears = ctx->limits.untrusted && !(like->how & (KJ_OPENED | KJ_UNCOUNTED));
     kj_chunk chunk = {.memory = like->memory,
-                      .how = like->how,
+                      .how = like->how | (clears ? KJ_ZEROED : 0u),
                       .size = like->size,
                       .handle = like->handle,
                       .queue = lasts ? stream->queue : NULL};

@@ -85,6 +85,7 @@ typedef struct kj_printout {
     kjit_print_fn *print; /* or NULL */
     void *user;
     kj_text text;
+    uint64_t counted; /* bytes since the function is there: kjit_limits.print_bytes */
 } kj_printout;
 
 /* Something that has lost its last reference: a member of what it is (pending.c). */
@@ -145,6 +146,16 @@ typedef struct kj_halts {
     bool started, ending;
 } kj_halts;
 
+/* What the context may take, and takes (limits.c). */
+#define KJ_NO_LIMIT UINT64_MAX
+
+typedef struct kj_limits {
+    kjit_limits most; /* KJ_NO_LIMIT where there is none; its version is not set */
+    bool untrusted;
+    _Atomic uint64_t array_bytes; /* that there are, where they have a limit */
+    double run_until; /* of the run block that runs, by kj_now_ms; 0: any time. Of its thread */
+} kj_limits;
+
 struct kjit_context {
     kj_handle handle;
     const kj_device_ops *ops;
@@ -183,6 +194,7 @@ struct kjit_context {
     uint64_t printing_run;               /* the run block under way, or 0; under the lock */
     atomic_bool has_printed;
     kj_halts halts;
+    kj_limits limits;
     pthread_mutex_t print_lock; /* held while a print function is called or exchanged */
     _Atomic pthread_t
         print_owner; /* the thread that holds it, or 0: a run block's may use the context */
@@ -224,6 +236,23 @@ void kj_context_hold(kjit_context *ctx);
 /* On any thread. The last to let go of one that was destroyed gives back what is pending. */
 void kj_context_drop(kjit_context *ctx);
 void kj_lazy_cache_free(kjit_context *ctx); /* for good (run/lazy/cache.c) */
+
+/* ---- Limits (limits.c) ---- */
+
+kjit_status kj_limits_init(kj_limits *l, const kjit_context_options *options, kj_failure *why);
+/* KJIT_LIMIT: `limit` is exceeded, by what the sentence says. */
+kjit_status kj_beyond(kj_failure *why, const char *limit, uint64_t most, const char *what);
+/* Before so many bytes of arrays are allocated, and behind their end. */
+kjit_status kj_limit_arrays(kjit_context *ctx, size_t size, kj_failure *why);
+void kj_unlimit_arrays(kjit_context *ctx, size_t size);
+
+/* The arena of a compilation that begins now; behind its end it has no limits any more. */
+void kj_compiling_begin(kjit_context *ctx, kj_arena *arena);
+void kj_compiling_end(kj_arena *arena);
+/* A run block begins, which is to end in time; and 0: it has ended. On its thread. */
+void kj_limit_run(kjit_context *ctx, bool begins);
+/* KJIT_LIMIT when its time is over. */
+kjit_status kj_check_run(kjit_context *ctx);
 
 /* ---- Ending launches early (halt.c) ---- */
 
@@ -271,6 +300,9 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
     __attribute__((format(printf, 3, 4)));
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
+/* What a step of a compilation that did not end makes of a call. */
+kjit_status kj_fail_early(kjit_context *ctx, const kj_arena *arena, kj_outcome outcome,
+                          const kj_complaint *complaint);
 /* The failure just noted is about that parameter of a kernel; and which one it is about, -1 for none. */
 void kj_fail_about(kjit_context *ctx, int parameter);
 int kj_failed_about(kjit_context *ctx);
@@ -303,6 +335,10 @@ kjit_status kj_pending_failure(kjit_context *ctx);
 
 /* The run block that the calling thread is running, by its number; 0: none. */
 uint64_t kj_print_run(const kjit_context *ctx);
+/* How many more bytes what `run` (0: the program) launches may print; false: nobody takes them. */
+bool kj_print_room(kjit_context *ctx, uint64_t run, uint64_t *room);
+/* So many are to be printed: they are counted. Returns how many of them may be. */
+uint64_t kj_print_count(kjit_context *ctx, uint64_t run, uint64_t size);
 /* Lines of a launch that `run` made, to wait. Those of a run block that has ended are the program's. */
 void kj_print_keep(kjit_context *ctx, uint64_t run, const kj_text *text);
 /* Hands out what was printed so far: to a run block what its launches did, to all others the rest. */

@@ -61,8 +61,18 @@ kjit_status kj_no_memory(kjit_context *ctx)
     return KJIT_NO_MEMORY;
 }
 
-kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint)
+kjit_status kj_fail_early(kjit_context *ctx, const kj_arena *arena, kj_outcome outcome,
+                          const kj_complaint *complaint)
 {
+    const kjit_limits *most = &ctx->limits.most;
+    kj_failure why;
+    kjit_status status = KJIT_OK;
+    if (outcome != KJ_BROKEN && arena->ended == KJ_ARENA_FULL)
+        status = kj_beyond(&why, "compile_bytes", most->compile_bytes, "a compilation takes more");
+    else if (outcome != KJ_BROKEN && arena->ended == KJ_ARENA_LATE)
+        status = kj_beyond(&why, "compile_ms", most->compile_ms, "a compilation takes longer");
+    if (status != KJIT_OK)
+        return kj_fail_why(ctx, status, &why);
     if (outcome != KJ_BROKEN)
         return kj_no_memory(ctx);
     return kj_fail(ctx, KJIT_INTERNAL, "the compiler failed: %s", complaint->text);

@@ -201,6 +201,19 @@ static void list(kj_halt *h)
         set(h, KJ_HALT_TIMEOUT);
 }
 
+/* When a launch is to end that says so itself, or does not (0): by kj_now_ms; 0: at any time. */
+static double end_of(kjit_context *ctx, double timeout_ms)
+{
+    uint64_t most = ctx->limits.most.launch_ms;
+    double now = kj_now_ms(), end = 0;
+    if (timeout_ms > 0)
+        end = now + timeout_ms;
+    else if (most != KJ_NO_LIMIT)
+        end = now + (double)(most < KJIT_MAX_MS ? most : KJIT_MAX_MS);
+    double run = kj_print_run(ctx) ? ctx->limits.run_until : 0;
+    return run > 0 && (end == 0 || run < end) ? run : end;
+}
+
 kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double timeout_ms,
                          kj_halt **out)
 {
@@ -213,7 +226,7 @@ kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double ti
     h->stream = stream;
     atomic_init(&h->refs, 1);
     atomic_init(&h->own, KJ_HALT_NONE);
-    h->deadline = timeout_ms > 0 ? kj_now_ms() + timeout_ms : 0;
+    h->deadline = end_of(ctx, timeout_ms);
     pthread_mutex_lock(&halts->lock);
     kjit_status status = take_word(h, &why);
     bool listed = status == KJIT_OK;

@@ -17,13 +17,45 @@ uint64_t kj_print_run(const kjit_context *ctx)
     return in_run(ctx) ? ctx->runs : 0;
 }
 
+/* Under the lock. */
+static kj_printout *out_of(kjit_context *ctx, uint64_t run)
+{
+    return run > 0 && run == ctx->printing_run ? &ctx->printed_in_run : &ctx->printed;
+}
+
+static uint64_t room_of(const kjit_context *ctx, const kj_printout *out)
+{
+    uint64_t most = ctx->limits.most.print_bytes;
+    return out->counted < most ? most - out->counted : 0;
+}
+
+bool kj_print_room(kjit_context *ctx, uint64_t run, uint64_t *room)
+{
+    pthread_mutex_lock(&ctx->lock);
+    const kj_printout *out = out_of(ctx, run);
+    bool taken = out->print != NULL;
+    *room = room_of(ctx, out);
+    pthread_mutex_unlock(&ctx->lock);
+    return taken;
+}
+
+uint64_t kj_print_count(kjit_context *ctx, uint64_t run, uint64_t size)
+{
+    pthread_mutex_lock(&ctx->lock);
+    kj_printout *out = out_of(ctx, run);
+    uint64_t room = room_of(ctx, out), given = size < room ? size : room;
+    if (ctx->limits.most.print_bytes != KJ_NO_LIMIT)
+        out->counted += given;
+    pthread_mutex_unlock(&ctx->lock);
+    return given;
+}
+
 void kj_print_keep(kjit_context *ctx, uint64_t run, const kj_text *text)
 {
     if (text->size == 0 && !text->failed)
         return;
     pthread_mutex_lock(&ctx->lock);
-    bool now = run > 0 && run == ctx->printing_run;
-    kj_printout *out = now ? &ctx->printed_in_run : &ctx->printed;
+    kj_printout *out = out_of(ctx, run);
     if (out->print) {
         if (text->size > 0)
             kj_text_add(&out->text, text->data, text->size);
@@ -90,6 +122,7 @@ static void give_to(kjit_context *ctx, bool of_run, kjit_print_fn *print, void *
     kj_printout *out = of_run ? &ctx->printed_in_run : &ctx->printed;
     out->print = print;
     out->user = user;
+    out->counted = 0;
     pthread_mutex_unlock(&ctx->lock);
     if (!calling)
         unlock(ctx);

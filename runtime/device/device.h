@@ -80,7 +80,9 @@ enum {
     KJ_ATTACH_HOST = 4,
     KJ_SHAREABLE = 8,   /* with other processes */
     KJ_REGISTERED = 16, /* host memory of the caller's, page-locked for a while */
-    KJ_OPENED = 32      /* KJ_SHAREABLE memory of another process */
+    KJ_OPENED = 32,     /* KJ_SHAREABLE memory of another process */
+    KJ_ZEROED = 128,    /* all of it, before anybody sees it */
+    KJ_UNCOUNTED = 64   /* of no array: kjit_limits.array_bytes is not about it */
 };
 
 /* A piece of memory of some kind. */
@@ -125,6 +127,7 @@ typedef struct kj_launch_call {
     size_t scratch;    /* bytes of memory each block in flight needs, shared arrays included */
     const char *what;  /* for messages: "kernel 'scale' (scale.knl:7)"; lives as long as the exec */
     kj_halt_word halt; /* for a device with host_memory */
+    uint64_t most_depth, most_launches; /* kjit_limits' launch_depth and launches: of a CPU */
 } kj_launch_call;
 
 /* One of the two. */
@@ -165,6 +168,8 @@ typedef struct kj_memory_ops {
     /* Memory that it keeps without using it, beyond `keep` bytes, goes back to the system. NULL
      * where it keeps none. */
     kjit_status (*trim)(kj_device *dev, size_t keep, kj_failure *why);
+    /* All bytes of device or managed memory become 0, in its queue if it has one. NULL with host_memory. */
+    kjit_status (*zero)(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
 } kj_memory_ops;
 
 /* Steps in a row as one piece of work. Without it they are queued one by one. */

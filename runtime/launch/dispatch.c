@@ -69,12 +69,15 @@ static void keep(kj_dispatch *dispatch, kj_buffer *buffer, const kjit_stream *st
     dispatch->buffers[dispatch->nbuffers++] = buffer;
 }
 
-static kj_launch_call call_of(const kj_ready *ready, kj_host_launch *values)
+static kj_launch_call call_of(const kjit_context *ctx, const kj_ready *ready,
+                              kj_host_launch *values)
 {
     return (kj_launch_call){.exec = ready->variant->exec,
                             .values = values,
                             .scratch = ready->scratch,
-                            .what = ready->variant->what};
+                            .what = ready->variant->what,
+                            .most_depth = ctx->limits.most.launch_depth,
+                            .most_launches = ctx->limits.most.launches};
 }
 
 kjit_status kj_dispatch_new(const kj_binding *b, const kj_ready *ready, const kj_staging *staged,
@@ -90,7 +93,7 @@ kjit_status kj_dispatch_new(const kj_binding *b, const kj_ready *ready, const kj
     p->nbuffers = 0;
     p->mod = b->kernel->mod;
     p->variant = ready->variant;
-    p->call = call_of(ready, (kj_host_launch *)(p->buffers + nbuffers));
+    p->call = call_of(p->mod->ctx, ready, (kj_host_launch *)(p->buffers + nbuffers));
     p->call.nslots = pack(b, ready->variant, staged, reported, p->call.values);
     kj_module_hold(p->mod);
     for (int i = 0; i < b->nruntime; i++) {
@@ -134,14 +137,14 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
 {
     launch_work *w = (launch_work *)work;
     kj_trace_end(work->times, status);
-    if (w->reported)
-        kj_report_deliver(w->reported);
     if (status == KJIT_FAULT)
         kj_stream_failed(w->stream, kj_fault_status(fault),
                          kj_launch_fault_text(w->dispatch->mod, w->dispatch->variant,
                                               &w->dispatch->call, fault));
     else
         kj_stream_ended(w->stream, work, status);
+    if (w->reported)
+        kj_report_deliver_in(w->reported, w->stream);
     kj_report_free(w->reported);
     kj_halt_drop(w->halt);
     kj_dispatch_drop(w->dispatch);
@@ -286,7 +289,7 @@ kjit_status kj_dispatch_launch(kj_dispatch *dispatch, const char *label, kj_repo
 kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staging *staged,
                           const kj_reported *reported, const kj_halt *halt)
 {
-    kj_launch_call call = call_of(ready, values_in(&b->room, most_slots(b)));
+    kj_launch_call call = call_of(b->kernel->mod->ctx, ready, values_in(&b->room, most_slots(b)));
     if (!call.values)
         return kj_no_memory(b->kernel->mod->ctx);
     call.nslots = pack(b, ready->variant, staged, reported, call.values);

@@ -17,6 +17,7 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
                     .aligned = b->aligned,
                     .checks = b->kernel->mod->options.checks,
                     .polls = b->kernel->mod->options.polls,
+                    .untrusted = b->kernel->mod->options.untrusted,
                     .no_contract = b->kernel->mod->options.no_contract};
     kj_eval_env env = kj_binding_env(b);
     return kj_variant_get(b->kernel, &spec, b->key, &env, b->label, out);

@@ -79,7 +79,9 @@ uint64_t kj_report_address(const kj_reported *r); /* for the launch's last slot 
 /* The launch ended so, or with a stream was queued. Takes the report over; but of a launch queued
  * on a device with host_memory, whose work delivers and frees it. */
 kjit_status kj_report_end(kj_reported *r, kjit_status status);
-void kj_report_deliver(kj_reported *r); /* what was printed, to the context */
+/* What was printed, to the context: KJIT_LIMIT where that is more than it takes. */
+kjit_status kj_report_deliver(kj_reported *r, kj_failure *why);
+void kj_report_deliver_in(kj_reported *r, kjit_stream *stream); /* whose failure that is then */
 void kj_report_free(kj_reported *r);
 
 /* ---- Ready to go (launch.c) ---- */

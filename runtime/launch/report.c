@@ -84,7 +84,8 @@ static uint64_t bytes_of(const kj_report *report)
     return n < KJ_PRINT_BYTES ? n : KJ_PRINT_BYTES;
 }
 
-static void put_lines(const kj_reported *r, kj_text *t)
+/* Until there are more than `most` bytes: a record may stand for a long text. */
+static void put_lines(const kj_reported *r, uint64_t most, kj_text *t)
 {
     const kj_report *report = r->host->data;
     const kj_kernel_info *k = r->variant->kernel;
@@ -97,7 +98,7 @@ static void put_lines(const kj_reported *r, kj_text *t)
     }
     find_lines(k, report->words, end, lines);
     qsort(lines, n, sizeof *lines, compare);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && t->size <= most; i++)
         put_line(t, k->sites[lines[i].at[SITE]], lines[i].at + VALUES);
     free(lines);
     if (report->lost > 0)
@@ -105,14 +106,41 @@ static void put_lines(const kj_reported *r, kj_text *t)
                        (unsigned long long)report->lost, (int)KJ_PRINT_BYTES);
 }
 
-void kj_report_deliver(kj_reported *r)
+/* Whole lines of the first `size` bytes. */
+static size_t whole_lines(const kj_text *t, size_t size)
 {
+    while (size > 0 && t->data[size - 1] != '\n')
+        size--;
+    return size;
+}
+
+kjit_status kj_report_deliver(kj_reported *r, kj_failure *why)
+{
+    kjit_context *ctx = r->mod->ctx;
     kj_text text = {0};
-    if (!r->variant->kernel->prints)
-        return;
-    put_lines(r, &text);
-    kj_print_keep(r->mod->ctx, r->run, &text);
+    uint64_t room;
+    if (!r->variant->kernel->prints || !kj_print_room(ctx, r->run, &room))
+        return KJIT_OK;
+    put_lines(r, room, &text);
+    size_t fits = kj_print_count(ctx, r->run, text.size);
+    bool beyond = fits < text.size;
+    if (beyond)
+        text.size = whole_lines(&text, fits);
+    kj_print_keep(ctx, r->run, &text);
     kj_text_free(&text);
+    if (!beyond)
+        return KJIT_OK;
+    char what[200];
+    kj_snprintf(what, sizeof what, "%s prints more", r->variant->what);
+    return kj_beyond(why, "print_bytes", ctx->limits.most.print_bytes, what);
+}
+
+void kj_report_deliver_in(kj_reported *r, kjit_stream *stream)
+{
+    kj_failure why;
+    kjit_status status = kj_report_deliver(r, &why);
+    if (status != KJIT_OK)
+        kj_stream_failed(stream, status, strdup(why.text));
 }
 
 /* ---- A launch's report ---- */
@@ -151,9 +179,16 @@ static kj_transfer back(const kj_reported *r, size_t first, size_t size)
                     KJIT_DEVICE, size);
 }
 
+static kjit_status new_memory(kjit_context *ctx, kjit_memory memory, size_t size, kj_buffer **out)
+{
+    bool limited = ctx->limits.most.array_bytes != KJ_NO_LIMIT; /* else it is used again */
+    kj_chunk chunk = {.memory = memory, .size = size, .how = limited ? KJ_UNCOUNTED : 0};
+    return kj_buffer_create_as(ctx, &chunk, NULL, out);
+}
+
 static kjit_status send(kj_reported *r, size_t size)
 {
-    kjit_status status = kj_buffer_create(r->mod->ctx, KJIT_DEVICE, size, &r->device);
+    kjit_status status = new_memory(r->mod->ctx, KJIT_DEVICE, size, &r->device);
     if (status != KJIT_OK)
         return status;
     kj_transfer t =
@@ -182,7 +217,7 @@ kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_st
     kj_halt_hold(halt);
     r->run = kj_print_run(mod->ctx);
     kj_module_hold(mod);
-    kjit_status status = kj_buffer_create(mod->ctx, KJIT_HOST, size, &r->host);
+    kjit_status status = new_memory(mod->ctx, KJIT_HOST, size, &r->host);
     if (status == KJIT_OK) {
         kj_report *report = r->host->data;
         memset(report, 0, sizeof *report);
@@ -211,13 +246,13 @@ static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fa
     kj_reported *r = (kj_reported *)work;
     const kj_report *report = r->host->data;
     kj_stream_report_comes(r->stream, &r->returning);
-    if (status == KJIT_OK)
-        kj_report_deliver(r);
     if (status == KJIT_OK && kj_has_failed(&report->fault))
         kj_stream_failed(r->stream, kj_fault_status(&report->fault),
                          kj_fault_text(r->mod, r->variant->kernel, &report->fault));
     else
         kj_stream_ended(r->stream, work, status);
+    if (status == KJIT_OK)
+        kj_report_deliver_in(r, r->stream);
     kj_report_free(r);
 }
 
@@ -241,6 +276,7 @@ static kjit_status fetch_later(kj_reported *r)
 
 static kjit_status fetch(kj_reported *r)
 {
+    kj_failure why;
     const kj_report *report = r->host->data;
     kj_transfer t = back(r, 0, sizeof *report);
     kjit_status status = kj_transfer_submit(&t, r->host, r->device, NULL);
@@ -248,11 +284,12 @@ static kjit_status fetch(kj_reported *r)
         t = back(r, sizeof *report, bytes_of(report));
         status = kj_transfer_submit(&t, r->host, r->device, NULL);
     }
-    if (status == KJIT_OK)
-        kj_report_deliver(r);
+    kjit_status printed = status == KJIT_OK ? kj_report_deliver(r, &why) : KJIT_OK;
     if (status == KJIT_OK && kj_has_failed(&report->fault))
         status = kj_fail_fault(r->mod, kj_fault_status(&report->fault),
                                kj_fault_text(r->mod, r->variant->kernel, &report->fault));
+    else if (printed != KJIT_OK)
+        status = kj_fail_why(r->mod->ctx, printed, &why);
     kj_report_free(r);
     return status;
 }
@@ -261,8 +298,12 @@ kjit_status kj_report_end(kj_reported *r, kjit_status status)
 {
     if (r->device && status == KJIT_OK)
         return r->stream ? fetch_later(r) : fetch(r);
+    kjit_status printed = KJIT_OK;
+    kj_failure why;
     if (!r->device && !r->stream)
-        kj_report_deliver(r);
+        printed = kj_report_deliver(r, &why);
+    if (status == KJIT_OK && printed != KJIT_OK)
+        status = kj_fail_why(r->mod->ctx, printed, &why);
     kj_report_free(r);
     return status;
 }

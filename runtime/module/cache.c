@@ -27,6 +27,7 @@ void kj_cache_origin(kj_text *t, const kj_compile_options *o, kj_arena *arena)
                    o->no_contract ? " --fp-contract=off" : "", o->ftz ? " --ftz" : "");
     kj_put_checks(t, o->checks);
     kj_text_puts(t, o->polls ? " cancellable" : "");
+    kj_text_puts(t, o->untrusted ? " untrusted" : "");
     if (o->libdevice && stat(o->libdevice, &st) == 0)
         kj_text_printf(t, " --math=libdevice %s %lld %lld.%09ld", o->libdevice,
                        (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);

@@ -87,6 +87,8 @@ static const char *launch_text(uint64_t status)
     case KJ_LAUNCH_NO_MEMORY: return "out of memory";
     case KJ_LAUNCH_TOO_DEEP: return "launches by launched kernels are deeper than the driver takes";
     case KJ_LAUNCH_TOO_MANY: return "too many launches are waiting";
+    case KJ_LAUNCH_BEYOND_DEPTH: return "the context's limit of launch_depth is exceeded";
+    case KJ_LAUNCH_BEYOND_COUNT: return "the context's limit of launches is exceeded";
     default: return NULL;
     }
 }

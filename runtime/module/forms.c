@@ -56,6 +56,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .small = true,
                      .no_contract = options->no_contract,
                      .checks = options->checks,
+                     .untrusted = options->untrusted,
                      .disjoint = options->arch != NULL,
                      .aligned = options->arch != NULL};
 }
@@ -131,7 +132,7 @@ static kjit_status run_step(emission *e, kj_step *run)
     kj_complaint complaint;
     kj_outcome outcome = kj_guarded_apart(&e->arena, run, e, &complaint);
     if (outcome != KJ_DONE)
-        return kj_fail_early(e->mod->ctx, outcome, &complaint);
+        return kj_fail_early(e->mod->ctx, &e->arena, outcome, &complaint);
     if (e->out.failed || e->errors.failed)
         return kj_no_memory(e->mod->ctx);
     if (e->errors.size > 0)
@@ -142,7 +143,7 @@ static kjit_status run_step(emission *e, kj_step *run)
 /* Runs one step with an arena of its own. */
 static kjit_status step(emission *e, kj_step *run)
 {
-    kj_arena_init(&e->arena, NULL);
+    kj_compiling_begin(e->mod->ctx, &e->arena);
     kjit_status status = run_step(e, run);
     kj_arena_free(&e->arena);
     return status;
@@ -311,7 +312,7 @@ static void load_kernel(void *data)
 static kjit_status compile_and_load(emission *e)
 {
     e->loaded = kj_because(&e->why, KJIT_NO_MEMORY, "out of memory");
-    kj_arena_init(&e->arena, NULL);
+    kj_compiling_begin(e->mod->ctx, &e->arena);
     kjit_status status = run_step(e, compile_kernel);
     if (status == KJIT_OK)
         kj_with_stack(KJ_DRIVER_STACK, load_kernel, e);

@@ -94,6 +94,12 @@ static bool checks_refused(kjit_context *ctx, unsigned asked)
 {
     unsigned unknown = asked;
     const kj_check_row *row;
+    if (asked & KJ_CHECK_NONE && ctx->limits.untrusted) {
+        kj_fail(ctx, KJIT_INVALID,
+                "check has KJIT_CHECK_NONE, and the context is untrusted: there indices are always "
+                "looked at");
+        return true;
+    }
     for (int i = 0; (row = kj_check_row_at(i)) != NULL; i++) {
         unknown &= ~row->bit;
         if (asked & row->bit & ~ctx->ops->checks) {
@@ -147,8 +153,13 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
 
 static void take_options(kjit_module *mod, const kjit_compile_options *o)
 {
-    mod->options = (kj_compile_options){
-        .opt_level = 3, .checks = KJ_CHECK_BOUNDS, .polls = mod->ctx->halts.cancellable};
+    const kj_limits *limits = &mod->ctx->limits;
+    uint64_t code = limits->most.compile_code;
+    mod->options = (kj_compile_options){.opt_level = 3,
+                                        .checks = KJ_CHECK_BOUNDS,
+                                        .polls = mod->ctx->halts.cancellable,
+                                        .untrusted = limits->untrusted,
+                                        .most_code = code < KJ_MAX_CODE ? (int)code : 0};
     if (!o)
         return;
     if (o->opt_level != 0)
@@ -239,7 +250,7 @@ kjit_status kj_module_make(kjit_context *ctx, const char *name, const char *sour
     kj_context_hold(ctx);
     atomic_init(&mod->refs, 1);
     pthread_mutex_init(&mod->fill_lock, NULL);
-    kj_arena_init(&mod->arena, NULL);
+    kj_compiling_begin(ctx, &mod->arena);
     source_text text = {mod, name, source, size, options, loader};
     if (size > KJ_SOURCE_MAX) { /* enough for the parser to refuse it, which reads nothing */
         text.text = NULL;
@@ -247,10 +258,12 @@ kjit_status kj_module_make(kjit_context *ctx, const char *name, const char *sour
     }
     kj_complaint complaint;
     kj_outcome outcome = kj_guarded_apart(&mod->arena, analyse, &text, &complaint);
+    kj_compiling_end(&mod->arena);
     if (outcome != KJ_DONE) {
+        kjit_status failed = kj_fail_early(ctx, &mod->arena, outcome, &complaint);
         mod->nkernels = mod->nall = 0;
         kj_module_drop(mod);
-        return kj_fail_early(ctx, outcome, &complaint);
+        return failed;
     }
     diagnose(mod, options);
     *out = mod;

@@ -114,8 +114,6 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
 /* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */
 kjit_status kj_module_fits(const kjit_module *mod);
-/* What a step that did not end makes of a call. */
-kjit_status kj_fail_early(kjit_context *ctx, kj_outcome outcome, const kj_complaint *complaint);
 
 /* The variant for a key and what the launch's values say of its limits, compiled if it is new; `label` is the kernel's name for timings and
  * messages, NULL: its own. */

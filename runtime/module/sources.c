@@ -107,8 +107,8 @@ static bool find_file(search *s)
     const kj_wanted *w = s->wanted;
     const kj_finder *f = s->finder;
     const char *folders = f->options ? f->options->path : NULL;
-    bool from_file = w->from[0] == 'f';
-    if (!f->files && leads_out(w->path))
+    bool from_file = w->from[0] == 'f' && !f->ctx->limits.untrusted;
+    if ((!f->files || f->ctx->limits.untrusted) && leads_out(w->path))
         return false;
     if (from_file && read_file(s, beside(s->arena, w->from_name, w->path)))
         return true;
@@ -251,7 +251,7 @@ kjit_status kj_finder_reads_files(kj_finder *f, int fd)
 {
     struct stat st;
     f->files = true;
-    f->path = secure_getenv("KJIT_PATH");
+    f->path = f->ctx->limits.untrusted ? NULL : secure_getenv("KJIT_PATH");
     f->id.size = 0;
     if (fstat(fd, &st) == 0)
         kj_text_printf(&f->id, "f%llx:%llx", (unsigned long long)st.st_dev,

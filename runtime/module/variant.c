@@ -169,9 +169,10 @@ static kjit_status build(compilation *c)
     kj_variant *v = c->variant;
     kj_complaint complaint;
     kj_outcome outcome = kj_guarded_apart(&v->arena, compile, c, &complaint);
+    kj_compiling_end(&v->arena);
     kj_cached_end(&c->cached);
     if (outcome != KJ_DONE)
-        return kj_fail_early(ctx, outcome, &complaint);
+        return kj_fail_early(ctx, &v->arena, outcome, &complaint);
     if (!c->compiled)
         return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)kj_trimmed(c->errors, strlen(c->errors)),
                        c->errors);
@@ -216,7 +217,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, 
     kj_variant *v = calloc(1, sizeof *v + size);
     if (!v)
         return kj_no_memory(ctx);
-    kj_arena_init(&v->arena, NULL);
+    kj_compiling_begin(ctx, &v->arena);
     v->hash = w->hash;
     memcpy(v->key, w->key, size);
     compilation c = {.kernel = kernel,

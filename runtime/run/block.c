@@ -214,9 +214,11 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_print_to_run(r->ctx, r->number, r->options->write, r->options->user);
     kj_run_time_begin(r);
     kj_recycler_begin(r->ctx);
+    kj_limit_run(r->ctx, true);
     run_with_stack(r);
     if (r->status != KJIT_OK && r->queued)
         kj_synchronize_run(r->ctx, r->number); /* nothing of it runs on; what it printed is there */
+    kj_limit_run(r->ctx, false);
     kj_run_time_end(r);
     kj_print_to_run(r->ctx, 0, NULL, NULL);
     kj_run_ended(r->ctx, r->number, failures);

@@ -51,7 +51,8 @@ static bool equal_items(kj_run *r, kj_span at, const kj_robject *a, const kj_rob
     r->depth++;
     bool ok = true;
     for (int64_t i = 0; ok && *out && i < a->u.seq.n; i++)
-        ok = equal(r, at, a->u.seq.items[i], b->u.seq.items[i], out);
+        ok = kj_run_check(r, kj_check_run(r->ctx), at) &&
+             equal(r, at, a->u.seq.items[i], b->u.seq.items[i], out);
     r->depth--;
     return ok;
 }

@@ -249,7 +249,7 @@ static bool go_on(kj_run *r, kj_span at)
 {
     if (r->options->interrupted && r->options->interrupted(r->options->user))
         return kj_run_fail(r, KJIT_INTERRUPTED, at, "interrupted");
-    return kj_run_check(r, kj_check_time(r->ctx), at);
+    return kj_run_check(r, kj_check_time(r->ctx), at) && kj_run_check(r, kj_check_run(r->ctx), at);
 }
 
 static bool block(kj_run *r, const kj_stmt *s)

@@ -27,12 +27,22 @@ bool kj_run_view(kj_run *r, kj_rcall *c, kj_rvalue *out)
     return true;
 }
 
+/* Those of kjit_run_options are the program's own. */
+static bool may_use_files(kj_run *r, const kj_rcall *c)
+{
+    return !r->ctx->limits.untrusted ||
+           kj_run_fail(r, KJIT_LIMIT, c->span,
+                       "run blocks of an untrusted context use no files but those they are given: "
+                       "by name=@file, and --save");
+}
+
 bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     kjit_array *a = NULL;
     kjit_dtype dtype = KJIT_F32;
-    if (!kj_run_arg_text(r, c, 0, &path) || !kj_run_arg_dtype(r, c, 1, &dtype))
+    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
+        !kj_run_arg_dtype(r, c, 1, &dtype))
         return false;
     return kj_run_check(r,
                         c->given[1] ? kjit_array_load_records(r->ctx, path, dtype, &a)
@@ -46,8 +56,8 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
     const char *path;
     kjit_array *a;
     *out = kj_run_none();
-    return kj_run_arg_text(r, c, 0, &path) && kj_run_arg_array(r, c, 1, &a) &&
-           kj_run_check(r, kjit_array_save(a, path), c->span);
+    return may_use_files(r, c) && kj_run_arg_text(r, c, 0, &path) &&
+           kj_run_arg_array(r, c, 1, &a) && kj_run_check(r, kjit_array_save(a, path), c->span);
 }
 
 bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)

@@ -5,6 +5,7 @@
 #include "ptx_lanes.h"
 
 enum {
+    MOST_DEPTH = 24,
     MAX_PENDING = 1 << 20,
     ROOM = 1 << 16, /* addresses of a buffer */
 };
@@ -109,7 +110,10 @@ static bool call_launch(ptx_warp *warp, const ptx_inst *inst, const ptx_call *ca
         ptx_raise(warp, inst, lane, 719, "a launch of no buffer, or in a stream");
         return false;
     }
-    p->launched = true;
+    if (warp->exec->launch->depth == MOST_DEPTH)
+        status = 65; /* cudaErrorLaunchMaxDepthExceeded */
+    else
+        p->launched = true;
     memcpy(passed(warp, call->results, 0, lane), &status, sizeof status);
     return true;
 }
@@ -133,7 +137,8 @@ static void run_one(ptx_exec *exec, const ptx_pending *p)
                          .params = p->params,
                          .seed = exec->launch->seed ? ptx_random(exec) : 0,
                          .steps = exec->launch->steps,
-                         .apart = exec->launch->apart};
+                         .apart = exec->launch->apart,
+                         .depth = exec->launch->depth + 1};
     memcpy(launch.grid, p->grid, sizeof launch.grid);
     memcpy(launch.block, p->block, sizeof launch.block);
     if (p->launched && !exec->code)

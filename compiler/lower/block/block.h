@@ -99,6 +99,12 @@ void kj_block_barrier(kj_lower *lo); /* syncthreads() */
 LLVMValueRef kj_gpu_barrier(kj_lower *lo, const char *name, LLVMValueRef arg);
 LLVMValueRef kj_is_first_thread(kj_lower *lo); /* of its block */
 
+/* ---- gpu_clear.c ---- */
+
+/* At an untrusted kernel's begin: its shared arrays become zeros, those that are variables of the module and those
+ * in the dynamic memory (or NULL), which has so many bytes, an i32. */
+void kj_gpu_clear_shared(kj_lower *lo, LLVMValueRef dynamic, LLVMValueRef bytes);
+
 /* ---- gpu_halt.c ---- */
 
 LLVMValueRef kj_gpu_clock(kj_lower *lo); /* kj_lowering.clock */

@@ -97,8 +97,8 @@ static void place_locals(kj_lower *lo, const kj_tarray *a, int64_t *room)
 }
 
 /* Where the shared arrays stand, in a block: from `offset` bytes (an i64 value) behind the scratch
- * memory's begin. */
-static void place_shared(kj_lower *lo, LLVMValueRef offset)
+ * memory's begin. Returns where they end. */
+static LLVMValueRef place_shared(kj_lower *lo, LLVMValueRef offset)
 {
     for (int i = 0; i < lo->kernel->nroots; i++) {
         const kj_tarray *a = lo->kernel->roots[i];
@@ -111,6 +111,28 @@ static void place_shared(kj_lower *lo, LLVMValueRef offset)
         LLVMValueRef end =
             LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), kj_i64(lo, 63), "");
         offset = LLVMBuildAnd(lo->b, end, kj_i64(lo, -64), "");
+    }
+    return offset;
+}
+
+static void clear(kj_lower *lo, LLVMValueRef offset, LLVMValueRef bytes)
+{
+    LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &offset, 1, "");
+    LLVMBuildMemSet(lo->b, at, LLVMConstInt(lo->i8, 0, false), bytes, 1);
+}
+
+/* Nothing of other blocks is left in what a block of an untrusted kernel begins with. */
+static void clear_arrays(kj_lower *lo, LLVMValueRef shared, LLVMValueRef end)
+{
+    if (!lo->kernel->untrusted)
+        return;
+    if (shared != end)
+        clear(lo, shared, LLVMBuildSub(lo->b, end, shared, ""));
+    for (int i = 0; i < lo->kernel->nroots; i++) {
+        const kj_tarray *a = lo->kernel->roots[i];
+        if (a->space == KJ_LOCAL && lo->regions->crossing[a->id])
+            clear(lo, kj_i64(lo, lo->local_scratch[a->id]),
+                  kj_i64(lo, a->static_count * kj_elem_size(a) * lo->threads));
     }
 }
 
@@ -177,9 +199,10 @@ static void make_blocks(kj_lower *lo)
     }
     /* the size of scratch is known when all is lowered */
     LLVMValueRef later = LLVMBuildFreeze(lo->b, LLVMGetUndef(lo->i64), "scratch");
-    place_shared(lo, later);
+    LLVMValueRef end_of_shared = place_shared(lo, later);
     kj_watch_block(lo, b);
     kj_grid_resume(lo);
+    clear_arrays(lo, later, end_of_shared);
     kj_lower_regions(lo, next);
     kj_replay_pause(lo);
     LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));

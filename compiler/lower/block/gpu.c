@@ -436,6 +436,7 @@ static int64_t place_shared(kj_lower *lo)
         lo->roots[i] = LLVMBuildGEP2(lo->b, lo->i8, dynamic, &offset, 1, a->name);
         offset = LLVMBuildAdd(lo->b, offset, dynamic_bytes(lo, a), "");
     }
+    kj_gpu_clear_shared(lo, dynamic, offset);
     return known <= SHARED_STATIC ? known : 0;
 }
 

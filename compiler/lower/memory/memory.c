@@ -74,6 +74,15 @@ void kj_local_of_thread(kj_lower *lo, const kj_tarray *root, kj_access *a)
     a->base = place_local(lo, root).base;
 }
 
+void kj_local_begin(kj_lower *lo, const kj_tarray *root)
+{
+    if (root->space != KJ_LOCAL || !lo->kernel->untrusted || lo->regions->crossing[root->id])
+        return;
+    local_place p = place_local(lo, root);
+    LLVMValueRef bytes = kj_i64(lo, root->static_count * kj_elem_size(root) * p.pitch);
+    LLVMBuildMemSet(lo->b, p.base, LLVMConstInt(lo->i8, 0, false), bytes, 64);
+}
+
 /* ---- Loads ---- */
 
 /* Nothing changes what is loaded while the kernel runs. */

@@ -8,7 +8,7 @@
 static bool are_wanted(const kj_sema *s)
 {
     bool told = s->unchecked || (s->kernel && s->kernel->unchecked);
-    return s->spec && s->spec->checks & KJ_CHECK_BOUNDS && !told;
+    return s->spec && s->spec->checks & KJ_CHECK_BOUNDS && (!told || s->spec->untrusted);
 }
 
 /* What is known of the index says that it is inside. */

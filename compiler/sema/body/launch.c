@@ -421,7 +421,8 @@ void kj_launch_stmt(kj_sema *s, const kj_stmt *st)
 {
     launch l = {.spec = {.no_contract = s->spec->no_contract,
                          .checks = s->spec->checks,
-                         .polls = s->spec->polls}};
+                         .polls = s->spec->polls,
+                         .untrusted = s->spec->untrusted}};
     if (!open_launch(s, st, &l))
         return;
     const kj_expr *grid = l.config->u.index.args;

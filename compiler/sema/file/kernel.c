@@ -231,6 +231,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     k->disjoint = spec->disjoint;
     k->aligned = spec->aligned;
     k->polls = spec->polls;
+    k->untrusted = spec->untrusted;
     k->body = KJ_NEW(s->arena, kj_tblock);
     *k->body = (kj_tblock){.span = item->name_span, .name = item->name};
     f.block = k->body;

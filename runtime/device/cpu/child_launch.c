@@ -19,7 +19,8 @@ typedef struct launched {
 /* A generation, and what it is told to launch: the next one. */
 typedef struct generation {
     kj_host_spawner spawner; /* first: the code's pointer is to both */
-    const kj_exec *exec;
+    const kj_launch_call *call;
+    uint64_t depth; /* of what it is told to launch; 1: by the host's launch */
     kj_host_fault *fault;
     kj_halt_word halt;
     pthread_mutex_t lock;
@@ -38,7 +39,9 @@ static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t exte
                      const uint64_t *slots)
 {
     generation *g = (generation *)spawner;
-    const kj_child_entry *c = &g->exec->children[child - 1];
+    const kj_child_entry *c = &g->call->exec->children[child - 1];
+    if (g->depth > g->call->most_depth)
+        return KJ_LAUNCH_BEYOND_DEPTH;
     size_t size = sizeof(launched) + sizeof(kj_host_launch) + c->nslots * sizeof *slots;
     launched *l = malloc(size);
     if (!l)
@@ -50,23 +53,25 @@ static int32_t spawn(kj_host_spawner *spawner, int32_t child, const int64_t exte
     memcpy(l->values->block, c->block, sizeof l->values->block);
     memcpy(l->values->slots, slots, c->nslots * sizeof *slots);
     pthread_mutex_lock(&g->lock);
-    bool fits = g->bytes + size <= MOST_BYTES;
-    if (fits) {
+    bool allowed = g->count < g->call->most_launches, fits = g->bytes + size <= MOST_BYTES;
+    if (allowed && fits) {
         *g->tail = l;
         g->tail = &l->next;
         g->count++;
         g->bytes += size;
     }
     pthread_mutex_unlock(&g->lock);
-    if (!fits)
+    if (!allowed || !fits)
         free(l);
-    return fits ? 0 : KJ_LAUNCH_TOO_MANY;
+    return !allowed ? KJ_LAUNCH_BEYOND_COUNT : fits ? 0 : KJ_LAUNCH_TOO_MANY;
 }
 
-static void open_generation(generation *g, const kj_exec *exec, const kj_host_launch *values)
+static void open_generation(generation *g, const kj_launch_call *call, uint64_t depth,
+                            const kj_host_launch *values)
 {
     *g = (generation){.spawner = {spawn, kj_watch_of(values)},
-                      .exec = exec,
+                      .call = call,
+                      .depth = depth,
                       .fault = values->fault,
                       .halt = {values->halt, values->going}};
     g->tail = &g->first;
@@ -141,16 +146,18 @@ static kjit_status run_generation(kj_pool *pool, const generation *g, generation
     return status;
 }
 
-kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *values, size_t scratch,
+kjit_status kj_pool_run_family(kj_pool *pool, const kj_launch_call *call, kj_host_launch *values,
                                kj_failure *why)
 {
     generation of[2], *now = &of[0], *next = &of[1];
-    open_generation(now, exec, values);
+    uint64_t depth = 1;
+    open_generation(now, call, depth, values);
     values->spawner = &now->spawner;
-    kjit_status status = kj_pool_run(pool, exec->entry, values, scratch, &exec->cost, why);
+    kjit_status status =
+        kj_pool_run(pool, call->exec->entry, values, call->scratch, &call->exec->cost, why);
     while (status == KJIT_OK && now->count > 0) {
         generation *ended = now;
-        open_generation(next, exec, values);
+        open_generation(next, call, ++depth, values);
         status = run_generation(pool, now, next, why);
         close_generation(now);
         now = next;

@@ -51,7 +51,7 @@ kjit_status kj_pool_run_grid(kj_pool *pool, kj_host_entry entry, const kj_host_l
 
 /* ---- Kernels that launch kernels (child_launch.c) ---- */
 
-kjit_status kj_pool_run_family(kj_pool *pool, kj_exec *exec, kj_host_launch *values, size_t scratch,
+kjit_status kj_pool_run_family(kj_pool *pool, const kj_launch_call *call, kj_host_launch *values,
                                kj_failure *why);
 
 /* ---- Queues and marks (queue.c) ---- */

@@ -23,7 +23,7 @@ static kjit_status run(kj_device *dev, const kj_launch_call *call, kj_host_launc
                               ? kj_running_begin(dev, call->what, values)
                               : NULL;
     if (exec->children)
-        status = kj_pool_run_family(dev->pool, exec, values, call->scratch, why);
+        status = kj_pool_run_family(dev->pool, call, values, why);
     else
         status = (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(
             dev->pool, exec->entry, values, call->scratch, &exec->cost, why);

@@ -164,6 +164,22 @@ kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why)
     return status;
 }
 
+kjit_status kj_cuda_zero(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
+{
+    kj_cu_stream stream = chunk->queue ? chunk->queue->stream : dev->memory_stream;
+    kjit_status status = kj_cuda_enter(dev, why);
+    if (status != KJIT_OK)
+        return status;
+    kj_cu_result result =
+        dev->cu->MemsetD8Async((kj_cu_address)chunk->device, 0, chunk->size, stream);
+    if (result == KJ_CU_SUCCESS && !chunk->queue)
+        result = kj_cuda_sync(dev, stream);
+    if (result != KJ_CU_SUCCESS)
+        status = kj_cuda_failed(dev, result, why, "clear %zu bytes of device memory", chunk->size);
+    kj_cuda_leave(dev);
+    return status;
+}
+
 kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why)
 {
     kjit_status status;

@@ -149,6 +149,7 @@ void kj_cuda_stages_free(kj_device *dev);
 
 kjit_status kj_cuda_alloc(kj_device *dev, kj_chunk *chunk, kj_failure *why);
 kjit_status kj_cuda_release(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
+kjit_status kj_cuda_zero(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
 kjit_status kj_cuda_pin(kj_device *dev, kj_chunk *chunk, kj_failure *why);
 kjit_status kj_cuda_reach(kj_device *dev, kj_chunk *chunk, kj_failure *why);
 

@@ -205,6 +205,7 @@ static const kj_memory_ops memory = {
     .share = kj_cuda_share,
     .reach = kj_cuda_reach,
     .trim = kj_cuda_trim,
+    .zero = kj_cuda_zero,
 };
 
 static const kj_graph_ops graphs = {

@@ -15,6 +15,7 @@ void kj_run_free_object(kj_robject *o)
 {
     o->prev->next = o->next;
     o->next->prev = o->prev;
+    *o->taken -= o->bytes;
     if (o->kind == KJ_R_STRING)
         free(o->u.string.text);
     else if (o->kind == KJ_R_TUPLE || o->kind == KJ_R_LIST)
@@ -81,14 +82,32 @@ void kj_run_drop(kj_rvalue *v)
         free_with_items(was.u.object);
 }
 
+bool kj_run_has_room(kj_run *r, kj_span at, uint64_t bytes)
+{
+    uint64_t most = r->ctx->limits.most.value_bytes;
+    kj_failure why;
+    if (bytes <= most && r->value_bytes <= most - bytes)
+        return true;
+    kjit_status status = kj_beyond(&why, "value_bytes", most, "the run block's values take more");
+    return kj_run_fail(r, status, at, "%s", why.text);
+}
+
+static void take(kj_run *r, kj_robject *o, size_t bytes)
+{
+    o->bytes += bytes;
+    r->value_bytes += bytes;
+}
+
 static kj_robject *new_object(kj_run *r, kj_span at, kj_rkind kind, kj_rvalue *out)
 {
     kj_robject *ring = kind == KJ_R_LAZY ? &r->trees : &r->objects;
-    kj_robject *o = calloc(1, sizeof *o);
+    kj_robject *o = kj_run_has_room(r, at, sizeof *o) ? calloc(1, sizeof *o) : NULL;
     if (!o) {
         kj_run_no_memory(r, at);
         return NULL;
     }
+    o->taken = &r->value_bytes;
+    take(r, o, sizeof *o);
     o->kind = kind;
     o->refs = 1;
     o->prev = ring->prev;
@@ -101,7 +120,7 @@ static kj_robject *new_object(kj_run *r, kj_span at, kj_rkind kind, kj_rvalue *o
 
 bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalue *out)
 {
-    char *copy = malloc(len + 1);
+    char *copy = kj_run_has_room(r, at, len) ? malloc(len + 1) : NULL;
     kj_robject *o = copy ? new_object(r, at, KJ_R_STRING, out) : NULL;
     if (!o) {
         free(copy);
@@ -109,6 +128,7 @@ bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalu
     }
     memcpy(copy, text, len);
     copy[len] = 0;
+    take(r, o, len + 1);
     o->u.string.text = copy;
     o->u.string.len = len;
     return true;
@@ -116,7 +136,8 @@ bool kj_run_string(kj_run *r, kj_span at, const char *text, size_t len, kj_rvalu
 
 bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n, kj_rvalue *out)
 {
-    kj_rvalue *items = calloc(n > 0 ? (size_t)n : 1, sizeof *items);
+    bool fits = n <= 0 || kj_run_has_room(r, at, (uint64_t)n * sizeof(kj_rvalue));
+    kj_rvalue *items = fits ? calloc(n > 0 ? (size_t)n : 1, sizeof *items) : NULL;
     kj_robject *o = items ? new_object(r, at, kind, out) : NULL;
     if (!o) {
         free(items);
@@ -125,6 +146,7 @@ bool kj_run_sequence(kj_run *r, kj_span at, kj_rkind kind, int64_t n, kj_rvalue 
     o->u.seq.items = items;
     o->u.seq.n = n;
     o->u.seq.room = n > 0 ? n : 1;
+    take(r, o, (size_t)o->u.seq.room * sizeof *items);
     return true;
 }
 
@@ -133,11 +155,15 @@ bool kj_run_append(kj_run *r, kj_span at, kj_rvalue list, kj_rvalue item)
     kj_robject *o = list.u.object;
     if (o->u.seq.n == o->u.seq.room) {
         int64_t room = 2 * o->u.seq.room;
-        kj_rvalue *items = realloc(o->u.seq.items, (size_t)room * sizeof *items);
+        size_t more = (size_t)(room - o->u.seq.room) * sizeof(kj_rvalue);
+        kj_rvalue *items = kj_run_has_room(r, at, more)
+                               ? realloc(o->u.seq.items, (size_t)room * sizeof *items)
+                               : NULL;
         if (!items) {
             kj_run_drop(&item);
             return kj_run_no_memory(r, at);
         }
+        take(r, o, more);
         o->u.seq.items = items;
         o->u.seq.room = room;
     }

@@ -36,8 +36,10 @@ struct kj_robject {
     kj_robject *prev, *next;
     int64_t refs;
     kj_rkind kind;
-    bool fixed; /* an array of a const: its elements cannot be assigned */
-    bool busy;  /* a sequence that is being printed */
+    bool fixed;      /* an array of a const: its elements cannot be assigned */
+    bool busy;       /* a sequence that is being printed */
+    size_t bytes;    /* that it has of the run's value_bytes */
+    uint64_t *taken; /* those */
     union {
         struct {
             char *text;
@@ -140,8 +142,9 @@ typedef struct kj_run {
     kj_rflow flow;
     kj_rvalue result; /* of KJ_FLOW_RETURN, in a function; may be KJ_R_LAZY */
     int depth, max_depth;
-    uint64_t unseeded; /* random calls without a seed so far */
-    bool queued;       /* something was put into a stream: work may be under way */
+    uint64_t value_bytes; /* of its objects, where they have a limit */
+    uint64_t unseeded;    /* random calls without a seed so far */
+    bool queued;          /* something was put into a stream: work may be under way */
     kj_timing_hook timing;
     kj_text functions; /* the file without what only kernels and the run block need; or empty */
     kj_run_signature signatures[KJ_NRUN];
@@ -185,6 +188,8 @@ bool kj_run_no_memory(kj_run *r, kj_span at);
 bool kj_run_too_deep(kj_run *r, kj_span at, const char *what);
 /* True for KJIT_OK; else records the context's sentence at `at`. */
 bool kj_run_check(kj_run *r, kjit_status status, kj_span at);
+/* False, and a failure, where so many more bytes of values are beyond the context's limit. */
+bool kj_run_has_room(kj_run *r, kj_span at, uint64_t bytes);
 
 /* ---- value.c: values and names ---- */
 

@@ -1,0 +1,293 @@
+/* What a context may take: each limit is reached, told by its name, and the context goes on. */
+#include <fcntl.h>
+#include <time.h>
+
+#include "api.h"
+
+static const char source[] =
+    "kernel add(x: f32[]) { let i = grid(1); if i < x.size { x[i] += 1 } }\n"
+    "kernel say(_x: f32[]) { print(\"line\", threadIdx.x) }\n"
+    "kernel spin(x: f32[]) { while x[0] < 1000 { x[1] = 1 } }\n"
+    "kernel deep(x: f32[], n: i32) {\n"
+    "    x[0] = f32(n)\n"
+    "    launch deep[1, 1](x, n + 1)\n"
+    "}\n"
+    "kernel wide(x: f32[], n: i32) {\n"
+    "    for i in range(n) { launch add[1, 1](x) }\n"
+    "}\n";
+
+/* A context with these limits, in place of the last one, and the module in it. */
+static kjit_module *with(const kjit_limits *limits, int cancellable)
+{
+    char error[256];
+    kjit_context_options options = {.limits = limits, .cancellable = cancellable};
+    if (kjit_context_create(&options, &ctx, error, sizeof error) != KJIT_OK)
+        fail_msg("%s", error);
+    return module(source);
+}
+
+static void drop(kjit_module *mod)
+{
+    kjit_module_free(mod);
+    kjit_context_destroy(ctx);
+}
+
+static kjit_status launch(kjit_module *mod, const char *kernel, kjit_array *x, int threads,
+                          kjit_stream *s)
+{
+    kjit_config config = {.grid = {1}, .block = {threads}, .stream = s};
+    return kjit_launch(mod, kernel, &config, (kjit_arg[]){kjit_arg_array(x)}, 1);
+}
+
+/* All that was there before can be done. */
+static void goes_on(kjit_module *mod)
+{
+    float data[8] = {0};
+    kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(8));
+    OK(launch(mod, "add", x, 8, NULL));
+    assert_true(data[7] == 1);
+    kjit_array_free(x);
+}
+
+static void arrays_of(kjit_module *mod, kjit_memory memory)
+{
+    enum { N = 1 << 18, MOST = 8 };
+    kjit_array *a[MOST] = {NULL}, *more;
+    for (int round = 0; round < 30; round++) { /* what is freed gives room, also where that waits */
+        OK(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(N), 'C', memory, &a[0]));
+        kjit_array_free(a[0]);
+    }
+    for (int i = 0; i < 4; i++)
+        OK(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(N), 'C', memory, &a[i]));
+    FAILS(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(N), 'C', memory, &more), KJIT_LIMIT,
+          "limit of array_bytes, 1100000, is exceeded: 1048576 are in use, and an array takes "
+          "262144");
+    assert_null(more);
+    kjit_array_free(a[2]);
+    OK(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(N), 'C', memory, &a[2]));
+    FAILS(kjit_array_like(a[2], NULL, &more), KJIT_LIMIT, "array_bytes");
+    goes_on(mod);
+    for (int i = 0; i < 4; i++)
+        kjit_array_free(a[i]);
+    FAILS(kjit_array_create(ctx, KJIT_F64, 1, SHAPE(1 << 20), 'C', memory, &more), KJIT_LIMIT,
+          "an array takes 8388608");
+}
+
+static void test_arrays(void **state)
+{
+    (void)state;
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .array_bytes = 1100000}, 0);
+    for (kjit_memory memory = KJIT_HOST; memory <= KJIT_MAPPED; memory++)
+        arrays_of(mod, memory);
+    drop(mod);
+}
+
+/* What a launch moves to a device counts there. */
+static void test_staged(void **state)
+{
+    (void)state;
+    static float data[1 << 18];
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .array_bytes = 1000000}, 0);
+    kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(1 << 18)), *part;
+    if (on_cpu())
+        OK(launch(mod, "add", x, 8, NULL));
+    else
+        FAILS(launch(mod, "add", x, 8, NULL), KJIT_LIMIT, "array_bytes");
+    OK(kjit_array_slice(x, SHAPE(0), SHAPE(100), NULL, &part));
+    OK(launch(mod, "add", part, 8, NULL));
+    kjit_array_free(part);
+    kjit_array_free(x);
+    drop(mod);
+}
+
+static char printed[4096];
+
+static void take(void *user, const char *text, size_t size)
+{
+    size_t n = strlen(printed);
+    (void)user;
+    assert_true(n + size < sizeof printed);
+    memcpy(printed + n, text, size);
+    printed[n + size] = 0;
+}
+
+static void test_prints(void **state)
+{
+    (void)state;
+    kjit_stream *s;
+    kjit_array *x;
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .print_bytes = 100}, 0);
+    OK(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(8), 'C', KJIT_DEVICE, &x));
+    OK(launch(mod, "say", x, 64, NULL)); /* nobody takes it */
+    kjit_set_print(ctx, take, NULL);
+    printed[0] = 0;
+    OK(launch(mod, "say", x, 10, NULL));
+    assert_int_equal(strlen(printed), 70);
+    FAILS(launch(mod, "say", x, 10, NULL), KJIT_LIMIT,
+          "limit of print_bytes, 100, is exceeded: kernel 'say' (test.knl:2)");
+    assert_int_equal(strlen(printed), 98); /* whole lines */
+    FAILS(launch(mod, "say", x, 1, NULL), KJIT_LIMIT, "print_bytes");
+    goes_on(mod);
+    kjit_set_print(ctx, take, NULL); /* it begins anew */
+    printed[0] = 0;
+    OK(kjit_stream_create(ctx, &s));
+    OK(launch(mod, "say", x, 64, s));
+    OK(launch(mod, "add", x, 8, s));
+    FAILS(kjit_stream_synchronize(s), KJIT_LIMIT, "kernel 'say' (test.knl:2) prints more");
+    OK(kjit_stream_synchronize(s));
+    assert_true(strlen(printed) <= 100 && strstr(printed, "line 12\n"));
+    kjit_stream_free(s);
+    kjit_array_free(x);
+    drop(mod);
+}
+
+static void run_fails(const char *text, kjit_status status, const char *words)
+{
+    kjit_module *run = module(text);
+    printed[0] = 0;
+    FAILS(kjit_run(run, &(kjit_run_options){.write = take}), status, words);
+    FAILS(kjit_run(run, &(kjit_run_options){.write = take}), status, words); /* anew */
+    kjit_module_free(run);
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    kjit_limits limits = {.version = 1,
+                          .print_bytes = 100,
+                          .value_bytes = 100000,
+                          .run_ms = 300,
+                          .array_bytes = 100000};
+    kjit_module *mod = with(&limits, 1);
+    run_fails("run { for i in range(1000) { print(\"number\", i) } }", KJIT_LIMIT,
+              "test.knl:1:30: error: the context's limit of print_bytes, 100, is exceeded");
+    run_fails("run { var l = [1]; while true { l.append(1) } }", KJIT_LIMIT, "value_bytes");
+    run_fails("run { var s = \"x\"; while true { s = s + s } }", KJIT_LIMIT, "value_bytes");
+    run_fails("run { var l = [1]; for i in range(60) { l = [l, l] }; print(l) }", KJIT_LIMIT,
+              "value_bytes");
+    run_fails("run { var l = [1]; var m = [1]; for i in range(60) { l = [l, l]; m = [m, m] }; "
+              "print(l == m) }",
+              KJIT_LIMIT, "run_ms");
+    run_fails("run { var l = [1]; for i in range(100000) { l = [2] }; while true { } }", KJIT_LIMIT,
+              "limit of run_ms, 300, is exceeded");
+    run_fails("kernel spin(x: f32[]) { while x[0] < 1000 { x[1] = 1 } }\n"
+              "run { let x = zeros(4); spin[1, 2](x) }",
+              KJIT_TIMEOUT, "kernel 'spin' ran out of time");
+    run_fails("run { let x = zeros(10000); let y = zeros(10000); let z = x * y + zeros(10000); "
+              "print(z) }",
+              KJIT_LIMIT, "array_bytes");
+    goes_on(mod);
+    drop(mod);
+}
+
+static void test_time(void **state)
+{
+    (void)state;
+    float data[2] = {0};
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .launch_ms = 200}, 1);
+    kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
+    FAILS(launch(mod, "spin", x, 2, NULL), KJIT_TIMEOUT, "kernel 'spin' ran out of time");
+    goes_on(mod);
+    kjit_array_free(x);
+    drop(mod);
+}
+
+/* A kernel that is long, for which enough of it is `n`. */
+static kjit_status compile_long(int n, bool launched)
+{
+    kjit_module *mod;
+    size_t room = (size_t)n * 64 + 100;
+    char *text = malloc(room), *at = text;
+    float data[2] = {0};
+    assert_non_null(text);
+    at += sprintf(at, "kernel long(x: f32[]) {\n");
+    for (int i = 0; i < n; i++)
+        at += sprintf(at, "x[(i32(threadIdx.x) + %d) %% 2] += sin(x[0] + %d)\n", i % 7, i);
+    sprintf(at, "}\n");
+    kjit_status status = kjit_module_compile(ctx, "long.knl", text, strlen(text), NULL, &mod);
+    free(text);
+    if (status != KJIT_OK)
+        return status;
+    kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
+    if (launched)
+        status = launch(mod, "long", x, 2, NULL);
+    kjit_array_free(x);
+    kjit_module_free(mod);
+    return status;
+}
+
+static void test_compilation(void **state)
+{
+    (void)state;
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .compile_bytes = 2000000}, 0);
+    FAILS(compile_long(10000, false), KJIT_LIMIT,
+          "limit of compile_bytes, 2000000, is exceeded: a compilation takes more");
+    goes_on(mod);
+    drop(mod);
+    mod = with(&(kjit_limits){.version = 1, .compile_ms = 20}, 0);
+    FAILS(compile_long(100000, false), KJIT_LIMIT, "limit of compile_ms, 20, is exceeded");
+    drop(mod);
+    mod = with(&(kjit_limits){.version = 1, .compile_code = 300}, 0);
+    FAILS(compile_long(300, true), KJIT_COMPILE, "that is the context's limit of compile_code");
+    goes_on(mod);
+    drop(mod);
+}
+
+static void test_launches(void **state)
+{
+    (void)state;
+    float data[2] = {0};
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .launch_depth = 3, .launches = 10}, 0);
+    if (!on_cpu()) {
+        drop(mod);
+        SKIP("a GPU's driver has limits of its own");
+    }
+    kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
+    kjit_arg args[] = {kjit_arg_array(x), kjit_arg_i64(0)};
+    kjit_config one = {.grid = {1}, .block = {1}};
+    FAILS(kjit_launch(mod, "deep", &one, args, 2), KJIT_FAULT,
+          "test.knl:6:12: error: launch failed in block (0, 0, 0), thread (0, 0, 0): the context's "
+          "limit of "
+          "launch_depth is exceeded");
+    assert_true(data[0] == 3);
+    args[1] = kjit_arg_i64(10);
+    OK(kjit_launch(mod, "wide", &one, args, 2));
+    args[1] = kjit_arg_i64(11);
+    FAILS(kjit_launch(mod, "wide", &one, args, 2), KJIT_FAULT,
+          "the context's limit of launches is exceeded");
+    goes_on(mod);
+    kjit_array_free(x);
+    drop(mod);
+}
+
+static void refused(const kjit_limits *limits, const char *words)
+{
+    char error[256];
+    kjit_context *none;
+    assert_int_equal(
+        kjit_context_create(&(kjit_context_options){.limits = limits}, &none, error, sizeof error),
+        KJIT_INVALID);
+    assert_null(none);
+    if (!strstr(error, words))
+        fail_msg("the sentence is: %s", error);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    refused(&(kjit_limits){.version = 0}, "the limits' version is 0: it must be 1");
+    refused(&(kjit_limits){.version = 1, .launch_ms = 5},
+            "the limits have launch_ms, and the context is not cancellable");
+    refused(&(kjit_limits){.version = 1, .run_ms = 5}, "the limits have run_ms");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arrays),   cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_prints),   cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_time),     cmocka_unit_test(test_compilation),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
