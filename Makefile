@@ -106,7 +106,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -148,6 +148,9 @@ valgrind-tests: $(BUILD)/kjit $(BUILD)/libkjit.so $(VALGRIND_PROGRAMS:%=$(BUILD)
 fuzz: all $(BUILD)/tests/double/libcuda.so.1 ## run generated programs for SECONDS=n, from SEED=n, against a reference interpreter
 	@tests/fuzz/fuzz.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
+
+hostile: $(BUILD)/libkjit.so $(BUILD)/tests/api/hostile ## run PROGRAMS=20000 kernels that mean harm, from SEED=n, in one untrusted context
+	@LD_LIBRARY_PATH=$(BUILD) $(BUILD)/tests/api/hostile $(or $(PROGRAMS),20000) $(or $(SEED),1)
 
 # MUTANTS="name ..." takes these alone: bugs by name, or all of a file, or of a table, such as cuda.txt.
 mutants: all test-programs ## plant small bugs, one at a time, and tell which the tests find (hours; tests/mutants)
