@@ -250,7 +250,8 @@ static void right(void)
     kjit_module *mod =
         module("kernel right(x: f32[]) { let i = grid(1); if i < x.size { x[i] += f32(i) } }\n");
     kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(100));
-    OK(kjit_launch_forall(mod, "right", 100, NULL, (kjit_arg[]){kjit_arg_array(x)}, 1));
+    kjit_config config = {.grid = {1}, .block = {128}, .timeout_ms = 100000};
+    OK(kjit_launch(mod, "right", &config, (kjit_arg[]){kjit_arg_array(x)}, 1));
     for (int i = 0; i < 100; i++)
         assert_true(data[i] == (float)i);
     kjit_array_free(x);

@@ -153,18 +153,26 @@ static void run_fails(const char *text, kjit_status status, const char *words)
 static void test_runs(void **state)
 {
     (void)state;
-    kjit_limits limits = {.version = 1,
-                          .print_bytes = 100,
-                          .value_bytes = 100000,
-                          .run_ms = 300,
-                          .array_bytes = 100000};
-    kjit_module *mod = with(&limits, 1);
+    kjit_limits limits = {
+        .version = 1, .print_bytes = 100, .value_bytes = 100000, .array_bytes = 100000};
+    kjit_module *mod = with(&limits, 0);
     run_fails("run { for i in range(1000) { print(\"number\", i) } }", KJIT_LIMIT,
               "test.knl:1:30: error: the context's limit of print_bytes, 100, is exceeded");
     run_fails("run { var l = [1]; while true { l.append(1) } }", KJIT_LIMIT, "value_bytes");
     run_fails("run { var s = \"x\"; while true { s = s + s } }", KJIT_LIMIT, "value_bytes");
     run_fails("run { var l = [1]; for i in range(60) { l = [l, l] }; print(l) }", KJIT_LIMIT,
               "value_bytes");
+    run_fails("run { let x = zeros(10000); let y = zeros(10000); let z = x * y + zeros(10000); "
+              "print(z) }",
+              KJIT_LIMIT, "array_bytes");
+    goes_on(mod);
+    drop(mod);
+}
+
+static void test_time_of_runs(void **state)
+{
+    (void)state;
+    kjit_module *mod = with(&(kjit_limits){.version = 1, .run_ms = 300}, 1);
     run_fails("run { var l = [1]; var m = [1]; for i in range(60) { l = [l, l]; m = [m, m] }; "
               "print(l == m) }",
               KJIT_LIMIT, "run_ms");
@@ -173,9 +181,6 @@ static void test_runs(void **state)
     run_fails("kernel spin(x: f32[]) { while x[0] < 1000 { x[1] = 1 } }\n"
               "run { let x = zeros(4); spin[1, 2](x) }",
               KJIT_TIMEOUT, "kernel 'spin' ran out of time");
-    run_fails("run { let x = zeros(10000); let y = zeros(10000); let z = x * y + zeros(10000); "
-              "print(z) }",
-              KJIT_LIMIT, "array_bytes");
     goes_on(mod);
     drop(mod);
 }
@@ -186,8 +191,11 @@ static void test_time(void **state)
     float data[2] = {0};
     kjit_module *mod = with(&(kjit_limits){.version = 1, .launch_ms = 200}, 1);
     kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
+    kjit_config patient = {.grid = {1}, .block = {2}, .timeout_ms = 100000};
     FAILS(launch(mod, "spin", x, 2, NULL), KJIT_TIMEOUT, "kernel 'spin' ran out of time");
-    goes_on(mod);
+    data[1] = 0;
+    OK(kjit_launch(mod, "add", &patient, (kjit_arg[]){kjit_arg_array(x)}, 1));
+    assert_true(data[1] == 1);
     kjit_array_free(x);
     drop(mod);
 }
@@ -288,10 +296,11 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),   cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_prints),   cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_time),     cmocka_unit_test(test_compilation),
-        cmocka_unit_test(test_launches), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_prints),       cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_time_of_runs), cmocka_unit_test(test_time),
+        cmocka_unit_test(test_compilation),  cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
