@@ -407,6 +407,7 @@ static void lower(job *j)
                               .regions = it->regions,
                               .vector = u->target.vector,
                               .f16c = u->target.f16c,
+                              .no_fma = u->target.no_fma,
                               .sm = u->target.sm,
                               .ftz = j->options->ftz,
                               .replay = j->options->replay,

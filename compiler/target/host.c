@@ -86,6 +86,7 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
     t->features = cpu ? kj_message_of(features_of(cpu)) : kj_llvm_text(LLVMGetHostCPUFeatures());
     t->vector = vector_width(t->features);
     t->f16c = strstr(t->features, "+f16c") != NULL;
+    t->no_fma = strstr(t->features, "+fma") == NULL;
     return kj_target_machine(t,
                              options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess);
 }

@@ -15,9 +15,10 @@ typedef struct kj_target {
     const kj_target_kind *kind;
     LLVMTargetMachineRef machine;
     char *triple, *cpu, *features;
-    int vector; /* f32 in the widest vector register */
-    bool f16c;  /* a CPU that converts f16 */
-    int sm;     /* a GPU's generation: 75, 90 */
+    int vector;  /* f32 in the widest vector register */
+    bool f16c;   /* a CPU that converts f16 */
+    bool no_fma; /* a CPU without fused multiply-adds */
+    int sm;      /* a GPU's generation: 75, 90 */
 } kj_target;
 
 /* Functions that can fail give NULL, or what is wrong in a string for LLVMDisposeMessage. */

@@ -167,6 +167,7 @@ struct kj_lower {
     bool masks_cost; /* masked accesses are slower than plain ones */
     bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;       /* the CPU converts f16 */
+    bool no_fma;     /* it has no fused multiply-adds */
     int sm;          /* the GPU's generation: 75, 90 */
     bool rolled;     /* loops stay loops, whatever @unroll says */
     const kj_tstmt
@@ -270,6 +271,7 @@ typedef struct kj_entry_spec {
     kj_regions *regions;     /* of a CPU */
     int vector;              /* f32 in the target's widest vector register */
     bool f16c;               /* of a CPU: it converts f16 */
+    bool no_fma;             /* it has no fused multiply-adds */
     bool replay;             /* likewise: kj_compile_options.replay */
     int sm;                  /* of a GPU: its generation */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */

@@ -99,6 +99,17 @@ kj_tile kj_float_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max)
     return kj_tile_select(lo, binary(lo, KJ_OP_EQ, a, b), kj_tile_recast(lo, both, type), out);
 }
 
+/* ---- Fused multiply-adds ---- */
+
+/* In f64 the product is exact. The C library's function would be called lane by lane. */
+kj_tile kj_float_fma(kj_lower *lo, const kj_tile abc[3])
+{
+    kj_tile x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = kj_tile_convert(lo, abc[i], KJ_F64);
+    return kj_tile_convert(lo, kj_odd_sum(lo, binary(lo, KJ_OP_MUL, x[0], x[1]), x[2]), KJ_F32);
+}
+
 /* ---- Quotients and remainders ---- */
 
 /* Is a number not 0, and of the other sign than b? */

@@ -157,8 +157,8 @@ static kj_tile odd_f32(kj_lower *lo, kj_tile a)
     return make_odd(lo, near, kj_tile_convert(lo, rest, KJ_F32), is_nothing(lo, rest));
 }
 
-/* p + c, rounded to odd: what the sum leaves out is a float again. */
-static kj_tile odd_sum(kj_lower *lo, kj_tile p, kj_tile c)
+/* What the sum leaves out is a float again. */
+kj_tile kj_odd_sum(kj_lower *lo, kj_tile p, kj_tile c)
 {
     kj_tile sum = kj_tile_binary(lo, KJ_OP_ADD, p, c), part = kj_tile_binary(lo, KJ_OP_SUB, sum, p);
     kj_tile rest = kj_tile_binary(lo, KJ_OP_SUB, sum, part);
@@ -287,11 +287,11 @@ static kj_tile odd_fma(kj_lower *lo, kj_dtype type, kj_tile a, kj_tile b, kj_til
 {
     kj_tile product = kj_tile_binary(lo, KJ_OP_MUL, a, b), one = real(lo, 1);
     if (type == KJ_F16)
-        return odd_sum(lo, product, c);
+        return kj_odd_sum(lo, product, c);
     kj_tile large = with(lo, KJ_OP_GT, size_of(lo, product), (int64_t)(127 + 100) << 23);
     kj_tile down = kj_tile_select(lo, large, real(lo, 0x1p-16), one);
     product = regular_product(lo, kj_tile_binary(lo, KJ_OP_MUL, a, down), b);
-    kj_tile sum = odd_sum(lo, product, kj_tile_binary(lo, KJ_OP_MUL, c, down));
+    kj_tile sum = kj_odd_sum(lo, product, kj_tile_binary(lo, KJ_OP_MUL, c, down));
     return kj_tile_binary(lo, KJ_OP_MUL, sum, kj_tile_select(lo, large, real(lo, 0x1p16), one));
 }
 

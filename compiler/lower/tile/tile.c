@@ -562,6 +562,8 @@ kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, i
 {
     if (kj_is_half(args[0].type))
         return kj_half_intrinsic(lo, name, args, nargs);
+    if (args[0].type == KJ_F32 && lo->no_fma && strcmp(name, "llvm.fma") == 0)
+        return kj_float_fma(lo, args);
     kj_tile out = kj_tile_like(args[0].type, 1, 1);
     for (int i = 0; i < nargs; i++)
         out = joined(out.type, out, args[i]);

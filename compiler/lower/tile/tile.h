@@ -42,12 +42,16 @@ kj_tile kj_half_negate(kj_lower *lo, kj_tile a);
 kj_tile kj_half_convert(kj_lower *lo, kj_tile a, kj_dtype to); /* one of the types is a half */
 kj_tile kj_half_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs);
 kj_tile kj_half_widen(kj_lower *lo, kj_tile a); /* f32 where it is a half, else itself */
+/* p + c, floats of one type, rounded to odd: to round that to half of its digits is as if the sum had been. */
+kj_tile kj_odd_sum(kj_lower *lo, kj_tile p, kj_tile c);
 /* The type of LLVM's that the target's instructions take. */
 LLVMTypeRef kj_half_type(kj_lower *lo, kj_dtype type, int lanes);
 
 /* ---- float.c ---- */
 
 kj_tile kj_float_divide(kj_lower *lo, kj_op op, kj_tile a, kj_tile b); /* // and % */
+/* a * b + c of f32, rounded once, on CPUs without such an instruction. */
+kj_tile kj_float_fma(kj_lower *lo, const kj_tile abc[3]);
 /* The smaller or the larger of two: of a number and NaN the number, -0.0 being less than 0.0. */
 kj_tile kj_float_extreme(kj_lower *lo, kj_tile a, kj_tile b, bool max);
 kj_tile kj_float_copysign(kj_lower *lo, kj_tile a, kj_tile sign);
