@@ -2,7 +2,8 @@
  *
  * Words are masked by the hardware, loads for nothing. Bytes and half words are not, or at a price
  * of hundreds of cycles: there a full row is a plain access, and of another the elements of those
- * that run are moved one by one. */
+ * that run are moved one by one. So are words where the vectors are SSE's: what LLVM would make of a masked access
+ * there, a branch for each lane, takes it time that grows with the square of their number. */
 #include "lower/memory/memory.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -40,6 +41,11 @@ LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVM
 {
     LLVMTypeRef overloads[2] = {LLVMTypeOf(v), lo->ptr};
     return call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, align);
+}
+
+static bool is_masked(const kj_lower *lo, int size)
+{
+    return size >= 4 && lo->vector > 4;
 }
 
 static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
@@ -191,7 +197,7 @@ static void store_running(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMVal
     LLVMSetAlignment(whole, (unsigned)size);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
-    if (size < 4) {
+    if (!is_masked(lo, size)) {
         LLVMValueRef buffer = kj_alloca(lo, LLVMTypeOf(v), "row");
         LLVMBuildStore(lo->b, v, buffer);
         copy_running(lo, LLVMGetElementType(LLVMTypeOf(v)), buffer, at, r.bits);
@@ -249,7 +255,7 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
     if (!mask) {
         v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
         LLVMSetAlignment(v, (unsigned)size);
-    } else if (size < 4) {
+    } else if (!is_masked(lo, size)) {
         v = load_small(lo, type, at, mask, lanes);
     } else {
         if (a->scope == KJ_SCOPE_LAUNCH)
@@ -273,6 +279,23 @@ static void store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v
 }
 
 /* ---- Anywhere ---- */
+
+static LLVMValueRef gather_running(kj_lower *lo, LLVMTypeRef type, LLVMValueRef from,
+                                   LLVMValueRef mask, int lanes, int align)
+{
+    LLVMTypeRef elem = LLVMGetElementType(type);
+    LLVMValueRef values = kj_alloca(lo, type, "values"),
+                 places = kj_alloca(lo, LLVMTypeOf(from), "places");
+    LLVMBuildStore(lo->b, LLVMConstNull(type), values);
+    LLVMBuildStore(lo->b, from, places);
+    kj_bit_loop l = kj_bits_begin(lo, mask_bits(lo, mask, lanes), true);
+    LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, "");
+    LLVMValueRef one = LLVMBuildLoad2(lo->b, elem, LLVMBuildLoad2(lo->b, lo->ptr, at, ""), "");
+    LLVMSetAlignment(one, (unsigned)align);
+    LLVMBuildStore(lo->b, one, LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, ""));
+    kj_bits_end(lo, &l);
+    return LLVMBuildLoad2(lo->b, type, values, "");
+}
 
 static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask,
                           int lanes)
@@ -299,6 +322,8 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
     if (a->group && (size >= 4 || m.kind == KJ_ALL))
         return kj_load_group(lo, a, row, m);
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+    if (size >= 4 && !is_masked(lo, size) && m.kind != KJ_ALL)
+        return gather_running(lo, type, pointers(lo, a, row), mask, lanes, size);
     return size < 4 ? gather_small(lo, a, row, type, mask)
                     : kj_gather(lo, type, pointers(lo, a, row), mask, size);
 }
@@ -312,7 +337,7 @@ void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_
     }
     LLVMTypeRef overloads[2] = {LLVMTypeOf(v), LLVMVectorType(lo->ptr, (unsigned)lanes)};
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), to = pointers(lo, a, row);
-    if (size < 4)
+    if (size < 4 || (!is_masked(lo, size) && m.kind != KJ_ALL))
         scatter_small(lo, v, to, mask, lanes);
     else
         call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
