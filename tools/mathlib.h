@@ -8,7 +8,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-enum { LANES = 16 };
+enum { LANES = 16, MOST_ARGS = 4 };
 
 static const LLVMAttributeIndex WHOLE_FUNCTION = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
 

@@ -129,7 +129,9 @@ static inline value begin(gen *g, const char *name, LLVMTypeRef element, unsigne
     g->lanes = lanes;
     g->real = in_lanes(g, element);
     g->integer = in_lanes(g, LLVMInt64TypeInContext(g->context));
-    LLVMTypeRef params[] = {g->real, g->real, g->real};
+    LLVMTypeRef params[MOST_ARGS];
+    for (unsigned i = 0; i < nargs; i++)
+        params[i] = g->real;
     g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->real, params, nargs, 0));
     static const char *const pure[] = {"nounwind", "willreturn", "nofree",
                                        "nosync",   "norecurse",  "mustprogress"};
@@ -168,7 +170,7 @@ static inline value polynomial(gen *g, value x, const double *coefficients, int 
 /* The f32 function that the f64 one is, rounded. */
 static inline void add_rounded(gen *g, const char *name, const char *f64_function, unsigned nargs)
 {
-    value x[3];
+    value x[MOST_ARGS];
     x[0] = begin(g, name, f32(g), 1, nargs);
     for (unsigned i = 0; i < nargs; i++)
         x[i] = LLVMBuildFPExt(g->b, LLVMGetParam(g->function, i), f64(g), "");
@@ -188,6 +190,9 @@ static inline pair exact_product(gen *g, value a, value b)
 
 /* mathlib_special.c */
 void add_special_functions(gen *g);
+
+/* mathlib_bessel.c */
+void add_bessel_functions(gen *g);
 
 /* mathlib_directed.c */
 void add_directed_functions(gen *g);

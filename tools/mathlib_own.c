@@ -344,6 +344,7 @@ void add_own_functions(LLVMModuleRef m)
         }
     }
     add_special_functions(&g);
+    add_bessel_functions(&g);
     add_directed_functions(&g);
     LLVMDisposeBuilder(g.b);
 }

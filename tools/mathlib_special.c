@@ -29,11 +29,11 @@ static void add_rcbrt(gen *g, const char *name)
     give(g, quotient(g, number(g, 1), root));
 }
 
-/* sqrt(x*x + y*y + z*z) or its reciprocal: of what is far from 1 scaled by a power of two. */
+/* The square root of a sum of squares, or its reciprocal: of what is far from 1 scaled by a power of two. */
 static void add_norm(gen *g, const char *name, unsigned n, bool reciprocal)
 {
     begin(g, name, f64(g), 1, n);
-    value x[3], one = number(g, 1), inf = number(g, __builtin_inf());
+    value x[MOST_ARGS], one = number(g, 1), inf = number(g, __builtin_inf());
     value most = number(g, 0), infinite = NULL;
     for (unsigned i = 0; i < n; i++) {
         x[i] = absolute(g, LLVMGetParam(g->function, i));
@@ -261,6 +261,8 @@ void add_special_functions(gen *g)
     add_norm(g, "kj_rhypot_f64", 2, true);
     add_norm(g, "kj_norm3d_f64", 3, false);
     add_norm(g, "kj_rnorm3d_f64", 3, true);
+    add_norm(g, "kj_norm4d_f64", 4, false);
+    add_norm(g, "kj_rnorm4d_f64", 4, true);
     add_erfinv(g, "kj_erfinv_f64");
     add_erfcinv(g, "kj_erfcinv_f64");
     add_normcdfinv(g, "kj_normcdfinv_f64");
@@ -275,7 +277,8 @@ void add_special_functions(gen *g)
     } rounded[] = {
         {"rcbrt", 1},   {"rhypot", 2},        {"norm3d", 3},        {"rnorm3d", 3},
         {"erfinv", 1},  {"erfcinv", 1},       {"normcdfinv", 1},    {"erfcx", 1},
-        {"normcdf", 1}, {"cyl_bessel_i0", 1}, {"cyl_bessel_i1", 1},
+        {"normcdf", 1}, {"cyl_bessel_i0", 1}, {"cyl_bessel_i1", 1}, {"norm4d", 4},
+        {"rnorm4d", 4},
     };
     for (int i = 0; i < LENGTH(rounded); i++)
         add_both(g, rounded[i].name, rounded[i].nargs);

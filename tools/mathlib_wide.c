@@ -56,8 +56,10 @@ static void add_lane_loop(LLVMContextRef c, LLVMModuleRef m, LLVMValueRef scalar
 {
     LLVMTypeRef scalar_type = LLVMGlobalGetValueType(scalar);
     LLVMTypeRef element = LLVMGetReturnType(scalar_type), i64 = LLVMInt64TypeInContext(c);
-    LLVMTypeRef wide = LLVMVectorType(element, LANES), params[] = {wide, wide, wide};
+    LLVMTypeRef wide = LLVMVectorType(element, LANES), params[MOST_ARGS];
     unsigned nargs = LLVMCountParams(scalar);
+    for (unsigned i = 0; i < nargs; i++)
+        params[i] = wide;
     LLVMValueRef f = LLVMAddFunction(m, symbol, LLVMFunctionType(wide, params, nargs, 0));
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(c, f, "");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(c, f, "");
@@ -65,7 +67,7 @@ static void add_lane_loop(LLVMContextRef c, LLVMModuleRef m, LLVMValueRef scalar
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
 
     LLVMPositionBuilderAtEnd(b, entry);
-    LLVMValueRef memory[3], args[3], out = LLVMBuildAlloca(b, wide, "");
+    LLVMValueRef memory[MOST_ARGS], args[MOST_ARGS], out = LLVMBuildAlloca(b, wide, "");
     for (unsigned i = 0; i < nargs; i++) {
         memory[i] = LLVMBuildAlloca(b, wide, "");
         LLVMBuildStore(b, LLVMGetParam(f, i), memory[i]);
@@ -213,7 +215,7 @@ static LLVMModuleRef condition_alone(LLVMModuleRef m, const char *name)
 
 static LLVMValueRef call_with_params(LLVMBuilderRef b, LLVMValueRef f, LLVMValueRef caller)
 {
-    LLVMValueRef params[3];
+    LLVMValueRef params[MOST_ARGS];
     LLVMGetParams(caller, params);
     return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, params, LLVMCountParams(f), "");
 }

@@ -48,7 +48,8 @@ static const char *text_of(const search *f, const kj_texpr *e, const char *other
 /* Its values are the result and the operands. */
 static void look_at(search *f, const kj_texpr *e, const char *failed)
 {
-    static const char *const otherwise[] = {"the first operand", "the second", "the third"};
+    static const char *const otherwise[] = {"the first operand", "the second", "the third",
+                                            "the fourth"};
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     if (e->checked)
         return;

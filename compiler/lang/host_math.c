@@ -98,6 +98,14 @@ static long double reciprocal_norm_long(long double x, long double y, long doubl
 {
     return 1 / norm_long(x, y, z);
 }
+static long double norm4_long(long double x, long double y, long double z, long double w)
+{
+    return hypotl(hypotl(x, y), hypotl(z, w));
+}
+static long double reciprocal_norm4_long(long double x, long double y, long double z, long double w)
+{
+    return 1 / norm4_long(x, y, z, w);
+}
 
 /* t > 0 with erfc(t) = y < 1, or with `whole` erf(t) = y: Halley's steps from S. Winitzki's estimate. */
 static long double inverse_erf(long double y, bool whole)
@@ -168,7 +176,7 @@ static long double bessel_i1_long(long double x)
     return modified_bessel(x, 1);
 }
 
-/* Of one, two or three floats. */
+/* Of one to four floats. */
 static const struct {
     double (*one)(double);
     double (*two)(double, double);
@@ -176,6 +184,7 @@ static const struct {
     long double (*one_long)(long double);
     long double (*two_long)(long double, long double);
     long double (*three_long)(long double, long double, long double);
+    long double (*four_long)(long double, long double, long double, long double);
 } functions[KJ_NBUILTINS] = {
     [KJ_BI_SQRT] = {.one = sqrt},
     [KJ_BI_FABS] = {.one = fabs},
@@ -220,9 +229,15 @@ static const struct {
     [KJ_BI_NORMCDFINV] = {.one_long = normcdfinv_long},
     [KJ_BI_CYL_BESSEL_I0] = {.one_long = bessel_i0_long},
     [KJ_BI_CYL_BESSEL_I1] = {.one_long = bessel_i1_long},
+    [KJ_BI_J0] = {.one = j0, .one_long = j0l},
+    [KJ_BI_J1] = {.one = j1, .one_long = j1l},
+    [KJ_BI_Y0] = {.one = y0, .one_long = y0l},
+    [KJ_BI_Y1] = {.one = y1, .one_long = y1l},
     [KJ_BI_RHYPOT] = {.two_long = reciprocal_hypot_long},
     [KJ_BI_NORM3D] = {.three_long = norm_long},
     [KJ_BI_RNORM3D] = {.three_long = reciprocal_norm_long},
+    [KJ_BI_NORM4D] = {.four_long = norm4_long},
+    [KJ_BI_RNORM4D] = {.four_long = reciprocal_norm4_long},
     [KJ_BI_NEXTAFTER] = {.two = nextafter},
     [KJ_BI_COPYSIGN] = {.two = signed_as},
     [KJ_BI_HYPOT] = {.two = hypot, .two_long = hypotl},
@@ -254,6 +269,8 @@ bool kj_long_math(kj_builtin id, const long double *x, long double *out)
         *out = functions[id].two_long(x[0], x[1]);
     else if (functions[id].three_long)
         *out = functions[id].three_long(x[0], x[1], x[2]);
+    else if (functions[id].four_long)
+        *out = functions[id].four_long(x[0], x[1], x[2], x[3]);
     else
         return false;
     return true;
@@ -261,9 +278,8 @@ bool kj_long_math(kj_builtin id, const long double *x, long double *out)
 
 bool kj_literal_math(kj_builtin id, const double *x, double *out)
 {
-    enum { MOST = 3 };
-    long double wide[MOST], result;
-    for (int i = 0; i < MOST; i++)
+    long double wide[KJ_BUILTIN_ARGS], result;
+    for (int i = 0; i < KJ_BUILTIN_ARGS; i++)
         wide[i] = i < kj_builtin_arity(id) ? x[i] : 0;
     if (!kj_long_math(id, wide, &result))
         return false;

@@ -142,7 +142,7 @@ static bool fold_composed(kj_builtin id, const kj_value *v, kj_value *out)
  * (square roots). */
 static bool fold_float(kj_builtin id, const kj_value *v, int n, kj_value *out)
 {
-    double x[3], y;
+    double x[KJ_BUILTIN_ARGS], y;
     for (int i = 0; i < n; i++)
         x[i] = v[i].f;
     if (kj_builtins[id].ulp64 > 0 || !kj_host_math(id, x, &y))
@@ -211,8 +211,8 @@ static bool takes_literals(kj_builtin id, int n)
 
 bool kj_fold_builtin_literals(kj_builtin id, const kj_value *args, int n, kj_value *out)
 {
-    kj_value v[3];
-    double x[3], y;
+    kj_value v[KJ_BUILTIN_ARGS];
+    double x[KJ_BUILTIN_ARGS], y;
     char letter = *kj_builtin_letters(id);
     bool real = letter == 'f', wide = false;
     for (int i = 0; i < n; i++) {

@@ -206,6 +206,9 @@ typedef struct kj_builtin_info {
     int ulp32, ulp64;
 } kj_builtin_info;
 
+/* A signature's parameters are at most that many. */
+enum { KJ_BUILTIN_ARGS = 4 };
+
 extern const kj_builtin_info kj_builtins[KJ_NBUILTINS];
 
 /* The run block's functions and members: the rows of run_builtins.def. */

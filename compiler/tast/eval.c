@@ -29,7 +29,7 @@ static bool eval_choice(const kj_texpr *test, const kj_texpr *yes, const kj_texp
 
 bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
 {
-    kj_value v[3];
+    kj_value v[KJ_BUILTIN_ARGS];
     switch (e->kind) {
     case KJ_TE_CONST: *out = e->u.value; return true;
     case KJ_TE_VAR:

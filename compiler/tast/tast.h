@@ -182,7 +182,7 @@ struct kj_texpr {
         struct { kj_texpr *test, *yes, *no; } select;
         struct { kj_texpr *a, *b, *c; } fma;
         struct { kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; } load;
-        struct { kj_builtin id; kj_texpr *args[3]; int nargs, part; } call; /* part: which result */
+        struct { kj_builtin id; kj_texpr *args[KJ_BUILTIN_ARGS]; int nargs, part; } call; /* part: which result */
         struct { kj_builtin id; kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM], *args[2]; } atomic;
         struct { kj_tblock *block; kj_var *result; } inline_;
     } u;

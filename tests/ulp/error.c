@@ -19,7 +19,7 @@ static double classes(double got, bool exact_is_nan, double exact_infinity)
     return right ? 0 : INFINITY;
 }
 
-double error_f32(double got, double exact)
+double error_f32(double got, double exact, double size)
 {
     if (isnan(got) || isnan(exact) || isinf(exact))
         return classes(got, isnan(exact), exact);
@@ -29,8 +29,9 @@ double error_f32(double got, double exact)
         got = copysign(0x1p128, got);
     }
     /* all floats pass here: quicker than ilogb and ldexp */
+    double most = fmax(fabs(exact), size);
     uint64_t bits;
-    memcpy(&bits, &exact, sizeof bits);
+    memcpy(&bits, &most, sizeof bits);
     int e = (int)(bits >> 52 & 2047) - 1023;
     e = e < single.least ? single.least : e > single.most ? single.most : e;
     bits = (uint64_t)(single.digits - 1 - e + 1023) << 52;
@@ -39,7 +40,7 @@ double error_f32(double got, double exact)
     return fabs(got - exact) * scale;
 }
 
-double error_f64(double got, long double exact)
+double error_f64(double got, long double exact, double size)
 {
     if (isnan(got) || isnan(exact) || isinf(exact))
         return classes(got, isnan(exact), (double)exact);
@@ -49,12 +50,13 @@ double error_f64(double got, long double exact)
             return 0;
         value = copysignl(0x1p1024L, got);
     }
-    int e = exact == 0 ? twice.least : ilogbl(exact);
+    long double most = fmaxl(fabsl(exact), size);
+    int e = most == 0 ? twice.least : ilogbl(most);
     e = e < twice.least ? twice.least : e > twice.most ? twice.most : e;
     return (double)ldexpl(fabsl(value - exact), twice.digits - 1 - e);
 }
 
-static double error_mpfr(const type *t, double got, mpfr_t exact)
+static double error_mpfr(const type *t, double got, mpfr_t exact, double size)
 {
     if (isnan(got) || !mpfr_number_p(exact))
         return classes(got, mpfr_nan_p(exact), mpfr_get_d(exact, MPFR_RNDN));
@@ -68,6 +70,7 @@ static double error_mpfr(const type *t, double got, mpfr_t exact)
     }
     if (isinf(got))
         mpfr_set_si_2exp(apart, got > 0 ? 1 : -1, t->most + 1, MPFR_RNDN);
+    e = size > 0 && e < ilogb(size) ? ilogb(size) : e;
     e = e < t->least ? t->least : e > t->most ? t->most : e;
     mpfr_sub(apart, apart, exact, MPFR_RNDN);
     mpfr_mul_2si(apart, apart, t->digits - 1 - e, MPFR_RNDN);
@@ -85,7 +88,8 @@ double error_exact(const subject *s, bool is_double, double got, const double *a
         mpfr_set_d(x[i], args[i], MPFR_RNDN);
     }
     s->exact(exact, x);
-    double error = error_mpfr(is_double ? &twice : &single, got, exact);
+    double size = s->amplitude ? s->amplitude(args[0]) : 0;
+    double error = error_mpfr(is_double ? &twice : &single, got, exact, size);
     for (int i = 0; i < s->nargs; i++)
         mpfr_clear(x[i]);
     mpfr_clear(exact);

@@ -41,7 +41,7 @@ static bool complain(const worker *w)
 
 static bool compile(worker *w)
 {
-    static const char *const names[] = {"x", "y", "z"};
+    static const char *const names[] = {"x", "y", "z", "w"};
     const subject *s = w->job->subject;
     const char *type = w->job->is_double ? "f64" : "f32";
     char text[600];
@@ -140,8 +140,9 @@ static void compare(worker *w, worst *most)
         double args[MAX_ARGS], got = get(w, s->nargs, i);
         for (int k = 0; k < s->nargs; k++)
             args[k] = get(w, k, i);
-        double error = j->is_double ? error_f64(got, wider_value(s, args))
-                                    : error_f32(got, wide_value(s, args));
+        double size = s->amplitude ? s->amplitude(args[0]) : 0;
+        double error = j->is_double ? error_f64(got, wider_value(s, args), size)
+                                    : error_f32(got, wide_value(s, args), size);
         if (error <= most->error)
             continue;
         if (error > 0.5)

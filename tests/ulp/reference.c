@@ -178,10 +178,21 @@ static void exact_cospi(mpfr_t out, mpfr_t *x)
         .name = word, .call = text, .nargs = 2, .arguments = where, .wide.two = d, .wider.two = l, \
         .exact = mp \
     }
+#define WAVE(word, d, l, mp) \
+    { \
+        .name = word, .call = word "(x)", .nargs = 1, .wide.one = d, .wider.one = l, .exact = mp, \
+        .amplitude = wave_amplitude \
+    }
 #define THREE(word, text, d, l, mp) \
     { \
         .name = word, .call = text, .nargs = 3, .arguments = ALIKE, .wide.three = d, \
         .wider.three = l, .exact = mp \
+    }
+
+#define FOUR(word, d, l, mp) \
+    { \
+        .name = word, .call = word "(x, y, z, w)", .nargs = 4, .arguments = ALIKE, .wide.four = d, \
+        .wider.four = l, .exact = mp \
     }
 
 const subject subjects[] = {
@@ -197,6 +208,8 @@ const subject subjects[] = {
     TWO("rhypot", "rhypot(x, y)", rhypot_wide, rhypot_wider, exact_rhypot, ALIKE),
     THREE("norm3d", "norm3d(x, y, z)", norm3d_wide, norm3d_wider, exact_norm3d),
     THREE("rnorm3d", "rnorm3d(x, y, z)", rnorm3d_wide, rnorm3d_wider, exact_rnorm3d),
+    FOUR("norm4d", norm4d_wide, norm4d_wider, exact_norm4d),
+    FOUR("rnorm4d", rnorm4d_wide, rnorm4d_wider, exact_rnorm4d),
     ONE("exp", exp, expl, exact_exp, ANYWHERE),
     ONE("exp2", exp2, exp2l, exact_exp2, ANYWHERE),
     ONE("exp10", exp10, exp10l, exact_exp10, ANYWHERE),
@@ -230,6 +243,10 @@ const subject subjects[] = {
     ONE("normcdfinv", normcdfinv_wide, normcdfinv_wider, exact_normcdfinv, ANYWHERE),
     ONE("cyl_bessel_i0", bessel_i0_wide, bessel_i0_wider, exact_bessel_i0, ANYWHERE),
     ONE("cyl_bessel_i1", bessel_i1_wide, bessel_i1_wider, exact_bessel_i1, ANYWHERE),
+    WAVE("j0", j0, j0l, exact_j0),
+    WAVE("j1", j1, j1l, exact_j1),
+    WAVE("y0", y0, y0l, exact_y0),
+    WAVE("y1", y1, y1l, exact_y1),
     ONE("gamma", tgamma, tgammal, exact_gamma, ANYWHERE),
     ONE("lgamma", lgamma_d, lgamma_ld, exact_lgamma, POSITIVE_F64),
     TWO("fmod", "fmod(x, y)", fmod, fmodl, exact_fmod, ALIKE),
@@ -242,7 +259,8 @@ double wide_value(const subject *s, const double *args)
     switch (s->nargs) {
     case 1: return s->wide.one(args[0]);
     case 2: return s->wide.two(args[0], args[1]);
-    default: return s->wide.three(args[0], args[1], args[2]);
+    case 3: return s->wide.three(args[0], args[1], args[2]);
+    default: return s->wide.four(args[0], args[1], args[2], args[3]);
     }
 }
 
@@ -251,6 +269,7 @@ long double wider_value(const subject *s, const double *args)
     switch (s->nargs) {
     case 1: return s->wider.one(args[0]);
     case 2: return s->wider.two(args[0], args[1]);
-    default: return s->wider.three(args[0], args[1], args[2]);
+    case 3: return s->wider.three(args[0], args[1], args[2]);
+    default: return s->wider.four(args[0], args[1], args[2], args[3]);
     }
 }

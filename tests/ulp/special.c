@@ -68,6 +68,29 @@ double rnorm3d_wide(double x, double y, double z)
     return (double)rnorm3d_wider(x, y, z);
 }
 
+long double norm4d_wider(long double x, long double y, long double z, long double w)
+{
+    return hypotl(hypotl(x, y), hypotl(z, w));
+}
+double norm4d_wide(double x, double y, double z, double w)
+{
+    return (double)norm4d_wider(x, y, z, w);
+}
+long double rnorm4d_wider(long double x, long double y, long double z, long double w)
+{
+    return 1 / norm4d_wider(x, y, z, w);
+}
+double rnorm4d_wide(double x, double y, double z, double w)
+{
+    return (double)rnorm4d_wider(x, y, z, w);
+}
+
+/* Of Bessel's functions beyond 8: there they have few digits near their zeros. */
+double wave_amplitude(double x)
+{
+    return fabs(x) < 8 ? 0 : sqrt(0.63661977236758134 / fabs(x));
+}
+
 /* ---- MPFR ---- */
 
 void exact_degrees(mpfr_t out, mpfr_t *x)
@@ -114,6 +137,42 @@ void exact_rnorm3d(mpfr_t out, mpfr_t *x)
 {
     exact_norm3d(out, x);
     mpfr_ui_div(out, 1, out, MPFR_RNDN);
+}
+
+void exact_norm4d(mpfr_t out, mpfr_t *x)
+{
+    exact_norm3d(out, x);
+    mpfr_hypot(out, out, x[3], MPFR_RNDN);
+}
+
+void exact_rnorm4d(mpfr_t out, mpfr_t *x)
+{
+    exact_norm4d(out, x);
+    mpfr_ui_div(out, 1, out, MPFR_RNDN);
+}
+
+void exact_j0(mpfr_t out, mpfr_t *x)
+{
+    mpfr_j0(out, x[0], MPFR_RNDN);
+}
+
+void exact_j1(mpfr_t out, mpfr_t *x)
+{
+    mpfr_j1(out, x[0], MPFR_RNDN);
+}
+
+void exact_y0(mpfr_t out, mpfr_t *x)
+{
+    mpfr_y0(out, x[0], MPFR_RNDN);
+    if (mpfr_zero_p(x[0]))
+        mpfr_set_inf(out, -1);
+}
+
+void exact_y1(mpfr_t out, mpfr_t *x)
+{
+    mpfr_y1(out, x[0], MPFR_RNDN);
+    if (mpfr_zero_p(x[0]))
+        mpfr_set_inf(out, -1);
 }
 
 void exact_normcdf(mpfr_t out, mpfr_t *x)

@@ -15,7 +15,7 @@
 #include <kjit.h>
 #include <mpfr.h>
 
-enum { MAX_ARGS = 3, PRECISION = 300 };
+enum { MAX_ARGS = 4, PRECISION = 300 };
 
 typedef struct subject {
     const char *name, *call; /* as the kernel writes it: "pow(x, y)" */
@@ -26,13 +26,17 @@ typedef struct subject {
         double (*one)(double);
         double (*two)(double, double);
         double (*three)(double, double, double);
+        double (*four)(double, double, double, double);
     } wide;
     union {
         long double (*one)(long double);
         long double (*two)(long double, long double);
         long double (*three)(long double, long double, long double);
+        long double (*four)(long double, long double, long double, long double);
     } wider;
     void (*exact)(mpfr_t out, mpfr_t *args); /* rounded to PRECISION bits */
+    /* What the unit is taken from where the result is smaller; may be left out. */
+    double (*amplitude)(double);
 } subject;
 
 extern const subject subjects[];
@@ -42,11 +46,11 @@ extern const int nsubjects;
 double wide_value(const subject *s, const double *args);
 long double wider_value(const subject *s, const double *args);
 
-/* ---- error.c: |got - exact| in units of the last place of `exact` ----
+/* ---- error.c: |got - exact| in units of the last place of `exact`, or of `size` where that is larger ----
  * Infinity for a number where NaN or another infinity belongs, and the reverse. */
 
-double error_f32(double got, double exact);
-double error_f64(double got, long double exact);
+double error_f32(double got, double exact, double size);
+double error_f64(double got, long double exact, double size);
 double error_exact(const subject *s, bool is_double, double got, const double *args);
 
 /* ---- sample.c ---- */
@@ -117,5 +121,16 @@ void exact_norm3d(mpfr_t out, mpfr_t *x);
 double rnorm3d_wide(double x, double y, double z);
 long double rnorm3d_wider(long double x, long double y, long double z);
 void exact_rnorm3d(mpfr_t out, mpfr_t *x);
+double norm4d_wide(double x, double y, double z, double w);
+long double norm4d_wider(long double x, long double y, long double z, long double w);
+void exact_norm4d(mpfr_t out, mpfr_t *x);
+double rnorm4d_wide(double x, double y, double z, double w);
+long double rnorm4d_wider(long double x, long double y, long double z, long double w);
+void exact_rnorm4d(mpfr_t out, mpfr_t *x);
+double wave_amplitude(double x);
+void exact_j0(mpfr_t out, mpfr_t *x);
+void exact_j1(mpfr_t out, mpfr_t *x);
+void exact_y0(mpfr_t out, mpfr_t *x);
+void exact_y1(mpfr_t out, mpfr_t *x);
 
 #endif

@@ -269,7 +269,7 @@ static kj_tile lower_binary(kj_lower *lo, kj_op op, kj_tile lhs, kj_tile rhs)
     return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
-static kj_tile operate(kj_lower *lo, const kj_texpr *e, kj_tile v[3], kj_mask m)
+static kj_tile operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], kj_mask m)
 {
     switch (e->kind) {
     case KJ_TE_UNARY: return kj_relaxed(lo, kj_tile_unary(lo, e->u.unary.op, v[0]));
@@ -285,7 +285,7 @@ static kj_tile operate(kj_lower *lo, const kj_texpr *e, kj_tile v[3], kj_mask m)
 static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
-    kj_tile v[4];
+    kj_tile v[1 + KJ_BUILTIN_ARGS];
     for (int i = 0, n = kj_operands(e, operands); i < n; i++)
         v[1 + i] = kj_lower_expr(lo, operands[i], m);
     bool warp = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_WARP;

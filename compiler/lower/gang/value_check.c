@@ -36,7 +36,7 @@ static kj_mask wrapped(kj_lower *lo, const kj_texpr *e, const kj_tile *values, k
 /* Ends the launch for the threads of `wrong`; the others go on. */
 static void fail(kj_lower *lo, const kj_site *site, const kj_tile *values, kj_mask wrong)
 {
-    kj_tile told[4];
+    kj_tile told[1 + KJ_BUILTIN_ARGS];
     LLVMBasicBlockRef outside = kj_new_block(lo, "wrong"), on = kj_new_block(lo, "right");
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, wrong), outside, on);
     LLVMPositionBuilderAtEnd(lo->b, outside);

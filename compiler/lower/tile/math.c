@@ -6,7 +6,9 @@ static LLVMValueRef call_math(kj_lower *lo, kj_builtin id, kj_dtype type, int la
                               LLVMValueRef *args, int nargs)
 {
     const kj_math_fn *fn = kj_mathlib_find(id, type, lanes);
-    LLVMTypeRef value = kj_vec(lo, type, lanes), params[3] = {value, value, value};
+    LLVMTypeRef value = kj_vec(lo, type, lanes), params[KJ_BUILTIN_ARGS];
+    for (int i = 0; i < nargs; i++)
+        params[i] = value;
     LLVMTypeRef signature = LLVMFunctionType(value, params, (unsigned)nargs, false);
     LLVMValueRef f = LLVMGetNamedFunction(lo->module, fn->symbol);
     if (!f)
@@ -31,8 +33,8 @@ static LLVMValueRef call_each(kj_lower *lo, kj_builtin id, kj_dtype type, int la
                               LLVMValueRef *args, int nargs)
 {
     LLVMTypeRef row = kj_vec(lo, type, lanes), elem = lo->types[type];
-    LLVMValueRef in[3], v[3], out = kj_alloca(lo, row, "each"),
-                              zero = LLVMConstInt(lo->i64, 0, false);
+    LLVMValueRef in[KJ_BUILTIN_ARGS], v[KJ_BUILTIN_ARGS], out = kj_alloca(lo, row, "each"),
+                                                          zero = LLVMConstInt(lo->i64, 0, false);
     for (int i = 0; i < nargs; i++) {
         in[i] = kj_alloca(lo, row, "arg");
         LLVMBuildStore(lo->b, args[i], in[i]);
@@ -61,7 +63,7 @@ static LLVMValueRef call_row(kj_lower *lo, kj_builtin id, kj_dtype type, int lan
 {
     if (!kj_mathlib_find(id, type, KJ_MATH_LANES))
         return call_each(lo, id, type, lanes, args, nargs);
-    LLVMValueRef pieces[KJ_MAX_LANES / KJ_MATH_LANES] = {0}, in[3];
+    LLVMValueRef pieces[KJ_MAX_LANES / KJ_MATH_LANES] = {0}, in[KJ_BUILTIN_ARGS];
     int n = 0;
     for (int first = 0; first < lanes; first += KJ_MATH_LANES) {
         for (int i = 0; i < nargs; i++)
@@ -104,7 +106,7 @@ kj_tile kj_lower_math(kj_lower *lo, kj_builtin id, const kj_tile *args, int narg
     }
     kj_tile out = kj_tile_like(args[0].type, rows, lanes);
     for (int r = 0; r < rows; r++) {
-        LLVMValueRef v[3];
+        LLVMValueRef v[KJ_BUILTIN_ARGS];
         for (int i = 0; i < nargs; i++)
             v[i] = kj_tile_vector(lo, args[i], r, lanes);
         out.v[r] = lanes == 1 ? call_math(lo, id, out.type, 1, v, nargs)

@@ -234,7 +234,7 @@ kj_texpr *kj_te_call(kj_sema *s, kj_builtin id, kj_texpr *const *args, int nargs
 kj_texpr *kj_te_part(kj_sema *s, kj_builtin id, int part, kj_texpr *const *args, int nargs,
                      kj_dtype type, kj_span span)
 {
-    kj_value values[3] = {{.type = KJ_VOID}}, folded;
+    kj_value values[KJ_BUILTIN_ARGS] = {{.type = KJ_VOID}}, folded;
     bool constant = nargs > 0, written = false;
     for (int i = 0; i < nargs; i++) {
         written |= args[i]->written;
@@ -286,8 +286,8 @@ kj_texpr *kj_i64_max(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_span span)
 
 /* ---- What may be moved or used twice ---- */
 
-/* The operands of an expression, at most three; for those that have no statements inside. */
-static int operands(const kj_texpr *e, const kj_texpr *out[3])
+/* The operands of an expression; for those that have no statements inside. */
+static int operands(const kj_texpr *e, const kj_texpr *out[KJ_BUILTIN_ARGS])
 {
     switch (e->kind) {
     case KJ_TE_UNARY:
@@ -337,7 +337,7 @@ bool kj_is_stable(const kj_texpr *e)
             stable = kj_is_stable(e->u.load.index[i]);
         return stable;
     }
-    const kj_texpr *parts[3];
+    const kj_texpr *parts[KJ_BUILTIN_ARGS];
     for (int i = operands(e, parts) - 1; i >= 0; i--)
         if (!kj_is_stable(parts[i]))
             return false;
@@ -355,7 +355,7 @@ static bool does_something(const kj_texpr *e, bool loads)
                 return true;
         return loads;
     }
-    const kj_texpr *parts[3];
+    const kj_texpr *parts[KJ_BUILTIN_ARGS];
     for (int i = operands(e, parts) - 1; i >= 0; i--)
         if (does_something(parts[i], loads))
             return true;
@@ -377,7 +377,7 @@ bool kj_is_missed(const kj_texpr *e)
 static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *budget)
 {
     kj_value unused;
-    const kj_texpr *parts[3];
+    const kj_texpr *parts[KJ_BUILTIN_ARGS];
     *bad = e->span;
     if (--*budget < 0)
         return NULL;
@@ -393,13 +393,13 @@ static kj_texpr *host_copy(kj_sema *s, const kj_texpr *e, kj_span *bad, int *bud
         return NULL;
     int n = operands(e, parts);
     if (e->kind == KJ_TE_CALL) {
-        kj_value ones[3];
+        kj_value ones[KJ_BUILTIN_ARGS];
         for (int i = 0; i < n; i++)
             ones[i] = kj_fold_convert(kj_int(KJ_I32, 1), parts[i]->type);
         if (!kj_fold_builtin(e->u.call.id, 0, ones, n, &unused))
             return NULL;
     }
-    kj_texpr *made[3] = {NULL, NULL, NULL};
+    kj_texpr *made[KJ_BUILTIN_ARGS] = {NULL};
     for (int i = 0; i < n; i++)
         if (!(made[i] = host_copy(s, parts[i], bad, budget)))
             return NULL;

@@ -166,12 +166,18 @@ static bool is_variable(const kj_symbol *sym)
            (sym->role == KJ_ROLE_LET || sym->role == KJ_ROLE_VAR);
 }
 
+/* Of the language's own names not y0: it is a letter away from too many. */
+static bool is_offered(const kj_scope *scope, const kj_symbol *sym)
+{
+    return sym && (scope->up || strlen(sym->name) > 2);
+}
+
 static const char *nearest(const kj_sema *s, const char *name, bool variables)
 {
     kj_near own = kj_near_to(name), predefined = own;
     for (const kj_scope *scope = s->scope; scope; scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
-            if (scope->slots[i] && (!variables || is_variable(scope->slots[i])))
+            if (is_offered(scope, scope->slots[i]) && (!variables || is_variable(scope->slots[i])))
                 kj_near_offer(scope->up ? &own : &predefined, scope->slots[i]->name);
     return predefined.distance < own.distance ? predefined.best : own.best;
 }

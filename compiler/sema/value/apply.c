@@ -1,8 +1,6 @@
 /* Builtins with a signature, applied to evaluated scalars. */
 #include "sema/value/value.h"
 
-enum { MAX_ARGS = 3 };
-
 static bool letter_takes(char letter, kj_dtype t)
 {
     switch (letter) {
@@ -18,7 +16,7 @@ static bool letter_takes(char letter, kj_dtype t)
 
 static bool fold_literals(kj_builtin id, const kj_operand *v, int n, kj_span span, kj_operand *out)
 {
-    kj_value values[MAX_ARGS], folded;
+    kj_value values[KJ_BUILTIN_ARGS], folded;
     bool open = false, real = false, own = kj_builtins[id].signature[0] != 'b';
     for (int i = 0; i < n; i++) {
         if (v[i].kind != KJ_V_LITERAL)
@@ -82,7 +80,7 @@ static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const ch
                            kj_operand *v, int n, kj_dtype want, kj_texpr **args)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
-    kj_operand common[MAX_ARGS];
+    kj_operand common[KJ_BUILTIN_ARGS];
     int ncommon = 0;
     char letter = 0;
     for (int i = 0; i < n; i++) {
@@ -133,7 +131,7 @@ static kj_operand result_part(kj_sema *s, const kj_expr *e, kj_builtin id, int p
 static bool fold_arms(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_span span,
                       kj_operand *out)
 {
-    kj_operand arm[MAX_ARGS], results[2];
+    kj_operand arm[KJ_BUILTIN_ARGS], results[2];
     int at = 0;
     while (at < n && v[at].kind != KJ_V_CHOICE)
         at++;
@@ -160,7 +158,7 @@ static const kj_operand *first_literal(const kj_operand *v)
 static bool fold_choices(kj_sema *s, kj_builtin id, kj_operand *v, int n, kj_span span,
                          kj_operand *out)
 {
-    kj_operand first[MAX_ARGS] = {{.kind = KJ_V_ERROR}};
+    kj_operand first[KJ_BUILTIN_ARGS] = {{.kind = KJ_V_ERROR}};
     int choices = 0;
     for (int i = 0; i < n; i++) {
         first[i] = *first_literal(&v[i]);
@@ -195,7 +193,7 @@ kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtyp
     const char *letters = kj_builtin_letters(id);
     int results = kj_builtin_results(id);
     kj_operand folded;
-    kj_texpr *args[MAX_ARGS];
+    kj_texpr *args[KJ_BUILTIN_ARGS];
     if (!check_numbers(s, id, letters, v, n))
         return kj_no_value(e->span);
     if (fold_choices(s, id, v, n, e->span, &folded))

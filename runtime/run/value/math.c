@@ -121,7 +121,7 @@ static bool integers(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *v, i
                      const kj_rmeeting *m, kj_rvalue *out)
 {
     const char *letters = kj_builtin_letters(id);
-    kj_value values[3], folded;
+    kj_value values[KJ_BUILTIN_ARGS], folded;
     kj_dtype type = KJ_VOID;
     if (!type_of_integers(r, at, kj_builtins[id].name, letters, v, n, m->common, &type))
         return false;
@@ -140,7 +140,7 @@ static bool integers(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *v, i
 /* What constants fold to: of ints in 64 bits, of floats in f64. */
 static void folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 {
-    kj_value values[3], result;
+    kj_value values[KJ_BUILTIN_ARGS], result;
     for (int i = 0; i < n; i++) {
         bool real = kj_builtin_letters(id)[i] == 'f' && args[i].kind != KJ_R_FLOAT;
         values[i] = real ? kj_float(KJ_F64, kj_run_as_float(args[i])) : kj_run_to_value(args[i]);
@@ -153,7 +153,7 @@ static void folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
 static bool directed(kj_builtin id, const kj_rvalue *args, int n, const kj_rmeeting *m,
                      kj_rvalue *out)
 {
-    kj_value values[3], result;
+    kj_value values[KJ_BUILTIN_ARGS], result;
     kj_dtype type = m->typed && kj_is_float(m->common) ? m->common : KJ_F64;
     if (kj_builtin_converts(id)) {
         *values = kj_run_to_value(*args);
