@@ -9,6 +9,7 @@ enum { NCOUNTS = 8 };
 typedef struct types_walk {
     kj_diag *diag;
     const kj_file *file;
+    const kj_tstmt *body;
     const kj_tstmt *s;     /* that is looked at */
     const kj_tstmt **made; /* by the id of a variable that never changes: its declaration or loop */
     int room;
@@ -306,16 +307,24 @@ static bool is_generic(const types_walk *w, kj_span span)
     return false;
 }
 
-static void widen(const types_walk *w, kj_message *m, const kj_texpr *e, kj_dtype to)
+/* let: whose value e is; its uses may need its type. */
+static void widen_in(const types_walk *w, kj_message *m, const kj_texpr *e, kj_dtype to,
+                     const kj_tstmt *let, bool hint_only)
 {
     const kj_aggregate *vector = vector_of(w, e);
-    kj_widen how = {.s = w->s,
+    kj_widen how = {.s = let ? let : w->s,
                     .e = e,
                     .to = to,
+                    .hint_only = hint_only,
                     .own = vector ? vector->name : kj_type_name(e->type),
                     .lanes = vector ? vector->n : 0,
                     .generic = is_generic(w, e->span)};
     kj_warn_widen(w->diag, m, &how);
+}
+
+static void widen(const types_walk *w, kj_message *m, const kj_texpr *e, kj_dtype to)
+{
+    widen_in(w, m, e, to, NULL, false);
 }
 
 /* Has the variable been declared by that name, not by the compiler? */
@@ -326,24 +335,106 @@ static bool is_written(const types_walk *w, const kj_var *v)
     return v->span.begin + len <= s->size && memcmp(s->text + v->span.begin, v->name, len) == 0;
 }
 
-/* e, what it chooses from, or what it is the negative of. */
-static void warn_of_narrow(const types_walk *w, const kj_texpr *e, const char *then)
+/* How narrow arithmetic is used: behind a let, where there is one. */
+typedef struct usage {
+    const char *then;       /* "compared" */
+    const kj_texpr *beside; /* what it is compared with; or NULL */
+    bool equal;             /* asked only whether it is the same */
+    const kj_tstmt *let;    /* whose value it is; or NULL */
+} usage;
+
+/* The let whose type nobody wrote, or in which divmod has its argument; or NULL. */
+static const kj_tstmt *untyped_let(const types_walk *w, const kj_texpr *e)
+{
+    const kj_var *v = e->kind == KJ_TE_VAR ? e->u.var : NULL;
+    const kj_tstmt *made = v && !v->mutable && v->id < w->room ? w->made[v->id] : NULL;
+    if (!made || made->kind != KJ_TS_DECL || !made->u.decl.init || !is_int_of(e, 8, 16))
+        return NULL;
+    if (!is_written(w, v))
+        return strcmp(v->name, kj_builtins[KJ_BI_DIVMOD].name) == 0 ? made : NULL;
+    const char *behind = w->diag->source->text + v->span.begin + strlen(v->name);
+    return behind[strspn(behind, " \t")] == ':' ? NULL : made;
+}
+
+static bool same_text(const types_walk *w, kj_span a, kj_span b)
+{
+    const char *text = w->diag->source->text;
+    return a.begin < a.end && b.begin < b.end && a.end - a.begin == b.end - b.begin &&
+           memcmp(text + a.begin, text + b.begin, a.end - a.begin) == 0;
+}
+
+/* A sum compared with one of its operands asks whether it wrapped; whether a difference is 0 does not depend on that. */
+static bool is_told_by_wrapping(const types_walk *w, const kj_texpr *e, const usage *use)
+{
+    const kj_texpr *beside = use->beside;
+    return beside && ((use->equal && e->u.binary.op == KJ_OP_SUB) ||
+                      same_text(w, beside->span, e->u.binary.lhs->span) ||
+                      same_text(w, beside->span, e->u.binary.rhs->span));
+}
+
+/* Are all uses of a variable such that it may as well have more bits? */
+typedef struct uses {
+    const kj_var *var;
+    int all, wide;
+} uses;
+
+static bool is_use(const kj_texpr *e, const kj_var *v)
+{
+    return e->kind == KJ_TE_VAR && e->u.var == v;
+}
+
+static bool see_use(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    uses *u = ctx;
+    (void)s;
+    if (!e)
+        return true;
+    u->all += is_use(e, u->var);
+    if (e->kind == KJ_TE_CONVERT)
+        u->wide += is_use(e->u.unary.arg, u->var) &&
+                   (e->written || e->type == KJ_I32 || e->type == KJ_I64);
+    else if (e->kind == KJ_TE_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
+        u->wide += is_use(e->u.binary.lhs, u->var) + is_use(e->u.binary.rhs, u->var);
+    return true;
+}
+
+static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usage *use)
+{
+    const kj_var *v = use->let ? use->let->u.decl.var : NULL;
+    bool named = v && is_written(w, v);
+    const char *what = named ? kj_arena_printf(w->diag->arena, "'%s'", v->name) : "it";
+    kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
+                            "this is computed in %s, where it can wrap, before %s is %s",
+                            kj_type_name(e->type), what, use->then);
+    if (!v) {
+        widen(w, m, e, KJ_VOID);
+        return;
+    }
+    uses u = {.var = v};
+    kj_walk(w->body, NULL, see_use, &u);
+    widen_in(w, m, e, KJ_I32, use->let, !named || u.wide < u.all);
+    w->made[v->id] = NULL; /* told once */
+}
+
+/* e, what it chooses from, what it is the negative of, or what a let was given. */
+static void warn_of_narrow(const types_walk *w, const kj_texpr *e, usage use)
 {
     const struct taker *taker = taker_of(e);
-    if (e->kind == KJ_TE_SELECT) {
-        warn_of_narrow(w, e->u.select.yes, then);
-        warn_of_narrow(w, e->u.select.no, then);
+    const kj_tstmt *let = untyped_let(w, e);
+    if (let) {
+        use.let = let;
+        warn_of_narrow(w, let->u.decl.init, use);
+    } else if (e->kind == KJ_TE_SELECT) {
+        warn_of_narrow(w, e->u.select.yes, use);
+        warn_of_narrow(w, e->u.select.no, use);
     } else if (taker && !taker->then) {
         for (int i = 0; i < e->u.call.nargs; i++)
-            warn_of_narrow(w, e->u.call.args[i], then);
+            warn_of_narrow(w, e->u.call.args[i], use);
     } else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG && !e->written) {
-        warn_of_narrow(w, e->u.unary.arg, then);
+        warn_of_narrow(w, e->u.unary.arg, use);
     } else if (wraps(w, e, 8, 16) && !is_asked(w, e->u.binary.lhs) &&
-               !is_asked(w, e->u.binary.rhs)) {
-        kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
-                                "this is computed in %s, where it can wrap, before it is %s",
-                                kj_type_name(e->type), then);
-        widen(w, m, e, KJ_VOID);
+               !is_asked(w, e->u.binary.rhs) && !(use.let && is_told_by_wrapping(w, e, &use))) {
+        warn_of_arithmetic(w, e, &use);
     }
 }
 
@@ -355,23 +446,29 @@ static bool is_count(const types_walk *w, const kj_texpr *e)
     return false;
 }
 
+static void see_compared(const types_walk *w, const kj_texpr *e)
+{
+    const kj_texpr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    bool equal = e->u.binary.op == KJ_OP_EQ || e->u.binary.op == KJ_OP_NE;
+    warn_of_narrow(w, lhs, (usage){.then = "compared", .beside = rhs, .equal = equal});
+    warn_of_narrow(w, rhs, (usage){.then = "compared", .beside = lhs, .equal = equal});
+}
+
 static void see_narrow(const types_walk *w, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
     bool wider = e->kind == KJ_TE_CONVERT && kj_types[e->type].bits > 16 && !is_count(w, e);
     if (wider)
-        warn_of_narrow(w, e->u.unary.arg, "widened");
+        warn_of_narrow(w, e->u.unary.arg, (usage){.then = "widened"});
     if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD || op == KJ_OP_DIV)
-        warn_of_narrow(w, e->u.binary.lhs, "divided");
+        warn_of_narrow(w, e->u.binary.lhs, (usage){.then = "divided"});
     else if (op == KJ_OP_SHR)
-        warn_of_narrow(w, e->u.binary.lhs, "shifted right");
-    else if (op != KJ_NOPS && kj_ops[op].class == KJ_OPS_COMPARE) {
-        warn_of_narrow(w, e->u.binary.lhs, "compared");
-        warn_of_narrow(w, e->u.binary.rhs, "compared");
-    }
+        warn_of_narrow(w, e->u.binary.lhs, (usage){.then = "shifted right"});
+    else if (op != KJ_NOPS && kj_ops[op].class == KJ_OPS_COMPARE)
+        see_compared(w, e);
     const struct taker *taker = taker_of(e);
     for (int i = 0; taker && taker->then && i < e->u.call.nargs; i++)
-        warn_of_narrow(w, e->u.call.args[i], taker->then);
+        warn_of_narrow(w, e->u.call.args[i], (usage){.then = taker->then});
 }
 
 /* ---- 32 bits in 64 ---- */
@@ -494,7 +591,7 @@ static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 
 void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body)
 {
-    types_walk w = {.diag = diag, .file = file};
+    types_walk w = {.diag = diag, .file = file, .body = body};
     if (!diag->wanted)
         return;
     kj_walk(body, NULL, see_asked, &w);

@@ -224,6 +224,6 @@ void kj_warn_widen(kj_diag *diag, kj_message *m, const kj_widen *how)
         w.text = kj_arena_printf(diag->arena, "%s)", w.text);
     hint(diag, m, how, &w,
          back ? kj_arena_printf(diag->arena, ", and the result back: %s(...)", how->own) : "");
-    if (!w.failed)
+    if (!w.failed && !how->hint_only)
         kj_fix(diag, m, from->span, "%s", w.text);
 }

@@ -11,6 +11,7 @@ typedef struct kj_widen {
     const char *own;   /* the type that it has, by name */
     int lanes;         /* of the vector that it is a part of; 0: of none */
     bool generic;      /* the type has another name in the source */
+    bool hint_only;    /* what becomes of the value may need its type */
 } kj_widen;
 
 /* Gives the message a hint, and a fix where the source can be written anew. */

@@ -134,6 +134,9 @@ bool kj_of_literals(const kj_sema *s, const kj_texpr *e)
     case KJ_TE_UNARY: return kj_of_literals(s, e->u.unary.arg);
     case KJ_TE_BINARY:
         return kj_of_literals(s, e->u.binary.lhs) && kj_of_literals(s, e->u.binary.rhs);
+    case KJ_TE_FMA:
+        return kj_of_literals(s, e->u.fma.a) && kj_of_literals(s, e->u.fma.b) &&
+               kj_of_literals(s, e->u.fma.c);
     default: return false;
     }
 }
@@ -148,8 +151,44 @@ static bool loses_digits(const kj_texpr *e)
     case KJ_TE_BINARY:
         return e->u.binary.op == KJ_OP_DIV || loses_digits(e->u.binary.lhs) ||
                loses_digits(e->u.binary.rhs);
+    case KJ_TE_FMA:
+        return loses_digits(e->u.fma.a) || loses_digits(e->u.fma.b) || loses_digits(e->u.fma.c);
     default: return false;
     }
+}
+
+static bool is_number_in_source(const kj_sema *s, kj_span span)
+{
+    const char *text = s->diag->source->text + span.begin;
+    size_t len = span.end > span.begin ? span.end - span.begin : 0;
+    return len > 0 && (*text == '.' || (*text >= '0' && *text <= '9')) &&
+           strspn(text, "0123456789._eE") >= len;
+}
+
+static const kj_texpr *deciding_literal(const kj_sema *s, const kj_texpr *e);
+
+static bool is_leaf(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CONST || e->kind == KJ_TE_CONVERT;
+}
+
+static const kj_texpr *deciding_of_two(const kj_sema *s, const kj_texpr *a, const kj_texpr *b)
+{
+    if (is_leaf(a) != is_leaf(b))
+        return deciding_literal(s, is_leaf(a) ? b : a);
+    return is_leaf(a) ? deciding_literal(s, a->kind == KJ_TE_CONST ? a : b) : NULL;
+}
+
+/* The number that makes all of e an f64 when it is one; NULL: no single one does. */
+static const kj_texpr *deciding_literal(const kj_sema *s, const kj_texpr *e)
+{
+    while (e->kind == KJ_TE_UNARY)
+        e = e->u.unary.arg;
+    if (e->kind == KJ_TE_CONST)
+        return is_number_in_source(s, e->span) ? e : NULL;
+    if (e->kind == KJ_TE_FMA && is_leaf(e->u.fma.c))
+        return deciding_of_two(s, e->u.fma.a, e->u.fma.b);
+    return e->kind == KJ_TE_BINARY ? deciding_of_two(s, e->u.binary.lhs, e->u.binary.rhs) : NULL;
 }
 
 /* Is 0.1 no longer what it was, since it was an f32? */
@@ -163,6 +202,13 @@ static void warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span s
                 kj_is_const(a) ? "this constant has the 7 digits of f32, and is used as an f64"
                                : "this has the 7 digits of f32, as its literals met no other "
                                  "type, and is used as an f64");
+    const kj_texpr *literal = kj_is_const(a) ? NULL : deciding_literal(s, a);
+    if (literal && !(s->frame && s->frame->bindings)) {
+        const char *text = kj_source_text(s, literal->span, "...");
+        kj_hint(s->diag, m, "write f64(%s) in it; where f32 is meant, f32(...)", text);
+        kj_fix(s->diag, m, literal->span, "f64(%s)", text);
+        return;
+    }
     kj_hint(s->diag, m,
             kj_is_const(a)
                 ? "let it have no type before, or f64; where f32 is meant, write f32(...)"
