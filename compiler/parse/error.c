@@ -239,6 +239,19 @@ static void at_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, GOES_ON);
 }
 
+/* A block within a block, {{ ... }} */
+static void at_second_brace(const kj_mistake *x, kj_message *m)
+{
+    const kj_parser *p = x->p;
+    if (p->prev != KJ_TK_LBRACE || p->prev_span.end != x->at.begin) {
+        kj_mistake_hint(x, m, "a block stands behind a header: if, for, while, @unchecked");
+        return;
+    }
+    kj_mistake_hint(x, m, "a block has one pair of braces: { ... }");
+    if (!kj_habit_braces(x->p, m, x->at))
+        kj_layout_lacks_brace(x->p);
+}
+
 /* Where a statement begins. */
 static void at_statement(const kj_mistake *x)
 {
@@ -254,6 +267,8 @@ static void at_statement(const kj_mistake *x)
     }
     if (kj_met(x, "*") && kj_habit_dereference(x->p, m, x->at))
         return;
+    if (kj_met(x, "{"))
+        at_second_brace(x, m);
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (kj_met(x, operators[i]))
             kj_mistake_hint(x, m, GOES_ON);
@@ -435,6 +450,25 @@ static bool is_enum_header(const kj_mistake *x, const kj_message *before)
     return true;
 }
 
+/* x: f32[ of a field or parameter, and the next one in the line below: the tokens `y:` within the brackets. */
+static bool field_in_brackets(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    uint32_t end = p->before_prev_span.end, next = p->prev_span.begin;
+    if (!p->nopen || p->open[p->nopen - 1].kind != '[' || !kj_met(x, ":") ||
+        p->prev != KJ_TK_NAME || !kj_wants(x, "]") || next <= end ||
+        !memchr(p->source->text + end, '\n', next - end))
+        return false;
+    kj_message *m = kj_error(p->diag, p->prev_span, KJ_RULE_SYNTAX, "missing ']' before '%s'",
+                             kj_mistake_source(p, p->prev_span));
+    kj_note(p->diag, m, p->open[p->nopen - 1].span, "to close the '[' opened here");
+    if (--p->nopen && p->open[p->nopen - 1].kind == '{')
+        kj_mistake_hint(x, m, "an array in a record has a size: f32[3]");
+    else
+        kj_fix(p->diag, m, (kj_span){end, end}, "]");
+    return true;
+}
+
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
                      const char *const *expected_tokens, int n)
 {
@@ -448,6 +482,10 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     bool at_end = kj_met(&x, "end of line") || kj_met(&x, "end of file");
     if (at_end && p->prev)
         x.at = (kj_span){p->prev_span.end, p->prev_span.end};
+    if (field_in_brackets(&x)) {
+        p->stopped = p->diag->full;
+        return;
+    }
     if (closer_forgotten(&x)) {
         p->unclosed = p->open[p->nopen - 1];
         kj_layout_close(p);

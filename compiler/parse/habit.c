@@ -492,9 +492,11 @@ bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at)
     uint32_t close = closing(s, at.begin), in = skip_blanks(s, at.end);
     if (!close)
         return false;
+    if (is_word_at(s, in, "var") || is_word_at(s, in, "let"))
+        in = skip_blanks(s, in + 3);
     if (is_word_at(s, skip_blanks(s, close + 1), "in") ||
         memchr(s->text + at.begin, ';', close - at.begin) == NULL) {
-        kj_fix(p->diag, m, (kj_span){at.begin, close + 1}, "%s", piece(p, at.end, close));
+        kj_fix(p->diag, m, (kj_span){at.begin, close + 1}, "%s", piece(p, in, close));
         return true;
     }
     c_type t = read_type(p, in);
@@ -574,6 +576,23 @@ void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
 {
     uint32_t end = code_end(p->source, at.begin);
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", piece(p, at.begin, end));
+}
+
+/* {{ ... }}: without the brace at `at`, and its own; false: that one is not there. Texts and comments end the search. */
+bool kj_habit_braces(kj_parser *p, kj_message *m, kj_span at)
+{
+    const char *text = p->source->text;
+    uint32_t i = at.begin;
+    int depth = 0;
+    do {
+        depth += (text[i] == '{') - (text[i] == '}');
+    } while (depth > 0 && text[++i] && i - at.begin < MOST_MENDED && !strchr("\"#", text[i]));
+    bool found = depth == 0, own = found && text[i + 1] == '}';
+    if (own)
+        kj_fix(p->diag, m, (kj_span){at.begin, i + 1}, "%s", piece(p, at.end, i));
+    else if (found)
+        kj_fix(p->diag, m, at, "%s", "");
+    return own || !found;
 }
 
 /* ---- Comments ---- */

@@ -197,6 +197,11 @@ static void pop_brace(kj_parser *p)
     }
 }
 
+void kj_layout_lacks_brace(kj_parser *p)
+{
+    p->supplying = true;
+}
+
 /* Before a token that only follows closed blocks: gives a } for each one open. */
 static int supply_braces(kj_parser *p, int token, kj_span span)
 {
@@ -366,9 +371,18 @@ static bool is_nested(kj_parser *p, kj_span span)
     return true;
 }
 
+/* for (var i = 0; i < n; i++): of the loop's header, which is wrong as a whole. */
+static bool is_in_header(const kj_parser *p, int token)
+{
+    return (token == KJ_TK_LET || token == KJ_TK_VAR) && p->token == KJ_TK_LPAREN &&
+           p->prev == KJ_TK_FOR;
+}
+
 /* A keyword that begins a statement or an item. */
 static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 {
+    if (is_in_header(p, token))
+        return token;
     bool first = begins_line(p, span);
     if (of_item && first && is_nested(p, span))
         return token;
@@ -444,13 +458,32 @@ static int account(kj_parser *p, int token, kj_span *span)
     }
 }
 
-void kj_layout_skip_block(kj_parser *p)
+/* The { of a block whose header begins at the token: on its line, or behind parameters on several; 0: there is none. */
+static uint32_t block_of_header(const kj_parser *p)
 {
     const char *text = p->source->text + p->span.begin;
-    size_t line = strcspn(text, "\n");
-    if (!memchr(text, '{', line) || p->nformats)
+    size_t brace = strcspn(text, "{\n"), at = strcspn(text, "({}[;,=.#\"");
+    int depth = 0;
+    if (text[brace] == '{')
+        return p->span.begin + (uint32_t)brace;
+    for (; at < MOST_SEEN && text[at]; at++) {
+        depth += (text[at] == '(') - (text[at] == ')');
+        if (depth == 0)
+            break;
+    }
+    if (text[at] != ')')
+        return 0;
+    at += 1 + strspn(text + at + 1, " \t\r\n");
+    return text[at] == '{' ? p->span.begin + (uint32_t)at : 0;
+}
+
+void kj_layout_skip_block(kj_parser *p)
+{
+    uint32_t brace = block_of_header(p);
+    if (!brace || p->nformats)
         return;
     p->foreign = p->nbraces + (p->token != KJ_TK_LBRACE);
+    p->foreign_brace = brace;
     p->diag->muted = true;
 }
 
@@ -459,7 +492,7 @@ int kj_layout_token(kj_parser *p, int token, kj_span *span)
     if (p->token == KJ_TK_NEWLINE)
         p->stray = false;
     bool ends = p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON || token == KJ_TK_END;
-    if (p->foreign && ends && p->nbraces < p->foreign) {
+    if (p->foreign && ends && p->nbraces < p->foreign && p->span.begin > p->foreign_brace) {
         p->foreign = 0;
         p->diag->muted = false;
     }

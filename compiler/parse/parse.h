@@ -33,11 +33,12 @@ typedef struct kj_parser {
     bool stopped;        /* nothing more is read or reported */
     bool stray;          /* a stray character was reported: what follows on its line is not */
     int foreign; /* a block of another language is read: braces open before it, and 1; 0: none */
-    bool after_decorator; /* one that was reported stands before a def */
-    bool unending[3];     /* no comment of C ends behind here, no docstring, none of apostrophes */
-    bool gives;           /* the item has a result */
-    bool enumerates;      /* the item is an enum */
-    bool astray; /* outside of all items there was an error: what is indented is not told */
+    uint32_t foreign_brace; /* where it begins */
+    bool after_decorator;   /* one that was reported stands before a def */
+    bool unending[3]; /* no comment of C ends behind here, no docstring, none of apostrophes */
+    bool gives;       /* the item has a result */
+    bool enumerates;  /* the item is an enum */
+    bool astray;      /* outside of all items there was an error: what is indented is not told */
     const kj_declared *declared;   /* the last first */
     const kj_declared *misspelled; /* names that begin with a digit, told where they are declared */
 
@@ -276,7 +277,8 @@ void kj_habit_step(kj_parser *p, kj_message *m, kj_span at);        /* i++, --i 
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
 void kj_habit_block(kj_parser *p, kj_message *m,
                     kj_span at); /* no braces; at: a colon, or behind the header */
-void kj_habit_call(kj_parser *p, kj_message *m, kj_span at); /* print x */
+void kj_habit_call(kj_parser *p, kj_message *m, kj_span at);   /* print x */
+bool kj_habit_braces(kj_parser *p, kj_message *m, kj_span at); /* {{ ... }} */
 /* The // of a comment in which the parser went astray; else the source's size. */
 uint32_t kj_habit_comment(const kj_parser *p, kj_span at);
 /* All of a comment that begins and ends with marks that long. */
@@ -297,6 +299,7 @@ bool kj_layout_newline(kj_parser *p);
 void kj_layout_skip_block(kj_parser *p);
 /* Forgets open ( and [, after an error at the start of a line. */
 void kj_layout_close(kj_parser *p);
+void kj_layout_lacks_brace(kj_parser *p); /* a } that is missing at the item's end is not told */
 /* An f-string begins; false where it is in too many others: that is reported. */
 bool kj_layout_open_format(kj_parser *p, kj_span span);
 /* In an f-string, behind one of its values? */

@@ -21,7 +21,7 @@ static const struct word {
     {"function", FUNCTIONS, false},
     {"void", FUNCTIONS ", " KERNELS, true},
     {"__global__", KERNELS, true},
-    {"__device__", FUNCTIONS, false},
+    {"__device__", FUNCTIONS, true},
     {"__shared__", SHARED, false},
     {"int", VARIABLES "var i: i32 = 0", false},
     {"float", VARIABLES "var x: f32 = 0", false},

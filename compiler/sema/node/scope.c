@@ -562,6 +562,15 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_did_you_mean(s->diag, m, near);
 }
 
+/* Nothing of its statement stands before it. */
+static bool begins_statement(const kj_source *source, kj_span span)
+{
+    uint32_t at = span.begin;
+    while (at > 0 && strchr(" \t", source->text[at - 1]))
+        at--;
+    return at == 0 || strchr("\n{};", source->text[at - 1]) != NULL;
+}
+
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
     if (!was_told(s, name, span)) {
@@ -569,10 +578,13 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
         const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, true) : NULL;
         if (near)
             kj_did_you_mean(s->diag, m, near);
+        else if (strcmp(name, "_") == 0)
+            kj_hint(s->diag, m, "what is not wanted is named so by let alone: let first, _ = ...");
         else
             kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
-        if (!near)
-            kj_fix(s->diag, m, (kj_span){span.begin, span.begin}, "var ");
+        if (!near && begins_statement(s->diag->source, span))
+            kj_fix(s->diag, m, (kj_span){span.begin, span.begin},
+                   *name == '_' && !name[1] ? "let " : "var ");
     }
     kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* what is read of it */
 }
