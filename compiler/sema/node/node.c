@@ -1,5 +1,6 @@
 /* Typed nodes: made here, counted here, folded where their operands are constants. */
 #include <math.h>
+#include <string.h>
 
 #include "base/c_locale.h"
 #include "sema/node/node.h"
