@@ -433,7 +433,11 @@ kj_operand kj_index_expr(kj_sema *s, const kj_expr *e)
 
 kj_operand kj_index_place(kj_sema *s, const kj_expr *e)
 {
-    return kj_index_of(s, e, kj_place_expr(s, e->u.index.base));
+    const char *naming = s->naming;
+    s->naming = NULL; /* b[i] of b[i][j] is not what is declared */
+    kj_operand base = kj_place_expr(s, e->u.index.base);
+    s->naming = naming;
+    return kj_index_of(s, e, base);
 }
 
 kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)

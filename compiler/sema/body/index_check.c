@@ -22,11 +22,14 @@ static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *e
     return modulo || kj_most(s, index) < n;
 }
 
-/* Indices are i64; one of u64 is told as that. */
+/* Indices are i64; one of u64 is told as that, unless i64(...) is written there. */
 static kj_dtype told_type(const kj_texpr *index)
 {
-    bool converted = index->kind == KJ_TE_CONVERT || index->kind == KJ_TE_BITS;
-    return converted && index->u.unary.arg->type == KJ_U64 ? KJ_U64 : KJ_I64;
+    if (index->kind != KJ_TE_CONVERT && index->kind != KJ_TE_BITS)
+        return KJ_I64;
+    const kj_texpr *of = index->u.unary.arg;
+    bool written = of->span.begin != index->span.begin || of->span.end != index->span.end;
+    return of->type == KJ_U64 && !written ? KJ_U64 : KJ_I64;
 }
 
 static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, const kj_texpr *index,
