@@ -106,7 +106,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
