@@ -1121,11 +1121,12 @@ typedef struct kjit_trace_event {
 
 /* Valid during the call. */
 typedef void kjit_trace_fn(void *user, const kjit_trace_event *event);
-/* From then on each compilation, launch, copy, callback and graph is shown to `trace` (NULL:
- * nobody) when it has ended, those in streams when the device is seen to have ended them, at the
- * latest by the call that waits for them: from any thread, one at a time, in no order. Nothing runs
- * at another time for it. The function may not use the context, like a kjit_print_fn. When this
- * returns the one before is not called any more. */
+/* From then on each compilation (on a CPU also that of the code by which the first fault of a kernel
+ * is looked for), launch, copy, callback and graph is shown to `trace` (NULL: nobody) when it has
+ * ended, those in streams when the device is seen to have ended them, at the latest by the call that
+ * waits for them: from any thread, one at a time, in no order. Nothing runs at another time for it.
+ * The function may not use the context, like a kjit_print_fn. When this returns the one before is not
+ * called any more. */
 KJIT_API void kjit_set_trace(kjit_context *ctx, kjit_trace_fn *trace, void *user);
 
 /* ---- The cache of compiled code ---- */

@@ -28,6 +28,7 @@ void kj_cache_origin(kj_text *t, const kj_compile_options *o, kj_arena *arena)
     kj_put_checks(t, o->checks);
     kj_text_puts(t, o->polls ? " cancellable" : "");
     kj_text_puts(t, o->untrusted ? " untrusted" : "");
+    kj_text_puts(t, o->replay ? " replay" : "");
     if (o->libdevice && stat(o->libdevice, &st) == 0)
         kj_text_printf(t, " --math=libdevice %s %lld %lld.%09ld", o->libdevice,
                        (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
@@ -48,7 +49,7 @@ void kj_put_files(kj_text *t, const kj_program *program)
 
 /* Numbers of records are a context's own: what such a type is stands beside them. */
 static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
-                    uint64_t unheld)
+                    uint64_t unheld, bool replay)
 {
     const kj_source *source = &kernel->mod->source;
     kj_text_printf(t, "kernel %s\nvariant", kernel->decl->name);
@@ -56,6 +57,8 @@ static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, co
         kj_text_printf(t, " %" PRIx64, key[i]);
     if (unheld)
         kj_text_printf(t, " unheld %" PRIx64, unheld);
+    if (replay)
+        kj_text_puts(t, spec->disjoint ? " apart" : "");
     for (int i = 0; i < kernel->decl->ngenerics; i++) {
         const kj_aggregate *of = kj_aggregate_in(kernel->mod->ctx->records, spec->generics[i]);
         if (!kj_is_record(of))
@@ -122,10 +125,11 @@ void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const
     if (source->size > SOURCE_MOST || store->dir < 0)
         return;
     kj_cache_origin(&c->key, options, arena);
-    put_key(&c->key, kernel, spec, key, unheld);
+    put_key(&c->key, kernel, spec, key, unheld, options->replay);
     c->label.arena = arena;
     kj_text_add(&c->label, source->name, strlen(source->name) + 1);
     put_variant(&c->label, kernel, spec);
+    kj_text_puts(&c->label, options->replay ? ", to find the first thread that failed" : "");
     if (!c->key.failed)
         c->store = store;
 }
@@ -150,7 +154,7 @@ typedef struct prefix {
 } prefix;
 
 typedef struct numbers {
-    int64_t scratch, shared, stack, nargs;
+    int64_t scratch, shared, stack, nargs, fused;
 } numbers;
 
 bool kj_cache_parse(const kj_stored *s, kj_cache_value *out)
@@ -193,6 +197,7 @@ static void get_numbers(const char *list, size_t i, kj_code *out)
     out->shared = n.shared;
     out->stack = n.stack;
     out->nargs = (int)n.nargs;
+    out->fused = n.fused != 0;
 }
 
 bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
@@ -223,7 +228,8 @@ static void put_numbers(kj_text *t, const kj_code *code)
     numbers n = {.scratch = code->scratch,
                  .shared = code->shared,
                  .stack = code->stack,
-                 .nargs = code->nargs};
+                 .nargs = code->nargs,
+                 .fused = code->fused};
     kj_text_add(t, (const char *)&n, sizeof n);
 }
 
@@ -247,4 +253,20 @@ void kj_cached_put(const kj_cached *c, const kj_code *code)
     if (!t.failed)
         kj_store_put(c->store, c->key.data, c->key.size, t.data, t.size);
     kj_text_free(&t);
+}
+
+bool kj_cached_make(kj_cached *c, kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                    kj_stage stage, kj_code *code)
+{
+    c->kept = kj_cached_get(c, arena, code);
+    if (c->kept)
+        return true;
+    kj_cached_lock(c);
+    c->kept = kj_cached_get(c, arena, code);
+    if (c->kept)
+        return true;
+    if (!kj_generate(arena, diag, options, stage, code))
+        return false;
+    kj_cached_put(c, code);
+    return true;
 }

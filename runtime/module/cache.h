@@ -16,6 +16,7 @@ typedef struct kj_cached {
     kj_text label; /* the source's name, a NUL, the specialisation for people; in the arena */
     kj_stored stored;
     int lock;
+    bool kept; /* kj_cached_make found it there */
 } kj_cached;
 
 /* `key` is the variant's. */
@@ -26,6 +27,9 @@ bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *code);
 /* From here to the end nobody else makes this code; somebody may have meanwhile. */
 void kj_cached_lock(kj_cached *c);
 void kj_cached_put(const kj_cached *c, const kj_code *code);
+/* All of these in a row: code from the cache, else compiled, and then kept there. */
+bool kj_cached_make(kj_cached *c, kj_arena *arena, kj_diag *diag, const kj_compile_options *options,
+                    kj_stage stage, kj_code *code);
 void kj_cached_end(kj_cached *c);
 
 /* What is in the value of a file that was found; false if it is none of ours. */

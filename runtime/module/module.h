@@ -8,12 +8,20 @@
 
 /* ---- Modules (module.c, variant.c) ---- */
 
+/* What runs a block of a variant again, to see which of its threads failed first (replay.c). */
+typedef struct kj_replays {
+    struct kj_kernel *kernel;
+    const char *name;          /* for traces */
+    const kj_spec *spec;       /* the variant's */
+    pthread_mutex_t lock;      /* held while code is made and added */
+    struct kj_replay *made[2]; /* for arrays that may overlap, and that do not; NULL: not yet */
+} kj_replays;
+
 /* Code of one kernel for one kj_spec. Found by its key; never removed while the module lives. */
 typedef struct kj_variant {
     _Atomic(struct kj_variant *) next;
     const kj_kernel_info *kernel;
-    const kj_kernel_decl *decl;
-    const kj_spec *spec; /* of one with sites, else NULL */
+    kj_replays *replays; /* or NULL */
     kj_exec *exec;
     kj_arena arena;
     const char *what;        /* "kernel 'scale' (scale.knl:7)" */
@@ -136,6 +144,7 @@ char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_hos
 /* The same of a launch that has run, whose memory is as it left it: its first fault in order (replay.c). */
 char *kj_launch_fault_text(kjit_module *mod, const kj_variant *variant, const kj_launch_call *call,
                            const kj_host_fault *fault);
+void kj_replays_free(kj_replays *replays, kjit_context *ctx); /* for NULL nothing */
 /* The device cannot do what a kernel launches. */
 kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why);
 /* More blocks, of so many threads, than `most` at a grid_sync(). */

@@ -1,23 +1,19 @@
 /* Which thread of a block was the first to fail: a CPU runs them side by side, and stops when it sees that
  * some have. Where the same comes of it (analysis/replay.c), the block is run again, thread after thread,
- * by code that is made for that and writes nothing. */
+ * by code that is made for that, the first time, and writes nothing. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/module.h"
+#include "module/cache.h"
+#include "stream/stream.h"
 
 enum { SIDE_BY_SIDE = 63 }; /* blocks in front of it that one may have run with, at most */
 
-typedef struct replay {
-    kjit_module *mod;
-    const kj_variant *variant;
-    const kj_launch_call *call;
+typedef struct kj_replay {
     kj_arena arena;
     kj_code code;
-    kj_exec *exec;
-    bool compiled;
-    kj_host_fault fault;
-} replay;
+    kj_exec *exec; /* NULL: the same would not come of it */
+} kj_replay;
 
 /* The bytes from the first element of an array to its last, by its slots. */
 typedef struct range {
@@ -56,47 +52,114 @@ static bool are_apart(const kj_kernel_info *kernel, const uint64_t *slots)
     return apart;
 }
 
+/* ---- Its code ---- */
+
+typedef struct making {
+    const kj_variant *variant;
+    bool apart;
+    kj_replay *replay;
+    kj_cached cached;
+    bool compiled;
+} making;
+
 static void compile(void *data)
 {
-    replay *r = data;
-    const kj_variant *v = r->variant;
+    making *m = data;
+    const kj_variant *v = m->variant;
+    kj_kernel *kernel = v->replays->kernel;
+    kjit_module *mod = kernel->mod;
+    kj_arena *arena = &m->replay->arena;
+    kj_code *code = &m->replay->code;
     kj_diag diag;
-    kj_spec spec = *v->spec;
+    kj_spec spec = *v->replays->spec;
     spec.checks &= ~(unsigned)KJ_CHECKS_WATCHED;
-    spec.disjoint = are_apart(v->kernel, r->call->values->slots);
-    kj_compile_options options = r->mod->options;
+    spec.disjoint = m->apart;
+    kj_compile_options options = mod->options;
     options.replay = true;
     spec.polls = options.polls = false;
     options.opt_level = 1;
-    kj_diag_init(&diag, &r->arena, &r->mod->source);
-    r->compiled =
-        kj_specialise(&r->arena, &diag, r->mod->program, v->decl, &spec, NULL, &r->code) &&
-        kj_may_be_replayed(&r->arena, &r->code) &&
-        kj_generate(&r->arena, &diag, &options, r->mod->ctx->ops->stage, &r->code);
+    kj_diag_init(&diag, arena, &mod->source);
+    if (!kj_specialise(arena, &diag, mod->program, kernel->decl, &spec, NULL, code) ||
+        !kj_may_be_replayed(arena, code))
+        return;
+    kj_cached_begin(&m->cached, kernel, &spec, v->key, code->unheld, &options, arena);
+    m->compiled = kj_cached_make(&m->cached, arena, &diag, &options, mod->ctx->ops->stage, code);
 }
 
-static bool prepare(replay *r)
+static void free_replay(kj_replay *r, kjit_context *ctx)
 {
-    kjit_context *ctx = r->mod->ctx;
+    kj_failure why;
+    if (r && r->exec)
+        ctx->ops->unload(ctx->dev, r->exec, &why);
+    if (r)
+        kj_arena_free(&r->arena);
+    free(r);
+}
+
+/* NULL: it was not possible this time. */
+static kj_replay *make(const kj_variant *v, bool apart)
+{
+    kjit_context *ctx = v->replays->kernel->mod->ctx;
+    double start = kj_now_ms();
     kj_complaint complaint;
     kj_failure why;
-    if (kj_guarded_apart(&r->arena, compile, r, &complaint) != KJ_DONE || !r->compiled)
-        return false;
-    bool loaded = ctx->ops->load(ctx->dev, &r->code, &r->exec, &why) == KJIT_OK;
-    kj_code_free(&r->code);
-    return loaded;
+    making m = {.variant = v,
+                .apart = apart,
+                .replay = calloc(1, sizeof *m.replay),
+                .cached = {.lock = -1}};
+    if (!m.replay)
+        return NULL;
+    kj_arena_init(&m.replay->arena, NULL);
+    bool done = kj_guarded_apart(&m.replay->arena, compile, &m, &complaint) == KJ_DONE;
+    kj_cached_end(&m.cached);
+    if (done && m.compiled)
+        done = ctx->ops->load(ctx->dev, &m.replay->code, &m.replay->exec, &why) == KJIT_OK;
+    kj_code_free(&m.replay->code);
+    if (!done) {
+        free_replay(m.replay, ctx);
+        return NULL;
+    }
+    if (!m.compiled)
+        kj_arena_free(&m.replay->arena);
+    else if (kj_tracing(ctx))
+        kj_trace_compiled(ctx, m.cached.kept, v->replays->name, start);
+    return m.replay;
 }
+
+/* The lock is of their own: who compiles under the kernel's may wait for work, of which this is a part. */
+static const kj_replay *find(const kj_variant *v, bool apart)
+{
+    kj_replays *r = v->replays;
+    pthread_mutex_lock(&r->lock);
+    if (!r->made[apart])
+        r->made[apart] = make(v, apart);
+    const kj_replay *replay = r->made[apart];
+    pthread_mutex_unlock(&r->lock);
+    return replay && replay->exec ? replay : NULL;
+}
+
+void kj_replays_free(kj_replays *replays, kjit_context *ctx)
+{
+    if (!replays)
+        return;
+    for (int apart = 0; apart < 2; apart++)
+        free_replay(replays->made[apart], ctx);
+    pthread_mutex_destroy(&replays->lock);
+}
+
+/* ---- The run ---- */
 
 static int64_t number_of(const kj_host_launch *values, const kj_host_fault *f)
 {
     return f->block[0] + values->grid[0] * (f->block[1] + values->grid[1] * f->block[2]);
 }
 
-/* Up to the block that is known to have failed. */
-static bool run(replay *r, const kj_host_fault *known)
+/* Up to the block that is known to have failed. What is found must be what was known, or have come before it. */
+static bool run(const kj_replay *r, const kj_variant *variant, const kj_launch_call *launch,
+                const kj_host_fault *known, kj_host_fault *found)
 {
-    kjit_context *ctx = r->mod->ctx;
-    kj_launch_call call = *r->call;
+    kjit_context *ctx = variant->replays->kernel->mod->ctx;
+    kj_launch_call call = *launch;
     kj_failure why;
     size_t size = sizeof *call.values + call.nslots * sizeof call.values->slots[0];
     kj_host_launch *values = malloc(size);
@@ -105,32 +168,24 @@ static bool run(replay *r, const kj_host_fault *known)
     memcpy(values, call.values, size);
     call.values = values;
     call.exec = r->exec;
-    call.scratch = call.scratch - (size_t)r->variant->scratch + (size_t)r->code.scratch;
+    call.scratch = call.scratch - (size_t)variant->scratch + (size_t)r->code.scratch;
     int64_t last = number_of(values, known), before = r->code.fused ? known->block[0] : 0;
     before = before < SIDE_BY_SIDE ? before : SIDE_BY_SIDE;
-    kjit_status status =
-        ctx->ops->replay(ctx->dev, &call, last - before, before + 1, &r->fault, &why);
+    kjit_status status = ctx->ops->replay(ctx->dev, &call, last - before, before + 1, found, &why);
     free(values);
-    return status == KJIT_FAULT && r->fault.kind == KJ_FAULT_ASSERT;
+    return status == KJIT_FAULT && found->kind == KJ_FAULT_ASSERT && found->order >= known->order &&
+           (found->order > known->order || found->within >= known->within);
 }
 
 char *kj_launch_fault_text(kjit_module *mod, const kj_variant *variant, const kj_launch_call *call,
                            const kj_host_fault *fault)
 {
-    kjit_context *ctx = mod->ctx;
-    char *text = NULL;
-    if (ctx->ops->replay && !ctx->halts.cancellable && variant->spec &&
-        fault->kind == KJ_FAULT_ASSERT) {
-        replay r = {.mod = mod, .variant = variant, .call = call};
-        kj_failure why;
-        kj_arena_init(&r.arena, NULL);
-        /* what is found must be what was known, or have come before it */
-        if (prepare(&r) && run(&r, fault) && r.fault.order >= fault->order &&
-            (r.fault.order > fault->order || r.fault.within >= fault->within))
-            text = kj_fault_text(mod, r.code.kernel, &r.fault);
-        if (r.exec)
-            ctx->ops->unload(ctx->dev, r.exec, &why);
-        kj_arena_free(&r.arena);
-    }
+    const kj_replay *replay = NULL;
+    kj_host_fault found;
+    if (variant->replays && fault->kind == KJ_FAULT_ASSERT)
+        replay = find(variant, are_apart(variant->kernel, call->values->slots));
+    char *text = replay && run(replay, variant, call, fault, &found)
+                     ? kj_fault_text(mod, replay->code.kernel, &found)
+                     : NULL;
     return text ? text : kj_fault_text(mod, variant->kernel, fault);
 }

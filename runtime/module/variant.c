@@ -72,8 +72,8 @@ typedef struct compilation {
     kj_variant *variant;
     kj_cached cached;
     kj_code code;
-    bool compiled, kept; /* kept: it came from the cache */
-    const char *errors;  /* in the variant's arena */
+    bool compiled;
+    const char *errors; /* in the variant's arena */
     kjit_status loaded;
     kj_failure why;
 } compilation;
@@ -88,27 +88,6 @@ static const char *what(kj_arena *arena, const kj_kernel *kernel, const char *la
     return kj_arena_printf(arena, "kernel '%s' (%s:%u)", kernel->decl->name, at.file, at.line);
 }
 
-/* The code of the typed kernel: from the cache, else compiled, and then kept there. */
-static bool find_code(compilation *c, kj_diag *diag, const kj_compile_options *options)
-{
-    kjit_module *mod = c->kernel->mod;
-    kj_arena *arena = &c->variant->arena;
-    kj_cached_begin(&c->cached, c->kernel, c->spec, c->variant->key, c->code.unheld, options,
-                    arena);
-    c->kept = kj_cached_get(&c->cached, arena, &c->code);
-    if (c->kept)
-        return true;
-    kj_cached_lock(&c->cached);
-    c->kept = kj_cached_get(&c->cached, arena, &c->code);
-    if (c->kept)
-        return true;
-    if (!kj_generate(arena, diag, options, mod->ctx->ops->stage, &c->code))
-        return false;
-    kj_cached_put(&c->cached, &c->code);
-    return true;
-}
-
-/* For when a launch fails. */
 static const kj_spec *kept_spec(kj_arena *arena, const kj_kernel_decl *decl, const kj_spec *spec)
 {
     kj_spec *out = KJ_NEW(arena, kj_spec);
@@ -123,6 +102,21 @@ static const kj_spec *kept_spec(kj_arena *arena, const kj_kernel_decl *decl, con
     out->consts = consts;
     out->layouts = layouts;
     return out;
+}
+
+/* For when a launch fails; NULL: it cannot be run again. */
+static kj_replays *replays_of(const compilation *c)
+{
+    const kjit_context *ctx = c->kernel->mod->ctx;
+    if (c->code.kernel->nsites == 0 || !ctx->ops->replay || ctx->halts.cancellable)
+        return NULL;
+    kj_arena *arena = &c->variant->arena;
+    kj_replays *r = KJ_NEW(arena, kj_replays);
+    r->kernel = c->kernel;
+    r->name = c->label ? c->variant->what : c->kernel->decl->name;
+    r->spec = kept_spec(arena, c->kernel->decl, c->spec);
+    pthread_mutex_init(&r->lock, NULL);
+    return r;
 }
 
 static void compile(void *data)
@@ -140,10 +134,14 @@ static void compile(void *data)
     c->compiled =
         kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, c->env, &c->code);
     c->variant->unheld = c->code.unheld;
-    c->compiled = c->compiled && find_code(c, &diag, &options);
-    c->variant->decl = c->kernel->decl;
-    if (c->compiled && c->code.kernel->nsites > 0)
-        c->variant->spec = kept_spec(arena, c->kernel->decl, c->spec);
+    if (c->compiled) {
+        kj_cached_begin(&c->cached, c->kernel, c->spec, c->variant->key, c->code.unheld, &options,
+                        arena);
+        c->compiled =
+            kj_cached_make(&c->cached, arena, &diag, &options, mod->ctx->ops->stage, &c->code);
+    }
+    if (c->compiled)
+        c->variant->replays = replays_of(c);
     if (!c->compiled)
         c->errors = kj_diag_text(&diag);
 }
@@ -198,6 +196,7 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
     kjit_status status = KJIT_OK;
     if (variant->exec)
         status = ctx->ops->unload(ctx->dev, variant->exec, why);
+    kj_replays_free(variant->replays, ctx);
     kj_arena_free(&variant->arena);
     free(variant);
     return status;
@@ -236,11 +235,12 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, 
         return status;
     }
     if (hook)
-        hook->report(hook->user, &(kj_timing){.kind = c.kept ? KJ_TIMING_LOAD : KJ_TIMING_COMPILE,
-                                              .name = label ? label : kernel->decl->name,
-                                              .ms = kj_now_ms() - start});
+        hook->report(hook->user,
+                     &(kj_timing){.kind = c.cached.kept ? KJ_TIMING_LOAD : KJ_TIMING_COMPILE,
+                                  .name = label ? label : kernel->decl->name,
+                                  .ms = kj_now_ms() - start});
     if (tracing)
-        kj_trace_compiled(ctx, c.kept, label ? label : kernel->decl->name, start);
+        kj_trace_compiled(ctx, c.cached.kept, label ? label : kernel->decl->name, start);
     _Atomic(kj_variant *) *bucket = &kernel->buckets[w->hash % KJ_BUCKETS];
     atomic_init(&v->next, atomic_load(bucket));
     atomic_store_explicit(bucket, v, memory_order_release);

@@ -127,7 +127,7 @@ static void test_in_a_stream(void **state)
     kjit_array *a = numbers(), *b = numbers();
     OK(kjit_stream_create(ctx, &s));
     OK(launch("slow", NULL, a, 1));
-    OK(launch("check", NULL, a, 0));
+    FAILS(launch("check", NULL, a, 77), KJIT_FAULT, "assert");
     shown.n = 0;
     int number = kjit_stream_number(s);
     assert_true(number > 0);
@@ -155,6 +155,59 @@ static void test_in_a_stream(void **state)
     kjit_stream_free(s);
     kjit_array_free(a);
     kjit_array_free(b);
+}
+
+/* A launch of `check` that fails, at its first thread; what it compiled and loaded. */
+static void fail_once(kjit_stream *s, int *compiled, int *loaded)
+{
+    kjit_array *a = numbers();
+    shown.n = *compiled = *loaded = 0;
+    if (s) {
+        OK(launch("check", s, a, 3));
+        FAILS(kjit_stream_synchronize(s), KJIT_FAULT, "thread (0, 0, 0)");
+    } else {
+        FAILS(launch("check", NULL, a, 3), KJIT_FAULT, "thread (0, 0, 0)");
+    }
+    for (int i = 0; i < shown.n; i++) {
+        bool made = shown.events[i].kind == KJIT_TRACE_COMPILE;
+        *compiled += made;
+        *loaded += shown.events[i].kind == KJIT_TRACE_LOAD;
+        if (made)
+            assert_string_equal(shown.names[i], "check");
+    }
+    kjit_array_free(a);
+}
+
+/* A CPU runs a block that has failed again, by code that is made for that, once, and kept on disk, too. */
+static void test_faults(void **state)
+{
+    char error[256], folder_of_cache[200];
+    kjit_context *outer = ctx;
+    kjit_module *own = mod;
+    int compiled, loaded, codes = on_cpu() ? 2 : 1;
+    (void)state;
+    snprintf(folder_of_cache, sizeof folder_of_cache, "%s", path_of("cache"));
+    for (int run = 0; run < 2; run++) {
+        if (kjit_context_create(&(kjit_context_options){.cache = folder_of_cache}, &ctx, error,
+                                sizeof error) != KJIT_OK)
+            fail_msg("%s", error);
+        mod = module(source);
+        kjit_stream *s;
+        kjit_set_trace(ctx, take, &shown);
+        OK(kjit_stream_create(ctx, &s));
+        fail_once(NULL, &compiled, &loaded);
+        assert_int_equal(compiled, run == 0 ? codes : 0);
+        assert_int_equal(loaded, run == 0 ? 0 : codes);
+        for (int again = 0; again < 3; again++) {
+            fail_once(again ? s : NULL, &compiled, &loaded);
+            assert_int_equal(compiled + loaded, 0);
+        }
+        kjit_stream_free(s);
+        kjit_module_free(mod);
+        kjit_context_destroy(ctx);
+    }
+    mod = own;
+    ctx = outer;
 }
 
 /* As one piece of work where the device has it so. */
@@ -242,11 +295,9 @@ static void test_taken_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_a_stream),
-        cmocka_unit_test(test_in_a_stream),
-        cmocka_unit_test(test_graph),
-        cmocka_unit_test(test_nothing_waits),
-        cmocka_unit_test(test_taken_away),
+        cmocka_unit_test(test_without_a_stream), cmocka_unit_test(test_in_a_stream),
+        cmocka_unit_test(test_faults),           cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_nothing_waits),    cmocka_unit_test(test_taken_away),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
