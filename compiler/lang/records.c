@@ -1,5 +1,6 @@
 /* The records that a context knows. In: records as sema lays them out; out: one of each, with the
- * number that is its type. The list only grows, at its head, so that readers need no lock. */
+ * number that is its type. None ever goes, and the tables of numbers stay where they are, so that readers
+ * need no lock. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,16 +8,26 @@
 #include <string.h>
 
 #include "base/c_locale.h"
+#include "base/hash.h"
 #include "lang/types.h"
 
+enum { PAGE = 1024, PAGES = (KJ_LAST_RECORD - KJ_FIRST_RECORD) / PAGE + 1 };
+
 typedef struct entry {
-    struct entry *next;
+    uint64_t hash;
     kj_aggregate record;
 } entry;
 
+typedef struct page {
+    _Atomic(entry *) entries[PAGE];
+} page;
+
 struct kj_records {
-    _Atomic(entry *) last;
-    pthread_mutex_t lock; /* of adding */
+    _Atomic(page *) pages[PAGES]; /* by number */
+    pthread_mutex_t lock;         /* of adding, and of what is below */
+    int n;
+    entry **slots; /* by hash: open addressing, at least half of them free */
+    size_t cap;    /* 0, or a power of two */
 };
 
 kj_records *kj_records_new(void)
@@ -24,9 +35,17 @@ kj_records *kj_records_new(void)
     kj_records *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
-    atomic_init(&r->last, NULL);
+    for (int i = 0; i < PAGES; i++)
+        atomic_init(&r->pages[i], NULL);
     pthread_mutex_init(&r->lock, NULL);
     return r;
+}
+
+/* The one with number `at` from the first; NULL: there is none. */
+static entry *entry_at(kj_records *r, int at)
+{
+    page *p = atomic_load_explicit(&r->pages[at / PAGE], memory_order_acquire);
+    return p ? atomic_load_explicit(&p->entries[at % PAGE], memory_order_acquire) : NULL;
 }
 
 /* ---- Copies: whoever made the original keeps nothing alive ---- */
@@ -76,12 +95,15 @@ void kj_records_free(kj_records *r)
 {
     if (!r)
         return;
-    for (entry *e = atomic_load(&r->last), *next; e; e = next) {
-        next = e->next;
+    for (int i = 0; i < r->n; i++) {
+        entry *e = entry_at(r, i);
         free_aggregate(&e->record);
         free(e);
     }
+    for (int i = 0; i < PAGES; i++)
+        free(atomic_load(&r->pages[i]));
     pthread_mutex_destroy(&r->lock);
+    free(r->slots);
     free(r);
 }
 
@@ -100,23 +122,81 @@ static bool equal(const kj_aggregate *a, const kj_aggregate *b)
     return true;
 }
 
+static uint64_t hash_of(const kj_aggregate *a)
+{
+    uint64_t hash = kj_hash_word(kj_hash(a->name, strlen(a->name)), (uint64_t)a->n);
+    for (int i = 0; i < a->n; i++)
+        hash = kj_hash_word(hash, (uint64_t)a->fields[i].type);
+    return hash;
+}
+
+/* Where it is, or can be put. */
+static size_t slot_of(entry *const *slots, size_t cap, uint64_t hash, const kj_aggregate *made)
+{
+    size_t i = hash & (cap - 1);
+    while (slots[i] && (slots[i]->hash != hash || !equal(&slots[i]->record, made)))
+        i = (i + 1) & (cap - 1);
+    return i;
+}
+
+/* Room for one more; false: there is no memory. */
+static bool grow(kj_records *r)
+{
+    if (2 * ((size_t)r->n + 1) <= r->cap)
+        return true;
+    size_t cap = r->cap ? 2 * r->cap : 16;
+    entry **slots = calloc(cap, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < r->cap; i++)
+        if (r->slots[i])
+            slots[slot_of(slots, cap, r->slots[i]->hash, &r->slots[i]->record)] = r->slots[i];
+    free(r->slots);
+    r->slots = slots;
+    r->cap = cap;
+    return true;
+}
+
+static page *page_of(kj_records *r, int at)
+{
+    page *p = atomic_load(&r->pages[at / PAGE]);
+    if (p || !(p = calloc(1, sizeof *p)))
+        return p;
+    for (int i = 0; i < PAGE; i++)
+        atomic_init(&p->entries[i], NULL);
+    atomic_store_explicit(&r->pages[at / PAGE], p, memory_order_release);
+    return p;
+}
+
+/* A new one, which all can find; NULL: there is no memory, or no number. */
+static entry *add(kj_records *r, const kj_aggregate *made, uint64_t hash)
+{
+    page *p = r->n <= KJ_LAST_RECORD - KJ_FIRST_RECORD ? page_of(r, r->n) : NULL;
+    entry *e = p ? calloc(1, sizeof *e) : NULL;
+    if (!e)
+        return NULL;
+    e->hash = hash;
+    if (!copy_aggregate(made, &e->record)) {
+        free_aggregate(&e->record);
+        free(e);
+        return NULL;
+    }
+    e->record.type = (kj_dtype)(KJ_FIRST_RECORD + r->n);
+    atomic_store_explicit(&p->entries[r->n % PAGE], e, memory_order_release);
+    r->n++;
+    return e;
+}
+
 const kj_aggregate *kj_records_add(kj_records *r, const kj_aggregate *made)
 {
+    uint64_t hash = hash_of(made);
+    entry *e = NULL;
     pthread_mutex_lock(&r->lock);
-    entry *last = atomic_load(&r->last), *e = last;
-    while (e && !equal(&e->record, made))
-        e = e->next;
-    int number = last ? (int)last->record.type + 1 : (int)KJ_FIRST_RECORD;
-    if (!e && number <= KJ_LAST_RECORD && (e = calloc(1, sizeof *e))) {
-        if (copy_aggregate(made, &e->record)) {
-            e->record.type = (kj_dtype)number;
-            e->next = last;
-            atomic_store(&r->last, e);
-        } else {
-            free_aggregate(&e->record);
-            free(e);
-            e = NULL;
-        }
+    if (grow(r)) {
+        entry **at = &r->slots[slot_of(r->slots, r->cap, hash, made)];
+        if (!*at)
+            *at = add(r, made, hash);
+        e = *at;
     }
     pthread_mutex_unlock(&r->lock);
     return e ? &e->record : NULL;
@@ -126,10 +206,8 @@ const kj_aggregate *kj_aggregate_in(kj_records *r, kj_dtype t)
 {
     if (t < KJ_FIRST_RECORD)
         return kj_aggregate_of(t);
-    for (const entry *e = r ? atomic_load(&r->last) : NULL; e; e = e->next)
-        if (e->record.type == t)
-            return &e->record;
-    return NULL;
+    entry *e = r && t <= KJ_LAST_RECORD ? entry_at(r, (int)t - KJ_FIRST_RECORD) : NULL;
+    return e ? &e->record : NULL;
 }
 
 const char *kj_type_name_in(kj_records *r, kj_dtype t)

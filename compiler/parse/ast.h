@@ -179,6 +179,9 @@ struct kj_item {
     bool typed;         /* such a type was written; else it is i32, and the names are literals */
     const kj_item *of;  /* const: the enum that has it; its name is "Cell.WALL" */
     const char *member; /* and there "WALL" */
+    const struct kj_item *
+        *members; /* enum: those constants, by a hash of their names; see kj_enumerator */
+    size_t slots; /* of which so many are free or taken, a power of two */
     const struct kj_item
         *base; /* it is that much, `step`, more than this one; NULL: it has its value */
     int step;
@@ -225,6 +228,10 @@ typedef void kj_part_fn(void *ctx, const kj_expr *part);
 void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
 /* The parameter that a call's nth argument is for, by its name if it has one; -1: there is none. */
 int kj_param_of(const kj_item *fn, const kj_expr *arg, int nth);
+
+/* The constant of an enum that has this name there, which is interned; NULL: none, or `of` is no enum. */
+const kj_item *kj_enumerator(const kj_item *of, const char *name);
+void kj_enumerator_add(kj_item *of, const kj_item *constant); /* what has its name already stays */
 
 /* The expressions of a statement, without types, but not of those in it; and the lists of those. */
 void kj_each_own_expr(const kj_stmt *st, kj_part_fn *visit, void *ctx);

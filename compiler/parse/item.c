@@ -109,8 +109,7 @@ kj_item *kj_make_record(kj_parser *p, kj_span span, const char *name, kj_span na
 
 typedef struct own_names {
     kj_parser *p;
-    const char *of;
-    const kj_param_decl *first, *end; /* those before the end can be used */
+    const kj_item *of; /* with the names so far */
 } own_names;
 
 /* Names of the enum in its values: B = A << 1. */
@@ -118,22 +117,20 @@ static void qualify(void *ctx, const kj_expr *part)
 {
     const own_names *own = ctx;
     kj_expr *e = (kj_expr *)(uintptr_t)part; /* the tree is being built */
-    const kj_param_decl *n = e->kind == KJ_E_NAME ? own->first : own->end;
-    while (n != own->end && n->name != e->u.name)
-        n = n->next;
-    if (n == own->end) {
+    if (e->kind != KJ_E_NAME || !kj_enumerator(own->of, e->u.name)) {
         kj_each_part(e, qualify, ctx);
         return;
     }
-    kj_expr *base = kj_make_name(own->p, e->span, own->of);
+    const char *name = e->u.name;
+    kj_expr *base = kj_make_name(own->p, e->span, own->of->name);
     e->kind = KJ_E_MEMBER;
-    e->u.member.name = n->name;
+    e->u.member.name = name;
     e->u.member.name_span = e->span;
     e->u.member.base = base;
 }
 
-static kj_item *enumerator(kj_parser *p, const kj_item *of, const kj_param_decl *first,
-                           const kj_param_decl *n, const kj_item *before)
+static kj_item *enumerator(kj_parser *p, const kj_item *of, const kj_param_decl *n,
+                           const kj_item *before)
 {
     const char *name = kj_arena_printf(p->arena, "%s.%s", of->name, n->name);
     kj_item *i =
@@ -141,7 +138,7 @@ static kj_item *enumerator(kj_parser *p, const kj_item *of, const kj_param_decl 
     i->of = of;
     i->member = n->name;
     if (n->init) {
-        qualify(&(own_names){p, of->name, first, n}, n->init);
+        qualify(&(own_names){p, of}, n->init);
     } else if (before) {
         i->base = before->base ? before->base : before;
         i->step = before->step + 1;
@@ -161,8 +158,16 @@ kj_item *kj_make_enum(kj_parser *p, kj_span span, const char *name, kj_span name
     kj_item **last = &i->next, *before = NULL;
     i->enumerates = true;
     i->typed = type != NULL;
+    size_t count = 0;
+    for (const kj_param_decl *n = names.first; n; n = n->next)
+        count++;
+    for (i->slots = 2; i->slots < 2 * count;)
+        i->slots *= 2;
+    i->members = KJ_NEW_ARRAY(p->arena, const kj_item *, i->slots);
     for (const kj_param_decl *n = names.first; n; n = n->next) {
-        *last = before = enumerator(p, i, names.first, n, before);
+        kj_item *own = enumerator(p, i, n, before);
+        kj_enumerator_add(i, own);
+        *last = before = own;
         last = &before->next;
     }
     return i;

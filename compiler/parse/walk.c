@@ -3,6 +3,27 @@
 
 #include "parse/ast.h"
 
+/* ---- Enums ---- */
+
+static size_t slot_of(const kj_item *of, const char *name)
+{
+    size_t i = (size_t)(((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u) & (of->slots - 1);
+    while (of->members[i] && of->members[i]->member != name)
+        i = (i + 1) & (of->slots - 1);
+    return i;
+}
+
+const kj_item *kj_enumerator(const kj_item *of, const char *name)
+{
+    return of && of->enumerates ? of->members[slot_of(of, name)] : NULL;
+}
+
+void kj_enumerator_add(kj_item *of, const kj_item *constant)
+{
+    const kj_item **at = &of->members[slot_of(of, constant->member)];
+    *at = *at ? *at : constant;
+}
+
 /* ---- Calls ---- */
 
 int kj_param_of(const kj_item *fn, const kj_expr *arg, int nth)

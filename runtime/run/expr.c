@@ -106,25 +106,16 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, kj_rval
     return out->u.kernel || kj_run_fail(r, KJIT_TYPE, e->span, "'%s' is no value", item->name);
 }
 
-/* NULL: it is no enum, or has no such name. */
-static const kj_item *enumerator_of(const kj_item *of, const char *name)
-{
-    const kj_item *item = of && of->enumerates ? of->next : NULL;
-    while (item && item->of == of && item->member != name)
-        item = item->next;
-    return item && item->of == of ? item : NULL;
-}
-
 const kj_item *kj_run_declared(kj_run *r, const kj_expr *e)
 {
     const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : e;
     if (base->kind == KJ_E_MEMBER && base->u.member.base->kind == KJ_E_NAME) /* blur.Cell.NAME */
-        return enumerator_of(kj_run_declared(r, base), e->u.member.name);
+        return kj_enumerator(kj_run_declared(r, base), e->u.member.name);
     if (base->kind != KJ_E_NAME || kj_run_binding_of(r, base->u.name))
         return NULL;
     const kj_item *item = kj_run_named(r, base->u.name)->item;
     if (e == base || !item || !item->used)
-        return e == base ? item : enumerator_of(item, e->u.member.name);
+        return e == base ? item : kj_enumerator(item, e->u.member.name);
     item = item->used->items;
     while (item && item->name != e->u.member.name)
         item = item->next;

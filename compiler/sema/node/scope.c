@@ -89,11 +89,10 @@ bool kj_is_of_file(const kj_scope *scope, const kj_expr *e)
 /* What a file declares, not what it uses; or an enum. */
 static kj_symbol *find_in(const kj_symbol *space, const char *name)
 {
-    const kj_item *of = space->item, *item = of->next;
+    const kj_item *of = space->item;
     if (of->enumerates) {
-        while (item && item->of == of && item->member != name)
-            item = item->next;
-        return item && item->of == of ? find_here(of->file->scope, item->name) : NULL;
+        const kj_item *item = kj_enumerator(of, name);
+        return item ? find_here(of->file->scope, item->name) : NULL;
     }
     kj_symbol *sym = find_here(space->item->used->scope, name);
     return sym && sym->kind != KJ_SYM_FILE ? sym : NULL;
