@@ -314,13 +314,17 @@ static void test_contexts(void **state)
     assert_int_equal(kjit_context_create(&(kjit_context_options){.workers = -1}, &own, error, 4),
                      KJIT_INVALID);
     assert_int_equal(strlen(error), 3);
+    kjit_context_options crowd = {.device = "cpu", .workers = 1025};
+    assert_int_equal(kjit_context_create(&crowd, &own, error, sizeof error), KJIT_INVALID);
+    assert_string_equal(error, "workers is 1025: it must be 1024 at most");
+    assert_null(own);
     for (int workers = 1; workers <= 3; workers++) {
         kjit_context_options options = {.device = "cpu:0", .workers = workers};
         assert_int_equal(kjit_context_create(&options, &own, NULL, 0), KJIT_OK);
         assert_int_equal(kjit_context_device(own, &info), KJIT_OK);
         assert_string_equal(info.kind, "cpu");
         assert_int_equal(info.units, workers);
-        assert_string_equal(kjit_last_error(own), "workers is -1: it must be 0 or more");
+        assert_string_equal(kjit_last_error(own), "workers is 1025: it must be 1024 at most");
         kjit_context_destroy(own);
     }
     assert_true(kjit_devices(&info, 1) >= 1);

@@ -12,6 +12,7 @@
 /* ---- The pool (pool.c) ---- */
 
 typedef struct kj_pool kj_pool;
+enum { KJ_MAX_WORKERS = 1024 };
 
 /* workers counts the launching thread: one less is started, or as many as the system allows. */
 kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why);

@@ -92,6 +92,9 @@ static kjit_status cpu_attribute(kj_device *dev, kjit_attribute attribute, int64
 static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failure *why)
 {
     (void)ordinal;
+    if (workers > KJ_MAX_WORKERS)
+        return kj_because(why, KJIT_INVALID, "workers is %d: it must be %d at most", workers,
+                          KJ_MAX_WORKERS);
     kjit_status status = kj_loader_check(why);
     if (status != KJIT_OK)
         return status;

@@ -29,7 +29,6 @@ enum {
     SPIN_US = 40,
     CHUNKS_PER_WORKER = 8,
     LINE = 64,
-    MAX_WORKERS = 1024,
     SMALL_NS = 5000,
     TINY_NS = 2000,
     LOOK = 4 /* chunks that are run alone between two looks at the clock */
@@ -421,7 +420,7 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
 
 kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why)
 {
-    workers = workers < MAX_WORKERS ? workers : MAX_WORKERS;
+    workers = workers < KJ_MAX_WORKERS ? workers : KJ_MAX_WORKERS;
     kj_pool *pool = aligned_alloc(LINE, sizeof *pool);
     worker *list = calloc((size_t)workers, sizeof *list);
     if (!pool || !list) {
