@@ -174,11 +174,13 @@ static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *
         span.begin = span.end = (uint32_t)s->size;
     kj_position at = kj_where(s, span.begin);
     kj_text_printf(t, "%s:%u:%u: %s: %s\n", at.file, at.line, at.column, what, text);
-    excerpt x = excerpt_at(s, span.begin);
-    kj_text_printf(t, "%5u | ", at.line);
-    put_line(t, &x);
-    kj_text_printf(t, "      | ");
-    put_caret(t, s, span, &x);
+    if (s->size <= KJ_SOURCE_MAX) { /* else nobody has its text */
+        excerpt x = excerpt_at(s, span.begin);
+        kj_text_printf(t, "%5u | ", at.line);
+        put_line(t, &x);
+        kj_text_printf(t, "      | ");
+        put_caret(t, s, span, &x);
+    }
     if (hint)
         kj_text_printf(t, "hint: %s\n", hint);
 }
