@@ -254,10 +254,10 @@ KJIT_API kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other
 KJIT_API kjit_status kjit_synchronize(kjit_context *ctx);
 
 /* The kernels that run now, "kernel 'scale' (scale.knl:7), grid (4, 1, 1), block (256, 1, 1)", with semicolons
- * between several: at most size bytes with the NUL; returns out. "" when none does, or the device does not
- * tell (a GPU). For a program that is about to end: it takes no locks, and may be called in a signal handler;
- * a module that is freed meanwhile may make nonsense of it. Launches note that they run from the first call
- * on, so make one beforehand. */
+ * between several: at most size bytes with the NUL; returns out, of which nothing is written with a size of 0,
+ * and "" where it is NULL. "" when none does, or the device does not tell (a GPU). For a program that is about to
+ * end: it takes no locks, and may be called in a signal handler; a module that is freed meanwhile may make nonsense
+ * of it. Launches note that they run from the first call on, so make one beforehand. */
 KJIT_API const char *kjit_running(kjit_context *ctx, char *out, size_t size);
 
 /* What devices are like: every attribute, its number (kept for ever) and what it is. */

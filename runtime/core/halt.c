@@ -331,9 +331,10 @@ kjit_status kjit_set_deadline(kjit_context *ctx, double ms)
 const char *kjit_running(kjit_context *ctx, char *out, size_t size)
 {
     if (!out || size == 0)
-        return "";
-    *out = 0;
+        size = 0;
+    else
+        *out = 0;
     if (kj_lives(ctx, KJ_CONTEXT) && ctx->ops->running)
         ctx->ops->running(ctx->dev, out, size);
-    return out;
+    return out ? out : "";
 }

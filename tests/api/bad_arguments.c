@@ -102,6 +102,9 @@ static void contexts(void **state)
     BAD(kjit_set_deadline, (own.ctx, 1), KJIT_INVALID, "not cancellable");
     GIVES(*kjit_running, (NULL, NULL, 0), == 0);
     GIVES(*kjit_running, (own.ctx, NULL, 5), == 0);
+    char unwritten[] = "as it was";
+    assert_ptr_equal(kjit_running(own.ctx, unwritten, 0), unwritten);
+    assert_string_equal(unwritten, "as it was");
 }
 
 static void devices(void **state)

@@ -68,5 +68,6 @@ void kj_cpu_running(kj_device *dev, char *out, size_t size)
         put_dims(&l, ", grid", r->grid);
         put_dims(&l, ", block", r->block);
     }
-    out[l.n] = 0;
+    if (size > 0)
+        out[l.n] = 0;
 }
