@@ -52,7 +52,7 @@ enum {
 
 /* ---- options.c ---- */
 
-#define FORMS "tokens, ast, checks, tast, uniform, regions, llvm, opt, asm, ptx or cubin"
+enum { FORMS_TEXT = 128 }; /* bytes of list_forms */
 
 struct options {
     output *output;
@@ -76,6 +76,9 @@ struct options {
 int parse_options(const command *c, int argc, char **argv, options *out);
 void free_options(options *o);
 void print_options(const command *c);
+/* The forms of build: a line each, and their names in a sentence. */
+void print_forms(void);
+const char *list_forms(char out[FORMS_TEXT]);
 
 /* ---- say.c: what is told to people ---- */
 

@@ -97,7 +97,8 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
 int command_build(const options *o)
 {
     if (!o->emit) {
-        complain("build needs --emit=" FORMS);
+        char list[FORMS_TEXT];
+        complain("build needs --emit=%s", list_forms(list));
         return EXIT_USAGE;
     }
     if (o->arch && o->cpu) {

@@ -41,19 +41,7 @@ static const command commands[] = {
         .min_files = 1,
         .max_files = 1,
         .run = command_build,
-        .more = "Forms:\n"
-                "  tokens     the words of the file\n"
-                "  ast        the syntax tree\n"
-                "  tast       the typed tree of each kernel\n"
-                "  uniform    along which axes of threadIdx its values differ\n"
-                "  regions    how a block is cut at its barriers, for a CPU\n"
-                "  llvm       LLVM IR as it is generated\n"
-                "  opt        LLVM IR after the optimiser\n"
-                "  asm        this machine's assembly, or that of a --cpu\n"
-                "  ptx        a GPU's assembly\n"
-                "  cubin      a GPU's machine code, by its driver or the CUDA toolkit's ptxas\n"
-                "\n"
-                "With --arch llvm, opt and asm are a GPU's too. Without it ptx and cubin are\n"
+        .more = "With --arch llvm, opt and asm are a GPU's too. Without it ptx and cubin are\n"
                 "for the GPU that is here, and where there is none for sm_80.\n",
     },
     {
@@ -133,6 +121,8 @@ static int command_help(const command *c)
 {
     printf("usage: kjit %s%s%s [options]\n\n%c%s.\n", c->name, *c->arguments ? " " : "",
            c->arguments, c->summary[0] - 'a' + 'A', c->summary + 1);
+    if (c->bit & IN_BUILD)
+        print_forms();
     if (c->more)
         printf("\n%s", c->more);
     print_options(c);

@@ -206,22 +206,59 @@ static bool set_path(options *o, const char *value)
     return append(&o->path, ":", value);
 }
 
+static const struct {
+    const char *name, *what;
+} forms[] = {
+    {"tokens", "the words of the file"},
+    {"ast", "the syntax tree"},
+    {"checks", "which indices are known to be inside of their arrays"},
+    {"tast", "the typed tree of each kernel"},
+    {"uniform", "along which axes of threadIdx its values differ"},
+    {"regions", "how a block is cut at its barriers, for a CPU"},
+    {"llvm", "LLVM IR as it is generated"},
+    {"opt", "LLVM IR after the optimiser"},
+    {"asm", "this machine's assembly, or that of a --cpu"},
+    {"ptx", "a GPU's assembly"},
+    {"cubin", "a GPU's machine code, by its driver or the CUDA toolkit's ptxas"},
+};
+
+enum { NFORMS = sizeof forms / sizeof *forms };
+
+void print_forms(void)
+{
+    puts("\nForms:");
+    for (int i = 0; i < NFORMS; i++)
+        printf("  %-10s %s\n", forms[i].name, forms[i].what);
+}
+
+const char *list_forms(char out[FORMS_TEXT])
+{
+    size_t n = 0;
+    for (int i = 0; i < NFORMS; i++)
+        n += (size_t)snprintf(out + n, FORMS_TEXT - n, "%s%s",
+                              i == 0            ? ""
+                              : i + 1 == NFORMS ? " or "
+                                                : ", ",
+                              forms[i].name);
+    return out;
+}
+
 static bool set_emit(options *o, const char *value)
 {
-    static const char *const forms[] = {"tokens", "ast", "checks", "tast", "uniform", "regions",
-                                        "llvm",   "opt", "asm",    "ptx",  "cubin"};
-    size_t n = sizeof forms / sizeof *forms;
+    const char *names[NFORMS];
+    char list[FORMS_TEXT];
     if (strcmp(value, "llvm-opt") == 0)
         value = "opt"; /* its name up to version 0.1 */
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(value, forms[i]) == 0)
-            o->emit = forms[i];
+    for (int i = 0; i < NFORMS; i++) {
+        names[i] = forms[i].name;
+        if (strcmp(value, forms[i].name) == 0) {
+            o->emit = forms[i].name;
+            return true;
+        }
     }
-    if (o->emit && strcmp(o->emit, value) == 0)
-        return true;
-    const char *near = nearest(value, forms, n);
-    complain("there is no form '%s'%s%s%s: " FORMS, value, near ? " (did you mean '" : "",
-             near ? near : "", near ? "'?)" : "");
+    const char *near = nearest(value, names, NFORMS);
+    complain("there is no form '%s'%s%s%s: %s", value, near ? " (did you mean '" : "",
+             near ? near : "", near ? "'?)" : "", list_forms(list));
     return false;
 }
 
