@@ -109,8 +109,9 @@ static kj_replay *make(const kj_variant *v, bool apart)
                 .cached = {.lock = -1}};
     if (!m.replay)
         return NULL;
-    kj_arena_init(&m.replay->arena, NULL);
+    kj_compiling_begin(ctx, &m.replay->arena);
     bool done = kj_guarded_apart(&m.replay->arena, compile, &m, &complaint) == KJ_DONE;
+    kj_compiling_end(&m.replay->arena);
     kj_cached_end(&m.cached);
     if (done && m.compiled)
         done = ctx->ops->load(ctx->dev, &m.replay->code, &m.replay->exec, &why) == KJIT_OK;
