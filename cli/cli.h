@@ -96,8 +96,8 @@ int end_output(output *o, int code);
 
 /* ---- source.c ---- */
 
-/* All of a file, with a NUL behind it, for free(); NULL with errno. */
-char *read_all(FILE *file, size_t *size);
+/* All of a file, with a NUL behind it, for free(), or of a longer one more than `most` bytes; NULL with errno. */
+char *read_all(FILE *file, size_t most, size_t *size);
 /* The library's sentence for the last failure; returns the exit code. */
 int library_failed(kjit_context *ctx, kjit_status status);
 /* The architecture that a command about a GPU's code works for: --arch; without it NULL, the
@@ -143,9 +143,12 @@ bool end_trace(kjit_context *ctx, trace *t, const char *program);
 
 /* ---- interrupt.c ---- */
 
-/* Ctrl-C asks the run to stop; a run that does not hear it is ended a second later, and by a second
- * Ctrl-C at once. So is one that goes on for a second behind a timeout, in ms; 0: it has none. */
-void catch_interrupts(kjit_context *ctx, double timeout);
+/* The process ends when the time, in ms, is over; from catch_interrupts on a second later, for what the library
+ * did not end. False: the system gives no thread. */
+bool begin_timeout(kjit_context *ctx, double timeout);
+/* The run begins. Ctrl-C asks it to stop; if it does not hear that it is ended a second later, and by a second
+ * Ctrl-C at once. */
+void catch_interrupts(kjit_context *ctx);
 bool was_interrupted(void);
 
 /* ---- crash.c ---- */

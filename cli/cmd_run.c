@@ -35,13 +35,6 @@ static int exit_code(kjit_status status)
     }
 }
 
-/* How long a run of anybody's file takes at most where no timeout is given: the library's default. */
-enum {
-#define LIMIT(name, untrusted, text) untrusted_##name = (untrusted),
-    KJIT_LIMIT_MAP(LIMIT)
-#undef LIMIT
-};
-
 static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     kjit_run_options run = {
@@ -56,13 +49,10 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         .interrupted = stop_running,
         .user = o->output,
     };
-    double timeout = o->untrusted && o->timeout <= 0 ? untrusted_run_ms : o->timeout;
     trace *traced = o->trace ? begin_trace(ctx, o->trace) : NULL;
     if (o->trace && !traced)
         return EXIT_FAILED;
-    if (timeout > 0 && kjit_set_deadline(ctx, timeout) != KJIT_OK)
-        return library_failed(ctx, KJIT_INVALID);
-    catch_interrupts(ctx, timeout);
+    catch_interrupts(ctx);
     explain_crashes(ctx, o);
     kjit_status status = kjit_run(mod, &run);
     if (status == KJIT_OK)

@@ -1,12 +1,14 @@
 /* Ctrl-C: a signal in, a question answered out. A run asks between statements; where a kernel runs for
  * long nobody does, and a thread of its own ends the process, with what was printed so far and which kernel
- * that was. The same thread ends a run whose timeout the library could not keep. */
+ * that was. The same thread ends a run whose time is over: at once while its source is being read, later on
+ * where the library could not. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +30,9 @@ static void on_interrupt(int number)
 }
 
 static kjit_context *running_in;
-static struct timespec late; /* when to end without a Ctrl-C; 0: never */
+static atomic_bool begun; /* it runs, and the library looks at the time */
+static struct timespec due,
+    late; /* when to end without a Ctrl-C: until then, and from then on; 0: never */
 
 /* Says so only where that does not wait for a reader. */
 static void end_with(const char *why, int code)
@@ -49,11 +53,12 @@ static void end_now(int unused)
              interrupted ? EXIT_INTERRUPTED : EXIT_TIMEOUT);
 }
 
-static bool wait_for_press(void)
+static bool wait_for_press(const struct timespec *until)
 {
     int waited;
     do
-        waited = late.tv_sec ? sem_clockwait(&pressed, CLOCK_MONOTONIC, &late) : sem_wait(&pressed);
+        waited =
+            until->tv_sec ? sem_clockwait(&pressed, CLOCK_MONOTONIC, until) : sem_wait(&pressed);
     while (waited != 0 && errno == EINTR);
     return waited == 0;
 }
@@ -61,7 +66,7 @@ static bool wait_for_press(void)
 static void *end_process(void *unused)
 {
     (void)unused;
-    if (wait_for_press())
+    if (wait_for_press(&due) || (atomic_load(&begun) && wait_for_press(&late)))
         sleep(PATIENCE);
     alarm(PATIENCE); /* for where what was printed goes to a reader that does not read */
     if (ftrylockfile(stdout) == 0)
@@ -70,36 +75,41 @@ static void *end_process(void *unused)
     return NULL;
 }
 
-static void set_late(double timeout)
-{
-    enum { SECOND = 1000000000 };
-    if (timeout <= 0)
-        return;
-    clock_gettime(CLOCK_MONOTONIC, &late);
-    double ns = (double)late.tv_nsec + timeout * 1e6;
-    late.tv_sec += (time_t)(ns / SECOND) + PATIENCE;
-    late.tv_nsec = (long)fmod(ns, SECOND);
-}
-
-void catch_interrupts(kjit_context *ctx, double timeout)
+static bool start_thread(kjit_context *ctx)
 {
     pthread_t thread;
-    struct sigaction old,
-        once = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     struct sigaction stuck = {.sa_handler = end_now};
-    sigemptyset(&once.sa_mask);
     sigemptyset(&stuck.sa_mask);
     running_in = ctx;
-    kjit_running(ctx, (char[1]){0}, 1); /* from now on it is noted */
-    set_late(timeout);
-    bool ignored = sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN;
-    if (ignored && timeout <= 0)
-        return; /* a background job ignores it already */
-    if (sem_init(&pressed, 0, 0) != 0 || pthread_create(&thread, NULL, end_process, NULL) != 0)
-        return; /* Ctrl-C ends the process at once */
-    pthread_detach(thread);
+    kjit_running(ctx, NULL, 0); /* from now on it is noted */
     sigaction(SIGALRM, &stuck, NULL);
-    if (!ignored)
+    if (sem_init(&pressed, 0, 0) != 0 || pthread_create(&thread, NULL, end_process, NULL) != 0)
+        return false;
+    pthread_detach(thread);
+    return true;
+}
+
+bool begin_timeout(kjit_context *ctx, double timeout)
+{
+    enum { SECOND = 1000000000 };
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    double ns = (double)due.tv_nsec + timeout * 1e6;
+    due.tv_sec += (time_t)(ns / SECOND);
+    due.tv_nsec = (long)fmod(ns, SECOND);
+    late = due;
+    late.tv_sec += PATIENCE;
+    return start_thread(ctx);
+}
+
+void catch_interrupts(kjit_context *ctx)
+{
+    struct sigaction old,
+        once = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    sigemptyset(&once.sa_mask);
+    atomic_store(&begun, true);
+    if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
+        return;                          /* a background job ignores it already */
+    if (due.tv_sec || start_thread(ctx)) /* else Ctrl-C ends the process at once */
         sigaction(SIGINT, &once, NULL);
 }
 

@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+enum { MOST_SOURCE = 64 << 20 }; /* bytes; the library says so of what is longer */
+
 #define DEFAULT_ARCH "sm_80" /* the oldest that is in wide use */
 
 kjit_context *open_context(const options *o)
@@ -23,11 +25,11 @@ kjit_context *open_context(const options *o)
     return ctx;
 }
 
-char *read_all(FILE *file, size_t *size)
+char *read_all(FILE *file, size_t most, size_t *size)
 {
     size_t room = 1 << 16, n = 0;
     char *text = malloc(room + 1);
-    while (text && (n += fread(text + n, 1, room - n, file)) == room) {
+    while (text && (n += fread(text + n, 1, room - n, file)) == room && n <= most) {
         char *more = realloc(text, (room *= 2) + 1);
         if (!more)
             free(text);
@@ -87,7 +89,7 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
     if (strcmp(path, "-") != 0)
         return kjit_module_load(ctx, path, &c, out);
     size_t size;
-    char *text = read_all(stdin, &size);
+    char *text = read_all(stdin, MOST_SOURCE, &size);
     if (!text) {
         complain("standard input cannot be read: %s", strerror(errno));
         return KJIT_IO;
@@ -131,13 +133,36 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
     return status == KJIT_COMPILE ? EXIT_SOURCE : status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* How long a run of anybody's file takes at most where no timeout is given: the library's default. */
+enum {
+#define LIMIT(name, untrusted, text) untrusted_##name = (untrusted),
+    KJIT_LIMIT_MAP(LIMIT)
+#undef LIMIT
+};
+
+/* It counts from before the source is read, which may take for ever. */
+static int start_clock(kjit_context *ctx, const options *o)
+{
+    double timeout = o->untrusted && o->timeout <= 0 ? untrusted_run_ms : o->timeout;
+    if (timeout <= 0)
+        return EXIT_OK;
+    if (kjit_set_deadline(ctx, timeout) != KJIT_OK)
+        return library_failed(ctx, KJIT_INVALID);
+    if (begin_timeout(ctx, timeout))
+        return EXIT_OK;
+    complain("the system gives no more threads");
+    return EXIT_FAILED;
+}
+
 int with_module(const options *o, module_step *step)
 {
-    kjit_module *mod;
+    kjit_module *mod = NULL;
     kjit_context *ctx = open_context(o);
     if (!ctx)
         return EXIT_FAILED;
-    int code = open_module(ctx, o, o->arguments[0], &mod);
+    int code = start_clock(ctx, o);
+    if (code == EXIT_OK)
+        code = open_module(ctx, o, o->arguments[0], &mod);
     if (code == EXIT_OK)
         code = step(ctx, o, mod);
     kjit_module_free(mod);

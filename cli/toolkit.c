@@ -137,7 +137,7 @@ static int finish(const scratch *s, pid_t process, FILE *out, assembly *a)
 {
     int state;
     size_t size;
-    a->log = out ? read_all(out, &size) : NULL;
+    a->log = out ? read_all(out, SIZE_MAX, &size) : NULL;
     if (out)
         fclose(out);
     while (waitpid(process, &state, 0) < 0 && errno == EINTR)
@@ -149,7 +149,7 @@ static int finish(const scratch *s, pid_t process, FILE *out, assembly *a)
         return EXIT_FAILED;
     }
     FILE *file = fopen(s->cubin, "re");
-    a->code = file ? read_all(file, &a->size) : NULL;
+    a->code = file ? read_all(file, SIZE_MAX, &a->size) : NULL;
     if (!a->code)
         complain("what ptxas wrote cannot be read: %s", strerror(errno));
     if (file)
