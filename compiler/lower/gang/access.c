@@ -9,7 +9,7 @@ enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */
 static kj_tile lower_index(kj_lower *lo, const kj_tarray *a, int axis, const kj_texpr *e, kj_mask m)
 {
     for (const kj_index_check *c = a->checks; c; c = c->next)
-        if (!c->index && c->axis == axis) /* then it is seen */
+        if (!c->index && c->axis == axis && !kj_is_hoisted(lo, c)) /* then it is seen */
             return kj_lower_expr(lo, e, m);
     bool small = lo->kernel->small || a->root->space != KJ_GLOBAL;
     if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_I32) {
@@ -71,7 +71,8 @@ static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj
 static void lower_checks(kj_lower *lo, const kj_tarray *a, const kj_tile *at, kj_mask m)
 {
     for (const kj_index_check *c = a->checks; c; c = c->next)
-        lower_check(lo, c, c->index ? kj_lower_expr(lo, c->index, m) : at[c->axis], m);
+        if (!kj_is_hoisted(lo, c))
+            lower_check(lo, c, c->index ? kj_lower_expr(lo, c->index, m) : at[c->axis], m);
 }
 
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it

@@ -26,6 +26,23 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
  * of them, or NULL. */
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 
+/* ---- hoist.c ---- */
+
+enum { KJ_MOST_HOISTED = 8 };
+
+/* Checks that hold in all turns of a loop if they do in the first and the last. */
+typedef struct kj_hoisted {
+    const kj_index_check *checks[KJ_MOST_HOISTED];
+    int n;
+} kj_hoisted;
+
+/* Are there some, in a for loop of which there may be two? */
+bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out);
+/* The threads for which they hold in the range. */
+kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_tile stop,
+                          kj_mask m);
+bool kj_is_hoisted(const kj_lower *lo, const kj_index_check *c);
+
 /* ---- value_check.c ---- */
 
 /* Ends the launch where the operation's value is not as --check has it: of it, and behind it its operands. */

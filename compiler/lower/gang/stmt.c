@@ -485,14 +485,10 @@ static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     return true;
 }
 
-static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_tile stop,
+                           kj_tile step, kj_mask m)
 {
-    if (lower_unrolled(lo, s, m))
-        return m;
     const kj_var *v = s->u.for_.var;
-    kj_tile start = kj_lower_expr(lo, s->u.for_.start, m),
-            stop = kj_lower_expr(lo, s->u.for_.stop, m);
-    kj_tile step = kj_tile_dense(lo, kj_lower_expr(lo, s->u.for_.step, m));
     counter c = counter_new(lo, start, stop, step, v->name);
     loop l;
     loop_open(lo, &l, s, m);
@@ -506,6 +502,30 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
     return loop_close(lo, &l);
+}
+
+static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    if (lower_unrolled(lo, s, m))
+        return m;
+    kj_hoisted hoisted;
+    kj_tile start = kj_lower_expr(lo, s->u.for_.start, m),
+            stop = kj_lower_expr(lo, s->u.for_.stop, m);
+    kj_tile step = kj_tile_dense(lo, kj_lower_expr(lo, s->u.for_.step, m));
+    if (leaves_masked(lo, s->u.for_.body) || !kj_hoist(lo, s, &hoisted))
+        return lower_turns(lo, s, start, stop, step, m);
+    LLVMBasicBlockRef inside = kj_new_block(lo, "inside"), some = kj_new_block(lo, "outside"),
+                      done = kj_new_block(lo, "done");
+    kj_mask ok = kj_hoisted_inside(lo, &hoisted, start, stop, m);
+    branch(lo, kj_mask_within(lo, m, ok), inside, some);
+    lo->hoisted = &hoisted;
+    lower_turns(lo, s, start, stop, step, m);
+    lo->hoisted = NULL;
+    fall_into(lo, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    lower_turns(lo, s, start, stop, step, m);
+    fall_into(lo, done);
+    return m;
 }
 
 /* ---- Statements ---- */

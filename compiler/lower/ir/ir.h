@@ -163,13 +163,14 @@ struct kj_lower {
     kj_slot *slots;       /* by variable id; of this gang's code */
     LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
     kj_exit *exits;
-    bool twin;       /* inside one of two copies of a statement */
-    bool masks_cost; /* masked accesses are slower than plain ones */
-    bool ftz;        /* f32 instructions of a GPU take subnormal numbers for zeros */
-    bool f16c;       /* the CPU converts f16 */
-    bool no_fma;     /* it has no fused multiply-adds */
-    int sm;          /* the GPU's generation: 75, 90 */
-    bool rolled;     /* loops stay loops, whatever @unroll says */
+    bool twin;                        /* inside one of two copies of a statement */
+    const struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
+    bool masks_cost;                  /* masked accesses are slower than plain ones */
+    bool ftz;    /* f32 instructions of a GPU take subnormal numbers for zeros */
+    bool f16c;   /* the CPU converts f16 */
+    bool no_fma; /* it has no fused multiply-adds */
+    int sm;      /* the GPU's generation: 75, 90 */
+    bool rolled; /* loops stay loops, whatever @unroll says */
     const kj_tstmt
         *waits;    /* the loop around that waits by loads, where the target gives way; or NULL */
     int unrolls;   /* loops that LLVM unrolls for @unroll, so far */
