@@ -15,7 +15,7 @@ TOLD = re.compile(r":(\d+):\d+: error: index (-?\d+) is outside of '([^']*)', (?
 class ContextOptions(c.Structure):
     _fields_ = [("device", c.c_char_p), ("workers", c.c_int), ("cache", c.c_char_p), ("count", c.c_int),
                 ("ratio", c.c_double), ("allocator", c.c_void_p), ("cancellable", c.c_int), ("max_expressions", c.c_int),
-                ("limits", c.c_void_p)]
+                ("limits", c.c_void_p), ("untrusted", c.c_int)]
 
 
 class CompileOptions(c.Structure):

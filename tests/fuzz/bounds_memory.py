@@ -59,8 +59,7 @@ class Array:
         at = self.place(indices, line)
         self.data[at] = wrap(self.data[at] + value, self.type)
 
-    def atomic(self, index, value, line):
-        at = self.place((index,), line)
+    def atomic(self, at, value):
         self.data[at] = wrap(self.data[at] + value, self.type)
 
     # ---- Views ----

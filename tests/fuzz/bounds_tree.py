@@ -360,7 +360,7 @@ def write_simple(out, s, e, data):
         out.py(f"{data}.add_to({py[0]}, ({', '.join(py[1:])},), {at})")
     elif s.kind == "atomic":
         out.line(f"atomic.add({data}, {texts[1]}, {texts[0]})")
-        out.py(f"{data}.atomic({py[1]}, {py[0]}, {at})")
+        out.py(f"{data}.atomic({data}.place(({py[1]},), {at}), {py[0]})")
     elif s.kind == "barrier":
         out.line("syncthreads()")
         out.py("yield")
