@@ -74,10 +74,10 @@ kjit_status kj_limit_arrays(kjit_context *ctx, size_t size, kj_failure *why)
     uint64_t most = ctx->limits.most.array_bytes;
     if (most == KJ_NO_LIMIT)
         return KJIT_OK;
-    uint64_t before = atomic_fetch_add(&ctx->limits.array_bytes, size);
-    if (size <= most && before <= most - size)
-        return KJIT_OK;
-    atomic_fetch_sub(&ctx->limits.array_bytes, size);
+    uint64_t before = atomic_load(&ctx->limits.array_bytes);
+    while (size <= most && before <= most - size)
+        if (atomic_compare_exchange_weak(&ctx->limits.array_bytes, &before, before + size))
+            return KJIT_OK;
     char what[100];
     kj_snprintf(what, sizeof what, "%" PRIu64 " are in use, and an array takes %zu", before, size);
     return kj_beyond(why, "array_bytes", most, what);

@@ -40,6 +40,11 @@ kjit_status kj_launch_scratch(kj_binding *b, const kj_variant *variant, size_t *
                        "kernel '%s' needs %lld bytes of shared memory for a block; there are %lld",
                        variant->kernel->name, (long long)shared, (long long)ctx->ops->max_shared);
     *out = (size_t)(variant->scratch + shared);
+    kj_failure why;
+    kjit_status status = kj_limit_arrays(ctx, *out, &why); /* there is room for it now */
+    if (status != KJIT_OK)
+        return kj_fail_why(ctx, status, &why);
+    kj_unlimit_arrays(ctx, *out);
     return KJIT_OK;
 }
 

@@ -47,6 +47,8 @@ static bool scan(kj_run *r, kj_span at, kj_rvalue v, int depth, const int64_t *s
     }
     if (!is_sequence(v) || v.u.object->u.seq.n != shape[depth])
         return kj_run_fail(r, KJIT_SHAPE, at, "the lists are not of one length");
+    if (depth + 1 == ndim && !kj_run_check(r, kj_check_run(r->ctx), at))
+        return false;
     for (int64_t i = 0; i < shape[depth]; i++) {
         if (!scan(r, at, v.u.object->u.seq.items[i], depth + 1, shape, ndim, dtype, any))
             return false;
@@ -57,6 +59,8 @@ static bool scan(kj_run *r, kj_span at, kj_rvalue v, int depth, const int64_t *s
 static bool store(kj_run *r, kj_span at, kj_rvalue v, kjit_dtype dtype, char **p)
 {
     if (is_sequence(v)) {
+        if (!kj_run_check(r, kj_check_run(r->ctx), at))
+            return false;
         for (int64_t i = 0; i < v.u.object->u.seq.n; i++) {
             if (!store(r, at, v.u.object->u.seq.items[i], dtype, p))
                 return false;

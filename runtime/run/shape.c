@@ -106,6 +106,10 @@ bool kj_run_split(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!self_array(r, c, &a) || !kj_run_arg_int(r, c, 0, &section) ||
         !kj_run_check(r, kjit_array_split(a, section, NULL, 0, &n), c->span))
         return false;
+    size_t each =
+        sizeof(kjit_array *) + sizeof(kjit_array) + sizeof(kj_robject) + sizeof(kj_rvalue);
+    if (!kj_run_has_room(r, c->span, (size_t)n < SIZE_MAX / each ? (size_t)n * each : SIZE_MAX))
+        return false;
     kjit_array **views = calloc((size_t)n + 1, sizeof(kjit_array *));
     if (!views)
         return kj_run_no_memory(r, c->span);

@@ -8,6 +8,7 @@
 #include "lower/block/block.h"
 #include "lower/nvptx/nvptx.h"
 
+#include <llvm-c/Target.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -446,7 +447,7 @@ static LLVMValueRef filled_global(kj_lower *lo, const kj_tarray *a, unsigned spa
     const char *name = a->symbol;
     LLVMTypeRef type = LLVMArrayType2(lo->i8, (uint64_t)(a->static_count * kj_elem_size(a)));
     LLVMValueRef g = LLVMGetNamedGlobal(lo->module, name);
-    if (g && LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == space)
+    if (g)
         return g;
     g = LLVMAddGlobalInAddressSpace(lo->module, type, name, space);
     LLVMSetInitializer(g, LLVMConstNull(type));
@@ -455,10 +456,22 @@ static LLVMValueRef filled_global(kj_lower *lo, const kj_tarray *a, unsigned spa
     return g;
 }
 
+/* What the module, that of all kernels of a file or of a family, has in constant memory. */
+static int64_t const_bytes(const kj_lower *lo)
+{
+    int64_t n = 0;
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(lo->module);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(lo->module); g; g = LLVMGetNextGlobal(g))
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == SPACE_CONST)
+            n += (int64_t)(LLVMABISizeOfType(layout, LLVMGlobalGetValueType(g)) + 63) / 64 * 64;
+    return n;
+}
+
 static void place_const(kj_lower *lo)
 {
     const kj_tkernel *k = lo->kernel;
-    unsigned space = count_bytes(k, KJ_CONST) <= CONST_MOST ? SPACE_CONST : SPACE_GLOBAL;
+    bool fits = const_bytes(lo) + count_bytes(k, KJ_CONST) <= CONST_MOST;
+    unsigned space = fits ? SPACE_CONST : SPACE_GLOBAL;
     for (int i = 0; i < k->nroots; i++)
         if (k->roots[i]->filled)
             lo->roots[i] = filled_global(lo, k->roots[i], space);
@@ -502,8 +515,12 @@ static void flush(kj_lower *lo)
 
 /* ---- What the parts of lowering ask for ---- */
 
+/* LLVM takes --ftz, which is of f32, for halves as well: it would flush those of f16 that are subnormal, and
+ * compare bf16 by an instruction that there is not. */
 static bool has_half(const kj_lower *lo, kj_dtype type, kj_half_op op)
 {
+    if (lo->ftz && (op == KJ_HALF_ADD || op == KJ_HALF_FMA))
+        return false;
     if (type != KJ_BF16)
         return type == KJ_F16;
     return op == KJ_HALF_ADD ? lo->sm >= 90 : op != KJ_HALF_WIDEN && lo->sm >= 80;

@@ -61,6 +61,16 @@ static LLVMValueRef const_element(kj_lower *lo, kj_dtype type, const char *at)
     return LLVMConstInt(lo->types[unsigned_type], bits, false);
 }
 
+/* The same for each kernel of the module. */
+static LLVMValueRef find_const(const kj_lower *lo, LLVMValueRef all)
+{
+    LLVMValueRef g = LLVMGetFirstGlobal(lo->module);
+    while (g && !(LLVMIsGlobalConstant(g) && LLVMGetInitializer(g) == all &&
+                  LLVMGetLinkage(g) == LLVMPrivateLinkage))
+        g = LLVMGetNextGlobal(g);
+    return g;
+}
+
 void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
 {
     kj_dtype type = kj_is_record(a->of) ? kj_unit_type(a) : a->of ? a->of->elem : a->elem;
@@ -70,8 +80,11 @@ void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
     for (size_t i = 0; i < n; i++)
         v[i] = const_element(lo, type, (const char *)a->data + i * size);
     LLVMTypeRef elem = lo->types[kj_memory_type(type)];
-    LLVMValueRef all = LLVMConstArray2(elem, v, n),
-                 global = LLVMAddGlobalInAddressSpace(lo->module, LLVMTypeOf(all), a->name, space);
+    LLVMValueRef all = LLVMConstArray2(elem, v, n), global = find_const(lo, all);
+    lo->roots[a->id] = global;
+    if (global)
+        return;
+    global = LLVMAddGlobalInAddressSpace(lo->module, LLVMTypeOf(all), a->name, space);
     LLVMSetInitializer(global, all);
     LLVMSetGlobalConstant(global, true);
     LLVMSetLinkage(global, LLVMPrivateLinkage);

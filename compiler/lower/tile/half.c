@@ -73,10 +73,21 @@ static kj_tile widen_f16(kj_lower *lo, kj_tile bits)
     return kj_tile_binary(lo, KJ_OP_OR, moved, sign);
 }
 
+/* Such that LLVM makes no operation of halves of one of f32 and the conversions around it; of a GPU's thread. */
+static kj_tile opaque(kj_lower *lo, kj_tile a)
+{
+    static const char text[] = "mov.b32 $0, $1;", constraints[] = "=f,f";
+    LLVMTypeRef f32 = lo->types[KJ_F32], type = LLVMFunctionType(f32, &f32, 1, false);
+    LLVMValueRef code =
+        LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, false,
+                         false, LLVMInlineAsmDialectATT, false);
+    return kj_tile_scalar(KJ_F32, LLVMBuildCall2(lo->b, type, code, &a.v[0], 1, ""));
+}
+
 static kj_tile widen(kj_lower *lo, kj_tile a)
 {
     if (lo->target->has_half(lo, a.type, KJ_HALF_WIDEN))
-        return widen_native(lo, a);
+        return lo->ftz ? opaque(lo, widen_native(lo, a)) : widen_native(lo, a);
     kj_tile bits = kj_tile_convert(lo, kj_tile_recast(lo, a, KJ_U16), KJ_U32);
     bits = a.type == KJ_F16 ? widen_f16(lo, bits) : with(lo, KJ_OP_SHL, bits, 16);
     return kj_tile_recast(lo, bits, KJ_F32);

@@ -139,6 +139,16 @@ static bool grow(scratch *s, size_t size)
     return true;
 }
 
+/* What an unusual launch took is given back behind it. */
+static void shrink(scratch *s)
+{
+    enum { KEPT = 16 << 20 };
+    if (s->size <= KEPT)
+        return;
+    free(s->data);
+    *s = (scratch){0};
+}
+
 static void run_blocks(const kj_job *job, uint64_t first, uint64_t last, void *memory,
                        atomic_bool *faulted)
 {
@@ -195,8 +205,10 @@ static void help(worker *w)
         if (!join(s))
             continue;
         if (atomic_load_explicit(&s->next, memory_order_relaxed) < s->job.blocks &&
-            grow(&w->own, s->scratch_size))
+            grow(&w->own, s->scratch_size)) {
             work(s, w->own.data);
+            shrink(&w->own);
+        }
         leave(s);
     }
 }
@@ -274,6 +286,7 @@ static kjit_status run_alone(slot *s, const kj_job *job, uint64_t chunk, size_t 
             break;
     }
     kj_float_leave(env);
+    shrink(memory);
     free(own.data);
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
@@ -342,6 +355,7 @@ static kjit_status run_shared(kj_pool *pool, slot *s, atomic_uint *cost, kj_fail
     atomic_store_explicit(&s->state, OPEN, memory_order_release);
     lead(pool, s, cost);
     close_slot(s);
+    shrink(&s->own);
     return atomic_load_explicit(&s->faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
 }
 

@@ -2,6 +2,7 @@
  * that computes each element and stores it. */
 #include "run/lazy/lazy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- The kernel ---- */
@@ -242,6 +243,27 @@ bool kj_lazy_replace(kj_run *r, kj_span at, kj_rvalue old, kj_rvalue *v)
 
 /* ---- Arrays that are there ---- */
 
+/* Is each of its elements in memory of its own? False also where that is not plain to see. */
+static bool are_apart(const kjit_array *a)
+{
+    uint64_t reach = kj_array_elem(a) - 1;
+    bool taken[KJIT_MAX_NDIM] = {false};
+    for (int k = 0; k < a->ndim; k++) {
+        int next = -1;
+        for (int i = 0; i < a->ndim; i++)
+            if (!taken[i] && (next < 0 || llabs(a->strides[i]) < llabs(a->strides[next])))
+                next = i;
+        taken[next] = true;
+        uint64_t stride = (uint64_t)llabs(a->strides[next]);
+        if (a->shape[next] <= 1)
+            continue;
+        if (stride <= reach)
+            return false;
+        reach += (uint64_t)(a->shape[next] - 1) * stride;
+    }
+    return true;
+}
+
 /* Does an element of v depend on elements of the target at other places? */
 static bool reads_elsewhere(kj_rvalue v, const kjit_array *target)
 {
@@ -251,7 +273,7 @@ static bool reads_elsewhere(kj_rvalue v, const kjit_array *target)
         for (int i = 0; same && i < a->ndim; i++)
             same = a->shape[i] == target->shape[i] &&
                    (a->shape[i] == 1 || a->strides[i] == target->strides[i]);
-        return !same && kj_arrays_meet(a, target);
+        return !(same && are_apart(target)) && kj_arrays_meet(a, target);
     }
     for (int i = 0; v.kind == KJ_R_LAZY && i < v.u.object->u.lazy->n; i++) {
         if (reads_elsewhere(v.u.object->u.lazy->args[i], target))

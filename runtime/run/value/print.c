@@ -42,7 +42,8 @@ static bool put_sequence(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
     for (int64_t i = 0; ok && i < o->u.seq.n; i++) {
         if (i > 0)
             kj_text_puts(t, ", ");
-        ok = kj_run_put_value(r, at, t, o->u.seq.items[i], true) && kj_run_has_room(r, at, t->size);
+        ok = kj_run_put_value(r, at, t, o->u.seq.items[i], true) &&
+             kj_run_has_room(r, at, t->size) && kj_run_check(r, kj_check_run(r->ctx), at);
     }
     kj_text_puts(t, list ? "]" : o->u.seq.n == 1 ? ",)" : ")");
     o->busy = false;
