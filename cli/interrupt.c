@@ -75,13 +75,11 @@ static void *end_process(void *unused)
     return NULL;
 }
 
-static bool start_thread(kjit_context *ctx)
+static bool start_thread(void)
 {
     pthread_t thread;
     struct sigaction stuck = {.sa_handler = end_now};
     sigemptyset(&stuck.sa_mask);
-    running_in = ctx;
-    kjit_running(ctx, NULL, 0); /* from now on it is noted */
     sigaction(SIGALRM, &stuck, NULL);
     if (sem_init(&pressed, 0, 0) != 0 || pthread_create(&thread, NULL, end_process, NULL) != 0)
         return false;
@@ -92,13 +90,14 @@ static bool start_thread(kjit_context *ctx)
 bool begin_timeout(kjit_context *ctx, double timeout)
 {
     enum { SECOND = 1000000000 };
+    running_in = ctx;
     clock_gettime(CLOCK_MONOTONIC, &due);
     double ns = (double)due.tv_nsec + timeout * 1e6;
     due.tv_sec += (time_t)(ns / SECOND);
     due.tv_nsec = (long)fmod(ns, SECOND);
     late = due;
     late.tv_sec += PATIENCE;
-    return start_thread(ctx);
+    return start_thread();
 }
 
 void catch_interrupts(kjit_context *ctx)
@@ -106,10 +105,12 @@ void catch_interrupts(kjit_context *ctx)
     struct sigaction old,
         once = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     sigemptyset(&once.sa_mask);
+    running_in = ctx;
+    kjit_running(ctx, NULL, 0); /* from now on it is noted, for crashes too */
     atomic_store(&begun, true);
     if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
-        return;                          /* a background job ignores it already */
-    if (due.tv_sec || start_thread(ctx)) /* else Ctrl-C ends the process at once */
+        return;                       /* a background job ignores it already */
+    if (due.tv_sec || start_thread()) /* else Ctrl-C ends the process at once */
         sigaction(SIGINT, &once, NULL);
 }
 

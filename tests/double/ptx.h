@@ -76,7 +76,6 @@ typedef struct ptx_launch {
     uint64_t steps;   /* most instructions of one warp before it counts as hung; 0: no limit */
     int apart;        /* lanes that went apart meet again only where they synchronise; 2: they go
                        * apart anywhere */
-    int depth;        /* launches by launched kernels that led to it */
 } ptx_launch;
 
 typedef struct ptx_fault {

@@ -5,7 +5,6 @@
 #include "ptx_lanes.h"
 
 enum {
-    MOST_DEPTH = 24,
     MAX_PENDING = 1 << 20,
     ROOM = 1 << 16, /* addresses of a buffer */
 };
@@ -110,10 +109,7 @@ static bool call_launch(ptx_warp *warp, const ptx_inst *inst, const ptx_call *ca
         ptx_raise(warp, inst, lane, 719, "a launch of no buffer, or in a stream");
         return false;
     }
-    if (warp->exec->launch->depth == MOST_DEPTH)
-        status = 65; /* cudaErrorLaunchMaxDepthExceeded */
-    else
-        p->launched = true;
+    p->launched = true;
     memcpy(passed(warp, call->results, 0, lane), &status, sizeof status);
     return true;
 }
@@ -137,8 +133,7 @@ static void run_one(ptx_exec *exec, const ptx_pending *p)
                          .params = p->params,
                          .seed = exec->launch->seed ? ptx_random(exec) : 0,
                          .steps = exec->launch->steps,
-                         .apart = exec->launch->apart,
-                         .depth = exec->launch->depth + 1};
+                         .apart = exec->launch->apart};
     memcpy(launch.grid, p->grid, sizeof launch.grid);
     memcpy(launch.block, p->block, sizeof launch.block);
     if (p->launched && !exec->code)
