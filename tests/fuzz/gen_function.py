@@ -13,7 +13,7 @@ class FunctionGen(Statements):
 
     def __init__(self, r, palette, options, program):
         super().__init__(r, palette, options)
-        self.functions, self.records = program.functions + program.library_functions, program.records
+        self.functions, self.records = program.functions + program.std_functions, program.records
         if r.chance(25):
             self.bounds = {b: None for b in ("threadIdx.x", "blockIdx.x", "blockDim.x", "gridDim.x", "grid(1)")}
         # Not what the host fills: kernels that are launched by kernels may call these functions.

@@ -81,7 +81,7 @@ def every(index_var, scale, first):
 class KernelGen(Statements):
     def __init__(self, r, palette, options, program, plans):
         super().__init__(r, palette, options)
-        self.functions, self.records = program.functions + program.library_functions, program.records
+        self.functions, self.records = program.functions + program.std_functions, program.records
         self.program = program
         self.plans = plans
         self.bounds = ranges(plans)
@@ -91,7 +91,7 @@ class KernelGen(Statements):
         self.requires = []
         self.scope[0] += program.constants + program.members()
 
-    def library_used(self, library):
+    def std_used(self, library):
         self.program.libraries.setdefault(library, library if self.r.chance(50) else f"std_{library}")
 
     # ---- Parameters ----

@@ -30,7 +30,7 @@ def order_functions():
 class BlockLibrary:
     """A part of BlockGen (gen_block.py): what all threads of a block do together."""
 
-    def library_type(self, sums):
+    def std_type(self, sums):
         """What is added is an integer."""
         r = self.r
         types = INTS if sums else REALS
@@ -40,8 +40,8 @@ class BlockLibrary:
         """What the threads of a warp come to, all of them."""
         r = self.r
         what = r.pick(["sum", "prod", "min", "max", "inclusive_sum", "exclusive_sum"])
-        t = self.library_type(what not in ("min", "max"))
-        self.library_used("warp")
+        t = self.std_type(what not in ("min", "max"))
+        self.std_used("warp")
         e = warp(f"warp.{what}", self.real(t, 2))
         e.type = t
         return self.bind_one(t, e)
@@ -49,9 +49,9 @@ class BlockLibrary:
     def block_call(self):
         r = self.r
         what = r.pick(["sum", "min", "max", "inclusive_sum", "exclusive_sum", "sort", "sort_pairs"])
-        t = self.library_type("sum" in what)
+        t = self.std_type("sum" in what)
         self.room = self.options.room
-        self.library_used("block")
+        self.std_used("block")
         flow, self.flow = self.flow, None
         args = [self.real(t, 2)]
         if what == "sort_pairs":

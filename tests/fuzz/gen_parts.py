@@ -23,10 +23,10 @@ class Parts:
                            (1, self.bools), (1, self.classified),
                            (1, lambda d: conv("bool", self.real(r.pick(REALS), d))),
                            (1, lambda d: cond(self.bool(d), self.bool(d), self.bool(d))), (1, self.vector_test),
-                           (1, self.tuple_test), (2, self.enum_test), (1, self.library_test),
+                           (1, self.tuple_test), (2, self.enum_test), (1, self.std_test),
                            (2, lambda d: self.leaf("bool"))])(depth - 1)
 
-    def library_test(self, depth):
+    def std_test(self, depth):
         r = self.r
         functions = [f for f in self.functions if f.name == "before" and f.generics]
         if not functions or self.need:

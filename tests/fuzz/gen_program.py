@@ -122,7 +122,7 @@ def make_program(seed, options):
             p.run.append(ConstFill(c, [values.value(r, c.type.elem, 50) for _ in range(math.prod(c.get("least")))]))
     palette = palette_of(r, p.records)
     if r.chance(15):
-        p.library_functions = order_functions()
+        p.std_functions = order_functions()
         p.libraries["order"] = r.pick(["order", "o", "std_order"])
     for k in range(r.weighted([(2, 0), (3, 1), (3, 2), (1, 3)])):
         g = FunctionGen(r.fork(), palette, options, p)

@@ -28,7 +28,7 @@ class Program:
         self.spaces = {}            # files that it uses: by which names it knows them
         self.type_names = []        # other names for types, and these
         self.enum_names = []        # enums whose names stand for their types
-        self.library_functions = [] # of std/, that kernels may call
+        self.std_functions = [] # of std/, that kernels may call
         self.libraries = {}         # of std/: by which names the program knows its files
         self.run = []               # HostArrays, Launches and statements of run_statements.py, in order
 
