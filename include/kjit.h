@@ -181,8 +181,10 @@ KJIT_API const char *kjit_device_absent(const char *kind);
 /* What a context may take: each limit, what it is where the context is untrusted and says nothing else, and
  * what it counts. What goes beyond one fails with KJIT_LIMIT and names it; the context goes on. */
 #define KJIT_LIMIT_MAP(X) \
-    X(array_bytes, 1073741824, "bytes of arrays' memory: of every kind, with what launches move to a device") \
-    X(print_bytes, 1048576, "bytes that are printed between two calls of kjit_set_print, and by a run block") \
+    X(array_bytes, 1073741824, \
+      "bytes of arrays' memory: of every kind, with what launches move to a device") \
+    X(print_bytes, 1048576, \
+      "bytes that are printed between two calls of kjit_set_print, and by a run block") \
     X(value_bytes, 67108864, "bytes of a run block's lists and strings") \
     X(launch_ms, 10000, "milliseconds of a launch that has no timeout_ms") \
     X(run_ms, 60000, "milliseconds of a run block") \
