@@ -7,6 +7,16 @@
 
 typedef double _Complex number;
 
+/* CMPLX, which clang does not have in C17. */
+static number number_of(double re, double im)
+{
+    return (union {
+               double part[2];
+               number z;
+           }){.part = {re, im}}
+        .z;
+}
+
 static bool take(const kj_operand *v, number *out, bool *open)
 {
     const kj_operand *part = kj_is_complex(v) ? v->u.tuple.items : v;
@@ -17,7 +27,7 @@ static bool take(const kj_operand *v, number *out, bool *open)
         f[i] = kj_fold_convert(part[i].u.literal, KJ_F64).f;
         *open |= part[i].open;
     }
-    *out = CMPLX(f[0], f[1]);
+    *out = number_of(f[0], f[1]);
     return true;
 }
 
@@ -38,7 +48,7 @@ static number power(number z, number w)
     if (w == 0)
         return 1;
     if (z == 0)
-        return creal(w) > 0 ? CMPLX(0, 0) : CMPLX(NAN, NAN);
+        return creal(w) > 0 ? number_of(0, 0) : number_of(NAN, NAN);
     return cpow(z, w);
 }
 
@@ -85,8 +95,8 @@ bool kj_fold_complex(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_s
     if (id == KJ_BI_POW && n == 2)
         *out = whole(s, power(z[0], z[1]), open, span);
     else if (id == KJ_BI_RECT && n == 2)
-        *out = whole(s, CMPLX(creal(z[0]) * cos(creal(z[1])), creal(z[0]) * sin(creal(z[1]))), open,
-                     span);
+        *out = whole(s, number_of(creal(z[0]) * cos(creal(z[1])), creal(z[0]) * sin(creal(z[1]))),
+                     open, span);
     else if (id == KJ_BI_ABS && n == 1)
         *out = real(cabs(z[0]), open, span);
     else if (id == KJ_BI_PHASE && n == 1)
